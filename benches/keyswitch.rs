@@ -37,7 +37,7 @@ fn key_switch(c: &mut Criterion) {
     let route = RelinStrategy::direct(&params);
     let relin = RelinKeys::generate(&route, &secret, LIMBS, rng).unwrap();
     let galois = GaloisKey::generate(&secret, rotation_exponent(DEGREE, 1), LIMBS, rng).unwrap();
-    let seeded = relin.compress();
+    let seeded = relin.cross().compress();
     let zero = params.q().zero();
     let full = secret.encrypt(&zero, rng).unwrap();
 
@@ -66,7 +66,7 @@ fn key_switch(c: &mut Criterion) {
         b.iter(|| RelinKeys::generate(&route, &secret, LIMBS, rng).unwrap())
     });
     c.bench_function(&name("keyswitch/expand_relinearisation_key"), |b| {
-        b.iter(|| seeded.expand(&route).unwrap())
+        b.iter(|| seeded.expand(&params).unwrap())
     });
 }
 

@@ -107,7 +107,7 @@ fn packing(c: &mut Criterion) {
     let values: Vec<lwe::Ciphertext> =
         (0..DEGREE).map(|_| lwe::encrypt(&q[0], &own, 1 << 40, 3.2, rng).unwrap()).collect();
     let keys = row_packing_keys(&secret, 1, 1, rng).unwrap();
-    let bytes: usize = keys.iter().map(|key| key.compress().byte_len(&params)).sum();
+    let bytes: usize = keys.iter().map(|key| key.key().seeded_byte_len(&params)).sum();
     println!("pack/rows: {bytes} bytes of keys");
     // Places as the packing of few values likes them.
     let spread = |count: usize| (0..count).map(move |i| i * (DEGREE / count));

@@ -92,7 +92,7 @@ impl Encoding {
     /// a table of `params`.
     ///
     /// `phase_variance` is the variance of the input noise, in squared units of the phase modulo
-    /// `q0`. The result of a look-up has [`noise::blind_rotation`]. `log2_failure` is as in
+    /// `q0`. The result of a look-up has the noise of [`noise::look_up`]. `log2_failure` is as in
     /// [`noise::guard`].
     ///
     /// # Errors
@@ -155,7 +155,7 @@ impl Encoding {
     }
 
     /// The phase modulo `q` of a value, in `(-q/2, q/2)`.
-    pub fn encode(&self, value: f64, q: &Modulus) -> i64 {
+    pub(crate) fn encode(&self, value: f64, q: &Modulus) -> i64 {
         let periods = (value - self.center) / self.width;
         let phase = ((periods - periods.round()) * q.value() as f64).round() as i64;
         q.center(q.from_i64(phase))
@@ -163,7 +163,7 @@ impl Encoding {
 
     /// The value of a phase modulo `q`: of all values that differ by multiples of the width, the
     /// one nearest to `near`.
-    pub fn decode(&self, phase: i64, q: &Modulus, near: f64) -> f64 {
+    pub(crate) fn decode(&self, phase: i64, q: &Modulus, near: f64) -> f64 {
         let value = self.center + self.width * (phase as f64 / q.value() as f64);
         value - self.width * ((value - near) / self.width).round()
     }

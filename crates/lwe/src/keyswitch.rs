@@ -151,11 +151,6 @@ impl KeySwitchKey {
         seeded_byte_len(&self.bodies, params)
     }
 
-    /// The dimension of the source secret.
-    pub fn source_dimension(&self) -> usize {
-        self.source
-    }
-
     /// The compressed key.
     pub fn compress(&self) -> SeededKeySwitchKey {
         SeededKeySwitchKey {
@@ -257,7 +252,6 @@ mod tests {
             let seeded = SeededKeySwitchKey::generate(&params, &secret, &target, &mut rng).unwrap();
             assert_eq!(seeded.byte_len(&params), 32 + source.div_ceil(64) * 14 * 64 * 28 / 8);
             let key = seeded.expand(&params).unwrap();
-            assert_eq!(key.source_dimension(), source);
             for message in [0, 1 << 26, -(1 << 26), -(1 << 27) + 60_000] {
                 let value = encrypt(params.modulus(), &secret, message, 1.0, &mut rng).unwrap();
                 let switched = key.apply(&params, &value).unwrap();

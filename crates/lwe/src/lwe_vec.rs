@@ -263,7 +263,7 @@ impl LweVec {
     }
 
     /// [`variance`](Self::variance) in squared units of the phase.
-    pub fn phase_variance(&self) -> f64 {
+    pub(crate) fn phase_variance(&self) -> f64 {
         self.variance() * (self.modulus() / self.encoding.width()).powi(2)
     }
 

@@ -41,15 +41,11 @@ impl std::fmt::Debug for Mod2NCiphertext {
 }
 
 impl Mod2NCiphertext {
-    /// Switches an LWE ciphertext to `Z_2N`, where `N` is the ring degree of the test polynomials.
+    /// Switches an LWE ciphertext to `Z_2N`, where `N` is the ring degree of the test polynomials,
+    /// with the mask rounded to multiples of `grid`, a power of two.
     ///
     /// # Errors
     /// If the degree is not a power of two up to `2^30`.
-    pub fn new(ciphertext: &Ciphertext, ring_degree: usize) -> Result<Self> {
-        Self::on_grid(ciphertext, ring_degree, 1)
-    }
-
-    /// As [`new`](Self::new), with the mask rounded to multiples of `grid`, a power of two.
     pub(crate) fn on_grid(ciphertext: &Ciphertext, ring_degree: usize, grid: u32) -> Result<Self> {
         if !ring_degree.is_power_of_two() || ring_degree > 1 << 30 {
             return Err(Error::Parameter {
@@ -69,17 +65,17 @@ impl Mod2NCiphertext {
     }
 
     /// The modulus `2N` of the exponents.
-    pub fn order(&self) -> usize {
+    pub(crate) fn order(&self) -> usize {
         self.order
     }
 
     /// The rounded body in `[0, 2N)`.
-    pub fn b(&self) -> u32 {
+    pub(crate) fn b(&self) -> u32 {
         self.b
     }
 
     /// The rounded mask, in `[0, 2N)`.
-    pub fn a(&self) -> &[u32] {
+    pub(crate) fn a(&self) -> &[u32] {
         &self.a
     }
 }
@@ -94,7 +90,7 @@ mod tests {
         let q = Modulus::new(10007).unwrap();
         for phase in 0..10007u64 {
             let value = Ciphertext::new(q, phase, vec![phase]).unwrap();
-            let exponents = Mod2NCiphertext::new(&value, 64).unwrap();
+            let exponents = Mod2NCiphertext::on_grid(&value, 64, 1).unwrap();
             let exact = phase as f64 * 128.0 / 10007.0;
             let nearest = exact.round() as u32 % 128;
             assert_eq!((exponents.b(), exponents.a()[0]), (nearest, nearest), "{phase}");
@@ -103,7 +99,7 @@ mod tests {
             assert_eq!((coarse.b(), coarse.a()[0]), (nearest, even), "{phase}");
         }
         let value = Ciphertext::trivial(q, 1, 0);
-        assert!(Mod2NCiphertext::new(&value, 48).is_err());
+        assert!(Mod2NCiphertext::on_grid(&value, 48, 1).is_err());
     }
 
     proptest! {

@@ -9,7 +9,9 @@ mod ntru;
 use bellerophon_mlwe::security::SecretKind;
 use bellerophon_ring::DigitGadget;
 
-pub use ntru::{ntru_automorphisms, ntru_product, ntru_ring_switch};
+pub(crate) use ntru::ntru_automorphisms;
+#[cfg(test)]
+pub(crate) use ntru::{ntru_product, ntru_ring_switch};
 
 use crate::{Error, Params, Result, params::EngineContext};
 
@@ -39,7 +41,7 @@ pub fn key_switch(params: &Params, source_norm2: f64, source_dimension: usize) -
 /// nonzero coordinate, where the factor `X^(a s) - 1` doubles their variance. For NTRU see
 /// [`ntru_product`] and [`ntru_ring_switch`]: the noise of the accumulator modulo `Q`, scaled by
 /// `q0 / Q`, and the key switch to the ring secret.
-pub fn blind_rotation(params: &Params, lwe_norm2: f64, ring_norm2: f64) -> f64 {
+pub(crate) fn blind_rotation(params: &Params, lwe_norm2: f64, ring_norm2: f64) -> f64 {
     let spec = params.spec();
     let context = match params.engine() {
         EngineContext::Rgsw(context) => context,
@@ -74,7 +76,7 @@ pub fn index_error(params: &Params, lwe_norm2: f64, input_variance: f64) -> f64 
 /// The variance of the index error of a look-up on a value under the ring secret modulo `q0`. It
 /// consists of the noise of the value (`variance`, modulo `q0`), the modulus switch to `q`, the key
 /// switch from `n'` to `n`, and the modulus switch to `2N`.
-pub fn index_error_of_value(
+pub(crate) fn index_error_of_value(
     params: &Params,
     lwe_norm2: f64,
     ring_norm2: f64,
@@ -87,14 +89,15 @@ pub fn index_error_of_value(
     index_error(params, lwe_norm2, switched)
 }
 
-/// [`index_error_of_value`] for secrets of the expected norm. Accuracy estimates use it.
+/// The index error of a value of this phase variance, for secrets of the expected norm. Accuracy
+/// estimates use it.
 pub fn expected_index_error(params: &Params, variance: f64) -> f64 {
     let (lwe, ring) = expected_norms(params);
     index_error_of_value(params, lwe, ring, variance)
 }
 
-/// [`index_error_of_value`] for secrets of the largest norm ([`largest_norm2`]). Guard bands use
-/// it.
+/// The index error of a value of this phase variance, for secrets of the largest norm
+/// ([`largest_norm2`]). Guard bands use it.
 pub fn largest_index_error(params: &Params, variance: f64) -> f64 {
     let spec = params.spec();
     let lwe = largest_norm2(spec.secret, params.dimension());
@@ -102,7 +105,7 @@ pub fn largest_index_error(params: &Params, variance: f64) -> f64 {
     index_error_of_value(params, lwe, ring, variance)
 }
 
-/// The noise variance of the result of a look-up, modulo `q0`: [`blind_rotation`] for secrets of
+/// The noise variance of the result of a look-up, modulo `q0`: blind rotation for secrets of
 /// the expected norm, and the rounding of the entries of the table.
 pub fn look_up(params: &Params) -> f64 {
     let (lwe, ring) = expected_norms(params);
@@ -224,7 +227,7 @@ pub fn deviations(log2_failure: f64) -> f64 {
 /// are computed from. The result of `r` comparators has one of `2^r` sums of errors. [`guard`] for
 /// a `2^r`-th of the probability needs `1 + r / (1 - log2_failure)` times the variance, which is at
 /// most the `r`-th power of this factor.
-pub fn comparator_variance_factor(log2_failure: f64) -> f64 {
+pub(crate) fn comparator_variance_factor(log2_failure: f64) -> f64 {
     1.0 + 1.0 / (1.0 - log2_failure)
 }
 
@@ -457,7 +460,7 @@ mod tests {
     #[test]
     fn trivial_values_stay_exact() {
         let value = Ciphertext::trivial(bellerophon_ring::Modulus::new(97).unwrap(), 4, 96);
-        let exponents = Mod2NCiphertext::new(&value, 64).unwrap();
+        let exponents = Mod2NCiphertext::on_grid(&value, 64, 1).unwrap();
         assert!(exponents.a().iter().all(|&a| a == 0));
     }
 }

@@ -56,7 +56,7 @@ impl Ntru128 {
     ///
     /// # Errors
     /// None: the set is valid.
-    pub fn params() -> Result<Params> {
+    pub(crate) fn params() -> Result<Params> {
         Params::new(NtruSet::Paper128.spec()?)
     }
 

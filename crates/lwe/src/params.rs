@@ -272,7 +272,7 @@ impl Params {
     }
 
     /// The ring of degree `n'` modulo `q0`, of the test polynomials and of rotated accumulators.
-    pub fn table_ring(&self) -> &Ring {
+    pub(crate) fn table_ring(&self) -> &Ring {
         &self.0.table_ring
     }
 
@@ -298,7 +298,7 @@ impl Params {
     }
 
     /// Whether the engine rotates by even exponents of the mask only.
-    pub fn even_exponents(&self) -> bool {
+    pub(crate) fn even_exponents(&self) -> bool {
         self.0.spec.engine.allows_any_secret()
     }
 

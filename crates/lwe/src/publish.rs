@@ -28,11 +28,6 @@ pub struct PublishedValues {
 }
 
 impl PublishedValues {
-    /// The values with the declared range and noise.
-    pub fn into_values(self) -> LweVec {
-        self.values
-    }
-
     /// `log2` of the declared standard deviation of the noise, in units of the values.
     pub fn log2_noise(&self) -> i32 {
         self.log2_noise

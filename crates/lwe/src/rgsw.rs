@@ -13,7 +13,7 @@ use bellerophon_ring::{
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, Error, Params, Result, RgswGadget, SecretKey};
+use crate::{Ciphertext, Error, Result, RgswGadget, SecretKey};
 
 /// A ring ciphertext `(b, a)` modulo `q0` in coefficient form: the accumulator of a blind rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,17 +32,17 @@ impl Accumulator {
     }
 
     /// The degree of the ring.
-    pub fn degree(&self) -> usize {
+    pub(crate) fn degree(&self) -> usize {
         self.words.len() / 2
     }
 
     /// The coefficients of `b`.
-    pub fn b(&self) -> &[u64] {
+    pub(crate) fn b(&self) -> &[u64] {
         &self.words[..self.degree()]
     }
 
     /// The coefficients of `a`.
-    pub fn a(&self) -> &[u64] {
+    pub(crate) fn a(&self) -> &[u64] {
         &self.words[self.degree()..]
     }
 
@@ -57,7 +57,7 @@ impl Accumulator {
 
     /// Sample extraction: coefficient `k` as an LWE ciphertext under the coefficients of the ring
     /// secret.
-    pub fn extract(&self, k: usize) -> Result<Ciphertext> {
+    pub(crate) fn extract(&self, k: usize) -> Result<Ciphertext> {
         crate::extract(&self.modulus, self.b(), self.a(), k)
     }
 }
@@ -141,7 +141,7 @@ impl RgswContext {
 
     /// The number of rows of an RGSW ciphertext: twice [`digits`](Self::digits), those of `b`
     /// first.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         2 * self.digits()
     }
 
@@ -211,89 +211,6 @@ impl RgswContext {
             }
         }
     }
-
-    /// The external product: an accumulator of phase `m phase(x)` plus noise.
-    ///
-    /// # Errors
-    /// If the accumulator has another degree.
-    pub fn external_product(&self, key: &RgswCiphertext, x: &Accumulator) -> Result<Accumulator> {
-        let n = self.ring.degree();
-        if x.degree() != n {
-            return Err(Error::Dimension {
-                op: "external product",
-                found: x.degree(),
-                needed: n,
-                remedy: "use accumulators and keys of one parameter set",
-            });
-        }
-        // Step 1: for each prime, gadget decomposition and inner product with bodies and masks.
-        let mut digits = AlignedVec::zeroed(self.digit_words());
-        let mut product = AlignedVec::zeroed(self.product_words());
-        for (i, product) in product.chunks_exact_mut(2 * n).enumerate() {
-            let table = self.ring.table(i);
-            self.decompose(i, x.words(), &mut digits);
-            for (out, key) in product.chunks_exact_mut(n).zip([&key.bodies, &key.masks]) {
-                let limbs = key.iter().map(|row| row.limb(i));
-                let pairs: Vec<_> = digits.chunks_exact(n).zip(limbs).collect();
-                table.sum_of_products(out, &pairs);
-                table.inverse(out);
-            }
-        }
-        // Step 2: mod-down, if the gadget has a special modulus.
-        let mut out = Accumulator::new(x.modulus, &vec![0; n], &vec![0; n]);
-        self.finish(&product, out.words_mut());
-        Ok(out)
-    }
-}
-
-/// An RGSW encryption of one small polynomial.
-#[derive(Debug, Clone)]
-pub struct RgswCiphertext {
-    bodies: Vec<Poly<Ntt>>,
-    masks: Vec<Poly<Ntt>>,
-}
-
-impl RgswCiphertext {
-    /// Encrypts the polynomial with the given coefficients under the ring secret.
-    ///
-    /// # Errors
-    /// If the engine is not RGSW, or secret or message have another dimension than the ring of
-    /// `params`.
-    pub fn encrypt<R: CryptoRng + ?Sized>(
-        params: &Params,
-        secret: &SecretKey,
-        message: &[i64],
-        rng: &mut R,
-    ) -> Result<Self> {
-        // Step 1: check the engine and the length of the message.
-        let Some(context) = params.rgsw() else {
-            return Err(Error::Parameter {
-                field: "engine",
-                found: "NTRU".into(),
-                needed: "Engine::Rgsw, which RGSW ciphertexts are defined for".into(),
-            });
-        };
-        let ring = context.ring();
-        if message.len() != ring.degree() {
-            return Err(Error::Dimension {
-                op: "RGSW encryption",
-                found: message.len(),
-                needed: ring.degree(),
-                remedy: "give one coefficient for each power of X",
-            });
-        }
-        // Step 2: for each row, a ring encryption of g_t m (component 0) or g_t m z (component 1).
-        let encryptor = RowEncryptor::new(context, params.spec().ring_sigma, secret)?;
-        let message = Zeroizing::new(ring.forward(ring.from_signed(message)));
-        let mut bodies = Vec::new();
-        let mut masks = Vec::new();
-        for row in 0..context.rows() {
-            let mask = sample::uniform(ring, rng);
-            bodies.push(encryptor.body(row, &mask, &message, rng));
-            masks.push(mask);
-        }
-        Ok(Self { bodies, masks })
-    }
 }
 
 /// The constants for encrypting rows: the secret and its multiples by the gadget constants.
@@ -350,13 +267,49 @@ impl<'p> RowEncryptor<'p> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{params::tests::insecure, phase};
+    use crate::{Params, params::tests::insecure, phase};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
 
     /// The phases of all coefficients.
     pub(crate) fn phases(x: &Accumulator, secret: &SecretKey) -> Vec<i64> {
         (0..x.degree()).map(|k| phase(&x.extract(k).unwrap(), secret).unwrap()).collect()
+    }
+
+    /// The external product of `x` and a fresh RGSW encryption of `message`.
+    fn external_product(
+        params: &Params,
+        secret: &SecretKey,
+        message: &[i64],
+        x: &Accumulator,
+        rng: &mut ChaCha20Rng,
+    ) -> Accumulator {
+        // Step 1: the rows of the encryption, bodies and masks.
+        let context = params.rgsw().unwrap();
+        let (ring, n) = (context.ring(), x.degree());
+        let encryptor = RowEncryptor::new(context, params.spec().ring_sigma, secret).unwrap();
+        let message = ring.forward(ring.from_signed(message));
+        let masks: Vec<_> = (0..context.rows()).map(|_| sample::uniform(ring, rng)).collect();
+        let rows = masks.iter().enumerate();
+        let bodies: Vec<_> =
+            rows.map(|(row, mask)| encryptor.body(row, mask, &message, rng)).collect();
+        // Step 2: for each prime, gadget decomposition and inner product with bodies and masks.
+        let mut digits = AlignedVec::zeroed(context.digit_words());
+        let mut product = AlignedVec::zeroed(context.product_words());
+        for (i, product) in product.chunks_exact_mut(2 * n).enumerate() {
+            let table = ring.table(i);
+            context.decompose(i, x.words(), &mut digits);
+            for (out, key) in product.chunks_exact_mut(n).zip([&bodies, &masks]) {
+                let limbs = key.iter().map(|row| row.limb(i));
+                let pairs: Vec<_> = digits.chunks_exact(n).zip(limbs).collect();
+                table.sum_of_products(out, &pairs);
+                table.inverse(out);
+            }
+        }
+        // Step 3: mod-down, if the gadget has a special modulus.
+        let mut out = Accumulator::new(x.modulus, &vec![0; n], &vec![0; n]);
+        context.finish(&product, out.words_mut());
+        out
     }
 
     #[test]
@@ -373,8 +326,7 @@ pub(crate) mod tests {
             for k in [0, 1, 63] {
                 let mut message = vec![0; 64];
                 message[k] = -1;
-                let key = RgswCiphertext::encrypt(&params, &secret, &message, &mut rng).unwrap();
-                let y = params.rgsw().unwrap().external_product(&key, &x).unwrap();
+                let y = external_product(&params, &secret, &message, &x, &mut rng);
                 for (i, got) in phases(&y, &secret).into_iter().enumerate() {
                     let source = (i + 64 - k) % 64;
                     let expected = if i >= k { -before[source] } else { before[source] };
@@ -387,16 +339,11 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn wrong_sizes_are_refused() {
+    fn secrets_of_other_dimensions_are_refused() {
         let mut rng = ChaCha20Rng::seed_from_u64(2);
         let params = Params::new(insecure(8, 64, false)).unwrap();
-        let secret = SecretKey::generate_ring(&params, &mut rng).unwrap();
         let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
-        assert!(RgswCiphertext::encrypt(&params, &lwe, &[0; 64], &mut rng).is_err());
-        assert!(RgswCiphertext::encrypt(&params, &secret, &[0; 8], &mut rng).is_err());
-        let key = RgswCiphertext::encrypt(&params, &secret, &[0; 64], &mut rng).unwrap();
-        let x = Accumulator::new(*params.ring_modulus(), &[0; 8], &[0; 8]);
-        assert!(params.rgsw().unwrap().external_product(&key, &x).is_err());
+        assert!(RowEncryptor::new(params.rgsw().unwrap(), 3.2, &lwe).is_err());
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl SecretKey {
     }
 
     /// Number of coefficients.
-    pub fn dimension(&self) -> usize {
+    pub(crate) fn dimension(&self) -> usize {
         self.coefficients.len()
     }
 

@@ -66,7 +66,7 @@ fn debug_repeats_no_value() {
         silent(&TestPolynomial::new(modulus, domain, |_| secret, |y| y as i64).unwrap());
         let readable = Ciphertext::trivial(modulus, 128, 987_654);
         silent(&readable);
-        silent(&Mod2NCiphertext::new(&readable, 128).unwrap());
+        silent(&Mod2NCiphertext::on_grid(&readable, 128, 1).unwrap());
         let encoding = Encoding::new(0.0, 4e6).unwrap();
         let value = Ciphertext::trivial(modulus, 128, encoding.encode(secret, &modulus));
         let values = LweVec::new(&s.params, vec![value], encoding, -1e6..=1e6, 0.0, s.key);

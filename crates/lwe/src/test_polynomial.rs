@@ -176,17 +176,18 @@ impl TestPolynomial {
     }
 
     /// The modulus `q0`.
-    pub fn modulus(&self) -> &Modulus {
+    pub(crate) fn modulus(&self) -> &Modulus {
         &self.modulus
     }
 
     /// The map between reals and indices.
-    pub fn domain(&self) -> &TableDomain {
+    #[cfg(test)]
+    pub(crate) fn domain(&self) -> &TableDomain {
         &self.domain
     }
 
     /// The number of coefficients.
-    pub fn degree(&self) -> usize {
+    pub(crate) fn degree(&self) -> usize {
         self.coefficients.len()
     }
 
@@ -218,7 +219,8 @@ impl TestPolynomial {
 
     /// The entry at an index in `[-N, N)` as a centred integer: the result of a look-up without
     /// noise, including the change of sign past the ends.
-    pub fn entry(&self, k: i64) -> i64 {
+    #[cfg(test)]
+    pub(crate) fn entry(&self, k: i64) -> i64 {
         let order = 2 * self.degree() as i64;
         self.modulus.center(self.rotated(k.rem_euclid(order) as usize)[0])
     }

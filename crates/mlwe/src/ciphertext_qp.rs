@@ -7,6 +7,7 @@
 use bellerophon_ring::{Automorphism, Ntt, Poly, wire::Fingerprint};
 
 use crate::ciphertext::Operand;
+#[cfg(test)]
 use crate::encrypt::check_extended;
 use crate::{Ciphertext, Error, KeyId, Params, Result};
 
@@ -44,29 +45,9 @@ impl CiphertextQP {
         })
     }
 
-    /// Limbs of the result of [`mod_down`](Self::mod_down).
-    pub fn limbs(&self) -> usize {
-        self.limbs
-    }
-
-    /// Module rank.
-    pub fn rank(&self) -> usize {
-        self.a.len()
-    }
-
-    /// The body, with `limbs + k` limbs.
-    pub fn b(&self) -> &Poly<Ntt> {
-        &self.b
-    }
-
-    /// The masks, with `limbs + k` limbs each.
-    pub fn masks(&self) -> &[Poly<Ntt>] {
-        &self.a
-    }
-
     /// Adds `P poly` to the body for `poly` modulo `Q_l`: the part of a rotated ciphertext that
     /// needs no key switch.
-    pub fn add_body_assign(&mut self, params: &Params, poly: &Poly<Ntt>) -> Result<()> {
+    pub(crate) fn add_body_assign(&mut self, params: &Params, poly: &Poly<Ntt>) -> Result<()> {
         let op = "add to an extended ciphertext";
         params.check(op, self.fingerprint)?;
         params.check_poly(op, poly)?;
@@ -94,33 +75,6 @@ impl CiphertextQP {
         let ring = params.gadget().ring(self.limbs);
         ring.add_assign(&mut self.b, &other.b);
         self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.add_assign(x, y));
-        Ok(())
-    }
-
-    /// `self += other * plain`, for a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
-    pub fn mul_plain_add_assign(
-        &mut self,
-        params: &Params,
-        other: &Self,
-        plain: &Poly<Ntt>,
-    ) -> Result<()> {
-        let op = "multiply an extended ciphertext";
-        self.operand().check(params, op, other.operand())?;
-        check_extended(params, op, self.limbs, plain)?;
-        let ring = params.gadget().ring(self.limbs);
-        ring.mul_add_assign(&mut self.b, &other.b, plain);
-        self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.mul_add_assign(x, y, plain));
-        Ok(())
-    }
-
-    /// `self *= plain`, for a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
-    pub fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
-        let op = "multiply an extended ciphertext";
-        params.check(op, self.fingerprint)?;
-        check_extended(params, op, self.limbs, plain)?;
-        let ring = params.gadget().ring(self.limbs);
-        ring.mul_assign(&mut self.b, plain);
-        self.a.iter_mut().for_each(|mask| ring.mul_assign(mask, plain));
         Ok(())
     }
 
@@ -157,4 +111,35 @@ fn special_product(params: &Params, limbs: usize) -> Vec<u64> {
         params.p().moduli().fold(q.reduce(1), |product, p| q.mul(product, q.reduce(p.value())))
     };
     params.q().moduli().take(limbs).map(product).collect()
+}
+
+/// Single products: the definition that tests compare the fused sums with.
+#[cfg(test)]
+impl CiphertextQP {
+    /// `self += other * plain`, for a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    pub(crate) fn mul_plain_add_assign(
+        &mut self,
+        params: &Params,
+        other: &Self,
+        plain: &Poly<Ntt>,
+    ) -> Result<()> {
+        let op = "multiply an extended ciphertext";
+        self.operand().check(params, op, other.operand())?;
+        check_extended(params, op, self.limbs, plain)?;
+        let ring = params.gadget().ring(self.limbs);
+        ring.mul_add_assign(&mut self.b, &other.b, plain);
+        self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.mul_add_assign(x, y, plain));
+        Ok(())
+    }
+
+    /// `self *= plain`, for a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    pub(crate) fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
+        let op = "multiply an extended ciphertext";
+        params.check(op, self.fingerprint)?;
+        check_extended(params, op, self.limbs, plain)?;
+        let ring = params.gadget().ring(self.limbs);
+        ring.mul_assign(&mut self.b, plain);
+        self.a.iter_mut().for_each(|mask| ring.mul_assign(mask, plain));
+        Ok(())
+    }
 }

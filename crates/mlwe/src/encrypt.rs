@@ -126,8 +126,7 @@ impl SecretKey {
 ///
 /// Encryption computes modulo `Q P'` and divides by `P'`. Its noise is that of one rounding,
 /// `(|s|^2 + 1) / 12`, instead of `sigma^2 (4/3 r N + 1)`. Encryption modulo `Q` alone would cost
-/// two bits. One special prime suffices for `P'`, unless it is very small: see
-/// [`Params::encryption_primes`].
+/// two bits. One special prime suffices for `P'`, unless it is very small.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublicKey {
     seed: Seed,
@@ -139,72 +138,11 @@ pub struct PublicKey {
     key: KeyId,
 }
 
-/// A [`PublicKey`] in serializable form: bodies and a seed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SeededPublicKey {
-    seed: Seed,
-    b: Vec<Poly<Ntt>>,
-    fingerprint: Fingerprint,
-    key: KeyId,
-}
-
-impl SeededPublicKey {
-    /// Expands the masks from the seed.
-    pub fn expand(&self, params: &Params) -> Result<PublicKey> {
-        self.clone().into_expanded(params)
-    }
-
-    /// As [`expand`](Self::expand), without a copy of the bodies.
-    pub fn into_expanded(self, params: &Params) -> Result<PublicKey> {
-        let Self { seed, b, fingerprint, key } = self;
-        params.check("expand a public key", fingerprint)?;
-        Ok(PublicKey { a: public_masks(params, &seed), seed, b, fingerprint, key })
-    }
-
-    /// Size in bytes with residues bit-packed to the width of their primes, seed included.
-    pub fn byte_len(&self, params: &Params) -> usize {
-        SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(params.limbs()))
-    }
-
-    /// The seed of the masks.
-    pub fn seed(&self) -> &Seed {
-        &self.seed
-    }
-
-    /// The `r` bodies, over `q_0..q_L, p_0..p_{k-1}`.
-    pub fn bodies(&self) -> &[Poly<Ntt>] {
-        &self.b
-    }
-
-    /// Identity of the secret key.
-    pub fn key(&self) -> KeyId {
-        self.key
-    }
-
-    /// Assembles a key from stored parts.
-    ///
-    /// # Errors
-    /// [`Error::Rank`], [`Error::Degree`], [`Error::Limbs`] or [`Error::Residue`] if the bodies do
-    /// not fit the parameters.
-    pub fn from_parts(params: &Params, seed: Seed, b: Vec<Poly<Ntt>>, key: KeyId) -> Result<Self> {
-        let op = "assemble a public key";
-        if b.len() != params.rank() {
-            return Err(Error::Rank { op, found: b.len(), needed: params.rank() });
-            // The parts may come from untrusted input: check shapes and residues.
-        }
-        for poly in &b {
-            check_extended(params, op, params.limbs(), poly)?;
-            check_residues(op, params.gadget().ring(params.limbs()), poly)?;
-        }
-        Ok(Self { seed, b, fingerprint: params.fingerprint(), key })
-    }
-}
-
 impl Params {
     /// The number of special primes that public-key encryption uses: the smallest number for which
     /// the divided noise has less than a thousandth of the variance of one rounding, or all of
     /// them.
-    pub fn encryption_primes(&self) -> usize {
+    pub(crate) fn encryption_primes(&self) -> usize {
         // public_product / P'^2 <= rounding / 1000, solved for log2 P'.
         let enough = 0.5 * (1000.0 * noise::public_product(self) / noise::rounding(self)).log2();
         let suffices = |&count: &usize| self.p().at_limbs(count).log2_modulus() >= enough;
@@ -233,14 +171,28 @@ impl PublicKey {
         Self { seed, b, a, fingerprint: params.fingerprint(), key: secret.id() }
     }
 
-    /// The serializable form.
-    pub fn compress(&self) -> SeededPublicKey {
-        SeededPublicKey {
-            seed: self.seed,
-            b: self.b.clone(),
-            fingerprint: self.fingerprint,
-            key: self.key,
+    /// Assembles a key from stored bodies, and expands the masks from the seed.
+    ///
+    /// # Errors
+    /// [`Error::Rank`], [`Error::Degree`], [`Error::Limbs`] or [`Error::Residue`] if the bodies do
+    /// not fit the parameters.
+    pub(crate) fn from_parts(
+        params: &Params,
+        seed: Seed,
+        b: Vec<Poly<Ntt>>,
+        key: KeyId,
+    ) -> Result<Self> {
+        let op = "assemble a public key";
+        if b.len() != params.rank() {
+            return Err(Error::Rank { op, found: b.len(), needed: params.rank() });
         }
+        // The parts may come from untrusted input: check shapes and residues.
+        for poly in &b {
+            check_extended(params, op, params.limbs(), poly)?;
+            check_residues(op, params.gadget().ring(params.limbs()), poly)?;
+        }
+        let a = public_masks(params, &seed);
+        Ok(Self { seed, b, a, fingerprint: params.fingerprint(), key })
     }
 
     /// The seed of the masks.
@@ -300,12 +252,12 @@ impl PublicKey {
     }
 
     /// Identity of the secret key.
-    pub fn key(&self) -> KeyId {
+    pub(crate) fn key(&self) -> KeyId {
         self.key
     }
 
     /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 }
@@ -418,7 +370,8 @@ mod tests {
             assert_eq!(params.encryption_primes(), primes);
             let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
             let public = PublicKey::generate(&secret, &mut rng(2));
-            assert_eq!(public.compress().expand(&params).unwrap(), public);
+            let (seed, b) = (*public.seed(), public.bodies().to_vec());
+            assert_eq!(PublicKey::from_parts(&params, seed, b, public.key()).unwrap(), public);
             for limbs in 1..=3 {
                 let m = message(&params, limbs, 5);
                 let ct = public.encrypt(&params, &m, &mut rng(3)).unwrap();

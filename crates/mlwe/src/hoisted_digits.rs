@@ -33,7 +33,7 @@ impl HoistedDigits {
     }
 
     /// The number of decomposed polynomials.
-    pub fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         self.digits.len()
     }
 
@@ -43,12 +43,12 @@ impl HoistedDigits {
     }
 
     /// Fingerprint of the parameters whose gadget computed the digits.
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
     /// Number of limbs of the decomposed polynomials.
-    pub fn limbs(&self) -> usize {
+    pub(crate) fn limbs(&self) -> usize {
         self.limbs
     }
 }

@@ -18,6 +18,7 @@ use bellerophon_ring::{
     Addend, Digits, Epilogue, KeyRows, Ntt, PackedPoly, Poly, Ring, wire::Fingerprint,
 };
 use rand::CryptoRng;
+use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
@@ -30,7 +31,7 @@ use crate::rank::check_no_weaker;
 use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
 
 /// One end of a key switch: the parameters (by fingerprint) and the secret key (by identity).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyIdent {
     /// Fingerprint of the parameters.
     pub fingerprint: Fingerprint,
@@ -108,12 +109,12 @@ impl SeededKeySwitchKey {
 
     /// As [`expand`](Self::expand). Each body is dropped once it is packed, so that the
     /// bodies are not held twice.
-    pub fn into_expanded(self, params: &Params) -> Result<KeySwitchKey> {
+    pub(crate) fn into_expanded(self, params: &Params) -> Result<KeySwitchKey> {
         KeySwitchKey::expanded(params, self.shape, self.seed, self.b)
     }
 
     /// Ranks, limbs and identities.
-    pub fn shape(&self) -> &SwitchKeyInfo {
+    pub(crate) fn shape(&self) -> &SwitchKeyInfo {
         &self.shape
     }
 
@@ -305,7 +306,7 @@ impl KeySwitchKey {
     }
 
     /// The largest number of limbs of an input.
-    pub fn limbs(&self) -> usize {
+    pub(crate) fn limbs(&self) -> usize {
         self.shape.limbs
     }
 
@@ -347,7 +348,11 @@ impl KeySwitchKey {
     /// # Errors
     /// [`Error::ParamsMismatch`], [`Error::Rank`] or [`Error::Limbs`] if the digits do not fit the
     /// key.
-    pub fn inner_product(&self, params: &Params, digits: &HoistedDigits) -> Result<CiphertextQP> {
+    pub(crate) fn inner_product(
+        &self,
+        params: &Params,
+        digits: &HoistedDigits,
+    ) -> Result<CiphertextQP> {
         Ok(self.product(&self.stored(params, digits)?))
     }
 

@@ -101,11 +101,10 @@ pub use dpad::{
     RankHoistedKeys, RankStep, RelinCost, RelinKind, RelinStrategy, RingConversion, RingSwitchKeys,
     non_adjacent_form, rank_at, rank_schedule, temporary_security_bits, trace_exponents,
 };
-pub use encrypt::{PublicKey, SeededCiphertext, SeededPublicKey};
+pub use encrypt::{PublicKey, SeededCiphertext};
 pub use error::{Error, Result};
 pub use galois::{
-    GaloisKey, GaloisKeys, GaloisSource, SeededGaloisKey, conjugation_exponent, inverse_exponent,
-    rotation_exponent,
+    GaloisKey, GaloisKeys, GaloisSource, conjugation_exponent, inverse_exponent, rotation_exponent,
 };
 pub use hoisted_digits::HoistedDigits;
 pub use keyswitch::{
@@ -114,8 +113,8 @@ pub use keyswitch::{
 pub use mod_raise::ModRaiseKey;
 pub use module_map::ModuleMap;
 pub use params::{MOST_PRIMES, Params, ParamsSpec};
-pub use rank::{RankReduceKey, SeededRankReduceKey, pad_rank};
-pub use relinearize::{RelinKeys, SeededRelinKeys};
+pub use rank::{RankReduceKey, pad_rank};
+pub use relinearize::RelinKeys;
 pub use secret::{KeyId, SecretKey};
 pub use security::{SecretKind, Security};
 pub use tensor::Tensor;

@@ -66,12 +66,12 @@ impl ModuleMap {
     }
 
     /// The largest number of limbs of an input.
-    pub fn limbs(&self) -> usize {
+    pub(crate) fn limbs(&self) -> usize {
         self.rings.limbs()
     }
 
     /// `pi`: the `f` components of a polynomial.
-    pub fn split(&self, poly: &Poly<Ntt>) -> Result<Vec<Poly<Ntt>>> {
+    pub(crate) fn split(&self, poly: &Poly<Ntt>) -> Result<Vec<Poly<Ntt>>> {
         self.check("split a polynomial", poly, &self.large)?;
         Ok(self.rings.split(poly))
     }
@@ -94,13 +94,13 @@ impl ModuleMap {
     }
 
     /// `epsilon`: component 0 alone, one sum per value.
-    pub fn constant_part(&self, poly: &Poly<Ntt>) -> Result<Poly<Ntt>> {
+    pub(crate) fn constant_part(&self, poly: &Poly<Ntt>) -> Result<Poly<Ntt>> {
         self.check("take the constant part", poly, &self.large)?;
         Ok(self.rings.constant_part(poly))
     }
 
     /// `iota`: `b(X^f)`, a copy of the values.
-    pub fn lift(&self, poly: &Poly<Ntt>) -> Result<Poly<Ntt>> {
+    pub(crate) fn lift(&self, poly: &Poly<Ntt>) -> Result<Poly<Ntt>> {
         self.check("lift a polynomial", poly, &self.small)?;
         Ok(self.rings.lift(poly))
     }
@@ -112,7 +112,7 @@ impl ModuleMap {
     /// # Errors
     /// [`Error::ParamsMismatch`] unless the ciphertext belongs to the large parameters,
     /// [`Error::Rank`] unless the rank of the small parameters is `R f`, [`Error::Limbs`] for more
-    /// limbs than [`limbs`](Self::limbs).
+    /// limbs than the map has.
     pub fn extract(&self, ct: &Ciphertext) -> Result<Ciphertext> {
         let op = "extract a module ciphertext";
         self.large.check(op, ct.fingerprint)?;

@@ -14,7 +14,8 @@ use crate::Params;
 mod dpad;
 pub mod measured;
 
-pub use dpad::{dpad_relinearize, dpad_relinearize_rescale, hoisted_rotations, trace};
+pub(crate) use dpad::{dpad_relinearize, dpad_relinearize_rescale};
+pub use dpad::{hoisted_rotations, trace};
 
 /// Range of a declared noise: its square is representable in any unit of messages.
 pub const DECLARED_LOG2: RangeInclusive<i32> = -300..=300;
@@ -38,8 +39,8 @@ pub fn fresh_secret(params: &Params) -> f64 {
     params.sigma().powi(2)
 }
 
-/// Fresh public-key encryption modulo `Q P'`, divided by `P'`, the product of the first
-/// [`encryption_primes`](Params::encryption_primes) special primes:
+/// Fresh public-key encryption modulo `Q P'`, divided by `P'`, the product of as many special
+/// primes as make its noise negligible against the rounding:
 /// `sigma^2 (2/3 r N + 1 + |s|^2) / P'^2 + (|s|^2 + 1) / 12`.
 ///
 /// The noise of the phase modulo `Q P'` is `<v, e> + e_0 + <e', s>` with `v` uniform ternary.

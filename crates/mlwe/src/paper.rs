@@ -129,7 +129,7 @@ impl DPad {
     }
 
     /// The ring degree `n`.
-    pub fn degree(self) -> usize {
+    pub(crate) fn degree(self) -> usize {
         1 << self.row().log_degree
     }
 
@@ -138,25 +138,20 @@ impl DPad {
         self.row().rank
     }
 
-    /// `L`, the multiplicative depth.
-    pub fn levels(self) -> usize {
-        self.row().levels
-    }
-
     /// The temporary rank `r^`; `None` for rank 1.
-    pub fn raised_rank(self) -> Option<usize> {
+    pub(crate) fn raised_rank(self) -> Option<usize> {
         self.row().raised.map(|(rank, ..)| rank)
     }
 
     /// Bits of security under the estimator's default model, before and after rank-up: the columns
     /// of the table above.
-    pub fn security_bits(self) -> (f64, Option<f64>) {
+    pub(crate) fn security_bits(self) -> (f64, Option<f64>) {
         let row = self.row();
         (row.bits, row.raised.map(|(.., bits)| bits))
     }
 
     /// The security level of the parameters: 128 bits if both ranks have them.
-    pub fn security(self) -> Security {
+    pub(crate) fn security(self) -> Security {
         let (bits, raised) = self.security_bits();
         if bits.min(raised.unwrap_or(bits)) >= 128.0 {
             Security::Bits128
@@ -262,7 +257,7 @@ mod tests {
             let (q, p, p_hat) = set.primes().unwrap();
             let bits = |primes: &[u64]| primes.iter().map(|&q| (q as f64).log2()).sum::<f64>();
             assert_eq!((bits(&q) + bits(&p)).round() as u32, base, "{set}");
-            assert_eq!(q.len(), set.levels() + 1);
+            assert_eq!(q.len(), set.row().levels + 1);
             if let Some(rank) = set.raised_rank() {
                 assert_eq!((bits(&q) + bits(&p_hat)).round() as u32, raised, "{set}");
                 assert_eq!(rank * set.degree(), dimension);

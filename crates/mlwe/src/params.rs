@@ -159,7 +159,7 @@ impl Params {
     }
 
     /// The sampler for errors.
-    pub fn gaussian(&self) -> &Gaussian {
+    pub(crate) fn gaussian(&self) -> &Gaussian {
         &self.inner.gaussian
     }
 

@@ -12,19 +12,13 @@ use bellerophon_ring::{Addend, Epilogue, Ntt};
 use rand::CryptoRng;
 
 use crate::ciphertext::check_divisors;
-use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey, check_chains};
+use crate::keyswitch::{KeySwitchKey, check_chains};
 use crate::{Ciphertext, Error, Params, Result, SecretKey, SecretKind, Security};
 
 /// The key from the last components of a secret to its first components.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankReduceKey {
     key: KeySwitchKey,
-}
-
-/// A [`RankReduceKey`] in serializable form, with masks replaced by a seed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SeededRankReduceKey {
-    key: SeededKeySwitchKey,
 }
 
 impl RankReduceKey {
@@ -58,11 +52,6 @@ impl RankReduceKey {
         &self.key
     }
 
-    /// The serializable form.
-    pub fn compress(&self) -> SeededRankReduceKey {
-        SeededRankReduceKey { key: self.key.compress() }
-    }
-
     /// RankReduce; `params` are those of the result.
     ///
     /// # Errors
@@ -76,7 +65,7 @@ impl RankReduceKey {
     ///
     /// # Errors
     /// As for [`reduce`](Self::reduce), and [`Error::Limbs`] unless at least one limb remains.
-    pub fn reduce_rescale(
+    pub(crate) fn reduce_rescale(
         &self,
         params: &Params,
         ct: &Ciphertext,
@@ -117,23 +106,6 @@ impl RankReduceKey {
 /// Wraps a stored switching key.
 impl From<KeySwitchKey> for RankReduceKey {
     fn from(key: KeySwitchKey) -> Self {
-        Self { key }
-    }
-}
-
-impl SeededRankReduceKey {
-    /// Expands the masks from the seed; `params` are those of the result.
-    pub fn expand(&self, params: &Params) -> Result<RankReduceKey> {
-        Ok(RankReduceKey { key: self.key.expand(params)? })
-    }
-
-    /// The switching key.
-    pub fn key(&self) -> &SeededKeySwitchKey {
-        &self.key
-    }
-
-    /// Wraps a stored switching key.
-    pub fn from_key(key: SeededKeySwitchKey) -> Self {
         Self { key }
     }
 }
@@ -233,9 +205,8 @@ mod tests {
             let secret = SecretKey::generate(&whole, &mut rng(1)).unwrap();
             let first = secret.truncate_rank(&part, &mut rng(2)).unwrap();
             let key = RankReduceKey::generate(&secret, &first, 2, &mut rng(3)).unwrap();
-            assert_eq!(key.compress().expand(&part).unwrap(), key);
-            let wire = SeededRankReduceKey::from_key(key.key().compress());
-            assert_eq!(wire, key.compress());
+            let wire = key.key().compress().expand(&part).unwrap();
+            assert_eq!(RankReduceKey::from(wire), key);
             let phase_of = |ct: &Ciphertext| ct.phase(&secret).unwrap();
             for limbs in 1..=2 {
                 let m = message(&whole, limbs, 7);

@@ -9,8 +9,8 @@ use zeroize::Zeroizing;
 
 use crate::ciphertext::check_divisors;
 use crate::dpad::strategy::{Packed, RelinStrategy};
-use crate::keyswitch::{KeyIdent, KeySwitchKey, SeededKeySwitchKey};
-use crate::rank::{RankReduceKey, SeededRankReduceKey, check_extension};
+use crate::keyswitch::{KeyIdent, KeySwitchKey};
+use crate::rank::{RankReduceKey, check_extension};
 use crate::tensor::{Terms, index_pairs};
 use crate::{Ciphertext, Error, Params, Result, SecretKey, Tensor};
 
@@ -26,13 +26,6 @@ pub struct RelinKeys {
     strategy: RelinStrategy,
     cross: KeySwitchKey,
     down: Option<RankReduceKey>,
-}
-
-/// [`RelinKeys`] in serializable form, with masks replaced by seeds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SeededRelinKeys {
-    cross: SeededKeySwitchKey,
-    down: Option<SeededRankReduceKey>,
 }
 
 impl RelinKeys {
@@ -117,7 +110,7 @@ impl RelinKeys {
     /// [`Error::MissingRankDownKey`] if the strategy has a temporary rank and `down` is `None`;
     /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`], [`Error::Rank`] or [`Error::Limbs`] if
     /// the keys do not belong to the strategy, to each other, or to the same levels.
-    pub fn from_parts(
+    pub(crate) fn from_parts(
         strategy: &RelinStrategy,
         cross: KeySwitchKey,
         down: Option<RankReduceKey>,
@@ -176,21 +169,13 @@ impl RelinKeys {
     }
 
     /// The rank-down key, if the strategy has a temporary rank.
-    pub fn down(&self) -> Option<&RankReduceKey> {
+    pub(crate) fn down(&self) -> Option<&RankReduceKey> {
         self.down.as_ref()
     }
 
     /// The largest number of limbs of an input.
     pub fn limbs(&self) -> usize {
         self.cross.limbs()
-    }
-
-    /// The serializable form.
-    pub fn compress(&self) -> SeededRelinKeys {
-        SeededRelinKeys {
-            cross: self.cross.compress(),
-            down: self.down.as_ref().map(RankReduceKey::compress),
-        }
     }
 
     /// Size in bytes of the seeded form, bit-packed.
@@ -320,39 +305,6 @@ impl RelinKeys {
             ct = down.reduce_rescale(self.strategy.work(), &ct, primes)?;
         }
         self.strategy.unpack(ct)
-    }
-}
-
-impl SeededRelinKeys {
-    /// Expands the masks from the seeds.
-    ///
-    /// # Errors
-    /// As for [`RelinKeys::from_parts`].
-    pub fn expand(&self, strategy: &RelinStrategy) -> Result<RelinKeys> {
-        let cross = self.cross.expand(strategy.raised())?;
-        let down = self.down.as_ref().map(|down| down.expand(strategy.work())).transpose()?;
-        RelinKeys::from_parts(strategy, cross, down)
-    }
-
-    /// The cross-relinearization key.
-    pub fn cross(&self) -> &SeededKeySwitchKey {
-        &self.cross
-    }
-
-    /// The rank-down key, if present.
-    pub fn down(&self) -> Option<&SeededRankReduceKey> {
-        self.down.as_ref()
-    }
-
-    /// Wraps stored keys. [`expand`](Self::expand) checks that they belong together.
-    pub fn from_parts(cross: SeededKeySwitchKey, down: Option<SeededRankReduceKey>) -> Self {
-        Self { cross, down }
-    }
-
-    /// Size in bytes, bit-packed.
-    pub fn byte_len(&self, strategy: &RelinStrategy) -> usize {
-        let down = self.down.as_ref().map(|down| down.key().byte_len(strategy.work()));
-        self.cross.byte_len(strategy.raised()) + down.unwrap_or(0)
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use bellerophon_ring::{Ntt, Poly, sample, wire::Fingerprint};
 use rand::{CryptoRng, RngExt};
+use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::rank::check_no_weaker;
@@ -16,7 +17,7 @@ use crate::{Error, Params, Result};
 ///
 /// The identity is no proof of origin: a sender can state any identity. An operation on objects
 /// with a false identity returns noise.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct KeyId(pub u128);
 
 impl KeyId {
@@ -78,7 +79,7 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`Error::Secret`] for a wrong length or a coefficient outside `{-1, 0, 1}`.
-    pub fn from_coefficients<R: CryptoRng + ?Sized>(
+    pub(crate) fn from_coefficients<R: CryptoRng + ?Sized>(
         params: &Params,
         coefficients: &[i64],
         rng: &mut R,
@@ -86,8 +87,7 @@ impl SecretKey {
         Self::restore(params, coefficients, KeyId::random(rng))
     }
 
-    /// Rebuilds a stored secret from its coefficients, as
-    /// [`from_coefficients`](Self::from_coefficients) takes them, and its identity.
+    /// Rebuilds a stored secret from its coefficients, component by component, and its identity.
     pub fn restore(params: &Params, coefficients: &[i64], id: KeyId) -> Result<Self> {
         if coefficients.len() != params.dimension() {
             return Err(Error::Secret {
@@ -148,7 +148,7 @@ impl SecretKey {
     }
 
     /// `|s|^2`, the number of nonzero coefficients.
-    pub fn norm2(&self) -> f64 {
+    pub(crate) fn norm2(&self) -> f64 {
         self.coefficients.iter().map(|&c| c * c).sum::<i64>() as f64
     }
 

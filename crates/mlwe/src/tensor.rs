@@ -60,16 +60,6 @@ impl Tensor {
         self.constant.limbs()
     }
 
-    /// The polynomials `c, l_1, .., l_r` that need no relinearization.
-    pub fn linear(&self) -> impl Iterator<Item = &Poly<Ntt>> {
-        std::iter::once(&self.constant).chain(&self.linear)
-    }
-
-    /// `t_ij`, `i <= j`, in the order `11, 12, .., 1r, 22, .., rr`.
-    pub fn quadratic(&self) -> &[Poly<Ntt>] {
-        &self.quadratic
-    }
-
     /// `self += other`: a sum of products needs one relinearization only.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
         self.operand().check(params, "add products", other.operand())?;
@@ -258,7 +248,7 @@ mod tests {
         let refused = keys.relinearize_rescale(tensor, 2);
         assert!(matches!(refused, Err(Error::Limbs { found: 2, .. })));
         let between = KeySwitchKey::between(&secret, &other, 2, &mut rng(5)).unwrap();
-        let refused = crate::SeededGaloisKey::from_parts(&params, 5, between.compress());
+        let refused = crate::GaloisKey::from_parts(&params, 5, between.compress());
         assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
         let refused = keys.multiply(&x, &encrypt(&secret, 1));
         assert!(matches!(refused, Err(Error::Limbs { found: 1, .. })));

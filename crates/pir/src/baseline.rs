@@ -65,16 +65,6 @@ impl SplitDomainKeys {
         Ok(Self { params: params.clone(), gadget: *gadget, seed, bodies, key: secret.id() })
     }
 
-    /// The number of coefficients with keys: `N`.
-    pub fn len(&self) -> usize {
-        self.bodies.len() / self.gadget.digits()
-    }
-
-    /// Always false: every coefficient has a key.
-    pub fn is_empty(&self) -> bool {
-        self.bodies.is_empty()
-    }
-
     /// Bytes with residues packed to the bits of their primes, the seed included.
     pub fn byte_len(&self) -> usize {
         self.seed.0.len() + self.bodies.len() * self.params.packed_len(self.params.ring())
@@ -85,7 +75,7 @@ impl SplitDomainKeys {
     /// `N` for a domain of at most `N` points.
     ///
     /// # Errors
-    /// [`Error::Noise`] for more points than the noise allows ([`noise`](Self::noise));
+    /// [`Error::Noise`] for more points than the noise allows;
     /// [`Error::QueryLayout`] for a compact query; [`Error::Shape`] for a domain above `N`, or a
     /// table of another size or with a value that is not below `N`; those of the lattice layer for
     /// a foreign query.
@@ -143,7 +133,7 @@ impl SplitDomainKeys {
     /// values. The third is the effect of the `r` bits that digits drop, each times one coefficient
     /// of the secret. The last is the rounding error of the encryption. The second term dominates;
     /// it is reached if no value occurs twice.
-    pub fn noise(&self, points: usize) -> f64 {
+    pub(crate) fn noise(&self, points: usize) -> f64 {
         let (params, n, points) = (&self.params, self.params.degree() as f64, points as f64);
         let switches = n * noise::products_of_digits(params, &self.gadget);
         let added = n * noise::fresh(params) + switches + noise::dropped_bits(params, &self.gadget);

@@ -72,6 +72,7 @@ impl Client {
     /// # Errors
     /// None that a caller can cause.
     pub fn server_keys<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Result<ServerKeys> {
+        // Values are constants: packing clears all other coefficients (n = 1).
         let packing = SeededPackingKeys::generate(&self.secret, 1, rng)?;
         Ok(ServerKeys { packing, public: PublicKey::generate(&self.secret, rng) })
     }
@@ -227,6 +228,7 @@ impl Client {
             let reason = "its values are in order: read gives them";
             return Err(Error::WrongResponse { reason });
         }
+        // A shuffled response has one value for each point, equal points included.
         if response.values != pending.values.len() {
             let reason = "it has not one value for each point";
             return Err(Error::WrongResponse { reason });
@@ -246,6 +248,7 @@ impl Client {
         points: usize,
         response: &Response,
     ) -> Result<Zeroizing<Vec<u64>>> {
+        // The response names the function, since no query belongs to it.
         if response.id != function.id() {
             let reason = "it is one of another function";
             return Err(Error::WrongResponse { reason });

@@ -15,7 +15,7 @@ use super::function::{Function, selector};
 use super::query::MAX_POINTS;
 use super::response::Response;
 use super::server::Server;
-use crate::bfv::{Ciphertext, LOG2_FAILURE, NoiseBound, Params, check_key, noise};
+use crate::bfv::{Ciphertext, LOG2_FAILURE, NoiseBound, check_key, noise};
 use crate::{Error, Result};
 
 /// A function of one variable, encrypted block by block by the holder of the secret: ciphertexts of
@@ -31,18 +31,8 @@ pub struct EncryptedFunction {
 }
 
 impl EncryptedFunction {
-    /// The size of its domain.
-    pub fn domain(&self) -> usize {
-        self.domain
-    }
-
     pub(crate) fn id(&self) -> u128 {
         self.id
-    }
-
-    /// Bytes with residues packed to the bits of their primes, the seed included.
-    pub fn byte_len(&self, params: &Params) -> usize {
-        self.seed.0.len() + self.bodies.len() * params.packed_len(params.ring())
     }
 }
 

@@ -67,13 +67,8 @@ impl Function {
         Ok(Self { plain, tables })
     }
 
-    /// The modulus `t` of its values.
-    pub fn plain(&self) -> u64 {
-        self.plain
-    }
-
     /// The size of the domain of each variable.
-    pub fn domains(&self) -> Vec<usize> {
+    pub(crate) fn domains(&self) -> Vec<usize> {
         self.tables.iter().map(Vec::len).collect()
     }
 

@@ -6,13 +6,14 @@ use bellerophon_ring::{
     sample::{Seed, uniform_from_seed},
     wire::Fingerprint,
 };
+use serde::{Deserialize, Serialize};
 
 use super::batch::{self, BatchCode, GROUPS};
 use crate::bfv::{Block, Ciphertext, LOG2_FAILURE, NoiseBound, Params, noise};
 use crate::{Error, Result};
 
 /// The layout of encrypted points in ciphertexts. The page of [the crate](crate) compares the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum QueryLayout {
     /// A ciphertext for each block of the domain and each point, as in the paper.
     Paper,
@@ -122,7 +123,7 @@ impl Shape {
     }
 
     /// The layout.
-    pub fn form(&self) -> QueryLayout {
+    pub(crate) fn form(&self) -> QueryLayout {
         self.form
     }
 
@@ -132,7 +133,7 @@ impl Shape {
     }
 
     /// The number of points.
-    pub fn points(&self) -> usize {
+    pub(crate) fn points(&self) -> usize {
         self.points
     }
 
@@ -153,7 +154,7 @@ impl Shape {
     }
 
     /// Ciphertexts of the response.
-    pub fn response_ciphertexts(&self) -> usize {
+    pub(crate) fn response_ciphertexts(&self) -> usize {
         self.values().div_ceil(self.degree)
     }
 
@@ -185,6 +186,7 @@ impl Shape {
 
     /// The first ciphertext of the selector of a value, and the coefficient with which it begins.
     pub(crate) fn start(&self, value: usize) -> (usize, usize) {
+        // Selectors fill a ciphertext before the next one begins.
         let (first, slot) = (value / self.together(), value % self.together());
         (first * self.blocks(), slot * self.entries())
     }
@@ -204,6 +206,7 @@ impl Shape {
     pub(crate) fn selected_noise(&self, params: &Params) -> f64 {
         // Entries of magnitude t / 2 in every position.
         let largest = (params.plain() as f64 / 2.0).powi(2);
+        // (t / 4)^2 for one variable, times the square of their number.
         let rounded = largest / 4.0 * (self.domains.len() as f64).powi(2);
         noise::product(noise::fresh(params), self.entries() as f64 * largest) + rounded
     }
@@ -295,6 +298,7 @@ impl Query {
 
     /// Ciphertext `i`.
     pub(crate) fn row(&self, params: &Params, i: usize) -> Ciphertext {
+        // A mask from the seed is a stream of its own: it can be expanded alone.
         let mask = match &self.masks {
             Masks::Seed(seed) => uniform_from_seed(params.ring(), seed, i as u64),
             Masks::Expanded(masks) => masks.poly(i),

@@ -105,11 +105,6 @@ impl Response {
         self.parts.len()
     }
 
-    /// Identity of the client's secret key.
-    pub fn key(&self) -> KeyId {
-        self.key
-    }
-
     /// `log2` of a bound on the probability that one value is wrong, over all tables.
     pub fn log2_failure(&self, params: &Params) -> f64 {
         noise::log2_failure(params, self.weight * self.variance)

@@ -27,16 +27,6 @@ pub struct ServerKeys {
 }
 
 impl ServerKeys {
-    /// Identity of the client's secret key.
-    pub fn key(&self) -> KeyId {
-        self.packing.key()
-    }
-
-    /// The number of automorphisms: `log2 N`.
-    pub fn automorphisms(&self) -> usize {
-        self.packing.len()
-    }
-
     /// Bytes with residues packed to the bits of their primes, seeds included.
     pub fn byte_len(&self, params: &Params) -> usize {
         self.packing.byte_len(params) + self.public.byte_len(params)
@@ -213,7 +203,7 @@ impl Server {
     }
 
     /// The parameters.
-    pub fn params(&self) -> &Params {
+    pub(crate) fn params(&self) -> &Params {
         &self.params
     }
 

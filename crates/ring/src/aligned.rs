@@ -224,7 +224,7 @@ impl AlignedVec {
     }
 
     /// Keeps the first `len` words. Does nothing if there are fewer.
-    pub fn truncate(&mut self, len: usize) {
+    pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 }

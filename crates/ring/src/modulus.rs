@@ -157,20 +157,20 @@ impl Modulus {
 
     /// Shoup's companion `floor(w * 2^64 / q)` of a constant factor `w`.
     #[inline(always)]
-    pub const fn shoup(&self, w: u64) -> u64 {
+    pub(crate) const fn shoup(&self, w: u64) -> u64 {
         debug_assert!(w < self.value);
         (((w as u128) << 64) / self.value as u128) as u64
     }
 
     /// `x * w` for any `u64` `x`, with `w` in `[0, q)` and its Shoup companion.
     #[inline(always)]
-    pub const fn mul_shoup(&self, x: u64, w: u64, w_shoup: u64) -> u64 {
+    pub(crate) const fn mul_shoup(&self, x: u64, w: u64, w_shoup: u64) -> u64 {
         self.sub_if_large(self.mul_shoup_lazy(x, w, w_shoup))
     }
 
     /// As [`mul_shoup`](Self::mul_shoup), with a result in `[0, 2q)`.
     #[inline(always)]
-    pub const fn mul_shoup_lazy(&self, x: u64, w: u64, w_shoup: u64) -> u64 {
+    pub(crate) const fn mul_shoup_lazy(&self, x: u64, w: u64, w_shoup: u64) -> u64 {
         // The quotient is exact or one too small: the difference modulo 2^64 is in [0, 2q).
         let quotient = ((x as u128 * w_shoup as u128) >> 64) as u64;
         x.wrapping_mul(w).wrapping_sub(quotient.wrapping_mul(self.value))

@@ -81,7 +81,7 @@ impl PackedPoly {
     }
 
     /// The number of limbs.
-    pub fn limbs(&self) -> usize {
+    pub(crate) fn limbs(&self) -> usize {
         self.shape.ends.len()
     }
 

@@ -4,7 +4,7 @@ use crate::{Error, Modulus, Result};
 
 /// Whether `n` is prime: Miller-Rabin with the first twelve primes as bases, which is deterministic
 /// for every `n < 2^64` (Sorenson and Webster, 2015).
-pub fn is_prime(n: u64) -> bool {
+pub(crate) fn is_prime(n: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
     if n < 2 {
         return false;

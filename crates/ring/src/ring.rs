@@ -7,7 +7,7 @@ use num_bigint::{BigInt, BigUint};
 use crate::{
     Automorphism, Coeff, Domain, Error, Modulus, Ntt, NttTable, Poly, Result,
     aligned::{AlignedVec, Pool},
-    backend::{self, WeightedRows},
+    backend,
     ntt::roots::Roots,
     par::{self, CHEAP, HEAVY},
 };
@@ -43,7 +43,7 @@ impl Ring {
     }
 
     /// As [`new`](Self::new), from existing tables, for example tables of a forced back end.
-    pub fn from_tables(degree: usize, tables: Vec<Arc<NttTable>>) -> Result<Self> {
+    pub(crate) fn from_tables(degree: usize, tables: Vec<Arc<NttTable>>) -> Result<Self> {
         let op = "building a ring";
         // Tables of the same degree and of distinct primes.
         for (i, table) in tables.iter().enumerate() {
@@ -216,8 +216,23 @@ impl Ring {
 
     /// `sum_i a_i b_i`, with one reduction per 63 products (per 15 with 52-bit words).
     pub fn sum_of_products(&self, pairs: &[(&Poly<Ntt>, &Poly<Ntt>)]) -> Poly<Ntt> {
-        pairs.iter().for_each(|(_, b)| self.check(b));
-        self.sum_of_products_with(pairs, |i| i)
+        pairs.iter().flat_map(|(a, b)| [a, b]).for_each(|a| self.check(a));
+        // An empty sum is zero; otherwise the first chunk overwrites the limb.
+        let mut sum = if pairs.is_empty() { self.zero() } else { self.uninit() };
+        self.each(&mut sum, CHEAP, |table, i, limb| {
+            let limbs: Vec<_> = pairs.iter().map(|(a, b)| (a.limb(i), b.limb(i))).collect();
+            let mut chunks = limbs.chunks(backend::MAX_PRODUCTS);
+            if let Some(first) = chunks.next() {
+                backend::sum_of_products(table, limb, first);
+            }
+            // Further chunks exceed the accumulator and are added as residues.
+            for chunk in chunks {
+                let mut partial = vec![0; limb.len()];
+                backend::sum_of_products(table, &mut partial, chunk);
+                backend::add_assign(table, limb, &partial);
+            }
+        });
+        sum
     }
 
     /// Several [sums of products](Self::sum_of_products), limb by limb. A factor of several sums is
@@ -244,72 +259,6 @@ impl Ring {
             },
         );
         results
-    }
-
-    /// As [`sum_of_products`](Self::sum_of_products), but the second factors may have more limbs
-    /// than the ring (keys of a higher level). Limb `i` of the first factor is multiplied with limb
-    /// `select(i)` of the second, which belongs to the same prime.
-    pub fn sum_of_products_with(
-        &self,
-        pairs: &[(&Poly<Ntt>, &Poly<Ntt>)],
-        select: impl Fn(usize) -> usize + Sync + Send,
-    ) -> Poly<Ntt> {
-        pairs.iter().for_each(|(a, _)| self.check(a));
-        // An empty sum is zero; otherwise the first chunk overwrites the limb.
-        let mut sum = if pairs.is_empty() { self.zero() } else { self.uninit() };
-        self.each(&mut sum, CHEAP, |table, i, limb| {
-            let limbs: Vec<_> = pairs.iter().map(|(a, b)| (a.limb(i), b.limb(select(i)))).collect();
-            let mut chunks = limbs.chunks(backend::MAX_PRODUCTS);
-            if let Some(first) = chunks.next() {
-                backend::sum_of_products(table, limb, first);
-            }
-            // Further chunks exceed the accumulator and are added as residues.
-            for chunk in chunks {
-                let mut partial = vec![0; limb.len()];
-                backend::sum_of_products(table, &mut partial, chunk);
-                backend::add_assign(table, limb, &partial);
-            }
-        });
-        sum
-    }
-
-    /// `sum_i c_i a_i` in one pass, for integers `c_i` given by their residues in `[0, q_j)` modulo
-    /// each prime. The `a_i` may have more limbs than the ring; the additional limbs are not read.
-    ///
-    /// # Panics
-    /// If degrees differ, or if there are too few residues or limbs.
-    pub fn weighted_sum<D: Domain>(&self, terms: &[(&Poly<D>, &[u64])]) -> Poly<D> {
-        for (a, residues) in terms {
-            assert_eq!(a.degree(), self.degree(), "the operand must have the degree of the ring");
-            assert!(
-                a.limbs().min(residues.len()) >= self.limbs(),
-                "need a limb and a residue per prime"
-            );
-        }
-        let mut sum = if terms.is_empty() { self.zero() } else { self.uninit() };
-        self.each(&mut sum, CHEAP, |table, i, limb| {
-            // Residues of this ring's primes: all rows have the bits of the prime of this limb.
-            let bits = table.modulus().bits();
-            for (count, chunk) in terms.chunks(backend::MAX_PRODUCTS - 1).enumerate() {
-                let rows: Vec<&[u64]> = chunk.iter().map(|(a, _)| a.limb(i)).collect();
-                let weights: Vec<u64> = chunk.iter().map(|(_, c)| c[i]).collect();
-                let sum = WeightedRows {
-                    rows: &rows,
-                    bits: &vec![bits; chunk.len()],
-                    weights: &weights,
-                    multiples: None,
-                };
-                // The first chunk overwrites the limb; further ones are added.
-                if count == 0 {
-                    backend::weighted_sum(table, limb, sum);
-                } else {
-                    let mut partial = vec![0; limb.len()];
-                    backend::weighted_sum(table, &mut partial, sum);
-                    backend::add_assign(table, limb, &partial);
-                }
-            }
-        });
-        sum
     }
 
     /// `a *= c` for a signed integer.
@@ -483,30 +432,6 @@ mod tests {
             prop_assert_eq!(r.centered(&s), expect(&|j| -BigInt::from(a[j]) * c));
             let wide: Vec<i128> = a.iter().zip(&b).map(|(&a, &b)| a as i128 * b as i128).collect();
             prop_assert_eq!(r.centered(&r.from_signed_wide(&wide)), expect(&|j| wide[j].into()));
-        }
-
-        #[test]
-        fn weighted_sums_follow_the_integers(
-            a in signed(16), b in signed(16), factors in prop::collection::vec(any::<i32>(), 0..40),
-        ) {
-            // Operands of three limbs in a ring of two; more terms than one pass takes.
-            let (r, low) = (ring(16, 3), ring(16, 3).at_limbs(2));
-            let (x, y) = (r.from_signed(&a), r.from_signed(&b));
-            let residues: Vec<Vec<u64>> =
-                factors.iter().map(|&c| low.moduli().map(|q| q.from_i64(c.into())).collect()).collect();
-            let terms: Vec<_> = residues
-                .iter()
-                .enumerate()
-                .map(|(k, c)| (if k % 2 == 0 { &x } else { &y }, c.as_slice()))
-                .collect();
-            let expected: Vec<i128> = (0..16)
-                .map(|j| {
-                    let value = |k| if k % 2 == 0 { a[j] } else { b[j] };
-                    let terms = factors.iter().enumerate();
-                    terms.map(|(k, &c)| i128::from(value(k)) * i128::from(c)).sum()
-                })
-                .collect();
-            prop_assert!(low.weighted_sum(&terms) == low.from_signed_wide(&expected));
         }
 
         #[test]

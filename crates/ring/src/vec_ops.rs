@@ -68,7 +68,7 @@ impl NttTable {
         backend::reduce_centered(self, out, a, p.value());
     }
 
-    /// [`DigitGadget::decompose`] on the back end of the table.
+    /// The digits of `gadget` of each coefficient, on the back end of the table.
     ///
     /// # Panics
     /// Unless the gadget belongs to the prime of the table, `a` has `N` words, and `out` has `N`

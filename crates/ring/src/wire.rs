@@ -222,7 +222,7 @@ impl<'a> Packed<'a> {
     }
 
     /// The bytes.
-    pub fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 

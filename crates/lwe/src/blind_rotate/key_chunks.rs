@@ -171,12 +171,9 @@ impl SeededBlindRotationKey {
         self.key_params.check(op, params)
     }
 
-    /// Assembles the key from all its parts, in order.
-    ///
-    /// # Errors
-    /// The error of the first part that is `Err`; [`Error::Part`] or [`Error::ForeignPart`] unless
-    /// the parts are all those of one key; and an error if they do not belong to these parameters.
-    pub fn from_parts<E: From<Error>>(
+    /// Assembles the key from all its parts, in order. The parts are checked as by
+    /// [`BlindRotationKey::from_parts`].
+    pub(crate) fn from_parts<E: From<Error>>(
         params: &Params,
         parts: impl IntoIterator<Item = std::result::Result<RotationPart, E>>,
     ) -> std::result::Result<Self, E> {
@@ -205,7 +202,8 @@ impl BlindRotationKey {
     /// so that at most one part is in memory in compressed form.
     ///
     /// # Errors
-    /// As [`SeededBlindRotationKey::from_parts`].
+    /// The error of the first part that is `Err`; [`Error::Part`] or [`Error::ForeignPart`] unless
+    /// the parts are all those of one key; and an error if they do not belong to these parameters.
     pub fn from_parts<E: From<Error>>(
         params: &Params,
         parts: impl IntoIterator<Item = std::result::Result<RotationPart, E>>,
@@ -265,7 +263,7 @@ impl BlindRotationKey {
     ///
     /// # Errors
     /// If the parameters are not those of the key.
-    pub fn compress(&self, params: &Params) -> Result<SeededBlindRotationKey> {
+    pub(crate) fn compress(&self, params: &Params) -> Result<SeededBlindRotationKey> {
         let parts = self.parts(params, self.key_params.dimension)?;
         SeededBlindRotationKey::from_parts(params, parts.map(Ok::<_, Error>))
     }

@@ -162,11 +162,6 @@ enum Rows {
 }
 
 impl BlindRotationKey {
-    /// The number of coordinates.
-    pub fn dimension(&self) -> usize {
-        self.key_params.dimension
-    }
-
     /// Bytes in memory.
     pub fn memory_bytes(&self) -> usize {
         8 * match &self.rows {

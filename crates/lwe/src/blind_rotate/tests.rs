@@ -234,10 +234,10 @@ fn wrong_operands_are_refused() {
             };
         let error = run(std::slice::from_ref(&good), &[&table, &table], &s.key);
         assert_eq!(error, Error::TableCount { tables: 2, values: 1 });
-        let coarse = Mod2NCiphertext::new(&value, 32).unwrap();
+        let coarse = Mod2NCiphertext::on_grid(&value, 32, 1).unwrap();
         assert!(matches!(run(&[coarse], &[&table], &s.key), Error::Dimension { found: 32, .. }));
         let long = Ciphertext::trivial(*s.params.modulus(), 16, 0);
-        let long = Mod2NCiphertext::new(&long, 64).unwrap();
+        let long = Mod2NCiphertext::on_grid(&long, 64, 1).unwrap();
         assert!(matches!(run(&[long], &[&table], &s.key), Error::Dimension { found: 16, .. }));
         for other in specs(16, 64) {
             let other = setup(other);
@@ -260,7 +260,7 @@ fn wrong_operands_are_refused() {
         assert!(matches!(run(&[good], &[&foreign], &s.key), Error::Modulus { .. }));
         assert!(blind_rotate_batch(&s.params, &[], &[&table], &s.key).unwrap().is_empty());
         let odd = Ciphertext::new(*s.params.modulus(), 0, vec![1 << 21; 8]).unwrap();
-        let odd = Mod2NCiphertext::new(&odd, 64).unwrap();
+        let odd = Mod2NCiphertext::on_grid(&odd, 64, 1).unwrap();
         let result = blind_rotate_batch(&s.params, &[odd], &[&table], &s.key);
         assert_eq!(result.is_ok(), !s.params.even_exponents(), "{}", s.name);
     }

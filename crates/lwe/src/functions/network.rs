@@ -93,12 +93,12 @@ impl Network {
     }
 
     /// The number of values that the network sorts.
-    pub fn wires(&self) -> usize {
+    pub(crate) fn wires(&self) -> usize {
         self.wires
     }
 
     /// The layers, from first to last.
-    pub fn layers(&self) -> &[Vec<(usize, usize)>] {
+    pub(crate) fn layers(&self) -> &[Vec<(usize, usize)>] {
         &self.layers
     }
 

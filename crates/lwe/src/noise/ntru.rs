@@ -25,13 +25,13 @@ fn lost(context: &NtruContext) -> f64 {
 
 /// The variance that an external product adds, of a phase below `Q / 2` with a monomial. An
 /// automorphism with its key switch adds the same.
-pub fn ntru_product(context: &NtruContext) -> f64 {
+pub(crate) fn ntru_product(context: &NtruContext) -> f64 {
     fresh(context) + lost(context)
 }
 
 /// The variance that the key switch from NTRU to the ring secret adds, modulo `q0` under `z`. It
 /// consists of the rounding of the modulus switch from `Q` to `q0`, and of the ring key switch.
-pub fn ntru_ring_switch(params: &Params, context: &NtruContext) -> f64 {
+pub(crate) fn ntru_ring_switch(params: &Params, context: &NtruContext) -> f64 {
     let gadget = context.switch_gadget();
     let digits = digit_squares(gadget, params.ring_modulus().value());
     let sigma2 = params.spec().ring_sigma.powi(2);
@@ -43,7 +43,7 @@ pub fn ntru_ring_switch(params: &Params, context: &NtruContext) -> f64 {
 /// exponents `+-5^l` a fraction `p = 1 - exp(-n / N)` is visited. The gaps between visited
 /// exponents have a geometric distribution, and a gap takes one automorphism for every started
 /// window. One more automorphism changes the sign.
-pub fn ntru_automorphisms(dimension: usize, degree: usize, window: usize) -> f64 {
+pub(crate) fn ntru_automorphisms(dimension: usize, degree: usize, window: usize) -> f64 {
     let empty = (-(dimension as f64) / degree as f64).exp();
     degree as f64 * (1.0 - empty) / (1.0 - empty.powi(window as i32)) + 1.0
 }

@@ -1,16 +1,16 @@
 //! Automorphisms `X -> X^g` of NTRU ciphertexts, with the key switch from `f(X^g)` back to `f`.
 
-use bellerophon_ring::{Automorphism, Coeff, Poly, aligned::AlignedVec};
+use bellerophon_ring::{Automorphism, Coeff, Poly};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::{NtruCiphertext, NtruContext, NtruGadgetCiphertext, NtruSecret};
+use super::{NtruContext, NtruGadgetCiphertext, NtruSecret};
 use crate::Result;
 
 /// NTRU' of `f(X^g) / f`. The polynomial `c(X^g)` has the phase `u(X^g)` under `f(X^g)`, and its
 /// external product with this key has the same phase under `f`.
 #[derive(Debug, Clone)]
-pub struct NtruAutomorphismKey {
+pub(crate) struct NtruAutomorphismKey {
     map: Automorphism,
     key: NtruGadgetCiphertext,
 }
@@ -28,7 +28,7 @@ impl NtruAutomorphismKey {
     ///
     /// # Errors
     /// If the exponent is even, or the secret has another degree or modulus.
-    pub fn generate<R: CryptoRng + ?Sized>(
+    pub(crate) fn generate<R: CryptoRng + ?Sized>(
         context: &NtruContext,
         secret: &NtruSecret,
         exponent: usize,
@@ -51,7 +51,7 @@ impl NtruAutomorphismKey {
     }
 
     /// The exponent `g` in `[1, 2N)`.
-    pub fn exponent(&self) -> usize {
+    pub(crate) fn exponent(&self) -> usize {
         self.map.exponent()
     }
 
@@ -60,19 +60,8 @@ impl NtruAutomorphismKey {
         self.key.rows()
     }
 
-    /// A ciphertext of phase `phase(x)(X^g)`, plus the noise of an external product.
-    ///
-    /// # Errors
-    /// If ciphertext or key have another degree or modulus, or the key has other digits.
-    pub fn apply(&self, context: &NtruContext, x: &NtruCiphertext) -> Result<NtruCiphertext> {
-        let op = "NTRU automorphism";
-        x.check(op, context)?;
-        self.key.check(op, context)?;
-        let mut digits = AlignedVec::zeroed(context.digit_words());
-        Ok(x.map(|x| self.apply_in_place(context, x, &mut digits)))
-    }
-
-    /// [`apply`](Self::apply) in place, for loops that provide the scratch space `digits`.
+    /// Replaces `x` by a ciphertext of phase `phase(x)(X^g)`, plus the noise of an external product.
+    /// The scratch space `digits` is provided by the caller.
     pub(crate) fn apply_in_place(
         &self,
         context: &NtruContext,
@@ -90,8 +79,10 @@ mod tests {
     use super::*;
     use crate::{
         NtruRotation, Params, noise,
+        ntru::testing::{encrypt, phases},
         params::tests::{insecure_ntru, insecure_ntru_that_drops},
     };
+    use bellerophon_ring::aligned::AlignedVec;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
 
@@ -109,18 +100,19 @@ mod tests {
                 let secret = NtruSecret::generate(context, &mut rng).unwrap();
                 let message: Vec<i64> =
                     (0..64).map(|_| rng.random_range(-1i64 << 40..1 << 40)).collect();
-                let x = NtruCiphertext::encrypt(context, &secret, &message, &mut rng).unwrap();
-                let before = secret.phases(context, &x).unwrap();
+                let x = encrypt(context, &secret, &message, &mut rng);
+                let before = phases(context, &secret, &x);
                 let key = NtruAutomorphismKey::generate(context, &secret, exponent, &mut rng);
                 let key = key.unwrap();
                 assert_eq!(key.exponent(), exponent);
-                let y = key.apply(context, &x).unwrap();
+                let (mut y, mut digits) = (x, AlignedVec::zeroed(context.digit_words()));
+                key.apply_in_place(context, &mut y, &mut digits);
                 let mut expected = [0i64; 64];
                 for (i, &phase) in before.iter().enumerate() {
                     let place = i * exponent % 128;
                     expected[place % 64] = if place < 64 { phase } else { -phase };
                 }
-                let got = secret.phases(context, &y).unwrap();
+                let got = phases(context, &secret, &y);
                 let errors = got.iter().zip(expected);
                 squares += errors.map(|(got, e)| ((got - e) as f64).powi(2)).sum::<f64>();
             }

@@ -1,86 +1,19 @@
-//! NTRU and NTRU' ciphertexts, and the encryption of the rows of keys.
+//! NTRU' ciphertexts, and the encryption of the rows of keys.
 
-use bellerophon_ring::{Coeff, DigitGadget, Modulus, Ntt, Poly, aligned::AlignedVec, sample};
+use bellerophon_ring::{Ntt, Poly, aligned::AlignedVec, sample};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::{NtruContext, NtruSecret};
-use crate::Result;
-
-/// `c = (g + u) / f` modulo `Q`, in coefficient form.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NtruCiphertext {
-    modulus: Modulus,
-    poly: Poly<Coeff>,
-}
-
-impl NtruCiphertext {
-    /// Encrypts the polynomial with the given coefficients modulo `Q`, which are already scaled.
-    ///
-    /// # Errors
-    /// If there is not one coefficient for each power of `X`, or the secret has another degree or
-    /// modulus.
-    pub fn encrypt<R: CryptoRng + ?Sized>(
-        context: &NtruContext,
-        secret: &NtruSecret,
-        message: &[i64],
-        rng: &mut R,
-    ) -> Result<Self> {
-        secret.check_for("NTRU encryption", context, message)?;
-        // c = (g + u) / f with a fresh ternary g.
-        let ring = context.ring();
-        let noise = Zeroizing::new(ring.from_signed(&sample::ternary(context.degree(), rng)));
-        let mut sum = ring.from_signed(message);
-        ring.add_assign(&mut sum, &noise);
-        let mut c = ring.forward(sum);
-        ring.mul_assign(&mut c, secret.inverse());
-        Ok(Self { modulus: *ring.modulus(0), poly: ring.inverse(c) })
-    }
-
-    /// Fails with the operation's name unless the ciphertext has the degree and modulus of the
-    /// context.
-    pub(crate) fn check(&self, op: &'static str, context: &NtruContext) -> Result<()> {
-        context.check(op, self.poly.degree(), &self.modulus)
-    }
-
-    /// A ciphertext with the polynomial that `f` computes from this one's.
-    pub(crate) fn map(&self, f: impl FnOnce(&mut Poly<Coeff>)) -> Self {
-        let mut poly = self.poly.clone();
-        f(&mut poly);
-        Self { modulus: self.modulus, poly }
-    }
-
-    /// The polynomial `c`.
-    pub fn poly(&self) -> &Poly<Coeff> {
-        &self.poly
-    }
-}
 
 /// `g_t / f + B_t v` for each digit `t`: an NTRU' encryption of a small `v`, in NTT form.
 #[derive(Clone, PartialEq, Eq)]
-pub struct NtruGadgetCiphertext {
-    gadget: DigitGadget,
+pub(crate) struct NtruGadgetCiphertext {
     /// One row after the other.
     rows: AlignedVec,
 }
 
 impl NtruGadgetCiphertext {
-    /// Encrypts the polynomial with the given coefficients.
-    ///
-    /// # Errors
-    /// If there is not one coefficient for each power of `X`, or the secret has another degree or
-    /// modulus.
-    pub fn encrypt<R: CryptoRng + ?Sized>(
-        context: &NtruContext,
-        secret: &NtruSecret,
-        message: &[i64],
-        rng: &mut R,
-    ) -> Result<Self> {
-        secret.check_for("NTRU' encryption", context, message)?;
-        let message = Zeroizing::new(context.forward(message));
-        Ok(Self::of_values(context, secret, &message, rng))
-    }
-
     /// Encrypts a polynomial modulo `Q` in NTT form. It need not be small.
     pub(crate) fn of_values<R: CryptoRng + ?Sized>(
         context: &NtruContext,
@@ -92,38 +25,19 @@ impl NtruGadgetCiphertext {
         for (t, out) in rows.chunks_exact_mut(context.degree()).enumerate() {
             out.copy_from_slice(row(context, secret, t, message, rng).limb(0));
         }
-        Self { gadget: *context.gadget(), rows }
+        Self { rows }
     }
 
     /// The ciphertext with these rows. The caller has checked that they belong to the context.
     pub(crate) fn of_rows(context: &NtruContext, words: &[u64]) -> Self {
         let mut rows = AlignedVec::zeroed(context.digit_words());
         rows.copy_from_slice(words);
-        Self { gadget: *context.gadget(), rows }
-    }
-
-    /// Fails with the operation's name unless the key has the degree, modulus and digits of the
-    /// context.
-    pub(crate) fn check(&self, op: &'static str, context: &NtruContext) -> Result<()> {
-        context.check_key(op, self.rows.len() / self.gadget.digits(), &self.gadget)
+        Self { rows }
     }
 
     /// The rows, one after the other.
     pub(crate) fn rows(&self) -> &[u64] {
         &self.rows
-    }
-
-    /// The external product: a ciphertext of phase `v phase(x)` plus noise
-    /// ([`noise::ntru_product`](crate::noise::ntru_product)).
-    ///
-    /// # Errors
-    /// If ciphertext or key have another degree or modulus, or the key has other digits.
-    pub fn product(&self, context: &NtruContext, x: &NtruCiphertext) -> Result<NtruCiphertext> {
-        let op = "NTRU external product";
-        x.check(op, context)?;
-        self.check(op, context)?;
-        let mut digits = AlignedVec::zeroed(context.digit_words());
-        Ok(x.map(|x| context.multiply(x.limb_mut(0), &self.rows, &mut digits)))
     }
 }
 
@@ -166,6 +80,7 @@ mod tests {
     use super::*;
     use crate::{
         NtruRotation, Params, noise,
+        ntru::testing::{encrypt, phases},
         params::tests::{insecure_ntru, insecure_ntru_that_drops},
     };
     use rand::{RngExt, SeedableRng};
@@ -178,16 +93,16 @@ mod tests {
         let context = params.ntru().unwrap();
         let secret = NtruSecret::generate(context, &mut rng).unwrap();
         let message: Vec<i64> = (0..64).map(|i| (i - 32) << 33).collect();
-        let c = NtruCiphertext::encrypt(context, &secret, &message, &mut rng).unwrap();
-        let phases = secret.phases(context, &c).unwrap();
-        let noise: Vec<i64> = phases.iter().zip(&message).map(|(p, m)| p - m).collect();
+        let c = encrypt(context, &secret, &message, &mut rng);
+        let found = phases(context, &secret, &c);
+        let noise: Vec<i64> = found.iter().zip(&message).map(|(p, m)| p - m).collect();
         assert!(noise.iter().all(|e| (-1..=1).contains(e)));
         assert!(noise.iter().any(|&e| e != 0));
         // Messages are modulo Q, including those near the limit of a word.
         let message: Vec<i64> = (0..64).map(|i| [i64::MAX, i64::MIN][i % 2]).collect();
-        let c = NtruCiphertext::encrypt(context, &secret, &message, &mut rng).unwrap();
+        let c = encrypt(context, &secret, &message, &mut rng);
         let q = context.ring().modulus(0);
-        for (&p, m) in secret.phases(context, &c).unwrap().iter().zip(message) {
+        for (&p, m) in phases(context, &secret, &c).iter().zip(message) {
             let error = q.center(q.sub(q.from_i64(p), q.from_i64(m)));
             assert!((-1..=1).contains(&error), "{error}");
         }
@@ -207,12 +122,14 @@ mod tests {
                 let secret = NtruSecret::generate(context, &mut rng).unwrap();
                 let message: Vec<i64> =
                     (0..64).map(|_| rng.random_range(-1i64 << 40..1 << 40)).collect();
-                let x = NtruCiphertext::encrypt(context, &secret, &message, &mut rng).unwrap();
-                let before = secret.phases(context, &x).unwrap();
+                let x = encrypt(context, &secret, &message, &mut rng);
+                let before = phases(context, &secret, &x);
                 let factor = secret_monomial(64, k);
-                let key = NtruGadgetCiphertext::encrypt(context, &secret, &factor, &mut rng);
-                let y = key.unwrap().product(context, &x).unwrap();
-                for (i, &got) in secret.phases(context, &y).unwrap().iter().enumerate() {
+                let factor = context.forward(&factor);
+                let key = NtruGadgetCiphertext::of_values(context, &secret, &factor, &mut rng);
+                let (mut y, mut digits) = (x, AlignedVec::zeroed(context.digit_words()));
+                context.multiply(y.limb_mut(0), key.rows(), &mut digits);
+                for (i, &got) in phases(context, &secret, &y).iter().enumerate() {
                     let source = (i as i64 - k).rem_euclid(128);
                     let sign = if source < 64 { 1 } else { -1 };
                     let error = got - sign * before[source as usize % 64];

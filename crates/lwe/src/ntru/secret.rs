@@ -4,7 +4,7 @@ use bellerophon_ring::{Modulus, Ntt, Poly, sample};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::{NtruCiphertext, NtruContext};
+use super::NtruContext;
 use crate::{Error, Result};
 
 /// Maximum number of candidates for an invertible secret. A uniform ternary polynomial is not
@@ -13,7 +13,7 @@ const TRIES: usize = 64;
 
 /// The secret `f`, uniform ternary and invertible modulo `Q`, with `f^-1`. It is erased on drop,
 /// and `Debug` omits it.
-pub struct NtruSecret {
+pub(crate) struct NtruSecret {
     modulus: Modulus,
     coefficients: Zeroizing<Vec<i64>>,
     values: Zeroizing<Poly<Ntt>>,
@@ -26,7 +26,10 @@ impl NtruSecret {
     ///
     /// # Errors
     /// [`Error::Secret`] if none of 64 polynomials is invertible, because `Q` is far too small.
-    pub fn generate<R: CryptoRng + ?Sized>(context: &NtruContext, rng: &mut R) -> Result<Self> {
+    pub(crate) fn generate<R: CryptoRng + ?Sized>(
+        context: &NtruContext,
+        rng: &mut R,
+    ) -> Result<Self> {
         for _ in 0..TRIES {
             let coefficients = sample::ternary(context.degree(), rng);
             if let Some(secret) = Self::new(context, coefficients) {
@@ -57,18 +60,6 @@ impl NtruSecret {
         context.check(op, self.coefficients.len(), &self.modulus)
     }
 
-    /// [`check`](Self::check), and the check that a message has one coefficient for each power of
-    /// `X`.
-    pub(crate) fn check_for(
-        &self,
-        op: &'static str,
-        context: &NtruContext,
-        message: &[i64],
-    ) -> Result<()> {
-        context.check_degree(op, message.len())?;
-        self.check(op, context)
-    }
-
     /// The coefficients of `f`.
     pub(crate) fn coefficients(&self) -> &[i64] {
         &self.coefficients
@@ -82,23 +73,6 @@ impl NtruSecret {
     /// The values of `f` in NTT form.
     pub(crate) fn values(&self) -> &Poly<Ntt> {
         &self.values
-    }
-
-    /// The phase `c f`, which is message plus noise, as integers in `(-Q/2, Q/2]`. Together with
-    /// the public `c` they reveal `f`, so they are as secret as `f` and erased on drop.
-    ///
-    /// # Errors
-    /// If secret or ciphertext have another degree or modulus.
-    pub fn phases(&self, context: &NtruContext, c: &NtruCiphertext) -> Result<Zeroizing<Vec<i64>>> {
-        let op = "decryption of an NTRU ciphertext";
-        self.check(op, context)?;
-        c.check(op, context)?;
-        // c f in coefficient form, centred. The product is erased on drop.
-        let ring = context.ring();
-        let mut product = ring.forward(c.poly().clone());
-        ring.mul_assign(&mut product, &self.values);
-        let product = Zeroizing::new(ring.inverse(product));
-        Ok(Zeroizing::new(product.limb(0).iter().map(|&x| self.modulus.center(x)).collect()))
     }
 }
 

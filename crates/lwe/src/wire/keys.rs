@@ -20,7 +20,7 @@ pub struct KeySwitchForm<'a> {
     modulus: u64,
     base_log: u32,
     digits: u32,
-    seed: [u8; 32],
+    seed: Seed,
     /// The bodies. Layout, outermost first: block of the source, digit.
     #[serde(borrow)]
     bodies: Packed<'a>,
@@ -42,7 +42,7 @@ impl Wire for SeededKeySwitchKey {
             modulus: params.modulus().value(),
             base_log: gadget.base_log(),
             digits: gadget.digits() as u32,
-            seed: self.seed().0,
+            seed: *self.seed(),
             bodies: Packed::polys(params.lwe_ring(), self.bodies().iter()),
         })
     }
@@ -71,14 +71,14 @@ impl Wire for SeededKeySwitchKey {
         // Step 2: the bodies, whose number follows from the source dimension.
         let source = form.source as usize;
         let bodies = form.bodies.unpack_polys(params.lwe_ring(), Self::rows(params, source))?;
-        Self::from_parts(params, source, Seed(form.seed), bodies)
+        Self::from_parts(params, source, form.seed, bodies)
     }
 }
 
 /// The serialized form of [`SeededLookupKeys`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LookupKeysForm<'a> {
-    key: u128,
+    key: KeyId,
     #[serde(borrow)]
     switch: KeySwitchForm<'a>,
     #[serde(borrow)]
@@ -94,7 +94,7 @@ impl Wire for SeededLookupKeys {
 
     fn to_form(&self, params: &Params) -> Result<LookupKeysForm<'_>> {
         let (switch, rotation) = (self.switch.to_form(params)?, self.rotation.to_form(params)?);
-        Ok(LookupKeysForm { key: self.key.0, switch, rotation })
+        Ok(LookupKeysForm { key: self.key, switch, rotation })
     }
 
     fn from_form(params: &Params, form: LookupKeysForm) -> Result<Self> {
@@ -106,6 +106,6 @@ impl Wire for SeededLookupKeys {
         // The small key first, so that an invalid one fails before the large one is read.
         let switch = SeededKeySwitchKey::from_form(params, form.switch)?;
         let rotation = SeededBlindRotationKey::from_form(params, form.rotation)?;
-        Ok(Self { rotation, switch, key: KeyId(form.key) })
+        Ok(Self { rotation, switch, key: form.key })
     }
 }

@@ -69,7 +69,7 @@ fn side<'p>(
 /// The serialized form of [`LweVec`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ValuesForm<'a> {
-    key: u128,
+    key: KeyId,
     count: u32,
     /// The value at phase 0, and the width of a period.
     center: f64,
@@ -95,7 +95,7 @@ impl Wire for LweVec {
     fn to_form(&self, params: &Params) -> Result<ValuesForm<'static>> {
         let (count, words) = pack(params, self)?;
         Ok(ValuesForm {
-            key: self.key().0,
+            key: self.key(),
             count,
             center: self.encoding().center(),
             width: self.encoding().width(),
@@ -112,7 +112,7 @@ impl Wire for LweVec {
         let encoding = Encoding::new(form.center, form.width)?;
         let items = unpack(params, form.count, &form.words)?;
         let (range, noise) = (form.lo..=form.hi, [form.noise, form.index, form.deviation]);
-        Self::restore(params, items, encoding, range, noise, KeyId(form.key))
+        Self::restore(params, items, encoding, range, noise, form.key)
     }
 }
 
@@ -148,7 +148,7 @@ fn unpack(params: &Params, count: u32, words: &Packed) -> Result<Vec<Ciphertext>
 /// period.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedValuesForm<'a> {
-    key: u128,
+    key: KeyId,
     count: u32,
     /// The width of a period. The middle of the range is at phase 0.
     width: f64,
@@ -172,7 +172,7 @@ impl Wire for PublishedValues {
         // The center, the variances and the deviation follow from the declared metadata.
         let (count, words) = pack(params, values)?;
         Ok(PublishedValuesForm {
-            key: values.key().0,
+            key: values.key(),
             count,
             width: values.encoding().width(),
             lo: values.lo(),
@@ -185,7 +185,7 @@ impl Wire for PublishedValues {
     fn from_form(params: &Params, form: PublishedValuesForm) -> Result<Self> {
         let encoding = Encoding::new(form.lo + (form.hi - form.lo) / 2.0, form.width)?;
         let items = unpack(params, form.count, &form.words)?;
-        let (range, key) = (form.lo..=form.hi, KeyId(form.key));
+        let (range, key) = (form.lo..=form.hi, form.key);
         let values = LweVec::new(params, items, encoding, range, 0.0, key)?;
         PublishedValues::restore(values, form.log2_noise)
     }

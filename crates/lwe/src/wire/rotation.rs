@@ -101,7 +101,7 @@ pub struct RotationForm<'a> {
     ring_modulus: u64,
     engine: EngineForm,
     /// The seed of the masks: of an RGSW key, or of the ring key switch of an NTRU key.
-    seed: [u8; 32],
+    seed: Seed,
     /// The first coordinate, and the number of coordinates.
     first: u32,
     count: u32,
@@ -146,7 +146,7 @@ impl RotationForm<'static> {
             degree: spec.ring_degree as u32,
             ring_modulus: spec.ring_modulus,
             engine: (&spec.engine).into(),
-            seed: part.seed.0,
+            seed: part.seed,
             first: part.coordinates.start as u32,
             count: part.coordinates.len() as u32,
             rows,
@@ -201,7 +201,7 @@ impl RotationForm<'_> {
                 None
             }
         };
-        Ok(RotationPart::new(params, coordinates, Seed(self.seed), rows, shared))
+        Ok(RotationPart::new(params, coordinates, self.seed, rows, shared))
     }
 }
 

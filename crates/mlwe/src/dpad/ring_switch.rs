@@ -101,8 +101,7 @@ impl RingConversion {
         &self.galois
     }
 
-    /// `f`: the factor by which [`from_rank`](Self::from_rank) and [`clear`](Self::clear) multiply
-    /// messages.
+    /// `f`: the factor by which [`from_rank`](Self::from_rank) multiplies messages.
     pub fn factor(&self) -> usize {
         self.map.factor()
     }
@@ -157,7 +156,7 @@ impl RingConversion {
     ///
     /// # Errors
     /// Those of [`GaloisKey::apply`](crate::GaloisKey::apply).
-    pub fn clear(&self, mut ct: Ciphertext) -> Result<Ciphertext> {
+    pub(crate) fn clear(&self, mut ct: Ciphertext) -> Result<Ciphertext> {
         // Algorithm 5: each round doubles the subgroup that the sum runs over.
         for &exponent in &self.exponents {
             let key = self.galois.get("clear coefficients", exponent)?;
@@ -227,11 +226,6 @@ impl RingSwitchKeys {
     /// The target as a module over the ring of degree `n`.
     pub fn module(&self) -> &Params {
         &self.module
-    }
-
-    /// The conversion back to a ring.
-    pub fn conversion(&self) -> &RingConversion {
-        &self.up
     }
 
     /// The message `m(X^(N/n))` becomes `(N'/n) m(X^(N'/n))` over the target ring.

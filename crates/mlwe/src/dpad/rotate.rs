@@ -355,9 +355,9 @@ mod tests {
         // A rank-down key from a set that is not above.
         let (flat, _) = world(64, (1, 2));
         let down = crate::KeySwitchKey::between(&flat, &secret, 3, &mut rng(6)).unwrap();
-        let down = crate::SeededRankReduceKey::from_key(down.compress()).expand(base).unwrap();
+        let down = down.compress().expand(base).unwrap();
         let refused =
-            RankHoistedKeys::from_parts(base, flat.params(), GaloisKeys::new(), Some(down));
+            RankHoistedKeys::from_parts(base, flat.params(), GaloisKeys::new(), Some(down.into()));
         assert!(matches!(refused, Err(Error::Rank { .. })));
         let refused = RankHoistedKeys::generate(&other, &raised, 3, &mut rng(3));
         assert!(matches!(refused, Err(Error::Secret { .. })));

@@ -86,15 +86,7 @@ pub(crate) fn largest_log2_modulus(
     Some(security::max_log2_modulus(dimension, secret, model)? + allowance)
 }
 
-impl RankStep {
-    /// The parameters at this rank.
-    ///
-    /// # Errors
-    /// Those of [`Params::new`].
-    pub fn params(&self) -> Result<Params> {
-        Params::new(self.spec.clone())
-    }
-}
+impl RankStep {}
 
 /// The smallest rank of a schedule at which ciphertexts may have `limbs` limbs.
 ///
@@ -124,7 +116,7 @@ mod tests {
         let found: Vec<_> = schedule.iter().map(|step| (step.rank, step.limbs)).collect();
         assert_eq!(found, [(4, 8), (2, 3), (1, 1)]);
         for step in &schedule {
-            assert!(step.params().unwrap().security_bits() >= 128.0);
+            assert!(Params::new(step.spec.clone()).unwrap().security_bits() >= 128.0);
             // One limb more is refused.
             let mut over = step.spec.clone();
             if let Some(&q) = params.spec().q.get(step.limbs) {
@@ -176,7 +168,7 @@ mod tests {
         let m = message(&params, 8, 7);
         let mut ct = secret.encrypt(&m, &mut rng(2)).unwrap();
         for step in &schedule[1..] {
-            let to = step.params().unwrap();
+            let to = Params::new(step.spec.clone()).unwrap();
             let part = secret.truncate_rank(&to, &mut rng(3)).unwrap();
             let key = RankReduceKey::generate(&secret, &part, step.limbs, &mut rng(4)).unwrap();
             ct.truncate(step.limbs).unwrap();

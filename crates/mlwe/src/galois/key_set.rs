@@ -118,11 +118,6 @@ impl GaloisKeys {
         }
     }
 
-    /// Adds all keys of another set, as [`insert`](Self::insert) does.
-    pub fn extend(&mut self, other: &Self) {
-        other.keys.iter().for_each(|(&exponent, key)| self.insert_entry(exponent, key.clone()));
-    }
-
     /// The key of an exponent in `[1, 2N)`.
     ///
     /// # Errors

@@ -58,13 +58,6 @@ pub struct GaloisKey {
     key: KeySwitchKey,
 }
 
-/// A [`GaloisKey`] in serializable form, with masks replaced by a seed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SeededGaloisKey {
-    exponent: usize,
-    key: SeededKeySwitchKey,
-}
-
 impl GaloisKey {
     /// Generates the key of `X -> X^exponent` for ciphertexts of up to `limbs` limbs. The exponent
     /// is odd and taken modulo `2N`.
@@ -87,6 +80,23 @@ impl GaloisKey {
         let end = secret.into();
         let key = KeySwitchKey::generate_between(params, &from, end, &to, end, limbs, rng)?;
         Ok(Self { map, key })
+    }
+
+    /// Assembles a key from its exponent and a stored switching key, whose masks are expanded.
+    ///
+    /// # Errors
+    /// If source and target of the key differ in rank or secret, or the exponent is even.
+    pub fn from_parts(params: &Params, exponent: usize, key: SeededKeySwitchKey) -> Result<Self> {
+        let op = "assemble a Galois key";
+        let shape = key.shape();
+        shape.check_one_secret(op)?;
+        // An automorphism maps a rank to itself.
+        if shape.from_rank != shape.to_rank {
+            let (found, needed) = (shape.from_rank, shape.to_rank);
+            return Err(Error::Rank { op, found, needed });
+        }
+        let map = params.q().automorphism(exponent)?;
+        Ok(Self { map, key: key.into_expanded(params)? })
     }
 
     /// The exponent `g` in `[1, 2N)`.
@@ -113,11 +123,6 @@ impl GaloisKey {
     /// The switching key from `s` to `phi^-1(s)`.
     pub fn key(&self) -> &KeySwitchKey {
         &self.key
-    }
-
-    /// The serializable form.
-    pub fn compress(&self) -> SeededGaloisKey {
-        SeededGaloisKey { exponent: self.exponent(), key: self.key.compress() }
     }
 
     /// `phi(ct)`: the phase of the result is `phi` of the phase, plus key-switch noise.
@@ -224,50 +229,6 @@ impl GaloisKey {
     }
 }
 
-impl SeededGaloisKey {
-    /// Expands the masks from the seed.
-    pub fn expand(&self, params: &Params) -> Result<GaloisKey> {
-        self.clone().into_expanded(params)
-    }
-
-    /// As [`expand`](Self::expand), without a copy of the bodies.
-    pub fn into_expanded(self, params: &Params) -> Result<GaloisKey> {
-        let key = self.key.into_expanded(params)?;
-        Ok(GaloisKey { map: params.q().automorphism(self.exponent)?, key })
-    }
-
-    /// The exponent `g`.
-    pub fn exponent(&self) -> usize {
-        self.exponent
-    }
-
-    /// The switching key.
-    pub fn key(&self) -> &SeededKeySwitchKey {
-        &self.key
-    }
-
-    /// Size in bytes of the switching key, bit-packed.
-    pub fn byte_len(&self, params: &Params) -> usize {
-        self.key.byte_len(params)
-    }
-
-    /// Assembles a key from stored parts.
-    ///
-    /// # Errors
-    /// If source and target of the key differ in rank or secret, or the exponent is even.
-    pub fn from_parts(params: &Params, exponent: usize, key: SeededKeySwitchKey) -> Result<Self> {
-        let shape = key.shape();
-        shape.check_one_secret("assemble a Galois key")?;
-        // An automorphism maps a rank to itself.
-        if shape.from_rank != shape.to_rank {
-            let (found, needed) = (shape.from_rank, shape.to_rank);
-            return Err(Error::Rank { op: "assemble a Galois key", found, needed });
-        }
-        let exponent = params.q().automorphism(exponent)?.exponent();
-        Ok(Self { exponent, key })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,7 +282,8 @@ mod tests {
                     let stats = measured::noise(&secret, &late, &expected).unwrap();
                     assert_close(stats.variance, predicted, 1.35);
                     // The wire form gives the same key.
-                    let wire = key.compress().expand(&params).unwrap();
+                    let wire = key.key().compress();
+                    let wire = GaloisKey::from_parts(&params, exponent, wire).unwrap();
                     assert_eq!(wire.apply(&params, &ct).unwrap(), image);
                 }
             }
@@ -416,7 +378,7 @@ mod tests {
         assert!(GaloisKey::generate(&secret, 4, 1, &mut rng(1)).is_err());
         // Of two keys for one automorphism the one for more limbs stays.
         let mut keys = keys;
-        keys.extend(&GaloisKeys::generate(&secret, [5], 2, &mut rng(2)).unwrap());
+        keys.insert(GaloisKey::generate(&secret, 5, 2, &mut rng(2)).unwrap());
         keys.insert(GaloisKey::generate(&secret, 5, 1, &mut rng(2)).unwrap());
         assert!(keys.covers(5, 2));
     }

@@ -11,14 +11,19 @@ use crate::Params;
 /// `+ (r^ - r) N sigma^2 sum_j (Q'_j / P)^2 / 12 + (|s|^2 + 1) / 12`.
 ///
 /// `components` is `r (r + 1) / 2`. It is a fraction if packed polynomials are only partly filled.
-pub fn dpad_relinearize(params: &Params, raised: &Params, components: f64, limbs: usize) -> f64 {
+pub(crate) fn dpad_relinearize(
+    params: &Params,
+    raised: &Params,
+    components: f64,
+    limbs: usize,
+) -> f64 {
     first_switch(params, raised, components, limbs) + rounding(params)
 }
 
 /// As [`dpad_relinearize`], with a rescale by the last `primes` of `limbs` primes fused into the
 /// last division. `D` is the product of these primes. The noise `variance` of the product, the
 /// first switch and the digits of the second switch are divided by `D^2`. One rounding is added.
-pub fn dpad_relinearize_rescale(
+pub(crate) fn dpad_relinearize_rescale(
     params: &Params,
     raised: &Params,
     components: f64,

@@ -25,7 +25,7 @@ impl NoiseStats {
     }
 
     /// The statistics of the given values. All zero for none.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let (mut count, mut sum, mut squares, mut max) = (0u64, 0.0, 0.0, 0.0f64);
         for x in values {
             count += 1;

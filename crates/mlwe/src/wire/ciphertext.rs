@@ -7,13 +7,13 @@ use bellerophon_ring::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::wire::kind;
 use crate::{Ciphertext, Error, KeyId, Params, PublicKey, Result, SeededCiphertext};
-use crate::{SeededPublicKey, wire::kind};
 
 /// The plain form of a [`Ciphertext`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CiphertextForm<'a> {
-    key: u128,
+    key: KeyId,
     limbs: u32,
     /// The body, then the masks.
     #[serde(borrow)]
@@ -32,7 +32,7 @@ impl Wire for Ciphertext {
         // The body, then the masks, all at the level of the ciphertext.
         let polys: Vec<_> = std::iter::once(&self.b).chain(&self.a).collect();
         Ok(CiphertextForm {
-            key: self.key.0,
+            key: self.key,
             limbs: self.limbs() as u32,
             polys: Packed::polys(&self.ring(params), polys.into_iter()),
         })
@@ -43,16 +43,16 @@ impl Wire for Ciphertext {
         // The length is checked before memory is allocated.
         let mut polys = form.polys.unpack_polys(&ring, params.rank() + 1)?.into_iter();
         let b = polys.next().expect("a rank and one are at least one");
-        Self::new(params, b, polys.collect(), KeyId(form.key))
+        Self::new(params, b, polys.collect(), form.key)
     }
 }
 
 /// The plain form of a [`SeededCiphertext`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeededCiphertextForm<'a> {
-    key: u128,
+    key: KeyId,
     limbs: u32,
-    seed: [u8; 32],
+    seed: Seed,
     #[serde(borrow)]
     body: Packed<'a>,
 }
@@ -68,9 +68,9 @@ impl Wire for SeededCiphertext {
         params.check("write a ciphertext", self.fingerprint())?;
         let ring = params.q().at_limbs(self.b().limbs());
         Ok(SeededCiphertextForm {
-            key: self.key().0,
+            key: self.key(),
             limbs: self.b().limbs() as u32,
-            seed: self.seed().0,
+            seed: *self.seed(),
             body: Packed::polys(&ring, [self.b()].into_iter()),
         })
     }
@@ -78,15 +78,15 @@ impl Wire for SeededCiphertext {
     fn from_form(params: &Params, form: SeededCiphertextForm) -> Result<Self> {
         let ring = level(params, "read a ciphertext", form.limbs)?;
         let body = form.body.unpack_polys(&ring, 1)?.remove(0);
-        Self::from_parts(params, Seed(form.seed), body, KeyId(form.key))
+        Self::from_parts(params, form.seed, body, form.key)
     }
 }
 
 /// The plain form of a [`PublicKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublicKeyForm<'a> {
-    key: u128,
-    seed: [u8; 32],
+    key: KeyId,
+    seed: Seed,
     /// `rank` polynomials over all primes.
     #[serde(borrow)]
     bodies: Packed<'a>,
@@ -103,8 +103,8 @@ impl Wire for PublicKey {
         params.check("write a public key", self.fingerprint())?;
         let ring = params.gadget().ring(params.limbs());
         Ok(PublicKeyForm {
-            key: self.key().0,
-            seed: self.seed().0,
+            key: self.key(),
+            seed: *self.seed(),
             bodies: Packed::polys(ring, self.bodies().iter()),
         })
     }
@@ -113,8 +113,7 @@ impl Wire for PublicKey {
         let ring = params.gadget().ring(params.limbs());
         // Bodies are over all primes; the masks are expanded from the seed.
         let bodies = form.bodies.unpack_polys(ring, params.rank())?;
-        let key = KeyId(form.key);
-        SeededPublicKey::from_parts(params, Seed(form.seed), bodies, key)?.into_expanded(params)
+        Self::from_parts(params, form.seed, bodies, form.key)
     }
 }
 

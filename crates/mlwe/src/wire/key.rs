@@ -2,42 +2,23 @@
 
 use bellerophon_ring::{
     sample::Seed,
-    wire::{Fingerprint, Packed, Wire},
+    wire::{Packed, Wire},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Error, GaloisKey, KeyId, KeyIdent, KeySwitchKey, ModRaiseKey, Params, RankReduceKey, RelinKeys,
-    RelinStrategy, Result, SeededGaloisKey, SeededKeySwitchKey, SwitchKeyInfo, wire::kind,
+    Error, GaloisKey, KeyIdent, KeySwitchKey, ModRaiseKey, Params, RankReduceKey, RelinKeys,
+    RelinStrategy, Result, SeededKeySwitchKey, SwitchKeyInfo, wire::kind,
 };
-
-/// The plain form of a [`KeyIdent`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EndForm {
-    fingerprint: Fingerprint,
-    key: u128,
-}
-
-impl From<KeyIdent> for EndForm {
-    fn from(end: KeyIdent) -> Self {
-        Self { fingerprint: end.fingerprint, key: end.key.0 }
-    }
-}
-
-impl From<EndForm> for KeyIdent {
-    fn from(form: EndForm) -> Self {
-        Self { fingerprint: form.fingerprint, key: KeyId(form.key) }
-    }
-}
 
 /// The plain form of a [`KeySwitchKey`], and of a [`ModRaiseKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeySwitchKeyForm<'a> {
-    from: EndForm,
-    to: EndForm,
+    from: KeyIdent,
+    to: KeyIdent,
     limbs: u32,
     from_rank: u32,
-    seed: [u8; 32],
+    seed: Seed,
     /// Digit by digit (a ModRaise key has one), component by component, over
     /// `q_0..q_{limbs-1}, p_0..p_{k-1}`.
     #[serde(borrow)]
@@ -56,11 +37,11 @@ impl Wire for KeySwitchKey {
         let shape = self.shape();
         params.check("write a switching key", shape.to.fingerprint)?;
         Ok(KeySwitchKeyForm {
-            from: shape.from.into(),
-            to: shape.to.into(),
+            from: shape.from,
+            to: shape.to,
             limbs: shape.limbs as u32,
             from_rank: shape.from_rank as u32,
-            seed: self.seed().0,
+            seed: *self.seed(),
             bodies: Packed::rows(params.gadget().ring(shape.limbs), self.bodies().iter()),
         })
     }
@@ -73,13 +54,13 @@ impl Wire for KeySwitchKey {
 fn seeded(params: &Params, form: KeySwitchKeyForm) -> Result<SeededKeySwitchKey> {
     let (limbs, from_rank) = (form.limbs as usize, form.from_rank as usize);
     params.check_limbs("read a switching key", limbs)?;
-    let (from, to) = (form.from.into(), form.to.into());
+    let (from, to) = (form.from, form.to);
     // The reader knows the rank of the output; the rank of the input follows from the form
     // and must fit the number of bytes.
     let shape = SwitchKeyInfo { from, to, limbs, from_rank, to_rank: params.rank() };
     let rows = params.gadget().digits(limbs).saturating_mul(from_rank);
     let bodies = form.bodies.unpack_polys(params.gadget().ring(limbs), rows)?;
-    SeededKeySwitchKey::from_parts(params, shape, Seed(form.seed), bodies)
+    SeededKeySwitchKey::from_parts(params, shape, form.seed, bodies)
 }
 
 /// The plain form of a [`GaloisKey`].
@@ -112,7 +93,7 @@ impl Wire for GaloisKey {
             });
         }
         let key = seeded(params, form.key)?;
-        SeededGaloisKey::from_parts(params, exponent, key)?.into_expanded(params)
+        Self::from_parts(params, exponent, key)
     }
 }
 
@@ -182,11 +163,11 @@ impl Wire for ModRaiseKey {
     fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
         params.check("write a raising key", self.to().fingerprint)?;
         Ok(KeySwitchKeyForm {
-            from: self.from().into(),
-            to: self.to().into(),
+            from: self.from(),
+            to: self.to(),
             limbs: self.limbs() as u32,
             from_rank: self.bodies().len() as u32,
-            seed: self.seed().0,
+            seed: *self.seed(),
             bodies: Packed::polys(params.gadget().ring(self.limbs()), self.bodies().iter()),
         })
     }
@@ -202,7 +183,7 @@ impl Wire for ModRaiseKey {
         }
         let ring = params.gadget().ring(limbs);
         let bodies = form.bodies.unpack_polys(ring, form.from_rank as usize)?;
-        let (from, to) = (form.from.into(), form.to.into());
-        Ok(Self::from_bodies(params, from, to, limbs, Seed(form.seed), bodies))
+        let (from, to) = (form.from, form.to);
+        Ok(Self::from_bodies(params, from, to, limbs, form.seed, bodies))
     }
 }

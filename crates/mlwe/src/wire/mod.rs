@@ -16,7 +16,7 @@ use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 use crate::{Params, RelinStrategy, Security};
 
 pub use ciphertext::{CiphertextForm, PublicKeyForm, SeededCiphertextForm};
-pub use key::{EndForm, GaloisKeyForm, KeySwitchKeyForm, RelinKeysForm};
+pub use key::{GaloisKeyForm, KeySwitchKeyForm, RelinKeysForm};
 pub use params::{ParamsForm, SecretForm, SecurityForm};
 
 /// Type numbers of the objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).

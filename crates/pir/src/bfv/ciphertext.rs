@@ -26,7 +26,7 @@ pub struct Norms {
 
 impl Norms {
     /// The norms that hold for any polynomial modulo `t`: `N t / 2` and `N (t / 2)^2`.
-    pub fn any(params: &Params) -> Self {
+    pub(crate) fn any(params: &Params) -> Self {
         let (n, half) = (params.degree() as f64, params.plain() as f64 / 2.0);
         Self { sum: n * half, squares: n * half * half }
     }
@@ -39,6 +39,7 @@ impl Norms {
 
     /// Whether `other` is no larger, up to floating-point rounding.
     fn hold(&self, other: &Self) -> bool {
+        // Norms are sums of floating-point terms, whose order may differ at the peer.
         let slack = 1.0 + 1e-12;
         other.sum <= self.sum * slack && other.squares <= self.squares * slack
     }
@@ -55,7 +56,7 @@ pub struct Plaintext {
 
 impl Plaintext {
     /// The polynomial with `N` coefficients in `[0, t)`. A product with it is stated to have the
-    /// noise of any polynomial ([`Norms::any`]), so the noise reveals nothing about this one.
+    /// noise of the worst polynomial, so the noise reveals nothing about this one.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of coefficients, [`Error::Plain`] for one that is not
@@ -69,7 +70,7 @@ impl Plaintext {
     ///
     /// # Errors
     /// As for [`new`](Self::new), and [`Error::Value`] for coefficients of larger norms.
-    pub fn declared(params: &Params, coefficients: &[u64], norms: Norms) -> Result<Self> {
+    pub(crate) fn declared(params: &Params, coefficients: &[u64], norms: Norms) -> Result<Self> {
         // Step 1: coefficients of least magnitude, whose norms the declared ones must bound.
         let op = "encode a plaintext";
         check_plain(params, op, coefficients)?;
@@ -130,40 +131,14 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// The body.
-    pub fn b(&self) -> &Poly<Ntt> {
-        &self.b
-    }
-
-    /// The mask.
-    pub fn a(&self) -> &Poly<Ntt> {
-        &self.a
-    }
-
     /// Number of limbs.
-    pub fn limbs(&self) -> usize {
+    pub(crate) fn limbs(&self) -> usize {
         self.b.limbs()
     }
 
     /// A bound on its noise, modulo the primes of its limbs.
     pub fn noise(&self) -> NoiseBound {
         self.noise
-    }
-
-    /// Identity of the secret key.
-    pub fn key(&self) -> KeyId {
-        self.key
-    }
-
-    /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
-    }
-
-    /// Bytes with residues packed to the bits of their primes, for the parameters of this
-    /// ciphertext.
-    pub fn byte_len(&self, params: &Params) -> usize {
-        2 * params.packed_len(&params.ring().at_limbs(self.limbs().min(params.limbs())))
     }
 
     pub(crate) fn ring(&self, params: &Params) -> Ring {
@@ -191,7 +166,7 @@ impl Ciphertext {
     }
 
     /// Multiplies the plaintext by another, modulo `t` and `X^N + 1`. The variance grows by the sum
-    /// of the squares of the factor's coefficients ([`super::noise::product`]); in a product of
+    /// of the squares of the factor's coefficients; in a product of
     /// products, by the square of the sum of their magnitudes.
     ///
     /// # Errors
@@ -202,7 +177,9 @@ impl Ciphertext {
         let op = "multiply by a plaintext";
         params.check(op, self.fingerprint)?;
         params.check(op, plain.fingerprint)?;
+        // The factor has all limbs, so the product is taken before any limb is dropped.
         check_limbs(op, self.limbs(), plain.poly.limbs())?;
+        // Refused before the ciphertext changes.
         self.noise = self.noise.times(plain).check(params, self.limbs(), op)?;
         let ring = self.ring(params);
         self.polys_mut().into_iter().for_each(|poly| ring.mul_assign(poly, &plain.poly));
@@ -231,6 +208,7 @@ impl Ciphertext {
     /// Those of the lattice layer for other parameters.
     pub fn to_one_limb(self, params: &Params) -> Result<Self> {
         params.check("drop limbs", self.fingerprint)?;
+        // Nothing to divide by: no rounding error is added.
         if self.limbs() == 1 {
             return Ok(self);
         }
@@ -284,19 +262,9 @@ impl SeededCiphertext {
     /// Those of the lattice layer for other parameters.
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
         params.check("expand a ciphertext", self.fingerprint)?;
+        // The mask is stream 0 of the seed, at the limbs of the body.
         let a = uniform_from_seed(&params.ring().at_limbs(self.b.limbs()), &self.seed, 0);
         let (b, noise) = (self.b.clone(), NoiseBound::fresh(params));
         Ok(Ciphertext { b, a, noise, fingerprint: self.fingerprint, key: self.key })
-    }
-
-    /// Bytes with residues packed to the bits of their primes, seed included, for the parameters of
-    /// this ciphertext.
-    pub fn byte_len(&self, params: &Params) -> usize {
-        SEED_BYTES + params.packed_len(&params.ring().at_limbs(self.b.limbs().min(params.limbs())))
-    }
-
-    /// Identity of the secret key.
-    pub fn key(&self) -> KeyId {
-        self.key
     }
 }

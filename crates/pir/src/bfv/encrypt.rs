@@ -52,7 +52,11 @@ impl SecretKey {
     /// [`Error::Shape`](crate::Error::Shape) unless there are `N` coefficients,
     /// [`Error::Value`](crate::Error::Value) unless they may be uniform ternary
     /// ([`SecretKind::may_be`](mlwe::SecretKind::may_be)).
-    pub fn restore(params: &Params, id: KeyId, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
+    pub(crate) fn restore(
+        params: &Params,
+        id: KeyId,
+        coefficients: Zeroizing<Vec<i64>>,
+    ) -> Result<Self> {
         let (op, kind) = ("restore a secret", mlwe::SecretKind::Ternary);
         if coefficients.len() != params.degree() {
             let (what, needed) = ("number of coefficients", params.degree().to_string());
@@ -79,7 +83,7 @@ impl SecretKey {
     }
 
     /// The parameters.
-    pub fn params(&self) -> &Params {
+    pub(crate) fn params(&self) -> &Params {
         &self.params
     }
 
@@ -89,7 +93,7 @@ impl SecretKey {
     }
 
     /// The `N` coefficients. Secret: wipe every copy.
-    pub fn coefficients(&self) -> &[i64] {
+    pub(crate) fn coefficients(&self) -> &[i64] {
         &self.coefficients
     }
 
@@ -131,26 +135,6 @@ impl SecretKey {
         let seed = Seed::random(rng);
         let (b, _) = self.body(&seed, 0, rng, |limb, q, i| scale.apply(limb, q, coefficients[i]));
         Ok(SeededCiphertext { seed, b, fingerprint: self.params.fingerprint(), key: self.id })
-    }
-
-    /// Encrypts the monomial `X^k`, `0 <= k < N`. Time and memory accesses do not depend on `k`.
-    ///
-    /// # Errors
-    /// [`Error::Value`](crate::Error::Value) for a `k` that is not below `N`. The error does not
-    /// contain `k`.
-    pub fn encrypt_monomial<R: CryptoRng + ?Sized>(
-        &self,
-        k: usize,
-        rng: &mut R,
-    ) -> Result<SeededCiphertext> {
-        let n = self.params.degree();
-        if k >= n {
-            let (op, what, found) = ("encrypt a monomial", "exponent", "another".into());
-            return Err(crate::Error::Value { op, what, found, needed: "one below the degree" });
-        }
-        let mut coefficients = Zeroizing::new(vec![0; n]);
-        coefficients.iter_mut().enumerate().for_each(|(i, m)| *m = same(i, k) & 1);
-        self.encrypt_seeded(&coefficients, rng)
     }
 
     /// The body `round(Q m / t) + e - a s` and its mask `a`, which is stream `stream` of the seed.
@@ -274,7 +258,7 @@ impl PublicKey {
         Self { b, a, fingerprint: secret.params.fingerprint(), key: secret.id }
     }
 
-    /// A fresh encryption of zero. Its noise is [`public_zero`](super::noise::public_zero).
+    /// A fresh encryption of zero.
     ///
     /// # Errors
     /// Those of the lattice layer for other parameters.
@@ -300,7 +284,7 @@ impl PublicKey {
     }
 
     /// Bytes with residues packed to the bits of their primes.
-    pub fn byte_len(&self, params: &Params) -> usize {
+    pub(crate) fn byte_len(&self, params: &Params) -> usize {
         2 * params.packed_len(params.ring())
     }
 }

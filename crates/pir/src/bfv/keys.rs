@@ -1,6 +1,10 @@
 //! The keys of ring packing: one automorphism for each stage.
 
-use bellerophon_mlwe::{self as mlwe, GaloisKeys, KeyId, SeededGaloisKey, inverse_exponent};
+use std::collections::BTreeMap;
+
+use bellerophon_mlwe::{
+    self as mlwe, GaloisKey, GaloisKeys, KeyId, SeededKeySwitchKey, inverse_exponent,
+};
 use bellerophon_repack::{
     par,
     ring_packing::{input_count, monomial, stages},
@@ -48,8 +52,8 @@ pub struct SeededPackingKeys {
 pub(crate) enum SeededKind {
     /// Digit `j` of stage `i` is body `i d + j`; its mask is the stream of that number.
     Digits(Seed, Vec<Poly<Ntt>>),
-    /// Sorted by exponent.
-    Special(Vec<SeededGaloisKey>),
+    /// By exponent.
+    Special(BTreeMap<usize, SeededKeySwitchKey>),
 }
 
 impl SeededPackingKeys {
@@ -69,7 +73,7 @@ impl SeededPackingKeys {
             (Switching::Special(_), Some(lattice)) => {
                 let exponents = stages(params.degree(), n).map(|stage| stage.exponent);
                 let keys = GaloisKeys::generate(lattice, exponents, params.limbs(), rng)?;
-                SeededKind::Special(keys.iter().map(|key| key.compress()).collect())
+                SeededKind::Special(seeded(&keys))
             }
             (Switching::Digits(gadget), _) => digit_bodies(secret, n, gadget, rng)?,
             (Switching::Special(_), None) => {
@@ -85,6 +89,7 @@ impl SeededPackingKeys {
     /// Those of the lattice layer for other parameters.
     pub fn expand(&self, params: &Params) -> Result<PackingKeys> {
         params.check("expand packing keys", self.fingerprint)?;
+        // Each gadget expands in its own form: residues of one prime, or keys of the lattice layer.
         let kind = match &self.kind {
             SeededKind::Digits(seed, bodies) => {
                 Kind::Digits(*seed, self.expand_digits(params, seed, bodies)?)
@@ -93,7 +98,9 @@ impl SeededPackingKeys {
                 let Switching::Special(lattice) = params.switching() else {
                     unreachable!("keys have the kind of their parameters")
                 };
-                let keys = keys.iter().map(|key| key.expand(lattice));
+                let keys = keys
+                    .iter()
+                    .map(|(&exponent, key)| GaloisKey::from_parts(lattice, exponent, key.clone()));
                 Kind::Special(keys.collect::<mlwe::Result<_>>()?)
             }
         };
@@ -125,16 +132,11 @@ impl SeededPackingKeys {
     }
 
     /// The number of automorphisms: `log2(N / n)`.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match &self.kind {
             SeededKind::Digits(..) => (self.degree() / self.n).trailing_zeros() as usize,
             SeededKind::Special(keys) => keys.len(),
         }
-    }
-
-    /// Whether there are no keys, which is the case for `n = N`.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     fn degree(&self) -> usize {
@@ -145,15 +147,16 @@ impl SeededPackingKeys {
     }
 
     /// Identity of the secret key.
-    pub fn key(&self) -> KeyId {
+    pub(crate) fn key(&self) -> KeyId {
         self.key
     }
 
     /// Bytes with residues packed to the bits of their primes, seeds included.
-    pub fn byte_len(&self, params: &Params) -> usize {
+    pub(crate) fn byte_len(&self, params: &Params) -> usize {
+        // Bodies in the bits of their primes; each key of the lattice layer has a seed of its own.
         match (&self.kind, params.switching()) {
             (SeededKind::Special(keys), Switching::Special(lattice)) => {
-                keys.iter().map(|key| key.byte_len(lattice)).sum()
+                keys.values().map(|key| key.byte_len(lattice)).sum()
             }
             (SeededKind::Digits(_, bodies), _) => {
                 SEED_BYTES + bodies.len() * params.packed_len(params.ring())
@@ -164,13 +167,8 @@ impl SeededPackingKeys {
 }
 
 impl PackingKeys {
-    /// The parameters.
-    pub fn params(&self) -> &Params {
-        &self.params
-    }
-
     /// Identity of the secret key.
-    pub fn key(&self) -> KeyId {
+    pub(crate) fn key(&self) -> KeyId {
         self.key
     }
 
@@ -181,17 +179,15 @@ impl PackingKeys {
                 let bodies = keys.iter().flat_map(|key| &key.bodies).cloned();
                 SeededKind::Digits(*seed, bodies.collect())
             }
-            Kind::Special(keys) => {
-                SeededKind::Special(keys.iter().map(|key| key.compress()).collect())
-            }
+            Kind::Special(keys) => SeededKind::Special(seeded(keys)),
         };
         SeededPackingKeys { fingerprint: self.params.fingerprint(), key: self.key, n: self.n, kind }
     }
+}
 
-    /// The number `n` of coefficients of an input.
-    pub fn n(&self) -> usize {
-        self.n
-    }
+/// The switching keys of a set with their masks as seeds.
+fn seeded(keys: &GaloisKeys) -> BTreeMap<usize, SeededKeySwitchKey> {
+    keys.iter().map(|key| (key.exponent(), key.key().compress())).collect()
 }
 
 /// The bodies `b_j = -a_j phi^-1(s) + e_j + g_j s` for every stage and digit.
@@ -202,6 +198,7 @@ fn digit_bodies<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<SeededKind> {
     let params = secret.params();
+    // One seed for all masks: the mask of body i is stream i.
     let (ring, seed) = (params.ring(), Seed::random(rng));
     let mut bodies = Vec::new();
     for stage in stages(params.degree(), n) {
@@ -249,6 +246,7 @@ pub(crate) struct Scratch {
 
 impl DigitKey {
     pub(crate) fn scratch(&self, ring: &Ring) -> Scratch {
+        // All digits of one mask at a time.
         let digits = AlignedVec::zeroed(ring.degree() * self.gadget.digits());
         Scratch { b: ring.zero(), a: ring.zero(), product: ring.zero(), digits }
     }

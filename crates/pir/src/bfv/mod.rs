@@ -7,7 +7,7 @@
 //! `Q / 2t`. The rounding error is at most one half in every coefficient, for any `m`. (An encoding
 //! as `floor(Q / t) m` would be off by up to `t`, and its product with a factor by up to
 //! `N t^2 / 2`.) Every ciphertext carries a bound on its noise ([`NoiseBound`]). An operation that
-//! could make a coefficient wrong is refused. [`noise`] has the formulas.
+//! could make a coefficient wrong is refused.
 //!
 //! | item | contents |
 //! | --- | --- |
@@ -16,7 +16,7 @@
 //! | [`Ciphertext`], [`SeededCiphertext`], [`Plaintext`] | sums, products with plaintexts, monomials |
 //! | [`PackingKeys`], [`SeededPackingKeys`] | one key for each stage of Algorithm 1 |
 //! | [`pack`], [`pack_in_batches`], [`pack_values`] | Algorithm 1 on ciphertexts, and on LWE values |
-//! | [`NoiseBound`], [`noise`] | predicted variances, probability of failure |
+//! | [`NoiseBound`] | predicted variances, probability of failure |
 //!
 //! The key switch of an automorphism has one of two gadgets. Over one prime, a mask is decomposed
 //! into signed digits of base `2^w` and its lowest bits are rounded away ([`KeyGadget::Digits`]):
@@ -28,7 +28,7 @@ mod block;
 mod ciphertext;
 mod encrypt;
 mod keys;
-pub mod noise;
+pub(crate) mod noise;
 mod noise_bound;
 mod pack;
 mod params;

@@ -39,6 +39,7 @@ impl NoiseBound {
         rounding: f64,
         independent: bool,
     ) -> Result<Self> {
+        // NaN and infinity would pass every later comparison or none.
         for (what, found) in [("variance of noise", variance), ("rounding", rounding)] {
             if !(0.0..f64::INFINITY).contains(&found) {
                 let (found, needed) = (found.to_string(), "a finite number from 0 on");
@@ -54,12 +55,12 @@ impl NoiseBound {
     }
 
     /// Upper bound on the variance of one coefficient.
-    pub fn variance(&self) -> f64 {
+    pub(crate) fn variance(&self) -> f64 {
         self.variance
     }
 
     /// Upper bound on the rounding error of one coefficient.
-    pub fn rounding(&self) -> f64 {
+    pub(crate) fn rounding(&self) -> f64 {
         self.rounding
     }
 
@@ -76,6 +77,7 @@ impl NoiseBound {
     /// coefficients if the coefficients of the noise are independent. Otherwise, as after a
     /// product, it grows by the square of the sum of their magnitudes.
     pub(crate) fn times(self, factor: &Plaintext) -> Self {
+        // Independent coefficients add variances; dependent ones at worst add magnitudes.
         let Norms { sum, squares } = factor.norms;
         let grown = if self.independent { squares } else { sum.powi(2) };
         Self { variance: self.variance * grown, rounding: self.rounding * sum, independent: false }
@@ -93,6 +95,7 @@ impl NoiseBound {
     /// The noise after packing ciphertexts of `limbs` limbs with `n` coefficients each, none of
     /// them noisier than this.
     pub(crate) fn packed(self, params: &Params, limbs: usize, n: usize) -> Result<Self> {
+        // Packed coefficients share the noise of their automorphisms: they are dependent.
         let variance = noise::packed(params, limbs, n, self.variance)?;
         Ok(Self { variance, independent: false, ..self })
     }

@@ -24,8 +24,8 @@ const OP: &str = "pack";
 ///
 /// All `N / n` inputs take `N / n - 1` automorphisms; where both partners of a stage are absent,
 /// the automorphism is skipped ([`pack_rows`](bellerophon_repack::pack_rows) has the algorithm).
-/// The noise is [`noise::packed`](super::noise::packed) of the noisiest input. Subtrees run on the
-/// active rayon pool.
+/// The noise is that of the noisiest input and of the key switches. Subtrees run on the active
+/// rayon pool.
 ///
 /// # Errors
 /// Before any work: [`Error::NoRows`] for no inputs; [`Error::Shape`] for an index of `N / n` or

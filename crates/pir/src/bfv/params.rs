@@ -222,7 +222,7 @@ impl Params {
     }
 
     /// Number of limbs of a fresh ciphertext.
-    pub fn limbs(&self) -> usize {
+    pub(crate) fn limbs(&self) -> usize {
         self.inner.spec.q.len()
     }
 
@@ -232,12 +232,12 @@ impl Params {
     }
 
     /// Standard deviation of the error.
-    pub fn sigma(&self) -> f64 {
+    pub(crate) fn sigma(&self) -> f64 {
         self.inner.spec.sigma
     }
 
     /// Expected `|s|^2`.
-    pub fn secret_norm2(&self) -> f64 {
+    pub(crate) fn secret_norm2(&self) -> f64 {
         SecretKind::Ternary.expected_norm2(self.degree())
     }
 
@@ -247,7 +247,7 @@ impl Params {
     }
 
     /// A hash of every field of the specification except the security level.
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
         self.inner.fingerprint
     }
 

@@ -1,8 +1,7 @@
 //! Plain forms of the exact scheme: parameters, ciphertexts, packing keys.
 
 use bellerophon_mlwe::{
-    self as mlwe, KeyId, KeyIdent, Security, SeededGaloisKey, SeededKeySwitchKey, SwitchKeyInfo,
-    wire::SecurityForm,
+    self as mlwe, KeyId, KeyIdent, Security, SeededKeySwitchKey, SwitchKeyInfo, wire::SecurityForm,
 };
 use bellerophon_repack::{row_packing_exponents, wire::Seeds};
 use bellerophon_ring::{
@@ -47,6 +46,7 @@ impl Wire for Params {
     type Error = Error;
 
     fn to_form(&self, _: &Security) -> Result<ParamsForm> {
+        // The specification determines everything that is derived from it.
         let spec = self.spec();
         Ok(ParamsForm {
             degree: spec.degree as u32,
@@ -64,6 +64,7 @@ impl Wire for Params {
     }
 
     fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
+        // The constructor checks all sizes and the security of the set.
         Self::new(ParamsSpec {
             degree: form.degree as usize,
             q: form.q.0,
@@ -83,8 +84,8 @@ impl Wire for Params {
 /// The plain form of a [`SeededCiphertext`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeededExactForm<'a> {
-    key: u128,
-    seed: [u8; 32],
+    key: KeyId,
+    seed: Seed,
     /// Over all primes.
     #[serde(borrow)]
     body: Packed<'a>,
@@ -100,20 +101,21 @@ impl Wire for SeededCiphertext {
     fn to_form(&self, params: &Params) -> Result<SeededExactForm<'_>> {
         params.check("write a ciphertext", self.fingerprint)?;
         let body = Packed::polys(params.ring(), std::iter::once(&self.b));
-        Ok(SeededExactForm { key: self.key.0, seed: self.seed.0, body })
+        Ok(SeededExactForm { key: self.key, seed: self.seed, body })
     }
 
     fn from_form(params: &Params, form: SeededExactForm) -> Result<Self> {
+        // A fresh ciphertext has all limbs, so its length is known.
         let b = form.body.unpack_polys(params.ring(), 1)?.remove(0);
-        let (fingerprint, key) = (params.fingerprint(), KeyId(form.key));
-        Ok(Self { seed: Seed(form.seed), b, fingerprint, key })
+        let (fingerprint, key) = (params.fingerprint(), form.key);
+        Ok(Self { seed: form.seed, b, fingerprint, key })
     }
 }
 
 /// The plain form of a [`Ciphertext`](crate::bfv::Ciphertext).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExactForm<'a> {
-    key: u128,
+    key: KeyId,
     limbs: u32,
     /// The bound on its noise.
     variance: f64,
@@ -134,11 +136,12 @@ impl Wire for Ciphertext {
     fn to_form(&self, params: &Params) -> Result<ExactForm<'_>> {
         params.check("write a ciphertext", self.fingerprint)?;
         Ok(ExactForm {
-            key: self.key.0,
+            key: self.key,
             limbs: self.limbs() as u32,
             variance: self.noise.variance(),
             rounding: self.noise.rounding(),
             independent: self.noise.independent(),
+            // Body and mask at the limbs that are left.
             polys: Packed::polys(&self.ring(params), [&self.b, &self.a].into_iter()),
         })
     }
@@ -151,9 +154,10 @@ impl Wire for Ciphertext {
             let needed = format!("1 to {}", params.limbs());
             return Err(mlwe::Error::Limbs { op, found: limbs, needed }.into());
         }
+        // The bound is a claim of the peer: it must be a number.
         let noise = NoiseBound::restore(op, form.variance, form.rounding, form.independent)?;
         let (b, a) = pair(&form.polys, &params.ring().at_limbs(limbs))?;
-        let (fingerprint, key) = (params.fingerprint(), KeyId(form.key));
+        let (fingerprint, key) = (params.fingerprint(), form.key);
         Ok(Self { b, a, noise, fingerprint, key })
     }
 }
@@ -168,7 +172,7 @@ fn pair(polys: &Packed, ring: &Ring) -> Result<(Poly<Ntt>, Poly<Ntt>)> {
 /// The plain form of a [`PublicKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExactPublicKeyForm<'a> {
-    key: u128,
+    key: KeyId,
     /// The body, then the mask, over all primes.
     #[serde(borrow)]
     polys: Packed<'a>,
@@ -183,20 +187,21 @@ impl Wire for PublicKey {
 
     fn to_form(&self, params: &Params) -> Result<ExactPublicKeyForm<'_>> {
         params.check("write a public key", self.fingerprint)?;
+        // A public key has its mask in full: it is not expanded from a seed.
         let polys = Packed::polys(params.ring(), [&self.b, &self.a].into_iter());
-        Ok(ExactPublicKeyForm { key: self.key.0, polys })
+        Ok(ExactPublicKeyForm { key: self.key, polys })
     }
 
     fn from_form(params: &Params, form: ExactPublicKeyForm) -> Result<Self> {
         let (b, a) = pair(&form.polys, params.ring())?;
-        Ok(Self { b, a, fingerprint: params.fingerprint(), key: KeyId(form.key) })
+        Ok(Self { b, a, fingerprint: params.fingerprint(), key: form.key })
     }
 }
 
 /// The plain form of [`SeededPackingKeys`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PackingKeysForm<'a> {
-    key: u128,
+    key: KeyId,
     /// Coefficients per input.
     n: u32,
     /// One for keys in digits; one for each stage of the packing with special primes.
@@ -222,13 +227,12 @@ impl Wire for SeededPackingKeys {
                 (Seeds::of(std::iter::once(seed)), Packed::polys(params.ring(), bodies.iter()))
             }
             (SeededKind::Special(keys), Switching::Special(lattice)) => {
-                // Keys are sorted by exponent; the form has them in the order of the stages.
+                // The form has the keys in the order of the stages.
                 let stages = row_packing_exponents(params.degree(), self.n)?;
                 let key = |exponent: usize| {
-                    let found = keys.iter().find(|key| key.exponent() == exponent);
                     let available = keys.len();
                     let missing = mlwe::Error::MissingGaloisKey { op, exponent, available };
-                    found.map(SeededGaloisKey::key).ok_or(missing)
+                    keys.get(&exponent).ok_or(missing)
                 };
                 let keys: Vec<_> = stages.into_iter().map(key).collect::<mlwe::Result<_>>()?;
                 let bodies: Vec<_> = keys.iter().flat_map(|key| key.bodies()).collect();
@@ -240,12 +244,12 @@ impl Wire for SeededPackingKeys {
                 unreachable!("keys have the kind of their parameters")
             }
         };
-        Ok(PackingKeysForm { key: self.key.0, n: self.n as u32, seeds, bodies })
+        Ok(PackingKeysForm { key: self.key, n: self.n as u32, seeds, bodies })
     }
 
     fn from_form(params: &Params, form: PackingKeysForm) -> Result<Self> {
         // `n` and the gadget determine the numbers of seeds and bodies.
-        let (n, key) = (form.n as usize, KeyId(form.key));
+        let (n, key) = (form.n as usize, form.key);
         let stages = row_packing_exponents(params.degree(), n)?;
         let kind = match params.switching() {
             Switching::Digits(gadget) => {
@@ -258,18 +262,16 @@ impl Wire for SeededPackingKeys {
                 let rows = lattice.gadget().digits(limbs);
                 let ring = lattice.gadget().ring(limbs);
                 let mut bodies = form.bodies.unpack_polys(ring, stages.len() * rows)?.into_iter();
+                // Each key leads from the secret to itself, of rank 1.
                 let end = KeyIdent { fingerprint: lattice.fingerprint(), key };
                 let shape = SwitchKeyInfo { from: end, to: end, limbs, from_rank: 1, to_rank: 1 };
                 let key = |(exponent, seed)| {
                     let bodies = bodies.by_ref().take(rows).collect();
                     let key = SeededKeySwitchKey::from_parts(lattice, shape, seed, bodies)?;
-                    SeededGaloisKey::from_parts(lattice, exponent, key)
+                    Ok((exponent, key))
                 };
-                // Back from the order of the stages to that of the exponents.
                 let keys = stages.into_iter().zip(seeds).map(key);
-                let mut keys: Vec<_> = keys.collect::<mlwe::Result<_>>()?;
-                keys.sort_unstable_by_key(SeededGaloisKey::exponent);
-                SeededKind::Special(keys)
+                SeededKind::Special(keys.collect::<mlwe::Result<_>>()?)
             }
         };
         Ok(Self { fingerprint: params.fingerprint(), key, n, kind })

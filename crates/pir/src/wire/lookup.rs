@@ -32,6 +32,7 @@ impl Wire for ServerKeys {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<ServerKeysForm<'_>> {
+        // Both check that they belong to the parameters.
         let (packing, public) = (self.packing.to_form(params)?, self.public.to_form(params)?);
         Ok(ServerKeysForm { packing, public })
     }
@@ -54,13 +55,6 @@ impl Wire for ServerKeys {
     }
 }
 
-/// The plain form of a [`QueryLayout`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum QueryLayoutWire {
-    Paper,
-    Compact,
-}
-
 /// Limit on the variables of a query.
 const MOST_VARIABLES: usize = 64;
 
@@ -68,15 +62,15 @@ const MOST_VARIABLES: usize = 64;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueryForm<'a> {
     id: u128,
-    key: u128,
-    form: QueryLayoutWire,
+    key: KeyId,
+    form: QueryLayout,
     /// The size of the domain of each variable.
     domains: List<u32, MOST_VARIABLES>,
     points: u32,
     /// The seed of the batch code of a compact query.
-    batch: Option<[u8; 32]>,
+    batch: Option<Seed>,
     /// The seed of the masks, unless they are sent.
-    seed: Option<[u8; 32]>,
+    seed: Option<Seed>,
     #[serde(borrow)]
     bodies: Packed<'a>,
     /// One for each body, or none if there is a seed.
@@ -95,19 +89,16 @@ impl Wire for Query {
         params.check("write a query", self.fingerprint)?;
         // Either the seed of the masks or the masks themselves.
         let (seed, masks) = match &self.masks {
-            Masks::Seed(seed) => (Some(seed.0), Packed::default()),
+            Masks::Seed(seed) => (Some(*seed), Packed::default()),
             Masks::Expanded(masks) => (None, packed(params, masks)),
         };
         Ok(QueryForm {
             id: self.id,
-            key: self.key.0,
-            form: match self.shape.form() {
-                QueryLayout::Paper => QueryLayoutWire::Paper,
-                QueryLayout::Compact => QueryLayoutWire::Compact,
-            },
+            key: self.key,
+            form: self.shape.form(),
             domains: List(self.shape.domains().iter().map(|&domain| domain as u32).collect()),
             points: self.shape.points() as u32,
-            batch: self.batch.map(|seed| seed.0),
+            batch: self.batch,
             seed,
             bodies: packed(params, &self.bodies),
             masks,
@@ -117,13 +108,9 @@ impl Wire for Query {
     fn from_form(params: &Params, form: QueryForm) -> Result<Self> {
         // Step 1: the shape, which bounds all sizes, before memory is allocated.
         let op = "read a query";
-        let kind = match form.form {
-            QueryLayoutWire::Paper => QueryLayout::Paper,
-            QueryLayoutWire::Compact => QueryLayout::Compact,
-        };
         let domains: Vec<usize> = form.domains.0.iter().map(|&domain| domain as usize).collect();
-        let shape = Shape::new(params, kind, &domains, form.points as usize)?;
-        if form.batch.is_some() != (kind == QueryLayout::Compact) {
+        let shape = Shape::new(params, form.form, &domains, form.points as usize)?;
+        if form.batch.is_some() != (form.form == QueryLayout::Compact) {
             let (what, found) = ("seed of the batch code", form.batch.is_some().to_string());
             return Err(Error::Value { op, what, found, needed: "one with a compact query only" });
         }
@@ -132,24 +119,25 @@ impl Wire for Query {
         let masks = match form.seed {
             Some(seed) => {
                 form.masks.check(0)?;
-                Masks::Seed(Seed(seed))
+                Masks::Seed(seed)
             }
             None => Masks::Expanded(unpacked(params, &form.masks, count)?),
         };
         Ok(Self {
             id: form.id,
             shape,
-            batch: form.batch.map(Seed),
+            batch: form.batch,
             masks,
             bodies: unpacked(params, &form.bodies, count)?,
             fingerprint: params.fingerprint(),
-            key: KeyId(form.key),
+            key: form.key,
         })
     }
 }
 
 /// All polynomials over all primes.
 fn packed(params: &Params, block: &Block) -> Packed<'static> {
+    // Polynomial by polynomial, limb by limb.
     let (ring, n) = (params.ring(), params.degree());
     Packed::limbs((0..block.len()).flat_map(|i| ring.moduli().zip(block.row(i).chunks(n))))
 }
@@ -169,7 +157,7 @@ fn unpacked(params: &Params, packed: &Packed, count: usize) -> Result<Block> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResponseForm<'a> {
     id: u128,
-    key: u128,
+    key: KeyId,
     values: u32,
     shuffled: bool,
     /// Bits dropped from the coefficients of bodies and of masks.
@@ -196,7 +184,7 @@ impl Wire for Response {
         let parts = self.parts.iter().flat_map(|polys| limits.iter().copied().zip(polys));
         Ok(ResponseForm {
             id: self.id,
-            key: self.key.0,
+            key: self.key,
             values: self.values as u32,
             shuffled: self.shuffled,
             drop: self.drop.into(),
@@ -246,13 +234,14 @@ impl Wire for Response {
             variance: form.variance,
             weight: form.weight,
             fingerprint: params.fingerprint(),
-            key: KeyId(form.key),
+            key: form.key,
         })
     }
 }
 
 /// Upper limits of coefficients whose lowest bits are dropped.
 fn limits(params: &Params, drop: [u32; 2]) -> [Limit; 2] {
+    // The largest residue, shifted, is the largest coefficient that is left.
     let q = params.ring().modulus(0).value();
     drop.map(|drop| Limit::below(((q - 1) >> drop) + 1))
 }
@@ -261,9 +250,9 @@ fn limits(params: &Params, drop: [u32; 2]) -> [Limit; 2] {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EncryptedFunctionForm<'a> {
     id: u128,
-    key: u128,
+    key: KeyId,
     domain: u32,
-    seed: [u8; 32],
+    seed: Seed,
     /// One for each `N` points of the domain, over all primes.
     #[serde(borrow)]
     bodies: Packed<'a>,
@@ -280,9 +269,10 @@ impl Wire for EncryptedFunction {
         params.check("write an encrypted function", self.fingerprint)?;
         Ok(EncryptedFunctionForm {
             id: self.id,
-            key: self.key.0,
+            key: self.key,
             domain: self.domain as u32,
-            seed: self.seed.0,
+            seed: self.seed,
+            // The masks are expanded from the seed.
             bodies: Packed::polys(params.ring(), self.bodies.iter()),
         })
     }
@@ -299,10 +289,10 @@ impl Wire for EncryptedFunction {
         Ok(Self {
             id: form.id,
             domain,
-            seed: Seed(form.seed),
+            seed: form.seed,
             bodies: form.bodies.unpack_polys(params.ring(), count)?,
             fingerprint: params.fingerprint(),
-            key: KeyId(form.key),
+            key: form.key,
         })
     }
 }

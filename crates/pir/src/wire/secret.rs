@@ -14,7 +14,7 @@ use crate::{
 /// The plain form of a [`SecretKey`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ExactSecretForm {
-    key: u128,
+    key: KeyId,
     coefficients: SecretWords,
 }
 
@@ -27,14 +27,15 @@ impl SecretWire for SecretKey {
 
     fn to_secret_form(&self, params: &Params) -> Result<ExactSecretForm> {
         params.check("write a secret key", self.params().fingerprint())?;
+        // The words are wiped on drop, as the secret is.
         let coefficients = SecretWords::of_coefficients(self.coefficients())?;
-        Ok(ExactSecretForm { key: self.id().0, coefficients })
+        Ok(ExactSecretForm { key: self.id(), coefficients })
     }
 
     fn from_secret_form(params: &Params, form: ExactSecretForm) -> Result<Self> {
         // `restore` checks that the coefficients may be uniform ternary.
         let coefficients = form.coefficients.coefficients(params.degree())?;
-        Self::restore(params, KeyId(form.key), coefficients)
+        Self::restore(params, form.key, coefficients)
     }
 }
 
@@ -54,6 +55,7 @@ impl SecretWire for Client {
     type Error = Error;
 
     fn to_secret_form(&self, params: &Params) -> Result<ClientForm> {
+        // The secret checks that it belongs to the parameters.
         let secret = self.secret.to_secret_form(params)?;
         Ok(ClientForm { secret, send_masks: self.send_masks })
     }
@@ -68,7 +70,7 @@ impl SecretWire for Client {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PendingForm {
     id: u128,
-    key: u128,
+    key: KeyId,
     points: u32,
     /// The index of the value that answers each point.
     values: SecretWords,
@@ -85,8 +87,9 @@ impl SecretWire for Pending {
         params.check("write what is kept of a query", self.fingerprint)?;
         Ok(PendingForm {
             id: self.id,
-            key: self.key.0,
+            key: self.key,
             points: self.values.len() as u32,
+            // The indices tell which points share a value, so they are secret.
             values: SecretWords::of_indices(&self.values)?,
         })
     }
@@ -99,7 +102,7 @@ impl SecretWire for Pending {
         }
         Ok(Self {
             id: form.id,
-            key: KeyId(form.key),
+            key: form.key,
             values: form.values.indices(points)?,
             fingerprint: params.fingerprint(),
         })

@@ -1,7 +1,7 @@
 //! The keys of the ring bridge.
 
 use bellerophon_mlwe::{
-    GaloisKeys, KeyId, KeyIdent, KeySwitchKey, ModRaiseKey, SeededGaloisKey, SeededKeySwitchKey,
+    GaloisKey, GaloisKeys, KeyId, KeyIdent, KeySwitchKey, ModRaiseKey, SeededKeySwitchKey,
     SwitchKeyInfo, wire::KeySwitchKeyForm,
 };
 use bellerophon_ring::{
@@ -73,7 +73,7 @@ impl Wire for RingBridgeKeys {
         for (exponent, seed) in exponents.into_iter().zip(seeds) {
             let bodies = bodies.by_ref().take(rows).collect();
             let key = SeededKeySwitchKey::from_parts(ring, shape, seed, bodies)?;
-            packing.insert(SeededGaloisKey::from_parts(ring, exponent, key)?.into_expanded(ring)?);
+            packing.insert(GaloisKey::from_parts(ring, exponent, key)?);
         }
         // Step 2: the other keys, and a check that all belong together.
         let down = KeySwitchKey::from_form(ring, form.down)?;

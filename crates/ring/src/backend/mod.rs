@@ -93,7 +93,7 @@ impl Backend {
     }
 
     /// `Err` unless this CPU supports the back end and the back end supports the modulus.
-    pub fn check(self, modulus: &Modulus) -> Result<()> {
+    pub(crate) fn check(self, modulus: &Modulus) -> Result<()> {
         let refuse = |reason| Err(Error::Backend { backend: self.name(), reason });
         if self == Backend::Ifma && modulus.bits() > 50 {
             return refuse("52-bit products need a modulus below 2^50");
@@ -364,7 +364,7 @@ pub(crate) struct WeightedRows<'a> {
 
 impl WeightedRows<'_> {
     /// The bits of the largest residues.
-    pub fn row_bits(&self) -> u32 {
+    pub(crate) fn row_bits(&self) -> u32 {
         debug_assert!(self.bits.len() == self.rows.len() && self.weights.len() == self.rows.len());
         self.bits.iter().copied().max().unwrap_or(0)
     }

@@ -32,11 +32,6 @@ impl DigitGadget {
         Ok(Self { modulus, base_log, digits, drop })
     }
 
-    /// The exact gadget: no bits are dropped.
-    pub fn exact(modulus: Modulus, base_log: u32) -> Result<Self> {
-        Self::new(modulus, base_log, modulus.bits().div_ceil(base_log.max(1)) as usize)
-    }
-
     /// The number of digits.
     pub fn digits(&self) -> usize {
         self.digits
@@ -69,7 +64,7 @@ impl DigitGadget {
     ///
     /// # Panics
     /// If `out` does not hold `digits * coefficients.len()` words.
-    pub fn decompose(&self, coefficients: &[u64], out: &mut [u64]) {
+    pub(crate) fn decompose(&self, coefficients: &[u64], out: &mut [u64]) {
         let n = coefficients.len();
         assert_eq!(out.len(), n * self.digits, "the output must hold one row of words per digit");
         let half = 1i64 << (self.base_log - 1);
@@ -91,19 +86,6 @@ impl DigitGadget {
             out[(self.digits - 1) * n + i] = lift(rest);
         }
     }
-
-    /// `sum_j digit_j g_j` modulo `q`: the inverse of [`decompose`](Self::decompose) up to
-    /// rounding.
-    pub fn recompose(&self, digits: &[u64]) -> Vec<u64> {
-        let q = &self.modulus;
-        let factors = self.factors();
-        let n = digits.len() / self.digits;
-        (0..n)
-            .map(|i| {
-                (0..self.digits).fold(0, |sum, j| q.mul_add(digits[j * n + i], factors[j], sum))
-            })
-            .collect()
-    }
 }
 
 #[cfg(test)]
@@ -113,6 +95,18 @@ mod tests {
     use proptest::prelude::*;
 
     const N: usize = 16;
+
+    /// `sum_j digit_j g_j` modulo `q`: the inverse of the decomposition up to rounding.
+    fn recompose(gadget: &DigitGadget, digits: &[u64]) -> Vec<u64> {
+        let (q, factors) = (gadget.modulus(), gadget.factors());
+        let n = digits.len() / gadget.digits();
+        let digit = |i: usize, j: usize| digits[j * n + i];
+        (0..n)
+            .map(|i| {
+                factors.iter().enumerate().fold(0, |sum, (j, &g)| q.mul_add(digit(i, j), g, sum))
+            })
+            .collect()
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
@@ -125,7 +119,7 @@ mod tests {
             let g = DigitGadget::new(q, base_log, digits).unwrap();
             let mut out = vec![0; N * digits];
             g.decompose(&a, &mut out);
-            let back = g.recompose(&out);
+            let back = recompose(&g, &out);
             for (&x, &y) in a.iter().zip(&back) {
                 let error = q.center(q.sub(x, y)).unsigned_abs();
                 prop_assert!(error <= (1u64 << g.dropped_bits()) >> 1);
@@ -141,7 +135,7 @@ mod tests {
     #[test]
     fn digits_of_uniform_values_have_the_stated_variance() {
         let q = prime::ntt_primes_below(N, 45, 1, &[]).unwrap()[0];
-        let g = DigitGadget::exact(q, 5).unwrap();
+        let g = DigitGadget::new(q, 5, 9).unwrap();
         let a: Vec<u64> =
             (0..1u64 << 16).map(|i| q.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
         let mut out = vec![0; a.len() * g.digits()];

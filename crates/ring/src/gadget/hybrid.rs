@@ -72,12 +72,12 @@ impl HybridGadget {
     }
 
     /// The ring modulo all `q`.
-    pub fn q(&self) -> &Ring {
+    pub(crate) fn q(&self) -> &Ring {
         &self.q
     }
 
     /// The ring modulo the special primes.
-    pub fn p(&self) -> &Ring {
+    pub(crate) fn p(&self) -> &Ring {
         &self.p
     }
 

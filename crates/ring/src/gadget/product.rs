@@ -119,7 +119,7 @@ impl HybridGadget {
         }
     }
 
-    /// Digits from [`Digits::store`], by component.
+    /// Stored digits of every component, over the primes of the key.
     ///
     /// # Panics
     /// Unless each component has all digits of the level.
@@ -170,7 +170,7 @@ impl HybridGadget {
     ///
     /// # Panics
     /// Unless the polynomial has more than `primes` primes of the chain.
-    pub fn divide(&self, a: Poly<Ntt>, primes: usize) -> Poly<Ntt> {
+    pub(crate) fn divide(&self, a: Poly<Ntt>, primes: usize) -> Poly<Ntt> {
         let limbs = a.limbs() - self.p().limbs();
         self.ring(limbs).check(&a);
         self.division(limbs, primes).apply(a)
@@ -185,7 +185,7 @@ impl HybridGadget {
 
 impl Digits<'_> {
     /// The number of decomposed polynomials.
-    pub fn components(&self) -> usize {
+    pub(crate) fn components(&self) -> usize {
         match &self.source {
             Source::Prepared(rows) => rows.len(),
             Source::Stored(digits) => digits.len(),
@@ -199,7 +199,7 @@ impl Digits<'_> {
 
     /// The digits as polynomials, by component; each over
     /// [`HybridGadget::ring`]`(limbs)`.
-    pub fn store(&self) -> Vec<Vec<Poly<Ntt>>> {
+    pub(crate) fn store(&self) -> Vec<Vec<Poly<Ntt>>> {
         if let Source::Stored(digits) = self.source {
             return digits.to_vec();
         }

@@ -5,7 +5,8 @@
 //! `a(psi^e_i)` with `e_i =` [`NttTable::exponents`]`[i]`. Products modulo `X^N + 1` become
 //! pointwise products. The order depends on the degree only, not on the modulus or the back end.
 
-pub mod naive;
+#[cfg(test)]
+pub(crate) mod naive;
 pub(crate) mod roots;
 
 use std::{ops::RangeInclusive, sync::Arc};

@@ -3,13 +3,13 @@
 use crate::Modulus;
 
 /// `sum_j a_j root^(e j)`: the evaluation of the polynomial at `root^e`.
-pub fn evaluate(q: &Modulus, a: &[u64], root: u64, exponent: u64) -> u64 {
+pub(crate) fn evaluate(q: &Modulus, a: &[u64], root: u64, exponent: u64) -> u64 {
     let point = q.pow(root, exponent);
     a.iter().rev().fold(0, |value, &coefficient| q.mul_add(value, point, coefficient))
 }
 
 /// The product of two polynomials modulo `X^N + 1` by the schoolbook method.
-pub fn negacyclic_product(q: &Modulus, a: &[u64], b: &[u64]) -> Vec<u64> {
+pub(crate) fn negacyclic_product(q: &Modulus, a: &[u64], b: &[u64]) -> Vec<u64> {
     let n = a.len();
     let mut product = vec![0; n];
     for (i, &x) in a.iter().enumerate() {

@@ -51,7 +51,7 @@ pub(crate) mod test_statistics {
     /// Pearson's statistic of `counts` against the probabilities, as a number of standard
     /// deviations above its mean (the chi-square law has mean `k - 1`, variance `2 (k - 1)`).
     /// Cells with fewer than ten expected hits are merged into their neighbour.
-    pub fn chi_square_excess(counts: &[u64], probabilities: &[f64]) -> f64 {
+    pub(crate) fn chi_square_excess(counts: &[u64], probabilities: &[f64]) -> f64 {
         let total: u64 = counts.iter().sum();
         let (mut statistic, mut cells) = (0.0, 0u32);
         let (mut seen, mut expected) = (0.0, 0.0);

@@ -2,6 +2,7 @@
 
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Backend, Modulus, Ntt, Poly, Ring,
@@ -15,7 +16,7 @@ use crate::{
 ///
 /// A seed is public: it is sent in place of the polynomials that it expands to. Never take a seed
 /// from a generator state that also produced secrets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Seed(pub [u8; 32]);
 
 impl Seed {
