@@ -356,7 +356,8 @@ impl From<ckks::Error> for Error {
     }
 }
 
-/// Errors of look-ups and of the layers below become errors of the facade.
+/// Errors of look-ups and of the planner become variants of this type, whose remedies name the
+/// facade's methods. Errors of the crates below stay what they are.
 impl From<repack::Error> for Error {
     fn from(error: repack::Error) -> Self {
         use repack::Error as Below;

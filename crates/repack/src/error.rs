@@ -118,9 +118,8 @@ pub enum Error {
     /// The carried range does not lie within the domain of a look-up.
     #[error(
         "{op}: the values may lie anywhere in {range:?}, but the table covers only {domain:?}, and \
-         a table wraps around beyond its ends: widen the domain, declare a tighter range in \
-         `ClientKey::encrypt`, or declare what you know of the values with \
-         `Evaluator::assume_range`"
+         a table wraps around beyond its ends: widen the domain, or declare a tighter range of the \
+         values"
     )]
     OutsideDomain {
         /// The operation.
@@ -132,20 +131,19 @@ pub enum Error {
     },
     /// The evaluation keys lack the keys of an operation.
     #[error(
-        "{op}: the evaluation keys do not include the keys for it: call `Needs::{need}` where the \
-         client makes them (`ClientKey::evaluation_keys`)"
+        "{op}: the evaluation keys do not include those of `{need}`: generate them with the others"
     )]
     MissingKeys {
         /// The operation.
         op: &'static str,
-        /// The method of `Needs` that would have asked for it.
+        /// The operation whose keys serve it: `map`, `map_over` for the other bridge, `map_to`,
+        /// `multiply`, `functional`, or `engine` for the other engine.
         need: &'static str,
     },
     /// A look-up that no correction brings to the requested accuracy.
     #[error(
         "{op}: an error below 2^{:.1} was requested, but tables of this domain reach 2^{:.1} at \
-         best: narrow the domain, take parameters with larger tables (`Preset::FunctionsFine`, \
-         `Preset::FunctionsPrecise`), or request fewer bits",
+         best: narrow the domain, take parameters with larger tables, or request fewer bits",
         -wanted,
         -best
     )]
@@ -159,8 +157,8 @@ pub enum Error {
     },
     /// The ring bridge with parameters that have none.
     #[error(
-        "{op}: these parameters have no ring bridge: take `Preset::Functions` or another set with \
-         `ParamsSpec::ring_bridge`; `Evaluator::map` alone also works with `Bridge::Linear`"
+        "{op}: these parameters have no ring bridge: take a set with one; plain look-ups also work \
+         with `Bridge::Linear`"
     )]
     NoRingBridge {
         /// The operation.
@@ -238,11 +236,7 @@ pub enum Error {
         op: &'static str,
     },
     /// A map that no engine evaluates to the requested error.
-    #[error(
-        "map: no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}; \
-         `Params::map_plan` lists the error of each engine, `Params::map_key_bytes` the size of \
-         its keys"
-    )]
+    #[error("map: no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}")]
     NoPlan {
         /// The function.
         function: String,
@@ -271,8 +265,8 @@ pub enum Error {
     /// An argmax or argmin index among too many values: its noise could round to a neighbour.
     #[error(
         "{op}: the index of one among {found} values could be off by one half or more; with these \
-         keys at most {most} values are allowed: make keys with `Needs::map_to`, which allow more, \
-         take the index within groups and then among their winners, or call `argmax_one_hot`"
+         keys at most {most} values are allowed: take the keys of `map_to`, which allow more, or take \
+         the index within groups and then among their winners"
     )]
     TooManyPlaces {
         /// The operation.

@@ -1,7 +1,5 @@
 //! The prediction of every engine for a request.
 
-use std::fmt;
-
 use bellerophon_ckks::{
     self as ckks, Ciphertext, CkksOps, Interval, Metadata,
     noise::worst_factor,
@@ -54,15 +52,6 @@ pub struct Planner<'a, P> {
 }
 
 const OP: &str = "map_plan";
-
-/// Why an engine does not qualify: an error, printed.
-struct Refusal(String);
-
-impl<E: fmt::Display> From<E> for Refusal {
-    fn from(error: E) -> Self {
-        Self(error.to_string())
-    }
-}
 
 impl<'a, P: PlanParams> Planner<'a, P> {
     /// For a fresh vector and any keys that the parameters allow.
@@ -173,7 +162,7 @@ impl<'a, P: PlanParams> Planner<'a, P> {
         // An error of the engine is the reason of its refusal.
         let (prediction, prepared) = match self.predict(engine) {
             Ok(found) => found,
-            Err(Refusal(reason)) => return refused(None, reason),
+            Err(error) => return refused(None, error.to_string()),
         };
         // A prediction that misses the request still goes into the plan, with its refusal.
         let (wanted, leaving) = (self.request.log2_error, self.request.leaving);
@@ -197,7 +186,7 @@ impl<'a, P: PlanParams> Planner<'a, P> {
     }
 
     /// Prepares an engine and predicts its cost and error.
-    fn predict(&self, engine: Engine) -> Result<(Prediction, Prepared), Refusal> {
+    fn predict(&self, engine: Engine) -> Result<(Prediction, Prepared), P::Error> {
         match engine {
             Engine::Poly => {
                 if let Some(server) = self.server
@@ -253,7 +242,7 @@ impl<'a, P: PlanParams> Planner<'a, P> {
         engine: Engine,
         program: VectorProgram,
         simulator: Simulator,
-    ) -> Result<(Prediction, Prepared), Refusal> {
+    ) -> Result<(Prediction, Prepared), P::Error> {
         // Step 1: the metadata of the result, and the noise of its worst value.
         let y = program.apply(&simulator, &self.operand(&simulator)?, &self.domain)?;
         let (result, before) = (*y.metadata(), self.operand.level);
@@ -288,7 +277,7 @@ impl<'a, P: PlanParams> Planner<'a, P> {
     }
 
     /// The tables on an engine, from the keys of the server or from the parameters.
-    fn tables(&self, engine: LutEngine) -> Result<Tables<'a>, Refusal> {
+    fn tables(&self, engine: LutEngine) -> Result<Tables<'a>, P::Error> {
         let lookups = self.params.lookups(OP)?;
         // With a server, the engine and the bridge of its keys.
         let (lattice, path) = match self.server {
@@ -314,7 +303,7 @@ impl<'a, P: PlanParams> Planner<'a, P> {
     }
 
     /// The prediction of a plain table on an engine.
-    fn table(&self, engine: Engine, on: LutEngine) -> Result<(Prediction, Prepared), Refusal> {
+    fn table(&self, engine: Engine, on: LutEngine) -> Result<(Prediction, Prepared), P::Error> {
         let tables = self.tables(on)?;
         let lookups = tables.lookups;
         self.levels_for_tables(lookups)?;
@@ -338,7 +327,7 @@ impl<'a, P: PlanParams> Planner<'a, P> {
 
     /// The prediction of a corrected look-up of the smallest order that meets the request, or else
     /// of the best order.
-    fn corrected(&self) -> Result<(Prediction, Prepared), Refusal> {
+    fn corrected(&self) -> Result<(Prediction, Prepared), P::Error> {
         // Step 1: the tables, and the keys that they need.
         let lookups = self.params.lookups(OP)?;
         self.levels_for_tables(lookups)?;

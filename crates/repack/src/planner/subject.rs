@@ -11,10 +11,11 @@ use crate::{
     lookup::{LookupEvaluator, LutEngine, LutParams},
 };
 
-/// A parameter set for which maps are planned. Its errors, printed, are the refusals of a plan.
+/// A parameter set for which maps are planned.
 pub trait PlanParams {
-    /// Why the set does not have a part.
-    type Error: fmt::Display;
+    /// Why the set does not have a part, or why an engine does not qualify. Printed, the errors are
+    /// the refusals of a plan.
+    type Error: fmt::Display + From<Error> + From<ckks::Error>;
 
     /// The parameters of the slots.
     fn slots(&self) -> &ckks::Params;
