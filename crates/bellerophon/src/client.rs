@@ -3,8 +3,9 @@
 use std::{fmt, ops::RangeInclusive};
 
 use bellerophon_ckks::{self as ckks, Ciphertext, Encoder, Interval, Plaintext, SeededCiphertext};
-use bellerophon_lwe::{self as lwe, LweVec};
+use bellerophon_lwe::LweVec;
 use bellerophon_mlwe::{KeyId, SecretKey};
+use bellerophon_repack::lookup::LookupSecrets;
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng, rngs::SysRng};
 
@@ -23,12 +24,6 @@ pub struct ClientKey {
     encoder: Encoder,
     pub(crate) slots: SecretKey,
     pub(crate) lookups: Option<LookupSecrets>,
-}
-
-/// The secrets that only look-ups use.
-pub(crate) struct LookupSecrets {
-    pub(crate) lwe: lwe::SecretKey,
-    pub(crate) ring: lwe::SecretKey,
 }
 
 /// A random number generator seeded by the operating system.
@@ -53,10 +48,7 @@ impl ClientKey {
         let slots = SecretKey::generate(params.ckks().lattice(), rng)?;
         // The LWE secret and the ring secret are independent of the secret of the slots.
         let lookups = match params.optional_lookups() {
-            Some(lookups) => Some(LookupSecrets {
-                lwe: lwe::SecretKey::generate_lwe(lookups.lattice(), rng)?,
-                ring: lwe::SecretKey::generate_ring(lookups.lattice(), rng)?,
-            }),
+            Some(lookups) => Some(LookupSecrets::generate(lookups, rng)?),
             None => None,
         };
         Ok(Self::from_secrets(params, slots, lookups))

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks as ckks;
-use bellerophon_lwe as lwe;
+use bellerophon_repack as repack;
 
 /// The reason why an operation was refused. An operation that cannot be right is refused, not
 /// computed.
@@ -24,7 +24,7 @@ pub enum Error {
     Lwe(#[from] bellerophon_lwe::Error),
     /// An error of the repacking crate: LWE to slots.
     #[error(transparent)]
-    Repack(#[from] bellerophon_repack::Error),
+    Repack(bellerophon_repack::Error),
     /// An error of private look-up and its exact scheme.
     #[error(transparent)]
     Pir(Box<bellerophon_pir::Error>),
@@ -349,26 +349,46 @@ impl From<ckks::Error> for Error {
     fn from(error: ckks::Error) -> Self {
         match error {
             ckks::Error::Cancelled { op, stage, done, total } => {
-                Self::Cancelled { op, stage: crate::Stage::functional(stage), done, total }
+                Self::Cancelled { op, stage: stage.into(), done, total }
             }
             other => Self::Ckks(other),
         }
     }
 }
 
-impl Error {
-    /// The same error under the name of the operation that the caller called, instead of the inner
-    /// operation in which it arose.
-    pub(crate) fn named(self, op: &'static str) -> Self {
-        match self {
-            Self::Ckks(error) => Self::Ckks(error.named(op)),
-            Self::Cancelled { stage, done, total, .. } => {
+/// Errors of look-ups and of the planner become variants of this type, whose remedies name the
+/// facade's methods. Errors of the crates below stay what they are.
+impl From<repack::Error> for Error {
+    fn from(error: repack::Error) -> Self {
+        use repack::Error as Below;
+        match error {
+            Below::Ring(error) => Self::Ring(error),
+            Below::Mlwe(error) => Self::Mlwe(error),
+            Below::Ckks(error) => error.into(),
+            Below::Lwe(error) => Self::Lwe(error),
+            Below::Bridge { reason } => Self::Bridge { reason },
+            Below::Domain { lo, hi } => Self::Domain { lo, hi },
+            Below::DomainScale { lo, hi, log2_scale } => Self::DomainScale { lo, hi, log2_scale },
+            Below::OutsideDomain { op, range, domain } => Self::OutsideDomain { op, range, domain },
+            Below::MissingKeys { op, need } => Self::MissingKeys { op, need },
+            Below::Accuracy { op, wanted, best } => Self::Accuracy { op, wanted, best },
+            Below::NoRingBridge { op } => Self::NoRingBridge { op },
+            Below::NoLinearBridge { op, dimension } => Self::NoLinearBridge { op, dimension },
+            Below::TooWideToPack { op, lo, hi, deviation, width, reach, most } => {
+                Self::TooWideToPack { op, lo, hi, deviation, width, reach, most }
+            }
+            Below::TooManyPlaces { op, found, most } => Self::TooManyPlaces { op, found, most },
+            Below::Scales { op, vector, ratio, drift } => Self::Scales { op, vector, ratio, drift },
+            Below::NoPlan { function, log2_error, refusals } => {
+                Self::NoPlan { function, log2_error, refusals }
+            }
+            Below::WantedError { log2_error } => Self::WantedError { log2_error },
+            Below::CostModel { found, needed } => Self::CostModel { found, needed },
+            Below::Cancelled { op, stage, done, total } => {
                 Self::Cancelled { op, stage, done, total }
             }
-            Self::Lwe(lwe::Error::Cancelled { done, total, .. }) => {
-                Self::Cancelled { op, stage: crate::Stage::LookUps, done, total }
-            }
-            other => other,
+            Below::Complex { op } => Self::Complex { op },
+            other => Self::Repack(other),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The server: arithmetic on slots and functions by look-up, with public keys only.
 
 use std::{
-    borrow::Cow,
     ops::{ControlFlow, RangeInclusive},
     sync::Arc,
 };
@@ -12,17 +11,10 @@ use bellerophon_ckks::{
     dft::SlotsToCoeffs,
     fbt::{FbtSpec, FunctionalBootstrapper},
 };
+use bellerophon_repack::lookup::{Counts, LookupEvaluator, Watch, carried_domain};
 
 use crate::{
     Bridge, CostModel, Error, EvaluationKeys, LutEngine, LutParams, Params, Progress, Result,
-    Stage,
-    failure::Counts,
-    flooding::Flood,
-    keys::TableKeys,
-    lut_params,
-    map::{self, Crossing, Deviations, Map},
-    plan::{self, BridgePath},
-    progress::{Observer, Watch},
 };
 
 /// Computes on encrypted vectors of one client.
@@ -118,7 +110,7 @@ impl Evaluator {
             arithmetic = arithmetic.with_functional(bootstrapper, functional.clone())?;
         }
         let slots_to_coeffs = match keys.tables {
-            Some(_) => Some(Arc::new(lut_params::slots_to_coeffs(keys.params.ckks(), true)?)),
+            Some(_) => Some(Arc::new(keys.params.lookups()?.encoded_to_coefficients()?)),
             None => None,
         };
         // Clones share the counts of what may fail.
@@ -143,7 +135,7 @@ impl Evaluator {
         let callback = Arc::new(callback);
         let above = callback.clone();
         self.arithmetic = self.arithmetic.watching(move |stage, done, total| {
-            above(Progress { stage: Stage::functional(stage), done, total })
+            above(Progress { stage: stage.into(), done, total })
         });
         self.watch = Some(Watch::new(callback));
         self
@@ -213,7 +205,7 @@ impl Evaluator {
         if self.keys.params.optional_lookups().is_none() && multiplies {
             return self.map_closure(x, &f);
         }
-        self.map_by("map", x, carried_domain(x.range()), &f, None)
+        self.map_over(x, carried_domain(x.range()), f)
     }
 
     /// Applies any function to every value by a table over `domain` (PEGASUS, Fig. 6).
@@ -261,126 +253,27 @@ impl Evaluator {
         domain: RangeInclusive<f64>,
         f: impl Fn(f64) -> f64,
     ) -> Result<Ciphertext> {
-        self.map_by("map", x, domain, &f, None)
+        Ok(self.lookup("map")?.map("map", x, domain, &f, None)?)
     }
 
-    /// A look-up, with noise flooding before the switch to LWE if `flood` is given.
-    pub(crate) fn map_by(
-        &self,
-        op: &'static str,
-        x: &Ciphertext,
-        domain: RangeInclusive<f64>,
-        f: &dyn Fn(f64) -> f64,
-        flood: Option<Flood<'_>>,
-    ) -> Result<Ciphertext> {
-        let params = &self.keys.params;
-        let lookups = params.lookups_for(op)?;
-        let (tables, s2c) = (self.table_keys(op)?, self.slots_to_coeffs(op, flood.is_some())?);
-        let (path, crossing) = self.crossing(op, lookups, x.len())?;
-
-        // Step 1: the layout of the domain in the table. All refusals happen here, before any work.
-        map::check_domain(&domain)?;
-        let deviation = match &flood {
-            Some(flood) => {
-                flood.check(op, params.ckks(), x)?;
-                Some(flood.deviation(s2c, map::center(&domain))?)
-            }
-            None => None,
-        };
-        let map = Map::planned(params, lookups, &tables.lattice, path, &domain, deviation)?;
-        let range = range_within(op, x.range(), &domain)?;
-        let x = &*self.entering(op, x, lookups.levels(), flood.is_some())?;
-        let flood = flood.zip(deviation);
-        let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
-        let table = map.output(&inside)?;
-        // Step 2: SlotsToCoeffs, so that the domain fills the table (Fig. 6, step 1).
-        let (len, observer) = (x.len(), self.observer(op));
-        observer.tell(Stage::SlotsToCoefficients, 0, len)?;
-        let coeffs = map.slots_to_coeffs(&self.arithmetic, s2c, x, flood);
-        let coeffs = coeffs.map_err(|e| e.named(op))?;
-        observer.tell(Stage::SlotsToCoefficients, len, len)?;
-        // Step 3: extraction, key switch and blind rotation of every value (Fig. 6, steps 2 to 7).
-        self.counts.looked_up(len);
-        let values = map.look_up(tables, &crossing, &coeffs, &table, &inside, &observer)?;
-        // Step 4: ring packing and reduction modulo q0 (Fig. 6, steps 8 to 10).
-        observer.tell(Stage::Repacking, 0, len)?;
-        self.counts.packed(len);
-        let index = coeffs.grid().error(&range, f).sqrt();
-        let error = Deviations { noise: map.output_std(&table, len), index };
-        let result = map.lwe_to_slots(&self.arithmetic, &crossing, &values, &table, error);
-        let result = result.map_err(|e| e.named(op))?;
-        observer.tell(Stage::Repacking, len, len)?;
-        Ok(result)
+    /// The look-ups of this evaluator, with its keys and settings.
+    pub(crate) fn lookup(&self, op: &'static str) -> Result<LookupEvaluator<'_>> {
+        Ok(self.lookup_of(self.keys.params.lookups_for(op)?))
     }
 
-    /// The bridge for `count` values, and its keys.
-    pub(crate) fn crossing<'a>(
-        &'a self,
-        op: &'static str,
-        lookups: &'a LutParams,
-        count: usize,
-    ) -> Result<(BridgePath, Crossing<'a>)> {
-        // Only bridges whose keys are present.
-        let ring = lookups.ring().zip(self.keys.ring.as_deref());
-        let linear = self.keys.linear.as_deref();
-        // A bridge that was asked for is not replaced by another one.
-        let path = match self.bridge {
-            Bridge::Auto => plan::cheapest(count, ring.is_some(), linear.is_some()),
-            asked => Some(lookups.path(op, asked)?),
-        };
-        match (path, ring, linear) {
-            (Some(BridgePath::Ring), Some((ring, keys)), _) => {
-                Ok((BridgePath::Ring, Crossing::Ring(ring, keys)))
-            }
-            (Some(BridgePath::Linear), _, Some(keys)) => {
-                Ok((BridgePath::Linear, Crossing::Linear(keys)))
-            }
-            (None, ..) => Err(Error::MissingKeys { op, need: "map" }),
-            _ => Err(Error::MissingKeys { op, need: "map_over" }),
+    /// As [`lookup`](Self::lookup), for the look-up part of the parameters.
+    pub(crate) fn lookup_of<'a>(&'a self, lookups: &'a LutParams) -> LookupEvaluator<'a> {
+        LookupEvaluator {
+            arithmetic: &self.arithmetic,
+            lookups,
+            tables: self.keys.tables.as_deref(),
+            ring: self.keys.ring.as_deref(),
+            linear: self.keys.linear.as_deref(),
+            slots_to_coeffs: self.slots_to_coeffs.as_deref(),
+            bridge: self.bridge,
+            watch: self.watch.as_ref(),
+            counts: &self.counts,
         }
-    }
-
-    /// The operand with the levels that SlotsToCoeffs needs, bootstrapped if the evaluator does so
-    /// automatically. An operand to be flooded is never bootstrapped: its noise bound holds for its
-    /// own level.
-    pub(crate) fn entering<'x>(
-        &self,
-        op: &'static str,
-        x: &'x Ciphertext,
-        needed: usize,
-        flooded: bool,
-    ) -> Result<Cow<'x, Ciphertext>> {
-        let left = x.level();
-        if left >= needed {
-            return Ok(Cow::Borrowed(x));
-        }
-        if self.arithmetic.auto_bootstraps() && !flooded {
-            return Ok(Cow::Owned(ckks::CkksOps::bootstrap(&self.arithmetic, x)?));
-        }
-        Err(ckks::Error::OutOfLevels { op, needed, left }.into())
-    }
-
-    pub(crate) fn table_keys(&self, op: &'static str) -> Result<&TableKeys> {
-        self.keys.tables.as_deref().ok_or(Error::MissingKeys { op, need: "map" })
-    }
-
-    /// The SlotsToCoeffs transform of a look-up, at a larger output scale for flooded values.
-    pub(crate) fn slots_to_coeffs(
-        &self,
-        op: &'static str,
-        flooded: bool,
-    ) -> Result<&SlotsToCoeffs> {
-        let plain =
-            self.slots_to_coeffs.as_deref().ok_or(Error::MissingKeys { op, need: "map" })?;
-        let params = &self.keys.params;
-        match flooded {
-            true => params.lookups_for(op)?.flooded_to_coefficients(params.ckks()),
-            false => Ok(plain),
-        }
-    }
-
-    pub(crate) fn observer(&self, op: &'static str) -> Observer<'_> {
-        Observer { op, callback: self.watch.as_ref().map(|watch| &*watch.callback) }
     }
 
     /// Declares a range of the values that interval arithmetic cannot derive: the range of a
@@ -410,56 +303,5 @@ impl Evaluator {
         let (lattice, meta) = x.clone().into_parts();
         let meta = meta.assume_range(stated);
         Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
-    }
-}
-
-/// The domain of a look-up for a carried range: that range, or an interval around it if it is a
-/// single point.
-pub(crate) fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
-    // A point up to rounding has no width for a table.
-    let (lo, hi) = (range.lo(), range.hi());
-    if hi - lo > 1e-9 * range.bound() {
-        return lo..=hi;
-    }
-    let (middle, half) = (f64::midpoint(lo, hi), (hi - lo).max(0.5));
-    middle - half..=middle + half
-}
-
-/// The intersection of a domain and a carried range. Refuses ranges outside the domain, whose
-/// values would wrap around the table.
-pub(crate) fn range_within(
-    op: &'static str,
-    range: &Interval,
-    domain: &RangeInclusive<f64>,
-) -> Result<RangeInclusive<f64>> {
-    if !range.is_real() {
-        return Err(Error::Complex { op });
-    }
-    // Interval arithmetic rounds: an end of the range may lie outside the domain by the slack.
-    let (lo, hi) = (*domain.start(), *domain.end());
-    let slack = 1e-9 * (hi - lo);
-    if range.lo() < lo - slack || range.hi() > hi + slack {
-        let range = range.lo()..=range.hi();
-        return Err(Error::OutsideDomain { op, range, domain: domain.clone() });
-    }
-    Ok(range.lo().clamp(lo, hi)..=range.hi().clamp(lo, hi))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_stay_within_the_domain() {
-        let within = |lo, hi| range_within("", &Interval::real(lo, hi).unwrap(), &(-1.0..=1.0));
-        assert_eq!(within(-0.5, 0.25).unwrap(), -0.5..=0.25);
-        assert_eq!(within(-1.0 - 1e-9, 1.0 + 1e-9).unwrap(), -1.0..=1.0);
-        // Single points within the slack.
-        let (low, high) = (-1.0 - 1e-9, 1.0 + 1e-9);
-        assert_eq!(within(low, low).unwrap(), -1.0..=-1.0);
-        assert_eq!(within(high, high).unwrap(), 1.0..=1.0);
-        for (lo, hi) in [(-1.1, 0.0), (0.0, 1.1), (2.0, 2.0)] {
-            assert!(matches!(within(lo, hi), Err(Error::OutsideDomain { .. })));
-        }
     }
 }

@@ -1,40 +1,10 @@
 //! Bounds on the probability that any operation of an evaluator has failed.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use bellerophon_ckks::FailureProbability;
 
-use crate::{Evaluator, LutParams};
-
-/// Counts of the operations of look-ups that can fail, each with half the failure probability of a
-/// look-up.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    /// Blind rotations: the index error may exceed the guard band.
-    pub(crate) indices: AtomicU64,
-    /// Values packed into slots: the overflow may exceed the range of the reduction.
-    packed: AtomicU64,
-}
-
-impl Counts {
-    /// Counts values that are looked up.
-    pub(crate) fn looked_up(&self, values: usize) {
-        self.indices.fetch_add(values as u64, Ordering::Relaxed);
-    }
-
-    /// Counts values that are packed.
-    pub(crate) fn packed(&self, values: usize) {
-        self.packed.fetch_add(values as u64, Ordering::Relaxed);
-    }
-
-    /// Adds the failure probability of everything counted so far.
-    fn add_to(&self, sum: FailureProbability, lookups: &LutParams) -> FailureProbability {
-        let half = lookups.log2_table_failure();
-        let [indices, packed] =
-            [&self.indices, &self.packed].map(|count| count.load(Ordering::Relaxed));
-        sum.and(half, indices).and(half, packed)
-    }
-}
+use crate::Evaluator;
+#[cfg(doc)]
+use crate::LutParams;
 
 impl Evaluator {
     /// A bound on the probability that any operation of this evaluator so far has failed and

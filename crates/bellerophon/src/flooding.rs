@@ -2,107 +2,16 @@
 
 use std::ops::RangeInclusive;
 
-use bellerophon_ckks::{
-    self as ckks, Ciphertext, CiphertextMeta, Metadata,
-    dft::{Coefficients, SlotsToCoeffs},
-    noise::Noise,
-    noise_flooding::{Flooding, NoiseBound},
-};
+#[cfg(doc)]
+use bellerophon_ckks as ckks;
+use bellerophon_ckks::{Ciphertext, noise_flooding::NoiseBound};
 use bellerophon_lwe::{Headroom, LweVec};
-use bellerophon_mlwe as mlwe;
-use bellerophon_ring::{Poly, sample::Gaussian};
+use bellerophon_repack::{self as repack, lookup::Flood};
 use rand::CryptoRng;
-use zeroize::Zeroizing;
 
-use crate::{
-    Bridge, DecryptionBudget, ErrorDistribution, Evaluator, LutEngine, Params, Result,
-    client::system_rng,
-    map::{self, Map},
-};
-
-/// `-log2` of the probability that the noise of some value exceeds the bound that the flooding
-/// hides.
-const TAIL_BITS: f64 = 64.0;
-
-/// The flooding of a vector: the bound on its noise, the budget, and the generator.
-pub(crate) struct Flood<'r> {
-    pub(crate) bound: &'r NoiseBound,
-    pub(crate) budget: &'r mut DecryptionBudget,
-    pub(crate) rng: &'r mut dyn CryptoRng,
-}
-
-impl Flood<'_> {
-    /// Refuses vectors that do not match the bound, and vectors beyond the budget.
-    pub(crate) fn check(
-        &self,
-        op: &'static str,
-        params: &ckks::Params,
-        x: &Ciphertext,
-    ) -> Result<()> {
-        self.bound.check(op, params, x)?;
-        self.budget.check(op, x.key())
-    }
-
-    /// The standard deviation of the flooding noise of a vector whose domain has its middle at
-    /// `center`.
-    pub(crate) fn deviation(&self, s2c: &SlotsToCoeffs, center: f64) -> Result<f64> {
-        deviation(self.budget.flooding(), self.bound, s2c, center)
-    }
-
-    /// Adds Gaussian noise to the body, and takes one result from the budget.
-    pub(crate) fn apply(
-        &mut self,
-        params: &ckks::Params,
-        x: Coefficients,
-        deviation: f64,
-    ) -> Result<Coefficients> {
-        // Step 1: the tracked noise includes the flooding.
-        let meta = *x.meta();
-        let meta = CiphertextMeta { noise: meta.noise + deviation * deviation, ..meta };
-        let lattice = x.into_lattice();
-        let (key, ring) = (lattice.key(), lattice.ring(params.lattice()));
-        // Step 2: a discrete Gaussian in every coefficient of the body. It is erased on drop.
-        let noise = Gaussian::new(deviation)?.sample(params.degree(), &mut *self.rng);
-        let noise: Zeroizing<Poly<_>> = Zeroizing::new(ring.forward(ring.from_signed(&noise)));
-        let (mut b, a) = lattice.into_parts();
-        ring.add_assign(&mut b, &noise);
-        let inner = mlwe::Ciphertext::new(params.lattice(), b, a, key)?;
-        // Step 3: the vector counts as a result, whatever becomes of it.
-        self.budget.spend();
-        Ok(Coefficients::from_parts(params, inner, meta)?)
-    }
-}
-
-/// The standard deviation that hides the noise of a vector with a given bound, in its coefficients
-/// after SlotsToCoeffs.
-///
-/// The noise of the program: a noise polynomial of length `t` has slots whose squares sum to
-/// `N t^2 / 2`, and SlotsToCoeffs turns the slots into coefficients at another scale.
-///
-/// The noise of SlotsToCoeffs: variance `v` in each of `count` coefficients. Its operations are the
-/// same for every program, so its errors are taken as independent. Its length is below
-/// `sqrt(count) (tail sqrt(v) + 1/2)`, where `tail = sqrt(2 ln(2^65 count))` standard deviations
-/// are exceeded by some coefficient with probability at most `2^-64`. Products of roundings and a
-/// secret are sub-Gaussian there.
-pub(crate) fn deviation(
-    terms: &Flooding,
-    bound: &NoiseBound,
-    s2c: &SlotsToCoeffs,
-    center: f64,
-) -> Result<f64> {
-    // Step 1: the noise that SlotsToCoeffs of all slots adds.
-    let Metadata { level, meta } = *bound.metadata();
-    let bounds = meta.bounds.map(|range| range.shift(-center));
-    let quiet = Metadata { level, meta: CiphertextMeta { bounds, noise: Noise::NONE, ..meta } };
-    let added = s2c.lowered(&quiet)?.meta;
-    // Step 2: the length of the program's noise, and that of SlotsToCoeffs with its tail.
-    let of_slots = bound.length() * (added.slots as f64).sqrt();
-    let count = meta.len as f64;
-    let tail = (2.0 * (count.ln() + (TAIL_BITS + 1.0) * std::f64::consts::LN_2)).sqrt();
-    let of_s2c = count.sqrt() * (tail * added.noise.total.sqrt() + 0.5);
-    // Step 3: the deviation that hides their sum on these terms.
-    Ok(terms.deviation(of_slots * added.scale / meta.scale + of_s2c))
-}
+#[cfg(doc)]
+use crate::Params;
+use crate::{DecryptionBudget, Evaluator, Result, client::system_rng};
 
 impl Evaluator {
     /// As [`map_over`](Self::map_over), with noise flooding before the switch from slots to LWE
@@ -188,7 +97,9 @@ impl Evaluator {
         budget: &mut DecryptionBudget,
         mut rng: &mut R,
     ) -> Result<Ciphertext> {
-        self.map_by("map_flooded", x, domain, &f, Some(Flood { bound, budget, rng: &mut rng }))
+        let op = "map_flooded";
+        let lookup = self.lookup(op)?;
+        flooded(op, x, bound, budget, &mut rng, |flood| lookup.map(op, x, domain, &f, Some(flood)))
     }
 
     /// As [`extract_for`](Self::extract_for), with the noise flooding of
@@ -222,30 +133,31 @@ impl Evaluator {
         budget: &mut DecryptionBudget,
         mut rng: &mut R,
     ) -> Result<LweVec> {
-        let flood = Some(Flood { bound, budget, rng: &mut rng });
-        Ok(self.extract_by("extract_flooded", &[x], domain, headroom, flood)?.remove(0))
+        let op = "extract_flooded";
+        let lookup = self.lookup(op)?;
+        let mut values = flooded(op, x, bound, budget, &mut rng, |flood| {
+            lookup.extract(op, &[x], domain, headroom, Some(flood))
+        })?;
+        Ok(values.remove(0))
     }
 }
 
-impl Params {
-    /// As [`map_accuracy`](Self::map_accuracy), for [`Evaluator::map_flooded`] of vectors with a
-    /// given noise bound.
-    ///
-    /// # Errors
-    /// As [`map_accuracy`](Self::map_accuracy) and [`Evaluator::map_flooded`].
-    pub fn map_accuracy_flooded(
-        &self,
-        domain: RangeInclusive<f64>,
-        f: impl Fn(f64) -> f64,
-        terms: &Flooding,
-        bound: &NoiseBound,
-    ) -> Result<ErrorDistribution> {
-        let op = "map_accuracy";
-        let lookups = self.lookups_for(op)?;
-        let (lattice, path) =
-            (self.tables_on(op, LutEngine::Auto)?, lookups.path(op, Bridge::Auto)?);
-        let s2c = lookups.flooded_to_coefficients(self.ckks())?;
-        let flooding = deviation(terms, bound, s2c, map::center(&domain))?;
-        Map::planned(self, lookups, lattice, path, &domain, Some(flooding))?.accuracy(&domain, f)
+/// Runs an operation with noise flooding on the terms of a budget, from which the vector is taken as
+/// soon as it is flooded.
+fn flooded<T>(
+    op: &'static str,
+    x: &Ciphertext,
+    bound: &NoiseBound,
+    budget: &mut DecryptionBudget,
+    rng: &mut dyn CryptoRng,
+    run: impl FnOnce(&mut Flood<'_>) -> repack::Result<T>,
+) -> Result<T> {
+    budget.check(op, x.key())?;
+    let mut flood = Flood::new(bound, *budget.flooding(), rng);
+    let result = run(&mut flood);
+    // The vector counts as a result, whatever became of it.
+    if flood.applied() {
+        budget.spend();
     }
+    Ok(result?)
 }

@@ -3,25 +3,15 @@
 use std::{fmt, sync::Arc};
 
 use bellerophon_ckks::{self as ckks, KeyLevels, bootstrap::BootstrapKeys};
-use bellerophon_lwe::{
-    self as lwe, KeySwitchKey, LookupKeys, SeededBlindRotationKey, SeededKeySwitchKey,
-    SeededLookupKeys,
-};
+use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{KeyId, RankHoistedKeys, SecretKey};
-use bellerophon_repack::{self as repack, RepackKey, RingBridgeKeys, SeededRepackKey};
+use bellerophon_repack::{
+    RingBridgeKeys,
+    lookup::{BridgePath, LinearKeys, LookupSecrets, TableKeys},
+};
 use rand::CryptoRng;
 
-use crate::{
-    Error, Needs, Params, Result, client::LookupSecrets, lut_params::LutParams, plan::BridgePath,
-    table_packing::Blocks,
-};
-
-/// Rotations of the LWE secret in the repacking key (baby steps): about the square root of its
-/// dimension.
-const BABY_STEPS: usize = 32;
-
-/// Bytes of the seed from which the masks of a key are expanded.
-const SEED: usize = 32;
+use crate::{Error, Needs, Params, Result};
 
 /// All public keys that a server needs for a program. Cheap to clone: the keys are shared.
 #[derive(Clone)]
@@ -33,23 +23,6 @@ pub struct EvaluationKeys {
     pub(crate) linear: Option<Arc<LinearKeys>>,
     pub(crate) bootstrap: Option<BootstrapKeys>,
     pub(crate) functional: Option<BootstrapKeys>,
-}
-
-/// The keys of the tables (PEGASUS Fig. 6, steps 5 and 6): blind rotation, and the key switch from
-/// the ring of the tables to the LWE secret.
-pub(crate) struct TableKeys {
-    /// Their parameters.
-    pub(crate) lattice: lwe::Params,
-    pub(crate) lookup: LookupKeys,
-}
-
-/// The keys of the linear bridge.
-pub(crate) struct LinearKeys {
-    /// The key switch from the secret of the slots to the LWE secret (PEGASUS Fig. 6, step 4).
-    pub(crate) down: KeySwitchKey,
-    /// The LWE secret, encrypted under the secret of the slots (step 9).
-    pub(crate) repack: RepackKey,
-    byte_len: usize,
 }
 
 /// The keys of a set beside those of the arithmetic on slots.
@@ -80,7 +53,8 @@ impl EvaluationKeys {
             let lattice = table_lattice(params, needs)?;
             parts.tables = Some(TableKeys::generate(lattice, secrets, slots.id(), rng)?.into());
             if paths.contains(&BridgePath::Linear) {
-                parts.linear = Some(LinearKeys::generate(params, slots, secrets, rng)?.into());
+                let keys = LinearKeys::generate(params.lookups()?, slots, secrets, rng)?;
+                parts.linear = Some(keys.into());
             }
             if let Some(bridge) =
                 params.lookups()?.ring().filter(|_| paths.contains(&BridgePath::Ring))
@@ -142,7 +116,7 @@ impl EvaluationKeys {
     pub fn byte_len(&self) -> usize {
         let tables = self.tables.as_ref().map_or(0, |keys| keys.byte_len());
         let ring = self.ring.as_ref().map_or(0, |keys| keys.byte_len());
-        let linear = self.linear.as_ref().map_or(0, |keys| keys.byte_len);
+        let linear = self.linear.as_ref().map_or(0, |keys| keys.byte_len());
         let bootstraps: usize =
             self.bootstrap.iter().chain(&self.functional).map(BootstrapKeys::byte_len).sum();
         self.arithmetic.byte_len() + tables + ring + linear + bootstraps
@@ -180,22 +154,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
     }
     // Step 2: the keys of look-ups: SlotsToCoeffs, and packing with each bridge.
     for path in paths(params, needs)? {
-        let (lookups, top) = (params.lookups_for("map")?, params.ckks().max_level());
-        spec = spec.and(&lookups.to_coefficients().keys());
-        spec = match (path, lookups.ring()) {
-            (BridgePath::Ring, Some(ring)) if needs.corrected => {
-                let level = lookups.level_after();
-                spec.and(&ring.keys()).and(&Blocks::keys(ring, params.ckks(), level))
-            }
-            (BridgePath::Ring, Some(ring)) => spec.and(&ring.keys()),
-            _ => {
-                // The linear transform starts at the top of the chain and takes a level; the
-                // reduction multiplies below.
-                let (dimension, baby) = (lookups.lattice().dimension(), baby_steps(lookups));
-                let giants = repack::rotation_steps(dimension, baby)?;
-                spec.multiply(top - 1).rotate(giants, top)
-            }
-        };
+        spec = spec.and(&params.lookups_for("map")?.key_levels(path, needs.corrected)?);
     }
     // Step 3: the keys of the bootstrapping circuits.
     if needs.bootstrap {
@@ -242,93 +201,9 @@ pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize
     if paths.is_empty() {
         return Ok(bytes);
     }
-    // Step 2: the blind-rotation key and the key switch back to the LWE secret.
+    // Step 2: the keys of the tables and of the bridges.
     let lookups = params.lookups_for("map")?;
-    let (lookup, lattice) = (table_lattice(params, needs)?, params.ckks().lattice());
-    let (n, digits) = (lookup.dimension(), lookup.key_switch_gadget().digits());
-    let switch = |source: usize| {
-        let words = source.div_ceil(n) * n * digits;
-        SEED + (words * lookup.modulus().bits() as usize).div_ceil(8)
-    };
-    bytes += switch(lookup.ring_degree());
-    bytes += SeededBlindRotationKey::byte_len(lookup);
-    // Step 3: the bridges.
-    for path in paths {
-        bytes += match (path, lookups.ring()) {
-            (BridgePath::Ring, Some(ring)) => ring.key_bytes(),
-            _ => {
-                let bits: u32 = lattice.q().moduli().map(|q| q.bits()).sum();
-                let rotation = SEED + lattice.degree() * bits as usize / 8;
-                switch(lattice.dimension()) + baby_steps(lookups) * rotation
-            }
-        };
-    }
-    Ok(bytes)
-}
-
-fn baby_steps(lookups: &LutParams) -> usize {
-    BABY_STEPS.min(lookups.lattice().dimension())
-}
-
-impl TableKeys {
-    fn generate<R: CryptoRng + ?Sized>(
-        lookup: &lwe::Params,
-        LookupSecrets { lwe, ring }: &LookupSecrets,
-        key: KeyId,
-        rng: &mut R,
-    ) -> Result<Self> {
-        let tables = SeededLookupKeys::generate(lookup, lwe, ring, key, rng)?;
-        Ok(Self::new(lookup, tables.expand(lookup)?))
-    }
-
-    /// Wraps keys that were made for these parameters.
-    pub(crate) fn new(lattice: &lwe::Params, lookup: LookupKeys) -> Self {
-        Self { lattice: lattice.clone(), lookup }
-    }
-
-    fn byte_len(&self) -> usize {
-        let switch = self.lookup.switch.seeded_byte_len(&self.lattice);
-        SeededBlindRotationKey::byte_len(&self.lattice) + switch
-    }
-}
-
-impl LinearKeys {
-    fn generate<R: CryptoRng + ?Sized>(
-        params: &Params,
-        slots: &SecretKey,
-        LookupSecrets { lwe: lwe_secret, .. }: &LookupSecrets,
-        rng: &mut R,
-    ) -> Result<Self> {
-        let lookups = params.lookups_for("map")?;
-        let lookup = lookups.lattice();
-        // The key switch to the LWE secret, and the LWE secret under the key of the slots at the
-        // highest level.
-        let source = lwe::SecretKey::from_coefficients(slots.all_coefficients().to_vec().into())?;
-        let down = SeededKeySwitchKey::generate(lookup, &source, lwe_secret, rng)?;
-        let up = SeededRepackKey::generate(
-            params.ckks(),
-            lwe_secret.coefficients(),
-            slots,
-            baby_steps(lookups),
-            params.ckks().limbs(),
-            rng,
-        )?;
-        Self::new(params, &down, &up)
-    }
-
-    /// Expands the seeded keys.
-    pub(crate) fn new(
-        params: &Params,
-        down: &SeededKeySwitchKey,
-        up: &SeededRepackKey,
-    ) -> Result<Self> {
-        let lookup = params.lookups_for("map")?.lattice();
-        Ok(Self {
-            byte_len: down.byte_len(lookup) + up.byte_len(params.ckks()),
-            down: down.expand(lookup)?,
-            repack: up.expand(params.ckks())?,
-        })
-    }
+    Ok(bytes + lookups.key_bytes(table_lattice(params, needs)?, paths))
 }
 
 impl fmt::Debug for EvaluationKeys {
@@ -341,5 +216,31 @@ impl fmt::Debug for EvaluationKeys {
             .field("refresh", &self.bootstrap.is_some())
             .field("functional", &self.functional.is_some())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bellerophon_lwe::{Engine, NtruSpec};
+
+    use super::*;
+    use crate::{ClientKey, LutEngine, Preset};
+
+    /// A set that is specified with NTRU still uses RGSW unless NTRU is named.
+    #[test]
+    fn keys_are_rgsw_for_a_set_specified_with_ntru() {
+        let mut spec = Preset::ToyInsecure.spec().unwrap();
+        let lookup = spec.lookup.as_mut().unwrap();
+        let ntru = NtruSpec::for_degree(lookup.ring_degree, lookup.security).unwrap().unwrap();
+        lookup.engine = Engine::Ntru(ntru);
+        let client = ClientKey::generate(&Params::new(spec).unwrap()).unwrap();
+        for (needs, name) in [
+            (Needs::new().map(), "rgsw"),
+            (Needs::new().map_to(), "rgsw"),
+            (Needs::new().map().engine(LutEngine::Ntru), "ntru"),
+        ] {
+            let keys = client.evaluation_keys(&needs).unwrap();
+            assert_eq!(LutEngine::of(&keys.tables.unwrap().lattice).name(), name);
+        }
     }
 }

@@ -104,10 +104,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
-mod corrected_eval;
-mod corrected_lut;
 mod error;
-mod error_distribution;
 mod evaluator;
 mod extract_pack;
 mod failure;
@@ -115,22 +112,17 @@ mod flooding;
 pub mod format;
 mod functional;
 mod keys;
-mod local_poly;
-mod lut_engine;
-mod lut_params;
-mod map;
+mod map_accuracy;
 mod map_many;
+mod map_planned;
+mod map_to;
 mod needs;
 mod noise_flooding;
 mod ordering;
 mod params;
-mod plan;
-mod planner;
 pub mod prelude;
 mod preset;
-mod progress;
 mod promises;
-mod table_packing;
 
 pub use bellerophon_ckks as ckks;
 pub use bellerophon_lwe as lwe;
@@ -147,23 +139,20 @@ pub use ckks::noise_flooding::Flooding;
 pub use ckks::param_search::{ProgramBounds, SelectedParams};
 pub use ckks::{Ciphertext, Declaration, FailureProbability, Published};
 pub use client::ClientKey;
-pub use corrected_lut::MapPlan;
 pub use error::{Error, Result};
-pub use error_distribution::ErrorDistribution;
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
-pub use lut_engine::LutEngine;
-pub use lut_params::LutParams;
 pub use needs::Needs;
 pub use noise_flooding::{DecryptionBudget, FloodedValues};
 pub use ordering::OrderOps;
 pub use params::{Params, ParamsSpec};
-pub use plan::Bridge;
-pub use planner::{
+pub use preset::Preset;
+pub use repack::lookup::{
+    Bridge, ErrorDistribution, LutEngine, LutParams, MapPlan, Progress, Stage,
+};
+pub use repack::planner::{
     CostModel, Engine, EnginePlan, EngineRow, MapFunction, MapReport, MapRequest, Prediction,
 };
-pub use preset::Preset;
-pub use progress::{Progress, Stage};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

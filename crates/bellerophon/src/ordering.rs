@@ -6,18 +6,13 @@
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::Ciphertext;
-use bellerophon_lwe::{
-    self as lwe, Encoding, Headroom, LweVec, Network, Order, OutputEncoding, noise,
+use bellerophon_lwe::{self as lwe, Headroom, LweVec, Network, Order, OutputEncoding};
+use bellerophon_repack::{
+    Reduction,
+    lookup::ordering::{PACKED, depth, few, same_length, tournament},
 };
-use bellerophon_repack::{Layout, Reduction};
 
-use crate::{Error, Evaluator, Result};
-
-/// The headroom that packing needs, and nothing more.
-const PACKED: Headroom = Headroom { terms: 2, levels: 0 };
-
-/// The error of packing, as a part of the width that the values reach.
-const PACKING_ERROR: f64 = 1.0 / (1u64 << 13) as f64;
+use crate::{Evaluator, Result};
 
 /// Functions of the values of one vector, or slotwise functions of several vectors, on a domain:
 /// from [`Evaluator::within`].
@@ -279,21 +274,12 @@ impl OrderOps<'_> {
 
     /// The headroom of a tournament that tracks its winner, if the tables support it.
     fn tournament(&self, op: &'static str, count: usize) -> Result<Headroom> {
-        let checked = || -> Result<()> { Ok(self.evaluator.tables()?.check_contest(count)?) };
-        checked().map_err(|error| error.named(op))?;
-        Ok(tournament(count))
+        Ok(self.evaluator.lookup(op)?.tournament(op, count)?)
     }
 
     /// The labels 0, 1, .., `count - 1`, if packing keeps them distinguishable.
     fn labels(&self, op: &'static str, count: usize) -> Result<Vec<f64>> {
-        let evaluator = self.evaluator;
-        let failure = evaluator.params().lookups_for(op)?.log2_table_failure();
-        let lattice = &evaluator.table_keys(op)?.lattice;
-        if !distinguishable(lattice, failure, count) {
-            let most = most_indices(lattice, failure, count);
-            return Err(Error::TooManyPlaces { op, found: count, most });
-        }
-        Ok((0..count).map(|i| i as f64).collect())
+        Ok(self.evaluator.lookup(op)?.labels(op, count)?)
     }
 
     /// Slots to LWE, `f`, and LWE to slots, at the highest level that the reduction leaves.
@@ -305,90 +291,15 @@ impl OrderOps<'_> {
         reduction: Reduction,
         f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> lwe::Result<LweVec>,
     ) -> Result<Ciphertext> {
-        let evaluator = self.evaluator;
-        let work = || {
-            // Step 1: slots to LWE, in one encoding with the headroom of the function.
-            let (tables, domain) = (evaluator.tables()?, self.domain.clone());
-            let values = evaluator.extract_by(op, operands, domain, headroom, None)?;
-            // Step 2: the function, by tables on LWE values.
-            let found = f(&tables, &values)?;
-            // Step 3: LWE to slots. Decisions lie at both ends of their range, where the sine needs
-            // no inversion and leaves more levels.
-            let level = match reduction {
-                Reduction::Identity => evaluator.pack_level()?,
-                Reduction::Sine => evaluator.params().lookups_for(op)?.level_after(),
-            };
-            let layout = Layout::in_order(found.len())?;
-            evaluator.pack_by(op, &found, &layout, level, reduction)
-        };
-        work().map_err(|error| error.named(op))
+        let lookup = self.evaluator.lookup(op)?;
+        Ok(lookup.via_lwe(op, operands, &self.domain, (headroom, reduction), f)?)
     }
-}
-
-/// The headroom of a tournament of `count` values.
-fn tournament(count: usize) -> Headroom {
-    Headroom::comparators(count.max(1).next_power_of_two().ilog2())
-}
-
-fn depth(network: &Network) -> Headroom {
-    Headroom::comparators(network.depth() as u32)
-}
-
-/// The headroom for the first `count` of `places` of the sorted values.
-fn few(
-    op: &'static str,
-    len: usize,
-    count: usize,
-    places: impl Iterator<Item = usize>,
-) -> Result<Headroom> {
-    if count == 0 || count > len {
-        return Err(lwe::Error::Lengths { op, left: len, right: count }.into());
-    }
-    let places: Vec<usize> = places.take(count).collect();
-    Ok(depth(&Network::odd_even(len)?.keep(&places)?))
-}
-
-/// Fails unless all vectors have as many values as the first.
-fn same_length(op: &'static str, operands: &[&Ciphertext]) -> Result<()> {
-    let lengths = || operands.iter().map(|x| x.len());
-    match lengths().find(|&len| Some(len) != lengths().next()) {
-        Some(right) => Err(lwe::Error::Lengths { op, left: operands[0].len(), right }.into()),
-        None => Ok(()),
-    }
-}
-
-/// Whether labels below `count` return with errors below 1/2, except with probability
-/// `2^log2_failure`. The error is that of [`noise::deviations`] standard deviations of a label in
-/// its encoding, plus that of packing.
-fn distinguishable(lattice: &lwe::Params, log2_failure: f64, count: usize) -> bool {
-    // The encoding of the labels 0 to `last`, with the noise of a label.
-    let (last, variance) = (count.saturating_sub(1) as f64, noise::label(lattice, count));
-    let Ok(encoding) = Encoding::fit(lattice, 0.0, last, variance, PACKED, log2_failure) else {
-        return false;
-    };
-    let unit = encoding.width() / lattice.ring_modulus().value() as f64;
-    // The largest error of a label: its noise in units of the labels, and the error of packing.
-    let reach = noise::deviations(log2_failure) * variance.sqrt() * unit;
-    reach + PACKING_ERROR * last < 0.5
-}
-
-/// The largest number of labels, below `beyond`, that are [`distinguishable`], by bisection: the
-/// error of a label grows with their number.
-fn most_indices(lattice: &lwe::Params, log2_failure: f64, beyond: usize) -> usize {
-    let (mut most, mut beyond) = (1, beyond);
-    while beyond - most > 1 {
-        let middle = most + (beyond - most) / 2;
-        match distinguishable(lattice, log2_failure, middle) {
-            true => most = middle,
-            false => beyond = middle,
-        }
-    }
-    most
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use bellerophon_repack::lookup::ordering::{distinguishable, most_indices};
+
     use crate::{LutEngine, Params, Preset};
 
     /// The table in the documentation of [`OrderOps::argmax_index`].

@@ -14,7 +14,7 @@ use bellerophon_ckks::{
 use bellerophon_lwe as lwe;
 use bellerophon_ring::wire::Fingerprint;
 
-use crate::{Error, Needs, Preset, Result, keys, lut_params::LutParams, promises};
+use crate::{Error, LutParams, Needs, Preset, Result, keys, promises};
 
 /// The specification of a parameter set; [`Params::new`] checks it.
 #[derive(Debug, Clone, PartialEq)]

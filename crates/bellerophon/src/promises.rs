@@ -4,7 +4,7 @@
 
 use bellerophon_ckks::{Bounds, CkksOps, Interval, Metadata, fbt::IntTable, simulator::Simulator};
 
-use crate::{Bridge, Error, LutEngine, Params, Result, map::Map};
+use crate::{Bridge, Error, LutEngine, Params, Result};
 
 /// `log2` of the probability that the error of a vector exceeds its bound.
 const LOG2_FAILURE: f64 = -20.0;
@@ -119,7 +119,7 @@ fn look_ups(params: &Params) -> Result<()> {
     let (op, lattice) = ("look up", params.tables_on("look up", LutEngine::Auto)?);
     for bridge in [Bridge::Ring, Bridge::Linear] {
         let Ok(path) = lookups.path(op, bridge) else { continue };
-        Map::new(params, lookups, lattice, path, &(-1.0..=1.0)).map_err(|error| {
+        lookups.check_covers(lattice, path, &(-1.0..=1.0)).map_err(|error| {
             refuse(format!(
                 "no look-up with the {} bridge covers the domain [-1, 1] ({error}): take a larger \
                  lowest prime, or larger tables",

@@ -1,5 +1,9 @@
 //! The error type of the crate.
 
+use std::ops::RangeInclusive;
+
+use crate::lookup::Stage;
+
 /// Why an operation of ring packing or of a bridge was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -81,6 +85,214 @@ pub enum Error {
         /// Limbs that it has.
         found: usize,
     },
+    /// The parts of a parameter set do not fit together, or the set cannot do what it promises.
+    #[error("parameters: {reason}")]
+    Bridge {
+        /// What is wrong, and what is needed.
+        reason: String,
+    },
+    /// A domain that is empty or infinite.
+    #[error("domain {lo:?}..={hi:?}: need two finite ends, the lower one first")]
+    Domain {
+        /// Lower end.
+        lo: f64,
+        /// Upper end.
+        hi: f64,
+    },
+    /// A domain so wide or so narrow that the values cannot be brought to the scale of the table.
+    #[error(
+        "map: domain {lo:?}..={hi:?}: values at scale 2^{log2_scale:.1} do not fit a table of that \
+         width: multiply the values by a constant, so that the domain is between 2^{:.0} and \
+         2^{:.0} wide",
+        22.0 - log2_scale,
+        40.0 - log2_scale
+    )]
+    DomainScale {
+        /// Lower end.
+        lo: f64,
+        /// Upper end.
+        hi: f64,
+        /// `log2` of the scale of the values after SlotsToCoeffs.
+        log2_scale: f64,
+    },
+    /// The carried range does not lie within the domain of a look-up.
+    #[error(
+        "{op}: the values may lie anywhere in {range:?}, but the table covers only {domain:?}, and \
+         a table wraps around beyond its ends: widen the domain, or declare a tighter range of the \
+         values"
+    )]
+    OutsideDomain {
+        /// The operation.
+        op: &'static str,
+        /// The carried range of the values.
+        range: RangeInclusive<f64>,
+        /// The domain of the table.
+        domain: RangeInclusive<f64>,
+    },
+    /// The evaluation keys lack the keys of an operation.
+    #[error(
+        "{op}: the evaluation keys do not include those of `{need}`: generate them with the others"
+    )]
+    MissingKeys {
+        /// The operation.
+        op: &'static str,
+        /// The operation whose keys serve it: `map`, `map_over` for the other bridge, `map_to`,
+        /// `multiply`, `functional`, or `engine` for the other engine.
+        need: &'static str,
+    },
+    /// A look-up that no correction brings to the requested accuracy.
+    #[error(
+        "{op}: an error below 2^{:.1} was requested, but tables of this domain reach 2^{:.1} at \
+         best: narrow the domain, take parameters with larger tables, or request fewer bits",
+        -wanted,
+        -best
+    )]
+    Accuracy {
+        /// The operation.
+        op: &'static str,
+        /// Requested bits.
+        wanted: f64,
+        /// Bits within reach.
+        best: f64,
+    },
+    /// The ring bridge with parameters that have none.
+    #[error(
+        "{op}: these parameters have no ring bridge: take a set with one; plain look-ups also work \
+         with `Bridge::Linear`"
+    )]
+    NoRingBridge {
+        /// The operation.
+        op: &'static str,
+    },
+    /// The linear bridge with parameters whose LWE secret does not fit the slots.
+    #[error(
+        "{op}: these parameters have no linear bridge, because the {dimension} coordinates of the \
+         LWE secret do not fit the slots: take `Bridge::Ring`"
+    )]
+    NoLinearBridge {
+        /// The operation.
+        op: &'static str,
+        /// Coordinates of the LWE secret.
+        dimension: usize,
+    },
+    /// LWE values that fill too much of their encoding to be packed without a table.
+    #[error(
+        "{op}: the values lie between {lo:?} and {hi:?} (noise {deviation:.1e}) and reach \
+         {reach:.3} of the encoding width {width:?} from its center, but packing inverts the sine \
+         only up to {most:.3}: let the preceding table leave headroom (`lwe::Headroom` of two \
+         terms, or an encoding twice as wide)"
+    )]
+    TooWideToPack {
+        /// The operation.
+        op: &'static str,
+        /// The smallest value possible.
+        lo: f64,
+        /// The largest.
+        hi: f64,
+        /// Standard deviation of the noise.
+        deviation: f64,
+        /// The width of the encoding, in units of the values.
+        width: f64,
+        /// The farthest value from the center, as a part of the width.
+        reach: f64,
+        /// The largest reach that packing allows.
+        most: f64,
+    },
+    /// Vectors whose values cannot be brought to one encoding.
+    #[error(
+        "{op}: the scale of vector {vector} is {ratio:.6} times that of vector 0, and integer \
+         factors leave a relative error of {drift:.1e}: multiply it by a constant at the cost of a \
+         level, or narrow the domain"
+    )]
+    Scales {
+        /// The operation.
+        op: &'static str,
+        /// The index of the vector among the operands.
+        vector: usize,
+        /// Its scale over that of the first.
+        ratio: f64,
+        /// The remaining relative difference.
+        drift: f64,
+    },
+    /// The progress callback stopped the operation.
+    #[error("{op}: cancelled by the callback during {}, {done} of {total} done", stage.name())]
+    Cancelled {
+        /// The operation.
+        op: &'static str,
+        /// The stage in which it stopped.
+        stage: Stage,
+        /// Values or steps finished in that stage.
+        done: usize,
+        /// Values or steps of that stage.
+        total: usize,
+    },
+    /// A look-up on complex values.
+    #[error(
+        "{op}: the slots hold complex values, but tables need real ones: add the conjugate and \
+         halve"
+    )]
+    Complex {
+        /// The operation.
+        op: &'static str,
+    },
+    /// A map that no engine evaluates to the requested error.
+    #[error("map: no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}")]
+    NoPlan {
+        /// The function.
+        function: String,
+        /// `log2` of the requested error.
+        log2_error: f64,
+        /// What every engine lacks, or the error that it reaches.
+        refusals: String,
+    },
+    /// A requested error that is not finite.
+    #[error("map_plan: requested error 2^{log2_error:?}: need a finite exponent")]
+    WantedError {
+        /// The requested exponent.
+        log2_error: f64,
+    },
+    /// A cost model of another version, or with invalid prices.
+    #[error(
+        "map_plan: a cost model of version {found}: need version {needed}, positive prices and \
+         shares from 0 to 1: take `CostModel::default` or call `CostModel::calibrate`"
+    )]
+    CostModel {
+        /// Its version.
+        found: u32,
+        /// The version of this library.
+        needed: u32,
+    },
+    /// An argmax or argmin index among too many values: its noise could round to a neighbour.
+    #[error(
+        "{op}: the index of one among {found} values could be off by one half or more; with these \
+         keys at most {most} values are allowed: take the keys of `map_to`, which allow more, or take \
+         the index within groups and then among their winners"
+    )]
+    TooManyPlaces {
+        /// The operation.
+        op: &'static str,
+        /// The number of values.
+        found: usize,
+        /// The largest number whose index can be rounded.
+        most: usize,
+    },
+}
+
+impl Error {
+    /// The same error under the name of the operation that the caller called, instead of the inner
+    /// operation in which it arose.
+    pub fn named(self, op: &'static str) -> Self {
+        match self {
+            Self::Ckks(error) => Self::Ckks(error.named(op)),
+            Self::Cancelled { stage, done, total, .. } => {
+                Self::Cancelled { op, stage, done, total }
+            }
+            Self::Lwe(bellerophon_lwe::Error::Cancelled { done, total, .. }) => {
+                Self::Cancelled { op, stage: Stage::LookUps, done, total }
+            }
+            other => other,
+        }
+    }
 }
 
 /// Shorthand for results of this crate.

@@ -1,5 +1,5 @@
-//! Ring packing: many LWE ciphertexts become one CKKS ciphertext, and the bridges between CKKS
-//! slots and LWE values.
+//! Ring packing: many LWE ciphertexts become one CKKS ciphertext; the bridges between CKKS slots and
+//! LWE values; and look-ups of slot vectors over them.
 //!
 //! The values `m_i` are given as LWE ciphertexts `(b_i, a_i)` modulo `q` under a secret `s` of
 //! dimension `n`: the outputs of look-up tables. Given `s` encrypted under CKKS, one plain matrix
@@ -30,6 +30,13 @@
 //! | [`RingBridge`], [`RingBridgeKeys`] | slots to LWE values under a small ring, and back |
 //! | [`wire`] | plain forms of the keys of both bridges |
 //!
+//! On both bridges rest the functions of slot vectors:
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`lookup`] | parameters, keys and evaluation of look-ups: any function of every value |
+//! | [`planner`] | which engine applies a function: polynomials, functional bootstrapping or look-ups |
+//!
 //! Cost of the ring bridge for `l` values: about `l` automorphisms in the small ring
 //! ([`row_packing_noise`] has their noise), two matrices of CoeffsToSlots at the highest levels and
 //! the reduction. Cost of the linear bridge for `n = 1024` and `G` baby steps: `n` products of a
@@ -43,10 +50,12 @@ mod error;
 mod key;
 mod layout;
 mod linear_repack;
+pub mod lookup;
 mod module;
 pub mod noise;
 #[doc(hidden)]
 pub mod par;
+pub mod planner;
 mod products;
 pub mod ring_packing;
 mod tall_diagonals;

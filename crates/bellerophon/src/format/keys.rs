@@ -15,15 +15,15 @@ use bellerophon_lwe::{self as lwe, BlindRotationKey, LookupKeys, RotationPart};
 use bellerophon_mlwe::{
     self as mlwe, GaloisKey, GaloisKeys, KeyId, KeyIdent, RankHoistedKeys, RankReduceKey, RelinKeys,
 };
-use bellerophon_repack::{RingBridgeKeys, SeededRepackKey};
+use bellerophon_repack::{
+    RingBridgeKeys, SeededRepackKey,
+    lookup::{LinearKeys, TableKeys},
+};
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted, List, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::{ContentHash, FormatError, Header, codec, envelope, kind, store};
-use crate::{
-    Error, EvaluationKeys, Params, Result,
-    keys::{LinearKeys, Parts, TableKeys},
-};
+use crate::{Error, EvaluationKeys, Params, Result, keys::Parts};
 
 const NAME: &str = "evaluation keys";
 
@@ -431,7 +431,7 @@ impl<R: Read> Receiver<'_, R> {
                     if dimensions != (lattice.dimension(), lookup.dimension()) {
                         return Err(disorder("the linear bridge has secrets of other dimensions"));
                     }
-                    others.linear = Some(LinearKeys::new(params, &down, &up)?.into());
+                    others.linear = Some(LinearKeys::new(params.lookups()?, &down, &up)?.into());
                 }
             }
         }

@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Header, codec, envelope};
 use crate::{
-    Error, Params, Result,
-    lut_params::LutParams,
+    Error, LutParams, Params, Result,
     params::{self, Bootstraps},
 };
 
@@ -91,7 +90,7 @@ impl LookupForm {
             security: self.security.checked(wanted)?,
         };
         let ring_bridge = self.ring_bridge.map(|weight| weight as usize);
-        LutParams::new(slots, spec, self.log2_failure, ring_bridge, highest)
+        Ok(LutParams::new(slots, spec, self.log2_failure, ring_bridge, highest)?)
     }
 }
 

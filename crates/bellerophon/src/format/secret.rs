@@ -4,12 +4,13 @@ use std::fmt;
 
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{KeyId, SecretKey};
+use bellerophon_repack::lookup::LookupSecrets;
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted, SecretWire, SecretWords};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::{Context, FormatError, Header, codec, envelope, kind};
-use crate::{ClientKey, Error, Params, Result, client::LookupSecrets};
+use crate::{ClientKey, Error, Params, Result};
 
 /// The bytes of a secret. They are overwritten on drop and not shown by `Debug`. They are not
 /// encrypted: store them where nobody else can read them, and send them nowhere.

@@ -1,0 +1,146 @@
+//! A correction: its tables, and the error that remains.
+
+use std::{f64::consts::TAU, ops::RangeInclusive};
+
+use bellerophon_lwe::noise as lwe_noise;
+
+use super::{
+    known::{Known, reduction_std},
+    noise::{Noise, NoiseSum},
+};
+use crate::{
+    Result, RingBridge,
+    lookup::{
+        error_distribution::ErrorDistribution,
+        local_poly::{self, LocalPolynomials, Smooth},
+        map::{Map, Output},
+        params::LutParams,
+    },
+};
+
+/// The smallest amplitude of the constant coefficient: smaller functions are packed at this one.
+const SMALLEST: f64 = 1.0 / 1024.0;
+
+/// A function as local polynomials, with the output encodings of their tables.
+pub(crate) struct Correction {
+    polynomials: LocalPolynomials,
+    pub(super) known: Known,
+    /// The encoding of the identity, or of `g` in its place.
+    pub(crate) cells: Output,
+    /// The factor that brings the packed operand to the amplitude of `cells`.
+    pub(crate) times: i64,
+    /// The encodings of the coefficients, that of `d^0` first.
+    pub(crate) coefficients: Vec<Output>,
+}
+
+impl Correction {
+    /// Standard deviation of the noise of the packed operand, beside the noise of the vector
+    /// itself.
+    pub(crate) fn known_std(&self) -> f64 {
+        self.known.std()
+    }
+}
+
+impl Correction {
+    pub(super) fn new(
+        map: &Map<'_>,
+        range: &RangeInclusive<f64>,
+        f: &Smooth<'_>,
+        known: Known,
+        order: usize,
+    ) -> Result<Self> {
+        // Step 1: a polynomial for each cell.
+        let table = map.planned_table();
+        let polynomials =
+            LocalPolynomials::fit(f, &|x| known.of(x), table, range, map.index_std(), order)?;
+        // Step 2: the output encoding of each coefficient, from its range over all cells.
+        let ranges = (0..=order).map(|j| {
+            let values = polynomials.cells().iter().map(|p| p[j]);
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), y| (lo.min(y), hi.max(y)))
+        });
+        let ranges: Vec<(f64, f64)> = ranges.collect();
+        let largest = ranges[0].0.abs().max(ranges[0].1.abs()).max(1.0);
+        let reach = map.reach(table.step());
+        let coefficients = ranges.iter().enumerate().map(|(j, &(lo, hi))| {
+            // The noise of a term at the largest distance need not be below that of the largest
+            // value; a smaller gain would lose its precision in the scale.
+            let least = if j == 0 { SMALLEST } else { reach.powi(-(j as i32)) };
+            let output = Output::over(lo, hi);
+            Output { gain: output.gain.max(least * largest), ..output }
+        });
+        let coefficients = coefficients.collect();
+        // Step 3: the encoding of the identity.
+        let (cells, times) = known.cells(range);
+        Ok(Self { polynomials, known, cells, times, coefficients })
+    }
+
+    /// The distribution of the error: that of the polynomials, and the noise of every table.
+    pub(super) fn accuracy(
+        &self,
+        lookups: &LutParams,
+        ring: &RingBridge,
+        map: &Map<'_>,
+        range: &RangeInclusive<f64>,
+        f: &Smooth<'_>,
+    ) -> Result<ErrorDistribution> {
+        let (table, lattice) = (map.planned_table(), map.lattice());
+        let half = table.degree() as i64 / 2;
+        let q0 = lattice.ring_modulus().value() as f64;
+        let (lo, hi) = (*range.start(), *range.end());
+        let cell = |k| self.known.of(table.argument(k).clamp(lo, hi));
+        let cells: Vec<f64> = (-half..half).map(cell).collect();
+        // Step 1: the unit of the common blind rotation. `lwe::Evaluator::maps` takes the unit of
+        // the steepest table for all.
+        let steps2: Vec<f64> = (0..=self.coefficients.len())
+            .map(|j| {
+                let angles: Vec<f64> = match j {
+                    0 => cells.iter().map(|&c| self.cells.angle(c)).collect(),
+                    _ => {
+                        let output = &self.coefficients[j - 1];
+                        self.polynomials.cells().iter().map(|p| output.angle(p[j - 1])).collect()
+                    }
+                };
+                let steps = angles.windows(2).map(|pair| (pair[1] - pair[0]) * q0 / TAU);
+                steps.map(|step| step * step).sum()
+            })
+            .collect();
+        let steepest = steps2.iter().copied().fold(0.0, f64::max);
+        let unit = lwe_noise::multi_value_unit(lattice, steepest).max(1.0);
+        // Step 2: the noise of every table and of its packing.
+        let reduction = reduction_std(lookups, ring);
+        let one_rotation = lattice.one_rotation_for_several();
+        let noise = |output: &Output, steps2: f64| {
+            let table = match one_rotation {
+                true => lwe_noise::multi_value(lattice, steps2 / (unit * unit), unit),
+                false => lwe_noise::look_up(lattice),
+            };
+            let raised2 = ring.raising_noise(ring.repeats(1)) / (q0 * q0);
+            Noise {
+                table: output.gain * TAU * table.sqrt() / q0,
+                own: output.gain * (TAU * TAU * raised2 + reduction * reduction).sqrt(),
+            }
+        };
+        let of_distance = noise(&self.cells, steps2[0]);
+        let of_distance = Noise { own: of_distance.own.hypot(self.known.std()), ..of_distance };
+        let of_coefficients: Vec<Noise> =
+            self.coefficients.iter().zip(&steps2[1..]).map(|(o, &s)| noise(o, s)).collect();
+        // Step 3: the error of a value that is read from cell k: that of the polynomial, with the
+        // noise of the distance times the slope, and of the coefficients times powers of the
+        // distance.
+        let index_std = map.index_std();
+        let (cells, of_coefficients) = (&cells, &of_coefficients);
+        Ok(ErrorDistribution::law(range, table, index_std, |x| {
+            let (exact, known) = (f.value(x), self.known.of(x));
+            move |k| {
+                let p = self.polynomials.at(k);
+                let d = known - cells[(k + half) as usize];
+                let mut sum = NoiseSum::new(one_rotation);
+                sum.add(local_poly::slope(p, d), of_distance);
+                for (j, noise) in (0..).zip(of_coefficients) {
+                    sum.add(d.powi(j), *noise);
+                }
+                (local_poly::evaluate(p, d) - exact, sum.std())
+            }
+        }))
+    }
+}

@@ -1,0 +1,157 @@
+//! Evaluation of local polynomials from the tables of their coefficients.
+
+use bellerophon_ckks::{self as ckks, Ciphertext, CiphertextMeta};
+use bellerophon_lwe::LweVec;
+
+use super::{
+    correction::Correction,
+    noise::{Noise, NoiseSum},
+};
+use crate::{
+    Result,
+    lookup::{evaluator::LookupEvaluator, map::Output, stage::Stage, table_packing::Blocks},
+};
+
+/// The smallest scale of the last factor, as a part of the scale of the distance. A smaller one
+/// would cost precision.
+const LEAST_FACTOR: f64 = 1.0 / 1024.0;
+
+impl LookupEvaluator<'_> {
+    /// Evaluates the local polynomials: the sum of the coefficients times powers of the distance.
+    /// `read` are the table entries; `beside` is the operand as LWE values if it is packed with
+    /// them. Distances stay below `reach`.
+    pub(super) fn correct(
+        &self,
+        op: &'static str,
+        x: &Ciphertext,
+        correction: &Correction,
+        (read, beside): (&[LweVec], Option<&LweVec>),
+        reach: f64,
+    ) -> Result<Ciphertext> {
+        let (ring, keys) = self.ring_bridge(op)?;
+        let (level, params) = (self.lookups.level_after(), self.arithmetic.params());
+        let Correction { cells, times, coefficients, .. } = correction;
+
+        // Step 1: ring packing of all tables. The sines get at least about the scale of the
+        // operand; small values get a larger one, in proportion to their noise.
+        let finer = (1.0 / cells.gain).ceil();
+        let near = match beside {
+            Some(_) => None,
+            None if x.level() > level => {
+                Some(self.arithmetic.match_scale(x, params.scale(), level)?)
+            }
+            None => Some(x.clone()),
+        };
+        let scale = finer * near.as_ref().map_or(params.scale(), Ciphertext::scale);
+        let tables = read;
+        let read: Vec<_> = read.iter().chain(beside).map(LweVec::items).collect();
+        let blocks = Blocks::new(self.arithmetic, ring, x, read.len(), level);
+        let (observer, total) = (self.observer(op), x.len() * read.len());
+        observer.tell(Stage::Repacking, 0, total)?;
+        self.counts.packed(total);
+        let at = (level, scale * cells.gain);
+        let mut sines = blocks.lwe_to_slots(self.arithmetic, (ring, keys), &read, at)?.into_iter();
+        let mut next = |output: &Output| -> Result<Ciphertext> {
+            let sine = sines.next().expect("a vector for each table");
+            Ok(self.arithmetic.add_scalar(&sine.reinterpret_scale(output.gain)?, output.center)?)
+        };
+        // Step 2: the cells c, the coefficients T_j, and the distance d = x - c.
+        let cells = next(cells)?;
+        let mut terms = coefficients.iter().map(&mut next).collect::<Result<Vec<_>>>()?.into_iter();
+        let near = match near {
+            Some(x) => {
+                let x = blocks.whole(x)?;
+                self.arithmetic.mul_integer(&x, finer as i64)?.reinterpret_scale(1.0 / finer)?
+            }
+            None => {
+                let sine = sines.next().expect("the operand is the last");
+                self.arithmetic
+                    .mul_integer(&sine.reinterpret_scale(correction.cells.gain)?, *times)?
+            }
+        };
+        let distance = self.arithmetic.sub(&near, &cells)?;
+        // The noise of the sum, from that of the tables and of the packing.
+        let table = |j: usize, output: &Output| output.gain * tables[j].noise_variance().sqrt();
+        let of_distance = Noise {
+            table: table(0, &correction.cells),
+            own: distance.noise().hypot(correction.known_std()),
+        };
+        let of_terms = terms.as_slice().iter().zip(coefficients).enumerate();
+        let of_terms = of_terms
+            .map(|(j, (term, output))| Noise { table: table(j + 1, output), own: term.noise() });
+        let of_terms: Vec<Noise> = of_terms.collect();
+        let one_rotation = self.tables(op)?.rotations(2) == 1;
+        let deviation = deviation(&of_terms, of_distance, coefficients, reach, one_rotation);
+
+        // Step 3: Horner's rule, T_1 + d (T_2 + d (..)).
+        let constant = terms.next().expect("there is a constant term");
+        let mut sum = terms.next_back().expect("there is a power of the distance");
+        for term in terms.rev() {
+            let distance = self.arithmetic.drop_to_level(&distance, sum.level())?;
+            sum = self.arithmetic.add(&self.arithmetic.mul(&sum, &distance)?, &term)?;
+        }
+        // Step 4: T_0 + d (..). The mask that clears the other blocks is part of the last factor
+        // and of T_0, and the factor's scale returns the product to the scale of the parameters.
+        let mask = blocks.mask();
+        let at = sum.level().min(level - 1);
+        let divisor = params.divisor(at);
+        let factor = params.scale() * divisor / sum.scale();
+        let factor = factor.max(LEAST_FACTOR * distance.scale());
+        let scale = factor * sum.scale() / divisor;
+        let factor = self
+            .arithmetic
+            .drop_to_level(&self.arithmetic.mul_values_to(&distance, &mask, factor)?, at)?;
+        let product = self.arithmetic.mul(&self.arithmetic.drop_to_level(&sum, at)?, &factor)?;
+        let sum = self
+            .arithmetic
+            .add(&product, &self.arithmetic.mul_values_to(&constant, &mask, scale)?)?;
+        // Step 5: the result of the first block, spread over all slots.
+        let all = blocks.spread(self.arithmetic, &sum)?;
+        observer.tell(Stage::Repacking, total, total)?;
+
+        // The tracked metadata counts noise of the other blocks, which the mask has cleared.
+        let (lattice, meta) = all.into_parts();
+        let variance = (deviation * meta.scale).powi(2) / meta.slots as f64;
+        let noise = ckks::noise::Noise::new(variance);
+        Ok(Ciphertext::from_parts(params, lattice, CiphertextMeta { noise, ..meta })?)
+    }
+}
+
+/// The standard deviation of the noise of a sum of coefficients times powers of a distance below
+/// `reach`.
+fn deviation(
+    terms: &[Noise],
+    distance: Noise,
+    coefficients: &[Output],
+    reach: f64,
+    one_rotation: bool,
+) -> f64 {
+    let (mut sum, mut slope) = (NoiseSum::new(one_rotation), 0.0);
+    for (j, (term, output)) in (0..).zip(terms.iter().zip(coefficients)) {
+        sum.add(reach.powi(j), *term);
+        let largest = output.lo.abs().max(output.hi.abs());
+        slope += f64::from(j) * largest * reach.powi(j - 1);
+    }
+    sum.add(slope, distance);
+    sum.std()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed by hand: tables of one rotation add deviations, others variances.
+    #[test]
+    fn tables_of_one_rotation_share_their_noise() {
+        let output = |largest: f64| Output::over(-largest, largest);
+        let coefficients = [output(5.0), output(2.0)];
+        let terms = [Noise { table: 3.0, own: 4.0 }, Noise { table: 8.0, own: 6.0 }];
+        let distance = Noise { table: 1.0, own: 3.0 };
+        // Factors 1 and 1/2 of the terms, 2 of the distance.
+        let own = 16.0 + 9.0 + 36.0;
+        let shared = deviation(&terms, distance, &coefficients, 0.5, true);
+        assert!((shared - (own + 81.0f64).sqrt()).abs() < 1e-12);
+        let apart = deviation(&terms, distance, &coefficients, 0.5, false);
+        assert!((apart - (own + 9.0 + 16.0 + 4.0f64).sqrt()).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,106 @@
+//! The operand of a corrected look-up in the slots: itself, or packed beside its tables.
+
+use std::{f64::consts::TAU, ops::RangeInclusive};
+
+use bellerophon_lwe::{Encoding, Headroom};
+use bellerophon_mlwe::noise as mlwe_noise;
+
+use crate::{
+    Error, Reduction, Result, RingBridge,
+    lookup::{
+        map::{Map, Output},
+        params::LutParams,
+    },
+};
+
+/// Headroom of an operand that is packed together with its tables: a sum of eight terms would fit.
+pub(super) const RAISED: Headroom = Headroom { terms: 8, levels: 0 };
+
+/// The form of the operand from which the cell is subtracted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Known {
+    /// The operand itself, in the slots.
+    Itself,
+    /// The packed operand: the sine of its phase, `width / 2 pi sin(2 pi (x - center) / width)`,
+    /// with noise of standard deviation `std`.
+    Sine { center: f64, width: f64, std: f64 },
+}
+
+impl Known {
+    /// The value `g(x)` that the slots hold for `x`.
+    pub(super) fn of(&self, x: f64) -> f64 {
+        match *self {
+            Self::Itself => x,
+            Self::Sine { center, width, .. } => width / TAU * (TAU * (x - center) / width).sin(),
+        }
+    }
+
+    /// The form of an operand at a level: itself if it has enough levels, else packed beside the
+    /// tables.
+    pub(super) fn of_level(
+        op: &'static str,
+        lookups: &LutParams,
+        map: &Map<'_>,
+        level: usize,
+    ) -> Result<Self> {
+        if level >= lookups.level_to_correct() {
+            return Ok(Self::Itself);
+        }
+        // The encoding of the packed operand, with its noise.
+        let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
+        let (lo, hi) = (*map.domain().start(), *map.domain().end());
+        let (lattice, failure) = (map.lattice(), lookups.log2_table_failure());
+        let fit = |noise| Encoding::fit(lattice, lo, hi, noise, RAISED, failure);
+        // The encoding without noise is the narrowest, in which noise is largest.
+        let encoding = fit(map.extracted_variance(ring, fit(0.0)?.width()))?;
+        let noise = map.extracted_variance(ring, encoding.width());
+        let q0 = lattice.ring_modulus().value() as f64;
+        Ok(Self::raised(lookups, ring, &encoding, encoding.width() * noise.sqrt() / q0))
+    }
+
+    /// The packed form of values in an encoding, with noise of standard deviation `std` before
+    /// packing.
+    pub(super) fn raised(
+        lookups: &LutParams,
+        ring: &RingBridge,
+        encoding: &Encoding,
+        std: f64,
+    ) -> Self {
+        // The noise before packing, that of packing, and the rounding of the reduction.
+        let (center, width) = (encoding.center(), encoding.width());
+        let q0 = lookups.slots().divisor(0);
+        let raised = ring.raising_noise(ring.repeats(1)).sqrt() / q0;
+        let added = raised.hypot(reduction_std(lookups, ring) / TAU);
+        Self::Sine { center, width, std: std.hypot(width * added) }
+    }
+
+    /// The output encoding of a table of `g` over a range, and the factor that brings the packed
+    /// operand to the same amplitude.
+    pub(super) fn cells(&self, range: &RangeInclusive<f64>) -> (Output, i64) {
+        let output = Output::over(self.of(*range.start()), self.of(*range.end()));
+        match *self {
+            Self::Itself => (output, 1),
+            Self::Sine { width, .. } => {
+                let times = (width / TAU / output.gain).floor().max(1.0);
+                (Output { gain: width / TAU / times, ..output }, times as i64)
+            }
+        }
+    }
+
+    /// Standard deviation of its noise, beside the noise of the vector itself.
+    pub(super) fn std(&self) -> f64 {
+        match *self {
+            Self::Itself => 0.0,
+            Self::Sine { std, .. } => std,
+        }
+    }
+}
+
+/// Standard deviation of the sine that a reduction returns, at amplitude 1: every step rounds, and
+/// a slot sums half the coefficients.
+pub(super) fn reduction_std(lookups: &LutParams, ring: &RingBridge) -> f64 {
+    let slots = lookups.slots();
+    let rounding = mlwe_noise::rounding(slots.lattice()) * slots.max_slots() as f64;
+    let steps = ring.reduction(Reduction::Sine).mean_sensitivity().steps;
+    steps * rounding.sqrt() / slots.scale()
+}

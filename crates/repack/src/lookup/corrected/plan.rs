@@ -1,0 +1,159 @@
+//! The correction that reaches an accuracy.
+
+use std::ops::RangeInclusive;
+
+use bellerophon_ckks::{self as ckks, Interval};
+use bellerophon_lwe as lwe;
+
+use super::{correction::Correction, known::Known};
+use crate::{
+    Error, Result,
+    lookup::{
+        bridge_choice::Bridge, domain::range_within, error_distribution::ErrorDistribution,
+        local_poly::Smooth, map::Map, params::LutParams,
+    },
+};
+
+/// The number of values whose largest error defines the accuracy, with probability 95%.
+const COUNT: usize = 1024;
+
+/// The plan by which [`LookupEvaluator::map_to`](crate::lookup::LookupEvaluator::map_to) reaches an
+/// accuracy: from [`LutParams::map_to_plan`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct MapPlan {
+    order: usize,
+    accuracy: ErrorDistribution,
+}
+
+impl MapPlan {
+    /// The degree of the correction; 0 is a plain table.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// The number of levels between [`LutParams::level_after`] and the result: the order, but at
+    /// least two for a corrected look-up and none for a plain table.
+    pub fn levels(&self) -> usize {
+        levels(self.order)
+    }
+
+    /// The predicted distribution of the error.
+    pub fn accuracy(&self) -> &ErrorDistribution {
+        &self.accuracy
+    }
+}
+
+fn levels(order: usize) -> usize {
+    if order == 0 { 0 } else { order.max(2) }
+}
+
+/// The possible corrections of one operand: its look-up, its range, and how the slots know it.
+pub(crate) struct Corrections<'a> {
+    lookups: &'a LutParams,
+    pub(super) map: Map<'a>,
+    /// The part of the domain in which values can lie. Polynomials are fitted and errors predicted
+    /// on it.
+    range: RangeInclusive<f64>,
+    known: Known,
+}
+
+impl<'a> Corrections<'a> {
+    /// The corrections of an operand at a level whose carried range lies within the domain.
+    pub(crate) fn new(
+        op: &'static str,
+        lookups: &'a LutParams,
+        lattice: &'a lwe::Params,
+        domain: &RangeInclusive<f64>,
+        carried: &Interval,
+        level: usize,
+    ) -> Result<Self> {
+        // Corrected tables take the ring bridge: the linear one adds too much noise.
+        let map = Map::new(lookups, lattice, lookups.path(op, Bridge::Ring)?, domain)?;
+        let range = range_within(op, carried, domain)?;
+        let known = Known::of_level(op, lookups, &map, level)?;
+        Ok(Self { lookups, map, range, known })
+    }
+
+    /// The look-up.
+    pub(crate) fn map(&self) -> &Map<'a> {
+        &self.map
+    }
+
+    /// Where values can lie.
+    pub(crate) fn range(&self) -> &RangeInclusive<f64> {
+        &self.range
+    }
+
+    /// The function with its arguments clamped to the range of the values.
+    pub(crate) fn inside<'f>(&self, f: impl Fn(f64) -> f64 + 'f) -> impl Fn(f64) -> f64 + 'f {
+        let (lo, hi) = (*self.range.start(), *self.range.end());
+        move |x| f(x.clamp(lo, hi))
+    }
+
+    /// The plan and the correction of an order; order 0 is a plain table without a correction.
+    pub(crate) fn of_order(
+        &self,
+        op: &'static str,
+        f: &Smooth<'_>,
+        order: usize,
+    ) -> Result<(MapPlan, Option<Correction>)> {
+        let Self { lookups, map, range, known } = self;
+        if order == 0 {
+            let accuracy = map.accuracy(range, |x| f.value(x))?;
+            return Ok((MapPlan { order, accuracy }, None));
+        }
+        // The products of the correction take levels of the packed tables.
+        let (left, needed) = (lookups.level_after(), levels(order));
+        if left < needed {
+            return Err(ckks::Error::OutOfLevels { op, needed, left }.into());
+        }
+        let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
+        let correction = Correction::new(map, range, f, *known, order)?;
+        let accuracy = correction.accuracy(lookups, ring, map, range, f)?;
+        Ok((MapPlan { order, accuracy }, Some(correction)))
+    }
+
+    /// The correction of the least order that reaches `bits`.
+    pub(super) fn to_bits(
+        &self,
+        op: &'static str,
+        f: &Smooth<'_>,
+        bits: f64,
+    ) -> Result<(MapPlan, Option<Correction>)> {
+        // Bits count relative to the largest value, if it exceeds 1.
+        let plain = self.map.output(&|x| f.value(x))?;
+        let largest = plain.lo.abs().max(plain.hi.abs()).max(1.0);
+        let mut best = f64::NEG_INFINITY;
+        for order in 0..=f.highest_order() {
+            let found = self.of_order(op, f, order)?;
+            best = best.max((largest / found.0.accuracy.max_abs(COUNT)).log2());
+            if best >= bits {
+                return Ok(found);
+            }
+        }
+        Err(Error::Accuracy { op, wanted: bits, best })
+    }
+}
+
+impl LutParams {
+    /// The plan by which [`LookupEvaluator::map_to`](crate::lookup::LookupEvaluator::map_to)
+    /// reaches `bits` by tables with the parameters `tables`, and the error to expect, for an
+    /// operand at a level with values uniform in the domain.
+    ///
+    /// # Errors
+    /// [`Error::Accuracy`] if `bits` is out of reach, with the best accuracy; too few levels before
+    /// or after the tables; [`Error::NoRingBridge`]; and errors of [`accuracy`](Self::accuracy).
+    pub fn map_to_plan(
+        &self,
+        op: &'static str,
+        tables: &lwe::Params,
+        domain: &RangeInclusive<f64>,
+        f: &Smooth<'_>,
+        (bits, level): (f64, usize),
+    ) -> Result<MapPlan> {
+        // The smallest order that reaches the bits, for values anywhere in the domain.
+        let values = Interval::real(*domain.start(), *domain.end())?;
+        let corrections = Corrections::new(op, self, tables, domain, &values, level)?;
+        Ok(corrections.to_bits(op, f, bits)?.0)
+    }
+}

@@ -1,0 +1,211 @@
+//! The server of look-ups: its keys, and a look-up of a vector from end to end.
+
+use std::{borrow::Cow, fmt, ops::RangeInclusive};
+
+use bellerophon_ckks::{self as ckks, Ciphertext, dft::SlotsToCoeffs};
+use bellerophon_lwe as lwe;
+
+use super::{
+    bridge_choice::{Bridge, BridgePath, cheapest},
+    counts::Counts,
+    domain::{center, check_domain, range_within},
+    flooding::Flood,
+    keys::{LinearKeys, TableKeys},
+    map::{Crossing, Deviations, Map},
+    params::LutParams,
+    progress::{Observer, Watch},
+    stage::Stage,
+};
+use crate::{Error, Result, RingBridge, RingBridgeKeys};
+
+/// What look-ups of a server work with: parameters, keys and settings, all by reference.
+///
+/// The operations check that their keys are present and return [`Error::MissingKeys`] otherwise.
+/// `op` is the name under which an operation appears in errors.
+#[derive(Clone, Copy)]
+pub struct LookupEvaluator<'a> {
+    /// The evaluator of the slots.
+    pub arithmetic: &'a ckks::Evaluator,
+    /// The parameters.
+    pub lookups: &'a LutParams,
+    /// The keys of the tables.
+    pub tables: Option<&'a TableKeys>,
+    /// The keys of the ring bridge.
+    pub ring: Option<&'a RingBridgeKeys>,
+    /// The keys of the linear bridge.
+    pub linear: Option<&'a LinearKeys>,
+    /// SlotsToCoeffs with encoded matrices ([`LutParams::encoded_to_coefficients`]).
+    pub slots_to_coeffs: Option<&'a SlotsToCoeffs>,
+    /// The bridge of plain look-ups.
+    pub bridge: Bridge,
+    /// The progress callback.
+    pub watch: Option<&'a Watch>,
+    /// Operations that can fail are counted here.
+    pub counts: &'a Counts,
+}
+
+impl<'a> LookupEvaluator<'a> {
+    /// Applies a function to every value by a table over `domain` (PEGASUS, Fig. 6), with noise
+    /// flooding before the switch to LWE if `flood` is given. `f` is called only on the carried
+    /// range of `x`; outside that range the table continues it by its value at the nearer end.
+    ///
+    /// # Errors
+    /// [`Error::MissingKeys`]; [`Error::Domain`], [`Error::DomainScale`] and
+    /// [`Error::OutsideDomain`] for the domain and the range of `x`; an error that names the
+    /// argument if `f` is not finite there; [`Error::Cancelled`]; errors of the arithmetic, among
+    /// them too few levels.
+    pub fn map(
+        &self,
+        op: &'static str,
+        x: &Ciphertext,
+        domain: RangeInclusive<f64>,
+        f: &dyn Fn(f64) -> f64,
+        flood: Option<&mut Flood<'_>>,
+    ) -> Result<Ciphertext> {
+        let lookups = self.lookups;
+        let (tables, s2c) = (self.table_keys(op)?, self.slots_to_coeffs(op, flood.is_some())?);
+        let (path, crossing) = self.crossing(op, x.len())?;
+
+        // Step 1: the layout of the domain in the table. All refusals happen here, before any work.
+        check_domain(&domain)?;
+        let deviation = match &flood {
+            Some(flood) => {
+                flood.check(op, lookups.slots(), x)?;
+                Some(flood.deviation(s2c, center(&domain))?)
+            }
+            None => None,
+        };
+        let map = Map::planned(lookups, &tables.lattice, path, &domain, deviation)?;
+        let range = range_within(op, x.range(), &domain)?;
+        let x = &*self.entering(op, x, lookups.levels(), flood.is_some())?;
+        let flood = flood.zip(deviation);
+        let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
+        let table = map.output(&inside)?;
+        // Step 2: SlotsToCoeffs, so that the domain fills the table (Fig. 6, step 1).
+        let (len, observer) = (x.len(), self.observer(op));
+        observer.tell(Stage::SlotsToCoefficients, 0, len)?;
+        let coeffs = map.slots_to_coeffs(self.arithmetic, s2c, x, flood);
+        let coeffs = coeffs.map_err(|e| e.named(op))?;
+        observer.tell(Stage::SlotsToCoefficients, len, len)?;
+        // Step 3: extraction, key switch and blind rotation of every value (Fig. 6, steps 2 to 7).
+        self.counts.looked_up(len);
+        let values = map.look_up(tables, &crossing, &coeffs, &table, &inside, &observer)?;
+        // Step 4: ring packing and reduction modulo q0 (Fig. 6, steps 8 to 10).
+        observer.tell(Stage::Repacking, 0, len)?;
+        self.counts.packed(len);
+        let index = coeffs.grid().error(&range, f).sqrt();
+        let error = Deviations { noise: map.output_std(&table, len), index };
+        let result = map.lwe_to_slots(self.arithmetic, &crossing, &values, &table, error);
+        let result = result.map_err(|e| e.named(op))?;
+        observer.tell(Stage::Repacking, len, len)?;
+        Ok(result)
+    }
+
+    /// The evaluator of tables and of functions of several LWE values. It reports to the progress
+    /// callback.
+    ///
+    /// # Errors
+    /// [`Error::MissingKeys`].
+    pub fn tables(&self, op: &'static str) -> Result<lwe::Evaluator<'a>> {
+        let keys = self.table_keys(op)?;
+        let tables = lwe::Evaluator::new(&keys.lattice, &keys.lookup);
+        let tables = tables.with_failure(self.lookups.log2_table_failure())?;
+        let tables = tables.counted(&self.counts.indices);
+        Ok(match self.watch {
+            Some(watch) => tables.observed(&*watch.look_ups),
+            None => tables,
+        })
+    }
+
+    /// The keys of the tables.
+    ///
+    /// # Errors
+    /// [`Error::MissingKeys`].
+    pub fn table_keys(&self, op: &'static str) -> Result<&'a TableKeys> {
+        self.tables.ok_or(Error::MissingKeys { op, need: "map" })
+    }
+
+    /// The bridge for `count` values, and its keys.
+    pub(crate) fn crossing(
+        &self,
+        op: &'static str,
+        count: usize,
+    ) -> Result<(BridgePath, Crossing<'a>)> {
+        // Only bridges whose keys are present.
+        let ring = self.lookups.ring().zip(self.ring);
+        // A bridge that was asked for is not replaced by another one.
+        let path = match self.bridge {
+            Bridge::Auto => cheapest(count, ring.is_some(), self.linear.is_some()),
+            asked => Some(self.lookups.path(op, asked)?),
+        };
+        match (path, ring, self.linear) {
+            (Some(BridgePath::Ring), Some((ring, keys)), _) => {
+                Ok((BridgePath::Ring, Crossing::Ring(ring, keys)))
+            }
+            (Some(BridgePath::Linear), _, Some(keys)) => {
+                Ok((BridgePath::Linear, Crossing::Linear(keys)))
+            }
+            (None, ..) => Err(Error::MissingKeys { op, need: "map" }),
+            _ => Err(Error::MissingKeys { op, need: "map_over" }),
+        }
+    }
+
+    /// The ring bridge and its keys.
+    pub(super) fn ring_bridge(
+        &self,
+        op: &'static str,
+    ) -> Result<(&'a RingBridge, &'a RingBridgeKeys)> {
+        let ring = self.lookups.ring().ok_or(Error::NoRingBridge { op })?;
+        // The program may have asked for the keys of the linear bridge only.
+        let need = if self.linear.is_some() { "map_over" } else { "map" };
+        Ok((ring, self.ring.ok_or(Error::MissingKeys { op, need })?))
+    }
+
+    /// The operand with the levels that SlotsToCoeffs needs, bootstrapped if the evaluator does so
+    /// automatically. An operand to be flooded is never bootstrapped: its noise bound holds for its
+    /// own level.
+    pub(super) fn entering<'x>(
+        &self,
+        op: &'static str,
+        x: &'x Ciphertext,
+        needed: usize,
+        flooded: bool,
+    ) -> Result<Cow<'x, Ciphertext>> {
+        let left = x.level();
+        if left >= needed {
+            return Ok(Cow::Borrowed(x));
+        }
+        if self.arithmetic.auto_bootstraps() && !flooded {
+            return Ok(Cow::Owned(self.arithmetic.bootstrap(x)?));
+        }
+        Err(ckks::Error::OutOfLevels { op, needed, left }.into())
+    }
+
+    /// The SlotsToCoeffs transform of a look-up, at a larger output scale for flooded values.
+    pub(super) fn slots_to_coeffs(
+        &self,
+        op: &'static str,
+        flooded: bool,
+    ) -> Result<&'a SlotsToCoeffs> {
+        let plain = self.slots_to_coeffs.ok_or(Error::MissingKeys { op, need: "map" })?;
+        match flooded {
+            true => self.lookups.flooded_to_coefficients(),
+            false => Ok(plain),
+        }
+    }
+
+    pub(super) fn observer(&self, op: &'static str) -> Observer<'a> {
+        Observer::new(op, self.watch)
+    }
+}
+
+impl fmt::Debug for LookupEvaluator<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LookupEvaluator")
+            .field("tables", &self.tables.is_some())
+            .field("ring_bridge", &self.ring.is_some())
+            .field("linear_bridge", &self.linear.is_some())
+            .field("bridge", &self.bridge)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,579 @@
+//! A look-up: slots to LWE, programmable bootstrapping, LWE to slots. With the linear bridge this
+//! is PEGASUS, Fig. 6; the ring bridge passes through the ring of the tables instead.
+
+use std::{f64::consts::TAU, ops::RangeInclusive};
+
+use bellerophon_ckks::{
+    self as ckks, Bounds, Ciphertext, CiphertextMeta, Interval, Metadata,
+    dft::{Coefficients, SlotsToCoeffs},
+    eval_mod::Mod1Output,
+    noise::Noise,
+};
+use bellerophon_lwe::{
+    self as lwe, TableDomain, TestPolynomial, extract, noise as lwe_noise, switch_modulus,
+};
+
+use super::{
+    bridge_choice::BridgePath,
+    domain::{center, check_domain},
+    error_distribution::{ErrorDistribution, Grid},
+    flooding::Flood,
+    keys::{LinearKeys, TableKeys},
+    params::{self, LOG_S2C_SCALE, LutParams, largest_weight},
+    progress::Observer,
+    stage::Stage,
+};
+use crate::{Error, Layout, Reduction, Result, RingBridge, RingBridgeKeys, repack};
+
+/// The sine of the largest table value. The reduction modulo `q0` after packing returns a sine; the
+/// table holds the arcsine, so that their composition is the identity. A larger amplitude makes
+/// noise smaller relative to the values; at 1 the phase would reach a quarter of `q0`.
+const AMPLITUDE: f64 = 0.9;
+
+/// Standard deviations of the error that a look-up and ring packing add to a value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deviations {
+    /// Noise, which can move values out of the range of the function.
+    pub(crate) noise: f64,
+    /// The error of the index, which cannot: every table entry lies in that range.
+    pub(crate) index: f64,
+}
+
+/// Values per batch of look-ups. It bounds the memory for values of dimension `N` on the linear
+/// bridge (256 KiB each at `N = 2^15`); one pass over the blind-rotation key serves a batch on all
+/// threads.
+const BATCH: usize = 128;
+
+/// Integer factors between the scale after SlotsToCoeffs and that of the table. From 8 on, rounding
+/// the factor down widens the cells by at most an eighth. Up to `2^22`, the rounding error of
+/// SlotsToCoeffs, some `2^6`, stays below the index error, which includes it.
+const FACTORS: std::ops::RangeInclusive<f64> = 8.0..=(1u64 << 22) as f64;
+
+/// The bridge of a look-up, with its keys.
+pub(crate) enum Crossing<'a> {
+    Ring(&'a RingBridge, &'a RingBridgeKeys),
+    Linear(&'a LinearKeys),
+}
+
+/// One look-up: its parameters, its domain, its noise.
+pub(crate) struct Map<'a> {
+    lookups: &'a LutParams,
+    /// The parameters of the tables, with their engine.
+    lattice: &'a lwe::Params,
+    path: BridgePath,
+    domain: RangeInclusive<f64>,
+    /// Variance of the noise of a fresh vector after SlotsToCoeffs.
+    lowered: f64,
+    /// The expected table layout. It ignores the difference of the primes from powers of two and
+    /// the noise that operands carry.
+    planned: Fit,
+}
+
+/// The layout of a domain in a table.
+struct Fit {
+    /// The ideal layout, for a freely chosen encoding.
+    wanted: TableDomain,
+    /// The layout at the scale that an integer factor reaches.
+    table: TableDomain,
+    /// The integer that brings values after SlotsToCoeffs to the scale of the table.
+    factor: f64,
+    /// Standard deviation of the index error of a look-up, in cells, before rounding to a cell.
+    index_std: f64,
+    /// Free cells between the domain and each end of the table.
+    guard: usize,
+}
+
+/// The encoding of values as table entries: `value = center + gain sin(2 pi phase / q0)`.
+pub(crate) struct Output {
+    pub(crate) center: f64,
+    pub(crate) gain: f64,
+    /// The least value.
+    pub(crate) lo: f64,
+    /// The largest value.
+    pub(crate) hi: f64,
+}
+
+/// LWE values before the modulus switch: extracted ones, or the ciphertext to extract them from.
+enum Source {
+    Small(Vec<lwe::Ciphertext>),
+    Large { b: Vec<u64>, a: Vec<u64> },
+}
+
+/// Values in the coefficients of a ring ciphertext modulo `q0`. Multiplied by `factor`, they have
+/// the scale of the table.
+pub(crate) struct Lowered {
+    coeffs: Coefficients,
+    factor: i64,
+    domain: TableDomain,
+    /// Standard deviation of the index error, in cells, before rounding to a cell: from the noise
+    /// of the look-up and from noise of the values that moves them out of their range.
+    index_std: f64,
+    /// Standard deviation of the other errors of the values, in cells.
+    error_std: f64,
+}
+
+/// Variances of the noise after SlotsToCoeffs, in units of the phase at that scale.
+pub(crate) struct LoweredNoise {
+    /// Noise that moves values out of their range. Guard bands absorb it.
+    pub(crate) leaving: f64,
+    /// The error against the exact values.
+    pub(crate) error: f64,
+}
+
+impl LoweredNoise {
+    /// The noise of SlotsToCoeffs plus the noise of the vector; guard bands count only its
+    /// [excess](Metadata::excess). `flooding` is a standard deviation at the output scale.
+    pub(crate) fn new(
+        s2c: &SlotsToCoeffs,
+        x: &Metadata,
+        flooding: Option<f64>,
+    ) -> ckks::Result<Self> {
+        let quiet = Metadata { meta: CiphertextMeta { noise: Noise::NONE, ..x.meta }, ..*x };
+        let CiphertextMeta { scale, noise, .. } = s2c.lowered(&quiet)?.meta;
+        let own = noise.total + flooding.map_or(0.0, |deviation| deviation.powi(2));
+        let with = |carried: f64| own + (carried * scale).powi(2);
+        Ok(Self { leaving: with(x.excess()), error: with(x.noise()) })
+    }
+}
+
+impl Lowered {
+    /// The grid of the table cells with the errors of the index.
+    pub(crate) fn grid(&self) -> Grid {
+        let (center, step, degree) =
+            (self.domain.center(), self.domain.step(), self.domain.degree());
+        Grid { center, step, degree, index_std: self.index_std, error_std: self.error_std }
+    }
+}
+
+impl Output {
+    /// For values from `lo` to `hi`.
+    pub(crate) fn over(lo: f64, hi: f64) -> Self {
+        // A constant needs some positive gain.
+        let half_width = if hi > lo { (hi - lo) / 2.0 } else { lo.abs().max(1.0) };
+        // A spread as small as f64 rounding must not fill the whole range of phases.
+        let half_width = half_width.max(lo.abs().max(hi.abs()) * 2f64.powi(-20));
+        Self { center: lo + (hi - lo) / 2.0, gain: half_width / AMPLITUDE, lo, hi }
+    }
+
+    /// The phase that encodes a value, in radians.
+    pub(crate) fn angle(&self, value: f64) -> f64 {
+        ((value - self.center) / self.gain).clamp(-1.0, 1.0).asin()
+    }
+}
+
+impl<'a> Map<'a> {
+    pub(crate) fn new(
+        lookups: &'a LutParams,
+        lattice: &'a lwe::Params,
+        path: BridgePath,
+        domain: &RangeInclusive<f64>,
+    ) -> Result<Self> {
+        Self::planned(lookups, lattice, path, domain, None)
+    }
+
+    /// As [`new`](Self::new); `flood` is the standard deviation of the flooding noise, if any.
+    pub(crate) fn planned(
+        lookups: &'a LutParams,
+        lattice: &'a lwe::Params,
+        path: BridgePath,
+        domain: &RangeInclusive<f64>,
+        flood: Option<f64>,
+    ) -> Result<Self> {
+        check_domain(domain)?;
+        let (lo, hi) = (*domain.start(), *domain.end());
+        // A domain that no table takes is refused without noise, before any work.
+        let scale = 2f64.powi(params::log_s2c_scale(flood.is_some()));
+        let planned = |lowered| fit(lookups, (lattice, path), domain, scale, lowered);
+        planned(0.0)?;
+        let mut lowered = lookups.s2c_variance((hi - lo) / 2.0, flood.is_some())?;
+        lowered += flood.map_or(0.0, |deviation| deviation.powi(2));
+        let planned = planned(lowered)?;
+        Ok(Self { lookups, lattice, path, domain: domain.clone(), lowered, planned })
+    }
+
+    fn center(&self) -> f64 {
+        center(&self.domain)
+    }
+
+    /// The parameters of the tables, with their engine.
+    pub(crate) fn lattice(&self) -> &'a lwe::Params {
+        self.lattice
+    }
+
+    /// The domain of the table.
+    pub(crate) fn domain(&self) -> &RangeInclusive<f64> {
+        &self.domain
+    }
+
+    /// Standard deviation of the index error of a look-up, in cells, before rounding to a cell.
+    pub(crate) fn index_std(&self) -> f64 {
+        self.planned.index_std
+    }
+
+    /// Variance of the phase modulo `q0` of the values of a fresh vector, extracted with the ring
+    /// bridge into an encoding of width `width`.
+    pub(crate) fn extracted_variance(&self, ring: &RingBridge, width: f64) -> f64 {
+        // The noise after SlotsToCoeffs at the scale of the encoding, and that of the key switch.
+        let q0 = self.lattice.ring_modulus().value() as f64;
+        let factor = q0 / width / 2f64.powi(LOG_S2C_SCALE);
+        self.lowered * factor * factor + ring.lowering_noise()
+    }
+
+    /// The largest distance between a value and the cell from which it is read, for cells of width
+    /// `step`.
+    pub(crate) fn reach(&self, step: f64) -> f64 {
+        (self.planned.guard + 1) as f64 * step
+    }
+
+    /// The expected table. It ignores the difference of the primes from powers of two and the noise
+    /// that operands carry.
+    pub(crate) fn planned_table(&self) -> &TableDomain {
+        &self.planned.table
+    }
+
+    /// The encoding for the range of the function over the cells of the table.
+    pub(crate) fn output(&self, f: &impl Fn(f64) -> f64) -> Result<Output> {
+        let domain = &self.planned.wanted;
+        let half = domain.degree() as i64 / 2;
+        let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
+        for k in -half..half {
+            let argument = domain.argument(k);
+            let value = f(argument);
+            if !value.is_finite() {
+                return Err(lwe::Error::NotFinite { argument }.into());
+            }
+            (lo, hi) = (lo.min(value), hi.max(value));
+        }
+        Ok(Output::over(lo, hi))
+    }
+
+    /// SlotsToCoeffs to level 0 (PEGASUS Fig. 6, step 1), so that the domain fills the table; with
+    /// flooding noise if `flood` is given.
+    pub(crate) fn slots_to_coeffs(
+        &self,
+        evaluator: &ckks::Evaluator,
+        s2c: &SlotsToCoeffs,
+        x: &Ciphertext,
+        flood: Option<(&mut Flood<'_>, f64)>,
+    ) -> Result<Lowered> {
+        // Step 1: the middle of the domain moves to zero, the middle of the table.
+        let shifted = evaluator.add_scalar(x, -self.center())?;
+        let deviation = flood.as_ref().map(|(_, deviation)| *deviation);
+        let noise = LoweredNoise::new(s2c, &shifted.metadata(), deviation)?;
+        // Step 2: homomorphic decoding, then noise flooding of every coefficient.
+        let mut coeffs = s2c.apply(evaluator, &shifted)?;
+        if let Some((flood, deviation)) = flood {
+            coeffs = flood.apply(evaluator.params(), coeffs, deviation)?;
+        }
+        // Step 3: the table layout for the scale and the noise that the values really have.
+        let (fit, error_std) = self.fitted(coeffs.scale(), &noise)?;
+        let (factor, domain) = (fit.factor as i64, fit.table);
+        Ok(Lowered { coeffs, factor, domain, index_std: fit.index_std, error_std })
+    }
+
+    /// The table for values at a scale after SlotsToCoeffs, and the standard deviation, in cells,
+    /// of errors that keep values within their range.
+    fn fitted(&self, scale: f64, noise: &LoweredNoise) -> Result<(Fit, f64)> {
+        let tables = (self.lattice, self.path);
+        let fit = fit(self.lookups, tables, &self.domain, scale, noise.leaving)?;
+        let degree = self.lattice.ring_degree();
+        let cell = self.lattice.ring_modulus().value() as f64 / (2 * degree) as f64;
+        let beyond = (noise.error - noise.leaving).max(0.0).sqrt() * fit.factor / cell;
+        Ok((fit, beyond))
+    }
+
+    /// The grid of the table cells for an operand, predicted from its metadata after the middle of
+    /// the domain was subtracted.
+    pub(crate) fn grid(&self, shifted: &Metadata) -> Result<Grid> {
+        let s2c = self.lookups.to_coefficients();
+        let noise = LoweredNoise::new(s2c, shifted, None)?;
+        let scale = s2c.lowered(shifted)?.meta.scale;
+        let (Fit { table, index_std, .. }, error_std) = self.fitted(scale, &noise)?;
+        let (center, step, degree) = (table.center(), table.step(), table.degree());
+        Ok(Grid { center, step, degree, index_std, error_std })
+    }
+
+    /// Extraction, key switch and blind rotation (steps 2 to 5), and with the linear bridge another
+    /// key switch (step 6). Returns LWE ciphertexts of table entries, ready for packing.
+    pub(crate) fn look_up(
+        &self,
+        tables: &TableKeys,
+        crossing: &Crossing<'_>,
+        lowered: &Lowered,
+        output: &Output,
+        f: &impl Fn(f64) -> f64,
+        observer: &Observer<'_>,
+    ) -> Result<Vec<lwe::Ciphertext>> {
+        let lookup = &tables.lattice;
+        let (q0, q) = (lookup.ring_modulus(), lookup.modulus());
+        // The test polynomial holds the arcsine of every value, as a phase modulo q0.
+        let per_radian = q0.value() as f64 / TAU;
+        let encode = |y: f64| (per_radian * output.angle(y)).round() as i64;
+        let table = TestPolynomial::new(*q0, lowered.domain, f, encode)?;
+        let evaluator = lwe::Evaluator::new(lookup, &tables.lookup);
+        let len = lowered.coeffs.len();
+        let mut results = Vec::with_capacity(len);
+        observer.tell(Stage::LookUps, 0, len)?;
+        let mut source = self.source(crossing, lowered)?;
+        for start in (0..len).step_by(BATCH) {
+            let range = start..len.min(start + BATCH);
+            // Step 2 of Fig. 6: extraction. A modulus switch from q0 to the smaller q follows,
+            // which the paper does without.
+            let values = match &mut source {
+                Source::Small(values) => {
+                    values[range].iter().map(|v| switch_modulus(v, q)).collect()
+                }
+                Source::Large { b, a } => range
+                    .map(|i| Ok(switch_modulus(&extract(q0, b, a, lowered.coeffs.place(i))?, q)))
+                    .collect::<Result<Vec<_>>>()?,
+            };
+            // Step 4: the key switch to the LWE secret. Step 5: the table, by blind rotation. Only
+            // the linear bridge switches to the LWE secret again (step 6).
+            results.extend(match crossing {
+                Crossing::Ring(..) => {
+                    let values = tables.lookup.switch.apply_batch(lookup, &values)?;
+                    evaluator.look_up(&values, &[&table])?
+                }
+                Crossing::Linear(keys) => {
+                    let values = keys.down.apply_batch(lookup, &values)?;
+                    evaluator.look_up_and_switch(&values, &[&table])?
+                }
+            });
+            observer.tell(Stage::LookUps, results.len(), len)?;
+        }
+        Ok(results)
+    }
+
+    /// The LWE values before the modulus switch. The ring bridge switches all coefficients to the
+    /// ring of the tables at once; the linear bridge extracts them one by one from the large ring.
+    fn source(&self, crossing: &Crossing<'_>, lowered: &Lowered) -> Result<Source> {
+        Ok(match crossing {
+            Crossing::Ring(ring, keys) => {
+                Source::Small(ring.lower(keys, &lowered.coeffs, lowered.factor)?)
+            }
+            Crossing::Linear(_) => {
+                let lattice = self.lookups.slots().lattice();
+                let mut large = lowered.coeffs.lattice().clone();
+                large.mul_signed_assign(lattice, lowered.factor)?;
+                let ring = lattice.q().at_limbs(1);
+                let (b, mut masks) = large.into_parts();
+                let coefficients = |poly| ring.inverse(poly).limb(0).to_vec();
+                Source::Large { b: coefficients(b), a: coefficients(masks.remove(0)) }
+            }
+        })
+    }
+
+    /// Ring packing and the reduction modulo `q0` (steps 8 to 10). `error` is the error of the
+    /// values that the metadata records: that of the index, of the table and of packing. Padding is
+    /// zero.
+    pub(crate) fn lwe_to_slots(
+        &self,
+        evaluator: &ckks::Evaluator,
+        crossing: &Crossing<'_>,
+        values: &[lwe::Ciphertext],
+        output: &Output,
+        error: Deviations,
+    ) -> Result<Ciphertext> {
+        let layout = Layout::in_order(values.len())?;
+        let level = self.lookups.level_after();
+        let form = Mod1Output { amplitude: output.gain, scale: self.lookups.slots().scale() };
+        // Steps 8 and 9 of Fig. 6: the packing; step 10: the reduction, which returns
+        // gain sin(2 pi phase / q0).
+        let scaled = match crossing {
+            Crossing::Ring(ring, keys) => {
+                ring.raise(evaluator, keys, values, &layout, Reduction::Sine, form, level)?
+            }
+            Crossing::Linear(keys) => {
+                let reduction = self.lookups.reduction();
+                repack(evaluator, &keys.repack, values, &layout, reduction, form, level)?
+            }
+        };
+        // The center of the range, which the sine leaves out.
+        let moved = add_to_values(evaluator, &scaled, &layout, output.center)?;
+        let range = Interval::real(output.lo, output.hi)?;
+        Ok(with_error(evaluator.params(), moved, bounds(range, &layout), error)?)
+    }
+
+    /// Variance that packing with the ring bridge adds to the phases of `count` values, as parts of
+    /// `q0`.
+    pub(crate) fn packing_variance(&self, ring: &RingBridge, count: usize) -> f64 {
+        let q0 = self.lattice.ring_modulus().value() as f64;
+        ring.raising_noise(ring.repeats(count.next_power_of_two())) / (q0 * q0)
+    }
+
+    /// Standard deviation that blind rotation and packing add to one of `count` values.
+    pub(crate) fn output_std(&self, output: &Output, count: usize) -> f64 {
+        let lookup = self.lattice;
+        let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
+        // The noise of an entry after blind rotation, modulo q0.
+        let rotated = lwe_noise::look_up(lookup);
+        let std = match (self.path, self.lookups.ring()) {
+            (BridgePath::Ring, Some(ring)) => {
+                (rotated / (q0 * q0) + self.packing_variance(ring, count)).sqrt()
+            }
+            // The linear bridge switches modulus and key after the rotation.
+            _ => {
+                let ring_norm2 = lookup.spec().ring_secret.expected_norm2(lookup.ring_degree());
+                let variance = lwe_noise::modulus_switch(rotated, q0, q, ring_norm2)
+                    + lwe_noise::key_switch(lookup, ring_norm2, lookup.ring_degree());
+                variance.sqrt() / q
+            }
+        };
+        output.gain * TAU * std
+    }
+
+    /// The distribution of the error of a plain table, for values uniform in a part of the domain.
+    pub(crate) fn accuracy(
+        &self,
+        range: &RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64,
+    ) -> Result<ErrorDistribution> {
+        // The noise for a single value, which packing repeats most.
+        let noise = self.output_std(&self.output(&f)?, 1);
+        let table = self.planned_table();
+        let half = table.degree() as i64 / 2;
+        let cell = |k: i64| f(table.argument(k).clamp(*range.start(), *range.end()));
+        let cells: Vec<f64> = (-half..half).map(cell).collect();
+        let cells = &cells;
+        Ok(ErrorDistribution::law(range, table, self.index_std(), |x| {
+            let exact = f(x);
+            move |k| (cells[(k + half) as usize] - exact, noise)
+        }))
+    }
+}
+
+/// Adds a constant to the slots that hold values; padding stays zero.
+pub(crate) fn add_to_values(
+    evaluator: &ckks::Evaluator,
+    x: &Ciphertext,
+    layout: &Layout,
+    constant: f64,
+) -> ckks::Result<Ciphertext> {
+    if constant == 0.0 {
+        return Ok(x.clone());
+    }
+    if layout.rows() == layout.slots() {
+        return evaluator.add_scalar(x, constant);
+    }
+    let mut constants = layout.place(&vec![constant; layout.rows()]);
+    constants.truncate(x.len());
+    evaluator.add_values(x, &constants)
+}
+
+/// The bounds of a vector with values of a range in a layout and zero in all other slots.
+pub(crate) fn bounds(range: Interval, layout: &Layout) -> Bounds {
+    let bounds = Bounds::padded(range, layout.rows() < layout.slots());
+    if layout.is_prefix() { bounds } else { bounds.mixed() }
+}
+
+/// The same vector with given bounds and an error on top of its noise. Every repetition of a slot
+/// has the same error.
+pub(crate) fn with_error(
+    params: &ckks::Params,
+    x: Ciphertext,
+    bounds: Bounds,
+    error: Deviations,
+) -> ckks::Result<Ciphertext> {
+    // Noise in the metadata is per coefficient, in units of the scale.
+    let (inner, meta) = x.into_parts();
+    let variance = |deviation: f64| (deviation * meta.scale).powi(2) / meta.slots as f64;
+    let Deviations { noise, index } = error;
+    let added = Noise { total: variance(noise.hypot(index)), excess: variance(noise) };
+    let meta = CiphertextMeta { bounds, noise: meta.noise + added, ..meta };
+    Ciphertext::from_parts(params, inner, meta)
+}
+
+/// The table for values at `scale` after SlotsToCoeffs with noise of variance `lowered`. The factor
+/// between the scales is rounded down; the layout takes that into account.
+fn fit(
+    lookups: &LutParams,
+    (lattice, path): (&lwe::Params, BridgePath),
+    domain: &RangeInclusive<f64>,
+    scale: f64,
+    lowered: f64,
+) -> Result<Fit> {
+    let (lo, hi) = (*domain.start(), *domain.end());
+    let degree = lattice.ring_degree();
+    let q0 = lattice.ring_modulus().value() as f64;
+    let tried = |variance: f64| -> Result<Fit> {
+        let (index_std, guard) = index(lookups, (lattice, path), variance);
+        let wanted = TableDomain::fit(lo, hi, degree, guard)?;
+        let factor = (wanted.phase_per_unit() * q0 / scale).floor();
+        if !FACTORS.contains(&factor) {
+            return Err(Error::DomainScale { lo, hi, log2_scale: scale.log2() });
+        }
+        let step = q0 / (scale * factor * 2.0 * degree as f64);
+        let table = TableDomain::with_step(lo, hi, center(domain), step, degree, guard)?;
+        Ok(Fit { wanted, table, factor, index_std, guard })
+    };
+    // Step 1: the factor without noise is an upper bound, and so is the noise that it multiplies.
+    let largest = tried(0.0)?.factor;
+    // Step 2: the layout with guard bands for that noise.
+    let fit = tried(lowered * largest * largest)?;
+    // Step 3: the index error with the noise that the chosen factor really gives.
+    let noise = lowered * fit.factor * fit.factor;
+    Ok(Fit { index_std: index(lookups, (lattice, path), noise).0, ..fit })
+}
+
+/// Standard deviation of the index error of a look-up, in cells, before rounding to a cell, for
+/// secrets of expected norm; and the guard band for secrets of the largest norm. `variance` is that
+/// of the noise before extraction, in units of the phase modulo `q0`.
+fn index(
+    lookups: &LutParams,
+    (lookup, path): (&lwe::Params, BridgePath),
+    variance: f64,
+) -> (f64, usize) {
+    // The ring bridge adds the noise of one key switch before the modulus switch; the linear bridge
+    // switches the modulus and then the key.
+    let (expected, largest) = match (path, lookups.ring()) {
+        (BridgePath::Ring, Some(ring)) => {
+            let lowered = variance + ring.lowering_noise();
+            let expected = lwe_noise::expected_index_error(lookup, lowered);
+            (expected, lwe_noise::largest_index_error(lookup, lowered))
+        }
+        _ => {
+            let slots = lookups.slots().lattice();
+            let (norm2, dimension) = (slots.secret_norm2(), slots.dimension());
+            let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
+            let switched = lwe_noise::modulus_switch(variance, q0, q, norm2)
+                + lwe_noise::key_switch(lookup, norm2, dimension);
+            let index = |norm2| lwe_noise::index_error(lookup, norm2, switched);
+            let expected = lookup.spec().secret.expected_norm2(lookup.dimension());
+            (index(expected), index(largest_weight(lookup) as f64))
+        }
+    };
+    (expected.sqrt(), lwe_noise::guard(largest, lookups.log2_table_failure()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lookup::testing;
+
+    /// Noise of three cells after SlotsToCoeffs is an index error of three cells with either
+    /// bridge, and the guard band grows with it.
+    #[test]
+    fn noise_of_lowered_values_is_in_the_index() {
+        let lookups = &testing::toy();
+        let scale = 2f64.powi(LOG_S2C_SCALE);
+        let q0 = lookups.lattice().ring_modulus().value() as f64;
+        let cell = q0 / (2 * lookups.lattice().ring_degree()) as f64;
+        for path in [BridgePath::Ring, BridgePath::Linear] {
+            let tables = (lookups.lattice(), path);
+            let fit = |lowered| fit(lookups, tables, &(-1.0..=1.0), scale, lowered).unwrap();
+            let quiet = fit(0.0);
+            let noisy = fit((3.0 * cell / quiet.factor).powi(2));
+            let added = noisy.index_std.powi(2) - quiet.index_std.powi(2);
+            let expected = 9.0 * (noisy.factor / quiet.factor).powi(2);
+            assert!((added / expected - 1.0).abs() < 0.01, "{path:?}: {added}");
+            let ratio =
+                (noisy.guard as f64 / quiet.guard as f64) / (noisy.index_std / quiet.index_std);
+            assert!((0.75..1.1).contains(&ratio), "{path:?}: {ratio}");
+            assert!(noisy.factor < quiet.factor && noisy.table.step() > quiet.table.step());
+        }
+        // The noise of a fresh vector is a small part of a cell.
+        let map = Map::new(lookups, lookups.lattice(), BridgePath::Ring, &(-1.0..=1.0)).unwrap();
+        let noise = map.lowered.sqrt() * map.planned.factor;
+        assert!(noise > 0.0 && noise < 0.1 * cell, "{noise} {cell}");
+    }
+}

@@ -1,0 +1,61 @@
+//! Look-ups of slot vectors: any function of every value, by tables on LWE ciphertexts (PEGASUS,
+//! IEEE S&P 2021).
+//!
+//! The values move from the slots to LWE ciphertexts, programmable bootstrapping selects a table
+//! entry for each, and ring packing or the linear transform brings the entries back to the slots.
+//!
+//! | item | contents |
+//! | --- | --- |
+//! | [`LutParams`], [`LutEngine`] | the look-up part of a parameter set; the engines of its blind rotation |
+//! | [`Bridge`], [`BridgePath`] | the path between slots and LWE ciphertexts, as asked for and as chosen |
+//! | [`LookupSecrets`], [`TableKeys`], [`LinearKeys`] | secrets and keys |
+//! | [`LookupEvaluator`] | plain look-ups, several functions at once, look-ups to an accuracy, extraction and packing |
+//! | [`Smooth`] | a function with known derivatives |
+//! | [`ordering`] | functions of several values: maximum, argmax, comparison, sorting |
+//! | [`Flood`] | noise flooding before the switch from slots to LWE values |
+//! | [`ErrorDistribution`], [`MapPlan`] | the predicted error of a look-up; the correction that reaches an accuracy |
+//! | [`Stage`], [`Progress`], [`Watch`] | progress of long operations |
+//! | [`Counts`] | the operations that can fail, for bounds on their probability |
+
+mod accuracy;
+mod bridge_choice;
+mod corrected;
+mod counts;
+mod domain;
+mod engine;
+mod error_distribution;
+mod evaluator;
+mod extract;
+mod flooding;
+mod keys;
+mod local_poly;
+mod map;
+mod map_many;
+pub mod ordering;
+mod pack;
+mod params;
+mod progress;
+mod stage;
+mod table_packing;
+
+pub use bridge_choice::{Bridge, BridgePath};
+pub use corrected::MapPlan;
+pub use counts::Counts;
+pub use domain::{carried_domain, range_within};
+pub use engine::LutEngine;
+pub use error_distribution::ErrorDistribution;
+pub use evaluator::LookupEvaluator;
+pub use flooding::Flood;
+pub use keys::{LinearKeys, LookupSecrets, TableKeys};
+pub use local_poly::Smooth;
+pub use params::LutParams;
+pub use progress::Watch;
+pub use stage::{Progress, Stage};
+
+pub(crate) use corrected::Corrections;
+pub(crate) use domain::{center, check_domain};
+pub(crate) use error_distribution::Grid;
+pub(crate) use map::Map;
+
+#[cfg(test)]
+mod testing;

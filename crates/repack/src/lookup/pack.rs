@@ -1,0 +1,100 @@
+//! LWE values to slots, without a table.
+
+use std::f64::consts::TAU;
+
+use bellerophon_ckks::{self as ckks, Ciphertext, Interval, eval_mod::Mod1Output};
+use bellerophon_lwe::LweVec;
+
+use super::{
+    evaluator::LookupEvaluator,
+    map::{self, Deviations},
+    stage::Stage,
+};
+use crate::{Error, Layout, Reduction, Result};
+
+/// Standard deviations of noise that must fit beside the range of the packed values.
+const TAIL: f64 = 9.0;
+
+impl LookupEvaluator<'_> {
+    /// Packs LWE values into the slots of a vector, at a level up to that of the reduction
+    /// ([`LutParams::highest_level`](super::LutParams::highest_level)); a lower level is faster.
+    /// Slots without a value hold zero.
+    ///
+    /// [`Reduction::Sine`] is for values that each equal one end of their range: it is right at both
+    /// ends and needs no inversion, so results return at a higher level. With
+    /// [`Reduction::Identity`] a polynomial inverts the sine. Its error adds to that of the values.
+    ///
+    /// # Errors
+    /// [`Error::NoRingBridge`] and [`Error::MissingKeys`]; [`Error::Level`] for a level that is too
+    /// high; [`Error::TooWideToPack`] for values that reach too far from the middle of their range;
+    /// [`Error::Cancelled`]; values of another client and a layout of another number of values.
+    pub fn pack(
+        &self,
+        op: &'static str,
+        values: &LweVec,
+        layout: &Layout,
+        level: usize,
+        reduction: Reduction,
+    ) -> Result<Ciphertext> {
+        let lookups = self.lookups;
+        let (ring, keys) = self.ring_bridge(op)?;
+        let highest = lookups.highest_level(reduction);
+        if highest.is_none_or(|highest| level > highest) {
+            return Err(Error::Level { op, wanted: level, highest });
+        }
+        if values.key() != keys.id() {
+            let (left, right) = (values.key(), keys.id());
+            return Err(ckks::Error::KeyMismatch { op, left, right }.into());
+        }
+        // Step 1: the amplitude of the sine, and whether the values reach too far.
+        let (lo, hi, width) = (values.lo(), values.hi(), values.encoding().width());
+        let deviation = values.deviation();
+        let half = (hi - lo) / 2.0;
+        let (most, amplitude) = match reduction {
+            Reduction::Identity => (ring.reach(), width / TAU),
+            // At both ends the sine must be half the range. A range of a single point takes any
+            // amplitude.
+            Reduction::Sine if half > 0.0 => (0.25, half / (TAU * half / width).sin()),
+            Reduction::Sine => (0.25, width / TAU),
+        };
+        let reach = (half + TAIL * deviation) / width;
+        if reach > most {
+            return Err(Error::TooWideToPack { op, lo, hi, deviation, width, reach, most });
+        }
+        let observer = self.observer(op);
+        let len = values.len();
+        observer.tell(Stage::Repacking, 0, len)?;
+        self.counts.packed(len);
+        // Step 2: ring packing and the reduction, of the values around the middle of their range.
+        let centred = values.centred();
+        let scale = lookups.slots().scale();
+        let output = Mod1Output { amplitude, scale };
+        let evaluator = self.arithmetic;
+        let packed =
+            ring.raise(evaluator, keys, centred.items(), layout, reduction, output, level)?;
+        let center = centred.encoding().center();
+        let moved = map::add_to_values(evaluator, &packed, layout, center)?;
+        // Step 3: the metadata: the error against the messages, and the part that moves values out
+        // of their range.
+        let polynomial = match reduction {
+            Reduction::Identity => amplitude * ring.reduction(reduction).approximation_error(),
+            Reduction::Sine => 0.0,
+        };
+        let (noise, index) = (deviation.hypot(polynomial), values.index_variance().sqrt());
+        let error = Deviations { noise, index };
+        let bounds = map::bounds(Interval::real(lo, hi)?, layout);
+        let result = map::with_error(evaluator.params(), moved, bounds, error)?;
+        observer.tell(Stage::Repacking, len, len)?;
+        Ok(result)
+    }
+
+    /// The highest level of packed values with [`Reduction::Identity`].
+    ///
+    /// # Errors
+    /// [`Error::NoRingBridge`], and [`Error::Level`] for a chain that is too short.
+    pub fn pack_level(&self, op: &'static str) -> Result<usize> {
+        self.lookups.ring().ok_or(Error::NoRingBridge { op })?;
+        let highest = self.lookups.highest_level(Reduction::Identity);
+        highest.ok_or(Error::Level { op, wanted: 0, highest })
+    }
+}

@@ -1,0 +1,375 @@
+//! The look-up part of a parameter set.
+
+use std::sync::OnceLock;
+
+use bellerophon_ckks::{
+    self as ckks, CkksOps, Interval,
+    dft::{S2cOptions, SlotsToCoeffs},
+    eval_mod::{Mod1, Mod1Spec},
+    lintrans::Giants,
+    simulator::Simulator,
+};
+use bellerophon_lwe as lwe;
+use bellerophon_ring::wire::Fingerprint;
+
+use super::{
+    bridge_choice::{Bridge, BridgePath, cheapest},
+    engine::{Engines, LutEngine},
+    local_poly::MAX_ORDER,
+};
+use crate::{Error, Reduction, Result, RingBridge, RingBridgeSpec};
+
+/// Levels of SlotsToCoeffs.
+const S2C_LEVELS: usize = 2;
+
+/// `log2` of the output scale of SlotsToCoeffs: far enough below the scale of the tables that an
+/// integer factor bridges the difference for any domain, and far enough above the noise.
+pub(crate) const LOG_S2C_SCALE: i32 = 28;
+
+/// The same for flooded values. Their noise hardly grows with the scale, so at a larger scale the
+/// flooding noise is smaller relative to the values.
+const LOG_FLOODED_S2C_SCALE: i32 = 36;
+
+/// `log2` of the output scale of SlotsToCoeffs, for flooded values or others.
+pub(crate) fn log_s2c_scale(flooded: bool) -> i32 {
+    if flooded { LOG_FLOODED_S2C_SCALE } else { LOG_S2C_SCALE }
+}
+
+/// SlotsToCoeffs of full vectors. It serves shorter vectors, too, because their slots repeat.
+fn slots_to_coeffs(
+    slots: &ckks::Params,
+    encode_ahead: bool,
+    log_scale: i32,
+) -> Result<SlotsToCoeffs> {
+    let options = S2cOptions {
+        levels: S2C_LEVELS,
+        output_level: 0,
+        scale: 2f64.powi(log_scale),
+        modular: false,
+        encode_ahead,
+        giants: Giants::Direct,
+    };
+    Ok(SlotsToCoeffs::new(slots, slots.max_slots(), options)?)
+}
+
+/// A squared norm that the LWE secret exceeds with probability below `2^-60`.
+pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
+    lwe::noise::largest_norm2(lookup.spec().secret, lookup.dimension()) as usize
+}
+
+/// The largest squared norm of an LWE secret. The search for a reduction takes time proportional to
+/// its root, and a parameter set may come from an untrusted sender.
+const MOST_WEIGHT: usize = 1 << 16;
+
+/// The level of results: `reached` by the return to the slots, at most `highest`. It must suffice
+/// for the next look-up; otherwise the error says what the chain lacks.
+fn result_level(reached: Option<usize>, highest: usize) -> std::result::Result<usize, String> {
+    match reached.map(|reached| reached.min(highest)) {
+        Some(level) if level >= S2C_LEVELS => Ok(level),
+        Some(level) => Err(format!("leaves results at level {level}")),
+        None => Err("has no such levels".into()),
+    }
+}
+
+/// The look-up part of a parameter set: the tables with their engines, and both bridges.
+pub struct LutParams {
+    slots: ckks::Params,
+    lattice: lwe::Params,
+    engines: Engines,
+    log2_failure: f64,
+    level_after: usize,
+    highest: usize,
+    /// Whether the LWE secret fits the slots, as the linear bridge requires.
+    linear: bool,
+    to_coefficients: SlotsToCoeffs,
+    /// Computed on first use.
+    flooded: OnceLock<SlotsToCoeffs>,
+    reduction: Mod1,
+    ring: Option<RingBridge>,
+}
+
+impl LutParams {
+    /// Checks that slots and look-ups fit together. `highest` is the highest level for programs,
+    /// and so the highest level of results.
+    ///
+    /// `log2_failure` is that of the look-up of one value, and `ring_bridge` the weight of the
+    /// sparse secret of the ring bridge, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::Bridge`] for parts that do not fit together, with the reason and a remedy; errors
+    /// of the layers below for parameters that those refuse.
+    pub fn new(
+        slots: &ckks::Params,
+        spec: lwe::ParamsSpec,
+        log2_failure: f64,
+        ring_bridge: Option<usize>,
+        highest: usize,
+    ) -> Result<Self> {
+        let refuse = |reason: String| Err(Error::Bridge { reason });
+
+        // Step 1: the parameters of the tables and what they share with the slots.
+        let lattice = lwe::Params::new(spec)?;
+        let engines = Engines::new(&lattice)?;
+        let first = slots.lattice().q().modulus(0);
+        if first != lattice.ring_modulus() {
+            return refuse(format!(
+                "the tables have the modulus {}, the lowest level of the slots {}: set \
+                 `lookup.ring_modulus` to the first prime of the chain",
+                lattice.ring_modulus().value(),
+                first.value()
+            ));
+        }
+        let rank = slots.lattice().rank();
+        if rank != 1 {
+            return refuse(format!(
+                "slots over a module of rank {rank}: the path from slots to LWE needs rank 1"
+            ));
+        }
+        if !(-500.0..0.0).contains(&log2_failure) {
+            return refuse(format!(
+                "failure probability 2^{log2_failure}: need an exponent from -500 to below 0"
+            ));
+        }
+
+        // Step 2: the reduction modulo q0 of the linear bridge, by the norm of the LWE secret.
+        let weight = largest_weight(&lattice);
+        if weight > MOST_WEIGHT {
+            return refuse(format!(
+                "an LWE secret with a squared norm of up to {weight}: need at most {MOST_WEIGHT}: \
+                 take a smaller dimension or a smaller bound on the coefficients"
+            ));
+        }
+        let reduction = Mod1::new(&Mod1Spec {
+            weight,
+            // Half of the failure probability; the other half is for the guard band of the tables.
+            log2_failure: log2_failure - 1.0,
+            log2_error: -22.0,
+            arcsine: None,
+            spare: 0,
+        })?;
+
+        // Step 3: the level of results with the linear bridge.
+        let linear = lattice.dimension() <= slots.max_slots();
+        if !linear && ring_bridge.is_none() {
+            return refuse(format!(
+                "an LWE secret of {} coordinates does not fit the {} slots, as the linear bridge \
+                 requires: take a smaller dimension, a larger ring, or a ring bridge",
+                lattice.dimension(),
+                slots.max_slots()
+            ));
+        }
+        let (top, mut level_after) = (slots.max_level(), highest);
+        if linear {
+            // The linear transform takes a level above the reduction.
+            let start = top.checked_sub(1).and_then(|most| reduction.highest_level(slots, most));
+            let reached = start.map(|start| start - reduction.depth());
+            level_after = result_level(reached, highest).map_err(|found| {
+                let depth = reduction.depth();
+                let reason = format!(
+                    "a look-up needs {S2C_LEVELS} levels for SlotsToCoeffs, and the return with \
+                     the linear bridge 1 level and then {depth} levels of about the same size, but \
+                     the chain of {top} levels {found}: add primes, or take primes of the same \
+                     size"
+                );
+                Error::Bridge { reason }
+            })?;
+        }
+
+        // Step 4: the ring bridge, and the level of results with it; the lower of the two counts.
+        let ring = match ring_bridge {
+            None => None,
+            Some(weight) => {
+                let (degree, secret) = (lattice.ring_degree(), lattice.spec().ring_secret);
+                // The same half of the failure probability.
+                let log2_failure = log2_failure - 1.0;
+                let spec = RingBridgeSpec { degree, secret, weight, log2_failure };
+                let ring = RingBridge::new(slots, spec)?;
+                let depth = ring.reduction(Reduction::Sine).depth();
+                let reached = ring.highest_level(Reduction::Sine);
+                let after = result_level(reached, highest).map_err(|found| {
+                    let reason = format!(
+                        "a look-up needs {S2C_LEVELS} levels for SlotsToCoeffs, and the return \
+                         with the ring bridge 2 levels and then {depth} levels of about the same \
+                         size, but the chain of {top} levels {found}: add primes, take primes of \
+                         the same size, or leave out the ring bridge"
+                    );
+                    Error::Bridge { reason }
+                })?;
+                level_after = level_after.min(after);
+                Some(ring)
+            }
+        };
+        let to_coefficients = slots_to_coeffs(slots, false, LOG_S2C_SCALE)?;
+        Ok(Self {
+            slots: slots.clone(),
+            lattice,
+            engines,
+            log2_failure,
+            level_after,
+            highest,
+            linear,
+            to_coefficients,
+            flooded: OnceLock::new(),
+            reduction,
+            ring,
+        })
+    }
+
+    /// The parameters of the slots.
+    pub fn slots(&self) -> &ckks::Params {
+        &self.slots
+    }
+
+    /// The parameters of LWE values and tables, with the engine of the specification.
+    pub fn lattice(&self) -> &lwe::Params {
+        &self.lattice
+    }
+
+    /// The parameters of plain tables on an engine: those of [`lattice`](Self::lattice) except for
+    /// the blind rotation. None if the set does not have the engine.
+    pub fn on(&self, engine: LutEngine) -> Option<&lwe::Params> {
+        self.engines.plain(engine)
+    }
+
+    /// The parameters of tables for [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to) on an engine.
+    /// RGSW takes a special modulus in place of digits; its low noise allows several tables from
+    /// one blind rotation. None if the set does not have the engine, or if the ring is too small
+    /// for a secure special modulus.
+    pub fn corrected_on(&self, engine: LutEngine) -> Option<&lwe::Params> {
+        self.engines.corrected(engine)
+    }
+
+    /// The parameters of tables with this fingerprint, on any of the engines.
+    pub fn with_fingerprint(&self, fingerprint: Fingerprint) -> Option<&lwe::Params> {
+        self.engines.all().find(|lattice| lattice.fingerprint() == fingerprint)
+    }
+
+    /// Whether tables of these parameters, with their engine, serve
+    /// [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to).
+    pub fn corrects(&self, lattice: &lwe::Params) -> bool {
+        let corrected = self.corrected_on(LutEngine::of(lattice));
+        corrected.is_some_and(|corrected| corrected.spec() == lattice.spec())
+    }
+
+    /// The smallest estimate in bits over the keys of all engines.
+    pub fn security_bits(&self) -> f64 {
+        self.engines.security_bits()
+    }
+
+    /// `log2` of the probability that the look-up of one value fails and returns garbage.
+    pub fn log2_failure(&self) -> f64 {
+        self.log2_failure
+    }
+
+    /// The half of the failure probability for the guard bands of tables; the other half is for the
+    /// reductions.
+    pub fn log2_table_failure(&self) -> f64 {
+        self.log2_failure - 1.0
+    }
+
+    /// The ring bridge, if the parameters have one.
+    pub fn ring(&self) -> Option<&RingBridge> {
+        self.ring.as_ref()
+    }
+
+    /// The level of the result of a look-up with either bridge, at most the highest
+    /// next look-up needs [`levels`](Self::levels) of them; the rest is free for arithmetic in
+    /// between.
+    pub fn level_after(&self) -> usize {
+        self.level_after
+    }
+
+    /// The highest level of values that return with the ring bridge and a reduction, at most the
+    /// highest level for programs; none without the bridge.
+    pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
+        let highest = self.ring.as_ref()?.highest_level(reduction)?;
+        Some(highest.min(self.highest))
+    }
+
+    /// Levels that the operand of a look-up must have.
+    pub fn levels(&self) -> usize {
+        S2C_LEVELS
+    }
+
+    /// The plan of the reduction modulo 1 after the linear transform (step 10 of PEGASUS, Fig. 6).
+    pub fn reduction(&self) -> &Mod1 {
+        &self.reduction
+    }
+
+    /// Variance of the noise after SlotsToCoeffs, in units of the phase modulo `q0`, for a fresh
+    /// vector of values up to `bound` in magnitude. Flooding noise is not included.
+    pub(crate) fn s2c_variance(&self, bound: f64, flooded: bool) -> Result<f64> {
+        let slots = &self.slots;
+        // The simulator tracks the noise of a fresh vector through SlotsToCoeffs.
+        let simulator = Simulator::new(slots);
+        let range = Interval::real(-bound, bound)?;
+        let fresh = simulator.encrypt(&[bound, -bound], range, S2C_LEVELS)?;
+        let full = simulator.repeated(fresh, slots.max_slots())?;
+        let s2c = match flooded {
+            true => self.flooded_to_coefficients()?,
+            false => &self.to_coefficients,
+        };
+        Ok(s2c.lowered(full.metadata())?.meta.noise.total)
+    }
+
+    /// SlotsToCoeffs for flooded values, its matrices not encoded.
+    pub(crate) fn flooded_to_coefficients(&self) -> Result<&SlotsToCoeffs> {
+        // `OnceLock::get_or_try_init` is not stable; two threads may compute the same plan.
+        if let Some(made) = self.flooded.get() {
+            return Ok(made);
+        }
+        let made = slots_to_coeffs(&self.slots, false, LOG_FLOODED_S2C_SCALE)?;
+        Ok(self.flooded.get_or_init(|| made))
+    }
+
+    /// The plan of SlotsToCoeffs, its matrices not encoded.
+    pub fn to_coefficients(&self) -> &SlotsToCoeffs {
+        &self.to_coefficients
+    }
+
+    /// SlotsToCoeffs with encoded matrices, for a server.
+    ///
+    /// # Errors
+    /// None for checked parameters.
+    pub fn encoded_to_coefficients(&self) -> Result<SlotsToCoeffs> {
+        slots_to_coeffs(&self.slots, true, LOG_S2C_SCALE)
+    }
+
+    /// Resolves a bridge for these parameters. [`Bridge::Auto`] is the cheaper one for as many
+    /// values as the ring of the tables takes at once.
+    ///
+    /// # Errors
+    /// [`Error::NoRingBridge`] and [`Error::NoLinearBridge`] for a bridge that the parameters lack.
+    pub fn path(&self, op: &'static str, bridge: Bridge) -> Result<BridgePath> {
+        match (bridge, &self.ring) {
+            (Bridge::Linear, _) if !self.linear => {
+                Err(Error::NoLinearBridge { op, dimension: self.lattice.dimension() })
+            }
+            (Bridge::Linear, _) => Ok(BridgePath::Linear),
+            (Bridge::Ring, None) => Err(Error::NoRingBridge { op }),
+            (Bridge::Ring, Some(_)) => Ok(BridgePath::Ring),
+            (Bridge::Auto, ring) => {
+                let count = self.lattice.ring_degree() / 2;
+                Ok(cheapest(count, ring.is_some(), self.linear).unwrap_or(BridgePath::Linear))
+            }
+        }
+    }
+
+    /// The lowest level at which [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to) uses
+    /// its operand directly for the distance from the cells. It is the level of results of tables,
+    /// and leaves the levels of the largest correction beside those of SlotsToCoeffs. A lower
+    /// operand is packed beside its tables.
+    pub fn level_to_correct(&self) -> usize {
+        self.level_after.max(S2C_LEVELS + MAX_ORDER)
+    }
+}
+
+impl PartialEq for LutParams {
+    fn eq(&self, other: &Self) -> bool {
+        // Everything else follows from these three and from the slots.
+        let weight = |lookups: &Self| lookups.ring.as_ref().map(|ring| ring.spec().weight);
+        self.lattice.spec() == other.lattice.spec()
+            && self.log2_failure == other.log2_failure
+            && weight(self) == weight(other)
+    }
+}

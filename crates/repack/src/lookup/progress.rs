@@ -1,0 +1,57 @@
+//! Progress callbacks of long operations, and cancellation by them.
+
+use std::{fmt, ops::ControlFlow, sync::Arc};
+
+use super::stage::{Progress, Stage};
+use crate::{Error, Result};
+
+/// A progress callback.
+type Callback = dyn Fn(Progress) -> ControlFlow<()> + Send + Sync;
+
+/// The callback of the LWE evaluator below: look-ups done, look-ups in total.
+type LookUpCallback = dyn Fn(usize, usize) -> ControlFlow<()> + Send + Sync;
+
+/// The progress callback of an evaluator. A callback that returns [`ControlFlow::Break`] stops the
+/// operation with [`Error::Cancelled`].
+#[derive(Clone)]
+pub struct Watch {
+    callback: Arc<Callback>,
+    pub(super) look_ups: Arc<LookUpCallback>,
+}
+
+impl Watch {
+    /// Wraps a callback.
+    pub fn new(callback: Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>) -> Self {
+        let above = callback.clone();
+        let look_ups = move |done, total| above(Progress { stage: Stage::LookUps, done, total });
+        Self { callback, look_ups: Arc::new(look_ups) }
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+/// The callback of one operation, if there is one.
+pub(crate) struct Observer<'a> {
+    op: &'static str,
+    watch: Option<&'a Watch>,
+}
+
+impl<'a> Observer<'a> {
+    pub(super) fn new(op: &'static str, watch: Option<&'a Watch>) -> Self {
+        Self { op, watch }
+    }
+
+    /// Reports progress. An error if the callback stops the operation.
+    pub(super) fn tell(&self, stage: Stage, done: usize, total: usize) -> Result<()> {
+        match self.watch.map(|watch| (watch.callback)(Progress { stage, done, total })) {
+            None | Some(ControlFlow::Continue(())) => Ok(()),
+            Some(ControlFlow::Break(())) => {
+                Err(Error::Cancelled { op: self.op, stage, done, total })
+            }
+        }
+    }
+}

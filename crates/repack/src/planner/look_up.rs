@@ -1,0 +1,153 @@
+//! The prediction of look-ups.
+
+use std::collections::VecDeque;
+
+use bellerophon_ckks::{Metadata, cost::Work, noise::worst_factor};
+use bellerophon_lwe::{self as lwe, noise as lwe_noise};
+
+use super::{cost_model::CostModel, function::MapFunction, table::EnginePlan};
+use crate::{
+    Reduction, Result,
+    lookup::{BridgePath, Grid, LutParams, Map},
+};
+
+/// The tables of a parameter set with one bridge.
+pub(crate) struct Tables<'a> {
+    pub(crate) lookups: &'a LutParams,
+    pub(crate) lattice: &'a lwe::Params,
+    pub(crate) path: BridgePath,
+}
+
+impl Tables<'_> {
+    /// A bound on the error of a plain table, for values in the domain of `map`.
+    pub(crate) fn error(&self, map: &Map<'_>, f: &MapFunction, shifted: &Metadata) -> Result<f64> {
+        let (lo, hi) = (*map.domain().start(), *map.domain().end());
+        let inside = |x: f64| f.value(x.clamp(lo, hi));
+        let (output, count) = (map.output(&inside)?, shifted.meta.len);
+        let log2_failure = EnginePlan::LOG2_FAILURE;
+        let worst = worst_factor(count, log2_failure);
+        let grid = map.grid(shifted)?;
+        // Step 1: the largest index error in cells: the rounding to a cell, the noise of the
+        // look-up, and the error of the operand.
+        let deviations = lwe_noise::deviations(log2_failure - (count as f64).log2());
+        let reach = 1.0 + deviations * grid.index_std + worst * grid.error_std;
+        // Step 2: the largest change of the function over that distance, and the noise of the
+        // result.
+        let reach = reach.ceil().min(grid.degree as f64) as usize;
+        let change = largest_change(&grid, f, (lo, hi), reach);
+        Ok(change + worst * map.output_std(&output, count))
+    }
+
+    /// The time of a look-up of `count` values, corrected by a polynomial of degree `order`:
+    /// SlotsToCoeffs, blind rotations, ring packing and correction.
+    pub(crate) fn seconds(
+        &self,
+        model: &CostModel,
+        (count, order): (usize, usize),
+        threads: usize,
+    ) -> Result<f64> {
+        let Self { lookups, lattice, path } = self;
+        let slots = lookups.slots();
+        let level = lookups.level_after();
+        let tables = if order == 0 { 1 } else { order + 2 };
+        // Step 1: SlotsToCoeffs.
+        let mut vectors = lookups.to_coefficients().work();
+        // Step 2: blind rotations. One per value serves all tables on RGSW; NTRU takes one per
+        // table.
+        let rotations = if lattice.one_rotation_for_several() { 1 } else { tables };
+        let source = match path {
+            BridgePath::Ring => lattice.ring_degree(),
+            BridgePath::Linear => slots.degree() + lattice.ring_degree(),
+        };
+        let mut seconds = model.rotations(lattice, source, count * rotations, threads);
+        // Step 3: ring packing and reduction.
+        match (path, lookups.ring()) {
+            (BridgePath::Ring, Some(ring)) => {
+                let period = count.next_power_of_two() * tables.next_power_of_two();
+                let packed = ring.packing_work(count * tables);
+                seconds += model.vectors(&packed, threads);
+                let period = period.min(slots.max_slots());
+                vectors += ring.work(period, Reduction::Sine, level)?;
+            }
+            _ => {
+                let (top, dimension) = (slots.max_level(), lattice.dimension());
+                let diagonals = count.next_power_of_two().min(dimension);
+                vectors += Work::of_matrix(slots, top, diagonals, 1, slots.max_slots());
+                vectors += Work::of_mod1(slots, lookups.reduction(), top - 1);
+            }
+        }
+        // Step 4: rotations of the tables to one block, products by the distance, and the spread of
+        // the result.
+        if order > 0 {
+            vectors += Work::of_switches(slots, level, 2 * tables + order);
+        }
+        Ok(seconds + model.vectors(&vectors, threads))
+    }
+}
+
+/// The largest `|f(y) - f(x)|` for a cell `x` at which values may lie and any cell `y` within
+/// `reach` cells.
+fn largest_change(grid: &Grid, f: &MapFunction, (lo, hi): (f64, f64), reach: usize) -> f64 {
+    let half = grid.degree as i64 / 2;
+    let argument = |k: usize| grid.center + (k as i64 - half) as f64 * grid.step;
+    let entries: Vec<f64> = (0..grid.degree).map(|k| f.value(argument(k).clamp(lo, hi))).collect();
+    let least = sliding(&entries, reach, |new, old| new <= old);
+    let most = sliding(&entries, reach, |new, old| new >= old);
+    let admitted = (0..grid.degree).filter(|&k| {
+        let x = argument(k);
+        (lo - grid.step..=hi + grid.step).contains(&x) && f.admits(x, grid.step)
+    });
+    admitted.map(|k| (most[k] - entries[k]).max(entries[k] - least[k])).fold(0.0, f64::max)
+}
+
+/// The extreme of the window of `reach` entries on either side of every entry, by a monotonic
+/// queue.
+fn sliding(entries: &[f64], reach: usize, replaces: impl Fn(f64, f64) -> bool) -> Vec<f64> {
+    let mut candidates: VecDeque<usize> = VecDeque::new();
+    let mut next = 0;
+    let extremes = (0..entries.len()).map(|k| {
+        while next < entries.len() && next <= k.saturating_add(reach) {
+            while candidates.back().is_some_and(|&old| replaces(entries[next], entries[old])) {
+                candidates.pop_back();
+            }
+            candidates.push_back(next);
+            next += 1;
+        }
+        while candidates.front().is_some_and(|&first| first.saturating_add(reach) < k) {
+            candidates.pop_front();
+        }
+        entries[candidates[0]]
+    });
+    extremes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_hold_their_extremes() {
+        let entries: Vec<f64> = (0..50).map(|i| f64::from(i * 37 % 23)).collect();
+        for reach in [0, 1, 4, 60] {
+            let most = sliding(&entries, reach, |new, old| new >= old);
+            for (k, found) in most.iter().enumerate() {
+                let window = &entries[k.saturating_sub(reach)..(k + reach + 1).min(50)];
+                assert_eq!(*found, window.iter().copied().fold(f64::MIN, f64::max));
+            }
+        }
+    }
+
+    #[test]
+    fn changes_are_those_of_the_steepest_place_that_values_reach() {
+        let grid = Grid { center: 0.0, step: 0.01, degree: 1024, index_std: 0.0, error_std: 0.0 };
+        let linear = MapFunction::lipschitz("3x", 3.0, |x| 3.0 * x);
+        let found = largest_change(&grid, &linear, (-2.0, 2.0), 7);
+        assert!((found - 0.21).abs() < 1e-9, "{found}");
+        // A jump counts only where values come near it.
+        assert_eq!(largest_change(&grid, &MapFunction::sign(0.1), (-2.0, 2.0), 9), 0.0);
+        assert_eq!(largest_change(&grid, &MapFunction::sign(0.1), (-2.0, 2.0), 11), 2.0);
+        let table = MapFunction::table([0.0, 5.0, 1.0]);
+        assert_eq!(largest_change(&grid, &table, (0.0, 2.0), 40), 0.0);
+        assert_eq!(largest_change(&grid, &table, (0.0, 2.0), 60), 5.0);
+    }
+}

@@ -1,0 +1,38 @@
+//! The planner of maps: it chooses the engine for a function on a vector and predicts its cost and
+//! error.
+//!
+//! | item | contents |
+//! | --- | --- |
+//! | [`Engine`] | a method to apply a function to every value of a vector |
+//! | [`MapFunction`], [`MapRequest`] | the function and its requirements |
+//! | [`EnginePlan`] | the predicted cost and error of every engine, and the fastest engine that qualifies |
+//! | [`CostModel`] | the prices of counted work: a deterministic default, or calibrated |
+//! | [`PlanParams`], [`MapServer`] | what a plan is made for: a parameter set, and the keys of a server |
+//! | [`Planner`] | planning and evaluation |
+//! | [`MapReport`] | the chosen engine, its prediction, and the measured outcome |
+//!
+//! For each engine the planner prepares the polynomial, series or tables, runs them on the
+//! simulator ([`Simulator`](bellerophon_ckks::simulator::Simulator)), and prices the counted work.
+//! No plan depends on a plaintext or on the clock: the same request, parameters and model give the
+//! same plan on every machine.
+
+mod calibrate;
+mod cost_model;
+mod engine;
+mod function;
+mod look_up;
+mod predict;
+mod request;
+mod run;
+mod subject;
+mod table;
+mod vector;
+
+pub use cost_model::CostModel;
+pub use engine::Engine;
+pub use function::MapFunction;
+pub use predict::Planner;
+pub use request::MapRequest;
+pub use run::MapReport;
+pub use subject::{MapServer, PlanParams};
+pub use table::{EnginePlan, EngineRow, Prediction};

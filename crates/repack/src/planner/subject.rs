@@ -1,0 +1,83 @@
+//! What a map is planned for: a parameter set, and the keys of a server.
+
+use std::{fmt, sync::Arc};
+
+use bellerophon_ckks::{self as ckks, bootstrap::Bootstrapper, fbt::FunctionalBootstrapper};
+use bellerophon_lwe as lwe;
+
+use super::engine::Engine;
+use crate::{
+    Error, Result,
+    lookup::{LookupEvaluator, LutEngine, LutParams},
+};
+
+/// A parameter set for which maps are planned.
+pub trait PlanParams {
+    /// Why the set does not have a part, or why an engine does not qualify. Printed, the errors are
+    /// the refusals of a plan.
+    type Error: fmt::Display + From<Error> + From<ckks::Error>;
+
+    /// The parameters of the slots.
+    fn slots(&self) -> &ckks::Params;
+
+    /// The highest level for programs.
+    fn levels(&self) -> usize;
+
+    /// The look-up part.
+    ///
+    /// # Errors
+    /// If the set has none.
+    fn lookups(&self, op: &'static str) -> Result<&LutParams, Self::Error>;
+
+    /// The parameters of plain tables on an engine.
+    ///
+    /// # Errors
+    /// If the set does not have the engine.
+    fn tables_on(&self, op: &'static str, engine: LutEngine) -> Result<&lwe::Params, Self::Error>;
+
+    /// The parameters of corrected tables on an engine.
+    ///
+    /// # Errors
+    /// If the set does not support them.
+    fn corrected_on(
+        &self,
+        op: &'static str,
+        engine: LutEngine,
+    ) -> Result<&lwe::Params, Self::Error>;
+
+    /// The bootstrapper.
+    ///
+    /// # Errors
+    /// If the set has none.
+    fn bootstrapper(&self) -> Result<&Arc<Bootstrapper>, Self::Error>;
+
+    /// The functional bootstrapper.
+    ///
+    /// # Errors
+    /// If the set has none.
+    fn functional(&self) -> Result<&Arc<FunctionalBootstrapper>, Self::Error>;
+
+    /// Bytes of the keys of an engine in their wire form.
+    ///
+    /// # Errors
+    /// If the set does not have the engine.
+    fn key_bytes(&self, engine: Engine) -> Result<usize, Self::Error>;
+}
+
+/// A server with its keys, for which maps are planned, and which evaluates them.
+#[derive(Debug, Clone, Copy)]
+pub struct MapServer<'a> {
+    /// The evaluator of the slots.
+    pub arithmetic: &'a ckks::Evaluator,
+    /// Its look-ups, for parameters with look-ups.
+    pub lookups: Option<LookupEvaluator<'a>>,
+    /// Whether it has the keys of functional bootstrapping.
+    pub functional: bool,
+}
+
+impl<'a> MapServer<'a> {
+    /// Its look-ups.
+    pub(super) fn with_lookups(&self, op: &'static str) -> Result<LookupEvaluator<'a>> {
+        self.lookups.ok_or(Error::MissingKeys { op, need: "map" })
+    }
+}

@@ -1,0 +1,129 @@
+//! The plan: a table of the engines.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::engine::Engine;
+
+/// The predicted cost and error of an engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// Time of one application by the cost model, without one-time preparation (matrices, tables of
+    /// a first call).
+    pub seconds: f64,
+    /// `log2` of a bound on the absolute error of the worst value at any point of its range,
+    /// against the function of the exact value. It holds except with probability
+    /// [`EnginePlan::LOG2_FAILURE`] for each of its causes: the noise of the result, and the noise
+    /// of the index of a table. It is finite, and at least -52.
+    pub log2_error: f64,
+    /// Whether the approximation error of the function is certified; otherwise it is measured at
+    /// thousands of points.
+    pub certified: bool,
+    /// Levels that the operand must have.
+    pub levels: usize,
+    /// The level of the result.
+    pub output_level: usize,
+    /// Bytes of its keys in wire form.
+    pub key_bytes: usize,
+    /// Whether the result has fresh levels.
+    pub refreshed: bool,
+    /// A description of what will be evaluated.
+    pub detail: String,
+}
+
+/// One engine of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EngineRow {
+    /// The engine.
+    pub engine: Engine,
+    /// Its predicted cost and error, if they can be predicted.
+    pub prediction: Option<Prediction>,
+    /// The reason if it does not qualify: what is missing, or the error that it reaches.
+    pub refusal: Option<String>,
+}
+
+/// The predicted cost and error of every engine for one request, and the fastest engine that
+/// qualifies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EnginePlan {
+    /// The function.
+    pub function: String,
+    /// The domain.
+    pub domain: [f64; 2],
+    /// `log2` of the requested error.
+    pub log2_error: f64,
+    /// Number of values.
+    pub count: usize,
+    /// The level of the operand.
+    pub level: usize,
+    /// The number of threads assumed.
+    pub threads: usize,
+    /// All engines, allowed or not.
+    pub rows: Vec<EngineRow>,
+    /// The fastest engine that qualifies.
+    pub chosen: Option<Engine>,
+}
+
+impl EnginePlan {
+    /// `log2` of the probability that some value of the vector exceeds a predicted bound.
+    pub const LOG2_FAILURE: f64 = -20.0;
+
+    /// The row of an engine.
+    pub fn row(&self, engine: Engine) -> Option<&EngineRow> {
+        self.rows.iter().find(|row| row.engine == engine)
+    }
+
+    /// The prediction of the chosen engine.
+    pub fn prediction(&self) -> Option<&Prediction> {
+        self.row(self.chosen?)?.prediction.as_ref()
+    }
+
+    /// The refusals of all engines in one line.
+    pub(crate) fn refusals(&self) -> String {
+        let lines = self
+            .rows
+            .iter()
+            .filter_map(|row| Some(format!("{}: {}", row.engine, row.refusal.as_ref()?)));
+        lines.collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl fmt::Display for EnginePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { function, domain: [lo, hi], log2_error, count, level, threads, .. } = self;
+        writeln!(
+            f,
+            "{function} on [{lo}, {hi}] to 2^{log2_error}: {count} values at level {level}, \
+             {threads} thread(s)"
+        )?;
+        writeln!(
+            f,
+            "  {:10} {:>10} {:>10} {:>9} {:>7} {:>6} {:>10}",
+            "engine", "seconds", "error", "proof", "levels", "after", "keys, MB"
+        )?;
+        // The chosen engine is marked; a row without a prediction shows only its refusal.
+        for row in &self.rows {
+            let mark = if self.chosen == Some(row.engine) { '>' } else { ' ' };
+            write!(f, "{mark} {:10}", row.engine)?;
+            if let Some(p) = &row.prediction {
+                write!(
+                    f,
+                    " {:>10.3} {:>10} {:>9} {:>7} {:>6} {:>10.1}  {}",
+                    p.seconds,
+                    format!("2^{:.1}", p.log2_error),
+                    if p.certified { "certified" } else { "measured" },
+                    p.levels,
+                    p.output_level,
+                    p.key_bytes as f64 / 1e6,
+                    p.detail
+                )?;
+            }
+            match &row.refusal {
+                Some(reason) => writeln!(f, "  ({reason})")?,
+                None => writeln!(f)?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,272 @@
+//! Engines that work on whole vectors: polynomials and functional bootstrapping. One generic
+//! program runs on ciphertexts and on the simulator, which gives the prediction and the keys.
+
+use std::borrow::Cow;
+
+use bellerophon_ckks::{
+    self as ckks, Bounds, CiphertextMeta, CkksOps, Interval, Metadata,
+    approx::{Approximation, Sign},
+    fbt::{FunctionalBootstrapper, IntTable, PairedVec, PeriodicFunction},
+};
+
+use super::{
+    function::{MapFunction, Shape},
+    request::MapRequest,
+};
+
+/// The share of the requested error for the approximation; the rest is for noise.
+const SHARE: f64 = 0.5;
+
+/// The same for compositions. Their noise is small, and half a bit costs a level.
+const COMPOSED_SHARE: f64 = 0.9;
+
+/// Points at which a slope is sampled.
+const SLOPE_POINTS: usize = 1 << 12;
+
+/// Polynomials for functions with a known slope are tried for errors from this part of the domain's
+/// radius on. Below it their degree is out of reach.
+const COARSE: f64 = 1.0 / 512.0;
+
+/// `log2` of the factor by which the margin of a sign may exceed the error of the magnitude.
+const WIDER: f64 = 4.0;
+
+/// `log2` of the largest margin and error of signs: they must be below 1.
+const LARGEST: f64 = -0.1;
+
+/// A function prepared for a whole vector.
+pub(crate) enum VectorProgram {
+    Approximation(Approximation),
+    Sign(Sign),
+    Relu(Sign),
+    Abs(Sign),
+    Series(PeriodicFunction),
+    Table(IntTable, usize),
+}
+
+impl VectorProgram {
+    /// The polynomial, or composition of polynomials, of fewest levels for a request. Compositions
+    /// that must take more than `most` levels are refused without a search.
+    pub(crate) fn polynomial(request: &MapRequest, most: usize) -> ckks::Result<Self> {
+        let (lo, hi) = (*request.domain.start(), *request.domain.end());
+        let (function, log2_error) = (&request.function, budget(request));
+        let radius = lo.abs().max(hi.abs());
+        // Step 1: the sign is a composition; other functions with a jump are refused.
+        if let Shape::Sign = function.shape {
+            let margin = (function.gap() / radius).log2().min(LARGEST);
+            let log2_error = log2_error.min(LARGEST);
+            enough_levels(margin, log2_error, most)?;
+            return Sign::within(radius, margin, log2_error).map(Self::Sign);
+        }
+        if let Some(place) = function.jump(lo, hi) {
+            return Err(across_jump(function, place, "a polynomial"));
+        }
+        let f = function.bounded(lo, hi);
+        let f = f.ok_or_else(|| refusal(function, "a table of integers has no polynomial"))?;
+        // Step 2: compositions for ReLU and magnitude. The error of ReLU is half that of the
+        // magnitude.
+        let composed = |halves: f64| {
+            let wanted = request.log2_error + COMPOSED_SHARE.log2();
+            let log2 = (wanted + halves - radius.log2()).min(LARGEST);
+            enough_levels(log2 + WIDER, log2, most)?;
+            Sign::for_magnitudes(radius, log2)
+        };
+        let composed = match function.shape {
+            Shape::Relu => Some(composed(1.0).map(Self::Relu)),
+            Shape::Abs => Some(composed(0.0).map(Self::Abs)),
+            _ => None,
+        };
+        // Step 3: a Chebyshev series; for ReLU and magnitude only if the error is coarse.
+        let coarse = log2_error.exp2() > COARSE * 0.5 * (hi - lo);
+        let series = (composed.is_none() || coarse)
+            .then(|| Approximation::new(&f, lo, hi, log2_error.min(0.0)).map(Self::Approximation));
+        // Step 4: the one with fewest levels, or the last refusal.
+        let (found, refused): (Vec<_>, Vec<_>) =
+            composed.into_iter().chain(series).partition(Result::is_ok);
+        let best = found.into_iter().flatten().min_by_key(Self::levels);
+        let refusals = refused.into_iter().filter_map(Result::err);
+        best.ok_or_else(|| refusals.last().expect("something was tried"))
+    }
+
+    /// The series for functional bootstrapping.
+    pub(crate) fn series(
+        bootstrapper: &FunctionalBootstrapper,
+        request: &MapRequest,
+    ) -> ckks::Result<Self> {
+        let (lo, hi) = (*request.domain.start(), *request.domain.end());
+        let function = &request.function;
+        // Tables of integers are exact; functions of reals take a Fourier series.
+        if let Shape::Table(entries) = &function.shape {
+            let table = IntTable::real(entries.len(), |k| entries[k])?;
+            return Ok(Self::Table(table, entries.len()));
+        }
+        if let Some(place) = function.jump(lo, hi) {
+            return Err(across_jump(function, place, "a series"));
+        }
+        let f = function.continuous();
+        let f = f.ok_or_else(|| refusal(function, "a series needs a continuous function"))?;
+        bootstrapper.real_function(&f, lo, hi, budget(request)).map(Self::Series)
+    }
+
+    /// A bound on the error for exact input without noise.
+    pub(crate) fn error(&self) -> f64 {
+        match self {
+            Self::Approximation(f) => f.error(),
+            Self::Sign(sign) => sign.error(),
+            Self::Relu(sign) => 0.5 * sign.magnitude_error(),
+            Self::Abs(sign) => sign.magnitude_error(),
+            Self::Series(f) => f.approximation_error(),
+            Self::Table(table, _) => table.function().approximation_error(),
+        }
+    }
+
+    /// The levels that it takes, without those of functional bootstrapping.
+    fn levels(&self) -> usize {
+        match self {
+            Self::Approximation(f) => f.levels(),
+            Self::Sign(sign) => sign.levels(),
+            Self::Relu(sign) | Self::Abs(sign) => sign.levels() + 1,
+            Self::Series(f) => f.levels(),
+            Self::Table(table, _) => table.function().levels(),
+        }
+    }
+
+    /// Whether the program is functional bootstrapping.
+    fn bootstraps(&self) -> bool {
+        matches!(self, Self::Series(_) | Self::Table(..))
+    }
+
+    /// Standard deviation of the noise of a result at the worst point of the domain, without the
+    /// approximation error. It combines the prediction of the simulator, an average over the
+    /// domain, with the noise of the operand where the program is steepest.
+    pub(crate) fn noise(&self, result: &Metadata, operand: &Metadata, request: &MapRequest) -> f64 {
+        let excess = match self.bootstraps() {
+            // The excess of a series includes its approximation error.
+            true => (result.excess().powi(2) - self.error().powi(2)).max(0.0).sqrt(),
+            false => result.excess(),
+        };
+        let input = operand.noise().max(operand.excess());
+        result.noise().max(excess).hypot(self.steepest(request) * input)
+    }
+
+    /// The largest slope of the computed function over the domain, sampled. The excess of a series
+    /// already includes its slope.
+    fn steepest(&self, request: &MapRequest) -> f64 {
+        let (lo, hi) = (*request.domain.start(), *request.domain.end());
+        let slope = |f: &dyn Fn(f64) -> f64, avoided: f64| {
+            let step = (hi - lo) / SLOPE_POINTS as f64;
+            let at = |i: usize| lo + i as f64 * step;
+            let slope = |i: usize| (f(at(i + 1)) - f(at(i))).abs() / step;
+            let far = |i: &usize| at(*i).abs().min(at(i + 1).abs()) >= avoided;
+            (0..SLOPE_POINTS).filter(far).map(slope).fold(0.0, f64::max)
+        };
+        match self {
+            Self::Approximation(f) => slope(&|x| f.eval(x), 0.0),
+            Self::Sign(sign) => slope(&|x| sign.eval(x), sign.margin()),
+            Self::Relu(sign) => slope(&|x| 0.5 * x * (1.0 + sign.eval(x)), 0.0),
+            Self::Abs(sign) => slope(&|x| x * sign.eval(x), 0.0),
+            Self::Series(_) | Self::Table(..) => 0.0,
+        }
+    }
+
+    /// A description for the table of engines.
+    pub(crate) fn detail(&self) -> String {
+        match self {
+            Self::Approximation(f) => {
+                format!("degree {}, {} relinearizations", f.degree(), f.relinearizations())
+            }
+            Self::Sign(sign) | Self::Relu(sign) | Self::Abs(sign) => {
+                format!("composition of degrees {:?}", sign.degrees())
+            }
+            Self::Series(f) => format!("series of degree {}", f.series().degree()),
+            Self::Table(_, entries) => format!("table of {entries} entries"),
+        }
+    }
+
+    /// Applies the program to a vector whose values lie in a domain. Padding outside the domain is
+    /// set to its middle.
+    pub(crate) fn apply<A: CkksOps>(
+        &self,
+        a: &A,
+        x: &A::Ciphertext,
+        domain: &Interval,
+    ) -> ckks::Result<A::Ciphertext> {
+        // Padding outside the domain could grow beyond the modulus.
+        let x = &*filled(a, x, domain)?;
+        match self {
+            Self::Approximation(f) => a.apply(x, f),
+            Self::Sign(sign) => a.sign(x, sign),
+            Self::Relu(sign) => a.relu(x, sign),
+            Self::Abs(sign) => a.abs(x, sign),
+            // Functional bootstrapping works on paired vectors: the reals fill the real parts.
+            Self::Series(f) => {
+                let results = a.functions_of(&PairedVec::of_reals(a, x.clone())?, &[f])?;
+                Ok(only(results).into_inner())
+            }
+            // A table reads the values as integers modulo the number of its entries.
+            Self::Table(table, entries) => {
+                let integers = a.integers().from_reals(x, *entries)?;
+                let results = a.integers().real_tables(&integers, &[table])?;
+                Ok(only(results).into_inner())
+            }
+        }
+    }
+}
+
+/// Refuses signs that must take more than `most` levels. An odd polynomial of degree `d` within
+/// `[-1, 1]` has a slope of at most about `d` at zero, and takes `log2(d + 1)` levels. A
+/// composition that rises to `1 - e` over a margin and stays within `1 + e` therefore takes at
+/// least `log2` of `(1 - e) / (1 + e)` over the margin.
+fn enough_levels(log2_margin: f64, log2_error: f64, most: usize) -> ckks::Result<()> {
+    let error = log2_error.exp2();
+    let least = (((1.0 - error) / (1.0 + error)).log2() - log2_margin).max(1.0).ceil() as usize;
+    if least > most {
+        let (op, needed, left) = ("sign", least, most);
+        return Err(ckks::Error::OutOfLevels { op, needed, left });
+    }
+    Ok(())
+}
+
+fn only<T>(results: Vec<T>) -> T {
+    results.into_iter().next().expect("one function")
+}
+
+/// `log2` of the requested error of an approximation.
+fn budget(request: &MapRequest) -> f64 {
+    request.log2_error + SHARE.log2()
+}
+
+fn refusal(function: &MapFunction, reason: &str) -> ckks::Error {
+    ckks::Error::Approximation { what: function.name().into(), reason: reason.into() }
+}
+
+fn across_jump(function: &MapFunction, place: f64, what: &str) -> ckks::Error {
+    let reason = format!(
+        "the function jumps at {place}, and {what} cannot approximate a jump: take a domain on one \
+         side of it, `MapFunction::sign`, or an engine with tables"
+    );
+    refusal(function, &reason)
+}
+
+/// The vector with its padding moved into the domain if zero lies outside: polynomials and series
+/// are not bounded outside their domain.
+fn filled<'c, A: CkksOps>(
+    a: &A,
+    x: &'c A::Ciphertext,
+    domain: &Interval,
+) -> ckks::Result<Cow<'c, A::Ciphertext>> {
+    let meta = a.metadata(x).meta;
+    let zero = Interval::ZERO;
+    if meta.len == meta.slots || domain.contains(&zero) || !meta.bounds.padding_is_zero() {
+        return Ok(Cow::Borrowed(x));
+    }
+    // Adds the middle of the domain to the padding, which is zero.
+    let middle = 0.5 * (domain.lo() + domain.hi());
+    let mut constants = vec![0.0; meta.slots];
+    constants[meta.len..].fill(middle);
+    let whole = a.with_len(x.clone(), meta.slots)?;
+    let sum = a.with_len(a.add_values(&whole, &constants)?, meta.len)?;
+    let padding = Interval::real(middle, middle)?;
+    let bounds = Bounds { values: meta.bounds.values, padding };
+    let meta = CiphertextMeta { bounds, ..a.metadata(&sum).meta };
+    Ok(Cow::Owned(a.with_metadata(sum, meta)))
+}
