@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, ops::RangeInclusive};
 
-use bellerophon_ckks::{self as ckks, Ciphertext, dft::SlotsToCoeffs};
+use bellerophon_ckks::{self as ckks, Ciphertext, CkksOps, dft::SlotsToCoeffs};
 use bellerophon_lwe as lwe;
 
 use super::{
