@@ -415,7 +415,6 @@ fn what_cannot_be_encoded_is_refused_before_anything_is_told() {
 
 /// Keys, whose messages are secrets: those of two clients differ in nothing but masked polynomials,
 /// their seeds and the identity of the client, which is drawn at random and written as zeros here.
-#[cfg(feature = "long-tests")]
 #[test]
 fn keys_tell_the_identity_of_their_client_alone() {
     let without = |mut bytes: Vec<u8>, id: KeyId| {
