@@ -72,6 +72,8 @@ impl Chebyshev {
                 sum * if k == 0 { 1.0 } else { 2.0 } / nodes as f64
             })
             .collect();
+        // Rounding leaves tiny odd coefficients of even functions, and the like: exact zeros show
+        // the parity.
         let largest = coefficients.iter().fold(0.0, |m: f64, c| m.max(c.abs()));
         for c in &mut coefficients {
             if c.abs() < largest * 8.0 * f64::EPSILON {
@@ -93,6 +95,7 @@ impl Chebyshev {
         // Beyond a + 60 the terms are below 2^-100 of the first one left out.
         let last = degree.max(a.abs() as usize) + 60;
         let series = bessel(a, last);
+        // Jacobi-Anger: cos(a u) = J_0(a) + 2 sum_k (-1)^k J_2k(a) T_2k(u).
         let term = |k: usize| match k {
             0 => series[0],
             _ if k % 2 == 1 => 0.0,
@@ -173,6 +176,7 @@ impl Chebyshev {
     /// The value at `x`, by Clenshaw's recurrence.
     pub fn eval(&self, x: f64) -> f64 {
         let u = self.to_unit(x);
+        // Clenshaw: b_k = c_k + 2 u b_{k+1} - b_{k+2}.
         let (mut next, mut after) = (0.0, 0.0);
         for &c in self.coefficients.iter().skip(1).rev() {
             (next, after) = (c + 2.0 * u * next - after, next);
@@ -203,6 +207,9 @@ impl Chebyshev {
             .map(|i| self.eval(middle + radius * (first + i as f64 * spacing).cos()))
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
         let squares = self.coefficients.iter().enumerate();
+        // As a function of the angle the polynomial is a cosine sum, whose second derivative is at
+        // most sum k^2 |c_k|. Between samples at distance h it exceeds both by at most h^2 / 8 of
+        // that.
         let curvature: f64 = squares.map(|(k, c)| (k * k) as f64 * c.abs()).sum();
         let margin = spacing * spacing / 8.0 * curvature;
         let bound = self.bound();
@@ -226,6 +233,8 @@ impl Chebyshev {
     /// `lipschitz` there: the [sampled](Self::sampled_error) one, and what the difference can grow
     /// by towards the middle between two samples, whose angles differ by `pi / (samples - 1)`.
     pub fn certified_error(&self, f: impl Fn(f64) -> f64, lipschitz: f64, samples: usize) -> f64 {
+        // Every angle is within half a spacing of a sample; slopes of function and polynomial bound
+        // the change up to there.
         let spacing = PI / (samples.max(2) - 1) as f64;
         let slope = lipschitz * 0.5 * (self.hi - self.lo) + self.angular_slope();
         self.sampled_error(f, samples) + 0.5 * spacing * slope
@@ -238,6 +247,8 @@ fn bessel(a: f64, last: usize) -> Vec<f64> {
     if a == 0.0 {
         return (0..=last).map(|k| if k == 0 { 1.0 } else { 0.0 }).collect();
     }
+    // Miller's algorithm: the recurrence is stable downward only, from a start above all wanted
+    // orders, up to a common factor that the sum J_0 + 2 sum J_2k = 1 gives.
     let start = 2 * ((last.max(a.abs() as usize) + 60) / 2);
     let mut j = vec![0.0; start + 2];
     j[start] = 1e-280;

@@ -141,6 +141,7 @@ impl Diagonals {
             self.slots
         );
         let entry = self.diagonals.entry(k % self.slots).or_default();
+        // A short diagonal is periodic: it repeats along the longer one.
         let (mut long, short) = if entry.len() >= values.len() {
             (std::mem::take(entry), values)
         } else {
@@ -164,6 +165,8 @@ impl Diagonals {
         let mut product = Self::zero(self.slots);
         for (k, a) in self.iter() {
             for (l, b) in first.iter() {
+                // (A B)[i][i + k + l] gets a_k[i] b_l[i + k]; the product has the longer of both
+                // periods.
                 let period = a.len().max(b.len());
                 let (a_mask, b_mask) = (a.len() - 1, b.len() - 1);
                 let d = (0..period).map(|i| a[i & a_mask] * b[(i + k) & b_mask]).collect();
@@ -214,6 +217,8 @@ impl Diagonals {
 
     /// Largest sum of moduli over a row: no slot of `M v` exceeds this times the largest of `v`.
     pub fn norm(&self) -> f64 {
+        // All diagonals repeat with the longest period, so the row sums of one period are those of
+        // all rows.
         let mut sums = vec![0.0; self.diagonals.values().map(Vec::len).max().unwrap_or(1)];
         for (_, d) in self.iter() {
             let mask = d.len() - 1;
@@ -241,6 +246,8 @@ impl Diagonals {
     /// The largest power of two that divides every diagonal's index; `slots` where only the main
     /// diagonal is nonzero.
     pub fn stride(&self) -> usize {
+        // The largest power of two that divides all indices. Baby steps between its multiples have
+        // no diagonal.
         let all = self.diagonals.keys().fold(0, |acc, &k| acc | k);
         if all == 0 { self.slots } else { 1 << all.trailing_zeros() }
     }
@@ -253,6 +260,9 @@ impl Diagonals {
         let stride = self.stride();
         let mut best: Option<(f64, Schedule)> = None;
         let mut window = stride;
+        // Baby-step giant-step (Halevi and Shoup): with windows of w slots there are about
+        // w / stride baby steps and slots / w giant steps. A giant step costs more than a hoisted
+        // baby step, so every power of two is tried.
         while window <= self.slots {
             let schedule = self.schedule_with(window);
             let moving = |step: &&usize| **step != 0;
@@ -281,6 +291,7 @@ impl Diagonals {
         let mut giant: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let mut baby = BTreeSet::new();
         for &k in self.diagonals.keys() {
+            // Diagonal k = giant + baby.
             let b = k % window;
             baby.insert(b);
             giant.entry(k - b).or_default().push(b);

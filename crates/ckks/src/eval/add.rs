@@ -88,6 +88,7 @@ impl Evaluator {
             Sign::Plus => Interval::add,
             Sign::Minus => Interval::sub,
         };
+        // The rule first: on an error the operand in place is unchanged.
         let sum = self.rules().sum(op, &x.metadata(), &y.metadata(), f)?;
         let lattice = self.params().lattice();
         match sign {
@@ -136,6 +137,7 @@ impl Evaluator {
         self.check(op, x)?;
         check_values(op, values, self.params().max_slots())?;
         check_len(op, x.len(), values.len())?;
+        // Encoded at the level and scale of x, the values need no alignment.
         let plain = self.encoder().encode_constants(op, values, x.slots(), x.scale(), x.limbs())?;
         self.add_plain(x, &plain)
     }

@@ -27,6 +27,7 @@ impl Evaluator {
         let op = "add a plaintext";
         self.check(op, x)?;
         self.check_plain(op, p)?;
+        // Alignment would copy: only an aligned sum is in place.
         if p.limbs() < x.limbs() || !same_scale(x.scale(), p.scale) {
             *x = self.add_plain(x, p)?;
             return Ok(());
@@ -51,12 +52,14 @@ impl Evaluator {
         let op = "multiply by a plaintext";
         self.check(op, x)?;
         self.check_plain(op, p)?;
+        // A lower factor or a bootstrap replaces x altogether.
         if p.limbs() < x.limbs() || auto_bootstrap::is_short(self, x.level(), 1) {
             *x = self.mul_plain_no_rescale(x, p)?;
             return Ok(());
         }
         let metadata = self.rules().mul_plain(op, &x.metadata(), &p.metadata())?;
         let lattice = self.params().lattice();
+        // Without a copy of the factor where it has exactly the limbs of x.
         if p.limbs() == x.limbs() {
             x.inner.mul_plain_assign(lattice, &p.poly)?;
         } else {

@@ -12,6 +12,7 @@ pub(crate) fn masked<A: CkksOps>(
     ranges: impl IntoIterator<Item = Range<usize>>,
 ) -> Result<A::Ciphertext> {
     let CiphertextMeta { slots, len, bounds, .. } = a.metadata(x).meta;
+    // Ranges may overlap: the mask is the union.
     let mut mask = vec![0.0; slots];
     for range in ranges {
         let found = range.end.max(range.start);

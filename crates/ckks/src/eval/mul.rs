@@ -58,6 +58,7 @@ impl Evaluator {
         if std::ptr::eq(x, y) {
             return self.square_no_rescale(x).map_err(|error| error.named(op));
         }
+        // Products of a sum need one scale, so factors are aligned as for `mul`; the level stays.
         let (x, y) = auto_bootstrap::factors(self, x, y)?;
         let (x, y) = self.align_factors(op, &x, &y)?;
         let metadata = self.rules().product(op, &x.metadata(), &y.metadata())?;
@@ -97,9 +98,11 @@ impl Evaluator {
         product: &Metadata,
         (x, y): (&Ciphertext, &Ciphertext),
     ) -> Result<Ciphertext> {
+        // The metadata before the work: a product that could wrap is refused without a key switch.
         let metadata = self.rules().rescaled(op, &self.rules().relinearized(op, product)?)?;
         let params = self.params();
         let limbs = params.limbs_at(product.level);
+        // The mod-down of the key switch divides by P and by the primes of the level at once.
         let primes = limbs - params.limbs_at(metadata.level);
         let key = self.keys().relinearization(op, limbs)?;
         let inner = key.multiply_rescale(&x.inner, &y.inner, primes)?;
@@ -115,6 +118,7 @@ impl Evaluator {
     /// As for [`mul`](Self::mul); no key is needed.
     pub fn mul_plain(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
         let op = "multiply by a plaintext";
+        // Refuse a missing level before the product. A factor encoded low takes x with it.
         self.check_levels(op, 1, x.level().min(p.level()))?;
         self.rescaled(op, self.mul_plain_no_rescale(x, p)?)
     }
@@ -225,6 +229,7 @@ impl Evaluator {
         self.check(op, x)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
+        // At the divisor as its scale the constant leaves the scale of x unchanged.
         let product = self.mul_scalar_no_rescale(&x, c, self.params().divisor(x.level()))?;
         self.rescaled(op, product)
     }
@@ -254,6 +259,8 @@ impl Evaluator {
         self.check(op, x)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
+        // A complex constant is a + b X^{N/2}: one encoded slot, the same polynomial for any number
+        // of slots.
         let factor = self.encoder().constant_factor(op, &[c], 1, x.level())?;
         self.mul_plain(&x, &factor.in_all_slots(x.slots(), x.len()))
     }
@@ -275,6 +282,7 @@ impl Evaluator {
     /// Multiplies the phase by an integer.
     pub(super) fn mul_integer_assign(&self, x: &mut mlwe::Ciphertext, k: i128) {
         let ring = self.params().ring(x.limbs());
+        // An integer is the same residue in every NTT slot of a limb: no polynomial is needed.
         let residues: Vec<u64> = ring.moduli().map(|q| q.from_i128(k)).collect();
         for poly in x.polys_mut() {
             ring.mul_residues_assign(poly, &residues);
@@ -363,6 +371,7 @@ impl Evaluator {
         for &(x, y) in products {
             let (x, y) = (self.dropped(op, x, level)?, self.dropped(op, y, level)?);
             let product = mlwe::Tensor::product(lattice, &x.inner, &y.inner)?;
+            // Tensors add up before the key switch, so the sum pays for one.
             match &mut sum {
                 Some(sum) => sum.add_assign(lattice, &product)?,
                 None => sum = Some(product),

@@ -26,6 +26,8 @@ impl Evaluator {
         let op = "rotate";
         self.check(op, x)?;
         let step = step.rem_euclid(x.slots() as i64) as usize;
+        // The path decides between one key, a composed rotation and none at all; its cost is the
+        // noise.
         let path = self.rotation_path(op, &x.metadata(), step)?;
         let inner = path.apply(self.params(), &x.inner)?.into_owned();
         Ok(self.after_rotation(inner, x, path.cost(self.params(), x.limbs())))
@@ -71,6 +73,7 @@ impl Evaluator {
         self.check(op, x)?;
         let key = self.keys().conjugation(op, x.limbs())?;
         let lattice = self.params().lattice();
+        // Slots follow powers of 5: the automorphism X -> X^-1 conjugates them.
         let inner = key.apply(lattice, &x.inner)?;
         let metadata = self.rules().conjugated(&x.metadata());
         Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))

@@ -30,6 +30,7 @@ impl Evaluator {
         let op = "match a scale";
         self.check(op, ct)?;
         let route = self.rules().match_scale(op, &ct.metadata(), scale, level);
+        // Too few levels for the constant: a bootstrap gives the scale directly.
         if auto_bootstrap::is_stuck(self, ct.level(), level, &route) {
             return self.drop_to_level(&self.bootstrap_to(ct, scale)?, level);
         }
@@ -55,6 +56,7 @@ impl Evaluator {
         route: &Route,
     ) -> Result<Cow<'c, Ciphertext>> {
         let metadata = self.rules().follow(op, &ct.metadata(), route)?;
+        // The common case of aligned operands copies nothing.
         if *route == Route::drop_to(ct.level()) {
             return Ok(Cow::Borrowed(ct));
         }
@@ -96,6 +98,7 @@ impl Evaluator {
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>)> {
         self.check(op, x)?;
         self.check(op, y)?;
+        // A bootstrap changes level and scale, so it comes before the routes are planned.
         let (x, y) = auto_bootstrap::aligned(self, op, x, y)?;
         let (to_x, to_y) = self.rules().align(op, &x.metadata(), &y.metadata())?;
         Ok((self.followed(op, x, &to_x)?, self.followed(op, y, &to_y)?))

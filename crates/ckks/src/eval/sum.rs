@@ -109,6 +109,7 @@ pub(crate) fn inner_sum<A: CkksOps>(
     let x = &*cleared(a, op, x)?;
     let metadata = a.metadata(x);
     let CiphertextMeta { len, bounds, .. } = metadata.meta;
+    // The range of the sum is known in advance, tighter than that of the stages added up.
     let bounds = match count {
         1 => bounds,
         // An odd distance reaches all slots; the padding is zero.
@@ -120,6 +121,8 @@ pub(crate) fn inner_sum<A: CkksOps>(
     let step = |distance: usize| {
         (distance as i64 * stride.rem_euclid(slots as i64)).rem_euclid(slots as i64)
     };
+    // A stage of radix 4 takes three keys; with a composed rotation it would be slower than two
+    // doublings.
     let usable = |stage: Stage| {
         let (window, single) = stage.distances();
         window.chain(single).map(step).all(|step| a.rotates_by(x, step))
@@ -223,6 +226,7 @@ impl MetadataRules<'_> {
         let level = terms.iter().map(|(x, p)| x.level.min(p.level)).min();
         let level = level.ok_or(Error::NoValues { op })?;
         self.check_levels(op, 1, level)?;
+        // One rescale for all products, so they must agree in scale before it.
         let target = terms[0].0.meta.scale * terms[0].1.meta.scale;
         let mut sum: Option<Metadata> = None;
         for (x, p) in terms {
@@ -368,6 +372,7 @@ impl Evaluator {
         }
         let x = auto_bootstrap::alike(self, x)?;
         let x: Vec<&Ciphertext> = x.iter().map(|x| &**x).collect();
+        // Each factor at the divisor of its level, so the result has the scale of the operands.
         let encode = |(x, values): (&&Ciphertext, &Vec<T>)| {
             self.check_levels(op, 1, x.level())?;
             self.encoder().constant_factor(op, values, x.slots(), x.level())

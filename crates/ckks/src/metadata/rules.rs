@@ -164,6 +164,8 @@ impl MetadataRules<'_> {
 
     /// The noise of a vector that is used at another, nearly equal scale.
     pub fn taken_for(self, x: &Metadata, scale: f64) -> Noise {
+        // The message read at the wrong scale is off in proportion to itself: a deterministic
+        // error, at most that of the largest slot.
         let off = (x.meta.scale - scale).abs() * x.meta.bounds.slots().bound();
         let mismatch = self.errors.mismatch(self.params.degree(), off);
         self.errors.with(x.meta.noise, mismatch)
@@ -179,6 +181,7 @@ impl MetadataRules<'_> {
     pub fn check_range(self, op: &'static str, x: &Metadata) -> Result<()> {
         self.params.check_level(op, x.level)?;
         let CiphertextMeta { scale, bounds, noise, .. } = x.meta;
+        // The excess may lie outside the range, so the message with its largest value must fit.
         let beyond = self.errors.largest(self.params.degree(), noise.excess) / scale;
         self.params.check_range(op, bounds.slots().bound() + beyond, scale, self.limbs(x))
     }
@@ -211,8 +214,10 @@ impl MetadataRules<'_> {
             return Err(Error::SlotCount { op, found: slots, least, most });
         }
         check_scale(op, scale)?;
+        // Padding is encoded as exact zeros, which reductions rely on.
         let bounds = Bounds::padded(range, values.len() < slots);
         self.params.check_range(op, range.bound(), scale, self.params.limbs_at(level))?;
+        // Coefficients are rounded to i128 before they are reduced, whatever the modulus.
         if range.bound() * scale >= 2f64.powi(126) {
             let (bound, log2_scale) = (power_of_two_above(range.bound()), scale.log2());
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
@@ -248,6 +253,8 @@ impl MetadataRules<'_> {
 
     fn dropped(self, op: &'static str, x: &Metadata, level: usize) -> Result<Metadata> {
         let dropped = Metadata { level, ..*x };
+        // A smaller modulus may no longer hold the message. At the same level the range was checked
+        // when the vector was made.
         if level != x.level {
             self.check_range(op, &dropped)?;
         }
@@ -262,9 +269,12 @@ impl MetadataRules<'_> {
         let mut factor = scale / x.meta.scale;
         for from in level + 1..=x.level {
             factor *= self.params.divisor(from);
+            // The constant must fit an i128.
             if factor >= 2f64.powi(120) {
                 break;
             }
+            // The rounded constant misses the scale by up to 1 / (2 factor), relatively; a
+            // difference within the tolerance counts as the same scale.
             if 0.5 / factor <= tolerance(scale, x.meta.scale) {
                 return Some(Route { from, factor: Some(factor.round() as i128), to: level });
             }
@@ -284,6 +294,7 @@ impl MetadataRules<'_> {
         if level > x.level {
             return Err(Error::LevelTooHigh { op, wanted: level, highest: x.level });
         }
+        // Equal scales need no constant: the vector drops to the level without work.
         if same_scale(x.meta.scale, scale) {
             return Ok(Route::drop_to(level));
         }
@@ -319,6 +330,8 @@ impl MetadataRules<'_> {
     pub fn align_factors(self, x: &Metadata, y: &Metadata) -> (Route, Route) {
         let level = x.level.min(y.level);
         let bring = |high: &Metadata, low: &Metadata| {
+            // At the lower level a constant would take a level that the product needs: the scales
+            // stay different there, and the product has their product.
             let matched = high.level == level || same_scale(high.meta.scale, low.meta.scale);
             let route = if matched { None } else { self.adjusted(high, low.meta.scale, level) };
             route.unwrap_or(Route::drop_to(level))
@@ -330,10 +343,12 @@ impl MetadataRules<'_> {
     pub fn follow(self, op: &'static str, x: &Metadata, route: &Route) -> Result<Metadata> {
         let mut at = self.dropped(op, x, route.from)?;
         if let Some(factor) = route.factor {
+            // The constant multiplies phase, scale and noise alike; the message is unchanged.
             let factor = factor as f64;
             at.meta.scale *= factor;
             at.meta.noise = at.meta.noise * (factor * factor);
         }
+        // One rescale a level: each adds its own rounding.
         while at.level > route.to {
             at = self.rescaled("rescale", &at)?;
         }
@@ -343,6 +358,7 @@ impl MetadataRules<'_> {
     /// `x` divided by the primes of its level, one at a time.
     pub fn rescaled(self, op: &'static str, x: &Metadata) -> Result<Metadata> {
         self.check_levels(op, 1, x.level)?;
+        // The division is exact only for a message that did not wrap before it.
         self.check_range(op, x)?;
         let (level, mut meta) = (x.level - 1, x.meta);
         meta.scale /= self.params.divisor(x.level);
@@ -354,6 +370,8 @@ impl MetadataRules<'_> {
     pub fn divided(self, level: usize, mut noise: Noise) -> Noise {
         let lattice = self.params.lattice();
         let rounding = self.source(mlwe::noise::rounding(lattice));
+        // A level of several primes rounds once for each. The roundings of all but the last prime
+        // are divided by the primes after it.
         for limbs in (self.params.limbs_at(level - 1) + 1..=self.params.limbs_at(level)).rev() {
             let prime = lattice.q().modulus(limbs - 1).value() as f64;
             noise = self.errors.with(noise.map(|exact| exact / prime.powi(2)), rounding);
@@ -388,9 +406,12 @@ impl MetadataRules<'_> {
         let mut sum = *x;
         sum.meta.bounds = x.meta.bounds.map(|r| r.shift(c));
         let real = x.meta.bounds.slots().is_real();
+        // A real constant rounds one of the `2 slots` coefficients that an encoded vector rounds.
         let added = self.errors.encoding(real) / (2 * x.meta.slots) as f64;
         sum.meta.noise = self.errors.with(x.meta.noise, added);
         self.check_range(op, &sum)?;
+        // The encoded constant is a message of its own and must not wrap either, even if the sum
+        // does not.
         self.params.check_range(op, c.abs(), x.meta.scale, self.limbs(x))?;
         Ok((sum, scaled_integer(op, c, x.meta.scale)?))
     }
@@ -416,6 +437,7 @@ impl MetadataRules<'_> {
 
     /// A product after relinearization.
     pub fn relinearized(self, op: &'static str, product: &Metadata) -> Result<Metadata> {
+        // The product of two vectors that fit may wrap: refuse it before any key is used.
         self.check_range(op, product)?;
         let mut result = *product;
         let added = self.source(self.params.relin_strategy().noise(self.limbs(product))?);
@@ -434,6 +456,8 @@ impl MetadataRules<'_> {
     /// rescale; without `scale`, at the scale of `x`.
     pub fn factor_scale(self, x: &Metadata, scale: Option<f64>) -> f64 {
         let divisor = self.params.divisor(x.level);
+        // The rescale divides by the divisor: a factor at that scale leaves the scale of x as it
+        // is.
         scale.map_or(divisor, |scale| scale * divisor / x.meta.scale)
     }
 
@@ -450,6 +474,7 @@ impl MetadataRules<'_> {
         let mut product = *x;
         product.meta.scale *= scale;
         product.meta.bounds = x.meta.bounds.map(|r| r.scale(c));
+        // The noise grows by the integer that the phase is multiplied by, not by c.
         let integer = scaled_integer(op, c, scale)?;
         product.meta.noise = product.meta.noise * (integer as f64).powi(2);
         // The effect of the rounded constant on the message counts as noise.
@@ -483,6 +508,7 @@ impl MetadataRules<'_> {
         if cost != RotationCost::Still {
             let added = self.source(cost.noise(self.params, self.limbs(x)));
             rotated.meta.noise = self.errors.with(x.meta.noise, added);
+            // Rotations move padding among the values.
             rotated.meta.bounds = rotated.meta.bounds.mixed();
         }
         rotated
@@ -523,6 +549,7 @@ impl MetadataRules<'_> {
         let mut sum: Option<Metadata> = None;
         for (x, y) in products {
             let scale = x.meta.scale * y.meta.scale;
+            // The products share a relinearization, so no constant can match one to the others.
             if !same_scale(scale, target) {
                 let right = LevelScale { level, log2_scale: target.log2() };
                 let left = LevelScale { log2_scale: scale.log2(), ..right };
@@ -530,6 +557,7 @@ impl MetadataRules<'_> {
             }
             let (x, y) = (self.dropped(op, x, level)?, self.dropped(op, y, level)?);
             let mut product = self.product(op, &x, &y)?;
+            // Within the tolerance the product is read at the common scale.
             product.meta.noise = self.taken_for(&product, target);
             product.meta.scale = target;
             sum = Some(match sum {
@@ -544,11 +572,13 @@ impl MetadataRules<'_> {
         for (x, c) in terms {
             let x = self.dropped(op, x, level)?;
             let factor = target / x.meta.scale;
+            // A constant of a few bits would be rounded too coarsely: the operand was not rescaled.
             if factor < LEAST_FACTOR {
                 let right = LevelScale { level, log2_scale: (target / divisor).log2() };
                 return Err(Error::ScaleMismatch { op, left: x.standing(), right });
             }
             let (mut term, integer) = self.mul_scalar(op, &x, *c, factor)?;
+            // The integer, not c, carries the rounding: the scale is exact by definition.
             term.meta.scale = target;
             factors.push(integer);
             sum = Some(match sum {
@@ -560,6 +590,7 @@ impl MetadataRules<'_> {
         // Step 4: the constant; rescale.
         let (sum, constant) = self.add_scalar(op, &sum.ok_or(Error::NoValues { op })?, constant)?;
         let mut result = self.rescaled(op, &sum)?;
+        // Free of the roundings of f64 that the repeated division collects.
         result.meta.scale = target / divisor;
         Ok(Combination { level, factors, constant, result })
     }

@@ -157,6 +157,7 @@ impl Function {
     /// zero.
     pub fn ln() -> Self {
         let bound = |e: &Ellipse| {
+            // |ln z| <= |ln |z|| + |arg z|, and arg z is below pi / 2 to the right of zero.
             let ends = e.left().ln().abs().max(e.right().ln().abs());
             (e.left() > 0.0).then_some(ends + FRAC_PI_2)
         };
@@ -165,11 +166,13 @@ impl Function {
 
     /// `1 / (1 + e^-x)`.
     pub fn sigmoid() -> Self {
+        // The poles are the odd multiples of i pi.
         Self::analytic("sigmoid(x)", sigmoid, |e| Some(1.0 / distance_from_pole(e.height())?))
     }
 
     /// The hyperbolic tangent, `2 sigmoid(2x) - 1`.
     pub fn tanh() -> Self {
+        // tanh(z) = 2 sigmoid(2 z) - 1.
         let bound = |e: &Ellipse| Some(1.0 + 2.0 / distance_from_pole(2.0 * e.height())?);
         Self::analytic("tanh(x)", f64::tanh, bound)
     }
@@ -206,6 +209,7 @@ impl Function {
 
     /// The sine.
     pub fn sin() -> Self {
+        // |sin(x + i y)| and |cos(x + i y)| are at most cosh(y).
         Self::analytic("sin(x)", f64::sin, |e| Some(e.height().cosh()))
     }
 
@@ -244,6 +248,8 @@ impl Function {
         let good = Cell::new(true);
         let built = build(&|x| {
             let value = self.value(x);
+            // Interpolation needs finite numbers; the flag tells afterwards that some of them were
+            // made up.
             let fits = value.abs() < LARGEST_VALUE;
             good.set(good.get() && fits);
             if fits { value } else { 0.0 }

@@ -135,6 +135,8 @@ impl Sign {
     /// # Errors
     /// As for [`within`](Self::within).
     pub fn for_magnitudes(radius: f64, log2_error: f64) -> Result<Self> {
+        // A magnitude is lost inside the margin only in proportion to the margin, so it may be
+        // wider than the error. The widest margin that suffices is the cheapest.
         let margins = (1..=WIDER).rev().map(|i| log2_error + f64::from(i) / 4.0);
         for log2_margin in margins.filter(|margin| *margin < 0.0) {
             let sign = Self::within(radius, log2_margin, log2_error)?;
@@ -192,6 +194,7 @@ impl Sign {
             ));
         }
         let last = steps.pop().expect("at least one degree");
+        // (sign + 1) / 2 is a change of the last coefficients: a step costs what a sign costs.
         let step = scaled(&last, 0.5, 0.5, last.hi());
         let mut sign = Self {
             radius,
@@ -285,6 +288,8 @@ impl Sign {
 
     /// Sensitivities at arguments from the radius to far inside the margin, in equal ratios.
     fn all_sensitivities(&self) -> impl Iterator<Item = (f64, Sensitivity)> {
+        // Geometric samples from well inside the margin to the radius: the composition is steepest
+        // near zero.
         let ratio = (0.125 * self.margin / self.radius).powf(1.0 / SAMPLES as f64);
         (0..=SAMPLES).map(move |i| {
             let x = self.radius * ratio.powi(i as i32);
@@ -307,6 +312,7 @@ impl Sign {
     /// The sensitivity of the composition at `x`.
     fn sensitivity_at(&self, kind: Kind, mut x: f64) -> Sensitivity {
         let mut chain = Sensitivity { input: 1.0 / self.radius, steps: 0.0 };
+        // The chain rule along the composition.
         for p in self.polynomials(kind) {
             let u = p.chebyshev().to_unit(x);
             chain = chain.then(p.plan().sensitivity(u));
@@ -342,11 +348,15 @@ fn scaled(p: &Chebyshev, factor: f64, constant: f64, radius: f64) -> Chebyshev {
 /// `a_i` and `e_i` of a step from `a_{i-1} = least`.
 fn narrowed(least: f64, degree: usize) -> Option<(f64, f64)> {
     let best = remez(|_| 1.0, &[[least, 1.0]], [-1.0, 1.0], degree, Parity::Odd)?;
+    // The values lie in [1 - e, 1 + e]; divided by the largest one they start at this margin.
     Some(((1.0 - best.seen) / (1.0 + best.seen), best.seen))
 }
 
 /// The least depth that reaches `error`, from the largest `a_i` at each depth.
 fn least_depth(margin: f64, error: f64) -> Option<usize> {
+    // farthest[d] is the widest margin reached with d levels. A polynomial of degree 2^l - 1 is the
+    // best one of depth l, and only a wider margin helps the steps after it: dynamic programming
+    // over the depth.
     let mut farthest = vec![margin];
     for depth in 1..=MAX_DEPTH {
         let mut here = margin;
@@ -392,6 +402,7 @@ fn cheapest(margin: f64, error: f64) -> Option<Vec<usize>> {
         for begun in std::mem::take(&mut fronts[used]) {
             for (&degree, step) in &costs {
                 let (after, cost) = (used + power_depth(degree + 1), begun.cost + step);
+                // Too deep, or already as expensive as a complete composition.
                 if after > depth || best.as_ref().is_some_and(|b| b.cost <= cost) {
                     continue;
                 }
@@ -411,6 +422,8 @@ fn cheapest(margin: f64, error: f64) -> Option<Vec<usize>> {
 
 /// Adds a beginning to a Pareto front.
 fn insert(front: &mut Vec<Partial>, new: Partial) {
+    // Kept only if no composition is both as cheap and as wide; those that the new one dominates
+    // leave.
     if front.iter().all(|old| old.cost > new.cost || old.least < new.least) {
         front.retain(|old| old.cost < new.cost || old.least > new.least);
         front.push(new);

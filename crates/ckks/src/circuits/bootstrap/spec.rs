@@ -109,6 +109,8 @@ impl BootstrapSpec {
             false => LevelGroup::pairs(bits, count),
         };
         let [first, second] = FIRST_LEVELS.map(|more| sized(self.log_reduction + more, 1));
+        // From the bottom up: S2C and the levels of the user at the default scale; EvalMod, whose
+        // first levels have larger primes; C2S.
         let rest = reduction.saturating_sub(FIRST_LEVELS.len());
         let levels = [
             sized(log_scale, self.s2c_levels + levels),
@@ -126,6 +128,7 @@ impl BootstrapSpec {
         let message = (-self.log_gap).exp2();
         Mod1::new(&Mod1Spec {
             weight: self.weight,
+            // Both parts of every slot must stay within the interval: the union bound.
             log2_failure: self.log2_failure - (2.0 * self.slots as f64).log2(),
             log2_error: self.log2_error,
             arcsine: Some(Arcsine { degree: self.arcsine, message }),

@@ -15,8 +15,8 @@ const MAX_MODULUS: usize = 1 << 16;
 ///
 /// Sums and multiples are those modulo `p`: the ciphertext holds the integers before their
 /// reduction, in a range that grows ([`raw_range`](Self::raw_range)), and a
-/// [table](crate::fbt::Integers::table) or a decryption reads them modulo `p`. Noise grows with them; a table
-/// makes it small again, or is refused if it might not ([`Error::TableNoise`]).
+/// [table](crate::fbt::Integers::table) or a decryption reads them modulo `p`. Noise grows with
+/// them; a table makes it small again, or is refused if it might not ([`Error::TableNoise`]).
 ///
 /// The predicted noise of a sum assumes equal errors of both terms, since tables of the same
 /// integers share most of their errors.
@@ -130,6 +130,7 @@ fn deviation(metadata: &Metadata, both: bool) -> f64 {
 /// ([`worst_factor`]).
 pub(super) fn log2_failure<C>(metadata: &Metadata, values: &PairedVec<C>) -> f64 {
     let deviation = deviation(metadata, values.is_both());
+    // The tail exp(-sqrt(2) t) at t = 0.5 / deviation, for each of the values.
     let log = (values.len() as f64).ln() - 2f64.sqrt() * 0.5 / deviation;
     (log / std::f64::consts::LN_2).min(0.0)
 }
@@ -192,6 +193,7 @@ impl IntVec {
                 log2_failure,
             });
         }
+        // Rounding, then reduction: the integers may have grown beyond 0 .. p.
         let p = self.modulus as f64;
         let values = self.values.decrypt(params, secret)?;
         Ok(values.into_iter().map(|v| v.round().rem_euclid(p) as usize % self.modulus).collect())

@@ -128,6 +128,7 @@ impl<A: CkksOps> Integers<'_, A> {
     pub fn mul_constant(&self, x: &IntVec<A::Ciphertext>, k: i64) -> Result<IntVec<A::Ciphertext>> {
         let p = x.modulus as i64;
         let residue = k.rem_euclid(p);
+        // The residue nearest to zero: the smallest growth of noise and range.
         let k = if 2 * residue > p { residue - p } else { residue };
         let product = self.0.mul_integer(x.values.inner(), k)?;
         Ok(x.with(product, x.values.range().scale(k as f64)))
@@ -168,6 +169,7 @@ impl<A: CkksOps> Integers<'_, A> {
             })
         });
         let moduli = moduli.collect::<Result<Vec<_>>>()?;
+        // The scale follows from the modulus of the results, not from that of the operand.
         let bootstrapper = self.bootstrapper(op)?;
         let scales = moduli.iter().map(|&p| bootstrapper.integer_scale(p)).collect::<Vec<_>>();
         let results = self.evaluate(op, x, tables, &scales)?;
@@ -206,6 +208,7 @@ impl<A: CkksOps> Integers<'_, A> {
         to: usize,
         f: impl Fn(usize, usize) -> usize,
     ) -> Result<IntVec<A::Ciphertext>> {
+        // k = a + p b runs over all pairs: one table of p q entries.
         let both = self.beside(x, y)?;
         let p = x.modulus;
         let table = IntTable::new(both.modulus, to, |k| f(k % p, k / p))?;
@@ -252,6 +255,7 @@ impl<A: CkksOps> Integers<'_, A> {
             let reason = format!("modulus {modulus}: need a divisor of {}", x.modulus);
             return Err(Error::Shape { op, reason });
         }
+        // Only the reading changes: the ciphertext holds integers before their reduction.
         Ok(IntVec { modulus, ..x.clone() })
     }
 
@@ -269,6 +273,8 @@ impl<A: CkksOps> Integers<'_, A> {
         check_modulus("split integers into digits", base)?;
         check_reduced("split integers into digits", x)?;
         let (mut digits, mut rest) = (vec![], x.clone());
+        // Step by step from the lowest digit: an identity table modulo the base reads it, and the
+        // rest is divided.
         while rest.modulus > base {
             let low = self.table(&self.modulo(&rest, base)?, |k| k)?;
             // rest - low is a multiple of the base: divide it through the scale.
@@ -296,6 +302,7 @@ impl<A: CkksOps> Integers<'_, A> {
         if !x.values.is_both() {
             return Ok(vec![z.clone()]);
         }
+        // Re z = (z + conj z) / 2 and Im z = i (conj z - z) / 2, halved through the scale.
         let conjugate = self.0.conjugate(z)?;
         let re = self.0.reinterpret_scale(self.0.add(z, &conjugate)?, 0.5)?;
         let im = self.0.reinterpret_scale(self.0.mul_i(&self.0.sub(&conjugate, z)?)?, 0.5)?;
@@ -350,6 +357,7 @@ impl<A: CkksOps> Integers<'_, A> {
         // Variances in units of the message, back to the scale of the sum.
         let meta = metadata.meta;
         let relative = |metadata: &Metadata| metadata.meta.noise * metadata.meta.scale.powi(-2);
+        // Fully correlated errors add up as amplitudes, not as variances.
         let both = relative(&x).zip(relative(&y), |x, y| (x.sqrt() + c * y.sqrt()).powi(2));
         let noise = (both * meta.scale.powi(2)).max(meta.noise);
         Ok(self.0.with_metadata(sum, CiphertextMeta { noise, ..meta }))

@@ -121,6 +121,8 @@ impl Series {
         weight: impl Fn(f64) -> Complex64,
     ) -> Vec<f64> {
         let mut folded = vec![Complex64::ZERO; count];
+        // On `count` equally spaced points E^j depends on j modulo `count`: fold the coefficients,
+        // then one transform.
         for (j, a) in self.coefficients.iter().enumerate().skip(1).take_while(|_| count > 0) {
             folded[j % count] += weight(j as f64) * a;
         }
@@ -135,11 +137,14 @@ impl Series {
     /// degree.
     fn weighted(&self, t: f64, weight: impl Fn(f64) -> f64) -> Complex64 {
         let power = |j: f64| {
+            // j t modulo 1 without loss: the product in two parts by a fused multiply-add.
             let product = j * t;
             let rest = j.mul_add(t, -product);
             Complex64::cis(TAU * (product - product.round() + rest))
         };
         let base = power(1.0);
+        // Horner within blocks, a fresh power for each block: roundings do not grow with the
+        // degree.
         let blocks = self.coefficients.chunks(BLOCK).enumerate();
         let sums = blocks.map(|(block, coefficients)| {
             let start = (block * BLOCK) as f64;

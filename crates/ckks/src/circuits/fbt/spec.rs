@@ -137,6 +137,8 @@ impl FbtSpec {
         special: (u32, usize),
     ) -> ModulusChain {
         let user = vec![log_scale; levels];
+        // The options list levels in the order of use, from the top down; a chain lists them from
+        // the bottom up.
         let reversed = |bits: &[u32]| bits.iter().rev().copied().collect::<Vec<_>>();
         let all = [
             self.s2c.clone(),
@@ -176,6 +178,8 @@ impl FbtSpec {
 
     /// The exponential; its interval contains every multiple of `q_0` that the mod raise can add.
     pub(crate) fn exponential(&self) -> Result<Exponential> {
+        // A coefficient after the mod raise is at most (h + 1) / 2 times q_0 for h nonzero
+        // coefficients of the secret.
         let bound = 0.5 * self.weight as f64 + 0.5;
         Exponential::new(bound, self.degree, self.doublings, self.normalised)
     }
@@ -207,6 +211,7 @@ impl FbtSpec {
             exponential.error().log2(),
             -256.0..=LOG2_ERROR,
         )?;
+        // The chain must have exactly the levels that the exponential takes.
         let depth = exponential.depth();
         within(
             "levels of the exponential",

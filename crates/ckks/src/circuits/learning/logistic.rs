@@ -100,6 +100,8 @@ impl LogisticRegression {
 
     /// Levels that training takes.
     pub fn levels(&self) -> usize {
+        // The first step needs no sigmoid. Each of the others takes the inner product, the sigmoid,
+        // and the mask of the step.
         (self.spec.iterations - 1).saturating_mul(self.sigmoid.levels() + 2).saturating_add(1)
     }
 
@@ -144,6 +146,7 @@ impl LogisticRegression {
             return Err(Error::Shape { op, reason });
         }
         let mut slots = self.pack(rows)?;
+        // z = y x with labels y of -1 and 1 (eprint 2018/254): one formula for both classes.
         for (i, slot) in slots.iter_mut().enumerate() {
             if labels.get(i % self.block) == Some(&false) {
                 *slot = -*slot;
@@ -229,10 +232,13 @@ impl LogisticRegression {
         // At zero the sigmoid is 1/2 and the gradient half the sum of the rows.
         let first = self.step_of(eval, table, 0.5 * self.rate(1))?;
         progress(1);
+        // Nesterov: beta is the model, ahead the point at which the next gradient is taken.
         let (mut beta, mut ahead) = (first.clone(), first.clone());
         if self.spec.iterations == 1 {
             return Ok(beta);
         }
+        // The domain of the sigmoid is mapped onto [-1, 1] once, on the table, and not in every
+        // iteration.
         let shrunk = eval.mul_scalar(table, 1.0 / self.spec.bound)?;
         let inside = Interval::real(-1.0, 1.0)?;
         let largest = eval.metadata(table).meta.bounds.slots().bound();
@@ -244,9 +250,12 @@ impl LogisticRegression {
             // sigmoid(-x) z = z / 2 - leading (..).
             let pull = self.sigmoid.times(eval, &u, &eval.mul(table, &u)?)?;
             let step = self.step_of(eval, &pull, -self.sigmoid.leading() * self.rate(t))?;
+            // The first step has half the sum of the rows already, so the term z / 2 of every
+            // gradient is a multiple of it.
             let half = self.rate(t) / self.rate(1);
             let scale = eval.metadata(&step).meta.scale;
             let next =
+                // At the scale of the step, so that both add without another level.
                 eval.linear_combination(&[(&ahead, 1.0), (&first, half)], 0.0, Some(scale))?;
             let next = eval.add(&next, &step)?;
             if t < self.spec.iterations {
@@ -294,6 +303,8 @@ impl LogisticRegression {
         terms: &A::Ciphertext,
         factor: f64,
     ) -> Result<A::Ciphertext> {
+        // The sum over the rows is valid in the first slot of each block: the mask keeps it there
+        // and multiplies by rate / rows.
         let sum = eval.inner_sum(terms, self.block, 1)?;
         let mut mask = vec![0.0; self.slots()];
         for f in 0..=self.spec.features {

@@ -92,8 +92,11 @@ impl LeastSquaresSigmoid {
         let monic: Vec<f64> = self.odd.iter().map(|c| c / self.leading()).collect();
         match monic[..] {
             [a, _] => eval.mul(w, &eval.add_scalar(&y, a)?),
+            // y^2 + b y + c: the square and the multiple share a rescale.
             [c, b, _] => eval.mul(w, &eval.mul_add_many(&[(&y, &y)], &[(&y, b)], c, None)?),
             _ => {
+                // A real cubic has a real root: a linear factor and a quadratic one, at depth 3
+                // instead of the 4 of Horner.
                 let (root, b, c) = split_cubic([monic[0], monic[1], monic[2]]);
                 let left = eval.mul(w, &eval.add_scalar(&y, -root)?)?;
                 eval.mul(&left, &eval.mul_add_many(&[(&y, &y)], &[(&y, b)], c, None)?)
@@ -132,6 +135,8 @@ fn integral(f: impl Fn(f64) -> f64) -> f64 {
 fn solve(rows: &mut [Vec<f64>]) -> Vec<f64> {
     let n = rows.len();
     for i in 0..n {
+        // Gaussian elimination with the largest pivot: the normal equations of monomials are badly
+        // conditioned.
         let pivot = (i..n).max_by(|&a, &b| rows[a][i].abs().total_cmp(&rows[b][i].abs()));
         rows.swap(i, pivot.unwrap_or(i));
         let (done, rest) = rows.split_at_mut(i + 1);

@@ -174,6 +174,8 @@ impl LinearTransform {
                 let (scale, limbs) =
                     (params.divisor(options.level), params.limbs_at(options.level));
                 params.check_range(op, bound, scale, limbs)?;
+                // A real matrix keeps real slots real, which halves the work of a bootstrap after
+                // it.
                 transform.real &= diagonal.iter().all(|z| z.im == 0.0);
                 let squares: f64 = diagonal.iter().map(|z| z.norm_sqr()).sum();
                 let rms = (squares / diagonal.len() as f64).sqrt();
@@ -212,6 +214,8 @@ impl LinearTransform {
 
     /// A diagonal in the form that the options ask for.
     fn prepare(&self, values: Vec<Complex64>) -> Result<Diagonal> {
+        // Encoding ahead trades memory for time. Double hoisting multiplies modulo P Q and also
+        // keeps the values, which the simulator needs.
         Ok(match (self.options.encode_ahead, self.options.hoisting) {
             (false, _) => Diagonal::Values(values),
             (true, Hoisting::Single) => Diagonal::Encoded(Box::new(self.encode(&values)?)),
@@ -299,6 +303,8 @@ impl LinearTransform {
     pub(crate) fn counts(&self) -> (usize, usize, usize) {
         let babies = self.babies.iter().filter(|&&step| step != 0).count();
         let last = self.rows.last().map_or(0, |row| row.step);
+        // Horner's rule rotates by the stride once for each step up to the last row, also past
+        // empty rows.
         let giants = match self.options.giants {
             Giants::Direct => self.giant_steps().len(),
             Giants::Horner => last.checked_div(self.stride).unwrap_or(0),

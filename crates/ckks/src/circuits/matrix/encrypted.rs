@@ -99,6 +99,7 @@ impl Packing {
     /// The keys of [`times_by_rows`](Self::times_by_rows) for operands up to `level`.
     pub fn keys_by_rows(&self, level: usize) -> KeyLevels {
         let columns = self.padded().1;
+        // The product takes a level and the mask another one: the copies start two levels down.
         KeyLevels::new().multiply(level).inner_sum(columns, 1, level.saturating_sub(1)).replicate(
             columns,
             1,
@@ -131,8 +132,13 @@ impl Packing {
             check_slots(op, &matrix, self.slots())?;
             check_slots(op, &vector, columns)?;
             auto_bootstrap::check_levels(eval, op, 2, matrix.level.min(vector.level))?;
+            // Step 1: the vector beside every row, then the products of all entries. Padding of the
+            // matrix becomes zeros, which the sums need.
             let (a, v) = (whole(eval, op, a)?, self.beside(eval, v)?);
+            // Step 2: the sum of each row, which is valid in the first slot of the row. The windows
+            // of the other slots reach into the next row.
             let sums = eval.inner_sum(&eval.mul(&a, &v)?, columns, 1)?;
+            // Step 3: only these first slots stay, and each is copied over its row.
             let heads: Vec<usize> = (0..rows).map(|i| i * columns).collect();
             let heads = eval.mask_slots(&sums, &heads)?;
             let filled = eval.replicate(&heads, columns, 1)?;
@@ -158,6 +164,8 @@ impl Packing {
         eval.composed(op, || {
             check_slots(op, &eval.metadata(a), self.slots())?;
             check_slots(op, &eval.metadata(v), self.slots())?;
+            // The sum over the columns goes around all slots, so every slot of a column has its row
+            // sum: no mask and no copies.
             let (a, v) = (whole(eval, op, a)?, self.beside(eval, v)?);
             eval.with_len(eval.inner_sum(&eval.mul(&a, &v)?, columns, rows as i64)?, self.rows)
         })

@@ -78,6 +78,8 @@ impl Matrix {
         let stride = columns.next_power_of_two();
         let entries = self
             .iter()
+            // Slot (i, j) of the result is the sum of x (i, l) times slot (l, j): the same x for
+            // every j.
             .flat_map(|(i, l, x)| (0..columns).map(move |j| (i * stride + j, l * stride + j, x)));
         Ok(from_entries(slots, entries))
     }
@@ -94,6 +96,8 @@ impl Matrix {
         let stride = self.rows.max(self.columns).next_power_of_two();
         let entries = self
             .iter()
+            // Slot (i, j) of the result is the sum of slot (i, l) times x (l, j): the same x for
+            // every i.
             .flat_map(|(l, j, x)| (0..rows).map(move |i| (i * stride + j, i * stride + l, x)));
         Ok(from_entries(slots, entries))
     }
@@ -125,12 +129,16 @@ impl MatrixVector {
         let (tall, wide) = (m.rows.next_power_of_two(), m.columns.next_power_of_two());
         let slots = tall.max(wide);
         let mut diagonals = Diagonals::zero(slots);
+        // Extended diagonals (GAZELLE, the hybrid method): as many as the shorter side, each as
+        // long as the longer one. A wide matrix then leaves partial sums, one in each part.
         for k in 0..tall.min(wide) {
             let entry = |i: usize| {
                 let (row, column) = (i % tall, (i + k) % wide);
                 if row < m.rows && column < m.columns { m.at(row, column) } else { Complex64::ZERO }
             };
             let values: Vec<Complex64> = (0..slots).map(entry).collect();
+            // A zero diagonal costs a rotation and adds nothing. One diagonal stays, also for the
+            // zero matrix.
             if k == 0 || values.iter().any(|z| z.norm_sqr() != 0.0) {
                 diagonals.add_diagonal(k, values);
             }
@@ -179,6 +187,7 @@ impl MatrixVector {
             let x = eval.repeated(x.clone(), self.transform.slots())?;
             let x = eval.with_len(x, self.transform.slots())?;
             let product = eval.transform(&x, &self.transform)?;
+            // Partial sums of one row stand at the distance of the rows.
             eval.with_len(eval.inner_sum(&product, self.parts, self.stride as i64)?, self.rows)
         })
     }

@@ -49,6 +49,7 @@ impl MatrixProduct {
             return Err(Error::TooManyValues { op, found: slots, slots: most });
         }
         let permutation = |source: &dyn Fn(usize, usize) -> (usize, usize)| {
+            // Exactly one nonzero entry in each row of the transform.
             let entries = (0..slots).map(|slot| {
                 let (i, j) = source(slot / d, slot % d);
                 (slot, i % d * d + j % d, Complex64::ONE)
@@ -105,10 +106,13 @@ impl MatrixProduct {
         let permuted = |x: &A::Ciphertext, by: &LinearTransform| -> Result<A::Ciphertext> {
             Ok(within(eval, eval.transform(x, by)?, eval.metadata(x).meta.bounds.slots()))
         };
+        // Step 1: sigma(A) and tau(B), the permuted operands of eprint 2018/1041.
         let (left, right) = (permuted(a, &self.sigma)?, permuted(b, &self.tau)?);
         let steps = |f: fn(i64, i64) -> i64| -> Vec<i64> {
             (1..d as i64).map(|k| f(k, d as i64)).collect()
         };
+        // Step 2: phi^k and psi^k for every k. Columns that wrap around take a second rotation, so
+        // phi^k is a sum of two masked ones; psi^k rotates whole rows and needs no mask.
         let near = eval.rotate_many(&left, &steps(|k, _| k))?;
         let far = eval.rotate_many(&left, &steps(|k, d| k - d))?;
         let mut rights = eval.rotate_many(&right, &steps(|k, d| d * k))?;
@@ -126,6 +130,7 @@ impl MatrixProduct {
         // phi^0 needs no mask, but its product must have the level and scale of the others.
         lefts.push(eval.drop_to_level(&left, known.level - 1)?);
         rights.push(right);
+        // Step 3: the sum of the products phi^k(sigma(A)) psi^k(tau(B)), with one relinearization.
         let lefts: Vec<&A::Ciphertext> = lefts.iter().collect();
         eval.dot(&lefts, &rights.iter().collect::<Vec<_>>())
     }

@@ -157,6 +157,8 @@ impl Node {
         adjoints: &mut [Complex64],
         visit: &mut impl FnMut(f64),
     ) {
+        // Reverse differentiation: the adjoint of a node is the derivative of the result by its
+        // value, and thus the factor of a rounding error made there.
         visit(adjoint.norm_sqr());
         for &(i, c) in &self.terms {
             adjoints[i] += adjoint * c;
@@ -182,6 +184,7 @@ impl Node {
     /// Adds `[nodes with products, products, terms]` to the counts, and the indices to the used
     /// ones.
     fn count(&self, counts: &mut [usize; 3], used: &mut BTreeSet<usize>) {
+        // All products of a node share one relinearization.
         counts[0] += usize::from(!self.products.is_empty());
         counts[1] += self.products.len();
         counts[2] += self.terms.len();
@@ -225,6 +228,8 @@ impl Plan {
 
     /// The cheapest plan over all numbers of baby powers.
     fn best(basis: Basis, coefficients: &[Complex64]) -> Self {
+        // The depth is optimal for every number of baby steps; only the work differs. With 2^l of
+        // them there are about 2^(depth - l) giant steps.
         let depth = power_depth(coefficients.len().max(1));
         (0..=depth)
             .map(|l| Self::with_baby(basis, coefficients, depth, 1 << l))
@@ -327,6 +332,8 @@ impl Plan {
         let node = &mut |square| visit(Intermediate::Node, square);
         self.root.backward(Complex64::ONE, &powers, &mut adjoints, node);
         for p in self.powers.iter().rev() {
+            // T_{a+b} = 2 T_a T_b - T_{|a-b|}: the product rule, and the subtracted term. The order
+            // is reversed, so the adjoint of this power is complete.
             let adjoint = adjoints[p.index()];
             visit(Intermediate::Power(p.index()), adjoint.norm_sqr());
             let (factor, subtracted) = match self.basis {

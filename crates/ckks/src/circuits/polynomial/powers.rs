@@ -99,6 +99,7 @@ impl MetadataRules<'_> {
     /// Levels that the powers of `x` and their sums take.
     pub(crate) fn power_levels(self, x: &Metadata, polynomials: &[&Monomial]) -> usize {
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
+        // A scale far from the primes is matched first, which takes one level.
         let far = |plan: &&Plan| drift(self.params(), plan, x.level, x.meta.scale) > MAX_DRIFT;
         let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
         deepest + usize::from(plans.iter().any(far))
@@ -128,6 +129,7 @@ impl MetadataRules<'_> {
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasisMeta> {
         let first = polynomials.first().ok_or(Error::NoValues { op })?;
+        // The powers are those of the mapped argument, so they serve one domain only.
         let domain = |p: &Polynomial| (p.chebyshev().lo(), p.chebyshev().hi());
         let (lo, hi) = domain(first);
         if let Some(other) = polynomials.iter().find(|p| domain(p) != (lo, hi)) {
@@ -175,6 +177,7 @@ impl MetadataRules<'_> {
         }
 
         // Step 3: every power must fit the modulus of its level.
+        // Chebyshev polynomials stay within [-1, 1]; powers of x grow with its bound.
         let bound = if basis == Basis::Chebyshev { 1.0 } else { u.meta.bounds.slots().bound() };
         let mut indices = BTreeSet::from([1]);
         for plan in plans {
@@ -278,6 +281,7 @@ impl MetadataRules<'_> {
         known.check(op, known.domain, [p.plan()])?;
         let scale = scale.unwrap_or(self.params().scale());
         let CiphertextMeta { bounds, .. } = known.original;
+        // The range of the result, and not the sum of the ranges of all terms.
         let range = bounds.map(|range| p.range(range));
         // Every node of the plan must fit the modulus of its level.
         let mut fits = Ok(());

@@ -142,6 +142,8 @@ impl<'p> Bounded<'p> {
 
     /// A bound on a polynomial of this degree from its values at the points (Ehlich and Zeller).
     fn most(&self, degree: usize, values: &[Complex64]) -> f64 {
+        // Between the points a polynomial of this degree exceeds its largest sample by at most this
+        // factor (Ehlich and Zeller, for Chebyshev points).
         let most = values.iter().map(|z| z.norm()).fold(0.0, f64::max);
         most / (PI * degree as f64 / (2 * self.count) as f64).cos()
     }
@@ -167,6 +169,8 @@ impl<'p> Bounded<'p> {
         for p in self.plan.powers() {
             let [a, b] = [p.a, p.b].map(|i| &self.powers[&i].values);
             let mut values: Values = a.iter().zip(b).map(|(a, b)| a * b * self.factor()).collect();
+            // The rounded constant of T_{|a-b|} is off by up to 1/2 in each part; its effect is in
+            // proportion to that polynomial.
             let mut constants = 0.0;
             if let Some(c) = self.subtracted(p) {
                 constants = self.size(c) * self.powers[&c].scale;
@@ -190,6 +194,7 @@ impl<'p> Bounded<'p> {
         let mut products = Vec::with_capacity(node.products.len());
         for (quotient, m) in &node.products {
             let power = &self.powers[m];
+            // The quotient is wanted at the scale at which its product meets the others.
             let quotient = self.tree(quotient, target / power.scale)?;
             let pairs = quotient.values.iter().zip(&power.values);
             values.iter_mut().zip(pairs).for_each(|(sum, (q, t))| *sum += q * t);
@@ -216,10 +221,13 @@ impl<'p> Bounded<'p> {
     ) -> Error {
         let degree = self.rules.params().degree() as f64;
         let product = |x: (f64, Error), y: (f64, Error)| {
+            // The product of two errors: coefficients of a product of polynomials of length N add
+            // up N terms in each coefficient.
             let both = degree * times(x.1.whole, y.1.whole);
             let sum = |of: fn(Error) -> f64| times(x.0, of(y.1)) + times(y.0, of(x.1)) + both;
             Error { whole: sum(|e| e.whole), second: sum(|e| e.second) }
         };
+        // The argument brings its whole error, of first order by definition.
         let first = Error { whole: argument, second: 0.0 };
         let mut errors = BTreeMap::from([(1, (self.size(1), first))]);
         for p in self.plan.powers() {
@@ -231,6 +239,7 @@ impl<'p> Bounded<'p> {
                 let target = power.scale * self.rules.params().divisor(level);
                 add_term(&mut error, 1.0, ROUNDED * self.powers[&c].scale / target, errors[&c].1);
             }
+            // The rounding of this step is an error of first order: `second` stays.
             error.whole += power.step;
             let level = self.level - power_depth(p.index());
             visit((level, power.scale), size + degree.sqrt() * error.whole);
@@ -247,6 +256,7 @@ impl<'p> Bounded<'p> {
         product: &impl Fn((f64, Error), (f64, Error)) -> Error,
         visit: &mut impl FnMut((usize, f64), f64),
     ) -> Error {
+        // Terms first, then the products, as in the sum of the node.
         let mut sum = Error { whole: tree.step, second: 0.0 };
         let level = self.level - tree.node.depth;
         let target = tree.scale * self.rules.params().divisor(level + 1);
@@ -290,6 +300,7 @@ impl<'p> Bounded<'p> {
         self.backward(root, ones, &mut adjoints, &mut steps);
         for p in self.plan.powers().iter().rev() {
             let adjoint = std::mem::take(adjoints.entry(p.index()).or_default());
+            // The derivative of the result by this power has the degree that is left.
             let most = self.most(self.degree.saturating_sub(p.index()), &adjoint);
             steps += most * self.powers[&p.index()].step;
             for (to, other) in [(p.a, p.b), (p.b, p.a)] {
@@ -315,6 +326,8 @@ impl<'p> Bounded<'p> {
         adjoints: &mut BTreeMap<usize, Values>,
         steps: &mut f64,
     ) {
+        // The rounding of a node reaches the result through its adjoint, a polynomial of the
+        // remaining degree.
         *steps += self.most(self.degree - tree.degree, &adjoint) * tree.step;
         for &(i, c) in &tree.node.terms {
             let c = Complex64::from(c);
@@ -348,6 +361,8 @@ fn formal_degree(node: &Node) -> usize {
 fn points(range: &Interval, count: usize) -> Values {
     let (middle, radius) = (0.5 * (range.lo() + range.hi()), 0.5 * (range.hi() - range.lo()));
     let angle = |i: usize| PI * (i as f64 + 0.5) / count as f64;
+    // Chebyshev points of an interval; equally spaced points of a circle, where a polynomial has
+    // its maximum (maximum principle).
     match range.is_real() {
         true => (0..count).map(|i| (middle + radius * angle(i).cos()).into()).collect(),
         false => (0..count).map(|i| Complex64::from_polar(range.bound(), 2.0 * angle(i))).collect(),

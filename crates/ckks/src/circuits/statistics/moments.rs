@@ -25,6 +25,7 @@ impl Table {
         let op = "sums of columns";
         eval.composed(op, || {
             self.check(op, &eval.metadata(x))?;
+            // Rows of padding may hold anything. A table without them needs no mask, and no level.
             match self.padding() {
                 0 => self.over_rows(eval, x),
                 _ => self.over_rows(eval, &self.weighted(eval, x, 1.0)?),
@@ -54,6 +55,7 @@ impl Table {
         let op = "deviations from the mean";
         eval.composed(op, || {
             self.check(op, &eval.metadata(x))?;
+            // The mean is in padding rows too: the weights clear it there.
             self.weighted(eval, &eval.sub(x, &self.means_times(eval, x, 1.0)?)?, 1.0)
         })
     }
@@ -68,6 +70,8 @@ impl Table {
         eval.composed(op, || {
             let metadata = eval.metadata(x);
             self.check(op, &metadata)?;
+            // A variance is not negative, which interval arithmetic on a sum of squares after a
+            // subtraction cannot tell.
             let range = self.second_moment(&metadata, &metadata, 0.0)?;
             let variance = self.variance(eval, &self.deviations(eval, x)?)?;
             eval.with_len(within(eval, variance, range), metadata.meta.len)
@@ -117,6 +121,8 @@ impl Table {
             let positive = self.second_moment(&metadata, &metadata, 0.0)?;
             let u = self.deviations(eval, x)?;
             let steps: Vec<i64> = (1..self.columns() as i64).collect();
+            // Diagonal k of the matrix pairs column j with column j + k: one rotation by k of the
+            // deviations and of the means, hoisted.
             let centred = eval.rotate_many(&u.centred, &steps)?;
             let means = eval.rotate_many(&u.mean, &steps)?;
             let mut entries = vec![within(eval, self.variance(eval, &u)?, positive)];
@@ -166,6 +172,7 @@ impl Table {
         x: &A::Ciphertext,
         factor: f64,
     ) -> Result<A::Ciphertext> {
+        // The factor joins the weights: a mean takes one level whatever it is multiplied by.
         let terms = self.weighted(eval, x, factor / self.rows() as f64)?;
         let means = self.over_rows(eval, &terms)?;
         // A mean is no larger than a value, wherever that is.
@@ -178,6 +185,8 @@ impl Table {
         eval: &A,
         x: &A::Ciphertext,
     ) -> Result<Deviations<A::Ciphertext>> {
+        // The root of the divisor in both factors: their products need no division, and stay within
+        // the range of the values.
         let factor = 1.0 / self.divisor().sqrt();
         let mean = self.means_times(eval, x, factor)?;
         let values = self.weighted(eval, x, factor)?;
@@ -214,6 +223,7 @@ impl Table {
         sum: A::Ciphertext,
         product: impl FnOnce() -> Result<A::Ciphertext>,
     ) -> Result<A::Ciphertext> {
+        // Each padding row has the deviation -mean, so it has added the product of both means.
         if self.padding() == 0 {
             return Ok(sum);
         }
@@ -238,6 +248,8 @@ impl Table {
     /// Schwarz and Popoviciu at most a quarter of the product of the widths, times rows over
     /// divisor; at least `lowest` times that.
     fn second_moment(&self, x: &Metadata, y: &Metadata, lowest: f64) -> Result<Interval> {
+        // Popoviciu: the variance of values in an interval is at most a quarter of the square of
+        // its width; Cauchy-Schwarz for two columns.
         let width = |x: &Metadata| x.meta.bounds.slots().hi() - x.meta.bounds.slots().lo();
         let most = width(x) * width(y) / 4.0 * self.rows() as f64 / self.divisor();
         Interval::real(lowest * most, most)

@@ -54,6 +54,8 @@ impl Table {
     ) -> Result<A::Ciphertext> {
         let op = "standardise columns";
         eval.composed(op, || {
+            // Deviation times inverse root: the division by the standard deviation without a
+            // division.
             let inverse = self.inverse(eval, &self.variances(eval, x)?, root)?;
             eval.mul(&self.centred(eval, x)?, &inverse)
         })
@@ -78,10 +80,12 @@ impl Table {
             // inverse root is too large by a factor of at most `1 + error sqrt(v)`.
             let off = (1.0 + root.error() * root.hi().sqrt()).powi(2);
             let mixed = 1.0 + self.uncancelled(&eval.metadata(x)) / root.lo();
+            // Step 1: all covariances, the variances among them, and their inverse roots.
             let covariances = self.covariance_matrix(eval, x)?;
             let inverse = self.inverse(eval, &covariances[0], root)?;
             let steps: Vec<i64> = (0..self.columns() as i64).collect();
             let others = eval.rotate_many(&inverse, &steps)?;
+            // Step 2: each covariance times the inverse roots of its two columns.
             let terms = covariances.iter().zip(&others);
             let most = std::iter::once(1.0).chain(std::iter::repeat(mixed));
             terms
@@ -104,6 +108,8 @@ impl Table {
         root: &Approximation,
     ) -> Result<A::Ciphertext> {
         let range = Interval::real(root.lo(), root.hi())?;
+        // Slots that belong to no column hold 0, outside the domain of the root: move them to its
+        // middle.
         let inside = 0.5 * (range.lo() + range.hi());
         let moved: Vec<f64> = (0..eval.metadata(v).meta.len)
             .map(|slot| if slot % self.stride() < self.columns() { 0.0 } else { inside })
