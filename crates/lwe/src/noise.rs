@@ -39,7 +39,7 @@ pub fn key_switch(params: &Params, source_norm2: f64, source_dimension: usize) -
 /// times the noise of `EK-`: `N 4 sigma^2 sum E[digit^2]`. The special modulus divides that by
 /// `q'^2` and rounds once. With digits, the dropped bits matter in the `lwe_norm2` steps with a
 /// nonzero coordinate, where the factor `X^(a s) - 1` doubles their variance. For NTRU see
-/// [`ntru_product`] and [`ntru_ring_switch`]: the noise of the accumulator modulo `Q`, scaled by
+/// `ntru_product` and `ntru_ring_switch`: the noise of the accumulator modulo `Q`, scaled by
 /// `q0 / Q`, and the key switch to the ring secret.
 pub(crate) fn blind_rotation(params: &Params, lwe_norm2: f64, ring_norm2: f64) -> f64 {
     let spec = params.spec();

@@ -6,12 +6,12 @@ use rand_chacha::ChaCha20Rng;
 
 use crate::{Params, ParamsSpec, SecretKind, Security};
 
-pub fn rng(seed: u64) -> ChaCha20Rng {
+pub(crate) fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
 /// Primes of 45 bits for `q` and of 50 bits for `p`.
-pub fn spec(degree: usize, rank: usize, limbs: usize, special: usize) -> ParamsSpec {
+pub(crate) fn spec(degree: usize, rank: usize, limbs: usize, special: usize) -> ParamsSpec {
     let q = prime::ntt_primes_around(degree, 45, limbs, &[]).unwrap();
     let p = prime::ntt_primes_below(degree, 50, special, &q).unwrap();
     ParamsSpec {
@@ -25,12 +25,12 @@ pub fn spec(degree: usize, rank: usize, limbs: usize, special: usize) -> ParamsS
     }
 }
 
-pub fn params(degree: usize, rank: usize, limbs: usize, special: usize) -> Params {
+pub(crate) fn params(degree: usize, rank: usize, limbs: usize, special: usize) -> Params {
     Params::new(spec(degree, rank, limbs, special)).unwrap()
 }
 
 /// A message with coefficients up to `2^30` that depend only on the seed.
-pub fn message(params: &Params, limbs: usize, seed: u64) -> Poly<Ntt> {
+pub(crate) fn message(params: &Params, limbs: usize, seed: u64) -> Poly<Ntt> {
     let mut state = seed.wrapping_add(99);
     let coefficients: Vec<i64> = (0..params.degree())
         .map(|_| {
@@ -44,7 +44,7 @@ pub fn message(params: &Params, limbs: usize, seed: u64) -> Poly<Ntt> {
 
 /// Asserts that a measured variance is within a factor of the predicted one, in both directions.
 #[track_caller]
-pub fn assert_close(measured: f64, predicted: f64, factor: f64) {
+pub(crate) fn assert_close(measured: f64, predicted: f64, factor: f64) {
     assert!(
         measured < predicted * factor && measured > predicted / factor,
         "measured variance {measured}, predicted {predicted}"
@@ -52,7 +52,7 @@ pub fn assert_close(measured: f64, predicted: f64, factor: f64) {
 }
 
 /// The largest magnitude at the primitive `2N`-th roots of unity, by direct summation.
-pub fn canonical_norm(coefficients: &[f64]) -> f64 {
+pub(crate) fn canonical_norm(coefficients: &[f64]) -> f64 {
     let n = coefficients.len();
     let roots: Vec<(f64, f64)> =
         (0..2 * n).map(|i| (std::f64::consts::PI * i as f64 / n as f64).sin_cos()).collect();

@@ -4,13 +4,13 @@ use crate::{Domain, HybridGadget, NttTable, Poly, Ring, packed_poly, prime};
 
 /// The largest prime that is at most `most`.
 #[cfg(target_arch = "x86_64")]
-pub fn prime_up_to(most: u64) -> crate::Modulus {
+pub(crate) fn prime_up_to(most: u64) -> crate::Modulus {
     (0..).find_map(|k| crate::Modulus::new(most - k).ok()).unwrap()
 }
 
 /// A chain of primes around powers of two, given by `(bits, count)`, with `special` primes below a
 /// power of two.
-pub fn gadget(degree: usize, sizes: &[(u32, usize)], special: (u32, usize)) -> HybridGadget {
+pub(crate) fn gadget(degree: usize, sizes: &[(u32, usize)], special: (u32, usize)) -> HybridGadget {
     let mut q = vec![];
     for &(bits, count) in sizes {
         q.extend(prime::ntt_primes_around(degree, bits, count, &q).unwrap());
@@ -20,14 +20,14 @@ pub fn gadget(degree: usize, sizes: &[(u32, usize)], special: (u32, usize)) -> H
 }
 
 /// The residues of `P` modulo the primes of a level, then modulo the primes of `P`.
-pub fn p_residues(gadget: &HybridGadget, limbs: usize) -> Vec<u64> {
+pub(crate) fn p_residues(gadget: &HybridGadget, limbs: usize) -> Vec<u64> {
     let p = gadget.p().big_modulus();
     let residue = |m: u64| u64::try_from(&p % m).unwrap();
     gadget.ring(limbs).moduli().map(|m| residue(m.value())).collect()
 }
 
 /// Residues that depend only on the seed: [`words`] below each prime.
-pub fn values<D: Domain>(ring: &Ring, seed: u64) -> Poly<D> {
+pub(crate) fn values<D: Domain>(ring: &Ring, seed: u64) -> Poly<D> {
     let mut a = ring.zero();
     for i in 0..ring.limbs() {
         let limb = words(ring.degree(), ring.modulus(i).value(), seed.wrapping_add(i as u64));
@@ -37,7 +37,7 @@ pub fn values<D: Domain>(ring: &Ring, seed: u64) -> Poly<D> {
 }
 
 /// Words below `bound`, many of them at the ends and in the middle of the range.
-pub fn words(len: usize, bound: u64, seed: u64) -> Vec<u64> {
+pub(crate) fn words(len: usize, bound: u64, seed: u64) -> Vec<u64> {
     let mut state = seed;
     let mut next = move || {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -55,7 +55,7 @@ pub fn words(len: usize, bound: u64, seed: u64) -> Vec<u64> {
 }
 
 /// A limb, packed as in a key row.
-pub fn packed(table: &NttTable, limb: &[u64]) -> Vec<u64> {
+pub(crate) fn packed(table: &NttTable, limb: &[u64]) -> Vec<u64> {
     let mut packed = vec![0; limb.len() / 8 * table.packed_bytes()];
     packed_poly::pack(limb, &mut packed);
     packed

@@ -244,7 +244,7 @@ impl RelinStrategy {
         Ok(key(&self.raised, self.components()) + down)
     }
 
-    /// Noise variance that the relinearization adds to a product: [`noise::dpad_relinearize`], or
+    /// Noise variance that the relinearization adds to a product: that of both key switches, or
     /// [`noise::relinearize`] without a temporary rank.
     ///
     /// # Errors
