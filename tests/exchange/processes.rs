@@ -24,7 +24,7 @@ fn programs() -> &'static Path {
             None => "release",
         };
         let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--locked", "--package", "bellerophon", "--profile", name])
+            .args(["build", "--quiet", "--locked", "--workspace", "--profile", name])
             .args(["--example", "exchange_client", "--example", "exchange_server"])
             .arg("--target-dir")
             .arg(target)

@@ -43,6 +43,7 @@ fn look_ups_chain_over_one_domain() {
 }
 
 /// Sorting, tables and comparisons of what sorting leaves, all over the domain of the values.
+#[cfg(feature = "long-tests")]
 #[test]
 fn sorted_values_stay_in_their_domain() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 52);
@@ -93,6 +94,7 @@ fn sorted_values_stay_in_their_domain() {
 }
 
 /// The slotwise median of nine, by a network of 20 comparators.
+#[cfg(feature = "long-tests")]
 #[test]
 fn a_median_network_stays_in_its_domain() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 53);

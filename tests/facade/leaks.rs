@@ -13,12 +13,11 @@ use bellerophon::{
         self, Complex64, Interval, KeyLevels, LevelGroup, ModulusChain,
         fbt::{FbtSpec, SeededPairedVec},
     },
-    format::{ContentHash, Context, Header, to_bytes},
+    format::{Context, to_bytes},
     lwe::{self, Encoding, Engine, LweVec, RgswGadget},
     mlwe::{KeyId, PublicKey, SecretKey, SecretKind, Security},
     pir::{Client, Function, QueryLayout, Server},
     prelude::*,
-    repack::SeededRepackKey,
     ring::{prime, wire::Wire},
 };
 use rand::{RngExt, SeedableRng};
@@ -92,18 +91,6 @@ fn hide(bytes: &mut [u8], id: KeyId) {
     let found: Vec<usize> = (0..bytes.len() - 16).filter(|&i| bytes[i..i + 16] == id).collect();
     assert!(!found.is_empty());
     found.into_iter().for_each(|i| bytes[i..i + 16].fill(0));
-}
-
-/// Zeros in place of the hashes of a set of keys: at the end of each envelope, and of all of them.
-fn without_hashes(mut bytes: &mut [u8]) {
-    while bytes.len() > ContentHash::LEN {
-        let header = Header::parse(bytes).unwrap();
-        let (envelope, rest) = bytes.split_at_mut(header.total() as usize);
-        let end = envelope.len() - ContentHash::LEN;
-        envelope[end..].fill(0);
-        bytes = rest;
-    }
-    bytes.fill(0);
 }
 
 /// A small ring, which protects nothing.
@@ -413,60 +400,87 @@ fn what_cannot_be_encoded_is_refused_before_anything_is_told() {
     }
 }
 
-/// Keys, whose messages are secrets: those of two clients differ in nothing but masked polynomials,
-/// their seeds and the identity of the client, which is drawn at random and written as zeros here.
-#[test]
-fn keys_tell_the_identity_of_their_client_alone() {
-    let without = |mut bytes: Vec<u8>, id: KeyId| {
-        hide(&mut bytes, id);
-        bytes
+#[cfg(feature = "long-tests")]
+mod keys {
+    use bellerophon::{
+        format::{ContentHash, Header},
+        repack::SeededRepackKey,
     };
-    let clients = |params: &Params, count: usize| -> Vec<ClientKey> {
-        (0..=count as u64)
-            .map(|i| ClientKey::generate_with(params, &mut rng(100 + i)).unwrap())
-            .collect()
-    };
-    let set = |params: &Params, needs: &Needs, count: usize, name: &str| {
-        let clients = clients(params, count);
-        assert_tells_nothing(name, count, |pair, seed| {
-            let keys = clients[pair].evaluation_keys_with(needs, &mut rng(seed)).unwrap();
-            let mut bytes = Vec::new();
-            keys.write_to(&mut bytes).unwrap();
-            // The hash of the list of keys is over the identity and nothing random.
-            without_hashes(&mut bytes);
-            without(bytes, clients[pair].id())
-        });
-    };
-    let params = Params::new(ParamsSpec::arithmetic("tiny", slots())).unwrap();
-    set(&params, &Needs::new().multiply().rotate([1, 3]).conjugate(), PAIRS, "keys of arithmetic");
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
-    set(&params, &Needs::new().map(), 4, "keys of look-ups");
 
-    let params = ckks::Params::new(slots()).unwrap();
-    let secrets: Vec<SecretKey> = (0..=PAIRS as u64)
-        .map(|i| SecretKey::generate(params.lattice(), &mut rng(300 + i)).unwrap())
-        .collect();
-    assert_tells_nothing("public key", PAIRS, |pair, seed| {
-        let public = PublicKey::generate(&secrets[pair], &mut rng(seed));
-        without(write(params.lattice(), &public), secrets[pair].id())
-    });
-    // Its message is the LWE secret, whatever that is.
-    assert_tells_nothing("repacking key", PAIRS, |pair, seed| {
-        let mut coefficients = vec![0; 8];
-        let mut draw = rng(pair as u64);
-        if pair > 1 {
-            coefficients.iter_mut().for_each(|c| *c = draw.random_range(-1..=1));
-        } else if pair == 1 {
-            coefficients.fill(1);
+    use super::*;
+
+    /// Zeros in place of the hashes of a set of keys: at the end of each envelope, and of all of them.
+    fn without_hashes(mut bytes: &mut [u8]) {
+        while bytes.len() > ContentHash::LEN {
+            let header = Header::parse(bytes).unwrap();
+            let (envelope, rest) = bytes.split_at_mut(header.total() as usize);
+            let end = envelope.len() - ContentHash::LEN;
+            envelope[end..].fill(0);
+            bytes = rest;
         }
-        let key = SeededRepackKey::generate(
+        bytes.fill(0);
+    }
+
+    /// Keys, whose messages are secrets: those of two clients differ in nothing but masked polynomials,
+    /// their seeds and the identity of the client, which is drawn at random and written as zeros here.
+    #[test]
+    fn keys_tell_the_identity_of_their_client_alone() {
+        let without = |mut bytes: Vec<u8>, id: KeyId| {
+            hide(&mut bytes, id);
+            bytes
+        };
+        let clients = |params: &Params, count: usize| -> Vec<ClientKey> {
+            (0..=count as u64)
+                .map(|i| ClientKey::generate_with(params, &mut rng(100 + i)).unwrap())
+                .collect()
+        };
+        let set = |params: &Params, needs: &Needs, count: usize, name: &str| {
+            let clients = clients(params, count);
+            assert_tells_nothing(name, count, |pair, seed| {
+                let keys = clients[pair].evaluation_keys_with(needs, &mut rng(seed)).unwrap();
+                let mut bytes = Vec::new();
+                keys.write_to(&mut bytes).unwrap();
+                // The hash of the list of keys is over the identity and nothing random.
+                without_hashes(&mut bytes);
+                without(bytes, clients[pair].id())
+            });
+        };
+        let params = Params::new(ParamsSpec::arithmetic("tiny", slots())).unwrap();
+        set(
             &params,
-            &coefficients,
-            &secrets[0],
-            4,
-            params.limbs(),
-            &mut rng(seed),
+            &Needs::new().multiply().rotate([1, 3]).conjugate(),
+            PAIRS,
+            "keys of arithmetic",
         );
-        write(&params, &key.unwrap())
-    });
+        let params = Params::preset(Preset::ToyInsecure).unwrap();
+        set(&params, &Needs::new().map(), 4, "keys of look-ups");
+
+        let params = ckks::Params::new(slots()).unwrap();
+        let secrets: Vec<SecretKey> = (0..=PAIRS as u64)
+            .map(|i| SecretKey::generate(params.lattice(), &mut rng(300 + i)).unwrap())
+            .collect();
+        assert_tells_nothing("public key", PAIRS, |pair, seed| {
+            let public = PublicKey::generate(&secrets[pair], &mut rng(seed));
+            without(write(params.lattice(), &public), secrets[pair].id())
+        });
+        // Its message is the LWE secret, whatever that is.
+        assert_tells_nothing("repacking key", PAIRS, |pair, seed| {
+            let mut coefficients = vec![0; 8];
+            let mut draw = rng(pair as u64);
+            if pair > 1 {
+                coefficients.iter_mut().for_each(|c| *c = draw.random_range(-1..=1));
+            } else if pair == 1 {
+                coefficients.fill(1);
+            }
+            let key = SeededRepackKey::generate(
+                &params,
+                &coefficients,
+                &secrets[0],
+                4,
+                params.limbs(),
+                &mut rng(seed),
+            );
+            write(&params, &key.unwrap())
+        });
+    }
 }

@@ -210,6 +210,7 @@ fn bounds_hold_for_functional_bootstrapping() {
     check(Preset::ToyTables, fbt, &MapRequest::table(entries, -8.0), &integers, 12.0);
 }
 
+#[cfg(feature = "long-tests")]
 #[test]
 fn bounds_hold_for_tables() {
     let preset = Preset::ToyInsecure;

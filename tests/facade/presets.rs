@@ -299,7 +299,7 @@ fn what_a_set_does_not_have_is_refused_by_name() {
     none(chosen.evaluation_key_bytes(&Needs::new().map()).unwrap_err());
     none(chosen.map_accuracy(-1.0..=1.0, f64::abs).unwrap_err());
     let refused = client.evaluation_keys(&Needs::new().bootstrap()).unwrap_err();
-    assert!(matches!(refused, Error::NoRefresh { .. }), "{refused}");
+    assert!(matches!(refused, Error::NoBootstrap { .. }), "{refused}");
     assert!(refused.to_string().contains("Preset::Bootstrapping"), "{refused}");
     assert!(server.bootstrap(&x).is_err());
     let refused = server.with_auto_bootstrap().unwrap_err();
@@ -373,7 +373,7 @@ fn failures_of_a_program_add_up() {
     assert!((sum.log2() - each - 20.0).abs() < 1e-9);
     assert!(sum.log2() < -39.0);
     assert_eq!(functions.program_failure(0, 0).unwrap().log2(), f64::NEG_INFINITY);
-    assert!(matches!(functions.program_failure(1, 1), Err(Error::NoRefresh { .. })));
+    assert!(matches!(functions.program_failure(1, 1), Err(Error::NoBootstrap { .. })));
     let bootstrapping = Params::preset(Preset::Bootstrapping).unwrap();
     let sum = bootstrapping.program_failure(0, 1 << 10).unwrap();
     assert!((sum.log2() - bootstrapping.log2_failure() - 10.0).abs() < 1e-9);

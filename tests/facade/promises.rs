@@ -457,7 +457,7 @@ fn every_need_is_served_or_refused() {
             assert_eq!(refused.to_string(), foretold.to_string(), "{what}");
             let named = matches!(
                 refused,
-                Error::NoLookUps { .. } | Error::NoRefresh { .. } | Error::NoRingBridge { .. }
+                Error::NoLookUps { .. } | Error::NoBootstrap { .. } | Error::NoRingBridge { .. }
             );
             assert!(named, "{what}: {refused}");
         }

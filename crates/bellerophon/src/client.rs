@@ -89,7 +89,7 @@ impl ClientKey {
     /// # Errors
     /// For needs that the parameters cannot serve, with the reason: [`Error::NoLookUps`],
     /// [`Error::NoRingBridge`], [`Error::NoLinearBridge`], [`Error::NoEngine`],
-    /// [`Error::NoCorrection`], [`Error::NoRefresh`], [`Error::Unserved`].
+    /// [`Error::NoCorrection`], [`Error::NoBootstrap`], [`Error::Unserved`].
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
         self.evaluation_keys_with(needs, &mut system_rng())
     }
@@ -113,7 +113,7 @@ impl ClientKey {
     /// requested here, they add rotation keys that nothing uses.
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for needs that the parameters cannot serve.
+    /// [`Error::NoLookUps`] and [`Error::NoBootstrap`] for needs that the parameters cannot serve.
     pub fn reducing_keys(&self, needs: &Needs) -> Result<ckks::ReducingKeys> {
         self.reducing_keys_with(needs, &mut system_rng())
     }

@@ -277,7 +277,7 @@ pub enum Error {
         "bootstrap: the parameters '{params}' have no bootstrapping: take `Preset::Bootstrapping`, \
          or set `ParamsSpec::bootstrap`"
     )]
-    NoRefresh {
+    NoBootstrap {
         /// The name of the parameters.
         params: String,
     },

@@ -218,7 +218,7 @@ impl Params {
     /// ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for a program that the parameters cannot
+    /// [`Error::NoLookUps`] and [`Error::NoBootstrap`] for a program that the parameters cannot
     /// serve.
     pub fn program_failure(
         &self,
@@ -269,10 +269,10 @@ impl Params {
     /// The bootstrapper: levels, precision, security, keys. Its matrices are not encoded.
     ///
     /// # Errors
-    /// [`Error::NoRefresh`] for parameters without bootstrapping.
+    /// [`Error::NoBootstrap`] for parameters without bootstrapping.
     pub fn bootstrapper(&self) -> Result<&Arc<Bootstrapper>> {
         let bootstrapper = self.0.bootstraps.bootstrap.as_ref();
-        bootstrapper.ok_or_else(|| Error::NoRefresh { params: self.0.name.clone() })
+        bootstrapper.ok_or_else(|| Error::NoBootstrap { params: self.0.name.clone() })
     }
 
     /// The functional bootstrapper: levels, scales, keys. Its matrices are not encoded.

@@ -54,7 +54,7 @@ enum Part {
     Hoisted,
     /// The Galois key of an exponent at that rank.
     HoistedGalois(u32),
-    Refresh,
+    Bootstrap,
     /// The fingerprint of the parameters of tables, and the number of parts of their blind-rotation
     /// key. The parts are followed by the key switch back to the LWE secret.
     Tables(Fingerprint, u32),
@@ -72,7 +72,7 @@ impl Part {
             Self::Galois(exponent, _) => (1, exponent),
             Self::Hoisted => (2, 0),
             Self::HoistedGalois(exponent) => (3, exponent),
-            Self::Refresh => (4, 0),
+            Self::Bootstrap => (4, 0),
             Self::Tables(..) => (5, 0),
             Self::RingBridge => (6, 0),
             Self::LinearBridge => (7, 0),
@@ -164,7 +164,7 @@ impl EvaluationKeys {
                         out.object(keys.raised(), &*key)?;
                     }
                 }
-                Part::Refresh => {
+                Part::Bootstrap => {
                     out.some(self.params.bootstrapper()?.raising(), self.bootstrap.as_ref())?
                 }
                 Part::Tables(..) => {
@@ -212,7 +212,7 @@ impl EvaluationKeys {
             parts.extend(exponents.map(|exponent| Part::HoistedGalois(exponent as u32)));
         }
         // Then bootstrapping, look-ups with their bridges, and functional bootstrapping.
-        parts.extend(self.bootstrap.as_ref().map(|_| Part::Refresh));
+        parts.extend(self.bootstrap.as_ref().map(|_| Part::Bootstrap));
         parts.extend(self.tables.as_ref().map(|tables| {
             let count = tables.lattice.dimension().div_ceil(COORDINATES);
             Part::Tables(tables.lattice.fingerprint(), count as u32)
@@ -403,7 +403,7 @@ impl<R: Read> Receiver<'_, R> {
                         return Err(disorder("a hoisted rotation without its rank-reduction key"));
                     }
                 },
-                Part::Refresh => {
+                Part::Bootstrap => {
                     others.bootstrap = Some(self.object(params.bootstrapper()?.raising())?)
                 }
                 Part::Functional => {
