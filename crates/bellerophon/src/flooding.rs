@@ -156,7 +156,7 @@ fn flooded<T>(
     let mut flood = Flood::new(bound, *budget.flooding(), rng);
     let result = run(&mut flood);
     // The vector counts as a result, whatever became of it.
-    if flood.applied() {
+    for _ in 0..flood.applied() {
         budget.spend();
     }
     Ok(result?)

@@ -37,8 +37,8 @@
 //! # fn main() -> bellerophon::Result<()> {
 //! // Up to 1000 numbers, two products in a row, 20 correct bits in the worst slot.
 //! let (security, bootstraps) = (Security::Bits128, false);
-//! let needs = ProgramBounds { security, slots: 1000, depth: 2, bits: 20.0, bootstraps };
-//! let params = Params::choose(&needs)?;
+//! let bounds = ProgramBounds { security, slots: 1000, depth: 2, bits: 20.0, bootstraps };
+//! let params = Params::choose(&bounds)?;
 //! println!("{}", params.choice().expect("it was chosen"));
 //!
 //! let client = ClientKey::generate(&params)?;
@@ -85,6 +85,7 @@
 //! | [`ClientKey`] | the secret keys: encryption, decryption, generation of the public keys |
 //! | [`Needs`], [`EvaluationKeys`] | the operations of a program; the public keys for them |
 //! | [`Evaluator`] | the server: arithmetic by [`ckks::Evaluator`], functions by [`Evaluator::map`] |
+//! | [`ClientKey::encrypt_integers`], [`Evaluator::integers`] | exact tables of encrypted integers |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::LweVec`] and back: chains of tables, functions of several values |
 //! | [`Evaluator::within`] | maximum, argmax, comparison, sorting and pooling on slots ([`OrderOps`]) |
 //! | [`Evaluator::maps`] | several functions of the same values; several vectors in one ring packing |
@@ -157,3 +158,7 @@ pub use repack::planner::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../ARCHITECTURE.md")]
+struct Architecture;

@@ -148,7 +148,7 @@ impl Evaluator {
 
     fn planner<'a>(
         &'a self,
-        x: &Ciphertext,
+        x: &'a Ciphertext,
         request: &'a MapRequest,
     ) -> Result<Planner<'a, Params>> {
         let threads = bellerophon_ring::threads();
@@ -195,7 +195,7 @@ impl Evaluator {
         x: &Ciphertext,
         request: &MapRequest,
     ) -> Result<(Ciphertext, MapReport)> {
-        Ok(self.planner(x, request)?.run(&self.map_server(), x)?)
+        Ok(self.planner(x, request)?.run()?)
     }
 
     /// [`map`](Self::map) for parameters without look-ups: by the planner, to `2^-8` of the spread
@@ -213,6 +213,13 @@ mod tests {
 
     use super::*;
     use crate::Preset;
+
+    #[test]
+    fn every_engine_has_keys() {
+        for engine in Engine::ALL {
+            assert!(Needs::new().with_engine(engine) != Needs::new(), "{}", engine.name());
+        }
+    }
 
     /// The prices of [`CostModel::SERVER`] reproduce the times in its documentation.
     #[test]

@@ -212,7 +212,11 @@ pub trait CkksOps: Sized {
     /// [`Evaluator::bootstrap_to`].
     fn bootstrap_to(&self, x: &Self::Ciphertext, scale: f64) -> Result<Self::Ciphertext>;
 
-    /// [`bootstrap_to`](Self::bootstrap_to) the default scale.
+    /// Bootstraps `x` to the default scale: the same values at [`Bootstrapper::output_level`]. The
+    /// operand needs [`Bootstrapper::input_level`] levels.
+    ///
+    /// # Errors
+    /// Those of [`bootstrap_to`](Self::bootstrap_to).
     fn bootstrap(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         self.bootstrap_to(x, self.params().scale())
     }

@@ -86,8 +86,6 @@ pub(crate) fn largest_log2_modulus(
     Some(security::max_log2_modulus(dimension, secret, model)? + allowance)
 }
 
-impl RankStep {}
-
 /// The smallest rank of a schedule at which ciphertexts may have `limbs` limbs.
 ///
 /// # Errors

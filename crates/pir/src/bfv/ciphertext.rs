@@ -26,7 +26,7 @@ pub struct Norms {
 
 impl Norms {
     /// The norms that hold for any polynomial modulo `t`: `N t / 2` and `N (t / 2)^2`.
-    pub(crate) fn any(params: &Params) -> Self {
+    pub fn any(params: &Params) -> Self {
         let (n, half) = (params.degree() as f64, params.plain() as f64 / 2.0);
         Self { sum: n * half, squares: n * half * half }
     }
@@ -70,7 +70,7 @@ impl Plaintext {
     ///
     /// # Errors
     /// As for [`new`](Self::new), and [`Error::Value`] for coefficients of larger norms.
-    pub(crate) fn declared(params: &Params, coefficients: &[u64], norms: Norms) -> Result<Self> {
+    pub fn declared(params: &Params, coefficients: &[u64], norms: Norms) -> Result<Self> {
         // Step 1: coefficients of least magnitude, whose norms the declared ones must bound.
         let op = "encode a plaintext";
         check_plain(params, op, coefficients)?;

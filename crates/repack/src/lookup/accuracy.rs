@@ -47,7 +47,7 @@ impl LutParams {
         Map::planned(self, tables, path, domain, Some(deviation))?.accuracy(domain, f)
     }
 
-    /// Checks that a look-up over a bridge covers a domain.
+    /// Checks that tables of these parameters take the whole domain with this bridge.
     ///
     /// # Errors
     /// As [`accuracy`](Self::accuracy).

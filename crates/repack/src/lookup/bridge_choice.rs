@@ -4,13 +4,13 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Bridge {
-    /// The cheaper one, by measured costs.
+    /// The bridge that is cheaper for the number of values, by fixed costs that were measured once.
     #[default]
     Auto,
     /// Through the ring of the tables ([`RingBridge`](crate::RingBridge)): one key switch from slots to
-    /// LWE; ring packing by automorphisms and half a bootstrap from LWE to slots. Only this bridge
-    /// supports [`LookupEvaluator::extract`](super::LookupEvaluator::extract) and
-    /// [`LookupEvaluator::pack`](super::LookupEvaluator::pack) without a table.
+    /// LWE; ring packing by automorphisms and half a bootstrap from LWE to slots. Extraction and
+    /// packing without a table ([`LookupEvaluator::extract`](super::LookupEvaluator::extract),
+    /// [`LookupEvaluator::pack`](super::LookupEvaluator::pack)) need this bridge.
     Ring,
     /// PEGASUS, Fig. 6: a key switch per value from slots to LWE; a linear transform with the
     /// encrypted LWE secret from LWE to slots.

@@ -6,8 +6,8 @@ use bellerophon_ckks::FailureProbability;
 
 use super::params::LutParams;
 
-/// Counts of the operations of look-ups that can fail, each with half the failure probability of a
-/// look-up.
+/// Counts of the operations of look-ups that can fail. Each counted operation fails with at most
+/// half the failure probability of a look-up.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Blind rotations: the index error may exceed the guard band.

@@ -8,8 +8,8 @@ use crate::Result;
 /// The engine of the blind rotation of look-ups.
 ///
 /// Both engines return the same values from the same secrets. They differ in time, in the size of
-/// their keys, in their security assumptions, and in the noise of an entry. That noise counts only
-/// where it comes near the error of the index
+/// their keys, in their security assumptions, and in the noise of an entry. That noise matters
+/// only if it is of the size of the effect of the index error
 /// ([`LutParams::accuracy`](super::LutParams::accuracy)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -24,11 +24,11 @@ pub enum LutEngine {
     /// NTRU ciphertexts ([`lwe::ntru`]): half the transforms and a quarter of the key memory, for
     /// tables of degree up to 8192. Each function takes a blind rotation of its own.
     ///
-    /// It adds assumptions that nothing else in the library makes, and is therefore never a
-    /// default: decision NTRU with a modulus of 28.6, 44 and 46 to 50 bits at degree 2048, 4096 and
-    /// 8192, far beyond the fatigue points of 19.4, 21.8 and 24.3 bits; with thousands of rows
-    /// under one `f`; and with rows that encrypt functions of `f` itself and of the LWE secret.
-    /// `docs/ntru.md` has the details.
+    /// It assumes decision NTRU with moduli far beyond the fatigue points: 28.6 bits (fatigue at
+    /// 19.4) at degree 2048, 44 bits (21.8) at 4096, 46 to 50 bits (24.3) at 8192. It assumes this
+    /// also for thousands of rows under one `f`, and for rows that encrypt functions of `f` and of
+    /// the LWE secret. Nothing else in the library does, so it is never a default. `docs/ntru.md`
+    /// has the details.
     Ntru,
 }
 

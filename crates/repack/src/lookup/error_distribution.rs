@@ -117,8 +117,8 @@ impl ErrorDistribution {
     }
 
     /// A bound on the error of every value at any point of the range, for an operand without noise.
-    /// In a vector of `2^16` values, some index error exceeds its bound with probability `2^-20`,
-    /// and so does some noise. The bound is computed at 1024 points, with a margin for the points
+    /// For a vector of `2^16` values the bound fails with probability `2^-20` through an index error
+    /// and with `2^-20` through noise. It is computed at 1024 points, with a margin for the points
     /// between.
     pub fn worst_abs(&self) -> f64 {
         self.worst_abs

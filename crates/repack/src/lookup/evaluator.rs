@@ -77,10 +77,10 @@ impl<'a> LookupEvaluator<'a> {
         };
         let map = Map::planned(lookups, &tables.lattice, path, &domain, deviation)?;
         let range = range_within(op, x.range(), &domain)?;
-        let x = &*self.entering(op, x, lookups.levels(), flood.is_some())?;
-        let flood = flood.zip(deviation);
         let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
         let table = map.output(&inside)?;
+        let x = &*self.entering(op, x, lookups.levels(), flood.is_some())?;
+        let flood = flood.zip(deviation);
         // Step 2: SlotsToCoeffs, so that the domain fills the table (Fig. 6, step 1).
         let (len, observer) = (x.len(), self.observer(op));
         observer.tell(Stage::SlotsToCoefficients, 0, len)?;

@@ -27,8 +27,8 @@ impl LookupEvaluator<'_> {
     ///
     /// # Errors
     /// [`Error::NoRingBridge`] and [`Error::MissingKeys`]; if no vector is given; as
-    /// [`map`](Self::map) for domain, range and levels; [`Error::Scales`], before any work, if the
-    /// difference of the scales is larger; [`Error::Cancelled`].
+    /// [`map`](Self::map) for domain, range and levels; [`Error::Scales`], before any work, if
+    /// integer factors leave more than half a cell; [`Error::Cancelled`].
     pub fn extract(
         &self,
         op: &'static str,

@@ -22,18 +22,19 @@ pub struct Flood<'r> {
     bound: &'r NoiseBound,
     terms: Flooding,
     rng: &'r mut dyn CryptoRng,
-    applied: bool,
+    applied: u64,
 }
 
 impl<'r> Flood<'r> {
-    /// Flooding on given terms for a vector whose noise `bound` covers. The generator must be secret
-    /// and serve no other vector.
+    /// Flooding with the given terms; `bound` bounds the noise of the vector. The generator must be
+    /// secret and serve no other vector.
     pub fn new(bound: &'r NoiseBound, terms: Flooding, rng: &'r mut dyn CryptoRng) -> Self {
-        Self { bound, terms, rng, applied: false }
+        Self { bound, terms, rng, applied: 0 }
     }
 
-    /// Whether noise was added. The vector then counts as a result, whatever became of it.
-    pub fn applied(&self) -> bool {
+    /// The number of vectors to which noise was added. Each counts against the budget, even if the
+    /// operation failed later.
+    pub fn applied(&self) -> u64 {
         self.applied
     }
 
@@ -72,7 +73,7 @@ impl<'r> Flood<'r> {
         ring.add_assign(&mut b, &noise);
         let inner = mlwe::Ciphertext::new(params.lattice(), b, a, key)?;
         // Step 3: the vector counts as a result from here on.
-        self.applied = true;
+        self.applied += 1;
         Ok(Coefficients::from_parts(params, inner, meta)?)
     }
 }

@@ -59,8 +59,8 @@ impl<'a> LookupEvaluator<'a> {
     }
 
     /// Applies several functions to every value of several vectors and packs all results into one
-    /// vector, at one amplitude: the first function of all values of the first vector, of the
-    /// second, .., then the second function.
+    /// vector, at one amplitude. The results are ordered by function, then by vector, then by
+    /// position.
     ///
     /// # Errors
     /// As [`maps`](Self::maps), and for more results than a vector has slots.

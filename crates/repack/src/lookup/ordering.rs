@@ -15,9 +15,9 @@ pub const PACKED: Headroom = Headroom { terms: 2, levels: 0 };
 const PACKING_ERROR: f64 = 1.0 / (1u64 << 13) as f64;
 
 impl LookupEvaluator<'_> {
-    /// Any function of the values of several vectors, by tables on LWE values: slots to LWE in an
-    /// encoding with `headroom`, `f`, and LWE to slots at the highest level that the reduction
-    /// leaves. [`Reduction::Sine`] is for decisions, which lie at both ends of their range.
+    /// Any function of the values of several vectors, by tables on LWE values. Step 1: slots to LWE,
+    /// with `headroom`. Step 2: `f`. Step 3: LWE to slots, at the highest level that the reduction
+    /// leaves. [`Reduction::Sine`] is for decisions, whose values are the two ends of their range.
     ///
     /// # Errors
     /// As [`extract`](Self::extract) and [`pack`](Self::pack), and those of `f`.

@@ -92,8 +92,8 @@ impl LutParams {
     /// Checks that slots and look-ups fit together. `highest` is the highest level for programs,
     /// and so the highest level of results.
     ///
-    /// `log2_failure` is that of the look-up of one value, and `ring_bridge` the weight of the
-    /// sparse secret of the ring bridge, if there is one.
+    /// `log2_failure` is `log2` of the failure probability of the look-up of one value;
+    /// `ring_bridge` is the weight of the sparse secret of the ring bridge, if there is one.
     ///
     /// # Errors
     /// [`Error::Bridge`] for parts that do not fit together, with the reason and a remedy; errors
@@ -261,8 +261,8 @@ impl LutParams {
         self.log2_failure
     }
 
-    /// The half of the failure probability for the guard bands of tables; the other half is for the
-    /// reductions.
+    /// `log2` of half the failure probability, the share of the guard bands of tables. The
+    /// reductions have the other half.
     pub fn log2_table_failure(&self) -> f64 {
         self.log2_failure - 1.0
     }
@@ -272,9 +272,9 @@ impl LutParams {
         self.ring.as_ref()
     }
 
-    /// The level of the result of a look-up with either bridge, at most the highest
-    /// next look-up needs [`levels`](Self::levels) of them; the rest is free for arithmetic in
-    /// between.
+    /// The level of the result of a look-up with either bridge, at most the highest level for
+    /// programs. The next look-up needs [`levels`](Self::levels) of its levels; the rest is free for
+    /// arithmetic in between.
     pub fn level_after(&self) -> usize {
         self.level_after
     }
@@ -335,8 +335,8 @@ impl LutParams {
         slots_to_coeffs(&self.slots, true, LOG_S2C_SCALE)
     }
 
-    /// Resolves a bridge for these parameters. [`Bridge::Auto`] is the cheaper one for as many
-    /// values as the ring of the tables takes at once.
+    /// Resolves a bridge for these parameters. [`Bridge::Auto`] becomes the bridge that is cheaper
+    /// for as many values as the ring of the tables packs at once.
     ///
     /// # Errors
     /// [`Error::NoRingBridge`] and [`Error::NoLinearBridge`] for a bridge that the parameters lack.
@@ -355,10 +355,10 @@ impl LutParams {
         }
     }
 
-    /// The lowest level at which [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to) uses
-    /// its operand directly for the distance from the cells. It is the level of results of tables,
-    /// and leaves the levels of the largest correction beside those of SlotsToCoeffs. A lower
-    /// operand is packed beside its tables.
+    /// The lowest level at which [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to)
+    /// computes the distance to the cells from the operand itself: [`level_after`](Self::level_after),
+    /// or the levels of SlotsToCoeffs plus the largest order if that is more. A lower operand is
+    /// packed together with its tables.
     pub fn level_to_correct(&self) -> usize {
         self.level_after.max(S2C_LEVELS + MAX_ORDER)
     }

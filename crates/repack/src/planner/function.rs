@@ -84,7 +84,7 @@ impl MapFunction {
         Self { jumps: vec![0.0], gap: gap.abs(), ..Self::of(Shape::Sign) }
     }
 
-    /// `entries[k]` for integers `k` below their number, over the domain `0..=p - 1`.
+    /// `entries[k]` for integers `k` from 0 to `p - 1`, where `p` is the number of entries.
     pub fn table(entries: impl Into<Arc<[f64]>>) -> Self {
         Self::of(Shape::Table(entries.into()))
     }

@@ -44,6 +44,8 @@ pub struct Planner<'a, P> {
     params: &'a P,
     /// The server with its keys; without one, any keys that the parameters allow.
     server: Option<MapServer<'a>>,
+    /// The vector to evaluate, beside a server.
+    vector: Option<&'a Ciphertext>,
     request: &'a MapRequest,
     operand: Metadata,
     domain: Interval,
@@ -77,10 +79,10 @@ impl<'a, P: PlanParams> Planner<'a, P> {
         request.function.check(&request.domain)?;
         let middle = 0.5 * (domain.lo() + domain.hi());
         let fresh = Simulator::new(params.slots()).encrypt(&vec![middle; count], domain, level)?;
-        Self::new(params, None, request, *fresh.metadata(), (model, threads))
+        Self::new(params, request, *fresh.metadata(), (model, threads))
     }
 
-    /// For a given vector and the keys of a server.
+    /// For a given vector and the keys of a server. [`run`](Self::run) evaluates them.
     ///
     /// # Errors
     /// As [`for_params`](Self::for_params); [`Error::OutsideDomain`] for values that may lie outside
@@ -88,18 +90,18 @@ impl<'a, P: PlanParams> Planner<'a, P> {
     pub fn for_vector(
         params: &'a P,
         server: MapServer<'a>,
-        x: &Ciphertext,
+        x: &'a Ciphertext,
         request: &'a MapRequest,
         model: &'a CostModel,
         threads: usize,
     ) -> Result<Self> {
         range_within("map", x.range(), &request.domain)?;
-        Self::new(params, Some(server), request, x.metadata(), (model, threads))
+        let planner = Self::new(params, request, x.metadata(), (model, threads))?;
+        Ok(Self { server: Some(server), vector: Some(x), ..planner })
     }
 
     fn new(
         params: &'a P,
-        server: Option<MapServer<'a>>,
         request: &'a MapRequest,
         operand: Metadata,
         (model, threads): (&'a CostModel, usize),
@@ -111,7 +113,8 @@ impl<'a, P: PlanParams> Planner<'a, P> {
         }
         let domain = Interval::real(*request.domain.start(), *request.domain.end())?;
         let threads = threads.max(1);
-        Ok(Self { params, server, request, operand, domain, model, threads })
+        let (server, vector) = (None, None);
+        Ok(Self { params, server, vector, request, operand, domain, model, threads })
     }
 
     /// Predicts cost and error of every engine. An engine that does not qualify is not an error: its
@@ -122,6 +125,11 @@ impl<'a, P: PlanParams> Planner<'a, P> {
 
     pub(super) fn request(&self) -> &'a MapRequest {
         self.request
+    }
+
+    /// The server and the vector that were planned for, if they are known.
+    pub(super) fn bound(&self) -> Option<(MapServer<'a>, &'a Ciphertext)> {
+        self.server.zip(self.vector)
     }
 
     /// Predicts all engines. Returns the plan and the engines that are ready to run.

@@ -54,8 +54,8 @@ impl MapRequest {
         Self::new(MapFunction::table(entries), 0.0..=last, log2_error)
     }
 
-    /// A request for a closure alone: an error of `2^-8` of its spread. The closure is sampled at
-    /// 65537 points of the domain and interpolated by cubics.
+    /// A request for a closure of which nothing else is known, with an error of at most `2^-8` of its
+    /// spread. The closure is sampled at 65537 points of the domain and interpolated by cubics.
     ///
     /// # Errors
     /// An error that names the argument at which the closure is not finite.
@@ -67,14 +67,15 @@ impl MapRequest {
         Ok(Self { log2_error, ..request })
     }
 
-    /// Sets the number of values; the default is the number of slots. A given vector has its own.
+    /// Sets the number of values; the default is the number of slots. Ignored if the
+    /// plan is for a given vector.
     #[must_use]
     pub fn count(self, values: usize) -> Self {
         Self { count: Some(values), ..self }
     }
 
-    /// Sets the level of the operand; the default is the highest level for programs. A given vector
-    /// has its own.
+    /// Sets the level of the operand; the default is the highest level for programs. Ignored
+    /// if the plan is for a given vector.
     #[must_use]
     pub fn level(self, level: usize) -> Self {
         Self { level: Some(level), ..self }

@@ -31,12 +31,16 @@ pub struct MapReport {
 }
 
 impl<P: PlanParams> Planner<'_, P> {
-    /// Applies the function of the request to every value of the vector that was planned for, by
-    /// the fastest engine that qualifies. Reports the prediction and the measured outcome.
+    /// Applies the function of the request to every value of the vector that was planned for
+    /// ([`for_vector`](Self::for_vector)), by the fastest engine that qualifies. Reports the
+    /// prediction and the measured outcome.
     ///
     /// # Errors
-    /// [`Error::NoPlan`] if no engine qualifies, with the reason of each; errors of the engine.
-    pub fn run(&self, server: &MapServer<'_>, x: &Ciphertext) -> Result<(Ciphertext, MapReport)> {
+    /// [`Error::MissingKeys`] for a plan without a server; [`Error::NoPlan`] if no engine qualifies,
+    /// with the reason of each; errors of the engine.
+    pub fn run(&self) -> Result<(Ciphertext, MapReport)> {
+        let (op, need) = ("map", "map");
+        let (server, x) = self.bound().ok_or(Error::MissingKeys { op, need })?;
         // Step 1: the plan, and the chosen engine with its prepared polynomial, series or table.
         let request = self.request();
         let (plan, candidates) = self.candidates();
@@ -50,7 +54,7 @@ impl<P: PlanParams> Planner<'_, P> {
         };
         // Step 2: the evaluation. The time goes into the report and decides nothing.
         let begin = Instant::now();
-        let result = prepared.run(server, x, request)?;
+        let result = prepared.run(&server, x, request)?;
         let seconds = begin.elapsed().as_secs_f64();
         let (log2_noise, output_level) = (log2(result.noise()), result.level());
         Ok((result, MapReport { engine, predicted, seconds, log2_noise, output_level }))

@@ -13,8 +13,7 @@ use crate::{
 
 /// A parameter set for which maps are planned.
 pub trait PlanParams {
-    /// Why the set does not have a part, or why an engine does not qualify. Printed, the errors are
-    /// the refusals of a plan.
+    /// The error of these methods. Its text becomes the refusal in the row of an engine.
     type Error: fmt::Display + From<Error> + From<ckks::Error>;
 
     /// The parameters of the slots.

@@ -13,9 +13,9 @@ pub struct Prediction {
     /// a first call).
     pub seconds: f64,
     /// `log2` of a bound on the absolute error of the worst value at any point of its range,
-    /// against the function of the exact value. It holds except with probability
-    /// [`EnginePlan::LOG2_FAILURE`] for each of its causes: the noise of the result, and the noise
-    /// of the index of a table. It is finite, and at least -52.
+    /// against the function of the exact value. Two causes can break it, each
+    /// with probability `2^LOG2_FAILURE` ([`EnginePlan::LOG2_FAILURE`]): the noise of the result,
+    /// and the index error of a table. It is finite, and at least -52.
     pub log2_error: f64,
     /// Whether the approximation error of the function is certified; otherwise it is measured at
     /// thousands of points.
@@ -26,7 +26,7 @@ pub struct Prediction {
     pub output_level: usize,
     /// Bytes of its keys in wire form.
     pub key_bytes: usize,
-    /// Whether the result has fresh levels.
+    /// Whether the engine restores levels, so that `output_level` may exceed the level of the operand.
     pub refreshed: bool,
     /// A description of what will be evaluated.
     pub detail: String,

@@ -22,7 +22,7 @@ const FIRST_LEVELS: [u32; 2] = [5, 10];
 /// Largest difference of a level from its nominal size, in bits.
 const SHORT: f64 = 0.5;
 
-/// Options of bootstrapping.
+/// The specification of a bootstrap; [`Bootstrapper::new`](super::Bootstrapper::new) checks it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BootstrapSpec {
     /// Most slots of the vectors, a power of two up to `2^16`. A vector of fewer slots is repeated.

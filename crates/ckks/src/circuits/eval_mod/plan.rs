@@ -18,7 +18,7 @@ const OFFSETS: usize = 8;
 /// The price of a bit of precision, in relinearizations.
 const BIT_COST: f64 = 2.0;
 
-/// Requirements of a homomorphic reduction modulo 1.
+/// The specification of a homomorphic reduction modulo 1; [`Mod1::new`] finds its polynomial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mod1Spec {
     /// Number of nonzero coefficients `+-1` of the secret under which the values are reduced.

@@ -16,7 +16,7 @@ pub(super) const LOG_ENLARGEMENT: u32 = 16;
 /// Weight of the secret of the full-size parameters.
 const WEIGHT: usize = 256;
 
-/// Options of functional bootstrapping: the matrices, the exponential, and the sizes of the levels.
+/// The specification of a functional bootstrap: the matrices, the exponential, and the sizes of the levels.
 ///
 /// From the lowest prime up, a chain has the levels of S2C, of the user, of the series, of the
 /// exponential and of C2S.

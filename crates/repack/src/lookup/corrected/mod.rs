@@ -55,8 +55,8 @@ impl<'a> LookupEvaluator<'a> {
     /// Taylor polynomials; without, they are fitted to `f`.
     ///
     /// # Errors
-    /// As [`map`](Self::map); [`Error::MissingKeys`] for keys of plain tables; [`Error::Accuracy`]
-    /// if no correction reaches the accuracy.
+    /// As [`map`](Self::map); [`Error::MissingKeys`] if the keys are for plain tables only;
+    /// [`Error::Accuracy`] if no correction reaches the accuracy.
     pub fn map_to(
         &self,
         op: &'static str,

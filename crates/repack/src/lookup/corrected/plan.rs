@@ -31,8 +31,8 @@ impl MapPlan {
         self.order
     }
 
-    /// The number of levels between [`LutParams::level_after`] and the result: the order, but at
-    /// least two for a corrected look-up and none for a plain table.
+    /// The levels that the correction takes below [`LutParams::level_after`]: none for a plain
+    /// table, else the order, at least two.
     pub fn levels(&self) -> usize {
         levels(self.order)
     }
