@@ -8,7 +8,7 @@ use bellerophon_ckks::{
 use bellerophon_lwe as lwe;
 use bellerophon_repack::{
     lookup::{carried_domain, range_within},
-    planner::{MapServer, PlanParams, Planner},
+    planner::{MapServer, PlanSubject, Planner},
 };
 
 use crate::{
@@ -91,7 +91,7 @@ impl Needs {
     }
 }
 
-impl PlanParams for Params {
+impl PlanSubject for Params {
     type Error = Error;
 
     fn slots(&self) -> &ckks::Params {

@@ -3,14 +3,14 @@
 use crate::common;
 
 use crate::common::World;
-use bellerophon_ckks::dft::{C2sOptions, Coefficients, CoeffsToSlots, S2cOptions, SlotsToCoeffs};
+use bellerophon_ckks::dft::{C2sSpec, Coefficients, CoeffsToSlots, S2cSpec, SlotsToCoeffs};
 use bellerophon_ckks::lintrans::Giants;
 use bellerophon_ckks::{
     Bounds, CiphertextMeta, Complex64, Error, Interval, KeyLevels, dft, noise::Noise,
 };
 
-fn options(levels: usize, factor: f64) -> C2sOptions {
-    C2sOptions { levels, input_level: 4, factor, babies: 4, encode_ahead: true }
+fn options(levels: usize, factor: f64) -> C2sSpec {
+    C2sSpec { levels, input_level: 4, factor, babies: 4, encode_ahead: true }
 }
 
 /// An encryption of a polynomial with these coefficients at the multiples of `N / length`.
@@ -93,7 +93,7 @@ fn transforms_in_two_share_their_keys() {
 #[test]
 fn undoes_slots_to_coefficients() {
     let params = common::params(9, 7);
-    let s2c = S2cOptions {
+    let s2c = S2cSpec {
         levels: 3,
         output_level: 4,
         scale: 2f64.powi(45),
@@ -124,8 +124,8 @@ fn misfits_are_refused() {
         (64, options(0, 1.0)),
         (64, options(5, 1.0)),
         (64, options(2, -1.0)),
-        (64, C2sOptions { babies: 3, ..options(2, 1.0) }),
-        (64, C2sOptions { input_level: 9, ..options(2, 1.0) }),
+        (64, C2sSpec { babies: 3, ..options(2, 1.0) }),
+        (64, C2sSpec { input_level: 9, ..options(2, 1.0) }),
     ] {
         assert!(CoeffsToSlots::new(&params, slots, options).is_err(), "{slots} {options:?}");
     }

@@ -19,7 +19,7 @@ use bellerophon_ckks::{
     approx::{Approximation, Function, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
-    dft::{S2cOptions, SlotsToCoeffs},
+    dft::{S2cSpec, SlotsToCoeffs},
     diagonals::Diagonals,
     fbt::{FbtInput, FbtSpec, PairedVec},
     lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
@@ -170,7 +170,7 @@ fn slots_to_coefficients() {
     for (slots, modular, giants) in
         [(128, false, Giants::Horner), (16, false, Giants::Direct), (128, true, Giants::Horner)]
     {
-        let options = S2cOptions {
+        let options = S2cSpec {
             levels: 2,
             output_level: 1,
             scale: 2f64.powi(40),

@@ -3,7 +3,7 @@
 use crate::common;
 
 use crate::common::World;
-use bellerophon_ckks::dft::{Coefficients, S2cOptions, SlotsToCoeffs};
+use bellerophon_ckks::dft::{Coefficients, S2cSpec, SlotsToCoeffs};
 use bellerophon_ckks::lintrans::Giants;
 use bellerophon_ckks::{Complex64, Error, Interval, KeyLevels, Params};
 
@@ -15,8 +15,8 @@ fn coefficients(world: &World, ct: &Coefficients) -> Vec<f64> {
     centered.iter().map(|c| c.to_string().parse::<f64>().unwrap() / ct.scale()).collect()
 }
 
-fn options(levels: usize, scale: f64) -> S2cOptions {
-    S2cOptions {
+fn options(levels: usize, scale: f64) -> S2cSpec {
+    S2cSpec {
         levels,
         output_level: 0,
         scale,
@@ -82,7 +82,7 @@ fn operands_above_below_and_shorter() {
     let s2c = SlotsToCoeffs::new(
         &params,
         64,
-        S2cOptions { output_level: 1, encode_ahead: true, ..options(2, 2f64.powi(45)) },
+        S2cSpec { output_level: 1, encode_ahead: true, ..options(2, 2f64.powi(45)) },
     )
     .unwrap();
     let world = world(8, &s2c, params.clone());
@@ -124,6 +124,6 @@ fn values_that_may_wrap_are_refused_and_the_edge_is_not() {
         assert!(SlotsToCoeffs::new(&params, slots, options(levels, 1e12)).is_err());
     }
     assert!(SlotsToCoeffs::new(&params, 64, options(2, f64::NAN)).is_err());
-    let high = S2cOptions { output_level: 1, ..options(2, 1e12) };
+    let high = S2cSpec { output_level: 1, ..options(2, 1e12) };
     assert!(SlotsToCoeffs::new(&params, 64, high).is_err());
 }

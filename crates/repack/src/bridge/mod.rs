@@ -36,7 +36,7 @@ use std::{
 use bellerophon_ckks::{
     self as ckks, KeyLevels,
     cost::Work,
-    dft::{C2sOptions, CoeffsToSlots},
+    dft::{C2sSpec, CoeffsToSlots},
     eval_mod::{Arcsine, Mod1, Mod1Spec},
 };
 use bellerophon_mlwe::{self as mlwe, ModuleMap, SecretKind};
@@ -320,7 +320,7 @@ impl RingBridge {
     fn make_to_slots(&self, (slots, level, reduction): ToSlots) -> Result<CoeffsToSlots> {
         // The reduction takes p / q0 divided by its width, at the scale that it keeps.
         let width = self.params.divisor(0) * self.reduction(reduction).width();
-        let options = C2sOptions {
+        let options = C2sSpec {
             levels: C2S_LEVELS,
             input_level: level,
             // Halved, since the sum with the conjugate doubles.

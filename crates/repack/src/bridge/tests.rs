@@ -3,7 +3,7 @@
 use bellerophon_ckks::{
     Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup, ModulusChain, Params, ParamsSpec,
     SecretKey, Security, decrypt_values,
-    dft::{S2cOptions, SlotsToCoeffs},
+    dft::{S2cSpec, SlotsToCoeffs},
     encrypt,
     eval_mod::Mod1Output,
     lintrans::Giants,
@@ -48,7 +48,7 @@ impl World {
         let mut rng = ChaCha20Rng::seed_from_u64(5);
         let params = params(512, levels);
         let bridge = RingBridge::new(&params, spec(DEGREE)).unwrap();
-        let options = S2cOptions {
+        let options = S2cSpec {
             levels: 2,
             output_level: 0,
             scale: 2f64.powi(28),

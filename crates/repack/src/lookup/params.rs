@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use bellerophon_ckks::{
     self as ckks, CkksOps, Interval,
-    dft::{S2cOptions, SlotsToCoeffs},
+    dft::{S2cSpec, SlotsToCoeffs},
     eval_mod::{Mod1, Mod1Spec},
     lintrans::Giants,
     simulator::Simulator,
@@ -41,7 +41,7 @@ fn slots_to_coeffs(
     encode_ahead: bool,
     log_scale: i32,
 ) -> Result<SlotsToCoeffs> {
-    let options = S2cOptions {
+    let options = S2cSpec {
         levels: S2C_LEVELS,
         output_level: 0,
         scale: 2f64.powi(log_scale),

@@ -7,7 +7,7 @@
 //! | [`MapFunction`], [`MapRequest`] | the function and its requirements |
 //! | [`EnginePlan`] | the predicted cost and error of every engine, and the fastest engine that qualifies |
 //! | [`CostModel`] | the prices of counted work: a deterministic default, or calibrated |
-//! | [`PlanParams`], [`MapServer`] | what a plan is made for: a parameter set, and the keys of a server |
+//! | [`PlanSubject`], [`MapServer`] | what a plan is made for: a parameter set, and the keys of a server |
 //! | [`Planner`] | planning and evaluation |
 //! | [`MapReport`] | the chosen engine, its prediction, and the measured outcome |
 //!
@@ -34,5 +34,5 @@ pub use function::MapFunction;
 pub use predict::Planner;
 pub use request::MapRequest;
 pub use run::MapReport;
-pub use subject::{MapServer, PlanParams};
+pub use subject::{MapServer, PlanSubject};
 pub use table::{EnginePlan, EngineRow, Prediction};

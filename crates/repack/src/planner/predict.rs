@@ -11,7 +11,7 @@ use super::{
     engine::Engine,
     look_up::Tables,
     request::MapRequest,
-    subject::{MapServer, PlanParams},
+    subject::{MapServer, PlanSubject},
     table::{EnginePlan, EngineRow, Prediction},
     vector::VectorProgram,
 };
@@ -55,7 +55,7 @@ pub struct Planner<'a, P> {
 
 const OP: &str = "map_plan";
 
-impl<'a, P: PlanParams> Planner<'a, P> {
+impl<'a, P: PlanSubject> Planner<'a, P> {
     /// For a fresh vector and any keys that the parameters allow.
     ///
     /// # Errors

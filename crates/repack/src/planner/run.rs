@@ -9,7 +9,7 @@ use super::{
     engine::Engine,
     predict::{Planner, Prepared, log2},
     request::MapRequest,
-    subject::{MapServer, PlanParams},
+    subject::{MapServer, PlanSubject},
     table::Prediction,
 };
 use crate::{Error, Result};
@@ -30,7 +30,7 @@ pub struct MapReport {
     pub output_level: usize,
 }
 
-impl<P: PlanParams> Planner<'_, P> {
+impl<P: PlanSubject> Planner<'_, P> {
     /// Applies the function of the request to every value of the vector that was planned for
     /// ([`for_vector`](Self::for_vector)), by the fastest engine that qualifies. Reports the
     /// prediction and the measured outcome.

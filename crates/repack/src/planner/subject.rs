@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A parameter set for which maps are planned.
-pub trait PlanParams {
+pub trait PlanSubject {
     /// The error of these methods. Its text becomes the refusal in the row of an engine.
     type Error: fmt::Display + From<Error> + From<ckks::Error>;
 

@@ -16,7 +16,7 @@ use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
 use bellerophon_ring::prime;
 
 use super::BootstrapKeys;
-use crate::dft::{C2sOptions, Coefficients, CoeffsToSlots, S2cOptions, SlotsToCoeffs};
+use crate::dft::{C2sSpec, Coefficients, CoeffsToSlots, S2cSpec, SlotsToCoeffs};
 use crate::lintrans::{Giants, LinearTransform, RotationCosts};
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, KeyLevels, KeySizes, Metadata,
@@ -83,7 +83,7 @@ impl Raising {
             return Err(Error::SlotCount { op, found: spec.slots, least: 1, most });
         }
         let top = params.max_level();
-        let s2c = S2cOptions {
+        let s2c = S2cSpec {
             levels: spec.s2c_levels,
             output_level: 0,
             scale: spec.s2c_scale,
@@ -95,7 +95,7 @@ impl Raising {
         // doubles.
         let repeated = (most / spec.slots) as f64;
         let wanted = params.divisor(top - spec.c2s_levels) / 2.0;
-        let c2s = C2sOptions {
+        let c2s = C2sSpec {
             levels: spec.c2s_levels,
             input_level: top,
             factor: wanted / (params.divisor(0) * spec.width * repeated),
@@ -126,7 +126,7 @@ impl Raising {
 
     /// The coefficient of a value of 1 at the default scale.
     pub(crate) fn s2c_scale(&self) -> f64 {
-        self.s2c.options().scale
+        self.s2c.spec().scale
     }
 
     /// The lowest level of an operand.

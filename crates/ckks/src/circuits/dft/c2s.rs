@@ -9,9 +9,9 @@ use crate::{
     encode::check_scale,
 };
 
-/// Options of [`CoeffsToSlots`].
+/// The specification of [`CoeffsToSlots`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct C2sOptions {
+pub struct C2sSpec {
     /// Levels, at least 1.
     pub levels: usize,
     /// Level of the operand, at least `levels`.
@@ -36,7 +36,7 @@ pub struct C2sOptions {
 pub struct CoeffsToSlots {
     params: Params,
     slots: usize,
-    options: C2sOptions,
+    spec: C2sSpec,
     /// In the order of application.
     transforms: Vec<LinearTransform>,
     /// The factor by which each matrix enlarges the root mean square of a vector.
@@ -50,8 +50,8 @@ impl CoeffsToSlots {
     /// # Errors
     /// [`Error::SlotCount`] for a count that the ring does not have, [`Error::Linear`] for numbers
     /// of levels or of baby steps outside their range, [`Error::Scale`], [`Error::LevelTooHigh`].
-    pub fn new(params: &Params, slots: usize, options: C2sOptions) -> Result<Self> {
-        Self::with_short_stages(params, slots, None, options)
+    pub fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
+        Self::with_short_stages(params, slots, None, spec)
     }
 
     /// As [`new`](Self::new) in two matrices, where the second, of short blocks, has `short`
@@ -61,8 +61,8 @@ impl CoeffsToSlots {
     /// # Errors
     /// As [`new`](Self::new), and [`Error::Linear`] unless there are two levels and at least
     /// `short` stages, `log2(slots)`.
-    pub fn in_two(params: &Params, slots: usize, short: u32, options: C2sOptions) -> Result<Self> {
-        Self::with_short_stages(params, slots, Some(short), options)
+    pub fn in_two(params: &Params, slots: usize, short: u32, spec: C2sSpec) -> Result<Self> {
+        Self::with_short_stages(params, slots, Some(short), spec)
     }
 
     /// The transform; `short` fixes the stages of the second of two matrices.
@@ -70,14 +70,14 @@ impl CoeffsToSlots {
         params: &Params,
         slots: usize,
         short: Option<u32>,
-        options: C2sOptions,
+        spec: C2sSpec,
     ) -> Result<Self> {
         let op = "prepare coefficients to slots";
         let most = params.max_slots();
         if !slots.is_power_of_two() || slots > most {
             return Err(Error::SlotCount { op, found: slots, least: 1, most });
         }
-        let C2sOptions { levels, input_level, factor, babies, .. } = options;
+        let C2sSpec { levels, input_level, factor, babies, .. } = spec;
         if levels == 0 || levels > input_level || !babies.is_power_of_two() {
             let reason = format!(
                 "{levels} levels from level {input_level} by {babies} baby steps: need 1 to \
@@ -111,14 +111,14 @@ impl CoeffsToSlots {
                 let squared: f64 = matrix.iter().map(|(_, d)| d[0].norm_sqr()).sum();
                 let matrix = matrix.scaled(gain / squared.sqrt());
                 let at = LinearOptions::at_level(input_level - i)
-                    .encode_ahead(options.encode_ahead && i == 0)
+                    .encode_ahead(spec.encode_ahead && i == 0)
                     .giants(Giants::Horner)
                     .hoisting(Hoisting::Double);
                 let schedule = matrix.schedule_with_babies(babies);
                 LinearTransform::with_schedule(params, &matrix, &schedule, at)
             })
             .collect::<Result<_>>()?;
-        Ok(Self { params: params.clone(), slots, options, transforms, gain })
+        Ok(Self { params: params.clone(), slots, spec, transforms, gain })
     }
 
     /// Slots of the vectors.
@@ -126,14 +126,14 @@ impl CoeffsToSlots {
         self.slots
     }
 
-    /// The options.
-    pub fn options(&self) -> &C2sOptions {
-        &self.options
+    /// The spec.
+    pub fn spec(&self) -> &C2sSpec {
+        &self.spec
     }
 
     /// Level of the result.
     pub fn output_level(&self) -> usize {
-        self.options.input_level - self.options.levels
+        self.spec.input_level - self.spec.levels
     }
 
     /// The factor by which each matrix lengthens a vector.
@@ -167,7 +167,7 @@ impl CoeffsToSlots {
     /// Moves the values from the coefficients to the slots.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] below [`C2sOptions::input_level`],
+    /// [`Error::OutOfLevels`] below [`C2sSpec::input_level`],
     /// [`Error::SlotCount`] for another slot count, [`Error::MissingRotationKey`],
     /// [`Error::RangeOverflow`] when a value may wrap around the modulus, and mismatches.
     pub fn apply(&self, evaluator: &Evaluator, x: &Coefficients) -> Result<Ciphertext> {
@@ -189,7 +189,7 @@ impl CoeffsToSlots {
         x: &Metadata,
         costs: RotationCosts<'_>,
     ) -> Result<DftMeta> {
-        let C2sOptions { input_level, factor, .. } = self.options;
+        let C2sSpec { input_level, factor, .. } = self.spec;
         if x.meta.slots != self.slots {
             let (found, slots) = (x.meta.slots, self.slots);
             return Err(Error::SlotCount { op, found, least: slots, most: slots });

@@ -35,8 +35,8 @@ mod c2s;
 mod s2c;
 mod worst;
 
-pub use c2s::{C2sOptions, CoeffsToSlots};
-pub use s2c::{Coefficients, S2cOptions, SlotsToCoeffs};
+pub use c2s::{C2sSpec, CoeffsToSlots};
+pub use s2c::{Coefficients, S2cSpec, SlotsToCoeffs};
 
 use num_complex::Complex64;
 

@@ -11,9 +11,9 @@ use crate::{
     Result, encode::check_scale, noise, rotation_plan::RotationCost,
 };
 
-/// Options of [`SlotsToCoeffs`].
+/// The specification of [`SlotsToCoeffs`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct S2cOptions {
+pub struct S2cSpec {
     /// Levels, at least 1. One level multiplies by the full matrix, with as many diagonals as
     /// slots.
     pub levels: usize,
@@ -39,7 +39,7 @@ pub struct S2cOptions {
 pub struct SlotsToCoeffs {
     params: Params,
     slots: usize,
-    options: S2cOptions,
+    spec: S2cSpec,
     /// In the order of application.
     transforms: Vec<LinearTransform>,
     /// The factor of each matrix but the last.
@@ -55,33 +55,33 @@ impl SlotsToCoeffs {
     /// [`Error::SlotCount`] for a count that the ring does not have, [`Error::Linear`] for a number
     /// of levels outside 1 to the highest, [`Error::Scale`], [`Error::LevelTooHigh`] when the chain
     /// is too short.
-    pub fn new(params: &Params, slots: usize, options: S2cOptions) -> Result<Self> {
+    pub fn new(params: &Params, slots: usize, spec: S2cSpec) -> Result<Self> {
         let op = "prepare slots to coefficients";
         let most = params.max_slots();
         if !slots.is_power_of_two() || slots > most {
             return Err(Error::SlotCount { op, found: slots, least: 1, most });
         }
         let highest = params.max_level();
-        let room = highest.saturating_sub(options.output_level);
-        if !(1..=room).contains(&options.levels) {
+        let room = highest.saturating_sub(spec.output_level);
+        if !(1..=room).contains(&spec.levels) {
             let reason = format!(
                 "{} levels down to level {}: need 1 to {room} of the chain's {highest}",
-                options.levels, options.output_level
+                spec.levels, spec.output_level
             );
             return Err(Error::Linear { op, reason });
         }
-        check_scale(op, options.scale)?;
+        check_scale(op, spec.scale)?;
 
         // Step 1: the grouped stages.
-        let mut factors = decoding_factors(params.embedding(), slots, options.levels);
+        let mut factors = decoding_factors(params.embedding(), slots, spec.levels);
 
         // Step 2: the scale of the coefficients.
-        let factor = options.scale / params.scale();
+        let factor = spec.scale / params.scale();
         // All of it goes into the last matrix, after the rounding errors of the others. A small
         // factor is spread over all of them: diagonals of one matrix would be encoded at a small
         // scale.
-        let share = if options.modular { factor.powf(1.0 / options.levels as f64) } else { 1.0 };
-        let last = factor / share.powi(options.levels as i32 - 1);
+        let share = if spec.modular { factor.powf(1.0 / spec.levels as f64) } else { 1.0 };
+        let last = factor / share.powi(spec.levels as i32 - 1);
         let count = factors.len();
         factors = factors
             .into_iter()
@@ -91,18 +91,18 @@ impl SlotsToCoeffs {
         let diagonals = factors.last().map_or(0, |m| m.len());
 
         // Step 3: one linear transform for each matrix, from the highest level down.
-        let highest = options.output_level + options.levels;
+        let highest = spec.output_level + spec.levels;
         let transforms = factors
             .iter()
             .enumerate()
             .map(|(i, matrix)| {
                 let at = LinearOptions::at_level(highest - i)
-                    .encode_ahead(options.encode_ahead)
-                    .giants(options.giants);
+                    .encode_ahead(spec.encode_ahead)
+                    .giants(spec.giants);
                 LinearTransform::new(params, matrix, at)
             })
             .collect::<Result<_>>()?;
-        Ok(Self { params: params.clone(), slots, options, transforms, share, diagonals })
+        Ok(Self { params: params.clone(), slots, spec, transforms, share, diagonals })
     }
 
     /// Slots of the vectors.
@@ -110,14 +110,14 @@ impl SlotsToCoeffs {
         self.slots
     }
 
-    /// The options.
-    pub fn options(&self) -> &S2cOptions {
-        &self.options
+    /// The spec.
+    pub fn spec(&self) -> &S2cSpec {
+        &self.spec
     }
 
     /// Least level of an operand; higher operands are dropped to it.
     pub fn level(&self) -> usize {
-        self.options.output_level + self.options.levels
+        self.spec.output_level + self.spec.levels
     }
 
     /// The factor of matrix `i`.
@@ -126,7 +126,7 @@ impl SlotsToCoeffs {
         if i < others {
             return self.share;
         }
-        self.options.scale / self.params.scale() / self.share.powi(others as i32)
+        self.spec.scale / self.params.scale() / self.share.powi(others as i32)
     }
 
     /// The matrices in the order of application.
@@ -187,13 +187,13 @@ impl SlotsToCoeffs {
     ) -> Result<DftMeta> {
         let (params, CiphertextMeta { len, bounds, .. }) = (&self.params, x.meta);
         params.rules().check_levels(op, self.level(), x.level)?;
-        let factor = self.options.scale / params.scale();
+        let factor = self.spec.scale / params.scale();
         let scale = x.meta.scale * factor;
 
         // The coefficients must fit the modulus of the result, unless they may wrap around.
-        let limbs = params.limbs_at(self.options.output_level);
+        let limbs = params.limbs_at(self.spec.output_level);
         let mut largest = bounds.slots().bound();
-        match self.options.modular {
+        match self.spec.modular {
             true => largest = largest.min(0.25 * params.capacity(limbs, scale)),
             false => params.check_range(op, largest, scale, limbs)?,
         }
@@ -225,7 +225,7 @@ impl SlotsToCoeffs {
         let noise = result.meta.noise + self.diagonals as f64 * rounding * noise::ENCODING;
         let meta = CiphertextMeta { scale, slots: self.slots, len, bounds, noise };
         let result = Metadata { meta, ..result };
-        if !self.options.modular {
+        if !self.spec.modular {
             params.rules().check_range(op, &result)?;
         }
         Ok(DftMeta { operands, result })

@@ -28,12 +28,12 @@ impl SlotsToCoeffs {
     ) -> Result<Metadata> {
         let (params, CiphertextMeta { len, bounds, .. }) = (rules.params(), x.meta);
         rules.check_levels(op, self.level(), x.level)?;
-        let factor = self.options().scale / params.scale();
+        let factor = self.spec().scale / params.scale();
         let scale = x.meta.scale * factor;
         let mut z = *x;
         let mut largest = bounds.slots().bound();
         let last = self.transforms().len() - 1;
-        let borders = even_borders(self.slots(), self.options().levels);
+        let borders = even_borders(self.slots(), self.spec().levels);
         for (i, transform) in self.transforms().iter().enumerate() {
             // A group of k stages lengthens by 2^(k/2), times its factor.
             let stages = borders[i + 1] - borders[i];
@@ -42,8 +42,8 @@ impl SlotsToCoeffs {
             // The range of the last operand is that of the coefficients.
             if i == last {
                 let mut reach = bounds.slots().bound();
-                if self.options().modular {
-                    let limbs = params.limbs_at(self.options().output_level);
+                if self.spec().modular {
+                    let limbs = params.limbs_at(self.spec().output_level);
                     reach = reach.min(0.25 * params.capacity(limbs, scale));
                 }
                 let coefficients = reach * factor / transform.norm();
@@ -55,7 +55,7 @@ impl SlotsToCoeffs {
         }
         let meta = CiphertextMeta { scale, slots: self.slots(), len, bounds, noise: z.meta.noise };
         let result = Metadata { meta, ..z };
-        if !self.options().modular {
+        if !self.spec().modular {
             rules.check_range(op, &result)?;
         }
         Ok(result)
@@ -73,12 +73,12 @@ impl CoeffsToSlots {
         x: &Metadata,
         message: f64,
     ) -> Result<Metadata> {
-        let factor = self.options().factor;
+        let factor = self.spec().factor;
         if x.meta.slots != self.slots() {
             let (found, slots) = (x.meta.slots, self.slots());
             return Err(Error::SlotCount { op, found, least: slots, most: slots });
         }
-        rules.check_levels(op, self.options().input_level, x.level)?;
+        rules.check_levels(op, self.spec().input_level, x.level)?;
         let whole = self.slots() == rules.params().max_slots();
         let bound = x.meta.bounds.slots().bound() * 2f64.sqrt();
         let mut typical = bound * (self.slots() as f64).sqrt();

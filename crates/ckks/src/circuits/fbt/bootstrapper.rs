@@ -84,7 +84,7 @@ impl FunctionalBootstrapper {
         Ok(Self { raising: Raising::new(params, raising)?, exponential, spec })
     }
 
-    /// The options.
+    /// The specification.
     pub fn spec(&self) -> &FbtSpec {
         &self.spec
     }

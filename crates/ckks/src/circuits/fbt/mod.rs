@@ -24,7 +24,7 @@
 //! | [`PublishedIntegers`], [`PublishedPaired`] | results for the client, with declared metadata |
 //! | [`FbtStage`] | progress of a functional bootstrap; a callback can stop it |
 //! | [`Exponential`] | the plan for `E` |
-//! | [`FbtSpec`] | options of functional bootstrapping, and its modulus chains |
+//! | [`FbtSpec`] | the specification of a functional bootstrap, and its modulus chains |
 //! | [`FunctionalBootstrapper`] | the matrices and the exponential, prepared for a parameter set |
 //!
 //! **Steps**: see `evaluate.rs`
