@@ -65,7 +65,7 @@ impl Embedding {
     ///
     /// # Panics
     /// When `len` is no such length.
-    pub fn stage_roots(&self, len: usize) -> &[Complex64] {
+    pub(crate) fn stage_roots(&self, len: usize) -> &[Complex64] {
         assert!(
             len.is_power_of_two() && len >= 2 && len <= self.max_slots(),
             "block length: found {len}, need a power of two in 2..={}",

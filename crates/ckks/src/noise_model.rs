@@ -42,7 +42,7 @@ impl NoiseModel {
     /// The variance of an error that is a function of the message. The coefficients of a real
     /// message come in pairs, and so do those of such an error: all of it is in the real parts of
     /// the slots. Of other errors, one half is.
-    pub fn of_message(self, real: bool, variance: f64) -> f64 {
+    pub(crate) fn of_message(self, real: bool, variance: f64) -> f64 {
         if self == Self::Average && real { 2.0 * variance } else { variance }
     }
 

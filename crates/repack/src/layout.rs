@@ -107,13 +107,13 @@ impl Layout {
     }
 
     /// The row in a slot, if there is one.
-    pub fn row_at(&self, slot: usize) -> Option<usize> {
+    pub(crate) fn row_at(&self, slot: usize) -> Option<usize> {
         self.source[slot]
     }
 
     /// Whether the rows fill a prefix of the slots in some order: then the first
     /// [`rows`](Self::rows) slots are the values and the rest is padding.
-    pub fn is_prefix(&self) -> bool {
+    pub(crate) fn is_prefix(&self) -> bool {
         self.positions.iter().all(|&slot| slot < self.rows())
     }
 

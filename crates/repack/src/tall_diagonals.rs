@@ -142,7 +142,7 @@ impl Tiling {
 
     /// The rotations of step 7, in order: `l 2^(j-1)` for `j = 1, 2, .. log2(n / l)`. (The figure
     /// prints `l 2^j`, which leaves out the rotation by `l` and wraps around at the end.)
-    pub fn column_sums(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn column_sums(&self) -> impl Iterator<Item = usize> + use<> {
         let columns = self.columns;
         std::iter::successors(Some(self.rows), |step| Some(2 * step))
             .take_while(move |&step| step < columns)
@@ -157,7 +157,7 @@ impl Tiling {
     ///
     /// # Panics
     /// If the layout or the buffer does not belong to this shape, or the steps exceed it.
-    pub fn write_diagonal<M: Matrix + ?Sized>(
+    pub(crate) fn write_diagonal<M: Matrix + ?Sized>(
         &self,
         matrix: &M,
         layout: &Layout,

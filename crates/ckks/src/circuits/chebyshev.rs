@@ -153,23 +153,23 @@ impl Chebyshev {
     }
 
     /// Slope and shift of the map of the domain onto `[-1, 1]`: `u = slope x + shift`.
-    pub fn unit_map(&self) -> (f64, f64) {
+    pub(crate) fn unit_map(&self) -> (f64, f64) {
         let width = self.hi - self.lo;
         (2.0 / width, -(self.lo + self.hi) / width)
     }
 
     /// Whether every odd coefficient (about the middle of the domain) is zero.
-    pub fn is_even(&self) -> bool {
+    pub(crate) fn is_even(&self) -> bool {
         self.coefficients.iter().skip(1).step_by(2).all(|&c| c == 0.0)
     }
 
     /// Whether every even coefficient (about the middle of the domain) is zero.
-    pub fn is_odd(&self) -> bool {
+    pub(crate) fn is_odd(&self) -> bool {
         self.coefficients.iter().step_by(2).all(|&c| c == 0.0)
     }
 
     /// `u` in `[-1, 1]` for `x` in the domain.
-    pub fn to_unit(&self, x: f64) -> f64 {
+    pub(crate) fn to_unit(&self, x: f64) -> f64 {
         (2.0 * x - self.lo - self.hi) / (self.hi - self.lo)
     }
 
@@ -190,7 +190,7 @@ impl Chebyshev {
     }
 
     /// Largest derivative by the angle `a`, `u = cos a`, at most: `sum k |c_k|`.
-    pub fn angular_slope(&self) -> f64 {
+    pub(crate) fn angular_slope(&self) -> f64 {
         self.coefficients.iter().enumerate().map(|(k, c)| k as f64 * c.abs()).sum()
     }
 

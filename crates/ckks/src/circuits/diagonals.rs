@@ -187,7 +187,7 @@ impl Diagonals {
 
     /// The conjugate transpose.
     #[must_use]
-    pub fn adjoint(&self) -> Self {
+    pub(crate) fn adjoint(&self) -> Self {
         let mut m = Self::zero(self.slots);
         for (k, d) in self.iter() {
             // M*[i][i - k] = conj(M[i - k][i]) = conj(d_k[i - k]).
@@ -231,7 +231,7 @@ impl Diagonals {
 
     /// Largest sum of moduli over a column, `|M|_1`; a vector is lengthened at most
     /// `sqrt(|M|_1 |M|_inf)` times, with the [largest sum over a row](Self::norm).
-    pub fn column_norm(&self) -> f64 {
+    pub(crate) fn column_norm(&self) -> f64 {
         let mut sums = vec![0.0; self.diagonals.values().map(Vec::len).max().unwrap_or(1)];
         for (k, d) in self.iter() {
             // M[j - k][j] = d_k[j - k].
@@ -282,7 +282,7 @@ impl Diagonals {
     ///
     /// # Panics
     /// When the number is not a power of two.
-    pub fn schedule_with_babies(&self, babies: usize) -> Schedule {
+    pub(crate) fn schedule_with_babies(&self, babies: usize) -> Schedule {
         assert!(babies.is_power_of_two(), "baby steps: found {babies}, need a power of two");
         self.schedule_with(self.stride().saturating_mul(babies).min(self.slots))
     }

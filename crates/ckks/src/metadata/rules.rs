@@ -60,7 +60,7 @@ pub(crate) struct Route {
 
 impl Route {
     /// Drops levels only.
-    pub fn drop_to(level: usize) -> Self {
+    pub(crate) fn drop_to(level: usize) -> Self {
         Self { from: level, factor: None, to: level }
     }
 }
@@ -141,7 +141,7 @@ impl MetadataRules<'_> {
     }
 
     /// The same rules with another noise model.
-    pub fn with_errors(self, errors: NoiseModel) -> Self {
+    pub(crate) fn with_errors(self, errors: NoiseModel) -> Self {
         Self { errors, ..self }
     }
 
@@ -163,7 +163,7 @@ impl MetadataRules<'_> {
     }
 
     /// The noise of a vector that is used at another, nearly equal scale.
-    pub fn taken_for(self, x: &Metadata, scale: f64) -> Noise {
+    pub(crate) fn taken_for(self, x: &Metadata, scale: f64) -> Noise {
         // The message read at the wrong scale is off in proportion to itself: a deterministic
         // error, at most that of the largest slot.
         let off = (x.meta.scale - scale).abs() * x.meta.bounds.slots().bound();
@@ -188,7 +188,7 @@ impl MetadataRules<'_> {
 
     /// Refuses operands with fewer than `needed` levels, or at a level that the chain does not
     /// have.
-    pub fn check_levels(self, op: &'static str, needed: usize, left: usize) -> Result<()> {
+    pub(crate) fn check_levels(self, op: &'static str, needed: usize, left: usize) -> Result<()> {
         self.params.check_level(op, left)?;
         if left < needed {
             return Err(Error::OutOfLevels { op, needed, left });
@@ -236,7 +236,7 @@ impl MetadataRules<'_> {
     }
 
     /// An encryption of an encoded vector under the public key.
-    pub fn encrypted_public(self, plain: &Metadata) -> Metadata {
+    pub(crate) fn encrypted_public(self, plain: &Metadata) -> Metadata {
         let mut fresh = *plain;
         let added = self.source(mlwe::noise::fresh_public(self.params.lattice()));
         fresh.meta.noise = self.errors.with(fresh.meta.noise, added);
@@ -327,7 +327,7 @@ impl MetadataRules<'_> {
     /// Routes of two factors to one level. Scales may differ. A factor with spare levels is matched
     /// to the scale of the other at the cost of a rescale, so that products at one level have one
     /// scale.
-    pub fn align_factors(self, x: &Metadata, y: &Metadata) -> (Route, Route) {
+    pub(crate) fn align_factors(self, x: &Metadata, y: &Metadata) -> (Route, Route) {
         let level = x.level.min(y.level);
         let bring = |high: &Metadata, low: &Metadata| {
             // At the lower level a constant would take a level that the product needs: the scales
@@ -454,7 +454,7 @@ impl MetadataRules<'_> {
 
     /// The scale of a factor for `x`, at a level above 0, for a product at `scale` after the
     /// rescale; without `scale`, at the scale of `x`.
-    pub fn factor_scale(self, x: &Metadata, scale: Option<f64>) -> f64 {
+    pub(crate) fn factor_scale(self, x: &Metadata, scale: Option<f64>) -> f64 {
         let divisor = self.params.divisor(x.level);
         // The rescale divides by the divisor: a factor at that scale leaves the scale of x as it
         // is.

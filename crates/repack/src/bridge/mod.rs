@@ -286,7 +286,7 @@ impl RingBridge {
 
     /// Work of [`raise`](Self::raise) in the small ring for `values` values: one key switch for
     /// each value and one for every stage of the packing.
-    pub fn packing_work(&self, values: usize) -> Work {
+    pub(crate) fn packing_work(&self, values: usize) -> Work {
         let (ring, digits) = (&self.dense, self.dense.gadget().digits(1) as f64);
         let stages = ring.degree().trailing_zeros() as f64;
         let switches = values as f64 + stages;

@@ -121,7 +121,7 @@ impl<'a> LookupEvaluator<'a> {
     ///
     /// # Errors
     /// [`Error::MissingKeys`].
-    pub fn table_keys(&self, op: &'static str) -> Result<&'a TableKeys> {
+    pub(crate) fn table_keys(&self, op: &'static str) -> Result<&'a TableKeys> {
         self.tables.ok_or(Error::MissingKeys { op, need: "map" })
     }
 

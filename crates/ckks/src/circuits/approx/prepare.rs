@@ -120,7 +120,7 @@ impl Approximation {
     ///
     /// # Errors
     /// [`Error::Approximation`] when the bounds of `f` certify nothing over the domain of `p`.
-    pub fn of_polynomial(f: &Function, p: Chebyshev) -> Result<Self> {
+    pub(crate) fn of_polynomial(f: &Function, p: Chebyshev) -> Result<Self> {
         let (lo, hi) = (p.lo(), p.hi());
         let error = certified_error(f, &p).ok_or_else(|| Error::Approximation {
             what: f.name().into(),

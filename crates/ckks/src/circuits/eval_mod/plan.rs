@@ -249,7 +249,7 @@ impl Mod1 {
     /// The series of the cosine has a certified error `e` ([`Chebyshev::cosine`]); `r` double
     /// angles are the map `T_{2^r}`, whose slope is at most `4^r`: `4^r e`. The slope is attained
     /// where the divided angle is a multiple of `pi` only.
-    pub fn sine_error(&self) -> f64 {
+    pub(crate) fn sine_error(&self) -> f64 {
         self.cosine_error * 4f64.powi(self.doublings as i32)
     }
 

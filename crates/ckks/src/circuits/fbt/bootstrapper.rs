@@ -126,7 +126,7 @@ impl FunctionalBootstrapper {
 
     /// The least scale, from the default scale on, at which integers modulo `entries` reach the
     /// scale of the circle by an integer factor.
-    pub fn integer_scale(&self, entries: usize) -> f64 {
+    pub(crate) fn integer_scale(&self, entries: usize) -> f64 {
         let whole = self.circle_scale() / entries as f64;
         whole / (whole / self.params().scale()).floor().max(1.0)
     }

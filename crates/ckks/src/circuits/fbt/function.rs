@@ -116,7 +116,7 @@ impl PeriodicFunction {
     }
 
     /// The table, for functions of integers.
-    pub fn as_table(&self) -> Option<&Table> {
+    pub(crate) fn as_table(&self) -> Option<&Table> {
         match &self.input {
             Input::Integers(table) => Some(table),
             Input::Reals { .. } => None,

@@ -99,18 +99,18 @@ impl Series {
     }
 
     /// `R(k / count)` for `k < count`, by a fast Fourier transform.
-    pub fn eval_nodes(&self, count: usize) -> Vec<f64> {
+    pub(crate) fn eval_nodes(&self, count: usize) -> Vec<f64> {
         self.weighted_nodes(count, |_| Complex64::ONE)
     }
 
     /// [`derivative`](Self::derivative) at `k / count` for `k < count`, by a fast Fourier
     /// transform.
-    pub fn derivative_nodes(&self, count: usize) -> Vec<f64> {
+    pub(crate) fn derivative_nodes(&self, count: usize) -> Vec<f64> {
         self.weighted_nodes(count, |j| Complex64::new(0.0, TAU * j))
     }
 
     /// [`radial`](Self::radial) at `k / count` for `k < count`, by a fast Fourier transform.
-    pub fn radial_nodes(&self, count: usize) -> Vec<f64> {
+    pub(crate) fn radial_nodes(&self, count: usize) -> Vec<f64> {
         self.weighted_nodes(count, Complex64::from)
     }
 

@@ -171,11 +171,6 @@ impl FbtSpec {
         }
     }
 
-    /// Levels of the exponential.
-    pub fn exponential_levels(&self) -> usize {
-        self.exponential.len()
-    }
-
     /// The exponential; its interval contains every multiple of `q_0` that the mod raise can add.
     pub(crate) fn exponential(&self) -> Result<Exponential> {
         // A coefficient after the mod raise is at most (h + 1) / 2 times q_0 for h nonzero

@@ -185,12 +185,12 @@ impl Table {
 
     /// The largest `|Re sum_j j a_j E^j|` over the nodes: the output error per relative error of
     /// `|E|`.
-    pub fn radial_gain(&self) -> f64 {
+    pub(crate) fn radial_gain(&self) -> f64 {
         self.radial
     }
 
     /// The root mean square of `Re sum_j j a_j E^j` over the nodes.
-    pub fn mean_radial_gain(&self) -> f64 {
+    pub(crate) fn mean_radial_gain(&self) -> f64 {
         self.mean_radial
     }
 

@@ -53,7 +53,7 @@ impl Unit {
     }
 
     /// The width of the unit over that of the declared range.
-    pub fn widening(comparator: &Comparator) -> f64 {
+    pub(crate) fn widening(comparator: &Comparator) -> f64 {
         0.5 / (Self::half(comparator) - SLACK)
     }
 

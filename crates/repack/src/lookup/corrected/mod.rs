@@ -76,7 +76,7 @@ impl<'a> LookupEvaluator<'a> {
     ///
     /// # Errors
     /// As [`map_to`](Self::map_to).
-    pub fn map_of_order(
+    pub(crate) fn map_of_order(
         &self,
         op: &'static str,
         x: &Ciphertext,
