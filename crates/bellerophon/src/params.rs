@@ -168,7 +168,10 @@ impl Params {
     /// Multiplications in a row that a fresh ciphertext allows if its results stay below the
     /// capacity of the lowest level ([`ckks::Params::capacity`] of one limb, about 1 for the
     /// presets with look-ups). With bootstrapping, this is the number that a bootstrapped
-    /// ciphertext allows: the levels above are reserved for the bootstrap.
+    /// ciphertext allows: the levels above are reserved for the bootstrap. With functional
+    /// bootstrapping, the levels below its
+    /// [input level](bellerophon_ckks::fbt::FunctionalBootstrapper::input_level) have primes for
+    /// SlotsToCoeffs alone, too small for products of values near 1.
     pub fn levels(&self) -> usize {
         self.0.bootstraps.levels(&self.0.slots)
     }
