@@ -87,6 +87,7 @@ fn check_security(params: &Params) {
         parts.extend(lookups.ring().map(|ring| ring.security_bits()));
     }
     parts.extend(params.bootstrapper().map(|bootstrapper| bootstrapper.security_bits()));
+    parts.extend(params.functional().map(|functional| functional.security_bits()));
     assert!(parts.iter().all(|&part| part >= bits), "{params}: {parts:?}");
     assert!(parts.contains(&bits), "{params}: {parts:?}");
 }
