@@ -1,6 +1,7 @@
 //! Look-ups to a requested accuracy: the error meets the request and the prediction, and impossible
 //! requests are refused.
 
+use crate::common::encrypt;
 use bellerophon::prelude::*;
 use bellerophon::{Error, LutEngine, MapPlan, ckks, lwe};
 use rand::{RngExt, SeedableRng};
@@ -32,7 +33,7 @@ impl World {
         (count, level): (usize, Option<usize>),
     ) -> (f64, f64, MapPlan) {
         let inputs: Vec<f64> = (0..count).map(|_| self.rng.random_range(lo..hi)).collect();
-        let x = self.client.encrypt(&inputs, lo..=hi).unwrap();
+        let x = encrypt(&self.client, &inputs, lo..=hi);
         let x = level.map_or(x.clone(), |level| self.server.drop_to_level(&x, level).unwrap());
         let plan = self.client.params().map_to_plan(lo..=hi, f, bits, x.level()).unwrap();
         let y = self.server.map_to(&x, lo..=hi, f, bits).unwrap();
@@ -83,7 +84,7 @@ fn corrections_take_the_index_error_away() {
     let bend = |x: f64| -2.0 * x.tanh() * slope(x);
     let derivatives: [&dyn Fn(f64) -> f64; 2] = [&slope, &bend];
     let inputs: Vec<f64> = (0..256).map(|_| w.rng.random_range(-4.0..4.0)).collect();
-    let x = w.client.encrypt(&inputs, -4.0..=4.0).unwrap();
+    let x = encrypt(&w.client, &inputs, -4.0..=4.0);
     for level in [x.level(), 2] {
         let (params, domain) = (w.client.params(), -4.0..=4.0);
         let x = w.server.drop_to_level(&x, level).unwrap();
@@ -133,7 +134,7 @@ fn corrections_work_on_ntru() {
 fn narrow_ranges_and_padding_are_no_harm() {
     let w = world(Preset::ToyInsecure, &Needs::new().map_to().rotate([1]));
     let inputs = [1.5, 2.0, 1.0];
-    let x = w.client.encrypt(&inputs, 1.0..=2.0).unwrap();
+    let x = encrypt(&w.client, &inputs, 1.0..=2.0);
     for level in [x.level(), 2] {
         let x = w.server.drop_to_level(&x, level).unwrap();
         let y = w.server.map_to(&x, 0.25..=8.0, f64::sqrt, 8.5).unwrap();
@@ -172,14 +173,14 @@ fn operands_of_all_shapes() {
         let inputs: Vec<f64> = (0..count).map(|i| f64::from(i as u32 % 97) / 97.0 - 0.5).collect();
         let mut all = inputs.clone();
         all.resize(slots, 0.25);
-        let x = w.client.encrypt(&all, -0.5..=0.5).unwrap().with_len(count).unwrap();
+        let x = encrypt(&w.client, &all, -0.5..=0.5).with_len(count).unwrap();
         let worst = error(&x, &inputs, -0.5..=0.5, 9.0);
         assert!(worst < 2f64.powi(-9), "{count} in {slots}: {worst}");
     }
     // A narrow domain, a wide one, and a scale of its own with levels to spare and without.
     for width in [2f64.powi(-4), 300.0] {
         let inputs = [-0.5, 0.0, 0.3, 0.5].map(|v| v * width);
-        let x = w.client.encrypt(&inputs, -width / 2.0..=width / 2.0).unwrap();
+        let x = encrypt(&w.client, &inputs, -width / 2.0..=width / 2.0);
         for level in [x.level(), 5, 2] {
             let x = w.server.drop_to_level(&x, level).unwrap();
             let worst = error(&x, &inputs, -width / 2.0..=width / 2.0, 9.0);
@@ -187,7 +188,7 @@ fn operands_of_all_shapes() {
         }
     }
     let inputs = [-0.5, 0.0, 0.3, 0.5];
-    let x = w.client.encrypt(&inputs.map(|v| v * 8.0), -4.0..=4.0).unwrap();
+    let x = encrypt(&w.client, &inputs.map(|v| v * 8.0), -4.0..=4.0);
     let x = x.reinterpret_scale(0.125).unwrap();
     for level in [x.level(), 5] {
         let x = w.server.drop_to_level(&x, level).unwrap();

@@ -249,7 +249,7 @@ fn functions_of_several_values() {
     let (a, b) = (spread(200, -1.0, 1.0), spread(200, 1.0, -1.0));
     for (name, a, b) in [("spread", a.clone(), b), ("ties", a.clone(), a.clone())] {
         // Masks of their own: equal ones cancel in the difference.
-        let (x, y) = (vector(&a), client.encrypt(&b, -1.0..=1.0).unwrap());
+        let (x, y) = (vector(&a), encrypt(&client, &b, -1.0..=1.0));
         let pairs = || a.iter().copied().zip(b.iter().copied());
         let max: Vec<f64> = pairs().map(|(a, b)| a.max(b)).collect();
         let min: Vec<f64> = pairs().map(|(a, b)| a.min(b)).collect();
@@ -282,7 +282,7 @@ fn decisions() {
     let vector = |values: &[f64]| encrypt(&client, values, -1.0..=1.0);
     let tie = vector(&[0.25; 200]);
     // Masks of its own: equal ones cancel in the difference.
-    let other = client.encrypt(&[0.25; 200], -1.0..=1.0).unwrap();
+    let other = encrypt(&client, &[0.25; 200], -1.0..=1.0);
     let lanes = [&tie, &other];
     let results = [
         ("greater", within.greater(&tie, &other).unwrap()),
@@ -298,7 +298,7 @@ fn decisions() {
     first[0] = 1.0;
     let marks: Vec<f64> = (0..4)
         .flat_map(|_| {
-            let few = client.encrypt(&[0.25; 16], -1.0..=1.0).unwrap();
+            let few = encrypt(&client, &[0.25; 16], -1.0..=1.0);
             [within.argmax_one_hot(&few).unwrap(), within.argmin_one_hot(&few).unwrap()]
         })
         .map(|y| ratio(&client, &y, first))
