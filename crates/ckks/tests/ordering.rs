@@ -225,7 +225,8 @@ fn selects_as_its_shadow() {
 fn check_quantile(comparator: &Comparator, values: &[f64], q: f64, found: f64) -> f64 {
     let (ascending, n) = (sorted(values, Order::Ascending), values.len() as f64);
     let rank = comparator.quantile_rank_error();
-    // The values below which q' n of them lie: for a whole number, any between two neighbours.
+    // The quantile q' is the value with q' n values below it. For a whole q' n, any number between
+    // two adjacent sorted values is a quantile.
     let place = |x: f64| ascending[(x.max(0.0) as usize).min(values.len() - 1)];
     let lo = if q <= rank { RANGE[0] } else { place(((q - rank) * n).ceil() - 1.0) };
     let hi = if q >= 1.0 - rank { RANGE[1] } else { place(((q + rank) * n).floor()) };

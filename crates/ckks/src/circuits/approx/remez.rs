@@ -189,8 +189,8 @@ fn alternating(
     Some((Chebyshev::new(domain[0], domain[1], coefficients), solution[size - 1].abs()))
 }
 
-/// The extremes of the error in ascending order, with alternating signs: of neighbours of one sign
-/// the larger one is kept.
+/// The extremes of the error in ascending order, with alternating signs. Of adjacent extremes with
+/// the same sign, only the largest is kept.
 fn extremes(
     error: &impl Fn(f64) -> f64,
     intervals: &[[f64; 2]],
@@ -230,7 +230,7 @@ fn extremes(
     kept
 }
 
-/// The extreme near `x` between its neighbours, by parabolic interpolation.
+/// Refines the position of an extreme of the error in an interval, by parabolic interpolation.
 fn refined(
     error: &impl Fn(f64) -> f64,
     mut left: f64,

@@ -126,7 +126,7 @@ impl CoeffsToSlots {
         self.slots
     }
 
-    /// The spec.
+    /// The specification.
     pub fn spec(&self) -> &C2sSpec {
         &self.spec
     }

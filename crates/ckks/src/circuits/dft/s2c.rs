@@ -110,7 +110,7 @@ impl SlotsToCoeffs {
         self.slots
     }
 
-    /// The spec.
+    /// The specification.
     pub fn spec(&self) -> &S2cSpec {
         &self.spec
     }

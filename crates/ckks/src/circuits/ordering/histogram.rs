@@ -55,7 +55,7 @@ impl Comparator {
                     weights.push(weight);
                 }
             }
-            // Step 2: differences of neighbours, each in its slot.
+            // Step 2: a bin is the count from its lower edge minus the count from its upper edge.
             let counts = if counts.is_empty() {
                 let any = a.with_len(a.repeated(u, width)?, bins)?;
                 a.mul_values(&any, &vec![0.0; bins])?

@@ -51,8 +51,8 @@ fn doubles(from: usize, to: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(from), |d| Some(2 * d)).take_while(move |&d| d <= to)
 }
 
-/// Batcher's bitonic network on `wires`, a power of two: merges of 2, 4, .., `wires` values, every
-/// other one of which is reversed, so that two neighbours form a bitonic sequence.
+/// Batcher's bitonic network on `wires`, a power of two: merges of 2, 4, .., `wires` values. Every
+/// second merge sorts in reverse. Two adjacent blocks then form a bitonic sequence.
 pub(super) fn sorting(wires: usize, order: Order) -> Vec<Stage> {
     blocks(wires, wires, order)
 }

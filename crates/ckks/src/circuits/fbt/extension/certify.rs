@@ -6,9 +6,9 @@
 //! error ([`Proxy`]). Their difference is a cosine polynomial of degree `D`: its largest value is
 //! at most the largest of `n` equally spaced samples divided by `cos(pi D / n)` (M. Riesz).
 //!
-//! A function that is known by its slope `L` is sampled. Between two neighbours of distance `h` in
-//! angle it stays below the mean of both by `L radius h / 2` at most, and the polynomial above
-//! their chord by `h^2 / 8 sum_k k^2 |c_k|`.
+//! A function with a known bound `L` on its slope is sampled at angles of distance `h`. Between two
+//! adjacent samples, the function departs from their mean by at most `L radius h / 2`. The polynomial
+//! departs from the chord between them by at most `h^2 / 8 sum_k k^2 |c_k|`.
 
 use std::{f64::consts::PI, f64::consts::TAU, sync::Arc};
 
