@@ -267,12 +267,12 @@ pub(crate) struct Count<'p> {
 }
 
 impl<'p> Count<'p> {
-    pub fn new(params: &'p Params) -> Self {
+    pub(crate) fn new(params: &'p Params) -> Self {
         Self { params, transforms: 0.0, multiplications: 0.0 }
     }
 
     /// The counted work.
-    pub fn work(self) -> Work {
+    pub(crate) fn work(self) -> Work {
         let lattice = self.params.lattice();
         let moduli = || lattice.q().moduli().chain(lattice.p().moduli());
         let wide = moduli().filter(|q| q.bits() > FAST_BITS).count();
@@ -294,12 +294,12 @@ impl<'p> Count<'p> {
     }
 
     /// A key switch at a level.
-    pub fn switch(&mut self, level: usize) {
+    pub(crate) fn switch(&mut self, level: usize) {
         self.add(self.at(level).whole());
     }
 
     /// A rescaling of both polynomials at a level.
-    pub fn rescaling(&mut self, level: usize) {
+    pub(crate) fn rescaling(&mut self, level: usize) {
         let limbs = self.params.limbs_at(level);
         let primes = limbs - self.params.limbs_at(level.saturating_sub(1));
         let (limbs, primes) = (limbs as f64, primes as f64);
@@ -307,25 +307,25 @@ impl<'p> Count<'p> {
     }
 
     /// A sum of products at a level with one relinearization and no rescaling.
-    pub fn relinearized(&mut self, level: usize, products: f64) {
+    pub(crate) fn relinearized(&mut self, level: usize, products: f64) {
         self.switch(level);
         self.add((0.0, 4.0 * products * self.params.limbs_at(level) as f64));
     }
 
     /// As [`relinearized`](Self::relinearized), then rescaled: mod-down and rescale are fused.
-    pub fn product(&mut self, level: usize, products: f64) {
+    pub(crate) fn product(&mut self, level: usize, products: f64) {
         self.relinearized(level, products);
         self.rescaling(level);
     }
 
     /// Products of vectors with constants or plaintexts at a level.
-    pub fn terms(&mut self, level: usize, count: f64) {
+    pub(crate) fn terms(&mut self, level: usize, count: f64) {
         self.add((0.0, 2.0 * count * self.params.limbs_at(level) as f64));
     }
 
     /// A linear transform. `part` is the fraction of the diagonals without a period that is encoded
     /// on the fly.
-    pub fn transform(&mut self, m: &LinearTransform, part: f64) {
+    pub(crate) fn transform(&mut self, m: &LinearTransform, part: f64) {
         // Step 1: baby steps, giant steps and products with the diagonals.
         let at = self.at(m.level());
         self.add(at.of_matrix(m.counts(), m.hoisting()));
@@ -376,13 +376,13 @@ impl<'p> Count<'p> {
     }
 
     /// A polynomial of a vector at a level.
-    pub fn plan(&mut self, plan: &Plan, level: usize) {
+    pub(crate) fn plan(&mut self, plan: &Plan, level: usize) {
         self.powers(plan.powers(), plan.basis(), level);
         self.node(plan.root(), level);
     }
 
     /// Basis polynomials of a vector at a level.
-    pub fn powers<'a>(
+    pub(crate) fn powers<'a>(
         &mut self,
         powers: impl IntoIterator<Item = &'a Power>,
         basis: Basis,
@@ -400,7 +400,7 @@ impl<'p> Count<'p> {
 
     /// The node of a Paterson-Stockmeyer plan over powers of a vector at a level, with its
     /// children.
-    pub fn node(&mut self, node: &Node, level: usize) {
+    pub(crate) fn node(&mut self, node: &Node, level: usize) {
         if node.depth == 0 {
             return;
         }

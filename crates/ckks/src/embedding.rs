@@ -36,7 +36,7 @@ impl Embedding {
     ///
     /// # Panics
     /// When `max_slots` is not a power of two or exceeds [`MAX_SLOTS`].
-    pub fn new(max_slots: usize) -> Self {
+    pub(crate) fn new(max_slots: usize) -> Self {
         assert!(
             max_slots.is_power_of_two() && max_slots <= MAX_SLOTS,
             "slots: found {max_slots}, need a power of two up to {MAX_SLOTS}"
@@ -78,7 +78,7 @@ impl Embedding {
     ///
     /// # Panics
     /// When the length is not a power of two up to [`Self::max_slots`].
-    pub fn to_slots(&self, values: &mut [Complex64]) {
+    pub(crate) fn to_slots(&self, values: &mut [Complex64]) {
         self.check(values.len());
         bit_reverse(values);
         self.stages(values);

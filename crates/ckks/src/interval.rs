@@ -82,7 +82,7 @@ impl Interval {
     }
 
     /// The smallest interval that contains both.
-    pub fn hull(&self, other: &Self) -> Self {
+    pub(crate) fn hull(&self, other: &Self) -> Self {
         // The hull with a disc is a disc around 0.
         if self.complex || other.complex {
             return Self::disc(self.bound().max(other.bound()));
@@ -91,7 +91,7 @@ impl Interval {
     }
 
     /// `x + y`.
-    pub fn add(&self, other: &Self) -> Self {
+    pub(crate) fn add(&self, other: &Self) -> Self {
         if self.complex || other.complex {
             return Self::disc(self.bound() + other.bound());
         }
@@ -99,17 +99,17 @@ impl Interval {
     }
 
     /// `-x`.
-    pub fn neg(&self) -> Self {
+    pub(crate) fn neg(&self) -> Self {
         Self { lo: -self.hi, hi: -self.lo, complex: self.complex }
     }
 
     /// `x - y`.
-    pub fn sub(&self, other: &Self) -> Self {
+    pub(crate) fn sub(&self, other: &Self) -> Self {
         self.add(&other.neg())
     }
 
     /// `x y`.
-    pub fn mul(&self, other: &Self) -> Self {
+    pub(crate) fn mul(&self, other: &Self) -> Self {
         if self.complex || other.complex {
             return Self::disc(self.bound() * other.bound());
         }
@@ -123,7 +123,7 @@ impl Interval {
     }
 
     /// `x^2`, which is never negative for a real `x`.
-    pub fn square(&self) -> Self {
+    pub(crate) fn square(&self) -> Self {
         let top = self.bound() * self.bound();
         if self.complex {
             return Self::disc(top);
@@ -139,7 +139,7 @@ impl Interval {
     }
 
     /// `c x` for a real constant.
-    pub fn scale(&self, c: f64) -> Self {
+    pub(crate) fn scale(&self, c: f64) -> Self {
         // A negative constant swaps the ends.
         let (a, b) = (c * self.lo, c * self.hi);
         Self { lo: a.min(b), hi: a.max(b), complex: self.complex }
@@ -200,7 +200,7 @@ impl Bounds {
     }
 
     /// Applies an operation of two operands to both ranges.
-    pub fn zip(&self, other: &Self, f: impl Fn(&Interval, &Interval) -> Interval) -> Self {
+    pub(crate) fn zip(&self, other: &Self, f: impl Fn(&Interval, &Interval) -> Interval) -> Self {
         Self { values: f(&self.values, &other.values), padding: f(&self.padding, &other.padding) }
     }
 

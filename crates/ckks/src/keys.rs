@@ -105,11 +105,6 @@ impl KeyLevels {
         self.relinearization
     }
 
-    /// The highest level of conjugations, if there are any.
-    pub fn conjugation(&self) -> Option<usize> {
-        self.conjugation
-    }
-
     /// The highest level of rotations by every step at a temporary rank, if there are any.
     pub fn hoisted(&self) -> Option<usize> {
         self.hoisted
@@ -403,7 +398,7 @@ impl EvaluationKeys {
     }
 
     /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
         self.params.fingerprint()
     }
 

@@ -82,25 +82,25 @@ impl Noise {
 
     /// Applies one rule to both variances.
     #[must_use]
-    pub fn map(self, rule: impl Fn(f64) -> f64) -> Self {
+    pub(crate) fn map(self, rule: impl Fn(f64) -> f64) -> Self {
         Self { total: rule(self.total), excess: rule(self.excess) }
     }
 
     /// Applies one rule to both variances of two vectors.
     #[must_use]
-    pub fn zip(self, other: Self, rule: impl Fn(f64, f64) -> f64) -> Self {
+    pub(crate) fn zip(self, other: Self, rule: impl Fn(f64, f64) -> f64) -> Self {
         Self { total: rule(self.total, other.total), excess: rule(self.excess, other.excess) }
     }
 
     /// The noise after a statement of the range, which includes the error so far.
     #[must_use]
-    pub fn included(self) -> Self {
+    pub(crate) fn included(self) -> Self {
         Self { excess: 0.0, ..self }
     }
 
     /// The larger variances of two vectors.
     #[must_use]
-    pub fn max(self, other: Self) -> Self {
+    pub(crate) fn max(self, other: Self) -> Self {
         self.zip(other, f64::max)
     }
 }

@@ -23,7 +23,7 @@ pub(crate) const SOURCE_BITS: f64 = 64.0;
 
 impl NoiseModel {
     /// The variance of a source of errors: an encryption, a rounding, a key switch.
-    pub fn source(self, degree: usize, variance: f64) -> f64 {
+    pub(crate) fn source(self, degree: usize, variance: f64) -> f64 {
         match self {
             Self::Average => variance,
             Self::Worst => worst_source(degree) * variance,
@@ -31,7 +31,7 @@ impl NoiseModel {
     }
 
     /// The variance of the rounding to integers in encoding, by at most one half.
-    pub fn encoding(self, real: bool) -> f64 {
+    pub(crate) fn encoding(self, real: bool) -> f64 {
         match self {
             Self::Average => self.of_message(real, noise::ENCODING),
             // Every coefficient is off by one half at most.
@@ -47,7 +47,7 @@ impl NoiseModel {
     }
 
     /// The noise of a sum.
-    pub fn sum(self, x: Noise, y: Noise) -> Noise {
+    pub(crate) fn sum(self, x: Noise, y: Noise) -> Noise {
         match self {
             Self::Average => x + y,
             // The triangle inequality for the lengths, of which these are squares.
@@ -56,13 +56,13 @@ impl NoiseModel {
     }
 
     /// Adds a source of errors that no stated range includes.
-    pub fn with(self, x: Noise, source: f64) -> Noise {
+    pub(crate) fn with(self, x: Noise, source: f64) -> Noise {
         self.sum(x, Noise::new(source))
     }
 
     /// A bound on the coefficients of the noise polynomial: 16 standard deviations on average, the
     /// Euclidean length of the polynomial in the worst case.
-    pub fn largest(self, degree: usize, variance: f64) -> f64 {
+    pub(crate) fn largest(self, degree: usize, variance: f64) -> f64 {
         match self {
             Self::Average => noise::LARGEST * variance.sqrt(),
             Self::Worst => (degree as f64 * variance).sqrt(),
@@ -71,7 +71,7 @@ impl NoiseModel {
 
     /// The noise of a product before relinearization, `m_x e_y + m_y e_x + e_x e_y`. No slot of
     /// `e_x` exceeds `sqrt(N) |e_x|_2`.
-    pub fn product(self, degree: usize, x: Operand, y: Operand) -> Noise {
+    pub(crate) fn product(self, degree: usize, x: Operand, y: Operand) -> Noise {
         match self {
             Self::Average => noise::product(degree, x, y),
             Self::Worst => x.noise.zip(y.noise, |of_x, of_y| {
@@ -83,7 +83,7 @@ impl NoiseModel {
     }
 
     /// The noise of a square before relinearization.
-    pub fn square(self, degree: usize, x: Operand) -> Noise {
+    pub(crate) fn square(self, degree: usize, x: Operand) -> Noise {
         match self {
             Self::Average => noise::square(degree, x),
             // Lengths add up whatever the correlation, so the general rule covers squares.
@@ -94,7 +94,7 @@ impl NoiseModel {
     /// The variance of the error by which two slightly different scales count as equal; the error
     /// of a slot is at most `slots`, in units of the phase. It is a function of the message, so the
     /// average model counts it as part of the computed value and not as noise.
-    pub fn mismatch(self, degree: usize, slots: f64) -> f64 {
+    pub(crate) fn mismatch(self, degree: usize, slots: f64) -> f64 {
         match self {
             Self::Average => 0.0,
             Self::Worst => slots * slots / degree as f64,

@@ -79,7 +79,7 @@ impl Params {
     }
 
     /// As [`new`](Self::new) over checked lattice parameters.
-    pub fn over(lattice: mlwe::Params, widths: &[usize], log_scale: u32) -> Result<Self> {
+    pub(crate) fn over(lattice: mlwe::Params, widths: &[usize], log_scale: u32) -> Result<Self> {
         // At rank 1 a product takes one key switch, so there is nothing to choose.
         let relin_strategy = match lattice.rank() {
             1 => RelinStrategy::direct(&lattice),

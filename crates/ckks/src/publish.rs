@@ -71,7 +71,7 @@ impl Declaration {
     ///
     /// # Errors
     /// [`Error::Interval`] for an invalid range.
-    pub fn range(&self) -> Result<Interval> {
+    pub(crate) fn range(&self) -> Result<Interval> {
         if self.complex { Interval::complex(self.hi) } else { Interval::real(self.lo, self.hi) }
     }
 }

@@ -23,12 +23,12 @@ pub(crate) enum RotationCost {
 
 impl RotationCost {
     /// The cost with one key for each step: none for step zero.
-    pub fn one_key(step: usize) -> Self {
+    pub(crate) fn one_key(step: usize) -> Self {
         if step == 0 { Self::Still } else { Self::Keys(1) }
     }
 
     /// The noise variance that the rotation adds at `limbs` limbs.
-    pub fn noise(self, params: &Params, limbs: usize) -> f64 {
+    pub(crate) fn noise(self, params: &Params, limbs: usize) -> f64 {
         match self {
             Self::Still => 0.0,
             Self::Keys(count) => count as f64 * mlwe::noise::automorphism(params.lattice(), limbs),
@@ -48,7 +48,7 @@ pub(crate) enum RotationPath<'k> {
 
 impl RotationPath<'_> {
     /// The cost at `limbs` limbs.
-    pub fn cost(&self, params: &Params, limbs: usize) -> RotationCost {
+    pub(crate) fn cost(&self, params: &Params, limbs: usize) -> RotationCost {
         match self {
             Self::Keys(_, exponents) if exponents.is_empty() => RotationCost::Still,
             Self::Keys(_, exponents) => RotationCost::Keys(exponents.len()),
@@ -62,7 +62,7 @@ impl RotationPath<'_> {
     }
 
     /// Rotates `x` with these keys.
-    pub fn apply<'x>(
+    pub(crate) fn apply<'x>(
         &self,
         params: &Params,
         x: &'x mlwe::Ciphertext,

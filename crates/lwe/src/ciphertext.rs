@@ -27,7 +27,7 @@ impl Ciphertext {
     ///
     /// # Errors
     /// If a residue is not below the modulus.
-    pub fn new(modulus: Modulus, b: u64, a: Vec<u64>) -> Result<Self> {
+    pub(crate) fn new(modulus: Modulus, b: u64, a: Vec<u64>) -> Result<Self> {
         if let Some(&found) = a.iter().chain([&b]).find(|&&x| x >= modulus.value()) {
             return Err(Error::Modulus { op: "an LWE value", found, needed: modulus.value() });
         }
@@ -60,24 +60,24 @@ impl Ciphertext {
     }
 
     /// `self += other`. The phases add, and so does their noise.
-    pub fn add_assign(&mut self, other: &Self) -> Result<()> {
+    pub(crate) fn add_assign(&mut self, other: &Self) -> Result<()> {
         self.combine("addition of LWE values", other, Modulus::add)
     }
 
     /// `self -= other`.
-    pub fn sub_assign(&mut self, other: &Self) -> Result<()> {
+    pub(crate) fn sub_assign(&mut self, other: &Self) -> Result<()> {
         self.combine("subtraction of LWE values", other, Modulus::sub)
     }
 
     /// Negates the phase.
-    pub fn neg_assign(&mut self) {
+    pub(crate) fn neg_assign(&mut self) {
         let q = self.modulus;
         self.b = q.neg(self.b);
         self.a.iter_mut().for_each(|x| *x = q.neg(*x));
     }
 
     /// Multiplies the phase, including its noise, by an integer.
-    pub fn mul_assign(&mut self, factor: i64) {
+    pub(crate) fn mul_assign(&mut self, factor: i64) {
         // The phase is linear in (b, a), so all coordinates are multiplied.
         let q = self.modulus;
         let factor = q.from_i64(factor);

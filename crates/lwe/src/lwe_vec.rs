@@ -198,7 +198,11 @@ impl LweVec {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn assume(self, range: std::ops::RangeInclusive<f64>, variance: f64) -> Result<Self> {
+    pub(crate) fn assume(
+        self,
+        range: std::ops::RangeInclusive<f64>,
+        variance: f64,
+    ) -> Result<Self> {
         self.with_bounds(range, variance, variance.sqrt())
     }
 

@@ -128,7 +128,7 @@ impl Shape {
     }
 
     /// The size of the domain of each variable.
-    pub fn domains(&self) -> &[usize] {
+    pub(crate) fn domains(&self) -> &[usize] {
         &self.domains
     }
 
@@ -138,7 +138,7 @@ impl Shape {
     }
 
     /// Values in the response: one for each point, or one for each bucket.
-    pub fn values(&self) -> usize {
+    pub(crate) fn values(&self) -> usize {
         match self.form {
             QueryLayout::Paper => self.points,
             QueryLayout::Compact => GROUPS * self.buckets,

@@ -281,7 +281,7 @@ pub enum Error {
 impl Error {
     /// The same error under the name of the operation that the caller called, instead of the inner
     /// operation in which it arose.
-    pub fn named(self, op: &'static str) -> Self {
+    pub(crate) fn named(self, op: &'static str) -> Self {
         match self {
             Self::Ckks(error) => Self::Ckks(error.named(op)),
             Self::Cancelled { stage, done, total, .. } => {

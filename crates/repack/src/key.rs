@@ -116,7 +116,7 @@ impl SeededRepackKey {
     /// [`Error::Shape`] unless their number is a power of two up to the dimension, and all have as
     /// many slots as the dimension, rounded up to a power of two; those of the lattice layer unless
     /// they have the same parameters, key and limbs.
-    pub fn from_parts(dimension: usize, babies: Vec<SeededCiphertext>) -> Result<Self> {
+    pub(crate) fn from_parts(dimension: usize, babies: Vec<SeededCiphertext>) -> Result<Self> {
         let op = "assemble a repacking key";
         check_baby(dimension.next_power_of_two(), babies.len())?;
         babies.iter().try_for_each(|ct| check_slots(dimension, ct.meta.slots))?;
@@ -214,12 +214,12 @@ impl RepackKey {
     }
 
     /// The encryptions of the rotations, in order.
-    pub fn babies(&self) -> &[Ciphertext] {
+    pub(crate) fn babies(&self) -> &[Ciphertext] {
         &self.babies
     }
 
     /// The LWE dimension `n`.
-    pub fn dimension(&self) -> usize {
+    pub(crate) fn dimension(&self) -> usize {
         self.dimension
     }
 

@@ -64,7 +64,12 @@ impl Layout {
     /// # Errors
     /// [`Error::NoRows`] for none; [`Error::Layout`] unless period and stride are powers of two
     /// with `rows <= period <= stride`.
-    pub fn in_blocks(rows: usize, period: usize, blocks: usize, stride: usize) -> Result<Self> {
+    pub(crate) fn in_blocks(
+        rows: usize,
+        period: usize,
+        blocks: usize,
+        stride: usize,
+    ) -> Result<Self> {
         let powers = period.is_power_of_two() && stride.is_power_of_two();
         if !powers || rows > period || period > stride {
             let reason = format!(
@@ -87,22 +92,22 @@ impl Layout {
     }
 
     /// Number of slots, a power of two.
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.source.len()
     }
 
     /// Number of rows placed, `l`.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.positions.len()
     }
 
     /// The first slot of each row.
-    pub fn positions(&self) -> &[usize] {
+    pub(crate) fn positions(&self) -> &[usize] {
         &self.positions
     }
 
     /// The distances from its position at which every row occurs: 0, and others if rows repeat.
-    pub fn repeats(&self) -> &[usize] {
+    pub(crate) fn repeats(&self) -> &[usize] {
         &self.repeats
     }
 
@@ -121,7 +126,7 @@ impl Layout {
     ///
     /// # Panics
     /// Unless there is one value per row.
-    pub fn place(&self, values: &[f64]) -> Vec<f64> {
+    pub(crate) fn place(&self, values: &[f64]) -> Vec<f64> {
         assert_eq!(values.len(), self.rows(), "one value per row");
         self.source.iter().map(|row| row.map_or(0.0, |row| values[row])).collect()
     }

@@ -91,7 +91,7 @@ impl Chebyshev {
     ///
     /// so the error is at most the sum of the `2 |J_{2k}(a)|` left out, no sampling needed.
     /// (Rounding adds about `2^-52 a` to either.)
-    pub fn cosine(a: f64, degree: usize) -> (Self, f64) {
+    pub(crate) fn cosine(a: f64, degree: usize) -> (Self, f64) {
         // Beyond a + 60 the terms are below 2^-100 of the first one left out.
         let last = degree.max(a.abs() as usize) + 60;
         let series = bessel(a, last);
@@ -128,27 +128,27 @@ impl Chebyshev {
     }
 
     /// Left end of the domain.
-    pub fn lo(&self) -> f64 {
+    pub(crate) fn lo(&self) -> f64 {
         self.lo
     }
 
     /// Right end of the domain.
-    pub fn hi(&self) -> f64 {
+    pub(crate) fn hi(&self) -> f64 {
         self.hi
     }
 
     /// Coefficients `c_0 .. c_d`, the last one not zero.
-    pub fn coefficients(&self) -> &[f64] {
+    pub(crate) fn coefficients(&self) -> &[f64] {
         &self.coefficients
     }
 
     /// The degree; 0 for constants and for the zero polynomial.
-    pub fn degree(&self) -> usize {
+    pub(crate) fn degree(&self) -> usize {
         self.coefficients.len().saturating_sub(1)
     }
 
     /// The coefficient of `T_0`.
-    pub fn constant(&self) -> f64 {
+    pub(crate) fn constant(&self) -> f64 {
         self.coefficients.first().copied().unwrap_or(0.0)
     }
 
@@ -185,7 +185,7 @@ impl Chebyshev {
     }
 
     /// Largest value that the polynomial can take in its domain: `sum |c_k|`.
-    pub fn bound(&self) -> f64 {
+    pub(crate) fn bound(&self) -> f64 {
         self.coefficients.iter().map(|c| c.abs()).sum()
     }
 
@@ -197,7 +197,7 @@ impl Chebyshev {
     /// The least and the largest value over `[lo, hi]` within the domain, at worst: of `tabulate`
     /// points evenly spaced in angle, the ends among them, widened by what an extreme between two
     /// of them, where the derivative is zero, can exceed both by: `spacing^2 / 8 sum k^2 |c_k|`.
-    pub fn extremes(&self, lo: f64, hi: f64, samples: usize) -> (f64, f64) {
+    pub(crate) fn extremes(&self, lo: f64, hi: f64, samples: usize) -> (f64, f64) {
         let angle = |x: f64| self.to_unit(x).clamp(-1.0, 1.0).acos();
         let (first, last) = (angle(hi), angle(lo));
         let spacing = (last - first).max(0.0) / (samples.max(2) - 1) as f64;

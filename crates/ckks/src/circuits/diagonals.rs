@@ -98,19 +98,19 @@ impl Diagonals {
     ///
     /// # Panics
     /// When `slots` is not a power of two.
-    pub fn rotation(slots: usize, step: usize) -> Self {
+    pub(crate) fn rotation(slots: usize, step: usize) -> Self {
         let mut m = Self::zero(slots);
         m.add_diagonal(step, vec![Complex64::ONE]);
         m
     }
 
     /// Rows and columns.
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 
     /// The nonzero diagonals: index in `0..slots`, and one period of the values.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &[Complex64])> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &[Complex64])> {
         self.diagonals.iter().map(|(&k, d)| (k, d.as_slice()))
     }
 
@@ -125,7 +125,7 @@ impl Diagonals {
     }
 
     /// One period of diagonal `k`, if it is nonzero.
-    pub fn diagonal(&self, k: usize) -> Option<&[Complex64]> {
+    pub(crate) fn diagonal(&self, k: usize) -> Option<&[Complex64]> {
         self.diagonals.get(&k).map(Vec::as_slice)
     }
 
@@ -160,7 +160,7 @@ impl Diagonals {
     ///
     /// # Panics
     /// When the two have different slot counts.
-    pub fn compose(&self, first: &Self) -> Self {
+    pub(crate) fn compose(&self, first: &Self) -> Self {
         assert_eq!(self.slots, first.slots, "matrices over different slot counts");
         let mut product = Self::zero(self.slots);
         for (k, a) in self.iter() {
@@ -245,7 +245,7 @@ impl Diagonals {
 
     /// The largest power of two that divides every diagonal's index; `slots` where only the main
     /// diagonal is nonzero.
-    pub fn stride(&self) -> usize {
+    pub(crate) fn stride(&self) -> usize {
         // The largest power of two that divides all indices. Baby steps between its multiples have
         // no diagonal.
         let all = self.diagonals.keys().fold(0, |acc, &k| acc | k);

@@ -131,12 +131,12 @@ pub(crate) struct MetadataRules<'p> {
 
 impl MetadataRules<'_> {
     /// The parameters.
-    pub fn params(&self) -> &Params {
+    pub(crate) fn params(&self) -> &Params {
         self.params
     }
 
     /// The noise model: the sum of errors of several sources.
-    pub fn errors(&self) -> NoiseModel {
+    pub(crate) fn errors(&self) -> NoiseModel {
         self.errors
     }
 
@@ -146,7 +146,7 @@ impl MetadataRules<'_> {
     }
 
     /// The variance of a source of errors under the noise model, in the ring of the parameters.
-    pub fn source(self, variance: f64) -> f64 {
+    pub(crate) fn source(self, variance: f64) -> f64 {
         self.errors.source(self.params.degree(), variance)
     }
 
@@ -178,7 +178,7 @@ impl MetadataRules<'_> {
 
     /// Refuses messages that may wrap around with their excess, and levels that the chain does not
     /// have.
-    pub fn check_range(self, op: &'static str, x: &Metadata) -> Result<()> {
+    pub(crate) fn check_range(self, op: &'static str, x: &Metadata) -> Result<()> {
         self.params.check_level(op, x.level)?;
         let CiphertextMeta { scale, bounds, noise, .. } = x.meta;
         // The excess may lie outside the range, so the message with its largest value must fit.
@@ -197,7 +197,7 @@ impl MetadataRules<'_> {
     }
 
     /// The vector that encodes values of a declared range in `slots` slots at a level.
-    pub fn encoded<T: SlotValue>(
+    pub(crate) fn encoded<T: SlotValue>(
         self,
         op: &'static str,
         (values, range): (&[T], Interval),
@@ -228,7 +228,7 @@ impl MetadataRules<'_> {
     }
 
     /// An encryption of an encoded vector under the secret key.
-    pub fn encrypted_secret(self, plain: &Metadata) -> Metadata {
+    pub(crate) fn encrypted_secret(self, plain: &Metadata) -> Metadata {
         let mut fresh = *plain;
         let added = self.source(mlwe::noise::fresh_secret(self.params.lattice()));
         fresh.meta.noise = self.errors.with(fresh.meta.noise, added);
@@ -244,7 +244,12 @@ impl MetadataRules<'_> {
     }
 
     /// `x` at a level at most its own.
-    pub fn drop_to_level(self, op: &'static str, x: &Metadata, level: usize) -> Result<Metadata> {
+    pub(crate) fn drop_to_level(
+        self,
+        op: &'static str,
+        x: &Metadata,
+        level: usize,
+    ) -> Result<Metadata> {
         if level > x.level {
             return Err(Error::LevelTooHigh { op, wanted: level, highest: x.level });
         }
@@ -283,7 +288,7 @@ impl MetadataRules<'_> {
     }
 
     /// The route of `x` to a scale and a level at most its own.
-    pub fn match_scale(
+    pub(crate) fn match_scale(
         self,
         op: &'static str,
         x: &Metadata,
@@ -307,7 +312,12 @@ impl MetadataRules<'_> {
 
     /// Routes of two operands to one level and one scale. Different scales cost a level of the
     /// operand with more levels, or of both if they are at one level.
-    pub fn align(self, op: &'static str, x: &Metadata, y: &Metadata) -> Result<(Route, Route)> {
+    pub(crate) fn align(
+        self,
+        op: &'static str,
+        x: &Metadata,
+        y: &Metadata,
+    ) -> Result<(Route, Route)> {
         let level = x.level.min(y.level);
         if same_scale(x.meta.scale, y.meta.scale) {
             return Ok((Route::drop_to(level), Route::drop_to(level)));
@@ -340,7 +350,7 @@ impl MetadataRules<'_> {
     }
 
     /// `x` at the end of a route.
-    pub fn follow(self, op: &'static str, x: &Metadata, route: &Route) -> Result<Metadata> {
+    pub(crate) fn follow(self, op: &'static str, x: &Metadata, route: &Route) -> Result<Metadata> {
         let mut at = self.dropped(op, x, route.from)?;
         if let Some(factor) = route.factor {
             // The constant multiplies phase, scale and noise alike; the message is unchanged.
@@ -356,7 +366,7 @@ impl MetadataRules<'_> {
     }
 
     /// `x` divided by the primes of its level, one at a time.
-    pub fn rescaled(self, op: &'static str, x: &Metadata) -> Result<Metadata> {
+    pub(crate) fn rescaled(self, op: &'static str, x: &Metadata) -> Result<Metadata> {
         self.check_levels(op, 1, x.level)?;
         // The division is exact only for a message that did not wrap before it.
         self.check_range(op, x)?;
@@ -367,7 +377,7 @@ impl MetadataRules<'_> {
     }
 
     /// Noise divided by the primes of a level, one at a time.
-    pub fn divided(self, level: usize, mut noise: Noise) -> Noise {
+    pub(crate) fn divided(self, level: usize, mut noise: Noise) -> Noise {
         let lattice = self.params.lattice();
         let rounding = self.source(mlwe::noise::rounding(lattice));
         // A level of several primes rounds once for each. The roundings of all but the last prime
@@ -380,7 +390,7 @@ impl MetadataRules<'_> {
     }
 
     /// `f(x, y)` for a sum or difference `f` of operands at one level and scale.
-    pub fn sum(
+    pub(crate) fn sum(
         self,
         op: &'static str,
         x: &Metadata,
@@ -393,7 +403,7 @@ impl MetadataRules<'_> {
     }
 
     /// `-x`.
-    pub fn negative(self, x: &Metadata) -> Metadata {
+    pub(crate) fn negative(self, x: &Metadata) -> Metadata {
         Metadata {
             meta: CiphertextMeta { bounds: x.meta.bounds.map(Interval::neg), ..x.meta },
             ..*x
@@ -401,7 +411,12 @@ impl MetadataRules<'_> {
     }
 
     /// `x + c` in every slot, and the integer to add.
-    pub fn add_scalar(self, op: &'static str, x: &Metadata, c: f64) -> Result<(Metadata, i128)> {
+    pub(crate) fn add_scalar(
+        self,
+        op: &'static str,
+        x: &Metadata,
+        c: f64,
+    ) -> Result<(Metadata, i128)> {
         check_values(op, &[c], 1)?;
         let mut sum = *x;
         sum.meta.bounds = x.meta.bounds.map(|r| r.shift(c));
@@ -417,7 +432,7 @@ impl MetadataRules<'_> {
     }
 
     /// `x y` of factors at one level, before relinearization.
-    pub fn product(self, op: &'static str, x: &Metadata, y: &Metadata) -> Result<Metadata> {
+    pub(crate) fn product(self, op: &'static str, x: &Metadata, y: &Metadata) -> Result<Metadata> {
         let noise = self.errors.product(self.params.degree(), x.operand(), y.operand());
         let scale = x.meta.scale * y.meta.scale;
         let meta = CiphertextMeta { scale, noise, ..pair(op, &x.meta, &y.meta, Interval::mul)? };
@@ -425,7 +440,7 @@ impl MetadataRules<'_> {
     }
 
     /// `x^2`, before relinearization.
-    pub fn square(self, x: &Metadata) -> Metadata {
+    pub(crate) fn square(self, x: &Metadata) -> Metadata {
         let meta = CiphertextMeta {
             scale: x.meta.scale * x.meta.scale,
             bounds: x.meta.bounds.map(Interval::square),
@@ -436,7 +451,7 @@ impl MetadataRules<'_> {
     }
 
     /// A product after relinearization.
-    pub fn relinearized(self, op: &'static str, product: &Metadata) -> Result<Metadata> {
+    pub(crate) fn relinearized(self, op: &'static str, product: &Metadata) -> Result<Metadata> {
         // The product of two vectors that fit may wrap: refuse it before any key is used.
         self.check_range(op, product)?;
         let mut result = *product;
@@ -446,7 +461,12 @@ impl MetadataRules<'_> {
     }
 
     /// `x p` for an encoded vector, at the lower of the two levels, not rescaled.
-    pub fn mul_plain(self, op: &'static str, x: &Metadata, p: &Metadata) -> Result<Metadata> {
+    pub(crate) fn mul_plain(
+        self,
+        op: &'static str,
+        x: &Metadata,
+        p: &Metadata,
+    ) -> Result<Metadata> {
         let product = self.product(op, &self.dropped(op, x, x.level.min(p.level))?, p)?;
         self.check_range(op, &product)?;
         Ok(product)
@@ -462,7 +482,7 @@ impl MetadataRules<'_> {
     }
 
     /// `c x` times `scale`, and the integer to multiply by.
-    pub fn mul_scalar(
+    pub(crate) fn mul_scalar(
         self,
         op: &'static str,
         x: &Metadata,
@@ -487,7 +507,7 @@ impl MetadataRules<'_> {
     }
 
     /// `k x`.
-    pub fn mul_integer(self, op: &'static str, x: &Metadata, k: i64) -> Result<Metadata> {
+    pub(crate) fn mul_integer(self, op: &'static str, x: &Metadata, k: i64) -> Result<Metadata> {
         let k = k as f64;
         let mut product = *x;
         product.meta.bounds = x.meta.bounds.map(|r| r.scale(k));
@@ -497,13 +517,13 @@ impl MetadataRules<'_> {
     }
 
     /// `i x`.
-    pub fn mul_i(self, x: &Metadata) -> Metadata {
+    pub(crate) fn mul_i(self, x: &Metadata) -> Metadata {
         let bounds = x.meta.bounds.map(Interval::to_complex);
         Metadata { meta: CiphertextMeta { bounds, ..x.meta }, ..*x }
     }
 
     /// A rotation of `x`.
-    pub fn rotated(self, x: &Metadata, cost: RotationCost) -> Metadata {
+    pub(crate) fn rotated(self, x: &Metadata, cost: RotationCost) -> Metadata {
         let mut rotated = *x;
         if cost != RotationCost::Still {
             let added = self.source(cost.noise(self.params, self.limbs(x)));
@@ -515,7 +535,7 @@ impl MetadataRules<'_> {
     }
 
     /// The conjugates of the slots.
-    pub fn conjugated(self, x: &Metadata) -> Metadata {
+    pub(crate) fn conjugated(self, x: &Metadata) -> Metadata {
         let mut conjugate = *x;
         let added = mlwe::noise::automorphism(self.params.lattice(), self.limbs(x));
         conjugate.meta.noise = self.errors.with(x.meta.noise, self.source(added));
@@ -524,7 +544,7 @@ impl MetadataRules<'_> {
 
     /// `sum_j x_j y_j + sum_i c_i z_i + constant`, rescaled once, at `scale`: or, without one, at
     /// that of the first product, else at the default scale.
-    pub fn mul_add_many(
+    pub(crate) fn mul_add_many(
         self,
         op: &'static str,
         products: &[(Metadata, Metadata)],

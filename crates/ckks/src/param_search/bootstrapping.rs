@@ -83,7 +83,11 @@ pub(super) struct Candidate {
 impl Candidate {
     /// Predicts a bootstrap at the reference scale; `None` if the ring has no bootstrap or no
     /// secure one.
-    pub fn new(requirements: &ProgramBounds, degree: usize, secret: SecretKind) -> Option<Self> {
+    pub(crate) fn new(
+        requirements: &ProgramBounds,
+        degree: usize,
+        secret: SecretKind,
+    ) -> Option<Self> {
         // Step 1: the security tables must cover both secrets.
         let ProgramBounds { security, slots, .. } = *requirements;
         bound(security, degree, secret)?;
@@ -111,7 +115,7 @@ impl Candidate {
     }
 
     /// The secret kinds that a set may have, the one with the smaller noise first.
-    pub fn secrets() -> [SecretKind; 2] {
+    pub(crate) fn secrets() -> [SecretKind; 2] {
         [SecretKind::Sparse(WEIGHT), SecretKind::Ternary]
     }
 
@@ -157,7 +161,7 @@ impl Candidate {
     }
 
     /// The set, predicted exactly.
-    pub fn choose(&self, requirements: &ProgramBounds) -> Option<Found> {
+    pub(crate) fn choose(&self, requirements: &ProgramBounds) -> Option<Found> {
         let ProgramBounds { depth, bits: wanted, security, .. } = *requirements;
         // Step 1: the least scale by the prediction at the reference scale.
         let least = self.log_scale(wanted, depth)?;

@@ -292,12 +292,6 @@ impl SelectedParams {
         &self.params
     }
 
-    /// The prime sizes: a starting point for changes by hand, as input of
-    /// [`ParamsSpec::from_chain`].
-    pub fn chain(&self) -> &ModulusChain {
-        &self.chain
-    }
-
     /// The set in literal form.
     ///
     /// # Errors

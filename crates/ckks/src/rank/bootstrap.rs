@@ -71,16 +71,6 @@ impl RankBootstrap {
         Ok(Self { small: params.clone(), rings, evaluator })
     }
 
-    /// The evaluator over the larger ring.
-    pub fn evaluator(&self) -> &Evaluator {
-        &self.evaluator
-    }
-
-    /// The conversion between the rings.
-    pub fn rings(&self) -> &RingConversion {
-        &self.rings
-    }
-
     /// The same vector at [`Bootstrapper::output_level`] and the default scale. The operand needs
     /// at least [`Bootstrapper::input_level`]; levels above are dropped.
     ///

@@ -118,11 +118,6 @@ impl RankConversion {
         Ok((Self { large: large.clone(), small: small.clone(), rings }, module))
     }
 
-    /// The keys and maps of the lattice layer.
-    pub fn rings(&self) -> &RingConversion {
-        &self.rings
-    }
-
     /// Converts from the large ring to the module: exact, without a key switch.
     ///
     /// # Errors

@@ -164,7 +164,7 @@ impl ReducingEvaluator {
     }
 
     /// The evaluators of the ranks, the largest first.
-    pub fn evaluators(&self) -> &[Evaluator] {
+    pub(crate) fn evaluators(&self) -> &[Evaluator] {
         &self.evaluators
     }
 

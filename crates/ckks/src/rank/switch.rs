@@ -45,11 +45,6 @@ impl RingSwitch {
         Ok((Self { from: from.clone(), to: to.clone(), slots, keys }, part))
     }
 
-    /// The parameters of switched vectors.
-    pub fn to(&self) -> &Params {
-        &self.to
-    }
-
     /// The keys.
     pub fn keys(&self) -> &RingSwitchKeys {
         &self.keys

@@ -263,7 +263,7 @@ impl BlindRotationKey {
     ///
     /// # Errors
     /// If the parameters are not those of the key.
-    pub(crate) fn compress(&self, params: &Params) -> Result<SeededBlindRotationKey> {
+    pub fn compress(&self, params: &Params) -> Result<SeededBlindRotationKey> {
         let parts = self.parts(params, self.key_params.dimension)?;
         SeededBlindRotationKey::from_parts(params, parts.map(Ok::<_, Error>))
     }

@@ -19,11 +19,6 @@ pub struct NoiseStats {
 }
 
 impl NoiseStats {
-    /// `log2` of the standard deviation.
-    pub fn log2_std(&self) -> f64 {
-        self.variance.log2() / 2.0
-    }
-
     /// The statistics of the given values. All zero for none.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let (mut count, mut sum, mut squares, mut max) = (0u64, 0.0, 0.0, 0.0f64);

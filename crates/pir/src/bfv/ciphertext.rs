@@ -26,7 +26,7 @@ pub struct Norms {
 
 impl Norms {
     /// The norms that hold for any polynomial modulo `t`: `N t / 2` and `N (t / 2)^2`.
-    pub fn any(params: &Params) -> Self {
+    pub(crate) fn any(params: &Params) -> Self {
         let (n, half) = (params.degree() as f64, params.plain() as f64 / 2.0);
         Self { sum: n * half, squares: n * half * half }
     }
@@ -70,7 +70,7 @@ impl Plaintext {
     ///
     /// # Errors
     /// As for [`new`](Self::new), and [`Error::Value`] for coefficients of larger norms.
-    pub fn declared(params: &Params, coefficients: &[u64], norms: Norms) -> Result<Self> {
+    pub(crate) fn declared(params: &Params, coefficients: &[u64], norms: Norms) -> Result<Self> {
         // Step 1: coefficients of least magnitude, whose norms the declared ones must bound.
         let op = "encode a plaintext";
         check_plain(params, op, coefficients)?;
@@ -154,7 +154,7 @@ impl Ciphertext {
     /// # Errors
     /// [`Error::Noise`] if a coefficient of the sum could be wrong with a probability above
     /// `2^-40`; those of the lattice layer unless both have the same parameters, key and limbs.
-    pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
+    pub(crate) fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
         let op = "add";
         self.check_pair(params, op, other)?;
         // Refused before the ciphertext changes.
@@ -190,7 +190,7 @@ impl Ciphertext {
     ///
     /// # Errors
     /// Those of the lattice layer for other parameters.
-    pub fn mul_monomial_assign(&mut self, params: &Params, k: usize) -> Result<()> {
+    pub(crate) fn mul_monomial_assign(&mut self, params: &Params, k: usize) -> Result<()> {
         params.check("multiply by a monomial", self.fingerprint)?;
         let (ring, n) = (self.ring(params), params.degree());
         // X^N = -1: the sign changes with every N.

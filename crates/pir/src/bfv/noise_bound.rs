@@ -111,7 +111,7 @@ impl NoiseBound {
 
     /// `log2` of a bound on the probability that one coefficient of a ciphertext of `limbs` limbs
     /// is decrypted wrongly.
-    pub fn log2_failure(&self, params: &Params, limbs: usize) -> f64 {
+    pub(crate) fn log2_failure(&self, params: &Params, limbs: usize) -> f64 {
         // Decryption rescales to one limb, and the rounding error takes its part of the threshold.
         let one = self.to_one_limb(params, limbs);
         noise::log2_tail(noise::threshold(params) - one.rounding, one.variance)

@@ -207,7 +207,7 @@ impl Params {
     }
 
     /// The specification that these parameters were built from.
-    pub fn spec(&self) -> &ParamsSpec {
+    pub(crate) fn spec(&self) -> &ParamsSpec {
         &self.inner.spec
     }
 

@@ -151,7 +151,7 @@ impl RingBridge {
     }
 
     /// The [`RingBridgeKeys::byte_len`] of the keys of this bridge, without the keys.
-    pub fn key_bytes(&self) -> usize {
+    pub(crate) fn key_bytes(&self) -> usize {
         fn row<'a>(degree: usize, primes: impl Iterator<Item = &'a Modulus>) -> usize {
             primes.map(|q| (degree * q.bits() as usize).div_ceil(8)).sum()
         }

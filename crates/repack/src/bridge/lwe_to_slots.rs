@@ -100,13 +100,13 @@ impl RingBridge {
 
     /// How often [`raise`](Self::raise) repeats the vector of a layout of `slots` slots: it moves
     /// at least `n' / 2` coefficients.
-    pub fn repeats(&self, slots: usize) -> usize {
+    pub(crate) fn repeats(&self, slots: usize) -> usize {
         (self.spec.degree / 2 / slots.max(1)).max(1)
     }
 
     /// Variance that packing, the key switch to `z'` and mod raise add to a phase modulo `q0`, for
     /// values that are repeated `repeats` times ([`repeats`](Self::repeats)).
-    pub fn raising_noise(&self, repeats: usize) -> f64 {
+    pub(crate) fn raising_noise(&self, repeats: usize) -> f64 {
         // A repeated value sums the noise of as many coefficients. Beside that of the value itself,
         // these add two thirds of the square of their number.
         let repetition = (repeats as f64).powi(2) * 2.0 / 3.0;

@@ -185,7 +185,7 @@ impl RingBridge {
     }
 
     /// The small ring under `z`: the parameters of the packing.
-    pub fn ring(&self) -> &mlwe::Params {
+    pub(crate) fn ring(&self) -> &mlwe::Params {
         &self.dense
     }
 
@@ -210,7 +210,7 @@ impl RingBridge {
     }
 
     /// The plan of a reduction after CoeffsToSlots.
-    pub fn reduction(&self, reduction: Reduction) -> &Mod1 {
+    pub(crate) fn reduction(&self, reduction: Reduction) -> &Mod1 {
         match reduction {
             Reduction::Sine => &self.sine,
             Reduction::Identity => &self.identity,
@@ -270,7 +270,7 @@ impl RingBridge {
     ///
     /// # Errors
     /// [`Error::Level`] for a level that is too high.
-    pub fn work(&self, slots: usize, reduction: Reduction, level: usize) -> Result<Work> {
+    pub(crate) fn work(&self, slots: usize, reduction: Reduction, level: usize) -> Result<Work> {
         // Mod raise, the two matrices of CoeffsToSlots, the reduction.
         let start = self.start("predict the ring bridge", reduction, level)?;
         let slots = slots.max(self.spec.degree / 2);

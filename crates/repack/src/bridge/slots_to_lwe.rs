@@ -52,7 +52,7 @@ impl RingBridge {
     }
 
     /// Variance that [`lower`](Self::lower) adds to a phase modulo `q0`.
-    pub fn lowering_noise(&self) -> f64 {
+    pub(crate) fn lowering_noise(&self) -> f64 {
         noise::key_switch(&self.dense, self.module.factor(), 1)
     }
 

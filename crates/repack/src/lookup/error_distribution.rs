@@ -120,7 +120,7 @@ impl ErrorDistribution {
     /// For a vector of `2^16` values the bound fails with probability `2^-20` through an index error
     /// and with `2^-20` through noise. It is computed at 1024 points, with a margin for the points
     /// between.
-    pub fn worst_abs(&self) -> f64 {
+    pub(crate) fn worst_abs(&self) -> f64 {
         self.worst_abs
     }
 

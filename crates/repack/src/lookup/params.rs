@@ -216,7 +216,7 @@ impl LutParams {
     }
 
     /// The parameters of the slots.
-    pub fn slots(&self) -> &ckks::Params {
+    pub(crate) fn slots(&self) -> &ckks::Params {
         &self.slots
     }
 
@@ -246,7 +246,7 @@ impl LutParams {
 
     /// Whether tables of these parameters, with their engine, serve
     /// [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to).
-    pub fn corrects(&self, lattice: &lwe::Params) -> bool {
+    pub(crate) fn corrects(&self, lattice: &lwe::Params) -> bool {
         let corrected = self.corrected_on(LutEngine::of(lattice));
         corrected.is_some_and(|corrected| corrected.spec() == lattice.spec())
     }
@@ -323,7 +323,7 @@ impl LutParams {
     }
 
     /// The plan of SlotsToCoeffs, its matrices not encoded.
-    pub fn to_coefficients(&self) -> &SlotsToCoeffs {
+    pub(crate) fn to_coefficients(&self) -> &SlotsToCoeffs {
         &self.to_coefficients
     }
 

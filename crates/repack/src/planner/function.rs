@@ -89,15 +89,6 @@ impl MapFunction {
         Self::of(Shape::Table(entries.into()))
     }
 
-    /// The same function with declared jumps, from which values stay at least `gap` away. Tables
-    /// are then right; polynomials and series are not attempted across a jump.
-    #[must_use]
-    pub fn with_jumps(mut self, places: impl IntoIterator<Item = f64>, gap: f64) -> Self {
-        self.jumps.extend(places);
-        self.gap = gap.abs();
-        self
-    }
-
     fn of(shape: Shape) -> Self {
         Self { shape, jumps: vec![], gap: 0.0 }
     }

@@ -20,7 +20,7 @@ impl Seeds<'_> {
     }
 
     /// The number of seeds; a partial one counts.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.len().div_ceil(LEN)
     }
 

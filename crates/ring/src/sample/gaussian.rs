@@ -41,7 +41,6 @@ const CHUNK: usize = 64;
 /// narrower than its parameter.
 #[derive(Debug, Clone)]
 pub struct Gaussian {
-    sigma: f64,
     /// `floor(2^126 P(|x| <= k))` for `k = 0, 1, ..`, high and low 63 bits.
     thresholds: Vec<[u64; 2]>,
     /// The factors `c_j` of the sum.
@@ -79,12 +78,7 @@ impl Gaussian {
             coefficients.extend(scaled);
         }
         let backend = Backend::detected();
-        Ok(Self { sigma, thresholds: thresholds(base), coefficients, backend })
-    }
-
-    /// The parameter `sigma`.
-    pub fn sigma(&self) -> f64 {
-        self.sigma
+        Ok(Self { thresholds: thresholds(base), coefficients, backend })
     }
 
     /// `n` independent draws, in time that depends only on `n` and `sigma`.

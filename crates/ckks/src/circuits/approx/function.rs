@@ -19,11 +19,6 @@ impl Ellipse {
         Self { lo, hi, rho }
     }
 
-    /// The parameter: the sum of the half axes in units of half the interval, above 1.
-    pub fn rho(&self) -> f64 {
-        self.rho
-    }
-
     /// The leftmost point, which is real.
     pub fn left(&self) -> f64 {
         0.5 * (self.lo + self.hi) - self.reach()

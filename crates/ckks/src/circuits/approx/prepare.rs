@@ -170,14 +170,6 @@ impl Approximation {
         self.program.relinearizations()
     }
 
-    /// The polynomial; nothing for an iteration.
-    pub fn polynomial(&self) -> Option<&Polynomial> {
-        match &self.program {
-            Program::Polynomial(p) => Some(p),
-            _ => None,
-        }
-    }
-
     /// The value at `x` of the domain, without encryption.
     pub fn eval(&self, x: f64) -> f64 {
         match &self.program {

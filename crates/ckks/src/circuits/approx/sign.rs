@@ -211,7 +211,7 @@ impl Sign {
     }
 
     /// The largest `|x|` allowed.
-    pub fn radius(&self) -> f64 {
+    pub(crate) fn radius(&self) -> f64 {
         self.radius
     }
 

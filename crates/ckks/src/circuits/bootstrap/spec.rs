@@ -340,7 +340,7 @@ impl Bootstrapper {
     }
 
     /// Sizes of all keys.
-    pub fn key_sizes(&self) -> KeySizes {
+    pub(crate) fn key_sizes(&self) -> KeySizes {
         let rotations_and_products = self.keys().sizes(self.params());
         rotations_and_products.expect("its levels are those of its parameters")
             + self.own_key_sizes()

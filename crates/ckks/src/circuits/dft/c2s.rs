@@ -122,12 +122,12 @@ impl CoeffsToSlots {
     }
 
     /// Slots of the vectors.
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 
     /// The specification.
-    pub fn spec(&self) -> &C2sSpec {
+    pub(crate) fn spec(&self) -> &C2sSpec {
         &self.spec
     }
 
@@ -153,7 +153,7 @@ impl CoeffsToSlots {
     }
 
     /// Key switches of one application.
-    pub fn rotations(&self) -> usize {
+    pub(crate) fn rotations(&self) -> usize {
         self.transforms.iter().map(LinearTransform::rotations).sum()
     }
 

@@ -106,12 +106,12 @@ impl SlotsToCoeffs {
     }
 
     /// Slots of the vectors.
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 
     /// The specification.
-    pub fn spec(&self) -> &S2cSpec {
+    pub(crate) fn spec(&self) -> &S2cSpec {
         &self.spec
     }
 
@@ -141,7 +141,7 @@ impl SlotsToCoeffs {
     }
 
     /// Key switches of one application.
-    pub fn rotations(&self) -> usize {
+    pub(crate) fn rotations(&self) -> usize {
         self.transforms.iter().map(LinearTransform::rotations).sum()
     }
 
@@ -285,11 +285,6 @@ impl Coefficients {
     /// Whether there are no values: never, by construction.
     pub fn is_empty(&self) -> bool {
         self.meta.len == 0
-    }
-
-    /// The ranges of values and padding, those of the vector before.
-    pub fn bounds(&self) -> &Bounds {
-        &self.meta.bounds
     }
 
     /// What is known of the values, with the scale and the noise of the coefficients.

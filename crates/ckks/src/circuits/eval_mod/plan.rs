@@ -204,7 +204,7 @@ impl Mod1 {
     }
 
     /// The argument of the polynomial is `t - shift()`.
-    pub fn shift(&self) -> f64 {
+    pub(crate) fn shift(&self) -> f64 {
         (self.offset as f64 + 0.25) / self.width()
     }
 
@@ -214,22 +214,22 @@ impl Mod1 {
     }
 
     /// Double-angle steps.
-    pub fn doublings(&self) -> usize {
+    pub(crate) fn doublings(&self) -> usize {
         self.doublings
     }
 
     /// Degree of the polynomial for the cosine of the divided angle.
-    pub fn degree(&self) -> usize {
+    pub(crate) fn degree(&self) -> usize {
         self.polynomial.degree()
     }
 
     /// The plan of that polynomial.
-    pub fn cosine(&self) -> &Plan {
+    pub(crate) fn cosine(&self) -> &Plan {
         &self.cosine
     }
 
     /// The plan of the arcsine, if there is one.
-    pub fn arcsine(&self) -> Option<&Plan> {
+    pub(crate) fn arcsine(&self) -> Option<&Plan> {
         self.arcsine.as_ref().map(|a| &a.2)
     }
 
@@ -239,7 +239,7 @@ impl Mod1 {
     }
 
     /// Relinearizations, most of the work.
-    pub fn relinearizations(&self) -> usize {
+    pub(crate) fn relinearizations(&self) -> usize {
         let arcsine = self.arcsine.as_ref().map_or(0, |a| a.2.relinearizations());
         self.cosine.relinearizations() + self.doublings + arcsine
     }
@@ -264,7 +264,7 @@ impl Mod1 {
     }
 
     /// Bound on the magnitude of the result.
-    pub fn magnitude(&self) -> f64 {
+    pub(crate) fn magnitude(&self) -> f64 {
         match &self.arcsine {
             None => 1.0 + self.sine_error(),
             Some((_, p, _)) => p.bound() + self.sine_error(),

@@ -100,7 +100,7 @@ impl FunctionalBootstrapper {
     }
 
     /// The exponential.
-    pub fn exponential(&self) -> &Exponential {
+    pub(crate) fn exponential(&self) -> &Exponential {
         &self.exponential
     }
 
@@ -141,7 +141,7 @@ impl FunctionalBootstrapper {
     ///
     /// # Errors
     /// [`Error::Interval`] for a width that is too large or too small.
-    pub fn share(&self, width: f64, share: f64) -> Result<f64> {
+    pub(crate) fn share(&self, width: f64, share: f64) -> Result<f64> {
         let per_unit = self.circle_scale() / (width * self.params().scale());
         let factor = (share * per_unit).floor();
         if !(1.0..=(1u64 << 40) as f64).contains(&factor) {
@@ -174,7 +174,7 @@ impl FunctionalBootstrapper {
     }
 
     /// Key switches for functions of one vector, with values in both parts or in one.
-    pub fn key_switches(&self, functions: &[&PeriodicFunction], both: bool) -> usize {
+    pub(crate) fn key_switches(&self, functions: &[&PeriodicFunction], both: bool) -> usize {
         let parts = if both { 2 } else { 1 };
         let series: usize = functions.iter().map(|f| f.relinearizations()).sum();
         let shared = powers(functions);
@@ -187,13 +187,6 @@ impl FunctionalBootstrapper {
     /// Sizes of the keys for functional bootstrapping only.
     pub fn own_key_sizes(&self) -> KeySizes {
         self.raising.own_key_sizes()
-    }
-
-    /// Sizes of all keys.
-    pub fn key_sizes(&self) -> KeySizes {
-        let rotations_and_products = self.keys().sizes(self.params());
-        rotations_and_products.expect("its levels are those of its parameters")
-            + self.own_key_sizes()
     }
 
     /// The smallest security of its keys in bits.

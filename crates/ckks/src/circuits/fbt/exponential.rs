@@ -72,7 +72,12 @@ impl Exponential {
     /// # Errors
     /// [`Error::Params`] for bounds that are not in `1/2..=4096`, no squaring to normalise, more
     /// than 16 squarings, or a degree below 1 or above 255.
-    pub fn new(bound: f64, degree: usize, doublings: usize, normalised: bool) -> Result<Self> {
+    pub(crate) fn new(
+        bound: f64,
+        degree: usize,
+        doublings: usize,
+        normalised: bool,
+    ) -> Result<Self> {
         let angle = TAU * bound / (doublings as f64).exp2();
         let sensible = (0.5..=4096.0).contains(&bound)
             && (usize::from(normalised)..=16).contains(&doublings)
@@ -119,13 +124,13 @@ impl Exponential {
     }
 
     /// Largest `|x|`.
-    pub fn bound(&self) -> f64 {
+    pub(crate) fn bound(&self) -> f64 {
         self.bound
     }
 
     /// Bound on the error of `E` from the series, without noise. A normalisation leaves the part
     /// along the circle.
-    pub fn error(&self) -> f64 {
+    pub(crate) fn error(&self) -> f64 {
         self.error
     }
 
@@ -136,12 +141,12 @@ impl Exponential {
     }
 
     /// Levels of the exponential.
-    pub fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.plan.depth() + self.doublings + usize::from(self.normalised)
     }
 
     /// Key switches: relinearizations, and a conjugation for the normalisation.
-    pub fn key_switches(&self) -> usize {
+    pub(crate) fn key_switches(&self) -> usize {
         self.plan.relinearizations() + self.doublings + if self.normalised { 3 } else { 0 }
     }
 

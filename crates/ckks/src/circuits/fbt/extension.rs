@@ -274,11 +274,6 @@ impl RealSeries {
         })
     }
 
-    /// The name of the function.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Lower end of the domain.
     pub fn lo(&self) -> f64 {
         self.domain.lo
@@ -290,12 +285,12 @@ impl RealSeries {
     }
 
     /// The share of the circle that the domain takes, about `t = 0`.
-    pub fn share(&self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         self.domain.share
     }
 
     /// The series. Its range is the one of the function over the domain.
-    pub fn series(&self) -> &Series {
+    pub(crate) fn series(&self) -> &Series {
         &self.series
     }
 
@@ -316,12 +311,12 @@ impl RealSeries {
 
     /// The largest `|dR/dt|` over the domain, per revolution, sampled: the output error per error
     /// of the angle. About `(hi - lo) / share` times the slope of the function.
-    pub fn gain_angle(&self) -> f64 {
+    pub(crate) fn gain_angle(&self) -> f64 {
         self.angle.most
     }
 
     /// The root mean square of `dR/dt` over the domain.
-    pub fn mean_gain_angle(&self) -> f64 {
+    pub(crate) fn mean_gain_angle(&self) -> f64 {
         self.angle.mean
     }
 
@@ -332,7 +327,7 @@ impl RealSeries {
     }
 
     /// The root mean square of `Re sum_j j a_j E^j` over the domain.
-    pub fn mean_gain_radial(&self) -> f64 {
+    pub(crate) fn mean_gain_radial(&self) -> f64 {
         self.radial.mean
     }
 

@@ -71,7 +71,7 @@ impl PeriodicFunction {
     }
 
     /// A function of the reals of a domain, which is centred at the angle zero.
-    pub fn real(real: &RealSeries) -> Self {
+    pub(crate) fn real(real: &RealSeries) -> Self {
         let (lo, hi) = (real.lo(), real.hi());
         let series = real.series().clone();
         let plan = Plan::monomial(series.coefficients());
@@ -101,7 +101,7 @@ impl PeriodicFunction {
     }
 
     /// The value at the angle zero.
-    pub fn centre(&self) -> f64 {
+    pub(crate) fn centre(&self) -> f64 {
         self.centre
     }
 
@@ -111,7 +111,7 @@ impl PeriodicFunction {
     }
 
     /// Relinearizations of the series on its own.
-    pub fn relinearizations(&self) -> usize {
+    pub(crate) fn relinearizations(&self) -> usize {
         self.plan.relinearizations()
     }
 
@@ -140,7 +140,7 @@ impl PeriodicFunction {
     }
 
     /// The range of the results without noise.
-    pub fn range(&self) -> Interval {
+    pub(crate) fn range(&self) -> Interval {
         self.series.range().widened(self.approximation_error())
     }
 

@@ -39,7 +39,7 @@ impl<C> IntVec<C> {
     }
 
     /// Number of integers.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
 

@@ -30,7 +30,7 @@ impl IntTable {
     ///
     /// # Errors
     /// As for [`new`](Self::new), and orders above 3.
-    pub fn of_order(
+    pub(crate) fn of_order(
         from: usize,
         to: usize,
         order: usize,

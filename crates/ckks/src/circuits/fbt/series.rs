@@ -40,7 +40,7 @@ impl Series {
     /// # Errors
     /// [`Error::NonFinite`] for a coefficient that is not finite, [`Error::Interval`] unless
     /// `least <= most`, both finite.
-    pub fn new(mut coefficients: Vec<Complex64>, least: f64, most: f64) -> Result<Self> {
+    pub(crate) fn new(mut coefficients: Vec<Complex64>, least: f64, most: f64) -> Result<Self> {
         if let Some(index) = coefficients.iter().position(|a| !a.is_finite()) {
             return Err(Error::NonFinite { op: "series", index });
         }
@@ -55,7 +55,7 @@ impl Series {
     }
 
     /// The coefficients `a_0 .. a_d`, the last one not zero unless `d = 0`.
-    pub fn coefficients(&self) -> &[Complex64] {
+    pub(crate) fn coefficients(&self) -> &[Complex64] {
         &self.coefficients
     }
 
@@ -66,12 +66,12 @@ impl Series {
 
     /// The range of the entries of a table, or of a function over its domain. Elsewhere on the
     /// circle the series may leave it.
-    pub fn range(&self) -> Interval {
+    pub(crate) fn range(&self) -> Interval {
         self.range
     }
 
     /// `R(t)`.
-    pub fn eval(&self, t: f64) -> f64 {
+    pub(crate) fn eval(&self, t: f64) -> f64 {
         self.weighted(t, |_| 1.0).re
     }
 
@@ -87,7 +87,7 @@ impl Series {
     }
 
     /// `sum_j |a_j|`, a bound on `|P(E)|`.
-    pub fn magnitude(&self) -> f64 {
+    pub(crate) fn magnitude(&self) -> f64 {
         self.coefficients.iter().map(|a| a.norm()).sum()
     }
 

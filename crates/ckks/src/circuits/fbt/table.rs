@@ -126,22 +126,22 @@ impl Table {
     }
 
     /// The number `p` of entries.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.size
     }
 
     /// The order up to which derivatives vanish in the nodes.
-    pub fn order(&self) -> usize {
+    pub(crate) fn order(&self) -> usize {
         self.order
     }
 
     /// The series.
-    pub fn series(&self) -> &Series {
+    pub(crate) fn series(&self) -> &Series {
         &self.series
     }
 
     /// Largest entry less least entry.
-    pub fn spread(&self) -> f64 {
+    pub(crate) fn spread(&self) -> f64 {
         self.series.range().hi() - self.series.range().lo()
     }
 

@@ -53,11 +53,6 @@ impl LeastSquaresSigmoid {
         2 * self.odd.len() - 1
     }
 
-    /// Half the width of the interval.
-    pub fn bound(&self) -> f64 {
-        self.bound
-    }
-
     /// `c_1, c_3, ..` of the odd powers of `x / bound`.
     pub fn coefficients(&self) -> &[f64] {
         &self.odd
@@ -70,7 +65,7 @@ impl LeastSquaresSigmoid {
     }
 
     /// Levels that the polynomial takes, also times another ciphertext.
-    pub fn levels(&self) -> usize {
+    pub(crate) fn levels(&self) -> usize {
         if self.odd.len() == 2 { 2 } else { 3 }
     }
 

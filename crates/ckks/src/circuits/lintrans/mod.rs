@@ -289,12 +289,12 @@ impl LinearTransform {
     }
 
     /// The parameters.
-    pub fn params(&self) -> &Params {
+    pub(crate) fn params(&self) -> &Params {
         &self.params
     }
 
     /// Key switches of one product, when every step has its own key.
-    pub fn rotations(&self) -> usize {
+    pub(crate) fn rotations(&self) -> usize {
         let (babies, giants, _) = self.counts();
         babies + giants
     }

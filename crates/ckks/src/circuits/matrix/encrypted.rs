@@ -38,7 +38,7 @@ impl Packing {
     }
 
     /// Slots of the matrix, a power of two.
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         let (rows, columns) = self.padded();
         rows * columns
     }

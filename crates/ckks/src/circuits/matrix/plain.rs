@@ -42,21 +42,11 @@ impl Matrix {
         Ok(Self { rows: rows.len(), columns, entries })
     }
 
-    /// Rows.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Columns.
-    pub fn columns(&self) -> usize {
-        self.columns
-    }
-
     /// The entry in row `i` and column `j`.
     ///
     /// # Panics
     /// When there is no such entry.
-    pub fn at(&self, i: usize, j: usize) -> Complex64 {
+    pub(crate) fn at(&self, i: usize, j: usize) -> Complex64 {
         assert!(i < self.rows && j < self.columns, "no entry ({i}, {j})");
         self.entries[i * self.columns + j]
     }
@@ -159,14 +149,9 @@ impl MatrixVector {
         KeyLevels::new().transform(&self.transform).inner_sum(self.parts, self.stride as i64, below)
     }
 
-    /// The level of operands; the result is one level lower.
-    pub fn level(&self) -> usize {
-        self.transform.level()
-    }
-
     /// `M x`, for a vector with one value per column of `M`, or with those rounded up to a power of
     /// two, where the last values are ignored like padding. Takes one level from
-    /// [`level`](Self::level).
+    /// the level of the transform.
     ///
     /// The result has one value per row of `M`; with fewer rows than columns it is repeated over
     /// the slots.

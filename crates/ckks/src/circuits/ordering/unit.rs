@@ -30,7 +30,7 @@ impl Unit {
     ///
     /// # Errors
     /// [`Error::Shape`] for a range that is not real.
-    pub fn of(op: &'static str, range: Interval, comparator: &Comparator) -> Result<Self> {
+    pub(crate) fn of(op: &'static str, range: Interval, comparator: &Comparator) -> Result<Self> {
         if !range.is_real() {
             let reason = "the values may be complex, and only real numbers have an order: take the real \
                           parts first (`real_part`), or state that they are real (`assume_real`)";
@@ -58,7 +58,7 @@ impl Unit {
     }
 
     /// A number of the range of the values in this unit.
-    pub fn place(&self, x: f64) -> f64 {
+    pub(crate) fn place(&self, x: f64) -> f64 {
         (x - self.centre) / self.width
     }
 
@@ -67,7 +67,7 @@ impl Unit {
     ///
     /// # Errors
     /// [`Error::TooNoisy`] where the noise may leave the slack beside the declared range.
-    pub fn settled<A: CkksOps>(
+    pub(crate) fn settled<A: CkksOps>(
         &self,
         a: &A,
         op: &'static str,
@@ -80,7 +80,7 @@ impl Unit {
     }
 
     /// `x` in this unit, its padding filled with `padding`; all slots are values. Takes one level.
-    pub fn entered<A: CkksOps>(
+    pub(crate) fn entered<A: CkksOps>(
         &self,
         a: &A,
         op: &'static str,
@@ -99,7 +99,12 @@ impl Unit {
 
     /// The first `len` slots of `u` in the units of the caller, in the declared range but for
     /// noise, with zeros behind. Takes one level.
-    pub fn left<A: CkksOps>(&self, a: &A, u: &A::Ciphertext, len: usize) -> Result<A::Ciphertext> {
+    pub(crate) fn left<A: CkksOps>(
+        &self,
+        a: &A,
+        u: &A::Ciphertext,
+        len: usize,
+    ) -> Result<A::Ciphertext> {
         let values = a.with_len(u.clone(), len)?;
         let scaled = a.mul_values(&values, &vec![self.width; len])?;
         let x = a.add_values(&scaled, &vec![self.centre; len])?;

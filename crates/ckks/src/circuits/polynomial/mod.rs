@@ -82,7 +82,7 @@ impl Polynomial {
     }
 
     /// The plan.
-    pub fn plan(&self) -> &Plan {
+    pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
 
@@ -103,12 +103,6 @@ impl Polynomial {
         self.plan.depth() + usize::from(mapped)
     }
 
-    /// Root mean square of [`Plan::sensitivity`] over the domain, for errors of the argument mapped
-    /// onto `[-1, 1]`.
-    pub fn sensitivity(&self) -> Sensitivity {
-        self.sensitivity
-    }
-
     /// The response of the result to the noise of an operand.
     pub(crate) fn response(&self, x: &CiphertextMeta) -> Response {
         let none = Sensitivity { input: 0.0, steps: self.largest_steps };
@@ -125,7 +119,7 @@ impl Polynomial {
 
     /// An interval that contains the values over a real interval inside the domain
     /// ([`Chebyshev::extremes`]).
-    pub fn range(&self, of: &Interval) -> Interval {
+    pub(crate) fn range(&self, of: &Interval) -> Interval {
         let (least, most) = self.chebyshev.extremes(of.lo(), of.hi(), SAMPLES);
         Interval::between(least, most)
     }

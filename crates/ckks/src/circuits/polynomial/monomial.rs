@@ -67,12 +67,6 @@ impl Monomial {
         Ok(Self { plan: Plan::monomial(&coefficients), coefficients })
     }
 
-    /// The coefficients, the constant first. The last one is not zero, except in the zero
-    /// polynomial.
-    pub fn coefficients(&self) -> &[Complex64] {
-        &self.coefficients
-    }
-
     /// The degree.
     pub fn degree(&self) -> usize {
         self.coefficients.len() - 1
@@ -85,7 +79,7 @@ impl Monomial {
     }
 
     /// Whether all coefficients are real.
-    pub fn is_real(&self) -> bool {
+    pub(crate) fn is_real(&self) -> bool {
         self.coefficients.iter().all(|c| c.im == 0.0)
     }
 
@@ -128,7 +122,7 @@ impl Monomial {
 
     /// A range that contains the values over a range: from the Chebyshev basis for reals, from the
     /// magnitudes of the coefficients for complex numbers.
-    pub fn range(&self, of: &Interval) -> Interval {
+    pub(crate) fn range(&self, of: &Interval) -> Interval {
         let most = self.magnitude(of.bound());
         let disc = Interval::between(-most, most);
         if !of.is_real() || !self.is_real() {

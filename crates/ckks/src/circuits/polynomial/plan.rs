@@ -58,12 +58,12 @@ impl Power {
     }
 
     /// The index `a + b` of the result.
-    pub fn index(&self) -> usize {
+    pub(crate) fn index(&self) -> usize {
         self.a + self.b
     }
 
     /// The index `a - b` of the polynomial subtracted; 0 stands for the constant 1.
-    pub fn difference(&self) -> usize {
+    pub(crate) fn difference(&self) -> usize {
         self.a - self.b
     }
 }
@@ -209,19 +209,19 @@ pub struct Plan {
 impl Plan {
     /// The plan of least cost at the least depth. It depends on the coefficients only; the caller
     /// maps the domain onto `[-1, 1]`.
-    pub fn new(polynomial: &Chebyshev) -> Self {
+    pub(crate) fn new(polynomial: &Chebyshev) -> Self {
         let coefficients: Vec<Complex64> =
             polynomial.coefficients().iter().map(|&c| c.into()).collect();
         Self::chebyshev(&coefficients)
     }
 
     /// As [`new`](Self::new) for `sum_i coefficients[i] T_i(u)` with complex coefficients.
-    pub fn chebyshev(coefficients: &[Complex64]) -> Self {
+    pub(crate) fn chebyshev(coefficients: &[Complex64]) -> Self {
         Self::best(Basis::Chebyshev, coefficients)
     }
 
     /// As [`new`](Self::new) for `sum_i coefficients[i] x^i`.
-    pub fn monomial(coefficients: &[Complex64]) -> Self {
+    pub(crate) fn monomial(coefficients: &[Complex64]) -> Self {
         let last = coefficients.iter().rposition(|&c| c != Complex64::ZERO).unwrap_or(0);
         Self::best(Basis::Monomial, &coefficients[..coefficients.len().min(last + 1)])
     }
@@ -259,7 +259,7 @@ impl Plan {
     }
 
     /// Estimated work, in units of a relinearization with rescale.
-    pub fn cost(&self) -> f64 {
+    pub(crate) fn cost(&self) -> f64 {
         let mut counts = [0; 3];
         self.root.count(&mut counts, &mut BTreeSet::new());
         self.relinearizations as f64
@@ -268,12 +268,12 @@ impl Plan {
     }
 
     /// The basis.
-    pub fn basis(&self) -> Basis {
+    pub(crate) fn basis(&self) -> Basis {
         self.basis
     }
 
     /// Levels of the evaluation, `ceil(log2(degree + 1))`.
-    pub fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.root.depth
     }
 
@@ -283,35 +283,35 @@ impl Plan {
     }
 
     /// Relinearizations: products of one node share one.
-    pub fn relinearizations(&self) -> usize {
+    pub(crate) fn relinearizations(&self) -> usize {
         self.relinearizations
     }
 
     /// The basis polynomials to compute, each from earlier ones and `T_1`, the input.
-    pub fn powers(&self) -> &[Power] {
+    pub(crate) fn powers(&self) -> &[Power] {
         &self.powers
     }
 
     /// The root of the tree of sums over the powers.
-    pub fn root(&self) -> &Node {
+    pub(crate) fn root(&self) -> &Node {
         &self.root
     }
 
     /// The value at a number, of `[-1, 1]` for the Chebyshev basis.
-    pub fn eval(&self, u: impl Into<Complex64>) -> Complex64 {
+    pub(crate) fn eval(&self, u: impl Into<Complex64>) -> Complex64 {
         self.root.eval(&self.power_values(u.into()))
     }
 
     /// The sensitivity of the result at a real `u` to errors of its steps, to first order, for real
     /// coefficients.
-    pub fn sensitivity(&self, u: f64) -> Sensitivity {
+    pub(crate) fn sensitivity(&self, u: f64) -> Sensitivity {
         let (input, steps) = self.derivatives(u);
         Sensitivity { input: input.re, steps }
     }
 
     /// The derivative of the result by the input at `u`, and the root of the sum of the squared
     /// moduli of its derivatives by each intermediate result and the result.
-    pub fn derivatives(&self, u: impl Into<Complex64>) -> (Complex64, f64) {
+    pub(crate) fn derivatives(&self, u: impl Into<Complex64>) -> (Complex64, f64) {
         let mut squares = 0.0;
         let input = self.backward(u.into(), |_, square| squares += square);
         (input, squares.sqrt())
@@ -388,13 +388,13 @@ impl Sensitivity {
 
     /// The sensitivity of the evaluation `next` after this one.
     #[must_use]
-    pub fn then(self, next: Self) -> Self {
+    pub(crate) fn then(self, next: Self) -> Self {
         Self { input: self.input * next.input, steps: (self.steps * next.input).hypot(next.steps) }
     }
 
     /// The variance of the error of the result, for the variances of the input and of every
     /// rescale.
-    pub fn variance(&self, input_variance: f64, step_variance: f64) -> f64 {
+    pub(crate) fn variance(&self, input_variance: f64, step_variance: f64) -> f64 {
         times(self.input.powi(2), input_variance) + self.steps * self.steps * step_variance
     }
 
@@ -417,7 +417,7 @@ pub(crate) struct Response {
 
 impl Response {
     /// The noise of the result; `step_variance` is the variance of every rescale.
-    pub fn noise(&self, input: Noise, step_variance: f64) -> Noise {
+    pub(crate) fn noise(&self, input: Noise, step_variance: f64) -> Noise {
         Noise {
             total: self.total.variance(input.total, step_variance),
             excess: self.excess.variance(input.excess, step_variance),

@@ -28,11 +28,6 @@ pub struct PowerBasis<P> {
 }
 
 impl<P> PowerBasis<P> {
-    /// The indices of the powers, 1 for the argument.
-    pub fn indices(&self) -> impl Iterator<Item = usize> {
-        self.known.indices.iter().copied()
-    }
-
     /// The level of the argument. A polynomial takes the depth of its plan from it.
     pub fn level(&self) -> usize {
         self.known.argument.level
@@ -54,7 +49,7 @@ pub(crate) struct Known {
 
 impl Known {
     /// The number of powers that are products.
-    pub fn computed(&self) -> usize {
+    pub(crate) fn computed(&self) -> usize {
         self.indices.len() - 1
     }
 

@@ -17,7 +17,12 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// The scales of an evaluation on an argument at a level and scale, for a result at a scale.
-    pub fn new(params: &Params, plan: &Plan, (level, scale): (usize, f64), result: f64) -> Self {
+    pub(crate) fn new(
+        params: &Params,
+        plan: &Plan,
+        (level, scale): (usize, f64),
+        result: f64,
+    ) -> Self {
         let powers = power_scales(params, plan, level, scale);
         let mut nodes = vec![];
         if plan.depth() > 0 {

@@ -39,7 +39,7 @@ pub(super) struct SumShape {
 
 impl SumShape {
     /// For a node whose value has the scale `scale`, of an argument at `level`.
-    pub fn of(params: &Params, level: usize, node: &Node, scale: f64) -> Self {
+    pub(crate) fn of(params: &Params, level: usize, node: &Node, scale: f64) -> Self {
         let here = level + 1 - node.depth;
         Self { limbs: params.limbs_at(here), target: scale * params.divisor(here) }
     }
@@ -47,7 +47,13 @@ impl SumShape {
 
 impl<'p> LinearSums<'p> {
     /// The sums of `root` and all nodes below it.
-    pub fn new(params: &Params, level: usize, powers: &Powers, root: &'p Node, scale: f64) -> Self {
+    pub(crate) fn new(
+        params: &Params,
+        level: usize,
+        powers: &Powers,
+        root: &'p Node,
+        scale: f64,
+    ) -> Self {
         let mut sums = Self(BTreeMap::new());
         sums.collect(params, level, powers, root, scale);
         sums
@@ -72,7 +78,7 @@ impl<'p> LinearSums<'p> {
     }
 
     /// The next sum of `limbs` limbs.
-    pub fn next(
+    pub(crate) fn next(
         &mut self,
         evaluator: &Evaluator,
         op: &'static str,

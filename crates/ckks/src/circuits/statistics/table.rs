@@ -43,12 +43,12 @@ impl Table {
     }
 
     /// Rows.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
     /// Columns.
-    pub fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         self.columns
     }
 
@@ -58,7 +58,7 @@ impl Table {
     }
 
     /// Slots from one row to the next.
-    pub fn stride(&self) -> usize {
+    pub(crate) fn stride(&self) -> usize {
         self.columns.next_power_of_two()
     }
 
