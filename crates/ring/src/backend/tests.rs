@@ -1,6 +1,10 @@
 //! Every back end against the scalar one, bit for bit.
 
+mod base_conversion;
+
 use proptest::prelude::*;
+
+use base_conversion::compare_transforms_of_sums;
 
 use super::*;
 use crate::{
@@ -202,162 +206,6 @@ pub(super) fn compare_forward_stages<A: simd::Arithmetic>(
         assert_eq!(reduced, [exact; 8], "modulo {}", q.value());
         lazy[0]
     })
-}
-
-fn quotient_of(word: u64, rows: usize) -> u8 {
-    (word as u8).min(rows as u8)
-}
-
-/// Rows in blocks; the quotients are the low bytes of the first one, up to the number of rows.
-fn blocks_of(rows: &[&[u64]]) -> (Vec<u64>, Layout) {
-    let layout = Layout::new(rows[0].len(), rows.len());
-    let mut data = vec![0; layout.len()];
-    let low = |values: &[u64], bytes: &mut [u8]| {
-        bytes.iter_mut().zip(values).for_each(|(byte, &x)| *byte = quotient_of(x, rows.len()));
-    };
-    for (row, parts) in rows.iter().zip(&mut layout.parts_of_rows(&mut data)) {
-        copy_to_parts(row, parts);
-    }
-    if rows.len() > 1 {
-        layout.write_quotients(low, &mut data);
-    }
-    (data, layout)
-}
-
-/// Sums to one, two and more primes at a time, against those in natural order and whole transforms.
-fn compare_sums(tables: &[&NttTable], rows: &[&[u64]], bits: &[u32], weights: &[Vec<u64>]) {
-    let (data, layout) = blocks_of(rows);
-    let bytes: Vec<u8> = rows[0].iter().map(|&x| quotient_of(x, rows.len())).collect();
-    let mut expected = vec![vec![0; rows[0].len()]; tables.len()];
-    for ((out, table), weights) in expected.iter_mut().zip(tables).zip(weights) {
-        let (weights, weight) = weights.split_at(rows.len());
-        let multiples = Some((&bytes[..], weight[0]));
-        weighted_sum(table, out, WeightedRows { rows, bits, weights, multiples });
-        forward_ntt(table, out);
-    }
-    let mut found = vec![vec![0; rows[0].len()]; tables.len()];
-    let targets = tables.iter().zip(weights).zip(&mut found);
-    let mut targets: Vec<Target> =
-        targets.map(|((table, weights), out)| Target { table, weights, out }).collect();
-    forward_outer(&mut targets, Blocks { data: &data, layout }, RowKind::Several(bits));
-    targets.iter_mut().for_each(|target| finish(target.table, target.out));
-    assert!(found == expected, "{:?}", tables.iter().map(|t| t.backend()).collect::<Vec<_>>());
-}
-
-/// Sums and residues of another prime, transformed in two parts.
-fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
-    let (scalar, others) = tables_of(degree, q);
-    // `q - 1` in Montgomery form.
-    let most = q.neg(q.inv(q.reduce(1 << 52)).unwrap());
-    let q = q.value();
-    let p = prime::ntt_primes_below(degree, p, 1, &[]).unwrap()[0];
-    let whole: Vec<Vec<u64>> = (0..3).map(|i| words(degree, p.value(), seed ^ i)).collect();
-    let tables = || std::iter::once(&scalar).chain(&others);
-    // Rows of large primes among others, as many as are reduced at once for some prime, and more.
-    let (top, small) = (vec![(1 << 60) - 1; degree], vec![(1 << 50) - 1; degree]);
-    for (large, others) in
-        [(1, 10), (1, 11), (2, 6), (2, 7), (3, 2), (3, 3), (4, 58), (11, 3), (11, 4), (11, 9)]
-    {
-        let mixed =
-            [(&small, 50, others / 2), (&top, 60, large), (&small, 50, others - others / 2)];
-        let mixed = mixed.iter().flat_map(|&(row, bits, count)| vec![(&row[..], bits); count]);
-        let (rows, bits): (Vec<&[u64]>, Vec<u32>) = mixed.unzip();
-        let most = vec![most; rows.len() + 1];
-        let weights = [vec![q - 1; rows.len() + 1], most, words(rows.len() + 1, q, seed)];
-        for table in tables() {
-            compare_sums(&[table; 2], &rows, &bits, &weights[..2]);
-            compare_sums(&[table; 2], &rows, &bits, &weights[1..]);
-        }
-    }
-    let largest = vec![p.value() - 1; degree];
-    for count in [2, 3, 4, 10, 11, 14, 15, 17, 47, 48, 62] {
-        let rows: Vec<&[u64]> = (0..count).map(|i| &whole[i % 3][..]).collect();
-        let bits = vec![p.bits(); count];
-        for table in tables() {
-            let weights = [vec![most; count + 1], vec![q - 1; count + 1]];
-            compare_sums(&[table; 2], &vec![&largest[..]; count], &bits, &weights);
-        }
-        let weights: Vec<_> = (0..5).map(|i| words(count + 1, q, seed ^ i)).collect();
-        for table in tables() {
-            compare_sums(&[table], &rows, &bits, &weights[..1]);
-        }
-        // All back ends one after the other, some of them twice.
-        let mixed: Vec<&NttTable> = tables().chain(others.last()).take(5).collect();
-        compare_sums(&mixed, &rows, &bits, &weights[..mixed.len()]);
-    }
-    for p in [p.value(), (1 << 52) - 1, (1 << 63) - 1] {
-        let row = words(degree, p, seed);
-        let (data, layout) = blocks_of(&[&row]);
-        let mut expected = vec![0; degree];
-        reduce_centered(&scalar, &mut expected, &row, p);
-        forward_ntt(&scalar, &mut expected);
-        for table in tables() {
-            for count in [1, 2, 3] {
-                let mut found = vec![vec![0; degree]; count];
-                let targets = found.iter_mut().map(|out| Target { table, weights: &[], out });
-                let mut targets: Vec<Target> = targets.collect();
-                forward_outer(&mut targets, Blocks { data: &data, layout }, RowKind::One(p));
-                for out in &mut found {
-                    finish(table, out);
-                    assert!(*out == expected, "{:?} from {p}", table.backend());
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn transforms_in_two_parts_are_those_of_the_whole() {
-    let sizes = [
-        (30, 45),
-        (45, 50),
-        (46, 50),
-        (40, 60),
-        (48, 50),
-        (49, 60),
-        (49, 49),
-        (50, 49),
-        (50, 50),
-        (50, 61),
-        (61, 50),
-        // Just below and just above `2^9` times the prime.
-        (44, 53),
-        (43, 53),
-    ];
-    for log in [3, 6, 7, 11, 12, 13, 14, 15, 16] {
-        for (i, (bits, p)) in sizes.into_iter().enumerate() {
-            // Each at one of the three degrees with several passes over the whole.
-            if log > 13 && i % 3 != log as usize % 3 {
-                continue;
-            }
-            // On both sides of a power of two: `2^52 mod q` is small and large.
-            let below = prime::ntt_primes_below(1 << log, bits, 1, &[]).unwrap()[0];
-            let around = prime::ntt_primes_around(1 << log, bits.min(60), 8, &[]).unwrap();
-            let above = around.into_iter().find(|q| q.value() >> bits.min(60) == 1).unwrap();
-            for q in [below, above] {
-                compare_transforms_of_sums(1 << log, q, p, log as u64);
-            }
-        }
-    }
-}
-
-/// Primes that are reduced more or less often, two at a time in every order, and single ones.
-#[test]
-fn sums_to_primes_of_several_kinds_at_once() {
-    for degree in [1 << 12, 1 << 15] {
-        let primes =
-            [45, 50, 49, 60].map(|bits| prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()[0]);
-        let tables = primes.map(|q| NttTable::new(degree, q).unwrap());
-        for order in [[0, 1, 2, 3], [1, 0, 3, 2], [2, 0, 1, 3], [1, 2, 0, 3]] {
-            let tables = order.map(|i| &tables[i]);
-            for bits in [48, 60] {
-                let rows: Vec<_> = (0..3).map(|i| words(degree, 1 << bits, i)).collect();
-                let rows: Vec<&[u64]> = rows.iter().map(|row| &row[..]).collect();
-                let weights = tables.map(|table| words(4, table.modulus().value(), 7)).to_vec();
-                compare_sums(&tables, &rows, &[bits; 3], &weights);
-            }
-        }
-    }
 }
 
 #[test]
