@@ -5,8 +5,6 @@
 //! that other libraries measure, in a ring of degree 2^15. The parameters have 128-bit security;
 //! those of the paper have less.
 
-mod common;
-
 use std::process::ExitCode;
 use std::time::Instant;
 

@@ -6,8 +6,6 @@
 //! number, from
 //! 0. The server sees neither the values nor the winner.
 
-mod common;
-
 use std::process::ExitCode;
 
 use bellerophon::lwe::{Headroom, LweVec, OutputEncoding};

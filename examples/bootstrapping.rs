@@ -4,8 +4,6 @@
 //! takes. The server, which never sees a value, joins them as the real and imaginary parts of one
 //! vector and bootstraps it. The client decrypts both parts and compares every slot with its input.
 
-mod common;
-
 use std::process::ExitCode;
 
 use bellerophon::ckks::{Complex64, Interval, bootstrap::BootstrapSpec};

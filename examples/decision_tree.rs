@@ -22,7 +22,6 @@
 
 #[path = "decision_tree/cart.rs"]
 mod cart;
-mod common;
 #[path = "decision_tree/data.rs"]
 mod data;
 #[path = "decision_tree/plan.rs"]

@@ -11,7 +11,6 @@
 //! rotations by multiples of `count` at the lowest levels. One functional bootstrap computes its
 //! activations for all neurons and all images.
 
-mod common;
 #[path = "digits/images.rs"]
 mod images;
 #[path = "digits/integers.rs"]

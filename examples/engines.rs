@@ -7,7 +7,6 @@
 //! single look-up and of each of a batch, and the predicted and measured error. `docs/ntru.md` is
 //! made from it.
 
-mod common;
 #[path = "engines/contender.rs"]
 mod contender;
 #[path = "engines/row.rs"]

@@ -8,7 +8,6 @@
 mod bridge;
 #[path = "figures/ckks.rs"]
 mod ckks;
-mod common;
 #[path = "figures/fbt.rs"]
 mod fbt;
 #[path = "figures/format.rs"]

@@ -9,7 +9,6 @@
 
 #[path = "functions/bootstrap.rs"]
 mod bootstrap;
-mod common;
 #[path = "functions/polynomial.rs"]
 mod polynomial;
 

@@ -6,8 +6,6 @@
 //! `--shuffle` the server permutes and re-randomises the answers, with as much additional noise as
 //! the set has room for. That is too little to guarantee that the order stays hidden.
 
-mod common;
-
 use std::process::ExitCode;
 
 use bellerophon::bfv::{Params, ParamsSpec};

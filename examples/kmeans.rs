@@ -11,7 +11,6 @@
 //! cluster is looked up for sizes from 1/16 of the mean size on: smaller clusters count as that
 //! large.
 
-mod common;
 #[path = "kmeans/lloyd.rs"]
 mod lloyd;
 #[path = "kmeans/score.rs"]

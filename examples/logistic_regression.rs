@@ -11,8 +11,6 @@
 //! fifths. Accuracy counts all rows; the AUC is the mean over the folds. A fixed seed shuffles the
 //! rows first. `--small` takes one fold only.
 
-mod common;
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;

@@ -13,7 +13,6 @@
 mod cells;
 #[path = "paper_tables/chart.rs"]
 mod chart;
-mod common;
 #[path = "map_plan/measure.rs"]
 mod measure;
 #[path = "map_plan/plot.rs"]

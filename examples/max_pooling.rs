@@ -4,7 +4,6 @@
 //! their slots, finds the largest of every patch by a tournament of comparators, one look-up each,
 //! and packs the results into slots again.
 
-mod common;
 #[path = "max_pooling/image.rs"]
 mod image;
 

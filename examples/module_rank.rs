@@ -9,8 +9,6 @@
 //! have the largest errors, since every squaring doubles the deviation of the scale from the
 //! primes.
 
-mod common;
-
 use std::process::ExitCode;
 
 use bellerophon::ckks::{

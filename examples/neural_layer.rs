@@ -6,7 +6,6 @@
 //! results to slots by ring packing and multiplies by the second matrix. The client decrypts a
 //! score for each digit.
 
-mod common;
 #[path = "neural_layer/digits.rs"]
 mod digits;
 #[path = "neural_layer/network.rs"]

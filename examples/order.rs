@@ -5,7 +5,6 @@
 //! comparison is a composite sign of a whole vector, and vectors without levels are bootstrapped.
 //! The client decrypts each result and compares it with that on the plain numbers.
 
-mod common;
 #[path = "order/task.rs"]
 mod task;
 

@@ -16,7 +16,6 @@
 mod analytic;
 #[path = "paper_tables/chart.rs"]
 mod chart;
-mod common;
 #[path = "paper_tables/dpad.rs"]
 mod dpad;
 #[path = "paper_tables/figure.rs"]

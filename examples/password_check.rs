@@ -13,8 +13,6 @@
 //! clients needs tags from an oblivious pseudorandom function, which this program does not
 //! implement.
 
-mod common;
-
 use std::process::ExitCode;
 
 use bellerophon::bfv::{Params, ParamsSpec};

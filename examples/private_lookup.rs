@@ -6,8 +6,6 @@
 //! column of whole numbers from a file. `docs/private-lookup.md` has the tables of the paper from
 //! runs of this program.
 
-mod common;
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -9,8 +9,6 @@
 //! standardised column is declared within `--deviations` of 0, and `v` in the domain of the
 //! function (`--range`). The client refuses a column outside these ranges.
 
-mod common;
-
 use std::process::ExitCode;
 
 use bellerophon::{Error, LutEngine, Stage, prelude::*};

@@ -5,8 +5,6 @@
 //! network, one look-up per comparator, and packs them into slots again, in order. It sees neither
 //! values nor outcomes.
 
-mod common;
-
 use std::process::ExitCode;
 
 use bellerophon::lwe::{Headroom, Network, Order};

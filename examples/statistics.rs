@@ -10,8 +10,6 @@
 //! which the polynomial of the inverse square root is made. The scales stay secret with the client,
 //! which refuses a table with a variance outside the range.
 
-mod common;
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;

@@ -5,7 +5,6 @@
 //! except with a failure probability of `2^-128` per vector, and have fresh levels. The client
 //! decrypts and compares.
 
-mod common;
 #[path = "table/entries.rs"]
 mod entries;
 

@@ -15,8 +15,6 @@
 //! verdict and only report. The report is no proof: it covers this machine, this build and these
 //! classes, and no smaller differences.
 
-mod common;
-
 use std::{convert::Infallible, hint::black_box, process::ExitCode, time::Instant};
 
 use bellerophon::Flooding;

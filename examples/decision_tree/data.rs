@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::common::data::{Table, load_table};
-use super::common::program::Failure;
-use super::common::random;
-use super::common::stats;
+use common::data::{Table, load_table};
+use common::program::Failure;
+use common::random;
+use common::stats;
 
 /// Standard deviations beyond which the client clips a feature: the domain of the tables, and the
 /// declared range of features.

@@ -8,9 +8,9 @@
 
 use rand_chacha::ChaCha20Rng;
 
-use super::common::linear::{Linear, best, surprise};
-use super::common::random;
 use super::images::{INK, Image};
+use common::linear::{Linear, best, surprise};
+use common::random;
 
 /// Images per step of the gradient descent.
 const BATCH: usize = 16;

@@ -14,10 +14,10 @@ use rand::{RngExt, SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 
-use super::common::cpu::cpu_seconds;
-use super::common::program::Failure;
-use super::common::stats::Errors;
 use super::contender::Contender;
+use common::cpu::cpu_seconds;
+use common::program::Failure;
+use common::stats::Errors;
 
 /// Runs of single look-ups and of batches, of which the fastest counts.
 const REPETITIONS: usize = 3;

@@ -22,9 +22,9 @@ use bellerophon::{Params, Preset};
 use rand::{CryptoRng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use super::common::program::Failure;
-use super::common::stats::Errors;
 use super::measure::Bench;
+use common::program::Failure;
+use common::stats::Errors;
 
 /// Values to pack.
 const COUNT: usize = 1024;

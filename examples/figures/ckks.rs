@@ -20,8 +20,8 @@ use bellerophon_mlwe::{PublicKey, SecretKey, Security};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::common::program::Failure;
 use super::measure::Bench;
+use common::program::Failure;
 
 /// A set and the operations that are measured on it.
 struct Set {

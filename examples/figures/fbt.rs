@@ -8,10 +8,10 @@ use bellerophon::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use super::common::cpu::cpu_seconds;
-use super::common::memory;
-use super::common::program::Failure;
 use super::measure::{Bench, Row};
+use common::cpu::cpu_seconds;
+use common::memory;
+use common::program::Failure;
 
 /// Values of a full vector: both parts of the slots.
 const FULL: usize = 1 << 16;

@@ -10,8 +10,8 @@ use bellerophon_ckks::{
 use bellerophon_mlwe::{GaloisKey, RelinKeys, SecretKey};
 use bellerophon_ring::wire::Wire;
 
-use super::common::{program::Failure, random};
 use super::measure::Bench;
+use common::{program::Failure, random};
 
 /// Measures the group.
 pub fn measure(bench: &mut Bench) -> Result<(), Failure> {

@@ -15,8 +15,8 @@ use bellerophon::{Bridge, LutEngine, prelude::*};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::common::program::Failure;
 use super::measure::Bench;
+use common::program::Failure;
 
 /// Values of the batch.
 const BATCH: usize = 64;

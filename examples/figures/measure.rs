@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::common::cpu::cpu_seconds;
+use common::cpu::cpu_seconds;
 
 /// One measured operation.
 #[derive(Debug, Clone, Serialize)]

@@ -23,8 +23,8 @@ use bellerophon_ring::{Addend, Epilogue, KeyRows, Ntt, Poly};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::common::program::Failure;
 use super::measure::{Bench, Row};
+use common::program::Failure;
 
 /// The smallest rank whose direct key does not fit memory.
 const SHARED_RANK: usize = 7;

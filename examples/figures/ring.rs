@@ -5,8 +5,8 @@
 
 use bellerophon_ring::{Ntt, NttTable, Poly, Ring, prime};
 
-use super::common::program::Failure;
 use super::measure::Bench;
+use common::program::Failure;
 
 /// Primes that take turns in the cold rows.
 const COLD_PRIMES: usize = 20;

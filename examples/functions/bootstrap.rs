@@ -6,7 +6,7 @@ use bellerophon::ckks::fbt::{PairedVec, PeriodicFunction};
 use bellerophon::ckks::simulator::Simulator;
 use bellerophon::ckks::{self, CkksOps, Interval};
 
-use super::common::program::Failure;
+use common::program::Failure;
 
 /// The exponent of the smallest error of a series that is tried: below it the noise dominates.
 const SMALLEST: f64 = -32.0;

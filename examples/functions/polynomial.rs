@@ -3,7 +3,7 @@
 use bellerophon::Params;
 use bellerophon::ckks::approx::{self, Approximation};
 
-use super::common::function::Function;
+use common::function::Function;
 
 /// Exponents of the errors that are tried in turn: beyond the first the noise of the slots
 /// dominates.

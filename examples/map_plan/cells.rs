@@ -10,7 +10,7 @@ use std::path::Path;
 use bellerophon::Engine;
 use serde::{Deserialize, Serialize};
 
-use super::common::program::Failure;
+use common::program::Failure;
 
 /// The key of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -12,10 +12,10 @@ use std::time::Instant;
 use bellerophon::{CostModel, Engine, Prediction, prelude::*};
 
 use super::cells::{Cell, Key, append};
-use super::common::console::Console;
-use super::common::cpu::cpu_seconds;
-use super::common::program::Failure;
 use super::subject::Subject;
+use common::console::Console;
+use common::cpu::cpu_seconds;
+use common::program::Failure;
 
 /// The presets whose engines are compared.
 const PRESETS: [Preset; 6] = [

@@ -8,8 +8,8 @@ use plotters::prelude::{RGBColor, SeriesLabelPosition};
 
 use super::cells::{Cell, Key};
 use super::chart::{Chart, Line};
-use super::common::program::Failure;
 use super::subject::Subject;
+use common::program::Failure;
 
 /// Measured times of one function to a number of bits: for every engine on its fastest preset, by
 /// the number of values.

@@ -5,7 +5,7 @@ use bellerophon::prelude::*;
 use clap::ValueEnum;
 use rand::RngExt;
 
-use super::common::random::seeded;
+use common::random::seeded;
 
 /// The distance of the values from zero for the sign.
 const GAP: f64 = 0.25;

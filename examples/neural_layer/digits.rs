@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
-use super::common::random;
+use common::random;
 
 /// Rows and columns of an image.
 pub const SIDE: usize = 8;

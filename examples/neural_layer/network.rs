@@ -2,10 +2,10 @@
 
 use rand_chacha::ChaCha20Rng;
 
-use super::common::linear::surprise;
-pub use super::common::linear::{Linear, best};
-use super::common::random;
 use super::digits::Image;
+use common::linear::surprise;
+pub use common::linear::{Linear, best};
+use common::random;
 
 /// Images per step of the gradient descent.
 const BATCH: usize = 16;

@@ -6,10 +6,10 @@ use bellerophon_ckks::{
     CkksOps, Interval, Result, chebyshev::Chebyshev, polynomial::Polynomial, simulator::Simulator,
 };
 
-use super::common::{program::Failure, stats::Errors};
 use super::measure::Bench;
 use super::page::{HEAAN, Table, ms};
 use super::world::{World, params};
+use common::{program::Failure, stats::Errors};
 
 /// One row: the argument of the polynomial as a function of `x`, the function, and the paper's
 /// milliseconds.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
-use super::common::program::Failure;
+use common::program::Failure;
 
 /// A curve of a figure.
 pub struct Line {

@@ -3,9 +3,9 @@
 
 use bellerophon_mlwe::{RelinStrategy, paper::DPad};
 
-use super::common::program::Failure;
 use super::measured::{Chain, Measured};
 use super::page::{Table, ms};
+use common::program::Failure;
 
 /// The page of these tables.
 pub const PAGE: &str = "dpad.md";

@@ -6,9 +6,9 @@ use bellerophon_ckks::{Ciphertext, KeyLevels, Params, noise::Heaan, paper::FullR
 use plotters::prelude::{RGBColor, SeriesLabelPosition};
 
 use super::chart::{Chart, Line};
-use super::common::program::Failure;
 use super::page::{HEAAN, Table};
 use super::world::World;
+use common::program::Failure;
 
 /// Products, and levels of the set.
 const DEPTH: usize = 10;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::common::program::Failure;
 use super::page::{HEAAN, Table};
+use common::program::Failure;
 
 /// A report of `logistic_regression --json`.
 #[derive(Debug, Deserialize)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::common::program::Failure;
+use common::program::Failure;
 
 /// A row of `figures --only mlwe --json`.
 #[derive(Debug, Clone, Deserialize)]

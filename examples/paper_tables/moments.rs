@@ -7,10 +7,10 @@ use bellerophon_ckks::{
     simulator::{SimCiphertext, Simulator},
 };
 
-use super::common::program::Failure;
 use super::measure::Bench;
 use super::page::{HEAAN, Table, ms};
 use super::world::{World, params};
+use common::program::Failure;
 
 /// The mean in every slot: rotations and additions; the scale absorbs the division.
 fn mean<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::common::program::Failure;
 use super::page::{Table, ms};
+use common::program::Failure;
 
 /// Its page inside the folder of documents.
 pub const PAGE: &str = "ntru.md";

@@ -6,10 +6,10 @@ use bellerophon_ckks::{
     Encoder, Interval, KeyLevels, Params, decrypt_values, encrypt_public, paper::FullRnsHeaan,
 };
 
-use super::common::program::Failure;
 use super::measure::Bench;
 use super::page::{HEAAN, Table, ms};
 use super::world::World;
+use common::program::Failure;
 
 /// The sets, and the paper's milliseconds: Enc, Dec, Add, Cmult, Mult & RS.
 const PAPER: [(FullRnsHeaan, [f64; 5]); 3] = [

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::common::program::Failure;
+use common::program::Failure;
 
 /// The page of Full-RNS HEAAN.
 pub const HEAAN: &str = "full-rns-heaan.md";

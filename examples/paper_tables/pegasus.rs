@@ -9,11 +9,11 @@ use rand::RngExt;
 use serde::Deserialize;
 
 use super::chart::{Chart, Line};
-use super::common::data::load_table;
-use super::common::program::Failure;
-use super::common::random;
 use super::lloyd::{self, Point};
 use super::page::Table;
+use common::data::load_table;
+use common::program::Failure;
+use common::random;
 
 /// Its page inside the folder of documents.
 pub const PAGE: &str = "pegasus.md";

@@ -8,7 +8,7 @@ use bellerophon_ckks::{
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use super::common::program::Failure;
+use common::program::Failure;
 
 /// A client and its server.
 pub struct World {

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use super::common::program::Failure;
+use common::program::Failure;
 
 /// The number of entries of a table, and the range of moduli.
 pub const SIZES: RangeInclusive<usize> = 2..=1 << 16;

@@ -1,24 +1,22 @@
 //! What the programs in `examples/` compute in the clear: trees, clusters, networks, images.
 
-#[path = "../examples/decision_tree/cart.rs"]
+#[path = "../decision_tree/cart.rs"]
 mod cart;
-#[path = "../examples/common/mod.rs"]
-mod common;
-#[path = "../examples/neural_layer/digits.rs"]
+#[path = "../neural_layer/digits.rs"]
 mod digits;
-#[path = "../examples/max_pooling/image.rs"]
+#[path = "../max_pooling/image.rs"]
 mod image;
-#[path = "../examples/digits/images.rs"]
+#[path = "../digits/images.rs"]
 mod images;
-#[path = "../examples/digits/integers.rs"]
+#[path = "../digits/integers.rs"]
 mod integers;
-#[path = "../examples/kmeans/lloyd.rs"]
+#[path = "../kmeans/lloyd.rs"]
 mod lloyd;
-#[path = "../examples/neural_layer/network.rs"]
+#[path = "../neural_layer/network.rs"]
 mod network;
-#[path = "../examples/decision_tree/plan.rs"]
+#[path = "../decision_tree/plan.rs"]
 mod plan;
-#[path = "../examples/kmeans/score.rs"]
+#[path = "../kmeans/score.rs"]
 mod score;
 
 use cart::{Limits, Node, Tree};

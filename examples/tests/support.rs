@@ -1,8 +1,6 @@
 //! The code that the programs in `examples/` share: arguments, tables, errors, output.
 
-#[path = "../examples/common/mod.rs"]
-mod common;
-#[path = "../examples/table/entries.rs"]
+#[path = "../table/entries.rs"]
 mod entries;
 
 use bellerophon::Preset;

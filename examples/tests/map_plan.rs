@@ -1,19 +1,17 @@
 //! The questions and answers of `examples/map_plan.rs` on a few cells that are made up.
 
-#[path = "../examples/map_plan/cells.rs"]
+#[path = "../map_plan/cells.rs"]
 mod cells;
-#[path = "../examples/paper_tables/chart.rs"]
+#[path = "../paper_tables/chart.rs"]
 mod chart;
-#[path = "../examples/common/mod.rs"]
-mod common;
 #[allow(dead_code, reason = "the program measures")]
-#[path = "../examples/map_plan/measure.rs"]
+#[path = "../map_plan/measure.rs"]
 mod measure;
-#[path = "../examples/map_plan/plot.rs"]
+#[path = "../map_plan/plot.rs"]
 mod plot;
-#[path = "../examples/map_plan/subject.rs"]
+#[path = "../map_plan/subject.rs"]
 mod subject;
-#[path = "../examples/map_plan/summary.rs"]
+#[path = "../map_plan/summary.rs"]
 mod summary;
 
 use std::collections::BTreeMap;
