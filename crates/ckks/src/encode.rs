@@ -85,6 +85,11 @@ impl Plaintext {
         &self.poly
     }
 
+    /// The scale: the factor of the message.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
     /// Number of slots of one period, a power of two.
     pub fn slots(&self) -> usize {
         self.slots
@@ -143,7 +148,7 @@ impl Encoder {
     }
 
     /// The parameters.
-    pub(crate) fn params(&self) -> &Params {
+    pub fn params(&self) -> &Params {
         &self.params
     }
 
