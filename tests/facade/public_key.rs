@@ -223,7 +223,6 @@ fn unusable_values_are_refused_without_repeating_them() {
     let found = encrypt(&[0.0, 1.2345], -1.0..=1.0);
     assert!(matches!(found, Error::Ckks(ckks::Error::OutsideRange { index: 1, .. })), "{found}");
     assert!(!found.to_string().contains("1.2345"), "{found}");
-    #[expect(clippy::reversed_empty_ranges, reason = "an invalid range")]
     let found = encrypt(&[0.0], 1.0..=-1.0);
     assert!(matches!(found, Error::Ckks(ckks::Error::Interval { .. })), "{found}");
     let high = client.params().ckks().max_level() + 1;
