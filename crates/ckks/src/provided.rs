@@ -6,7 +6,7 @@ use bellerophon_mlwe::{self as mlwe, PublicKey};
 use rand::CryptoRng;
 
 use crate::{
-    Ciphertext, CiphertextMeta, Error, Interval, LevelScale, Params, Plaintext, Result,
+    Ciphertext, CiphertextMeta, During, ErrorKind, Interval, LevelScale, Params, Plaintext, Result,
     encrypt_public,
 };
 
@@ -26,7 +26,7 @@ impl Provided {
     /// Encrypts a vector that is encoded at the scale of the parameters.
     ///
     /// # Errors
-    /// As [`encrypt_public`]; [`Error::ScaleMismatch`] for a plaintext of another scale.
+    /// As [`encrypt_public`]; [`ErrorKind::ScaleMismatch`] for a plaintext of another scale.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         params: &Params,
         plaintext: &Plaintext,
@@ -45,10 +45,10 @@ impl Provided {
         (len, slots): (usize, usize),
         range: Interval,
     ) -> Result<Self> {
-        let level = params.check_limbs(READ, lattice.limbs())?;
+        let level = params.check_limbs(lattice.limbs()).during(READ)?;
         check_scale(params, scale, level)?;
         let rules = params.rules();
-        let encoded = rules.encoding(READ, (len, range), slots, scale, level)?;
+        let encoded = rules.encoding((len, range), slots, scale, level).during(READ)?;
         let meta: CiphertextMeta = rules.encrypted_public(&encoded).meta;
         Ok(Self { ciphertext: Ciphertext::from_parts(params, lattice, meta)? })
     }
@@ -68,7 +68,7 @@ fn check_scale(params: &Params, scale: f64, level: usize) -> Result<()> {
     }
     let [left, right] =
         [scale, params.scale()].map(|scale| LevelScale { level, log2_scale: scale.log2() });
-    Err(Error::ScaleMismatch { op: "encrypt under a public key", left, right })
+    Err(ErrorKind::ScaleMismatch { left, right }.during("encrypt under a public key"))
 }
 
 impl AsRef<Ciphertext> for Provided {

@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// A callback with the number of completed look-ups and the total of the operation. It is called at
 /// the beginning, after every batch and at the end. `Break` cancels the operation.
@@ -13,7 +13,6 @@ pub type Observer<'o> = dyn Fn(usize, usize) -> ControlFlow<()> + Sync + 'o;
 
 /// The progress of one running operation.
 pub(crate) struct LookupProgress<'o> {
-    op: &'static str,
     observer: Option<&'o Observer<'o>>,
     counter: Option<&'o AtomicU64>,
     done: usize,
@@ -23,20 +22,14 @@ pub(crate) struct LookupProgress<'o> {
 impl<'o> LookupProgress<'o> {
     /// Begins an operation of `total` look-ups.
     pub(crate) fn begin(
-        op: &'static str,
         observer: Option<&'o Observer<'o>>,
         counter: Option<&'o AtomicU64>,
         total: usize,
     ) -> Result<Self> {
         // The first report has 0 completed look-ups, so that the observer can cancel at once.
-        let mut work = Self { op, observer, counter, done: 0, total };
+        let mut work = Self { observer, counter, done: 0, total };
         work.advance(0)?;
         Ok(work)
-    }
-
-    /// The operation's name.
-    pub(crate) fn op(&self) -> &'static str {
-        self.op
     }
 
     /// Reports `count` more completed look-ups. Fails if the observer cancels.
@@ -46,10 +39,10 @@ impl<'o> LookupProgress<'o> {
         if let Some(counter) = self.counter {
             counter.fetch_add(count as u64, Ordering::Relaxed);
         }
-        let (op, done, total) = (self.op, self.done, self.total);
+        let (done, total) = (self.done, self.total);
         match self.observer.map(|observer| observer(done, total)) {
             None | Some(ControlFlow::Continue(())) => Ok(()),
-            Some(ControlFlow::Break(())) => Err(Error::Cancelled { op, done, total }),
+            Some(ControlFlow::Break(())) => Err(ErrorKind::Cancelled { done, total }.into()),
         }
     }
 }

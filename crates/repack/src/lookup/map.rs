@@ -23,7 +23,7 @@ use super::{
     progress::Observer,
     stage::Stage,
 };
-use crate::{Error, Layout, Reduction, Result, RingBridge, RingBridgeKeys, repack};
+use crate::{ErrorKind, Layout, Reduction, Result, RingBridge, RingBridgeKeys, repack};
 
 /// The sine of the largest table value. The reduction modulo `q0` after packing returns a sine; the
 /// table holds the arcsine, so that their composition is the identity. A larger amplitude makes
@@ -240,7 +240,7 @@ impl<'a> Map<'a> {
             let argument = domain.argument(k);
             let value = f(argument);
             if !value.is_finite() {
-                return Err(lwe::Error::NotFinite { argument }.into());
+                return Err(lwe::ErrorKind::NotFinite { argument }.into());
             }
             (lo, hi) = (lo.min(value), hi.max(value));
         }
@@ -500,7 +500,7 @@ fn fit(
         let wanted = TableDomain::fit(lo, hi, degree, guard)?;
         let factor = (wanted.phase_per_unit() * q0 / scale).floor();
         if !FACTORS.contains(&factor) {
-            return Err(Error::DomainScale { lo, hi, log2_scale: scale.log2() });
+            return Err(ErrorKind::DomainScale { lo, hi, log2_scale: scale.log2() }.into());
         }
         let step = q0 / (scale * factor * 2.0 * degree as f64);
         let table = TableDomain::with_step(lo, hi, center(domain), step, degree, guard)?;

@@ -3,7 +3,7 @@
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
 use super::stage::{Progress, Stage};
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// A progress callback.
 type Callback = dyn Fn(Progress) -> ControlFlow<()> + Send + Sync;
@@ -12,7 +12,7 @@ type Callback = dyn Fn(Progress) -> ControlFlow<()> + Send + Sync;
 type LookUpCallback = dyn Fn(usize, usize) -> ControlFlow<()> + Send + Sync;
 
 /// The progress callback of an evaluator. A callback that returns [`ControlFlow::Break`] stops the
-/// operation with [`Error::Cancelled`].
+/// operation with [`ErrorKind::Cancelled`].
 #[derive(Clone)]
 pub struct Watch {
     callback: Arc<Callback>,
@@ -36,22 +36,19 @@ impl fmt::Debug for Watch {
 
 /// The callback of one operation, if there is one.
 pub(crate) struct Observer<'a> {
-    op: &'static str,
     watch: Option<&'a Watch>,
 }
 
 impl<'a> Observer<'a> {
-    pub(super) fn new(op: &'static str, watch: Option<&'a Watch>) -> Self {
-        Self { op, watch }
+    pub(super) fn new(watch: Option<&'a Watch>) -> Self {
+        Self { watch }
     }
 
     /// Reports progress. An error if the callback stops the operation.
     pub(super) fn tell(&self, stage: Stage, done: usize, total: usize) -> Result<()> {
         match self.watch.map(|watch| (watch.callback)(Progress { stage, done, total })) {
             None | Some(ControlFlow::Continue(())) => Ok(()),
-            Some(ControlFlow::Break(())) => {
-                Err(Error::Cancelled { op: self.op, stage, done, total })
-            }
+            Some(ControlFlow::Break(())) => Err(ErrorKind::Cancelled { stage, done, total }.into()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
-use crate::{Error, Evaluator, Result};
+use crate::{ErrorKind, Evaluator, Result};
 
 /// A part of a functional bootstrap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,16 +48,10 @@ impl fmt::Debug for Watch {
 
 impl Watch {
     /// Reports; an error if the caller wants to stop.
-    pub(crate) fn tell(
-        &self,
-        op: &'static str,
-        stage: FbtStage,
-        done: usize,
-        total: usize,
-    ) -> Result<()> {
+    pub(crate) fn tell(&self, stage: FbtStage, done: usize, total: usize) -> Result<()> {
         match self.0.as_ref().map(|callback| callback(stage, done, total)) {
             None | Some(ControlFlow::Continue(())) => Ok(()),
-            Some(ControlFlow::Break(())) => Err(Error::Cancelled { op, stage, done, total }),
+            Some(ControlFlow::Break(())) => Err(ErrorKind::Cancelled { stage, done, total }.into()),
         }
     }
 }
@@ -67,8 +61,8 @@ impl Evaluator {
     /// `callback` how far they have come: at the end of S2C, of the raise and of C2S, after each
     /// exponential and after each function of a part of the slots, with what is finished of the
     /// stage and all of it. A callback that returns [`ControlFlow::Break`] stops the operation
-    /// there ([`Error::Cancelled`]). What it is told depends on the shape of the operands alone. No
-    /// effect without [`with_functional`](Self::with_functional).
+    /// there ([`ErrorKind::Cancelled`]). What it is told depends on the shape of the operands
+    /// alone. No effect without [`with_functional`](Self::with_functional).
     pub fn watching(
         mut self,
         callback: impl Fn(FbtStage, usize, usize) -> ControlFlow<()> + Send + Sync + 'static,
