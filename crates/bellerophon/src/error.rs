@@ -138,11 +138,18 @@ pub enum Error {
         /// The name of the parameters.
         params: String,
     },
+    /// A request whose requirements do not fit the call.
+    #[error("{op}: {reason}")]
+    Request {
+        /// The operation.
+        op: &'static str,
+        /// What does not fit, and a remedy.
+        reason: &'static str,
+    },
     /// A map that no engine evaluates to the requested error.
     #[error(
         "map: no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}; \
-         `Params::map_plan` lists the error of each engine, `Params::map_key_bytes` the size of \
-         its keys"
+         `Params::map_plan` lists the error and the keys of each engine"
     )]
     NoPlan {
         /// The function.
@@ -236,8 +243,8 @@ pub enum Error {
     /// An argmax or argmin index among too many values: its noise could round to a neighbour.
     #[error(
         "{op}: the index of one among {found} values could be off by one half or more; with these \
-         keys at most {most} values are allowed: make keys with `Needs::map_to`, which allow more, \
-         take the index within groups and then among their winners, or call `argmax_one_hot`"
+         keys at most {most} values are allowed: make keys with `Needs::map_with([Engine::Corrected])`, which \
+         allow more, take the index within groups and then among their winners, or call `argmax_one_hot`"
     )]
     TooManyPlaces {
         /// The operation.
@@ -379,6 +386,7 @@ impl From<repack::Error> for Error {
             }
             Below::TooManyPlaces { op, found, most } => Self::TooManyPlaces { op, found, most },
             Below::Scales { op, vector, ratio, drift } => Self::Scales { op, vector, ratio, drift },
+            Below::Request { op, reason } => Self::Request { op, reason },
             Below::NoPlan { function, log2_error, refusals } => {
                 Self::NoPlan { function, log2_error, refusals }
             }

@@ -169,7 +169,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
 /// The bridges that a program asks for, without repetition.
 fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
     let mut paths = Vec::new();
-    for &bridge in &needs.bridges {
+    for bridge in needs.bridges() {
         let path = params.lookups_for("map")?.path("map", bridge)?;
         if !paths.contains(&path) {
             paths.push(path);
@@ -181,7 +181,7 @@ fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
 /// The parameters of the tables that a program asks for.
 fn table_lattice<'p>(params: &'p Params, needs: &Needs) -> Result<&'p lwe::Params> {
     match needs.corrected {
-        true => params.corrected_on("map_to", needs.engine),
+        true => params.corrected_on("map_with", needs.engine),
         false => params.tables_on("map", needs.engine),
     }
 }
@@ -236,8 +236,8 @@ mod tests {
         let client = ClientKey::generate(&Params::new(spec).unwrap()).unwrap();
         for (needs, name) in [
             (Needs::new().map(), "rgsw"),
-            (Needs::new().map_to(), "rgsw"),
-            (Needs::new().map().engine(LutEngine::Ntru), "ntru"),
+            (Needs::new().map_with([Engine::Corrected]), "rgsw"),
+            (Needs::new().map_with([Engine::Ntru]), "ntru"),
         ] {
             let keys = client.evaluation_keys(&needs).unwrap();
             assert_eq!(LutEngine::of(&keys.tables.unwrap().lattice).name(), name);

@@ -14,7 +14,7 @@ use bellerophon_ckks::{
 use bellerophon_lwe as lwe;
 use bellerophon_ring::wire::Fingerprint;
 
-use crate::{Error, LutParams, Needs, Preset, Result, keys, promises};
+use crate::{Error, LutEngine, LutParams, Needs, Preset, Result, keys, promises};
 
 /// The specification of a parameter set; [`Params::new`] checks it.
 #[derive(Debug, Clone, PartialEq)]
@@ -213,12 +213,12 @@ impl Params {
     /// sum over its look-ups and bootstraps. An evaluator counts its own operations
     /// ([`Evaluator::failures`](crate::Evaluator::failures)).
     ///
-    /// How to count: a value of [`map`](crate::Evaluator::map), of each function of
-    /// [`maps`](crate::Evaluator::maps), and of each table and packing on LWE values counts once. A
-    /// value of [`map_to`](crate::Evaluator::map_to) counts `(order + 4) / 2` times, rounded up. A
-    /// vector counts in each round of `bootstrap_iterated` and at each automatic bootstrap; a
-    /// [`Simulator`](bellerophon_ckks::simulator::Simulator) counts the latter
-    /// ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).
+    /// How to count: a value of a plain table, of each function of
+    /// [`map_many`](crate::Evaluator::map_many), and of each table and packing on LWE values counts
+    /// once. A value of a corrected look-up ([`MapRequest::bits`](crate::MapRequest::bits)) counts
+    /// `(order + 4) / 2` times, rounded up. A vector counts in each round of `bootstrap_iterated`
+    /// and at each automatic bootstrap; a [`Simulator`](bellerophon_ckks::simulator::Simulator)
+    /// counts the latter ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).
     ///
     /// # Errors
     /// [`Error::NoLookUps`] and [`Error::NoBootstrap`] for a program that the parameters cannot
@@ -285,6 +285,25 @@ impl Params {
     pub fn functional(&self) -> Result<&Arc<FunctionalBootstrapper>> {
         let functional = self.0.bootstraps.functional.as_ref();
         functional.ok_or_else(|| Error::NoFunctional { params: self.0.name.clone() })
+    }
+
+    /// The parameters of corrected tables on an engine.
+    pub(crate) fn corrected_on(&self, op: &'static str, engine: LutEngine) -> Result<&lwe::Params> {
+        match self.lookups_for(op)?.corrected_on(engine) {
+            Some(lattice) => Ok(lattice),
+            // If the engine itself is missing, that is the error.
+            None => {
+                self.tables_on(op, engine)?;
+                Err(Error::NoCorrection { op, params: self.name().into() })
+            }
+        }
+    }
+
+    /// The parameters of plain tables on an engine.
+    pub(crate) fn tables_on(&self, op: &'static str, engine: LutEngine) -> Result<&lwe::Params> {
+        let params = || self.name().into();
+        let lattice = self.lookups_for(op)?.on(engine);
+        lattice.ok_or_else(|| Error::NoEngine { op, engine: engine.name(), params: params() })
     }
 }
 

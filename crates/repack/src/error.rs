@@ -136,8 +136,8 @@ pub enum Error {
     MissingKeys {
         /// The operation.
         op: &'static str,
-        /// The operation whose keys serve it: `map`, `map_over` for the other bridge, `map_to`,
-        /// `multiply`, `functional`, or `engine` for the other engine.
+        /// The method of the facade's needs that asks for the keys: `map`, `map_with` for another
+        /// engine, `bridge` for another bridge, `multiply`, `functional`.
         need: &'static str,
     },
     /// A look-up that no correction brings to the requested accuracy.
@@ -235,6 +235,14 @@ pub enum Error {
         /// The operation.
         op: &'static str,
     },
+    /// A request whose requirements do not fit the call.
+    #[error("{op}: {reason}")]
+    Request {
+        /// The operation.
+        op: &'static str,
+        /// What does not fit, and a remedy.
+        reason: &'static str,
+    },
     /// A map that no engine evaluates to the requested error.
     #[error("map: no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}")]
     NoPlan {
@@ -265,8 +273,8 @@ pub enum Error {
     /// An argmax or argmin index among too many values: its noise could round to a neighbour.
     #[error(
         "{op}: the index of one among {found} values could be off by one half or more; with these \
-         keys at most {most} values are allowed: take the keys of `map_to`, which allow more, or take \
-         the index within groups and then among their winners"
+         keys at most {most} values are allowed: take the keys of corrected look-ups, which allow \
+         more, or take the index within groups and then among their winners"
     )]
     TooManyPlaces {
         /// The operation.

@@ -146,7 +146,7 @@ impl<'a> LookupEvaluator<'a> {
                 Ok((BridgePath::Linear, Crossing::Linear(keys)))
             }
             (None, ..) => Err(Error::MissingKeys { op, need: "map" }),
-            _ => Err(Error::MissingKeys { op, need: "map_over" }),
+            _ => Err(Error::MissingKeys { op, need: "bridge" }),
         }
     }
 
@@ -157,7 +157,7 @@ impl<'a> LookupEvaluator<'a> {
     ) -> Result<(&'a RingBridge, &'a RingBridgeKeys)> {
         let ring = self.lookups.ring().ok_or(Error::NoRingBridge { op })?;
         // The program may have asked for the keys of the linear bridge only.
-        let need = if self.linear.is_some() { "map_over" } else { "map" };
+        let need = if self.linear.is_some() { "bridge" } else { "map" };
         Ok((ring, self.ring.ok_or(Error::MissingKeys { op, need })?))
     }
 

@@ -231,10 +231,9 @@ impl LutParams {
         self.engines.plain(engine)
     }
 
-    /// The parameters of tables for [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to) on an engine.
-    /// RGSW takes a special modulus in place of digits; its low noise allows several tables from
-    /// one blind rotation. None if the set does not have the engine, or if the ring is too small
-    /// for a secure special modulus.
+    /// The parameters of the tables of corrected look-ups on an engine. RGSW takes a special modulus
+    /// in place of digits; its low noise allows several tables from one blind rotation. None if the
+    /// set does not have the engine, or if the ring is too small for a secure special modulus.
     pub fn corrected_on(&self, engine: LutEngine) -> Option<&lwe::Params> {
         self.engines.corrected(engine)
     }
@@ -244,8 +243,7 @@ impl LutParams {
         self.engines.all().find(|lattice| lattice.fingerprint() == fingerprint)
     }
 
-    /// Whether tables of these parameters, with their engine, serve
-    /// [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to).
+    /// Whether tables of these parameters, with their engine, serve corrected look-ups.
     pub fn corrects(&self, lattice: &lwe::Params) -> bool {
         let corrected = self.corrected_on(LutEngine::of(lattice));
         corrected.is_some_and(|corrected| corrected.spec() == lattice.spec())
@@ -355,10 +353,9 @@ impl LutParams {
         }
     }
 
-    /// The lowest level at which [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to)
-    /// computes the distance to the cells from the operand itself: [`level_after`](Self::level_after),
-    /// or the levels of SlotsToCoeffs plus the largest order if that is more. A lower operand is
-    /// packed together with its tables.
+    /// The lowest level at which a corrected look-up computes the distance to the cells from the
+    /// operand itself: [`level_after`](Self::level_after), or the levels of SlotsToCoeffs plus the
+    /// largest order if that is more. A lower operand is packed together with its tables.
     pub fn level_to_correct(&self) -> usize {
         self.level_after.max(S2C_LEVELS + MAX_ORDER)
     }

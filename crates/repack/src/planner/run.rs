@@ -1,86 +1,114 @@
-//! The evaluation of plans.
-
-use std::time::Instant;
+//! The evaluation of requests.
 
 use bellerophon_ckks::Ciphertext;
-use serde::{Deserialize, Serialize};
 
 use super::{
-    engine::Engine,
-    predict::{Planner, Prepared, log2},
-    request::MapRequest,
+    predict::{Planner, Prepared},
+    request::{Accuracy, refused},
     subject::{MapServer, PlanSubject},
-    table::Prediction,
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    lookup::{Flood, Smooth},
+};
 
-/// The chosen engine of a map, its prediction, and the measured outcome.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MapReport {
-    /// The chosen engine.
-    pub engine: Engine,
-    /// The prediction for it.
-    pub predicted: Prediction,
-    /// Measured wall-clock seconds.
-    pub seconds: f64,
-    /// `log2` of the tracked standard deviation of the error of the result, an upper estimate for
-    /// any values of the range ([`Ciphertext::noise`]). An approximation error comes on top.
-    pub log2_noise: f64,
-    /// The level of the result.
-    pub output_level: usize,
-}
+const OP: &str = "map";
 
 impl<P: PlanSubject> Planner<'_, P> {
     /// Applies the function of the request to every value of the vector that was planned for
-    /// ([`for_vector`](Self::for_vector)), by the fastest engine that qualifies. Reports the
-    /// prediction and the measured outcome.
+    /// ([`for_vector`](Self::for_vector)): by tables where nothing else comes into question, else
+    /// by the fastest engine that qualifies.
     ///
     /// # Errors
-    /// [`Error::MissingKeys`] for a plan without a server; [`Error::NoPlan`] if no engine qualifies,
-    /// with the reason of each; errors of the engine.
-    pub fn run(&self) -> Result<(Ciphertext, MapReport)> {
-        let (op, need) = ("map", "map");
-        let (server, x) = self.bound().ok_or(Error::MissingKeys { op, need })?;
-        // Step 1: the plan, and the chosen engine with its prepared polynomial, series or table.
-        let request = self.request();
-        let (plan, candidates) = self.candidates();
-        let chosen = candidates
-            .into_iter()
-            .filter(|candidate| Some(candidate.row.engine) == plan.chosen)
-            .find_map(|candidate| Some((candidate.row.prediction?, candidate.prepared?)));
-        let (Some(engine), Some((predicted, prepared))) = (plan.chosen, chosen) else {
+    /// [`Error::MissingKeys`] for a plan without a server; [`Error::Request`] for a prepared plan of
+    /// another request and for noise flooding without a budget; [`Error::NoPlan`] if no engine
+    /// qualifies, with the reason of each; [`Error::Accuracy`] if no correction of tables reaches
+    /// the requested bits; errors of the engine.
+    pub fn run(&self) -> Result<Ciphertext, P::Error> {
+        let (server, x) = self.operands(OP)?;
+        if self.request.flooding.is_some() {
+            let reason = "noise flooding spends a budget: call `Evaluator::map_flooded`";
+            return Ok(refused(OP, reason)?);
+        }
+        // Step 1: what an earlier plan has prepared.
+        if let Some(ready) = self.request.ready.as_ref().and_then(|ready| ready.0.as_ref()) {
+            let (prepared, slots, name, domain) = &**ready;
+            let same = *domain == [*self.domain.start(), *self.domain.end()]
+                && name == self.request.name()
+                && slots == self.params.slots();
+            if !same {
+                let reason = "the plan is for another function, domain or parameters: plan this \
+                              request";
+                return Ok(refused(OP, reason)?);
+            }
+            return self.run_prepared(prepared, &server, x);
+        }
+        // Step 2: tables, if nothing else comes into question.
+        if self.takes_tables() {
+            let lookups = self.params.lookups(OP).and_then(|_| Ok(server.with_lookups(OP)?))?;
+            self.table_engine(OP)?;
+            let (domain, f) = (&self.domain, |x: f64| self.request.value(x));
+            return Ok(match self.request.accuracy {
+                Accuracy::Bits(bits) => {
+                    let smooth = Smooth::new(&f, &self.request.derivatives);
+                    lookups.map_to_bits(OP, x, domain, &smooth, bits)?
+                }
+                _ => lookups.map(OP, x, domain.clone(), &f, None)?,
+            });
+        }
+        // Step 3: the engine that the planner chooses.
+        let goal = self.request.goal(&self.domain, &self.values)?;
+        let (plan, prepared) = self.candidates(&goal);
+        let Some(prepared) = prepared else {
             let (function, refusals) = (plan.function.clone(), plan.refusals());
-            return Err(Error::NoPlan { function, log2_error: request.log2_error, refusals });
+            return Err(Error::NoPlan { function, log2_error: goal.log2_error, refusals }.into());
         };
-        // Step 2: the evaluation. The time goes into the report and decides nothing.
-        let begin = Instant::now();
-        let result = prepared.run(&server, x, request)?;
-        let seconds = begin.elapsed().as_secs_f64();
-        let (log2_noise, output_level) = (log2(result.noise()), result.level());
-        Ok((result, MapReport { engine, predicted, seconds, log2_noise, output_level }))
+        self.run_prepared(&prepared, &server, x)
     }
-}
 
-impl Prepared {
-    /// Evaluates a prepared engine.
-    fn run(
+    /// As [`run`](Self::run) by plain tables, with noise flooding before the switch to LWE values.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and [`Error::Request`] for requests that need more than a plain table.
+    pub fn run_flooded(
         &self,
+        op: &'static str,
+        flood: &mut Flood<'_>,
+    ) -> Result<Ciphertext, P::Error> {
+        let (server, x) = self.operands(op)?;
+        if self.request.compares() || self.request.accuracy != Accuracy::Any {
+            let reason = "noise flooding is for plain tables: leave out accuracy and engines \
+                          without tables";
+            return Ok(refused(op, reason)?);
+        }
+        self.params.lookups(op)?;
+        self.table_engine(op)?;
+        let f = |x: f64| self.request.value(x);
+        let lookups = server.with_lookups(op)?;
+        Ok(lookups.map(op, x, self.domain.clone(), &f, Some(flood))?)
+    }
+
+    fn operands(&self, op: &'static str) -> Result<(MapServer<'_>, &Ciphertext)> {
+        self.bound().ok_or(Error::MissingKeys { op, need: "map" })
+    }
+
+    /// Evaluates a prepared engine.
+    fn run_prepared(
+        &self,
+        prepared: &Prepared,
         server: &MapServer<'_>,
         x: &Ciphertext,
-        request: &MapRequest,
-    ) -> Result<Ciphertext> {
-        let (domain, function) = (request.domain.clone(), &request.function);
-        let (lo, hi) = (*domain.start(), *domain.end());
-        let value = |x: f64| function.value(x);
-        match self {
-            Self::Vector(program) => {
-                let domain = bellerophon_ckks::Interval::real(lo, hi)?;
-                Ok(program.apply(server.arithmetic, x, &domain)?)
+    ) -> Result<Ciphertext, P::Error> {
+        let (domain, f) = (&self.domain, |x: f64| self.request.value(x));
+        Ok(match prepared {
+            Prepared::Vector(program) => {
+                program.apply(server.arithmetic, x, &self.interval).map_err(Error::from)?
             }
-            Self::Table => server.with_lookups("map")?.map("map", x, domain, &value, None),
-            Self::Corrected { order } => {
-                server.with_lookups("map")?.map_of_order("map_to", x, &domain, &value, *order)
+            Prepared::Table => server.with_lookups(OP)?.map(OP, x, domain.clone(), &f, None)?,
+            Prepared::Corrected { order } => {
+                let smooth = Smooth::new(&f, &self.request.derivatives);
+                server.with_lookups(OP)?.map_of_order(OP, x, domain, &smooth, *order)?
             }
-        }
+        })
     }
 }
