@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use bellerophon::ckks::CkksOps;
 use bellerophon::ckks::approx::Approximation;
 use bellerophon::ckks::fbt::PeriodicFunction;
-use bellerophon::{Bridge, Engine, LutEngine, MapPlan, prelude::*};
+use bellerophon::{Bridge, LutEngine, MapPlan, prelude::*};
 use clap::{Parser, ValueEnum};
 use common::args::{self, Common, Data, WITH_LOOKUPS, parse_range};
 use common::console::Console;
@@ -400,7 +400,7 @@ fn compute(arguments: &Arguments, task: &Task, plan: &Plan) -> Result<(), Failur
         Means::Polynomial(_) => Needs::new().multiply(),
         Means::Series(_) => Needs::new().functional(),
         Means::Table => tables.bridge(bridge),
-        Means::Corrected(..) => tables.map_with([Engine::Corrected]),
+        Means::Corrected(..) => tables.map_with([bellerophon::Engine::Corrected]),
     };
     let degree = plan.params.lookups().ok().map(|lookups| lookups.lattice().ring_degree());
     let mut session = Session::open(plan.params.clone(), &needs)?;

@@ -221,18 +221,16 @@ impl fmt::Debug for EvaluationKeys {
 
 #[cfg(test)]
 mod tests {
-    use bellerophon_lwe::{Engine, NtruSpec};
-
     use super::*;
-    use crate::{ClientKey, LutEngine, Preset};
+    use crate::{ClientKey, Engine, LutEngine, Preset};
 
     /// A set that is specified with NTRU still uses RGSW unless NTRU is named.
     #[test]
     fn keys_are_rgsw_for_a_set_specified_with_ntru() {
         let mut spec = Preset::ToyInsecure.spec().unwrap();
         let lookup = spec.lookup.as_mut().unwrap();
-        let ntru = NtruSpec::for_degree(lookup.ring_degree, lookup.security).unwrap().unwrap();
-        lookup.engine = Engine::Ntru(ntru);
+        let ntru = lwe::NtruSpec::for_degree(lookup.ring_degree, lookup.security).unwrap().unwrap();
+        lookup.engine = lwe::Engine::Ntru(ntru);
         let client = ClientKey::generate(&Params::new(spec).unwrap()).unwrap();
         for (needs, name) in [
             (Needs::new().map(), "rgsw"),

@@ -145,7 +145,9 @@ pub use noise_flooding::{DecryptionBudget, FloodedValues};
 pub use ordering::OrderOps;
 pub use params::{Params, ParamsSpec};
 pub use preset::Preset;
-pub use repack::lookup::{Bridge, ErrorDistribution, LutEngine, LutParams, Progress, Stage};
+pub use repack::lookup::{
+    Bridge, ErrorDistribution, LutEngine, LutParams, LutSpec, Progress, Stage,
+};
 pub use repack::planner::{
     CostModel, Engine, EngineRow, MapFunction, MapPlan, MapRequest, Prediction,
 };

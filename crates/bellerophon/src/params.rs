@@ -14,7 +14,7 @@ use bellerophon_ckks::{
 use bellerophon_lwe as lwe;
 use bellerophon_ring::wire::Fingerprint;
 
-use crate::{Error, LutEngine, LutParams, Needs, Preset, Result, keys, promises};
+use crate::{Error, LutEngine, LutParams, LutSpec, Needs, Preset, Result, keys, promises};
 
 /// The specification of a parameter set; [`Params::new`] checks it.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,10 +126,12 @@ impl Params {
             bootstraps.functional = Some(Arc::new(FunctionalBootstrapper::new(&slots, plain)?));
         }
         // Step 3: look-ups, whose results return at most at the highest level for programs.
-        let highest = bootstraps.levels(&slots);
-        let (failure, ring) = (spec.log2_failure, spec.ring_bridge);
-        let lookups =
-            spec.lookup.map(|lookup| LutParams::new(&slots, lookup, failure, ring, highest));
+        let highest_level = bootstraps.levels(&slots);
+        let (log2_failure, ring_bridge) = (spec.log2_failure, spec.ring_bridge);
+        let lookups = spec.lookup.map(|tables| {
+            let spec = LutSpec { tables, log2_failure, ring_bridge, highest_level };
+            LutParams::new(&slots, spec)
+        });
         let lookups = lookups.transpose()?;
         // Step 4: the promises, on the simulator.
         Self::checked(spec.name, slots, lookups, bootstraps, None)

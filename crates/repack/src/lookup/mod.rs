@@ -6,7 +6,7 @@
 //!
 //! | item | contents |
 //! | --- | --- |
-//! | [`LutParams`], [`LutEngine`] | the look-up part of a parameter set; the engines of its blind rotation |
+//! | [`LutParams`], [`LutSpec`], [`LutEngine`] | the look-up part of a parameter set; the engines of its blind rotation |
 //! | [`Bridge`], [`BridgePath`] | the path between slots and LWE ciphertexts, as asked for and as chosen |
 //! | [`LookupSecrets`], [`TableKeys`], [`LinearKeys`] | secrets and keys |
 //! | [`LookupEvaluator`] | plain look-ups, several functions at once, look-ups to an accuracy, extraction and packing |
@@ -44,7 +44,7 @@ pub use error_distribution::ErrorDistribution;
 pub use evaluator::LookupEvaluator;
 pub use flooding::Flood;
 pub use keys::{LinearKeys, LookupSecrets, TableKeys};
-pub use params::LutParams;
+pub use params::{LutParams, LutSpec};
 pub use progress::Watch;
 pub use stage::{Progress, Stage};
 

@@ -106,9 +106,8 @@ impl<'f> MapRequest<'f> {
         Self::of(MapFunction::table(entries)).over(0.0..=last)
     }
 
-    /// A request for several functions of the same values: only for
-    /// [`LookupEvaluator::map_many`](crate::lookup::LookupEvaluator::map_many), which takes domain
-    /// and [`packed`](Self::packed) and no other requirement.
+    /// A request for several functions of the same values: only for `Evaluator::map_many`, which
+    /// takes domain and [`packed`](Self::packed) and no other requirement.
     pub fn many(functions: &[&'f dyn Fn(f64) -> f64]) -> Self {
         let subject = |&f: &&'f dyn Fn(f64) -> f64| Subject::Closure(Rc::new(f));
         Self::with(functions.iter().map(subject).collect())
@@ -188,8 +187,8 @@ impl<'f> MapRequest<'f> {
         self.engines([engine])
     }
 
-    /// Takes the engine that a plan for this request chose, with the polynomial, series or
-    /// correction that the plan has prepared. A plan that was read from bytes has prepared nothing:
+    /// Takes the engine that a plan for this request chose (`Evaluator::map_plan`), with the
+    /// polynomial, series or correction that the plan has prepared. A plan that was read from bytes has prepared nothing:
     /// only its engine is taken.
     #[must_use]
     pub fn planned(self, plan: &MapPlan) -> Self {
@@ -223,8 +222,9 @@ impl<'f> MapRequest<'f> {
         Self { leaving: level, ..self }
     }
 
-    /// Requests noise flooding before the switch from slots to LWE values, on given terms. `bound`
-    /// is the worst-case noise of the program that made the vector. Only for plain tables.
+    /// Requests noise flooding before the switch from slots to LWE values, on given terms
+    /// (`DecryptionBudget::flooding`). `bound` is the worst-case noise of the program that made the
+    /// vector. Only for plain tables, and for `Evaluator::map_flooded`, which spends the budget.
     #[must_use]
     pub fn flooded(self, bound: &'f NoiseBound, terms: &Flooding) -> Self {
         Self { flooding: Some((bound, *terms)), ..self }

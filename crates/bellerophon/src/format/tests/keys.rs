@@ -7,7 +7,7 @@ use bellerophon_mlwe::{self as mlwe, Security};
 
 use super::{super::*, rng, world};
 use crate::{
-    Bridge, Ciphertext, ClientKey, EvaluationKeys, Evaluator, LutEngine, Needs, Preset, Published,
+    Bridge, Ciphertext, ClientKey, Engine, EvaluationKeys, Evaluator, Needs, Preset, Published,
 };
 
 fn written(keys: &EvaluationKeys) -> (Vec<u8>, ContentHash) {
@@ -110,7 +110,7 @@ fn keys_of_look_ups_come_back_on_every_engine_and_bridge() {
         assert!(written(&back).0 == bytes, "{i}");
         let compute = |keys: EvaluationKeys| {
             let server = Evaluator::new(keys).unwrap();
-            let y = server.map_with(&x, &MapRequest::new(|x| x.max(0.0)).over(-4.0..=4.0)).unwrap();
+            let y = server.map(&x, |x| x.max(0.0)).unwrap();
             to_bytes(&params, &y).unwrap()
         };
         assert!(compute(back) == compute(keys), "{i}");
