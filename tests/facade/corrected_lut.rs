@@ -3,7 +3,7 @@
 
 use crate::common::encrypt;
 use bellerophon::prelude::*;
-use bellerophon::{Engine, Error, LutEngine, Prediction, ckks, lwe};
+use bellerophon::{Bridge, Engine, Error, LutEngine, Prediction, ckks, lwe};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -219,6 +219,11 @@ fn what_cannot_be_had_is_refused() {
     let error = plain.server.map_with(&x, &tanh).unwrap_err();
     assert!(matches!(error, Error::MissingKeys { .. }), "{error}");
     assert!(error.to_string().contains("`Needs::map_with([Engine::Corrected])`"), "{error}");
+    // The linear bridge is too noisy for corrections.
+    let linear = w.server.map_with(&x, &tanh.clone().bridge(Bridge::Linear)).unwrap_err();
+    assert!(matches!(linear, Error::Request { op: "map", .. }), "{linear}");
+    let linear = w.client.params().map_plan(&tanh.clone().bridge(Bridge::Linear)).unwrap_err();
+    assert!(matches!(linear, Error::Request { op: "map_plan", .. }), "{linear}");
     // Too few levels for the correction.
     let low = w.server.drop_to_level(&w.client.encrypt(&[0.5], -4.0..=4.0).unwrap(), 1).unwrap();
     assert!(w.server.map_with(&low, &tanh).is_err());

@@ -326,6 +326,70 @@ fn what_cannot_be_had_is_told() {
     assert!(matches!(outside, Error::OutsideDomain { .. }), "{outside}");
 }
 
+/// Requirements that do not fit together or do not fit the call, each with a remedy.
+#[test]
+fn requests_that_do_not_fit_are_told() {
+    let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Rgsw]), 8);
+    let (params, server) = (party.client.params(), &party.server);
+    let x = encrypt(&party.client, &[0.5, -1.0], -2.0..=2.0);
+    let told = |error: Error, remedy: &str| {
+        assert!(matches!(error, Error::Request { .. }), "{error}");
+        assert!(error.to_string().contains(remedy), "{error}");
+    };
+    let tanh = || MapRequest::new(f64::tanh);
+    told(params.map_plan(&tanh()).unwrap_err(), "MapRequest::over");
+    let both = MapRequest::many(&[&f64::tanh, &f64::exp]);
+    told(server.map_with(&x, &both).unwrap_err(), "Evaluator::map_many");
+    told(params.map_plan(&both.clone().over(-2.0..=2.0)).unwrap_err(), "Evaluator::map_many");
+    told(server.map_many(&[&x], &both.bits(5.0)).unwrap_err(), "Evaluator::map_with");
+    // A plan serves the request that it was made for.
+    let plan = server.map_plan(&x, &tanh()).unwrap();
+    assert_eq!(plan.chosen, Some(Engine::Rgsw));
+    let planned = server.map_with(&x, &tanh().planned(&plan)).unwrap();
+    assert_eq!(planned, server.map(&x, f64::tanh).unwrap());
+    let wider = tanh().over(-3.0..=3.0).planned(&plan);
+    told(server.map_with(&x, &wider).unwrap_err(), "plan this request");
+    let known = MapRequest::of(Function::tanh()).planned(&plan);
+    told(server.map_with(&x, &known).unwrap_err(), "plan this request");
+    // A plan that was read from bytes names its engine.
+    let json = serde_json::to_string(&plan).unwrap();
+    let read: MapPlan = serde_json::from_str(&json).unwrap();
+    assert_eq!(server.map_with(&x, &tanh().planned(&read)).unwrap(), planned);
+    // An engine without keys, and a table of integers over more than its entries.
+    let ntru = server.map_with(&x, &tanh().pin(Engine::Ntru)).unwrap_err();
+    assert!(matches!(ntru, Error::MissingKeys { need: "map_with", .. }), "{ntru}");
+    let table = server.map_with(&x, &MapRequest::table(vec![1.0, 0.0]).over(-2.0..=2.0));
+    assert!(matches!(table, Err(Error::OutsideDomain { .. })));
+}
+
+/// Without a requested error the accuracy of tables is predicted for what the vector carries.
+#[test]
+fn plans_of_tables_have_one_row() {
+    let party = party(Preset::ToyInsecure, &Needs::new().map(), 9);
+    let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0);
+    let before = party.client.params().map_plan(&tanh).unwrap();
+    assert_eq!((before.rows.len(), before.chosen), (1, Some(Engine::Rgsw)));
+    assert_eq!(before.log2_error, None);
+    let table = before.prediction().unwrap();
+    assert_eq!((table.order, table.levels), (Some(0), 2));
+    // Where the function is flat, a table errs less.
+    let x = encrypt(&party.client, &[3.0, 3.5], 2.5..=4.0);
+    let flat = party.server.map_plan(&x, &tanh).unwrap();
+    assert!(flat.accuracy().unwrap().mean_abs() < 0.2 * before.accuracy().unwrap().mean_abs());
+    let y = party.client.decrypt(&party.server.map_with(&x, &tanh).unwrap()).unwrap();
+    let worst = (y[0] - 3f64.tanh()).abs().max((y[1] - 3.5f64.tanh()).abs());
+    assert!(worst <= flat.prediction().unwrap().log2_error.exp2(), "{worst}");
+    // Several vectors: the results are ordered by function, then by vector.
+    let z = encrypt(&party.client, &[-1.0], -2.0..=2.0);
+    let all = MapRequest::many(&[&|v| v, &|v| v + 10.0]);
+    let all = party.server.map_many(&[&x, &z], &all).unwrap();
+    let means: Vec<f64> = all.iter().map(|y| party.client.decrypt(y).unwrap()[0]).collect();
+    assert!(
+        means.iter().zip([3.0, -1.0, 13.0, 9.0]).all(|(y, e)| (y - e).abs() < 0.5),
+        "{means:?}"
+    );
+}
+
 /// Parameters with functional bootstrapping only: `map` uses the planner.
 #[test]
 fn map_without_tables_is_planned() {

@@ -22,7 +22,7 @@ pub(crate) fn center(domain: &RangeInclusive<f64>) -> f64 {
 
 /// The domain of a look-up for a carried range: that range, or an interval around it if it is a
 /// single point.
-pub fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
+pub(crate) fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
     // A point up to rounding has no width for a table.
     let (lo, hi) = (range.lo(), range.hi());
     if hi - lo > 1e-9 * range.bound() {
@@ -37,7 +37,7 @@ pub fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
 ///
 /// # Errors
 /// [`Error::Complex`] for a complex range, [`Error::OutsideDomain`] for one outside the domain.
-pub fn range_within(
+pub(crate) fn range_within(
     op: &'static str,
     range: &Interval,
     domain: &RangeInclusive<f64>,

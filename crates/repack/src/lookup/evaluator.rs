@@ -54,7 +54,7 @@ impl<'a> LookupEvaluator<'a> {
     /// [`Error::OutsideDomain`] for the domain and the range of `x`; an error that names the
     /// argument if `f` is not finite there; [`Error::Cancelled`]; errors of the arithmetic, among
     /// them too few levels.
-    pub fn map(
+    pub(crate) fn map(
         &self,
         op: &'static str,
         x: &Ciphertext,

@@ -26,9 +26,10 @@ impl LookupEvaluator<'_> {
     /// counts as noise.
     ///
     /// # Errors
-    /// [`Error::NoRingBridge`] and [`Error::MissingKeys`]; if no vector is given; as
-    /// [`map`](Self::map) for domain, range and levels; [`Error::Scales`], before any work, if
-    /// integer factors leave more than half a cell; [`Error::Cancelled`].
+    /// [`Error::NoRingBridge`] and [`Error::MissingKeys`]; if no vector is given;
+    /// [`Error::Domain`], [`Error::DomainScale`] and [`Error::OutsideDomain`] for the domain and the
+    /// ranges; too few levels; [`Error::Scales`], before any work, if integer factors leave more
+    /// than half a cell; [`Error::Cancelled`].
     pub fn extract(
         &self,
         op: &'static str,

@@ -38,7 +38,6 @@ mod table_packing;
 
 pub use bridge_choice::{Bridge, BridgePath};
 pub use counts::Counts;
-pub use domain::{carried_domain, range_within};
 pub use engine::LutEngine;
 pub use error_distribution::ErrorDistribution;
 pub use evaluator::LookupEvaluator;
@@ -49,7 +48,7 @@ pub use progress::Watch;
 pub use stage::{Progress, Stage};
 
 pub(crate) use corrected::{CorrectionPlan, Corrections, KEYS as KEYS_OF_CORRECTIONS};
-pub(crate) use domain::{center, check_domain};
+pub(crate) use domain::{carried_domain, center, check_domain, range_within};
 pub(crate) use error_distribution::Grid;
 pub(crate) use flooding::deviation as flooding_deviation;
 pub(crate) use local_poly::Smooth;

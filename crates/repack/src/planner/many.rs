@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use bellerophon_ckks::Ciphertext;
 
 use super::request::MapRequest;
+#[cfg(doc)]
+use crate::Error;
 use crate::{
     Result,
     lookup::{LookupEvaluator, carried_domain},
@@ -17,9 +19,11 @@ impl LookupEvaluator<'_> {
     /// amplitude.
     ///
     /// # Errors
-    /// As [`map`](LookupEvaluator::map) with the ring bridge; [`Error::Request`](crate::Error) for
-    /// requirements that several functions do not take; if there are no functions; and for more
-    /// packed results than a vector has slots.
+    /// [`Error::Request`] for requirements that several functions do not take;
+    /// [`Error::MissingKeys`] without tables or the ring bridge; [`Error::Domain`],
+    /// [`Error::DomainScale`] and [`Error::OutsideDomain`] for the domain and the ranges; errors for
+    /// no functions, and for more packed results than a vector has slots; an error that names the
+    /// argument if a function is not finite there; [`Error::Cancelled`]; errors of the arithmetic.
     pub fn map_many(
         &self,
         op: &'static str,

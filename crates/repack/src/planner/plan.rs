@@ -1,11 +1,10 @@
 //! The plan: a table of the engines.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
-use bellerophon_ckks as ckks;
 use serde::{Deserialize, Serialize};
 
-use super::{engine::Engine, predict::Prepared};
+use super::{engine::Engine, prepared::Ready};
 use crate::lookup::ErrorDistribution;
 
 /// The predicted cost and error of an engine.
@@ -77,24 +76,6 @@ pub struct MapPlan {
     /// The chosen engine, ready to run.
     #[serde(skip)]
     pub(crate) ready: Ready,
-}
-
-/// An engine that is ready to run, for the parameters of the slots that it was prepared for; none
-/// in a plan that was read from bytes.
-#[derive(Clone, Default)]
-pub(crate) struct Ready(pub(crate) Option<Arc<(Prepared, ckks::Params, String, [f64; 2])>>);
-
-/// Everything that is prepared follows from the visible part of a plan.
-impl PartialEq for Ready {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl fmt::Debug for Ready {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Ready").field(&self.0.is_some()).finish()
-    }
 }
 
 impl MapPlan {

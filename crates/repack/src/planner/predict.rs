@@ -10,9 +10,11 @@ use bellerophon_ckks::{
 
 use super::{
     engine::Engine,
+    goal::Goal,
     look_up::Tables,
-    plan::{EngineRow, MapPlan, Prediction, Ready},
-    request::{Goal, MapRequest, refused},
+    plan::{EngineRow, MapPlan, Prediction},
+    prepared::{Prepared, Ready},
+    request::{MapRequest, refused},
     subject::{MapServer, PlanSubject},
     vector::VectorProgram,
 };
@@ -26,13 +28,6 @@ use crate::{
 
 /// The smallest error that is predicted: the precision of f64 around 1.
 const LEAST_ERROR: f64 = 1.0 / (1u64 << 52) as f64;
-
-/// An engine that is ready to run.
-pub(crate) enum Prepared {
-    Vector(Box<VectorProgram>),
-    Table,
-    Corrected { order: usize },
-}
 
 /// An engine of a plan, ready to run if it qualifies.
 pub(crate) struct Candidate {
@@ -76,7 +71,6 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         if count > slots {
             return Err(ckks::Error::TooManyValues { op: OP, found: count, slots }.into());
         }
-        request.check_function(&domain)?;
         let interval = Interval::real(*domain.start(), *domain.end())?;
         let middle = 0.5 * (interval.lo() + interval.hi());
         let fresh =
@@ -117,38 +111,12 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         (domain, values): (RangeInclusive<f64>, RangeInclusive<f64>),
     ) -> Result<Self> {
         request.check_single(op)?;
+        request.check_function(&domain)?;
         request.model.check()?;
         let interval = Interval::real(*domain.start(), *domain.end())?;
         let threads = request.threads.unwrap_or(1).max(1);
         let (server, vector) = (None, None);
         Ok(Self { params, server, vector, request, operand, domain, values, interval, threads })
-    }
-
-    /// Predicts cost and error of every engine. An engine that does not qualify is not an error: its
-    /// row gives the reason. Where nothing but tables comes into question
-    /// ([`MapRequest::engines`]), the plan is that of the tables.
-    ///
-    /// # Errors
-    /// [`Error::WantedError`]; an error that names the argument at which the function is not finite;
-    /// for tables alone [`Error::Accuracy`] if no correction reaches the accuracy, and errors of
-    /// parameters and keys that do not have them.
-    pub fn plan(&self) -> Result<MapPlan, P::Error> {
-        if self.takes_tables() {
-            return self.plan_of_tables();
-        }
-        let goal = self.request.goal(&self.domain, &self.values)?;
-        let (plan, prepared) = self.candidates(&goal);
-        Ok(MapPlan { ready: self.ready(prepared), ..plan })
-    }
-
-    /// Whether nothing but tables comes into question: neither the request nor the parameters name
-    /// another engine. Without look-ups and without keys for products, tables give the error.
-    pub(super) fn takes_tables(&self) -> bool {
-        let multiplies = self
-            .server
-            .is_none_or(|server| server.arithmetic.keys().relinearization_keys().is_some());
-        let others = self.params.lookups(OP).is_err() && multiplies;
-        !self.request.compares() && !others
     }
 
     /// The server and the vector that were planned for, if they are known.
@@ -396,6 +364,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     /// The tables of corrected look-ups, from the keys of the server or from the parameters.
     pub(super) fn corrected_tables(&self, engine: LutEngine) -> Result<Tables<'a>, P::Error> {
         let lookups = self.params.lookups(OP)?;
+        self.request.check_corrected(OP)?;
         self.levels_for_tables(lookups)?;
         let lattice = match self.server {
             None => self.params.corrected_on(OP, engine)?,

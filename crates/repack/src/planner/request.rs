@@ -5,10 +5,8 @@ use std::{collections::BTreeSet, fmt, ops::RangeInclusive, rc::Rc};
 use bellerophon_ckks::noise_flooding::{Flooding, NoiseBound};
 
 use super::{
-    cost_model::CostModel,
-    engine::Engine,
-    function::MapFunction,
-    plan::{MapPlan, Ready},
+    cost_model::CostModel, engine::Engine, function::MapFunction, goal::Goal, plan::MapPlan,
+    prepared::Ready,
 };
 use crate::{Error, Result, lookup::Bridge};
 
@@ -76,14 +74,6 @@ pub(crate) enum Accuracy {
     Bits(f64),
     /// [`MapRequest::error`].
     Error(f64),
-}
-
-/// A request for which the planner compares engines, with its defaults filled in.
-pub(crate) struct Goal {
-    pub(crate) function: MapFunction,
-    pub(crate) domain: RangeInclusive<f64>,
-    pub(crate) log2_error: f64,
-    pub(crate) engines: BTreeSet<Engine>,
 }
 
 impl<'f> MapRequest<'f> {
@@ -315,6 +305,31 @@ impl<'f> MapRequest<'f> {
              leave out accuracy, derivatives, engines, bridge and flooding, or call \
              `Evaluator::map_with` for each function",
         )
+    }
+
+    /// Refuses noise flooding of anything but plain tables.
+    pub(crate) fn check_flooding(&self, op: &'static str) -> Result<()> {
+        let plain = self.accuracy == Accuracy::Any && !self.compares();
+        match plain || self.flooding.is_none() {
+            true => Ok(()),
+            false => refused(
+                op,
+                "noise flooding is for plain tables: leave out the accuracy, and engines without \
+                 tables",
+            ),
+        }
+    }
+
+    /// Refuses corrected look-ups over the linear bridge, which adds too much noise.
+    pub(crate) fn check_corrected(&self, op: &'static str) -> Result<()> {
+        match self.bridge {
+            Bridge::Linear => refused(
+                op,
+                "corrected look-ups take the ring bridge: leave out `MapRequest::bridge`, or the \
+                 bits",
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses what is not known of a single known function over a domain.

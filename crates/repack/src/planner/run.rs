@@ -1,9 +1,11 @@
-//! The evaluation of requests.
+//! What a request leads to: its plan, and its evaluation.
 
 use bellerophon_ckks::Ciphertext;
 
 use super::{
-    predict::{Planner, Prepared},
+    plan::MapPlan,
+    predict::{OP as PLAN, Planner},
+    prepared::Prepared,
     request::{Accuracy, refused},
     subject::{MapServer, PlanSubject},
 };
@@ -15,6 +17,34 @@ use crate::{
 const OP: &str = "map";
 
 impl<P: PlanSubject> Planner<'_, P> {
+    /// Predicts cost and error of every engine. An engine that does not qualify is not an error: its
+    /// row gives the reason. Where nothing but tables comes into question
+    /// ([`MapRequest::engines`]), the plan is that of the tables.
+    ///
+    /// # Errors
+    /// [`Error::WantedError`]; an error that names the argument at which the function is not finite;
+    /// for tables alone [`Error::Accuracy`] if no correction reaches the accuracy, and errors of
+    /// parameters and keys that do not have them.
+    pub fn plan(&self) -> Result<MapPlan, P::Error> {
+        self.request.check_flooding(PLAN)?;
+        if self.takes_tables() || self.request.flooding.is_some() {
+            return self.plan_of_tables();
+        }
+        let goal = self.request.goal(&self.domain, &self.values)?;
+        let (plan, prepared) = self.candidates(&goal);
+        Ok(MapPlan { ready: self.ready(prepared), ..plan })
+    }
+
+    /// Whether nothing but tables comes into question: neither the request nor the parameters name
+    /// another engine. Without look-ups and without keys for products, tables give the error.
+    fn takes_tables(&self) -> bool {
+        let multiplies = self
+            .server
+            .is_none_or(|server| server.arithmetic.keys().relinearization_keys().is_some());
+        let others = self.params.lookups(PLAN).is_err() && multiplies;
+        !self.request.compares() && !others
+    }
+
     /// Applies the function of the request to every value of the vector that was planned for
     /// ([`for_vector`](Self::for_vector)): by tables where nothing else comes into question, else
     /// by the fastest engine that qualifies.
@@ -50,6 +80,7 @@ impl<P: PlanSubject> Planner<'_, P> {
             let (domain, f) = (&self.domain, |x: f64| self.request.value(x));
             return Ok(match self.request.accuracy {
                 Accuracy::Bits(bits) => {
+                    self.request.check_corrected(OP)?;
                     let smooth = Smooth::new(&f, &self.request.derivatives);
                     lookups.map_to_bits(OP, x, domain, &smooth, bits)?
                 }
@@ -76,11 +107,7 @@ impl<P: PlanSubject> Planner<'_, P> {
         flood: &mut Flood<'_>,
     ) -> Result<Ciphertext, P::Error> {
         let (server, x) = self.operands(op)?;
-        if self.request.compares() || self.request.accuracy != Accuracy::Any {
-            let reason = "noise flooding is for plain tables: leave out accuracy and engines \
-                          without tables";
-            return Ok(refused(op, reason)?);
-        }
+        self.request.check_flooding(op)?;
         self.params.lookups(op)?;
         self.table_engine(op)?;
         let f = |x: f64| self.request.value(x);

@@ -6,8 +6,9 @@ use super::{
     engine::Engine,
     look_up::Tables,
     plan::{EngineRow, MapPlan},
-    predict::{OP, Planner, Prepared},
-    request::{Accuracy, error_of_bits, refused},
+    predict::{OP, Planner},
+    prepared::Prepared,
+    request::{Accuracy, error_of_bits},
     subject::PlanSubject,
 };
 use crate::{
@@ -30,10 +31,6 @@ impl<P: PlanSubject> Planner<'_, P> {
         let engine = self.table_engine(OP)?;
         // Step 2: the smallest correction that reaches the bits.
         if let Accuracy::Bits(bits) = self.request.accuracy {
-            if self.request.flooding.is_some() {
-                let reason = "noise flooding is for plain tables: leave out `MapRequest::bits`";
-                return Ok(refused(OP, reason)?);
-            }
             let tables = self.corrected_tables(engine)?;
             let corrections = self.corrections(&tables)?;
             let smooth = Smooth::new(&inside, &self.request.derivatives);

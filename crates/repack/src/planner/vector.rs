@@ -11,7 +11,7 @@ use bellerophon_ckks::{
 
 use super::{
     function::{MapFunction, Shape},
-    request::Goal,
+    goal::Goal,
 };
 
 /// The share of the requested error for the approximation; the rest is for noise.
