@@ -28,7 +28,7 @@ fn pipeline(c: &mut Criterion) {
     let ring = params.ckks().ring(limbs);
     let name = |operation: &str| id(&format!("pipeline/{operation}_of_{COUNT}"), ring, limbs);
     c.bench_function(&name("map"), |b| {
-        b.iter(|| server.map_over(&x, -8.0..=8.0, f64::tanh).unwrap())
+        b.iter(|| server.map_with(&x, &MapRequest::new(f64::tanh).over(-8.0..=8.0)).unwrap())
     });
     for (operation, stage) in [
         ("slots_to_coefficients", Stage::SlotsToCoefficients),
@@ -59,9 +59,9 @@ fn time(server: &Evaluator, x: &Ciphertext, wanted: Stage) -> Duration {
         *to.lock().unwrap() = begin.elapsed();
         ControlFlow::Break(())
     });
-    let outcome = watched.map_over(x, -8.0..=8.0, f64::tanh);
+    let outcome = watched.map_with(x, &MapRequest::new(f64::tanh).over(-8.0..=8.0));
     assert!(
-        matches!(&outcome, Err(e) if matches!(e.kind(), bellerophon::ErrorKind::Cancelled { .. })),
+        matches!(&outcome, Err(error) if matches!(error.kind(), bellerophon::ErrorKind::Cancelled { .. })),
         "{outcome:?}"
     );
     *spent.lock().unwrap()

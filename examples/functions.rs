@@ -17,9 +17,9 @@ use std::process::ExitCode;
 use bellerophon::ckks::CkksOps;
 use bellerophon::ckks::approx::Approximation;
 use bellerophon::ckks::fbt::PeriodicFunction;
-use bellerophon::{Bridge, LutEngine, prelude::*};
+use bellerophon::{Bridge, LutEngine, MapPlan, prelude::*};
 use clap::{Parser, ValueEnum};
-use common::args::{Common, Data, WITH_LOOKUPS, parse_range};
+use common::args::{self, Common, Data, WITH_LOOKUPS, parse_range};
 use common::console::Console;
 use common::data::{self, Column};
 use common::function::Function;
@@ -336,9 +336,10 @@ fn table(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     let lookups = params.lookups().map_err(Failure::input)?;
     let (level, level_to_correct) = (lookups.levels(), lookups.level_to_correct());
     let engine = arguments.engine.of_tables();
+    let request = MapRequest::new(f).over(domain).pin(engine.into());
     let Some(bits) = arguments.bits else {
-        let law = params.map_accuracy_over(arguments.bridge.bridge(), engine, domain, f);
-        let bound = law.map_err(Failure::input)?.max_abs(count);
+        let request = request.bridge(arguments.bridge.bridge());
+        let bound = predicted(&params.map_plan(&request).map_err(Failure::input)?, count);
         return Ok(Plan { params, means: Means::Table, bound, level });
     };
     if arguments.bridge == Way::Linear {
@@ -349,12 +350,18 @@ fn table(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     // The library counts bits relative to the largest value if it exceeds 1.
     let bits = bits + task.unit().log2();
     let plan =
-        params.map_to_plan_on(engine, domain, f, bits, level).map_err(|why| match task.unit() {
+        params.map_plan(&request.bits(bits).level(level)).map_err(|why| match task.unit() {
             1.0 => Failure::input(why),
             unit => Failure::input(format!("{why} (in units of the largest value, {unit:.1})")),
         })?;
-    let bound = plan.accuracy().max_abs(count);
-    Ok(Plan { params, means: Means::Corrected(bits, plan.order()), bound, level })
+    let bound = predicted(&plan, count);
+    let order = plan.prediction().and_then(|tables| tables.order).unwrap_or(0);
+    Ok(Plan { params, means: Means::Corrected(bits, order), bound, level })
+}
+
+/// The largest error of a number of values, with probability 95%.
+fn predicted(plan: &MapPlan, count: usize) -> f64 {
+    plan.accuracy().expect("a plan of tables").max_abs(count)
 }
 
 /// The report of `--json`.
@@ -387,14 +394,14 @@ fn compute(arguments: &Arguments, task: &Task, plan: &Plan) -> Result<(), Failur
     let Task { column, function, range: [lo, hi], expected } = task;
     // Step 1: the keys of the engine.
     let bridge = arguments.bridge.bridge();
+    let tables = args::needs_on(arguments.engine.of_tables());
     let needs = match plan.means {
         Means::Polynomial(_) => Needs::new().multiply(),
         Means::Series(_) => Needs::new().functional(),
-        Means::Table => Needs::new().map_over(bridge),
-        Means::Corrected(..) => Needs::new().map_to(),
+        Means::Table => tables.bridge(bridge),
+        Means::Corrected(..) => tables.map_with([bellerophon::Engine::Corrected]),
     };
     let degree = plan.params.lookups().ok().map(|lookups| lookups.lattice().ring_degree());
-    let needs = needs.engine(arguments.engine.of_tables());
     let mut session = Session::open(plan.params.clone(), &needs)?;
     // Step 2: encryption, evaluation and decryption.
     let got = match &plan.means {
@@ -461,17 +468,16 @@ fn in_slots(session: &mut Session, task: &Task, plan: &Plan) -> Result<Vec<f64>,
     let Task { column, function, range: [lo, hi], .. } = task;
     let vectors = column.values.chunks(session.params.slots()).map(<[f64]>::to_vec);
     let x = session.encrypt_all(&vectors.collect::<Vec<_>>(), *lo..=*hi, plan.level)?;
-    let (domain, f) = (*lo..=*hi, |v: f64| function.value(v));
+    let table = MapRequest::new(|v| function.value(v)).over(*lo..=*hi);
     let [least, most] = function.declared_results(task.range);
     let mut results = Vec::with_capacity(x.len());
     for x in &x {
-        let domain = domain.clone();
         let y = match &plan.means {
             Means::Polynomial(plan) => session.serve(POLYNOMIAL, |server| server.apply(x, plan))?,
             Means::Corrected(bits, _) => {
-                session.follow(|server| server.map_to(x, domain, f, *bits))?
+                session.follow(|server| server.map_with(x, &table.clone().bits(*bits)))?
             }
-            _ => session.follow(|server| server.map_over(x, domain, f))?,
+            _ => session.follow(|server| server.map_with(x, &table))?,
         };
         // The error of a table is at most the spread of its values.
         let declared = Declaration::from(least..=most).with_noise(most - least);

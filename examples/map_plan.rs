@@ -25,7 +25,7 @@ mod summary;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use bellerophon::{CostModel, Engine, EnginePlan, prelude::*};
+use bellerophon::{CostModel, Engine, MapPlan, prelude::*};
 use clap::Parser;
 use common::args::{Common, parse_range};
 use common::console::Console;
@@ -114,7 +114,7 @@ struct Planned<'a> {
     n: usize,
     model: CostModel,
     #[serde(flatten)]
-    plan: &'a EnginePlan,
+    plan: &'a MapPlan,
 }
 
 fn main() -> ExitCode {
@@ -152,7 +152,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(engine) = arguments.engine {
         request = request.pin(engine);
     }
-    let plan = params.map_plan(&request, &model, threads).map_err(Failure::input)?;
+    let request = request.prices(&model).threads(threads);
+    let plan = params.map_plan(&request).map_err(Failure::input)?;
     console.say(format_args!("{params}\n\n{plan}"));
     match plan.chosen {
         Some(engine) => console.say(format_args!("picked: {engine}")),

@@ -159,7 +159,8 @@ fn compute(
         let product = first.apply(server, &x)?;
         server.assume_range(&product, -REACH..=REACH)
     })?;
-    let h = session.follow(|server| server.map_over(&v, -REACH..=REACH, |v| v.max(0.0)))?;
+    let relu = MapRequest::new(|v| v.max(0.0)).over(-REACH..=REACH);
+    let h = session.follow(|server| server.map_with(&v, &relu))?;
     let y = session.serve(SECOND, |server| second.apply(server, &h))?;
 
     // The client.

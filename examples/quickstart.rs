@@ -176,7 +176,8 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     let params = Params::preset(arguments.common.preset()?).map_err(Failure::run)?;
     // A domain that no look-up takes is refused before any work.
     let [lo, hi] = task.range;
-    params.map_accuracy(lo..=hi, |v| task.function.value(v)).map_err(Failure::input)?;
+    let table = MapRequest::new(|v| task.function.value(v)).over(lo..=hi);
+    params.map_plan(&table).map_err(Failure::input)?;
     let bytes = |ct: &Ciphertext| ct.lattice().byte_len(params.ckks().lattice()) as u64;
     task.column.check_fits(&params)?;
 
@@ -198,7 +199,7 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     stages.made(bytes(&v));
     let reporting = server.clone();
     let y = stages
-        .follow(|to| reporting.with_progress(to).map_over(&v, lo..=hi, |v| task.function.value(v)))
+        .follow(|to| reporting.with_progress(to).map_with(&v, &table))
         .map_err(Failure::input)?;
     stages.made(bytes(&y));
     let z = stages.run(ONE_MINUS, || one_minus(&server, &y)).map_err(Failure::run)?;

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use bellerophon::{
-    Bridge, Flooding, LutEngine,
+    Bridge, Flooding,
     ckks::{
         self, Interval,
         bootstrap::{BootstrapSpec, Bootstrapper},
@@ -28,11 +28,10 @@ fn a_thousand_values_keep_the_promise_of_a_hundred() {
 
 #[test]
 fn the_linear_bridge_keeps_its_promises() {
-    let party = party(Preset::Functions, &Needs::new().map_over(Bridge::Linear), 2);
+    let party = party(Preset::Functions, &Needs::new().map().bridge(Bridge::Linear), 2);
     let law = |bridge| {
-        let params = party.client.params();
-        let law = params.map_accuracy_over(bridge, LutEngine::Auto, -8.0..=8.0, f64::tanh);
-        law.unwrap().mean_abs()
+        let tanh = MapRequest::new(f64::tanh).over(-8.0..=8.0).bridge(bridge);
+        common::law(party.client.params(), &tanh).mean_abs()
     };
     // What the second key switch of the values adds shows in the prediction, and little of it.
     assert!(
@@ -40,7 +39,7 @@ fn the_linear_bridge_keeps_its_promises() {
     );
     let values = spread(150, -8.0, 8.0);
     let x = encrypt(&party.client, &values, -8.0..=8.0);
-    let y = party.server.map_over(&x, -8.0..=8.0, f64::tanh).unwrap();
+    let y = party.server.map_with(&x, &MapRequest::new(f64::tanh).over(-8.0..=8.0)).unwrap();
     let (mean, _) = errors(&party.client.decrypt(&y).unwrap(), values.iter().map(|v| v.tanh()));
     let ratio = mean / law(Bridge::Linear);
     assert!((0.6..1.6).contains(&ratio), "{ratio}");
@@ -260,9 +259,9 @@ fn preset_functions_keeps_its_promises() {
     let (client, server) = (&party.client, &party.server);
     let values = spread(3, -4.0, 4.0);
     let x = encrypt(client, &values, -4.0..=4.0);
-    let y = server.map_over(&x, -4.0..=4.0, f64::tanh).unwrap();
+    let y = server.map_with(&x, &MapRequest::new(f64::tanh).over(-4.0..=4.0)).unwrap();
     let y4 = server.square(&server.square(&y).unwrap()).unwrap();
-    let z = server.map_over(&y4, -0.25..=1.25, |v| v.abs().sqrt()).unwrap();
+    let z = server.map_with(&y4, &MapRequest::new(|v| v.abs().sqrt()).over(-0.25..=1.25)).unwrap();
     let found = client.decrypt(&z).unwrap();
     let (_, max) = errors(&found, values.iter().map(|v| v.tanh().powi(2)));
     assert!(max < 0.1, "{max}");

@@ -69,7 +69,15 @@ impl Tables {
                 let (engine, preset) = (self.engine.name(), params.name());
                 Failure::input(format!("--engine {engine}: the preset {preset} does not have it"))
             })?;
-        Ok((lattice, Needs::new().map().engine(self.engine)))
+        Ok((lattice, needs_on(self.engine)))
+    }
+}
+
+/// The keys of plain look-ups on an engine.
+pub fn needs_on(engine: LutEngine) -> Needs {
+    match engine {
+        LutEngine::Auto => Needs::new().map(),
+        named => Needs::new().map_with([named.into()]),
     }
 }
 

@@ -126,7 +126,10 @@ impl Program {
                     return Err(Stopped::Asked);
                 }
                 let watch = move |Progress { stage, done, total }| watch(stage.name(), done, total);
-                let looked_up = server.clone().with_progress(watch).map_over(x, WIDE, sigmoid);
+                let looked_up = server
+                    .clone()
+                    .with_progress(watch)
+                    .map_with(x, &MapRequest::new(sigmoid).over(WIDE));
                 looked_up.map_err(|e| match e.kind() {
                     bellerophon::ErrorKind::Cancelled { .. } => Stopped::Asked,
                     _ => Stopped::Failed(e),

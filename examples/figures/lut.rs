@@ -11,7 +11,7 @@ use bellerophon::lwe::{
     self, Ciphertext, Evaluator as LookUp, SecretKey, SeededLookupKeys, TableDomain,
     TestPolynomial, encrypt,
 };
-use bellerophon::{Bridge, LutEngine, prelude::*};
+use bellerophon::{LutEngine, prelude::*};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -62,8 +62,9 @@ fn measure_on(
         })
         .collect::<Result<Vec<Ciphertext>, _>>()
         .map_err(Failure::run)?;
-    let law = params.map_accuracy_over(Bridge::Auto, engine, -8.0..=8.0, sigmoid);
-    let error_bits_mean = law.map_err(Failure::run)?.mean_bits();
+    let request = MapRequest::new(sigmoid).over(-8.0..=8.0).pin(engine.into());
+    let plan = params.map_plan(&request).map_err(Failure::run)?;
+    let error_bits_mean = plan.accuracy().expect("a plan of tables").mean_bits();
 
     // An operation that works once here works in the loop.
     look_up.look_up_and_switch(&values[..1], &[&table]).map_err(Failure::run)?;

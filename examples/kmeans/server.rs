@@ -205,7 +205,8 @@ impl Server<'_> {
         let domain = -margin..=most + margin;
         let counts = evaluator.assume_range(&counts, domain.clone())?;
         let smallest = smallest_size(most, clusters as f64);
-        evaluator.map_over(&counts, domain, |count| 1.0 / count.max(smallest))
+        evaluator
+            .map_with(&counts, &MapRequest::new(|count| 1.0 / count.max(smallest)).over(domain))
     }
 
     /// The means of the points of each cluster.

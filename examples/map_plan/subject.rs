@@ -48,7 +48,7 @@ impl Subject {
     }
 
     /// The request for errors of at most `2^-bits` over a domain or its own.
-    pub fn request(self, range: Option<[f64; 2]>, bits: f64) -> MapRequest {
+    pub fn request(self, range: Option<[f64; 2]>, bits: f64) -> MapRequest<'static> {
         let [lo, hi] = range.unwrap_or(match self {
             Self::Reciprocal => [0.5, 100.0],
             Self::Table => [0.0, (ENTRIES - 1) as f64],
@@ -68,7 +68,7 @@ impl Subject {
                 MapFunction::table(entries)
             }
         };
-        MapRequest::new(function, lo..=hi, -bits)
+        MapRequest::of(function).over(lo..=hi).error(-bits)
     }
 
     /// Values for the function, spread over its own domain; a shorter list is a prefix of a longer

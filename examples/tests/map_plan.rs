@@ -44,6 +44,8 @@ fn planned(preset: &str, engine: Engine, count: usize, seconds: Option<f64>) -> 
         key_bytes: 1,
         refreshed: false,
         detail: "of the test".into(),
+        order: None,
+        accuracy: None,
     });
     let prediction = prediction.ok_or_else(|| "not served".to_string());
     Planned { key, function: Subject::Sigmoid, prediction }

@@ -1,7 +1,7 @@
 //! Every type that can be read.
 
 use bellerophon::{
-    Bridge, ClientKey, Error, EvaluationKeys, LutEngine, Needs, Params, Result,
+    Bridge, ClientKey, Engine, Error, EvaluationKeys, Needs, Params, Result,
     ckks::{self, SeededCiphertext, bootstrap::BootstrapKeys, fbt},
     format::{Context, SecretBytes},
     lwe,
@@ -364,10 +364,10 @@ fn evaluation_keys_functional(world: &'static World) -> Vec<Vec<u8>> {
 fn evaluation_keys_tables(world: &'static World) -> Vec<Vec<u8>> {
     let client = &world.tables().1;
     let of = |bridge, engine| {
-        let needs = Needs::new().map_over(bridge).engine(engine);
+        let needs = Needs::new().map_with([engine]).bridge(bridge);
         envelope::special_keys(&key_set(client, &needs))
     };
-    vec![of(Bridge::Ring, LutEngine::Rgsw), of(Bridge::Linear, LutEngine::Rgsw)]
+    vec![of(Bridge::Ring, Engine::Rgsw), of(Bridge::Linear, Engine::Rgsw)]
 }
 
 fn read_secret<T, P>(params: &'static P, bytes: &[u8]) -> Result<Read>

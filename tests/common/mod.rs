@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use bellerophon::prelude::*;
+use bellerophon::{ErrorDistribution, prelude::*};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -57,6 +57,11 @@ pub fn relu(x: f64) -> f64 {
     x.max(0.0)
 }
 
+/// The predicted error of the look-ups of a request.
+pub fn law(params: &Params, request: &MapRequest<'_>) -> ErrorDistribution {
+    params.map_plan(request).unwrap().accuracy().expect("look-ups").clone()
+}
+
 /// Looks a function up for `count` values spread over [-8, 8] and holds the errors against the
 /// prediction from both sides, and against the limits given as `-log2` of mean and maximum.
 pub fn check_map(party: &Party, count: usize, f: fn(f64) -> f64, mean_bits: f64, max_bits: f64) {
@@ -64,11 +69,11 @@ pub fn check_map(party: &Party, count: usize, f: fn(f64) -> f64, mean_bits: f64,
     let domain = -8.0..=8.0;
     let values = spread(count, -8.0, 8.0);
     let x = encrypt(client, &values, domain.clone());
-    let y = server.map_over(&x, domain.clone(), f).unwrap();
+    let y = server.map_with(&x, &MapRequest::new(f).over(domain.clone())).unwrap();
     assert_eq!((y.len(), y.level()), (count, client.params().lookups().unwrap().level_after()));
     let found = client.decrypt(&y).unwrap();
     let (mean, max) = errors(&found, values.iter().map(|&v| f(v)));
-    let law = client.params().map_accuracy(domain, f).unwrap();
+    let law = law(client.params(), &MapRequest::new(f).over(domain));
     eprintln!(
         "{count} values: mean 2^{:.2} (predicted 2^{:.2}), max 2^{:.2} (95%: 2^{:.2})",
         mean.log2(),

@@ -3,7 +3,7 @@
 
 use crate::common::{encrypt, refusal};
 use bellerophon::prelude::*;
-use bellerophon::{ErrorKind, LutEngine, MapPlan, ckks, lwe};
+use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Prediction, ckks, lwe};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -31,12 +31,13 @@ impl World {
         (lo, hi): (f64, f64),
         bits: f64,
         (count, level): (usize, Option<usize>),
-    ) -> (f64, f64, MapPlan) {
+    ) -> (f64, f64, Prediction) {
         let inputs: Vec<f64> = (0..count).map(|_| self.rng.random_range(lo..hi)).collect();
         let x = encrypt(&self.client, &inputs, lo..=hi);
         let x = level.map_or(x.clone(), |level| self.server.drop_to_level(&x, level).unwrap());
-        let plan = self.client.params().map_to_plan(lo..=hi, f, bits, x.level()).unwrap();
-        let y = self.server.map_to(&x, lo..=hi, f, bits).unwrap();
+        let request = MapRequest::new(f).over(lo..=hi).bits(bits);
+        let plan = planned(self.client.params(), &request.clone().level(x.level()));
+        let y = self.server.map_with(&x, &request).unwrap();
         let found = self.client.decrypt(&y).unwrap();
         let errors: Vec<f64> = found.iter().zip(&inputs).map(|(y, &x)| (y - f(x)).abs()).collect();
         let scale = (0..=1000).map(|i| f(lo + (hi - lo) * f64::from(i) / 1000.0).abs());
@@ -46,19 +47,21 @@ impl World {
         // The range is that of the exact values.
         let least = found.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(y.range().lo() - 9.0 * y.noise() <= least);
-        let after = self.client.params().lookups().unwrap().level_after();
-        assert_eq!((y.level(), y.slots()), (after - plan.levels(), x.slots()));
-        assert_eq!(
-            self.server.map_to_plan(&x, lo..=hi, f, &[], bits).unwrap().levels(),
-            plan.levels()
-        );
-        if plan.order() > 0 {
+        assert_eq!((y.level(), y.slots()), (plan.output_level, x.slots()));
+        let anew = self.server.map_plan(&x, &request).unwrap();
+        assert_eq!(anew.prediction().unwrap().output_level, plan.output_level);
+        if plan.order > Some(0) {
             // Negligible beside the request: the metadata have nothing of other blocks.
             let noise = y.noise() / scale;
             assert!((2f64.powi(-40)..2f64.powf(-bits - 1.0)).contains(&noise), "{noise} {mean}");
         }
         (mean / scale, worst / scale, plan)
     }
+}
+
+/// The prediction for the tables of a request.
+fn planned(params: &Params, request: &MapRequest<'_>) -> Prediction {
+    params.map_plan(request).unwrap().prediction().unwrap().clone()
 }
 
 fn sigmoid(x: f64) -> f64 {
@@ -68,16 +71,16 @@ fn sigmoid(x: f64) -> f64 {
 /// Toy dimensions: what a correction gains is the same, but tables are coarse.
 #[test]
 fn corrections_take_the_index_error_away() {
-    let mut w = world(Preset::ToyInsecure, &Needs::new().map_to());
+    let mut w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
     let (mean, worst, plan) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
-    assert!(plan.order() > 0 && worst < 2f64.powi(-9), "{} {worst}", plan.order());
-    let ratio = mean / plan.accuracy().mean_abs();
+    assert!(plan.order > Some(0) && worst < 2f64.powi(-9), "{worst} {plan:?}");
+    let ratio = mean / plan.accuracy.as_ref().unwrap().mean_abs();
     assert!((0.4..1.6).contains(&ratio), "measured / predicted = {ratio}");
     // An operand without levels is packed beside the tables, as its plan states.
     let (mean, worst, raised) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, Some(2)));
     assert!(worst < 2f64.powi(-9), "{worst}");
-    assert_ne!(raised.accuracy(), plan.accuracy());
-    let ratio = mean / raised.accuracy().mean_abs();
+    assert_ne!(raised.accuracy, plan.accuracy);
+    let ratio = mean / raised.accuracy.unwrap().mean_abs();
     assert!((0.4..1.6).contains(&ratio), "raised: measured / predicted = {ratio}");
     // By its derivatives, to the accuracy that was planned for them.
     let slope = |x: f64| 1.0 - x.tanh().powi(2);
@@ -86,47 +89,46 @@ fn corrections_take_the_index_error_away() {
     let inputs: Vec<f64> = (0..256).map(|_| w.rng.random_range(-4.0..4.0)).collect();
     let x = encrypt(&w.client, &inputs, -4.0..=4.0);
     for level in [x.level(), 2] {
-        let (params, domain) = (w.client.params(), -4.0..=4.0);
         let x = w.server.drop_to_level(&x, level).unwrap();
-        let plan = params.map_to_plan_with(domain.clone(), f64::tanh, &derivatives, 9.0, level);
-        let plan = plan.unwrap();
-        assert!((1..=2).contains(&plan.order()));
-        let y = w.server.map_to_with(&x, domain, f64::tanh, &derivatives, 9.0).unwrap();
+        let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).derivatives(&derivatives).bits(9.0);
+        let plan = planned(w.client.params(), &tanh.clone().level(level));
+        assert!((Some(1)..=Some(2)).contains(&plan.order));
+        let y = w.server.map_with(&x, &tanh).unwrap();
         let found = w.client.decrypt(&y).unwrap();
         let errors: Vec<f64> =
             found.iter().zip(&inputs).map(|(y, x)| (y - x.tanh()).abs()).collect();
         let mean = errors.iter().sum::<f64>() / 256.0;
         assert!(errors.iter().all(|&e| e < 2f64.powi(-9)));
-        let ratio = mean / plan.accuracy().mean_abs();
+        let ratio = mean / plan.accuracy.unwrap().mean_abs();
         assert!((0.4..1.6).contains(&ratio), "level {level}: measured / predicted = {ratio}");
     }
-    let params = w.client.params();
-    let refused = params.map_to_plan_with(-4.0..=4.0, f64::tanh, &derivatives[..1], 14.0, 9);
+    let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0);
+    let one = tanh.clone().derivatives(&derivatives[..1]).bits(14.0).level(9);
+    let refused = w.client.params().map_plan(&one);
     assert!(matches!(refusal(&refused), ErrorKind::Accuracy { .. }), "{refused:?}");
     let pole: [&dyn Fn(f64) -> f64; 1] = [&|_| f64::INFINITY];
-    let refused = w.server.map_to_with(&x, -4.0..=4.0, f64::tanh, &pole, 9.0).unwrap_err();
+    let refused = w.server.map_with(&x, &tanh.derivatives(&pole).bits(9.0)).unwrap_err();
     assert!(
         matches!(refused.kind(), ErrorKind::Lwe(lwe::ErrorKind::NotFinite { .. })),
         "{refused}"
     );
     // What a plain table does well enough takes one.
     let (_, worst, plan) = w.errors(sigmoid, (-4.0, 4.0), 4.0, (64, None));
-    assert!(plan.order() == 0 && worst < 2f64.powi(-4), "{} {worst}", plan.order());
+    assert!(plan.order == Some(0) && worst < 2f64.powi(-4), "{worst} {plan:?}");
 }
 
 /// On NTRU one rotation for each table, all of one index: as exact, with the keys of plain tables.
 #[test]
 fn corrections_work_on_ntru() {
-    for needs in [Needs::new().map_to(), Needs::new().map()] {
-        let mut w = world(Preset::ToyInsecure, &needs.engine(LutEngine::Ntru));
+    for engines in [vec![Engine::Corrected, Engine::Ntru], vec![Engine::Ntru]] {
+        let mut w = world(Preset::ToyInsecure, &Needs::new().map_with(engines));
         assert_eq!(w.server.engine(), Some(LutEngine::Ntru));
         let (mean, worst, _) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
         let params = w.client.params();
-        let plan = params
-            .map_to_plan_on(LutEngine::Ntru, -4.0..=4.0, f64::tanh, 9.0, params.levels())
-            .unwrap();
-        assert!(plan.order() > 0 && worst < 2f64.powi(-9), "{} {worst}", plan.order());
-        let ratio = mean / plan.accuracy().mean_abs();
+        let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0).pin(Engine::Ntru);
+        let plan = planned(params, &tanh);
+        assert!(plan.order > Some(0) && worst < 2f64.powi(-9), "{worst} {plan:?}");
+        let ratio = mean / plan.accuracy.unwrap().mean_abs();
         assert!((0.4..1.6).contains(&ratio), "measured / predicted = {ratio}");
     }
 }
@@ -135,12 +137,13 @@ fn corrections_work_on_ntru() {
 /// spoils the plan, and nothing is said of the padding that is not so.
 #[test]
 fn narrow_ranges_and_padding_are_no_harm() {
-    let w = world(Preset::ToyInsecure, &Needs::new().map_to().rotate([1]));
+    let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]).rotate([1]));
     let inputs = [1.5, 2.0, 1.0];
     let x = encrypt(&w.client, &inputs, 1.0..=2.0);
     for level in [x.level(), 2] {
         let x = w.server.drop_to_level(&x, level).unwrap();
-        let y = w.server.map_to(&x, 0.25..=8.0, f64::sqrt, 8.5).unwrap();
+        let sqrt = MapRequest::new(f64::sqrt).over(0.25..=8.0);
+        let y = w.server.map_with(&x, &sqrt.clone().bits(8.5)).unwrap();
         let found = w.client.decrypt(&y).unwrap();
         for (y, x) in found.iter().zip(inputs) {
             assert!((y - x.sqrt()).abs() < 2f64.powi(-8), "{y} {x}");
@@ -150,8 +153,11 @@ fn narrow_ranges_and_padding_are_no_harm() {
         let range = rotated.range();
         assert!(last.abs() < 1e-5 && range.lo() <= 0.0, "level {level}: {last} {range:?}");
         // The range makes a function as good as its largest value there.
-        let plan = |bits| w.server.map_to_plan(&x, 0.25..=8.0, f64::sqrt, &[], bits).unwrap();
-        assert!(plan(8.5).order() > 0 && plan(2.0).order() == 0);
+        let order = |bits| {
+            let plan = w.server.map_plan(&x, &sqrt.clone().bits(bits)).unwrap();
+            plan.prediction().unwrap().order
+        };
+        assert!(order(8.5) > Some(0) && order(2.0) == Some(0));
     }
 }
 
@@ -159,15 +165,19 @@ fn narrow_ranges_and_padding_are_no_harm() {
 /// and unusual scales and amplitudes.
 #[test]
 fn operands_of_all_shapes() {
-    let w = world(Preset::ToyInsecure, &Needs::new().map_to());
+    let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
     let error =
         |x: &Ciphertext, inputs: &[f64], range: std::ops::RangeInclusive<f64>, bits: f64| {
             let (middle, half) =
                 (f64::midpoint(*range.start(), *range.end()), range.end() - range.start());
             let f = |v: f64| (3.0 * (v - middle) / half).tanh();
-            let plan = w.server.map_to_plan(x, range.clone(), f, &[], bits).unwrap();
-            assert!(plan.order() > 0);
-            let y = w.client.decrypt(&w.server.map_to(x, range, f, bits).unwrap()).unwrap();
+            let request = MapRequest::new(f).over(range).bits(bits);
+            let plan = w.server.map_plan(x, &request).unwrap();
+            assert!(plan.prediction().unwrap().order > Some(0));
+            // The prepared plan gives what the request alone gives.
+            let y = w.server.map_with(x, &request.clone().planned(&plan)).unwrap();
+            assert_eq!(y, w.server.map_with(x, &request).unwrap());
+            let y = w.client.decrypt(&y).unwrap();
             assert_eq!(y.len(), inputs.len());
             y.iter().zip(inputs).map(|(y, &v)| (y - f(v)).abs()).fold(0.0, f64::max)
         };
@@ -202,26 +212,31 @@ fn operands_of_all_shapes() {
 
 #[test]
 fn what_cannot_be_had_is_refused() {
-    let w = world(Preset::ToyInsecure, &Needs::new().map_to());
+    let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
     let x = w.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
-    let error = w.server.map_to(&x, -4.0..=4.0, |x| x.max(0.0), 20.0).unwrap_err();
-    assert!(
-        error.op() == "map_to"
-            && matches!(error.kind(), ErrorKind::Accuracy { best, .. } if *best < 12.0),
-        "{error}"
-    );
-    let plain = world(Preset::ToyInsecure, &Needs::new().map().engine(LutEngine::Rgsw));
+    let error = w.server.map_with(&x, &MapRequest::new(|x| x.max(0.0)).bits(20.0)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Accuracy { best, .. } if *best < 12.0), "{error}");
+    let plain = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Rgsw]));
     let x = plain.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
-    let error = plain.server.map_to(&x, -4.0..=4.0, f64::tanh, 9.0).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::MissingKeys { need: "map_to", .. }), "{error}");
+    let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0);
+    let error = plain.server.map_with(&x, &tanh).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::MissingKeys { .. }), "{error}");
+    assert!(error.to_string().contains("`Needs::map_with([Engine::Corrected])`"), "{error}");
+    // The linear bridge is too noisy for corrections.
+    let linear = w.server.map_with(&x, &tanh.clone().bridge(Bridge::Linear)).unwrap_err();
+    assert!(matches!(linear.kind(), ErrorKind::Request { .. }), "{linear}");
+    let linear = w.client.params().map_plan(&tanh.clone().bridge(Bridge::Linear)).unwrap_err();
+    assert!(matches!(linear.kind(), ErrorKind::Request { .. }), "{linear}");
     // Too few levels for the correction.
     let low = w.server.drop_to_level(&w.client.encrypt(&[0.5], -4.0..=4.0).unwrap(), 1).unwrap();
-    assert!(w.server.map_to(&low, -4.0..=4.0, f64::tanh, 9.0).is_err());
-    let plan = |level| w.client.params().map_to_plan(-4.0..=4.0, f64::tanh, 9.0, level);
+    assert!(w.server.map_with(&low, &tanh).is_err());
+    let plan = |level| w.client.params().map_plan(&tanh.clone().level(level));
     let refused = plan(1).unwrap_err();
-    let too_low = ckks::ErrorKind::OutOfLevels { needed: 2, left: 1 };
-    assert_eq!(refused.op(), "map_to_plan");
-    assert!(matches!(refused.kind(), ErrorKind::Ckks(kind) if *kind == too_low), "{refused}");
+    assert_eq!(refused.op(), "map_plan");
+    let ErrorKind::Ckks(ckks::ErrorKind::OutOfLevels { needed: 2, left: 1 }) = refused.kind()
+    else {
+        panic!("{refused}");
+    };
     let refused = plan(w.client.params().levels() + 1).unwrap_err();
     assert!(
         matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::LevelTooHigh { .. })),
@@ -233,7 +248,7 @@ fn what_cannot_be_had_is_refused() {
 #[cfg(feature = "long-tests")]
 #[test]
 fn twelve_bits_at_real_sizes() {
-    let mut w = world(Preset::Functions, &Needs::new().map_to());
+    let mut w = world(Preset::Functions, &Needs::new().map_with([Engine::Corrected]));
     type Case = (&'static str, fn(f64) -> f64, f64, Option<usize>);
     let cases: [Case; 5] = [
         ("sigmoid", sigmoid, 8.0, None),

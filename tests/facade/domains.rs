@@ -5,7 +5,7 @@ use crate::common::{Party, encrypt, errors, party, spread};
 use bellerophon::ckks::{CkksOps, KeyLevels};
 use bellerophon::lwe::{self, Headroom, Order};
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, ErrorKind, repack};
+use bellerophon::{Bridge, Engine, ErrorKind, repack};
 
 #[track_caller]
 fn within(y: &Ciphertext, lo: f64, hi: f64) {
@@ -18,16 +18,16 @@ fn within(y: &Ciphertext, lo: f64, hi: f64) {
 #[cfg(feature = "long-tests")]
 #[test]
 fn look_ups_chain_over_one_domain() {
-    let needs = Needs::new().map_over(Bridge::Ring).map_over(Bridge::Linear);
+    let needs = Needs::new().map().bridge(Bridge::Ring).bridge(Bridge::Linear);
     let Party { client, server } = party(Preset::ToyInsecure, &needs, 51);
     let values = spread(200, -1.0, 1.0);
     let x = encrypt(&client, &values, -1.0..=1.0);
     for bridge in [Bridge::Ring, Bridge::Linear] {
-        let server = server.clone().with_bridge(bridge);
         let mut y = x.clone();
         let mut first = 0.0;
         for step in 0..10 {
-            y = server.map_over(&y, -1.0..=1.0, |v| -v).unwrap();
+            let negation = MapRequest::new(|v| -v).over(-1.0..=1.0).bridge(bridge);
+            y = server.map_with(&y, &negation).unwrap();
             within(&y, -1.0, 1.0);
             if step == 0 {
                 first = y.noise();
@@ -86,7 +86,7 @@ fn sorted_values_stay_in_their_domain() {
     // Decisions may be wrong by all of their range, and stay in it.
     let signs = server.map(&x, f64::signum).unwrap();
     within(&signs, -1.0, 1.0);
-    let same = server.map_over(&signs, -1.0..=1.0, |v| v).unwrap();
+    let same = server.map_with(&signs, &MapRequest::new(|v| v).over(-1.0..=1.0)).unwrap();
     let found = client.decrypt(&same).unwrap();
     for (found, value) in found.iter().zip(&values) {
         assert!((found - value.signum()).abs() < 0.1 || value.abs() < 0.05, "{value}: {found}");
@@ -147,7 +147,7 @@ fn the_carried_range_is_the_domain() {
     let y = server.map(&server.square(&x).unwrap(), f64::sqrt).unwrap();
     within(&y, 0.0, 2.0);
     assert!(errors(&client.decrypt(&y).unwrap(), values.iter().map(|v| v.abs())).1 < 0.2);
-    let same = server.map_over(&x, -2.0..=2.0, f64::exp).unwrap();
+    let same = server.map_with(&x, &MapRequest::new(f64::exp).over(-2.0..=2.0)).unwrap();
     let carried = server.map(&x, f64::exp).unwrap();
     assert_eq!(same.metadata(), carried.metadata());
     for (lo, hi) in [(5.0, 5.0), (0.0, 0.0), (-1e6, -1e6 + 1e-4), (1e-12, 1e-12)] {
@@ -174,7 +174,11 @@ fn the_carried_range_is_the_domain() {
 fn sums_of_results_leave_padding_out() {
     let level = Params::preset(Preset::ToyInsecure).unwrap().levels();
     let keys = KeyLevels::new().sum_slots(1024, level);
-    let needs = Needs::new().map_to().map_over(Bridge::Ring).map_over(Bridge::Linear).keys(&keys);
+    let needs = Needs::new()
+        .map_with([Engine::Corrected])
+        .bridge(Bridge::Ring)
+        .bridge(Bridge::Linear)
+        .keys(&keys);
     let Party { client, server } = party(Preset::ToyInsecure, &needs, 55);
     let shifted = |v: f64| 4.0 + v.sin();
     let tables = server.tables().unwrap();
@@ -183,9 +187,10 @@ fn sums_of_results_leave_padding_out() {
         let x = encrypt(&client, &values, -1.0..=1.0);
         let of = |f: &dyn Fn(f64) -> f64| values.iter().map(|&v| f(v)).sum::<f64>();
         let exact = of(&shifted);
-        let over = |bridge| server.clone().with_bridge(bridge).map(&x, shifted).unwrap();
-        let both = server.maps(&x, -1.0..=1.0, &[&shifted, &f64::exp]).unwrap();
-        let packed = server.maps_packed(&[&x], -1.0..=1.0, &[&shifted, &f64::exp]).unwrap();
+        let over = |bridge| server.map_with(&x, &MapRequest::new(shifted).bridge(bridge)).unwrap();
+        let many = MapRequest::many(&[&shifted, &f64::exp]).over(-1.0..=1.0);
+        let both = server.map_many(&[&x], &many).unwrap();
+        let packed = server.map_many(&[&x], &many.packed()).unwrap().remove(0);
         let read = server.extract(&x, -1.0..=1.0).unwrap();
         let room = lwe::OutputEncoding::Fit(Headroom { terms: 2, levels: 0 });
         let read = tables.map(&read, shifted, room).unwrap();
@@ -194,7 +199,8 @@ fn sums_of_results_leave_padding_out() {
         let bits = tables.map(&bits, above, room).unwrap();
         let within = server.within(-1.0..=5.0);
         let moved = server.add_values(&x, &vec![4.0; count]).unwrap();
-        let sines = server.map_to(&x, -1.0..=1.0, shifted, 9.0).unwrap();
+        let sines =
+            server.map_with(&x, &MapRequest::new(shifted).over(-1.0..=1.0).bits(9.0)).unwrap();
         let results = [
             ("map", over(Bridge::Ring), exact),
             ("map over the linear bridge", over(Bridge::Linear), exact),

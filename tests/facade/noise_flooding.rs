@@ -1,8 +1,8 @@
 //! Results for others than the owner of the key, and noise in front of the switch to LWE values.
 
-use crate::common::{Party, encrypt, errors, party, refusal, sigmoid, spread};
+use crate::common::{Party, encrypt, errors, law, party, refusal, sigmoid, spread};
 use bellerophon::{
-    DecryptionBudget, ErrorKind, Flooding,
+    DecryptionBudget, Engine, ErrorKind, Flooding,
     ckks::{
         self, Complex64, Interval,
         chebyshev::Chebyshev,
@@ -195,17 +195,14 @@ fn flooded_look_ups_err_as_predicted() {
         let values = spread(count, -4.0, 4.0);
         let x = encrypt(&client, &values, domain.clone());
         let (bound, mut budget) = (fresh(&server, &x, 4.0), reserved(&x, 4, bits));
-        let y = server
-            .map_flooded_with(&x, domain.clone(), sigmoid, &bound, &mut budget, &mut rng)
-            .unwrap();
+        let request = MapRequest::new(sigmoid).over(domain.clone());
+        let flooded = request.clone().flooded(&bound, budget.flooding());
+        let y = server.map_flooded_with(&x, &flooded, &mut budget, &mut rng).unwrap();
         assert_eq!(budget.reserved(), 3);
         let found = client.decrypt(&y).unwrap();
         let (mean, max) = errors(&found, values.iter().map(|&v| sigmoid(v)));
         let params = client.params();
-        let flooded = params
-            .map_accuracy_flooded(domain.clone(), sigmoid, budget.flooding(), &bound)
-            .unwrap();
-        let plain = params.map_accuracy(domain.clone(), sigmoid).unwrap();
+        let (flooded, plain) = (law(params, &flooded), law(params, &request));
         let ratio = mean / flooded.mean_abs();
         let slack = (5.0 / (count as f64).sqrt()).clamp(0.2, 0.6);
         assert!((ratio - 1.0).abs() < slack, "{count}: {ratio}");
@@ -236,7 +233,10 @@ fn flooded_values_carry_their_noise() {
     let mut wide = reserved(&x, 1 << 20, 60.0);
     let values = server.extract_flooded(&x, -4.0..=4.0, Headroom::TABLE, &bound, &mut wide);
     assert!(values.is_err());
-    assert!(server.map_flooded(&x, -4.0..=4.0, f64::abs, &bound, &mut wide).is_err());
+    let abs = |budget: &DecryptionBudget| {
+        MapRequest::new(f64::abs).over(-4.0..=4.0).flooded(&bound, budget.flooding())
+    };
+    assert!(server.map_flooded(&x, &abs(&wide), &mut wide).is_err());
     assert_eq!((wide.reserved(), budget.reserved()), (4, 0));
     let spent = server.extract_flooded(&x, -4.0..=4.0, Headroom::TABLE, &bound, &mut budget);
     assert!(matches!(
@@ -246,8 +246,17 @@ fn flooded_values_carry_their_noise() {
     let mut foreign =
         DecryptionBudget::new(ClientKey::generate(client.params()).unwrap().id(), 1, 28.0).unwrap();
     foreign.reserve(1).unwrap();
-    let refused = server.map_flooded(&x, -4.0..=4.0, f64::abs, &bound, &mut foreign);
+    let refused = server.map_flooded(&x, &abs(&foreign), &mut foreign);
     assert!(matches!(refusal(&refused), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })));
+    // A request for flooding never runs without a budget, nor on other terms.
+    let request = |result: bellerophon::Result<Ciphertext>| {
+        assert!(matches!(result.unwrap_err().kind(), ErrorKind::Request { .. }));
+    };
+    request(server.map_with(&x, &abs(&wide)));
+    request(server.map_flooded(&x, &abs(&wide), &mut foreign));
+    request(server.map_flooded(&x, &MapRequest::new(f64::abs), &mut wide));
+    request(server.map_flooded(&x, &abs(&wide).bits(9.0), &mut wide));
+    assert_eq!((wide.reserved(), foreign.reserved()), (4, 1));
 }
 
 /// The values, with the noise of many encryptions of zeros.
@@ -307,20 +316,21 @@ fn flooding_is_not_sized_by_the_vector() {
     };
     assert!(not_of_program(&extracted(&restated(1e12))));
     // Where the look-up leaves it, but with the noise of its table.
-    let looked_up = server.map_over(&x, -4.0..=4.0, |v| v).unwrap();
+    let looked_up = server.map_with(&x, &MapRequest::new(|v| v).over(-4.0..=4.0)).unwrap();
     let stood = {
         let shadow = Simulator::new(server.params().ckks()).worst_case();
         let any = shadow.encrypt(&[0.0; 64], *looked_up.range(), looked_up.level()).unwrap();
         shadow.noise_bound(&any).unwrap()
     };
-    let again = server.map_flooded(&looked_up, -5.0..=5.0, sigmoid, &stood, &mut budget);
+    let request = MapRequest::new(sigmoid).over(-5.0..=5.0).flooded(&stood, budget.flooding());
+    let again = server.map_flooded(&looked_up, &request, &mut budget);
     assert!(not_of_program(&again.map(|_| 0.0)));
 }
 
 /// An evaluator counts everything that may fail, over all its clones and all bridges.
 #[test]
 fn evaluators_add_up_what_may_fail() {
-    let needs = Needs::new().multiply().map_to();
+    let needs = Needs::new().multiply().map_with([Engine::Corrected]);
     let Party { client, server } = party(Preset::ToyInsecure, &needs, 11);
     let params = client.params();
     let x = encrypt(&client, &spread(8, -1.0, 1.0), -1.0..=1.0);
@@ -331,12 +341,12 @@ fn evaluators_add_up_what_may_fail() {
     assert_eq!(server.failures(), bellerophon::FailureProbability::NONE);
     server.square(&x).unwrap();
     assert_eq!(server.failures(), bellerophon::FailureProbability::NONE);
-    server.map_over(&x, -1.0..=1.0, f64::exp).unwrap();
+    server.map_with(&x, &MapRequest::new(f64::exp).over(-1.0..=1.0)).unwrap();
     assert!(close(&server, 16.0), "{:?}", server.failures());
     assert_eq!(server.failures(), params.program_failure(8, 0).unwrap());
     // A copy adds to the same sum, and one that counts anew does not.
     let copy = server.clone();
-    copy.maps_packed(&[&x], -1.0..=1.0, &[&f64::exp, &f64::abs]).unwrap();
+    copy.map_many(&[&x], &MapRequest::many(&[&f64::exp, &f64::abs]).packed()).unwrap();
     let with = if server.tables().unwrap().rotations(2) == 1 { 24.0 } else { 32.0 };
     assert!(close(&server, 16.0 + with), "{:?}", server.failures());
     let anew = server.clone().reset_failures();
@@ -352,8 +362,9 @@ fn evaluators_add_up_what_may_fail() {
     assert!(close(&server, 16.0 + with), "{:?}", server.failures());
     // Corrected ones: at least the packed values, at most every table on its own.
     let anew = anew.reset_failures();
-    let order = anew.map_to_plan(&x, -1.0..=1.0, f64::exp, &[], 9.0).unwrap().order();
-    anew.map_to(&x, -1.0..=1.0, f64::exp, 9.0).unwrap();
+    let exp = MapRequest::new(f64::exp).bits(9.0);
+    let order = anew.map_plan(&x, &exp).unwrap().prediction().unwrap().order.unwrap();
+    anew.map_with(&x, &exp).unwrap();
     let halves = (anew.failures().log2() - params.lookups().unwrap().log2_failure() + 1.0).exp2();
     let tables = (8 * (order + 2)) as f64;
     assert!(order > 0 && halves >= tables + 7.9 && halves <= 2.0 * tables + 8.1, "{halves}");

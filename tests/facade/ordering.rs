@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use crate::common::{Party, encrypt, errors, party, refusal, spread};
+use crate::common::{Party, encrypt, errors, law, party, refusal, spread};
 use bellerophon::lwe::{self, Headroom, Order};
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, ErrorKind, LutEngine, Stage, ckks, mlwe};
+use bellerophon::{Bridge, Engine, ErrorKind, Stage, ckks, mlwe};
 
 /// The error bound of comparators in a number of layers on [-1, 1], at six standard deviations.
 fn tolerance(layers: usize) -> f64 {
@@ -70,8 +70,8 @@ fn vectors_are_sorted_and_their_best_few_found() {
 /// RGSW, and with one.
 #[test]
 fn places_of_the_best() {
-    let ntru = Needs::new().map().engine(LutEngine::Ntru);
-    for needs in [Needs::new().map(), ntru, Needs::new().map_to()] {
+    let ntru = Needs::new().map_with([Engine::Ntru]);
+    for needs in [Needs::new().map(), ntru, Needs::new().map_with([Engine::Corrected])] {
         best_places(&needs);
     }
 }
@@ -155,8 +155,8 @@ fn vectors_are_compared_place_by_place() {
 /// Values that are known to span a tenth of the domain, about 0 and at either end.
 #[test]
 fn magnitudes_of_a_narrow_range_are_packed() {
-    for engine in [LutEngine::Ntru, LutEngine::Rgsw] {
-        let needs = Needs::new().map().engine(engine);
+    for engine in [Engine::Ntru, Engine::Rgsw] {
+        let needs = Needs::new().map_with([engine]);
         let Party { client, server } = party(Preset::ToyInsecure, &needs, 30);
         let within = server.within(-1.0..=1.0);
         for (lo, hi) in [(-0.1, 0.1), (0.8, 1.0), (-1.0, -0.8)] {
@@ -292,15 +292,14 @@ fn refusals_name_the_function() {
         );
     assert!(levels, "{refused}");
     // Somebody else's vectors and keys; keys that were not asked for.
-    let other = party(Preset::ToyInsecure, &Needs::new().map_over(Bridge::Linear), 27);
+    let other = party(Preset::ToyInsecure, &Needs::new().map().bridge(Bridge::Linear), 27);
     let y = encrypt(&other.client, &[0.5, -0.5, 1.0], -1.0..=1.0);
     assert!(matches!(
         refusal(&within.max(&[&x, &y])),
         ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })
     ));
     let refused = other.server.within(-1.0..=1.0).max(&[&y]).unwrap_err();
-    let missing = refused.op() == "max"
-        && matches!(refused.kind(), ErrorKind::MissingKeys { need: "map_over" });
+    let missing = matches!(refused.kind(), ErrorKind::MissingKeys { need: "bridge" });
     assert!(missing, "{refused}");
     let stopping = server.clone().with_progress(|report| match report.stage {
         Stage::LookUps if report.done > 0 => ControlFlow::Break(()),
@@ -318,28 +317,26 @@ fn refusals_name_the_function() {
 fn several_functions_of_the_same_values() {
     type Function<'f> = &'f dyn Fn(f64) -> f64;
     let functions: [Function<'_>; 4] = [&f64::exp, &f64::tanh, &|v| 100.0 + v, &|_| 1e3];
-    for (needs, seed) in [(Needs::new().map(), 28), (Needs::new().map_to(), 29)] {
+    for (needs, seed) in
+        [(Needs::new().map(), 28), (Needs::new().map_with([Engine::Corrected]), 29)]
+    {
         let Party { client, server } = party(Preset::ToyInsecure, &needs, seed);
         let (domain, level) = (-2.0..=2.0, client.params().lookups().unwrap().level_after());
+        let many = MapRequest::many(&functions).over(domain.clone());
         for count in [3, 150] {
             let values = spread(count, -2.0, 2.0);
             let x = encrypt(&client, &values, domain.clone());
-            let all = server.maps(&x, domain.clone(), &functions).unwrap();
+            let all = server.map_many(&[&x], &many).unwrap();
             assert_eq!(all.len(), functions.len());
             let y = encrypt(&client, &values[..2], domain.clone());
-            let packed = server.maps_packed(&[&x, &y], domain.clone(), &functions).unwrap();
+            let packed = server.map_many(&[&x, &y], &many.clone().packed()).unwrap().remove(0);
             assert_eq!((packed.level(), packed.len()), (level, 4 * (count + 2)));
             let packed = (packed.range(), client.decrypt(&packed).unwrap());
             for (i, (f, y)) in functions.iter().zip(&all).enumerate() {
                 let found = client.decrypt(y).unwrap();
                 assert_eq!((y.level(), y.len()), (level, count));
-                let law = client.params().map_accuracy_over(
-                    Bridge::Ring,
-                    LutEngine::Auto,
-                    domain.clone(),
-                    f,
-                );
-                let law = law.unwrap();
+                let one = MapRequest::new(f).over(domain.clone()).bridge(Bridge::Ring);
+                let law = law(client.params(), &one);
                 // Tables of several functions from one rotation have a little more noise.
                 let expected = || values.iter().map(|&v| f(v));
                 let (mean, max) = errors(&found, expected());
@@ -357,21 +354,20 @@ fn several_functions_of_the_same_values() {
             }
         }
         let x = encrypt(&client, &spread(600, -2.0, 2.0), domain.clone());
-        let refused = server.maps_packed(&[&x], domain.clone(), &functions).unwrap_err();
+        let refused = server.map_many(&[&x], &many.clone().packed()).unwrap_err();
         let too_many = matches!(
             refused.kind(),
             ErrorKind::Ckks(ckks::ErrorKind::TooManyValues { found: 2400, slots: 1024, .. })
         );
         assert!(too_many, "{refused}");
-        assert!(server.maps(&x, domain.clone(), &[]).is_err());
-        assert!(server.maps_packed(&[], domain.clone(), &functions).is_err());
-        assert!(server.maps_packed(&[&x], domain.clone(), &[]).is_err());
-        let refused = server.maps(&x, -1.0..=1.0, &functions).unwrap_err();
-        assert!(
-            refused.op() == "maps" && matches!(refused.kind(), ErrorKind::OutsideDomain { .. }),
-            "{refused}"
-        );
-        let refused = server.maps(&x, domain, &[&f64::tanh, &f64::sqrt]).unwrap_err();
+        let none = MapRequest::many(&[]).over(domain.clone());
+        assert!(server.map_many(&[&x], &none).is_err());
+        assert!(server.map_many(&[&x], &none.packed()).is_err());
+        assert!(server.map_many(&[], &many.clone().packed()).is_err());
+        let refused = server.map_many(&[&x], &many.clone().over(-1.0..=1.0)).unwrap_err();
+        assert!(matches!(refused.kind(), ErrorKind::OutsideDomain { .. }), "{refused}");
+        let roots = MapRequest::many(&[&f64::tanh, &f64::sqrt]);
+        let refused = server.map_many(&[&x], &roots).unwrap_err();
         assert!(refused.to_string().contains("not finite"), "{refused}");
     }
 }

@@ -1,9 +1,9 @@
 //! The planner of `map` on toy sets: its choices, its predictions, and its refusals.
 
-use crate::common::{encrypt, party, spread};
+use crate::common::{encrypt, party, refusal, spread};
 use bellerophon::ckks::approx::Function;
 use bellerophon::prelude::*;
-use bellerophon::{CostModel, Engine, EnginePlan, ErrorKind};
+use bellerophon::{CostModel, Engine, ErrorKind, MapPlan};
 
 const MODEL: CostModel = CostModel::SERVER;
 
@@ -11,12 +11,12 @@ fn params(preset: Preset) -> Params {
     Params::preset(preset).unwrap()
 }
 
-fn plan(params: &Params, request: &MapRequest) -> EnginePlan {
-    params.map_plan(request, &MODEL, 1).unwrap()
+fn plan(params: &Params, request: &MapRequest<'_>) -> MapPlan {
+    params.map_plan(request).unwrap()
 }
 
-fn sigmoid(log2_error: f64) -> MapRequest {
-    MapRequest::new(Function::sigmoid(), -8.0..=8.0, log2_error)
+fn sigmoid(log2_error: f64) -> MapRequest<'static> {
+    MapRequest::of(Function::sigmoid()).over(-8.0..=8.0).error(log2_error)
 }
 
 #[test]
@@ -26,11 +26,14 @@ fn plans_are_deterministic_and_travel() {
     let first = plan(&params, &request);
     assert_eq!(first, plan(&params, &request));
     let json = serde_json::to_string(&first).unwrap();
-    let mut back: EnginePlan = serde_json::from_str(&json).unwrap();
+    let mut back: MapPlan = serde_json::from_str(&json).unwrap();
     // JSON keeps numbers to their last digit but one.
     for (row, sent) in back.rows.iter_mut().zip(&first.rows) {
         let pair = row.prediction.as_mut().zip(sent.prediction.as_ref());
         if let Some((found, sent)) = pair {
+            // Not part of the serialised form.
+            assert_eq!((found.order, &found.accuracy), (None, &None));
+            (found.order, found.accuracy) = (sent.order, sent.accuracy.clone());
             assert!((found.log2_error - sent.log2_error).abs() < 1e-12);
             assert!((found.seconds / sent.seconds - 1.0).abs() < 1e-12);
             (found.log2_error, found.seconds) = (sent.log2_error, sent.seconds);
@@ -40,7 +43,7 @@ fn plans_are_deterministic_and_travel() {
     let model = serde_json::to_string(&MODEL).unwrap();
     let model: CostModel = serde_json::from_str(&model).unwrap();
     assert!((model.step / MODEL.step - 1.0).abs() < 1e-12 && model.version == MODEL.version);
-    assert!(params.map_plan(&request, &model, 1).is_ok());
+    assert!(params.map_plan(&request.prices(&model)).is_ok());
     let text = first.to_string();
     for engine in Engine::ALL {
         assert!(text.contains(engine.name()), "{text}");
@@ -56,7 +59,7 @@ fn times_follow_threads_and_the_fastest_is_chosen() {
     let params = params(Preset::ToyInsecure);
     let request = sigmoid(-4.0).count(256).allow(Engine::Ntru);
     let seconds = |threads, engine| {
-        let plan = params.map_plan(&request, &MODEL, threads).unwrap();
+        let plan = params.map_plan(&request.clone().threads(threads)).unwrap();
         plan.row(engine).unwrap().prediction.as_ref().unwrap().seconds
     };
     for engine in [Engine::Poly, Engine::Rgsw, Engine::Ntru, Engine::Corrected] {
@@ -101,8 +104,8 @@ fn ntru_is_never_taken_unless_it_is_named() {
         !matches!(plan.chosen, Some(Engine::Ntru | Engine::Rgsw | Engine::Corrected)),
         "{plan}"
     );
-    let (_, report) = party.server.map_planned(&x, &sigmoid(-2.0).pin(Engine::Ntru)).unwrap();
-    assert_eq!(report.engine, Engine::Ntru);
+    let plan = party.server.map_plan(&x, &sigmoid(-2.0).pin(Engine::Ntru)).unwrap();
+    assert_eq!(plan.chosen, Some(Engine::Ntru));
 }
 
 #[test]
@@ -121,8 +124,10 @@ fn keys_at_hand_restrict_the_engines() {
         let missing = plan.row(Engine::Fbt).unwrap().refusal.clone().unwrap();
         assert!(missing.contains("functional bootstrapping"), "{missing}");
         if chosen.is_none() {
-            let refused = party.server.map_planned(&x, &sigmoid(-3.0)).unwrap_err();
-            let ErrorKind::NoPlan { refusals, .. } = refused.kind() else { panic!("{refused}") };
+            let refused = party.server.map_with(&x, &sigmoid(-3.0));
+            let ErrorKind::NoPlan { refusals, .. } = refusal(&refused) else {
+                panic!("planned without keys");
+            };
             assert!(refusals.contains("Needs::multiply") && refusals.contains("Needs::map"));
         }
     }
@@ -132,40 +137,40 @@ fn keys_at_hand_restrict_the_engines() {
 fn error_of(
     preset: Preset,
     engine: Engine,
-    request: &MapRequest,
+    request: &MapRequest<'_>,
     values: &[f64],
     seed: u64,
 ) -> (f64, f64) {
     let party = party(preset, &Needs::new().map_with([engine]), seed);
-    let x = encrypt(&party.client, values, request.domain().clone());
+    let x = encrypt(&party.client, values, request.domain().unwrap().clone());
     let request = request.clone().pin(engine);
-    let (y, report) = party.server.map_planned(&x, &request).unwrap();
-    assert_eq!(report.engine, engine);
-    let predicted = &report.predicted;
+    let planned = party.server.map_plan(&x, &request).unwrap();
+    assert_eq!(planned.chosen, Some(engine));
+    let predicted = planned.prediction().unwrap();
+    let y = party.server.map_with(&x, &request.clone().planned(&planned)).unwrap();
     assert_eq!((y.level(), y.len()), (predicted.output_level, values.len()));
-    assert_eq!(report.output_level, predicted.output_level);
-    assert!(report.seconds > 0.0 && predicted.seconds > 0.0);
+    assert!(predicted.seconds > 0.0);
     // The same before any key existed, up to what a ring needs for one value less.
     let before = plan(&party.client.params().clone(), &request.clone().count(values.len()));
     let before = before.prediction().unwrap();
     assert!((before.log2_error - predicted.log2_error).abs() < 0.2, "{before:?} {predicted:?}");
     let found = party.client.decrypt(&y).unwrap();
-    let off = found.iter().zip(values).map(|(y, &x)| (y - request.function().value(x)).abs());
+    let off = found.iter().zip(values).map(|(y, &x)| (y - request.value(x)).abs());
     let worst = off.fold(0.0, f64::max);
     let bound = predicted.log2_error.exp2();
     println!(
         "{preset:?} {engine} {}: worst 2^{:.1}, bound 2^{:.1}, {}",
-        request.function().name(),
+        request.name(),
         worst.log2(),
         bound.log2(),
         predicted.detail
     );
-    assert!(predicted.log2_error <= request.log2_error());
+    assert!(Some(predicted.log2_error) <= planned.log2_error);
     (worst, bound)
 }
 
 /// The bound holds, and is not far above what happens.
-fn check(preset: Preset, engine: Engine, request: &MapRequest, values: &[f64], room_bits: f64) {
+fn check(preset: Preset, engine: Engine, request: &MapRequest<'_>, values: &[f64], room_bits: f64) {
     let (worst, bound) = error_of(preset, engine, request, values, 3);
     assert!(worst <= bound, "{engine}: {worst:e} above {bound:e}");
     assert!(worst * room_bits.exp2() > bound, "{engine}: {worst:e} far below {bound:e}");
@@ -183,15 +188,15 @@ fn bounds_hold_for_polynomials() {
     let values = spread(500, -8.0, 8.0);
     check(preset, poly, &sigmoid(-10.0), &values, 4.0);
     check(preset, poly, &sigmoid(-18.0), &values, 6.0);
-    let relu = MapRequest::new(MapFunction::relu(), -8.0..=8.0, -5.0);
+    let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(-5.0);
     check(preset, poly, &relu, &values, 6.0);
-    let sign = MapRequest::new(MapFunction::sign(1.0), -8.0..=8.0, -8.0);
+    let sign = MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(-8.0);
     check(preset, poly, &sign, &away_from_zero(200, 8.0, 1.0), 4.0);
     // Padding is zero, where 1/x is not defined: 200 values in 256 slots.
-    let inverse = MapRequest::new(Function::inverse(), 0.5..=10.0, -8.0);
+    let inverse = MapRequest::of(Function::inverse()).over(0.5..=10.0).error(-8.0);
     check(preset, poly, &inverse, &spread(200, 0.5, 10.0), 5.0);
     let closure = MapFunction::closure("bump", |x: f64| (-x * x).exp());
-    let bump = MapRequest::new(closure, -2.0..=2.0, -8.0);
+    let bump = MapRequest::of(closure).over(-2.0..=2.0).error(-8.0);
     check(preset, poly, &bump, &spread(200, -2.0, 2.0), 5.0);
 }
 
@@ -199,13 +204,13 @@ fn bounds_hold_for_polynomials() {
 fn bounds_hold_for_functional_bootstrapping() {
     let (preset, fbt) = (Preset::ToySmooth, Engine::Fbt);
     check(preset, fbt, &sigmoid(-14.0), &spread(500, -8.0, 8.0), 6.0);
-    let relu = MapRequest::new(MapFunction::relu(), -8.0..=8.0, -4.0);
+    let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(-4.0);
     check(preset, fbt, &relu, &spread(500, -8.0, 8.0), 5.0);
-    let inverse = MapRequest::new(Function::inverse(), 1.0..=10.0, -8.0);
+    let inverse = MapRequest::of(Function::inverse()).over(1.0..=10.0).error(-8.0);
     check(preset, fbt, &inverse, &spread(200, 1.0, 10.0), 6.0);
     let entries: Vec<f64> = (0..256).map(|k| f64::from(k * 77 % 256) / 256.0).collect();
     let integers: Vec<f64> = (0..256).map(f64::from).collect();
-    check(Preset::ToyTables, fbt, &MapRequest::table(entries, -8.0), &integers, 12.0);
+    check(Preset::ToyTables, fbt, &MapRequest::table(entries).error(-8.0), &integers, 12.0);
 }
 
 #[cfg(feature = "long-tests")]
@@ -215,13 +220,13 @@ fn bounds_hold_for_tables() {
     let values = spread(200, -8.0, 8.0);
     for engine in [Engine::Rgsw, Engine::Ntru] {
         check(preset, engine, &sigmoid(-2.0), &values, 3.0);
-        let relu = MapRequest::new(MapFunction::relu(), -8.0..=8.0, 0.5);
+        let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(0.5);
         check(preset, engine, &relu, &values, 3.0);
-        let sign = MapRequest::new(MapFunction::sign(1.0), -8.0..=8.0, -6.0);
+        let sign = MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(-6.0);
         check(preset, engine, &sign, &away_from_zero(100, 8.0, 1.0), 12.0);
-        let inverse = MapRequest::new(Function::inverse(), 1.0..=9.0, -1.0);
+        let inverse = MapRequest::of(Function::inverse()).over(1.0..=9.0).error(-1.0);
         check(preset, engine, &inverse, &spread(100, 1.0, 9.0), 4.0);
-        let table = MapRequest::table(vec![0.0, 3.0, 1.0, 2.0], -5.0);
+        let table = MapRequest::table(vec![0.0, 3.0, 1.0, 2.0]).error(-5.0);
         let integers: Vec<f64> = (0..64).map(|i| f64::from(i % 4)).collect();
         check(preset, engine, &table, &integers, 12.0);
     }
@@ -242,9 +247,11 @@ fn corrections_run_as_they_are_planned() {
             // As exact as it gets.
             let plan = party.server.map_plan(&x, &request(-30.0)).unwrap();
             let reached = plan.row(Engine::Corrected).unwrap().prediction.as_ref().unwrap();
-            let (y, report) = party.server.map_planned(&x, &request(reached.log2_error)).unwrap();
-            assert_eq!(&report.predicted, reached);
-            assert_eq!(report.output_level, reached.output_level);
+            let request = request(reached.log2_error);
+            let plan = party.server.map_plan(&x, &request).unwrap();
+            assert_eq!(plan.prediction(), Some(reached));
+            let y = party.server.map_with(&x, &request.planned(&plan)).unwrap();
+            assert_eq!(y.level(), reached.output_level);
             let found = party.client.decrypt(&y).unwrap();
             let off = found.iter().zip(&values).map(|(y, x)| (y - 1.0 / (1.0 + (-x).exp())).abs());
             let worst = off.fold(0.0, f64::max).log2();
@@ -262,10 +269,10 @@ fn predictions_are_finite() {
     for preset in [Preset::ToyInsecure, Preset::ToySmooth, Preset::ToyTables] {
         let params = params(preset);
         for function in [exact.clone(), steep.clone(), MapFunction::sign(0.0)] {
-            let request = MapRequest::new(function, -8.0..=8.0, 1000.0).count(16);
+            let request = MapRequest::of(function).over(-8.0..=8.0).error(1000.0).count(16);
             let plan = plan(&params, &request.allow(Engine::Ntru));
             let json = serde_json::to_string(&plan).unwrap();
-            assert!(serde_json::from_str::<EnginePlan>(&json).is_ok(), "{json}");
+            assert!(serde_json::from_str::<MapPlan>(&json).is_ok(), "{json}");
             for prediction in plan.rows.iter().filter_map(|row| row.prediction.as_ref()) {
                 assert!(prediction.seconds.is_finite() && prediction.log2_error.is_finite());
             }
@@ -285,37 +292,102 @@ fn what_cannot_be_had_is_told() {
     let low = plan(&params, &sigmoid(-2.0).count(4).level(2));
     assert!(low.row(Engine::Poly).unwrap().refusal.as_ref().unwrap().contains("level"), "{low}");
     assert!(low.row(Engine::Rgsw).unwrap().refusal.is_none(), "{low}");
-    let lowest = plan(&params, &MapRequest::new(Function::exp(), -0.25..=0.25, -2.0).level(0));
+    let lowest =
+        plan(&params, &MapRequest::of(Function::exp()).over(-0.25..=0.25).error(-2.0).level(0));
     assert_eq!(lowest.chosen, None, "{lowest}");
     // Levels for what comes after.
     let leaving = plan(&params, &sigmoid(-2.0).count(4).leaving(params.levels() - 1));
     assert!(leaving.chosen.is_none(), "{leaving}");
     // A jump, and a table of integers that tables of reals are too coarse for.
     let step = MapFunction::closure("step", |x| if x < 0.1 { 0.0 } else { 1.0 });
-    let step = plan(&params, &MapRequest::new(step, -1.0..=1.0, -4.0).count(4));
+    let step = plan(&params, &MapRequest::of(step).over(-1.0..=1.0).error(-4.0).count(4));
     assert!(step.row(Engine::Poly).unwrap().refusal.as_ref().unwrap().contains("jumps"), "{step}");
     assert_eq!(step.chosen, None, "{step}");
     let entries: Vec<f64> = (0..256).map(f64::from).collect();
-    let table = plan(&params, &MapRequest::table(entries, -4.0).count(4));
+    let table = plan(&params, &MapRequest::table(entries).error(-4.0).count(4));
     assert_eq!(table.chosen, None, "{table}");
     // Requests that mean nothing.
-    let refused = |request: &MapRequest| params.map_plan(request, &MODEL, 1).unwrap_err();
-    let backwards = MapRequest::new(Function::exp(), 1.0..=-1.0, -4.0);
+    let refused = |request: &MapRequest<'_>| params.map_plan(request).unwrap_err();
+    let backwards = MapRequest::of(Function::exp()).over(1.0..=-1.0).error(-4.0);
     assert!(matches!(refused(&backwards).kind(), ErrorKind::Domain { .. }));
     assert!(matches!(refused(&sigmoid(f64::NAN)).kind(), ErrorKind::WantedError { .. }));
     assert!(matches!(refused(&sigmoid(-4.0).count(1 << 20)).kind(), ErrorKind::Ckks(_)));
     assert!(matches!(refused(&sigmoid(-4.0).count(0)).kind(), ErrorKind::Ckks(_)));
     assert!(matches!(refused(&sigmoid(-4.0).level(99)).kind(), ErrorKind::Ckks(_)));
     let other = CostModel { version: 7, ..MODEL };
-    let error = params.map_plan(&sigmoid(-4.0), &other, 1).unwrap_err();
+    let error = params.map_plan(&sigmoid(-4.0).prices(&other)).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::CostModel { found: 7, .. }), "{error}");
-    let empty = MapRequest::table(vec![], -4.0);
+    let empty = MapRequest::table(vec![]).error(-4.0);
     assert!(matches!(refused(&empty).kind(), ErrorKind::Domain { .. }));
     // Values that may lie outside.
     let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 5);
     let x = encrypt(&party.client, &[9.0], -9.0..=9.0);
-    let outside = party.server.map_planned(&x, &sigmoid(-4.0)).unwrap_err();
+    let outside = party.server.map_with(&x, &sigmoid(-4.0)).unwrap_err();
     assert!(matches!(outside.kind(), ErrorKind::OutsideDomain { .. }), "{outside}");
+}
+
+/// Requirements that do not fit together or do not fit the call, each with a remedy.
+#[test]
+fn requests_that_do_not_fit_are_told() {
+    let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Rgsw]), 8);
+    let (params, server) = (party.client.params(), &party.server);
+    let x = encrypt(&party.client, &[0.5, -1.0], -2.0..=2.0);
+    let told = |error: bellerophon::Error, remedy: &str| {
+        assert!(matches!(error.kind(), ErrorKind::Request { .. }), "{error}");
+        assert!(error.to_string().contains(remedy), "{error}");
+    };
+    let tanh = || MapRequest::new(f64::tanh);
+    told(params.map_plan(&tanh()).unwrap_err(), "MapRequest::over");
+    let both = MapRequest::many(&[&f64::tanh, &f64::exp]);
+    told(server.map_with(&x, &both).unwrap_err(), "Evaluator::map_many");
+    told(params.map_plan(&both.clone().over(-2.0..=2.0)).unwrap_err(), "Evaluator::map_many");
+    told(server.map_many(&[&x], &both.bits(5.0)).unwrap_err(), "Evaluator::map_with");
+    // A plan serves the request that it was made for.
+    let plan = server.map_plan(&x, &tanh()).unwrap();
+    assert_eq!(plan.chosen, Some(Engine::Rgsw));
+    let planned = server.map_with(&x, &tanh().planned(&plan)).unwrap();
+    assert_eq!(planned, server.map(&x, f64::tanh).unwrap());
+    let wider = tanh().over(-3.0..=3.0).planned(&plan);
+    told(server.map_with(&x, &wider).unwrap_err(), "plan this request");
+    let known = MapRequest::of(Function::tanh()).planned(&plan);
+    told(server.map_with(&x, &known).unwrap_err(), "plan this request");
+    // A plan that was read from bytes names its engine.
+    let json = serde_json::to_string(&plan).unwrap();
+    let read: MapPlan = serde_json::from_str(&json).unwrap();
+    assert_eq!(server.map_with(&x, &tanh().planned(&read)).unwrap(), planned);
+    // An engine without keys, and a table of integers over more than its entries.
+    let ntru = server.map_with(&x, &tanh().pin(Engine::Ntru)).unwrap_err();
+    assert!(matches!(ntru.kind(), ErrorKind::MissingKeys { need: "map_with", .. }), "{ntru}");
+    let table = server.map_with(&x, &MapRequest::table(vec![1.0, 0.0]).over(-2.0..=2.0));
+    assert!(matches!(refusal(&table), ErrorKind::OutsideDomain { .. }));
+}
+
+/// Without a requested error the accuracy of tables is predicted for what the vector carries.
+#[test]
+fn plans_of_tables_have_one_row() {
+    let party = party(Preset::ToyInsecure, &Needs::new().map(), 9);
+    let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0);
+    let before = party.client.params().map_plan(&tanh).unwrap();
+    assert_eq!((before.rows.len(), before.chosen), (1, Some(Engine::Rgsw)));
+    assert_eq!(before.log2_error, None);
+    let table = before.prediction().unwrap();
+    assert_eq!((table.order, table.levels), (Some(0), 2));
+    // Where the function is flat, a table errs less.
+    let x = encrypt(&party.client, &[3.0, 3.5], 2.5..=4.0);
+    let flat = party.server.map_plan(&x, &tanh).unwrap();
+    assert!(flat.accuracy().unwrap().mean_abs() < 0.2 * before.accuracy().unwrap().mean_abs());
+    let y = party.client.decrypt(&party.server.map_with(&x, &tanh).unwrap()).unwrap();
+    let worst = (y[0] - 3f64.tanh()).abs().max((y[1] - 3.5f64.tanh()).abs());
+    assert!(worst <= flat.prediction().unwrap().log2_error.exp2(), "{worst}");
+    // Several vectors: the results are ordered by function, then by vector.
+    let z = encrypt(&party.client, &[-1.0], -2.0..=2.0);
+    let all = MapRequest::many(&[&|v| v, &|v| v + 10.0]);
+    let all = party.server.map_many(&[&x, &z], &all).unwrap();
+    let means: Vec<f64> = all.iter().map(|y| party.client.decrypt(y).unwrap()[0]).collect();
+    assert!(
+        means.iter().zip([3.0, -1.0, 13.0, 9.0]).all(|(y, e)| (y - e).abs() < 0.5),
+        "{means:?}"
+    );
 }
 
 /// Parameters with functional bootstrapping only: `map` uses the planner.
@@ -347,11 +419,7 @@ fn map_without_tables_is_planned() {
 #[test]
 fn keys_of_engines_are_sized_beforehand() {
     let params = params(Preset::ToyInsecure);
-    let sizes = params.map_key_bytes(Engine::ALL);
-    let of = |engine| {
-        let (_, bytes) = sizes.iter().find(|(found, _)| *found == engine).unwrap();
-        bytes.as_ref().ok().copied()
-    };
+    let of = |engine| params.evaluation_key_bytes(&Needs::new().map_with([engine])).ok();
     assert!(of(Engine::Poly).unwrap() < of(Engine::Ntru).unwrap());
     assert!(of(Engine::Ntru).unwrap() < of(Engine::Rgsw).unwrap());
     assert!(of(Engine::Rgsw).unwrap() < of(Engine::Corrected).unwrap());
@@ -364,7 +432,8 @@ fn keys_of_engines_are_sized_beforehand() {
 #[test]
 fn calibration_gives_a_model_that_plans() {
     let model = CostModel::calibrate().unwrap();
-    let plan = params(Preset::ToyInsecure).map_plan(&sigmoid(-4.0).count(8), &model, 2).unwrap();
+    let request = sigmoid(-4.0).count(8).prices(&model).threads(2);
+    let plan = plan(&params(Preset::ToyInsecure), &request);
     assert!(plan.chosen.is_some(), "{plan}");
     // Any machine is within a factor of 1000 of the default model.
     let ratio = model.step / MODEL.step;

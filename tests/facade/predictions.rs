@@ -3,11 +3,11 @@
 
 use std::ops::RangeInclusive;
 
-use crate::common::{Party, encrypt, party, spread};
+use crate::common::{Party, encrypt, law, party, spread};
 use bellerophon::ckks::{self, Interval, Metadata, simulator::Simulator};
 use bellerophon::lwe::{self, Headroom, Order};
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, DecryptionBudget, repack};
+use bellerophon::{Bridge, DecryptionBudget, Engine, repack};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -58,16 +58,15 @@ fn functions() -> [Case; 4] {
 
 #[test]
 fn look_ups_over_both_bridges() {
-    let needs = Needs::new().map_over(Bridge::Ring).map_over(Bridge::Linear);
+    let needs = Needs::new().map().bridge(Bridge::Ring).bridge(Bridge::Linear);
     let Party { client, server } = party(Preset::ToyInsecure, &needs, 31);
     for bridge in [Bridge::Ring, Bridge::Linear] {
-        let server = server.clone().with_bridge(bridge);
         for (name, range, f, worst) in functions() {
             for (values, count) in
                 [(spread(400, *range.start(), *range.end()), 400), (vec![worst; 300], 300)]
             {
                 let x = encrypt(&client, &values, range.clone());
-                let y = server.map(&x, f).unwrap();
+                let y = server.map_with(&x, &MapRequest::new(f).bridge(bridge)).unwrap();
                 let ratio = ratio(&client, &y, values.iter().map(|&v| f(v)));
                 let name = format!("map {name} over {bridge:?}");
                 match (count, name.contains("sign")) {
@@ -80,7 +79,7 @@ fn look_ups_over_both_bridges() {
         }
         // Of a constant the prediction has what a table of its size leaves.
         let x = encrypt(&client, &spread(400, -1.0, 1.0), -1.0..=1.0);
-        let y = server.map(&x, |_| 3.0).unwrap();
+        let y = server.map_with(&x, &MapRequest::new(|_| 3.0).bridge(bridge)).unwrap();
         assert!(ratio(&client, &y, vec![3.0; 400]) < 1.2 && y.noise() < 1e-2);
     }
 }
@@ -108,13 +107,16 @@ fn look_ups_of_look_ups() {
 
 #[test]
 fn several_functions() {
-    for (needs, seed) in [(Needs::new().map(), 33), (Needs::new().map_to(), 34)] {
+    for (needs, seed) in
+        [(Needs::new().map(), 33), (Needs::new().map_with([Engine::Corrected]), 34)]
+    {
         let Party { client, server } = party(Preset::ToyInsecure, &needs, seed);
         let functions: [Function<'_>; 3] = [&f64::exp, &|v| (4.0 * v).tanh(), &f64::signum];
         let (domain, worst) = (-2.0..=2.0, [1.98, 0.0, 0.0]);
         let values = spread(300, -2.0, 2.0);
         let x = encrypt(&client, &values, domain.clone());
-        let all = server.maps(&x, domain.clone(), &functions).unwrap();
+        let all =
+            server.map_many(&[&x], &MapRequest::many(&functions).over(domain.clone())).unwrap();
         for (i, (y, f)) in all.iter().zip(&functions).enumerate() {
             let ratio = ratio(&client, y, values.iter().map(|&v| f(v)));
             // There may be no value near the jump of the last.
@@ -122,12 +124,17 @@ fn several_functions() {
         }
         for (i, place) in worst.into_iter().enumerate() {
             let x = encrypt(&client, &[place; 250], domain.clone());
-            let y = &server.maps(&x, domain.clone(), &functions).unwrap()[i];
+            let y = &server
+                .map_many(&[&x], &MapRequest::many(&functions).over(domain.clone()))
+                .unwrap()[i];
             check_worst(&format!("maps {i}"), ratio(&client, y, [functions[i](place); 250]));
         }
         let two = &functions[..2];
         let x = encrypt(&client, &[1.98; 250], domain.clone());
-        let y = server.maps_packed(&[&x], domain.clone(), two).unwrap();
+        let y = server
+            .map_many(&[&x], &MapRequest::many(two).over(domain.clone()).packed())
+            .unwrap()
+            .remove(0);
         let found = client.decrypt(&y).unwrap();
         let ratio = rms(&found[..250], [1.98f64.exp(); 250]) / y.noise();
         check_worst("maps packed", ratio);
@@ -138,16 +145,18 @@ fn several_functions() {
 
 #[test]
 fn corrected_look_ups() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map_to(), 35);
+    let Party { client, server } =
+        party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]), 35);
     let domain = -4.0..=4.0;
     // Twenty places, of 25 values each.
     let values: Vec<f64> = (0..500).map(|i| -3.8 + 0.4 * f64::from(i / 25)).collect();
     let x = encrypt(&client, &values, domain.clone());
     let low = server.drop_to_level(&x, server.params().lookups().unwrap().levels()).unwrap();
     for (x, bits) in [(&x, 9.0), (&low, 8.5)] {
-        let plan = server.map_to_plan(x, domain.clone(), f64::tanh, &[], bits).unwrap();
-        assert!(plan.order() > 0);
-        let y = server.map_to(x, domain.clone(), f64::tanh, bits).unwrap();
+        let tanh = MapRequest::new(f64::tanh).over(domain.clone()).bits(bits);
+        let plan = server.map_plan(x, &tanh).unwrap();
+        assert!(plan.prediction().unwrap().order > Some(0));
+        let y = server.map_with(x, &tanh).unwrap();
         let found = client.decrypt(&y).unwrap();
         let exact: Vec<f64> = values.iter().map(|v| v.tanh()).collect();
         assert!(rms(&found, exact.iter().copied()) < 1.2 * y.noise());
@@ -158,12 +167,13 @@ fn corrected_look_ups() {
         assert!((0.3..1.5).contains(&worst), "map to, worst place: {worst}");
     }
     // What an operand brings is not corrected.
-    let sine = server.map_over(&x, domain.clone(), f64::sin).unwrap();
-    let y = server.map_to(&sine, domain.clone(), f64::tanh, 9.0).unwrap();
+    let sine = server.map_with(&x, &MapRequest::new(f64::sin).over(domain.clone())).unwrap();
+    let y =
+        server.map_with(&sine, &MapRequest::new(f64::tanh).over(domain.clone()).bits(9.0)).unwrap();
     assert!(y.noise() > 0.3 * sine.noise());
     check("map to of map", ratio(&client, &y, values.iter().map(|v| v.sin().tanh())));
     // Where a plain table is as exact.
-    let y = server.map_to(&x, domain, f64::tanh, 3.0).unwrap();
+    let y = server.map_with(&x, &MapRequest::new(f64::tanh).over(domain).bits(3.0)).unwrap();
     check("map to, plain", ratio(&client, &y, values.iter().map(|v| v.tanh())));
 }
 
@@ -177,7 +187,8 @@ fn flooded_look_ups() {
     let bound = shadow.noise_bound(&any).unwrap();
     let mut budget = DecryptionBudget::new(x.key(), 4, 30.0).unwrap();
     budget.reserve(2).unwrap();
-    let y = server.map_flooded(&x, -2.0..=2.0, f64::exp, &bound, &mut budget).unwrap();
+    let exp = MapRequest::new(f64::exp).flooded(&bound, budget.flooding());
+    let y = server.map_flooded(&x, &exp, &mut budget).unwrap();
     check_worst("map flooded", ratio(&client, &y, [1.98f64.exp(); 300]));
     let values =
         server.extract_flooded(&x, -2.0..=2.0, Headroom::TABLE, &bound, &mut budget).unwrap();
@@ -368,6 +379,6 @@ fn the_account_has_the_noise() {
     let Metadata { meta, .. } = y.metadata();
     let slot = (meta.noise.total * meta.slots as f64).sqrt() / meta.scale;
     assert!((y.noise() / slot - 1.0).abs() < 1e-9);
-    let law = client.params().map_accuracy(-1.0..=1.0, |v| -v).unwrap();
+    let law = law(client.params(), &MapRequest::new(|v| -v).over(-1.0..=1.0));
     assert!((y.noise() / law.worst_rms() - 1.0).abs() < 0.05, "{} {}", y.noise(), law.worst_rms());
 }

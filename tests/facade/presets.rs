@@ -2,11 +2,11 @@
 
 use crate::common;
 
-use crate::common::{refusal, relu, sigmoid};
+use crate::common::{law, refusal, relu, sigmoid};
 use bellerophon::ckks::{CkksOps, Interval, simulator::Simulator};
 use bellerophon::prelude::*;
 use bellerophon::{
-    Bridge, Error, ErrorKind, LutEngine, ParamsSpec, ProgramBounds,
+    Bridge, Engine, ErrorKind, LutEngine, ParamsSpec, ProgramBounds,
     mlwe::{
         RankHoistedKeys, SecretKind, Security,
         security::{self, Model},
@@ -81,25 +81,25 @@ fn predicted_accuracy_and_key_sizes_are_those_documented() {
     ] {
         let params = Params::preset(preset).unwrap();
         for (f, bits) in [sigmoid, f64::tanh, relu].into_iter().zip(bits) {
-            let law = params.map_accuracy(-8.0..=8.0, f).unwrap();
+            let law = law(&params, &MapRequest::new(f).over(-8.0..=8.0));
             assert!((law.mean_bits() - bits).abs() < 0.1, "{params}: {}", law.mean_bits());
         }
     }
     let precise = Params::preset(Preset::FunctionsPrecise).unwrap();
     for f in [f64::tanh, relu] {
-        let law = precise.map_accuracy(-8.0..=8.0, f).unwrap();
+        let law = law(&precise, &MapRequest::new(f).over(-8.0..=8.0));
         assert!(law.max_abs(1024) < 2f64.powf(-5.5), "2^{}", law.max_abs(1024).log2());
     }
     let bytes = |preset, bridge, engine| {
-        let needs = Needs::new().multiply().map_over(bridge).engine(engine);
+        let needs = Needs::new().multiply().map_with([engine]).bridge(bridge);
         Params::preset(preset).unwrap().evaluation_key_bytes(&needs).unwrap() / 1_000_000
     };
     let sizes = [
-        bytes(Preset::Functions, Bridge::Auto, LutEngine::Auto),
-        bytes(Preset::Functions, Bridge::Linear, LutEngine::Auto),
-        bytes(Preset::Functions, Bridge::Auto, LutEngine::Ntru),
-        bytes(Preset::Functions, Bridge::Linear, LutEngine::Ntru),
-        bytes(Preset::FunctionsPrecise, Bridge::Auto, LutEngine::Auto),
+        bytes(Preset::Functions, Bridge::Auto, Engine::Rgsw),
+        bytes(Preset::Functions, Bridge::Linear, Engine::Rgsw),
+        bytes(Preset::Functions, Bridge::Auto, Engine::Ntru),
+        bytes(Preset::Functions, Bridge::Linear, Engine::Ntru),
+        bytes(Preset::FunctionsPrecise, Bridge::Auto, Engine::Rgsw),
     ];
     assert_eq!(sizes, [580, 470, 484, 374, 1150]);
 }
@@ -125,11 +125,9 @@ fn the_default_engine_rests_on_lwe_alone() {
         assert!(ntru.transforms() < 0.51 * rgsw.transforms());
         assert!(ntru.security_bits() >= 128.0 && rgsw.security_bits() >= 128.0);
         for f in [sigmoid, f64::tanh, relu] {
-            let bits = |engine| {
-                let law = params.map_accuracy_over(Bridge::Auto, engine, -8.0..=8.0, f).unwrap();
-                law.mean_bits()
-            };
-            assert!(bits(LutEngine::Ntru) >= bits(LutEngine::Rgsw));
+            let bits =
+                |engine| law(&params, &MapRequest::new(f).over(-8.0..=8.0).pin(engine)).mean_bits();
+            assert!(bits(Engine::Ntru) >= bits(Engine::Rgsw));
         }
     }
 }
@@ -182,8 +180,8 @@ fn key_sizes_are_predicted_to_the_byte() {
     };
     let needs = Needs::new().multiply().map().rotate([1, -3]).conjugate();
     let (ring, linear) =
-        (Needs::new().map_over(Bridge::Ring), Needs::new().map_over(Bridge::Linear));
-    let both = ring.clone().map_over(Bridge::Linear).map();
+        (Needs::new().map().bridge(Bridge::Ring), Needs::new().map().bridge(Bridge::Linear));
+    let both = ring.clone().bridge(Bridge::Linear).map();
     for needs in [needs, Needs::new(), ring, linear, both, Needs::new().rotate([5])] {
         check(Preset::ToyInsecure, &needs);
     }
@@ -289,16 +287,17 @@ fn what_a_set_does_not_have_is_refused_by_name() {
     let squares = client.decrypt(&server.square(&x).unwrap()).unwrap();
     assert!(squares.iter().zip([0.25, 1.0]).all(|(found, y)| (found - y).abs() < 2f64.powi(-10)));
 
-    let none = |error: Error| {
+    let none = |error: bellerophon::Error| {
         let text = error.to_string();
         let remedy = matches!(error.kind(), ErrorKind::NoLookUps { .. })
             && text.contains("Preset::Functions");
         assert!(remedy && text.contains("'chosen'"), "{text}");
     };
-    none(server.map_over(&x, -1.0..=1.0, f64::abs).unwrap_err());
+    let refused = server.map(&x, f64::abs).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::NoPlan { .. }), "{refused}");
+    assert!(refused.to_string().contains("Preset::Functions"), "{refused}");
     none(client.evaluation_keys(&Needs::new().map()).unwrap_err());
     none(chosen.evaluation_key_bytes(&Needs::new().map()).unwrap_err());
-    none(chosen.map_accuracy(-1.0..=1.0, f64::abs).unwrap_err());
     let refused = client.evaluation_keys(&Needs::new().bootstrap()).unwrap_err();
     assert!(matches!(refused.kind(), ErrorKind::NoBootstrap { .. }), "{refused}");
     assert!(refused.to_string().contains("Preset::Bootstrapping"), "{refused}");

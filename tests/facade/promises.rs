@@ -5,12 +5,12 @@
 
 use std::ops::RangeInclusive;
 
-use crate::common::{Party, errors, refusal, sigmoid, spread};
+use crate::common::{Party, errors, law, refusal, sigmoid, spread};
 use bellerophon::ckks::{self, KeyLevels, LevelGroup, ModulusChain, bootstrap::BootstrapSpec};
-use bellerophon::lwe::{Engine, NtruSpec};
+use bellerophon::lwe::{self, NtruSpec};
 use bellerophon::mlwe::{SecretKind, Security};
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, ErrorKind, LutEngine, ParamsSpec};
+use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, ParamsSpec};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -165,17 +165,17 @@ fn check_refreshing(params: &Params, Party { client, server }: &Party) {
 /// A look-up from the level that it takes to the one that it leaves, products between, and another.
 fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) {
     let Party { client, server } = party;
-    let server = server.clone().with_bridge(bridge);
     let lookups = params.lookups().unwrap();
     let (needed, after) = (lookups.levels(), lookups.level_after());
     let domain = -2.0..=2.0;
     let values = spread(count, -2.0, 2.0);
-    let engine = server.engine().unwrap();
-    let law = params.map_accuracy_over(bridge, engine, domain.clone(), sigmoid).unwrap();
+    let engine = Engine::from(server.engine().unwrap());
+    let request = MapRequest::new(sigmoid).over(domain.clone()).bridge(bridge).pin(engine);
+    let law = law(params, &request);
     let mut found = vec![];
     for level in [params.levels(), needed] {
         let x = encrypt(client, &values, domain.clone(), level);
-        let y = server.map_over(&x, domain.clone(), sigmoid).unwrap();
+        let y = server.map_with(&x, &request).unwrap();
         assert_eq!((y.level(), y.len()), (after, count), "{bridge:?}");
         let decrypted = client.decrypt(&y).unwrap();
         let (mean, worst) = errors(&decrypted, values.iter().map(|&v| sigmoid(v)));
@@ -189,7 +189,7 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
         found.push((y, decrypted));
     }
     let low = server.drop_to_level(&encrypt(client, &values, domain.clone(), needed), needed - 1);
-    let refused = server.map_over(&low.unwrap(), domain, sigmoid).unwrap_err();
+    let refused = server.map_with(&low.unwrap(), &request).unwrap_err();
     assert!(
         matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::OutOfLevels { .. })),
         "{refused}"
@@ -201,8 +201,9 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
         y = server.square(&y).unwrap();
         expected.iter_mut().for_each(|y| *y *= *y);
     }
-    let z = server.map_over(&y, -1.5..=1.5, |v| 1.0 - v).unwrap();
-    let law = params.map_accuracy_over(bridge, engine, -1.5..=1.5, |v| 1.0 - v).unwrap();
+    let request = MapRequest::new(|v| 1.0 - v).over(-1.5..=1.5).bridge(bridge).pin(engine);
+    let z = server.map_with(&y, &request).unwrap();
+    let law = crate::common::law(params, &request);
     let (_, worst) = errors(&client.decrypt(&z).unwrap(), expected.iter().map(|v| 1.0 - v));
     assert!(worst < law.max_abs(100 * count), "{bridge:?}, the second: {worst:e}");
 }
@@ -212,15 +213,20 @@ fn check_corrected(params: &Params, party: &Party, (count, bits): (usize, f64)) 
     let Party { client, server } = party;
     let domain = -2.0..=2.0;
     let values = spread(count, -2.0, 2.0);
-    let engine = server.engine().unwrap();
+    let engine = Engine::from(server.engine().unwrap());
     for level in [params.levels(), params.lookups().unwrap().levels()] {
-        let plan = params.map_to_plan_on(engine, domain.clone(), f64::tanh, bits, level).unwrap();
+        let tanh = MapRequest::new(f64::tanh).over(domain.clone()).bits(bits).pin(engine);
+        let plan = params.map_plan(&tanh.clone().level(level)).unwrap();
+        let planned = plan.prediction().unwrap();
         let x = encrypt(client, &values, domain.clone(), level);
-        let y = server.map_to(&x, domain.clone(), f64::tanh, bits).unwrap();
-        assert_eq!(y.level(), params.lookups().unwrap().level_after() - plan.levels());
+        let y = server.map_with(&x, &tanh).unwrap();
+        assert_eq!(y.level(), planned.output_level);
         let (mean, worst) = errors(&client.decrypt(&y).unwrap(), values.iter().map(|v| v.tanh()));
-        assert!(plan.order() > 0 && worst < 2f64.powf(-bits), "from level {level}: {worst:e}");
-        let ratio = mean / plan.accuracy().mean_abs();
+        assert!(
+            planned.order > Some(0) && worst < 2f64.powf(-bits),
+            "from level {level}: {worst:e}"
+        );
+        let ratio = mean / plan.accuracy().unwrap().mean_abs();
         assert!(count < 100 || (0.4..1.6).contains(&ratio), "from level {level}: {ratio}");
     }
 }
@@ -252,7 +258,7 @@ fn check_failures(params: &Params, Party { client, server }: &Party) {
     let looked_up = if params.lookups().is_ok() { 3 } else { 0 };
     let refreshed = u64::from(params.bootstrapper().is_ok());
     if looked_up > 0 {
-        server.map_over(&x, range, f64::abs).unwrap();
+        server.map_with(&x, &MapRequest::new(f64::abs).over(range)).unwrap();
     }
     if refreshed > 0 {
         server.bootstrap(&x).unwrap();
@@ -285,7 +291,7 @@ fn keep(params: &Params, count: usize, bits: f64) {
     let ring = lookups.ring().is_some();
     let mut bridges = vec![Bridge::Linear];
     bridges.extend(ring.then_some(Bridge::Ring));
-    let all = bridges.iter().fold(needs, |needs, &bridge| needs.map_over(bridge));
+    let all = bridges.iter().fold(needs.map(), |needs, &bridge| needs.bridge(bridge));
     let with = party(params, &all);
     check_arithmetic(params, &with);
     if refreshes {
@@ -300,7 +306,7 @@ fn keep(params: &Params, count: usize, bits: f64) {
     check_failures(params, &with);
     drop(with);
     if ring && lookups.corrected_on(LutEngine::Auto).is_some() {
-        let needs = Needs::new().multiply().map_to();
+        let needs = Needs::new().multiply().map_with([Engine::Corrected]);
         check_corrected(params, &party(params, &needs), (count, bits));
     }
 }
@@ -345,7 +351,7 @@ impl Parts {
             let engine = match self.ntru {
                 true => {
                     let ntru = NtruSpec::for_degree(spec.ring_degree, spec.security);
-                    Engine::Ntru(ntru.unwrap().unwrap())
+                    lwe::Engine::Ntru(ntru.unwrap().unwrap())
                 }
                 false => spec.engine,
             };
@@ -409,7 +415,7 @@ fn look_ups_and_refreshes_take_turns() {
             x = server.assume_range(&x, -1.0..=1.0).unwrap();
             expected.iter_mut().for_each(|v| *v = 0.5 * v.powi(2));
         }
-        x = server.map_over(&x, -1.0..=1.0, |v| v.cos()).unwrap();
+        x = server.map_with(&x, &MapRequest::new(|v| v.cos()).over(-1.0..=1.0)).unwrap();
         x = server.assume_range(&x, -1.25..=1.25).unwrap();
         x = server.mul_scalar(&x, 0.75).unwrap();
         expected.iter_mut().for_each(|v| *v = 0.75 * v.cos());
@@ -437,12 +443,12 @@ fn every_need_is_served_or_refused() {
         ("rotate_any", Needs::new().rotate_any()),
         ("conjugate", Needs::new().conjugate()),
         ("map", Needs::new().map()),
-        ("map_over ring", Needs::new().map_over(Bridge::Ring)),
-        ("map_over linear", Needs::new().map_over(Bridge::Linear)),
-        ("map on rgsw", Needs::new().map().engine(LutEngine::Rgsw)),
-        ("map on ntru", Needs::new().map().engine(LutEngine::Ntru)),
-        ("map_to", Needs::new().map_to()),
-        ("map_to over both", Needs::new().map_to().map_over(Bridge::Linear)),
+        ("map over ring", Needs::new().map().bridge(Bridge::Ring)),
+        ("map over linear", Needs::new().map().bridge(Bridge::Linear)),
+        ("map on rgsw", Needs::new().map_with([Engine::Rgsw])),
+        ("map on ntru", Needs::new().map_with([Engine::Ntru])),
+        ("corrected", Needs::new().map_with([Engine::Corrected])),
+        ("corrected over both", Needs::new().map_with([Engine::Corrected]).bridge(Bridge::Linear)),
         ("refresh", Needs::new().bootstrap()),
         ("keys", Needs::new().keys(&KeyLevels::new().multiply(1).rotate([2], 1))),
     ];
@@ -451,7 +457,7 @@ fn every_need_is_served_or_refused() {
         let ring = params.lookups().is_ok_and(|lookups| lookups.ring().is_some());
         for (name, needs) in &needs {
             let served = match *name {
-                "map_to" | "map_to over both" | "map_over ring" => ring,
+                "corrected" | "corrected over both" | "map over ring" => ring,
                 name if name.starts_with("map") => looks_up,
                 "refresh" => refreshes,
                 _ => true,
@@ -520,12 +526,13 @@ fn serve(params: &Params, name: &str, needs: &Needs) {
             let low = server.drop_to_level(&x, 1).unwrap();
             (server.rotate(&low, 2).unwrap(), rotated(2).map(|i| values[i]).collect())
         }
-        "map_to" => {
-            let y = server.map_to(&x, -1.0..=1.0, f64::sin, 9.0).unwrap();
+        "corrected" => {
+            let y =
+                server.map_with(&x, &MapRequest::new(f64::sin).over(-1.0..=1.0).bits(9.0)).unwrap();
             (y, values.iter().map(|v| v.sin()).collect())
         }
         _ => {
-            let y = server.map_over(&x, -1.0..=1.0, f64::sin).unwrap();
+            let y = server.map_with(&x, &MapRequest::new(f64::sin).over(-1.0..=1.0)).unwrap();
             (y, values.iter().map(|v| v.sin()).collect())
         }
     };
@@ -578,7 +585,8 @@ fn what_cannot_work_is_refused_before_it_is_tried() {
     // With the ring bridge that set works, and says so when the other one is asked for.
     long.ring_bridge = Some(16);
     let params = Params::new(long).unwrap();
-    let refused = params.evaluation_key_bytes(&Needs::new().map_over(Bridge::Linear)).unwrap_err();
+    let refused =
+        params.evaluation_key_bytes(&Needs::new().map().bridge(Bridge::Linear)).unwrap_err();
     assert!(
         matches!(refused.kind(), ErrorKind::NoLinearBridge { dimension: 2048, .. }),
         "{refused}"

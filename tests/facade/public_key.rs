@@ -92,7 +92,8 @@ fn products_and_functions_of_provided_vectors() {
         assert!(largest < 1e-6, "{largest}");
         let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
         let result = client.decrypt(&server.map(&product, sigmoid).unwrap()).unwrap();
-        let law = client.params().map_accuracy(-4.0..=4.0, sigmoid).unwrap();
+        let plan = client.params().map_plan(&MapRequest::new(sigmoid).over(-4.0..=4.0)).unwrap();
+        let law = plan.prediction().and_then(|table| table.accuracy.as_ref()).unwrap();
         let (mean, largest) = errors(&result, exact.iter().map(|&v| sigmoid(v)));
         assert!(largest < 1.6 * law.max_abs(150), "{largest} {}", law.max_abs(150));
         assert!(mean > 0.4 * law.mean_abs() && mean < 2.5 * law.mean_abs(), "{mean}");

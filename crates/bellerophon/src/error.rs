@@ -137,11 +137,16 @@ pub enum ErrorKind {
         /// The name of the parameters.
         params: String,
     },
+    /// A request whose requirements do not fit the call.
+    #[error("{reason}")]
+    Request {
+        /// What does not fit, and a remedy.
+        reason: &'static str,
+    },
     /// A map that no engine evaluates to the requested error.
     #[error(
-        "no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}; \
-         `Params::map_plan` lists the error of each engine, `Params::map_key_bytes` the size of \
-         its keys"
+        "map: no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}; \
+         `Params::map_plan` lists the error and the keys of each engine"
     )]
     NoPlan {
         /// The function.
@@ -226,8 +231,8 @@ pub enum ErrorKind {
     /// An argmax or argmin index among too many values: its noise could round to a neighbour.
     #[error(
         "the index of one among {found} values could be off by one half or more; with these \
-         keys at most {most} values are allowed: make keys with `Needs::map_to`, which allow more, \
-         take the index within groups and then among their winners, or call `argmax_one_hot`"
+         keys at most {most} values are allowed: make keys with `Needs::map_with([Engine::Corrected])`, which \
+         allow more, take the index within groups and then among their winners, or call `argmax_one_hot`"
     )]
     TooManyPlaces {
         /// The number of values.
@@ -389,6 +394,7 @@ impl From<repack::ErrorKind> for ErrorKind {
             }
             Below::TooManyPlaces { found, most } => Self::TooManyPlaces { found, most },
             Below::Scales { vector, ratio, drift } => Self::Scales { vector, ratio, drift },
+            Below::Request { reason } => Self::Request { reason },
             Below::NoPlan { function, log2_error, refusals } => {
                 Self::NoPlan { function, log2_error, refusals }
             }

@@ -11,11 +11,10 @@ use bellerophon_ckks::{
     dft::SlotsToCoeffs,
     fbt::{FbtSpec, FunctionalBootstrapper},
 };
-use bellerophon_repack::lookup::{Counts, LookupEvaluator, Watch, carried_domain};
+use bellerophon_repack::lookup::{Counts, LookupEvaluator, Watch};
 
 use crate::{
-    Bridge, CostModel, During, ErrorKind, EvaluationKeys, LutEngine, LutParams, Params, Progress,
-    Result,
+    Bridge, During, ErrorKind, EvaluationKeys, LutEngine, LutParams, Params, Progress, Result,
 };
 
 /// Computes on encrypted vectors of one client.
@@ -70,12 +69,9 @@ pub struct Evaluator {
     pub(crate) arithmetic: ckks::Evaluator,
     /// The encoded SlotsToCoeffs matrices of a look-up; none without look-up keys.
     slots_to_coeffs: Option<Arc<SlotsToCoeffs>>,
-    bridge: Bridge,
     pub(crate) watch: Option<Watch>,
     /// Operations that can fail, counted over all clones of this evaluator.
     pub(crate) counts: Arc<Counts>,
-    /// The prices with which the planner compares engines.
-    pub(crate) costs: CostModel,
 }
 
 impl std::ops::Deref for Evaluator {
@@ -116,19 +112,18 @@ impl Evaluator {
         };
         // Clones share the counts of what may fail.
         let counts = Arc::default();
-        let (bridge, costs) = (Bridge::Auto, CostModel::SERVER);
-        Ok(Self { keys, arithmetic, slots_to_coeffs, bridge, watch: None, counts, costs })
+        Ok(Self { keys, arithmetic, slots_to_coeffs, watch: None, counts })
     }
 
     /// Returns this evaluator with a progress callback.
     ///
-    /// These operations report to it: [`map`](Self::map), [`map_to`](Self::map_to),
-    /// [`extract`](Self::extract), [`pack`](Self::pack), operations on [`tables`](Self::tables),
-    /// and functional bootstraps ([`integers`](Self::integers),
-    /// [`functions_of`](ckks::CkksOps::functions_of)). A callback that returns
-    /// [`ControlFlow::Break`] stops the operation with [`ErrorKind::Cancelled`]; a functional
-    /// bootstrap returns [`ckks::ErrorKind::Cancelled`], which converts to it. Cheap: keys are
-    /// shared.
+    /// These operations report to it: [`map_with`](Self::map_with), [`map_many`](Self::map_many),
+    /// [`map_flooded`](Self::map_flooded), [`extract`](Self::extract), [`pack`](Self::pack),
+    /// operations on [`tables`](Self::tables), and functional bootstraps
+    /// ([`integers`](Self::integers), [`functions_of`](ckks::CkksOps::functions_of)). A callback
+    /// that returns [`ControlFlow::Break`] stops the operation with [`ErrorKind::Cancelled`]; a
+    /// functional bootstrap returns [`ckks::ErrorKind::Cancelled`], which converts to it. Cheap: keys
+    /// are shared.
     pub fn with_progress(
         mut self,
         callback: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
@@ -140,13 +135,6 @@ impl Evaluator {
             above(Progress { stage: stage.into(), done, total })
         });
         self.watch = Some(Watch::new(callback));
-        self
-    }
-
-    /// Returns this evaluator with a given bridge for [`map`](Self::map). By default it takes the
-    /// cheaper bridge for the number of values among those whose keys are present.
-    pub fn with_bridge(mut self, bridge: Bridge) -> Self {
-        self.bridge = bridge;
         self
     }
 
@@ -175,89 +163,6 @@ impl Evaluator {
         self.keys.tables.as_ref().map(|tables| LutEngine::of(&tables.lattice))
     }
 
-    /// Applies any function to every value (PEGASUS, Fig. 6). The domain of the table is the range
-    /// that `x` carries; [`map_over`](Self::map_over) takes another. A range that is a single point
-    /// (to one part in `1e9`) is widened, so that constants map to constants.
-    ///
-    /// ```
-    /// use bellerophon::prelude::*;
-    /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, insecure.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
-    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply().map())?)?;
-    /// let x = client.encrypt(&[0.5, -1.5, 2.0], -2.0..=2.0)?;
-    /// let y = server.map(&server.square(&x)?, f64::sqrt)?; // squares lie in [0, 4]
-    /// # let found = client.decrypt(&y)?;
-    /// # assert!((found[1] - 1.5).abs() < 0.2, "{found:?}");
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// For parameters without look-ups, and with keys for products, the planner picks the engine
-    /// ([`map_planned`](Self::map_planned)) for an error of at most `2^-8` of the spread of `f`. It
-    /// samples the closure at 65537 points of the carried range and interpolates by cubics, so the
-    /// approximation error is measured, not certified.
-    ///
-    /// # Errors
-    /// As [`map_over`](Self::map_over): [`ErrorKind::DomainScale`] where the carried range is too
-    /// wide or too narrow; [`assume_range`](Self::assume_range) or a multiplication by a constant
-    /// changes it. Without look-ups, [`ErrorKind::NoPlan`] where no engine reaches the error.
-    pub fn map(&self, x: &Ciphertext, f: impl Fn(f64) -> f64) -> Result<Ciphertext> {
-        let multiplies = self.arithmetic.keys().relinearization_keys().is_some();
-        if self.keys.params.optional_lookups().is_none() && multiplies {
-            return self.map_closure(x, &f);
-        }
-        self.map_over(x, carried_domain(x.range()), f)
-    }
-
-    /// Applies any function to every value by a table over `domain` (PEGASUS, Fig. 6).
-    ///
-    /// `f` is called only on the carried range of `x`. Outside that range the table continues `f`
-    /// by its value at the nearer end.
-    ///
-    /// The values move from the slots to LWE ciphertexts. Each selects an entry of a table of `f`,
-    /// and ring packing returns the entries to the slots. The result is not exact: the index of a
-    /// value is off by a few cells, so the error is about `f'(x)` times a few cells. A cell is the
-    /// width of `domain` over the degree of the table, so a narrow domain is more precise.
-    /// [`Params::map_accuracy`] predicts the distribution of the error for values uniform in the
-    /// domain.
-    ///
-    /// The [noise](Ciphertext::noise) of the result is an upper estimate for any values of the
-    /// range: the standard deviation of the error against `f` of the exact value at the worst
-    /// argument, `sqrt(max E[(f(x + e) - f(x))^2] + s^2)`. Here `e` is the error of the index with
-    /// the noise of `x`, and `s` the noise of blind rotation and ring packing. At the jump of a
-    /// discontinuous function the first term is about half the square of the jump, although values
-    /// far from the jump are right.
-    ///
-    /// The range of the result is that of `f` over the carried range; padding is zero. Guard bands
-    /// at both ends of the table absorb the noise of `x`, up to a fifth of the domain's width. The
-    /// index error of an earlier look-up does not move values out of their range: it counts in the
-    /// prediction only.
-    ///
-    /// A look-up takes [`LutParams::levels`](crate::LutParams::levels) levels of the operand; the
-    /// level of the result is [`LutParams::level_after`](crate::LutParams::level_after). The time
-    /// is that of one blind rotation per value, plus a bridge that hardly depends on the number of
-    /// values.
-    ///
-    /// [`with_bridge`](Self::with_bridge) selects the bridge, and
-    /// [`with_progress`](Self::with_progress) a callback for progress.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutsideDomain`] if the carried range does not lie in the domain;
-    /// [`ErrorKind::Domain`] for an empty or infinite domain, [`ErrorKind::DomainScale`] for one
-    /// too wide or too narrow; [`ErrorKind::NoLookUps`] for parameters without look-ups;
-    /// [`ErrorKind::MissingKeys`] without [`Needs::map`](crate::Needs::map) for the bridge; an
-    /// error that names the argument if `f` is not finite on the carried range;
-    /// [`ErrorKind::Cancelled`]; and errors of the arithmetic, among them too few levels.
-    pub fn map_over(
-        &self,
-        x: &Ciphertext,
-        domain: RangeInclusive<f64>,
-        f: impl Fn(f64) -> f64,
-    ) -> Result<Ciphertext> {
-        Ok(self.lookup().during("map")?.map(x, domain, &f, None).during("map")?)
-    }
-
     /// The look-ups of this evaluator, with its keys and settings.
     pub(crate) fn lookup(&self) -> Result<LookupEvaluator<'_>> {
         Ok(self.lookup_of(self.keys.params.lookups_for()?))
@@ -272,7 +177,7 @@ impl Evaluator {
             ring: self.keys.ring.as_deref(),
             linear: self.keys.linear.as_deref(),
             slots_to_coeffs: self.slots_to_coeffs.as_deref(),
-            bridge: self.bridge,
+            bridge: Bridge::Auto,
             watch: self.watch.as_ref(),
             counts: &self.counts,
         }

@@ -27,7 +27,7 @@ impl Evaluator {
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     /// assert_eq!(server.failures().log2(), f64::NEG_INFINITY);
     /// let x = client.encrypt(&[0.5, -1.25], -2.0..=2.0)?;
-    /// server.map_over(&x, -2.0..=2.0, f64::exp)?;
+    /// server.map(&x, f64::exp)?;
     /// assert_eq!(server.failures(), params.program_failure(2, 0)?);
     /// # Ok(())
     /// # }

@@ -171,7 +171,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
 /// The bridges that a program asks for, without repetition.
 fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
     let mut paths = Vec::new();
-    for &bridge in &needs.bridges {
+    for bridge in needs.bridges() {
         let path = params.lookups_for().during("map")?.path(bridge).during("map")?;
         if !paths.contains(&path) {
             paths.push(path);
@@ -183,7 +183,7 @@ fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
 /// The parameters of the tables that a program asks for.
 fn table_lattice<'p>(params: &'p Params, needs: &Needs) -> Result<&'p lwe::Params> {
     match needs.corrected {
-        true => params.corrected_on(needs.engine).during("map_to"),
+        true => params.corrected_on(needs.engine).during("map_with"),
         false => params.tables_on(needs.engine).during("map"),
     }
 }
@@ -223,23 +223,21 @@ impl fmt::Debug for EvaluationKeys {
 
 #[cfg(test)]
 mod tests {
-    use bellerophon_lwe::{Engine, NtruSpec};
-
     use super::*;
-    use crate::{ClientKey, LutEngine, Preset};
+    use crate::{ClientKey, Engine, LutEngine, Preset};
 
     /// A set that is specified with NTRU still uses RGSW unless NTRU is named.
     #[test]
     fn keys_are_rgsw_for_a_set_specified_with_ntru() {
         let mut spec = Preset::ToyInsecure.spec().unwrap();
         let lookup = spec.lookup.as_mut().unwrap();
-        let ntru = NtruSpec::for_degree(lookup.ring_degree, lookup.security).unwrap().unwrap();
-        lookup.engine = Engine::Ntru(ntru);
+        let ntru = lwe::NtruSpec::for_degree(lookup.ring_degree, lookup.security).unwrap().unwrap();
+        lookup.engine = lwe::Engine::Ntru(ntru);
         let client = ClientKey::generate(&Params::new(spec).unwrap()).unwrap();
         for (needs, name) in [
             (Needs::new().map(), "rgsw"),
-            (Needs::new().map_to(), "rgsw"),
-            (Needs::new().map().engine(LutEngine::Ntru), "ntru"),
+            (Needs::new().map_with([Engine::Corrected]), "rgsw"),
+            (Needs::new().map_with([Engine::Ntru]), "ntru"),
         ] {
             let keys = client.evaluation_keys(&needs).unwrap();
             assert_eq!(LutEngine::of(&keys.tables.unwrap().lattice).name(), name);

@@ -89,9 +89,9 @@
 //! | [`ClientKey::encrypt_integers`], [`Evaluator::integers`] | exact tables of encrypted integers |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::LweVec`] and back: chains of tables, functions of several values |
 //! | [`Evaluator::within`] | maximum, argmax, comparison, sorting and pooling on slots ([`OrderOps`]) |
-//! | [`Evaluator::maps`] | several functions of the same values; several vectors in one ring packing |
-//! | [`Evaluator::map_to`], [`MapPlan`] | functions to a requested accuracy: look-ups with a corrected index error |
-//! | [`Evaluator::map_planned`], [`MapRequest`], [`EnginePlan`], [`CostModel`] | functions by the fastest engine that meets an error bound |
+//! | [`Evaluator::map_with`], [`MapRequest`], [`MapFunction`] | functions with a domain, to a requested accuracy, by a given engine or the fastest one |
+//! | [`Evaluator::map_many`] | several functions of the same values; several vectors in one ring packing |
+//! | [`Evaluator::map_plan`], [`Params::map_plan`], [`MapPlan`], [`CostModel`] | predicted time, error, levels and keys of every engine |
 //! | [`Bridge`], [`LutEngine`] | the path between slots and LWE ciphertexts; the engine of the blind rotation |
 //! | [`ErrorDistribution`] | the predicted error of a look-up |
 //! | [`ckks::Evaluator::publish`], [`Published`], [`Declaration`] | results in the form in which they leave the server |
@@ -114,10 +114,7 @@ mod flooding;
 pub mod format;
 mod functional;
 mod keys;
-mod map_accuracy;
-mod map_many;
-mod map_planned;
-mod map_to;
+mod map;
 mod needs;
 mod noise_flooding;
 mod ordering;
@@ -153,10 +150,10 @@ pub use params::{Params, ParamsSpec};
 pub use preset::Preset;
 pub use public_key::PublicKey;
 pub use repack::lookup::{
-    Bridge, ErrorDistribution, LutEngine, LutParams, MapPlan, Progress, Stage,
+    Bridge, ErrorDistribution, LutEngine, LutParams, LutSpec, Progress, Stage,
 };
 pub use repack::planner::{
-    CostModel, Engine, EnginePlan, EngineRow, MapFunction, MapReport, MapRequest, Prediction,
+    CostModel, Engine, EngineRow, MapFunction, MapPlan, MapRequest, Prediction,
 };
 
 #[cfg(doctest)]

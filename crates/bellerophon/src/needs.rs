@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bellerophon_ckks::{KeyLevels, simulator::Report};
 
-use crate::{Bridge, LutEngine, Params};
+use crate::{Bridge, Engine, LutEngine, Params};
 
 /// The operations for which evaluation keys are made.
 ///
@@ -19,7 +19,9 @@ use crate::{Bridge, LutEngine, Params};
 pub struct Needs {
     pub(crate) multiply: bool,
     pub(crate) conjugate: bool,
-    pub(crate) bridges: BTreeSet<Bridge>,
+    pub(crate) lookups: bool,
+    /// The bridges that were asked for.
+    bridges: BTreeSet<Bridge>,
     pub(crate) corrected: bool,
     pub(crate) engine: LutEngine,
     pub(crate) bootstrap: bool,
@@ -41,33 +43,28 @@ impl Needs {
         self
     }
 
-    /// Look-ups of arbitrary functions: the blind-rotation key, the keys of the cheaper bridge
-    /// between slots and LWE, and the relinearization key that the return to the slots uses. For
-    /// parameters with functional bootstrapping and no look-ups: the keys of functional
-    /// bootstrapping and of products. [`map_with`](Self::map_with) selects engines.
-    pub fn map(self) -> Self {
-        self.map_over(Bridge::Auto)
-    }
-
-    /// As [`map`](Self::map), with a given bridge. Two calls ask for the keys of both bridges; the
-    /// server then chooses by the number of values, or is told
-    /// ([`Evaluator::with_bridge`](crate::Evaluator::with_bridge)).
-    pub fn map_over(mut self, bridge: Bridge) -> Self {
-        self.bridges.insert(bridge);
+    /// Any function of every value ([`Evaluator::map`](crate::Evaluator::map)): the blind-rotation
+    /// key, the keys of the bridge between slots and LWE, and the relinearization key that the
+    /// return to the slots uses. For parameters with functional bootstrapping and no look-ups: the
+    /// keys of functional bootstrapping and of products.
+    pub fn map(mut self) -> Self {
+        self.lookups = true;
         self
     }
 
-    /// Selects the engine of the blind rotation. The default is RGSW, whose security rests on LWE
-    /// alone. NTRU is faster, but adds assumptions ([`LutEngine::Ntru`]): it is used only if this
-    /// method names it.
+    /// As [`map`](Self::map), for given engines. There is one blind-rotation key: that of NTRU if
+    /// it is named, else that of corrected tables if they are, which serves plain tables, too, with
+    /// lower noise, and is slightly larger and slower. NTRU is faster, but adds assumptions to that
+    /// of LWE ([`Engine::Ntru`]): it is used only if this method names it.
     ///
     /// ```
-    /// use bellerophon::{LutEngine, prelude::*};
+    /// use bellerophon::{Engine, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::ToyInsecure)?;
     /// let client = ClientKey::generate(&params)?;
-    /// let needs = Needs::new().map().engine(LutEngine::Ntru);
+    /// let needs = Needs::new().map_with([Engine::Ntru]);
+    /// println!("{} bytes of keys", params.evaluation_key_bytes(&needs)?);
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
     /// let x = client.encrypt(&[0.25, -2.0], -4.0..=4.0)?;
     /// let y = client.decrypt(&server.map(&x, f64::abs)?)?;
@@ -75,15 +72,24 @@ impl Needs {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn engine(self, engine: LutEngine) -> Self {
-        Self { engine, ..self }
+    pub fn map_with(self, engines: impl IntoIterator<Item = Engine>) -> Self {
+        engines.into_iter().fold(self, |needs, engine| match engine {
+            Engine::Poly => needs.multiply(),
+            Engine::Fbt => needs.functional(),
+            Engine::Rgsw => Self { engine: LutEngine::Rgsw, ..needs.map() },
+            Engine::Corrected => Self { corrected: true, ..needs.map() },
+            Engine::Ntru => Self { engine: LutEngine::Ntru, ..needs.map() },
+            // There are no other engines.
+            _ => needs,
+        })
     }
 
-    /// Look-ups to a requested accuracy ([`Evaluator::map_to`](crate::Evaluator::map_to)), and
-    /// plain look-ups: as [`map`](Self::map) with the ring bridge and an RGSW blind-rotation key of
-    /// lower noise, slightly larger and slower than that of plain tables.
-    pub fn map_to(self) -> Self {
-        Self { corrected: true, ..self.map_over(Bridge::Ring) }
+    /// The bridge of [`map`](Self::map), by default the cheaper one; corrected tables always have
+    /// the ring bridge. Two calls ask for the keys of both bridges; the server then chooses by the
+    /// number of values, or is told ([`MapRequest::bridge`](crate::MapRequest::bridge)).
+    pub fn bridge(mut self, bridge: Bridge) -> Self {
+        self.bridges.insert(bridge);
+        self
     }
 
     /// Bootstrapping: all its keys, each at the level at which it is used. Only for parameters with
@@ -106,11 +112,21 @@ impl Needs {
     pub(crate) fn resolved(&self, params: &Params) -> Self {
         let mut needs = self.clone();
         let instead = params.optional_lookups().is_none() && params.functional().is_ok();
-        let any = !self.corrected && self.engine == LutEngine::Auto;
-        if instead && any && needs.bridges.remove(&Bridge::Auto) {
-            (needs.multiply, needs.functional) = (true, true);
+        let any = !self.corrected && self.engine == LutEngine::Auto && self.bridges.is_empty();
+        if instead && any && needs.lookups {
+            (needs.lookups, needs.multiply, needs.functional) = (false, true, true);
         }
         needs
+    }
+
+    /// The bridges of look-ups, if there are any.
+    pub(crate) fn bridges(&self) -> impl Iterator<Item = Bridge> {
+        let own = match (self.corrected, self.bridges.is_empty()) {
+            (true, _) => Some(Bridge::Ring),
+            (false, true) => Some(Bridge::Auto),
+            (false, false) => None,
+        };
+        own.into_iter().chain(self.bridges.iter().copied()).filter(|_| self.lookups)
     }
 
     /// Rotations by the given steps, positive steps to the left: one key each.

@@ -34,7 +34,7 @@ use crate::{During, Evaluator, Result};
 /// between the outcomes.
 ///
 /// All functions take the ring bridge. [`Needs::map`](crate::Needs::map) asks for its keys where it
-/// is the cheaper bridge, `Needs::map_over(Bridge::Ring)` always. All report to the callback of
+/// is the cheaper bridge, `Needs::bridge(Bridge::Ring)` always. All report to the callback of
 /// [`Evaluator::with_progress`].
 ///
 /// ```
@@ -211,7 +211,7 @@ impl OrderOps<'_> {
     /// probability `2^`[`log2_failure`](crate::Params::log2_failure) for up to this number of
     /// values; more are refused:
     ///
-    /// | parameters | NTRU | RGSW | RGSW, keys of [`Needs::map_to`](crate::Needs::map_to) |
+    /// | parameters | NTRU | RGSW | RGSW, keys of [`Engine::Corrected`](crate::Engine::Corrected) |
     /// |---|---|---|---|
     /// | [`Functions`](crate::Preset::Functions) | 460 | 118 | 4096 |
     /// | [`FunctionsFine`](crate::Preset::FunctionsFine) | 642 | 95 | 4095 |

@@ -14,7 +14,9 @@ use bellerophon_ckks::{
 use bellerophon_lwe as lwe;
 use bellerophon_ring::wire::Fingerprint;
 
-use crate::{During, ErrorKind, LutParams, Needs, Preset, Result, keys, promises};
+use crate::{
+    During, ErrorKind, LutEngine, LutParams, LutSpec, Needs, Preset, Result, keys, promises,
+};
 
 /// The specification of a parameter set; [`Params::new`] checks it.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,10 +128,12 @@ impl Params {
             bootstraps.functional = Some(Arc::new(FunctionalBootstrapper::new(&slots, plain)?));
         }
         // Step 3: look-ups, whose results return at most at the highest level for programs.
-        let highest = bootstraps.levels(&slots);
-        let (failure, ring) = (spec.log2_failure, spec.ring_bridge);
-        let lookups =
-            spec.lookup.map(|lookup| LutParams::new(&slots, lookup, failure, ring, highest));
+        let highest_level = bootstraps.levels(&slots);
+        let (log2_failure, ring_bridge) = (spec.log2_failure, spec.ring_bridge);
+        let lookups = spec.lookup.map(|tables| {
+            let spec = LutSpec { tables, log2_failure, ring_bridge, highest_level };
+            LutParams::new(&slots, spec)
+        });
         let lookups = lookups.transpose()?;
         // Step 4: the promises, on the simulator.
         Self::checked(spec.name, slots, lookups, bootstraps, None)
@@ -213,12 +217,12 @@ impl Params {
     /// sum over its look-ups and bootstraps. An evaluator counts its own operations
     /// ([`Evaluator::failures`](crate::Evaluator::failures)).
     ///
-    /// How to count: a value of [`map`](crate::Evaluator::map), of each function of
-    /// [`maps`](crate::Evaluator::maps), and of each table and packing on LWE values counts once. A
-    /// value of [`map_to`](crate::Evaluator::map_to) counts `(order + 4) / 2` times, rounded up. A
-    /// vector counts in each round of `bootstrap_iterated` and at each automatic bootstrap; a
-    /// [`Simulator`](bellerophon_ckks::simulator::Simulator) counts the latter
-    /// ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).
+    /// How to count: a value of a plain table, of each function of
+    /// [`map_many`](crate::Evaluator::map_many), and of each table and packing on LWE values counts
+    /// once. A value of a corrected look-up ([`MapRequest::bits`](crate::MapRequest::bits)) counts
+    /// `(order + 4) / 2` times, rounded up. A vector counts in each round of `bootstrap_iterated`
+    /// and at each automatic bootstrap; a [`Simulator`](bellerophon_ckks::simulator::Simulator)
+    /// counts the latter ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).
     ///
     /// # Errors
     /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoBootstrap`] for a program that the parameters
@@ -291,6 +295,26 @@ impl Params {
             ErrorKind::NoFunctional { params: self.0.name.clone() }
                 .during("functional bootstrapping")
         })
+    }
+
+    /// The parameters of corrected tables on an engine.
+    pub(crate) fn corrected_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
+        match self.lookups_for()?.corrected_on(engine) {
+            Some(lattice) => Ok(lattice),
+            // If the engine itself is missing, that is the error.
+            None => {
+                self.tables_on(engine)?;
+                Err(ErrorKind::NoCorrection { params: self.name().into() }.into())
+            }
+        }
+    }
+
+    /// The parameters of plain tables on an engine.
+    pub(crate) fn tables_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
+        let params = || self.name().into();
+        let lattice = self.lookups_for()?.on(engine);
+        lattice
+            .ok_or_else(|| ErrorKind::NoEngine { engine: engine.name(), params: params() }.into())
     }
 }
 

@@ -16,7 +16,7 @@
 //! | [`KeySwitchKey`] | key switch: change of secret and dimension (PEGASUS.KS, Fig. 9) |
 //! | [`TestPolynomial`], [`TableDomain`] | test polynomials, and the map between reals and their indices |
 //! | [`rgsw`] | external products with a special modulus or with digits |
-//! | [`ntru`] | external products of NTRU ciphertexts, automorphisms, the key switch from NTRU to RLWE |
+//! | [`Engine::Ntru`], [`NtruSpec`] | external products of NTRU ciphertexts, automorphisms, the key switch from NTRU to RLWE |
 //! | [`paper`] | `pegasus-ntru` with its own conversion from NTRU to LWE, as a baseline |
 //! | [`blind_rotate_batch`], [`BlindRotationKey`] | blind rotation (Fig. 2), on either [`Engine`] |
 //! | [`Evaluator`], [`LookupKeys`] | programmable bootstrapping, and all keys that it needs |
@@ -48,7 +48,7 @@ mod map;
 mod modswitch;
 mod multi_value;
 pub mod noise;
-pub mod ntru;
+mod ntru;
 pub mod paper;
 mod params;
 mod pbs;

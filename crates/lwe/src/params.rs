@@ -286,7 +286,7 @@ impl Params {
     }
 
     /// The constants of the external product, if the engine is NTRU.
-    pub fn ntru(&self) -> Option<&NtruContext> {
+    pub(crate) fn ntru(&self) -> Option<&NtruContext> {
         match &self.0.engine {
             EngineContext::Rgsw(_) => None,
             EngineContext::Ntru(context) => Some(context),

@@ -127,8 +127,8 @@ pub enum ErrorKind {
     /// The evaluation keys lack the keys of an operation.
     #[error("the evaluation keys do not include those of `{need}`: generate them with the others")]
     MissingKeys {
-        /// The operation whose keys serve it: `map`, `map_over` for the other bridge, `map_to`,
-        /// `multiply`, `functional`, or `engine` for the other engine.
+        /// The method of the facade's needs that asks for the keys: `map`, `map_with` for another
+        /// engine, `bridge` for another bridge, `multiply`, `functional`.
         need: &'static str,
     },
     /// A look-up that no correction brings to the requested accuracy.
@@ -210,6 +210,12 @@ pub enum ErrorKind {
          halve"
     )]
     Complex,
+    /// A request whose requirements do not fit the call.
+    #[error("{reason}")]
+    Request {
+        /// What does not fit, and a remedy.
+        reason: &'static str,
+    },
     /// A map that no engine evaluates to the requested error.
     #[error("no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}")]
     NoPlan {
@@ -240,8 +246,8 @@ pub enum ErrorKind {
     /// An argmax or argmin index among too many values: its noise could round to a neighbour.
     #[error(
         "the index of one among {found} values could be off by one half or more; with these \
-         keys at most {most} values are allowed: take the keys of `map_to`, which allow more, or take \
-         the index within groups and then among their winners"
+         keys at most {most} values are allowed: take the keys of corrected look-ups, which allow \
+         more, or take the index within groups and then among their winners"
     )]
     TooManyPlaces {
         /// The number of values.

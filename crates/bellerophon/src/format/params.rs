@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Header, codec, envelope};
 use crate::{
-    Error, LutParams, Params, Result,
+    Error, LutParams, LutSpec, Params, Result,
     params::{self, Bootstraps},
 };
 
@@ -74,8 +74,13 @@ impl LookupForm {
         }
     }
 
-    fn lookups(self, slots: &ckks::Params, wanted: Security, highest: usize) -> Result<LutParams> {
-        let spec = lwe::ParamsSpec {
+    fn lookups(
+        self,
+        slots: &ckks::Params,
+        wanted: Security,
+        highest_level: usize,
+    ) -> Result<LutParams> {
+        let tables = lwe::ParamsSpec {
             dimension: self.dimension as usize,
             modulus: self.modulus,
             secret: self.secret.into(),
@@ -90,7 +95,8 @@ impl LookupForm {
             security: self.security.checked(wanted)?,
         };
         let ring_bridge = self.ring_bridge.map(|weight| weight as usize);
-        Ok(LutParams::new(slots, spec, self.log2_failure, ring_bridge, highest)?)
+        let spec = LutSpec { tables, log2_failure: self.log2_failure, ring_bridge, highest_level };
+        Ok(LutParams::new(slots, spec)?)
     }
 }
 

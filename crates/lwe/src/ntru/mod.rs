@@ -40,7 +40,7 @@ use crate::{ErrorKind, NtruRotation, NtruSpec, Result};
 
 /// The rings, digits and constants of the NTRU engine of one parameter set.
 #[derive(Debug)]
-pub struct NtruContext {
+pub(crate) struct NtruContext {
     spec: NtruSpec,
     ring: Ring,
     gadget: DigitGadget,

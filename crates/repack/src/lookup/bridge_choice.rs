@@ -7,10 +7,10 @@ pub enum Bridge {
     /// The bridge that is cheaper for the number of values, by fixed costs that were measured once.
     #[default]
     Auto,
-    /// Through the ring of the tables ([`RingBridge`](crate::RingBridge)): one key switch from slots to
-    /// LWE; ring packing by automorphisms and half a bootstrap from LWE to slots. Extraction and
-    /// packing without a table ([`LookupEvaluator::extract`](super::LookupEvaluator::extract),
-    /// [`LookupEvaluator::pack`](super::LookupEvaluator::pack)) need this bridge.
+    /// Through the ring of the tables: one key switch from slots to LWE; ring packing by
+    /// automorphisms and half a bootstrap from LWE to slots. Corrected look-ups
+    /// (`MapRequest::bits`), several functions at once (`Evaluator::map_many`), and extraction and
+    /// packing without a table (`Evaluator::extract`, `Evaluator::pack`) need this bridge.
     Ring,
     /// PEGASUS, Fig. 6: a key switch per value from slots to LWE; a linear transform with the
     /// encrypted LWE secret from LWE to slots.

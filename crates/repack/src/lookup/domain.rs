@@ -22,7 +22,7 @@ pub(crate) fn center(domain: &RangeInclusive<f64>) -> f64 {
 
 /// The domain of a look-up for a carried range: that range, or an interval around it if it is a
 /// single point.
-pub fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
+pub(crate) fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
     // A point up to rounding has no width for a table.
     let (lo, hi) = (range.lo(), range.hi());
     if hi - lo > 1e-9 * range.bound() {
@@ -36,9 +36,11 @@ pub fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
 /// values would wrap around the table.
 ///
 /// # Errors
-/// [`ErrorKind::Complex`] for a complex range, [`ErrorKind::OutsideDomain`] for one outside the
-/// domain.
-pub fn range_within(range: &Interval, domain: &RangeInclusive<f64>) -> Result<RangeInclusive<f64>> {
+/// [`ErrorKind::Complex`] for a complex range, [`ErrorKind::OutsideDomain`] for one outside the domain.
+pub(crate) fn range_within(
+    range: &Interval,
+    domain: &RangeInclusive<f64>,
+) -> Result<RangeInclusive<f64>> {
     if !range.is_real() {
         return Err(ErrorKind::Complex.into());
     }

@@ -21,8 +21,8 @@ pub enum LutEngine {
     /// RGSW ciphertexts ([`lwe::rgsw`]). Several functions of a value, and look-ups to a requested
     /// accuracy, take one blind rotation per value.
     Rgsw,
-    /// NTRU ciphertexts ([`lwe::ntru`]): half the transforms and a quarter of the key memory, for
-    /// tables of degree up to 8192. Each function takes a blind rotation of its own.
+    /// NTRU ciphertexts ([`lwe::NtruSpec`]): half the transforms and a quarter of the key memory,
+    /// for tables of degree up to 8192. Each function takes a blind rotation of its own.
     ///
     /// It assumes decision NTRU with moduli far beyond the fatigue points: 28.6 bits (fatigue at
     /// 19.4) at degree 2048, 44 bits (21.8) at 4096, 46 to 50 bits (24.3) at 8192. It assumes this
@@ -163,8 +163,8 @@ mod tests {
             let ntru = NtruSpec::for_degree(spec.ring_degree, spec.security).unwrap().unwrap();
             spec.engine = Engine::Ntru(ntru);
         });
-        assert!(lookups.lattice().ntru().is_some());
-        assert!(lookups.on(LutEngine::Ntru).unwrap().ntru().is_some());
+        assert!(lookups.lattice().spec().engine.ntru().is_some());
+        assert!(lookups.on(LutEngine::Ntru).unwrap().spec().engine.ntru().is_some());
         for engine in [LutEngine::Auto, LutEngine::Rgsw] {
             assert_eq!(lookups.on(engine).unwrap().spec().engine, Engine::Rgsw(DIGITS));
             assert!(lookups.corrected_on(engine).unwrap().one_rotation_for_several());

@@ -52,9 +52,9 @@ impl<'a> LookupEvaluator<'a> {
     /// # Errors
     /// [`ErrorKind::MissingKeys`]; [`ErrorKind::Domain`], [`ErrorKind::DomainScale`] and
     /// [`ErrorKind::OutsideDomain`] for the domain and the range of `x`; an error that names the
-    /// argument if `f` is not finite there; [`ErrorKind::Cancelled`]; errors of the arithmetic,
-    /// among them too few levels.
-    pub fn map(
+    /// argument if `f` is not finite there; [`ErrorKind::Cancelled`]; errors of the arithmetic, among
+    /// them too few levels.
+    pub(crate) fn map(
         &self,
         x: &Ciphertext,
         domain: RangeInclusive<f64>,
@@ -139,7 +139,7 @@ impl<'a> LookupEvaluator<'a> {
                 Ok((BridgePath::Linear, Crossing::Linear(keys)))
             }
             (None, ..) => Err(ErrorKind::MissingKeys { need: "map" }.into()),
-            _ => Err(ErrorKind::MissingKeys { need: "map_over" }.into()),
+            _ => Err(ErrorKind::MissingKeys { need: "bridge" }.into()),
         }
     }
 
@@ -147,7 +147,7 @@ impl<'a> LookupEvaluator<'a> {
     pub(super) fn ring_bridge(&self) -> Result<(&'a RingBridge, &'a RingBridgeKeys)> {
         let ring = self.lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
         // The program may have asked for the keys of the linear bridge only.
-        let need = if self.linear.is_some() { "map_over" } else { "map" };
+        let need = if self.linear.is_some() { "bridge" } else { "map" };
         Ok((ring, self.ring.ok_or(ErrorKind::MissingKeys { need })?))
     }
 

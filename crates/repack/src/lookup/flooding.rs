@@ -84,7 +84,7 @@ impl<'r> Flood<'r> {
 /// `sqrt(count) (tail sqrt(v) + 1/2)`, where `tail = sqrt(2 ln(2^65 count))` standard deviations
 /// are exceeded by some coefficient with probability at most `2^-64`. Products of roundings and a
 /// secret are sub-Gaussian there.
-pub(super) fn deviation(
+pub(crate) fn deviation(
     terms: &Flooding,
     bound: &NoiseBound,
     s2c: &SlotsToCoeffs,

@@ -139,7 +139,7 @@ impl LinearKeys {
 impl LutParams {
     /// The relinearization and Galois keys of look-ups with a bridge, each at the level at which it
     /// is used: SlotsToCoeffs, and the return to the slots. `corrected` adds those of
-    /// [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to).
+    /// corrected look-ups.
     ///
     /// # Errors
     /// None for checked parameters.

@@ -33,14 +33,17 @@ pub(crate) type Coefficients = [f64; MAX_ORDER + 1];
 
 /// A function with those of its first derivatives that are known.
 #[derive(Clone, Copy)]
-pub struct Smooth<'f> {
+pub(crate) struct Smooth<'f> {
     f: &'f dyn Fn(f64) -> f64,
     derivatives: &'f [&'f dyn Fn(f64) -> f64],
 }
 
 impl<'f> Smooth<'f> {
     /// A function and its derivatives, the first one first. Those beyond the third are not used.
-    pub fn new(f: &'f dyn Fn(f64) -> f64, derivatives: &'f [&'f dyn Fn(f64) -> f64]) -> Self {
+    pub(crate) fn new(
+        f: &'f dyn Fn(f64) -> f64,
+        derivatives: &'f [&'f dyn Fn(f64) -> f64],
+    ) -> Self {
         Self { f, derivatives: &derivatives[..derivatives.len().min(MAX_ORDER)] }
     }
 

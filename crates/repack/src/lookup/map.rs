@@ -442,6 +442,21 @@ impl<'a> Map<'a> {
     }
 }
 
+impl LutParams {
+    /// Checks that tables of these parameters take the whole domain with this bridge.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for domains that no look-up takes.
+    pub fn check_covers(
+        &self,
+        tables: &lwe::Params,
+        path: BridgePath,
+        domain: &RangeInclusive<f64>,
+    ) -> Result<()> {
+        Map::new(self, tables, path, domain).map(drop)
+    }
+}
+
 /// Adds a constant to the slots that hold values; padding stays zero.
 pub(crate) fn add_to_values(
     evaluator: &ckks::Evaluator,

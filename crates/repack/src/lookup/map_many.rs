@@ -26,7 +26,7 @@ impl<'a> LookupEvaluator<'a> {
     ///
     /// # Errors
     /// As [`map`](Self::map) with the ring bridge, and if there are no functions.
-    pub fn maps(
+    pub(crate) fn maps(
         &self,
         x: &Ciphertext,
         domain: RangeInclusive<f64>,
@@ -62,7 +62,7 @@ impl<'a> LookupEvaluator<'a> {
     ///
     /// # Errors
     /// As [`maps`](Self::maps), and for more results than a vector has slots.
-    pub fn maps_packed(
+    pub(crate) fn maps_packed(
         &self,
         operands: &[&Ciphertext],
         domain: RangeInclusive<f64>,

@@ -6,18 +6,16 @@
 //!
 //! | item | contents |
 //! | --- | --- |
-//! | [`LutParams`], [`LutEngine`] | the look-up part of a parameter set; the engines of its blind rotation |
+//! | [`LutParams`], [`LutSpec`], [`LutEngine`] | the look-up part of a parameter set; the engines of its blind rotation |
 //! | [`Bridge`], [`BridgePath`] | the path between slots and LWE ciphertexts, as asked for and as chosen |
 //! | [`LookupSecrets`], [`TableKeys`], [`LinearKeys`] | secrets and keys |
 //! | [`LookupEvaluator`] | plain look-ups, several functions at once, look-ups to an accuracy, extraction and packing |
-//! | [`Smooth`] | a function with known derivatives |
 //! | [`ordering`] | functions of several values: maximum, argmax, comparison, sorting |
 //! | [`Flood`] | noise flooding before the switch from slots to LWE values |
-//! | [`ErrorDistribution`], [`MapPlan`] | the predicted error of a look-up; the correction that reaches an accuracy |
+//! | [`ErrorDistribution`] | the predicted error of a look-up |
 //! | [`Stage`], [`Progress`], [`Watch`] | progress of long operations |
 //! | [`Counts`] | the operations that can fail, for bounds on their probability |
 
-mod accuracy;
 mod bridge_choice;
 mod corrected;
 mod counts;
@@ -39,22 +37,21 @@ mod stage;
 mod table_packing;
 
 pub use bridge_choice::{Bridge, BridgePath};
-pub use corrected::MapPlan;
 pub use counts::Counts;
-pub use domain::{carried_domain, range_within};
 pub use engine::LutEngine;
 pub use error_distribution::ErrorDistribution;
 pub use evaluator::LookupEvaluator;
 pub use flooding::Flood;
 pub use keys::{LinearKeys, LookupSecrets, TableKeys};
-pub use local_poly::Smooth;
-pub use params::LutParams;
+pub use params::{LutParams, LutSpec};
 pub use progress::Watch;
 pub use stage::{Progress, Stage};
 
-pub(crate) use corrected::Corrections;
-pub(crate) use domain::{center, check_domain};
+pub(crate) use corrected::{CorrectionPlan, Corrections, KEYS as KEYS_OF_CORRECTIONS};
+pub(crate) use domain::{carried_domain, center, check_domain, range_within};
 pub(crate) use error_distribution::Grid;
+pub(crate) use flooding::deviation as flooding_deviation;
+pub(crate) use local_poly::Smooth;
 pub(crate) use map::Map;
 
 #[cfg(test)]

@@ -71,14 +71,28 @@ fn result_level(reached: Option<usize>, highest: usize) -> std::result::Result<u
     }
 }
 
+/// The specification of the look-up part of a parameter set; [`LutParams::new`] checks it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LutSpec {
+    /// The LWE secret, its key switches, the ring of the tables. The ring modulus must be the first
+    /// prime of the modulus chain of the slots.
+    pub tables: lwe::ParamsSpec,
+    /// `log2` of the probability that the look-up of one value fails and returns garbage.
+    pub log2_failure: f64,
+    /// Hamming weight of the sparse secret of the ring bridge. Without it, look-ups take the linear
+    /// bridge.
+    pub ring_bridge: Option<usize>,
+    /// The highest level for programs, and so the highest level of results.
+    pub highest_level: usize,
+}
+
 /// The look-up part of a parameter set: the tables with their engines, and both bridges.
 pub struct LutParams {
+    spec: LutSpec,
     slots: ckks::Params,
     lattice: lwe::Params,
     engines: Engines,
-    log2_failure: f64,
     level_after: usize,
-    highest: usize,
     /// Whether the LWE secret fits the slots, as the linear bridge requires.
     linear: bool,
     to_coefficients: SlotsToCoeffs,
@@ -89,26 +103,17 @@ pub struct LutParams {
 }
 
 impl LutParams {
-    /// Checks that slots and look-ups fit together. `highest` is the highest level for programs,
-    /// and so the highest level of results.
-    ///
-    /// `log2_failure` is `log2` of the failure probability of the look-up of one value;
-    /// `ring_bridge` is the weight of the sparse secret of the ring bridge, if there is one.
+    /// Checks that slots and look-ups fit together.
     ///
     /// # Errors
-    /// [`ErrorKind::Bridge`] for parts that do not fit together, with the reason and a remedy;
-    /// errors of the layers below for parameters that those refuse.
-    pub fn new(
-        slots: &ckks::Params,
-        spec: lwe::ParamsSpec,
-        log2_failure: f64,
-        ring_bridge: Option<usize>,
-        highest: usize,
-    ) -> Result<Self> {
+    /// [`ErrorKind::Bridge`] for parts that do not fit together, with the reason and a remedy; errors
+    /// of the layers below for parameters that those refuse.
+    pub fn new(slots: &ckks::Params, spec: LutSpec) -> Result<Self> {
+        let LutSpec { log2_failure, ring_bridge, highest_level: highest, .. } = spec;
         let refuse = |reason: String| Err(ErrorKind::Bridge { reason }.into());
 
         // Step 1: the parameters of the tables and what they share with the slots.
-        let lattice = lwe::Params::new(spec)?;
+        let lattice = lwe::Params::new(spec.tables.clone())?;
         let engines = Engines::new(&lattice)?;
         let first = slots.lattice().q().modulus(0);
         if first != lattice.ring_modulus() {
@@ -182,8 +187,8 @@ impl LutParams {
                 let (degree, secret) = (lattice.ring_degree(), lattice.spec().ring_secret);
                 // The same half of the failure probability.
                 let log2_failure = log2_failure - 1.0;
-                let spec = RingBridgeSpec { degree, secret, weight, log2_failure };
-                let ring = RingBridge::new(slots, spec)?;
+                let bridge = RingBridgeSpec { degree, secret, weight, log2_failure };
+                let ring = RingBridge::new(slots, bridge)?;
                 let depth = ring.reduction(Reduction::Sine).depth();
                 let reached = ring.highest_level(Reduction::Sine);
                 let after = result_level(reached, highest).map_err(|found| {
@@ -201,18 +206,22 @@ impl LutParams {
         };
         let to_coefficients = slots_to_coeffs(slots, false, LOG_S2C_SCALE)?;
         Ok(Self {
+            spec,
             slots: slots.clone(),
             lattice,
             engines,
-            log2_failure,
             level_after,
-            highest,
             linear,
             to_coefficients,
             flooded: OnceLock::new(),
             reduction,
             ring,
         })
+    }
+
+    /// The specification.
+    pub fn spec(&self) -> &LutSpec {
+        &self.spec
     }
 
     /// The parameters of the slots.
@@ -231,10 +240,9 @@ impl LutParams {
         self.engines.plain(engine)
     }
 
-    /// The parameters of tables for [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to) on
-    /// an engine. RGSW takes a special modulus in place of digits; its low noise allows several
-    /// tables from one blind rotation. None if the set does not have the engine, or if the ring is
-    /// too small for a secure special modulus.
+    /// The parameters of the tables of corrected look-ups on an engine. RGSW takes a special modulus
+    /// in place of digits; its low noise allows several tables from one blind rotation. None if the
+    /// set does not have the engine, or if the ring is too small for a secure special modulus.
     pub fn corrected_on(&self, engine: LutEngine) -> Option<&lwe::Params> {
         self.engines.corrected(engine)
     }
@@ -244,9 +252,8 @@ impl LutParams {
         self.engines.all().find(|lattice| lattice.fingerprint() == fingerprint)
     }
 
-    /// Whether tables of these parameters, with their engine, serve
-    /// [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to).
-    pub(crate) fn corrects(&self, lattice: &lwe::Params) -> bool {
+    /// Whether tables of these parameters, with their engine, serve corrected look-ups.
+    pub fn corrects(&self, lattice: &lwe::Params) -> bool {
         let corrected = self.corrected_on(LutEngine::of(lattice));
         corrected.is_some_and(|corrected| corrected.spec() == lattice.spec())
     }
@@ -258,13 +265,13 @@ impl LutParams {
 
     /// `log2` of the probability that the look-up of one value fails and returns garbage.
     pub fn log2_failure(&self) -> f64 {
-        self.log2_failure
+        self.spec.log2_failure
     }
 
     /// `log2` of half the failure probability, the share of the guard bands of tables. The
     /// reductions have the other half.
     pub fn log2_table_failure(&self) -> f64 {
-        self.log2_failure - 1.0
+        self.spec.log2_failure - 1.0
     }
 
     /// The ring bridge, if the parameters have one.
@@ -283,7 +290,7 @@ impl LutParams {
     /// highest level for programs; none without the bridge.
     pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
         let highest = self.ring.as_ref()?.highest_level(reduction)?;
-        Some(highest.min(self.highest))
+        Some(highest.min(self.spec.highest_level))
     }
 
     /// Levels that the operand of a look-up must have.
@@ -356,10 +363,9 @@ impl LutParams {
         }
     }
 
-    /// The lowest level at which [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to)
-    /// computes the distance to the cells from the operand itself:
-    /// [`level_after`](Self::level_after), or the levels of SlotsToCoeffs plus the largest order if
-    /// that is more. A lower operand is packed together with its tables.
+    /// The lowest level at which a corrected look-up computes the distance to the cells from the
+    /// operand itself: [`level_after`](Self::level_after), or the levels of SlotsToCoeffs plus the
+    /// largest order if that is more. A lower operand is packed together with its tables.
     pub fn level_to_correct(&self) -> usize {
         self.level_after.max(S2C_LEVELS + MAX_ORDER)
     }
@@ -367,10 +373,7 @@ impl LutParams {
 
 impl PartialEq for LutParams {
     fn eq(&self, other: &Self) -> bool {
-        // Everything else follows from these three and from the slots.
-        let weight = |lookups: &Self| lookups.ring.as_ref().map(|ring| ring.spec().weight);
-        self.lattice.spec() == other.lattice.spec()
-            && self.log2_failure == other.log2_failure
-            && weight(self) == weight(other)
+        // Everything else follows from the specification and from the slots.
+        self.spec == other.spec
     }
 }

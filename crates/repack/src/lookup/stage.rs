@@ -2,8 +2,8 @@
 
 use bellerophon_ckks::fbt::FbtStage;
 
-/// A stage of a look-up ([`LookupEvaluator::map`](super::LookupEvaluator::map)), of an extraction or
-/// a packing, or of a functional bootstrap ([`bellerophon_ckks::fbt`]).
+/// A stage of a look-up (`Evaluator::map`), of an extraction or a packing (`Evaluator::extract`,
+/// `Evaluator::pack`), or of a functional bootstrap ([`bellerophon_ckks::fbt`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stage {
@@ -51,7 +51,7 @@ impl From<FbtStage> for Stage {
     }
 }
 
-/// What a long operation reports to the callback of a [`Watch`](super::Watch).
+/// What a long operation reports to the callback of `Evaluator::with_progress`.
 ///
 /// A look-up reports values, at the beginning of each stage, after each batch of values, and at the
 /// end of each stage (`done == total`). A functional bootstrap reports steps at their end: one each

@@ -5,7 +5,7 @@ use bellerophon_lwe::{self as lwe, Engine, RgswGadget};
 use bellerophon_mlwe::{SecretKind, Security};
 use bellerophon_ring::prime;
 
-use super::LutParams;
+use super::{LutParams, LutSpec};
 
 /// Look-ups with both bridges in toy dimensions, which protect nothing.
 pub(crate) fn toy() -> LutParams {
@@ -37,5 +37,7 @@ pub(crate) fn toy_with(change: impl FnOnce(&mut lwe::ParamsSpec)) -> LutParams {
         security: Security::Insecure,
     };
     change(&mut spec);
-    LutParams::new(&slots, spec, -60.0, Some(16), slots.max_level()).unwrap()
+    let (ring_bridge, highest_level) = (Some(16), slots.max_level());
+    let spec = LutSpec { tables: spec, log2_failure: -60.0, ring_bridge, highest_level };
+    LutParams::new(&slots, spec).unwrap()
 }

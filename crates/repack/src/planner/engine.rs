@@ -4,6 +4,8 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::lookup::LutEngine;
+
 /// A method to apply a function to every value of a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -16,11 +18,12 @@ pub enum Engine {
     Fbt,
     /// A look-up table for each value by blind rotation with RGSW keys.
     Rgsw,
-    /// Several look-up tables for each value, which correct the error of their common index
-    /// ([`LookupEvaluator::map_to`](crate::lookup::LookupEvaluator::map_to)).
+    /// Several look-up tables for each value, which correct the error of their common index: a
+    /// table of the identity and tables of local polynomials of the function.
     Corrected,
     /// A look-up table for each value by blind rotation with NTRU keys. Its security needs more
-    /// assumptions than LWE ([`LutEngine::Ntru`](crate::lookup::LutEngine::Ntru)), so it is used only if it is named.
+    /// assumptions than LWE ([`LutEngine::Ntru`](crate::lookup::LutEngine::Ntru)), so it is used only
+    /// if it is named.
     Ntru,
 }
 
@@ -39,6 +42,16 @@ impl Engine {
             Self::Rgsw => "rgsw",
             Self::Corrected => "corrected",
             Self::Ntru => "ntru",
+        }
+    }
+}
+
+/// A look-up table for each value by blind rotation on an engine.
+impl From<LutEngine> for Engine {
+    fn from(engine: LutEngine) -> Self {
+        match engine {
+            LutEngine::Ntru => Self::Ntru,
+            LutEngine::Auto | LutEngine::Rgsw => Self::Rgsw,
         }
     }
 }

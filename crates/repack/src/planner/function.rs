@@ -53,6 +53,9 @@ pub(crate) enum Shape {
 }
 
 impl MapFunction {
+    /// The name of a closure without one.
+    pub(crate) const CLOSURE: &'static str = "closure";
+
     /// A closure with a bound on its slope.
     pub fn lipschitz(
         name: &str,
@@ -101,7 +104,7 @@ impl MapFunction {
         if let Some(i) = values.iter().position(|y| !y.is_finite()) {
             return Err(lwe::ErrorKind::NotFinite { argument: at(i) }.into());
         }
-        Ok(Self::closure("closure", move |x| cubic(&values, (x - lo) / step)))
+        Ok(Self::closure(Self::CLOSURE, move |x| cubic(&values, (x - lo) / step)))
     }
 
     /// The name.

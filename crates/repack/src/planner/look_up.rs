@@ -1,11 +1,11 @@
 //! The prediction of look-ups.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, ops::RangeInclusive};
 
 use bellerophon_ckks::{Metadata, cost::Work, noise::worst_factor};
 use bellerophon_lwe::{self as lwe, noise as lwe_noise};
 
-use super::{cost_model::CostModel, function::MapFunction, table::EnginePlan};
+use super::{cost_model::CostModel, plan::MapPlan, request::MapRequest};
 use crate::{
     Reduction, Result,
     lookup::{BridgePath, Grid, LutParams, Map},
@@ -20,11 +20,17 @@ pub(crate) struct Tables<'a> {
 
 impl Tables<'_> {
     /// A bound on the error of a plain table, for values in the domain of `map`.
-    pub(crate) fn error(&self, map: &Map<'_>, f: &MapFunction, shifted: &Metadata) -> Result<f64> {
-        let (lo, hi) = (*map.domain().start(), *map.domain().end());
+    pub(crate) fn error(
+        &self,
+        map: &Map<'_>,
+        f: &MapRequest<'_>,
+        range: &RangeInclusive<f64>,
+        shifted: &Metadata,
+    ) -> Result<f64> {
+        let (lo, hi) = (*range.start(), *range.end());
         let inside = |x: f64| f.value(x.clamp(lo, hi));
         let (output, count) = (map.output(&inside)?, shifted.meta.len);
-        let log2_failure = EnginePlan::LOG2_FAILURE;
+        let log2_failure = MapPlan::LOG2_FAILURE;
         let worst = worst_factor(count, log2_failure);
         let grid = map.grid(shifted)?;
         // Step 1: the largest index error in cells: the rounding to a cell, the noise of the
@@ -87,7 +93,7 @@ impl Tables<'_> {
 
 /// The largest `|f(y) - f(x)|` for a cell `x` at which values may lie and any cell `y` within
 /// `reach` cells.
-fn largest_change(grid: &Grid, f: &MapFunction, (lo, hi): (f64, f64), reach: usize) -> f64 {
+fn largest_change(grid: &Grid, f: &MapRequest<'_>, (lo, hi): (f64, f64), reach: usize) -> f64 {
     let half = grid.degree as i64 / 2;
     let argument = |k: usize| grid.center + (k as i64 - half) as f64 * grid.step;
     let entries: Vec<f64> = (0..grid.degree).map(|k| f.value(argument(k).clamp(lo, hi))).collect();
@@ -124,6 +130,7 @@ fn sliding(entries: &[f64], reach: usize, replaces: impl Fn(f64, f64) -> bool) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planner::MapFunction;
 
     #[test]
     fn windows_hold_their_extremes() {
@@ -140,13 +147,14 @@ mod tests {
     #[test]
     fn changes_are_those_of_the_steepest_place_that_values_reach() {
         let grid = Grid { center: 0.0, step: 0.01, degree: 1024, index_std: 0.0, error_std: 0.0 };
-        let linear = MapFunction::lipschitz("3x", 3.0, |x| 3.0 * x);
+        let linear = MapRequest::of(MapFunction::lipschitz("3x", 3.0, |x| 3.0 * x));
         let found = largest_change(&grid, &linear, (-2.0, 2.0), 7);
         assert!((found - 0.21).abs() < 1e-9, "{found}");
         // A jump counts only where values come near it.
-        assert_eq!(largest_change(&grid, &MapFunction::sign(0.1), (-2.0, 2.0), 9), 0.0);
-        assert_eq!(largest_change(&grid, &MapFunction::sign(0.1), (-2.0, 2.0), 11), 2.0);
-        let table = MapFunction::table([0.0, 5.0, 1.0]);
+        let sign = MapRequest::of(MapFunction::sign(0.1));
+        assert_eq!(largest_change(&grid, &sign, (-2.0, 2.0), 9), 0.0);
+        assert_eq!(largest_change(&grid, &sign, (-2.0, 2.0), 11), 2.0);
+        let table = MapRequest::table(vec![0.0, 5.0, 1.0]);
         assert_eq!(largest_change(&grid, &table, (0.0, 2.0), 40), 0.0);
         assert_eq!(largest_change(&grid, &table, (0.0, 2.0), 60), 5.0);
     }

@@ -5,11 +5,10 @@
 //! | --- | --- |
 //! | [`Engine`] | a method to apply a function to every value of a vector |
 //! | [`MapFunction`], [`MapRequest`] | the function and its requirements |
-//! | [`EnginePlan`] | the predicted cost and error of every engine, and the fastest engine that qualifies |
+//! | [`MapPlan`] | the predicted cost and error of every engine, and the fastest engine that qualifies |
 //! | [`CostModel`] | the prices of counted work: a deterministic default, or calibrated |
 //! | [`PlanSubject`], [`MapServer`] | what a plan is made for: a parameter set, and the keys of a server |
 //! | [`Planner`] | planning and evaluation |
-//! | [`MapReport`] | the chosen engine, its prediction, and the measured outcome |
 //!
 //! For each engine the planner prepares the polynomial, series or tables, runs them on the
 //! simulator ([`Simulator`](bellerophon_ckks::simulator::Simulator)), and prices the counted work.
@@ -20,19 +19,22 @@ mod calibrate;
 mod cost_model;
 mod engine;
 mod function;
+mod goal;
 mod look_up;
+mod many;
+mod plan;
 mod predict;
+mod prepared;
 mod request;
 mod run;
 mod subject;
-mod table;
+mod table_plan;
 mod vector;
 
 pub use cost_model::CostModel;
 pub use engine::Engine;
 pub use function::MapFunction;
+pub use plan::{EngineRow, MapPlan, Prediction};
 pub use predict::Planner;
 pub use request::MapRequest;
-pub use run::MapReport;
 pub use subject::{MapServer, PlanSubject};
-pub use table::{EnginePlan, EngineRow, Prediction};

@@ -1,5 +1,7 @@
 //! The prediction of every engine for a request.
 
+use std::{ops::RangeInclusive, sync::Arc};
+
 use bellerophon_ckks::{
     self as ckks, Ciphertext, CkksOps, Interval, Metadata,
     noise::worst_factor,
@@ -7,31 +9,25 @@ use bellerophon_ckks::{
 };
 
 use super::{
-    cost_model::CostModel,
     engine::Engine,
+    goal::Goal,
     look_up::Tables,
-    request::MapRequest,
+    plan::{EngineRow, MapPlan, Prediction},
+    prepared::{Prepared, Ready},
+    request::{MapRequest, refused},
     subject::{MapServer, PlanSubject},
-    table::{EnginePlan, EngineRow, Prediction},
     vector::VectorProgram,
 };
 use crate::{
     During, Error, ErrorKind, Result,
     lookup::{
-        Bridge, Corrections, LutEngine, LutParams, Map, MapPlan, Smooth, center, check_domain,
-        range_within,
+        Bridge, CorrectionPlan, Corrections, KEYS_OF_CORRECTIONS, LookupEvaluator, LutEngine,
+        LutParams, Map, Smooth, carried_domain, center, check_domain, range_within,
     },
 };
 
 /// The smallest error that is predicted: the precision of f64 around 1.
 const LEAST_ERROR: f64 = 1.0 / (1u64 << 52) as f64;
-
-/// An engine that is ready to run.
-pub(crate) enum Prepared {
-    Vector(Box<VectorProgram>),
-    Table,
-    Corrected { order: usize },
-}
 
 /// An engine of a plan, ready to run if it qualifies.
 pub(crate) struct Candidate {
@@ -41,34 +37,33 @@ pub(crate) struct Candidate {
 
 /// A request with the operand and the keys for which it is planned.
 pub struct Planner<'a, P> {
-    params: &'a P,
+    pub(super) params: &'a P,
     /// The server with its keys; without one, any keys that the parameters allow.
-    server: Option<MapServer<'a>>,
+    pub(super) server: Option<MapServer<'a>>,
     /// The vector to evaluate, beside a server.
     vector: Option<&'a Ciphertext>,
-    request: &'a MapRequest,
-    operand: Metadata,
-    domain: Interval,
-    model: &'a CostModel,
-    threads: usize,
+    pub(super) request: &'a MapRequest<'a>,
+    pub(super) operand: Metadata,
+    pub(super) domain: RangeInclusive<f64>,
+    /// The part of the domain in which values can lie.
+    pub(super) values: RangeInclusive<f64>,
+    pub(super) interval: Interval,
+    pub(super) threads: usize,
 }
 
-/// The operation in errors of plans.
 pub(super) const OP: &str = "map_plan";
 
 impl<'a, P: PlanSubject> Planner<'a, P> {
     /// For a fresh vector and any keys that the parameters allow.
     ///
     /// # Errors
-    /// [`ErrorKind::Domain`], [`ErrorKind::WantedError`], [`ErrorKind::CostModel`], and errors of
-    /// the arithmetic for too many values or a level that the parameters do not have.
-    pub fn for_params(
-        params: &'a P,
-        request: &'a MapRequest,
-        model: &'a CostModel,
-        threads: usize,
-    ) -> Result<Self> {
-        check_domain(&request.domain)?;
+    /// [`ErrorKind::Request`] for a request without a domain; [`ErrorKind::Domain`], [`ErrorKind::CostModel`],
+    /// and errors of the arithmetic for too many values or a level that the parameters do not have.
+    pub fn for_params(params: &'a P, request: &'a MapRequest<'a>) -> Result<Self> {
+        let Some(domain) = request.domain.clone() else {
+            return refused("a plan without a vector needs a domain: call `MapRequest::over`");
+        };
+        check_domain(&domain)?;
         // The defaults: full slots at the highest level for programs.
         let slots = params.slots().max_slots();
         let (count, level) =
@@ -76,11 +71,12 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         if count > slots {
             return Err(ckks::ErrorKind::TooManyValues { found: count, slots }.during(OP).into());
         }
-        let domain = Interval::real(*request.domain.start(), *request.domain.end())?;
-        request.function.check(&request.domain)?;
-        let middle = 0.5 * (domain.lo() + domain.hi());
-        let fresh = Simulator::new(params.slots()).encrypt(&vec![middle; count], domain, level)?;
-        Self::new(params, request, *fresh.metadata(), (model, threads))
+        let interval = Interval::real(*domain.start(), *domain.end())?;
+        let middle = 0.5 * (interval.lo() + interval.hi());
+        let fresh =
+            Simulator::new(params.slots()).encrypt(&vec![middle; count], interval, level)?;
+        let values = domain.clone();
+        Self::new(params, request, *fresh.metadata(), (domain, values))
     }
 
     /// For a given vector and the keys of a server. [`run`](Self::run) evaluates them.
@@ -92,40 +88,33 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         params: &'a P,
         server: MapServer<'a>,
         x: &'a Ciphertext,
-        request: &'a MapRequest,
-        model: &'a CostModel,
-        threads: usize,
+        request: &'a MapRequest<'a>,
     ) -> Result<Self> {
-        range_within(x.range(), &request.domain).during("map")?;
-        let planner = Self::new(params, request, x.metadata(), (model, threads))?;
-        Ok(Self { server: Some(server), vector: Some(x), ..planner })
+        let domain = request.domain.clone().unwrap_or_else(|| carried_domain(x.range()));
+        check_domain(&domain)?;
+        let values = range_within(x.range(), &domain)?;
+        let planner = Self::new(params, request, x.metadata(), (domain, values))?;
+        // The bridge of the request.
+        let bridge = request.bridge;
+        let lookups = server.lookups.map(|lookups| LookupEvaluator { bridge, ..lookups });
+        let server = Some(MapServer { lookups, ..server });
+        let threads = request.threads.unwrap_or_else(bellerophon_ring::threads).max(1);
+        Ok(Self { server, vector: Some(x), threads, ..planner })
     }
 
     fn new(
         params: &'a P,
-        request: &'a MapRequest,
+        request: &'a MapRequest<'a>,
         operand: Metadata,
-        (model, threads): (&'a CostModel, usize),
+        (domain, values): (RangeInclusive<f64>, RangeInclusive<f64>),
     ) -> Result<Self> {
-        model.check()?;
-        check_domain(&request.domain)?;
-        if !request.log2_error.is_finite() {
-            return Err(ErrorKind::WantedError { log2_error: request.log2_error }.during(OP));
-        }
-        let domain = Interval::real(*request.domain.start(), *request.domain.end())?;
-        let threads = threads.max(1);
+        request.check_single()?;
+        request.check_function(&domain)?;
+        request.model.check()?;
+        let interval = Interval::real(*domain.start(), *domain.end())?;
+        let threads = request.threads.unwrap_or(1).max(1);
         let (server, vector) = (None, None);
-        Ok(Self { params, server, vector, request, operand, domain, model, threads })
-    }
-
-    /// Predicts cost and error of every engine. An engine that does not qualify is not an error:
-    /// its row gives the reason.
-    pub fn plan(&self) -> EnginePlan {
-        self.candidates().0
-    }
-
-    pub(super) fn request(&self) -> &'a MapRequest {
-        self.request
+        Ok(Self { params, server, vector, request, operand, domain, values, interval, threads })
     }
 
     /// The server and the vector that were planned for, if they are known.
@@ -133,35 +122,52 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         self.server.zip(self.vector)
     }
 
-    /// Predicts all engines. Returns the plan and the engines that are ready to run.
-    pub(super) fn candidates(&self) -> (EnginePlan, Vec<Candidate>) {
-        // Every engine gets a row; the fastest of those that qualify is chosen.
-        let candidates: Vec<Candidate> = Engine::ALL.map(|engine| self.candidate(engine)).into();
-        let qualified = candidates.iter().filter(|candidate| candidate.prepared.is_some());
-        let seconds = |candidate: &&Candidate| {
-            candidate.row.prediction.as_ref().map_or(f64::INFINITY, |p| p.seconds)
-        };
-        let fastest = qualified.min_by(|x, y| seconds(x).total_cmp(&seconds(y)));
-        let plan = EnginePlan {
-            function: self.request.function.name().into(),
-            domain: [self.domain.lo(), self.domain.hi()],
-            log2_error: self.request.log2_error,
+    /// An engine for later runs of the same request.
+    pub(super) fn ready(&self, prepared: Option<Prepared>) -> Ready {
+        let name = self.request.name().to_string();
+        let domain = [*self.domain.start(), *self.domain.end()];
+        let slots = self.params.slots().clone();
+        Ready(prepared.map(|prepared| Arc::new((prepared, slots, name, domain))))
+    }
+
+    /// A plan without rows.
+    pub(super) fn empty_plan(&self, log2_error: Option<f64>) -> MapPlan {
+        MapPlan {
+            function: self.request.name().into(),
+            domain: [self.interval.lo(), self.interval.hi()],
+            log2_error,
             count: self.operand.meta.len,
             level: self.operand.level,
             threads: self.threads,
-            rows: candidates.iter().map(|candidate| candidate.row.clone()).collect(),
-            chosen: fastest.map(|candidate| candidate.row.engine),
+            rows: vec![],
+            chosen: None,
+            ready: Ready::default(),
+        }
+    }
+
+    /// Predicts all engines. Returns the plan and the fastest engine that qualifies, ready to run.
+    pub(super) fn candidates(&self, goal: &Goal) -> (MapPlan, Option<Prepared>) {
+        // Every engine gets a row.
+        let candidates: Vec<Candidate> =
+            Engine::ALL.map(|engine| self.candidate(goal, engine)).into();
+        let rows = candidates.iter().map(|candidate| candidate.row.clone()).collect();
+        let qualified = candidates.into_iter().filter(|candidate| candidate.prepared.is_some());
+        let seconds = |candidate: &Candidate| {
+            candidate.row.prediction.as_ref().map_or(f64::INFINITY, |p| p.seconds)
         };
-        (plan, candidates)
+        let fastest = qualified.min_by(|x, y| seconds(x).total_cmp(&seconds(y)));
+        let chosen = fastest.as_ref().map(|candidate| candidate.row.engine);
+        let plan = MapPlan { rows, chosen, ..self.empty_plan(Some(goal.log2_error)) };
+        (plan, fastest.and_then(|candidate| candidate.prepared))
     }
 
     /// Predicts one engine, and checks that it is allowed and meets the request.
-    fn candidate(&self, engine: Engine) -> Candidate {
+    fn candidate(&self, goal: &Goal, engine: Engine) -> Candidate {
         let refused = |prediction, reason: String| Candidate {
             row: EngineRow { engine, prediction, refusal: Some(reason) },
             prepared: None,
         };
-        if !self.request.engines.contains(&engine) {
+        if !goal.engines.contains(&engine) {
             let reason = match engine {
                 Engine::Ntru => "allowed only if it is named (`MapRequest::allow`)",
                 _ => "not among the allowed engines",
@@ -169,12 +175,12 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             return refused(None, reason.into());
         }
         // An error of the engine is the reason of its refusal.
-        let (prediction, prepared) = match self.predict(engine) {
+        let (prediction, prepared) = match self.predict(goal, engine) {
             Ok(found) => found,
             Err(error) => return refused(None, error.during_if_unnamed(OP).to_string()),
         };
         // A prediction that misses the request still goes into the plan, with its refusal.
-        let (wanted, leaving) = (self.request.log2_error, self.request.leaving);
+        let (wanted, leaving) = (goal.log2_error, self.request.leaving);
         if prediction.log2_error > wanted {
             let reason = format!(
                 "reaches 2^{:.1}, requested is 2^{wanted}: request less, or narrow the domain",
@@ -195,7 +201,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     }
 
     /// Prepares an engine and predicts its cost and error.
-    fn predict(&self, engine: Engine) -> Result<(Prediction, Prepared), P::Error> {
+    fn predict(&self, goal: &Goal, engine: Engine) -> Result<(Prediction, Prepared), P::Error> {
         match engine {
             Engine::Poly => {
                 if let Some(server) = self.server
@@ -208,7 +214,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
                 let bootstraps =
                     self.server.is_some_and(|server| server.arithmetic.auto_bootstraps());
                 let most = if bootstraps { usize::MAX } else { self.operand.level };
-                let program = VectorProgram::polynomial(self.request, most)?;
+                let program = VectorProgram::polynomial(goal, most)?;
                 let simulator = match bootstraps {
                     true => {
                         let bootstrapper = self.params.bootstrapper()?.clone();
@@ -216,7 +222,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
                     }
                     false => simulator,
                 };
-                self.vector(engine, program, simulator)
+                self.vector(goal, engine, program, simulator)
             }
             Engine::Fbt => {
                 // The series is prepared for the bootstrapper of the parameters.
@@ -224,22 +230,22 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
                 if self.server.is_some_and(|server| !server.functional) {
                     return Err(Error::from(ErrorKind::MissingKeys { need: "functional" }).into());
                 }
-                let program = VectorProgram::series(&bootstrapper, self.request)?;
+                let program = VectorProgram::series(&bootstrapper, goal)?;
                 let simulator =
                     Simulator::new(self.params.slots()).with_functional(bootstrapper)?;
-                self.vector(engine, program, simulator)
+                self.vector(goal, engine, program, simulator)
             }
             Engine::Rgsw => self.table(engine, LutEngine::Rgsw),
             Engine::Ntru => self.table(engine, LutEngine::Ntru),
-            Engine::Corrected => self.corrected(),
+            Engine::Corrected => self.corrected(goal),
         }
     }
 
     /// The operand on a simulator: its metadata, with values in the middle of the domain.
     fn operand(&self, simulator: &Simulator) -> Result<SimCiphertext> {
         let Metadata { level, meta } = self.operand;
-        let middle = 0.5 * (self.domain.lo() + self.domain.hi());
-        let x = simulator.encrypt(&vec![middle; meta.len], self.domain, level)?;
+        let middle = 0.5 * (self.interval.lo() + self.interval.hi());
+        let x = simulator.encrypt(&vec![middle; meta.len], self.interval, level)?;
         let repeats = meta.slots > x.metadata().meta.slots;
         let x = if repeats { simulator.repeated(x, meta.slots)? } else { x };
         Ok(simulator.with_metadata(x, meta))
@@ -248,15 +254,16 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     /// The prediction of a program on whole vectors, from a run on the simulator.
     fn vector(
         &self,
+        goal: &Goal,
         engine: Engine,
         program: VectorProgram,
         simulator: Simulator,
     ) -> Result<(Prediction, Prepared), P::Error> {
         // Step 1: the metadata of the result, and the noise of its worst value.
-        let y = program.apply(&simulator, &self.operand(&simulator)?, &self.domain)?;
+        let y = program.apply(&simulator, &self.operand(&simulator)?, &self.interval)?;
         let (result, before) = (*y.metadata(), self.operand.level);
-        let noise = program.noise(&result, &self.operand, self.request);
-        let worst = worst_factor(self.operand.meta.len, EnginePlan::LOG2_FAILURE);
+        let noise = program.noise(&result, &self.operand, goal);
+        let worst = worst_factor(self.operand.meta.len, MapPlan::LOG2_FAILURE);
         // Step 2: the counted work, and the levels that the operand must have.
         let report = simulator.report();
         let refreshed = report.bootstraps + report.functional > 0;
@@ -266,36 +273,38 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             _ => self.params.functional()?.input_level(),
         };
         let prediction = Prediction {
-            seconds: self.model.vectors(&report.work, self.threads),
+            seconds: self.request.model.vectors(&report.work, self.threads),
             log2_error: log2(program.error() + worst * noise),
-            certified: self.request.function.is_certified(),
+            certified: goal.function.is_certified(),
             levels,
             output_level: result.level,
-            key_bytes: self.params.key_bytes(engine)?,
+            key_bytes: self.params.key_bytes(engine, self.request.bridge)?,
             refreshed,
             detail: program.detail(),
+            order: None,
+            accuracy: None,
         };
         Ok((prediction, Prepared::Vector(Box::new(program))))
     }
 
     /// The metadata of the operand after the middle of the domain was subtracted, as look-ups do.
-    fn shifted(&self) -> Result<Metadata> {
+    pub(super) fn shifted(&self) -> Result<Metadata> {
         let simulator = Simulator::new(self.params.slots());
-        let middle = center(&self.request.domain);
+        let middle = center(&self.domain);
         Ok(*simulator.add_scalar(&self.operand(&simulator)?, -middle)?.metadata())
     }
 
     /// The tables on an engine, from the keys of the server or from the parameters.
-    fn tables(&self, engine: LutEngine) -> Result<Tables<'a>, P::Error> {
+    pub(super) fn tables(&self, engine: LutEngine) -> Result<Tables<'a>, P::Error> {
         let lookups = self.params.lookups()?;
         // With a server, the engine and the bridge of its keys.
         let (lattice, path) = match self.server {
-            None => (self.params.tables_on(engine)?, lookups.path(Bridge::Auto)?),
+            None => (self.params.tables_on(engine)?, lookups.path(self.request.bridge)?),
             Some(server) => {
                 let server = server.with_lookups()?;
                 let tables = server.table_keys()?;
                 if LutEngine::of(&tables.lattice) != engine {
-                    return Err(Error::from(ErrorKind::MissingKeys { need: "engine" }).into());
+                    return Err(Error::from(ErrorKind::MissingKeys { need: "map_with" }).into());
                 }
                 (&tables.lattice, server.crossing(self.operand.meta.len)?.0)
             }
@@ -303,7 +312,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         Ok(Tables { lookups, lattice, path })
     }
 
-    fn levels_for_tables(&self, lookups: &LutParams) -> Result<()> {
+    pub(super) fn levels_for_tables(&self, lookups: &LutParams) -> Result<()> {
         let (needed, left) = (lookups.levels(), self.operand.level);
         match left >= needed {
             true => Ok(()),
@@ -314,64 +323,98 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     /// The prediction of a plain table on an engine.
     fn table(&self, engine: Engine, on: LutEngine) -> Result<(Prediction, Prepared), P::Error> {
         let tables = self.tables(on)?;
-        let lookups = tables.lookups;
-        self.levels_for_tables(lookups)?;
-        let Tables { lattice, path, .. } = tables;
-        let map = Map::new(lookups, lattice, path, &self.request.domain)?;
-        let count = self.operand.meta.len;
+        self.levels_for_tables(tables.lookups)?;
+        let Tables { lookups, lattice, path } = tables;
+        let map = Map::new(lookups, lattice, path, &self.domain)?;
         // The error of a single table: the change of the function within the index error.
-        let error = tables.error(&map, &self.request.function, &self.shifted()?)?;
-        let prediction = Prediction {
-            seconds: tables.seconds(self.model, (count, 0), self.threads)?,
+        let error = tables.error(&map, self.request, &self.values, &self.shifted()?)?;
+        Ok((self.prediction(&tables, engine, error, None)?, Prepared::Table))
+    }
+
+    /// The prediction of a plain table, or of a corrected one.
+    pub(super) fn prediction(
+        &self,
+        tables: &Tables<'_>,
+        engine: Engine,
+        error: f64,
+        correction: Option<&CorrectionPlan>,
+    ) -> Result<Prediction, P::Error> {
+        let Tables { lookups, lattice, .. } = tables;
+        let (count, degree) = (self.operand.meta.len, lattice.ring_degree());
+        let (order, levels) = correction.map_or((0, 0), |plan| (plan.order(), plan.levels()));
+        Ok(Prediction {
+            seconds: tables.seconds(&self.request.model, (count, order), self.threads)?,
             log2_error: log2(error),
-            certified: self.request.function.is_certified_by_cells(),
+            certified: correction.is_none() && self.request.is_certified_by_cells(),
             levels: lookups.levels(),
-            output_level: lookups.level_after(),
-            key_bytes: self.params.key_bytes(engine)?,
+            output_level: lookups.level_after().saturating_sub(levels),
+            key_bytes: self.params.key_bytes(engine, self.request.bridge)?,
             refreshed: true,
-            detail: format!("table of degree {}", lattice.ring_degree()),
+            detail: match correction {
+                None => format!("table of degree {degree}"),
+                Some(_) => format!("tables of degree {degree}, correction of order {order}"),
+            },
+            order: Some(order),
+            accuracy: correction.map(|plan| plan.accuracy().clone()),
+        })
+    }
+
+    /// The tables of corrected look-ups, from the keys of the server or from the parameters.
+    pub(super) fn corrected_tables(&self, engine: LutEngine) -> Result<Tables<'a>, P::Error> {
+        let lookups = self.params.lookups()?;
+        self.request.check_corrected()?;
+        self.levels_for_tables(lookups)?;
+        let lattice = match self.server {
+            None => self.params.corrected_on(engine)?,
+            Some(server) => &server.with_lookups()?.table_keys()?.lattice,
         };
-        Ok((prediction, Prepared::Table))
+        if !lookups.corrects(lattice) {
+            return Err(Error::from(ErrorKind::MissingKeys { need: KEYS_OF_CORRECTIONS }).into());
+        }
+        Ok(Tables { lookups, lattice, path: lookups.path(Bridge::Ring)? })
+    }
+
+    /// The corrections of the operand by given tables.
+    pub(super) fn corrections(&self, tables: &Tables<'a>) -> Result<Corrections<'a>> {
+        let Metadata { level, meta } = &self.operand;
+        let Tables { lookups, lattice, .. } = tables;
+        Corrections::new(lookups, lattice, &self.domain, &meta.bounds.values, *level)
+    }
+
+    /// The error that the noise of the operand causes in its worst value.
+    pub(super) fn own_error(
+        &self,
+        corrections: &Corrections<'_>,
+        f: impl Fn(f64) -> f64,
+    ) -> Result<f64, P::Error> {
+        let grid = corrections.map().grid(&self.shifted()?)?;
+        let own = grid.operand_error(corrections.range(), f).sqrt();
+        Ok(worst_factor(self.operand.meta.len, MapPlan::LOG2_FAILURE) * own)
     }
 
     /// The prediction of a corrected look-up of the smallest order that meets the request, or else
     /// of the best order.
-    fn corrected(&self) -> Result<(Prediction, Prepared), P::Error> {
+    fn corrected(&self, goal: &Goal) -> Result<(Prediction, Prepared), P::Error> {
         // Step 1: the tables, and the keys that they need.
-        let lookups = self.params.lookups()?;
-        self.levels_for_tables(lookups)?;
-        let lattice = match self.server {
-            None => self.params.corrected_on(LutEngine::Rgsw)?,
-            Some(server) => &server.with_lookups()?.table_keys()?.lattice,
-        };
-        let engine = LutEngine::of(lattice);
-        if engine == LutEngine::Ntru && !self.request.engines.contains(&Engine::Ntru) {
-            return Err(Error::from(ErrorKind::MissingKeys { need: "engine" }).into());
+        let tables = self.corrected_tables(LutEngine::Rgsw)?;
+        let engine = LutEngine::of(tables.lattice);
+        if engine == LutEngine::Ntru && !goal.engines.contains(&Engine::Ntru) {
+            return Err(Error::from(ErrorKind::MissingKeys { need: "map_with" }).into());
         }
-        let path = lookups.path(Bridge::Ring)?;
-        let tables = Tables { lookups, lattice, path };
-        if !lookups.corrects(lattice) {
-            return Err(Error::from(ErrorKind::MissingKeys { need: "map_to" }).into());
-        }
-        let function = &self.request.function;
-        let (lo, hi) = (self.domain.lo(), self.domain.hi());
-        if let Some(place) = function.jump(lo, hi) {
+        let function = &goal.function;
+        if let Some(place) = function.jump(self.interval.lo(), self.interval.hi()) {
             let what = function.name().to_string();
             let reason = format!("the function jumps at {place}, and no correction helps there");
             return Err(ckks::Error::from(ckks::ErrorKind::Approximation { what, reason }).into());
         }
         // Step 2: the error that the noise of the operand causes, beside that of exact values.
-        let Metadata { level, meta } = &self.operand;
-        let (domain, carried) = (&self.request.domain, &meta.bounds.values);
-        let corrections = Corrections::new(lookups, lattice, domain, carried, *level)?;
-        let value = corrections.inside(|x| function.value(x));
-        let (count, wanted) = (meta.len, self.request.log2_error.exp2());
-        let grid = corrections.map().grid(&self.shifted()?)?;
-        let own = grid.operand_error(corrections.range(), &value).sqrt();
-        let own = worst_factor(count, EnginePlan::LOG2_FAILURE) * own;
+        let corrections = self.corrections(&tables)?;
+        let value = corrections.inside(|x| self.request.value(x));
+        let wanted = goal.log2_error.exp2();
+        let own = self.own_error(&corrections, &value)?;
         // Step 3: rising orders, until one meets the request.
-        let smooth = Smooth::new(&value, &[]);
-        let mut best: Option<(MapPlan, f64)> = None;
+        let smooth = Smooth::new(&value, &self.request.derivatives);
+        let mut best: Option<(CorrectionPlan, f64)> = None;
         for order in 0..=smooth.highest_order() {
             let plan = match corrections.of_order(&smooth, order) {
                 Ok((plan, _)) => plan,
@@ -388,20 +431,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             }
         }
         let (plan, error) = best.expect("a plan was found or its error returned");
-        let prediction = Prediction {
-            seconds: tables.seconds(self.model, (count, plan.order()), self.threads)?,
-            log2_error: log2(error),
-            certified: false,
-            levels: lookups.levels(),
-            output_level: lookups.level_after().saturating_sub(plan.levels()),
-            key_bytes: self.params.key_bytes(Engine::Corrected)?,
-            refreshed: true,
-            detail: format!(
-                "tables of degree {}, correction of order {}",
-                lattice.ring_degree(),
-                plan.order()
-            ),
-        };
+        let prediction = self.prediction(&tables, Engine::Corrected, error, Some(&plan))?;
         Ok((prediction, Prepared::Corrected { order: plan.order() }))
     }
 }

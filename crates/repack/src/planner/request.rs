@@ -1,103 +1,173 @@
 //! Requests to the planner.
 
-use std::{collections::BTreeSet, ops::RangeInclusive};
+use std::{collections::BTreeSet, fmt, ops::RangeInclusive, rc::Rc};
 
-use super::{engine::Engine, function::MapFunction};
-use crate::Result;
+use bellerophon_ckks::noise_flooding::{Flooding, NoiseBound};
 
-/// Bits, relative to the spread of a closure, of a request for a closure alone.
-const CLOSURE_BITS: f64 = 8.0;
+use super::{
+    cost_model::CostModel, engine::Engine, function::MapFunction, goal::Goal, plan::MapPlan,
+    prepared::Ready,
+};
+use crate::{ErrorKind, Result, lookup::Bridge};
 
-/// A function to apply to every value of a vector, with its requirements.
+/// Bits, relative to the spread of the function, where the planner chooses and no error is
+/// requested.
+const DEFAULT_BITS: f64 = 8.0;
+
+/// A function to apply to every value of a vector, with everything that a caller may ask of it.
+///
+/// The same request is planned before any key exists, planned for a vector and the keys of a
+/// server, and evaluated. Each method adds a requirement; what is left out has a default:
+///
+/// | requirement | default |
+/// | --- | --- |
+/// | [`over`](Self::over): the domain | the range that the vector carries |
+/// | [`bits`](Self::bits) or [`error`](Self::error): the accuracy | that of one table for each value; without look-ups, `2^-8` of the spread of the function |
+/// | [`engines`](Self::engines), [`allow`](Self::allow), [`pin`](Self::pin), [`planned`](Self::planned) | all engines except NTRU |
+/// | [`bridge`](Self::bridge) | the cheaper one |
+/// | [`derivatives`](Self::derivatives) | fits to the function |
+/// | [`count`](Self::count), [`level`](Self::level): the vector of a plan without a vector | full slots at the highest level for programs |
+/// | [`leaving`](Self::leaving): the lowest level of the result | 0 |
+/// | [`prices`](Self::prices), [`threads`](Self::threads): what the planner compares engines by | [`CostModel::SERVER`]; one thread, or for the vector of a server those of the active pool |
 ///
 /// ```
 /// use bellerophon_ckks::approx::Function;
 /// use bellerophon_repack::planner::{Engine, MapRequest};
-/// // 256 values of [-8, 8], an error of at most 2^-10; the vector has 6 levels left.
-/// let request =
-///     MapRequest::new(Function::sigmoid(), -8.0..=8.0, -10.0).count(256).level(6).allow(Engine::Ntru);
+/// // A closure, by tables with an error below 2^-9.
+/// let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0);
+/// // The fastest engine with an error of at most 2^-10 for 256 values at level 6.
+/// let sigmoid = MapRequest::of(Function::sigmoid()).over(-8.0..=8.0).error(-10.0);
+/// let sigmoid = sigmoid.count(256).level(6).allow(Engine::Ntru);
 /// ```
-#[derive(Debug, Clone)]
-pub struct MapRequest {
-    pub(crate) function: MapFunction,
-    pub(crate) domain: RangeInclusive<f64>,
-    pub(crate) log2_error: f64,
+#[derive(Clone)]
+pub struct MapRequest<'f> {
+    functions: Vec<Subject<'f>>,
+    pub(crate) derivatives: Vec<&'f dyn Fn(f64) -> f64>,
+    pub(crate) domain: Option<RangeInclusive<f64>>,
+    pub(crate) accuracy: Accuracy,
+    /// None if the request names no engine.
+    pub(crate) engines: Option<BTreeSet<Engine>>,
+    pub(crate) bridge: Bridge,
     pub(crate) count: Option<usize>,
     pub(crate) level: Option<usize>,
     pub(crate) leaving: usize,
-    pub(crate) engines: BTreeSet<Engine>,
+    pub(crate) flooding: Option<(&'f NoiseBound, Flooding)>,
+    pub(crate) packed: bool,
+    pub(crate) model: CostModel,
+    pub(crate) threads: Option<usize>,
+    pub(crate) ready: Option<Ready>,
 }
 
-impl MapRequest {
-    /// A request for `function` over a domain with an absolute error of at most `2^log2_error` in
-    /// the worst value. All engines except NTRU are allowed.
-    pub fn new(
-        function: impl Into<MapFunction>,
-        domain: RangeInclusive<f64>,
-        log2_error: f64,
-    ) -> Self {
-        Self {
-            function: function.into(),
-            domain,
-            log2_error,
-            count: None,
-            level: None,
-            leaving: 0,
-            engines: Engine::DEFAULT.into(),
-        }
+/// The function of a request.
+#[derive(Clone)]
+enum Subject<'f> {
+    Closure(Rc<dyn Fn(f64) -> f64 + 'f>),
+    Known(MapFunction),
+}
+
+/// The requested accuracy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Accuracy {
+    /// That of a plain table.
+    Any,
+    /// [`MapRequest::bits`].
+    Bits(f64),
+    /// [`MapRequest::error`].
+    Error(f64),
+}
+
+impl<'f> MapRequest<'f> {
+    /// A request for a closure of which nothing else is known. Tables call it only on the range
+    /// that the values can have. For polynomials and series it is sampled at 65537 points of the
+    /// domain and interpolated by cubics, so their approximation error is measured, not certified.
+    pub fn new(f: impl Fn(f64) -> f64 + 'f) -> Self {
+        Self::with(vec![Subject::Closure(Rc::new(f))])
+    }
+
+    /// A request for a function with known properties, whose approximation errors are certified.
+    pub fn of(function: impl Into<MapFunction>) -> Self {
+        Self::with(vec![Subject::Known(function.into())])
     }
 
     /// A request for a table of the integers below the number `p` of its entries. The domain is
     /// `0..=p - 1`.
-    pub fn table(entries: Vec<f64>, log2_error: f64) -> Self {
+    pub fn table(entries: Vec<f64>) -> Self {
         let last = entries.len().saturating_sub(1) as f64;
-        Self::new(MapFunction::table(entries), 0.0..=last, log2_error)
+        Self::of(MapFunction::table(entries)).over(0.0..=last)
     }
 
-    /// A request for a closure of which nothing else is known, with an error of at most `2^-8` of its
-    /// spread. The closure is sampled at 65537 points of the domain and interpolated by cubics.
-    ///
-    /// # Errors
-    /// An error that names the argument at which the closure is not finite.
-    pub fn of_closure(f: &dyn Fn(f64) -> f64, domain: RangeInclusive<f64>) -> Result<Self> {
-        // Sampling the closure once makes it `Send` and `'static`.
-        let function = MapFunction::read(f, *domain.start(), *domain.end())?;
-        let request = Self::new(function, domain, 0.0);
-        let log2_error = request.spread().log2() - CLOSURE_BITS;
-        Ok(Self { log2_error, ..request })
+    /// A request for several functions of the same values: only for `Evaluator::map_many`, which
+    /// takes domain and [`packed`](Self::packed) and no other requirement.
+    pub fn many(functions: &[&'f dyn Fn(f64) -> f64]) -> Self {
+        let subject = |&f: &&'f dyn Fn(f64) -> f64| Subject::Closure(Rc::new(f));
+        Self::with(functions.iter().map(subject).collect())
     }
 
-    /// Sets the number of values; the default is the number of slots. Ignored if the
-    /// plan is for a given vector.
+    fn with(functions: Vec<Subject<'f>>) -> Self {
+        Self {
+            functions,
+            derivatives: vec![],
+            domain: None,
+            accuracy: Accuracy::Any,
+            engines: None,
+            bridge: Bridge::Auto,
+            count: None,
+            level: None,
+            leaving: 0,
+            flooding: None,
+            packed: false,
+            model: CostModel::SERVER,
+            threads: None,
+            ready: None,
+        }
+    }
+
+    /// Sets the domain. It must contain the range that the vector carries.
     #[must_use]
-    pub fn count(self, values: usize) -> Self {
-        Self { count: Some(values), ..self }
+    pub fn over(self, domain: RangeInclusive<f64>) -> Self {
+        Self { domain: Some(domain), ..self }
     }
 
-    /// Sets the level of the operand; the default is the highest level for programs. Ignored
-    /// if the plan is for a given vector.
+    /// Requests an accuracy of look-ups: with probability 95% the largest error of 1024 values
+    /// uniform in the domain is below `2^-bits max(1, max |f|)`. Tables correct the error of their
+    /// index where one table is not accurate enough. Parameters without look-ups take it as
+    /// [`error`](Self::error).
     #[must_use]
-    pub fn level(self, level: usize) -> Self {
-        Self { level: Some(level), ..self }
+    pub fn bits(self, bits: f64) -> Self {
+        Self { accuracy: Accuracy::Bits(bits), ..self }
     }
 
-    /// Sets the lowest acceptable level of the result; the default is 0.
+    /// Requests an absolute error of at most `2^log2_error` in the worst value, by the fastest
+    /// engine that reaches it.
     #[must_use]
-    pub fn leaving(self, level: usize) -> Self {
-        Self { leaving: level, ..self }
+    pub fn error(self, log2_error: f64) -> Self {
+        Self { accuracy: Accuracy::Error(log2_error), ..self }
     }
 
-    /// Allows another engine, such as NTRU, which is allowed only if it is named.
+    /// States the derivatives of the function, the first one first, for the corrections of tables.
+    /// Their polynomials are then Taylor polynomials, whose degree is at most the number of
+    /// derivatives. This is for functions that are known to only a few digits more than the result,
+    /// so that a fit to their differences fails, and for functions that are slow to compute: each
+    /// derivative is called a few times per cell of a table, where a fit calls the function some
+    /// sixty times per cell and degree.
+    #[must_use]
+    pub fn derivatives(self, derivatives: &[&'f dyn Fn(f64) -> f64]) -> Self {
+        Self { derivatives: derivatives.to_vec(), ..self }
+    }
+
+    /// Allows another engine beside the default ones, such as NTRU, which is allowed only if it is
+    /// named.
     #[must_use]
     pub fn allow(mut self, engine: Engine) -> Self {
-        self.engines.insert(engine);
+        self.engines.get_or_insert_with(|| Engine::DEFAULT.into()).insert(engine);
         self
     }
 
-    /// Allows only these engines.
+    /// Allows only these engines. Tables alone are not compared with each other: without a
+    /// requested [`error`](Self::error) a server takes those of its keys.
     #[must_use]
     pub fn engines(self, engines: impl IntoIterator<Item = Engine>) -> Self {
-        Self { engines: engines.into_iter().collect(), ..self }
+        Self { engines: Some(engines.into_iter().collect()), ..self }
     }
 
     /// Allows only one engine. A program that runs on several machines plans once and pins the
@@ -107,29 +177,272 @@ impl MapRequest {
         self.engines([engine])
     }
 
-    /// `log2` of the requested error.
-    pub fn log2_error(&self) -> f64 {
-        self.log2_error
+    /// Takes the engine that a plan for this request chose (`Evaluator::map_plan`), with the
+    /// polynomial, series or correction that the plan has prepared. A plan that was read from bytes has prepared nothing:
+    /// only its engine is taken.
+    #[must_use]
+    pub fn planned(self, plan: &MapPlan) -> Self {
+        Self { ready: Some(plan.ready.clone()), ..self.engines(plan.chosen) }
     }
 
-    /// The domain.
-    pub fn domain(&self) -> &RangeInclusive<f64> {
-        &self.domain
+    /// Selects the bridge between slots and LWE values. By default it is the cheaper one for the
+    /// number of values, among those whose keys are present.
+    #[must_use]
+    pub fn bridge(self, bridge: Bridge) -> Self {
+        Self { bridge, ..self }
     }
 
-    /// The function.
-    pub fn function(&self) -> &MapFunction {
-        &self.function
+    /// Sets the number of values for a plan without a vector; the default is the number of slots.
+    #[must_use]
+    pub fn count(self, values: usize) -> Self {
+        Self { count: Some(values), ..self }
     }
 
-    /// The largest difference of two values of the function at 1025 points of the domain, or 1 for
-    /// a constant.
-    fn spread(&self) -> f64 {
-        let (lo, hi) = (*self.domain.start(), *self.domain.end());
-        let values =
-            (0..=1024).map(|i| self.function.value(lo + (hi - lo) * f64::from(i) / 1024.0));
-        let ends =
-            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(y), b.max(y)));
-        if ends.1 > ends.0 { ends.1 - ends.0 } else { 1.0 }
+    /// Sets the level of the operand for a plan without a vector; the default is the highest level
+    /// for programs.
+    #[must_use]
+    pub fn level(self, level: usize) -> Self {
+        Self { level: Some(level), ..self }
+    }
+
+    /// Sets the lowest acceptable level of the result where the planner compares engines; the
+    /// default is 0.
+    #[must_use]
+    pub fn leaving(self, level: usize) -> Self {
+        Self { leaving: level, ..self }
+    }
+
+    /// Requests noise flooding before the switch from slots to LWE values, on given terms
+    /// (`DecryptionBudget::flooding`). `bound` is the worst-case noise of the program that made the
+    /// vector. Only for plain tables, and for `Evaluator::map_flooded`, which spends the budget.
+    #[must_use]
+    pub fn flooded(self, bound: &'f NoiseBound, terms: &Flooding) -> Self {
+        Self { flooding: Some((bound, *terms)), ..self }
+    }
+
+    /// Packs the results of [several functions](Self::many), of all vectors, into one vector.
+    #[must_use]
+    pub fn packed(self) -> Self {
+        Self { packed: true, ..self }
+    }
+
+    /// Sets the prices with which the planner compares engines.
+    #[must_use]
+    pub fn prices(self, model: &CostModel) -> Self {
+        Self { model: *model, ..self }
+    }
+
+    /// Sets the number of threads that the planner assumes; the default is one, and for the vector
+    /// of a server the number of threads of the active pool.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads: Some(threads), ..self }
+    }
+
+    /// The domain, if it is set.
+    pub fn domain(&self) -> Option<&RangeInclusive<f64>> {
+        self.domain.as_ref()
+    }
+
+    /// The value of the function, the first one if there are several; NaN if there is none.
+    pub fn value(&self, x: f64) -> f64 {
+        self.functions.first().map_or(f64::NAN, |f| f.value(x))
+    }
+
+    /// The name of the function.
+    pub fn name(&self) -> &str {
+        match self.functions.first() {
+            Some(Subject::Known(function)) => function.name(),
+            _ => MapFunction::CLOSURE,
+        }
+    }
+
+    /// The bound on the noise of the vector to be flooded.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Request`] if the request has none, or states other terms than `terms`.
+    pub fn noise_bound(&self, terms: &Flooding) -> Result<&'f NoiseBound> {
+        match &self.flooding {
+            Some((bound, stated)) if stated == terms => Ok(bound),
+            Some(_) => refused(
+                "the request states other terms of flooding than the budget: pass those of \
+                 `DecryptionBudget::flooding` to `MapRequest::flooded`",
+            ),
+            None => refused(
+                "the request states no bound on the noise of the vector: call \
+                 `MapRequest::flooded`",
+            ),
+        }
+    }
+
+    /// The functions.
+    pub(crate) fn functions(&self) -> Vec<Box<dyn Fn(f64) -> f64 + '_>> {
+        let boxed = self.functions.iter().map(|f| Box::new(move |x| f.value(x)) as Box<_>);
+        boxed.collect()
+    }
+
+    /// Refuses several functions where one is evaluated.
+    pub(crate) fn check_single(&self) -> Result<()> {
+        if self.functions.len() == 1 && !self.packed {
+            return Ok(());
+        }
+        refused("the request is for several functions: call `Evaluator::map_many`")
+    }
+
+    /// Refuses requirements that several functions at once do not take.
+    pub(crate) fn check_many(&self) -> Result<()> {
+        let plain = self.accuracy == Accuracy::Any && self.flooding.is_none();
+        let bridge = self.bridge != Bridge::Linear;
+        let any_engine = self.engines.is_none() && self.derivatives.is_empty();
+        if plain && bridge && any_engine {
+            return Ok(());
+        }
+        refused(
+            "several functions take plain tables over the ring bridge with the engine of the keys: \
+             leave out accuracy, derivatives, engines, bridge and flooding, or call \
+             `Evaluator::map_with` for each function",
+        )
+    }
+
+    /// Refuses noise flooding of anything but plain tables.
+    pub(crate) fn check_flooding(&self) -> Result<()> {
+        let plain = self.accuracy == Accuracy::Any && !self.compares();
+        match plain || self.flooding.is_none() {
+            true => Ok(()),
+            false => refused(
+                "noise flooding is for plain tables: leave out the accuracy, and engines without \
+                 tables",
+            ),
+        }
+    }
+
+    /// Refuses corrected look-ups over the linear bridge, which adds too much noise.
+    pub(crate) fn check_corrected(&self) -> Result<()> {
+        match self.bridge {
+            Bridge::Linear => refused(
+                "corrected look-ups take the ring bridge: leave out `MapRequest::bridge`, or the \
+                 bits",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses what is not known of a single known function over a domain.
+    pub(crate) fn check_function(&self, domain: &RangeInclusive<f64>) -> Result<()> {
+        match self.functions.first() {
+            Some(Subject::Known(function)) => function.check(domain),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a value may lie at `x`, on a grid with cells of width `step`.
+    pub(crate) fn admits(&self, x: f64, step: f64) -> bool {
+        match self.functions.first() {
+            Some(Subject::Known(function)) => function.admits(x, step),
+            _ => true,
+        }
+    }
+
+    /// Whether the values at the cells of a table bound the function between them.
+    pub(crate) fn is_certified_by_cells(&self) -> bool {
+        match self.functions.first() {
+            Some(Subject::Known(function)) => function.is_certified_by_cells(),
+            _ => false,
+        }
+    }
+
+    /// Whether the engine may be taken.
+    pub(crate) fn allows(&self, engine: Engine) -> bool {
+        match &self.engines {
+            Some(named) => named.contains(&engine),
+            None => Engine::DEFAULT.contains(&engine),
+        }
+    }
+
+    /// Whether the planner compares engines: an error is requested, or an engine without tables is
+    /// named.
+    pub(crate) fn compares(&self) -> bool {
+        let tables = [Engine::Rgsw, Engine::Corrected, Engine::Ntru];
+        let others = |named: &BTreeSet<Engine>| named.iter().any(|engine| !tables.contains(engine));
+        let none = |named: &BTreeSet<Engine>| named.is_empty();
+        matches!(self.accuracy, Accuracy::Error(_))
+            || self.engines.as_ref().is_some_and(|named| others(named) || none(named))
+    }
+
+    /// The goal of the planner for values within a part of the domain.
+    ///
+    /// # Errors
+    /// An error that names the argument at which a closure is not finite;
+    /// [`ErrorKind::WantedError`].
+    pub(crate) fn goal(
+        &self,
+        domain: &RangeInclusive<f64>,
+        values: &RangeInclusive<f64>,
+    ) -> Result<Goal> {
+        let (lo, hi) = (*domain.start(), *domain.end());
+        // Sampling a closure once makes it `Send` and `'static`.
+        let function = match self.functions.first() {
+            Some(Subject::Known(function)) => function.clone(),
+            _ => {
+                let inside = |x: f64| self.value(x.clamp(*values.start(), *values.end()));
+                MapFunction::read(&inside, lo, hi)?
+            }
+        };
+        let log2_error = match self.accuracy {
+            Accuracy::Error(log2_error) => log2_error,
+            Accuracy::Bits(bits) => error_of_bits(bits, |x| function.value(x), domain),
+            Accuracy::Any => {
+                let (least, most) = extremes(|x| function.value(x), domain);
+                let spread = if most > least { most - least } else { 1.0 };
+                spread.log2() - DEFAULT_BITS
+            }
+        };
+        if !log2_error.is_finite() {
+            return Err(ErrorKind::WantedError { log2_error }.into());
+        }
+        let engines = self.engines.clone().unwrap_or_else(|| Engine::DEFAULT.into());
+        Ok(Goal { function, domain: domain.clone(), log2_error, engines })
+    }
+}
+
+/// `log2` of the error of [`MapRequest::bits`].
+pub(crate) fn error_of_bits(
+    bits: f64,
+    f: impl Fn(f64) -> f64,
+    domain: &RangeInclusive<f64>,
+) -> f64 {
+    let (least, most) = extremes(f, domain);
+    least.abs().max(most.abs()).max(1.0).log2() - bits
+}
+
+/// The least and the largest value of a function at 1025 points of a domain.
+fn extremes(f: impl Fn(f64) -> f64, domain: &RangeInclusive<f64>) -> (f64, f64) {
+    let (lo, hi) = (*domain.start(), *domain.end());
+    let values = (0..=1024).map(|i| f(lo + (hi - lo) * f64::from(i) / 1024.0));
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(y), b.max(y)))
+}
+
+/// The refusal of a request.
+pub(crate) fn refused<T>(reason: &'static str) -> Result<T> {
+    Err(ErrorKind::Request { reason }.into())
+}
+
+impl Subject<'_> {
+    fn value(&self, x: f64) -> f64 {
+        match self {
+            Self::Closure(f) => f(x),
+            Self::Known(function) => function.value(x),
+        }
+    }
+}
+
+impl fmt::Debug for MapRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MapRequest")
+            .field("function", &self.name())
+            .field("domain", &self.domain)
+            .field("accuracy", &self.accuracy)
+            .field("engines", &self.engines)
+            .finish_non_exhaustive()
     }
 }

@@ -1,91 +1,140 @@
-//! The evaluation of plans.
-
-use std::time::Instant;
+//! What a request leads to: its plan, and its evaluation.
 
 use bellerophon_ckks::Ciphertext;
-use serde::{Deserialize, Serialize};
 
 use super::{
-    engine::Engine,
-    predict::{Planner, Prepared, log2},
-    request::MapRequest,
+    plan::MapPlan,
+    predict::Planner,
+    prepared::Prepared,
+    request::{Accuracy, refused},
     subject::{MapServer, PlanSubject},
-    table::Prediction,
 };
-use crate::{During, ErrorKind, Result};
-
-/// The chosen engine of a map, its prediction, and the measured outcome.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MapReport {
-    /// The chosen engine.
-    pub engine: Engine,
-    /// The prediction for it.
-    pub predicted: Prediction,
-    /// Measured wall-clock seconds.
-    pub seconds: f64,
-    /// `log2` of the tracked standard deviation of the error of the result, an upper estimate for
-    /// any values of the range ([`Ciphertext::noise`]). An approximation error comes on top.
-    pub log2_noise: f64,
-    /// The level of the result.
-    pub output_level: usize,
-}
+use crate::{
+    Error, ErrorKind, Result,
+    lookup::{Flood, Smooth},
+};
 
 impl<P: PlanSubject> Planner<'_, P> {
-    /// Applies the function of the request to every value of the vector that was planned for
-    /// ([`for_vector`](Self::for_vector)), by the fastest engine that qualifies. Reports the
-    /// prediction and the measured outcome.
+    /// Predicts cost and error of every engine. An engine that does not qualify is not an error: its
+    /// row gives the reason. Where nothing but tables comes into question
+    /// ([`MapRequest::engines`]), the plan is that of the tables.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKeys`] for a plan without a server; [`ErrorKind::NoPlan`] if no engine
-    /// qualifies, with the reason of each; errors of the engine.
-    pub fn run(&self) -> Result<(Ciphertext, MapReport)> {
-        let (op, need) = ("map", "map");
-        let (server, x) = self.bound().ok_or(ErrorKind::MissingKeys { need }.during(op))?;
-        // Step 1: the plan, and the chosen engine with its prepared polynomial, series or table.
-        let request = self.request();
-        let (plan, candidates) = self.candidates();
-        let chosen = candidates
-            .into_iter()
-            .filter(|candidate| Some(candidate.row.engine) == plan.chosen)
-            .find_map(|candidate| Some((candidate.row.prediction?, candidate.prepared?)));
-        let (Some(engine), Some((predicted, prepared))) = (plan.chosen, chosen) else {
-            let (function, refusals) = (plan.function.clone(), plan.refusals());
-            return Err(ErrorKind::NoPlan { function, log2_error: request.log2_error, refusals }
-                .during("map"));
-        };
-        // Step 2: the evaluation. The time goes into the report and decides nothing.
-        let begin = Instant::now();
-        let result = prepared.run(&server, x, request)?;
-        let seconds = begin.elapsed().as_secs_f64();
-        let (log2_noise, output_level) = (log2(result.noise()), result.level());
-        Ok((result, MapReport { engine, predicted, seconds, log2_noise, output_level }))
+    /// [`ErrorKind::WantedError`]; an error that names the argument at which the function is not finite;
+    /// for tables alone [`ErrorKind::Accuracy`] if no correction reaches the accuracy, and errors of
+    /// parameters and keys that do not have them.
+    pub fn plan(&self) -> Result<MapPlan, P::Error> {
+        self.request.check_flooding()?;
+        if self.takes_tables() || self.request.flooding.is_some() {
+            return self.plan_of_tables();
+        }
+        let goal = self.request.goal(&self.domain, &self.values)?;
+        let (plan, prepared) = self.candidates(&goal);
+        Ok(MapPlan { ready: self.ready(prepared), ..plan })
     }
-}
 
-impl Prepared {
+    /// Whether nothing but tables comes into question: neither the request nor the parameters name
+    /// another engine. Without look-ups and without keys for products, tables give the error.
+    fn takes_tables(&self) -> bool {
+        let multiplies = self
+            .server
+            .is_none_or(|server| server.arithmetic.keys().relinearization_keys().is_some());
+        let others = self.params.lookups().is_err() && multiplies;
+        !self.request.compares() && !others
+    }
+
+    /// Applies the function of the request to every value of the vector that was planned for
+    /// ([`for_vector`](Self::for_vector)): by tables where nothing else comes into question, else
+    /// by the fastest engine that qualifies.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingKeys`] for a plan without a server; [`ErrorKind::Request`] for a prepared plan of
+    /// another request and for noise flooding without a budget; [`ErrorKind::NoPlan`] if no engine
+    /// qualifies, with the reason of each; [`ErrorKind::Accuracy`] if no correction of tables reaches
+    /// the requested bits; errors of the engine.
+    pub fn run(&self) -> Result<Ciphertext, P::Error> {
+        let (server, x) = self.operands()?;
+        if self.request.flooding.is_some() {
+            let reason = "noise flooding spends a budget: call `Evaluator::map_flooded`";
+            return Ok(refused(reason)?);
+        }
+        // Step 1: what an earlier plan has prepared.
+        if let Some(ready) = self.request.ready.as_ref().and_then(|ready| ready.0.as_ref()) {
+            let (prepared, slots, name, domain) = &**ready;
+            let same = *domain == [*self.domain.start(), *self.domain.end()]
+                && name == self.request.name()
+                && slots == self.params.slots();
+            if !same {
+                let reason = "the plan is for another function, domain or parameters: plan this \
+                              request";
+                return Ok(refused(reason)?);
+            }
+            return self.run_prepared(prepared, &server, x);
+        }
+        // Step 2: tables, if nothing else comes into question.
+        if self.takes_tables() {
+            let lookups = self.params.lookups().and_then(|_| Ok(server.with_lookups()?))?;
+            self.table_engine()?;
+            let (domain, f) = (&self.domain, |x: f64| self.request.value(x));
+            return Ok(match self.request.accuracy {
+                Accuracy::Bits(bits) => {
+                    self.request.check_corrected()?;
+                    let smooth = Smooth::new(&f, &self.request.derivatives);
+                    lookups.map_to_bits(x, domain, &smooth, bits)?
+                }
+                _ => lookups.map(x, domain.clone(), &f, None)?,
+            });
+        }
+        // Step 3: the engine that the planner chooses.
+        let goal = self.request.goal(&self.domain, &self.values)?;
+        let (plan, prepared) = self.candidates(&goal);
+        let Some(prepared) = prepared else {
+            let (function, refusals) = (plan.function.clone(), plan.refusals());
+            return Err(Error::from(ErrorKind::NoPlan {
+                function,
+                log2_error: goal.log2_error,
+                refusals,
+            })
+            .into());
+        };
+        self.run_prepared(&prepared, &server, x)
+    }
+
+    /// As [`run`](Self::run) by plain tables, with noise flooding before the switch to LWE values.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and [`ErrorKind::Request`] for requests that need more than a plain table.
+    pub fn run_flooded(&self, flood: &mut Flood<'_>) -> Result<Ciphertext, P::Error> {
+        let (server, x) = self.operands()?;
+        self.request.check_flooding()?;
+        self.params.lookups()?;
+        self.table_engine()?;
+        let f = |x: f64| self.request.value(x);
+        let lookups = server.with_lookups()?;
+        Ok(lookups.map(x, self.domain.clone(), &f, Some(flood))?)
+    }
+
+    fn operands(&self) -> Result<(MapServer<'_>, &Ciphertext)> {
+        self.bound().ok_or(ErrorKind::MissingKeys { need: "map" }.into())
+    }
+
     /// Evaluates a prepared engine.
-    fn run(
+    fn run_prepared(
         &self,
+        prepared: &Prepared,
         server: &MapServer<'_>,
         x: &Ciphertext,
-        request: &MapRequest,
-    ) -> Result<Ciphertext> {
-        let (domain, function) = (request.domain.clone(), &request.function);
-        let (lo, hi) = (*domain.start(), *domain.end());
-        let value = |x: f64| function.value(x);
-        match self {
-            Self::Vector(program) => {
-                let domain = bellerophon_ckks::Interval::real(lo, hi)?;
-                Ok(program.apply(server.arithmetic, x, &domain)?)
+    ) -> Result<Ciphertext, P::Error> {
+        let (domain, f) = (&self.domain, |x: f64| self.request.value(x));
+        Ok(match prepared {
+            Prepared::Vector(program) => {
+                program.apply(server.arithmetic, x, &self.interval).map_err(Error::from)?
             }
-            Self::Table => {
-                server.with_lookups().during("map")?.map(x, domain, &value, None).during("map")
+            Prepared::Table => server.with_lookups()?.map(x, domain.clone(), &f, None)?,
+            Prepared::Corrected { order } => {
+                let smooth = Smooth::new(&f, &self.request.derivatives);
+                server.with_lookups()?.map_of_order(x, domain, &smooth, *order)?
             }
-            Self::Corrected { order } => server
-                .with_lookups()
-                .during("map")?
-                .map_of_order(x, &domain, &value, *order)
-                .during("map_to"),
-        }
+        })
     }
 }

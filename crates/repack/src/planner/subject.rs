@@ -8,7 +8,7 @@ use bellerophon_lwe as lwe;
 use super::engine::Engine;
 use crate::{
     During, Error, ErrorKind, Result,
-    lookup::{LookupEvaluator, LutEngine, LutParams},
+    lookup::{Bridge, LookupEvaluator, LutEngine, LutParams},
 };
 
 /// A parameter set for which maps are planned.
@@ -52,11 +52,11 @@ pub trait PlanSubject {
     /// If the set has none.
     fn functional(&self) -> Result<&Arc<FunctionalBootstrapper>, Self::Error>;
 
-    /// Bytes of the keys of an engine in their wire form.
+    /// Bytes of the keys of an engine in their wire form, with a given bridge for tables.
     ///
     /// # Errors
     /// If the set does not have the engine.
-    fn key_bytes(&self, engine: Engine) -> Result<usize, Self::Error>;
+    fn key_bytes(&self, engine: Engine, bridge: Bridge) -> Result<usize, Self::Error>;
 }
 
 /// A server with its keys, for which maps are planned, and which evaluates them.

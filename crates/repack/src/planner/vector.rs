@@ -12,7 +12,7 @@ use bellerophon_ckks::{
 
 use super::{
     function::{MapFunction, Shape},
-    request::MapRequest,
+    goal::Goal,
 };
 
 /// The share of the requested error for the approximation; the rest is for noise.
@@ -45,11 +45,11 @@ pub(crate) enum VectorProgram {
 }
 
 impl VectorProgram {
-    /// The polynomial, or composition of polynomials, of fewest levels for a request. Compositions
+    /// The polynomial, or composition of polynomials, of fewest levels for a goal. Compositions
     /// that must take more than `most` levels are refused without a search.
-    pub(crate) fn polynomial(request: &MapRequest, most: usize) -> ckks::Result<Self> {
-        let (lo, hi) = (*request.domain.start(), *request.domain.end());
-        let (function, log2_error) = (&request.function, budget(request));
+    pub(crate) fn polynomial(goal: &Goal, most: usize) -> ckks::Result<Self> {
+        let (lo, hi) = (*goal.domain.start(), *goal.domain.end());
+        let (function, log2_error) = (&goal.function, budget(goal));
         let radius = lo.abs().max(hi.abs());
         // Step 1: the sign is a composition; other functions with a jump are refused.
         if let Shape::Sign = function.shape {
@@ -66,7 +66,7 @@ impl VectorProgram {
         // Step 2: compositions for ReLU and magnitude. The error of ReLU is half that of the
         // magnitude.
         let composed = |halves: f64| {
-            let wanted = request.log2_error + COMPOSED_SHARE.log2();
+            let wanted = goal.log2_error + COMPOSED_SHARE.log2();
             let log2 = (wanted + halves - radius.log2()).min(LARGEST);
             enough_levels(log2 + WIDER, log2, most)?;
             Sign::for_magnitudes(radius, log2)
@@ -89,12 +89,9 @@ impl VectorProgram {
     }
 
     /// The series for functional bootstrapping.
-    pub(crate) fn series(
-        bootstrapper: &FunctionalBootstrapper,
-        request: &MapRequest,
-    ) -> ckks::Result<Self> {
-        let (lo, hi) = (*request.domain.start(), *request.domain.end());
-        let function = &request.function;
+    pub(crate) fn series(bootstrapper: &FunctionalBootstrapper, goal: &Goal) -> ckks::Result<Self> {
+        let (lo, hi) = (*goal.domain.start(), *goal.domain.end());
+        let function = &goal.function;
         // Tables of integers are exact; functions of reals take a Fourier series.
         if let Shape::Table(entries) = &function.shape {
             let table = IntTable::real(entries.len(), |k| entries[k])?;
@@ -105,7 +102,7 @@ impl VectorProgram {
         }
         let f = function.continuous();
         let f = f.ok_or_else(|| refusal(function, "a series needs a continuous function"))?;
-        bootstrapper.real_function(&f, lo, hi, budget(request)).map(Self::Series)
+        bootstrapper.real_function(&f, lo, hi, budget(goal)).map(Self::Series)
     }
 
     /// A bound on the error for exact input without noise.
@@ -139,20 +136,20 @@ impl VectorProgram {
     /// Standard deviation of the noise of a result at the worst point of the domain, without the
     /// approximation error. It combines the prediction of the simulator, an average over the
     /// domain, with the noise of the operand where the program is steepest.
-    pub(crate) fn noise(&self, result: &Metadata, operand: &Metadata, request: &MapRequest) -> f64 {
+    pub(crate) fn noise(&self, result: &Metadata, operand: &Metadata, goal: &Goal) -> f64 {
         let excess = match self.bootstraps() {
             // The excess of a series includes its approximation error.
             true => (result.excess().powi(2) - self.error().powi(2)).max(0.0).sqrt(),
             false => result.excess(),
         };
         let input = operand.noise().max(operand.excess());
-        result.noise().max(excess).hypot(self.steepest(request) * input)
+        result.noise().max(excess).hypot(self.steepest(goal) * input)
     }
 
     /// The largest slope of the computed function over the domain, sampled. The excess of a series
     /// already includes its slope.
-    fn steepest(&self, request: &MapRequest) -> f64 {
-        let (lo, hi) = (*request.domain.start(), *request.domain.end());
+    fn steepest(&self, goal: &Goal) -> f64 {
+        let (lo, hi) = (*goal.domain.start(), *goal.domain.end());
         let slope = |f: &dyn Fn(f64) -> f64, avoided: f64| {
             let step = (hi - lo) / SLOPE_POINTS as f64;
             let at = |i: usize| lo + i as f64 * step;
@@ -232,8 +229,8 @@ fn only<T>(results: Vec<T>) -> T {
 }
 
 /// `log2` of the requested error of an approximation.
-fn budget(request: &MapRequest) -> f64 {
-    request.log2_error + SHARE.log2()
+fn budget(goal: &Goal) -> f64 {
+    goal.log2_error + SHARE.log2()
 }
 
 fn refusal(function: &MapFunction, reason: &str) -> ckks::Error {

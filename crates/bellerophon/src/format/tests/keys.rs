@@ -1,6 +1,5 @@
 //! Sets of evaluation keys, streamed and from a file.
 
-use crate::error::refusal;
 use std::{fs, path::PathBuf};
 
 use bellerophon_ckks::{self as ckks, CkksOps as _, SeededCiphertext};
@@ -8,8 +7,8 @@ use bellerophon_mlwe::{self as mlwe, Security};
 
 use super::{super::*, rng, world};
 use crate::{
-    Bridge, Ciphertext, ClientKey, ErrorKind, EvaluationKeys, Evaluator, LutEngine, Needs, Preset,
-    Published,
+    Bridge, Ciphertext, ClientKey, Engine, ErrorKind, EvaluationKeys, Evaluator, Needs, Preset,
+    Published, error::refusal,
 };
 
 fn written(keys: &EvaluationKeys) -> (Vec<u8>, ContentHash) {
@@ -97,10 +96,10 @@ fn keys_of_look_ups_come_back_on_every_engine_and_bridge() {
     let (params, client) = world(Preset::ToyInsecure, 1);
     let x = super::ciphertext(&client, 2);
     let all = [
-        Needs::new().map().engine(LutEngine::Rgsw),
-        Needs::new().map().engine(LutEngine::Ntru),
-        Needs::new().map_over(Bridge::Linear),
-        Needs::new().map_to(),
+        Needs::new().map_with([Engine::Rgsw]),
+        Needs::new().map_with([Engine::Ntru]),
+        Needs::new().map().bridge(Bridge::Linear),
+        Needs::new().map_with([Engine::Corrected]),
     ];
     for (i, needs) in all.into_iter().enumerate() {
         let keys = client.evaluation_keys_with(&needs, &mut rng(3)).unwrap();
@@ -112,7 +111,7 @@ fn keys_of_look_ups_come_back_on_every_engine_and_bridge() {
         assert!(written(&back).0 == bytes, "{i}");
         let compute = |keys: EvaluationKeys| {
             let server = Evaluator::new(keys).unwrap();
-            let y = server.map_over(&x, -4.0..=4.0, |x| x.max(0.0)).unwrap();
+            let y = server.map(&x, |x| x.max(0.0)).unwrap();
             to_bytes(&params, &y).unwrap()
         };
         assert!(compute(back) == compute(keys), "{i}");
@@ -122,7 +121,7 @@ fn keys_of_look_ups_come_back_on_every_engine_and_bridge() {
 #[test]
 fn tables_come_in_the_parts_that_their_dimension_has() {
     let (params, client) = world(Preset::ToyInsecure, 1);
-    let needs = Needs::new().map().engine(LutEngine::Rgsw);
+    let needs = Needs::new().map_with([Engine::Rgsw]);
     let (mut bytes, _) = written(&client.evaluation_keys_with(&needs, &mut rng(3)).unwrap());
     let list = Header::parse(&bytes).unwrap().total() as usize - ContentHash::LEN;
     // Behind the number of parts of the tables stands the ring bridge.

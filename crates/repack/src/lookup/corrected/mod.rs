@@ -39,25 +39,27 @@ use super::{
 };
 use crate::{ErrorKind, Result};
 
-pub(crate) use plan::Corrections;
-pub use plan::MapPlan;
+pub(crate) use plan::{CorrectionPlan, Corrections};
 
 use correction::Correction;
 use known::{Known, RAISED};
+
+/// The method of the facade's needs that asks for the keys of corrected look-ups.
+pub(crate) const KEYS: &str = "map_with([Engine::Corrected])";
 
 impl<'a> LookupEvaluator<'a> {
     /// Applies a function to every value, to a requested accuracy: with probability 95% the largest
     /// error of 1024 values uniform in the domain is below `2^-bits max(1, max |f|)`.
     ///
     /// A plain table serves if it is accurate enough. Otherwise tables of the identity and of the
-    /// coefficients of local polynomials of `f` are read at one index, and [`MapPlan::order`]
-    /// products remove the error of that index. With derivatives the polynomials are
-    /// Taylor polynomials; without, they are fitted to `f`.
+    /// coefficients of local polynomials of `f` are read at one index, and as many products as the
+    /// [order](CorrectionPlan::order) remove the error of that index. With derivatives the
+    /// polynomials are Taylor polynomials; without, they are fitted to `f`.
     ///
     /// # Errors
     /// As [`map`](Self::map); [`ErrorKind::MissingKeys`] if the keys are for plain tables only;
     /// [`ErrorKind::Accuracy`] if no correction reaches the accuracy.
-    pub fn map_to(
+    pub(crate) fn map_to_bits(
         &self,
         x: &Ciphertext,
         domain: &RangeInclusive<f64>,
@@ -71,45 +73,29 @@ impl<'a> LookupEvaluator<'a> {
         self.corrected(x, &corrections, &smooth, planned)
     }
 
-    /// As [`map_to`](Self::map_to), with a correction of a given order.
+    /// As [`map_to_bits`](Self::map_to_bits), with a correction of a given order.
     ///
     /// # Errors
-    /// As [`map_to`](Self::map_to).
+    /// As [`map_to_bits`](Self::map_to_bits).
     pub(crate) fn map_of_order(
         &self,
         x: &Ciphertext,
         domain: &RangeInclusive<f64>,
-        f: &dyn Fn(f64) -> f64,
+        f: &Smooth<'_>,
         order: usize,
     ) -> Result<Ciphertext> {
         let corrections = self.corrections(x, domain)?;
-        let inside = corrections.inside(f);
-        let smooth = Smooth::new(&inside, &[]);
+        let inside = corrections.inside(|x| f.value(x));
+        let smooth = f.of(&inside);
         let planned = corrections.of_order(&smooth, order)?;
         self.corrected(x, &corrections, &smooth, planned)
-    }
-
-    /// The plan by which [`map_to`](Self::map_to) reaches the accuracy for the same arguments.
-    ///
-    /// # Errors
-    /// As [`map_to`](Self::map_to), except those of the evaluation itself.
-    pub fn map_to_plan(
-        &self,
-        x: &Ciphertext,
-        domain: &RangeInclusive<f64>,
-        f: &Smooth<'_>,
-        bits: f64,
-    ) -> Result<MapPlan> {
-        let corrections = self.corrections(x, domain)?;
-        let inside = corrections.inside(|x| f.value(x));
-        Ok(corrections.to_bits(&f.of(&inside), bits)?.0)
     }
 
     /// The possible corrections of a vector with the keys of this evaluator.
     fn corrections(&self, x: &Ciphertext, domain: &RangeInclusive<f64>) -> Result<Corrections<'a>> {
         let lattice = &self.table_keys()?.lattice;
         if !self.lookups.corrects(lattice) {
-            return Err(ErrorKind::MissingKeys { need: "map_to" }.into());
+            return Err(ErrorKind::MissingKeys { need: KEYS }.into());
         }
         Corrections::new(self.lookups, lattice, domain, x.range(), x.level())
     }
@@ -121,7 +107,7 @@ impl<'a> LookupEvaluator<'a> {
         x: &Ciphertext,
         corrections: &Corrections<'_>,
         f: &Smooth<'_>,
-        (plan, planned): (MapPlan, Option<Correction>),
+        (plan, planned): (CorrectionPlan, Option<Correction>),
     ) -> Result<Ciphertext> {
         let (map, range) = (corrections.map(), corrections.range());
         let Some(planned) = planned else {

@@ -17,28 +17,27 @@ use crate::{
 /// The number of values whose largest error defines the accuracy, with probability 95%.
 const COUNT: usize = 1024;
 
-/// The plan by which [`LookupEvaluator::map_to`](crate::lookup::LookupEvaluator::map_to) reaches an
-/// accuracy: from [`LutParams::map_to_plan`].
+/// The correction that reaches an accuracy, with its predicted error.
 #[derive(Debug, Clone, PartialEq)]
-pub struct MapPlan {
+pub(crate) struct CorrectionPlan {
     order: usize,
     accuracy: ErrorDistribution,
 }
 
-impl MapPlan {
+impl CorrectionPlan {
     /// The degree of the correction; 0 is a plain table.
-    pub fn order(&self) -> usize {
+    pub(crate) fn order(&self) -> usize {
         self.order
     }
 
     /// The levels that the correction takes below [`LutParams::level_after`]: none for a plain
     /// table, else the order, at least two.
-    pub fn levels(&self) -> usize {
+    pub(crate) fn levels(&self) -> usize {
         levels(self.order)
     }
 
     /// The predicted distribution of the error.
-    pub fn accuracy(&self) -> &ErrorDistribution {
+    pub(crate) fn accuracy(&self) -> &ErrorDistribution {
         &self.accuracy
     }
 }
@@ -94,11 +93,11 @@ impl<'a> Corrections<'a> {
         &self,
         f: &Smooth<'_>,
         order: usize,
-    ) -> Result<(MapPlan, Option<Correction>)> {
+    ) -> Result<(CorrectionPlan, Option<Correction>)> {
         let Self { lookups, map, range, known } = self;
         if order == 0 {
             let accuracy = map.accuracy(range, |x| f.value(x))?;
-            return Ok((MapPlan { order, accuracy }, None));
+            return Ok((CorrectionPlan { order, accuracy }, None));
         }
         // The products of the correction take levels of the packed tables.
         let (left, needed) = (lookups.level_after(), levels(order));
@@ -108,15 +107,15 @@ impl<'a> Corrections<'a> {
         let ring = lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
         let correction = Correction::new(map, range, f, *known, order)?;
         let accuracy = correction.accuracy(lookups, ring, map, range, f)?;
-        Ok((MapPlan { order, accuracy }, Some(correction)))
+        Ok((CorrectionPlan { order, accuracy }, Some(correction)))
     }
 
     /// The correction of the least order that reaches `bits`.
-    pub(super) fn to_bits(
+    pub(crate) fn to_bits(
         &self,
         f: &Smooth<'_>,
         bits: f64,
-    ) -> Result<(MapPlan, Option<Correction>)> {
+    ) -> Result<(CorrectionPlan, Option<Correction>)> {
         // Bits count relative to the largest value, if it exceeds 1.
         let plain = self.map.output(&|x| f.value(x))?;
         let largest = plain.lo.abs().max(plain.hi.abs()).max(1.0);
@@ -129,28 +128,5 @@ impl<'a> Corrections<'a> {
             }
         }
         Err(ErrorKind::Accuracy { wanted: bits, best }.into())
-    }
-}
-
-impl LutParams {
-    /// The plan by which [`LookupEvaluator::map_to`](crate::lookup::LookupEvaluator::map_to)
-    /// reaches `bits` by tables with the parameters `tables`, and the error to expect, for an
-    /// operand at a level with values uniform in the domain.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Accuracy`] if `bits` is out of reach, with the best accuracy; too few levels
-    /// before or after the tables; [`ErrorKind::NoRingBridge`]; and errors of
-    /// [`accuracy`](Self::accuracy).
-    pub fn map_to_plan(
-        &self,
-        tables: &lwe::Params,
-        domain: &RangeInclusive<f64>,
-        f: &Smooth<'_>,
-        (bits, level): (f64, usize),
-    ) -> Result<MapPlan> {
-        // The smallest order that reaches the bits, for values anywhere in the domain.
-        let values = Interval::real(*domain.start(), *domain.end())?;
-        let corrections = Corrections::new(self, tables, domain, &values, level)?;
-        Ok(corrections.to_bits(f, bits)?.0)
     }
 }

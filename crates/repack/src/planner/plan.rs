@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::engine::Engine;
+use super::{engine::Engine, prepared::Ready};
+use crate::lookup::ErrorDistribution;
 
 /// The predicted cost and error of an engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,7 +15,7 @@ pub struct Prediction {
     pub seconds: f64,
     /// `log2` of a bound on the absolute error of the worst value at any point of its range,
     /// against the function of the exact value. Two causes can break it, each
-    /// with probability `2^LOG2_FAILURE` ([`EnginePlan::LOG2_FAILURE`]): the noise of the result,
+    /// with probability `2^LOG2_FAILURE` ([`MapPlan::LOG2_FAILURE`]): the noise of the result,
     /// and the index error of a table. It is finite, and at least -52.
     pub log2_error: f64,
     /// Whether the approximation error of the function is certified; otherwise it is measured at
@@ -30,6 +31,15 @@ pub struct Prediction {
     pub refreshed: bool,
     /// A description of what will be evaluated.
     pub detail: String,
+    /// The degree of the correction of a look-up; 0 is a plain table. None for other engines. Not
+    /// part of the serialised form.
+    #[serde(skip)]
+    pub order: Option<usize>,
+    /// The distribution of the error of a look-up for values uniform in the domain. Computed for
+    /// corrected look-ups, and wherever the planner does not compare engines. Not part of the
+    /// serialised form.
+    #[serde(skip)]
+    pub accuracy: Option<ErrorDistribution>,
 }
 
 /// One engine of a plan.
@@ -44,15 +54,15 @@ pub struct EngineRow {
 }
 
 /// The predicted cost and error of every engine for one request, and the fastest engine that
-/// qualifies.
+/// qualifies. Where nothing but tables comes into question, it has the row of these tables only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EnginePlan {
+pub struct MapPlan {
     /// The function.
     pub function: String,
     /// The domain.
     pub domain: [f64; 2],
-    /// `log2` of the requested error.
-    pub log2_error: f64,
+    /// `log2` of the requested error; none if the accuracy of a plain table was requested.
+    pub log2_error: Option<f64>,
     /// Number of values.
     pub count: usize,
     /// The level of the operand.
@@ -63,9 +73,12 @@ pub struct EnginePlan {
     pub rows: Vec<EngineRow>,
     /// The fastest engine that qualifies.
     pub chosen: Option<Engine>,
+    /// The chosen engine, ready to run.
+    #[serde(skip)]
+    pub(crate) ready: Ready,
 }
 
-impl EnginePlan {
+impl MapPlan {
     /// `log2` of the probability that some value of the vector exceeds a predicted bound.
     pub const LOG2_FAILURE: f64 = -20.0;
 
@@ -79,6 +92,12 @@ impl EnginePlan {
         self.row(self.chosen?)?.prediction.as_ref()
     }
 
+    /// The predicted distribution of the error of the chosen look-up
+    /// ([`Prediction::accuracy`]).
+    pub fn accuracy(&self) -> Option<&ErrorDistribution> {
+        self.prediction()?.accuracy.as_ref()
+    }
+
     /// The refusals of all engines in one line.
     pub(crate) fn refusals(&self) -> String {
         let lines = self
@@ -89,13 +108,14 @@ impl EnginePlan {
     }
 }
 
-impl fmt::Display for EnginePlan {
+impl fmt::Display for MapPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { function, domain: [lo, hi], log2_error, count, level, threads, .. } = self;
+        let accuracy = log2_error.map_or(String::new(), |error| format!(" to 2^{error}"));
         writeln!(
             f,
-            "{function} on [{lo}, {hi}] to 2^{log2_error}: {count} values at level {level}, \
-             {threads} thread(s)"
+            "{function} on [{lo}, {hi}]{accuracy}: {count} values at level {level}, {threads} \
+             thread(s)"
         )?;
         writeln!(
             f,

@@ -1,0 +1,13 @@
+//! What the planner compares engines for.
+
+use std::{collections::BTreeSet, ops::RangeInclusive};
+
+use super::{engine::Engine, function::MapFunction};
+
+/// A request for which the planner compares engines, with its defaults filled in.
+pub(crate) struct Goal {
+    pub(crate) function: MapFunction,
+    pub(crate) domain: RangeInclusive<f64>,
+    pub(crate) log2_error: f64,
+    pub(crate) engines: BTreeSet<Engine>,
+}

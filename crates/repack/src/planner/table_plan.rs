@@ -1,0 +1,98 @@
+//! Plans of requests for which nothing but tables comes into question.
+
+use bellerophon_ckks as ckks;
+
+use super::{
+    engine::Engine,
+    look_up::Tables,
+    plan::{EngineRow, MapPlan},
+    predict::Planner,
+    prepared::Prepared,
+    request::{Accuracy, error_of_bits},
+    subject::PlanSubject,
+};
+use crate::{
+    Error, ErrorKind, Result,
+    lookup::{LutEngine, Map, Smooth, center, flooding_deviation},
+};
+
+impl<P: PlanSubject> Planner<'_, P> {
+    /// The plan of tables: one table for each value, corrected as far as the requested bits need
+    /// it.
+    pub(super) fn plan_of_tables(&self) -> Result<MapPlan, P::Error> {
+        // Step 1: the level of the operand.
+        let lookups = self.params.lookups()?;
+        let (wanted, highest) = (self.operand.level, self.params.levels());
+        if self.server.is_none() && wanted > highest {
+            return Err(ckks::Error::from(ckks::ErrorKind::LevelTooHigh { wanted, highest }).into());
+        }
+        self.levels_for_tables(lookups)?;
+        let inside = |x: f64| self.request.value(x.clamp(*self.values.start(), *self.values.end()));
+        let engine = self.table_engine()?;
+        // Step 2: the smallest correction that reaches the bits.
+        if let Accuracy::Bits(bits) = self.request.accuracy {
+            let tables = self.corrected_tables(engine)?;
+            let corrections = self.corrections(&tables)?;
+            let smooth = Smooth::new(&inside, &self.request.derivatives);
+            let (plan, _) = corrections.to_bits(&smooth, bits)?;
+            let own = self.own_error(&corrections, &inside)?;
+            let error = plan.accuracy().worst_abs() + own;
+            let of = match LutEngine::of(tables.lattice) {
+                LutEngine::Ntru => Engine::Ntru,
+                _ => Engine::Corrected,
+            };
+            let prediction = self.prediction(&tables, of, error, Some(&plan))?;
+            let log2_error = error_of_bits(bits, inside, &self.domain);
+            let prepared = Prepared::Corrected { order: plan.order() };
+            let row = EngineRow { engine: of, prediction: Some(prediction), refusal: None };
+            return Ok(self.plan_of(row, Some(log2_error), prepared));
+        }
+        // Step 3: a plain table, whose index is off by more if its values are flooded.
+        let tables = self.tables(engine)?;
+        let Tables { lattice, path, .. } = tables;
+        let deviation = match &self.request.flooding {
+            None => None,
+            Some((bound, terms)) => {
+                let s2c = lookups.flooded_to_coefficients()?;
+                Some(flooding_deviation(terms, bound, s2c, center(&self.domain))?)
+            }
+        };
+        let map = Map::planned(lookups, lattice, path, &self.domain, deviation)?;
+        let accuracy = map.accuracy(&self.values, inside)?;
+        let error = match deviation {
+            Some(_) => accuracy.worst_abs(),
+            None => tables.error(&map, self.request, &self.values, &self.shifted()?)?,
+        };
+        let of = Engine::from(LutEngine::of(lattice));
+        let mut prediction = self.prediction(&tables, of, error, None)?;
+        prediction.accuracy = Some(accuracy);
+        let row = EngineRow { engine: of, prediction: Some(prediction), refusal: None };
+        Ok(self.plan_of(row, None, Prepared::Table))
+    }
+
+    /// A plan of one engine.
+    fn plan_of(&self, row: EngineRow, log2_error: Option<f64>, prepared: Prepared) -> MapPlan {
+        let (chosen, ready) = (Some(row.engine), self.ready(Some(prepared)));
+        MapPlan { rows: vec![row], chosen, ready, ..self.empty_plan(log2_error) }
+    }
+
+    /// The engine of the tables: that of the keys of a server, if the request allows it, or else
+    /// the one that the request names.
+    pub(super) fn table_engine(&self) -> Result<LutEngine, P::Error> {
+        let rgsw = self.request.allows(Engine::Rgsw) || self.request.allows(Engine::Corrected);
+        let Some(server) = self.server else {
+            return Ok(if rgsw { LutEngine::Auto } else { LutEngine::Ntru });
+        };
+        self.params.lookups()?;
+        let found = LutEngine::of(&server.with_lookups()?.table_keys()?.lattice);
+        let allowed = match found {
+            LutEngine::Ntru => self.request.allows(Engine::Ntru),
+            _ => rgsw,
+        };
+        // Who made keys of NTRU has named it, unless the request names others.
+        match allowed || self.request.engines.is_none() {
+            true => Ok(found),
+            false => Err(Error::from(ErrorKind::MissingKeys { need: "map_with" }).into()),
+        }
+    }
+}
