@@ -57,7 +57,8 @@ impl Params {
     /// without, too few levels, or an error that names the argument at which the function is not
     /// finite.
     pub fn map_plan(&self, request: &MapRequest<'_>) -> Result<MapPlan> {
-        Planner::for_params(self, request)?.plan()
+        let op = "map_plan";
+        Planner::for_params(self, request).during(op)?.plan().during(op)
     }
 }
 
