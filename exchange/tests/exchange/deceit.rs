@@ -76,7 +76,7 @@ impl Owner {
         report(client("keygen", home).args(keys));
         let mut call = client("encrypt", home);
         call.args(["--program", "mean"]);
-        values.iter().for_each(|value| drop(call.arg(format!("--values={value}"))));
+        call.args(values.iter().map(|value| format!("--values={value}")));
         let jobs: Vec<String> = serde_json::from_value(report(&mut call)["jobs"].clone()).unwrap();
         let shared = home.join("shared");
         let mut evaluate = program("exchange_server");

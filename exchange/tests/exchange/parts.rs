@@ -205,7 +205,7 @@ fn lists_of_jobs_come_in_pages() {
     assert!(page(Some(extra)).is_empty());
     assert!(board.job_list(client(2), None).unwrap().is_empty());
     assert_eq!(
-        code(board.job_list(client(1), Some("f0".repeat(16).parse().unwrap()))),
+        code(board.job_list(client(1), Some("0123".repeat(8).parse().unwrap()))),
         Some(Code::UnknownJob)
     );
 }
