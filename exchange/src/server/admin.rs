@@ -3,7 +3,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -78,6 +78,8 @@ impl Exchange {
                 keep(client, self.board.change_owner(client, false, change))
             }
             Command::Purge { client } => {
+                let forgetting = self.forgetting.write();
+                let _forgetting = forgetting.unwrap_or_else(PoisonError::into_inner);
                 let gone = self.board.purge(client).ok_or_else(|| {
                     format!("no client {client}, or it is busy: revoke it and try again")
                 })?;
@@ -99,6 +101,9 @@ impl Drop for Operator {
 }
 
 /// Serves the operator's commands: one line of JSON each.
+///
+/// # Errors
+/// If there can be no socket, for example below a folder with a long path.
 #[cfg(unix)]
 pub fn listen(exchange: Arc<Exchange>, path: &Path) -> io::Result<Operator> {
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -125,6 +130,9 @@ pub fn listen(exchange: Arc<Exchange>, path: &Path) -> io::Result<Operator> {
 }
 
 /// Elsewhere the operator stops the server first.
+///
+/// # Errors
+/// None.
 #[cfg(not(unix))]
 pub fn listen(_: Arc<Exchange>, _: &Path) -> io::Result<Operator> {
     Ok(Operator(None))

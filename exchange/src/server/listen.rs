@@ -29,6 +29,9 @@ const LARGEST_HEAD: usize = 16 << 10;
 /// The pause after a failure to accept a connection, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// The time between two looks whether the last connections have ended.
+const LAST_LOOK: Duration = Duration::from_millis(20);
+
 /// The time between two looks for clients that are unused.
 const EXPIRY: Duration = Duration::from_secs(10);
 
@@ -144,7 +147,10 @@ pub fn serve(
     runtime.worker_threads(2).max_blocking_threads(limits.connections.saturating_add(64));
     runtime.enable_all().build()?.block_on(async move {
         let listener = stream::listen(door.address)?;
-        let operator = super::admin::listen(exchange.clone(), &door.socket)?;
+        let operator = super::admin::listen(exchange.clone(), &door.socket);
+        if let Err(e) = &operator {
+            warn!(path = ?door.socket, %e, "no socket: exchange_admin needs the server stopped");
+        }
         ready(listener.local_addr()?)?;
         // Only now: a server that cannot listen must not begin a job.
         let working: Vec<_> = (0..workers)
@@ -217,6 +223,11 @@ pub fn serve(
         });
         ended.await.map_err(io::Error::other)?;
         done.store(true, Ordering::Relaxed);
+        // Answers on their way have as long as a head.
+        let end = Instant::now() + limits.head();
+        while !places.taken().is_empty() && Instant::now() < end {
+            sleep(LAST_LOOK).await;
+        }
         Ok(())
     })
 }

@@ -76,6 +76,9 @@ pub struct Exchange {
     metrics: Metrics,
     /// Read by jobs that run in parallel, written by one that runs alone.
     alone: RwLock<()>,
+    /// Read while files of clients are stored, written while a client is forgotten with its files:
+    /// what it brings meanwhile stays.
+    forgetting: RwLock<()>,
     /// Set when running jobs must end.
     ending: Arc<AtomicBool>,
     security: Security,
@@ -184,6 +187,7 @@ impl Exchange {
             new_keys: Arc::new(Semaphore::new(NEW_KEYS)),
             metrics: Metrics::default(),
             alone: RwLock::default(),
+            forgetting: RwLock::default(),
             ending: Arc::default(),
             security,
             params: Cache::new(PARAMETER_SETS),
@@ -252,11 +256,16 @@ impl Exchange {
         let secret = self.evaluator((client, keys), &params, bytes, content)?.secret;
         let (secret, params) = (secret_name(secret), params.name().to_string());
         let record = KeyRecord { keys, params, secret, params_bytes: start, bytes };
-        let (owner, gone) = self.board.admit(client)?;
-        if let Some((idlest, changes)) = gone {
-            info!(client = %idlest, "makes room for another client");
-            self.purge(idlest, changes, false);
-        }
+        let owner = {
+            let _forgetting = self.forgetting.write().unwrap_or_else(PoisonError::into_inner);
+            let (owner, gone) = self.board.admit(client)?;
+            if let Some((idlest, changes)) = gone {
+                info!(client = %idlest, "makes room for another client");
+                self.purge(idlest, changes, false);
+            }
+            owner
+        };
+        let _storing = self.forgetting.read().unwrap_or_else(PoisonError::into_inner);
         self.store.keep_keys(client, &owner, spool, &record).map_err(disk)?;
         self.board.add_keys(client, record);
         info!(%client, %keys, bytes, "keys accepted");
@@ -272,6 +281,7 @@ impl Exchange {
 
     /// Removes clients without an invitation that store keys and never use them.
     fn expire(&self) {
+        let _forgetting = self.forgetting.write().unwrap_or_else(PoisonError::into_inner);
         for (client, changes) in self.board.expire(Duration::from_secs(self.limits.unused_seconds))
         {
             info!(%client, "unused for a long time: forgotten");
@@ -314,6 +324,14 @@ impl Exchange {
             return Err(Refusal::new(Code::WrongKey, why));
         }
         Ok(program.work(&params, x.len()))
+    }
+
+    /// Stores a checked job. Once this returns, no crash loses it.
+    fn accept_job(&self, client: ClientId, spool: Spool, record: JobRecord) -> Result<(), Refusal> {
+        let _storing = self.forgetting.read().unwrap_or_else(PoisonError::into_inner);
+        self.store.keep_job(client, spool, &record).map_err(disk)?;
+        self.board.add_job(client, record);
+        Ok(())
     }
 
     /// A worker: takes jobs as long as the server runs.

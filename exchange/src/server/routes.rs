@@ -371,8 +371,7 @@ async fn put_job(
                     refusal: None,
                     answer: None,
                 };
-                exchange.store.keep_job(client, spool, &record).map_err(disk)?;
-                exchange.board.add_job(client, record);
+                exchange.accept_job(client, spool, record)?;
                 drop(held);
                 Ok(())
             };
