@@ -73,6 +73,7 @@ pub static TARGETS: &[Target] = &[
     target("published_vector", published_vectors, |w, b| {
         object::<ckks::Published, _>(&w.params, b)
     }),
+    target("provided_vector", provided_vectors, |w, b| object::<ckks::Provided, _>(&w.params, b)),
     target("fresh_vector", fresh_vectors, |w, b| streamed::<SeededCiphertext, _>(&w.params, b)),
     target("paired", integers::paired, |w, b| object::<fbt::PairedVec, _>(&w.params, b)),
     target("fresh_paired", integers::fresh_paired, |w, b| {
@@ -300,6 +301,16 @@ fn published_vectors(world: &'static World) -> Vec<Vec<u8>> {
     let declared = ckks::Declaration::complex(4.0).with_noise(1e-3);
     let complex = evaluator.publish(&evaluator.mul_i(&ct).unwrap(), declared).unwrap();
     vec![sample(&world.params, &real), sample(&world.params, &complex)]
+}
+
+fn provided_vectors(world: &'static World) -> Vec<Vec<u8>> {
+    let public = world.client.public_key_with(&mut rng(23)).unwrap();
+    let of = |level: usize| {
+        let values = [0.5, -0.25, 3.0];
+        let provided = public.encrypt_with(&values, -4.0..=4.0, level, &mut rng(24)).unwrap();
+        sample(&world.params, &provided)
+    };
+    vec![of(3), of(1)]
 }
 
 fn fresh_vectors(world: &'static World) -> Vec<Vec<u8>> {

@@ -14,5 +14,6 @@ mod planner;
 mod predictions;
 mod presets;
 mod promises;
+mod public_key;
 mod ranks;
 mod vectors;

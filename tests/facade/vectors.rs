@@ -48,7 +48,7 @@ fn types() -> impl Iterator<Item = (&'static str, usize, Reader)> {
     TYPES.into_iter().chain(integers::TYPES).chain(lookups::TYPES)
 }
 
-const TYPES: [(&str, usize, Reader); 18] = [
+const TYPES: [(&str, usize, Reader); 19] = [
     ("evaluation_keys", 3, |s, b| key_set(&s.params, b)),
     ("evaluation_keys_refreshing", 1, |s, b| key_set(&s.refreshing, b)),
     ("fresh_lattice_ciphertext", 2, |s, b| again::<mlwe::SeededCiphertext, _>(&s.params, b)),
@@ -57,6 +57,7 @@ const TYPES: [(&str, usize, Reader); 18] = [
     ("lattice_ciphertext", 2, |s, b| again::<mlwe::Ciphertext, _>(&s.params, b)),
     ("lattice_params", 3, |_, b| again::<mlwe::Params, _>(&ANY, b)),
     ("params", 4, |_, b| again::<Params, _>(&ANY, b)),
+    ("provided_vector", 2, |s, b| again::<Provided, _>(&s.params, b)),
     ("public_key", 1, |s, b| again::<PublicKey, _>(&s.params, b)),
     ("raising_key", 1, |s, b| again::<ModRaiseKey, _>(&s.params, b)),
     ("rank_key", 1, |s, b| again::<RankReduceKey, _>(&s.params, b)),
@@ -284,6 +285,12 @@ fn vectors_hold_what_they_held() {
         for name in ["vector/0.bin", "vector/1.bin"] {
             let ct: Ciphertext = stored.read(params, name);
             close(&client.decrypt(&ct).unwrap(), &VALUES);
+        }
+        for (name, level) in [("provided_vector/0.bin", 3), ("provided_vector/1.bin", 1)] {
+            let provided: Provided = stored.read(params, name);
+            close(&client.decrypt(&provided).unwrap(), &VALUES);
+            let range = provided.range();
+            assert_eq!((provided.level(), range.lo(), range.hi()), (level, -4.0, 4.0));
         }
         let published: Published = stored.read(params, "published_vector/0.bin");
         close(&client.decrypt(&published).unwrap(), &VALUES);

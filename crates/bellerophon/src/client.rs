@@ -159,7 +159,7 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<Ciphertext> {
-        let plaintext = self.encode(values, range, level)?;
+        let plaintext = encoded(&self.encoder, values, range, level)?;
         Ok(ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng)?)
     }
 
@@ -187,26 +187,8 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<SeededCiphertext> {
-        let plaintext = self.encode(values, range, level)?;
+        let plaintext = encoded(&self.encoder, values, range, level)?;
         Ok(ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng)?)
-    }
-
-    /// Encodes values of a declared range at a level.
-    fn encode(
-        &self,
-        values: &[f64],
-        range: RangeInclusive<f64>,
-        level: usize,
-    ) -> Result<Plaintext> {
-        // Levels above those for programs are allowed: they are the levels of a bootstrap.
-        let (op, arithmetic) = ("encrypt", self.params.ckks());
-        let highest = arithmetic.max_level();
-        if level > highest {
-            Err(ckks::Error::LevelTooHigh { op, wanted: level, highest })?;
-        }
-        let range = Interval::real(*range.start(), *range.end())?;
-        let (scale, limbs) = (arithmetic.scale(), arithmetic.limbs_at(level));
-        Ok(self.encoder.encode(values, range, scale, limbs).map_err(|error| error.named(op))?)
     }
 
     /// Decrypts a vector: as many values as were encrypted.
@@ -242,6 +224,24 @@ impl ClientKey {
         }
         Ok(values.decrypt(&lookups.ring)?)
     }
+}
+
+/// Encodes values of a declared range at a level.
+pub(crate) fn encoded(
+    encoder: &Encoder,
+    values: &[f64],
+    range: RangeInclusive<f64>,
+    level: usize,
+) -> Result<Plaintext> {
+    // Levels above those for programs are allowed: they are the levels of a bootstrap.
+    let (op, arithmetic) = ("encrypt", encoder.params());
+    let highest = arithmetic.max_level();
+    if level > highest {
+        Err(ckks::Error::LevelTooHigh { op, wanted: level, highest })?;
+    }
+    let range = Interval::real(*range.start(), *range.end())?;
+    let (scale, limbs) = (arithmetic.scale(), arithmetic.limbs_at(level));
+    Ok(encoder.encode(values, range, scale, limbs).map_err(|error| error.named(op))?)
 }
 
 impl fmt::Debug for ClientKey {

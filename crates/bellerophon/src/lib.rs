@@ -83,6 +83,7 @@
 //! | [`ProgramBounds`], [`SelectedParams`] | parameter search for a program without look-ups |
 //! | [`LutParams`] | the look-up part of a parameter set |
 //! | [`ClientKey`] | the secret keys: encryption, decryption, generation of the public keys |
+//! | [`PublicKey`], [`Provided`] | encryption by others for the owner of a key: many providers, one owner |
 //! | [`Needs`], [`EvaluationKeys`] | the operations of a program; the public keys for them |
 //! | [`Evaluator`] | the server: arithmetic by [`ckks::Evaluator`], functions by [`Evaluator::map`] |
 //! | [`ClientKey::encrypt_integers`], [`Evaluator::integers`] | exact tables of encrypted integers |
@@ -124,6 +125,7 @@ mod params;
 pub mod prelude;
 mod preset;
 mod promises;
+mod public_key;
 
 pub use bellerophon_ckks as ckks;
 pub use bellerophon_lwe as lwe;
@@ -138,7 +140,7 @@ pub use ckks::fbt::{
 };
 pub use ckks::noise_flooding::Flooding;
 pub use ckks::param_search::{ProgramBounds, SelectedParams};
-pub use ckks::{Ciphertext, Declaration, FailureProbability, Published};
+pub use ckks::{Ciphertext, Declaration, FailureProbability, Provided, Published};
 pub use client::ClientKey;
 pub use error::{Error, Result};
 pub use evaluator::Evaluator;
@@ -148,6 +150,7 @@ pub use noise_flooding::{DecryptionBudget, FloodedValues};
 pub use ordering::OrderOps;
 pub use params::{Params, ParamsSpec};
 pub use preset::Preset;
+pub use public_key::PublicKey;
 pub use repack::lookup::{
     Bridge, ErrorDistribution, LutEngine, LutParams, MapPlan, Progress, Stage,
 };

@@ -3,5 +3,5 @@
 pub use crate::ckks::CkksOps;
 pub use crate::{
     Ciphertext, ClientKey, Declaration, EvaluationKeys, Evaluator, IntTable, IntVec, MapFunction,
-    MapRequest, Needs, PairedVec, Params, Preset, Published,
+    MapRequest, Needs, PairedVec, Params, Preset, Provided, PublicKey, Published,
 };

@@ -28,6 +28,7 @@
 //! | `ops`: [`CkksOps`] | the trait of programs that run on an [`Evaluator`] or a [`Simulator`](simulator::Simulator); sums, masks, comparison and functions |
 //! | [`simulator`] | runs a program on plain vectors and reports keys, levels, work and noise |
 //! | [`cost`] | work of operations and its predicted time |
+//! | `provided`: [`Provided`] | vectors that others encrypt under the public key of an owner |
 //! | `publish`: [`Evaluator::publish`], [`Published`], [`Declaration`] | results that leave a server, with a declared range and noise |
 //! | [`noise_flooding`] | decryption for others than the owner of the key |
 //! | `rank`: [`RankReduction`], [`RankConversion`] | key switches to a smaller module rank; conversion between rank `r` and RLWE |
@@ -168,6 +169,7 @@ mod ops;
 pub mod paper;
 pub mod param_search;
 mod params;
+mod provided;
 mod publish;
 mod rank;
 mod rotation_plan;
@@ -196,6 +198,7 @@ pub use modulus_chain::{LevelGroup, ModulusChain};
 pub use num_complex::Complex64;
 pub use ops::CkksOps;
 pub use params::{Params, ParamsSpec};
+pub use provided::Provided;
 pub use publish::{Declaration, Published};
 pub use rank::{
     RankBootstrap, RankConversion, RankReduction, ReducingEvaluator, ReducingKeys, RingSwitch,

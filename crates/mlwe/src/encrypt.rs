@@ -252,7 +252,7 @@ impl PublicKey {
     }
 
     /// Identity of the secret key.
-    pub(crate) fn key(&self) -> KeyId {
+    pub fn key(&self) -> KeyId {
         self.key
     }
 

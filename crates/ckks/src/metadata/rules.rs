@@ -206,16 +206,31 @@ impl MetadataRules<'_> {
         level: usize,
     ) -> Result<Metadata> {
         self.params.check_level(op, level)?;
-        let most = self.params.max_slots();
-        check_values(op, values, most)?;
+        check_values(op, values, self.params.max_slots())?;
         check_range(op, values, &range)?;
-        let least = values.len();
+        self.encoding(op, (values.len(), range), slots, scale, level)
+    }
+
+    /// The vector that encodes `len` values of a declared range, whatever they are.
+    pub(crate) fn encoding(
+        self,
+        op: &'static str,
+        (len, range): (usize, Interval),
+        slots: usize,
+        scale: f64,
+        level: usize,
+    ) -> Result<Metadata> {
+        self.params.check_level(op, level)?;
+        let (least, most) = (len, self.params.max_slots());
+        if len == 0 {
+            return Err(Error::NoValues { op });
+        }
         if !slots.is_power_of_two() || slots < least || slots > most {
             return Err(Error::SlotCount { op, found: slots, least, most });
         }
         check_scale(op, scale)?;
         // Padding is encoded as exact zeros, which reductions rely on.
-        let bounds = Bounds::padded(range, values.len() < slots);
+        let bounds = Bounds::padded(range, len < slots);
         self.params.check_range(op, range.bound(), scale, self.params.limbs_at(level))?;
         // Coefficients are rounded to i128 before they are reduced, whatever the modulus.
         if range.bound() * scale >= 2f64.powi(126) {
@@ -223,7 +238,7 @@ impl MetadataRules<'_> {
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
         }
         let noise = Noise::new(self.errors.encoding(range.is_real()));
-        let meta = CiphertextMeta { scale, slots, len: values.len(), bounds, noise };
+        let meta = CiphertextMeta { scale, slots, len, bounds, noise };
         Ok(Metadata { level, meta })
     }
 

@@ -5,7 +5,7 @@ use bellerophon_ring::wire::Wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Error, Interval, Params, Published, Result,
+    Bounds, Ciphertext, CiphertextMeta, Error, Interval, Params, Provided, Published, Result,
     SeededCiphertext, noise::Noise,
 };
 
@@ -154,6 +154,46 @@ impl Wire for Published {
         let ciphertext = Ciphertext::from_parts(params, lattice, meta)?;
         // Step 2: the metadata of the declaration, as the publisher derived it.
         Published::of(params, ciphertext, range, form.log2_noise)
+    }
+}
+
+/// The plain form of a [`Provided`]: what the provider declares. The noise follows from the
+/// parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProvidedForm<'a> {
+    /// The scale of the parameters.
+    scale: f64,
+    slots: u32,
+    len: u32,
+    /// The declared range of the values.
+    range: RangeForm,
+    #[serde(borrow)]
+    lattice: lattice::CiphertextForm<'a>,
+}
+
+impl Wire for Provided {
+    const KIND: u16 = super::kind::PROVIDED;
+    const NAME: &'static str = "vector encrypted under a public key";
+    type Params = Params;
+    type Form<'a> = ProvidedForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<ProvidedForm<'_>> {
+        let CiphertextMeta { scale, slots, len, bounds, .. } = *self.meta();
+        Ok(ProvidedForm {
+            scale,
+            slots: slots as u32,
+            len: len as u32,
+            range: (&bounds.values).into(),
+            lattice: self.lattice().to_form(params.lattice())?,
+        })
+    }
+
+    fn from_form(params: &Params, form: ProvidedForm) -> Result<Self> {
+        let range: Interval = form.range.try_into()?;
+        let (len, slots) = (form.len as usize, form.slots as usize);
+        let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
+        Self::of(params, lattice, form.scale, (len, slots), range)
     }
 }
 

@@ -19,7 +19,7 @@ use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 use crate::{Params, bootstrap::Raising};
 
 pub use bootstrap::{BootstrapForm, BootstrapKeysForm};
-pub use ciphertext::{CiphertextForm, MetaForm, PublishedForm, SeededCiphertextForm};
+pub use ciphertext::{CiphertextForm, MetaForm, ProvidedForm, PublishedForm, SeededCiphertextForm};
 pub use fbt::{
     FbtForm, IntegersForm, PairedForm, PublishedIntegersForm, PublishedPairedForm,
     SeededIntegersForm,
@@ -50,6 +50,8 @@ pub mod kind {
     pub const SEEDED_INTEGERS: u16 = 0x0209;
     /// [`PublishedIntegers`](crate::fbt::PublishedIntegers).
     pub const PUBLISHED_INTEGERS: u16 = 0x020a;
+    /// [`Provided`](crate::Provided).
+    pub const PROVIDED: u16 = 0x020b;
 }
 
 impl Fingerprinted for Params {

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha20Rng;
 
 use crate::{
     Ciphertext, Complex64, Encoder, Error, Interval, LevelGroup, ModulusChain, Params, ParamsSpec,
-    SeededCiphertext,
+    Provided, PublicKey, SeededCiphertext,
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     encrypt, encrypt_seeded,
 };
@@ -109,6 +109,43 @@ fn statements_that_cannot_hold_are_refused() {
     }
     set(total, &f64::INFINITY.to_le_bytes()).unwrap();
     assert!(matches!(set(excess, &f64::INFINITY.to_le_bytes()), Err(Error::Variance { .. })));
+}
+
+/// What a provider states: scale, slots, length, range. Each is checked against the parameters.
+#[test]
+fn provided_vectors_state_nothing_that_the_parameters_do_not_allow() {
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    for rank in [1, 2] {
+        let params = params(rank);
+        let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
+        let public = PublicKey::generate(&secret, &mut rng);
+        let plaintext = Encoder::new(&params)
+            .encode(&[0.5, 1.0, -2.0], real(-2.0, 2.0), params.scale(), 3)
+            .unwrap();
+        let provided = Provided::encrypt(&params, &plaintext, &public, &mut rng).unwrap();
+        let bytes = write(&params, &provided);
+        assert_eq!(read::<Provided>(&params, &bytes).unwrap().unwrap(), provided);
+        let (scale, slots, len, range) = (0, 8, 12, 16);
+        let set = |at: usize, new: &[u8]| {
+            let mut changed = bytes.clone();
+            changed[at..at + new.len()].copy_from_slice(new);
+            read::<Provided>(&params, &changed).unwrap().map(|_| ())
+        };
+        for bad in [0.0, f64::NAN, 2.0 * params.scale()] {
+            let refused = set(scale, &bad.to_le_bytes());
+            assert!(matches!(refused, Err(Error::ScaleMismatch { .. })), "{bad} {refused:?}");
+        }
+        for bad in [0u32, 2, 3, 64, u32::MAX] {
+            let refused = set(slots, &bad.to_le_bytes());
+            assert!(matches!(refused, Err(Error::SlotCount { .. })), "{bad} {refused:?}");
+        }
+        assert!(matches!(set(len, &0u32.to_le_bytes()), Err(Error::NoValues { .. })));
+        assert!(matches!(set(len, &5u32.to_le_bytes()), Err(Error::SlotCount { .. })));
+        let refused = set(range + 12, &f64::NAN.to_le_bytes());
+        assert!(matches!(refused, Err(Error::Interval { .. })));
+        let refused = set(range + 12, &1e300f64.to_le_bytes());
+        assert!(matches!(refused, Err(Error::RangeOverflow { .. })));
+    }
 }
 
 #[test]

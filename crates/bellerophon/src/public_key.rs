@@ -1,0 +1,138 @@
+//! Public keys: others encrypt for the owner of a secret key.
+
+use std::{fmt, ops::RangeInclusive, sync::Arc};
+
+use bellerophon_ckks::{Encoder, Provided};
+use bellerophon_mlwe::{self as mlwe, KeyId};
+use rand::CryptoRng;
+
+use crate::{
+    ClientKey, Params, Result,
+    client::{encoded, system_rng},
+    format,
+};
+
+/// The public key of one owner: whoever has it encrypts, only the owner decrypts.
+///
+/// Many providers encrypt under one public key. A server computes on their vectors together, with
+/// the evaluation keys of the owner, and the owner decrypts the results.
+///
+/// ```
+/// use bellerophon::{format, prelude::*};
+///
+/// # fn main() -> bellerophon::Result<()> {
+/// // The owner. Toy dimensions, which protect nothing.
+/// let params = Params::preset(Preset::ToyInsecure)?;
+/// let owner = ClientKey::generate(&params)?;
+/// let public = owner.public_key()?.to_bytes()?;
+/// let server = Evaluator::new(owner.evaluation_keys(&Needs::new().multiply())?)?;
+///
+/// // Each provider has the parameters and the bytes of the public key.
+/// let provide = |values: &[f64]| {
+///     let key = PublicKey::from_bytes(&params, &public)?;
+///     format::to_bytes(&params, &key.encrypt(values, 0.0..=10.0)?)
+/// };
+/// let sent = [provide(&[1.0, 5.0, 2.5])?, provide(&[9.0, 0.0, 7.5])?];
+///
+/// // The server reads what they sent, and computes.
+/// let [a, b] = sent.map(|bytes| format::from_bytes::<Provided>(&params, &bytes));
+/// let sum = server.add(&a?, &b?)?;
+/// let found = owner.decrypt(&server.publish(&sum, 0.0..=20.0)?)?;
+/// assert!(found.iter().zip([10.0, 5.0, 10.0]).all(|(a, b)| (a - b).abs() < 1e-3));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct PublicKey {
+    params: Params,
+    encoder: Encoder,
+    inner: Arc<mlwe::PublicKey>,
+}
+
+impl ClientKey {
+    /// Generates a public key with a generator that the operating system seeds. Every call gives
+    /// another public key of the same secret; all of them may be used.
+    ///
+    /// # Errors
+    /// None for parameters that [`Params`] accepts.
+    pub fn public_key(&self) -> Result<PublicKey> {
+        self.public_key_with(&mut system_rng())
+    }
+
+    /// As [`public_key`](Self::public_key) from a given generator.
+    ///
+    /// # Errors
+    /// As [`public_key`](Self::public_key).
+    pub fn public_key_with<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Result<PublicKey> {
+        let inner = mlwe::PublicKey::generate(self.slots(), rng);
+        Ok(PublicKey::of(self.params(), inner))
+    }
+}
+
+impl PublicKey {
+    fn of(params: &Params, inner: mlwe::PublicKey) -> Self {
+        let encoder = Encoder::new(params.ckks());
+        Self { params: params.clone(), encoder, inner: Arc::new(inner) }
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The public identity of the owner's key: that of [`ClientKey::id`].
+    pub fn id(&self) -> KeyId {
+        self.inner.key()
+    }
+
+    /// Encrypts a vector with a declared range at the highest level for programs,
+    /// [`Params::levels`], as [`ClientKey::encrypt`] does. The result is used like any encrypted
+    /// vector; its noise is that of one rounding, a little more than under the secret key.
+    ///
+    /// Declare a range that everybody may know, and that is the same for all providers: that of the
+    /// measured quantity, not of the actual data.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt`].
+    pub fn encrypt(&self, values: &[f64], range: RangeInclusive<f64>) -> Result<Provided> {
+        self.encrypt_with(values, range, self.params.levels(), &mut system_rng())
+    }
+
+    /// As [`encrypt`](Self::encrypt), at a given level and from a given generator.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_with`].
+    pub fn encrypt_with<R: CryptoRng + ?Sized>(
+        &self,
+        values: &[f64],
+        range: RangeInclusive<f64>,
+        level: usize,
+        rng: &mut R,
+    ) -> Result<Provided> {
+        let plaintext = encoded(&self.encoder, values, range, level)?;
+        Ok(Provided::encrypt(self.params.ckks(), &plaintext, &self.inner, rng)?)
+    }
+
+    /// The key in its envelope (type `0x0103` of `docs/FORMAT.md`), for the providers.
+    ///
+    /// # Errors
+    /// None for keys of this library.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        format::to_bytes(&self.params, &*self.inner)
+    }
+
+    /// Reads a key from the bytes of its envelope. The bytes do not prove whose key it is: take them
+    /// over an authenticated channel.
+    ///
+    /// # Errors
+    /// As [`format::from_bytes`].
+    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self> {
+        Ok(Self::of(params, format::from_bytes(params, bytes)?))
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicKey({:?}, {})", self.id(), self.params.name())
+    }
+}

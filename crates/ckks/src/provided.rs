@@ -1,0 +1,86 @@
+//! Vectors that others encrypt under the public key of an owner.
+
+use std::ops::Deref;
+
+use bellerophon_mlwe::{self as mlwe, PublicKey};
+use rand::CryptoRng;
+
+use crate::{
+    Ciphertext, CiphertextMeta, Error, Interval, LevelScale, Params, Plaintext, Result,
+    encrypt_public,
+};
+
+/// A vector encrypted under a public key, in the form in which it travels to the server.
+///
+/// It carries the number of values and the declared range. Scale and predicted noise are those that
+/// the parameters give to every public-key encryption, so that a provider cannot misstate them. A
+/// provider who encrypts values outside the declared range spoils the results that use them.
+///
+/// It dereferences to a [`Ciphertext`], which every operation takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Provided {
+    ciphertext: Ciphertext,
+}
+
+impl Provided {
+    /// Encrypts a vector that is encoded at the scale of the parameters.
+    ///
+    /// # Errors
+    /// As [`encrypt_public`]; [`Error::ScaleMismatch`] for a plaintext of another scale.
+    pub fn encrypt<R: CryptoRng + ?Sized>(
+        params: &Params,
+        plaintext: &Plaintext,
+        key: &PublicKey,
+        rng: &mut R,
+    ) -> Result<Self> {
+        check_scale(params, plaintext.scale(), plaintext.level())?;
+        Ok(Self { ciphertext: encrypt_public(params, plaintext, key, rng)? })
+    }
+
+    /// Reads a vector from its parts, and derives its noise from the parameters.
+    pub(crate) fn of(
+        params: &Params,
+        lattice: mlwe::Ciphertext,
+        scale: f64,
+        (len, slots): (usize, usize),
+        range: Interval,
+    ) -> Result<Self> {
+        let level = params.check_limbs(READ, lattice.limbs())?;
+        check_scale(params, scale, level)?;
+        let rules = params.rules();
+        let encoded = rules.encoding(READ, (len, range), slots, scale, level)?;
+        let meta: CiphertextMeta = rules.encrypted_public(&encoded).meta;
+        Ok(Self { ciphertext: Ciphertext::from_parts(params, lattice, meta)? })
+    }
+
+    /// The ciphertext.
+    pub fn into_ciphertext(self) -> Ciphertext {
+        self.ciphertext
+    }
+}
+
+const READ: &str = "read a provided vector";
+
+/// Refuses scales other than that of the parameters.
+fn check_scale(params: &Params, scale: f64, level: usize) -> Result<()> {
+    if scale == params.scale() {
+        return Ok(());
+    }
+    let [left, right] =
+        [scale, params.scale()].map(|scale| LevelScale { level, log2_scale: scale.log2() });
+    Err(Error::ScaleMismatch { op: "encrypt under a public key", left, right })
+}
+
+impl AsRef<Ciphertext> for Provided {
+    fn as_ref(&self) -> &Ciphertext {
+        &self.ciphertext
+    }
+}
+
+impl Deref for Provided {
+    type Target = Ciphertext;
+
+    fn deref(&self) -> &Ciphertext {
+        &self.ciphertext
+    }
+}
