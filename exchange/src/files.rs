@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! keys           parameters and evaluation keys
+//! public         parameters and the public key, for providers
 //! ID.request     the request, in JSON
 //! ID.input       the ciphertext
 //! ID.result      the answer: its head and the published result
@@ -36,6 +37,11 @@ impl Shared {
     /// The path of the parameters and keys.
     pub fn keys(&self) -> PathBuf {
         self.0.join("keys")
+    }
+
+    /// The path of the parameters and the public key.
+    pub fn public(&self) -> PathBuf {
+        self.0.join("public")
     }
 
     /// The path of a part of a job.

@@ -11,11 +11,13 @@ use bellerophon::prelude::*;
 use bellerophon::ring::wire::Wire;
 
 use crate::cli::Failure;
+use crate::cost;
 use crate::files::{self, about};
 use crate::protocol::{Code, Hash, Hex, Refusal};
 
-/// The largest size of a secret key in bytes.
+/// The largest sizes of a secret key and of a public key in bytes.
 const LONGEST_SECRET: u64 = 16 << 20;
+const LARGEST_PUBLIC: u64 = 1 << 28;
 
 /// The largest size of a parameter set in bytes.
 const LONGEST_PARAMS: u64 = 1 << 20;
@@ -71,7 +73,7 @@ pub fn keys(
     }
 }
 
-/// A received encrypted vector, fresh or not.
+/// A received encrypted vector: fresh, of a provider, or computed.
 ///
 /// # Errors
 /// `wrong_parameters` for other parameters, `malformed` for other faults.
@@ -85,6 +87,7 @@ pub fn ciphertext(params: &Params, bytes: &[u8]) -> Result<Ciphertext, Refusal> 
             let fresh: SeededCiphertext = format::from_bytes(params, bytes)?;
             Ok::<_, bellerophon::Error>(fresh.expand(params.ckks())?)
         }
+        Provided::KIND => Ok(format::from_bytes::<Provided>(params, bytes)?.into_ciphertext()),
         _ => format::from_bytes(params, bytes),
     };
     read().map_err(malformed)
@@ -117,6 +120,31 @@ pub fn encrypt(
 ) -> Result<Vec<u8>, Failure> {
     let fresh = client.encrypt_seeded(values, range).map_err(Failure::input)?;
     format::to_bytes(client.params(), &fresh).map_err(Failure::run)
+}
+
+/// Writes parameters and a public key into one file, for providers.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_public(key: &PublicKey, path: &Path) -> Result<(), Failure> {
+    let mut bytes = key.params().to_bytes().map_err(Failure::run)?;
+    bytes.extend(key.to_bytes().map_err(Failure::run)?);
+    files::write(path, &bytes)
+}
+
+/// Reads parameters and a public key. Nothing proves whose they are.
+///
+/// # Errors
+/// For anything else.
+pub fn read_public(path: &Path, security: Security) -> Result<PublicKey, Failure> {
+    let bytes = files::read(path, LARGEST_PUBLIC)?;
+    let mut rest = &bytes[..];
+    let read = read_params(&mut rest).and_then(|bytes| {
+        cost::check(&bytes)?;
+        params(&bytes, security)
+    });
+    let params = read.map_err(|e| about(path, e))?;
+    PublicKey::from_bytes(&params, rest).map_err(|e| about(path, e))
 }
 
 /// Writes parameters and keys into one file. Returns the name of the keys and the size.

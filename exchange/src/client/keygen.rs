@@ -75,10 +75,12 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let made = stages.run("key generation", || {
         let client = ClientKey::generate(&params)?;
         let keys = client.evaluation_keys(&needs)?;
-        Ok::<_, bellerophon::Error>((client, keys))
+        let public = client.public_key()?;
+        Ok::<_, bellerophon::Error>((client, keys, public))
     });
-    let (client, keys) = made.map_err(Failure::run)?;
+    let (client, keys, public) = made.map_err(Failure::run)?;
     let (name, bytes) = stages.run("writing", || wire::write_keys(&keys, &home.shared.keys()))?;
+    wire::write_public(&public, &home.shared.public())?;
     let profile = Profile {
         parameters: arguments.preset.clone(),
         programs: programs.iter().map(|p| p.name().to_string()).collect(),

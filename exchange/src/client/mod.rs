@@ -6,6 +6,7 @@ mod decrypt;
 mod encrypt;
 mod home;
 mod keygen;
+mod provide;
 mod remote;
 
 use std::path::PathBuf;
@@ -72,6 +73,8 @@ enum Command {
     Keygen(keygen::Arguments),
     /// Encrypt vectors, each as a job of its own
     Encrypt(encrypt::Arguments),
+    /// Encrypt a vector for the owner of a public key, without a secret key
+    Provide(provide::Arguments),
     /// Send keys and jobs that the server does not have
     Send,
     /// Decrypt the results of the jobs that are ready
@@ -87,6 +90,7 @@ pub fn run(Arguments { command, threads, place }: &Arguments) -> Result<(), Fail
     match command {
         Command::Keygen(arguments) => keygen::run(place, arguments),
         Command::Encrypt(arguments) => encrypt::run(place, arguments),
+        Command::Provide(arguments) => provide::run(place, arguments),
         Command::Send => send(place),
         Command::Decrypt(arguments) => decrypt::run(place, arguments),
     }

@@ -112,6 +112,9 @@ pub struct Taken {
     pub faults: u32,
 }
 
+/// A client that was forgotten, with the changes of its records.
+pub type Forgotten = (ClientId, Vec<Change>);
+
 /// The counts of `/metrics`.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
@@ -223,10 +226,7 @@ impl Board {
 
     /// Whether a new client has a place. If another one must make room, it is returned with the
     /// changes of its records, and is forgotten here.
-    pub fn admit(
-        &self,
-        client: ClientId,
-    ) -> Result<(OwnerRecord, Option<(ClientId, Vec<Change>)>), Refusal> {
+    pub fn admit(&self, client: ClientId) -> Result<(OwnerRecord, Option<Forgotten>), Refusal> {
         let mut all = self.all();
         if let Some(record) = &all.owner(client).record {
             return Ok((record.clone(), None));
@@ -249,7 +249,7 @@ impl Board {
 
     /// Clients without an invitation and without jobs that were not seen for a long time; they are
     /// forgotten here.
-    pub fn expire(&self, after: Duration) -> Vec<(ClientId, Vec<Change>)> {
+    pub fn expire(&self, after: Duration) -> Vec<Forgotten> {
         let mut all = self.all();
         let unused = all.owners.iter().filter(|(_, owner)| {
             let guest = owner.record.as_ref().is_some_and(|record| !record.invited);

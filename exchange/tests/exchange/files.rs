@@ -82,7 +82,57 @@ fn files_go_there_and_back() {
     assert_eq!((&answers[2]["id"], &answers[2]["values"]), (&broken.into(), &().into()));
     assert_eq!(answers[2]["refusal"]["code"], "malformed");
     let left = fs::read_dir(&shared).unwrap().count();
-    assert_eq!(left, 1, "the keys alone");
+    assert_eq!(left, 2, "the keys alone, for evaluation and for providers");
+}
+
+#[test]
+fn providers_encrypt_for_an_owner() {
+    let scratch = Scratch::new("providers");
+    let (home, other) = (scratch.path("owner"), scratch.path("other"));
+    [&home, &other].iter().for_each(|home| drop(keygen(home)));
+    let provide = |public: &Path, to: &str, values: &str| {
+        let mut call = program("exchange_client");
+        call.args(["provide", "--accept-insecure", "--program", "mean", "--values", values]);
+        call.arg("--public").arg(public).arg("--to").arg(scratch.path(to));
+        call
+    };
+    let public = home.join("shared").join("public");
+    for (to, values) in [("a", "0.5,0.25"), ("b", "-1"), ("long", "0,0,0,0,0,0,0,0,0")] {
+        report(&mut provide(&public, to, values));
+    }
+    report(&mut provide(&other.join("shared").join("public"), "foreign", "1"));
+    // Outside the range of the program; parameters that protect nothing; no public key.
+    let why = refused(&mut provide(&public, "never", "9"));
+    assert!(why.contains("value 1 lies outside"), "{why}");
+    let mut strict = program("exchange_client");
+    strict.args(["provide", "--program", "mean", "--values", "0"]).arg("--public").arg(&public);
+    let why = refused(strict.arg("--to").arg(scratch.path("never")));
+    assert!(why.contains("insecure"), "{why}");
+    refused(&mut provide(&home.join("shared").join("keys"), "never", "0"));
+    assert!(!scratch.path("never").exists());
+
+    let encrypt = |files: &[&str]| {
+        let mut call = client("encrypt", &home);
+        call.args(["--program", "mean"]);
+        files.iter().for_each(|file| {
+            call.arg("--provided").arg(scratch.path(file));
+        });
+        call
+    };
+    for (file, reason) in
+        [("foreign", "another client"), ("long", "9 values"), ("absent", "absent")]
+    {
+        let why = refused(&mut encrypt(&[file]));
+        assert!(why.contains(reason), "{why}");
+    }
+    let server = Server::start(&scratch.path("data"), None, &[]);
+    let made = report(encrypt(&["a", "b"]).args(["--values", "1", "--server", &server.url()]));
+    assert_eq!((made["jobs"].as_array().unwrap().len(), &made["n"]), (3, &4.into()));
+    let got = report(client("decrypt", &home).args(["--server", &server.url()]));
+    for (answer, mean) in got["answers"].as_array().unwrap().iter().zip([1.0, 0.375, -1.0]) {
+        let values: Vec<f64> = serde_json::from_value(answer["values"].clone()).unwrap();
+        assert!(values.iter().all(|v| (v - mean).abs() < 1e-4), "{answer}");
+    }
 }
 
 #[test]
