@@ -9,5 +9,6 @@ pub mod cost;
 pub mod files;
 pub mod programs;
 pub mod protocol;
+pub mod scanner;
 pub mod server;
 pub mod wire;

@@ -1,21 +1,19 @@
 //! The scheduler: clients with their jobs and keys, and what each of them may have.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use super::limits::Limits;
-use super::store::{Change, Found, JobRecord, KeyRecord, OwnerRecord, job_change, key_change};
+pub use super::owners::Taken;
+use super::owners::{All, Hold, Job, LEAST_COST, Name, Owner, full};
+use super::store::{Change, Found, JobRecord, KeyRecord, OwnerRecord};
 use crate::protocol::{ClientId, Code, Hash, JobId, KeyStatus, Refusal, State, Status};
 
 /// The largest number of jobs in a list.
 const PAGE: usize = 256;
-
-/// The minimum cost of a file, which bounds the number of small ones.
-const LEAST_COST: u64 = 4096;
 
 /// The delay before a job is retried that the disk has refused. It doubles each time, this often.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -23,9 +21,6 @@ const LONGER: u32 = 5;
 
 /// The time between two looks at delayed jobs.
 const LOOK: Duration = Duration::from_millis(200);
-
-/// A client without an invitation whose jobs have ended makes room for others after this time.
-const IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The state of the server in memory. Everything essential is on disk as well.
 pub struct Board {
@@ -40,76 +35,12 @@ pub struct Board {
     moved: watch::Sender<()>,
 }
 
-#[derive(Default)]
-struct All {
-    owners: HashMap<ClientId, Owner>,
-    stored: u64,
-    next_number: u64,
-    /// Counts the jobs handed out, to serve the client that has waited longest.
-    turn: u64,
-    stopping: bool,
-}
-
-struct Owner {
-    /// `None` as long as nothing is kept for it.
-    record: Option<OwnerRecord>,
-    keys: HashMap<Hash, KeyRecord>,
-    jobs: HashMap<JobId, Job>,
-    waiting: Vec<JobId>,
-    running: usize,
-    held: Vec<Hold>,
-    requests: usize,
-    stored: u64,
-    /// When it was served last, as a turn and as a time.
-    turn: u64,
-    active: Instant,
-}
-
-struct Job {
-    record: JobRecord,
-    running: bool,
-    stage: Option<String>,
-    done: usize,
-    total: usize,
-    cancelled: Arc<AtomicBool>,
-    faults: u32,
-    not_before: Option<Instant>,
-}
-
-/// The name of a job or of keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Name {
-    Keys(Hash),
-    Job(JobId),
-}
-
-/// A reserved name: somebody is uploading it, or its files are being removed.
-struct Hold {
-    name: Name,
-    /// The keys of a job that is being uploaded. They are kept as long.
-    keys: Option<Hash>,
-}
-
 /// The state of a job that a client is about to upload.
 pub enum Brought {
     /// Unknown: a place is reserved for it, and its keys are present and kept.
     New(Held, KeyRecord),
     /// Uploaded before.
     Again(JobRecord),
-}
-
-/// A job in the hands of a worker, or of the client that deletes it.
-pub struct Taken {
-    /// The client.
-    pub client: ClientId,
-    /// The job.
-    pub record: JobRecord,
-    /// `None` if the disk has lost them.
-    pub keys: Option<KeyRecord>,
-    /// Whether the client has deleted it.
-    pub cancelled: Arc<AtomicBool>,
-    /// How often the disk has refused it.
-    pub faults: u32,
 }
 
 /// A client that was forgotten, with the changes of its records.
@@ -140,10 +71,6 @@ pub struct OwnerStatus {
 
 fn too_many(why: impl std::fmt::Display) -> Refusal {
     Refusal::new(Code::TooManyRequests, why)
-}
-
-fn full(why: impl std::fmt::Display) -> Refusal {
-    Refusal::new(Code::StorageFull, why)
 }
 
 fn unknown(job: JobId) -> Refusal {
@@ -523,175 +450,6 @@ impl Board {
             all.owner(client).record = record;
         }
         Some((changes, stays))
-    }
-}
-
-impl KeyRecord {
-    /// The record as the client sees it.
-    pub fn status(&self) -> KeyStatus {
-        KeyStatus { keys: self.keys, bytes: self.bytes, params: self.params.clone() }
-    }
-}
-
-impl All {
-    fn owner(&mut self, client: ClientId) -> &mut Owner {
-        self.owners.entry(client).or_insert_with(|| Owner {
-            record: None,
-            keys: HashMap::new(),
-            jobs: HashMap::new(),
-            waiting: vec![],
-            running: 0,
-            held: vec![],
-            requests: 0,
-            stored: 0,
-            turn: 0,
-            active: Instant::now(),
-        })
-    }
-
-    fn charge(&mut self, client: ClientId, cost: u64) {
-        self.stored += cost;
-        self.owner(client).stored += cost;
-    }
-
-    fn refund(&mut self, client: ClientId, cost: u64) {
-        self.stored -= cost;
-        self.owner(client).stored -= cost;
-    }
-
-    fn insert(&mut self, client: ClientId, record: JobRecord) {
-        self.next_number = self.next_number.max(record.number + 1);
-        self.charge(client, cost(&record));
-        let owner = self.owner(client);
-        owner.record.get_or_insert_default();
-        if record.state == State::Accepted {
-            owner.waiting.push(record.id);
-        }
-        let (stage, cancelled, not_before) = (None, Arc::default(), None);
-        let (running, done, total, faults) = (false, 0, 0, 0);
-        let job = Job { record, running, stage, done, total, cancelled, faults, not_before };
-        owner.jobs.insert(job.record.id, job);
-    }
-
-    /// Removes a job with its cost.
-    fn remove(&mut self, client: ClientId, id: JobId) {
-        if let Some(job) = self.owner(client).jobs.remove(&id) {
-            self.refund(client, cost(&job.record));
-        }
-    }
-
-    /// Refuses a size that exceeds the remaining storage.
-    fn check_room(&self, limits: &Limits, client: ClientId, bytes: u64) -> Result<(), Refusal> {
-        let Some(owner) = self.owners.get(&client) else { return Ok(()) };
-        let record = owner.record.as_ref();
-        let most = record.and_then(|record| record.quota).unwrap_or(limits.client_storage);
-        if owner.stored.saturating_add(bytes) > most {
-            let stored = owner.stored;
-            return Err(full(format!(
-                "{stored} bytes are stored, and {bytes} more would exceed {most}: fetch results \
-                 and delete them"
-            )));
-        }
-        // What is promised to others stays free.
-        let promised = self.owners.iter().filter(|(other, _)| **other != client).map(|(_, o)| {
-            let quota = o.record.as_ref().and_then(|record| record.quota);
-            quota.map_or(0, |quota| quota.saturating_sub(o.stored))
-        });
-        let guest = record.is_none_or(|record| record.quota.is_none());
-        let kept = if guest { promised.sum() } else { 0 };
-        if self.stored.saturating_add(bytes).saturating_add(kept) > limits.storage {
-            return Err(full("the server's storage is full"));
-        }
-        Ok(())
-    }
-
-    /// Forgets a client of whom nothing is left.
-    fn tidy(&mut self, client: ClientId) {
-        let unused = |owner: &Owner| owner.record.is_none() && owner.is_empty();
-        if self.owners.get(&client).is_some_and(unused) {
-            self.owners.remove(&client);
-        }
-    }
-
-    /// Forgets a client; returns the changes of its records.
-    fn forget(&mut self, client: ClientId) -> Vec<Change> {
-        let Some(owner) = self.owners.remove(&client) else { return vec![] };
-        self.stored -= owner.stored;
-        let keys = owner.keys.keys().map(|keys| key_change(client, *keys, None));
-        keys.chain(owner.jobs.keys().map(|job| job_change(client, *job, None))).collect()
-    }
-
-    fn take(&mut self, cap: usize) -> Option<Taken> {
-        let now = Instant::now();
-        let due = |owner: &Owner| {
-            let jobs = owner.waiting.iter().filter_map(|id| owner.jobs.get(id));
-            let jobs = jobs.filter(|job| job.not_before.is_none_or(|t| t <= now));
-            let first = jobs.min_by_key(|job| (job.record.work, job.record.number));
-            first.map(|job| job.record.id).filter(|_| owner.running < cap)
-        };
-        let ready = self.owners.iter().filter_map(|(client, owner)| {
-            due(owner).map(|id| ((owner.running, owner.turn), *client, id))
-        });
-        let (_, client, id) = ready.min_by_key(|(key, ..)| *key)?;
-        self.turn += 1;
-        let turn = self.turn;
-        let owner = self.owner(client);
-        owner.turn = turn;
-        owner.waiting.retain(|waiting| *waiting != id);
-        self.hand_out(client, id)
-    }
-
-    /// Marks a job as taken.
-    fn hand_out(&mut self, client: ClientId, id: JobId) -> Option<Taken> {
-        let owner = self.owner(client);
-        let job = owner.jobs.get_mut(&id)?;
-        job.running = true;
-        owner.running += 1;
-        let (record, cancelled) = (job.record.clone(), job.cancelled.clone());
-        let keys = owner.keys.get(&record.keys).cloned();
-        Some(Taken { client, record, keys, cancelled, faults: job.faults })
-    }
-}
-
-/// The storage cost of a job.
-fn cost(record: &JobRecord) -> u64 {
-    let bytes = match record.state {
-        State::Accepted | State::Running => record.bytes,
-        State::Done | State::Refused => record.answer.map_or(0, |(bytes, _)| bytes),
-    };
-    bytes.max(LEAST_COST)
-}
-
-impl Owner {
-    fn status(&self, job: &Job) -> Status {
-        let record = &job.record;
-        let order = |id: &JobId| self.jobs.get(id).map(|job| (job.record.work, job.record.number));
-        let own = Some((record.work, record.number));
-        let before = self.waiting.iter().filter(|id| order(id) < own).count();
-        let waits = record.state == State::Accepted && !job.running;
-        Status {
-            id: record.id,
-            program: record.program.clone(),
-            keys: record.keys,
-            state: if job.running { State::Running } else { record.state },
-            ahead: if waits { before + self.running } else { 0 },
-            stage: job.stage.clone(),
-            done: job.done,
-            total: job.total,
-            refusal: record.refusal.clone(),
-            result_bytes: record.answer.map(|(bytes, _)| bytes),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        let nothing = self.keys.is_empty() && self.jobs.is_empty() && self.held.is_empty();
-        nothing && self.requests == 0
-    }
-
-    /// Whether it may make room for others.
-    fn may_go(&self) -> bool {
-        let busy = self.running + self.waiting.len() + self.requests + self.held.len() > 0;
-        !busy && (self.jobs.is_empty() || self.active.elapsed() >= IDLE)
     }
 }
 

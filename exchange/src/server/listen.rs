@@ -1,9 +1,9 @@
-//! Connections: who gets a place, for how long, and how the server ends.
+//! Connections: how long they last, and how the server ends.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
@@ -12,16 +12,16 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 use tracing::{info, warn};
 
 use super::Exchange;
+use super::places::{Busy, Connection, Places};
 use super::routes::{Front, router};
 use super::stream::{self, Prompt};
-use crate::protocol::ClientId;
 
 /// The largest request head in bytes.
 const LARGEST_HEAD: usize = 16 << 10;
@@ -34,84 +34,6 @@ const LAST_LOOK: Duration = Duration::from_millis(20);
 
 /// The time between two looks for clients that are unused.
 const EXPIRY: Duration = Duration::from_secs(10);
-
-/// A connection.
-pub struct Connection {
-    /// The other side.
-    pub address: IpAddr,
-    since: Instant,
-    /// Requests in progress.
-    busy: AtomicUsize,
-    /// The client, once it is one for whom something is kept.
-    known: Mutex<Option<ClientId>>,
-    /// Notified when it must make room for others.
-    end: Notify,
-}
-
-impl Connection {
-    fn known(&self) -> Option<ClientId> {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The places for connections. When they are taken, a connection of nobody known makes room: the
-/// one without a request that has been silent longest, then the oldest one. Clients for whom
-/// something is kept keep theirs, a few each.
-pub struct Places {
-    total: usize,
-    per_address: usize,
-    per_client: usize,
-    taken: Mutex<Vec<Arc<Connection>>>,
-}
-
-impl Places {
-    /// Places for so many connections: in total, of an address, and of a known client.
-    pub fn new(total: usize, per_address: usize, per_client: usize) -> Self {
-        Self { total, per_address, per_client, taken: Mutex::default() }
-    }
-
-    fn taken(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A place for a new connection, and whether another one was closed for it; `None` if all are
-    /// taken by known clients.
-    pub fn admit(&self, address: IpAddr) -> Option<(Arc<Connection>, bool)> {
-        let mut taken = self.taken();
-        let same = taken.iter().filter(|c| c.address == address).count() >= self.per_address;
-        let displaces = same || taken.len() >= self.total;
-        if displaces {
-            let candidates = taken
-                .iter()
-                .enumerate()
-                .filter(|(_, c)| c.known().is_none() && (!same || c.address == address));
-            let order =
-                |(_, c): &(usize, &Arc<Connection>)| (c.busy.load(Ordering::Relaxed) > 0, c.since);
-            let (place, _) = candidates.min_by_key(order)?;
-            taken.swap_remove(place).end.notify_one();
-        }
-        let (since, busy) = (Instant::now(), AtomicUsize::new(0));
-        let (known, end) = (Mutex::new(None), Notify::new());
-        let connection = Arc::new(Connection { address, since, busy, known, end });
-        taken.push(connection.clone());
-        Some((connection, displaces))
-    }
-
-    /// Records the client of a connection. Returns `false` if it has its share of connections.
-    pub fn know(&self, connection: &Connection, client: ClientId) -> bool {
-        let taken = self.taken();
-        let own = taken.iter().filter(|c| c.known() == Some(client)).count();
-        let mut known = connection.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if *known != Some(client) {
-            *known = (own < self.per_client).then_some(client);
-        }
-        known.is_some()
-    }
-
-    fn leave(&self, connection: &Arc<Connection>) {
-        self.taken().retain(|c| !Arc::ptr_eq(c, connection));
-    }
-}
 
 /// A connection that was accepted, encrypted or not.
 trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -225,7 +147,7 @@ pub fn serve(
         done.store(true, Ordering::Relaxed);
         // Answers on their way have as long as a head.
         let end = Instant::now() + limits.head();
-        while !places.taken().is_empty() && Instant::now() < end {
+        while !places.is_empty() && Instant::now() < end {
             sleep(LAST_LOOK).await;
         }
         Ok(())
@@ -281,22 +203,6 @@ async fn converse(
     tokio::select! {
         _ = timeout(Duration::from_secs(limits.connection_seconds), conversation) => {}
         () = connection.end.notified() => {}
-    }
-}
-
-/// A request in progress on a connection.
-struct Busy(Arc<Connection>);
-
-impl Busy {
-    fn begin(connection: Arc<Connection>) -> Self {
-        connection.busy.fetch_add(1, Ordering::Relaxed);
-        Self(connection)
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.0.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

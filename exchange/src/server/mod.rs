@@ -7,6 +7,8 @@ pub mod evaluate;
 pub mod limits;
 pub mod listen;
 mod metrics;
+mod owners;
+pub mod places;
 mod routes;
 pub mod store;
 pub mod stream;

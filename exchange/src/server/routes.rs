@@ -30,16 +30,16 @@ use tower_http::trace::{DefaultOnResponse, TraceLayer};
 use tracing::{Level, warn};
 
 use super::board::{Brought, UnderWay};
-use super::listen::{Connection, Places};
+use super::places::{Connection, Places};
 use super::store::JobRecord;
 use super::{Exchange, disk, fault, uploads};
-use crate::cost::Scanner;
 use crate::files;
 use crate::programs::Program;
 use crate::protocol::{
     ClientId, Code, Hash, Hex, Info, JobId, KeyStatus, Offer, Refusal, State as JobState, Status,
     Token, VERSION,
 };
+use crate::scanner::Scanner;
 
 /// The longest time in seconds that an answer waits for a job to end.
 const LONGEST_WAIT: u64 = 30;

@@ -1,6 +1,7 @@
 //! Four clients with fifty jobs each, good and bad ones mixed, against one server that is killed.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -302,7 +303,8 @@ fn a_crowd_is_served_through_crashes() {
         "kills": KILLS,
         "recovered_jobs": recovered,
     });
-    println!("\n{report}");
+    // Also where the output of tests is captured.
+    writeln!(std::io::stdout(), "\n{report}").expect("standard output");
     let failures: Vec<&String> = tallies.iter().flat_map(|t| &t.failures).collect();
     assert!(failures.is_empty(), "{failures:#?}");
     assert_eq!(report["jobs"], CLIENTS * (BATCHES * BATCH + EACH * Bad::ALL.len()));

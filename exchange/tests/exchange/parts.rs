@@ -13,7 +13,7 @@ use bellerophon_exchange::protocol::{
 };
 use bellerophon_exchange::server::board::{Board, Brought};
 use bellerophon_exchange::server::limits::Limits;
-use bellerophon_exchange::server::listen::Places;
+use bellerophon_exchange::server::places::Places;
 use bellerophon_exchange::server::store::{Found, JobRecord, KeyRecord};
 use bellerophon_exchange::server::stream::{Prompt, listen};
 use clap::Parser;
