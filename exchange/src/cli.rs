@@ -1,6 +1,7 @@
 //! The frame around the programs: arguments in, an exit status, at most one error line and one JSON
 //! object out.
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write, stderr, stdout};
 use std::process::ExitCode;
@@ -43,7 +44,15 @@ impl Display for Failure {
 /// Parses the arguments and runs `body`. Bad arguments and [`Failure::Input`] give one line on
 /// standard error and exit status 2.
 pub fn run<A: Parser>(body: impl FnOnce(&A) -> Result<(), Failure>) -> ExitCode {
-    let failure = match A::try_parse() {
+    run_with(std::env::args_os(), body)
+}
+
+/// As [`run`], with other arguments, of which the first is the name of the program.
+pub fn run_with<A: Parser>(
+    words: impl Iterator<Item = OsString>,
+    body: impl FnOnce(&A) -> Result<(), Failure>,
+) -> ExitCode {
+    let failure = match A::try_parse_from(words) {
         Ok(arguments) => match body(&arguments) {
             Ok(()) => return ExitCode::SUCCESS,
             Err(failure) => failure,

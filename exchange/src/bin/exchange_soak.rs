@@ -20,7 +20,7 @@ use bellerophon::prelude::*;
 use bellerophon_exchange::cli::{self, Failure};
 use bellerophon_exchange::programs::Program;
 use bellerophon_exchange::protocol::{AnswerHead, Hex, JobId, State, Status, Token};
-use bellerophon_exchange::server::{Exchange, admin, limits::Limits};
+use bellerophon_exchange::server::{Exchange, admin, limits::Limits, program};
 use bellerophon_exchange::wire;
 use clap::Parser;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -52,6 +52,10 @@ const SILENT: usize = 100;
 
 /// The pause of a hostile client between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// The first argument of this program where it is the server: `cargo run --bin exchange_soak` builds
+/// no other one.
+const SERVER: &str = "exchange_server";
 
 /// What the answers may be off by.
 const CLOSE: f64 = 1e-4;
@@ -108,14 +112,15 @@ fn start() -> Result<(Server, Vec<Token>), Failure> {
         };
         (0..HONEST).map(invite).collect::<Result<_, _>>()?
     };
-    let program = std::env::current_exe().map_err(Failure::run)?.with_file_name("exchange_server");
+    let program = std::env::current_exe().map_err(Failure::run)?;
     let mut child = Command::new(program)
+        .arg(SERVER)
         .args(["--accept-insecure", "--json", "--log", "off", "--listen", "127.0.0.1:0", "--data"])
         .arg(&folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|e| Failure::run(format!("exchange_server beside this program: {e}")))?;
+        .map_err(Failure::run)?;
     let mut line = String::new();
     let stdout = child.stdout.take();
     let read = stdout.map(|stdout| BufReader::new(stdout).read_line(&mut line));
@@ -373,5 +378,9 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn main() -> ExitCode {
-    cli::run(run)
+    let mut words = std::env::args_os().skip(1).peekable();
+    match words.next_if(|word| word == SERVER) {
+        Some(name) => cli::run_with(std::iter::once(name).chain(words), program::run),
+        None => cli::run(run),
+    }
 }

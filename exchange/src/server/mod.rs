@@ -9,6 +9,7 @@ pub mod listen;
 mod metrics;
 mod owners;
 pub mod places;
+pub mod program;
 mod routes;
 pub mod store;
 pub mod stream;
