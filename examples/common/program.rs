@@ -75,24 +75,6 @@ pub fn run<A: Parser + Sync>(
     status(outcome)
 }
 
-/// As [`run`], for a program with its own arguments, on the calling thread. The program sets its
-/// number of threads itself ([`use_threads`]).
-pub fn run_plain<A: Parser>(body: impl FnOnce(&A) -> Result<(), Failure>) -> ExitCode {
-    match A::try_parse() {
-        Ok(arguments) => {
-            warn_without_optimisation();
-            status(body(&arguments))
-        }
-        Err(error) => misunderstood(&error),
-    }
-}
-
-/// Sets the number of threads of the whole process; `None` is one per core.
-pub fn use_threads(threads: Option<usize>) -> Result<(), Failure> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
-    pool.build_global().map_err(|e| Failure::input(format!("--threads: {e}")))
-}
-
 /// Handles arguments that do not parse, or ask for help.
 fn misunderstood(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {

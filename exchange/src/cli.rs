@@ -1,0 +1,171 @@
+//! The frame around the programs: arguments in, an exit status, at most one error line and one JSON
+//! object out.
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::{ErrorKind, Write, stderr, stdout};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::protocol::line;
+
+/// The reason why a program stops early.
+#[derive(Debug)]
+pub enum Failure {
+    /// Bad arguments, bad files, refusals: exit status 2.
+    Input(String),
+    /// Any other failure: exit status 1.
+    Run(String),
+}
+
+impl Failure {
+    /// A failure that the input explains.
+    pub fn input(why: impl ToString) -> Self {
+        Self::Input(why.to_string())
+    }
+
+    /// A failure of the computation itself.
+    pub fn run(why: impl ToString) -> Self {
+        Self::Run(why.to_string())
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::Input(why) | Self::Run(why)) = self;
+        f.write_str(why)
+    }
+}
+
+/// Parses the arguments and runs `body`. Bad arguments and [`Failure::Input`] give one line on
+/// standard error and exit status 2.
+pub fn run<A: Parser>(body: impl FnOnce(&A) -> Result<(), Failure>) -> ExitCode {
+    run_with(std::env::args_os(), body)
+}
+
+/// As [`run`], with other arguments, of which the first is the name of the program.
+pub fn run_with<A: Parser>(
+    words: impl Iterator<Item = OsString>,
+    body: impl FnOnce(&A) -> Result<(), Failure>,
+) -> ExitCode {
+    let failure = match A::try_parse_from(words) {
+        Ok(arguments) => match body(&arguments) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(failure) => failure,
+        },
+        Err(error) if error.use_stderr() => {
+            let text = error.render().to_string();
+            let first = text.split("\n\n").next().unwrap_or_default();
+            let message = first.strip_prefix("error: ").unwrap_or(first);
+            Failure::Input(format!("{message} (see --help)"))
+        }
+        Err(help) => return help.print().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+    };
+    tell(format_args!("error: {failure}"));
+    ExitCode::from(if matches!(failure, Failure::Input(_)) { 2 } else { 1 })
+}
+
+/// Prints one [`line`] on standard error. A closed one is no error.
+pub fn tell(what: impl Display) {
+    let _ = writeln!(stderr(), "{}", line(&what.to_string()));
+}
+
+/// Prints a report: one JSON object on standard output if `json`.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn report(json: bool, report: &impl Serialize) -> Result<(), Failure> {
+    if !json {
+        return Ok(());
+    }
+    let text = serde_json::to_string(report).map_err(Failure::run)?;
+    let mut out = stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::run(e)),
+        _ => Ok(()),
+    }
+}
+
+/// Prints one [`line`] for people: on standard error if standard output is for JSON.
+pub fn say(json: bool, what: impl Display) {
+    match json {
+        true => tell(what),
+        false => drop(writeln!(stdout(), "{}", line(&what.to_string()))),
+    }
+}
+
+/// Seconds of each stage of a program, in order.
+#[derive(Debug, Default)]
+pub struct Stages(Vec<(&'static str, f64)>);
+
+impl Stages {
+    /// Runs `work` as a stage.
+    pub fn run<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        tell(format_args!("{name} ..."));
+        let begin = Instant::now();
+        let result = work();
+        let seconds = begin.elapsed().as_secs_f64();
+        tell(format_args!("{name}: {seconds:.2} s"));
+        self.0.push((name, seconds));
+        result
+    }
+}
+
+impl Serialize for Stages {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        self.0.iter().try_for_each(|(name, seconds)| map.serialize_entry(name, seconds))?;
+        map.end()
+    }
+}
+
+/// Sets the number of threads of the whole process; `None` is one per core.
+///
+/// # Errors
+/// If the threads cannot be started.
+pub fn use_threads(threads: Option<usize>) -> Result<(), Failure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
+    pool.build_global().map_err(|e| Failure::input(format!("--threads: {e}")))
+}
+
+/// A number of threads from 1 to 256.
+///
+/// # Errors
+/// A sentence about anything else.
+pub fn parse_threads(text: &str) -> Result<usize, String> {
+    let threads = text.parse().ok().filter(|n| (1..=256).contains(n));
+    threads.ok_or_else(|| "expected a whole number from 1 to 256".to_string())
+}
+
+/// A number of bytes, optionally followed by K, M or G for powers of 1024.
+///
+/// # Errors
+/// A sentence about anything else.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let shift = text.chars().last().and_then(|unit| "KMG".find(unit)).map(|i| 10 * (i + 1));
+    let digits = if shift.is_some() { &text[..text.len() - 1] } else { text };
+    let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift.unwrap_or(0)));
+    number.ok_or_else(|| "expected a whole number of bytes, optionally with K, M or G".to_string())
+}
+
+/// `bytes` with a binary unit, for people.
+pub fn human(bytes: u64) -> String {
+    let log = (bytes.max(1).ilog2() / 10).min(4);
+    let unit = ["B", "KiB", "MiB", "GiB", "TiB"][log as usize];
+    match log {
+        0 => format!("{bytes} B"),
+        _ => format!("{:.1} {unit}", bytes as f64 / (1u64 << (10 * log)) as f64),
+    }
+}
+
+/// A field of `/proc/PID/status` in bytes, such as `VmRSS` and `VmHWM`; `None` outside Linux.
+pub fn memory(process: u32, field: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}

@@ -1,0 +1,200 @@
+//! Encryption of jobs.
+
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+
+use bellerophon::prelude::*;
+use serde::Serialize;
+
+use super::Place;
+use super::home::{Home, Job};
+use super::remote::Remote;
+use crate::cli::{self, Failure, Stages, say};
+use crate::files::{self, Asked, about};
+use crate::programs::Program;
+use crate::protocol::{Hex, JobId};
+use crate::wire;
+
+/// The longest line of values and the largest table.
+const LONGEST_LINE: u64 = 16 << 20;
+const LARGEST_TABLE: u64 = 1 << 30;
+
+/// Encrypt vectors, each as a job of its own
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Program to run on the vectors
+    #[arg(long, value_name = "NAME")]
+    program: Program,
+
+    #[command(flatten)]
+    data: Data,
+
+    /// A vector that a provider encrypted (`provide`), as a job of its own; repeat the flag for more
+    #[arg(long, value_name = "FILE")]
+    provided: Vec<PathBuf>,
+}
+
+/// The values to encrypt.
+#[derive(Debug, clap::Args)]
+pub struct Data {
+    /// A vector: numbers with commas between, or `-` for one vector a line on standard input, which
+    /// other users of the machine do not see; repeat the flag for more jobs. The declared range is
+    /// that of the program, whatever the numbers
+    #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, conflicts_with = "csv")]
+    values: Vec<String>,
+
+    /// Table to read a vector from (comma separated, first line = column names)
+    #[arg(long, value_name = "FILE", requires = "column")]
+    csv: Option<PathBuf>,
+
+    /// Column to read
+    #[arg(long, value_name = "NAME", requires = "csv")]
+    column: Option<String>,
+}
+
+/// Numbers, in words that name a place and not the text: error messages of parsers would repeat it.
+fn vector<'t>(parts: impl IntoIterator<Item = &'t str>, what: &str) -> Result<Vec<f64>, Failure> {
+    let numbers = parts.into_iter().enumerate().map(|(place, part)| {
+        let number = part.trim().parse::<f64>().ok().filter(|x| x.is_finite());
+        let why = || Failure::input(format!("{what}: number {} is not a finite number", place + 1));
+        number.ok_or_else(why)
+    });
+    numbers.collect()
+}
+
+/// The report of `--json`.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    jobs: Vec<JobId>,
+    n: usize,
+    program: &'a str,
+    ciphertext_bytes: u64,
+    sent: bool,
+    /// Earlier jobs that the server lacked.
+    sent_again: usize,
+    stages: &'a Stages,
+}
+
+/// Encrypts every vector, and sends the ciphertexts if there is a server, with everything else that
+/// the server lacks.
+pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
+    let (home, program) = (Home::at(&place.dir), arguments.program);
+    let profile = home.profile()?;
+    let vectors = arguments.data.vectors()?;
+    for values in &vectors {
+        check(values, program, Some(profile.count))?;
+    }
+    if vectors.len() + arguments.provided.len() == 0 {
+        return Err(Failure::input("--values, --csv or --provided: there is nothing to encrypt"));
+    }
+    if !profile.programs.iter().any(|name| name == program.name()) {
+        let why = format!("the keys were made for {} only", profile.programs.join(", "));
+        return Err(Failure::input(why));
+    }
+
+    let mut stages = Stages::default();
+    let (client, owner) = (home.client()?, home.token()?.client());
+    let (mut jobs, mut bytes, mut n) = (vec![], 0, 0);
+    let mut number = home.open_jobs()?.last().map_or(0, |(_, job)| job.number + 1);
+    stages.run("encryption", || {
+        let encrypted = vectors
+            .iter()
+            .map(|values| Ok((wire::encrypt(&client, values, program.domain())?, values.len())));
+        let provided = arguments.provided.iter().map(|path| provided(&client, path, profile.count));
+        for made in encrypted.chain(provided) {
+            let (ciphertext, count) = made?;
+            let id: JobId = Hex::of(&rand::random::<[u8; 16]>());
+            n += count;
+            bytes += ciphertext.len() as u64;
+            files::write(&home.shared.part(id, "input"), &ciphertext)?;
+            let name = program.name().to_string();
+            home.keep_job(id, &Job { program: name.clone(), count, number })?;
+            let asked = Asked { program: name, keys: profile.keys, owner };
+            files::write_json(&home.shared.part(id, "request"), &asked)?;
+            jobs.push(id);
+            number += 1;
+        }
+        Ok::<_, Failure>(())
+    })?;
+    // The jobs are stored, even if sending fails.
+    for id in &jobs {
+        say(place.json, format_args!("job {id}"));
+    }
+    let sent = place.server.is_some();
+    let mut sent_again = 0;
+    if sent {
+        let remote = Remote::open(place, &home)?;
+        sent_again = stages.run("sending", || remote.send_open(&home, &jobs))?;
+    }
+    let (program, ciphertext_bytes, stages) = (program.name(), bytes, &stages);
+    cli::report(
+        place.json,
+        &Report { jobs, n, program, ciphertext_bytes, sent, sent_again, stages },
+    )
+}
+
+/// A ciphertext of a provider, with its number of values, if it is one for this client.
+fn provided(client: &ClientKey, path: &Path, most: usize) -> Result<(Vec<u8>, usize), Failure> {
+    let bytes = files::read(path, wire::largest_result(client.params()))?;
+    let x = wire::ciphertext(client.params(), &bytes).map_err(|e| about(path, e))?;
+    if x.key() != client.id() {
+        return Err(about(path, "encrypted under the public key of another client"));
+    }
+    match x.len() <= most {
+        true => Ok((bytes, x.len())),
+        false => Err(about(path, format_args!("{} values: the keys have {most}", x.len()))),
+    }
+}
+
+impl Data {
+    /// The vectors of the flags.
+    pub fn vectors(&self) -> Result<Vec<Vec<f64>>, Failure> {
+        if let (Some(path), Some(column)) = (&self.csv, &self.column) {
+            let mut table = csv::Reader::from_reader(files::open(path, LARGEST_TABLE)?);
+            let names = table.headers().map_err(|e| about(path, e))?;
+            let place = names.iter().position(|name| name.trim() == column);
+            let place = place.ok_or_else(|| about(path, format_args!("no column {column}")))?;
+            let rows: Result<Vec<_>, _> = table.records().collect();
+            // The error of a row names its line and no value.
+            let rows = rows.map_err(|e| about(path, e))?;
+            let values = rows.iter().map(|row| row.get(place).unwrap_or_default());
+            return Ok(vec![vector(values, &path.display().to_string())?]);
+        }
+        let mut vectors = vec![];
+        for text in &self.values {
+            if text != "-" {
+                vectors.push(vector(text.split(','), "--values")?);
+                continue;
+            }
+            let before = vectors.len();
+            for line in std::io::stdin().lock().take(LONGEST_LINE).lines() {
+                let line = line.map_err(|e| Failure::input(format!("--values -: {e}")))?;
+                if !line.trim().is_empty() {
+                    vectors.push(vector(line.split(','), "--values -")?);
+                }
+            }
+            if vectors.len() == before {
+                return Err(Failure::input("--values -: standard input has no values"));
+            }
+        }
+        Ok(vectors)
+    }
+}
+
+/// Refuses vectors that do not fit the program or the keys.
+pub fn check(values: &[f64], program: Program, most: Option<usize>) -> Result<(), Failure> {
+    if let Some(most) = most.filter(|most| values.len() > *most) {
+        let why = format!("{} values: the keys were made for {most} (--count)", values.len());
+        return Err(Failure::input(why));
+    }
+    let domain = program.domain();
+    match values.iter().position(|v| !domain.contains(v)) {
+        None => Ok(()),
+        Some(place) => {
+            let (lo, hi) = domain.into_inner();
+            let (name, place) = (program.name(), place + 1);
+            let why = format!("value {place} lies outside [{lo:?}, {hi:?}], which {name} takes");
+            Err(Failure::input(why))
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The folder of the client.
+//!
+//! ```text
+//! secret         the secret key, never sent
+//! token          identifies the client to the server, sent to the server only
+//! client.json    names of parameters and keys
+//! sharing.json   how many results may still be shared with others
+//! jobs/ID        the client's record of a job, in JSON; removed once the answer is decrypted
+//! shared/        visible to the server
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bellerophon::{DecryptionBudget, prelude::*};
+use serde::{Deserialize, Serialize};
+
+use crate::cli::Failure;
+use crate::files::{self, Shared, about};
+use crate::programs::params;
+use crate::protocol::{Hash, JobId, Token};
+use crate::wire;
+
+/// The client's record of its keys.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Profile {
+    /// The name of the parameters.
+    pub parameters: String,
+    /// The programs that the keys support.
+    pub programs: Vec<String>,
+    /// The longest vector that they support.
+    pub count: usize,
+    /// The name of the keys.
+    pub keys: Hash,
+}
+
+/// The client's record of a job.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    pub program: String,
+    /// The number of encrypted values.
+    pub count: usize,
+    /// The position in the order in which the jobs were made.
+    pub number: usize,
+}
+
+/// Results of one key that will ever be shared with others, and the statistical bits that hide the
+/// key in them.
+const SHARED_RESULTS: u64 = 1024;
+const SHARED_BITS: f64 = 30.0;
+
+/// The largest size of the token file in bytes.
+const LONGEST_TOKEN: u64 = 1024;
+
+/// The folder.
+pub struct Home {
+    root: PathBuf,
+    pub shared: Shared,
+}
+
+impl Home {
+    /// The folder, which may not exist yet.
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_path_buf(), shared: Shared(root.join("shared")) }
+    }
+
+    /// Creates the folder. Refuses one that has a secret key.
+    pub fn make(&self) -> Result<(), Failure> {
+        if self.secret().exists() {
+            let why = "the folder has a secret key already: take another folder, or remove the key";
+            return Err(about(&self.secret(), why));
+        }
+        for folder in [self.jobs(), self.shared.0.clone()] {
+            files::create_folder(&folder).map_err(|e| about(&folder, e))?;
+        }
+        Ok(())
+    }
+
+    fn secret(&self) -> PathBuf {
+        self.root.join("secret")
+    }
+
+    fn jobs(&self) -> PathBuf {
+        self.root.join("jobs")
+    }
+
+    /// Stores the token and the secret key. The secret key is stored last: a folder without one
+    /// counts as empty.
+    pub fn keep_secret(&self, token: &Token, secret: &[u8]) -> Result<(), Failure> {
+        files::write(&self.root.join("token"), token.expose().as_bytes())?;
+        files::write(&self.secret(), secret)
+    }
+
+    /// The parameters and the secret key.
+    pub fn client(&self) -> Result<ClientKey, Failure> {
+        let params = params(&self.profile()?.parameters).map_err(Failure::input)?;
+        wire::read_secret(&params, &self.secret())
+    }
+
+    /// The token.
+    pub fn token(&self) -> Result<Token, Failure> {
+        let path = self.root.join("token");
+        read_token(&files::read(&path, LONGEST_TOKEN)?).map_err(|e| about(&path, e))
+    }
+
+    /// Reads the record of the keys.
+    pub fn profile(&self) -> Result<Profile, Failure> {
+        files::read_json(&self.root.join("client.json"))
+    }
+
+    /// Stores the record of the keys.
+    pub fn keep_profile(&self, profile: &Profile) -> Result<(), Failure> {
+        files::write_json(&self.root.join("client.json"), profile)
+    }
+
+    /// A budget with one result reserved, once that is on the disk.
+    pub fn reserve(&self, client: &ClientKey) -> Result<DecryptionBudget, Failure> {
+        let path = self.root.join("sharing.json");
+        let left = if path.exists() { files::read_json(&path)? } else { SHARED_RESULTS };
+        let budget = DecryptionBudget::resume(client.id(), SHARED_RESULTS, SHARED_BITS, left);
+        let mut budget = budget.map_err(|e| about(&path, e))?;
+        files::write_json(&path, &budget.reserve(1).map_err(|e| about(&path, e))?)?;
+        Ok(budget)
+    }
+
+    /// Stores the record of a job.
+    pub fn keep_job(&self, id: JobId, job: &Job) -> Result<(), Failure> {
+        files::write_json(&self.jobs().join(id.as_str()), job)
+    }
+
+    /// The jobs that are not decrypted, in the order in which they were made.
+    pub fn open_jobs(&self) -> Result<Vec<(JobId, Job)>, Failure> {
+        let folder = self.jobs();
+        let mut jobs = vec![];
+        for file in fs::read_dir(&folder).map_err(|e| about(&folder, e))? {
+            let path = file.map_err(|e| about(&folder, e))?.path();
+            let name = path.file_name().and_then(|name| name.to_str()?.parse::<JobId>().ok());
+            if let Some(id) = name {
+                jobs.push((id, files::read_json::<Job>(&path)?));
+            }
+        }
+        jobs.sort_by_key(|(_, job)| job.number);
+        Ok(jobs)
+    }
+
+    /// Removes the record of a job that has ended.
+    pub fn forget_job(&self, id: JobId) {
+        for what in ["request", "input", "result", "refused"] {
+            let _ = fs::remove_file(self.shared.part(id, what));
+        }
+        let _ = fs::remove_file(self.jobs().join(id.as_str()));
+    }
+}
+
+/// A token from the bytes of a file.
+pub fn read_token(bytes: &[u8]) -> Result<Token, String> {
+    let text = std::str::from_utf8(bytes).map_err(|e| e.to_string())?;
+    text.trim_end().parse()
+}

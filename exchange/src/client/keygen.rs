@@ -1,0 +1,103 @@
+//! Key generation.
+
+use std::path::PathBuf;
+
+use bellerophon::prelude::*;
+use clap::builder::PossibleValuesParser;
+use serde::Serialize;
+
+use super::Place;
+use super::home::{Home, Profile, read_token};
+use super::remote::Remote;
+use crate::cli::{self, Failure, Stages, human, say};
+use crate::files;
+use crate::programs::{PARAMETERS, Program, params};
+use crate::protocol::Token;
+use crate::wire;
+
+/// Make a secret key and the public keys for some programs
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Parameters: the smallest secure set for arithmetic, or a preset
+    #[arg(long, value_name = "NAME", default_value = PARAMETERS[0],
+          value_parser = PossibleValuesParser::new(PARAMETERS))]
+    preset: String,
+
+    /// Programs that the keys support, with commas between [default: all that the parameters allow]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    programs: Vec<Program>,
+
+    /// Number of values in the longest vector
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    count: usize,
+
+    /// File with the invitation of the server's operator, which becomes the token [default: a
+    /// token drawn at random]
+    #[arg(long, value_name = "FILE")]
+    invitation: Option<PathBuf>,
+}
+
+/// The report of `--json`.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    profile: Profile,
+    security_bits: f64,
+    eval_key_bytes: u64,
+    sent: bool,
+    stages: &'a Stages,
+}
+
+/// Generates the keys, stores the secret key, and sends the others if there is a server.
+pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
+    let params = params(&arguments.preset).map_err(Failure::input)?;
+    if arguments.count == 0 || arguments.count > params.slots() {
+        let why = format!("--count: from 1 to the {} slots of these parameters", params.slots());
+        return Err(Failure::input(why));
+    }
+    let token = match &arguments.invitation {
+        None => Token::new(&rand::random()),
+        Some(path) => read_token(&files::read(path, 1024)?).map_err(|e| files::about(path, e))?,
+    };
+    let allowed = |p: &Program| *p != Program::Sigmoid || params.lookups().is_ok();
+    let programs = match arguments.programs.is_empty() {
+        false => arguments.programs.clone(),
+        true => Program::ALL.into_iter().filter(allowed).collect(),
+    };
+    let needs = programs.iter().try_fold(Needs::new(), |needs, program| {
+        program.add_needs(needs, &params, arguments.count)
+    });
+    let needs = needs.map_err(Failure::input)?;
+    let home = Home::at(&place.dir);
+    home.make()?;
+
+    let mut stages = Stages::default();
+    let made = stages.run("key generation", || {
+        let client = ClientKey::generate(&params)?;
+        let keys = client.evaluation_keys(&needs)?;
+        let public = client.public_key()?;
+        Ok::<_, bellerophon::Error>((client, keys, public))
+    });
+    let (client, keys, public) = made.map_err(Failure::run)?;
+    let (name, bytes) = stages.run("writing", || wire::write_keys(&keys, &home.shared.keys()))?;
+    wire::write_public(&public, &home.shared.public())?;
+    let profile = Profile {
+        parameters: arguments.preset.clone(),
+        programs: programs.iter().map(|p| p.name().to_string()).collect(),
+        count: arguments.count,
+        keys: name,
+    };
+    home.keep_profile(&profile)?;
+    home.keep_secret(&token, client.to_secret_bytes().map_err(Failure::run)?.expose())?;
+    let sent = place.server.is_some();
+    if sent {
+        let remote = Remote::open(place, &home)?;
+        stages.run("upload", || remote.send_keys(name, &home.shared.keys()))?;
+    }
+    say(place.json, format_args!("{params}"));
+    let (names, size) = (profile.programs.join(", "), human(bytes));
+    say(place.json, format_args!("keys {name} for {names}: {size}"));
+    let security_bits = params.security_bits();
+    let report = Report { profile, security_bits, eval_key_bytes: bytes, sent, stages: &stages };
+    cli::report(place.json, &report)
+}

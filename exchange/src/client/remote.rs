@@ -1,0 +1,374 @@
+//! The server, as the client sees it. Failures of the connection are retried; refusals of the
+//! server are not.
+
+use std::io::{BufReader, Read};
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use ureq::http::{Response, Uri};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::{Agent, Body, SendBody};
+
+use super::Place;
+use super::decrypt::Reader;
+use super::home::{Home, Job};
+use crate::cli::{Failure, tell};
+use crate::files::{self, Shared, about};
+use crate::protocol::{Code, Hash, Info, JobId, KeyStatus, Refusal, State, Status, Token, VERSION};
+
+/// The pause between two attempts, and between two looks at jobs: it grows while nothing changes,
+/// whatever the server says.
+const PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(3);
+
+/// Seconds that the server may delay an answer while a job runs.
+const WAIT: u64 = 10;
+
+/// The largest answer that is not a result, and the longest list of jobs in pages.
+const LONGEST_ANSWER: u64 = 1 << 20;
+const MOST_PAGES: usize = 1000;
+
+/// The longest time for a whole answer, and to find out that nobody is there.
+const LONGEST: Duration = Duration::from_secs(600);
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// A server, with the client's token.
+pub struct Remote {
+    agent: Agent,
+    base: String,
+    token: Token,
+    patience: Duration,
+    /// The end of everything, if there is one.
+    end: Option<Instant>,
+}
+
+/// The reason why a request failed.
+enum Trouble {
+    /// No answer.
+    Silence(String),
+    /// A refusal.
+    Refused(Refusal),
+    /// A failure on the client's side.
+    Here(Failure),
+}
+
+impl Trouble {
+    /// Whether other requests would fail, too.
+    fn concerns_all(&self) -> bool {
+        match self {
+            Self::Silence(_) => true,
+            Self::Refused(refusal) => refusal.code.passes() || refusal.code == Code::StorageFull,
+            Self::Here(_) => false,
+        }
+    }
+}
+
+/// Refuses to send a token in the clear over a network, unless told.
+fn check_url(url: &str, allow_http: bool) -> Result<(), Failure> {
+    let uri: Uri = url.parse().map_err(|e| Failure::input(format!("--server: {e}")))?;
+    let host = uri.host().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let here = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+    match uri.scheme_str() {
+        Some("https") => Ok(()),
+        Some("http") if here || allow_http => Ok(()),
+        Some("http") => Err(Failure::input(
+            "--server: plain HTTP would show the token to everybody on the way: take https, or \
+             --allow-http",
+        )),
+        _ => Err(Failure::input("--server: need a URL such as https://exchange.example")),
+    }
+}
+
+impl Remote {
+    /// The server of the flags, if it speaks this protocol.
+    pub fn open(place: &Place, home: &Home) -> Result<Self, Failure> {
+        let url = place.server.as_deref().unwrap_or_default().trim_end_matches('/');
+        check_url(url, place.allow_http)?;
+        let mut tls = TlsConfig::builder();
+        if let Some(path) = &place.ca {
+            let pem = files::read(path, LONGEST_ANSWER)?;
+            let root = Certificate::from_pem(&pem).map_err(|e| about(path, e))?;
+            tls = tls.root_certs(RootCerts::new_with_certs(&[root]));
+        }
+        let config = Agent::config_builder()
+            .tls_config(tls.build())
+            .http_status_as_error(false)
+            .max_redirects(0)
+            // The token is only for the named server, and for no proxy.
+            .proxy(None)
+            .max_idle_age(Duration::from_secs(2))
+            .timeout_connect(Some(CONNECT))
+            .timeout_recv_response(Some(LONGEST))
+            .timeout_per_read(Some(LONGEST))
+            .timeout_await_100(Some(Duration::from_secs(5)))
+            .build();
+        let remote = Self {
+            agent: config.new_agent(),
+            base: format!("{url}/{VERSION}"),
+            token: home.token()?,
+            patience: Duration::from_secs(place.patience),
+            end: None,
+        };
+        let info: Info = remote.try_again(|| remote.ask("")).map_err(|t| remote.failure(t))?;
+        match info.protocol == VERSION {
+            true => Ok(remote),
+            false => Err(Failure::input(format!("{url} speaks {}", info.protocol))),
+        }
+    }
+
+    /// Sends parameters and keys, unless the server has them.
+    pub fn send_keys(&self, keys: Hash, path: &Path) -> Result<(), Failure> {
+        let place = format!("/keys/{keys}");
+        match self.try_again(|| self.ask::<KeyStatus>(&place)) {
+            Ok(_) => return Ok(()),
+            Err(Trouble::Refused(Refusal { code: Code::UnknownKeys, .. })) => {}
+            Err(trouble) => return Err(self.failure(trouble)),
+        }
+        let sent = self.try_again(|| self.put::<KeyStatus>(&place, path));
+        sent.map(drop).map_err(|trouble| self.failure(trouble))
+    }
+
+    /// Sends what the server lacks: the keys, and the jobs without an answer. Returns the number of
+    /// jobs that are not among `new`. A fault of one job does not prevent the others from being
+    /// sent.
+    pub fn send_open(&self, home: &Home, new: &[JobId]) -> Result<usize, Failure> {
+        let profile = home.profile()?;
+        self.send_keys(profile.keys, &home.shared.keys())?;
+        let (mut again, mut first) = (0, None);
+        for (id, job) in home.open_jobs()? {
+            if home.shared.is_answered(id) || !new.contains(&id) && self.knows(id)? {
+                continue;
+            }
+            // The client chooses the name, so a repeated request is still one job.
+            let place = format!("/jobs/{id}?program={}&keys={}", job.program, profile.keys);
+            let input = home.shared.part(id, "input");
+            match self.try_again(|| self.put::<Status>(&place, &input)) {
+                Ok(_) => again += usize::from(!new.contains(&id)),
+                Err(trouble) if trouble.concerns_all() => return Err(self.failure(trouble)),
+                Err(trouble) => first = first.or(Some(self.failure(trouble))),
+            }
+        }
+        first.map_or(Ok(again), Err)
+    }
+
+    fn knows(&self, job: JobId) -> Result<bool, Failure> {
+        match self.try_again(|| self.ask::<Status>(&format!("/jobs/{job}"))) {
+            Ok(_) => Ok(true),
+            Err(Trouble::Refused(Refusal { code: Code::UnknownJob, .. })) => Ok(false),
+            Err(trouble) => Err(self.failure(trouble)),
+        }
+    }
+
+    /// Brings every answer that is there, or comes within the patience of the client, to the
+    /// folder, and deletes it at the server unless told to keep it. Returns the jobs without an
+    /// answer, each with the reason.
+    pub fn fetch_all(
+        &mut self,
+        jobs: &[(JobId, Job)],
+        folder: &Shared,
+        reader: &Reader,
+        keep: bool,
+    ) -> Vec<(JobId, String)> {
+        let end = Instant::now() + self.patience;
+        self.end = Some(end);
+        let mut open: Vec<&(JobId, Job)> = jobs.iter().collect();
+        open.retain(|(id, _)| !folder.is_answered(*id));
+        let (mut troubles, mut pause) = (vec![], PAUSE);
+        loop {
+            // Step 1: everything that has ended.
+            let before = open.len();
+            let listed = self.list();
+            let found = listed.as_ref().map_or(&[][..], Vec::as_slice);
+            open.retain(|(id, job)| {
+                let status = found.iter().find(|status| status.id == *id);
+                let fetched = match status {
+                    None if listed.is_ok() => Err("the server refused: unknown_job".to_string()),
+                    Some(status) if status.state.is_final() => {
+                        self.fetch(*id, job, status, folder, reader, keep)
+                    }
+                    _ => return true,
+                };
+                troubles.extend(fetched.err().map(|why| (*id, why)));
+                false
+            });
+            // Step 2: wait for the first of the others, and in any case for some time.
+            let Some((first, _)) = open.first() else { return troubles };
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let why =
+                    |status: &Status| format!("not within {:?}: {}", self.patience, show(status));
+                troubles.extend(open.iter().map(|(id, _)| match &listed {
+                    Err(trouble) => (*id, trouble.clone()),
+                    Ok(found) => {
+                        (*id, found.iter().find(|s| s.id == *id).map(why).unwrap_or_default())
+                    }
+                }));
+                return troubles;
+            }
+            pause = if open.len() < before { PAUSE } else { LONGEST_PAUSE.min(pause * 2) };
+            std::thread::sleep(pause.min(left));
+            let wait = WAIT.min(end.saturating_duration_since(Instant::now()).as_secs());
+            if let Ok(status) = self.ask::<Status>(&format!("/jobs/{first}?wait={wait}")) {
+                tell(format_args!("job {first}: {}", show(&status)));
+            }
+        }
+    }
+
+    /// The states of all jobs.
+    fn list(&self) -> Result<Vec<Status>, String> {
+        let mut all: Vec<Status> = vec![];
+        for _ in 0..MOST_PAGES {
+            let after = all.last().map_or(String::new(), |last| format!("?after={}", last.id));
+            let page = self.try_again(|| self.ask::<Vec<Status>>(&format!("/jobs{after}")));
+            match page.map_err(|trouble| self.failure(trouble).to_string())? {
+                page if page.is_empty() => break,
+                page => all.extend(page),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Brings the outcome of one job to the folder, if it is what it should be.
+    fn fetch(
+        &self,
+        id: JobId,
+        job: &Job,
+        status: &Status,
+        folder: &Shared,
+        reader: &Reader,
+        keep: bool,
+    ) -> Result<(), String> {
+        let kept = match (&status.refusal, status.state) {
+            (Some(refusal), State::Refused) => {
+                files::write_json(&folder.part(id, "refused"), refusal)
+            }
+            _ => {
+                let place = format!("/jobs/{id}/result");
+                let bytes = self.try_again(|| read(self.request("GET", &place)?, reader.largest()));
+                let bytes = bytes.map_err(|trouble| self.failure(trouble).to_string())?;
+                reader.open(id, job, &bytes).map_err(|why| format!("a wrong answer: {why}"))?;
+                files::write(&folder.part(id, "result"), &bytes)
+            }
+        };
+        kept.map_err(|why| why.to_string())?;
+        if !keep {
+            // The answer is here: a server that keeps it does no harm.
+            let gone = self.try_again(|| match self.request("DELETE", &format!("/jobs/{id}")) {
+                // An earlier attempt, whose answer was lost, has deleted it.
+                Err(Trouble::Refused(Refusal { code: Code::UnknownJob, .. })) => Ok(()),
+                other => other.map(drop),
+            });
+            if let Err(trouble) = gone {
+                tell(format_args!("job {id} stays at the server: {}", self.failure(trouble)));
+            }
+        }
+        Ok(())
+    }
+
+    fn failure(&self, trouble: Trouble) -> Failure {
+        match trouble {
+            Trouble::Here(failure) => failure,
+            Trouble::Silence(why) => Failure::input(format!("{}: {why}", self.base)),
+            Trouble::Refused(refusal) => {
+                Failure::input(format!("{} refused: {refusal}", self.base))
+            }
+        }
+    }
+
+    /// Retries until the server answers, or the time is up.
+    fn try_again<T>(&self, mut attempt: impl FnMut() -> Result<T, Trouble>) -> Result<T, Trouble> {
+        let end = self.end.unwrap_or_else(|| Instant::now() + self.patience);
+        loop {
+            match attempt() {
+                Err(Trouble::Silence(_)) if Instant::now() < end => {}
+                Err(Trouble::Refused(r)) if r.code.passes() && Instant::now() < end => {}
+                other => return other,
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn ask<T: DeserializeOwned>(&self, place: &str) -> Result<T, Trouble> {
+        parse(self.request("GET", place)?)
+    }
+
+    fn request(&self, method: &str, place: &str) -> Result<Response<Body>, Trouble> {
+        let url = format!("{}{place}", self.base);
+        let request = match method {
+            "DELETE" => self.agent.delete(&url),
+            _ => self.agent.get(&url),
+        };
+        // A server that stalls does not outlast the client's patience by much.
+        let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
+        let most = left.map(|left| left.max(Duration::from_secs(1)));
+        let request = request.config().timeout_global(most).build();
+        judge(request.header("Authorization", self.bearer()).call())
+    }
+
+    fn bearer(&self) -> String {
+        format!("Bearer {}", self.token.expose())
+    }
+
+    /// Sends a file, once the server has accepted it.
+    fn put<T: DeserializeOwned>(&self, place: &str, path: &Path) -> Result<T, Trouble> {
+        let url = format!("{}{place}", self.base);
+        let file = files::open(path, u64::MAX).map_err(Trouble::Here)?;
+        let length = file.metadata().map_err(|e| Trouble::Here(about(path, e)))?.len();
+        let mut body = BufReader::new(file);
+        let request = self
+            .agent
+            .put(&url)
+            .header("Authorization", self.bearer())
+            .header("Content-Length", length.to_string())
+            .header("Expect", "100-continue");
+        parse(judge(request.send(SendBody::from_reader(&mut body)))?)
+    }
+}
+
+/// A success, or the failure of the answer.
+fn judge(answer: Result<Response<Body>, ureq::Error>) -> Result<Response<Body>, Trouble> {
+    let response = answer.map_err(|e| Trouble::Silence(e.to_string()))?;
+    if response.status().is_success() {
+        return Ok(response);
+    }
+    let status = response.status();
+    let refusal = read(response, LONGEST_ANSWER).ok();
+    match refusal.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+        Some(refusal) => Err(Trouble::Refused(refusal)),
+        None if status.is_client_error() => {
+            let why = format!("status {status} without a reason");
+            Err(Trouble::Refused(Refusal::new(Code::BadRequest, why)))
+        }
+        None => Err(Trouble::Silence(format!("status {status} without a reason"))),
+    }
+}
+
+/// The body of an answer of at most `most` bytes.
+fn read(response: Response<Body>, most: u64) -> Result<Vec<u8>, Trouble> {
+    let mut bytes = vec![];
+    let mut body = response.into_body().into_reader().take(most + 1);
+    body.read_to_end(&mut bytes).map_err(|e| Trouble::Silence(e.to_string()))?;
+    if bytes.len() as u64 > most {
+        let why = format!("the server sends more than the {most} bytes that an answer may have");
+        return Err(Trouble::Here(Failure::input(why)));
+    }
+    Ok(bytes)
+}
+
+fn parse<T: DeserializeOwned>(response: Response<Body>) -> Result<T, Trouble> {
+    let bytes = read(response, LONGEST_ANSWER)?;
+    serde_json::from_slice(&bytes).map_err(|e| Trouble::Silence(e.to_string()))
+}
+
+/// The state of a job, for people who wait.
+fn show(Status { state, ahead, stage, done, total, .. }: &Status) -> String {
+    match (state, stage) {
+        (State::Running, Some(stage)) => format!("{stage}, {done} of {total}"),
+        (State::Running, None) => "running".to_string(),
+        (State::Accepted, _) => format!("{ahead} before it"),
+        _ => "ended".to_string(),
+    }
+}

@@ -1,0 +1,504 @@
+//! The scheduler: clients with their jobs and keys, and what each of them may have.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use super::limits::Limits;
+pub use super::owners::Taken;
+use super::owners::{All, Hold, Job, LEAST_COST, Name, Owner, full};
+use super::store::{Change, Found, JobRecord, KeyRecord, OwnerRecord};
+use crate::protocol::{ClientId, Code, Hash, JobId, KeyStatus, Refusal, State, Status};
+
+/// The largest number of jobs in a list.
+const PAGE: usize = 256;
+
+/// The delay before a job is retried that the disk has refused. It doubles each time, this often.
+const PAUSE: Duration = Duration::from_secs(2);
+const LONGER: u32 = 5;
+
+/// The time between two looks at delayed jobs.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The state of the server in memory. Everything essential is on disk as well.
+pub struct Board {
+    limits: Limits,
+    /// The largest number of running jobs of a client, and of clients without an invitation.
+    cap: usize,
+    guests: usize,
+    state: Mutex<All>,
+    /// Notified when a job is ready for a worker, or the server stops.
+    work: Condvar,
+    /// Notified when a job has changed.
+    moved: watch::Sender<()>,
+}
+
+/// The state of a job that a client is about to upload.
+pub enum Brought {
+    /// Unknown: a place is reserved for it, and its keys are present and kept.
+    New(Held, KeyRecord),
+    /// Uploaded before.
+    Again(JobRecord),
+}
+
+/// A client that was forgotten, with the changes of its records.
+pub type Forgotten = (ClientId, Vec<Change>);
+
+/// The counts of `/metrics`.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Clients for whom something is kept.
+    pub clients: usize,
+    /// Jobs by state: waiting, running, ended.
+    pub jobs: [usize; 3],
+    /// Bytes that are kept.
+    pub stored: u64,
+}
+
+/// A client, for its operator.
+#[derive(Debug, serde::Serialize)]
+pub struct OwnerStatus {
+    client: ClientId,
+    #[serde(flatten)]
+    record: OwnerRecord,
+    keys: usize,
+    jobs: usize,
+    stored_bytes: u64,
+    idle_seconds: u64,
+}
+
+fn too_many(why: impl std::fmt::Display) -> Refusal {
+    Refusal::new(Code::TooManyRequests, why)
+}
+
+fn unknown(job: JobId) -> Refusal {
+    Refusal::new(Code::UnknownJob, format!("no job {job}"))
+}
+
+fn unknown_keys(keys: Hash) -> Refusal {
+    Refusal::new(Code::UnknownKeys, format!("no keys {keys}: upload them first"))
+}
+
+impl Board {
+    /// The scheduler with the state that an earlier server left.
+    pub fn new(limits: Limits, workers: usize, guests: usize, found: Found) -> Self {
+        let mut all = All::default();
+        for (client, record) in found.owners {
+            all.owner(client).record = Some(record);
+        }
+        for (client, record) in found.keys {
+            all.charge(client, record.bytes.max(LEAST_COST));
+            let owner = all.owner(client);
+            owner.record.get_or_insert_default();
+            owner.keys.insert(record.keys, record);
+        }
+        for (client, record) in found.jobs {
+            all.insert(client, record);
+        }
+        let cap = limits.running_jobs.unwrap_or(workers.saturating_sub(1)).max(1);
+        let moved = watch::Sender::new(());
+        Self { limits, cap, guests, state: Mutex::new(all), work: Condvar::new(), moved }
+    }
+
+    fn all(&self) -> MutexGuard<'_, All> {
+        // A panic elsewhere leaves entries intact: every change below is atomic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notifies when any job has changed.
+    pub fn news(&self) -> watch::Receiver<()> {
+        self.moved.subscribe()
+    }
+
+    /// The counts at this time.
+    pub fn counts(&self) -> Counts {
+        let all = self.all();
+        let mut counts = Counts { stored: all.stored, ..Counts::default() };
+        for owner in all.owners.values() {
+            counts.clients += usize::from(owner.record.is_some());
+            counts.jobs[0] += owner.waiting.len();
+            counts.jobs[1] += owner.running;
+            counts.jobs[2] += owner.jobs.len() - owner.waiting.len() - owner.running;
+        }
+        counts
+    }
+
+    /// Counts a request of a client for the lifetime of the guard. The flag tells whether something
+    /// is kept for the client.
+    pub fn enter(self: &Arc<Self>, client: ClientId) -> Result<(UnderWay, bool), Refusal> {
+        let mut all = self.all();
+        let record = all.owners.get(&client).and_then(|owner| owner.record.as_ref());
+        let (known, revoked) = (record.is_some(), record.is_some_and(|record| record.revoked));
+        if revoked || !known && self.guests == 0 {
+            let why = "the server does not know this token: ask its operator for an invitation";
+            return Err(Refusal::new(Code::Unauthorised, why));
+        }
+        let owner = all.owner(client);
+        if owner.requests >= self.limits.client_requests {
+            return Err(too_many(format!("{} requests are in progress already", owner.requests)));
+        }
+        owner.requests += 1;
+        owner.active = Instant::now();
+        Ok((UnderWay { board: self.clone(), client }, known))
+    }
+
+    /// The record of keys.
+    pub fn keys(&self, client: ClientId, keys: Hash) -> Result<KeyRecord, Refusal> {
+        let all = self.all();
+        let owner = all.owners.get(&client);
+        owner.and_then(|c| c.keys.get(&keys)).cloned().ok_or_else(|| unknown_keys(keys))
+    }
+
+    /// Whether a new client has a place. If another one must make room, it is returned with the
+    /// changes of its records, and is forgotten here.
+    pub fn admit(&self, client: ClientId) -> Result<(OwnerRecord, Option<Forgotten>), Refusal> {
+        let mut all = self.all();
+        if let Some(record) = &all.owner(client).record {
+            return Ok((record.clone(), None));
+        }
+        let guest = |owner: &Owner| owner.record.as_ref().is_some_and(|record| !record.invited);
+        let taken = all.owners.values().filter(|owner| guest(owner)).count();
+        let mut gone = None;
+        if taken >= self.guests {
+            let idle = all.owners.iter().filter(|(_, owner)| guest(owner) && owner.may_go());
+            let Some((&idlest, _)) = idle.min_by_key(|(_, owner)| owner.active) else {
+                let why = format!("the server already serves {taken} clients without invitation");
+                return Err(Refusal::new(Code::TooManyClients, why));
+            };
+            gone = Some((idlest, all.forget(idlest)));
+        }
+        let record = OwnerRecord::default();
+        all.owner(client).record = Some(record.clone());
+        Ok((record, gone))
+    }
+
+    /// Clients without an invitation and without jobs that were not seen for a long time; they are
+    /// forgotten here.
+    pub fn expire(&self, after: Duration) -> Vec<Forgotten> {
+        let mut all = self.all();
+        let unused = all.owners.iter().filter(|(_, owner)| {
+            let guest = owner.record.as_ref().is_some_and(|record| !record.invited);
+            guest && owner.jobs.is_empty() && owner.may_go() && owner.active.elapsed() >= after
+        });
+        let unused: Vec<ClientId> = unused.map(|(client, _)| *client).collect();
+        unused.into_iter().map(|client| (client, all.forget(client))).collect()
+    }
+
+    /// Reserves a place for keys that are about to be uploaded: one set of a client at a time.
+    pub fn expect_keys(
+        self: &Arc<Self>,
+        client: ClientId,
+        keys: Hash,
+        bytes: u64,
+    ) -> Result<Held, Refusal> {
+        let mut all = self.all();
+        let owner = all.owner(client);
+        if owner.held.iter().any(|held| matches!(held.name, Name::Keys(_))) {
+            return Err(too_many("another request is uploading or removing keys"));
+        }
+        let kept = owner.keys.len();
+        if kept >= self.limits.kept_keys {
+            return Err(full(format!("{kept} key sets are stored, the most allowed: delete some")));
+        }
+        all.check_room(&self.limits, client, bytes.max(LEAST_COST))?;
+        Ok(self.hold(&mut all, client, Hold { name: Name::Keys(keys), keys: None }, LEAST_COST))
+    }
+
+    /// Reserves a place for a job that is about to be uploaded, or returns its record.
+    pub fn expect_job(
+        self: &Arc<Self>,
+        client: ClientId,
+        job: JobId,
+        keys: Hash,
+        bytes: u64,
+    ) -> Result<Brought, Refusal> {
+        let mut all = self.all();
+        let owner = all.owner(client);
+        let busy = || too_many("another request is uploading or removing it");
+        if let Some(known) = owner.jobs.get(&job) {
+            return match known.cancelled.load(Ordering::Relaxed) {
+                true => Err(busy()),
+                false => Ok(Brought::Again(known.record.clone())),
+            };
+        }
+        let record = owner.keys.get(&keys).cloned().ok_or_else(|| unknown_keys(keys))?;
+        if owner.held.iter().any(|held| held.name == Name::Job(job)) {
+            return Err(busy());
+        }
+        let arriving = owner.held.iter().filter(|held| held.keys.is_some()).count();
+        let queued = owner.waiting.len() + owner.running + arriving;
+        if queued >= self.limits.queued_jobs {
+            let why = format!("{queued} jobs wait or run, the largest number allowed");
+            return Err(Refusal::new(Code::QueueFull, why));
+        }
+        let kept = owner.jobs.len() + arriving;
+        if kept >= self.limits.kept_jobs {
+            return Err(full(format!("{kept} jobs are stored, the most allowed: delete some")));
+        }
+        all.check_room(&self.limits, client, bytes.max(LEAST_COST))?;
+        let hold = Hold { name: Name::Job(job), keys: Some(keys) };
+        Ok(Brought::New(self.hold(&mut all, client, hold, LEAST_COST), record))
+    }
+
+    fn hold(self: &Arc<Self>, all: &mut All, client: ClientId, hold: Hold, cost: u64) -> Held {
+        let (name, number) = (hold.name, all.next_number);
+        all.next_number += 1;
+        all.owner(client).held.push(hold);
+        all.charge(client, cost);
+        Held { board: self.clone(), client, name, cost, number }
+    }
+
+    /// Adds keys that are on disk now. The guard of their name is dropped after this.
+    pub fn add_keys(&self, client: ClientId, record: KeyRecord) {
+        let mut all = self.all();
+        let cost = record.bytes.max(LEAST_COST);
+        if all.owner(client).keys.insert(record.keys, record).is_none() {
+            all.charge(client, cost);
+        }
+    }
+
+    /// Adds a job that is on disk now. The guard of its name is dropped after this.
+    pub fn add_job(&self, client: ClientId, record: JobRecord) {
+        self.all().insert(client, record);
+        self.work.notify_one();
+    }
+
+    /// Forgets keys that no job needs. Their name stays reserved until their file is removed, too.
+    pub fn remove_keys(self: &Arc<Self>, client: ClientId, keys: Hash) -> Result<Held, Refusal> {
+        let mut all = self.all();
+        let owner = all.owner(client);
+        let open = owner.jobs.values().filter(|job| job.record.state == State::Accepted);
+        let arriving = owner.held.iter().filter_map(|held| held.keys);
+        if open.map(|job| job.record.keys).chain(arriving).any(|used| used == keys) {
+            return Err(Refusal::new(Code::InUse, format!("jobs wait for the keys {keys}")));
+        }
+        let record = owner.keys.remove(&keys).ok_or_else(|| unknown_keys(keys))?;
+        let cost = record.bytes.max(LEAST_COST);
+        all.refund(client, cost);
+        Ok(self.hold(&mut all, client, Hold { name: Name::Keys(keys), keys: None }, cost))
+    }
+
+    /// All keys of a client.
+    pub fn key_list(&self, client: ClientId) -> Vec<KeyStatus> {
+        let all = self.all();
+        let keys = all.owners.get(&client).into_iter().flat_map(|owner| owner.keys.values());
+        keys.map(KeyRecord::status).collect()
+    }
+
+    /// The state of a job.
+    pub fn status(&self, client: ClientId, job: JobId) -> Result<Status, Refusal> {
+        let all = self.all();
+        let owner = all.owners.get(&client);
+        let found = owner.and_then(|owner| Some((owner, owner.jobs.get(&job)?)));
+        found.map(|(owner, job)| owner.status(job)).ok_or_else(|| unknown(job))
+    }
+
+    /// A page of the jobs of a client, in order of acceptance, after the named job.
+    pub fn job_list(&self, client: ClientId, after: Option<JobId>) -> Result<Vec<Status>, Refusal> {
+        let all = self.all();
+        let Some(owner) = all.owners.get(&client) else { return Ok(vec![]) };
+        let number = |job: JobId| {
+            owner.jobs.get(&job).map(|job| job.record.number).ok_or_else(|| unknown(job))
+        };
+        let after = after.map(number).transpose()?;
+        let mut jobs: Vec<&Job> = owner.jobs.values().collect();
+        jobs.retain(|job| Some(job.record.number) > after);
+        jobs.sort_by_key(|job| job.record.number);
+        Ok(jobs.into_iter().take(PAGE).map(|job| owner.status(job)).collect())
+    }
+
+    /// Marks a job as deleted. Its name stays reserved until its files are removed. The caller gets
+    /// the job to remove them; if a worker has the job, the caller gets nothing and the worker
+    /// removes them.
+    pub fn delete(&self, client: ClientId, id: JobId) -> Result<Option<Taken>, Refusal> {
+        let mut all = self.all();
+        let owner = all.owner(client);
+        let job = owner.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
+        job.cancelled.store(true, Ordering::Relaxed);
+        if job.running {
+            return Ok(None);
+        }
+        owner.waiting.retain(|waiting| *waiting != id);
+        Ok(all.hand_out(client, id))
+    }
+
+    /// Waits for a job; `None` when the server stops. The client with the fewest running jobs comes
+    /// first, then the one that has waited longest; its cheapest job is taken.
+    pub fn take(&self) -> Option<Taken> {
+        let mut all = self.all();
+        loop {
+            if all.stopping {
+                return None;
+            }
+            if let Some(taken) = all.take(self.cap) {
+                drop(all);
+                self.moved.send_replace(());
+                return Some(taken);
+            }
+            all = self.work.wait_timeout(all, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Hands out no more jobs.
+    pub fn stop(&self) {
+        self.all().stopping = true;
+        self.work.notify_all();
+    }
+
+    /// Delays a job that the disk has refused.
+    pub fn put_back(&self, taken: Taken) {
+        let (client, id) = (taken.client, taken.record.id);
+        let mut all = self.all();
+        let owner = all.owner(client);
+        owner.running -= 1;
+        if let Some(job) = owner.jobs.get_mut(&id) {
+            let pause = PAUSE * (1 << job.faults.min(LONGER));
+            (job.running, job.stage, job.record) = (false, None, taken.record);
+            (job.faults, job.not_before) = (job.faults + 1, Some(Instant::now() + pause));
+            owner.waiting.push(id);
+        }
+        drop(all);
+        self.work.notify_one();
+        self.moved.send_replace(());
+    }
+
+    /// Records the progress of a running job.
+    pub fn report(&self, client: ClientId, job: JobId, stage: &str, done: usize, total: usize) {
+        let mut all = self.all();
+        if let Some(job) = all.owner(client).jobs.get_mut(&job) {
+            (job.stage, job.done, job.total) = (Some(stage.to_string()), done, total);
+        }
+    }
+
+    /// Records a job whose outcome is on disk now. Returns `false` without a change if its client
+    /// has deleted it meanwhile.
+    pub fn end(&self, client: ClientId, record: JobRecord) -> bool {
+        let (mut all, id) = (self.all(), record.id);
+        let owner = all.owner(client);
+        if owner.jobs.get(&id).is_some_and(|job| job.cancelled.load(Ordering::Relaxed)) {
+            return false;
+        }
+        owner.running -= 1;
+        all.remove(client, id);
+        all.insert(client, record);
+        drop(all);
+        self.work.notify_all();
+        self.moved.send_replace(());
+        true
+    }
+
+    /// Forgets a deleted job whose files are removed now.
+    pub fn gone(&self, taken: &Taken) {
+        let mut all = self.all();
+        all.owner(taken.client).running -= 1;
+        all.remove(taken.client, taken.record.id);
+        all.tidy(taken.client);
+        drop(all);
+        self.work.notify_all();
+        self.moved.send_replace(());
+    }
+
+    /// All clients, for the operator.
+    pub fn owners(&self) -> Vec<OwnerStatus> {
+        let all = self.all();
+        let known = all.owners.iter().filter_map(|(client, owner)| {
+            let (record, keys, jobs) = (owner.record.clone()?, owner.keys.len(), owner.jobs.len());
+            let idle_seconds = owner.active.elapsed().as_secs();
+            Some(OwnerStatus {
+                client: *client,
+                record,
+                keys,
+                jobs,
+                stored_bytes: owner.stored,
+                idle_seconds,
+            })
+        });
+        let mut known: Vec<_> = known.collect();
+        known.sort_by_key(|status| status.client);
+        known
+    }
+
+    /// Changes the record of a client; `None` if there is no such client.
+    pub fn change_owner(
+        &self,
+        client: ClientId,
+        invite: bool,
+        change: impl FnOnce(&mut OwnerRecord),
+    ) -> Option<OwnerRecord> {
+        let mut all = self.all();
+        if !invite && all.owners.get(&client)?.record.is_none() {
+            return None;
+        }
+        let record = all.owner(client).record.get_or_insert_default();
+        change(record);
+        Some(record.clone())
+    }
+
+    /// Forgets the keys and jobs of a client, unless it is busy: its jobs run or a request is in
+    /// progress. The caller removes them from the disk.
+    pub fn purge(&self, client: ClientId) -> Option<(Vec<Change>, bool)> {
+        let mut all = self.all();
+        let owner = all.owners.get(&client)?;
+        if owner.running > 0 || owner.requests > 0 || !owner.held.is_empty() {
+            return None;
+        }
+        let record = owner.record.clone().filter(|record| record.invited || record.revoked);
+        let (changes, stays) = (all.forget(client), record.is_some());
+        if record.is_some() {
+            all.owner(client).record = record;
+        }
+        Some((changes, stays))
+    }
+}
+
+/// A request in progress.
+pub struct UnderWay {
+    board: Arc<Board>,
+    client: ClientId,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut all = self.board.all();
+        all.owner(self.client).requests -= 1;
+        all.tidy(self.client);
+    }
+}
+
+/// A reserved name, with the storage cost of its files.
+pub struct Held {
+    board: Arc<Board>,
+    client: ClientId,
+    name: Name,
+    cost: u64,
+    /// The position of a job in the order of acceptance.
+    pub number: u64,
+}
+
+impl Held {
+    /// Counts the storage of the bytes received so far.
+    pub fn grow(&mut self, bytes: u64) -> Result<(), Refusal> {
+        let more = bytes.saturating_sub(self.cost);
+        if more > 0 {
+            let mut all = self.board.all();
+            all.check_room(&self.board.limits, self.client, more)?;
+            all.charge(self.client, more);
+            self.cost += more;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut all = self.board.all();
+        all.refund(self.client, self.cost);
+        let held = &mut all.owner(self.client).held;
+        if let Some(place) = held.iter().position(|hold| hold.name == self.name) {
+            held.swap_remove(place);
+        }
+        all.tidy(self.client);
+    }
+}

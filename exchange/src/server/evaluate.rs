@@ -1,0 +1,163 @@
+//! The server on files: runs the jobs in a folder, one after the other.
+
+use std::io::BufReader;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use bellerophon::format;
+use bellerophon::mlwe::{KeyId, Security};
+use bellerophon::prelude::*;
+use serde::Serialize;
+
+use crate::cli::{self, Failure, parse_bytes, parse_threads};
+use crate::cost;
+use crate::files::{self, Asked, Shared, about};
+use crate::programs::Program;
+use crate::protocol::{AnswerHead, Code, Hash, JobId, Refusal};
+use crate::wire;
+
+/// Run the jobs in a folder, and write the results there
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Folder with keys and jobs: `shared` in the folder of the client
+    #[arg(long, value_name = "FOLDER")]
+    dir: PathBuf,
+
+    /// Run this program instead of the one that each job names
+    #[arg(long, value_name = "NAME")]
+    program: Option<Program>,
+
+    /// Largest ciphertext and largest file of keys
+    #[arg(long, value_name = "BYTES", default_value = "4G",
+          value_parser = parse_bytes)]
+    most: u64,
+
+    /// Accept insecure parameters, for tests
+    #[arg(long)]
+    accept_insecure: bool,
+
+    /// Number of threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
+    threads: Option<usize>,
+
+    /// Print exactly one JSON object on standard output, everything else on standard error
+    #[arg(long)]
+    json: bool,
+}
+
+/// The report of `--json`.
+#[derive(Debug, Serialize)]
+struct Report {
+    jobs: usize,
+    done: usize,
+    refused: usize,
+    preset: String,
+    security_bits: f64,
+    key_bytes: u64,
+    load_s: f64,
+    eval_s: f64,
+    peak_rss_bytes: Option<u64>,
+    threads: usize,
+}
+
+/// Runs all jobs without an answer.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    cli::use_threads(arguments.threads)?;
+    let folder = Shared(arguments.dir.clone());
+    let jobs = folder.open_jobs().map_err(|e| about(&folder.0, e))?;
+    let (loaded, mut report) = load(arguments, &folder.keys())?;
+    report.jobs = jobs.len();
+    for (i, job) in jobs.iter().enumerate() {
+        let begin = Instant::now();
+        match one(arguments, &folder, *job, &loaded) {
+            Ok(bytes) => {
+                files::write(&folder.part(*job, "result"), &bytes)?;
+                report.done += 1;
+            }
+            Err(refusal) => {
+                cli::say(arguments.json, format_args!("job {job} refused: {refusal}"));
+                files::write_json(&folder.part(*job, "refused"), &refusal)?;
+                report.refused += 1;
+            }
+        }
+        let seconds = begin.elapsed().as_secs_f64();
+        report.eval_s += seconds;
+        cli::say(
+            arguments.json,
+            format_args!("job {job}, {} of {}: {seconds:.2} s", i + 1, jobs.len()),
+        );
+    }
+    report.peak_rss_bytes = cli::memory(std::process::id(), "VmHWM");
+    cli::report(arguments.json, &report)
+}
+
+/// The parameters and keys of the folder.
+struct Loaded {
+    params: Params,
+    server: Evaluator,
+    name: Hash,
+    secret: KeyId,
+}
+
+fn load(arguments: &Arguments, path: &Path) -> Result<(Loaded, Report), Failure> {
+    let begin = Instant::now();
+    let file = files::open(path, arguments.most)?;
+    let bytes = file.metadata().map_err(|e| about(path, e))?.len();
+    let security = match arguments.accept_insecure {
+        true => Security::Insecure,
+        false => Security::Bits128,
+    };
+    let mut file = BufReader::new(file);
+    let mut read = || {
+        let params = wire::read_params(&mut file)?;
+        cost::check(&params)?;
+        let params = wire::params(&params, security)?;
+        let (keys, name) = wire::keys(&params, &mut file, bytes)?;
+        let secret = keys.id();
+        let server = Evaluator::new(keys).map_err(|e| Refusal::new(Code::Malformed, e))?;
+        Ok(Loaded { params, server, name, secret })
+    };
+    let loaded = read().map_err(|refusal: Refusal| about(path, refusal))?;
+    let report = Report {
+        jobs: 0,
+        done: 0,
+        refused: 0,
+        preset: loaded.params.name().to_string(),
+        security_bits: loaded.params.security_bits(),
+        key_bytes: bytes,
+        load_s: begin.elapsed().as_secs_f64(),
+        eval_s: 0.0,
+        peak_rss_bytes: None,
+        threads: rayon::current_num_threads(),
+    };
+    Ok((loaded, report))
+}
+
+/// Runs one job: its result, or the refusal. Faults of its files affect this job only.
+fn one(
+    arguments: &Arguments,
+    folder: &Shared,
+    job: JobId,
+    loaded: &Loaded,
+) -> Result<Vec<u8>, Refusal> {
+    let unread = |why: Failure| Refusal::new(Code::Malformed, why);
+    let asked: Asked = files::read_json(&folder.part(job, "request")).map_err(unread)?;
+    let Loaded { params, server, name, secret } = loaded;
+    if asked.keys != *name {
+        let why = format!("the job is for the keys {}, here are {name}", asked.keys);
+        return Err(Refusal::new(Code::UnknownKeys, why));
+    }
+    let named = || asked.program.parse().map_err(|e| Refusal::new(Code::UnknownProgram, e));
+    let program: Program = arguments.program.map_or_else(named, Ok)?;
+    let bytes = files::read(&folder.part(job, "input"), arguments.most).map_err(unread)?;
+    let x = wire::ciphertext(params, &bytes)?;
+    if x.key() != *secret {
+        return Err(Refusal::new(Code::WrongKey, "the ciphertext is under another secret key"));
+    }
+    let y = program.run(server, &x, |_, _, _| ControlFlow::Continue(()));
+    let y = y.map_err(|why| Refusal::new(Code::NotComputable, why))?;
+    let result = format::to_bytes(params, &y);
+    let result = result.map_err(|e| Refusal::new(Code::NotComputable, e))?;
+    Ok(AnswerHead::seal(job, asked.owner, &result))
+}

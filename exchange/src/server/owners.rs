@@ -1,0 +1,257 @@
+//! Clients in memory: their keys, jobs, reserved names and storage, and whose turn it is.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use super::limits::Limits;
+use super::store::{Change, JobRecord, KeyRecord, OwnerRecord, job_change, key_change};
+use crate::protocol::{ClientId, Code, Hash, JobId, KeyStatus, Refusal, State, Status};
+
+/// The minimum cost of a file, which bounds the number of small ones.
+pub const LEAST_COST: u64 = 4096;
+
+/// A client without an invitation whose jobs have ended makes room for others after this time.
+const IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// All clients.
+#[derive(Default)]
+pub struct All {
+    pub owners: HashMap<ClientId, Owner>,
+    pub stored: u64,
+    pub next_number: u64,
+    /// Counts the jobs handed out, to serve the client that has waited longest.
+    pub turn: u64,
+    pub stopping: bool,
+}
+
+/// A client.
+pub struct Owner {
+    /// `None` as long as nothing is kept for it.
+    pub record: Option<OwnerRecord>,
+    pub keys: HashMap<Hash, KeyRecord>,
+    pub jobs: HashMap<JobId, Job>,
+    pub waiting: Vec<JobId>,
+    pub running: usize,
+    pub held: Vec<Hold>,
+    pub requests: usize,
+    pub stored: u64,
+    /// When it was served last, as a turn and as a time.
+    pub turn: u64,
+    pub active: Instant,
+}
+
+/// A job with its progress.
+pub struct Job {
+    pub record: JobRecord,
+    pub running: bool,
+    pub stage: Option<String>,
+    pub done: usize,
+    pub total: usize,
+    pub cancelled: Arc<AtomicBool>,
+    pub faults: u32,
+    pub not_before: Option<Instant>,
+}
+
+/// The name of a job or of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name {
+    Keys(Hash),
+    Job(JobId),
+}
+
+/// A reserved name: somebody is uploading it, or its files are being removed.
+pub struct Hold {
+    pub name: Name,
+    /// The keys of a job that is being uploaded. They are kept as long.
+    pub keys: Option<Hash>,
+}
+
+/// A job in the hands of a worker, or of the client that deletes it.
+pub struct Taken {
+    /// The client.
+    pub client: ClientId,
+    /// The job.
+    pub record: JobRecord,
+    /// `None` if the disk has lost them.
+    pub keys: Option<KeyRecord>,
+    /// Whether the client has deleted it.
+    pub cancelled: Arc<AtomicBool>,
+    /// How often the disk has refused it.
+    pub faults: u32,
+}
+
+/// The refusal of more than may be kept.
+pub fn full(why: impl std::fmt::Display) -> Refusal {
+    Refusal::new(Code::StorageFull, why)
+}
+
+impl KeyRecord {
+    /// The record as the client sees it.
+    pub fn status(&self) -> KeyStatus {
+        KeyStatus { keys: self.keys, bytes: self.bytes, params: self.params.clone() }
+    }
+}
+
+impl All {
+    pub fn owner(&mut self, client: ClientId) -> &mut Owner {
+        self.owners.entry(client).or_insert_with(|| Owner {
+            record: None,
+            keys: HashMap::new(),
+            jobs: HashMap::new(),
+            waiting: vec![],
+            running: 0,
+            held: vec![],
+            requests: 0,
+            stored: 0,
+            turn: 0,
+            active: Instant::now(),
+        })
+    }
+
+    pub fn charge(&mut self, client: ClientId, cost: u64) {
+        self.stored += cost;
+        self.owner(client).stored += cost;
+    }
+
+    pub fn refund(&mut self, client: ClientId, cost: u64) {
+        self.stored -= cost;
+        self.owner(client).stored -= cost;
+    }
+
+    pub fn insert(&mut self, client: ClientId, record: JobRecord) {
+        self.next_number = self.next_number.max(record.number + 1);
+        self.charge(client, cost(&record));
+        let owner = self.owner(client);
+        owner.record.get_or_insert_default();
+        if record.state == State::Accepted {
+            owner.waiting.push(record.id);
+        }
+        let (stage, cancelled, not_before) = (None, Arc::default(), None);
+        let (running, done, total, faults) = (false, 0, 0, 0);
+        let job = Job { record, running, stage, done, total, cancelled, faults, not_before };
+        owner.jobs.insert(job.record.id, job);
+    }
+
+    /// Removes a job with its cost.
+    pub fn remove(&mut self, client: ClientId, id: JobId) {
+        if let Some(job) = self.owner(client).jobs.remove(&id) {
+            self.refund(client, cost(&job.record));
+        }
+    }
+
+    /// Refuses a size that exceeds the remaining storage.
+    pub fn check_room(&self, limits: &Limits, client: ClientId, bytes: u64) -> Result<(), Refusal> {
+        let Some(owner) = self.owners.get(&client) else { return Ok(()) };
+        let record = owner.record.as_ref();
+        let most = record.and_then(|record| record.quota).unwrap_or(limits.client_storage);
+        if owner.stored.saturating_add(bytes) > most {
+            let stored = owner.stored;
+            return Err(full(format!(
+                "{stored} bytes are stored, and {bytes} more would exceed {most}: fetch results \
+                 and delete them"
+            )));
+        }
+        // What is promised to others stays free.
+        let promised = self.owners.iter().filter(|(other, _)| **other != client).map(|(_, o)| {
+            let quota = o.record.as_ref().and_then(|record| record.quota);
+            quota.map_or(0, |quota| quota.saturating_sub(o.stored))
+        });
+        let guest = record.is_none_or(|record| record.quota.is_none());
+        let kept = if guest { promised.sum() } else { 0 };
+        if self.stored.saturating_add(bytes).saturating_add(kept) > limits.storage {
+            return Err(full("the server's storage is full"));
+        }
+        Ok(())
+    }
+
+    /// Forgets a client of whom nothing is left.
+    pub fn tidy(&mut self, client: ClientId) {
+        let unused = |owner: &Owner| owner.record.is_none() && owner.is_empty();
+        if self.owners.get(&client).is_some_and(unused) {
+            self.owners.remove(&client);
+        }
+    }
+
+    /// Forgets a client; returns the changes of its records.
+    pub fn forget(&mut self, client: ClientId) -> Vec<Change> {
+        let Some(owner) = self.owners.remove(&client) else { return vec![] };
+        self.stored -= owner.stored;
+        let keys = owner.keys.keys().map(|keys| key_change(client, *keys, None));
+        keys.chain(owner.jobs.keys().map(|job| job_change(client, *job, None))).collect()
+    }
+
+    pub fn take(&mut self, cap: usize) -> Option<Taken> {
+        let now = Instant::now();
+        let due = |owner: &Owner| {
+            let jobs = owner.waiting.iter().filter_map(|id| owner.jobs.get(id));
+            let jobs = jobs.filter(|job| job.not_before.is_none_or(|t| t <= now));
+            let first = jobs.min_by_key(|job| (job.record.work, job.record.number));
+            first.map(|job| job.record.id).filter(|_| owner.running < cap)
+        };
+        let ready = self.owners.iter().filter_map(|(client, owner)| {
+            due(owner).map(|id| ((owner.running, owner.turn), *client, id))
+        });
+        let (_, client, id) = ready.min_by_key(|(key, ..)| *key)?;
+        self.turn += 1;
+        let turn = self.turn;
+        let owner = self.owner(client);
+        owner.turn = turn;
+        owner.waiting.retain(|waiting| *waiting != id);
+        self.hand_out(client, id)
+    }
+
+    /// Marks a job as taken.
+    pub fn hand_out(&mut self, client: ClientId, id: JobId) -> Option<Taken> {
+        let owner = self.owner(client);
+        let job = owner.jobs.get_mut(&id)?;
+        job.running = true;
+        owner.running += 1;
+        let (record, cancelled) = (job.record.clone(), job.cancelled.clone());
+        let keys = owner.keys.get(&record.keys).cloned();
+        Some(Taken { client, record, keys, cancelled, faults: job.faults })
+    }
+}
+
+/// The storage cost of a job.
+fn cost(record: &JobRecord) -> u64 {
+    let bytes = match record.state {
+        State::Accepted | State::Running => record.bytes,
+        State::Done | State::Refused => record.answer.map_or(0, |(bytes, _)| bytes),
+    };
+    bytes.max(LEAST_COST)
+}
+
+impl Owner {
+    pub fn status(&self, job: &Job) -> Status {
+        let record = &job.record;
+        let order = |id: &JobId| self.jobs.get(id).map(|job| (job.record.work, job.record.number));
+        let own = Some((record.work, record.number));
+        let before = self.waiting.iter().filter(|id| order(id) < own).count();
+        let waits = record.state == State::Accepted && !job.running;
+        Status {
+            id: record.id,
+            program: record.program.clone(),
+            keys: record.keys,
+            state: if job.running { State::Running } else { record.state },
+            ahead: if waits { before + self.running } else { 0 },
+            stage: job.stage.clone(),
+            done: job.done,
+            total: job.total,
+            refusal: record.refusal.clone(),
+            result_bytes: record.answer.map(|(bytes, _)| bytes),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        let nothing = self.keys.is_empty() && self.jobs.is_empty() && self.held.is_empty();
+        nothing && self.requests == 0
+    }
+
+    /// Whether it may make room for others.
+    pub fn may_go(&self) -> bool {
+        let busy = self.running + self.waiting.len() + self.requests + self.held.len() > 0;
+        !busy && (self.jobs.is_empty() || self.active.elapsed() >= IDLE)
+    }
+}

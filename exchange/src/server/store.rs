@@ -1,0 +1,479 @@
+//! What survives a crash: records in a database, bytes in files.
+//!
+//! ```text
+//! ROOT/exchange.redb               owners, keys and jobs, in JSON
+//! ROOT/incoming/N                  an upload in progress; removed at the start
+//! ROOT/blobs/OWNER/HASH.keys       parameters and keys
+//! ROOT/blobs/OWNER/ID.request      the ciphertext of a job
+//! ROOT/blobs/OWNER/ID.answer       its answer; the request is removed after it
+//! ```
+//! A file is flushed to the disk, renamed, its folder flushed, and then named by a record. So every
+//! record has its bytes, and files without a record are left over from a crash.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tracing::warn;
+
+use crate::files;
+use crate::protocol::{ClientId, Hash, Hex, JobId, Refusal, State};
+
+const RECORDS: TableDefinition<&str, &[u8]> = TableDefinition::new("records");
+
+/// A client.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerRecord {
+    /// The operator's name for it.
+    pub name: String,
+    /// Whether the operator has invited it.
+    pub invited: bool,
+    /// Whether its token is refused.
+    pub revoked: bool,
+    /// Bytes that it may store; `None` is the server's default.
+    pub quota: Option<u64>,
+}
+
+/// Checked keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyRecord {
+    /// Their name.
+    pub keys: Hash,
+    /// The name of the parameters, for people.
+    pub params: String,
+    /// The public identity of the client's secret key.
+    pub secret: Hex<32>,
+    /// Bytes of the parameters, at the beginning of the upload.
+    pub params_bytes: u64,
+    /// Bytes of parameters and keys.
+    pub bytes: u64,
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobRecord {
+    /// Its name.
+    pub id: JobId,
+    /// The program.
+    pub program: String,
+    /// The keys.
+    pub keys: Hash,
+    /// Position in the order of acceptance.
+    pub number: u64,
+    /// The hash of the ciphertext's bytes.
+    pub digest: Hash,
+    /// The number of these bytes.
+    pub bytes: u64,
+    /// The predicted work.
+    pub work: u64,
+    /// Attempts of workers that have not ended.
+    pub tries: u32,
+    /// [`State::Accepted`] also while it runs.
+    pub state: State,
+    /// The reason if there is no answer.
+    pub refusal: Option<Refusal>,
+    /// Bytes and hash of the answer.
+    pub answer: Option<(u64, Hash)>,
+}
+
+/// The contents of the disk at the start.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The clients.
+    pub owners: Vec<(ClientId, OwnerRecord)>,
+    /// Their keys.
+    pub keys: Vec<(ClientId, KeyRecord)>,
+    /// Their jobs.
+    pub jobs: Vec<(ClientId, JobRecord)>,
+}
+
+/// The key and the new value of a record; `None` removes it.
+pub type Change = (String, Option<Vec<u8>>);
+
+/// The folder of the server.
+pub struct Store {
+    root: PathBuf,
+    next: AtomicU64,
+    /// `None` after a fault of the disk: the next use opens it again.
+    database: Mutex<Option<Database>>,
+}
+
+/// An upload in progress. Its file is removed on drop.
+pub struct Spool {
+    path: PathBuf,
+    file: File,
+    hasher: blake3::Hasher,
+    /// Bytes so far.
+    pub written: u64,
+}
+
+impl Spool {
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hasher.update(bytes);
+        self.written += bytes.len() as u64;
+        self.file.write_all(bytes)
+    }
+
+    /// The hash of the bytes so far.
+    pub fn hash(&self) -> Hash {
+        Hex::of(self.hasher.finalize().as_bytes())
+    }
+
+    /// The content from its beginning.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn content(&self) -> io::Result<File> {
+        File::open(&self.path)
+    }
+
+    /// Flushes the file under its name, and reads it back.
+    fn finish(self, to: &Path) -> io::Result<()> {
+        self.file.sync_all()?;
+        if let Some(folder) = to.parent() {
+            files::create_folder(folder)?;
+            files::sync_folder(folder)?;
+        }
+        fs::rename(&self.path, to)?;
+        files::sync_folder(to)?;
+        check(to, self.written, Some(self.hash())).inspect_err(|_| drop(fs::remove_file(to)))
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Refuses a file of another length, or with another hash.
+fn check(path: &Path, bytes: u64, hash: Option<Hash>) -> io::Result<()> {
+    let mut file = files::open_regular(path)?;
+    let (found, damaged) = (file.metadata()?.len(), io::ErrorKind::InvalidData);
+    if found != bytes {
+        return Err(io::Error::new(damaged, format!("{found} bytes, need {bytes}")));
+    }
+    let Some(hash) = hash else { return Ok(()) };
+    let (mut hasher, mut piece) = (blake3::Hasher::new(), vec![0; 1 << 18]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => break,
+            read => hasher.update(&piece[..read]),
+        };
+    }
+    match Hash::of(hasher.finalize().as_bytes()) == hash {
+        true => Ok(()),
+        false => Err(io::Error::new(damaged, "its hash differs from the recorded one")),
+    }
+}
+
+/// The change of a client's record.
+pub fn owner_change(owner: ClientId, record: Option<&OwnerRecord>) -> Change {
+    change(format!("owner/{owner}"), record)
+}
+
+/// The change of the record of keys.
+pub fn key_change(owner: ClientId, keys: Hash, record: Option<&KeyRecord>) -> Change {
+    change(format!("keys/{owner}/{keys}"), record)
+}
+
+/// The change of the record of a job.
+pub fn job_change(owner: ClientId, job: JobId, record: Option<&JobRecord>) -> Change {
+    change(format!("jobs/{owner}/{job}"), record)
+}
+
+fn change(key: String, record: Option<&impl Serialize>) -> Change {
+    (key, record.map(|record| serde_json::to_vec(record).expect("records are plain data")))
+}
+
+impl Store {
+    /// Opens or creates the folder, checks the files that the records name, and removes what a
+    /// crash has left over.
+    ///
+    /// # Errors
+    /// If the folder is unusable, or another server uses it.
+    pub fn open(root: &Path) -> io::Result<(Self, Found)> {
+        for folder in ["blobs", "incoming"] {
+            files::create_folder(&root.join(folder))?;
+        }
+        let store =
+            Self { root: root.to_path_buf(), next: AtomicU64::new(0), database: Mutex::new(None) };
+        let mut found = store.load()?;
+        for path in store.entries("incoming") {
+            files::remove(&path).unwrap_or_else(|e| warn!(?path, %e, "left where it is"));
+        }
+        store.verify(&mut found);
+        Ok((store, found))
+    }
+
+    /// Runs `work` on the database, which is opened again after a fault: the old one refuses all.
+    fn database<T, E: Into<redb::Error>>(
+        &self,
+        work: impl FnOnce(&Database) -> Result<T, E>,
+    ) -> io::Result<T> {
+        let mut slot = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = self.root.join("exchange.redb");
+        let open = || -> io::Result<Database> {
+            // Created here, so that it is private whatever the umask.
+            if !path.exists() {
+                files::create(&path)?;
+            }
+            files::open_regular(&path)?;
+            Database::create(&path).map_err(|e| as_io(e.into()))
+        };
+        let database = match slot.take() {
+            Some(database) => database,
+            None => open()?,
+        };
+        let done = work(&database).map_err(|e| as_io(e.into()))?;
+        *slot = Some(database);
+        Ok(done)
+    }
+
+    /// Changes records, all or none, on the disk when it returns.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn write(&self, changes: &[Change]) -> io::Result<()> {
+        self.database(|database| -> Result<(), redb::Error> {
+            let transaction = database.begin_write()?;
+            {
+                let mut table = transaction.open_table(RECORDS)?;
+                for (key, value) in changes {
+                    match value {
+                        Some(value) => drop(table.insert(key.as_str(), value.as_slice())?),
+                        None => drop(table.remove(key.as_str())?),
+                    }
+                }
+            }
+            Ok(transaction.commit()?)
+        })
+    }
+
+    fn load(&self) -> io::Result<Found> {
+        self.write(&[])?;
+        let mut found = Found::default();
+        self.database(|database| -> Result<(), redb::Error> {
+            for entry in database.begin_read()?.open_table(RECORDS)?.iter()? {
+                let (key, value) = entry?;
+                let parts: Vec<&str> = key.value().split('/').collect();
+                let Some(owner) = parts.get(1).and_then(|owner| owner.parse().ok()) else {
+                    continue;
+                };
+                match parts[0] {
+                    "owner" => found.owners.extend(read(key.value(), value.value(), owner)),
+                    "keys" => found.keys.extend(read(key.value(), value.value(), owner)),
+                    _ => found.jobs.extend(read(key.value(), value.value(), owner)),
+                }
+            }
+            Ok(())
+        })?;
+        found.jobs.sort_by_key(|(_, job)| job.number);
+        Ok(found)
+    }
+
+    /// Names damaged files; their keys are left out, their jobs run again or end as lost.
+    fn verify(&self, found: &mut Found) {
+        let mut known = HashSet::new();
+        found.keys.retain(|(owner, record)| {
+            let path = self.keys(*owner, record.keys);
+            let whole = check(&path, record.bytes, None);
+            if let Err(e) = &whole {
+                warn!(?path, %e, "damaged keys");
+            }
+            known.insert(path);
+            whole.is_ok()
+        });
+        for (owner, job) in &mut found.jobs {
+            let request = self.job(*owner, job.id, "request");
+            if let Some((bytes, hash)) = job.answer {
+                let path = self.job(*owner, job.id, "answer");
+                match check(&path, bytes, Some(hash)) {
+                    Ok(()) => drop(known.insert(path)),
+                    Err(e) => {
+                        warn!(?path, %e, "damaged answer");
+                        (job.state, job.answer) = (State::Accepted, None);
+                    }
+                }
+            }
+            if job.state == State::Accepted {
+                if let Err(e) = check(&request, job.bytes, Some(job.digest)) {
+                    warn!(path = ?request, %e, "damaged request");
+                    (job.state, job.refusal) = (State::Refused, Some(lost()));
+                }
+                known.insert(request);
+            }
+        }
+        // What no record names was left over by a crash. Other kinds of files are not ours.
+        for folder in self.entries("blobs") {
+            let ours = folder.file_name().and_then(|name| name.to_str()?.parse::<ClientId>().ok());
+            for path in ours.map(|_| entries(&folder)).unwrap_or_default() {
+                let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+                if ["keys", "request", "answer"].contains(&extension) && !known.contains(&path) {
+                    files::remove(&path).unwrap_or_else(|e| warn!(?path, %e, "left where it is"));
+                }
+            }
+        }
+    }
+
+    fn entries(&self, folder: &str) -> Vec<PathBuf> {
+        entries(&self.root.join(folder))
+    }
+
+    /// The file of keys.
+    pub fn keys(&self, owner: ClientId, keys: Hash) -> PathBuf {
+        self.blob(owner, &format!("{keys}.keys"))
+    }
+
+    /// The file of a part of a job.
+    pub fn job(&self, owner: ClientId, job: JobId, what: &str) -> PathBuf {
+        self.blob(owner, &format!("{job}.{what}"))
+    }
+
+    fn blob(&self, owner: ClientId, name: &str) -> PathBuf {
+        self.root.join("blobs").join(owner.as_str()).join(name)
+    }
+
+    /// The socket of the operator.
+    pub fn socket(root: &Path) -> PathBuf {
+        root.join("admin.sock")
+    }
+
+    /// Creates a file for an upload.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn spool(&self) -> io::Result<Spool> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let path = self.root.join("incoming").join(number.to_string());
+        let file = files::create(&path)?;
+        Ok(Spool { path, file, hasher: blake3::Hasher::new(), written: 0 })
+    }
+
+    /// Stores checked keys, and their owner.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn keep_keys(
+        &self,
+        owner: ClientId,
+        of: &OwnerRecord,
+        spool: Spool,
+        record: &KeyRecord,
+    ) -> io::Result<()> {
+        spool.finish(&self.keys(owner, record.keys))?;
+        self.write(&[owner_change(owner, Some(of)), key_change(owner, record.keys, Some(record))])
+    }
+
+    /// Stores a job. Once this returns, no crash loses it.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn keep_job(&self, owner: ClientId, spool: Spool, record: &JobRecord) -> io::Result<()> {
+        spool.finish(&self.job(owner, record.id, "request"))?;
+        self.write(&[job_change(owner, record.id, Some(record))])
+    }
+
+    /// Stores the outcome of a job; its request goes only after the answer is whole on the disk.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn keep_outcome(
+        &self,
+        owner: ClientId,
+        record: &mut JobRecord,
+        outcome: Result<Vec<u8>, Refusal>,
+    ) -> io::Result<()> {
+        match outcome {
+            Ok(answer) => {
+                let mut spool = self.spool()?;
+                spool.write(&answer)?;
+                record.answer = Some((spool.written, spool.hash()));
+                record.state = State::Done;
+                spool.finish(&self.job(owner, record.id, "answer"))?;
+            }
+            Err(refusal) => {
+                (record.state, record.refusal) = (State::Refused, Some(refusal));
+            }
+        }
+        self.write(&[job_change(owner, record.id, Some(record))])?;
+        files::remove(&self.job(owner, record.id, "request"))
+    }
+
+    /// Removes keys.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn forget_keys(&self, owner: ClientId, keys: Hash) -> io::Result<()> {
+        self.write(&[key_change(owner, keys, None)])?;
+        files::remove(&self.keys(owner, keys))
+    }
+
+    /// Removes a job.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn forget_job(&self, owner: ClientId, job: JobId) -> io::Result<()> {
+        self.write(&[job_change(owner, job, None)])?;
+        files::remove(&self.job(owner, job, "request"))?;
+        files::remove(&self.job(owner, job, "answer"))
+    }
+
+    /// Removes the keys and jobs of a client, and its record unless it stays.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn purge(&self, owner: ClientId, mut changes: Vec<Change>, stays: bool) -> io::Result<()> {
+        if !stays {
+            changes.push(owner_change(owner, None));
+        }
+        self.write(&changes)?;
+        match fs::remove_dir_all(self.root.join("blobs").join(owner.as_str())) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(key: &str, bytes: &[u8], owner: ClientId) -> Option<(ClientId, T)> {
+    match serde_json::from_slice(bytes) {
+        Ok(record) => Some((owner, record)),
+        Err(e) => {
+            warn!(key, %e, "a damaged record is left out");
+            None
+        }
+    }
+}
+
+/// The refusal of a job whose data the disk has lost.
+pub fn lost() -> Refusal {
+    Refusal::new(crate::protocol::Code::Lost, "the server's disk has lost a part of it")
+}
+
+/// The entries of a folder; an unreadable one counts as empty and is named.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder).and_then(|e| e.map(|entry| Ok(entry?.path())).collect());
+    paths.unwrap_or_else(|e: io::Error| {
+        warn!(?folder, %e, "left out");
+        vec![]
+    })
+}
+
+fn as_io(error: redb::Error) -> io::Error {
+    match error {
+        redb::Error::Io(e) => e,
+        redb::Error::DatabaseAlreadyOpen => {
+            io::Error::new(io::ErrorKind::AddrInUse, "another server uses this folder")
+        }
+        other => io::Error::other(other),
+    }
+}

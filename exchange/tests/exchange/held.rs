@@ -1,0 +1,604 @@
+//! What the review found to hold: tokens, names, the protocol, limits, restarts, disks that fail.
+
+use std::fs;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use bellerophon::ckks::{self, LevelGroup, ModulusChain};
+use bellerophon::mlwe::Security;
+use bellerophon::prelude::*;
+use bellerophon_exchange::protocol::{Code, Hex, JobId, State};
+use bellerophon_exchange::server::store::{JobRecord, Store};
+
+use super::processes::{Scratch, Server, program, report, until};
+use super::requests::{Peer, Setting, job_id, read_answer, setting};
+
+/// Puts a job where a server that was killed after its answer would have left it.
+fn leave_job(store: &Store, ours: &Setting, salt: &str, number: u64, tries: u32) {
+    let mut spool = store.spool().unwrap();
+    spool.write(&ours.input).unwrap();
+    let (digest, bytes) = (spool.hash(), ours.input.len() as u64);
+    let (program, keys) = ("mean".to_string(), ours.keys.parse().unwrap());
+    let (state, refusal, answer, work) = (State::Accepted, None, None, 1);
+    let id: JobId = job_id(salt);
+    let record =
+        JobRecord { id, program, keys, number, digest, bytes, work, tries, state, refusal, answer };
+    store.keep_job(ours.peer.name(), spool, &record).unwrap();
+}
+
+fn place(salt: &str) -> String {
+    format!("/v1/jobs/{}", job_id(salt))
+}
+
+/// Every route answers a missing, malformed, foreign or random token with a refusal or with what is
+/// the caller's own.
+#[test]
+fn tokens_show_nothing_of_others() {
+    let scratch = Scratch::new("held-tokens");
+    let server = Server::start(&scratch.path("data"), None, &["--log", "debug"]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let theirs = setting(&scratch.path("theirs"), &server);
+    ours.submit("a", "mean");
+    assert_eq!(ours.wait("a").state, State::Done);
+    let (keys, job) = (format!("/v1/keys/{}", ours.keys), place("a"));
+    let routes = [
+        ("GET", keys.clone()),
+        ("DELETE", keys),
+        ("PUT", ours.path("b", "mean")),
+        ("GET", job.clone()),
+        ("GET", format!("{job}/result")),
+        ("DELETE", job.clone()),
+        ("GET", format!("/v1/jobs?after={}", job_id("a"))),
+    ];
+    let random = Peer::new(server.address(), &"7".repeat(64));
+    let body = |method: &str| if method == "PUT" { &ours.input[..] } else { b"" };
+    for (method, path) in &routes {
+        for token in ["", "none", &"7".repeat(63), &"G".repeat(64), &"A".repeat(64)] {
+            let answer = Peer::new(server.address(), token).send(method, path, body(method));
+            assert_eq!(answer.refused(), "unauthorised", "{method} {path}");
+        }
+        for peer in [&theirs.peer, &random] {
+            let answer = peer.send(method, path, body(method));
+            let nothing =
+                path.contains("after") && answer.json.as_array().is_some_and(Vec::is_empty);
+            assert!(answer.status == 404 || nothing, "{method} {path}: {answer:?}");
+        }
+    }
+    for path in ["/v1/keys", "/v1/jobs"] {
+        let own = random.send("GET", path, b"");
+        assert_eq!((own.status, own.json), (200, serde_json::json!([])));
+    }
+    let upload = random.send("PUT", &format!("/v1/keys/{}", ours.keys), b"");
+    assert_eq!(upload.refused(), "malformed");
+    // Nothing was changed, and no token is in the log or on the disk.
+    assert_eq!(ours.peer.send("GET", &format!("{job}/result"), b"").status, 200);
+    let token = fs::read_to_string(ours.folder.join("token")).unwrap();
+    assert!(server.log().contains("keys accepted") && !server.log().contains(&token[..16]));
+    let database = fs::read(scratch.path("data").join("exchange.redb")).unwrap();
+    let has = |text: &str| database.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(has(ours.peer.name().as_str()) && !has(&token));
+}
+
+/// Lengths that are doubled, malformed or in chunks; requests behind requests.
+#[test]
+fn no_request_hides_another() {
+    let scratch = Scratch::new("smuggling");
+    let server = Server::start(&scratch.path("data"), None, &[]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let token = fs::read_to_string(ours.folder.join("token")).unwrap();
+    let head = |path: &str, more: &str| {
+        format!(
+            "PUT {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{more}\r\n"
+        )
+    };
+    let job = ours.path("a", "mean");
+    for lengths in [
+        "Content-Length: 5\r\nContent-Length: 6\r\n",
+        "Content-Length: -1\r\n",
+        "Content-Length: 5x\r\n",
+        "Content-Length: 99999999999999999999\r\n",
+        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\n",
+    ] {
+        let answer = ours
+            .peer
+            .raw(&format!("{}hello", head(&job, &format!("{lengths}Connection: close\r\n"))));
+        assert!(answer.is_none_or(|answer| (400..500).contains(&answer.status)), "{lengths}");
+    }
+    // A second request in the same packet is answered after the first, as itself.
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let get = |path: &str, more: &str| head(path, more).replace("PUT", "GET");
+    let both = get("/v1/keys", "") + &get("/v1/jobs", "Connection: close\r\n");
+    stream.write_all(both.as_bytes()).unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut stream, &mut said).unwrap();
+    assert_eq!(said.matches("HTTP/1.1 200").count(), 2, "{said}");
+    assert!(said.ends_with("[]") && said.contains(&ours.keys));
+}
+
+#[test]
+fn the_protocol_is_kept() {
+    let scratch = Scratch::new("protocol");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &["--job-bytes", "1M"]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let theirs = setting(&scratch.path("theirs"), &server);
+
+    let info = ours.peer.send("GET", "/v1", b"");
+    assert_eq!((info.status, &info.json["protocol"]), (200, &"v1".into()));
+    let nobody = Peer::new(server.address(), "none");
+    assert_eq!(nobody.send("GET", "/v1/jobs", b"").refused(), "unauthorised");
+    for (method, path, code) in [
+        ("GET", "/v1/nothing", "unknown_path"),
+        ("GET", "/", "unknown_path"),
+        ("POST", "/v1/jobs", "method"),
+        ("POST", "/v1", "method"),
+        ("GET", "/v1/jobs/../../secret", "unknown_path"),
+        ("GET", "/v1/jobs/..", "bad_request"),
+        ("GET", "/v1/jobs/ABCDEF", "bad_request"),
+        ("DELETE", "/v1/keys/00", "bad_request"),
+    ] {
+        assert_eq!(ours.peer.send(method, path, b"").refused(), code, "{method} {path}");
+    }
+
+    // A job, sent twice: one job. Another one under its name is refused.
+    let path = ours.path("a", "mean");
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).status, 202);
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).status, 202);
+    let other = ours.path("a", "square-plus");
+    assert_eq!(ours.peer.send("PUT", &other, &ours.input).refused(), "job_exists");
+    assert_eq!(ours.wait("a").state, State::Done);
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).status, 202, "known after it has ended");
+    let listed = ours.peer.send("GET", "/v1/jobs", b"").json;
+    assert_eq!(listed.as_array().map(Vec::len), Some(1));
+
+    // Others see nothing of it, and cannot use the keys.
+    let place = format!("/v1/jobs/{}", job_id("a"));
+    assert_eq!(theirs.peer.send("GET", &place, b"").refused(), "unknown_job");
+    assert_eq!(theirs.peer.send("DELETE", &place, b"").refused(), "unknown_job");
+    assert_eq!(theirs.peer.send("PUT", &path, &ours.input).refused(), "unknown_keys");
+    assert_eq!(ours.peer.send("GET", &format!("{place}/result"), b"").status, 200);
+
+    // Deleted, it is gone, here and on disk.
+    assert_eq!(ours.peer.send("DELETE", &place, b"").status, 204);
+    assert_eq!(ours.peer.send("GET", &place, b"").refused(), "unknown_job");
+    let left = fs::read_dir(ours.peer.folder(&data)).unwrap();
+    assert_eq!(left.count(), 1, "the keys alone");
+
+    // What is named must be there.
+    let absent = Hex::<64>::of(&[7; 32]);
+    let path = format!("/v1/jobs/{}?program=mean&keys={absent}", job_id("b"));
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).refused(), "unknown_keys");
+    let path = ours.path("b", "nothing");
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).refused(), "unknown_program");
+    let path = format!("/v1/jobs/{}", job_id("b"));
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).refused(), "bad_request");
+    // A program for which the keys were not made ends as refused.
+    assert_eq!(ours.peer.send("PUT", &ours.path("c", "sigmoid"), &ours.input).status, 202);
+    let status = ours.wait("c");
+    let refusal = status.refusal.expect("why");
+    assert_eq!((status.state, refusal.code.to_string()), (State::Refused, "not_computable".into()));
+    let path = format!("/v1/jobs/{}/result", job_id("c"));
+    assert_eq!(ours.peer.send("GET", &path, b"").refused(), "not_computable");
+
+    // Keys: under another name, damaged, and in the place of keys a ciphertext.
+    let mut keys = fs::read(scratch.path("ours").join("shared").join("keys")).unwrap();
+    let path = format!("/v1/keys/{absent}");
+    assert_eq!(theirs.peer.send("PUT", &path, &keys).refused(), "hash_mismatch");
+    let middle = keys.len() / 2;
+    keys[middle] ^= 16;
+    let damaged = format!("/v1/keys/{}", ours.keys);
+    assert_eq!(theirs.peer.send("PUT", &damaged, &keys).refused(), "malformed");
+    assert_eq!(theirs.peer.send("PUT", &damaged, &ours.input).refused(), "malformed");
+    assert_eq!(theirs.peer.send("GET", &damaged, b"").refused(), "unknown_keys");
+    assert_eq!(ours.peer.send("DELETE", &damaged, b"").status, 204);
+    assert_eq!(ours.peer.send("PUT", &damaged, &keys).refused(), "malformed", "not from memory");
+    assert_eq!(ours.peer.send("DELETE", &damaged, b"").refused(), "unknown_keys");
+}
+
+#[test]
+fn limits_hold() {
+    let scratch = Scratch::new("limits");
+    let flags = ["--job-bytes", "1M", "--queued-jobs", "2", "--job-seconds", "600"];
+    let more = ["--head-seconds", "1", "--body-seconds", "1", "--client-requests", "3"];
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[&flags[..], &more].concat());
+    let ours = setting(&scratch.path("ours"), &server);
+    let begin = |path: &str, announced| ours.peer.begin("PUT", path, announced).unwrap();
+
+    // Too large, before a single byte of it is sent; and of no stated length.
+    let mut stream = begin(&ours.path("large", "mean"), Some(1 << 40));
+    assert_eq!(read_answer(&mut stream).unwrap().refused(), "too_large");
+    let mut stream = begin(&ours.path("endless", "mean"), None);
+    assert_eq!(read_answer(&mut stream).unwrap().refused(), "length_required");
+
+    // Two jobs that never arrive hold both places; they are let go when their time is up.
+    let length = Some(ours.input.len() as u64);
+    let start = Instant::now();
+    let mut slow = [begin(&ours.path("s", "mean"), length), begin(&ours.path("t", "mean"), length)];
+    slow.iter_mut().for_each(|stream| stream.write_all(&ours.input[..100]).unwrap());
+    std::thread::sleep(Duration::from_millis(200));
+    let path = ours.path("u", "mean");
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).refused(), "queue_full");
+    for stream in &mut slow {
+        assert_eq!(read_answer(stream).unwrap().refused(), "too_slow");
+    }
+    assert!(start.elapsed() < Duration::from_secs(30));
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).status, 202);
+    assert_eq!(ours.wait("u").state, State::Done);
+
+    // A head that never ends: the connection is closed, with or without a word.
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream.write_all(b"GET /v1 HTTP/1.1\r\nHost: x\r\n").unwrap();
+    let start = Instant::now();
+    let answer = read_answer(&mut stream);
+    assert!(answer.is_none_or(|answer| answer.status == 408));
+    assert!(start.elapsed() < Duration::from_secs(20), "it was let go");
+
+    // A transfer that breaks off leaves nothing: no file, and both places are free again.
+    let arriving = || fs::read_dir(data.join("incoming")).unwrap().count();
+    let mut stream = begin(&ours.path("broken", "mean"), length);
+    stream.write_all(&ours.input[..1000]).unwrap();
+    until("it arrives", || arriving() > 0);
+    drop(stream);
+    until("it is forgotten", || arriving() == 0);
+    let place = format!("/v1/jobs/{}", job_id("broken"));
+    assert_eq!(ours.peer.send("GET", &place, b"").refused(), "unknown_job");
+    for stream in
+        &mut [begin(&ours.path("v", "mean"), length), begin(&ours.path("w", "mean"), length)]
+    {
+        assert_eq!(read_answer(stream).unwrap().refused(), "too_slow", "and not without a place");
+    }
+}
+
+#[test]
+fn places_are_limited() {
+    let scratch = Scratch::new("places");
+    let data = scratch.path("data");
+    let flags = ["--client-requests", "2", "--clients", "1"];
+    let server = Server::start(&data, None, &[&flags[..], &["--body-seconds", "600"]].concat());
+    let ours = setting(&scratch.path("ours"), &server);
+    let length = Some(ours.input.len() as u64);
+    let begin = |salt| ours.peer.begin("PUT", &ours.path(salt, "mean"), length).unwrap();
+    let stranger = Peer::new(server.address(), &"7".repeat(64));
+    ours.submit("first", "mean");
+    let keys = fs::read(ours.folder.join("shared").join("keys")).unwrap();
+    let upload = stranger.send("PUT", &format!("/v1/keys/{}", ours.keys), &keys);
+    assert_eq!(upload.refused(), "too_many_clients");
+    until("it has ended", || ours.is("first", State::Done));
+
+    // Two stalled requests, and the third of the same client.
+    let mut slow = [begin("a"), begin("b")];
+    slow.iter_mut().for_each(|stream| stream.write_all(&ours.input[..100]).unwrap());
+    let third = || ours.peer.send("GET", "/v1/keys", b"");
+    until("both have begun", || third().status == 429);
+    assert_eq!(third().refused(), "too_many_requests");
+}
+
+#[test]
+fn parameters_that_protect_nothing_are_refused() {
+    let scratch = Scratch::new("insecure");
+    let server = Server::start_strict(&scratch.path("data"), None, &[]);
+    let why = program("exchange_client")
+        .args(["keygen", "--preset", "toy-insecure", "--programs", "mean", "--count", "2"])
+        .args(["--server", &server.url(), "--dir"])
+        .arg(scratch.path("ours"))
+        .output()
+        .unwrap();
+    let why = String::from_utf8(why.stderr).unwrap();
+    assert!(why.contains("refused: insecure"), "{why}");
+}
+
+#[test]
+fn memory_for_keys_is_bounded() {
+    let scratch = Scratch::new("memory");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    setting(&scratch.path("ours"), &server);
+    let keys = fs::read(scratch.path("ours").join("shared").join("keys")).unwrap();
+    let profile = fs::read(scratch.path("ours").join("client.json")).unwrap();
+    let profile: serde_json::Value = serde_json::from_slice(&profile).unwrap();
+    let path = format!("/v1/keys/{}", profile["keys"].as_str().unwrap());
+    drop(server);
+    // The same keys are other keys for each client. There is room for four by the estimate.
+    let memory = (30 * keys.len() as u64 + (80 << 20)).to_string();
+    let server = Server::start(&data, None, &["--key-memory", &memory]);
+    let upload = |n: u8| {
+        let peer = Peer::new(server.address(), Hex::<64>::of(&[n; 32]).as_str());
+        assert_eq!(peer.send("PUT", &path, &keys).status, 201);
+    };
+    (0..8).for_each(upload);
+    let few = server.peak_rss_bytes();
+    (8..32).for_each(upload);
+    let many = server.peak_rss_bytes();
+    if cfg!(target_os = "linux") {
+        let grown = many.unwrap() - few.unwrap();
+        // Kept all, 24 more sets would take more than twice their bytes.
+        assert!(grown < 24 * keys.len() as u64, "{grown} bytes for sets of {}", keys.len());
+    }
+}
+
+#[test]
+fn storage_and_memory_are_limited() {
+    let scratch = Scratch::new("storage");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let keys = fs::metadata(scratch.path("ours").join("shared").join("keys")).unwrap().len();
+    let address = server.kill();
+
+    // Room for the keys that are there, and for less than a job beside them.
+    let storage = (keys + 1000).to_string();
+    let server = Server::start(&data, Some(&address), &["--client-storage", &storage]);
+    let path = ours.path("a", "mean");
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).refused(), "storage_full");
+    let address = server.kill();
+
+    // No room for the keys in memory.
+    let _server = Server::start(&data, Some(&address), &["--key-memory", "1M"]);
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).refused(), "too_large");
+}
+
+#[test]
+fn jobs_on_disk_are_run_after_a_restart_but_not_for_ever() {
+    let scratch = Scratch::new("restart");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let address = server.kill();
+
+    // What a server leaves that is killed between the acknowledgement and the run, and one that
+    // ends each time that it runs the job.
+    let (store, _) = Store::open(&data).expect("the folder of the server");
+    assert!(Store::open(&data).is_err(), "two servers in one folder");
+    leave_job(&store, &ours, "once", 0, 1);
+    leave_job(&store, &ours, "always", 1, 5);
+    drop(store);
+    let server = Server::start(&data, Some(&address), &[]);
+    assert_eq!(server.recovered, 2);
+    assert_eq!(ours.wait("once").state, State::Done);
+    let refusal = ours.wait("always").refusal.expect("why");
+    assert_eq!(refusal.code.to_string(), "crashed");
+    // What was refused stays refused.
+    let address = server.kill();
+    let server = Server::start(&data, Some(&address), &[]);
+    assert_eq!(server.recovered, 0);
+    assert_eq!(ours.wait("once").state, State::Done);
+    assert_eq!(ours.wait("always").state, State::Refused);
+    let place = format!("/v1/jobs/{}/result", job_id("once"));
+    assert_eq!(ours.peer.send("GET", &place, b"").status, 200);
+}
+
+#[test]
+fn look_ups_travel_too_and_every_program_is_stopped_when_its_time_is_up() {
+    let scratch = Scratch::new("look-ups");
+    let (data, home) = (scratch.path("data"), scratch.path("client"));
+    let mut server = Server::start(&data, None, &["--job-seconds", "0"]);
+    let url = server.url();
+    let client = |command: &str, flags: &[&str]| {
+        let mut call = program("exchange_client");
+        call.arg(command).args(flags).arg("--dir").arg(&home);
+        report(call.args(["--server", &url]))
+    };
+    client("keygen", &["--preset", "toy-insecure", "--programs", "sigmoid,square-plus"]);
+    let values = "--values=-8,-1.5,0,0.25,3";
+    client("encrypt", &["--program", "sigmoid", values]);
+    client("encrypt", &["--program", "square-plus", "--values=0.5"]);
+    let late = client("decrypt", &[]);
+    for answer in 0..2 {
+        assert_eq!(late["answers"][answer]["refusal"]["code"], "time_limit", "{late}");
+    }
+
+    server.restart(&data, &[]);
+    client("encrypt", &["--program", "sigmoid", values]);
+    let got = client("decrypt", &[]);
+    let found: Vec<f64> = serde_json::from_value(got["answers"][0]["values"].clone()).unwrap();
+    assert_eq!(found.len(), 5);
+    for (found, x) in found.iter().zip([-8.0, -1.5, 0.0, 0.25, 3.0f64]) {
+        // Tables of degree 1024 over [-8, 8]: a value is read a few cells beside its own.
+        assert!((found - 1.0 / (1.0 + (-x).exp())).abs() < 0.1, "{found} at {x}");
+    }
+}
+
+#[test]
+fn keys_stay_while_a_job_for_them_arrives() {
+    let scratch = Scratch::new("keys-stay");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let path = ours.path("a", "mean");
+    let mut stream = ours.peer.begin("PUT", &path, Some(ours.input.len() as u64)).unwrap();
+    let (first, rest) = ours.input.split_at(1000);
+    stream.write_all(first).unwrap();
+    let keys = format!("/v1/keys/{}", ours.keys);
+    until("it arrives", || fs::read_dir(data.join("incoming")).unwrap().count() > 0);
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).refused(), "too_many_requests");
+    assert_eq!(ours.peer.send("DELETE", &keys, b"").refused(), "in_use");
+    stream.write_all(rest).unwrap();
+    assert_eq!(read_answer(&mut stream).unwrap().status, 202);
+    assert_eq!(ours.wait("a").state, State::Done);
+    assert_eq!(ours.peer.send("DELETE", &keys, b"").status, 204);
+    assert_eq!(ours.peer.send("PUT", &path, &ours.input).status, 202, "known without its keys");
+}
+
+#[test]
+fn what_the_disk_has_lost_ends_its_job_alone() {
+    let scratch = Scratch::new("lost");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let (ours, theirs) =
+        (setting(&scratch.path("ours"), &server), setting(&scratch.path("theirs"), &server));
+    let address = server.kill();
+    let (store, _) = Store::open(&data).expect("the folder of the server");
+    for (number, salt) in ["a", "b"].into_iter().enumerate() {
+        leave_job(&store, &ours, salt, number as u64, 0);
+    }
+    leave_job(&store, &theirs, "d", 9, 0);
+    leave_job(&store, &theirs, "e", 10, 0);
+    drop(store);
+    fs::remove_file(ours.peer.folder(&data).join(format!("{}.keys", ours.keys))).unwrap();
+    // A ciphertext that is there in part: its client has sent all of it.
+    let cut = theirs.peer.folder(&data).join(format!("{}.request", job_id("e")));
+    let bytes = fs::read(&cut).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() - 100]).unwrap();
+    // What a disk has by itself, and what is not a file, in every place.
+    for folder in ["incoming", "blobs"] {
+        fs::create_dir(data.join(folder).join("lost+found")).unwrap();
+    }
+    fs::create_dir(ours.peer.folder(&data).join(format!("{}.answer", "7".repeat(32)))).unwrap();
+    // More jobs without keys than there are workers.
+    let server = Server::start(&data, Some(&address), &[]);
+    assert_eq!(server.recovered, 3);
+    for salt in ["a", "b"] {
+        assert_eq!(ours.wait(salt).refusal.unwrap().code, Code::UnknownKeys);
+    }
+    assert_eq!(theirs.wait("d").state, State::Done);
+    assert_eq!(theirs.wait("e").refusal.unwrap().code, Code::Lost);
+}
+
+#[test]
+fn a_disk_that_refuses_for_a_while_costs_no_job() {
+    let scratch = Scratch::new("refusing");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let (ours, theirs) =
+        (setting(&scratch.path("ours"), &server), setting(&scratch.path("theirs"), &server));
+    // Results that cannot be stored: something is in their place.
+    let bad = |salt: &str| ours.peer.folder(&data).join(format!("{}.answer", job_id(salt)));
+    for salt in ["a", "b", "c"] {
+        fs::create_dir(bad(salt)).unwrap();
+        ours.submit(salt, "mean");
+    }
+    // More of them than there are workers, and the job of another client runs all the same.
+    theirs.submit("d", "mean");
+    assert_eq!(theirs.wait("d").state, State::Done);
+    std::thread::sleep(Duration::from_millis(300));
+    for salt in ["a", "b", "c"] {
+        assert!(ours.is(salt, State::Accepted) || ours.is(salt, State::Running), "{salt}");
+    }
+    ["a", "b", "c"].iter().for_each(|salt| fs::remove_dir(bad(salt)).unwrap());
+    for salt in ["a", "b", "c"] {
+        assert_eq!(ours.wait(salt).state, State::Done);
+    }
+    assert!(bad("a").is_file() && !bad("a").with_extension("request").exists());
+}
+
+#[test]
+fn a_server_that_cannot_listen_begins_with_no_job() {
+    let scratch = Scratch::new("no-port");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let address = server.kill();
+    let (store, _) = Store::open(&data).expect("the folder of the server");
+    leave_job(&store, &ours, "a", 0, 0);
+    drop(store);
+    let taken = TcpListener::bind(&address).unwrap();
+    let failed = program("exchange_server")
+        .args(["--accept-insecure", "--listen", &address, "--data"])
+        .arg(&data)
+        .output()
+        .unwrap();
+    assert_eq!(failed.status.code(), Some(2));
+    let request = ours.peer.folder(&data).join(format!("{}.request", job_id("a")));
+    assert!(request.exists() && !request.with_extension("answer").exists());
+    drop(taken);
+    let _server = Server::start(&data, Some(&address), &[]);
+    assert_eq!(ours.wait("a").state, State::Done);
+}
+
+#[test]
+fn uploads_are_exactly_what_they_say_and_come_at_a_pace() {
+    let scratch = Scratch::new("uploads");
+    let server = Server::start(&scratch.path("data"), None, &["--body-seconds", "5"]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let mut keys = fs::read(scratch.path("ours").join("shared").join("keys")).unwrap();
+    keys.push(0);
+    let path = format!("/v1/keys/{}", ours.keys);
+    assert_eq!(ours.peer.send("DELETE", &path, b"").status, 204);
+    assert_eq!(
+        ours.peer.send("PUT", &path, &keys).refused(),
+        "malformed",
+        "a byte behind the keys"
+    );
+
+    // A gigabyte announced, a byte now and then: hours, if every byte gave more time.
+    let path = format!("/v1/keys/{}", Hex::<64>::of(&[7; 32]));
+    let mut stream = ours.peer.begin("PUT", &path, Some(1 << 30)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let answered = |stream: &mut TcpStream| stream.peek(&mut [0]).is_ok_and(|bytes| bytes > 0);
+    for _ in 0..300 {
+        if stream.write_all(&[0]).is_err() || answered(&mut stream) {
+            break;
+        }
+    }
+    assert_eq!(read_answer(&mut stream).unwrap().refused(), "too_slow");
+}
+
+#[test]
+fn a_request_counts_until_its_check_has_ended_also_when_its_client_is_gone() {
+    let scratch = Scratch::new("gone");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &["--client-requests", "1"]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let keys = fs::read(scratch.path("ours").join("shared").join("keys")).unwrap();
+    let path = format!("/v1/keys/{}", ours.keys);
+    assert_eq!(ours.peer.send("DELETE", &path, b"").status, 204);
+    let known = || ours.peer.send("GET", &path, b"").status;
+    let arriving = || fs::read_dir(data.join("incoming")).unwrap().count() > 0;
+    // A client that disconnects early is forgotten; its check, once begun, continues.
+    for attempt in 0..100 {
+        let mut stream = ours.peer.begin("PUT", &path, Some(keys.len() as u64)).unwrap();
+        stream.write_all(&keys).unwrap();
+        until("it arrives", || arriving() || known() != 429);
+        std::thread::sleep(Duration::from_millis(2 * attempt));
+        drop(stream);
+        let mut status = 429;
+        until("its place is free", || {
+            status = known();
+            status != 429
+        });
+        if status == 200 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(known(), 404, "the check went on, and no request was under way");
+    }
+    panic!("no upload was ever checked");
+}
+
+#[test]
+fn parameters_that_expand_are_refused_before_their_keys_are_read() {
+    let scratch = Scratch::new("rank");
+    let server = Server::start(&scratch.path("data"), None, &[]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let levels = vec![LevelGroup::single(45, 2)];
+    let chain = ModulusChain { degree: 1 << 10, first_bits: 50, levels, special: (50, 1) };
+    let mut slots = ckks::ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
+    slots.lattice.rank = 16;
+    let spec = bellerophon::ParamsSpec::arithmetic("wide", slots);
+    let params = Params::new(spec).unwrap().to_bytes().unwrap();
+    let path = format!("/v1/keys/{}", Hex::<64>::of(&[7; 32]));
+    assert_eq!(ours.peer.send("PUT", &path, &params).refused(), "too_large");
+    // Features that no program here uses: the matrices of bootstrapping, and a second ring.
+    let params = Params::preset(Preset::ToyBootstrapping).unwrap().to_bytes().unwrap();
+    let answer = ours.peer.send("PUT", &path, &params);
+    assert!(
+        answer.refused() == "too_large"
+            && answer.json["reason"].to_string().contains("bootstrapping")
+    );
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let client = ClientKey::generate(&params).unwrap();
+    let keys = client.evaluation_keys(&Needs::new().multiply().rotate_any()).unwrap();
+    let mut bytes = params.to_bytes().unwrap();
+    let name = keys.write_to(&mut bytes).unwrap();
+    let path = format!("/v1/keys/{}", Hex::<64>::of(&name.0));
+    let answer = ours.peer.send("PUT", &path, &bytes);
+    assert!(
+        answer.refused() == "too_large"
+            && answer.json["reason"].to_string().contains("are not served")
+    );
+}

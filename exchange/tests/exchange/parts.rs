@@ -1,0 +1,322 @@
+//! The parts of the server alone: the scheduler, places for connections, streams, names.
+
+use std::io::{self, Read};
+use std::net::{IpAddr, TcpStream};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bellerophon::prelude::*;
+use bellerophon_exchange::cost;
+use bellerophon_exchange::protocol::{
+    AnswerHead, ClientId, Code, Hash, Hex, JobId, Refusal, State, Token, line,
+};
+use bellerophon_exchange::server::board::{Board, Brought};
+use bellerophon_exchange::server::limits::Limits;
+use bellerophon_exchange::server::places::Places;
+use bellerophon_exchange::server::store::{Found, JobRecord, KeyRecord};
+use bellerophon_exchange::server::stream::{Prompt, listen};
+use clap::Parser;
+use tokio::io::AsyncWrite;
+
+#[derive(Parser)]
+struct Flags {
+    #[command(flatten)]
+    limits: Limits,
+}
+
+fn limits(flags: &[&str]) -> Limits {
+    Flags::parse_from(std::iter::once(&"board").chain(flags)).limits
+}
+
+fn client(n: u8) -> ClientId {
+    Hex::of(&[n; 16])
+}
+
+fn job(n: u8) -> JobId {
+    Hex::of(&[n; 16])
+}
+
+fn keys(n: u8) -> Hash {
+    Hex::of(&[n; 32])
+}
+
+fn key_record(n: u8) -> KeyRecord {
+    let (params, secret) = ("toy".to_string(), Hex::of(&[9; 16]));
+    KeyRecord { keys: keys(n), params, secret, params_bytes: 3, bytes: 10 }
+}
+
+fn record(n: u8, work: u64) -> JobRecord {
+    JobRecord {
+        id: job(n),
+        program: "mean".to_string(),
+        keys: keys(1),
+        number: n.into(),
+        digest: keys(8),
+        bytes: 10,
+        work,
+        tries: 0,
+        state: State::Accepted,
+        refusal: None,
+        answer: None,
+    }
+}
+
+fn board(workers: usize, flags: &[&str]) -> Arc<Board> {
+    Arc::new(Board::new(limits(flags), workers, 10, Found::default()))
+}
+
+/// Found 4: four jobs of one client held all workers.
+#[test]
+fn found_4_no_client_holds_all_workers() {
+    let board = board(4, &[]);
+    (1..=8).for_each(|n| board.add_job(client(1), record(n, 5)));
+    let taken: Vec<_> = (0..3).map(|_| board.take().unwrap().record.id).collect();
+    assert_eq!(taken, [job(1), job(2), job(3)]);
+    // The fourth worker waits, also while more of that client waits, for somebody else.
+    let late = board.clone();
+    let waiting = std::thread::spawn(move || late.take().unwrap().client);
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!waiting.is_finished(), "the last worker is for others");
+    board.add_job(client(2), record(9, 1000));
+    assert_eq!(waiting.join().unwrap(), client(2));
+}
+
+/// Found 4: fair shares by client, and cheap jobs first within a share.
+#[test]
+fn found_4_clients_share_and_cheap_jobs_come_first() {
+    let board = board(1, &["--running-jobs", "9"]);
+    for (n, work) in [(1, 500), (2, 5), (3, 50)] {
+        board.add_job(client(1), record(n, work));
+    }
+    let ahead = |n| board.status(client(1), job(n)).unwrap().ahead;
+    assert_eq!([ahead(1), ahead(2), ahead(3)], [2, 0, 1]);
+    board.add_job(client(2), record(9, 9999));
+    let order: Vec<JobId> = (0..4).map(|_| board.take().unwrap().record.id).collect();
+    // One each, although the other has cheaper ones.
+    assert_eq!(order[0], job(2));
+    assert_eq!(order, [job(2), job(9), job(3), job(1)]);
+    board.stop();
+    assert!(board.take().is_none());
+}
+
+#[test]
+fn the_predicted_work_follows_the_parameters() {
+    use bellerophon_exchange::programs::Program;
+    let params = |preset| Params::preset(preset).unwrap();
+    let (toy, full) = (params(Preset::ToyInsecure), params(Preset::Functions));
+    for program in Program::ALL {
+        assert!(program.work(&toy, 8) < program.work(&full, 8), "{program:?}");
+    }
+    assert!(Program::SquarePlus.work(&full, 8) < Program::Mean.work(&full, 8));
+    assert!(Program::Mean.work(&full, 8) < Program::Sigmoid.work(&full, 8));
+    assert!(Program::Sigmoid.work(&full, 8) < Program::Sigmoid.work(&full, 800));
+}
+
+fn code<T>(outcome: Result<T, Refusal>) -> Option<Code> {
+    outcome.err().map(|refusal| refusal.code)
+}
+
+#[test]
+fn limits_of_a_client_are_its_own() {
+    let board = board(2, &["--queued-jobs", "2", "--client-requests", "1", "--kept-keys", "1"]);
+    let entered = board.enter(client(1)).unwrap();
+    assert_eq!(code(board.enter(client(1))), Some(Code::TooManyRequests));
+    drop(board.enter(client(2)).unwrap());
+    let place = |of: u8, n| match board.expect_job(client(of), job(n), keys(1), 10)? {
+        Brought::New(held, _) => Ok::<_, Refusal>(held),
+        Brought::Again(_) => panic!("the job is there"),
+    };
+    assert_eq!(code(place(1, 1)), Some(Code::UnknownKeys));
+    (1..=2).for_each(|n| board.add_keys(client(n), key_record(1)));
+    let first = place(1, 1).unwrap();
+    assert_eq!(code(place(1, 1)), Some(Code::TooManyRequests));
+    assert_eq!(code(board.remove_keys(client(1), keys(1))), Some(Code::InUse));
+    let second = place(1, 2).unwrap();
+    assert_eq!(code(place(1, 3)), Some(Code::QueueFull));
+    assert!(place(2, 3).is_ok(), "another client");
+    drop((first, second));
+    assert_eq!(code(board.expect_keys(client(1), keys(2), 10)), Some(Code::StorageFull));
+    drop(board.remove_keys(client(1), keys(1)).unwrap());
+    // One set at a time.
+    let held = board.expect_keys(client(1), keys(2), 10).unwrap();
+    assert_eq!(code(board.expect_keys(client(1), keys(3), 10)), Some(Code::TooManyRequests));
+    drop((held, entered));
+}
+
+#[test]
+fn storage_is_taken_as_bytes_arrive() {
+    let board = board(2, &["--client-storage", "100K", "--storage", "150K"]);
+    let mut first = board.expect_keys(client(1), keys(1), 80 << 10).unwrap();
+    first.grow(80 << 10).unwrap();
+    assert_eq!(code(first.grow(110 << 10)), Some(Code::StorageFull));
+    let mut second = board.expect_keys(client(2), keys(1), 60 << 10).unwrap();
+    second.grow(60 << 10).unwrap();
+    assert_eq!(code(second.grow(80 << 10)), Some(Code::StorageFull), "of all clients");
+    drop(first);
+    second.grow(80 << 10).unwrap();
+    drop(second);
+    assert_eq!(board.counts().stored, 0);
+}
+
+#[test]
+fn a_name_comes_back_only_when_its_files_are_gone() {
+    let board = board(2, &[]);
+    board.add_keys(client(1), key_record(1));
+    board.add_job(client(1), record(1, 1));
+    let taken = board.take().unwrap();
+    assert!(matches!(board.delete(client(1), job(1)), Ok(None)), "a worker has it");
+    // Deleted while its outcome was written: it is not kept.
+    assert!(!board.end(client(1), JobRecord { state: State::Done, ..record(1, 1) }));
+    let again = || code(board.expect_job(client(1), job(1), keys(1), 10).map(drop));
+    assert_eq!(again(), Some(Code::TooManyRequests));
+    board.gone(&taken);
+    assert_eq!(again(), None);
+    assert!(board.status(client(1), job(1)).is_err());
+}
+
+#[test]
+fn what_the_disk_has_refused_waits_and_holds_up_nobody() {
+    let board = board(2, &[]);
+    (1..=2).for_each(|n| board.add_job(client(1), record(n, 1)));
+    let taken = board.take().unwrap();
+    let before = Instant::now();
+    board.put_back(taken);
+    let second = board.take().unwrap();
+    assert_eq!(second.record.id, job(2), "which came later");
+    board.put_back(second);
+    let again = board.take().unwrap();
+    assert_eq!((again.record.id, again.faults), (job(1), 1));
+    assert!(before.elapsed() >= Duration::from_secs(2));
+}
+
+#[test]
+fn lists_of_jobs_come_in_pages() {
+    let board = board(2, &[]);
+    (0..=255).for_each(|n| board.add_job(client(1), record(n, 1)));
+    let extra: JobId = Hex::of(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+    board.add_job(client(1), JobRecord { id: extra, number: 2000, ..record(0, 1) });
+    let page = |after| -> Vec<JobId> {
+        let page = board.job_list(client(1), after).unwrap();
+        page.iter().map(|status| status.id).collect()
+    };
+    assert_eq!(page(None), (0..=255).map(job).collect::<Vec<_>>());
+    assert_eq!(page(Some(job(255))), [extra]);
+    assert!(page(Some(extra)).is_empty());
+    assert!(board.job_list(client(2), None).unwrap().is_empty());
+    assert_eq!(
+        code(board.job_list(client(1), Some("0123".repeat(8).parse().unwrap()))),
+        Some(Code::UnknownJob)
+    );
+}
+
+/// Found 2: places are shared by address, and nobody unknown keeps one from others.
+#[test]
+fn found_2_places_for_connections_are_shared() {
+    let address = |n: u8| IpAddr::from([127, 0, 0, n]);
+    let places = Places::new(4, 3, 1);
+    let (first, displaced) = places.admit(address(1)).unwrap();
+    assert!(!displaced && places.know(&first, client(1)));
+    let (second, _) = places.admit(address(1)).unwrap();
+    assert!(!places.know(&second, client(1)), "its share of connections is one");
+    assert!(!places.admit(address(1)).unwrap().1);
+    // The fourth of an address takes the place of one of its own.
+    assert!(places.admit(address(1)).unwrap().1);
+    assert!(!places.admit(address(2)).unwrap().1);
+    // All taken: others make room, known clients do not.
+    for n in 3..20 {
+        assert!(places.admit(address(n)).unwrap().1);
+    }
+    let all = Places::new(1, 1, 1);
+    let (only, _) = all.admit(address(1)).unwrap();
+    assert!(all.know(&only, client(1)) && all.admit(address(2)).is_none());
+}
+
+#[test]
+fn names_are_hexadecimal_and_words_are_one_line() {
+    assert_eq!(keys(0xa5).to_string().parse(), Ok(keys(0xa5)));
+    let upper = "A5".repeat(32);
+    for bad in ["", "a5", "../../../../etc/passwd", &upper, &"a".repeat(65), &"é".repeat(32)] {
+        assert!(bad.parse::<Hash>().is_err(), "{bad}");
+    }
+    assert_eq!(line("a\u{1b}[2J\nb \u{7} c\u{202e}"), "a\\u{1b}[2J b \\u{7} c\\u{202e}");
+    assert_eq!(line("größer, 大きい"), "größer, 大きい", "words of people stay");
+    assert_eq!(line(&"a".repeat(5000)).len(), 1000);
+    let token: Token = "7".repeat(64).parse().unwrap();
+    assert!(!format!("{token:?}").contains('7'), "tokens are not printed");
+}
+
+#[test]
+fn an_answer_belongs_to_its_job_and_its_client() {
+    let answer = AnswerHead::seal(job(1), client(1), b"result");
+    assert_eq!(AnswerHead::open(job(1), client(1), &answer), Ok(&b"result"[..]));
+    assert!(AnswerHead::open(job(2), client(1), &answer).is_err());
+    assert!(AnswerHead::open(job(1), client(2), &answer).is_err());
+    for place in 0..answer.len() {
+        let mut damaged = answer.clone();
+        damaged[place] ^= 1;
+        assert!(AnswerHead::open(job(1), client(1), &damaged).is_err(), "{place}");
+        assert!(AnswerHead::open(job(1), client(1), &answer[..place]).is_err(), "{place}");
+    }
+}
+
+#[test]
+fn the_presets_are_served_within_the_memory_for_keys() {
+    let memory = limits(&[]).key_memory;
+    for preset in [Preset::ToyInsecure, Preset::Functions, Preset::FunctionsPrecise] {
+        let params = Params::preset(preset).unwrap();
+        cost::check(&params.to_bytes().unwrap()).unwrap();
+        let bytes = params.evaluation_key_bytes(&Needs::new().map()).unwrap() as u64;
+        let cost = cost::keys(&params, bytes);
+        // Bodies of 60 bits at most, and as many masks.
+        assert!(2 * bytes < cost && cost < memory, "{preset:?}: {bytes} in transit, {cost}");
+    }
+}
+
+/// Writes up to a number of bytes, or until a failure.
+async fn write(stream: &mut Prompt<tokio::net::TcpStream>, most: usize) -> (usize, io::Result<()>) {
+    let (piece, mut sent) = (vec![0; 1 << 16], 0);
+    while sent < most {
+        let written =
+            std::future::poll_fn(|context| Pin::new(&mut *stream).poll_write(context, &piece));
+        match written.await {
+            Ok(bytes) => sent += bytes,
+            Err(e) => return (sent, Err(e)),
+        }
+    }
+    (sent, Ok(()))
+}
+
+/// A stream to which it takes some time to write, and its other side.
+async fn connection(span: Duration) -> (Prompt<tokio::net::TcpStream>, TcpStream) {
+    let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(1 << 16).unwrap();
+    let other = socket.connect(listener.local_addr().unwrap()).await.unwrap().into_std().unwrap();
+    other.set_nonblocking(false).unwrap();
+    (Prompt::new(listener.accept().await.unwrap().0, span), other)
+}
+
+#[test]
+fn a_connection_that_does_not_take_its_answer_is_let_go_and_a_slow_one_is_kept() {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(1).enable_all().build().unwrap().block_on(async {
+        let (mut stream, _other) = connection(Duration::from_millis(50)).await;
+        let (_, outcome) = write(&mut stream, usize::MAX).await;
+        assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        let span = Duration::from_secs(1);
+        let (mut stream, mut other) = connection(span).await;
+        let start = Instant::now();
+        let reader = std::thread::spawn(move || {
+            let mut piece = vec![0; 1 << 15];
+            // Some two megabytes a second.
+            while matches!(other.read(&mut piece), Ok(1..)) {
+                std::thread::sleep(Duration::from_millis(15));
+            }
+        });
+        write(&mut stream, 4 << 20).await.1.unwrap();
+        assert!(start.elapsed() > span, "it was not slow");
+        drop(stream);
+        reader.join().unwrap();
+    });
+}
