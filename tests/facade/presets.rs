@@ -171,7 +171,8 @@ fn temporary_ranks_of_presets_are_counted() {
         match RankHoistedKeys::choose(slots.lattice(), limbs) {
             Ok(raised) => assert!(raised.security_bits() >= params.security_bits(), "{params}"),
             Err(refused) => {
-                let sparse = preset == Preset::Bootstrapping || params.functional().is_ok();
+                let sparse = [Preset::Bootstrapping, Preset::Full].contains(&preset)
+                    || params.functional().is_ok();
                 assert!(sparse && params.ckks().degree() == 1 << 16, "{refused}");
             }
         }

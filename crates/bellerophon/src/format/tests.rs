@@ -8,6 +8,7 @@ use rand_chacha::ChaCha20Rng;
 use super::*;
 use crate::{Ciphertext, ClientKey, Preset};
 
+mod encoded;
 mod keys;
 
 /// Parameters, and the secret key that a seed makes.
