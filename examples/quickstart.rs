@@ -5,10 +5,14 @@
 //! `f` to every value by look-up, returns the results to a CKKS ciphertext by ring packing, and
 //! computes `1 - f(v)`. The client decrypts the result and compares it with the exact values.
 //!
+//! With `--preset full` the server bootstraps the results, so that they have levels again, and
+//! computes `v` and `1 - f(v)` a second time, from them.
+//!
 //! The server learns the length of the column and two ranges that do not depend on it: the
 //! standardised column is declared within `--deviations` of 0, and `v` in the domain of the
 //! function (`--range`). The client refuses a column outside these ranges.
 
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 use bellerophon::{Error, LutEngine, Stage, prelude::*};
@@ -29,14 +33,20 @@ const SMALL: usize = 16;
 const KEY_GENERATION: &str = "key generation";
 const QUADRATIC: &str = "quadratic";
 const ONE_MINUS: &str = "1 - y";
+const BOOTSTRAP: &str = "bootstrapping";
+
+/// What the second round of `--preset full` leaves free at both ends of the domain for the error of
+/// the first, as a part of its width.
+const MARGIN: f64 = 1.0 / 128.0;
 
 /// The stages of the server; those in the middle are the stages of [`Evaluator::map`].
-const SERVER: [&str; 5] = [
+const SERVER: [&str; 6] = [
     QUADRATIC,
     Stage::SlotsToCoefficients.name(),
     Stage::LookUps.name(),
     Stage::Repacking.name(),
     ONE_MINUS,
+    BOOTSTRAP,
 ];
 
 /// Encrypts a column, computes 1 - f(a x^2 + b x + c) without decrypting, compares with exact
@@ -88,7 +98,9 @@ struct Task {
     quadratic: [f64; 3],
     function: Function,
     range: [f64; 2],
-    /// `1 - f(a x^2 + b x + c)` in f64.
+    /// How often the program bootstraps: once for each round after the first.
+    refreshes: usize,
+    /// `1 - f(a x^2 + b x + c)` in f64, in the second round of that again.
     expected: Vec<f64>,
 }
 
@@ -123,6 +135,7 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
         Failure::input(format!("{source}: column '{name}': {why}"))
     })?;
     let mut expected = Vec::with_capacity(x.values.len());
+    let refreshes = usize::from(arguments.common.preset == Preset::Full.name());
     let deviations = arguments.deviations;
     for (row, &x) in x.values.iter().enumerate() {
         // The messages repeat no value.
@@ -136,17 +149,23 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
                  more --deviations"
             )));
         }
-        let v = (a * x + b) * x + c;
-        if !(lo..=hi).contains(&v) {
-            return Err(fail(format!(
-                "{} of the standardised value lies outside the domain [{lo:?}, {hi:?}]; give \
-                 another --range or --quadratic",
-                formula(quadratic)
-            )));
+        let mut z = x;
+        for round in 0..=refreshes {
+            let v = (a * z + b) * z + c;
+            let margin = if round == 0 { 0.0 } else { MARGIN * (hi - lo) };
+            if !(lo + margin..=hi - margin).contains(&v) {
+                return Err(fail(format!(
+                    "{} of the standardised value{} lies outside the domain [{lo:?}, {hi:?}]; \
+                     give another --range or --quadratic",
+                    formula(quadratic),
+                    if round == 0 { "" } else { ", in the second round," }
+                )));
+            }
+            z = 1.0 - function.value(v);
         }
-        expected.push(1.0 - function.value(v));
+        expected.push(z);
     }
-    Ok(Task { column, x, deviations, quadratic, function, range, expected })
+    Ok(Task { column, x, deviations, quadratic, function, range, refreshes, expected })
 }
 
 /// The report of `--json`.
@@ -160,6 +179,7 @@ struct Quickstart<'a> {
     range: [f64; 2],
     deviations: f64,
     quadratic: [f64; 3],
+    refreshes: usize,
     source: &'a str,
     column: &'a str,
     mean: f64,
@@ -183,7 +203,12 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
 
     // The client.
     let mut stages = Stages::default();
-    let (client, keys) = stages.run(KEY_GENERATION, || generate(&params)).map_err(Failure::run)?;
+    let needs = match task.refreshes {
+        0 => Needs::new().multiply().map(),
+        _ => Needs::new().multiply().map().bootstrap(),
+    };
+    let (client, keys) =
+        stages.run(KEY_GENERATION, || generate(&params, &needs)).map_err(Failure::run)?;
     let eval_key_bytes = keys.byte_len() as u64;
     stages.made(eval_key_bytes);
     let declared = -task.deviations..=task.deviations;
@@ -193,20 +218,29 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
 
     // The server. Its refusals here depend on the numbers that the user chose.
     let server = Evaluator::new(keys).map_err(Failure::run)?;
-    let v = stages
-        .run(QUADRATIC, || quadratic(&server, &x, task.quadratic, task.range))
-        .map_err(Failure::input)?;
-    stages.made(bytes(&v));
-    let reporting = server.clone();
-    let y = stages
-        .follow(|to| reporting.with_progress(to).map_with(&v, &table))
-        .map_err(Failure::input)?;
-    stages.made(bytes(&y));
-    let z = stages.run(ONE_MINUS, || one_minus(&server, &y)).map_err(Failure::run)?;
-    stages.made(bytes(&z));
+    let [least, most] = task.function.declared_results(task.range);
+    let mut z = x.clone();
+    for round in 0..=task.refreshes {
+        if round > 0 {
+            z = stages
+                .run(BOOTSTRAP, || refreshed(&server, &z, 1.0 - most..=1.0 - least))
+                .map_err(Failure::run)?;
+            stages.made(bytes(&z));
+        }
+        let v = stages
+            .run(QUADRATIC, || quadratic(&server, &z, task.quadratic, task.range))
+            .map_err(Failure::input)?;
+        stages.made(bytes(&v));
+        let reporting = server.clone();
+        let y = stages
+            .follow(|to| reporting.with_progress(to).map_with(&v, &table))
+            .map_err(Failure::input)?;
+        stages.made(bytes(&y));
+        z = stages.run(ONE_MINUS, || one_minus(&server, &y)).map_err(Failure::run)?;
+        stages.made(bytes(&z));
+    }
     // The result leaves the server with the metadata that the program declares, and nothing else.
     // The error of a table is at most the spread of its values.
-    let [least, most] = task.function.declared_results(task.range);
     let declared = Declaration::from(1.0 - most..=1.0 - least).with_noise(most - least);
     let z = server.publish(&z, declared).map_err(Failure::run)?;
 
@@ -240,6 +274,7 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
             range: task.range,
             deviations: task.deviations,
             quadratic: task.quadratic,
+            refreshes: task.refreshes,
             source: &task.column.source,
             column: &task.column.name,
             mean: task.x.mean,
@@ -252,15 +287,32 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
 }
 
 /// The secrets of the client, and the public keys for the program.
-fn generate(params: &Params) -> Result<(ClientKey, EvaluationKeys), Error> {
+fn generate(params: &Params, needs: &Needs) -> Result<(ClientKey, EvaluationKeys), Error> {
     let client = ClientKey::generate(params)?;
-    let keys = client.evaluation_keys(&Needs::new().multiply().map())?;
+    let keys = client.evaluation_keys(needs)?;
     Ok((client, keys))
 }
 
 /// `1 - y`.
 fn one_minus(server: &Evaluator, y: &Ciphertext) -> Result<Ciphertext, Error> {
     Ok(server.add_scalar(&server.neg(y)?, 1.0)?)
+}
+
+/// The same values with levels for another round. A bootstrap takes values of `[-1, 1]`: others are
+/// divided by the largest magnitude of their declared range before, and multiplied after.
+fn refreshed(
+    server: &Evaluator,
+    z: &Ciphertext,
+    declared: RangeInclusive<f64>,
+) -> Result<Ciphertext, Error> {
+    let largest = declared.start().abs().max(declared.end().abs()).max(1.0);
+    // The table's results lie in the declared range, and the error of its index moves none out.
+    let z = server.assume_range(z, declared)?;
+    if largest == 1.0 {
+        return Ok(server.bootstrap(&z)?);
+    }
+    let unit = server.mul_scalar(&z, 1.0 / largest)?;
+    Ok(server.mul_scalar(&server.bootstrap(&unit)?, largest)?)
 }
 
 /// `a x^2 + b x + c`.
@@ -299,6 +351,9 @@ fn show(
          {hi:?}]",
         report.n
     ));
+    if task.refreshes > 0 {
+        console.say("twice in a row, with a bootstrap in between");
+    }
     console.say(format_args!(
         "x: column '{}' of {}, mean {:.4}, deviation {:.4}",
         task.column.name, task.column.source, task.x.mean, task.x.deviation

@@ -27,21 +27,23 @@ pub struct Common {
 }
 
 /// The presets of the library with look-ups, the default first.
-pub const WITH_LOOKUPS: [&str; 7] = [
+pub const WITH_LOOKUPS: [&str; 8] = [
     Preset::Functions.name(),
     Preset::FunctionsFine.name(),
     Preset::FunctionsPrecise.name(),
     Preset::FunctionsDense.name(),
     Preset::FunctionsFineDense.name(),
     Preset::FunctionsPreciseDense.name(),
+    Preset::Full.name(),
     Preset::ToyInsecure.name(),
 ];
 
 /// Those with a ring bridge, whose values can stay LWE values between tables.
-pub const WITH_VALUES: [&str; 4] = [
+pub const WITH_VALUES: [&str; 5] = [
     Preset::Functions.name(),
     Preset::FunctionsFine.name(),
     Preset::FunctionsPrecise.name(),
+    Preset::Full.name(),
     Preset::ToyInsecure.name(),
 ];
 

@@ -75,6 +75,7 @@ fn predicted_accuracy_and_key_sizes_are_those_documented() {
     for (preset, bits) in [
         (Preset::Functions, [10.3, 9.2, 7.3]),
         (Preset::FunctionsFine, [11.2, 10.1, 8.2]),
+        (Preset::Full, [10.3, 9.2, 7.2]),
         (Preset::FunctionsDense, [9.3, 8.3, 6.3]),
         (Preset::FunctionsFineDense, [10.3, 9.3, 7.3]),
         (Preset::FunctionsPreciseDense, [11.2, 10.1, 8.2]),
@@ -102,6 +103,12 @@ fn predicted_accuracy_and_key_sizes_are_those_documented() {
         bytes(Preset::FunctionsPrecise, Bridge::Auto, Engine::Rgsw),
     ];
     assert_eq!(sizes, [580, 470, 484, 374, 1150]);
+    let full = Params::preset(Preset::Full).unwrap();
+    let needs = Needs::new().multiply().map().bootstrap();
+    assert_eq!(full.evaluation_key_bytes(&needs).unwrap() / 1_000_000, 1486);
+    assert!(
+        full.evaluation_key_bytes(&needs.map_with([Engine::Corrected])).unwrap() < 1_600_000_000
+    );
 }
 
 /// The defaults rest on LWE alone. NTRU is faster, no less precise, and secure by the estimate of
@@ -164,7 +171,8 @@ fn temporary_ranks_of_presets_are_counted() {
         match RankHoistedKeys::choose(slots.lattice(), limbs) {
             Ok(raised) => assert!(raised.security_bits() >= params.security_bits(), "{params}"),
             Err(refused) => {
-                let sparse = preset == Preset::Bootstrapping || params.functional().is_ok();
+                let sparse = [Preset::Bootstrapping, Preset::Full].contains(&preset)
+                    || params.functional().is_ok();
                 assert!(sparse && params.ckks().degree() == 1 << 16, "{refused}");
             }
         }

@@ -503,7 +503,8 @@ fn presets_serve_rotations_by_every_step_or_refuse_them() {
     let tables =
         [Preset::Tables1, Preset::Tables4, Preset::Tables8, Preset::Tables12, Preset::Tables16];
     let functional = tables.into_iter().chain([Preset::Smooth]);
-    let expected: Vec<Preset> = [Preset::Bootstrapping].into_iter().chain(functional).collect();
+    let expected: Vec<Preset> =
+        [Preset::Bootstrapping, Preset::Full].into_iter().chain(functional).collect();
     assert_eq!(refused, expected);
 }
 
@@ -603,18 +604,6 @@ fn what_cannot_work_is_refused_before_it_is_tried() {
     );
 }
 
-/// Look-ups and bootstrapping in one set of 128 bits: the chain and the secret of
-/// `Preset::Bootstrapping`, the tables and bridges of `Preset::Functions`.
-#[cfg(feature = "long-tests")]
-fn everything() -> ParamsSpec {
-    let base = Preset::Bootstrapping.spec().unwrap();
-    let functions = Preset::Functions.spec().unwrap();
-    let ring_modulus = base.slots.lattice.q[0];
-    let lookup = bellerophon::lwe::ParamsSpec { ring_modulus, ..functions.lookup.unwrap() };
-    let (lookup, ring_bridge) = (Some(lookup), functions.ring_bridge);
-    ParamsSpec { name: "everything".into(), lookup, ring_bridge, ..base }
-}
-
 /// One set after the other: each takes several GiB.
 #[cfg(feature = "long-tests")]
 static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
@@ -623,8 +612,7 @@ static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
 #[test]
 fn a_set_with_everything_keeps_its_promises_at_full_size() {
     let _turn = ONE_AT_A_TIME.lock();
-    let params = Params::new(everything()).unwrap();
-    assert!(params.security_bits() >= 128.0 && params.slots() == 1 << 15);
+    let params = Params::preset(Preset::Full).unwrap();
     keep(&params, 100, 12.0);
 }
 

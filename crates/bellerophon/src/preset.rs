@@ -56,6 +56,14 @@ pub enum Preset {
     /// under the lowest modulus only: 11 levels between two bootstraps, and 21.8 correct bits in
     /// the worst slot (measured), about 3.5 bits less.
     BootstrappingDense,
+    /// Everything from one key set, 128-bit security, 2^15 slots: arithmetic, functions by look-up,
+    /// look-ups of single values ([`Evaluator::tables`](crate::Evaluator::tables)) and
+    /// bootstrapping of values in [-1, 1]. Nine levels lie between two bootstraps, and as many
+    /// between two look-ups: a program can look up and bootstrap in turns without end. The slots
+    /// are those of [`Bootstrapping`](Self::Bootstrapping), the tables those of
+    /// [`Functions`](Self::Functions) with the same accuracy. The keys of a program with products,
+    /// look-ups and bootstraps take about 1.5 GB in transit.
+    Full,
     /// Exact tables of two entries on up to 65536 bits per vector, 128-bit security, 3 levels
     /// between two tables. As in all presets for tables, the secret has weight 256 and the one
     /// under the lowest modulus weight 32; a table fails on a vector with a probability below
@@ -95,7 +103,7 @@ pub enum Preset {
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Functions,
         Self::FunctionsFine,
         Self::FunctionsPrecise,
@@ -104,6 +112,7 @@ impl Preset {
         Self::FunctionsPreciseDense,
         Self::Bootstrapping,
         Self::BootstrappingDense,
+        Self::Full,
         Self::Tables1,
         Self::Tables4,
         Self::Tables8,
@@ -127,6 +136,7 @@ impl Preset {
             Self::FunctionsPreciseDense => "functions-precise-dense",
             Self::Bootstrapping => "bootstrapping",
             Self::BootstrappingDense => "bootstrapping-dense",
+            Self::Full => "full",
             Self::Tables1 => "tables-1",
             Self::Tables4 => "tables-4",
             Self::Tables8 => "tables-8",
@@ -161,6 +171,13 @@ impl Preset {
                 };
                 let bootstrap = Some(BootstrapSpec::new(slots.lattice.degree / 2));
                 Ok(ParamsSpec { bootstrap, ..ParamsSpec::arithmetic(self.name(), slots) })
+            }
+            // The slots of one, with the tables of the other.
+            Self::Full => {
+                let spec = Self::Bootstrapping.spec()?;
+                let (lookup, ring_bridge) = self.tables(spec.slots.lattice.q[0])?;
+                let lookup = Some(lookup);
+                Ok(ParamsSpec { name: self.name().into(), lookup, ring_bridge, ..spec })
             }
             // Entries of the tables, then bits and number of the levels and of the special primes.
             Self::Tables1 => self.functional(Some(2), (42, 3), (50, 10)),
@@ -228,16 +245,29 @@ impl Preset {
             special: (50, 3),
         };
         let slots = ckks::ParamsSpec::from_chain(&chain, 44, security)?;
+        // Step 2: the tables.
+        let (lookup, ring_bridge) = self.tables(slots.lattice.q[0])?;
+        let lookup = Some(lookup);
+        Ok(ParamsSpec { lookup, ring_bridge, ..ParamsSpec::arithmetic(self.name(), slots) })
+    }
+
+    /// The tables of the presets with look-ups, modulo the lowest prime of the slots, and the
+    /// weight of the sparse secret of the ring bridge.
+    fn tables(self, ring_modulus: u64) -> Result<(lwe::ParamsSpec, Option<usize>)> {
+        let security = match self {
+            Self::ToyInsecure => Security::Insecure,
+            _ => Security::Bits128,
+        };
         let (dimension, ring_degree) = match self {
             Self::ToyInsecure => (64, 1 << 10),
             Self::FunctionsFine | Self::FunctionsFineDense => (1 << 10, 1 << 13),
             Self::FunctionsPrecise | Self::FunctionsPreciseDense => (1 << 10, 1 << 14),
             _ => (1 << 10, 1 << 12),
         };
-        // Step 2: the LWE noise. It keeps log2(q / sigma) a bit below the bound of the security
+        // Step 1: the LWE noise. It keeps log2(q / sigma) a bit below the bound of the security
         // table: 23.3 for weight 192, 25.0 for a dense secret, at q just below 2^28.
         let (secret, sigma) = match self {
-            Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise => {
+            Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise | Self::Full => {
                 (SecretKind::Sparse(192), 54.0)
             }
             Self::FunctionsDense | Self::FunctionsFineDense | Self::FunctionsPreciseDense => {
@@ -245,7 +275,7 @@ impl Preset {
             }
             _ => (SecretKind::Sparse(16), 3.2),
         };
-        // Step 3: the key switch. Larger tables have more coordinates to switch and smaller cells,
+        // Step 2: the key switch. Larger tables have more coordinates to switch and smaller cells,
         // so they take smaller digits.
         let (base_log, digits) = if ring_degree > 1 << 12 { (1, 28) } else { (2, 14) };
         let lookup = lwe::ParamsSpec {
@@ -256,22 +286,23 @@ impl Preset {
             key_switch_base_log: base_log,
             key_switch_digits: digits,
             ring_degree,
-            ring_modulus: slots.lattice.q[0],
+            ring_modulus,
             // Plain tables: two digits over one prime, six transforms a step.
             engine: Engine::Rgsw(RgswGadget::Digits { base_log: 16, count: 2 }),
             ring_secret: SecretKind::Ternary,
             ring_sigma: 3.2,
             security,
         };
-        // Step 4: the ring bridge. At degree 4096 the security table allows this weight for q0 and
+        // Step 3: the ring bridge. At degree 4096 the security table allows this weight for q0 and
         // 47 bits more, with a margin. The dense sets have no ring bridge.
         let ring_bridge = match self {
-            Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise => Some(128),
+            Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise | Self::Full => {
+                Some(128)
+            }
             Self::ToyInsecure => Some(16),
             _ => None,
         };
-        let lookup = Some(lookup);
-        Ok(ParamsSpec { lookup, ring_bridge, ..ParamsSpec::arithmetic(self.name(), slots) })
+        Ok((lookup, ring_bridge))
     }
 }
 

@@ -11,6 +11,8 @@
 //! then every count, range and residue, before memory is allocated for it. The result is a valid
 //! object, or an [`Error`] that names the fault.
 //!
+//! [`Encoded`] holds such bytes in structs that derive `serde`'s traits.
+//!
 //! ```
 //! use bellerophon::{ckks::SeededCiphertext, format, mlwe::Security, prelude::*};
 //!
@@ -41,6 +43,7 @@
 //! ```
 
 mod codec;
+mod encoded;
 mod envelope;
 mod error;
 mod keys;
@@ -55,6 +58,7 @@ use bellerophon_mlwe as mlwe;
 use bellerophon_ring::wire::{Fingerprinted, Wire};
 
 pub use bellerophon_ring::wire::Fingerprint;
+pub use encoded::Encoded;
 pub use envelope::{ContentHash, Header};
 pub use error::FormatError;
 pub use secret::SecretBytes;

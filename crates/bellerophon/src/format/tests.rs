@@ -9,6 +9,7 @@ use rand_chacha::ChaCha20Rng;
 use super::*;
 use crate::{Ciphertext, ClientKey, ErrorKind, Preset};
 
+mod encoded;
 mod keys;
 
 /// Parameters, and the secret key that a seed makes.

@@ -1,0 +1,178 @@
+//! Objects as fields of structs that `serde` writes and reads.
+
+use std::{fmt, marker::PhantomData};
+
+use bellerophon_ring::wire::Wire;
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, SeqAccess, Visitor},
+};
+
+use super::{Context, from_bytes, to_bytes};
+use crate::{Error, Result};
+
+/// An object as the bytes of its envelope, for structs that derive `Serialize` and `Deserialize`.
+///
+/// `serde` knows no parameters, and so it cannot check what it reads. It reads bytes, and only
+/// [`decode`](Self::decode) makes an object of them, with all checks of
+/// [`format::from_bytes`](super::from_bytes). Text formats hold the bytes as hexadecimal digits.
+///
+/// ```
+/// use bellerophon::{format::Encoded, prelude::*};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Request {
+///     user: String,
+///     salaries: Encoded<Ciphertext>,
+/// }
+///
+/// # fn main() -> bellerophon::Result<()> {
+/// // Toy dimensions, which protect nothing.
+/// let params = Params::preset(Preset::ToyInsecure)?;
+/// let client = ClientKey::generate(&params)?;
+/// let salaries = client.encrypt(&[41.0, 52.5], 0.0..=100.0)?;
+/// let request = Request { user: "anne".into(), salaries: Encoded::new(&params, &salaries)? };
+/// let sent = serde_json::to_string(&request).unwrap();
+///
+/// let received: Request = serde_json::from_str(&sent).unwrap();
+/// let salaries = received.salaries.decode(&params)?; // checked here, not before
+/// assert!((client.decrypt(&salaries)?[1] - 52.5).abs() < 1e-3);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Encoded<T> {
+    bytes: Vec<u8>,
+    object: PhantomData<fn() -> T>,
+}
+
+impl<T> Encoded<T>
+where
+    T: Wire,
+    Error: From<T::Error>,
+{
+    /// Writes an object.
+    ///
+    /// # Errors
+    /// If the object has other parameters.
+    pub fn new(params: &impl Context<T::Params>, object: &T) -> Result<Self> {
+        Ok(Self::from_bytes(to_bytes(params, object)?))
+    }
+
+    /// Checks the bytes and reads the object.
+    ///
+    /// # Errors
+    /// As [`format::from_bytes`](super::from_bytes).
+    pub fn decode(&self, params: &impl Context<T::Params>) -> Result<T> {
+        from_bytes(params, &self.bytes)
+    }
+}
+
+impl<T> Encoded<T> {
+    /// Bytes that claim to be such an object: nothing is checked.
+    pub fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self { bytes, object: PhantomData }
+    }
+
+    /// The bytes, which may come from anywhere.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bytes, which may come from anywhere.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+impl<T> Clone for Encoded<T> {
+    fn clone(&self) -> Self {
+        Self::from_bytes(self.bytes.clone())
+    }
+}
+
+/// Two are equal if their bytes are.
+impl<T> PartialEq for Encoded<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl<T> Eq for Encoded<T> {}
+
+impl<T> fmt::Debug for Encoded<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Encoded({} bytes)", self.bytes.len())
+    }
+}
+
+impl<T> Serialize for Encoded<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        if !serializer.is_human_readable() {
+            return serializer.serialize_bytes(&self.bytes);
+        }
+        let digits = self.bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+        serializer.serialize_str(&digits.map(digit).collect::<String>())
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Encoded<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let bytes = match deserializer.is_human_readable() {
+            true => deserializer.deserialize_str(Digits)?,
+            false => deserializer.deserialize_byte_buf(Bytes)?,
+        };
+        Ok(Self::from_bytes(bytes))
+    }
+}
+
+/// Reads hexadecimal digits.
+struct Digits;
+
+impl Visitor<'_> for Digits {
+    type Value = Vec<u8>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an even number of hexadecimal digits")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Vec<u8>, E> {
+        let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+        let pairs = text.as_bytes().chunks(2).map(|pair| match *pair {
+            [high, low] => Some(value(high)? << 4 | value(low)?),
+            _ => None,
+        });
+        // The text itself is not repeated in the message.
+        let malformed = || E::custom("expected an even number of hexadecimal digits");
+        pairs.collect::<Option<_>>().ok_or_else(malformed)
+    }
+}
+
+/// Reads bytes, or a sequence of them.
+struct Bytes;
+
+impl<'de> Visitor<'de> for Bytes {
+    type Value = Vec<u8>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("bytes")
+    }
+
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> std::result::Result<Vec<u8>, E> {
+        Ok(bytes.to_vec())
+    }
+
+    fn visit_byte_buf<E: de::Error>(self, bytes: Vec<u8>) -> std::result::Result<Vec<u8>, E> {
+        Ok(bytes)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Vec<u8>, A::Error> {
+        // A stated length is not believed: memory grows with what arrives.
+        let mut bytes = vec![];
+        while let Some(byte) = seq.next_element()? {
+            bytes.push(byte);
+        }
+        Ok(bytes)
+    }
+}
