@@ -447,8 +447,11 @@ fn every_need_is_served_or_refused() {
         ("map over linear", Needs::new().map().bridge(Bridge::Linear)),
         ("map on rgsw", Needs::new().map_with([Engine::Rgsw])),
         ("map on ntru", Needs::new().map_with([Engine::Ntru])),
-        ("corrected", Needs::new().map_with([Engine::Corrected])),
-        ("corrected over both", Needs::new().map_with([Engine::Corrected]).bridge(Bridge::Linear)),
+        ("map corrected", Needs::new().map_with([Engine::Corrected])),
+        (
+            "map corrected over both",
+            Needs::new().map_with([Engine::Corrected]).bridge(Bridge::Linear),
+        ),
         ("refresh", Needs::new().bootstrap()),
         ("keys", Needs::new().keys(&KeyLevels::new().multiply(1).rotate([2], 1))),
     ];
@@ -457,7 +460,7 @@ fn every_need_is_served_or_refused() {
         let ring = params.lookups().is_ok_and(|lookups| lookups.ring().is_some());
         for (name, needs) in &needs {
             let served = match *name {
-                "corrected" | "corrected over both" | "map over ring" => ring,
+                "map corrected" | "map corrected over both" | "map over ring" => ring,
                 name if name.starts_with("map") => looks_up,
                 "refresh" => refreshes,
                 _ => true,
@@ -527,7 +530,7 @@ fn serve(params: &Params, name: &str, needs: &Needs) {
             let low = server.drop_to_level(&x, 1).unwrap();
             (server.rotate(&low, 2).unwrap(), rotated(2).map(|i| values[i]).collect())
         }
-        "corrected" => {
+        "map corrected" => {
             let y =
                 server.map_with(&x, &MapRequest::new(f64::sin).over(-1.0..=1.0).bits(9.0)).unwrap();
             (y, values.iter().map(|v| v.sin()).collect())
