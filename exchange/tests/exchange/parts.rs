@@ -6,11 +6,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bellerophon::format::{self, Header};
 use bellerophon::prelude::*;
+use bellerophon::ring::wire::Wire;
 use bellerophon_exchange::cost;
 use bellerophon_exchange::protocol::{
     AnswerHead, ClientId, Code, Hash, Hex, JobId, Refusal, State, Token, line,
 };
+use bellerophon_exchange::scanner::Scanner;
 use bellerophon_exchange::server::board::{Board, Brought};
 use bellerophon_exchange::server::limits::Limits;
 use bellerophon_exchange::server::places::Places;
@@ -270,6 +273,61 @@ fn the_presets_are_served_within_the_memory_for_keys() {
         let cost = cost::keys(&params, bytes);
         // Bodies of 60 bits at most, and as many masks.
         assert!(2 * bytes < cost && cost < memory, "{preset:?}: {bytes} in transit, {cost}");
+    }
+}
+
+/// An envelope of some type with this contents.
+fn envelope(kind: u16, contents: &[u8]) -> Vec<u8> {
+    let params = Params::preset(Preset::ToyInsecure).unwrap().to_bytes().unwrap();
+    let mut bytes = params[..Header::LEN].to_vec();
+    bytes[10..12].copy_from_slice(&kind.to_le_bytes());
+    bytes[48..].copy_from_slice(&(contents.len() as u64).to_le_bytes());
+    bytes.extend(contents);
+    bytes.extend(blake3::hash(&bytes).as_bytes());
+    bytes
+}
+
+/// Found 3: the number of keys in an upload had no bound, and damage was found after the memory
+/// was reserved.
+#[test]
+fn found_3_keys_are_counted_and_hashed_as_they_arrive() {
+    let params = Params::preset(Preset::ToyInsecure).unwrap().to_bytes().unwrap();
+    let key = envelope(bellerophon::mlwe::RelinKeys::KIND, &[7; 2000]);
+    let list = envelope(format::kind::KEY_LIST, b"list");
+    let begun = || {
+        let mut scanner = Scanner::default();
+        // In pieces of any size.
+        [&params, &list].iter().for_each(|bytes| {
+            bytes.chunks(7).for_each(|piece| scanner.take(piece).unwrap());
+        });
+        scanner
+    };
+    let mut scanner = begun();
+    assert_eq!(scanner.parameters, params);
+    let refused = (1..3000).find(|_| scanner.take(&key).is_err());
+    assert_eq!(refused, Some(1025));
+    // The name of a set is the hash of the hashes, and stands behind it.
+    let name = |keys: &[&[u8]]| {
+        let mut hasher = blake3::Hasher::new();
+        for key in keys {
+            hasher.update(&key[key.len() - 32..]);
+        }
+        hasher.finalize()
+    };
+    let (one, none) = (name(&[&list, &key]), name(&[&list]));
+    let finish = |bytes: &[u8], name: blake3::Hash| {
+        let mut scanner = begun();
+        scanner.take(bytes).and_then(|()| scanner.finish(Hex::of(name.as_bytes())))
+    };
+    let whole = [&key[..], one.as_bytes()].concat();
+    assert_eq!(finish(&whole, one), Ok(()));
+    assert_eq!(code(finish(&whole, none)), Some(Code::HashMismatch));
+    assert_eq!(code(finish(none.as_bytes(), none)), Some(Code::Malformed), "no key");
+    for place in [10, 60, key.len() - 1, whole.len() - 1] {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1;
+        assert!(finish(&damaged, one).is_err(), "{place}");
+        assert_eq!(code(finish(&whole[..place], one)), Some(Code::Malformed), "{place}");
     }
 }
 
