@@ -131,12 +131,10 @@ fn a_reader_takes_one_object_and_no_more_than_it_allows() {
     }
     assert!(reader.is_empty());
     let refused = read_from::<Ciphertext>(&params, &mut &bytes[..], length - 1);
-    assert!(
-        matches!(
-            refusal(&refused),
-            ErrorKind::Format(FormatError::TooLong { limit, .. }) if *limit == length - 1
-        )
-    );
+    assert!(matches!(
+        refusal(&refused),
+        ErrorKind::Format(FormatError::TooLong { limit, .. }) if *limit == length - 1
+    ));
     for name in ["", "12", &"g".repeat(64), &"ä".repeat(32), &"0".repeat(65)] {
         assert!(name.parse::<ContentHash>().is_err(), "{name}");
     }
