@@ -36,7 +36,7 @@ pub enum ErrorKind {
     Repack(bellerophon_repack::ErrorKind),
     /// An error of private look-up and its exact scheme.
     #[error(transparent)]
-    Pir(Box<bellerophon_pir::ErrorKind>),
+    Pir(bellerophon_pir::ErrorKind),
     /// Bytes that are not the expected object.
     #[error(transparent)]
     Format(#[from] crate::format::FormatError),
@@ -351,7 +351,7 @@ impl From<bellerophon_pir::ErrorKind> for ErrorKind {
             Below::Ring(kind) => Self::Ring(kind),
             Below::Mlwe(kind) => kind.into(),
             Below::Lwe(kind) => kind.into(),
-            other => Self::Pir(Box::new(other)),
+            other => Self::Pir(other),
         }
     }
 }

@@ -35,8 +35,8 @@ pub enum ErrorKind {
     Insecure {
         /// Which key.
         what: &'static str,
-        /// The kind of the secret, printed.
-        secret: String,
+        /// The kind of the secret.
+        secret: bellerophon_mlwe::SecretKind,
         /// Number of coefficients of the secret.
         dimension: usize,
         /// `log2(q / sigma)`, where `q` is the largest modulus of a published key.

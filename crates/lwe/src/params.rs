@@ -470,7 +470,7 @@ fn check_security(spec: &ParamsSpec, log2_lwe: f64, engine: &EngineContext) -> R
         if bound.is_none_or(|bound| log2_ratio > bound) {
             return Err(ErrorKind::Insecure {
                 what,
-                secret: secret.to_string(),
+                secret,
                 dimension,
                 log2_ratio,
                 security: spec.security.name(),

@@ -23,7 +23,7 @@ pub enum ErrorKind {
     Lwe(bellerophon_lwe::ErrorKind),
     /// An error of ring packing that has no variant here.
     #[error(transparent)]
-    Repack(Box<bellerophon_repack::ErrorKind>),
+    Repack(bellerophon_repack::ErrorKind),
     /// No inputs.
     #[error("no rows: at least one is needed")]
     NoRows,
@@ -181,7 +181,7 @@ impl From<bellerophon_repack::ErrorKind> for ErrorKind {
             Below::NoRows => Self::NoRows,
             Below::Shape { what, found, needed } => Self::Shape { what, found, needed },
             Below::Value { what, found, needed } => Self::Value { what, found, needed },
-            other => Self::Repack(Box::new(other)),
+            other => Self::Repack(other),
         }
     }
 }

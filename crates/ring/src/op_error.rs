@@ -38,7 +38,7 @@ macro_rules! op_error {
         $(#[$attribute])*
         pub struct $error {
             op: &'static str,
-            kind: $kind,
+            kind: Box<$kind>,
         }
 
         impl $error {
@@ -54,7 +54,7 @@ macro_rules! op_error {
 
             /// The reason, by value.
             pub fn into_kind(self) -> $kind {
-                self.kind
+                *self.kind
             }
         }
 
@@ -70,7 +70,7 @@ macro_rules! op_error {
 
         impl std::error::Error for $error {
             fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-                std::error::Error::source(&self.kind)
+                self.kind.source()
             }
         }
 
@@ -79,13 +79,13 @@ macro_rules! op_error {
             $kind: From<K>,
         {
             fn from(kind: K) -> Self {
-                Self { op: "", kind: kind.into() }
+                Self { op: "", kind: Box::new(kind.into()) }
             }
         }
 
         $(impl From<$lower::Error> for $error {
             fn from(error: $lower::Error) -> Self {
-                Self { op: error.op(), kind: error.into_kind().into() }
+                Self { op: error.op(), kind: Box::new(error.into_kind().into()) }
             }
         })*
 
@@ -118,7 +118,7 @@ macro_rules! op_error {
             type Named = $error;
 
             fn during(self, op: &'static str) -> $error {
-                $error { op, kind: self }
+                $error { op, kind: Box::new(self) }
             }
 
             fn during_if_unnamed(self, op: &'static str) -> $error {

@@ -173,7 +173,7 @@ fn wide_secrets_are_as_secure_as_ternary_ones() {
     let ErrorKind::Insecure { what: "LWE key-switching key", secret, .. } = error.kind() else {
         panic!("{error}");
     };
-    assert_eq!(secret, "uniform from -4 to 4");
+    assert_eq!(secret.to_string(), "uniform from -4 to 4");
 }
 
 #[test]
