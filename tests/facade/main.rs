@@ -6,13 +6,16 @@ mod corrected_lut;
 mod domains;
 mod functional;
 mod leaks;
+mod needs;
 mod noise_flooding;
+mod order_accuracy;
 mod ordering;
 mod pipeline;
 mod planner;
 #[cfg(feature = "long-tests")]
 mod predictions;
 mod presets;
+mod progress;
 mod promises;
 mod ranks;
 mod vectors;

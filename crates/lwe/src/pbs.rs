@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use bellerophon_ring::try_map;
 
 use crate::{
-    Ciphertext, LookupKeys, Observer, Params, Result, TestPolynomial, blind_rotate_batch, noise,
+    Ciphertext, LookupKeys, Observer, Params, Result, TestPolynomial, noise,
     progress::LookupProgress, switch_modulus,
 };
 
@@ -40,15 +40,15 @@ impl<'k> Evaluator<'k> {
         Ok(Self { log2_failure, ..self })
     }
 
-    /// Returns the evaluator with an observer, which receives the progress of operations on
-    /// [`LweVec`](crate::LweVec) and can cancel them.
+    /// Returns the evaluator with an observer, which receives the progress of every operation that
+    /// looks up and can cancel it.
     pub fn observed(self, observer: &'k Observer<'k>) -> Self {
         Self { observer: Some(observer), ..self }
     }
 
-    /// Returns the evaluator with a counter of the look-ups that operations on
-    /// [`LweVec`](crate::LweVec) perform. Each look-up can fail with the probability of the guard
-    /// band, so a program bounds its total failure probability by the count.
+    /// Returns the evaluator with a counter of the look-ups that its operations perform. Each
+    /// look-up can fail with the probability of the guard band, so a program bounds its total
+    /// failure probability by the count.
     pub fn counted(self, counter: &'k AtomicU64) -> Self {
         Self { counter: Some(counter), ..self }
     }
@@ -66,20 +66,21 @@ impl<'k> Evaluator<'k> {
     /// values, or one for each.
     ///
     /// # Errors
-    /// If a value or a test polynomial does not belong to these parameters.
+    /// If a value or a test polynomial does not belong to these parameters;
+    /// [`Error::Cancelled`](crate::Error::Cancelled) if the observer cancels.
     pub fn look_up(
         &self,
         values: &[Ciphertext],
         tables: &[&TestPolynomial],
     ) -> Result<Vec<Ciphertext>> {
+        let work = self.begin("look-up", values.len())?;
         // Line 2 of Fig. 2: modulus switch to 2N.
         let exponents = try_map(values, |value| {
             value.check("look-up", self.params.dimension(), self.params.modulus())?;
             self.params.exponents(value)
         })?;
         // Lines 3 to 6: blind rotation of the test polynomials.
-        let accumulators =
-            blind_rotate_batch(self.params, &exponents, tables, &self.keys.rotation)?;
+        let accumulators = self.rotate(&work, &exponents, tables)?;
         // Line 7: sample extraction of the constant coefficient.
         try_map(&accumulators, |accumulator| accumulator.extract(0))
     }

@@ -44,6 +44,7 @@ mod codec;
 mod envelope;
 mod error;
 mod keys;
+mod kinds;
 mod params;
 mod secret;
 mod store;

@@ -84,7 +84,7 @@ pub enum Error {
         /// The operation.
         op: &'static str,
         /// The stage at which it was cancelled.
-        stage: crate::fbt::FbtStage,
+        stage: crate::bootstrap::BootstrapStage,
         /// Finished parts of that stage.
         done: usize,
         /// All parts of that stage.

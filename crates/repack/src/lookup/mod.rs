@@ -12,6 +12,7 @@
 //! | [`LookupEvaluator`] | plain look-ups, several functions at once, look-ups to an accuracy, extraction and packing |
 //! | [`Smooth`] | a function with known derivatives |
 //! | [`ordering`] | functions of several values: maximum, argmax, comparison, sorting |
+//! | [`OrderFunction`], [`OrderAccuracy`] | the predicted error of functions of several values |
 //! | [`Flood`] | noise flooding before the switch from slots to LWE values |
 //! | [`ErrorDistribution`], [`MapPlan`] | the predicted error of a look-up; the correction that reaches an accuracy |
 //! | [`Stage`], [`Progress`], [`Watch`] | progress of long operations |
@@ -31,6 +32,7 @@ mod keys;
 mod local_poly;
 mod map;
 mod map_many;
+mod order_accuracy;
 pub mod ordering;
 mod pack;
 mod params;
@@ -48,6 +50,7 @@ pub use evaluator::LookupEvaluator;
 pub use flooding::Flood;
 pub use keys::{LinearKeys, LookupSecrets, TableKeys};
 pub use local_poly::Smooth;
+pub use order_accuracy::{OrderAccuracy, OrderFunction};
 pub use params::LutParams;
 pub use progress::Watch;
 pub use stage::{Progress, Stage};

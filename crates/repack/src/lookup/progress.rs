@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
+use bellerophon_lwe as lwe;
+
 use super::stage::{Progress, Stage};
 use crate::{Error, Result};
 
@@ -26,6 +28,11 @@ impl Watch {
         let look_ups = move |done, total| above(Progress { stage: Stage::LookUps, done, total });
         Self { callback, look_ups: Arc::new(look_ups) }
     }
+
+    /// Calls the callback.
+    pub fn tell(&self, progress: Progress) -> ControlFlow<()> {
+        (self.callback)(progress)
+    }
 }
 
 impl fmt::Debug for Watch {
@@ -47,11 +54,29 @@ impl<'a> Observer<'a> {
 
     /// Reports progress. An error if the callback stops the operation.
     pub(super) fn tell(&self, stage: Stage, done: usize, total: usize) -> Result<()> {
-        match self.watch.map(|watch| (watch.callback)(Progress { stage, done, total })) {
-            None | Some(ControlFlow::Continue(())) => Ok(()),
-            Some(ControlFlow::Break(())) => {
-                Err(Error::Cancelled { op: self.op, stage, done, total })
+        match self.flow(stage, done, total) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Cancelled { op: self.op, stage, done, total }),
+        }
+    }
+
+    /// Reports progress. `Break` if the callback stops the operation.
+    pub(super) fn flow(&self, stage: Stage, done: usize, total: usize) -> ControlFlow<()> {
+        match self.watch {
+            None => ControlFlow::Continue(()),
+            Some(watch) => watch.tell(Progress { stage, done, total }),
+        }
+    }
+
+    /// The error of the look-ups of a batch, after `before` of `total` values. A cancelled batch
+    /// counts its own values only.
+    pub(super) fn within(&self, error: lwe::Error, before: usize, total: usize) -> Error {
+        match error {
+            lwe::Error::Cancelled { done, .. } => {
+                let (op, stage) = (self.op, Stage::LookUps);
+                Error::Cancelled { op, stage, done: before + done, total }
             }
+            other => other.into(),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{
 };
 
 use super::raising::RaisingMeta;
-use super::{BootstrapKeys, Bootstrapper};
+use super::{BootstrapKeys, BootstrapStage, Bootstrapper};
 #[cfg(doc)]
 use crate::CkksOps;
 use crate::error::power_of_two_above;
@@ -242,7 +242,8 @@ impl Evaluator {
     /// [`Bootstrapper::keys`], [`Error::OutOfLevels`] below the input level, [`Error::SlotCount`]
     /// for too many slots, [`Error::RangeOverflow`] for values whose magnitude and excess exceed
     /// [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in proportion to the
-    /// scale), [`Error::Scale`], and mismatches.
+    /// scale), [`Error::Scale`], [`Error::Cancelled`] by the callback of
+    /// [`watching`](Self::watching), and mismatches.
     pub fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
         let op = "bootstrap";
         let level = self.params().max_level();
@@ -264,12 +265,17 @@ impl Evaluator {
         let parts = bootstrapper.raising.apply(op, self, keys, &enlarged, (&meta.raising, real))?;
 
         // Step 5: EvalMod removes q0 I.
-        let reduced = |part| bootstrapper.mod1.apply(self, part, meta.output);
-        let mut result = reduced(&parts.0)?;
+        let count = if parts.1.is_some() { 2 } else { 1 };
+        let reduced = |part, done| {
+            let reduced = bootstrapper.mod1.apply(self, part, meta.output)?;
+            self.watch.tell(op, BootstrapStage::EvalMod, done, count)?;
+            Ok::<_, Error>(reduced)
+        };
+        let mut result = reduced(&parts.0, 1)?;
 
         // Step 6: both parts of complex vectors.
         if let Some(imaginary) = &parts.1 {
-            result = self.add(&result, &self.mul_i(&reduced(imaginary)?)?)?;
+            result = self.add(&result, &self.mul_i(&reduced(imaginary, 2)?)?)?;
         }
         result.meta = meta.result.meta;
         Ok(result)

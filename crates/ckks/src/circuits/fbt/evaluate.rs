@@ -19,8 +19,8 @@ use bellerophon_mlwe as mlwe;
 use super::bootstrapper::fitting_factor;
 use super::exponential::ExponentialMeta;
 use super::paired::shifted;
-use super::progress::Watch;
-use super::{FbtInput, FbtStage, FunctionalBootstrapper, PeriodicFunction};
+use super::{FbtInput, FunctionalBootstrapper, PeriodicFunction};
+use crate::bootstrap::BootstrapStage;
 use crate::bootstrap::{BootstrapKeys, raising::RaisingMeta};
 use crate::lintrans::RotationCosts;
 use crate::metadata::rules::{MetadataRules, Route};
@@ -55,7 +55,6 @@ pub(crate) struct Functional {
     keys: BootstrapKeys,
     /// Results computed so far, by all evaluators that share this count.
     pub begun: Arc<AtomicU64>,
-    pub watch: Watch,
 }
 
 impl Evaluator {
@@ -73,8 +72,7 @@ impl Evaluator {
         let op = "add functional bootstrapping to an evaluator";
         bootstrapper.raising().check_keys(op, &self, &keys)?;
         bootstrapper.reserve();
-        let (begun, watch) = (Arc::default(), Watch::default());
-        self.functional = Some(Functional { bootstrapper, keys, begun, watch });
+        self.functional = Some(Functional { bootstrapper, keys, begun: Arc::default() });
         Ok(self)
     }
 
@@ -216,7 +214,7 @@ impl Evaluator {
         let level = self.params().max_level();
         let missing = Error::MissingKey { op, key: "functional bootstrapping key", level };
         let functional = self.functional.as_ref().ok_or(missing)?;
-        let Functional { bootstrapper, keys, begun, watch } = functional;
+        let Functional { bootstrapper, keys, begun } = functional;
         self.check(op, x)?;
         let costs = |x: &Metadata, step| self.rotation_cost(op, x, step);
         let meta = bootstrapper.meta(op, &x.metadata(), input, functions, &costs)?;
@@ -229,13 +227,13 @@ impl Evaluator {
         circle = circle.reinterpret_scale(1.0 / (meta.factor as f64 * meta.period))?;
 
         // Steps 2 to 4: S2C, mod raise, C2S; the parts of the slots.
-        let (raising, tell) = (bootstrapper.raising(), |stage| watch.tell(op, stage, 1, 1));
+        let (raising, tell) = (bootstrapper.raising(), |stage| self.watch.tell(op, stage, 1, 1));
         let coefficients = raising.to_coefficients(self, &circle)?;
-        tell(FbtStage::SlotsToCoefficients)?;
+        tell(BootstrapStage::SlotsToCoefficients)?;
         let raised = raising.raise(op, self, keys, coefficients, &meta.raising)?;
-        tell(FbtStage::Raise)?;
+        tell(BootstrapStage::Raise)?;
         let (re, im) = raising.to_slots(self, &raised, (&meta.raising, !input.both))?;
-        tell(FbtStage::CoefficientsToSlots)?;
+        tell(BootstrapStage::CoefficientsToSlots)?;
 
         // Steps 5 to 7 for either part: the exponential, its powers, the series.
         let parts = if input.both { 2 } else { 1 };
@@ -260,14 +258,14 @@ impl Evaluator {
     fn series_of(
         &self,
         op: &'static str,
-        Functional { bootstrapper, watch, .. }: &Functional,
+        Functional { bootstrapper, .. }: &Functional,
         (part, parts, ciphertext): (usize, usize, &Ciphertext),
         meta: &FbtMeta,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<mlwe::Ciphertext>> {
         // Step 5: the exponential.
         let e = bootstrapper.exponential().apply(op, self, ciphertext, &meta.exponential)?;
-        watch.tell(op, FbtStage::Exponential, part + 1, parts)?;
+        self.watch.tell(op, BootstrapStage::Exponential, part + 1, parts)?;
         // Step 6: the powers that the series need, each once.
         let level = meta.exponential.level;
         let mut powers = Powers::from([(1, (e, meta.exponential.scale))]);
@@ -278,7 +276,7 @@ impl Evaluator {
         let (before, total) = (part * functions.len(), parts * functions.len());
         let series = |(i, &(function, scale)): (usize, &(&PeriodicFunction, f64))| {
             let sum = self.sum_of_powers(op, level, &powers, function.plan(), 0.5 * scale)?;
-            watch.tell(op, FbtStage::Functions, before + i + 1, total)?;
+            self.watch.tell(op, BootstrapStage::Functions, before + i + 1, total)?;
             Ok(sum)
         };
         functions.iter().enumerate().map(series).collect()
