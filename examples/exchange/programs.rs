@@ -127,9 +127,9 @@ impl Program {
                 }
                 let watch = move |Progress { stage, done, total }| watch(stage.name(), done, total);
                 let looked_up = server.clone().with_progress(watch).map_over(x, WIDE, sigmoid);
-                looked_up.map_err(|e| match e {
-                    bellerophon::Error::Cancelled { .. } => Stopped::Asked,
-                    other => Stopped::Failed(other),
+                looked_up.map_err(|e| match e.kind() {
+                    bellerophon::ErrorKind::Cancelled { .. } => Stopped::Asked,
+                    _ => Stopped::Failed(e),
                 })
             }
             _ => self.arithmetic(&**server, x, |done, total| watch("arithmetic", done, total)),

@@ -2,16 +2,16 @@
 #![allow(dead_code, reason = "client and server use their own parts of this module")]
 
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use bellerophon::ckks::{self, SeededCiphertext};
+use bellerophon::ckks::SeededCiphertext;
 use bellerophon::format::{self, ContentHash, FormatError, Header, SecretBytes};
 use bellerophon::lwe;
 use bellerophon::mlwe::{self, Security};
 use bellerophon::ring::wire::Wire;
-use bellerophon::{Error, prelude::*};
+use bellerophon::{Error, ErrorKind, prelude::*};
 use rand::{SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -27,22 +27,24 @@ const MOST_SECRET: u64 = 16 << 20;
 
 /// The fault of bytes, as a refusal.
 fn refusal(error: Error) -> Refusal {
-    let code = match &error {
-        Error::Format(FormatError::Fingerprint { .. }) => Code::WrongParameters,
-        Error::Format(FormatError::TooLong { .. }) => Code::TooLarge,
-        Error::Format(FormatError::Io(e)) if e.kind() != ErrorKind::UnexpectedEof => Code::Internal,
-        Error::Mlwe(e) | Error::Ckks(ckks::Error::Mlwe(e)) if weak(e) => Code::Insecure,
-        Error::Lwe(lwe::Error::Insecure { .. }) => Code::Insecure,
+    let code = match error.kind() {
+        ErrorKind::Format(FormatError::Fingerprint { .. }) => Code::WrongParameters,
+        ErrorKind::Format(FormatError::TooLong { .. }) => Code::TooLarge,
+        ErrorKind::Format(FormatError::Io(e)) if e.kind() != io::ErrorKind::UnexpectedEof => {
+            Code::Internal
+        }
+        ErrorKind::Mlwe(e) if weak(e) => Code::Insecure,
+        ErrorKind::Lwe(lwe::ErrorKind::Insecure { .. }) => Code::Insecure,
         _ => Code::Malformed,
     };
     Refusal::new(code, error)
 }
 
 /// Whether parameters are less secure than required, or say that they are.
-fn weak(error: &mlwe::Error) -> bool {
+fn weak(error: &mlwe::ErrorKind) -> bool {
     match error {
-        mlwe::Error::Insecure { .. } | mlwe::Error::NoEstimate { .. } => true,
-        mlwe::Error::Parameter { field, .. } => *field == "security",
+        mlwe::ErrorKind::Insecure { .. } | mlwe::ErrorKind::NoEstimate { .. } => true,
+        mlwe::ErrorKind::Parameter { field, .. } => *field == "security",
         _ => false,
     }
 }

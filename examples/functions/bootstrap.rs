@@ -67,8 +67,10 @@ impl Series {
         }
         // Step 2: the smallest error that any series reaches.
         let mut log2_error = match series(SMALLEST) {
-            Err(ckks::Error::SeriesAccuracy { log2_reached, .. }) => log2_reached + 0.01,
-            Err(error) => return Err(Failure::input(error)),
+            Err(error) => match error.kind() {
+                ckks::ErrorKind::SeriesAccuracy { log2_reached, .. } => log2_reached + 0.01,
+                _ => return Err(Failure::input(error)),
+            },
             Ok(_) => SMALLEST,
         };
         // Step 3: among it and larger ones, the smallest sum of error and noise.

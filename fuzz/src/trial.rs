@@ -115,7 +115,7 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use bellerophon::{Error, format::FormatError};
+    use bellerophon::{ErrorKind, format::FormatError};
 
     use super::*;
     use crate::{Memory, Read, Shape, TINY};
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_seen() {
-        let refused = judged(|_, _| Err(Error::Format(FormatError::Foreign))).unwrap();
+        let refused = judged(|_, _| Err(FormatError::Foreign.into())).unwrap();
         assert_eq!(refused.outcome, Outcome::Refused);
         let accepted = judged(|_, bytes| Ok(same(bytes, 3))).unwrap();
         assert_eq!(accepted.outcome, Outcome::Accepted);

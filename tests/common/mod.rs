@@ -21,6 +21,15 @@ pub fn party(preset: Preset, needs: &Needs, seed: u64) -> Party {
     Party { client, server: Evaluator::new(keys).unwrap() }
 }
 
+/// The reason why a call was refused.
+#[track_caller]
+pub fn refusal<T>(result: &Result<T, bellerophon::Error>) -> &bellerophon::ErrorKind {
+    match result {
+        Err(error) => error.kind(),
+        Ok(_) => panic!("not refused"),
+    }
+}
+
 /// Encrypts from a seeded generator: a look-up of the result then has the same error in every run.
 pub fn encrypt(client: &ClientKey, values: &[f64], range: RangeInclusive<f64>) -> Ciphertext {
     let mut rng = ChaCha20Rng::seed_from_u64(values.len() as u64);

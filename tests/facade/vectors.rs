@@ -11,8 +11,9 @@ use std::{
     sync::LazyLock,
 };
 
+use crate::common::refusal;
 use bellerophon::{
-    Error, EvaluationKeys, Result,
+    Error, ErrorKind, EvaluationKeys, Result,
     ckks::{self, SeededCiphertext, bootstrap::BootstrapKeys},
     format::{self, Context, FormatError, Header, SecretBytes},
     mlwe::{
@@ -234,8 +235,8 @@ fn files_of_older_versions_are_refused_by_their_version() {
                 let Ok(bytes) = fs::read(file) else { continue };
                 let refused = read(stored, &bytes);
                 let by_version = matches!(
-                    refused,
-                    Err(Error::Format(FormatError::Version { found, newest: NEWEST })) if found == version
+                    refusal(&refused),
+                    ErrorKind::Format(FormatError::Version { found, newest: NEWEST }) if *found == version
                 );
                 assert!(by_version, "{name} {i}: {refused:?}");
                 read_before += 1;
@@ -383,8 +384,8 @@ fn no_type_is_taken_for_another() {
         for (other, _, read) in types().filter(|(other, ..)| *other != name) {
             let refused = read(stored, &bytes);
             let plain = matches!(
-                refused,
-                Err(Error::Format(FormatError::Kind { .. } | FormatError::Fingerprint { .. }))
+                refusal(&refused),
+                ErrorKind::Format(FormatError::Kind { .. } | FormatError::Fingerprint { .. })
             );
             assert!(plain, "{name} as {other}: {refused:?}");
         }

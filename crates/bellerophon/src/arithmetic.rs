@@ -10,7 +10,7 @@ use bellerophon_ckks::{
     polynomial::{Monomial, Polynomial},
 };
 
-use crate::{Error, Evaluator, Result};
+use crate::{During, Evaluator, Result};
 #[cfg(doc)]
 use crate::{Needs, ckks};
 
@@ -23,8 +23,7 @@ macro_rules! operations {
     )*) => {$(
         $(#[$attribute])*
         pub fn $name $(<$T: SlotValue>)? (&self, $($arg: $type),*) -> Result<$output> {
-            let result = self.arithmetic.$name($($arg),*);
-            result.map_err(|error| Error::from(error.named(stringify!($name))))
+            Ok(self.arithmetic.$name($($arg),*).during(stringify!($name))?)
         }
     )*};
 }

@@ -13,7 +13,7 @@ use bellerophon_repack::lookup::{LookupSecrets, Watch};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng, rngs::SysRng};
 
-use crate::{Error, EvaluationKeys, Needs, Params, Progress, Result, keys::key_spec};
+use crate::{During, ErrorKind, EvaluationKeys, Needs, Params, Progress, Result, keys::key_spec};
 
 /// The secret keys of one client.
 ///
@@ -76,7 +76,7 @@ impl ClientKey {
     /// [evaluation keys](Self::evaluation_keys). It is told of the beginning and of every key
     /// ([`Stage::Keys`](crate::Stage::Keys)); the blind-rotation key of look-ups counts as one, and
     /// so do the keys of a bridge. A callback that returns [`ControlFlow::Break`] stops the
-    /// generation with [`Error::Cancelled`]: no keys are returned, and the client can make them
+    /// generation with [`ErrorKind::Cancelled`]: no keys are returned, and the client can make them
     /// again. The callback may be that of [`Evaluator::with_progress`](crate::Evaluator::with_progress).
     ///
     /// ```
@@ -128,9 +128,9 @@ impl ClientKey {
     /// Generates the public keys for a program: send them to the server.
     ///
     /// # Errors
-    /// For needs that the parameters cannot serve, with the reason: [`Error::NoLookUps`],
-    /// [`Error::NoRingBridge`], [`Error::NoLinearBridge`], [`Error::NoEngine`],
-    /// [`Error::NoCorrection`], [`Error::NoBootstrap`], [`Error::Unserved`]; [`Error::Cancelled`]
+    /// For needs that the parameters cannot serve, with the reason: [`ErrorKind::NoLookUps`],
+    /// [`ErrorKind::NoRingBridge`], [`ErrorKind::NoLinearBridge`], [`ErrorKind::NoEngine`],
+    /// [`ErrorKind::NoCorrection`], [`ErrorKind::NoBootstrap`], [`ErrorKind::Unserved`]; [`ErrorKind::Cancelled`]
     /// by the callback of [`with_progress`](Self::with_progress).
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
         self.evaluation_keys_with(needs, &mut system_rng())
@@ -157,7 +157,8 @@ impl ClientKey {
     /// requested here, they add rotation keys that nothing uses.
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] and [`Error::NoBootstrap`] for needs that the parameters cannot serve.
+    /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoBootstrap`] for needs that the parameters cannot
+    /// serve.
     pub fn reducing_keys(&self, needs: &Needs) -> Result<ckks::ReducingKeys> {
         self.reducing_keys_with(needs, &mut system_rng())
     }
@@ -247,11 +248,11 @@ impl ClientKey {
         let (op, arithmetic) = ("encrypt", self.params.ckks());
         let highest = arithmetic.max_level();
         if level > highest {
-            Err(ckks::Error::LevelTooHigh { op, wanted: level, highest })?;
+            Err(ckks::ErrorKind::LevelTooHigh { wanted: level, highest }.during(op))?;
         }
         let range = Interval::real(*range.start(), *range.end())?;
         let (scale, limbs) = (arithmetic.scale(), arithmetic.limbs_at(level));
-        Ok(self.encoder.encode(values, range, scale, limbs).map_err(|error| error.named(op))?)
+        Ok(self.encoder.encode(values, range, scale, limbs).during(op)?)
     }
 
     /// Decrypts a vector: as many values as were encrypted.
@@ -274,16 +275,16 @@ impl ClientKey {
     /// [`decrypt`](Self::decrypt) applies.
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] for parameters without look-ups; for values of another key.
+    /// [`ErrorKind::NoLookUps`] for parameters without look-ups; for values of another key.
     pub fn decrypt_values(&self, values: &impl AsRef<LweVec>) -> Result<Vec<f64>> {
         let (op, values) = ("decrypt_values", values.as_ref());
         let Some(lookups) = &self.lookups else {
-            return Err(Error::NoLookUps { op, params: self.params.name().to_string() });
+            return Err(ErrorKind::NoLookUps { params: self.params.name().to_string() }.during(op));
         };
         // Another client's secret would decrypt to noise.
         if values.key() != self.id() {
-            let (left, right) = (values.key(), self.id());
-            return Err(ckks::Error::KeyMismatch { op, left, right })?;
+            let (found, needed) = (values.key(), self.id());
+            return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }.during(op))?;
         }
         Ok(values.decrypt(&lookups.ring)?)
     }

@@ -5,29 +5,38 @@ use std::ops::RangeInclusive;
 use bellerophon_ckks as ckks;
 use bellerophon_repack as repack;
 
+bellerophon_ring::op_error! {
+    /// An operation that was refused, and why.
+    #[derive(Debug)]
+    pub struct Error(ErrorKind) from [
+        bellerophon_ring, bellerophon_mlwe, bellerophon_ckks, bellerophon_lwe, bellerophon_repack,
+        bellerophon_pir,
+    ];
+}
+
 /// The reason why an operation was refused. An operation that cannot be right is refused, not
 /// computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorKind {
     /// An error of the ring crate.
     #[error(transparent)]
-    Ring(#[from] bellerophon_ring::Error),
+    Ring(#[from] bellerophon_ring::ErrorKind),
     /// An error of the module-LWE crate: security, keys of another client, malformed ciphertexts.
     #[error(transparent)]
-    Mlwe(#[from] bellerophon_mlwe::Error),
+    Mlwe(bellerophon_mlwe::ErrorKind),
     /// An error of the CKKS crate: levels, scales, ranges, missing rotation keys.
     #[error(transparent)]
-    Ckks(bellerophon_ckks::Error),
+    Ckks(bellerophon_ckks::ErrorKind),
     /// An error of the LWE crate.
     #[error(transparent)]
-    Lwe(#[from] bellerophon_lwe::Error),
+    Lwe(bellerophon_lwe::ErrorKind),
     /// An error of the repacking crate: LWE to slots.
     #[error(transparent)]
-    Repack(bellerophon_repack::Error),
+    Repack(bellerophon_repack::ErrorKind),
     /// An error of private look-up and its exact scheme.
     #[error(transparent)]
-    Pir(Box<bellerophon_pir::Error>),
+    Pir(Box<bellerophon_pir::ErrorKind>),
     /// Bytes that are not the expected object.
     #[error(transparent)]
     Format(#[from] crate::format::FormatError),
@@ -47,7 +56,7 @@ pub enum Error {
     },
     /// A domain so wide or so narrow that the values cannot be brought to the scale of the table.
     #[error(
-        "map: domain {lo:?}..={hi:?}: values at scale 2^{log2_scale:.1} do not fit a table of that \
+        "domain {lo:?}..={hi:?}: values at scale 2^{log2_scale:.1} do not fit a table of that \
          width: multiply the values by a constant, so that the domain is between 2^{:.0} and \
          2^{:.0} wide",
         22.0 - log2_scale,
@@ -63,14 +72,12 @@ pub enum Error {
     },
     /// The carried range does not lie within the domain of a look-up.
     #[error(
-        "{op}: the values may lie anywhere in {range:?}, but the table covers only {domain:?}, and \
+        "the values may lie anywhere in {range:?}, but the table covers only {domain:?}, and \
          a table wraps around beyond its ends: widen the domain, declare a tighter range in \
          `ClientKey::encrypt`, or declare what you know of the values with \
          `Evaluator::assume_range`"
     )]
     OutsideDomain {
-        /// The operation.
-        op: &'static str,
         /// The carried range of the values.
         range: RangeInclusive<f64>,
         /// The domain of the table.
@@ -78,7 +85,7 @@ pub enum Error {
     },
     /// A declared range that contradicts the carried one.
     #[error(
-        "assume_range: the values are known to lie in {known:?}, which has no value in common with \
+        "the values are known to lie in {known:?}, which has no value in common with \
          {stated:?}: declare a range that overlaps the known one"
     )]
     Contradiction {
@@ -89,26 +96,22 @@ pub enum Error {
     },
     /// The evaluation keys lack the keys of an operation.
     #[error(
-        "{op}: the evaluation keys do not include the keys for it: call `Needs::{need}` where the \
+        "the evaluation keys do not include the keys for it: call `Needs::{need}` where the \
          client makes them (`ClientKey::evaluation_keys`)"
     )]
     MissingKeys {
-        /// The operation.
-        op: &'static str,
         /// The method of [`crate::Needs`] that would have asked for it.
         need: &'static str,
     },
     /// A look-up that no correction brings to the requested accuracy.
     #[error(
-        "{op}: an error below 2^{:.1} was requested, but tables of this domain reach 2^{:.1} at \
+        "an error below 2^{:.1} was requested, but tables of this domain reach 2^{:.1} at \
          best: narrow the domain, take parameters with larger tables (`Preset::FunctionsFine`, \
          `Preset::FunctionsPrecise`), or request fewer bits",
         -wanted,
         -best
     )]
     Accuracy {
-        /// The operation.
-        op: &'static str,
         /// Requested bits.
         wanted: f64,
         /// Bits within reach.
@@ -116,23 +119,19 @@ pub enum Error {
     },
     /// Corrected look-ups with parameters that do not support them.
     #[error(
-        "{op}: the parameters '{params}' do not support corrected look-ups, which need a ring \
+        "the parameters '{params}' do not support corrected look-ups, which need a ring \
          bridge and a table ring that is secure with a special modulus: take `Preset::Functions`"
     )]
     NoCorrection {
-        /// The operation.
-        op: &'static str,
         /// Name of the parameters.
         params: String,
     },
     /// Look-ups with an engine that the parameters do not have.
     #[error(
-        "{op}: the parameters '{params}' have no engine {engine}: NTRU needs tables of degree 2048 \
+        "the parameters '{params}' have no engine {engine}: NTRU needs tables of degree 2048 \
          to 8192 (`Preset::Functions`)"
     )]
     NoEngine {
-        /// The operation.
-        op: &'static str,
         /// The requested engine.
         engine: &'static str,
         /// The name of the parameters.
@@ -140,7 +139,7 @@ pub enum Error {
     },
     /// A map that no engine evaluates to the requested error.
     #[error(
-        "map: no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}; \
+        "no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}; \
          `Params::map_plan` lists the error of each engine, `Params::map_key_bytes` the size of \
          its keys"
     )]
@@ -153,14 +152,14 @@ pub enum Error {
         refusals: String,
     },
     /// A requested error that is not finite.
-    #[error("map_plan: requested error 2^{log2_error:?}: need a finite exponent")]
+    #[error("requested error 2^{log2_error:?}: need a finite exponent")]
     WantedError {
         /// The requested exponent.
         log2_error: f64,
     },
     /// A cost model of another version, or with invalid prices.
     #[error(
-        "map_plan: a cost model of version {found}: need version {needed}, positive prices and \
+        "a cost model of version {found}: need version {needed}, positive prices and \
          shares from 0 to 1: take `CostModel::default` or call `CostModel::calibrate`"
     )]
     CostModel {
@@ -171,32 +170,25 @@ pub enum Error {
     },
     /// Look-ups with parameters that have none.
     #[error(
-        "{op}: the parameters '{params}' have no look-ups: take `Preset::Functions`, or set \
+        "the parameters '{params}' have no look-ups: take `Preset::Functions`, or set \
          `ParamsSpec::lookup`"
     )]
     NoLookUps {
-        /// The operation.
-        op: &'static str,
         /// The name of the parameters.
         params: String,
     },
     /// The ring bridge with parameters that have none.
     #[error(
-        "{op}: these parameters have no ring bridge: take `Preset::Functions` or another set with \
+        "these parameters have no ring bridge: take `Preset::Functions` or another set with \
          `ParamsSpec::ring_bridge`; `Evaluator::map` alone also works with `Bridge::Linear`"
     )]
-    NoRingBridge {
-        /// The operation.
-        op: &'static str,
-    },
+    NoRingBridge,
     /// The linear bridge with parameters whose LWE secret does not fit the slots.
     #[error(
-        "{op}: these parameters have no linear bridge, because the {dimension} coordinates of the \
+        "these parameters have no linear bridge, because the {dimension} coordinates of the \
          LWE secret do not fit the slots: take `Bridge::Ring`"
     )]
     NoLinearBridge {
-        /// The operation.
-        op: &'static str,
         /// Coordinates of the LWE secret.
         dimension: usize,
     },
@@ -212,14 +204,12 @@ pub enum Error {
     },
     /// LWE values that fill too much of their encoding to be packed without a table.
     #[error(
-        "{op}: the values lie between {lo:?} and {hi:?} (noise {deviation:.1e}) and reach \
+        "the values lie between {lo:?} and {hi:?} (noise {deviation:.1e}) and reach \
          {reach:.3} of the encoding width {width:?} from its center, but packing inverts the sine \
          only up to {most:.3}: let the preceding table leave headroom (`lwe::Headroom` of two \
          terms, or an encoding twice as wide)"
     )]
     TooWideToPack {
-        /// The operation.
-        op: &'static str,
         /// The smallest value possible.
         lo: f64,
         /// The largest.
@@ -235,13 +225,11 @@ pub enum Error {
     },
     /// An argmax or argmin index among too many values: its noise could round to a neighbour.
     #[error(
-        "{op}: the index of one among {found} values could be off by one half or more; with these \
+        "the index of one among {found} values could be off by one half or more; with these \
          keys at most {most} values are allowed: make keys with `Needs::map_to`, which allow more, \
          take the index within groups and then among their winners, or call `argmax_one_hot`"
     )]
     TooManyPlaces {
-        /// The operation.
-        op: &'static str,
         /// The number of values.
         found: usize,
         /// The largest number whose index can be rounded.
@@ -249,13 +237,11 @@ pub enum Error {
     },
     /// Vectors whose values cannot be brought to one encoding.
     #[error(
-        "{op}: the scale of vector {vector} is {ratio:.6} times that of vector 0, and integer \
+        "the scale of vector {vector} is {ratio:.6} times that of vector 0, and integer \
          factors leave a relative error of {drift:.1e}: multiply it by a constant at the cost of a \
          level, or narrow the domain"
     )]
     Scales {
-        /// The operation.
-        op: &'static str,
         /// The index of the vector among the operands.
         vector: usize,
         /// Its scale over that of the first.
@@ -265,7 +251,7 @@ pub enum Error {
     },
     /// Functional bootstrapping with parameters that have none.
     #[error(
-        "functional bootstrapping: the parameters '{params}' have none: take a preset for tables \
+        "the parameters '{params}' have none: take a preset for tables \
          such as `Preset::Tables8`, or `Preset::Smooth`, or set `ParamsSpec::functional`"
     )]
     NoFunctional {
@@ -274,7 +260,7 @@ pub enum Error {
     },
     /// Bootstrapping with parameters that have none.
     #[error(
-        "bootstrap: the parameters '{params}' have no bootstrapping: take `Preset::Bootstrapping`, \
+        "the parameters '{params}' have no bootstrapping: take `Preset::Bootstrapping`, \
          or set `ParamsSpec::bootstrap`"
     )]
     NoBootstrap {
@@ -283,7 +269,7 @@ pub enum Error {
     },
     /// A decryption budget with too few results left.
     #[error(
-        "DecryptionBudget: {wanted} results requested, {left} left of {queries}: more results \
+        "{wanted} results requested, {left} left of {queries}: more results \
          would leak information about the key: generate another key with a larger budget"
     )]
     SharingSpent {
@@ -296,16 +282,13 @@ pub enum Error {
     },
     /// A result to be shared without a reservation.
     #[error(
-        "{op}: no result of the budget is reserved: call `DecryptionBudget::reserve`, and store \
+        "no result of the budget is reserved: call `DecryptionBudget::reserve`, and store \
          the number that it returns before any result is released"
     )]
-    NotReserved {
-        /// The operation.
-        op: &'static str,
-    },
+    NotReserved,
     /// Flooding noise as large as the values.
     #[error(
-        "decrypt_flooded: flooding noise up to {noise:.1e} is needed to hide the noise of the \
+        "flooding noise up to {noise:.1e} is needed to hide the noise of the \
          computation, but the values reach only {largest:.1e}: share fewer results, or vectors of \
          fewer slots, ask for fewer statistical bits, or take parameters with a larger scale"
     )]
@@ -316,10 +299,8 @@ pub enum Error {
         largest: f64,
     },
     /// The progress callback stopped the operation.
-    #[error("{op}: cancelled by the callback during {}, {done} of {total} done", stage.name())]
+    #[error("cancelled by the callback during {}, {done} of {total} done", stage.name())]
     Cancelled {
-        /// The operation.
-        op: &'static str,
         /// The stage in which it stopped.
         stage: crate::Stage,
         /// Values or steps finished in that stage.
@@ -329,65 +310,92 @@ pub enum Error {
     },
     /// A look-up on complex values.
     #[error(
-        "{op}: the slots hold complex values, but tables need real ones: add the conjugate and \
+        "the slots hold complex values, but tables need real ones: add the conjugate and \
          halve"
     )]
-    Complex {
-        /// The operation.
-        op: &'static str,
-    },
+    Complex,
 }
 
-impl From<bellerophon_pir::Error> for Error {
-    fn from(error: bellerophon_pir::Error) -> Self {
-        Self::Pir(Box::new(error))
+// Each reason has one spelling: a layer in between does not wrap that of a layer below.
+
+impl From<bellerophon_mlwe::ErrorKind> for ErrorKind {
+    fn from(kind: bellerophon_mlwe::ErrorKind) -> Self {
+        use bellerophon_mlwe::ErrorKind as Below;
+        match kind {
+            Below::Ring(kind) => Self::Ring(kind),
+            other => Self::Mlwe(other),
+        }
     }
 }
 
-/// A cancelled operation of the CKKS crate becomes [`Error::Cancelled`].
-impl From<ckks::Error> for Error {
-    fn from(error: ckks::Error) -> Self {
-        match error {
-            ckks::Error::Cancelled { op, stage, done, total } => {
-                Self::Cancelled { op, stage: stage.into(), done, total }
+impl From<bellerophon_lwe::ErrorKind> for ErrorKind {
+    fn from(kind: bellerophon_lwe::ErrorKind) -> Self {
+        use bellerophon_lwe::ErrorKind as Below;
+        match kind {
+            Below::Ring(kind) => Self::Ring(kind),
+            Below::Mlwe(kind) => kind.into(),
+            other => Self::Lwe(other),
+        }
+    }
+}
+
+impl From<bellerophon_pir::ErrorKind> for ErrorKind {
+    fn from(kind: bellerophon_pir::ErrorKind) -> Self {
+        use bellerophon_pir::ErrorKind as Below;
+        match kind {
+            Below::Ring(kind) => Self::Ring(kind),
+            Below::Mlwe(kind) => kind.into(),
+            Below::Lwe(kind) => kind.into(),
+            other => Self::Pir(Box::new(other)),
+        }
+    }
+}
+
+// A cancelled operation of the CKKS crate becomes [`ErrorKind::Cancelled`].
+impl From<ckks::ErrorKind> for ErrorKind {
+    fn from(kind: ckks::ErrorKind) -> Self {
+        use ckks::ErrorKind as Below;
+        match kind {
+            Below::Ring(kind) => Self::Ring(kind),
+            Below::Mlwe(kind) => kind.into(),
+            Below::Cancelled { stage, done, total } => {
+                Self::Cancelled { stage: stage.into(), done, total }
             }
             other => Self::Ckks(other),
         }
     }
 }
 
-/// Errors of look-ups and of the planner become variants of this type, whose remedies name the
-/// facade's methods. Errors of the crates below stay what they are.
-impl From<repack::Error> for Error {
-    fn from(error: repack::Error) -> Self {
-        use repack::Error as Below;
-        match error {
-            Below::Ring(error) => Self::Ring(error),
-            Below::Mlwe(error) => Self::Mlwe(error),
-            Below::Ckks(error) => error.into(),
-            Below::Lwe(error) => Self::Lwe(error),
+// Errors of look-ups and of the planner become variants of this type, whose remedies name the
+// facade's methods. Errors of the crates below stay what they are.
+impl From<repack::ErrorKind> for ErrorKind {
+    fn from(kind: repack::ErrorKind) -> Self {
+        use repack::ErrorKind as Below;
+        match kind {
+            Below::Ring(kind) => Self::Ring(kind),
+            Below::Mlwe(kind) => kind.into(),
+            Below::Ckks(kind) => kind.into(),
+            Below::Lwe(kind) => kind.into(),
             Below::Bridge { reason } => Self::Bridge { reason },
             Below::Domain { lo, hi } => Self::Domain { lo, hi },
             Below::DomainScale { lo, hi, log2_scale } => Self::DomainScale { lo, hi, log2_scale },
-            Below::OutsideDomain { op, range, domain } => Self::OutsideDomain { op, range, domain },
-            Below::MissingKeys { op, need } => Self::MissingKeys { op, need },
-            Below::Accuracy { op, wanted, best } => Self::Accuracy { op, wanted, best },
-            Below::NoRingBridge { op } => Self::NoRingBridge { op },
-            Below::NoLinearBridge { op, dimension } => Self::NoLinearBridge { op, dimension },
-            Below::TooWideToPack { op, lo, hi, deviation, width, reach, most } => {
-                Self::TooWideToPack { op, lo, hi, deviation, width, reach, most }
+            Below::OutsideDomain { range, domain } => Self::OutsideDomain { range, domain },
+            Below::MissingKeys { need } => Self::MissingKeys { need },
+            Below::Accuracy { wanted, best } => Self::Accuracy { wanted, best },
+            Below::NoRingBridge => Self::NoRingBridge,
+            Below::NoLinearBridge { dimension } => Self::NoLinearBridge { dimension },
+            Below::TooWideToPack { lo, hi, deviation, width, reach, most } => {
+                Self::TooWideToPack { lo, hi, deviation, width, reach, most }
             }
-            Below::TooManyPlaces { op, found, most } => Self::TooManyPlaces { op, found, most },
-            Below::Scales { op, vector, ratio, drift } => Self::Scales { op, vector, ratio, drift },
+            Below::TooManyPlaces { found, most } => Self::TooManyPlaces { found, most },
+            Below::Scales { vector, ratio, drift } => Self::Scales { vector, ratio, drift },
             Below::NoPlan { function, log2_error, refusals } => {
                 Self::NoPlan { function, log2_error, refusals }
             }
             Below::WantedError { log2_error } => Self::WantedError { log2_error },
             Below::CostModel { found, needed } => Self::CostModel { found, needed },
-            Below::Cancelled { op, stage, done, total } => {
-                Self::Cancelled { op, stage, done, total }
-            }
-            Below::Complex { op } => Self::Complex { op },
+            Below::Cancelled { stage, done, total } => Self::Cancelled { stage, done, total },
+            Below::Complex => Self::Complex,
             other => Self::Repack(other),
         }
     }

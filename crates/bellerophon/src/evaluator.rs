@@ -14,7 +14,8 @@ use bellerophon_ckks::{
 use bellerophon_repack::lookup::{Counts, LookupEvaluator, Watch, carried_domain};
 
 use crate::{
-    Bridge, CostModel, Error, EvaluationKeys, LutEngine, LutParams, Params, Progress, Result,
+    Bridge, CostModel, During, ErrorKind, EvaluationKeys, LutEngine, LutParams, Params, Progress,
+    Result,
 };
 
 /// Computes on encrypted vectors of one client.
@@ -120,14 +121,14 @@ impl Evaluator {
     /// may be called on any thread of the pool, one call of an operation at a time.
     ///
     /// A callback that returns [`ControlFlow::Break`] stops the operation with
-    /// [`Error::Cancelled`], which says how far it came; operations of the CKKS evaluator return
-    /// [`ckks::Error::Cancelled`], which converts to it. Operands, keys and evaluator are as
+    /// [`ErrorKind::Cancelled`], which says how far it came; operations of the CKKS evaluator return
+    /// [`ckks::ErrorKind::Cancelled`], which converts to it. Operands, keys and evaluator are as
     /// before, and the operation can be called again. Cheap: keys are shared.
     /// [`ClientKey::with_progress`](crate::ClientKey::with_progress) takes the same callback.
     ///
     /// ```
     /// use std::{ops::ControlFlow, sync::{Arc, atomic::{AtomicBool, Ordering}}, thread};
-    /// use bellerophon::{Error, prelude::*};
+    /// use bellerophon::{ErrorKind, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, insecure.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
@@ -143,8 +144,10 @@ impl Evaluator {
     /// cancel.store(true, Ordering::Relaxed); // by any thread, at any time
     /// match work.join().expect("the thread does not panic") {
     ///     Ok(_) => println!("it was faster"),
-    ///     Err(Error::Cancelled { done, total, .. }) => println!("stopped at {done} of {total}"),
-    ///     Err(other) => return Err(other),
+    ///     Err(error) => match error.kind() {
+    ///         ErrorKind::Cancelled { done, total, .. } => println!("stopped at {done} of {total}"),
+    ///         _ => return Err(error),
+    ///     },
     /// }
     /// # Ok(())
     /// # }
@@ -175,11 +178,11 @@ impl Evaluator {
     /// for which the parameters' bootstrap is specified.
     ///
     /// # Errors
-    /// [`Error::MissingKeys`] without [`Needs::bootstrap`](crate::Needs::bootstrap).
+    /// [`ErrorKind::MissingKeys`] without [`Needs::bootstrap`](crate::Needs::bootstrap).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
         if self.keys.bootstrap.is_none() {
             let op = "with_auto_bootstrap";
-            return Err(Error::MissingKeys { op, need: "bootstrap" });
+            return Err(ErrorKind::MissingKeys { need: "bootstrap" }.during(op));
         }
         self.arithmetic = self.arithmetic.with_auto_bootstrap()?;
         Ok(self)
@@ -219,9 +222,9 @@ impl Evaluator {
     /// approximation error is measured, not certified.
     ///
     /// # Errors
-    /// As [`map_over`](Self::map_over): [`Error::DomainScale`] where the carried range is too wide
-    /// or too narrow; [`assume_range`](Self::assume_range) or a multiplication by a constant
-    /// changes it. Without look-ups, [`Error::NoPlan`] where no engine reaches the error.
+    /// As [`map_over`](Self::map_over): [`ErrorKind::DomainScale`] where the carried range is too
+    /// wide or too narrow; [`assume_range`](Self::assume_range) or a multiplication by a constant
+    /// changes it. Without look-ups, [`ErrorKind::NoPlan`] where no engine reaches the error.
     pub fn map(&self, x: &Ciphertext, f: impl Fn(f64) -> f64) -> Result<Ciphertext> {
         let multiplies = self.arithmetic.keys().relinearization_keys().is_some();
         if self.keys.params.optional_lookups().is_none() && multiplies {
@@ -263,24 +266,24 @@ impl Evaluator {
     /// [`with_progress`](Self::with_progress) a callback for progress.
     ///
     /// # Errors
-    /// [`Error::OutsideDomain`] if the carried range does not lie in the domain; [`Error::Domain`]
-    /// for an empty or infinite domain, [`Error::DomainScale`] for one too wide or too narrow;
-    /// [`Error::NoLookUps`] for parameters without look-ups; [`Error::MissingKeys`] without
-    /// [`Needs::map`](crate::Needs::map) for the bridge; an error that names the argument if `f` is
-    /// not finite on the carried range; [`Error::Cancelled`]; and errors of the arithmetic, among
-    /// them too few levels.
+    /// [`ErrorKind::OutsideDomain`] if the carried range does not lie in the domain;
+    /// [`ErrorKind::Domain`] for an empty or infinite domain, [`ErrorKind::DomainScale`] for one
+    /// too wide or too narrow; [`ErrorKind::NoLookUps`] for parameters without look-ups;
+    /// [`ErrorKind::MissingKeys`] without [`Needs::map`](crate::Needs::map) for the bridge; an
+    /// error that names the argument if `f` is not finite on the carried range;
+    /// [`ErrorKind::Cancelled`]; and errors of the arithmetic, among them too few levels.
     pub fn map_over(
         &self,
         x: &Ciphertext,
         domain: RangeInclusive<f64>,
         f: impl Fn(f64) -> f64,
     ) -> Result<Ciphertext> {
-        Ok(self.lookup("map")?.map("map", x, domain, &f, None)?)
+        Ok(self.lookup().during("map")?.map(x, domain, &f, None).during("map")?)
     }
 
     /// The look-ups of this evaluator, with its keys and settings.
-    pub(crate) fn lookup(&self, op: &'static str) -> Result<LookupEvaluator<'_>> {
-        Ok(self.lookup_of(self.keys.params.lookups_for(op)?))
+    pub(crate) fn lookup(&self) -> Result<LookupEvaluator<'_>> {
+        Ok(self.lookup_of(self.keys.params.lookups_for()?))
     }
 
     /// As [`lookup`](Self::lookup), for the look-up part of the parameters.
@@ -312,14 +315,14 @@ impl Evaluator {
     /// values. [`Ciphertext::assume_range_with_padding`] covers all slots.
     ///
     /// # Errors
-    /// [`Error::Contradiction`] if the range has no value in common with the carried range; errors
-    /// of the arithmetic if it is no interval or does not fit the modulus.
+    /// [`ErrorKind::Contradiction`] if the range has no value in common with the carried range;
+    /// errors of the arithmetic if it is no interval or does not fit the modulus.
     pub fn assume_range(&self, x: &Ciphertext, range: RangeInclusive<f64>) -> Result<Ciphertext> {
         let stated = Interval::real(*range.start(), *range.end())?;
         let known = x.range();
         if stated.hi() < known.lo() || stated.lo() > known.hi() {
             let known = known.lo()..=known.hi();
-            return Err(Error::Contradiction { known, stated: range });
+            return Err(ErrorKind::Contradiction { known, stated: range }.during("assume_range"));
         }
         // Only the metadata change. `from_parts` checks that the range fits the modulus.
         let (lattice, meta) = x.clone().into_parts();
@@ -358,7 +361,7 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// [`ckks::Error::Variance`] unless the deviation is finite and not negative.
+    /// [`ckks::ErrorKind::Variance`] unless the deviation is finite and not negative.
     pub fn assume_noise(&self, x: &Ciphertext, deviation: f64) -> Result<Ciphertext> {
         Ok(x.clone().assume_noise(deviation)?)
     }

@@ -8,7 +8,7 @@ use bellerophon_repack::{Layout, Reduction};
 
 #[cfg(doc)]
 use crate::Error;
-use crate::{Evaluator, Result};
+use crate::{During, Evaluator, Result};
 
 impl Evaluator {
     /// Extracts the values of a vector as LWE values in the ring of the tables. Their encoding
@@ -21,10 +21,11 @@ impl Evaluator {
     /// rest counts as index error of earlier tables ([`LweVec`]).
     ///
     /// # Errors
-    /// [`Error::OutsideDomain`] if the carried range does not lie in the domain; [`Error::Domain`],
-    /// [`Error::DomainScale`], [`Error::NoLookUps`], [`Error::NoRingBridge`];
-    /// [`Error::MissingKeys`] without [`Needs::map`](crate::Needs::map) for the ring bridge;
-    /// [`Error::Cancelled`]; and errors of the arithmetic, among them too few levels.
+    /// [`ErrorKind::OutsideDomain`] if the carried range does not lie in the domain;
+    /// [`ErrorKind::Domain`], [`ErrorKind::DomainScale`], [`ErrorKind::NoLookUps`],
+    /// [`ErrorKind::NoRingBridge`]; [`ErrorKind::MissingKeys`] without
+    /// [`Needs::map`](crate::Needs::map) for the ring bridge; [`ErrorKind::Cancelled`]; and errors
+    /// of the arithmetic, among them too few levels.
     pub fn extract(&self, x: &Ciphertext, domain: RangeInclusive<f64>) -> Result<LweVec> {
         self.extract_for(x, domain, Headroom::TABLE)
     }
@@ -41,7 +42,7 @@ impl Evaluator {
         headroom: Headroom,
     ) -> Result<LweVec> {
         let op = "extract";
-        Ok(self.lookup(op)?.extract(op, &[x], domain, headroom, None)?.remove(0))
+        Ok(self.lookup().during(op)?.extract(&[x], domain, headroom, None).during(op)?.remove(0))
     }
 
     /// As [`extract_for`](Self::extract_for), for several vectors that will be added, compared or
@@ -49,7 +50,7 @@ impl Evaluator {
     /// scales. The remaining difference, less than half a cell of the tables, counts as noise.
     ///
     /// # Errors
-    /// As [`extract`](Self::extract), if no vector is given, and [`Error::Scales`], before any
+    /// As [`extract`](Self::extract), if no vector is given, and [`ErrorKind::Scales`], before any
     /// work, if the difference is larger. That happens for unrelated scales on domains more than
     /// some ten wide.
     pub fn extract_all(
@@ -59,17 +60,18 @@ impl Evaluator {
         headroom: Headroom,
     ) -> Result<Vec<LweVec>> {
         let op = "extract_all";
-        Ok(self.lookup(op)?.extract(op, operands, domain, headroom, None)?)
+        Ok(self.lookup().during(op)?.extract(operands, domain, headroom, None).during(op)?)
     }
 
     /// The evaluator of tables and of functions of several LWE values, with the keys of this
     /// client. It reports to the progress callback of this evaluator.
     ///
     /// # Errors
-    /// [`Error::NoLookUps`], and [`Error::MissingKeys`] without [`Needs::map`](crate::Needs::map).
+    /// [`ErrorKind::NoLookUps`], and [`ErrorKind::MissingKeys`] without
+    /// [`Needs::map`](crate::Needs::map).
     pub fn tables(&self) -> Result<lwe::Evaluator<'_>> {
         let op = "tables";
-        Ok(self.lookup(op)?.tables(op)?)
+        Ok(self.lookup().during(op)?.tables().during(op)?)
     }
 
     /// Packs LWE values into the slots of a vector, in order, at [`Evaluator::pack_level`].
@@ -96,14 +98,14 @@ impl Evaluator {
     /// One call packs the values of several tables: [`LweVec::concat`] joins them.
     ///
     /// # Errors
-    /// [`Error::TooWideToPack`] for values that reach more than an eighth of the encoding width
-    /// from the middle of their range; [`Error::MissingKeys`] without
-    /// [`Needs::map`](crate::Needs::map) for the ring bridge; [`Error::NoLookUps`],
-    /// [`Error::NoRingBridge`]; [`Error::Repack`] for a layout of another number of values or a
-    /// level that is too high; [`Error::Cancelled`]; keys of another client.
+    /// [`ErrorKind::TooWideToPack`] for values that reach more than an eighth of the encoding width
+    /// from the middle of their range; [`ErrorKind::MissingKeys`] without
+    /// [`Needs::map`](crate::Needs::map) for the ring bridge; [`ErrorKind::NoLookUps`],
+    /// [`ErrorKind::NoRingBridge`]; [`ErrorKind::Repack`] for a layout of another number of values
+    /// or a level that is too high; [`ErrorKind::Cancelled`]; keys of another client.
     pub fn pack_in(&self, values: &LweVec, layout: &Layout, level: usize) -> Result<Ciphertext> {
         let op = "pack";
-        Ok(self.lookup(op)?.pack(op, values, layout, level, Reduction::Identity)?)
+        Ok(self.lookup().during(op)?.pack(values, layout, level, Reduction::Identity).during(op)?)
     }
 
     /// As [`pack`](Self::pack) for values that each equal one end of their range: the results of
@@ -116,16 +118,16 @@ impl Evaluator {
     pub fn pack_ends(&self, values: &LweVec, level: usize) -> Result<Ciphertext> {
         let layout = Layout::in_order(values.len())?;
         let op = "pack_ends";
-        Ok(self.lookup(op)?.pack(op, values, &layout, level, Reduction::Sine)?)
+        Ok(self.lookup().during(op)?.pack(values, &layout, level, Reduction::Sine).during(op)?)
     }
 
     /// The level of the result of [`pack`](Self::pack), the highest possible one.
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] and [`Error::NoRingBridge`] for parameters without, [`Error::Repack`]
-    /// for a chain that is too short.
+    /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoRingBridge`] for parameters without,
+    /// [`ErrorKind::Repack`] for a chain that is too short.
     pub fn pack_level(&self) -> Result<usize> {
         let op = "pack";
-        Ok(self.lookup(op)?.pack_level(op)?)
+        Ok(self.lookup().during(op)?.pack_level().during(op)?)
     }
 }

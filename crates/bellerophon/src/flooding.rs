@@ -11,7 +11,7 @@ use rand::CryptoRng;
 
 #[cfg(doc)]
 use crate::Params;
-use crate::{DecryptionBudget, Evaluator, Result, client::system_rng};
+use crate::{DecryptionBudget, During, Evaluator, Result, client::system_rng};
 
 impl Evaluator {
     /// As [`map_over`](Self::map_over), with noise flooding before the switch from slots to LWE
@@ -68,10 +68,10 @@ impl Evaluator {
     /// # Errors
     /// As [`map_over`](Self::map_over), and those of [`NoiseBound::check`]; operands are never
     /// bootstrapped. For a budget of another key;
-    /// [`Error::NotReserved`](crate::Error::NotReserved); an error of the tables if the noise would
-    /// fill them; and [`Error::DomainScale`](crate::Error::DomainScale) for domains more than some
-    /// 16 wide, because flooded values have a larger scale, so that the noise to be hidden is
-    /// smaller.
+    /// [`ErrorKind::NotReserved`](crate::ErrorKind::NotReserved); an error of the tables if the
+    /// noise would fill them; and [`ErrorKind::DomainScale`](crate::ErrorKind::DomainScale) for
+    /// domains more than some 16 wide, because flooded values have a larger scale, so that the
+    /// noise to be hidden is smaller.
     pub fn map_flooded(
         &self,
         x: &Ciphertext,
@@ -98,8 +98,11 @@ impl Evaluator {
         mut rng: &mut R,
     ) -> Result<Ciphertext> {
         let op = "map_flooded";
-        let lookup = self.lookup(op)?;
-        flooded(op, x, bound, budget, &mut rng, |flood| lookup.map(op, x, domain, &f, Some(flood)))
+        let lookup = self.lookup().during(op)?;
+        flooded(x, bound, budget, &mut rng, |flood| {
+            lookup.map(x, domain, &f, Some(flood)).during(op)
+        })
+        .during(op)
     }
 
     /// As [`extract_for`](Self::extract_for), with the noise flooding of
@@ -134,25 +137,25 @@ impl Evaluator {
         mut rng: &mut R,
     ) -> Result<LweVec> {
         let op = "extract_flooded";
-        let lookup = self.lookup(op)?;
-        let mut values = flooded(op, x, bound, budget, &mut rng, |flood| {
-            lookup.extract(op, &[x], domain, headroom, Some(flood))
-        })?;
+        let lookup = self.lookup().during(op)?;
+        let mut values = flooded(x, bound, budget, &mut rng, |flood| {
+            lookup.extract(&[x], domain, headroom, Some(flood)).during(op)
+        })
+        .during(op)?;
         Ok(values.remove(0))
     }
 }
 
-/// Runs an operation with noise flooding on the terms of a budget, from which the vector is taken as
-/// soon as it is flooded.
+/// Runs an operation with noise flooding on the terms of a budget, from which the vector is taken
+/// as soon as it is flooded.
 fn flooded<T>(
-    op: &'static str,
     x: &Ciphertext,
     bound: &NoiseBound,
     budget: &mut DecryptionBudget,
     rng: &mut dyn CryptoRng,
     run: impl FnOnce(&mut Flood<'_>) -> repack::Result<T>,
 ) -> Result<T> {
-    budget.check(op, x.key())?;
+    budget.check(x.key())?;
     let mut flood = Flood::new(bound, *budget.flooding(), rng);
     let result = run(&mut flood);
     // The vector counts as a result, whatever became of it.

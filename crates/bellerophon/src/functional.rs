@@ -10,7 +10,7 @@ use rand::CryptoRng;
 
 #[cfg(doc)]
 use crate::Error;
-use crate::{ClientKey, Evaluator, Result, client::system_rng};
+use crate::{ClientKey, During, Evaluator, Result, client::system_rng};
 
 impl ClientKey {
     /// Encrypts integers of `0 .. modulus` at the highest level for programs, for exact tables
@@ -32,8 +32,8 @@ impl ClientKey {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoFunctional`] for parameters without functional bootstrapping; for no integers or
-    /// too many; for an integer that is not below the modulus (the error names its index); for a
+    /// [`ErrorKind::NoFunctional`] for parameters without functional bootstrapping; for no integers
+    /// or too many; for an integer that is not below the modulus (the error names its index); for a
     /// modulus outside `2..=65536`.
     pub fn encrypt_integers(&self, integers: &[usize], modulus: usize) -> Result<IntVec> {
         self.encrypt_integers_with(integers, modulus, self.params().levels(), &mut system_rng())
@@ -111,8 +111,8 @@ impl ClientKey {
     /// the owner of the key only.
     ///
     /// # Errors
-    /// [`ckks::Error::TableNoise`] if noise may have changed an integer with more than the failure
-    /// probability of the parameters; for a vector of another key or other parameters.
+    /// [`ckks::ErrorKind::TableNoise`] if noise may have changed an integer with more than the
+    /// failure probability of the parameters; for a vector of another key or other parameters.
     pub fn decrypt_integers(&self, integers: &impl AsRef<IntVec>) -> Result<Vec<usize>> {
         let log2_failure = self.params().functional()?.spec().log2_failure;
         let (params, integers) = (self.params().ckks(), integers.as_ref());
@@ -184,7 +184,7 @@ impl ClientKey {
         let (op, arithmetic) = ("encrypt", self.params().ckks());
         let highest = arithmetic.max_level();
         if level > highest {
-            Err(ckks::Error::LevelTooHigh { op, wanted: level, highest })?;
+            Err(ckks::ErrorKind::LevelTooHigh { wanted: level, highest }.during(op))?;
         }
         let range = Interval::real(*range.start(), *range.end())?;
         let (scale, limbs) = (arithmetic.scale(), arithmetic.limbs_at(level));
@@ -233,8 +233,8 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoFunctional`] for parameters without functional bootstrapping, and those of
-    /// [`ckks::Evaluator::publish_integers`]: [`ckks::Error::Unreduced`] for integers that an
+    /// [`ErrorKind::NoFunctional`] for parameters without functional bootstrapping, and those of
+    /// [`ckks::Evaluator::publish_integers`]: [`ckks::ErrorKind::Unreduced`] for integers that an
     /// identity table must reduce first.
     pub fn publish_integers(&self, x: &IntVec) -> Result<PublishedIntegers> {
         // Integers that would decrypt wrongly more often than this are refused.

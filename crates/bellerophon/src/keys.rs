@@ -11,7 +11,7 @@ use bellerophon_repack::{
 };
 use rand::CryptoRng;
 
-use crate::{Error, Needs, Params, Progress, Result, Stage};
+use crate::{During, ErrorKind, Needs, Params, Progress, Result, Stage};
 
 /// All public keys that a server needs for a program. Cheap to clone: the keys are shared.
 #[derive(Clone)]
@@ -93,7 +93,7 @@ impl EvaluationKeys {
     /// Assembles keys that were generated or read one by one.
     ///
     /// # Errors
-    /// [`ckks::Error::KeyMismatch`] for keys of different clients.
+    /// [`mlwe::ErrorKind::KeyMismatch`] for keys of different clients.
     pub(crate) fn assemble(
         params: &Params,
         arithmetic: ckks::EvaluationKeys,
@@ -107,9 +107,11 @@ impl EvaluationKeys {
         let linear_id = linear.iter().map(|keys| keys.repack.secret_id());
         let refresh_id = bootstrap.iter().chain(&functional).map(BootstrapKeys::secret_id);
         let mut all = tables_id.chain(ring_id).chain(linear_id).chain(refresh_id);
-        if let Some(right) = all.find(|&id| id != left) {
+        if let Some(found) = all.find(|&id| id != left) {
             let op = "read evaluation keys";
-            return Err(ckks::Error::KeyMismatch { op, left, right })?;
+            return Err(
+                bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed: left }.during(op)
+            )?;
         }
         Ok(Self { params: params.clone(), arithmetic, tables, ring, linear, bootstrap, functional })
     }
@@ -155,7 +157,7 @@ impl KeyProgress<'_> {
         match self.watch.map(|watch| watch.tell(Progress { stage, done, total })) {
             None | Some(ControlFlow::Continue(())) => Ok(()),
             Some(ControlFlow::Break(())) => {
-                Err(Error::Cancelled { op: "evaluation_keys", stage, done, total })
+                Err(ErrorKind::Cancelled { stage, done, total }.during("evaluation_keys"))
             }
         }
     }
@@ -167,7 +169,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
     let top = params.levels();
     let mut spec = needs.keys.clone().rotate(needs.rotations.iter().copied(), top);
     let unserved = |need: &'static str, reason: String| {
-        Err(Error::Unserved { need, params: params.name().into(), reason })
+        Err(ErrorKind::Unserved { need, params: params.name().into(), reason }.into())
     };
     // Step 1: the keys that the program asks for by name.
     if needs.multiply {
@@ -214,7 +216,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
     }
     // Step 2: the keys of look-ups: SlotsToCoeffs, and packing with each bridge.
     for path in paths(params, needs)? {
-        spec = spec.and(&params.lookups_for("map")?.key_levels(path, needs.corrected)?);
+        spec = spec.and(&params.lookups_for().during("map")?.key_levels(path, needs.corrected)?);
     }
     // Step 3: the keys of the bootstrapping circuits.
     if needs.bootstrap {
@@ -230,7 +232,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
 fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
     let mut paths = Vec::new();
     for &bridge in &needs.bridges {
-        let path = params.lookups_for("map")?.path("map", bridge)?;
+        let path = params.lookups_for().during("map")?.path(bridge).during("map")?;
         if !paths.contains(&path) {
             paths.push(path);
         }
@@ -241,8 +243,8 @@ fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
 /// The parameters of the tables that a program asks for.
 fn table_lattice<'p>(params: &'p Params, needs: &Needs) -> Result<&'p lwe::Params> {
     match needs.corrected {
-        true => params.corrected_on("map_to", needs.engine),
-        false => params.tables_on("map", needs.engine),
+        true => params.corrected_on(needs.engine).during("map_to"),
+        false => params.tables_on(needs.engine).during("map"),
     }
 }
 
@@ -262,7 +264,7 @@ pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize
         return Ok(bytes);
     }
     // Step 2: the keys of the tables and of the bridges.
-    let lookups = params.lookups_for("map")?;
+    let lookups = params.lookups_for().during("map")?;
     Ok(bytes + lookups.key_bytes(table_lattice(params, needs)?, paths))
 }
 

@@ -167,6 +167,7 @@ pub use bellerophon_pir as pir;
 pub use bellerophon_pir::bfv;
 pub use bellerophon_repack as repack;
 pub use bellerophon_ring as ring;
+pub(crate) use bellerophon_ring::During;
 pub use ckks::fbt::{
     IntTable, IntVec, PairedVec, PeriodicFunction, PublishedIntegers, PublishedPaired,
     SeededIntVec, SeededPairedVec,
@@ -175,7 +176,7 @@ pub use ckks::noise_flooding::Flooding;
 pub use ckks::param_search::{ProgramBounds, SelectedParams};
 pub use ckks::{Ciphertext, Declaration, FailureProbability, Published};
 pub use client::ClientKey;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
 pub use needs::Needs;

@@ -9,7 +9,7 @@ use bellerophon_ckks::{
 use bellerophon_lwe as lwe;
 use bellerophon_repack::lookup::Smooth;
 
-use crate::{Bridge, Error, ErrorDistribution, LutEngine, MapPlan, Params, Result};
+use crate::{Bridge, During, ErrorDistribution, ErrorKind, LutEngine, MapPlan, Params, Result};
 #[cfg(doc)]
 use crate::{Evaluator, LutParams};
 
@@ -19,9 +19,9 @@ impl Params {
     /// [`Needs::map`](crate::Needs::map).
     ///
     /// # Errors
-    /// [`Error::Domain`] and [`Error::DomainScale`] for domains that no look-up takes,
-    /// [`Error::NoLookUps`] for parameters without look-ups, or an error that names the argument at
-    /// which `f` is not finite.
+    /// [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for domains that no look-up takes,
+    /// [`ErrorKind::NoLookUps`] for parameters without look-ups, or an error that names the
+    /// argument at which `f` is not finite.
     pub fn map_accuracy(
         &self,
         domain: RangeInclusive<f64>,
@@ -33,7 +33,8 @@ impl Params {
     /// As [`map_accuracy`](Self::map_accuracy), with a given bridge and a given engine.
     ///
     /// # Errors
-    /// As [`map_accuracy`](Self::map_accuracy), [`Error::NoRingBridge`] and [`Error::NoEngine`].
+    /// As [`map_accuracy`](Self::map_accuracy), [`ErrorKind::NoRingBridge`] and
+    /// [`ErrorKind::NoEngine`].
     pub fn map_accuracy_over(
         &self,
         bridge: Bridge,
@@ -42,9 +43,9 @@ impl Params {
         f: impl Fn(f64) -> f64,
     ) -> Result<ErrorDistribution> {
         let op = "map_accuracy";
-        let lookups = self.lookups_for(op)?;
-        let lattice = self.tables_on(op, engine)?;
-        Ok(lookups.accuracy(lattice, lookups.path(op, bridge)?, &domain, f)?)
+        let lookups = self.lookups_for().during(op)?;
+        let lattice = self.tables_on(engine).during(op)?;
+        Ok(lookups.accuracy(lattice, lookups.path(bridge).during(op)?, &domain, f)?)
     }
 
     /// As [`map_accuracy`](Self::map_accuracy), for [`Evaluator::map_flooded`] of vectors with a
@@ -60,9 +61,9 @@ impl Params {
         bound: &NoiseBound,
     ) -> Result<ErrorDistribution> {
         let op = "map_accuracy";
-        let lookups = self.lookups_for(op)?;
+        let lookups = self.lookups_for().during(op)?;
         let (lattice, path) =
-            (self.tables_on(op, LutEngine::Auto)?, lookups.path(op, Bridge::Auto)?);
+            (self.tables_on(LutEngine::Auto).during(op)?, lookups.path(Bridge::Auto).during(op)?);
         Ok(lookups.accuracy_flooded(lattice, path, &domain, f, (terms, bound))?)
     }
 
@@ -74,9 +75,9 @@ impl Params {
     /// tables, with some five times the noise.
     ///
     /// # Errors
-    /// [`Error::Accuracy`] if `bits` is out of reach, with the best accuracy; too few levels before
-    /// or after the tables, or more than the parameters have; [`Error::NoCorrection`] and
-    /// [`Error::NoRingBridge`] for parameters without corrected look-ups, and errors of
+    /// [`ErrorKind::Accuracy`] if `bits` is out of reach, with the best accuracy; too few levels
+    /// before or after the tables, or more than the parameters have; [`ErrorKind::NoCorrection`]
+    /// and [`ErrorKind::NoRingBridge`] for parameters without corrected look-ups, and errors of
     /// [`map_accuracy`](Self::map_accuracy).
     pub fn map_to_plan(
         &self,
@@ -128,36 +129,37 @@ impl Params {
         level: usize,
     ) -> Result<MapPlan> {
         let op = "map_to_plan";
-        let lookups = self.lookups_for(op)?;
+        let lookups = self.lookups_for().during(op)?;
         // Step 1: the level of the operand.
         let (needed, highest) = (lookups.levels(), self.levels());
         if level < needed {
-            return Err(ckks::Error::OutOfLevels { op, needed, left: level }.into());
+            return Err(ckks::ErrorKind::OutOfLevels { needed, left: level }.during(op).into());
         }
         if level > highest {
-            return Err(ckks::Error::LevelTooHigh { op, wanted: level, highest }.into());
+            return Err(ckks::ErrorKind::LevelTooHigh { wanted: level, highest }.during(op).into());
         }
         // Step 2: the smallest order that reaches the bits, for values anywhere in the domain.
-        let lattice = self.corrected_on(op, engine)?;
-        Ok(lookups.map_to_plan(op, lattice, &domain, f, (bits, level))?)
+        let lattice = self.corrected_on(engine).during(op)?;
+        Ok(lookups.map_to_plan(lattice, &domain, f, (bits, level)).during(op)?)
     }
 
     /// The parameters of corrected tables on an engine.
-    pub(crate) fn corrected_on(&self, op: &'static str, engine: LutEngine) -> Result<&lwe::Params> {
-        match self.lookups_for(op)?.corrected_on(engine) {
+    pub(crate) fn corrected_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
+        match self.lookups_for()?.corrected_on(engine) {
             Some(lattice) => Ok(lattice),
             // If the engine itself is missing, that is the error.
             None => {
-                self.tables_on(op, engine)?;
-                Err(Error::NoCorrection { op, params: self.name().into() })
+                self.tables_on(engine)?;
+                Err(ErrorKind::NoCorrection { params: self.name().into() }.into())
             }
         }
     }
 
     /// The parameters of plain tables on an engine.
-    pub(crate) fn tables_on(&self, op: &'static str, engine: LutEngine) -> Result<&lwe::Params> {
+    pub(crate) fn tables_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
         let params = || self.name().into();
-        let lattice = self.lookups_for(op)?.on(engine);
-        lattice.ok_or_else(|| Error::NoEngine { op, engine: engine.name(), params: params() })
+        let lattice = self.lookups_for()?.on(engine);
+        lattice
+            .ok_or_else(|| ErrorKind::NoEngine { engine: engine.name(), params: params() }.into())
     }
 }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use bellerophon_ckks::Ciphertext;
 
-use crate::{Evaluator, Result};
+use crate::{During, Evaluator, Result};
 
 impl Evaluator {
     /// Applies several functions to every value, each as [`map_over`](Self::map_over) does. The
@@ -38,7 +38,7 @@ impl Evaluator {
         functions: &[&dyn Fn(f64) -> f64],
     ) -> Result<Vec<Ciphertext>> {
         let op = "maps";
-        Ok(self.lookup(op)?.maps(op, x, domain, functions)?)
+        Ok(self.lookup().during(op)?.maps(x, domain, functions).during(op)?)
     }
 
     /// Applies several functions to every value of several vectors and packs all results into one
@@ -77,6 +77,6 @@ impl Evaluator {
         functions: &[&dyn Fn(f64) -> f64],
     ) -> Result<Ciphertext> {
         let op = "maps_packed";
-        Ok(self.lookup(op)?.maps_packed(op, operands, domain, functions)?)
+        Ok(self.lookup().during(op)?.maps_packed(operands, domain, functions).during(op)?)
     }
 }

@@ -12,8 +12,8 @@ use bellerophon_repack::{
 };
 
 use crate::{
-    CostModel, Engine, EnginePlan, Error, Evaluator, LutEngine, LutParams, MapReport, MapRequest,
-    Needs, Params, Result,
+    CostModel, During, Engine, EnginePlan, Error, Evaluator, LutEngine, LutParams, MapReport,
+    MapRequest, Needs, Params, Result,
 };
 
 impl Params {
@@ -34,9 +34,9 @@ impl Params {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Domain`], [`Error::WantedError`], [`Error::CostModel`], and errors of the
-    /// arithmetic for too many values or a level that the parameters do not have. An engine that
-    /// does not qualify is not an error: its row gives the reason.
+    /// [`ErrorKind::Domain`], [`ErrorKind::WantedError`], [`ErrorKind::CostModel`], and errors of
+    /// the arithmetic for too many values or a level that the parameters do not have. An engine
+    /// that does not qualify is not an error: its row gives the reason.
     pub fn map_plan(
         &self,
         request: &MapRequest,
@@ -102,16 +102,16 @@ impl PlanSubject for Params {
         self.levels()
     }
 
-    fn lookups(&self, op: &'static str) -> Result<&LutParams> {
-        self.lookups_for(op)
+    fn lookups(&self) -> Result<&LutParams> {
+        self.lookups_for()
     }
 
-    fn tables_on(&self, op: &'static str, engine: LutEngine) -> Result<&lwe::Params> {
-        self.tables_on(op, engine)
+    fn tables_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
+        self.tables_on(engine)
     }
 
-    fn corrected_on(&self, op: &'static str, engine: LutEngine) -> Result<&lwe::Params> {
-        self.corrected_on(op, engine)
+    fn corrected_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
+        self.corrected_on(engine)
     }
 
     fn bootstrapper(&self) -> Result<&Arc<Bootstrapper>> {
@@ -140,8 +140,8 @@ impl Evaluator {
     /// those of the request.
     ///
     /// # Errors
-    /// As [`Params::map_plan`]; [`Error::OutsideDomain`] for values that may lie outside the
-    /// domain; [`Error::Complex`].
+    /// As [`Params::map_plan`]; [`ErrorKind::OutsideDomain`] for values that may lie outside the
+    /// domain; [`ErrorKind::Complex`].
     pub fn map_plan(&self, x: &Ciphertext, request: &MapRequest) -> Result<EnginePlan> {
         Ok(self.planner(x, request)?.plan())
     }
@@ -182,14 +182,15 @@ impl Evaluator {
     /// let (y, report) = server.map_planned(&x, &request)?;
     /// assert_eq!(report.engine, Engine::Fbt); // too few levels for a polynomial
     /// let found = client.decrypt(&y)?;
-    /// assert!((found[0] - 1.0 / (1.0 + (-0.5f64).exp())).abs() < report.predicted.log2_error.exp2());
+    /// assert!((found[0] - 1.0 / (1.0 + (-0.5f64).exp())).abs() <
+    /// report.predicted.log2_error.exp2());
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// As [`map_plan`](Self::map_plan); [`Error::NoPlan`] if no engine qualifies, with the reason
-    /// of each; errors of the engine.
+    /// As [`map_plan`](Self::map_plan); [`ErrorKind::NoPlan`] if no engine qualifies, with the
+    /// reason of each; errors of the engine.
     pub fn map_planned(
         &self,
         x: &Ciphertext,
@@ -202,7 +203,7 @@ impl Evaluator {
     /// of the function.
     pub(crate) fn map_closure(&self, x: &Ciphertext, f: &dyn Fn(f64) -> f64) -> Result<Ciphertext> {
         let domain = carried_domain(x.range());
-        range_within("map", x.range(), &domain)?;
+        range_within(x.range(), &domain).during("map")?;
         Ok(self.map_planned(x, &MapRequest::of_closure(f, domain)?)?.0)
     }
 }

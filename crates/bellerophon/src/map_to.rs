@@ -7,7 +7,7 @@ use bellerophon_repack::lookup::Smooth;
 
 #[cfg(doc)]
 use crate::Error;
-use crate::{Evaluator, MapPlan, Result};
+use crate::{During, Evaluator, MapPlan, Result};
 
 impl Evaluator {
     /// Applies any function to every value, to a requested accuracy: with probability 95% the
@@ -29,9 +29,9 @@ impl Evaluator {
     /// The polynomials are fitted to `f`; derivatives are not needed.
     ///
     /// # Errors
-    /// As for [`map_over`](Self::map_over); [`Error::MissingKeys`] without
-    /// [`Needs::map_to`](crate::Needs::map_to), [`Error::Accuracy`] if no correction reaches the
-    /// accuracy, [`Error::NoCorrection`] for parameters without corrected look-ups.
+    /// As for [`map_over`](Self::map_over); [`ErrorKind::MissingKeys`] without
+    /// [`Needs::map_to`](crate::Needs::map_to), [`ErrorKind::Accuracy`] if no correction reaches
+    /// the accuracy, [`ErrorKind::NoCorrection`] for parameters without corrected look-ups.
     pub fn map_to(
         &self,
         x: &Ciphertext,
@@ -76,7 +76,11 @@ impl Evaluator {
         bits: f64,
     ) -> Result<Ciphertext> {
         let op = "map_to";
-        Ok(self.lookup(op)?.map_to(op, x, &domain, &Smooth::new(&f, derivatives), bits)?)
+        Ok(self
+            .lookup()
+            .during(op)?
+            .map_to(x, &domain, &Smooth::new(&f, derivatives), bits)
+            .during(op)?)
     }
 
     /// The plan by which [`map_to_with`](Self::map_to_with) reaches the accuracy for the same
@@ -94,6 +98,10 @@ impl Evaluator {
         bits: f64,
     ) -> Result<MapPlan> {
         let op = "map_to_plan";
-        Ok(self.lookup(op)?.map_to_plan(op, x, &domain, &Smooth::new(&f, derivatives), bits)?)
+        Ok(self
+            .lookup()
+            .during(op)?
+            .map_to_plan(x, &domain, &Smooth::new(&f, derivatives), bits)
+            .during(op)?)
     }
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use bellerophon_ckks::{
-    self as ckks, Ciphertext,
+    Ciphertext,
     noise_flooding::{self, Flooding, NoiseBound},
 };
 use bellerophon_mlwe::KeyId;
 use rand::CryptoRng;
 
-use crate::{ClientKey, Error, Result, client::system_rng};
+use crate::{ClientKey, During, ErrorKind, Result, client::system_rng};
 
 /// `log2` of the probability that the error of some value exceeds [`FloodedValues::bits`].
 const LOG2_FAILURE: f64 = -20.0;
@@ -56,7 +56,8 @@ impl DecryptionBudget {
     pub fn resume(key: KeyId, queries: u64, statistical_bits: f64, left: u64) -> Result<Self> {
         let budget = Self::new(key, queries, statistical_bits)?;
         if left > queries {
-            return Err(Error::SharingSpent { wanted: left, left: queries, queries });
+            return Err(ErrorKind::SharingSpent { wanted: left, left: queries, queries }
+                .during("DecryptionBudget"));
         }
         Ok(Self { left, ..budget })
     }
@@ -65,11 +66,12 @@ impl DecryptionBudget {
     /// number before any of those results is released.
     ///
     /// # Errors
-    /// [`Error::SharingSpent`] if fewer are left; then none is reserved.
+    /// [`ErrorKind::SharingSpent`] if fewer are left; then none is reserved.
     pub fn reserve(&mut self, results: u64) -> Result<u64> {
         // Both counters change together, or neither does.
         let (left, queries) = (self.left, self.flooding.queries());
-        let spent = Error::SharingSpent { wanted: results, left, queries };
+        let spent =
+            ErrorKind::SharingSpent { wanted: results, left, queries }.during("DecryptionBudget");
         self.left = left.checked_sub(results).ok_or(spent)?;
         self.reserved += results;
         Ok(self.left)
@@ -102,12 +104,14 @@ impl DecryptionBudget {
     }
 
     /// Refuses results of another key, and results without a reservation.
-    pub(crate) fn check(&self, op: &'static str, key: KeyId) -> Result<()> {
+    pub(crate) fn check(&self, key: KeyId) -> Result<()> {
         if key != self.key {
-            return Err(ckks::Error::KeyMismatch { op, left: self.key, right: key }.into());
+            return Err(
+                bellerophon_mlwe::ErrorKind::KeyMismatch { found: key, needed: self.key }.into()
+            );
         }
         if self.reserved == 0 {
-            return Err(Error::NotReserved { op });
+            return Err(ErrorKind::NotReserved.into());
         }
         Ok(())
     }
@@ -151,7 +155,8 @@ impl ClientKey {
     /// ciphertext is an average, and its sender may have written anything.
     ///
     /// ```
-    /// use bellerophon::{DecryptionBudget, ckks::{self, Interval, simulator::Simulator}, prelude::*};
+    /// use bellerophon::{DecryptionBudget, ckks::{self, Interval, simulator::Simulator},
+    /// prelude::*};
     ///
     /// // The program, for the server and for the simulator.
     /// fn program<A: CkksOps>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
@@ -199,8 +204,8 @@ impl ClientKey {
     /// [`Evaluator::map`]: crate::Evaluator::map
     ///
     /// # Errors
-    /// [`Error::NotReserved`] if no result is reserved; an error for a budget of another key;
-    /// [`Error::NothingLeft`] if the noise would be as large as the values; and those of
+    /// [`ErrorKind::NotReserved`] if no result is reserved; an error for a budget of another key;
+    /// [`ErrorKind::NothingLeft`] if the noise would be as large as the values; and those of
     /// [`decrypt_flooded`](bellerophon_ckks::noise_flooding::decrypt_flooded): a vector whose level
     /// or scale is not that of the program's result, and one that could wrap around its modulus. A
     /// refused call takes nothing from the budget.
@@ -227,12 +232,12 @@ impl ClientKey {
         rng: &mut R,
     ) -> Result<FloodedValues> {
         // Step 1: refusals. They take nothing from the budget.
-        budget.check("decrypt_flooded", self.id())?;
+        budget.check(self.id()).during("decrypt_flooded")?;
         let flooding = budget.flooding();
         let noise = noise_flooding::Predicted::new(bound, flooding);
         let (worst, largest) = (noise.worst(LOG2_FAILURE), bound.range().bound());
         if worst >= largest {
-            return Err(Error::NothingLeft { noise: worst, largest });
+            return Err(ErrorKind::NothingLeft { noise: worst, largest }.during("decrypt_flooded"));
         }
         // Step 2: decryption, with the flooding noise added before decoding.
         let params = self.params().ckks();

@@ -2,9 +2,9 @@
 
 use std::ops::RangeInclusive;
 
+use crate::{During, LutEngine, OrderAccuracy, OrderFunction, Params, Result};
 #[cfg(doc)]
-use crate::{Error, OrderOps};
-use crate::{LutEngine, OrderAccuracy, OrderFunction, Params, Result};
+use crate::{ErrorKind, OrderOps};
 
 impl Params {
     /// Predicts the error of a function of [`OrderOps`] on a domain, for operands fresh from the
@@ -27,8 +27,8 @@ impl Params {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] and [`Error::NoRingBridge`] for parameters without them;
-    /// [`Error::Domain`] and [`Error::DomainScale`] for domains that no table takes; errors for no
+    /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoRingBridge`] for parameters without them;
+    /// [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for domains that no table takes; errors for no
     /// values, for more results than values, and for networks deeper than the tables allow.
     pub fn order_accuracy(
         &self,
@@ -36,7 +36,8 @@ impl Params {
         function: OrderFunction,
     ) -> Result<OrderAccuracy> {
         let op = "order_accuracy";
-        let tables = self.tables_on(op, LutEngine::Auto)?;
-        Ok(self.lookups_for(op)?.order_accuracy(op, tables, &domain, function)?)
+        let tables = self.tables_on(LutEngine::Auto).during(op)?;
+        let lookups = self.lookups_for().during(op)?;
+        Ok(lookups.order_accuracy(tables, &domain, function).during(op)?)
     }
 }

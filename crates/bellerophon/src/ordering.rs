@@ -12,7 +12,7 @@ use bellerophon_repack::{
     lookup::ordering::{PACKED, depth, few, same_length, tournament},
 };
 
-use crate::{Evaluator, Result};
+use crate::{During, Evaluator, Result};
 
 /// Functions of the values of one vector, or slotwise functions of several vectors, on a domain:
 /// from [`Evaluator::within`].
@@ -63,16 +63,16 @@ use crate::{Evaluator, Result};
 /// ```
 ///
 /// # Errors
-/// All functions return: [`Error::OutsideDomain`](crate::Error::OutsideDomain) if a carried range
-/// does not lie in the domain; [`Error::Domain`](crate::Error::Domain) and
-/// [`Error::DomainScale`](crate::Error::DomainScale) for domains that no table takes;
-/// [`Error::NoLookUps`](crate::Error::NoLookUps) and
-/// [`Error::NoRingBridge`](crate::Error::NoRingBridge) for parameters without them;
-/// [`Error::MissingKeys`](crate::Error::MissingKeys),
-/// [`Error::Cancelled`](crate::Error::Cancelled); errors for keys of another client, too few levels
-/// and vectors of different lengths; [`Error::Scales`](crate::Error::Scales) as for
-/// [`Evaluator::extract_all`]; and errors of [`lwe::Evaluator`], among them tables too small for a
-/// network of that depth.
+/// All functions return: [`ErrorKind::OutsideDomain`](crate::ErrorKind::OutsideDomain) if a carried
+/// range does not lie in the domain; [`ErrorKind::Domain`](crate::ErrorKind::Domain) and
+/// [`ErrorKind::DomainScale`](crate::ErrorKind::DomainScale) for domains that no table takes;
+/// [`ErrorKind::NoLookUps`](crate::ErrorKind::NoLookUps) and
+/// [`ErrorKind::NoRingBridge`](crate::ErrorKind::NoRingBridge) for parameters without them;
+/// [`ErrorKind::MissingKeys`](crate::ErrorKind::MissingKeys),
+/// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled); errors for keys of another client, too
+/// few levels and vectors of different lengths; [`ErrorKind::Scales`](crate::ErrorKind::Scales) as
+/// for [`Evaluator::extract_all`]; and errors of [`lwe::Evaluator`], among them tables too small
+/// for a network of that depth.
 #[derive(Debug, Clone)]
 pub struct OrderOps<'a> {
     evaluator: &'a Evaluator,
@@ -97,24 +97,24 @@ impl OrderOps<'_> {
         headroom: Headroom,
         f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> lwe::Result<LweVec>,
     ) -> Result<Ciphertext> {
-        self.via_lwe("apply", operands, headroom, Reduction::Identity, f)
+        self.via_lwe(operands, headroom, Reduction::Identity, f).during("apply")
     }
 
     /// The slotwise maximum of several vectors of one length. A slot takes one comparator less than
     /// there are vectors.
     pub fn max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
-        same_length("max", operands)?;
+        same_length(operands).during("max")?;
         let headroom = tournament(operands.len());
         let max = |tables: &lwe::Evaluator<'_>, values: &[LweVec]| tables.max_of(values);
-        self.via_lwe("max", operands, headroom, Reduction::Identity, max)
+        self.via_lwe(operands, headroom, Reduction::Identity, max).during("max")
     }
 
     /// The slotwise minimum; otherwise as [`max`](Self::max).
     pub fn min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
-        same_length("min", operands)?;
+        same_length(operands).during("min")?;
         let headroom = tournament(operands.len());
         let min = |tables: &lwe::Evaluator<'_>, values: &[LweVec]| tables.min_of(values);
-        self.via_lwe("min", operands, headroom, Reduction::Identity, min)
+        self.via_lwe(operands, headroom, Reduction::Identity, min).during("min")
     }
 
     /// The slotwise argmax of several vectors of one length: the index, from 0, of the vector with
@@ -123,16 +123,17 @@ impl OrderOps<'_> {
     ///
     /// # Errors
     /// Those of all functions ([`OrderOps`]), and
-    /// [`Error::TooManyPlaces`](crate::Error::TooManyPlaces) as for
+    /// [`ErrorKind::TooManyPlaces`](crate::ErrorKind::TooManyPlaces) as for
     /// [`argmax_index`](Self::argmax_index).
     pub fn arg_max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
         let op = "arg_max";
         let (headroom, labels) =
-            (self.tournament(op, operands.len())?, self.labels(op, operands.len())?);
-        same_length(op, operands)?;
-        self.via_lwe(op, operands, headroom, Reduction::Identity, |tables, values| {
+            (self.tournament(operands.len()).during(op)?, self.labels(operands.len()).during(op)?);
+        same_length(operands).during(op)?;
+        self.via_lwe(operands, headroom, Reduction::Identity, |tables, values| {
             tables.arg_max_label(values, &labels, OutputEncoding::Fit(PACKED))
         })
+        .during(op)
     }
 
     /// The slotwise argmin; otherwise as [`arg_max`](Self::arg_max).
@@ -142,27 +143,30 @@ impl OrderOps<'_> {
     pub fn arg_min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
         let op = "arg_min";
         let (headroom, labels) =
-            (self.tournament(op, operands.len())?, self.labels(op, operands.len())?);
-        same_length(op, operands)?;
-        self.via_lwe(op, operands, headroom, Reduction::Identity, |tables, values| {
+            (self.tournament(operands.len()).during(op)?, self.labels(operands.len()).during(op)?);
+        same_length(operands).during(op)?;
+        self.via_lwe(operands, headroom, Reduction::Identity, |tables, values| {
             tables.arg_min_label(values, &labels, OutputEncoding::Fit(PACKED))
         })
+        .during(op)
     }
 
     /// The slotwise comparison: 1 where `x > y` and 0 elsewhere. One look-up per slot.
     pub fn greater(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        same_length("greater", &[x, y])?;
+        same_length(&[x, y]).during("greater")?;
         let headroom = Headroom::comparators(1);
-        self.via_lwe("greater", &[x, y], headroom, Reduction::Sine, |tables, values| {
+        self.via_lwe(&[x, y], headroom, Reduction::Sine, |tables, values| {
             tables.greater(&values[0], &values[1], OutputEncoding::Fit(Headroom::TABLE))
         })
+        .during("greater")
     }
 
     /// The magnitude of every value. One look-up per value.
     pub fn abs(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.via_lwe("abs", &[x], Headroom::TABLE, Reduction::Identity, |tables, values| {
+        self.via_lwe(&[x], Headroom::TABLE, Reduction::Identity, |tables, values| {
             tables.abs(&values[0], OutputEncoding::Fit(PACKED))
         })
+        .during("abs")
     }
 
     /// Sorts the values of a vector: one look-up for each comparator of [`Network::odd_even`], in
@@ -173,9 +177,10 @@ impl OrderOps<'_> {
     pub fn sort(&self, x: &Ciphertext, order: Order) -> Result<Ciphertext> {
         let network = Network::odd_even(x.len())?;
         let headroom = depth(&network);
-        self.via_lwe("sort", &[x], headroom, Reduction::Identity, |tables, values| {
+        self.via_lwe(&[x], headroom, Reduction::Identity, |tables, values| {
             tables.sort_through(&values[0], &network, order)
         })
+        .during("sort")
     }
 
     /// The `count` largest values of a vector, the largest first: in the order of the exact values.
@@ -186,10 +191,11 @@ impl OrderOps<'_> {
     /// Those of all functions ([`OrderOps`]), and if `count` is 0 or above the number of values.
     pub fn largest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext> {
         let op = "largest";
-        let headroom = few(op, x.len(), count, (0..x.len()).rev())?;
-        self.via_lwe(op, &[x], headroom, Reduction::Identity, |tables, values| {
+        let headroom = few(x.len(), count, (0..x.len()).rev()).during(op)?;
+        self.via_lwe(&[x], headroom, Reduction::Identity, |tables, values| {
             tables.largest(&values[0], count)
         })
+        .during(op)
     }
 
     /// The `count` smallest values of a vector, the smallest first.
@@ -198,10 +204,11 @@ impl OrderOps<'_> {
     /// As [`largest`](Self::largest).
     pub fn smallest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext> {
         let op = "smallest";
-        let headroom = few(op, x.len(), count, 0..x.len())?;
-        self.via_lwe(op, &[x], headroom, Reduction::Identity, |tables, values| {
+        let headroom = few(x.len(), count, 0..x.len()).during(op)?;
+        self.via_lwe(&[x], headroom, Reduction::Identity, |tables, values| {
             tables.smallest(&values[0], count)
         })
+        .during(op)
     }
 
     /// The argmax of a vector: the index of its largest value, from 0, as a vector of one number to
@@ -218,13 +225,16 @@ impl OrderOps<'_> {
     ///
     /// # Errors
     /// Those of all functions ([`OrderOps`]), and before any work
-    /// [`Error::TooManyPlaces`](crate::Error::TooManyPlaces), which names the largest number.
+    /// [`ErrorKind::TooManyPlaces`](crate::ErrorKind::TooManyPlaces), which names the largest
+    /// number.
     pub fn argmax_index(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "argmax_index";
-        let (headroom, labels) = (self.tournament(op, x.len())?, self.labels(op, x.len())?);
-        self.via_lwe(op, &[x], headroom, Reduction::Identity, |tables, values| {
+        let (headroom, labels) =
+            (self.tournament(x.len()).during(op)?, self.labels(x.len()).during(op)?);
+        self.via_lwe(&[x], headroom, Reduction::Identity, |tables, values| {
             tables.arg_max_label(&values[0].singles(), &labels, OutputEncoding::Fit(PACKED))
         })
+        .during(op)
     }
 
     /// The argmin of a vector; otherwise as [`argmax_index`](Self::argmax_index).
@@ -233,29 +243,33 @@ impl OrderOps<'_> {
     /// As [`argmax_index`](Self::argmax_index).
     pub fn argmin_index(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "argmin_index";
-        let (headroom, labels) = (self.tournament(op, x.len())?, self.labels(op, x.len())?);
-        self.via_lwe(op, &[x], headroom, Reduction::Identity, |tables, values| {
+        let (headroom, labels) =
+            (self.tournament(x.len()).during(op)?, self.labels(x.len()).during(op)?);
+        self.via_lwe(&[x], headroom, Reduction::Identity, |tables, values| {
             tables.arg_min_label(&values[0].singles(), &labels, OutputEncoding::Fit(PACKED))
         })
+        .during(op)
     }
 
     /// The argmax of a vector in one-hot form: 1 at the largest value, 0 elsewhere. Ties give
     /// exactly one 1.
     pub fn argmax_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "argmax_one_hot";
-        let headroom = self.tournament(op, x.len())?;
-        self.via_lwe(op, &[x], headroom, Reduction::Sine, |tables, values| {
+        let headroom = self.tournament(x.len()).during(op)?;
+        self.via_lwe(&[x], headroom, Reduction::Sine, |tables, values| {
             LweVec::concat(&tables.arg_max(&values[0].singles(), Headroom::TABLE)?)
         })
+        .during(op)
     }
 
     /// The argmin in one-hot form; otherwise as [`argmax_one_hot`](Self::argmax_one_hot).
     pub fn argmin_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "argmin_one_hot";
-        let headroom = self.tournament(op, x.len())?;
-        self.via_lwe(op, &[x], headroom, Reduction::Sine, |tables, values| {
+        let headroom = self.tournament(x.len()).during(op)?;
+        self.via_lwe(&[x], headroom, Reduction::Sine, |tables, values| {
             LweVec::concat(&tables.arg_min(&values[0].singles(), Headroom::TABLE)?)
         })
+        .during(op)
     }
 
     /// Max pooling: the largest value of every `window` by `window` patch of an image, which is
@@ -263,8 +277,8 @@ impl OrderOps<'_> {
     /// ([`lwe::Evaluator::max_pool`]).
     ///
     /// # Errors
-    /// Those of all functions ([`OrderOps`]), and [`lwe::Error::Image`] if the patches do not tile
-    /// the image.
+    /// Those of all functions ([`OrderOps`]), and [`lwe::ErrorKind::Image`] if the patches do not
+    /// tile the image.
     pub fn max_pool(
         &self,
         image: &Ciphertext,
@@ -273,32 +287,32 @@ impl OrderOps<'_> {
     ) -> Result<Ciphertext> {
         lwe::check_pooling(image.len(), columns, window)?;
         let headroom = tournament(window * window);
-        self.via_lwe("max_pool", &[image], headroom, Reduction::Identity, |tables, values| {
+        self.via_lwe(&[image], headroom, Reduction::Identity, |tables, values| {
             tables.max_pool(&values[0], columns, window)
         })
+        .during("max_pool")
     }
 
     /// The headroom of a tournament that tracks its winner, if the tables support it.
-    fn tournament(&self, op: &'static str, count: usize) -> Result<Headroom> {
-        Ok(self.evaluator.lookup(op)?.tournament(op, count)?)
+    fn tournament(&self, count: usize) -> Result<Headroom> {
+        Ok(self.evaluator.lookup()?.tournament(count)?)
     }
 
     /// The labels 0, 1, .., `count - 1`, if packing keeps them distinguishable.
-    fn labels(&self, op: &'static str, count: usize) -> Result<Vec<f64>> {
-        Ok(self.evaluator.lookup(op)?.labels(op, count)?)
+    fn labels(&self, count: usize) -> Result<Vec<f64>> {
+        Ok(self.evaluator.lookup()?.labels(count)?)
     }
 
     /// Slots to LWE, `f`, and LWE to slots, at the highest level that the reduction leaves.
     fn via_lwe(
         &self,
-        op: &'static str,
         operands: &[&Ciphertext],
         headroom: Headroom,
         reduction: Reduction,
         f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> lwe::Result<LweVec>,
     ) -> Result<Ciphertext> {
-        let lookup = self.evaluator.lookup(op)?;
-        Ok(lookup.via_lwe(op, operands, &self.domain, (headroom, reduction), f)?)
+        let lookup = self.evaluator.lookup()?;
+        Ok(lookup.via_lwe(operands, &self.domain, (headroom, reduction), f)?)
     }
 }
 

@@ -14,7 +14,7 @@ use bellerophon_ckks::{
 use bellerophon_lwe as lwe;
 use bellerophon_ring::wire::Fingerprint;
 
-use crate::{Error, LutParams, Needs, Preset, Result, keys, promises};
+use crate::{During, ErrorKind, LutParams, Needs, Preset, Result, keys, promises};
 
 /// The specification of a parameter set; [`Params::new`] checks it.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,8 +110,8 @@ impl Params {
     /// tables return at the levels for programs, below those of the bootstrap.
     ///
     /// # Errors
-    /// Those of the layers below, which name what falls short; [`Error::Bridge`] if slots, look-ups
-    /// and bootstrapping do not fit together, or if a promise cannot be kept.
+    /// Those of the layers below, which name what falls short; [`ErrorKind::Bridge`] if slots,
+    /// look-ups and bootstrapping do not fit together, or if a promise cannot be kept.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         // Step 1: the CKKS parameters: sizes, primes, security.
         let slots = ckks::Params::new(spec.slots)?;
@@ -221,8 +221,8 @@ impl Params {
     /// ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] and [`Error::NoBootstrap`] for a program that the parameters cannot
-    /// serve.
+    /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoBootstrap`] for a program that the parameters
+    /// cannot serve.
     pub fn program_failure(
         &self,
         values_looked_up: u64,
@@ -256,13 +256,14 @@ impl Params {
     /// The look-up part of the set.
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] for parameters without them.
+    /// [`ErrorKind::NoLookUps`] for parameters without them.
     pub fn lookups(&self) -> Result<&LutParams> {
-        self.lookups_for("look-ups")
+        self.lookups_for().during("look-ups")
     }
 
-    pub(crate) fn lookups_for(&self, op: &'static str) -> Result<&LutParams> {
-        self.optional_lookups().ok_or_else(|| Error::NoLookUps { op, params: self.0.name.clone() })
+    pub(crate) fn lookups_for(&self) -> Result<&LutParams> {
+        self.optional_lookups()
+            .ok_or_else(|| ErrorKind::NoLookUps { params: self.0.name.clone() }.into())
     }
 
     pub(crate) fn optional_lookups(&self) -> Option<&LutParams> {
@@ -272,19 +273,24 @@ impl Params {
     /// The bootstrapper: levels, precision, security, keys. Its matrices are not encoded.
     ///
     /// # Errors
-    /// [`Error::NoBootstrap`] for parameters without bootstrapping.
+    /// [`ErrorKind::NoBootstrap`] for parameters without bootstrapping.
     pub fn bootstrapper(&self) -> Result<&Arc<Bootstrapper>> {
         let bootstrapper = self.0.bootstraps.bootstrap.as_ref();
-        bootstrapper.ok_or_else(|| Error::NoBootstrap { params: self.0.name.clone() })
+        bootstrapper.ok_or_else(|| {
+            ErrorKind::NoBootstrap { params: self.0.name.clone() }.during("bootstrap")
+        })
     }
 
     /// The functional bootstrapper: levels, scales, keys. Its matrices are not encoded.
     ///
     /// # Errors
-    /// [`Error::NoFunctional`] for parameters without functional bootstrapping.
+    /// [`ErrorKind::NoFunctional`] for parameters without functional bootstrapping.
     pub fn functional(&self) -> Result<&Arc<FunctionalBootstrapper>> {
         let functional = self.0.bootstraps.functional.as_ref();
-        functional.ok_or_else(|| Error::NoFunctional { params: self.0.name.clone() })
+        functional.ok_or_else(|| {
+            ErrorKind::NoFunctional { params: self.0.name.clone() }
+                .during("functional bootstrapping")
+        })
     }
 }
 

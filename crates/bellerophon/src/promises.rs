@@ -4,7 +4,7 @@
 
 use bellerophon_ckks::{Bounds, CkksOps, Interval, Metadata, fbt::IntTable, simulator::Simulator};
 
-use crate::{Bridge, Error, LutEngine, Params, Result};
+use crate::{Bridge, During, Error, ErrorKind, LutEngine, Params, Result};
 
 /// `log2` of the probability that the error of a vector exceeds its bound.
 const LOG2_FAILURE: f64 = -20.0;
@@ -24,7 +24,7 @@ pub(crate) fn check(params: &Params) -> Result<()> {
 }
 
 fn refuse(reason: String) -> Error {
-    Error::Bridge { reason }
+    ErrorKind::Bridge { reason }.into()
 }
 
 /// As many products in a row as there are levels, of a vector that fills the slots. With
@@ -116,9 +116,9 @@ fn tables(params: &Params) -> Result<()> {
 /// A look-up on the domain `[-1, 1]` with every bridge.
 fn look_ups(params: &Params) -> Result<()> {
     let Some(lookups) = params.optional_lookups() else { return Ok(()) };
-    let (op, lattice) = ("look up", params.tables_on("look up", LutEngine::Auto)?);
+    let (op, lattice) = ("look up", params.tables_on(LutEngine::Auto).during("look up")?);
     for bridge in [Bridge::Ring, Bridge::Linear] {
-        let Ok(path) = lookups.path(op, bridge) else { continue };
+        let Ok(path) = lookups.path(bridge).during(op) else { continue };
         lookups.check_covers(lattice, path, &(-1.0..=1.0)).map_err(|error| {
             refuse(format!(
                 "no look-up with the {} bridge covers the domain [-1, 1] ({error}): take a larger \

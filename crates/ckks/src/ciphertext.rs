@@ -4,7 +4,7 @@ use bellerophon_mlwe as mlwe;
 use bellerophon_mlwe::KeyId;
 
 use crate::{
-    Bounds, Error, Interval, Params, Result,
+    Bounds, During, ErrorKind, Interval, Params, Result,
     encode::{check_scale, magnitude},
     noise::{self, Noise},
 };
@@ -43,31 +43,31 @@ impl CiphertextMeta {
     pub fn check(&self, params: &Params, limbs: usize) -> Result<()> {
         let op = ASSEMBLE;
         // Step 1: scale, slots and number of values.
-        check_scale(op, self.scale)?;
+        check_scale(self.scale).during(op)?;
         let most = params.max_slots();
         if !self.slots.is_power_of_two() || self.slots > most {
-            return Err(Error::SlotCount { op, found: self.slots, least: 1, most });
+            return Err(ErrorKind::SlotCount { found: self.slots, least: 1, most }.during(op));
         }
         if self.len == 0 {
-            return Err(Error::NoValues { op });
+            return Err(ErrorKind::NoValues.during(op));
         }
         if self.len > self.slots {
-            return Err(Error::TooManyValues { op, found: self.len, slots: self.slots });
+            return Err(ErrorKind::TooManyValues { found: self.len, slots: self.slots }.during(op));
         }
         // Step 2: the noise. A NaN lies in neither range.
         let Noise { total, excess } = self.noise;
         // The error against the exact program may be unbounded, the departure from the range may
         // not.
         if !(0.0..=f64::INFINITY).contains(&total) {
-            return Err(Error::Variance { op, found: total });
+            return Err(ErrorKind::Variance { found: total }.during(op));
         }
         if !(0.0..f64::INFINITY).contains(&excess) {
-            return Err(Error::Variance { op, found: excess });
+            return Err(ErrorKind::Variance { found: excess }.during(op));
         }
         // Step 3: message and noise must fit half of the modulus.
-        params.check_limbs(op, limbs)?;
+        params.check_limbs(limbs).during(op)?;
         let largest = magnitude(self.bounds.slots().bound() * self.scale, excess);
-        params.check_range(op, largest / self.scale, self.scale, limbs)
+        params.check_range(largest / self.scale, self.scale, limbs).during(op)
     }
 
     /// Standard deviation of a slot, in units of the message, for noise of this variance.
@@ -121,13 +121,13 @@ impl CiphertextMeta {
     /// [`Ciphertext::assume_noise`].
     ///
     /// # Errors
-    /// [`Error::Variance`] unless the deviation is finite and not negative.
+    /// [`ErrorKind::Variance`] unless the deviation is finite and not negative.
     pub fn assume_noise(self, deviation: f64) -> Result<Self> {
         // The deviation of a slot is proportional to that of a coefficient.
         let per_unit = self.slot_std(1.0);
         let total = (deviation / per_unit).powi(2);
         if !(deviation >= 0.0 && total.is_finite()) {
-            return Err(Error::Variance { op: "state the noise", found: total });
+            return Err(ErrorKind::Variance { found: total }.during("state the noise"));
         }
         Ok(Self { noise: Noise { total, ..self.noise }, ..self })
     }
@@ -149,19 +149,19 @@ impl Ciphertext {
     /// schemes and for readers of stored ciphertexts.
     ///
     /// # Errors
-    /// - [`Error::ParamsMismatch`] for a ciphertext of other parameters;
-    /// - [`Error::Scale`] and [`Error::Variance`] for an invalid scale or noise variance;
-    /// - [`Error::SlotCount`], [`Error::NoValues`] and [`Error::TooManyValues`] for a slot count or
-    ///   length that the ring does not have;
-    /// - [`Error::LevelLimbs`] for a number of limbs that no level has;
-    /// - [`Error::RangeOverflow`] if the range does not fit the modulus.
+    /// - [`mlwe::ErrorKind::ParamsMismatch`] for a ciphertext of other parameters;
+    /// - [`ErrorKind::Scale`] and [`ErrorKind::Variance`] for an invalid scale or noise variance;
+    /// - [`ErrorKind::SlotCount`], [`ErrorKind::NoValues`] and [`ErrorKind::TooManyValues`] for a
+    ///   slot count or length that the ring does not have;
+    /// - [`ErrorKind::LevelLimbs`] for a number of limbs that no level has;
+    /// - [`ErrorKind::RangeOverflow`] if the range does not fit the modulus.
     pub fn from_parts(
         params: &Params,
         inner: mlwe::Ciphertext,
         meta: CiphertextMeta,
     ) -> Result<Self> {
         // Bytes of a stranger may come here: check everything before the parts are joined.
-        params.check(ASSEMBLE, inner.fingerprint())?;
+        params.check(inner.fingerprint()).during(ASSEMBLE)?;
         meta.check(params, inner.limbs())?;
         Ok(Self::at_level(params, inner, meta))
     }
@@ -267,7 +267,7 @@ impl Ciphertext {
     /// map that contracts, or for sums that cancel. The [`excess`](Self::excess) is unchanged.
     ///
     /// # Errors
-    /// [`Error::Variance`] unless the deviation is finite and not negative.
+    /// [`ErrorKind::Variance`] unless the deviation is finite and not negative.
     pub fn assume_noise(mut self, deviation: f64) -> Result<Self> {
         self.meta = self.meta.assume_noise(deviation)?;
         Ok(self)
@@ -288,7 +288,7 @@ impl Ciphertext {
     /// other ciphertexts.
     ///
     /// # Errors
-    /// [`Error::Scale`] if the factor or the resulting scale is not positive and finite.
+    /// [`ErrorKind::Scale`] if the factor or the resulting scale is not positive and finite.
     pub fn reinterpret_scale(mut self, factor: f64) -> Result<Self> {
         self.meta = self.meta.reinterpret_scale(factor)?;
         Ok(self)
@@ -297,7 +297,7 @@ impl Ciphertext {
     /// Sets the number of slots that hold values.
     ///
     /// # Errors
-    /// [`Error::NoValues`] or [`Error::TooManyValues`].
+    /// [`ErrorKind::NoValues`] or [`ErrorKind::TooManyValues`].
     pub fn with_len(mut self, len: usize) -> Result<Self> {
         self.meta = self.meta.with_len(len)?;
         Ok(self)
@@ -307,8 +307,8 @@ impl Ciphertext {
     /// `len` times. Free.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a vector with padding, which would repeat its padding too;
-    /// [`Error::SlotCount`] if `len` is below its number of values or above `N / 2`.
+    /// [`ErrorKind::Shape`] for a vector with padding, which would repeat its padding too;
+    /// [`ErrorKind::SlotCount`] if `len` is below its number of values or above `N / 2`.
     pub fn broadcast(mut self, len: usize) -> Result<Self> {
         self.meta = self.meta.broadcast(len, self.inner.degree() / 2)?;
         Ok(self)
@@ -319,7 +319,7 @@ impl Ciphertext {
     /// slots themselves. [`broadcast`](Self::broadcast) repeats values. Free.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] unless `slots` is a power of two from the current count to `N / 2`.
+    /// [`ErrorKind::SlotCount`] unless `slots` is a power of two from the current count to `N / 2`.
     pub fn repeated(mut self, slots: usize) -> Result<Self> {
         self.meta = self.meta.repeated(slots, self.inner.degree() / 2)?;
         Ok(self)

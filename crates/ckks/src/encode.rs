@@ -10,7 +10,9 @@
 use bellerophon_ring::{Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroize;
 
-use crate::{Bounds, Complex64, Error, Interval, Params, Result, sparse_slots::Coefficients};
+use crate::{
+    Bounds, Complex64, During, ErrorKind, Interval, Params, Result, sparse_slots::Coefficients,
+};
 
 /// A number that a slot holds: `f64` or [`Complex64`].
 pub trait SlotValue: Copy + Send + Sync + sealed::Sealed {
@@ -158,9 +160,9 @@ impl Encoder {
     /// slots, typically `sqrt(n / 6) / scale`.
     ///
     /// # Errors
-    /// [`Error::NoValues`], [`Error::TooManyValues`], [`Error::NonFinite`],
-    /// [`Error::OutsideRange`], [`Error::Scale`], [`Error::LevelLimbs`], and
-    /// [`Error::RangeOverflow`] if the range times the scale reaches `Q / 2` or `2^126`.
+    /// [`ErrorKind::NoValues`], [`ErrorKind::TooManyValues`], [`ErrorKind::NonFinite`],
+    /// [`ErrorKind::OutsideRange`], [`ErrorKind::Scale`], [`ErrorKind::LevelLimbs`], and
+    /// [`ErrorKind::RangeOverflow`] if the range times the scale reaches `Q / 2` or `2^126`.
     pub fn encode<T: SlotValue>(
         &self,
         values: &[T],
@@ -174,7 +176,7 @@ impl Encoder {
     /// As [`encode`](Self::encode) in a given number of slots.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] besides those of [`encode`](Self::encode).
+    /// [`ErrorKind::SlotCount`] besides those of [`encode`](Self::encode).
     pub fn encode_in<T: SlotValue>(
         &self,
         values: &[T],
@@ -186,8 +188,9 @@ impl Encoder {
         let op = "encode";
         // Check range, slots, scale and level. The metadata depends on the range, not on the
         // values.
-        let level = self.params.check_limbs(op, limbs)?;
-        let metadata = self.params.rules().encoded(op, (values, range), slots, scale, level)?;
+        let level = self.params.check_limbs(limbs).during(op)?;
+        let metadata =
+            self.params.rules().encoded((values, range), slots, scale, level).during(op)?;
         let bounds = metadata.meta.bounds;
         let bound = bounds.values.bound() * scale;
         // Steps 1 to 3: integer coefficients of the slots.
@@ -214,7 +217,7 @@ impl Encoder {
     /// this for factors that are secrets of the server.
     ///
     /// # Errors
-    /// As for [`encode_in`](Self::encode_in); [`Error::LevelTooHigh`].
+    /// As for [`encode_in`](Self::encode_in); [`ErrorKind::LevelTooHigh`].
     pub fn encode_factor<T: SlotValue>(
         &self,
         values: &[T],
@@ -222,7 +225,7 @@ impl Encoder {
         slots: usize,
         level: usize,
     ) -> Result<Plaintext> {
-        self.params.check_level("encode a factor", level)?;
+        self.params.check_level(level).during("encode a factor")?;
         let limbs = self.params.limbs_at(level);
         self.encode_in(values, range, slots, self.params.divisor(level), limbs)
     }
@@ -232,28 +235,26 @@ impl Encoder {
     /// ([`Evaluator::publish`](crate::Evaluator::publish)).
     pub(crate) fn encode_constants<T: SlotValue>(
         &self,
-        op: &'static str,
         constants: &[T],
         slots: usize,
         scale: f64,
         limbs: usize,
     ) -> Result<Plaintext> {
         // The smallest range gives the tightest bounds of products.
-        let range = constants_range(op, constants, self.params.max_slots())?;
+        let range = constants_range(constants, self.params.max_slots())?;
         self.encode_in(constants, range, slots, scale, limbs)
     }
 
     /// As [`encode_constants`](Self::encode_constants) for a factor at `level`.
     pub(crate) fn constant_factor<T: SlotValue>(
         &self,
-        op: &'static str,
         constants: &[T],
         slots: usize,
         level: usize,
     ) -> Result<Plaintext> {
-        self.params.check_level(op, level)?;
+        self.params.check_level(level)?;
         let (divisor, limbs) = (self.params.divisor(level), self.params.limbs_at(level));
-        self.encode_constants(op, constants, slots, divisor, limbs)
+        self.encode_constants(constants, slots, divisor, limbs)
     }
 
     /// The polynomial of one value per slot at the given scale, modulo the first `limbs` primes and
@@ -307,7 +308,7 @@ impl Encoder {
     /// Reads only as many limbs as the message and its noise need.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`].
+    /// `mlwe::ErrorKind::ParamsMismatch`.
     pub fn decode<T: SlotValue>(&self, plaintext: &Plaintext) -> Result<Vec<T>> {
         let mut slots = self.decode_slots(plaintext)?;
         let values = slots[..plaintext.len].iter().map(|&z| T::from_complex(z)).collect();
@@ -317,7 +318,7 @@ impl Encoder {
 
     /// As [`decode`](Self::decode) for all slots of the period, padding included.
     pub fn decode_slots(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>> {
-        self.params.check("decode", plaintext.fingerprint)?;
+        self.params.check(plaintext.fingerprint).during("decode")?;
         // Step 1: the inverse NTT over the lowest level that holds the coefficients.
         let level = level_for(&self.params, plaintext.magnitude);
         let limbs = self.params.limbs_at(level).min(plaintext.limbs());
@@ -415,45 +416,35 @@ fn wipe(values: &mut [Complex64]) {
 }
 
 /// Refuses empty vectors, vectors above `slots`, and values that are not finite.
-pub(crate) fn check_values<T: SlotValue>(
-    op: &'static str,
-    values: &[T],
-    slots: usize,
-) -> Result<()> {
+pub(crate) fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<()> {
     if values.is_empty() {
-        return Err(Error::NoValues { op });
+        return Err(ErrorKind::NoValues.into());
     }
     if values.len() > slots {
-        return Err(Error::TooManyValues { op, found: values.len(), slots });
+        return Err(ErrorKind::TooManyValues { found: values.len(), slots }.into());
     }
     for (index, v) in values.iter().enumerate() {
         if !v.to_complex().is_finite() {
-            return Err(Error::NonFinite { op, index });
+            return Err(ErrorKind::NonFinite { index }.into());
         }
     }
     Ok(())
 }
 
 /// Refuses values outside a range, without repeating them.
-pub(crate) fn check_range<T: SlotValue>(
-    op: &'static str,
-    values: &[T],
-    range: &Interval,
-) -> Result<()> {
+pub(crate) fn check_range<T: SlotValue>(values: &[T], range: &Interval) -> Result<()> {
     match values.iter().position(|value| !value.lies_in(range)) {
-        Some(index) => Err(Error::OutsideRange { op, index, lo: range.lo(), hi: range.hi() }),
+        Some(index) => {
+            Err(ErrorKind::OutsideRange { index, lo: range.lo(), hi: range.hi() }.into())
+        }
         None => Ok(()),
     }
 }
 
 /// The smallest range that contains some constants of a program. Not for values to be encrypted:
 /// the range would reveal them.
-pub(crate) fn constants_range<T: SlotValue>(
-    op: &'static str,
-    constants: &[T],
-    slots: usize,
-) -> Result<Interval> {
-    check_values(op, constants, slots)?;
+pub(crate) fn constants_range<T: SlotValue>(constants: &[T], slots: usize) -> Result<Interval> {
+    check_values(constants, slots)?;
     let complex = constants.iter().map(|c| c.to_complex());
     if T::REAL {
         let (lo, hi) = complex
@@ -464,9 +455,9 @@ pub(crate) fn constants_range<T: SlotValue>(
 }
 
 /// Refuses scales that are not positive and finite.
-pub(crate) fn check_scale(op: &'static str, scale: f64) -> Result<()> {
+pub(crate) fn check_scale(scale: f64) -> Result<()> {
     if !(scale > 0.0 && scale.is_finite()) {
-        return Err(Error::Scale { op, scale });
+        return Err(ErrorKind::Scale { scale }.into());
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use bellerophon_mlwe::{self as mlwe, PublicKey, SecretKey};
 use rand::CryptoRng;
 
 use crate::{
-    Ciphertext, CiphertextMeta, Encoder, Error, Params, Plaintext, Result, SlotValue,
+    Ciphertext, CiphertextMeta, During, Encoder, ErrorKind, Params, Plaintext, Result, SlotValue,
     encode::{level_for, magnitude},
 };
 
@@ -31,19 +31,19 @@ impl SeededCiphertext {
 /// from the operations of a server and was not declared by the client.
 fn check(params: &Params, plaintext: &Plaintext) -> Result<()> {
     let op = "encrypt";
-    params.check(op, plaintext.fingerprint)?;
+    params.check(plaintext.fingerprint).during(op)?;
     if plaintext.declared {
         return Ok(());
     }
     let needed = "a range of your own: decode the plaintext and encode its values in that range";
-    Err(Error::Declaration { op, what: "range", needed })
+    Err(ErrorKind::Declaration { what: "range", needed }.during(op))
 }
 
 /// Encrypts under the secret key, at the level of the plaintext. The noise variance is `sigma^2`.
 ///
 /// # Errors
-/// [`Error::ParamsMismatch`] if plaintext, parameters and key do not belong together,
-/// [`Error::Declaration`] for a plaintext from a decryption.
+/// [`mlwe::ErrorKind::ParamsMismatch`] if plaintext, parameters and key do not belong together,
+/// [`ErrorKind::Declaration`] for a plaintext from a decryption.
 pub fn encrypt<R: CryptoRng + ?Sized>(
     params: &Params,
     plaintext: &Plaintext,
@@ -51,7 +51,7 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<Ciphertext> {
     check(params, plaintext)?;
-    params.check("encrypt", key.fingerprint())?;
+    params.check(key.fingerprint()).during("encrypt")?;
     let inner = key.encrypt(&plaintext.poly, rng)?;
     Ciphertext::from_parts(
         params,
@@ -68,7 +68,7 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<SeededCiphertext> {
     check(params, plaintext)?;
-    params.check("encrypt", key.fingerprint())?;
+    params.check(key.fingerprint()).during("encrypt")?;
     let inner = key.encrypt_seeded(&plaintext.poly, rng)?;
     let meta = params.rules().encrypted_secret(&plaintext.metadata()).meta;
     Ok(SeededCiphertext { inner, meta })
@@ -100,7 +100,7 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
 /// [`decrypt_flooded`](crate::noise_flooding::decrypt_flooded) gives results for others.
 ///
 /// # Errors
-/// [`mlwe::Error::KeyMismatch`] or a parameter mismatch for another key.
+/// [`mlwe::ErrorKind::KeyMismatch`] or a parameter mismatch for another key.
 pub fn decrypt(params: &Params, ciphertext: &Ciphertext, key: &SecretKey) -> Result<Plaintext> {
     let CiphertextMeta { scale, bounds, noise, .. } = ciphertext.meta;
     // The excess and not the total noise: the carried range already includes earlier errors.
@@ -115,7 +115,7 @@ pub(crate) fn decrypt_up_to(
     magnitude: f64,
     key: &SecretKey,
 ) -> Result<Plaintext> {
-    params.check("decrypt", ciphertext.inner.fingerprint())?;
+    params.check(ciphertext.inner.fingerprint()).during("decrypt")?;
     let CiphertextMeta { scale, slots, len, bounds, .. } = ciphertext.meta;
     // The lowest level that holds the phase suffices: drop the other limbs before the inner
     // product.

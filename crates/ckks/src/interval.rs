@@ -1,6 +1,6 @@
 //! Value ranges and interval arithmetic. Every ciphertext carries the ranges of its slots.
 
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// A set of numbers that contains every slot of a vector: a real interval `[lo, hi]`, or, for
 /// complex slots, the disc `|z| <= hi` (then `lo = -hi`).
@@ -22,10 +22,10 @@ impl Interval {
     /// The real interval `[lo, hi]`.
     ///
     /// # Errors
-    /// [`Error::Interval`] when an end is not finite or `lo > hi`.
+    /// [`ErrorKind::Interval`] when an end is not finite or `lo > hi`.
     pub fn real(lo: f64, hi: f64) -> Result<Self> {
         if !lo.is_finite() || !hi.is_finite() || lo > hi {
-            return Err(Error::Interval { lo, hi });
+            return Err(ErrorKind::Interval { lo, hi }.into());
         }
         Ok(Self { lo, hi, complex: false })
     }
@@ -33,10 +33,10 @@ impl Interval {
     /// The disc `|z| <= bound`.
     ///
     /// # Errors
-    /// [`Error::Interval`] when the bound is negative or not finite.
+    /// [`ErrorKind::Interval`] when the bound is negative or not finite.
     pub fn complex(bound: f64) -> Result<Self> {
         if !bound.is_finite() || bound < 0.0 {
-            return Err(Error::Interval { lo: -bound, hi: bound });
+            return Err(ErrorKind::Interval { lo: -bound, hi: bound }.into());
         }
         Ok(Self::disc(bound))
     }
@@ -213,12 +213,13 @@ impl Bounds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use proptest::prelude::*;
 
     #[test]
     fn refuses_what_is_no_interval() {
         for (lo, hi) in [(1.0, 0.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-            assert!(matches!(Interval::real(lo, hi), Err(Error::Interval { .. })));
+            assert!(matches!(refusal(&Interval::real(lo, hi)), ErrorKind::Interval { .. }));
         }
         assert!(Interval::complex(-1.0).is_err());
     }

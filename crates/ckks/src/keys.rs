@@ -11,7 +11,7 @@ use bellerophon_ring::{
 };
 use rand::CryptoRng;
 
-use crate::{Error, Params, Result};
+use crate::{During, Error, ErrorKind, Params, Result};
 
 /// Bytes of the seed from which the masks of a key are expanded.
 const SEED_BYTES: usize = 32;
@@ -146,8 +146,8 @@ impl KeyLevels {
     /// keys.
     ///
     /// # Errors
-    /// [`Error::LevelTooHigh`](crate::Error::LevelTooHigh) for keys above the levels of `params`;
-    /// those of [`RankHoistedKeys::choose`].
+    /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh) for keys above the levels of
+    /// `params`; those of [`RankHoistedKeys::choose`].
     pub fn sizes(&self, params: &Params) -> Result<KeySizes> {
         // A switching key has a row for each digit and each component of the secret.
         let (lattice, degree) = (params.lattice(), params.degree());
@@ -159,7 +159,9 @@ impl KeyLevels {
         };
         let automorphisms = self.automorphisms(params);
         let levels = automorphisms.values().chain(&self.relinearization).chain(&self.hoisted);
-        levels.into_iter().try_for_each(|&level| params.check_level("compute key sizes", level))?;
+        levels
+            .into_iter()
+            .try_for_each(|&level| params.check_level(level).during("compute key sizes"))?;
 
         // Step 1: the relinearization keys.
         let products = match self.relinearization {
@@ -250,8 +252,8 @@ impl EvaluationKeys {
     /// Generates the requested keys.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] when the secret belongs to other parameters,
-    /// [`Error::LevelTooHigh`] for a level that they do not have, those of
+    /// `mlwe::ErrorKind::ParamsMismatch` when the secret belongs to other parameters,
+    /// [`ErrorKind::LevelTooHigh`] for a level that they do not have, those of
     /// [`RankHoistedKeys::choose`].
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
@@ -275,13 +277,13 @@ impl EvaluationKeys {
         mut made: impl FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
         let op = "generate evaluation keys";
-        params.check(op, secret.fingerprint())?;
+        params.check(secret.fingerprint()).during(op)?;
         let mut keys = Self::none(params, secret.id());
 
         // Step 1: choose the temporary rank, so that an error is returned before any key
         // generation.
         let hoisted = spec.hoisted().map(|level| {
-            params.check_level(op, level)?;
+            params.check_level(level).during(op)?;
             let limbs = params.limbs_at(level);
             Ok::<_, Error>((limbs, RankHoistedKeys::choose(params.lattice(), limbs)?))
         });
@@ -289,7 +291,7 @@ impl EvaluationKeys {
 
         // Step 2: the relinearization keys.
         if let Some(level) = spec.relinearization() {
-            params.check_level(op, level)?;
+            params.check_level(level).during(op)?;
             let limbs = params.limbs_at(level);
             let key = RelinKeys::generate(params.relin_strategy(), secret, limbs, rng);
             keys.insert_relinearization(key.map_err(Error::from)?)?;
@@ -298,7 +300,7 @@ impl EvaluationKeys {
 
         // Step 3: a Galois key for each rotation step and for the conjugation.
         for (exponent, level) in spec.automorphisms(params) {
-            params.check_level(op, level)?;
+            params.check_level(level).during(op)?;
             let limbs = params.limbs_at(level);
             let key = GaloisKey::generate(secret, exponent, limbs, rng);
             keys.insert_galois(key.map_err(Error::from)?)?;
@@ -318,17 +320,22 @@ impl EvaluationKeys {
     /// Adds relinearization keys. If keys are present already, those with more limbs are kept.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`], and [`Error::RouteMismatch`] for keys of
-    /// another strategy than [`Params::relin_strategy`].
+    /// `mlwe::ErrorKind::ParamsMismatch`, `mlwe::ErrorKind::KeyMismatch`, and
+    /// [`ErrorKind::RouteMismatch`] for keys of another strategy than [`Params::relin_strategy`].
     pub fn insert_relinearization(&mut self, key: impl Into<Arc<RelinKeys>>) -> Result<()> {
         let (op, key) = ("add relinearization keys", key.into());
         // The secret that products are switched to must be that of this set.
         let from = key.cross().shape().from;
-        self.params.check(op, from.fingerprint)?;
+        self.params.check(from.fingerprint).during(op)?;
         if from.key != self.secret {
-            return Err(Error::KeyMismatch { op, left: self.secret, right: from.key });
+            return Err(bellerophon_mlwe::ErrorKind::KeyMismatch {
+                found: from.key,
+                needed: self.secret,
+            }
+            .during(op)
+            .into());
         }
-        self.params.check_relin_strategy(op, key.strategy())?;
+        self.params.check_relin_strategy(key.strategy()).during(op)?;
         if self.relinearization.as_ref().is_none_or(|present| present.limbs() < key.limbs()) {
             self.relinearization = Some(key);
         }
@@ -339,7 +346,7 @@ impl EvaluationKeys {
     /// kept.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`].
+    /// `mlwe::ErrorKind::ParamsMismatch`, `mlwe::ErrorKind::KeyMismatch`.
     pub fn insert_galois(&mut self, key: impl Into<Arc<GaloisKey>>) -> Result<()> {
         let key = key.into();
         // A Galois key starts and ends at the same secret.
@@ -378,25 +385,30 @@ impl EvaluationKeys {
     /// [`RankHoistedKeys::choose`].
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`], and [`Error::MissingKey`] unless every
-    /// power of two has its key.
+    /// `mlwe::ErrorKind::ParamsMismatch`, `mlwe::ErrorKind::KeyMismatch`, and
+    /// [`ErrorKind::MissingKey`] unless every power of two has its key.
     pub fn insert_hoisted(&mut self, keys: impl Into<Arc<RankHoistedKeys>>) -> Result<()> {
         let (op, keys) = ("add keys of hoisted rotations", keys.into());
         let to = keys.down().key().shape().to;
-        self.params.check(op, to.fingerprint)?;
+        self.params.check(to.fingerprint).during(op)?;
         if to.key != self.secret {
-            return Err(Error::KeyMismatch { op, left: self.secret, right: to.key });
+            return Err(bellerophon_mlwe::ErrorKind::KeyMismatch {
+                found: to.key,
+                needed: self.secret,
+            }
+            .during(op)
+            .into());
         }
         // A rotation may need any of the powers of two.
         let limbs = keys.limbs();
         let exponents = RankHoistedKeys::exponents(self.params.degree());
         if !exponents.into_iter().all(|exponent| keys.galois().covers(exponent, limbs)) {
             let level = self.params.level_at(limbs);
-            return Err(Error::MissingKey {
-                op,
+            return Err(ErrorKind::MissingKey {
                 key: "complete set of power-of-two rotation keys",
                 level,
-            });
+            }
+            .during(op));
         }
         if self.hoisted.as_ref().is_none_or(|present| present.limbs() < limbs) {
             self.hoisted = Some(keys);
@@ -406,10 +418,15 @@ impl EvaluationKeys {
 
     fn check(&self, shape: &bellerophon_mlwe::SwitchKeyInfo) -> Result<()> {
         let op = "add an evaluation key";
-        self.params.check(op, shape.to.fingerprint)?;
+        self.params.check(shape.to.fingerprint).during(op)?;
         for key in [shape.from.key, shape.to.key] {
             if key != self.secret {
-                return Err(Error::KeyMismatch { op, left: self.secret, right: key });
+                return Err(bellerophon_mlwe::ErrorKind::KeyMismatch {
+                    found: key,
+                    needed: self.secret,
+                }
+                .during(op)
+                .into());
             }
         }
         Ok(())
@@ -449,23 +466,23 @@ impl EvaluationKeys {
     }
 
     /// The relinearization keys for products of `limbs` limbs.
-    pub(crate) fn relinearization(&self, op: &'static str, limbs: usize) -> Result<&RelinKeys> {
+    pub(crate) fn relinearization(&self, limbs: usize) -> Result<&RelinKeys> {
         // A key serves its own level and all levels below.
         let level = self.params.level_at(limbs);
         self.relinearization
             .as_deref()
             .filter(|key| key.limbs() >= limbs)
-            .ok_or(Error::MissingKey { op, key: "relinearization key", level })
+            .ok_or(ErrorKind::MissingKey { key: "relinearization key", level }.into())
     }
 
     /// The key of the conjugation.
-    pub(crate) fn conjugation(&self, op: &'static str, limbs: usize) -> Result<Arc<GaloisKey>> {
+    pub(crate) fn conjugation(&self, limbs: usize) -> Result<Arc<GaloisKey>> {
         let exponent = self.params.conjugation_exponent();
         if !self.galois.covers(exponent, limbs) {
             let level = self.params.level_at(limbs);
-            return Err(Error::MissingKey { op, key: "conjugation key", level });
+            return Err(ErrorKind::MissingKey { key: "conjugation key", level }.into());
         }
-        Ok(self.galois.get(op, exponent)?)
+        Ok(self.galois.get(exponent)?)
     }
 
     /// The rotations of a vector of `slots` slots for which there are keys at this level: step in

@@ -1,17 +1,16 @@
 //! Numbers of values, padding and repetition: the rules of the [crate](crate#lengths-and-padding).
 
-use crate::{Bounds, CiphertextMeta, Error, Interval, Plaintext, Result};
+use crate::{Bounds, CiphertextMeta, During, ErrorKind, Interval, Plaintext, Result};
 
 /// Slots, length and ranges of the result of a slotwise operation on two vectors of equal length.
 ///
 /// A vector of fewer slots repeats against one of more slots. Its repetitions then meet padding.
 pub(crate) fn pair(
-    op: &'static str,
     x: &CiphertextMeta,
     y: &CiphertextMeta,
     f: impl Fn(&Interval, &Interval) -> Interval,
 ) -> Result<CiphertextMeta> {
-    check_len(op, x.len, y.len)?;
+    check_len(x.len, y.len)?;
     // The repetitions of the shorter vector's values lie in the padding of the result.
     let slots = x.slots.max(y.slots);
     let [of_x, of_y] = [x, y].map(|z| match z.slots == slots {
@@ -22,9 +21,9 @@ pub(crate) fn pair(
 }
 
 /// Refuses operands of unequal numbers of values.
-pub(crate) fn check_len(op: &'static str, left: usize, right: usize) -> Result<()> {
+pub(crate) fn check_len(left: usize, right: usize) -> Result<()> {
     if left != right {
-        return Err(Error::LengthMismatch { op, left, right });
+        return Err(ErrorKind::LengthMismatch { left, right }.into());
     }
     Ok(())
 }
@@ -46,10 +45,10 @@ impl CiphertextMeta {
     pub(crate) fn with_len(mut self, len: usize) -> Result<Self> {
         let op = "set the number of values";
         if len == 0 {
-            return Err(Error::NoValues { op });
+            return Err(ErrorKind::NoValues.during(op));
         }
         if len > self.slots {
-            return Err(Error::TooManyValues { op, found: len, slots: self.slots });
+            return Err(ErrorKind::TooManyValues { found: len, slots: self.slots }.during(op));
         }
         if len > self.len {
             // Some padding becomes values.
@@ -78,10 +77,10 @@ impl CiphertextMeta {
                  values first (`with_len({slots})`), or copy one value to all slots \
                  (`replicate_slot`)"
             );
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         if len < slots || len > most {
-            return Err(Error::SlotCount { op, found: len, least: slots, most });
+            return Err(ErrorKind::SlotCount { found: len, least: slots, most }.during(op));
         }
         self.repeated(len.next_power_of_two(), most)?.with_len(len)
     }
@@ -90,7 +89,7 @@ impl CiphertextMeta {
     pub(crate) fn repeated(mut self, slots: usize, most: usize) -> Result<Self> {
         if !slots.is_power_of_two() || slots < self.slots || slots > most {
             let (op, least) = ("repeat", self.slots);
-            return Err(Error::SlotCount { op, found: slots, least, most });
+            return Err(ErrorKind::SlotCount { found: slots, least, most }.during(op));
         }
         if slots > self.slots {
             // The repetitions are padding that may hold any of the values.

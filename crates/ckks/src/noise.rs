@@ -18,7 +18,7 @@ use std::ops::{Add, AddAssign, Mul};
 
 use bellerophon_mlwe::noise::canonical;
 
-use crate::{Error, Params, Result};
+use crate::{During, ErrorKind, Params, Result};
 
 /// Noise variance of the rounding to integers in encoding.
 pub const ENCODING: f64 = 1.0 / 12.0;
@@ -214,14 +214,14 @@ impl Heaan {
     /// "Multiplication" and "Rescaling", and the approximate basis (section 3.1).
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] when an operand is at level 0, [`Error::LevelTooHigh`] when both are
-    /// above the highest.
+    /// [`ErrorKind::OutOfLevels`] when an operand is at level 0, [`ErrorKind::LevelTooHigh`] when
+    /// both are above the highest.
     pub fn mul(&self, params: &Params, y: &Self) -> Result<Self> {
         let level = self.level.min(y.level);
         if level == 0 {
-            return Err(Error::OutOfLevels { op: "multiply", needed: 1, left: 0 });
+            return Err(ErrorKind::OutOfLevels { needed: 1, left: 0 }.during("multiply"));
         }
-        params.check_level("multiply", level)?;
+        params.check_level(level).during("multiply")?;
         let (lattice, scale) = (params.lattice(), params.scale());
         // Appendix A.2, "Multiplication". In units of the message, the product is divided by one
         // scale, the key switch by two.

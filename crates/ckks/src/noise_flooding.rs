@@ -32,7 +32,7 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::{
-    Ciphertext, Error, Interval, Metadata, Params, Plaintext, Result, SecretKey,
+    Ciphertext, During, ErrorKind, Interval, Metadata, Params, Plaintext, Result, SecretKey,
     encrypt::decrypt_up_to, metadata::rules::same_scale,
 };
 
@@ -84,25 +84,26 @@ impl NoiseBound {
     /// public key.
     ///
     /// # Errors
-    /// - [`Error::ParamsMismatch`] and [`Error::RouteMismatch`] for a bound of other parameters;
-    /// - [`Error::ScaleMismatch`] for another level or scale;
-    /// - [`Error::SlotCount`] for another number of slots;
-    /// - [`Error::NotOfProgram`] for another number of values, and for more noise;
-    /// - [`Error::OutsideDomain`] for a wider range.
-    pub fn check(&self, op: &'static str, params: &Params, x: &Ciphertext) -> Result<()> {
+    /// - `mlwe::ErrorKind::ParamsMismatch` and [`ErrorKind::RouteMismatch`] for a bound of other
+    ///   parameters;
+    /// - [`ErrorKind::ScaleMismatch`] for another level or scale;
+    /// - [`ErrorKind::SlotCount`] for another number of slots;
+    /// - [`ErrorKind::NotOfProgram`] for another number of values, and for more noise;
+    /// - [`ErrorKind::OutsideDomain`] for a wider range.
+    pub fn check(&self, params: &Params, x: &Ciphertext) -> Result<()> {
         // Step 1: the same parameters, level, scale, slots and number of values.
-        params.check_same(op, &self.params)?;
+        params.check_same(&self.params)?;
         let (found, expected) = (x.metadata(), self.metadata);
         let (left, right) = (found.standing(), expected.standing());
         if found.level != expected.level || !same_scale(found.meta.scale, expected.meta.scale) {
-            return Err(Error::ScaleMismatch { op, left, right });
+            return Err(ErrorKind::ScaleMismatch { left, right }.into());
         }
         if found.meta.slots != expected.meta.slots {
             let (found, needed) = (found.meta.slots, expected.meta.slots);
-            return Err(Error::SlotCount { op, found, least: needed, most: needed });
+            return Err(ErrorKind::SlotCount { found, least: needed, most: needed }.into());
         }
         let not_of_program =
-            |what, found, expected| Err(Error::NotOfProgram { op, what, found, expected });
+            |what, found, expected| Err(ErrorKind::NotOfProgram { what, found, expected }.into());
         if found.meta.len != expected.meta.len {
             let [found, expected] = [found, expected].map(|metadata| metadata.meta.len as f64);
             return not_of_program("number of values", found, expected);
@@ -123,15 +124,15 @@ impl NoiseBound {
             false => Interval::complex(domain.bound() + slack)?,
         };
         if !wider.contains(&range) {
-            return Err(Error::OutsideDomain {
-                op,
+            return Err(ErrorKind::OutsideDomain {
                 what: "slots of the ciphertext",
                 found_lo: range.lo(),
                 found_hi: range.hi(),
                 complex: !range.is_real(),
                 lo: domain.lo(),
                 hi: domain.hi(),
-            });
+            }
+            .into());
         }
         Ok(())
     }
@@ -155,10 +156,10 @@ impl Flooding {
     /// encryption, rounding and key switch of the program.
     ///
     /// # Errors
-    /// [`Error::Flooding`] for no queries, and for bits outside 1 to 64.
+    /// [`ErrorKind::Flooding`] for no queries, and for bits outside 1 to 64.
     pub fn new(queries: u64, statistical_bits: f64) -> Result<Self> {
         if queries == 0 || !(1.0..=MOST_BITS).contains(&statistical_bits) {
-            return Err(Error::Flooding { queries, statistical_bits });
+            return Err(ErrorKind::Flooding { queries, statistical_bits }.during("share results"));
         }
         Ok(Self { queries, statistical_bits })
     }
@@ -222,8 +223,8 @@ impl Predicted {
 ///
 /// # Errors
 /// - Those of [`NoiseBound::check`] for a ciphertext that is not a result of the program;
-/// - [`Error::RangeOverflow`] if message and flooding together could wrap around the modulus;
-/// - [`Error::Ring`] for a deviation above that of the sampler (`2^56`);
+/// - [`ErrorKind::RangeOverflow`] if message and flooding together could wrap around the modulus;
+/// - [`ErrorKind::Ring`] for a deviation above that of the sampler (`2^56`);
 /// - mismatches of keys and parameters.
 pub fn decrypt_flooded<R: CryptoRng + ?Sized>(
     params: &Params,
@@ -235,14 +236,14 @@ pub fn decrypt_flooded<R: CryptoRng + ?Sized>(
 ) -> Result<Plaintext> {
     let op = "share a result";
     // Step 1: the ciphertext must be a result of the program that the bound belongs to.
-    bound.check(op, params, ciphertext)?;
+    bound.check(params, ciphertext).during(op)?;
 
     // Step 2: the deviation of the flooding, for which the modulus must have room.
     let deviation = Predicted::new(bound, flooding).deviation;
     let scale = ciphertext.scale();
     let message = bound.metadata().meta.bounds.slots().bound() * scale;
     let magnitude = message + bound.length() + REACH * deviation;
-    params.check_range(op, magnitude / scale, scale, ciphertext.limbs())?;
+    params.check_range(magnitude / scale, scale, ciphertext.limbs()).during(op)?;
     let gaussian = Gaussian::new(deviation)?;
 
     // Step 3: decrypt and add the flooding before the phase leaves this function.

@@ -5,7 +5,7 @@ use std::{iter::once, ops::Range, sync::Arc};
 #[cfg(doc)]
 use crate::{Ciphertext, Evaluator};
 use crate::{
-    CiphertextMeta, Complex64, Error, Interval, Metadata, Params, Result, SlotValue,
+    CiphertextMeta, Complex64, During, ErrorKind, Interval, Metadata, Params, Result, SlotValue,
     approx::{Approximation, Function, Sign, apply, compare},
     bootstrap::{Bootstrapper, iterated},
     eval::{mask::masked, rotate, sum},
@@ -124,9 +124,9 @@ pub trait CkksOps: Sized {
     /// scale if none is given). Takes one level from the lowest operand.
     ///
     /// # Errors
-    /// [`Error::NoValues`] without terms, [`Error::OutOfLevels`], [`Error::NonFinite`],
-    /// [`Error::ScaleMismatch`] for a term whose scale leaves its constant less than 8 bits (one
-    /// that was not rescaled), [`Error::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::NoValues`] without terms, [`ErrorKind::OutOfLevels`], [`ErrorKind::NonFinite`],
+    /// [`ErrorKind::ScaleMismatch`] for a term whose scale leaves its constant less than 8 bits
+    /// (one that was not rescaled), [`ErrorKind::RangeOverflow`] and mismatches.
     fn linear_combination(
         &self,
         terms: &[(&Self::Ciphertext, f64)],
@@ -187,7 +187,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// Those of `work`.
     fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        work().map_err(|error| error.named(op))
+        work().during(op)
     }
 
     /// [`Evaluator::sum_of_rotations`].
@@ -228,7 +228,7 @@ pub trait CkksOps: Sized {
     /// The precision is limited by that of the operand and by one rounding at its scale.
     ///
     /// # Errors
-    /// [`Error::Params`] unless `rounds` is from 1 to 8; as for [`bootstrap`](Self::bootstrap).
+    /// [`ErrorKind::Params`] unless `rounds` is from 1 to 8; as for [`bootstrap`](Self::bootstrap).
     fn bootstrap_iterated(&self, x: &Self::Ciphertext, rounds: usize) -> Result<Self::Ciphertext> {
         self.composed("iterated bootstrap", || iterated::bootstrapped(self, x, rounds))
     }
@@ -329,9 +329,9 @@ pub trait CkksOps: Sized {
     /// The sum of many vectors.
     ///
     /// # Errors
-    /// [`Error::NoValues`] for none of them; those of [`Evaluator::add`].
+    /// [`ErrorKind::NoValues`] for none of them; those of [`Evaluator::add`].
     fn add_many(&self, terms: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
-        let (first, rest) = terms.split_first().ok_or(Error::NoValues { op: "add many" })?;
+        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues.during("add many"))?;
         rest.iter().try_fold((*first).clone(), |sum, term| self.add(&sum, term))
     }
 
@@ -356,8 +356,8 @@ pub trait CkksOps: Sized {
     /// the windows of some slots reach into the next part of the vector (see [`mask`](Self::mask)).
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for a count that is zero or above the slots,
-    /// [`Error::MissingRotationKey`], [`Error::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::SlotCount`] for a count that is zero or above the slots,
+    /// [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] and mismatches.
     fn inner_sum(
         &self,
         x: &Self::Ciphertext,
@@ -365,7 +365,7 @@ pub trait CkksOps: Sized {
         stride: i64,
     ) -> Result<Self::Ciphertext> {
         let op = "inner sum";
-        self.composed(op, || sum::inner_sum(self, op, x, count, stride))
+        self.composed(op, || sum::inner_sum(self, x, count, stride))
     }
 
     /// The sum of the values, in every slot, padding included. Takes no level, or one to clear
@@ -398,22 +398,22 @@ pub trait CkksOps: Sized {
     /// [`sum_slots`](Self::sum_slots). Takes one level.
     ///
     /// # Errors
-    /// [`Error::SlotOutOfRange`] for padding and beyond, [`Error::OutOfLevels`], and those of
-    /// [`inner_sum`](Self::inner_sum).
+    /// [`ErrorKind::SlotOutOfRange`] for padding and beyond, [`ErrorKind::OutOfLevels`], and those
+    /// of [`inner_sum`](Self::inner_sum).
     fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
         let op = "replicate a slot";
-        self.composed(op, || sum::replicate_slot(self, op, x, slot))
+        self.composed(op, || sum::replicate_slot(self, x, slot))
     }
 
     /// Keeps the slots of the range and makes the others zero, by a product with ones and zeros.
     /// Takes one level; the scale is unchanged.
     ///
     /// # Errors
-    /// [`Error::SlotOutOfRange`] for a slot that the vector does not have, [`Error::OutOfLevels`],
-    /// and mismatches.
+    /// [`ErrorKind::SlotOutOfRange`] for a slot that the vector does not have,
+    /// [`ErrorKind::OutOfLevels`], and mismatches.
     fn mask(&self, x: &Self::Ciphertext, range: Range<usize>) -> Result<Self::Ciphertext> {
         let op = "mask slots";
-        self.composed(op, || masked(self, op, x, once(range)))
+        self.composed(op, || masked(self, x, once(range)))
     }
 
     /// Keeps the listed slots and makes the others zero, as [`mask`](Self::mask).
@@ -423,7 +423,7 @@ pub trait CkksOps: Sized {
     fn mask_slots(&self, x: &Self::Ciphertext, slots: &[usize]) -> Result<Self::Ciphertext> {
         let op = "mask slots";
         let ranges = slots.iter().map(|&slot| slot..slot.saturating_add(1));
-        self.composed(op, || masked(self, op, x, ranges))
+        self.composed(op, || masked(self, x, ranges))
     }
 
     /// Makes the padding zero, as [`mask`](Self::mask) of the first [`len`](Ciphertext::len) slots.
@@ -441,12 +441,12 @@ pub trait CkksOps: Sized {
     /// The products must agree in scale, as for operands of one level and history.
     ///
     /// # Errors
-    /// [`Error::Lengths`] unless there are as many `y` as `x`, [`Error::NoValues`] for none,
-    /// [`Error::ScaleMismatch`], and those of [`mul`](Self::mul).
+    /// [`ErrorKind::Lengths`] unless there are as many `y` as `x`, [`ErrorKind::NoValues`] for
+    /// none, [`ErrorKind::ScaleMismatch`], and those of [`mul`](Self::mul).
     fn dot(&self, x: &[&Self::Ciphertext], y: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
         let op = "dot product";
         self.composed(op, || {
-            sum::check_lengths(op, x.len(), y.len())?;
+            sum::check_lengths(x.len(), y.len()).during(op)?;
             let pairs: Vec<_> = x.iter().copied().zip(y.iter().copied()).collect();
             self.mul_add_many(&pairs, &[], 0.0, None)
         })
@@ -457,8 +457,8 @@ pub trait CkksOps: Sized {
     /// of its level.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key,
-    /// [`Error::RangeOverflow`] when a term could wrap (state a tighter range, or use the
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
+    /// [`ErrorKind::RangeOverflow`] when a term could wrap (state a tighter range, or use the
     /// [Chebyshev basis](Monomial::to_chebyshev)), and mismatches.
     fn monomial(
         &self,
@@ -489,14 +489,14 @@ pub trait CkksOps: Sized {
     /// The result is at the default scale, or, for roots by Newton's iteration, near it.
     ///
     /// # Errors
-    /// [`Error::OutsideDomain`] when the carried range of `x`, padding included, is not within the
-    /// domain: prepare over a wider domain, or state a tighter range with
-    /// [`assume_range_with_padding`](Self::assume_range_with_padding). [`Error::OutOfLevels`],
-    /// [`Error::MissingKey`] without a relinearization key, [`Error::RangeOverflow`] and
+    /// [`ErrorKind::OutsideDomain`] when the carried range of `x`, padding included, is not within
+    /// the domain: prepare over a wider domain, or state a tighter range with
+    /// [`assume_range_with_padding`](Self::assume_range_with_padding). [`ErrorKind::OutOfLevels`],
+    /// [`ErrorKind::MissingKey`] without a relinearization key, [`ErrorKind::RangeOverflow`] and
     /// mismatches.
     fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
         let op = "apply a function";
-        self.composed(op, || apply::apply(self, op, x, f))
+        self.composed(op, || apply::apply(self, x, f))
     }
 
     /// `f(x)` in every slot, to an error of `2^log2_error` over the carried range of `x`, padding
@@ -504,7 +504,7 @@ pub trait CkksOps: Sized {
     /// one domain, prepare once.
     ///
     /// # Errors
-    /// Those of both; [`Error::OutsideDomain`] for complex slots, and if the padding makes the
+    /// Those of both; [`ErrorKind::OutsideDomain`] for complex slots, and if the padding makes the
     /// range too wide.
     fn function(
         &self,
@@ -513,19 +513,19 @@ pub trait CkksOps: Sized {
         log2_error: f64,
     ) -> Result<Self::Ciphertext> {
         let op = "apply a function";
-        self.composed(op, || apply::function(self, op, x, f, log2_error))
+        self.composed(op, || apply::function(self, x, f, log2_error))
     }
 
     /// The sign of every slot: within [`Sign::error`] of -1 or 1 for `margin <= |x|`, between them
     /// for smaller `|x|`. Takes [`Sign::levels`] levels.
     ///
     /// # Errors
-    /// [`Error::OutsideDomain`] when the carried range exceeds the radius ([`Sign::within`] takes a
-    /// larger one, [`assume_range_with_padding`](Self::assume_range_with_padding) states a smaller
-    /// range), [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key, and
-    /// mismatches.
+    /// [`ErrorKind::OutsideDomain`] when the carried range exceeds the radius ([`Sign::within`]
+    /// takes a larger one, [`assume_range_with_padding`](Self::assume_range_with_padding) states a
+    /// smaller range), [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
+    /// relinearization key, and mismatches.
     fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        self.composed("sign", || compare::sign(self, "sign", x, sign))
+        self.composed("sign", || compare::sign(self, x, sign))
     }
 
     /// 1 where `x >= margin`, 0 where `x <= -margin`, within half of [`Sign::error`], at the cost
@@ -534,7 +534,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// As for [`sign`](Self::sign).
     fn step(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        self.composed("step", || compare::step(self, "step", x, sign))
+        self.composed("step", || compare::step(self, x, sign))
     }
 
     /// 1 where `x > y`, 0 where `x < y`, within half of [`Sign::error`] if the two differ by at
@@ -565,7 +565,7 @@ pub trait CkksOps: Sized {
         sign: &Sign,
     ) -> Result<Self::Ciphertext> {
         let op = "maximum";
-        self.composed(op, || compare::max(self, op, x, y, sign))
+        self.composed(op, || compare::max(self, x, y, sign))
     }
 
     /// The smaller of the two, slot by slot, as `-max(-x, -y)`; see [`max`](Self::max).
@@ -588,7 +588,7 @@ pub trait CkksOps: Sized {
     /// As for [`sign`](Self::sign).
     fn abs(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
         let op = "absolute value";
-        self.composed(op, || compare::abs(self, op, x, sign))
+        self.composed(op, || compare::abs(self, x, sign))
     }
 
     /// `max(x, 0)` as `x step(x)`, within half of [`Sign::magnitude_error`] everywhere, best with
@@ -598,6 +598,6 @@ pub trait CkksOps: Sized {
     /// As for [`sign`](Self::sign).
     fn relu(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
         let op = "rectifier";
-        self.composed(op, || compare::relu(self, op, x, sign))
+        self.composed(op, || compare::relu(self, x, sign))
     }
 }

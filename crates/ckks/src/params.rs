@@ -6,7 +6,8 @@ use bellerophon_mlwe::{self as mlwe, RelinStrategy};
 use bellerophon_ring::{Modulus, NttTable, Ring, wire::Fingerprint};
 
 use crate::{
-    Error, Result, embedding::Embedding, error::power_of_two_above, sparse_slots::SparseTransforms,
+    During, ErrorKind, Result, embedding::Embedding, error::power_of_two_above,
+    sparse_slots::SparseTransforms,
 };
 
 /// Smallest and largest supported default scale, in bits.
@@ -71,9 +72,9 @@ impl Params {
     /// Checks the literal parameters and prepares the tables.
     ///
     /// # Errors
-    /// Those of [`mlwe::Params::new`] (security among them). [`Error::Params`] if the default scale
-    /// is not in `2^10..=2^100`, or if the widths do not sum to the primes after `q_0`, contain a
-    /// zero, or give a level whose primes multiply to more than `2^120`.
+    /// Those of [`mlwe::Params::new`] (security among them). [`ErrorKind::Params`] if the default
+    /// scale is not in `2^10..=2^100`, or if the widths do not sum to the primes after `q_0`,
+    /// contain a zero, or give a level whose primes multiply to more than `2^120`.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         Self::over(mlwe::Params::new(spec.lattice)?, &spec.widths, spec.log_scale)
     }
@@ -96,7 +97,7 @@ impl Params {
         log_scale: u32,
     ) -> Result<Self> {
         let lattice = relin_strategy.params().clone();
-        let refuse = |reason: String| Err(Error::Params { reason });
+        let refuse = |reason: String| Err(ErrorKind::Params { reason }.into());
 
         // Step 1: check the scale and the grouping of primes into levels.
         if !LOG_SCALES.contains(&log_scale) {
@@ -152,17 +153,17 @@ impl Params {
     /// ciphertexts are the same.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for a strategy of other lattice parameters, [`Error::Params`] for
-    /// one that was checked for another security.
+    /// [`mlwe::ErrorKind::ParamsMismatch`] for a strategy of other lattice parameters,
+    /// [`ErrorKind::Params`] for one that was checked for another security.
     pub fn relinearizing(self, relin_strategy: RelinStrategy) -> Result<Self> {
         // Equal fingerprints leave the checked security open, so compare the specifications too.
         let lattice = relin_strategy.params();
-        self.check("choose a relinearization strategy", lattice.fingerprint())?;
+        self.check(lattice.fingerprint()).during("choose a relinearization strategy")?;
         if lattice.spec() != self.lattice().spec() {
             let (found, needed) = (lattice.security(), self.lattice().security());
             let reason =
                 format!("the relinearization strategy was checked for {found}: need {needed}");
-            return Err(Error::Params { reason });
+            return Err(ErrorKind::Params { reason }.into());
         }
         Ok(Self { relin_strategy: Arc::new(relin_strategy), ..self })
     }
@@ -347,90 +348,75 @@ impl Params {
     }
 
     /// Refuses operands of another parameter set.
-    pub(crate) fn check(&self, op: &'static str, fingerprint: Fingerprint) -> Result<()> {
+    pub(crate) fn check(&self, fingerprint: Fingerprint) -> Result<()> {
         if fingerprint != self.fingerprint() {
-            let (left, right) = (self.fingerprint(), fingerprint);
-            return Err(Error::ParamsMismatch { op, left, right });
+            let (needed, found) = (self.fingerprint(), fingerprint);
+            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
         }
         Ok(())
     }
 
     /// Refuses keys and bootstrappers of another relinearization strategy.
-    pub(crate) fn check_relin_strategy(
-        &self,
-        op: &'static str,
-        found: &RelinStrategy,
-    ) -> Result<()> {
+    pub(crate) fn check_relin_strategy(&self, found: &RelinStrategy) -> Result<()> {
         if found == self.relin_strategy() {
             return Ok(());
         }
         let (found, needed) = (found.to_string(), self.relin_strategy().to_string());
-        Err(Error::RouteMismatch { op, found, needed })
+        Err(ErrorKind::RouteMismatch { found, needed }.into())
     }
 
     /// Refuses a chain of other primes, or of the same primes grouped into other levels.
-    pub(crate) fn check_chain(&self, op: &'static str, other: &Self) -> Result<()> {
-        self.check(op, other.fingerprint())?;
+    pub(crate) fn check_chain(&self, other: &Self) -> Result<()> {
+        self.check(other.fingerprint())?;
         // The fingerprint is that of the lattice: the grouping into levels is compared one by one.
         for level in 0..=self.max_level().min(other.max_level()) {
-            self.check_level_of(op, other.limbs_at(level), level)?;
+            self.check_level_of(other.limbs_at(level), level)?;
         }
         Ok(())
     }
 
     /// Refuses another chain or another relinearization strategy.
-    pub(crate) fn check_same(&self, op: &'static str, other: &Self) -> Result<()> {
-        self.check_chain(op, other)?;
-        self.check_relin_strategy(op, other.relin_strategy())
+    pub(crate) fn check_same(&self, other: &Self) -> Result<()> {
+        self.check_chain(other)?;
+        self.check_relin_strategy(other.relin_strategy())
     }
 
     /// Refuses a number of limbs that is not that of the level.
-    pub(crate) fn check_level_of(
-        &self,
-        op: &'static str,
-        limbs: usize,
-        level: usize,
-    ) -> Result<()> {
-        self.check_level(op, level)?;
+    pub(crate) fn check_level_of(&self, limbs: usize, level: usize) -> Result<()> {
+        self.check_level(level)?;
         let needed = self.limbs_at(level);
         if limbs != needed {
-            return Err(Error::LevelLimbs { op, limbs, level, needed });
+            return Err(ErrorKind::LevelLimbs { limbs, level, needed }.into());
         }
         Ok(())
     }
 
     /// Refuses levels that this chain does not have.
-    pub(crate) fn check_level(&self, op: &'static str, level: usize) -> Result<()> {
+    pub(crate) fn check_level(&self, level: usize) -> Result<()> {
         let highest = self.max_level();
         if level > highest {
-            return Err(Error::LevelTooHigh { op, wanted: level, highest });
+            return Err(ErrorKind::LevelTooHigh { wanted: level, highest }.into());
         }
         Ok(())
     }
 
     /// The level with this number of limbs; refuses a number that no level has.
-    pub(crate) fn check_limbs(&self, op: &'static str, limbs: usize) -> Result<usize> {
+    pub(crate) fn check_limbs(&self, limbs: usize) -> Result<usize> {
         // Zero limbs are refused below as the wrong number for level 0.
         let level = self.level_at(limbs.max(1));
-        self.check_level_of(op, limbs, level)?;
+        self.check_level_of(limbs, level)?;
         Ok(level)
     }
 
     /// Refuses messages that may wrap around the modulus of `limbs` limbs.
-    pub(crate) fn check_range(
-        &self,
-        op: &'static str,
-        bound: f64,
-        scale: f64,
-        limbs: usize,
-    ) -> Result<()> {
+    pub(crate) fn check_range(&self, bound: f64, scale: f64, limbs: usize) -> Result<()> {
         let log2_modulus = self.log2_modulus(limbs);
         let log2_scale = scale.log2();
         let fits = bound == 0.0 || bound.log2() + log2_scale < log2_modulus - 1.0;
         // A negated comparison, which also refuses a NaN bound.
         if !fits {
             let (bound, level) = (power_of_two_above(bound), self.level_at(limbs));
-            return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus, level });
+            return Err(ErrorKind::RangeOverflow { bound, log2_scale, log2_modulus, level }.into());
         }
         Ok(())
     }

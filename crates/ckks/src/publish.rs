@@ -12,12 +12,13 @@ use std::ops::RangeInclusive;
 use bellerophon_mlwe::noise::{DECLARED_LOG2, declared_log2};
 
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, Metadata, Params, Result,
+    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, Metadata, Params,
+    Result,
     noise::{self, Noise},
     simulator::SimCiphertext,
 };
 
-/// The remedy in [`Error::Declaration`] for noise.
+/// The remedy in [`ErrorKind::Declaration`] for noise.
 pub(crate) const NOISE: &str =
     "at least the predicted noise, from 2^-300 to 2^300 (`Declaration::with_noise`)";
 
@@ -70,7 +71,7 @@ impl Declaration {
     /// The range of the values.
     ///
     /// # Errors
-    /// [`Error::Interval`] for an invalid range.
+    /// [`ErrorKind::Interval`] for an invalid range.
     pub(crate) fn range(&self) -> Result<Interval> {
         if self.complex { Interval::complex(self.hi) } else { Interval::real(self.lo, self.hi) }
     }
@@ -128,7 +129,7 @@ impl Published {
         let op = "publish";
         // Step 1: the noise must be a declarable power of two.
         if !DECLARED_LOG2.contains(&log2_noise) {
-            return Err(Error::Declaration { op, what: "noise", needed: NOISE });
+            return Err(ErrorKind::Declaration { what: "noise", needed: NOISE }.during(op));
         }
         let CiphertextMeta { slots, len, .. } = *ciphertext.meta();
         // Step 2: bounds. The range of the padding must follow from declared range and shape alone.
@@ -183,9 +184,9 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Declaration`] if values may leave the declared range, if padding may exceed its
+    /// [`ErrorKind::Declaration`] if values may leave the declared range, if padding may exceed its
     /// magnitude, or if the noise may exceed the declared noise; the error does not say by how
-    /// much. [`Error::Interval`] for an invalid range, and mismatches.
+    /// much. [`ErrorKind::Interval`] for an invalid range, and mismatches.
     pub fn publish(
         &self,
         x: &Ciphertext,
@@ -193,22 +194,22 @@ impl Evaluator {
     ) -> Result<Published> {
         let (op, declaration) = ("publish", declaration.into());
         // Refuse what the declaration does not cover, then forget the computed metadata.
-        self.check(op, x)?;
+        self.check(x).during(op)?;
         let range = declaration.range()?;
-        let log2_noise = declaration.admits(op, &range, &x.metadata())?;
+        let log2_noise = declaration.admits(&range, &x.metadata()).during(op)?;
         Published::of(self.params(), x.clone(), range, log2_noise)
     }
 }
 
 impl Declaration {
     /// Refuses results that may exceed the declaration. Returns `log2` of the declared noise.
-    fn admits(&self, op: &'static str, range: &Interval, x: &Metadata) -> Result<i32> {
+    fn admits(&self, range: &Interval, x: &Metadata) -> Result<i32> {
         // Step 1: the values.
         let Bounds { values, padding } = x.meta.bounds;
-        self.admits_range(op, range, &values)?;
+        self.admits_range(range, &values)?;
         // Step 2: the padding, by its magnitude and by whether it is real.
         let wide = widened(range);
-        let refused = |needed| Err(Error::Declaration { op, what: "range", needed });
+        let refused = |needed| Err(ErrorKind::Declaration { what: "range", needed }.into());
         if padding.bound() > wide.bound() {
             return refused("at least the magnitude of the padding, or clear it (`clear_padding`)");
         }
@@ -218,37 +219,27 @@ impl Declaration {
             );
         }
         // Step 3: the noise.
-        self.admits_noise(op, range.is_real(), x)
+        self.admits_noise(range.is_real(), x)
     }
 
     /// Refuses values that may leave the declared range.
-    pub(crate) fn admits_range(
-        &self,
-        op: &'static str,
-        range: &Interval,
-        values: &Interval,
-    ) -> Result<()> {
+    pub(crate) fn admits_range(&self, range: &Interval, values: &Interval) -> Result<()> {
         if widened(range).contains(values) {
             return Ok(());
         }
         let needed = "a range that contains every value that the operations allow";
-        Err(Error::Declaration { op, what: "range", needed })
+        Err(ErrorKind::Declaration { what: "range", needed }.into())
     }
 
     /// Refuses noise above the declared one, of a part of a slot or of its absolute value. Returns
     /// `log2` of the declared noise.
-    pub(crate) fn admits_noise(
-        &self,
-        op: &'static str,
-        of_part: bool,
-        x: &Metadata,
-    ) -> Result<i32> {
+    pub(crate) fn admits_noise(&self, of_part: bool, x: &Metadata) -> Result<i32> {
         // NaN fails the comparison and is refused.
         // The declared noise becomes both total and excess, so it must cover both.
         let CiphertextMeta { noise, slots, scale, .. } = x.meta;
         let found = noise::slot_std(noise.total.max(noise.excess), slots, scale, of_part);
         let covered = self.log2_noise.filter(|&log2| found <= f64::from(log2).exp2());
-        covered.ok_or(Error::Declaration { op, what: "noise", needed: NOISE })
+        covered.ok_or(ErrorKind::Declaration { what: "noise", needed: NOISE }.into())
     }
 }
 

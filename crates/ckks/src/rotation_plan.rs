@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use bellerophon_mlwe::{self as mlwe, GaloisKeys, RankHoistedKeys, non_adjacent_form};
 
-use crate::{Error, EvaluationKeys, Metadata, Params, Result};
+use crate::{During, ErrorKind, EvaluationKeys, Metadata, Params, Result};
 
 /// The largest number of keys applied in sequence for one rotation: the powers of two reach any of
 /// `2^32` steps.
@@ -71,7 +71,7 @@ impl RotationPath<'_> {
         match self {
             Self::Keys(keys, exponents) => {
                 for &exponent in exponents {
-                    let key = keys.get("rotate", exponent)?;
+                    let key = keys.get(exponent).during("rotate")?;
                     rotated = Cow::Owned(key.apply(params.lattice(), &rotated)?);
                 }
             }
@@ -90,7 +90,6 @@ impl EvaluationKeys {
     /// by sending few keys.
     pub(crate) fn rotation_path(
         &self,
-        op: &'static str,
         params: &Params,
         x: &Metadata,
         step: usize,
@@ -115,13 +114,13 @@ impl EvaluationKeys {
         }
 
         // Step 3: several keys in sequence.
-        let path = shortest_path(&steps, slots, step).ok_or_else(|| Error::MissingRotationKey {
-            op,
-            step,
-            slots,
-            level: x.level,
-            have: steps.keys().copied().collect(),
-        })?;
+        let path =
+            shortest_path(&steps, slots, step).ok_or_else(|| ErrorKind::MissingRotationKey {
+                step,
+                slots,
+                level: x.level,
+                have: steps.keys().copied().collect(),
+            })?;
         let exponents = path.into_iter().map(|step| steps[&step]).collect();
         Ok(RotationPath::Keys(self.galois_keys(), exponents))
     }

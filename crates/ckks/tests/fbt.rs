@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::functional::{Functional, functional};
 use bellerophon_ckks::bootstrap::BootstrapStage;
 use bellerophon_ckks::fbt::{FbtSpec, IntTable};
-use bellerophon_ckks::{CkksOps, Error};
+use bellerophon_ckks::{CkksOps, ErrorKind};
 use rand::RngExt;
 
 /// Applies tables to random integers and compares errors with predictions.
@@ -98,8 +98,8 @@ fn progress_is_told_and_stops_the_operation() {
                 assert!(results.unwrap().iter().all(|y| f.decrypt(y) == vec![0; count]));
                 continue;
             };
-            match results {
-                Err(Error::Cancelled { stage, done, total, .. }) => {
+            match results.map_err(|e| e.into_kind()) {
+                Err(ErrorKind::Cancelled { stage, done, total, .. }) => {
                     assert_eq!((stage, done, total), last);
                 }
                 other => panic!("{other:?}"),

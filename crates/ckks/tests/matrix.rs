@@ -2,9 +2,9 @@
 
 use crate::common;
 
-use crate::common::World;
+use crate::common::{World, refusal};
 use bellerophon_ckks::{
-    Ciphertext, Complex64, Error, KeyLevels, Params, SlotValue,
+    Ciphertext, Complex64, ErrorKind, KeyLevels, Params, SlotValue,
     diagonals::Diagonals,
     lintrans::{LinearOptions, LinearTransform},
     matrix::{Matrix, MatrixProduct, MatrixVector, Packing, transpose},
@@ -64,7 +64,7 @@ fn plain_matrices_of_any_shape_times_vectors() {
             let expected: Vec<Complex64> = product(&m, &column(&x)).concat();
             world.check_complex(&ct, &expected);
             let error = prepared.apply(&eval, &world.encrypt(&vec![0.5; 2 * width])).unwrap_err();
-            assert!(matches!(error, Error::SlotCount { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::SlotCount { .. }), "{error}");
         }
     }
 }
@@ -133,9 +133,12 @@ fn encrypted_square_matrices() {
             world.check_complex(&found, &product(&a, &b).concat());
         }
     }
-    assert!(matches!(MatrixProduct::new(&params, 3, 3), Err(Error::Shape { .. })));
-    assert!(matches!(MatrixProduct::new(&params, 4, 2), Err(Error::OutOfLevels { .. })));
-    assert!(matches!(MatrixProduct::new(&params, 16, 3), Err(Error::TooManyValues { .. })));
+    assert!(matches!(refusal(&MatrixProduct::new(&params, 3, 3)), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&MatrixProduct::new(&params, 4, 2)), ErrorKind::OutOfLevels { .. }));
+    assert!(matches!(
+        refusal(&MatrixProduct::new(&params, 16, 3)),
+        ErrorKind::TooManyValues { .. }
+    ));
 }
 
 fn transformed(params: &Params, m: &LinearTransform, x: &[Complex64]) -> (World, Ciphertext) {
@@ -186,11 +189,11 @@ fn plain_matrices_times_encrypted_ones_and_transposes() {
 
 #[test]
 fn what_is_no_matrix_is_refused() {
-    assert!(matches!(Matrix::from_rows::<f64>(&[]), Err(Error::NoValues { .. })));
-    assert!(matches!(Matrix::from_rows::<f64>(&[vec![]]), Err(Error::NoValues { .. })));
+    assert!(matches!(refusal(&Matrix::from_rows::<f64>(&[])), ErrorKind::NoValues));
+    assert!(matches!(refusal(&Matrix::from_rows::<f64>(&[vec![]])), ErrorKind::NoValues));
     let ragged = Matrix::from_rows(&[vec![1.0], vec![1.0, 2.0]]);
-    assert!(matches!(ragged, Err(Error::Shape { .. })));
-    assert!(matches!(Matrix::from_rows(&[vec![f64::NAN]]), Err(Error::NonFinite { .. })));
+    assert!(matches!(refusal(&ragged), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&Matrix::from_rows(&[vec![f64::NAN]])), ErrorKind::NonFinite { .. }));
     assert!(Packing::new(0, 1).is_err() && Packing::new(usize::MAX, 1).is_err());
     let shape = Packing::new(2, 3).unwrap();
     assert!(shape.by_rows(&vec![vec![1.0; 3]; 3]).is_err());
@@ -201,9 +204,10 @@ fn what_is_no_matrix_is_refused() {
     let (a, v) = (world.encrypt(&[0.5; 8]), world.encrypt(&[0.5; 4]));
     let error = shape.times_by_rows(&eval, &a, &v).unwrap_err();
     assert!(
-        matches!(error, Error::MissingRotationKey { op: "multiply a vector by rows", .. }),
+        error.op() == "multiply a vector by rows"
+            && matches!(error.kind(), ErrorKind::MissingRotationKey { .. }),
         "{error}"
     );
-    assert!(matches!(shape.times_by_rows(&eval, &v, &v), Err(Error::SlotCount { .. })));
-    assert!(matches!(shape.times_by_columns(&eval, &a, &v), Err(Error::SlotCount { .. })));
+    assert!(matches!(refusal(&shape.times_by_rows(&eval, &v, &v)), ErrorKind::SlotCount { .. }));
+    assert!(matches!(refusal(&shape.times_by_columns(&eval, &a, &v)), ErrorKind::SlotCount { .. }));
 }

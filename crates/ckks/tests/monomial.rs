@@ -1,9 +1,9 @@
 //! Polynomials given by coefficients, and powers shared by several polynomials.
 
-use crate::common::World;
+use crate::common::{World, refusal};
 use bellerophon_ckks::chebyshev::Chebyshev;
 use bellerophon_ckks::polynomial::{Monomial, Polynomial};
-use bellerophon_ckks::{CkksOps, Complex64, Error, Interval, KeyLevels};
+use bellerophon_ckks::{CkksOps, Complex64, ErrorKind, Interval, KeyLevels};
 
 fn coefficients(degree: usize) -> Vec<f64> {
     (0..=degree).map(|k| (1.7 * k as f64 + 0.3).sin() / (1 + k) as f64).collect()
@@ -75,7 +75,7 @@ fn large_arguments_without_a_level_for_the_domain() {
     let high = Monomial::new(&[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0]).unwrap();
     let wide = world.encrypt(&x).assume_range_with_padding(Interval::real(-9.0, 9.0).unwrap());
     let error = world.evaluator().monomial(&wide, &high, None).unwrap_err();
-    assert!(matches!(error, Error::RangeOverflow { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::RangeOverflow { .. }), "{error}");
 }
 
 #[test]
@@ -108,14 +108,14 @@ fn shared_powers_give_the_same_results_once() {
     // What the powers do not serve is refused.
     let high = Monomial::new(&coefficients(31)).unwrap();
     let error = eval.monomial_in(&powers, &high, None).unwrap_err();
-    assert!(matches!(error, Error::Powers { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Powers { .. }), "{error}");
     let error = eval.polynomial_in(&powers, &p, None).unwrap_err();
-    assert!(matches!(error, Error::Powers { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Powers { .. }), "{error}");
     let narrow = Polynomial::new(Chebyshev::interpolate(f64::exp, -3.5, 3.0, 7));
     let error = eval.polynomials(&cx, &[&p, &narrow], None).unwrap_err();
-    assert!(matches!(error, Error::Powers { .. }), "{error}");
-    assert!(matches!(eval.polynomials(&cx, &[], None), Err(Error::NoValues { .. })));
+    assert!(matches!(error.kind(), ErrorKind::Powers { .. }), "{error}");
+    assert!(matches!(refusal(&eval.polynomials(&cx, &[], None)), ErrorKind::NoValues));
     let outside = cx.assume_range_with_padding(Interval::real(-4.0, 3.0).unwrap());
     let error = eval.polynomials(&outside, &[&p], None).unwrap_err();
-    assert!(matches!(error, Error::OutsideDomain { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::OutsideDomain { .. }), "{error}");
 }

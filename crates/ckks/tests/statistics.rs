@@ -2,9 +2,9 @@
 
 use crate::common;
 
-use crate::common::World;
+use crate::common::{World, refusal};
 use bellerophon_ckks::{
-    Ciphertext, Error, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
+    Ciphertext, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
     approx::{Approximation, Function},
     statistics::Table,
 };
@@ -169,7 +169,7 @@ fn columns_divided_by_their_deviation() {
 
 #[test]
 fn what_is_no_table_is_refused() {
-    assert!(matches!(Table::new(0, 2), Err(Error::Shape { .. })));
+    assert!(matches!(refusal(&Table::new(0, 2)), ErrorKind::Shape { .. }));
     assert!(Table::new(2, 0).is_err() && Table::new(usize::MAX, 2).is_err());
     assert!(Table::new(1 << 40, 1 << 40).is_err());
     assert!(Table::new(1, 2).unwrap().sample().is_err());
@@ -183,15 +183,19 @@ fn what_is_no_table_is_refused() {
     let x = world.encrypt(&table.pack(&vec![vec![0.5; 2]; 6]).unwrap());
     let error = table.variances(&eval, &x).unwrap_err();
     assert!(
-        matches!(error, Error::MissingRotationKey { op: "variances of columns", .. }),
+        error.op() == "variances of columns"
+            && matches!(error.kind(), ErrorKind::MissingRotationKey { .. }),
         "{error}"
     );
     let low = eval.drop_to_level(&x, 0).unwrap();
     let error = table.means(&eval, &low).unwrap_err();
-    assert!(matches!(error, Error::OutOfLevels { op: "means of columns", .. }), "{error}");
+    assert!(
+        error.op() == "means of columns" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
+        "{error}"
+    );
     let short = world.encrypt(&[0.5; 8]);
     let error = table.means(&eval, &short).unwrap_err();
-    assert!(matches!(error, Error::SlotCount { found: 8, least: 16, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::SlotCount { found: 8, least: 16, .. }), "{error}");
     let complex = world.encrypt(&world.complex(16));
     let error = table.means(&eval, &complex).unwrap_err().to_string();
     assert!(error.contains("complex"), "{error}");
@@ -246,8 +250,8 @@ fn ranges_allow_for_the_error_of_the_root() {
 
 #[test]
 fn tables_that_cannot_be_are_refused() {
-    assert!(matches!(Table::new(1, 1 << 62), Err(Error::Shape { .. })));
-    assert!(matches!(Table::new(usize::MAX, 1), Err(Error::Shape { .. })));
+    assert!(matches!(refusal(&Table::new(1, 1 << 62)), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&Table::new(usize::MAX, 1)), ErrorKind::Shape { .. }));
     let wide = Table::new(1, 1 << 15).unwrap();
-    assert!(matches!(wide.pack(&[vec![1.0]]), Err(Error::Shape { .. })));
+    assert!(matches!(refusal(&wide.pack(&[vec![1.0]])), ErrorKind::Shape { .. }));
 }

@@ -2,10 +2,10 @@
 
 use crate::common;
 
-use crate::common::{World, span};
+use crate::common::{World, refusal, span};
 use bellerophon_ckks::{
-    Ciphertext, CkksOps, Complex64, Error, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec,
-    Security,
+    Ciphertext, CkksOps, Complex64, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params,
+    ParamsSpec, Security,
 };
 
 /// A toy set of the given rank.
@@ -170,15 +170,18 @@ fn dot_products_relinearize_and_rescale_once() {
         world.check(&sum, &expected);
 
         let error = eval.dot(&cx, &cy[1..]).unwrap_err();
-        assert!(matches!(error, Error::Lengths { left: 5, right: 4, .. }), "{error}");
-        assert!(matches!(eval.dot(&[], &[]), Err(Error::NoValues { op: "dot product" })));
-        assert!(matches!(eval.dot_plain(&[], &[]), Err(Error::NoValues { .. })));
+        assert!(matches!(error.kind(), ErrorKind::Lengths { left: 5, right: 4, .. }), "{error}");
+        assert!(matches!(
+            eval.dot(&[], &[]),
+            Err(e) if e.op() == "dot product" && matches!(e.kind(), ErrorKind::NoValues)
+        ));
+        assert!(matches!(refusal(&eval.dot_plain(&[], &[])), ErrorKind::NoValues));
         let mixed = [
             &encoded[0].clone(),
             &eval.encoder().encode(&y[1], span(&y[1]), 2f64.powi(30), 3).unwrap(),
         ];
         let error = eval.dot_plain(&cx[..2], &mixed).unwrap_err();
-        assert!(matches!(error, Error::ScaleMismatch { .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::ScaleMismatch { .. }), "{error}");
     }
 }
 
@@ -237,9 +240,8 @@ fn errors_name_the_operation_that_was_called() {
     named(eval.clear_padding(&low), "clear the padding");
     // The rotation that is missing is named with the steps that there are.
     let error = eval.sum_slots(&x).unwrap_err();
-    let Error::MissingRotationKey { op: "sum slots", step, have, .. } = &error else {
-        panic!("{error}")
-    };
+    assert_eq!(error.op(), "sum slots");
+    let ErrorKind::MissingRotationKey { step, have, .. } = error.kind() else { panic!("{error}") };
     assert_eq!((step % 2, have.as_slice()), (1, [2].as_slice()));
 }
 

@@ -2,7 +2,7 @@
 
 use bellerophon_ring::Modulus;
 
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// An LWE ciphertext `(b, a)` modulo an odd prime `q`, with phase `b + <a, s>`.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,7 +29,9 @@ impl Ciphertext {
     /// If a residue is not below the modulus.
     pub(crate) fn new(modulus: Modulus, b: u64, a: Vec<u64>) -> Result<Self> {
         if let Some(&found) = a.iter().chain([&b]).find(|&&x| x >= modulus.value()) {
-            return Err(Error::Modulus { op: "an LWE value", found, needed: modulus.value() });
+            return Err(
+                ErrorKind::Modulus { found, needed: modulus.value() }.during("an LWE value")
+            );
         }
         Ok(Self { modulus, b, a })
     }
@@ -61,12 +63,12 @@ impl Ciphertext {
 
     /// `self += other`. The phases add, and so does their noise.
     pub(crate) fn add_assign(&mut self, other: &Self) -> Result<()> {
-        self.combine("addition of LWE values", other, Modulus::add)
+        self.combine(other, Modulus::add).during("addition of LWE values")
     }
 
     /// `self -= other`.
     pub(crate) fn sub_assign(&mut self, other: &Self) -> Result<()> {
-        self.combine("subtraction of LWE values", other, Modulus::sub)
+        self.combine(other, Modulus::sub).during("subtraction of LWE values")
     }
 
     /// Negates the phase.
@@ -92,13 +94,8 @@ impl Ciphertext {
     }
 
     /// Applies `f` to each pair of coordinates.
-    fn combine(
-        &mut self,
-        op: &'static str,
-        other: &Self,
-        f: impl Fn(&Modulus, u64, u64) -> u64,
-    ) -> Result<()> {
-        other.check(op, self.dimension(), &self.modulus)?;
+    fn combine(&mut self, other: &Self, f: impl Fn(&Modulus, u64, u64) -> u64) -> Result<()> {
+        other.check(self.dimension(), &self.modulus)?;
         let q = self.modulus;
         self.b = f(&q, self.b, other.b);
         for (x, &y) in self.a.iter_mut().zip(&other.a) {
@@ -108,14 +105,16 @@ impl Ciphertext {
     }
 
     /// Fails with the operation's name unless the ciphertext has this dimension and modulus.
-    pub(crate) fn check(&self, op: &'static str, dimension: usize, q: &Modulus) -> Result<()> {
+    pub(crate) fn check(&self, dimension: usize, q: &Modulus) -> Result<()> {
         if self.dimension() != dimension {
             let remedy = "switch the key first, or use operands under one key";
             let (found, needed) = (self.dimension(), dimension);
-            return Err(Error::Dimension { op, found, needed, remedy });
+            return Err(ErrorKind::Dimension { found, needed, remedy }.into());
         }
         if self.modulus != *q {
-            return Err(Error::Modulus { op, found: self.modulus.value(), needed: q.value() });
+            return Err(
+                ErrorKind::Modulus { found: self.modulus.value(), needed: q.value() }.into()
+            );
         }
         Ok(())
     }
@@ -124,6 +123,7 @@ impl Ciphertext {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
 
     fn value(q: &Modulus, b: u64, a: &[u64]) -> Ciphertext {
         Ciphertext::new(*q, b, a.to_vec()).unwrap()
@@ -151,10 +151,10 @@ mod tests {
         let mut x = Ciphertext::trivial(q, 3, -1);
         assert_eq!(x.b(), 96);
         let wrong = Ciphertext::trivial(q, 2, 0);
-        assert!(matches!(x.add_assign(&wrong), Err(Error::Dimension { found: 2, .. })));
+        assert!(matches!(refusal(&x.add_assign(&wrong)), ErrorKind::Dimension { found: 2, .. }));
         let wrong = Ciphertext::trivial(p, 3, 0);
-        assert!(matches!(x.sub_assign(&wrong), Err(Error::Modulus { found: 101, .. })));
-        assert!(matches!(Ciphertext::new(q, 97, vec![]), Err(Error::Modulus { .. })));
-        assert!(matches!(Ciphertext::new(q, 0, vec![5, 97]), Err(Error::Modulus { .. })));
+        assert!(matches!(refusal(&x.sub_assign(&wrong)), ErrorKind::Modulus { found: 101, .. }));
+        assert!(matches!(refusal(&Ciphertext::new(q, 97, vec![])), ErrorKind::Modulus { .. }));
+        assert!(matches!(refusal(&Ciphertext::new(q, 0, vec![5, 97])), ErrorKind::Modulus { .. }));
     }
 }

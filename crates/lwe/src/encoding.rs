@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use bellerophon_ring::Modulus;
 
-use crate::{Error, Params, Result, lwe_vec::check_period, noise};
+use crate::{ErrorKind, Params, Result, lwe_vec::check_period, noise};
 
 /// The map `value = center + width * phase / q0`: one period of the phase corresponds to `width`.
 ///
@@ -56,7 +56,6 @@ impl OutputEncoding {
     /// [`Encoding::fit`]. Fails if the results do not fit a given encoding.
     pub(crate) fn resolve(
         self,
-        op: &'static str,
         params: &Params,
         range: &RangeInclusive<f64>,
         phase_variance: f64,
@@ -66,7 +65,7 @@ impl OutputEncoding {
         match self {
             Self::Encoding(encoding) => {
                 let unit = encoding.width / params.ring_modulus().value() as f64;
-                check_period(op, lo, hi, phase_variance.sqrt() * unit, &encoding)?;
+                check_period(lo, hi, phase_variance.sqrt() * unit, &encoding)?;
                 Ok(encoding)
             }
             Self::Fit(headroom) => {
@@ -80,10 +79,10 @@ impl Encoding {
     /// An encoding from the value at phase 0 and the width of a period.
     ///
     /// # Errors
-    /// [`Error::Encoding`] if one of them is not finite, or the width is not positive.
+    /// [`ErrorKind::Encoding`] if one of them is not finite, or the width is not positive.
     pub fn new(center: f64, width: f64) -> Result<Self> {
         if !(center.is_finite() && width.is_finite() && width > 0.0) {
-            return Err(Error::Encoding { center, width });
+            return Err(ErrorKind::Encoding { center, width }.into());
         }
         Ok(Self { center, width })
     }
@@ -96,9 +95,9 @@ impl Encoding {
     /// [`noise::guard`].
     ///
     /// # Errors
-    /// [`Error::Domain`] if the range is empty or not finite, [`Error::Number`] if the variance is
-    /// negative or not finite or the failure probability is invalid, [`Error::TableTooSmall`] if
-    /// the guard band takes the whole table.
+    /// [`ErrorKind::Domain`] if the range is empty or not finite, [`ErrorKind::Number`] if the
+    /// variance is negative or not finite or the failure probability is invalid,
+    /// [`ErrorKind::TableTooSmall`] if the guard band takes the whole table.
     pub fn fit(
         params: &Params,
         lo: f64,
@@ -109,15 +108,16 @@ impl Encoding {
     ) -> Result<Self> {
         // Step 1: validate the inputs.
         if !(lo.is_finite() && hi.is_finite() && lo <= hi && (hi - lo).is_finite()) {
-            return Err(Error::Domain { lo, hi });
+            return Err(ErrorKind::Domain { lo, hi }.into());
         }
         if !(phase_variance >= 0.0 && phase_variance.is_finite()) {
             let needed = "a finite number from 0 on";
-            return Err(Error::Number {
+            return Err(ErrorKind::Number {
                 what: "variance of a phase",
                 found: phase_variance,
                 needed,
-            });
+            }
+            .into());
         }
         noise::check_failure(log2_failure)?;
         // Step 2: the noise of one term before the next look-up. Each comparator adds the index
@@ -137,7 +137,9 @@ impl Encoding {
         let half = if hi > lo { (hi - lo) / 2.0 } else { lo.abs().max(1.0) };
         if available < 1.0 {
             let reach = terms;
-            return Err(Error::TableTooSmall { lo, hi, reach, guard, available, degree: n });
+            return Err(
+                ErrorKind::TableTooSmall { lo, hi, reach, guard, available, degree: n }.into()
+            );
         }
         // The tolerance keeps the rounding of the quotient from losing the last step.
         let width = terms * half * (2 * n) as f64 / available * (1.0 + 1e-9);
@@ -178,6 +180,7 @@ impl std::fmt::Display for Encoding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::params::tests::insecure;
 
     #[test]
@@ -192,7 +195,7 @@ mod tests {
             assert!((encoding.decode(phase, &q, 102.0) - value - 100.0).abs() < 10.0);
         }
         for (center, width) in [(0.0, 0.0), (0.0, -1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-            assert!(matches!(Encoding::new(center, width), Err(Error::Encoding { .. })));
+            assert!(matches!(refusal(&Encoding::new(center, width)), ErrorKind::Encoding { .. }));
         }
     }
 
@@ -208,18 +211,21 @@ mod tests {
         let network = fit(-1.0, 3.0, Headroom::comparators(10)).unwrap();
         assert!(network.width() > difference.width());
         assert!(fit(2.0, 2.0, Headroom::TABLE).unwrap().width() > 8.0);
-        assert!(matches!(fit(2.0, 1.0, Headroom::TABLE), Err(Error::Domain { .. })));
+        assert!(matches!(refusal(&fit(2.0, 1.0, Headroom::TABLE)), ErrorKind::Domain { .. }));
         for variance in [f64::NAN, -1.0, f64::INFINITY] {
             let error =
                 Encoding::fit(&params, 0.0, 1.0, variance, Headroom::TABLE, -60.0).unwrap_err();
-            assert!(matches!(error, Error::Number { what: "variance of a phase", .. }), "{error}");
+            assert!(
+                matches!(error.kind(), ErrorKind::Number { what: "variance of a phase", .. }),
+                "{error}"
+            );
         }
         for failure in [f64::NAN, 0.0, 1.0, f64::INFINITY, f64::NEG_INFINITY] {
             let error =
                 Encoding::fit(&params, 0.0, 1.0, 1.0, Headroom::TABLE, failure).unwrap_err();
-            assert!(matches!(error, Error::Number { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Number { .. }), "{error}");
         }
         let endless = fit(0.0, 1.0, Headroom::comparators(1_000_000));
-        assert!(matches!(endless, Err(Error::TableTooSmall { .. })));
+        assert!(matches!(refusal(&endless), ErrorKind::TableTooSmall { .. }));
     }
 }

@@ -3,7 +3,7 @@
 use bellerophon_ring::{Modulus, sample};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, Error, Result, SecretKey};
+use crate::{Ciphertext, During, ErrorKind, Result, SecretKey};
 
 /// Encrypts the integer `message` modulo `q` with noise of standard deviation `sigma`: a uniform
 /// mask `a` and the body `b = message + e - <a, s>`.
@@ -30,12 +30,12 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
 /// If the secret has another dimension.
 pub fn phase(ciphertext: &Ciphertext, secret: &SecretKey) -> Result<i64> {
     if ciphertext.dimension() != secret.dimension() {
-        return Err(Error::Dimension {
-            op: "decryption of an LWE value",
+        return Err(ErrorKind::Dimension {
             found: ciphertext.dimension(),
             needed: secret.dimension(),
             remedy: "use the secret that the value is encrypted under",
-        });
+        }
+        .during("decryption of an LWE value"));
     }
     let q = ciphertext.modulus();
     let product = inner_product(q, ciphertext.a(), secret.coefficients());
@@ -50,6 +50,7 @@ fn inner_product(q: &Modulus, a: &[u64], secret: &[i64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use bellerophon_mlwe::security::SecretKind;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
@@ -69,7 +70,7 @@ mod tests {
         assert!((0.85..1.15).contains(&ratio), "{ratio}");
         let short = SecretKey::generate(99, SecretKind::Ternary, &mut rng).unwrap();
         let value = Ciphertext::trivial(q, 100, 5);
-        assert!(matches!(phase(&value, &short), Err(Error::Dimension { .. })));
+        assert!(matches!(refusal(&phase(&value, &short)), ErrorKind::Dimension { .. }));
         assert_eq!(phase(&value, &secret).unwrap(), 5);
     }
 }

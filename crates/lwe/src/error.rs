@@ -1,12 +1,21 @@
 //! The error type of the crate.
 
+bellerophon_ring::op_error! {
+    /// An operation that was refused, and why.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Error(ErrorKind) from [bellerophon_ring, bellerophon_mlwe];
+}
+
 /// Errors of operations on LWE values, keys, tables and parameters.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorKind {
     /// An operation of the ring crate failed.
     #[error(transparent)]
-    Ring(#[from] bellerophon_ring::Error),
+    Ring(#[from] bellerophon_ring::ErrorKind),
+    /// An operation of the lattice crate failed.
+    #[error(transparent)]
+    Mlwe(bellerophon_mlwe::ErrorKind),
     /// A field of a parameter set lies outside its range.
     #[error("parameter {field} = {found} is not supported: need {needed}")]
     Parameter {
@@ -46,10 +55,8 @@ pub enum Error {
         needed: String,
     },
     /// A vector has the wrong number of coefficients.
-    #[error("{op}: dimension {found} where {needed} is needed; {remedy}")]
+    #[error("dimension {found} where {needed} is needed; {remedy}")]
     Dimension {
-        /// The operation.
-        op: &'static str,
         /// Dimension found.
         found: usize,
         /// Dimension needed.
@@ -58,10 +65,8 @@ pub enum Error {
         remedy: &'static str,
     },
     /// A value has another modulus.
-    #[error("{op}: modulus {found} where {needed} is needed; switch the modulus first")]
+    #[error("modulus {found} where {needed} is needed; switch the modulus first")]
     Modulus {
-        /// The operation.
-        op: &'static str,
         /// Modulus found.
         found: u64,
         /// Modulus needed.
@@ -116,13 +121,11 @@ pub enum Error {
     },
     /// Labels are too close together for the noise of their sum.
     #[error(
-        "{op}: the error of a label may reach {reach:?}, which is at least half the smallest \
+        "the error of a label may reach {reach:?}, which is at least half the smallest \
          distance between two of the {count} labels; use fewer values, labels farther apart, or \
          tables with less noise"
     )]
     LabelsTooNear {
-        /// The operation.
-        op: &'static str,
         /// The number of labels.
         count: usize,
         /// The largest error of a label, except with the failure probability.
@@ -182,7 +185,7 @@ pub enum Error {
     },
     /// Values may exceed the declared range or noise. The error does not contain by how much,
     /// because that would reveal constants of the program.
-    #[error("publish: the declared {what} does not cover the values: declare {needed}")]
+    #[error("the declared {what} does not cover the values: declare {needed}")]
     Declaration {
         /// Range or noise.
         what: &'static str,
@@ -191,13 +194,11 @@ pub enum Error {
     },
     /// Values may not fit one period of their encoding.
     #[error(
-        "{op}: values in [{lo:.6}, {hi:.6}] with noise of standard deviation {deviation:.2e} do \
+        "values in [{lo:.6}, {hi:.6}] with noise of standard deviation {deviation:.2e} do \
          not fit a period of {width:.6}: encode the inputs with headroom for more terms, or \
          declare a tighter range"
     )]
     Wraps {
-        /// The operation.
-        op: &'static str,
         /// Lower end of the result.
         lo: f64,
         /// Upper end of the result.
@@ -209,13 +210,11 @@ pub enum Error {
     },
     /// Values do not fit a table with its guard band.
     #[error(
-        "{op}: values in [{lo:.6}, {hi:.6}] and a guard band of {guard} steps need a period of at \
+        "values in [{lo:.6}, {hi:.6}] and a guard band of {guard} steps need a period of at \
          least {needed:.6}, but it is {width:.6}: encode the inputs with headroom for more terms \
          or more comparators, or declare a tighter range"
     )]
     TooWideForTable {
-        /// The operation.
-        op: &'static str,
         /// Lower end of the argument.
         lo: f64,
         /// Upper end of the argument.
@@ -229,49 +228,22 @@ pub enum Error {
     },
     /// Neither width of the operands is an integer multiple of the other.
     #[error(
-        "{op}: encodings {left} and {right} cannot be aligned: use the same width for both when \
+        "encodings {left} and {right} cannot be aligned: use the same width for both when \
          they are created"
     )]
     Encodings {
-        /// The operation.
-        op: &'static str,
         /// The encoding of the left operand.
         left: crate::Encoding,
         /// The encoding of the right operand.
         right: crate::Encoding,
     },
     /// Operands have different numbers of values.
-    #[error("{op}: {left} values and {right}; need the same number on both sides")]
+    #[error("{left} values and {right}; need the same number on both sides")]
     Lengths {
-        /// The operation.
-        op: &'static str,
         /// Number on the left.
         left: usize,
         /// Number on the right.
         right: usize,
-    },
-    /// Operands belong to different clients.
-    #[error("{op}: values under key {left} and values under key {right}; need one key")]
-    Keys {
-        /// The operation.
-        op: &'static str,
-        /// The key on the left.
-        left: bellerophon_mlwe::KeyId,
-        /// The key on the right.
-        right: bellerophon_mlwe::KeyId,
-    },
-    /// Values and look-up keys belong to different clients.
-    #[error(
-        "{op}: values under key {found} and tables under key {needed}: use the look-up keys of the \
-         client that owns the values"
-    )]
-    ForeignValues {
-        /// The operation.
-        op: &'static str,
-        /// The key of the values.
-        found: bellerophon_mlwe::KeyId,
-        /// The key of the tables.
-        needed: bellerophon_mlwe::KeyId,
     },
     /// A number is outside the allowed range.
     #[error("{what} {found:?}: need {needed}")]
@@ -285,10 +257,8 @@ pub enum Error {
     },
     /// A constant of a program is outside the allowed range. The error does not contain the
     /// constant, which may be secret.
-    #[error("{op}: the {what}{}: need {needed}", index.map_or(String::new(), |i| format!(" {i}")))]
+    #[error("the {what}{}: need {needed}", index.map_or(String::new(), |i| format!(" {i}")))]
     Constant {
-        /// The operation.
-        op: &'static str,
         /// What it is.
         what: &'static str,
         /// Its position, if it is one of several.
@@ -298,12 +268,10 @@ pub enum Error {
     },
     /// The range of values is too narrow for its distance from 0.
     #[error(
-        "{op}: values in [{lo:?}, {hi:?}] at {center:?} + {width:?} per period are too far from 0 \
+        "values in [{lo:?}, {hi:?}] at {center:?} + {width:?} per period are too far from 0 \
          for floating-point numbers to distinguish them: add large constants after decryption"
     )]
     Distant {
-        /// The operation.
-        op: &'static str,
         /// Lower end of the result.
         lo: f64,
         /// Upper end of the result.
@@ -314,11 +282,8 @@ pub enum Error {
         width: f64,
     },
     /// There are no values.
-    #[error("{op}: no values; need at least one")]
-    NoValues {
-        /// The operation.
-        op: &'static str,
-    },
+    #[error("no values; need at least one")]
+    NoValues,
     /// A position to select does not exist.
     #[error("selection of value {place} of {len}: give a position below {len}")]
     Place {
@@ -328,10 +293,8 @@ pub enum Error {
         len: usize,
     },
     /// The observer cancelled the operation.
-    #[error("{op}: cancelled by the observer after {done} of {total} look-ups")]
+    #[error("cancelled by the observer after {done} of {total} look-ups")]
     Cancelled {
-        /// The operation.
-        op: &'static str,
         /// Look-ups done.
         done: usize,
         /// All look-ups of the operation.
@@ -385,6 +348,18 @@ pub enum Error {
         /// The largest sufficient width.
         needed: f64,
     },
+}
+
+// Each reason has one spelling: a layer in between does not wrap that of a layer below.
+
+impl From<bellerophon_mlwe::ErrorKind> for ErrorKind {
+    fn from(kind: bellerophon_mlwe::ErrorKind) -> Self {
+        use bellerophon_mlwe::ErrorKind as Below;
+        match kind {
+            Below::Ring(kind) => Self::Ring(kind),
+            other => Self::Mlwe(other),
+        }
+    }
 }
 
 /// The result type of this crate.

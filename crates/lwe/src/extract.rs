@@ -3,7 +3,7 @@
 
 use bellerophon_ring::Modulus;
 
-use crate::{Ciphertext, Error, Result};
+use crate::{Ciphertext, During, ErrorKind, Result};
 
 /// The LWE ciphertext whose phase under the coefficients of `s` is coefficient `k` of `b + a s`.
 ///
@@ -15,15 +15,15 @@ use crate::{Ciphertext, Error, Result};
 /// If `k` is not below `N`, or the polynomials differ in length.
 pub fn extract(modulus: &Modulus, b: &[u64], a: &[u64], k: usize) -> Result<Ciphertext> {
     if b.len() != a.len() {
-        return Err(Error::Dimension {
-            op: "extraction",
+        return Err(ErrorKind::Dimension {
             found: a.len(),
             needed: b.len(),
             remedy: "give two polynomials of the same ring",
-        });
+        }
+        .during("extraction"));
     }
     if k >= a.len() {
-        return Err(Error::Coefficient { index: k, degree: a.len() });
+        return Err(ErrorKind::Coefficient { index: k, degree: a.len() }.into());
     }
     Ciphertext::new(*modulus, b[k], coefficient_mask(modulus, a, k).collect())
 }
@@ -42,6 +42,7 @@ pub(crate) fn coefficient_mask(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::{SecretKey, phase};
     use bellerophon_mlwe::security::SecretKind;
     use bellerophon_ring::{Ring, prime, sample};
@@ -65,7 +66,7 @@ mod tests {
             assert_eq!(phase(&value, &secret).unwrap(), q.center(expected.limb(0)[k]));
         }
         let error = extract(q, b.limb(0), a.limb(0), 16).unwrap_err();
-        assert_eq!(error, Error::Coefficient { index: 16, degree: 16 });
-        assert!(matches!(extract(q, b.limb(0), &[0; 8], 0), Err(Error::Dimension { .. })));
+        assert_eq!(error, ErrorKind::Coefficient { index: 16, degree: 16 }.into());
+        assert!(matches!(refusal(&extract(q, b.limb(0), &[0; 8], 0)), ErrorKind::Dimension { .. }));
     }
 }

@@ -5,7 +5,7 @@ use bellerophon_ring::{DigitGadget, Ntt, NttTable, Poly, sample, try_map};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, Error, Params, Result, SecretKey};
+use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey};
 
 /// The compressed key-switching key: one seed and the bodies.
 ///
@@ -32,7 +32,7 @@ impl SeededKeySwitchKey {
         target: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
-        target.check("key-switching key", params.dimension())?;
+        target.check(params.dimension()).during("key-switching key")?;
         let (ring, gadget) = (params.lwe_ring(), params.key_switch_gadget());
         let n = params.dimension();
         let noise = sample::Gaussian::new(params.spec().sigma)?;
@@ -91,7 +91,7 @@ impl SeededKeySwitchKey {
         let (found, needed) = (bodies.len(), Self::rows(params, source));
         if source == 0 || found != needed {
             let remedy = "give one body for each digit of each block of the source secret";
-            return Err(Error::Dimension { op, found, needed: needed.max(1), remedy });
+            return Err(ErrorKind::Dimension { found, needed: needed.max(1), remedy }.during(op));
         }
         Ok(Self { source, gadget, seed, bodies })
     }
@@ -169,7 +169,7 @@ impl KeySwitchKey {
     /// those of the key.
     pub fn apply(&self, params: &Params, value: &Ciphertext) -> Result<Ciphertext> {
         check(&self.gadget, &self.bodies, params)?;
-        value.check("key switch", self.source, params.modulus())?;
+        value.check(self.source, params.modulus()).during("key switch")?;
         let (table, gadget) = (params.lwe_ring().table(0), params.key_switch_gadget());
         let (n, q) = (params.dimension(), params.modulus());
         let mut sums = [vec![0; n], vec![0; n]];
@@ -211,18 +211,19 @@ fn check(gadget: &DigitGadget, bodies: &[Poly<Ntt>], params: &Params) -> Result<
     let (op, needed) = ("LWE key switch", params.dimension());
     if let Some(found) = bodies.iter().map(Poly::degree).find(|&found| found != needed) {
         let remedy = "use the key of these parameters";
-        return Err(Error::Dimension { op, found, needed, remedy });
+        return Err(ErrorKind::Dimension { found, needed, remedy }.during(op));
     }
     let own = params.key_switch_gadget();
     if gadget != own {
         let print = |of: &DigitGadget| {
             format!("{} of {} bits modulo {}", of.digits(), of.base_log(), of.modulus().value())
         };
-        return Err(Error::Parameter {
+        return Err(ErrorKind::Parameter {
             field: "key_switch_digits",
             found: format!("{} in the key", print(gadget)),
             needed: format!("the key of these parameters, {}", print(own)),
-        });
+        }
+        .into());
     }
     Ok(())
 }
@@ -237,6 +238,7 @@ fn multiply(table: &NttTable, digits: &[u64], key: &[Poly<Ntt>], out: &mut [u64]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::{ParamsSpec, encrypt, params::tests::insecure, phase};
     use bellerophon_mlwe::security::SecretKind;
     use rand::SeedableRng;
@@ -268,20 +270,23 @@ mod tests {
         let params = Params::new(insecure(64, 64, false)).unwrap();
         let secret = SecretKey::generate(128, SecretKind::Ternary, &mut rng).unwrap();
         let wrong = SeededKeySwitchKey::generate(&params, &secret, &secret, &mut rng);
-        assert!(matches!(wrong, Err(Error::Dimension { found: 128, needed: 64, .. })));
+        assert!(matches!(refusal(&wrong), ErrorKind::Dimension { found: 128, needed: 64, .. }));
         let target = SecretKey::generate_lwe(&params, &mut rng).unwrap();
         let key = SeededKeySwitchKey::generate(&params, &secret, &target, &mut rng).unwrap();
         let other = Params::new(ParamsSpec { key_switch_digits: 7, ..insecure(64, 64, false) });
         let other = other.unwrap();
         let error = key.expand(&other).unwrap_err();
-        assert!(matches!(error, Error::Parameter { field: "key_switch_digits", .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Parameter { field: "key_switch_digits", .. }),
+            "{error}"
+        );
         let key = key.expand(&params).unwrap();
         let value = Ciphertext::trivial(*params.modulus(), 128, 0);
         assert_eq!(key.apply(&other, &value), Err(error));
         let short = Ciphertext::trivial(*params.modulus(), 64, 0);
-        assert!(matches!(key.apply(&params, &short), Err(Error::Dimension { .. })));
+        assert!(matches!(refusal(&key.apply(&params, &short)), ErrorKind::Dimension { .. }));
         let wide = Ciphertext::trivial(*params.ring_modulus(), 128, 0);
-        assert!(matches!(key.apply(&params, &wide), Err(Error::Modulus { .. })));
+        assert!(matches!(refusal(&key.apply(&params, &wide)), ErrorKind::Modulus { .. }));
         let batch = [Ciphertext::trivial(*params.modulus(), 128, 7), short];
         assert!(key.apply_batch(&params, &batch).is_err());
         assert_eq!(key.apply_batch(&params, &batch[..1]).unwrap().len(), 1);

@@ -65,13 +65,14 @@ mod test_polynomial;
 mod testing;
 pub mod wire;
 
+pub(crate) use bellerophon_ring::During;
 pub use blind_rotate::{
     BlindRotationKey, RotationPart, SeededBlindRotationKey, blind_rotate_batch,
 };
 pub use ciphertext::Ciphertext;
 pub use encoding::{Encoding, Headroom, OutputEncoding};
 pub use encrypt::{encrypt, phase};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use extract::extract;
 pub use functions::{Network, Order, check_pooling};
 pub use keys::{LookupKeys, SeededLookupKeys};

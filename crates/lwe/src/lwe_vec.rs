@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use bellerophon_mlwe::KeyId;
+use bellerophon_mlwe::{self as mlwe, KeyId};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, Encoding, Error, Params, Result, SecretKey, encrypt, phase};
+use crate::{Ciphertext, During, Encoding, ErrorKind, Params, Result, SecretKey, encrypt, phase};
 
 /// Margin for noise on either side of the range, in standard deviations. A value exceeds 9 of them
 /// with probability `2^-61`.
@@ -65,13 +65,13 @@ impl LweVec {
     ) -> Result<Self> {
         let (lo, hi) = range.into_inner();
         if !(lo.is_finite() && hi.is_finite() && lo <= hi && variance >= 0.0) {
-            return Err(Error::ValueRange { lo, hi, variance });
+            return Err(ErrorKind::ValueRange { lo, hi, variance }.into());
         }
         for item in &items {
-            item.check("values of tables", params.ring_degree(), params.ring_modulus())?;
+            item.check(params.ring_degree(), params.ring_modulus()).during("values of tables")?;
         }
         let (noise, index, deviation) = (variance, 0.0, variance.sqrt());
-        Self { items, encoding, lo, hi, noise, index, deviation, key }.checked("values")
+        Self { items, encoding, lo, hi, noise, index, deviation, key }.checked().during("values")
     }
 
     /// Encrypts values under the ring secret, with the noise that the keys of the tables have.
@@ -89,7 +89,7 @@ impl LweVec {
         let (q0, sigma) = (params.ring_modulus(), params.spec().ring_sigma);
         if let Some(index) = values.iter().position(|value| !range.contains(value)) {
             let (lo, hi) = range.into_inner();
-            return Err(Error::OutsideRange { index, lo, hi });
+            return Err(ErrorKind::OutsideRange { index, lo, hi }.into());
         }
         let items: Result<_> = values
             .iter()
@@ -172,11 +172,11 @@ impl LweVec {
     /// units of the values.
     ///
     /// # Errors
-    /// [`Error::Number`] unless the variance is finite and not negative.
+    /// [`ErrorKind::Number`] unless the variance is finite and not negative.
     pub fn with_index_variance(self, variance: f64) -> Result<Self> {
         if !(0.0..f64::INFINITY).contains(&variance) {
             let (what, needed) = ("index variance of values", "a finite number from 0 on");
-            return Err(Error::Number { what, found: variance, needed });
+            return Err(ErrorKind::Number { what, found: variance, needed }.into());
         }
         Ok(Self { index: variance, ..self })
     }
@@ -223,7 +223,7 @@ impl LweVec {
         if !enough {
             let what = "deviation of values";
             let needed = "at least the square root of the noise variance";
-            return Err(Error::Number { what, found: deviation, needed });
+            return Err(ErrorKind::Number { what, found: deviation, needed }.into());
         }
         Self::new(params, items, encoding, range.clone(), noise, key)?
             .with_bounds(range, noise, deviation)?
@@ -240,9 +240,9 @@ impl LweVec {
         (self.lo, self.hi) = range.into_inner();
         (self.noise, self.deviation) = (noise, deviation);
         if !(self.lo.is_finite() && self.hi.is_finite() && self.lo <= self.hi && noise >= 0.0) {
-            return Err(Error::ValueRange { lo: self.lo, hi: self.hi, variance: noise });
+            return Err(ErrorKind::ValueRange { lo: self.lo, hi: self.hi, variance: noise }.into());
         }
-        self.checked("values")
+        self.checked().during("values")
     }
 
     /// Replaces the range, without a check against the tracked one. The errors stay as they are.
@@ -308,10 +308,10 @@ impl LweVec {
     /// If a position does not exist, or none is given.
     pub fn select(&self, positions: &[usize]) -> Result<Self> {
         if let Some(&place) = positions.iter().find(|&&place| place >= self.len()) {
-            return Err(Error::Place { place, len: self.len() });
+            return Err(ErrorKind::Place { place, len: self.len() }.into());
         }
         let items = positions.iter().map(|&place| self.items[place].clone()).collect();
-        Self { items, ..self.bare() }.checked("selection of values")
+        Self { items, ..self.bare() }.checked().during("selection of values")
     }
 
     /// Each value as a vector of its own.
@@ -349,18 +349,18 @@ impl LweVec {
         // Step 1: the common encoding is that of the smallest width.
         let width = |part: &&Self| part.encoding.width();
         let finest = parts.iter().min_by(|x, y| width(x).total_cmp(&width(y)));
-        let finest = finest.ok_or(Error::NoValues { op })?;
+        let finest = finest.ok_or(ErrorKind::NoValues.during(op))?;
         // Step 2: convert each part, and take the largest range and errors.
         let mut all = finest.bare();
         for part in parts {
-            let (part, _) = part.aligned(op, finest)?;
+            let (part, _) = part.aligned(finest).during(op)?;
             all.items.extend(part.at_center(finest.encoding.center()).items);
             (all.lo, all.hi) = (all.lo.min(part.lo), all.hi.max(part.hi));
             all.noise = all.noise.max(part.noise);
             all.index = all.index.max(part.index);
             all.deviation = all.deviation.max(part.deviation);
         }
-        all.checked(op)
+        all.checked().during(op)
     }
 
     /// `x + y` for each pair. Variances add, and so do deviations.
@@ -370,14 +370,8 @@ impl LweVec {
     /// sum may not fit one period.
     pub fn add(&self, other: &Self) -> Result<Self> {
         let (lo, hi) = (self.lo + other.lo, self.hi + other.hi);
-        self.combine(
-            "addition of values",
-            other,
-            lo,
-            hi,
-            |center, other| center + other,
-            |x, y| x.add_assign(y),
-        )
+        self.combine(other, lo, hi, |center, other| center + other, |x, y| x.add_assign(y))
+            .during("addition of values")
     }
 
     /// `x - y` for each pair.
@@ -387,14 +381,14 @@ impl LweVec {
     pub fn sub(&self, other: &Self) -> Result<Self> {
         let (lo, hi) = (self.lo - other.hi, self.hi - other.lo);
         let op = "subtraction of values";
-        self.combine(op, other, lo, hi, |center, other| center - other, |x, y| x.sub_assign(y))
+        self.combine(other, lo, hi, |center, other| center - other, |x, y| x.sub_assign(y))
+            .during(op)
     }
 
     /// Applies `phases` to each pair of ciphertexts and `centers` to the centers, and adds the
     /// errors. `lo` and `hi` bound the result.
     fn combine(
         &self,
-        op: &'static str,
         other: &Self,
         lo: f64,
         hi: f64,
@@ -402,10 +396,10 @@ impl LweVec {
         phases: impl Fn(&mut Ciphertext, &Ciphertext) -> Result<()>,
     ) -> Result<Self> {
         if self.len() != other.len() {
-            return Err(Error::Lengths { op, left: self.len(), right: other.len() });
+            return Err(ErrorKind::Lengths { left: self.len(), right: other.len() }.into());
         }
         // Step 1: a common width.
-        let (left, right) = self.aligned(op, other)?;
+        let (left, right) = self.aligned(other)?;
         let mut out = left.into_owned();
         out.items.iter_mut().zip(&right.items).try_for_each(|(x, y)| phases(x, y))?;
         // Step 2: the metadata. Independent errors add in variance, shared errors in deviation.
@@ -415,7 +409,7 @@ impl LweVec {
         out.noise += right.noise;
         out.index += right.index;
         out.deviation += right.deviation;
-        out.checked(op)
+        out.checked()
     }
 
     /// The sum of all values, as one value.
@@ -432,18 +426,18 @@ impl LweVec {
         let (noise, index) = (self.noise * count, self.index * count);
         let (items, deviation) = (vec![total], self.deviation * count);
         let sum = Self { items, encoding, lo, hi, noise, index, deviation, key: self.key };
-        sum.checked("sum of values")
+        sum.checked().during("sum of values")
     }
 
     /// `x + constant`, which changes the encoding only.
     ///
     /// # Errors
     /// If the constant is not finite, or so large that floating-point numbers cannot distinguish
-    /// the results ([`Error::Distant`]).
+    /// the results ([`ErrorKind::Distant`]).
     pub fn add_constant(&self, constant: f64) -> Result<Self> {
         let encoding = Encoding::new(self.encoding.center() + constant, self.encoding.width())?;
         let (lo, hi) = (self.lo + constant, self.hi + constant);
-        Self { encoding, lo, hi, ..self.clone() }.checked("addition of a constant")
+        Self { encoding, lo, hi, ..self.clone() }.checked().during("addition of a constant")
     }
 
     /// `-x`.
@@ -460,8 +454,8 @@ impl LweVec {
     /// `factor x`, which changes the encoding only: range, noise and width grow alike.
     ///
     /// # Errors
-    /// [`Error::Constant`] if the factor is zero or not finite, or if width, variance or deviation
-    /// would overflow or underflow.
+    /// [`ErrorKind::Constant`] if the factor is zero or not finite, or if width, variance or
+    /// deviation would overflow or underflow.
     pub fn scale(&self, factor: f64) -> Result<Self> {
         // Step 1: the sign, on the ciphertexts.
         let signed = if factor < 0.0 { self.neg() } else { self.clone() };
@@ -477,11 +471,13 @@ impl LweVec {
         {
             let (op, what, index) = ("scaling of values", "factor", None);
             let needed = "a nonzero number that keeps width and variance within the range of f64";
-            return Err(Error::Constant { op, what, index, needed });
+            return Err(ErrorKind::Constant { what, index, needed }.during(op));
         }
         let encoding = Encoding::new(signed.encoding.center() * size, width)?;
         let (lo, hi) = (signed.lo * size, signed.hi * size);
-        Self { encoding, lo, hi, noise, index, deviation, ..signed }.checked("scaling of values")
+        Self { encoding, lo, hi, noise, index, deviation, ..signed }
+            .checked()
+            .during("scaling of values")
     }
 
     /// `factor x` for an integer, at the same width: the phase is multiplied. It serves sums with
@@ -500,23 +496,19 @@ impl LweVec {
         out.noise *= real * real;
         out.index *= real * real;
         out.deviation *= real.abs();
-        out.checked("integer multiple of values")
+        out.checked().during("integer multiple of values")
     }
 
     /// Both operands at the smaller of their widths. The larger must be an integer multiple of it.
-    fn aligned<'a>(
-        &'a self,
-        op: &'static str,
-        other: &'a Self,
-    ) -> Result<(Cow<'a, Self>, Cow<'a, Self>)> {
+    fn aligned<'a>(&'a self, other: &'a Self) -> Result<(Cow<'a, Self>, Cow<'a, Self>)> {
         if self.key != other.key {
-            return Err(Error::Keys { op, left: self.key, right: other.key });
+            return Err(mlwe::ErrorKind::KeyMismatch { found: other.key, needed: self.key }.into());
         }
         // Step 1: the integer quotient of the widths.
         let ratio = self.encoding.width() / other.encoding.width();
         let factor = ratio.max(1.0 / ratio).round();
         if (ratio.max(1.0 / ratio) / factor - 1.0).abs() > 1e-9 || factor > 2f64.powi(40) {
-            return Err(Error::Encodings { op, left: self.encoding, right: other.encoding });
+            return Err(ErrorKind::Encodings { left: self.encoding, right: other.encoding }.into());
         }
         // Step 2: multiply the phase of the wider operand by it, which keeps its values.
         let finer = |x: &Self| x.times(factor as i64)?.scale(1.0 / factor);
@@ -533,31 +525,25 @@ impl LweVec {
     }
 
     /// Fails unless there is at least one value and all of them fit one period.
-    fn checked(self, op: &'static str) -> Result<Self> {
+    fn checked(self) -> Result<Self> {
         if self.items.is_empty() {
-            return Err(Error::NoValues { op });
+            return Err(ErrorKind::NoValues.into());
         }
-        check_period(op, self.lo, self.hi, self.deviation, &self.encoding)?;
+        check_period(self.lo, self.hi, self.deviation, &self.encoding)?;
         Ok(self)
     }
 }
 
 /// Fails unless the range with its noise fits one period of the encoding.
-pub(crate) fn check_period(
-    op: &'static str,
-    lo: f64,
-    hi: f64,
-    deviation: f64,
-    encoding: &Encoding,
-) -> Result<()> {
+pub(crate) fn check_period(lo: f64, hi: f64, deviation: f64, encoding: &Encoding) -> Result<()> {
     let (center, width) = (encoding.center(), encoding.width());
     // The comparison is written so that it also rejects infinite and NaN bounds.
     let fits = hi - lo + 2.0 * TAIL * deviation < width;
     if !fits {
-        return Err(Error::Wraps { op, lo, hi, deviation, width });
+        return Err(ErrorKind::Wraps { lo, hi, deviation, width }.into());
     }
     if lo.abs().max(hi.abs()).max(center.abs()) > MAX_DISTANCE * width {
-        return Err(Error::Distant { op, lo, hi, center, width });
+        return Err(ErrorKind::Distant { lo, hi, center, width }.into());
     }
     Ok(())
 }

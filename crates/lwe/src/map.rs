@@ -3,14 +3,14 @@
 
 use std::ops::RangeInclusive;
 
-use bellerophon_mlwe::KeyId;
+use bellerophon_mlwe::{self as mlwe, KeyId};
 
 use bellerophon_ring::try_map;
 
 use crate::{
-    Ciphertext, Encoding, Error, Evaluator, LweVec, Mod2NCiphertext, OutputEncoding, Result,
-    TableDomain, TestPolynomial, blind_rotate, noise, progress::LookupProgress, rgsw::Accumulator,
-    switch_modulus, tabulate::Samples,
+    Ciphertext, During, Encoding, ErrorKind, Evaluator, LweVec, Mod2NCiphertext, OutputEncoding,
+    Result, TableDomain, TestPolynomial, blind_rotate, noise, progress::LookupProgress,
+    rgsw::Accumulator, switch_modulus, tabulate::Samples,
 };
 
 impl Evaluator<'_> {
@@ -24,19 +24,19 @@ impl Evaluator<'_> {
     /// ([`LweVec::index_variance`]), and the noise ([`LweVec::noise_variance`]).
     ///
     /// # Errors
-    /// [`Error::ForeignValues`] for values of another client, [`Error::TooWideForTable`] if the
-    /// range with its guard band does not fit the table, [`Error::NotFinite`] if `f` is not finite
-    /// somewhere in the range, [`Error::Wraps`] if the results do not fit one period of a given
-    /// encoding, [`Error::Cancelled`] if the observer cancels. All except the last are returned
-    /// before any look-up.
+    /// [`mlwe::ErrorKind::KeyMismatch`] for values of another client,
+    /// [`ErrorKind::TooWideForTable`] if the range with its guard band does not fit the table,
+    /// [`ErrorKind::NotFinite`] if `f` is not finite somewhere in the range, [`ErrorKind::Wraps`]
+    /// if the results do not fit one period of a given encoding, [`ErrorKind::Cancelled`] if the
+    /// observer cancels. All except the last are returned before any look-up.
     pub fn map(
         &self,
         values: &LweVec,
         f: impl Fn(f64) -> f64,
         output: OutputEncoding,
     ) -> Result<LweVec> {
-        let mut work = self.begin("look-up", values.len())?;
-        self.map_in(&mut work, values, &[&f], output)
+        let mut work = self.begin(values.len()).during("look-up")?;
+        self.map_in(&mut work, values, &[&f], output).during("look-up")
     }
 
     /// The standard deviation of the argument error of a look-up on these values, in units of the
@@ -75,11 +75,13 @@ impl Evaluator<'_> {
         functions: &[&dyn Fn(f64) -> f64],
         output: OutputEncoding,
     ) -> Result<LweVec> {
-        let mut work = self.begin("look-up", values.len())?;
+        let mut work = self.begin(values.len()).during("look-up")?;
         if functions.len() != values.len() {
-            return Err(Error::TableCount { tables: functions.len(), values: values.len() });
+            return Err(
+                ErrorKind::TableCount { tables: functions.len(), values: values.len() }.into()
+            );
         }
-        self.map_in(&mut work, values, functions, output)
+        self.map_in(&mut work, values, functions, output).during("look-up")
     }
 
     /// [`map`](Self::map) or [`map_each`](Self::map_each) within a longer operation. `functions`
@@ -93,14 +95,13 @@ impl Evaluator<'_> {
         output: OutputEncoding,
     ) -> Result<LweVec> {
         // Step 1: tabulate the functions on the tracked range.
-        let domain = self.table_domain(work.op(), values)?;
+        let domain = self.table_domain(values)?;
         let samples: Result<Vec<_>> = functions.iter().map(|f| Samples::new(domain, f)).collect();
         let samples = samples?;
         // Step 2: the output encoding, from the range of the functions and the noise of a look-up.
         let range = Samples::range(&samples);
         let variance = noise::look_up(self.params);
-        let encoding =
-            output.resolve(work.op(), self.params, &range, variance, self.log2_failure)?;
+        let encoding = output.resolve(self.params, &range, variance, self.log2_failure)?;
         // Step 3: test polynomials and programmable bootstrapping.
         let tables: Result<Vec<_>> =
             samples.iter().map(|samples| samples.table(self.params, &encoding)).collect();
@@ -118,15 +119,19 @@ impl Evaluator<'_> {
     }
 
     /// Fails unless the values belong to the client of the look-up keys.
-    pub(crate) fn check_key(&self, op: &'static str, values: &LweVec) -> Result<()> {
+    pub(crate) fn check_key(&self, values: &LweVec) -> Result<()> {
         let (found, needed) = (values.key(), self.keys.key);
-        if found == needed { Ok(()) } else { Err(Error::ForeignValues { op, found, needed }) }
+        if found == needed {
+            Ok(())
+        } else {
+            Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into())
+        }
     }
 
     /// The table domain for the range of the values. Fails unless the key matches and the range
     /// fits the table with its guard band.
-    pub(crate) fn table_domain(&self, op: &'static str, values: &LweVec) -> Result<TableDomain> {
-        self.check_key(op, values)?;
+    pub(crate) fn table_domain(&self, values: &LweVec) -> Result<TableDomain> {
+        self.check_key(values)?;
         // The guard band covers the largest secrets and shared noise.
         let degree = self.params.ring_degree();
         let index = noise::largest_index_error(self.params, values.largest_phase_variance());
@@ -136,7 +141,7 @@ impl Evaluator<'_> {
         TableDomain::with_step(lo, hi, values.middle(), step, degree, guard).map_err(|_| {
             let available = ((degree / 2) as f64 - guard as f64).max(0.0);
             let needed = (hi - lo) * degree as f64 / available;
-            Error::TooWideForTable { op, lo, hi, guard, needed, width }
+            ErrorKind::TooWideForTable { lo, hi, guard, needed, width }.into()
         })
     }
 
@@ -222,6 +227,7 @@ impl Evaluator<'_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::error::refusal;
     use std::{
         cell::Cell,
         ops::ControlFlow,
@@ -316,12 +322,15 @@ mod tests {
         let error = evaluator
             .map(&x, |v| (v - 1.0).ln(), OutputEncoding::Fit(Headroom::TABLE))
             .unwrap_err();
-        assert!(matches!(error, Error::NotFinite { argument: 0.5, .. }));
+        assert!(matches!(error.kind(), ErrorKind::NotFinite { argument: 0.5, .. }));
         let narrow = OutputEncoding::Encoding(Encoding::new(0.0, 1.0).unwrap());
-        assert!(matches!(evaluator.map(&x, |v| v, narrow), Err(Error::Wraps { .. })));
+        assert!(matches!(refusal(&evaluator.map(&x, |v| v, narrow)), ErrorKind::Wraps { .. }));
         let wide = x.add(&x).unwrap();
         let error = evaluator.map(&wide, |v| v, OutputEncoding::Fit(Headroom::TABLE)).unwrap_err();
-        assert!(matches!(error, Error::TooWideForTable { op: "look-up", .. }), "{error}");
+        assert!(
+            error.op() == "look-up" && matches!(error.kind(), ErrorKind::TooWideForTable { .. }),
+            "{error}"
+        );
     }
 
     /// The guard band is necessary: values at the ends of the range stay at their end, and without
@@ -346,7 +355,7 @@ mod tests {
                 .evaluator()
                 .map(&x, f64::signum, OutputEncoding::Fit(Headroom::TABLE))
                 .unwrap_err();
-            assert!(matches!(error, Error::TooWideForTable { .. }));
+            assert!(matches!(error.kind(), ErrorKind::TooWideForTable { .. }));
             // A larger failure probability needs a smaller guard band.
             let encoding =
                 Encoding::fit(&s.params, -1.0, 1.0, 1e6, Headroom::TABLE, -10.0).unwrap();
@@ -378,11 +387,14 @@ mod tests {
             evaluator.arg_max(&lanes[..1], Headroom::TABLE).unwrap_err(),
         ];
         for error in refused {
-            assert!(matches!(error, Error::ForeignValues { .. }), "{error}");
+            assert!(
+                matches!(error.kind(), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })),
+                "{error}"
+            );
         }
         for failure in [f64::NAN, 0.0, 3.0, f64::INFINITY, f64::NEG_INFINITY] {
             let error = evaluator.with_failure(failure).unwrap_err();
-            assert!(matches!(error, Error::Number { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Number { .. }), "{error}");
         }
     }
 
@@ -404,9 +416,9 @@ mod tests {
                 let narrow = OutputEncoding::Encoding(Encoding::new(0.0, width).unwrap());
                 let wide = OutputEncoding::Fit(Headroom::TABLE);
                 let error = evaluator.map(&x, identity, narrow).unwrap_err();
-                assert!(matches!(error, Error::Wraps { .. }), "{error}");
+                assert!(matches!(error.kind(), ErrorKind::Wraps { .. }), "{error}");
                 let error = evaluator.maps(&x, &[(&f64::sin, wide), (&identity, narrow)]);
-                assert!(matches!(error, Err(Error::Wraps { .. })), "{error:?}");
+                assert!(matches!(refusal(&error), ErrorKind::Wraps { .. }), "{error:?}");
             }
             assert_eq!(done.load(Ordering::Relaxed), 0);
         }
@@ -469,7 +481,8 @@ mod tests {
             };
             let stopping = s.evaluator().observed(&at);
             let error = stopping.map(&x, |v| v, output).unwrap_err();
-            let Error::Cancelled { op: "look-up", done, total: 300 } = error else {
+            assert_eq!(error.op(), "look-up");
+            let &ErrorKind::Cancelled { done, total: 300 } = error.kind() else {
                 panic!("{error}")
             };
             assert!(done.div_ceil(16) <= stop && done >= stop, "{stop}: {done}");

@@ -15,8 +15,8 @@
 use bellerophon_ring::try_map;
 
 use crate::{
-    Ciphertext, Encoding, Error, Evaluator, LweVec, OutputEncoding, Params, Result, TableDomain,
-    TestPolynomial, extract::coefficient_mask, lwe_vec::check_period, noise,
+    Ciphertext, During, Encoding, ErrorKind, Evaluator, LweVec, OutputEncoding, Params, Result,
+    TableDomain, TestPolynomial, extract::coefficient_mask, lwe_vec::check_period, noise,
     progress::LookupProgress, rgsw::Accumulator, tabulate::Samples,
 };
 
@@ -38,7 +38,7 @@ impl Evaluator<'_> {
     /// As [`map`](Self::map), and if there are no functions.
     pub fn maps(&self, values: &LweVec, tables: &[Table<'_>]) -> Result<Vec<LweVec>> {
         let look_ups = values.len() * self.rotations(tables.len());
-        let mut work = self.begin("look-ups of several functions", look_ups)?;
+        let mut work = self.begin(look_ups).during("look-ups of several functions")?;
         self.maps_in(&mut work, values, tables)
     }
 
@@ -56,7 +56,7 @@ impl Evaluator<'_> {
         tables: &[Table<'_>],
     ) -> Result<Vec<LweVec>> {
         match tables {
-            [] => Err(Error::TableCount { tables: 0, values: values.len() }),
+            [] => Err(ErrorKind::TableCount { tables: 0, values: values.len() }.into()),
             [(f, output)] => Ok(vec![self.map_in(work, values, &[*f], *output)?]),
             _ if self.rotations(2) == 1 => self.multi_value(work, values, tables),
             _ => self.repeated(work, values, tables),
@@ -71,7 +71,7 @@ impl Evaluator<'_> {
         tables: &[Table<'_>],
     ) -> Result<Vec<LweVec>> {
         // Step 1: test polynomial, encoding and index error of each function.
-        let domain = self.table_domain(work.op(), values)?;
+        let domain = self.table_domain(values)?;
         let (variance, cells) = (noise::look_up(self.params), self.index_cells(values));
         let prepared: Result<Vec<_>> = tables
             .iter()
@@ -80,7 +80,7 @@ impl Evaluator<'_> {
                 let range = Samples::range(&samples);
                 let index = Samples::error(&samples, cells);
                 let failure = self.log2_failure;
-                let encoding = output.resolve(work.op(), self.params, &range, variance, failure)?;
+                let encoding = output.resolve(self.params, &range, variance, failure)?;
                 Ok((samples[0].table(self.params, &encoding)?, encoding, range, index))
             })
             .collect();
@@ -116,10 +116,10 @@ impl Evaluator<'_> {
         tables: &[Table<'_>],
     ) -> Result<Vec<LweVec>> {
         // Step 1: tabulate the functions and choose their encodings.
-        let domain = self.table_domain(work.op(), values)?;
+        let domain = self.table_domain(values)?;
         let functions: Result<Vec<_>> = tables
             .iter()
-            .map(|(f, output)| self.function(work.op(), Samples::new(domain, f)?, *output))
+            .map(|(f, output)| self.function(Samples::new(domain, f)?, *output))
             .collect();
         let functions = functions?;
         // Step 2: the common factor, with the unit of the steepest function, and the w of each.
@@ -137,7 +137,7 @@ impl Evaluator<'_> {
         for (function, variance) in functions.iter().zip(&variances) {
             let (lo, hi) = function.range().into_inner();
             let unit = function.encoding.width() / self.params.ring_modulus().value() as f64;
-            check_period(work.op(), lo, hi, variance.sqrt() * unit, &function.encoding)?;
+            check_period(lo, hi, variance.sqrt() * unit, &function.encoding)?;
         }
         // Step 4: rotate the common factor once for each value, and multiply by the w of each
         // function.
@@ -162,12 +162,7 @@ impl Evaluator<'_> {
     }
 
     /// The output encoding and the squared differences of one function.
-    fn function(
-        &self,
-        op: &'static str,
-        samples: Samples,
-        output: OutputEncoding,
-    ) -> Result<Function> {
+    fn function(&self, samples: Samples, output: OutputEncoding) -> Result<Function> {
         let q0 = self.params.ring_modulus().value() as f64;
         let range = Samples::range(std::slice::from_ref(&samples));
         // Step 1: the noise at the finest encoding. A range takes at most half a period if a
@@ -180,7 +175,7 @@ impl Evaluator<'_> {
         // Step 2: the encoding. With a given encoding the noise is checked later, when the common
         // unit is known.
         let variance = if matches!(output, OutputEncoding::Fit(_)) { variance } else { 0.0 };
-        let encoding = output.resolve(op, self.params, &range, variance, self.log2_failure)?;
+        let encoding = output.resolve(self.params, &range, variance, self.log2_failure)?;
         // Step 3: the squared differences at that encoding.
         let per_unit = q0 / encoding.width();
         let steps2 = samples.steps2() * per_unit * per_unit;
@@ -283,6 +278,7 @@ fn coefficient_zero(b: &[u64], w: &[i64]) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::{
         Headroom,
         params::tests::*,
@@ -311,7 +307,7 @@ mod tests {
             let x = s.encrypt(&inputs, -4.0..=4.0, encoding);
             let evaluator = s.evaluator();
             let indices = s.indices(&evaluator.exponents(x.centred().items()).unwrap());
-            let domain = evaluator.table_domain("", &x).unwrap();
+            let domain = evaluator.table_domain(&x).unwrap();
             let tables = tables(&FUNCTIONS, Headroom { terms: 2, levels: 0 });
             let out = evaluator.maps(&x, &tables).unwrap();
             assert_eq!(out.len(), FUNCTIONS.len());
@@ -354,7 +350,10 @@ mod tests {
             evaluator.maps(&x, &tables).unwrap();
             assert_eq!(told.told(), (look_ups, look_ups));
             assert_eq!(evaluator.maps(&x, &tables[..1]).unwrap().len(), 1);
-            assert!(matches!(evaluator.maps(&x, &[]), Err(Error::TableCount { tables: 0, .. })));
+            assert!(matches!(
+                refusal(&evaluator.maps(&x, &[])),
+                ErrorKind::TableCount { tables: 0, .. }
+            ));
         }
     }
 

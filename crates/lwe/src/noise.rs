@@ -13,7 +13,7 @@ pub(crate) use ntru::ntru_automorphisms;
 #[cfg(test)]
 pub(crate) use ntru::{ntru_product, ntru_ring_switch};
 
-use crate::{Error, Params, Result, params::EngineContext};
+use crate::{ErrorKind, Params, Result, params::EngineContext};
 
 /// The variance after a modulus switch from `from` to `to`, of a ciphertext with the variance
 /// `variance` before: the noise scales, and every coordinate is rounded.
@@ -261,7 +261,12 @@ pub(crate) fn check_failure(log2_failure: f64) -> Result<()> {
         return Ok(());
     }
     let needed = "the log2 of a probability: a finite number below 0";
-    Err(Error::Number { what: "failure probability, as its log2,", found: log2_failure, needed })
+    Err(ErrorKind::Number {
+        what: "failure probability, as its log2,",
+        found: log2_failure,
+        needed,
+    }
+    .into())
 }
 
 /// A bound on `|s|^2` that a secret exceeds with probability below `2^-60`. For a ternary secret

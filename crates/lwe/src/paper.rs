@@ -6,8 +6,8 @@ use rand::{CryptoRng, SeedableRng};
 use zeroize::Zeroizing;
 
 use crate::{
-    Ciphertext, NtruSet, Params, Result, SecretKey, TestPolynomial, blind_rotate::NtruKeyMaterial,
-    extract, noise, ntru::NtruSecret, switch_modulus,
+    Ciphertext, During, NtruSet, Params, Result, SecretKey, TestPolynomial,
+    blind_rotate::NtruKeyMaterial, extract, noise, ntru::NtruSecret, switch_modulus,
 };
 
 /// Bits of a digit of the table-based key switch, and the number of digits: `B_ks = 2^7`,
@@ -38,7 +38,7 @@ impl Ntru128 {
     /// If the secret does not have the dimension of the set, 512.
     pub fn generate<R: CryptoRng + ?Sized>(lwe: &SecretKey, rng: &mut R) -> Result<Self> {
         let params = Self::params()?;
-        lwe.check("blind-rotation key", params.dimension())?;
+        lwe.check(params.dimension()).during("blind-rotation key")?;
         let context = params.ntru().expect("a set of the NTRU engine");
         let secret = NtruSecret::generate(context, rng)?;
         let rotation = NtruKeyMaterial::generate(context, &secret, lwe.coefficients(), rng)?;
@@ -73,8 +73,8 @@ impl Ntru128 {
         let params = &self.params;
         let context = params.ntru().expect("a set of the NTRU engine");
         try_map(values, |value| {
-            value.check("look-up", params.dimension(), params.modulus())?;
-            table.check("look-up", params)?;
+            value.check(params.dimension(), params.modulus()).during("look-up")?;
+            table.check(params).during("look-up")?;
             // Step 1: modulus switch to 2N and blind rotation.
             let exponents = params.exponents(value)?;
             let c = self.rotation.rotate(context, &[(table, &exponents)]).remove(0);
@@ -168,7 +168,7 @@ impl TableSwitchKey {
     /// of the input.
     fn apply(&self, value: &Ciphertext) -> Result<Ciphertext> {
         let [n, source] = self.dimensions;
-        value.check("key switch", source, &self.modulus)?;
+        value.check(source, &self.modulus).during("key switch")?;
         let mut sums = vec![0u64; n + 1];
         for (a, row) in value.a().iter().zip(self.words.chunks_exact(DIGITS * VALUES * (n + 1))) {
             for (j, table) in row.chunks_exact(VALUES * (n + 1)).enumerate() {

@@ -9,7 +9,7 @@ use bellerophon_mlwe::security::{
 use bellerophon_ring::{DigitGadget, Modulus, Ring, wire::Fingerprint};
 
 use crate::{
-    Ciphertext, Error, Mod2NCiphertext, Result, noise,
+    Ciphertext, ErrorKind, Mod2NCiphertext, Result, noise,
     ntru::NtruContext,
     rgsw::RgswContext,
     secret::{BOUNDS, LARGEST},
@@ -154,10 +154,11 @@ impl Params {
     /// Checks the ranges, the primes and, unless [`Security::Insecure`], the security of all keys.
     ///
     /// # Errors
-    /// [`Error::Parameter`] names the field. [`Error::Insecure`] names the key that is too weak.
+    /// [`ErrorKind::Parameter`] names the field. [`ErrorKind::Insecure`] names the key that is too
+    /// weak.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         let refuse = |field, found: String, needed: &str| {
-            Err(Error::Parameter { field, found, needed: needed.into() })
+            Err(ErrorKind::Parameter { field, found, needed: needed.into() }.into())
         };
         // Step 1: dimension, noise and secrets.
         if !spec.dimension.is_power_of_two() {
@@ -467,14 +468,15 @@ fn check_security(spec: &ParamsSpec, log2_lwe: f64, engine: &EngineContext) -> R
     }
     for (what, secret, dimension, log2_ratio, bound) in keys {
         if bound.is_none_or(|bound| log2_ratio > bound) {
-            return Err(Error::Insecure {
+            return Err(ErrorKind::Insecure {
                 what,
                 secret: secret.to_string(),
                 dimension,
                 log2_ratio,
                 security: spec.security.name(),
                 bound: bound.map_or("a case in the tables".into(), |b| format!("{b:.2}")),
-            });
+            }
+            .into());
         }
     }
     Ok(bits)

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use bellerophon_ring::try_map;
 
 use crate::{
-    Ciphertext, LookupKeys, Observer, Params, Result, TestPolynomial, noise,
+    Ciphertext, During, LookupKeys, Observer, Params, Result, TestPolynomial, noise,
     progress::LookupProgress, switch_modulus,
 };
 
@@ -34,7 +34,7 @@ impl<'k> Evaluator<'k> {
     /// Returns the evaluator with guard bands for another failure probability, given as its `log2`.
     ///
     /// # Errors
-    /// [`Error::Number`](crate::Error::Number) unless it is finite and below 0.
+    /// [`ErrorKind::Number`](crate::ErrorKind::Number) unless it is finite and below 0.
     pub fn with_failure(self, log2_failure: f64) -> Result<Self> {
         noise::check_failure(log2_failure)?;
         Ok(Self { log2_failure, ..self })
@@ -54,8 +54,8 @@ impl<'k> Evaluator<'k> {
     }
 
     /// Begins an operation of `look_ups` look-ups.
-    pub(crate) fn begin(&self, op: &'static str, look_ups: usize) -> Result<LookupProgress<'k>> {
-        LookupProgress::begin(op, self.observer, self.counter, look_ups)
+    pub(crate) fn begin(&self, look_ups: usize) -> Result<LookupProgress<'k>> {
+        LookupProgress::begin(self.observer, self.counter, look_ups)
     }
 
     /// Programmable bootstrapping (PBS): applies a test polynomial to every value (PEGASUS.LUT,
@@ -67,20 +67,20 @@ impl<'k> Evaluator<'k> {
     ///
     /// # Errors
     /// If a value or a test polynomial does not belong to these parameters;
-    /// [`Error::Cancelled`](crate::Error::Cancelled) if the observer cancels.
+    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) if the observer cancels.
     pub fn look_up(
         &self,
         values: &[Ciphertext],
         tables: &[&TestPolynomial],
     ) -> Result<Vec<Ciphertext>> {
-        let work = self.begin("look-up", values.len())?;
+        let work = self.begin(values.len()).during("look-up")?;
         // Line 2 of Fig. 2: modulus switch to 2N.
         let exponents = try_map(values, |value| {
-            value.check("look-up", self.params.dimension(), self.params.modulus())?;
+            value.check(self.params.dimension(), self.params.modulus()).during("look-up")?;
             self.params.exponents(value)
         })?;
         // Lines 3 to 6: blind rotation of the test polynomials.
-        let accumulators = self.rotate(&work, &exponents, tables)?;
+        let accumulators = self.rotate(&work, &exponents, tables).during("look-up")?;
         // Line 7: sample extraction of the constant coefficient.
         try_map(&accumulators, |accumulator| accumulator.extract(0))
     }
@@ -120,7 +120,7 @@ impl std::fmt::Debug for Evaluator<'_> {
 mod tests {
     use super::*;
     use crate::{
-        Error, SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain, encrypt,
+        ErrorKind, SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain, encrypt,
         params::tests::*, phase,
     };
     use bellerophon_mlwe::KeyId;
@@ -187,9 +187,12 @@ mod tests {
         let table = TestPolynomial::new(*params.ring_modulus(), domain, |x| x, |_| 0).unwrap();
         let long = Ciphertext::trivial(*params.modulus(), 16, 0);
         let error = evaluator.look_up(&[long], &[&table]).unwrap_err();
-        assert!(matches!(error, Error::Dimension { op: "look-up", found: 16, needed: 8, .. }));
+        assert!(
+            error.op() == "look-up"
+                && matches!(error.kind(), ErrorKind::Dimension { found: 16, needed: 8, .. })
+        );
         let wide = Ciphertext::trivial(*params.ring_modulus(), 8, 0);
         let error = evaluator.look_up_and_switch(&[wide], &[&table]).unwrap_err();
-        assert!(matches!(error, Error::Modulus { op: "look-up", .. }));
+        assert!(error.op() == "look-up" && matches!(error.kind(), ErrorKind::Modulus { .. }));
     }
 }

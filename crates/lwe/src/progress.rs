@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// A callback with the number of completed look-ups and the total of the operation. It is called at
 /// the beginning and after every group of at most 16 look-ups, the last one included. `Break`
@@ -19,7 +19,6 @@ pub type Observer<'o> = dyn Fn(usize, usize) -> ControlFlow<()> + Sync + 'o;
 
 /// The progress of one running operation.
 pub(crate) struct LookupProgress<'o> {
-    op: &'static str,
     observer: Option<&'o Observer<'o>>,
     counter: Option<&'o AtomicU64>,
     total: usize,
@@ -41,20 +40,14 @@ struct State {
 impl<'o> LookupProgress<'o> {
     /// Begins an operation of `total` look-ups.
     pub(crate) fn begin(
-        op: &'static str,
         observer: Option<&'o Observer<'o>>,
         counter: Option<&'o AtomicU64>,
         total: usize,
     ) -> Result<Self> {
-        let work = Self { op, observer, counter, total, state: Mutex::default() };
+        let work = Self { observer, counter, total, state: Mutex::default() };
         // The first report has 0 completed look-ups, so that the observer can cancel at once.
         work.advance(0)?;
         Ok(work)
-    }
-
-    /// The operation's name.
-    pub(crate) fn op(&self) -> &'static str {
-        self.op
     }
 
     /// Reports `count` more completed look-ups. Fails if the observer cancels, or has cancelled.
@@ -83,7 +76,7 @@ impl<'o> LookupProgress<'o> {
         }
         match state.cancelled {
             false => Ok(()),
-            true => Err(Error::Cancelled { op: self.op, done: state.done, total: self.total }),
+            true => Err(ErrorKind::Cancelled { done: state.done, total: self.total }.into()),
         }
     }
 }

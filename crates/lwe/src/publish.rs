@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use bellerophon_mlwe::noise::{DECLARED_LOG2, declared_log2};
 
-use crate::{Error, LweVec, Result};
+use crate::{During, ErrorKind, LweVec, Result};
 
 /// The requirement on the declared noise.
 const NOISE: &str = "at least the predicted deviation, from 2^-300 to 2^300";
@@ -37,7 +37,7 @@ impl PublishedValues {
     /// cover the values.
     pub(crate) fn of(values: LweVec, range: RangeInclusive<f64>, log2_noise: i32) -> Result<Self> {
         if !DECLARED_LOG2.contains(&log2_noise) {
-            return Err(Error::Declaration { what: "noise", needed: NOISE });
+            return Err(ErrorKind::Declaration { what: "noise", needed: NOISE }.during("publish"));
         }
         let variance = f64::from(2 * log2_noise).exp2();
         let values = values.assume(range, variance)?.with_index_variance(0.0)?;
@@ -69,18 +69,19 @@ impl LweVec {
     /// units of the values, and is rounded up to a power of two.
     ///
     /// # Errors
-    /// [`Error::Declaration`] if messages may leave the declared range or noise may exceed the
-    /// declared noise; the error does not reveal by how much. [`Error::ValueRange`] if the range is
-    /// empty or not finite. [`Error::Wraps`] if range and noise do not fit the encoding.
+    /// [`ErrorKind::Declaration`] if messages may leave the declared range or noise may exceed the
+    /// declared noise; the error does not reveal by how much. [`ErrorKind::ValueRange`] if the
+    /// range is empty or not finite. [`ErrorKind::Wraps`] if range and noise do not fit the
+    /// encoding.
     pub fn publish(&self, range: RangeInclusive<f64>, noise: f64) -> Result<PublishedValues> {
         // Step 1: the range, with a tolerance for the rounding of computed ends.
         let slack = 1e-9 * (range.end() - range.start()).max(range.end().abs());
         if self.lo() < range.start() - slack || self.hi() > range.end() + slack {
             let needed = "a range that contains every possible value of the operations";
-            return Err(Error::Declaration { what: "range", needed });
+            return Err(ErrorKind::Declaration { what: "range", needed }.during("publish"));
         }
         // Step 2: the noise, rounded up to a power of two.
-        let too_small = Error::Declaration { what: "noise", needed: NOISE };
+        let too_small = ErrorKind::Declaration { what: "noise", needed: NOISE }.during("publish");
         let log2_noise = declared_log2(noise).ok_or(too_small.clone())?;
         if self.deviation() > f64::from(log2_noise).exp2() {
             return Err(too_small);
@@ -93,6 +94,7 @@ impl LweVec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::{Encoding, params::tests::insecure, testing::Setup};
 
     /// Results of different ranges and noise get the same declaration, and still decrypt to their
@@ -118,7 +120,7 @@ mod tests {
         // Values that may exceed the declaration are rejected.
         let refused = |x: &LweVec, range, noise| {
             let error = x.publish(range, noise).unwrap_err();
-            assert!(matches!(error, Error::Declaration { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Declaration { .. }), "{error}");
         };
         refused(&x, 0.0..=0.5, 0.01);
         refused(&x, 0.0..=1.0, 0.1 * x.deviation());
@@ -126,6 +128,6 @@ mod tests {
             refused(&x, 0.0..=1.0, bad);
         }
         assert!(x.publish(0.0..=f64::NAN, 0.01).is_err());
-        assert!(matches!(x.publish(-20.0..=20.0, 0.01), Err(Error::Wraps { .. })));
+        assert!(matches!(refusal(&x.publish(-20.0..=20.0, 0.01)), ErrorKind::Wraps { .. }));
     }
 }

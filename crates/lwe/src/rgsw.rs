@@ -13,7 +13,7 @@ use bellerophon_ring::{
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, Error, Result, RgswGadget, SecretKey};
+use crate::{Ciphertext, During, ErrorKind, Result, RgswGadget, SecretKey};
 
 /// A ring ciphertext `(b, a)` modulo `q0` in coefficient form: the accumulator of a blind rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,11 +87,12 @@ impl RgswContext {
                 let special = Modulus::new(modulus)?;
                 if modulus < q0.value() {
                     // The noise of a step is q0 / q' times the noise of the key.
-                    return Err(Error::Parameter {
+                    return Err(ErrorKind::Parameter {
                         field: "gadget.modulus",
                         found: modulus.to_string(),
                         needed: format!("a special prime above q0 = {}", q0.value()),
-                    });
+                    }
+                    .into());
                 }
                 let ring = Ring::new(degree, &[q0, special])?;
                 (ring, Gadget::SpecialModulus { inverse: q0.inv(q0.reduce(modulus))? })
@@ -99,11 +100,12 @@ impl RgswContext {
             // The rows are modulo q0.
             RgswGadget::Digits { base_log, count } => {
                 if count > 2 {
-                    return Err(Error::Parameter {
+                    return Err(ErrorKind::Parameter {
                         field: "gadget.count",
                         found: count.to_string(),
                         needed: "1 or 2 digits: with more a special modulus is faster".into(),
-                    });
+                    }
+                    .into());
                 }
                 let digits = DigitGadget::new(q0, base_log, count)?;
                 (Ring::new(degree, &[q0])?, Gadget::Digits(digits))
@@ -224,7 +226,7 @@ pub(crate) struct RowEncryptor<'p> {
 
 impl<'p> RowEncryptor<'p> {
     pub(crate) fn new(context: &'p RgswContext, sigma: f64, secret: &SecretKey) -> Result<Self> {
-        secret.check("RGSW encryption", context.ring().degree())?;
+        secret.check(context.ring().degree()).during("RGSW encryption")?;
         let ring = context.ring();
         let secret = Zeroizing::new(ring.forward(ring.from_signed(secret.coefficients())));
         // Row t of component 0 encrypts g_t, row t of component 1 encrypts g_t z.
@@ -267,6 +269,7 @@ impl<'p> RowEncryptor<'p> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::{Params, params::tests::insecure, phase};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
@@ -351,8 +354,8 @@ pub(crate) mod tests {
         let q0 = Modulus::new(insecure(8, 64, false).ring_modulus).unwrap();
         let small = bellerophon_ring::prime::ntt_primes_below(64, 30, 1, &[]).unwrap()[0];
         let special = RgswGadget::SpecialModulus { modulus: small.value() };
-        assert!(matches!(RgswContext::new(64, q0, special), Err(Error::Parameter { .. })));
+        assert!(matches!(refusal(&RgswContext::new(64, q0, special)), ErrorKind::Parameter { .. }));
         let digits = RgswGadget::Digits { base_log: 5, count: 3 };
-        assert!(matches!(RgswContext::new(64, q0, digits), Err(Error::Parameter { .. })));
+        assert!(matches!(refusal(&RgswContext::new(64, q0, digits)), ErrorKind::Parameter { .. }));
     }
 }

@@ -5,7 +5,7 @@ use bellerophon_ring::sample;
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Error, Params, Result};
+use crate::{During, ErrorKind, Params, Result};
 
 /// The largest magnitude of a coefficient: that of a signed 16-bit number of either sign.
 pub(crate) const LARGEST: u32 = (1 << 15) - 1;
@@ -36,7 +36,7 @@ impl SecretKey {
             }
             SecretKind::Bounded(_) => {
                 let (found, needed) = (kind.to_string(), BOUNDS.into());
-                return Err(Error::Secret { found, needed });
+                return Err(ErrorKind::Secret { found, needed }.into());
             }
         };
         Ok(Self { coefficients })
@@ -61,7 +61,7 @@ impl SecretKey {
         if coefficients.is_empty() || exceeds(&coefficients, LARGEST) {
             let found =
                 if coefficients.is_empty() { "no coefficients" } else { "larger coefficients" };
-            return Err(Error::Secret { found: found.into(), needed: needed.into() });
+            return Err(ErrorKind::Secret { found: found.into(), needed: needed.into() }.into());
         }
         Ok(Self { coefficients })
     }
@@ -90,10 +90,10 @@ impl SecretKey {
     ) -> Result<Self> {
         // Magnitude, dimension, then the distribution.
         let secret = Self::from_coefficients(coefficients)?;
-        secret.check("restoring a secret", dimension)?;
+        secret.check(dimension).during("restoring a secret")?;
         if !kind.may_be(&secret.coefficients) {
             let (found, needed) = ("other coefficients".into(), format!("coefficients {kind}"));
-            return Err(Error::Secret { found, needed });
+            return Err(ErrorKind::Secret { found, needed }.into());
         }
         Ok(secret)
     }
@@ -117,16 +117,16 @@ impl SecretKey {
     pub(crate) fn check_ternary(&self, needed: &str) -> Result<()> {
         if exceeds(&self.coefficients, 1) {
             let found = "coefficients other than -1, 0 and 1".into();
-            return Err(Error::Secret { found, needed: needed.into() });
+            return Err(ErrorKind::Secret { found, needed: needed.into() }.into());
         }
         Ok(())
     }
 
     /// Fails with the operation's name unless the dimension is `needed`.
-    pub(crate) fn check(&self, op: &'static str, needed: usize) -> Result<()> {
+    pub(crate) fn check(&self, needed: usize) -> Result<()> {
         if self.dimension() != needed {
             let remedy = "give the secret of these parameters";
-            return Err(Error::Dimension { op, found: self.dimension(), needed, remedy });
+            return Err(ErrorKind::Dimension { found: self.dimension(), needed, remedy }.into());
         }
         Ok(())
     }
@@ -169,11 +169,11 @@ mod tests {
         dense.check_ternary("a ternary one").unwrap();
         for w in [0, 1 << 15] {
             let error = SecretKey::generate(8, SecretKind::Bounded(w), &mut rng).unwrap_err();
-            assert!(matches!(error, Error::Secret { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Secret { .. }), "{error}");
         }
         for bad in [vec![], vec![0, 1 << 15], vec![-1 << 15], vec![i64::MIN]] {
             let error = SecretKey::from_coefficients(Zeroizing::new(bad)).unwrap_err();
-            assert!(matches!(error, Error::Secret { .. }));
+            assert!(matches!(error.kind(), ErrorKind::Secret { .. }));
         }
     }
 
@@ -202,7 +202,10 @@ mod tests {
         let stored = || Zeroizing::new(ring.coefficients().to_vec());
         SecretKey::restore_ring(&params, stored()).unwrap();
         let error = SecretKey::restore_lwe(&params, stored()).unwrap_err();
-        assert!(matches!(error, Error::Dimension { found: 64, needed: 8, .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Dimension { found: 64, needed: 8, .. }),
+            "{error}"
+        );
     }
 
     #[test]

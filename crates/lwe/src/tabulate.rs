@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Encoding, Error, Params, Result, TableDomain, TestPolynomial, noise};
+use crate::{Encoding, ErrorKind, Params, Result, TableDomain, TestPolynomial, noise};
 
 /// The values of a function at the indices `-N/2..N/2`, and their range.
 pub(crate) struct Samples {
@@ -23,7 +23,7 @@ impl Samples {
                 if value.is_finite() {
                     return Ok(value);
                 }
-                Err(Error::NotFinite { argument })
+                Err(ErrorKind::NotFinite { argument }.into())
             })
             .collect::<Result<Vec<_>>>()?;
         // All values are finite here, so `min` and `max` are well defined.

@@ -10,7 +10,7 @@
 
 use bellerophon_ring::Modulus;
 
-use crate::{Error, Params, Result};
+use crate::{ErrorKind, Params, Result};
 
 /// The map between the reals of a closed interval and the indices of a table.
 ///
@@ -53,14 +53,14 @@ impl TableDomain {
     ) -> Result<Self> {
         let finite = lo.is_finite() && hi.is_finite() && center.is_finite();
         if !(finite && lo <= hi && (hi - lo).is_finite() && step.is_finite() && step > 0.0) {
-            return Err(Error::Domain { lo, hi });
+            return Err(ErrorKind::Domain { lo, hi }.into());
         }
         // The farther end must stay `guard` indices inside the table. The tolerance absorbs the
         // rounding of `fit`, which places the ends exactly on the limit.
         let available = (degree / 2) as f64 - guard as f64;
         let reach = (hi - center).max(center - lo) / step;
         if available < 1.0 || reach > available * (1.0 + 1e-12) {
-            return Err(Error::TableTooSmall { lo, hi, reach, guard, available, degree });
+            return Err(ErrorKind::TableTooSmall { lo, hi, reach, guard, available, degree }.into());
         }
         Ok(Self { lo, hi, center, step, degree })
     }
@@ -131,8 +131,8 @@ impl TestPolynomial {
     /// `f` is called once for each of the `N` indices, with arguments inside the domain only.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] or [`Error::OutputRange`] with the first argument whose value is not
-    /// finite or whose encoding exceeds `q0 / 2` in magnitude.
+    /// [`ErrorKind::NotFinite`] or [`ErrorKind::OutputRange`] with the first argument whose value
+    /// is not finite or whose encoding exceeds `q0 / 2` in magnitude.
     pub fn new(
         modulus: Modulus,
         domain: TableDomain,
@@ -144,11 +144,11 @@ impl TestPolynomial {
             let argument = domain.argument(k);
             let value = f(argument);
             if !value.is_finite() {
-                return Err(Error::NotFinite { argument });
+                return Err(ErrorKind::NotFinite { argument }.into());
             }
             let encoded = encode(value);
             if encoded.unsigned_abs() > limit {
-                return Err(Error::OutputRange { argument, limit });
+                return Err(ErrorKind::OutputRange { argument, limit }.into());
             }
             Ok(encoded)
         })
@@ -192,15 +192,15 @@ impl TestPolynomial {
     }
 
     /// Fails with the operation's name unless the test polynomial belongs to these parameters.
-    pub(crate) fn check(&self, op: &'static str, params: &Params) -> Result<()> {
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
         let (found, needed) = (self.degree(), params.ring_degree());
         if found != needed {
             let remedy = "create the test polynomial with the ring degree of the parameters";
-            return Err(Error::Dimension { op, found, needed, remedy });
+            return Err(ErrorKind::Dimension { found, needed, remedy }.into());
         }
         let (found, needed) = (self.modulus.value(), params.ring_modulus().value());
         if found != needed {
-            return Err(Error::Modulus { op, found, needed });
+            return Err(ErrorKind::Modulus { found, needed }.into());
         }
         Ok(())
     }
@@ -229,6 +229,7 @@ impl TestPolynomial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
 
     const Q0: u64 = (1 << 45) - 229;
 
@@ -287,25 +288,25 @@ mod tests {
         assert_eq!(table.entry(-127), 0);
         let log = TestPolynomial::new(modulus(), domain, f64::ln, |y| (y * 1e9) as i64);
         let error = log.unwrap_err();
-        assert_eq!(error, Error::NotFinite { argument: 0.0 });
+        assert_eq!(error, ErrorKind::NotFinite { argument: 0.0 }.into());
         let large = TestPolynomial::new(modulus(), domain, |x| x, |y| (y * 1e13) as i64);
-        assert!(matches!(large, Err(Error::OutputRange { .. })));
+        assert!(matches!(refusal(&large), ErrorKind::OutputRange { .. }));
         let lowest = TestPolynomial::new(modulus(), domain, |x| x, |_| i64::MIN);
-        assert!(matches!(lowest, Err(Error::OutputRange { .. })));
+        assert!(matches!(refusal(&lowest), ErrorKind::OutputRange { .. }));
     }
 
     #[test]
     fn domains_that_do_not_fit_are_refused() {
         for (lo, hi) in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-            assert!(matches!(TableDomain::fit(lo, hi, 64, 4), Err(Error::Domain { .. })));
+            assert!(matches!(refusal(&TableDomain::fit(lo, hi, 64, 4)), ErrorKind::Domain { .. }));
         }
         assert!(TableDomain::fit(f64::MIN, f64::MAX, 64, 4).is_err());
         let full = TableDomain::fit(0.0, 1.0, 64, 32);
-        assert!(matches!(full, Err(Error::TableTooSmall { available: 0.0, .. })));
+        assert!(matches!(refusal(&full), ErrorKind::TableTooSmall { available: 0.0, .. }));
         let coarse = TableDomain::with_step(-1.0, 3.0, 0.0, 0.1, 64, 2).unwrap();
         assert_eq!(coarse.step(), 0.1);
         let fine = TableDomain::with_step(-1.0, 3.0, 0.0, 0.09, 64, 2);
-        assert!(matches!(fine, Err(Error::TableTooSmall { guard: 2, degree: 64, .. })));
+        assert!(matches!(refusal(&fine), ErrorKind::TableTooSmall { guard: 2, degree: 64, .. }));
         assert!(TableDomain::with_step(-1.0, 3.0, 0.0, 0.0, 64, 2).is_err());
     }
 }

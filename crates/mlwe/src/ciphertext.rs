@@ -3,7 +3,7 @@
 use bellerophon_ring::{BaseConverter, Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroizing;
 
-use crate::{Error, KeyId, Params, Result, SecretKey};
+use crate::{During, ErrorKind, KeyId, Params, Result, SecretKey};
 
 /// A ciphertext `(b, a_1, ..., a_r)` modulo `q_0 * ... * q_l` with phase `b + <a, s>`, every
 /// polynomial in NTT form.
@@ -22,20 +22,21 @@ impl Ciphertext {
     /// Assembles a ciphertext from its polynomials.
     ///
     /// # Errors
-    /// [`Error::Rank`] unless there are `rank` masks, [`Error::Degree`] or [`Error::Limbs`] unless
-    /// all polynomials have the degree of the parameters and the same number of limbs.
+    /// [`ErrorKind::Rank`] unless there are `rank` masks, [`ErrorKind::Degree`] or
+    /// [`ErrorKind::Limbs`] unless all polynomials have the degree of the parameters and the same
+    /// number of limbs.
     pub fn new(params: &Params, b: Poly<Ntt>, a: Vec<Poly<Ntt>>, key: KeyId) -> Result<Self> {
         let op = "assemble a ciphertext";
         // As many masks as the rank, all with the limbs of the body.
         if a.len() != params.rank() {
-            return Err(Error::Rank { op, found: a.len(), needed: params.rank() });
+            return Err(ErrorKind::Rank { found: a.len(), needed: params.rank() }.during(op));
         }
-        params.check_poly(op, &b)?;
+        params.check_poly(&b).during(op)?;
         for mask in &a {
-            params.check_poly(op, mask)?;
+            params.check_poly(mask).during(op)?;
             if mask.limbs() != b.limbs() {
                 let needed = b.limbs().to_string();
-                return Err(Error::Limbs { op, found: mask.limbs(), needed });
+                return Err(ErrorKind::Limbs { found: mask.limbs(), needed }.during(op));
             }
         }
         Ok(Self { b, a, fingerprint: params.fingerprint(), key })
@@ -43,7 +44,7 @@ impl Ciphertext {
 
     /// The trivial encryption `(m, 0, ..., 0)`: without noise and without secrecy.
     pub fn trivial(params: &Params, message: Poly<Ntt>, key: KeyId) -> Result<Self> {
-        params.check_poly("trivial ciphertext", &message)?;
+        params.check_poly(&message).during("trivial ciphertext")?;
         let ring = params.q().at_limbs(message.limbs());
         // Zero masks: the phase is the message under every secret.
         let a = (0..params.rank()).map(|_| ring.zero()).collect();
@@ -113,15 +114,15 @@ impl Ciphertext {
     /// Drops levels: the same phase modulo the first `limbs` primes.
     ///
     /// # Errors
-    /// [`Error::Limbs`] for zero limbs or more than the ciphertext has.
+    /// [`ErrorKind::Limbs`] for zero limbs or more than the ciphertext has.
     pub fn truncate(&mut self, limbs: usize) -> Result<()> {
         // At least one limb remains.
         if limbs == 0 || limbs > self.limbs() {
-            return Err(Error::Limbs {
-                op: "drop levels",
+            return Err(ErrorKind::Limbs {
                 found: limbs,
                 needed: format!("1 to {}", self.limbs()),
-            });
+            }
+            .during("drop levels"));
         }
         self.polys_mut().for_each(|poly| poly.truncate(limbs));
         Ok(())
@@ -132,7 +133,7 @@ impl Ciphertext {
     /// # Errors
     /// If the operands differ in parameters, key or number of limbs.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.operand().check(params, "add", other.operand())?;
+        self.operand().check(params, other.operand()).during("add")?;
         let ring = self.ring(params);
         self.zip_mut(other).for_each(|(x, y)| ring.add_assign(x, y));
         Ok(())
@@ -140,7 +141,7 @@ impl Ciphertext {
 
     /// `self -= other`. Errors as for [`add_assign`](Self::add_assign).
     pub fn sub_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.operand().check(params, "subtract", other.operand())?;
+        self.operand().check(params, other.operand()).during("subtract")?;
         let ring = self.ring(params);
         self.zip_mut(other).for_each(|(x, y)| ring.sub_assign(x, y));
         Ok(())
@@ -148,7 +149,7 @@ impl Ciphertext {
 
     /// `self = -self`.
     pub fn neg_assign(&mut self, params: &Params) -> Result<()> {
-        params.check("negate", self.fingerprint)?;
+        params.check(self.fingerprint).during("negate")?;
         let ring = self.ring(params);
         self.polys_mut().for_each(|poly| ring.neg_assign(poly));
         Ok(())
@@ -156,7 +157,7 @@ impl Ciphertext {
 
     /// Adds a plaintext of the same number of limbs to the phase.
     pub fn add_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
-        self.check_plain(params, "add a plaintext", plain)?;
+        self.check_plain(params, plain).during("add a plaintext")?;
         // Only the body carries the message.
         self.ring(params).add_assign(&mut self.b, plain);
         Ok(())
@@ -164,14 +165,14 @@ impl Ciphertext {
 
     /// Subtracts a plaintext of the same number of limbs from the phase.
     pub fn sub_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
-        self.check_plain(params, "subtract a plaintext", plain)?;
+        self.check_plain(params, plain).during("subtract a plaintext")?;
         self.ring(params).sub_assign(&mut self.b, plain);
         Ok(())
     }
 
     /// Multiplies the phase by a plaintext of the same number of limbs.
     pub fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
-        self.check_plain(params, "multiply by a plaintext", plain)?;
+        self.check_plain(params, plain).during("multiply by a plaintext")?;
         let ring = self.ring(params);
         // The phase is linear, so every polynomial is multiplied.
         self.polys_mut().for_each(|poly| ring.mul_assign(poly, plain));
@@ -180,7 +181,7 @@ impl Ciphertext {
 
     /// Multiplies the phase by a small integer.
     pub fn mul_signed_assign(&mut self, params: &Params, factor: i64) -> Result<()> {
-        params.check("multiply by an integer", self.fingerprint)?;
+        params.check(self.fingerprint).during("multiply by an integer")?;
         let ring = self.ring(params);
         self.polys_mut().for_each(|poly| ring.mul_signed_assign(poly, factor));
         Ok(())
@@ -190,7 +191,7 @@ impl Ciphertext {
     /// section 4, Rescale).
     ///
     /// # Errors
-    /// [`Error::Limbs`] for a ciphertext of one limb.
+    /// [`ErrorKind::Limbs`] for a ciphertext of one limb.
     pub fn rescale(self, params: &Params) -> Result<Self> {
         self.rescale_by(params, 1)
     }
@@ -198,15 +199,15 @@ impl Ciphertext {
     /// As [`rescale`](Self::rescale), by the product of the last `primes` primes with one rounding.
     ///
     /// # Errors
-    /// [`Error::Limbs`] unless at least one limb is dropped and one remains; [`Error::Parameter`]
-    /// if `primes` exceeds [`BaseConverter::MAX_SOURCES`].
+    /// [`ErrorKind::Limbs`] unless at least one limb is dropped and one remains;
+    /// [`ErrorKind::Parameter`] if `primes` exceeds [`BaseConverter::MAX_SOURCES`].
     pub fn rescale_by(self, params: &Params, primes: usize) -> Result<Self> {
-        params.check("rescale", self.fingerprint)?;
+        params.check(self.fingerprint).during("rescale")?;
         check_divisors(primes)?;
         // At least one prime is dropped and one remains.
         if primes == 0 || self.limbs() <= primes {
             let needed = format!("more than {}", primes.max(1));
-            return Err(Error::Limbs { op: "rescale", found: self.limbs(), needed });
+            return Err(ErrorKind::Limbs { found: self.limbs(), needed }.during("rescale"));
         }
         let ring = self.ring(params);
         let Self { b, a, fingerprint, key } = self;
@@ -219,12 +220,12 @@ impl Ciphertext {
     /// phases determine the secret key.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] for another secret.
+    /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] for another secret.
     pub fn phase(&self, secret: &SecretKey) -> Result<Zeroizing<Poly<Ntt>>> {
         let op = "decrypt";
-        secret.params().check(op, self.fingerprint)?;
+        secret.params().check(self.fingerprint).during(op)?;
         if secret.id() != self.key {
-            return Err(Error::KeyMismatch { op, found: self.key, needed: secret.id() });
+            return Err(ErrorKind::KeyMismatch { found: self.key, needed: secret.id() }.during(op));
         }
         let ring = self.ring(secret.params());
         let mut phase = Zeroizing::new(self.b.clone());
@@ -248,12 +249,12 @@ impl Ciphertext {
         Operand { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs() }
     }
 
-    fn check_plain(&self, params: &Params, op: &'static str, plain: &Poly<Ntt>) -> Result<()> {
-        params.check(op, self.fingerprint)?;
-        params.check_poly(op, plain)?;
+    fn check_plain(&self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
+        params.check(self.fingerprint)?;
+        params.check_poly(plain)?;
         if self.limbs() != plain.limbs() {
             let needed = self.limbs().to_string();
-            return Err(Error::Limbs { op, found: plain.limbs(), needed });
+            return Err(ErrorKind::Limbs { found: plain.limbs(), needed }.into());
         }
         Ok(())
     }
@@ -267,11 +268,12 @@ pub(crate) fn packed_len(ring: &Ring) -> usize {
 /// `Err` unless mod-down or rescale can divide by this many primes at once.
 pub(crate) fn check_divisors(primes: usize) -> Result<()> {
     if primes > BaseConverter::MAX_SOURCES {
-        return Err(Error::Parameter {
+        return Err(ErrorKind::Parameter {
             field: "primes",
             found: primes.to_string(),
             needed: format!("at most {} divided out at once", BaseConverter::MAX_SOURCES),
-        });
+        }
+        .into());
     }
     Ok(())
 }
@@ -286,16 +288,16 @@ pub(crate) struct Operand {
 
 impl Operand {
     /// `Err` unless both operands have the given parameters, one key and one level.
-    pub(crate) fn check(self, params: &Params, op: &'static str, other: Self) -> Result<()> {
-        params.check(op, self.fingerprint)?;
+    pub(crate) fn check(self, params: &Params, other: Self) -> Result<()> {
+        params.check(self.fingerprint)?;
         // Parameters first, then key, then level: the first mismatch is reported.
-        params.check(op, other.fingerprint)?;
+        params.check(other.fingerprint)?;
         if self.key != other.key {
-            return Err(Error::KeyMismatch { op, found: other.key, needed: self.key });
+            return Err(ErrorKind::KeyMismatch { found: other.key, needed: self.key }.into());
         }
         if self.limbs != other.limbs {
             let needed = self.limbs.to_string();
-            return Err(Error::Limbs { op, found: other.limbs, needed });
+            return Err(ErrorKind::Limbs { found: other.limbs, needed }.into());
         }
         Ok(())
     }
@@ -304,6 +306,7 @@ impl Operand {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::{message, params, rng};
 
     #[test]
@@ -353,21 +356,21 @@ mod tests {
             |key: &SecretKey, limbs| key.encrypt(&message(&params, limbs, 1), &mut rng(1)).unwrap();
         let mut ct = encrypt(&secret, 2);
         let error = ct.add_assign(&params, &encrypt(&other, 2)).unwrap_err();
-        assert!(matches!(error, Error::KeyMismatch { op: "add", .. }));
+        assert!(error.op() == "add" && matches!(error.kind(), ErrorKind::KeyMismatch { .. }));
         let error = ct.sub_assign(&params, &encrypt(&secret, 3)).unwrap_err();
-        assert!(matches!(error, Error::Limbs { found: 3, .. }));
+        assert!(matches!(error.kind(), ErrorKind::Limbs { found: 3, .. }));
         assert_eq!(error.to_string(), "subtract: 3 limbs (level 2) where 2 are needed");
-        assert!(matches!(ct.truncate(0), Err(Error::Limbs { found: 0, .. })));
-        assert!(matches!(ct.truncate(3), Err(Error::Limbs { found: 3, .. })));
+        assert!(matches!(refusal(&ct.truncate(0)), ErrorKind::Limbs { found: 0, .. }));
+        assert!(matches!(refusal(&ct.truncate(3)), ErrorKind::Limbs { found: 3, .. }));
         let plain = message(&params, 1, 1);
-        assert!(matches!(ct.mul_plain_assign(&params, &plain), Err(Error::Limbs { .. })));
+        assert!(matches!(refusal(&ct.mul_plain_assign(&params, &plain)), ErrorKind::Limbs { .. }));
         let foreign = crate::testing::params(64, 1, 2, 1);
-        assert!(matches!(ct.neg_assign(&foreign), Err(Error::ParamsMismatch { .. })));
+        assert!(matches!(refusal(&ct.neg_assign(&foreign)), ErrorKind::ParamsMismatch { .. }));
         let (b, mut a) = ct.clone().into_parts();
         assert_eq!(Ciphertext::new(&params, b.clone(), a.clone(), secret.id()).unwrap(), ct);
         a.push(b.clone());
         let error = Ciphertext::new(&params, b, a, secret.id()).unwrap_err();
-        assert!(matches!(error, Error::Rank { found: 2, needed: 1, .. }));
+        assert!(matches!(error.kind(), ErrorKind::Rank { found: 2, needed: 1, .. }));
     }
 
     #[test]

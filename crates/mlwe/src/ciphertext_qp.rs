@@ -9,7 +9,7 @@ use bellerophon_ring::{Automorphism, Ntt, Poly, wire::Fingerprint};
 use crate::ciphertext::Operand;
 #[cfg(test)]
 use crate::encrypt::check_extended;
-use crate::{Ciphertext, Error, KeyId, Params, Result};
+use crate::{Ciphertext, During, ErrorKind, KeyId, Params, Result};
 
 /// `P` times a ciphertext, modulo `P Q_l`, in NTT form.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub struct CiphertextQP {
 impl CiphertextQP {
     /// `P ct`, without added noise.
     pub fn lift(params: &Params, ct: &Ciphertext) -> Result<Self> {
-        params.check("lift a ciphertext", ct.fingerprint)?;
+        params.check(ct.fingerprint).during("lift a ciphertext")?;
         // Modulo the special primes, P ct is zero.
         let limbs = ct.limbs();
         let factor = special_product(params, limbs);
@@ -49,11 +49,11 @@ impl CiphertextQP {
     /// needs no key switch.
     pub(crate) fn add_body_assign(&mut self, params: &Params, poly: &Poly<Ntt>) -> Result<()> {
         let op = "add to an extended ciphertext";
-        params.check(op, self.fingerprint)?;
-        params.check_poly(op, poly)?;
+        params.check(self.fingerprint).during(op)?;
+        params.check_poly(poly).during(op)?;
         if poly.limbs() != self.limbs {
             let needed = self.limbs.to_string();
-            return Err(Error::Limbs { op, found: poly.limbs(), needed });
+            return Err(ErrorKind::Limbs { found: poly.limbs(), needed }.during(op));
         }
         // P poly is zero modulo the special primes, so only the limbs of Q_l change.
         for (i, factor) in special_product(params, self.limbs).into_iter().enumerate() {
@@ -71,7 +71,7 @@ impl CiphertextQP {
     /// If the operands differ in parameters, key or number of limbs.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
         let op = "add extended ciphertexts";
-        self.operand().check(params, op, other.operand())?;
+        self.operand().check(params, other.operand()).during(op)?;
         let ring = params.gadget().ring(self.limbs);
         ring.add_assign(&mut self.b, &other.b);
         self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.add_assign(x, y));
@@ -88,7 +88,7 @@ impl CiphertextQP {
 
     /// Mod-down: divides by `P` with rounding.
     pub fn mod_down(self, params: &Params) -> Result<Ciphertext> {
-        params.check("divide by the special primes", self.fingerprint)?;
+        params.check(self.fingerprint).during("divide by the special primes")?;
         // Each polynomial is divided on its own: the rounding errors are independent.
         let gadget = params.gadget();
         Ok(Ciphertext {
@@ -124,8 +124,8 @@ impl CiphertextQP {
         plain: &Poly<Ntt>,
     ) -> Result<()> {
         let op = "multiply an extended ciphertext";
-        self.operand().check(params, op, other.operand())?;
-        check_extended(params, op, self.limbs, plain)?;
+        self.operand().check(params, other.operand()).during(op)?;
+        check_extended(params, self.limbs, plain).during(op)?;
         let ring = params.gadget().ring(self.limbs);
         ring.mul_add_assign(&mut self.b, &other.b, plain);
         self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.mul_add_assign(x, y, plain));
@@ -135,8 +135,8 @@ impl CiphertextQP {
     /// `self *= plain`, for a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
     pub(crate) fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
         let op = "multiply an extended ciphertext";
-        params.check(op, self.fingerprint)?;
-        check_extended(params, op, self.limbs, plain)?;
+        params.check(self.fingerprint).during(op)?;
+        check_extended(params, self.limbs, plain).during(op)?;
         let ring = params.gadget().ring(self.limbs);
         ring.mul_assign(&mut self.b, plain);
         self.a.iter_mut().for_each(|mask| ring.mul_assign(mask, plain));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bellerophon_ring::{Factor, Ntt, Poly, Rotated, Weighted};
 
 use crate::encrypt::check_extended;
-use crate::{Ciphertext, CiphertextQP, Error, GaloisKey, Params, Result};
+use crate::{Ciphertext, CiphertextQP, During, ErrorKind, GaloisKey, Params, Result};
 
 /// One rotation of a ciphertext.
 #[derive(Debug, Clone)]
@@ -25,8 +25,9 @@ impl CiphertextQP {
     /// For a factor that is not stored, `write(x, i, limb)` writes limb `i` in NTT form.
     ///
     /// # Errors
-    /// [`Error::Empty`] without rotations, [`Error::NoRotation`] for the index of a rotation that
-    /// is not given, and if the rotations differ in parameters, key or number of limbs.
+    /// [`ErrorKind::Empty`] without rotations, [`ErrorKind::NoRotation`] for the index of a
+    /// rotation that is not given, and if the rotations differ in parameters, key or number of
+    /// limbs.
     pub fn sums_of_rotations<T: Sync>(
         params: &Params,
         ct: &Ciphertext,
@@ -36,32 +37,34 @@ impl CiphertextQP {
     ) -> Result<Vec<Self>> {
         let op = "sum up rotations";
         // Step 1: check every index and every stored factor before any computation.
-        params.check(op, ct.fingerprint)?;
+        params.check(ct.fingerprint).during(op)?;
         if rotations.is_empty() {
-            return Err(Error::Empty { op });
+            return Err(ErrorKind::Empty.during(op));
         }
         for term in sums.iter().flatten() {
             if term.rotated >= rotations.len() {
                 let (found, given) = (term.rotated, rotations.len());
-                return Err(Error::NoRotation { op, found, given });
+                return Err(ErrorKind::NoRotation { found, given }.during(op));
             }
             if let Factor::Stored(poly) = term.factor {
-                check_extended(params, op, ct.limbs(), poly)?;
+                check_extended(params, ct.limbs(), poly).during(op)?;
             }
         }
         // Step 2: collect the rotations. Those already computed enter as P times a ciphertext.
         let rotated: Vec<Rotated> = rotations
             .iter()
             .map(|rotation| match rotation {
-                Rotation::Key(key) => key.rotated(op, ct),
+                Rotation::Key(key) => key.rotated(ct).during(op),
                 Rotation::Done(done) => {
                     if done.key != ct.key {
-                        return Err(Error::KeyMismatch { op, found: done.key, needed: ct.key });
+                        return Err(
+                            ErrorKind::KeyMismatch { found: done.key, needed: ct.key }.during(op)
+                        );
                     }
-                    params.check(op, done.fingerprint)?;
+                    params.check(done.fingerprint).during(op)?;
                     if done.limbs() != ct.limbs() {
                         let (found, needed) = (done.limbs(), ct.limbs().to_string());
-                        return Err(Error::Limbs { op, found, needed });
+                        return Err(ErrorKind::Limbs { found, needed }.during(op));
                     }
                     let columns = std::iter::once(&done.b).chain(&done.a);
                     Ok(Rotated::Lifted(columns.collect()))
@@ -88,6 +91,7 @@ impl CiphertextQP {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::{message, params, rng};
     use crate::{GaloisKeys, HoistedDigits, SecretKey};
 
@@ -131,11 +135,11 @@ mod tests {
 
         let other = SecretKey::generate(&params, &mut rng).unwrap();
         let foreign = other.encrypt(&message(&params, 3, 7), &mut rng).unwrap();
-        assert!(matches!(sum(&foreign), Err(Error::KeyMismatch { .. })));
+        assert!(matches!(refusal(&sum(&foreign)), ErrorKind::KeyMismatch { .. }));
         let none = CiphertextQP::sums_of_rotations(&params, &ct, &[], &sums, write);
-        assert!(matches!(none, Err(Error::Empty { .. })));
+        assert!(matches!(refusal(&none), ErrorKind::Empty));
         let fewer = &rotations[..2];
         let missing = CiphertextQP::sums_of_rotations(&params, &ct, fewer, &sums, write);
-        assert!(matches!(missing, Err(Error::NoRotation { found: 2, given: 2, .. })));
+        assert!(matches!(refusal(&missing), ErrorKind::NoRotation { found: 2, given: 2, .. }));
     }
 }

@@ -5,7 +5,7 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
-use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey, noise};
+use crate::{Ciphertext, During, ErrorKind, KeyId, Params, Result, SecretKey, noise};
 
 /// A fresh secret-key encryption in serializable form: the masks are replaced by a seed.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,7 @@ pub struct SeededCiphertext {
 impl SeededCiphertext {
     /// Expands the masks from the seed.
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
-        params.check("expand a ciphertext", self.fingerprint)?;
+        params.check(self.fingerprint).during("expand a ciphertext")?;
         // Mask i is stream i of the seed.
         let ring = params.q().at_limbs(self.b.limbs());
         let a = (0..params.rank())
@@ -56,12 +56,12 @@ impl SeededCiphertext {
     /// Assembles a ciphertext from stored parts.
     ///
     /// # Errors
-    /// [`Error::Degree`], [`Error::Limbs`] or [`Error::Residue`] if the body does not fit the
-    /// parameters.
+    /// [`ErrorKind::Degree`], [`ErrorKind::Limbs`] or [`ErrorKind::Residue`] if the body does not
+    /// fit the parameters.
     pub fn from_parts(params: &Params, seed: Seed, b: Poly<Ntt>, key: KeyId) -> Result<Self> {
         let op = "assemble a seeded ciphertext";
-        params.check_poly(op, &b)?;
-        check_residues(op, &params.q().at_limbs(b.limbs()), &b)?;
+        params.check_poly(&b).during(op)?;
+        check_residues(&params.q().at_limbs(b.limbs()), &b).during(op)?;
         Ok(Self { seed, b, fingerprint: params.fingerprint(), key })
     }
 }
@@ -75,7 +75,7 @@ impl SecretKey {
     /// Coefficient variance of the noise: [`noise::fresh_secret`](crate::noise::fresh_secret).
     ///
     /// # Errors
-    /// [`Error::Degree`] or [`Error::Limbs`] if the plaintext does not fit the parameters.
+    /// [`ErrorKind::Degree`] or [`ErrorKind::Limbs`] if the plaintext does not fit the parameters.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         message: &Poly<Ntt>,
@@ -101,7 +101,7 @@ impl SecretKey {
     ) -> Result<(SeededCiphertext, Vec<Poly<Ntt>>)> {
         let params = self.params();
         // Step 1: a fresh seed for the masks and a fresh error.
-        params.check_poly("encrypt", message)?;
+        params.check_poly(message).during("encrypt")?;
         let limbs = message.limbs();
         let ring = params.q().at_limbs(limbs);
         let seed = Seed::random(rng);
@@ -174,8 +174,8 @@ impl PublicKey {
     /// Assembles a key from stored bodies, and expands the masks from the seed.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Degree`], [`Error::Limbs`] or [`Error::Residue`] if the bodies do
-    /// not fit the parameters.
+    /// [`ErrorKind::Rank`], [`ErrorKind::Degree`], [`ErrorKind::Limbs`] or [`ErrorKind::Residue`]
+    /// if the bodies do not fit the parameters.
     pub(crate) fn from_parts(
         params: &Params,
         seed: Seed,
@@ -184,12 +184,12 @@ impl PublicKey {
     ) -> Result<Self> {
         let op = "assemble a public key";
         if b.len() != params.rank() {
-            return Err(Error::Rank { op, found: b.len(), needed: params.rank() });
+            return Err(ErrorKind::Rank { found: b.len(), needed: params.rank() }.during(op));
         }
         // The parts may come from untrusted input: check shapes and residues.
         for poly in &b {
-            check_extended(params, op, params.limbs(), poly)?;
-            check_residues(op, params.gadget().ring(params.limbs()), poly)?;
+            check_extended(params, params.limbs(), poly).during(op)?;
+            check_residues(params.gadget().ring(params.limbs()), poly).during(op)?;
         }
         let a = public_masks(params, &seed);
         Ok(Self { seed, b, a, fingerprint: params.fingerprint(), key })
@@ -210,8 +210,8 @@ impl PublicKey {
     /// Coefficient variance of the noise: [`noise::fresh_public`](crate::noise::fresh_public).
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for other parameters, [`Error::Degree`] or [`Error::Limbs`] if the
-    /// plaintext does not fit.
+    /// [`ErrorKind::ParamsMismatch`] for other parameters, [`ErrorKind::Degree`] or
+    /// [`ErrorKind::Limbs`] if the plaintext does not fit.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         params: &Params,
@@ -219,8 +219,8 @@ impl PublicKey {
         rng: &mut R,
     ) -> Result<Ciphertext> {
         let op = "encrypt under a public key";
-        params.check(op, self.fingerprint)?;
-        params.check_poly(op, message)?;
+        params.check(self.fingerprint).during(op)?;
+        params.check_poly(message).during(op)?;
         // Step 1: the ring modulo Q_l P', a part of the ring of the key.
         let (limbs, full) = (message.limbs(), params.limbs());
         let special = params.encryption_primes();
@@ -309,31 +309,26 @@ pub(crate) fn restrict_extended(poly: &Poly<Ntt>, limbs: usize, full: usize) -> 
 }
 
 /// `Err` unless every word is a residue. For polynomials from untrusted input.
-pub(crate) fn check_residues(op: &'static str, ring: &Ring, poly: &Poly<Ntt>) -> Result<()> {
+pub(crate) fn check_residues(ring: &Ring, poly: &Poly<Ntt>) -> Result<()> {
     for (limb, q) in ring.moduli().enumerate() {
         let modulus = q.value();
         if let Some(&found) = poly.limb(limb).iter().find(|&&x| x >= modulus) {
-            return Err(Error::Residue { op, found, limb, modulus });
+            return Err(ErrorKind::Residue { found, limb, modulus }.into());
         }
     }
     Ok(())
 }
 
 /// `Err` unless the polynomial is over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
-pub(crate) fn check_extended(
-    params: &Params,
-    op: &'static str,
-    limbs: usize,
-    poly: &Poly<Ntt>,
-) -> Result<()> {
+pub(crate) fn check_extended(params: &Params, limbs: usize, poly: &Poly<Ntt>) -> Result<()> {
     if poly.degree() != params.degree() {
-        return Err(Error::Degree { op, found: poly.degree(), needed: params.degree() });
+        return Err(ErrorKind::Degree { found: poly.degree(), needed: params.degree() }.into());
     }
     // Polynomials modulo Q_l P have all special primes.
     let needed = limbs + params.p().limbs();
     if poly.limbs() != needed {
         let needed = format!("{needed}, special primes included");
-        return Err(Error::Limbs { op, found: poly.limbs(), needed });
+        return Err(ErrorKind::Limbs { found: poly.limbs(), needed }.into());
     }
     Ok(())
 }
@@ -341,6 +336,7 @@ pub(crate) fn check_extended(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng};
     use crate::{ParamsSpec, noise::measured, testing};
 
@@ -397,14 +393,14 @@ mod tests {
         let other = SecretKey::generate(&first, &mut rng(2)).unwrap();
         let m = message(&first, 3, 1);
         let ct = secret.encrypt(&m, &mut rng(3)).unwrap();
-        assert!(matches!(ct.phase(&other), Err(Error::KeyMismatch { .. })));
+        assert!(matches!(refusal(&ct.phase(&other)), ErrorKind::KeyMismatch { .. }));
         let public = PublicKey::generate(&secret, &mut rng(2));
         let refused = public.encrypt(&second, &message(&second, 2, 1), &mut rng(1));
-        assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::ParamsMismatch { .. }));
         let refused = SecretKey::generate(&second, &mut rng(1)).unwrap().encrypt(&m, &mut rng(1));
-        assert!(matches!(refused, Err(Error::Limbs { found: 3, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 3, .. }));
         let wrong = params(128, 1, 3, 1);
         let refused = secret.encrypt(&message(&wrong, 1, 1), &mut rng(1));
-        assert!(matches!(refused, Err(Error::Degree { found: 128, needed: 64, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Degree { found: 128, needed: 64, .. }));
     }
 }

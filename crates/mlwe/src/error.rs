@@ -2,13 +2,19 @@
 
 use bellerophon_ring::wire::Fingerprint;
 
+bellerophon_ring::op_error! {
+    /// An operation that was refused, and why.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Error(ErrorKind) from [bellerophon_ring];
+}
+
 /// Errors in the use of module-LWE parameters, keys and ciphertexts.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorKind {
     /// An error of the ring crate.
     #[error(transparent)]
-    Ring(#[from] bellerophon_ring::Error),
+    Ring(#[from] bellerophon_ring::ErrorKind),
     /// A field of a parameter set is outside its range.
     #[error("parameter {field} = {found} is not supported: need {needed}")]
     Parameter {
@@ -58,12 +64,10 @@ pub enum Error {
     },
     /// An operand belongs to another parameter set.
     #[error(
-        "{op}: parameters {found} do not match {needed}; use operands and keys of one \
+        "parameters {found} do not match {needed}; use operands and keys of one \
          parameter set"
     )]
     ParamsMismatch {
-        /// The operation.
-        op: &'static str,
         /// Fingerprint of the parameters of the operand.
         found: Fingerprint,
         /// The fingerprint needed.
@@ -71,12 +75,10 @@ pub enum Error {
     },
     /// An operand belongs to another secret key.
     #[error(
-        "{op}: key {found} does not match {needed}; use operands and keys of one secret key, or \
+        "key {found} does not match {needed}; use operands and keys of one secret key, or \
          switch one of them first"
     )]
     KeyMismatch {
-        /// The operation.
-        op: &'static str,
         /// Identity of the secret key of the operand.
         found: crate::KeyId,
         /// The identity needed.
@@ -84,42 +86,34 @@ pub enum Error {
     },
     /// A number of limbs is outside the range of a key or a parameter set.
     #[error(
-        "{op}: {found} limbs (level {}) where {needed} are needed",
+        "{found} limbs (level {}) where {needed} are needed",
         found.wrapping_sub(1) as isize
     )]
     Limbs {
-        /// The operation.
-        op: &'static str,
         /// Limbs found.
         found: usize,
         /// The number or range needed, printed.
         needed: String,
     },
     /// A polynomial vector or ciphertext has the wrong rank.
-    #[error("{op}: rank {found} where rank {needed} is needed")]
+    #[error("rank {found} where rank {needed} is needed")]
     Rank {
-        /// The operation.
-        op: &'static str,
         /// Rank found.
         found: usize,
         /// Rank needed.
         needed: usize,
     },
     /// A polynomial has the wrong degree.
-    #[error("{op}: a polynomial of degree bound {found} where {needed} is needed")]
+    #[error("a polynomial of degree bound {found} where {needed} is needed")]
     Degree {
-        /// The operation.
-        op: &'static str,
         /// Degree bound found.
         found: usize,
         /// Degree bound needed.
         needed: usize,
     },
     /// A stored polynomial holds a word that is not a residue.
-    #[error("{op}: {found} in limb {limb} is not below the prime {modulus}; the bytes are damaged")]
+    #[error("{found} in limb {limb} is not below the prime {modulus}; the bytes are damaged")]
     Residue {
-        /// The operation.
-        op: &'static str,
         /// The word found.
         found: u64,
         /// The limb that holds the word.
@@ -129,12 +123,10 @@ pub enum Error {
     },
     /// Two parameter sets that must share primes have different ones.
     #[error(
-        "{op}: the moduli differ at limb {limb} ({found} and {needed}); both sets must start \
+        "the moduli differ at limb {limb} ({found} and {needed}); both sets must start \
          with the same primes"
     )]
     Moduli {
-        /// The operation.
-        op: &'static str,
         /// The first limb that differs.
         limb: usize,
         /// The prime found.
@@ -144,12 +136,10 @@ pub enum Error {
     },
     /// There is no key for an automorphism.
     #[error(
-        "{op}: no key for the automorphism X -> X^{exponent}; generate it with the others (there \
+        "no key for the automorphism X -> X^{exponent}; generate it with the others (there \
          are {available} keys)"
     )]
     MissingGaloisKey {
-        /// The operation.
-        op: &'static str,
         /// The exponent g.
         exponent: usize,
         /// The number of keys in the set.
@@ -165,12 +155,10 @@ pub enum Error {
     },
     /// There is no rank-down key from a temporary rank.
     #[error(
-        "{op}: no rank-down key from rank {found} to rank {needed}; generate it with the \
+        "no rank-down key from rank {found} to rank {needed}; generate it with the \
          others, from the secret at rank {found} to the one at rank {needed}"
     )]
     MissingRankDownKey {
-        /// The operation.
-        op: &'static str,
         /// The temporary rank.
         found: usize,
         /// The rank needed.
@@ -185,23 +173,16 @@ pub enum Error {
         needed: String,
     },
     /// A sum of rotations refers to a rotation that was not given.
-    #[error(
-        "{op}: a factor for rotation {found}, counted from 0, of {given}; give that rotation too"
-    )]
+    #[error("a factor for rotation {found}, counted from 0, of {given}; give that rotation too")]
     NoRotation {
-        /// The operation.
-        op: &'static str,
         /// The index of the rotation.
         found: usize,
         /// The number of rotations given.
         given: usize,
     },
     /// An operation was called without operands.
-    #[error("{op}: no operands; give at least one")]
-    Empty {
-        /// The operation.
-        op: &'static str,
-    },
+    #[error("no operands; give at least one")]
+    Empty,
 }
 
 /// `Result` with the error of this crate.

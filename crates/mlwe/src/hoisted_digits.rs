@@ -2,7 +2,7 @@
 
 use bellerophon_ring::{Ntt, Poly, wire::Fingerprint};
 
-use crate::{Error, Params, Result};
+use crate::{During, ErrorKind, Params, Result};
 
 /// The digits of a vector of polynomials. They are computed once and serve any number of switching
 /// keys (hoisting).
@@ -18,14 +18,17 @@ impl HoistedDigits {
     /// Decomposes polynomials of the same level.
     ///
     /// # Errors
-    /// [`Error::Empty`] for an empty slice, [`Error::Degree`] or [`Error::Limbs`] for bad shapes.
+    /// [`ErrorKind::Empty`] for an empty slice, [`ErrorKind::Degree`] or [`ErrorKind::Limbs`] for
+    /// bad shapes.
     pub fn new(params: &Params, polys: &[Poly<Ntt>]) -> Result<Self> {
         let op = "decompose";
-        let limbs = polys.first().ok_or(Error::Empty { op })?.limbs();
+        let limbs = polys.first().ok_or(ErrorKind::Empty.during(op))?.limbs();
         for poly in polys {
-            params.check_poly(op, poly)?;
+            params.check_poly(poly).during(op)?;
             if poly.limbs() != limbs {
-                return Err(Error::Limbs { op, found: poly.limbs(), needed: limbs.to_string() });
+                return Err(
+                    ErrorKind::Limbs { found: poly.limbs(), needed: limbs.to_string() }.during(op)
+                );
             }
         }
         let digits = polys.iter().map(|poly| params.gadget().decompose(poly)).collect();

@@ -28,7 +28,7 @@ use crate::encrypt::{
 };
 use crate::hoisted_digits::HoistedDigits;
 use crate::rank::check_no_weaker;
-use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
+use crate::{Ciphertext, During, ErrorKind, KeyId, Params, Result, SecretKey};
 
 /// One end of a key switch: the parameters (by fingerprint) and the secret key (by identity).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,20 +62,20 @@ pub struct SwitchKeyInfo {
 
 impl SwitchKeyInfo {
     /// `Err` unless source and target are the same secret.
-    pub(crate) fn check_one_secret(&self, op: &'static str) -> Result<()> {
-        check_end(op, self.from, self.to)
+    pub(crate) fn check_one_secret(&self) -> Result<()> {
+        check_end(self.from, self.to)
     }
 }
 
 /// `Err` unless both identities are equal.
-fn check_end(op: &'static str, found: KeyIdent, needed: KeyIdent) -> Result<()> {
+fn check_end(found: KeyIdent, needed: KeyIdent) -> Result<()> {
     if found.fingerprint != needed.fingerprint {
         let (found, needed) = (found.fingerprint, needed.fingerprint);
-        return Err(Error::ParamsMismatch { op, found, needed });
+        return Err(ErrorKind::ParamsMismatch { found, needed }.into());
     }
     // Parameters can be equal while keys differ, so both are compared.
     if found.key != needed.key {
-        return Err(Error::KeyMismatch { op, found: found.key, needed: needed.key });
+        return Err(ErrorKind::KeyMismatch { found: found.key, needed: needed.key }.into());
     }
     Ok(())
 }
@@ -145,19 +145,19 @@ impl SeededKeySwitchKey {
     ) -> Result<Self> {
         let op = "assemble a switching key";
         // A row for every digit and component, none of them missing.
-        params.check(op, shape.to.fingerprint)?;
-        params.check_limbs(op, shape.limbs)?;
+        params.check(shape.to.fingerprint).during(op)?;
+        params.check_limbs(shape.limbs).during(op)?;
         let rows = params.gadget().digits(shape.limbs).saturating_mul(shape.from_rank);
         if shape.to_rank != params.rank() {
-            return Err(Error::Rank { op, found: shape.to_rank, needed: params.rank() });
+            return Err(ErrorKind::Rank { found: shape.to_rank, needed: params.rank() }.during(op));
         }
         if b.len() != rows || rows == 0 {
-            return Err(Error::Rank { op, found: b.len(), needed: rows.max(1) });
+            return Err(ErrorKind::Rank { found: b.len(), needed: rows.max(1) }.during(op));
         }
         // Degree, limbs and residues: the parts may come from untrusted input.
         for poly in &b {
-            check_extended(params, op, shape.limbs, poly)?;
-            check_residues(op, params.gadget().ring(shape.limbs), poly)?;
+            check_extended(params, shape.limbs, poly).during(op)?;
+            check_residues(params.gadget().ring(shape.limbs), poly).during(op)?;
         }
         Ok(Self { shape, seed, b })
     }
@@ -172,7 +172,8 @@ impl KeySwitchKey {
     /// ciphertexts.
     ///
     /// # Errors
-    /// [`Error::Empty`] for no components, [`Error::Limbs`] or [`Error::Degree`] for bad shapes.
+    /// [`ErrorKind::Empty`] for no components, [`ErrorKind::Limbs`] or [`ErrorKind::Degree`] for
+    /// bad shapes.
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &[&Poly<Ntt>],
         source: KeyIdent,
@@ -189,9 +190,9 @@ impl KeySwitchKey {
     /// other special primes, and another chain beyond the first `limbs` primes.
     ///
     /// # Errors
-    /// [`Error::Degree`] for rings of different degree, [`Error::Moduli`] if the first `limbs`
-    /// primes differ, [`Error::Limbs`] if a chain has fewer than `limbs` primes,
-    /// [`Error::Parameter`] if the target has a lower security level than the source.
+    /// [`ErrorKind::Degree`] for rings of different degree, [`ErrorKind::Moduli`] if the first
+    /// `limbs` primes differ, [`ErrorKind::Limbs`] if a chain has fewer than `limbs` primes,
+    /// [`ErrorKind::Parameter`] if the target has a lower security level than the source.
     pub fn between<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         to: &SecretKey,
@@ -210,7 +211,7 @@ impl KeySwitchKey {
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        check_chains("generate a switching key", from.params(), to.params(), limbs)?;
+        check_chains(from.params(), to.params(), limbs).during("generate a switching key")?;
         // The key encrypts the source secret under the target secret, so the target must be at
         // least as secure.
         check_no_weaker(from.params(), to.params())?;
@@ -236,12 +237,12 @@ impl KeySwitchKey {
     ) -> Result<Self> {
         let op = "generate a switching key";
         if from.is_empty() {
-            return Err(Error::Empty { op });
+            return Err(ErrorKind::Empty.during(op));
         }
         // Checks first: nothing is drawn from `rng` for bad arguments.
-        params.check_limbs(op, limbs)?;
+        params.check_limbs(limbs).during(op)?;
         for poly in from.iter().chain(to) {
-            check_extended(params, op, params.limbs(), poly)?;
+            check_extended(params, params.limbs(), poly).during(op)?;
         }
         let shape = SwitchKeyInfo {
             from: source,
@@ -285,7 +286,7 @@ impl KeySwitchKey {
         seed: Seed,
         b: Vec<P>,
     ) -> Result<Self> {
-        params.check("expand a switching key", shape.to.fingerprint)?;
+        params.check(shape.to.fingerprint).during("expand a switching key")?;
         // Bodies are packed as they are; masks come from their streams of the seed.
         let ring = params.gadget().ring(shape.limbs);
         let rows = each_row(b, |row, b| {
@@ -346,8 +347,8 @@ impl KeySwitchKey {
     /// The inner product of digits and rows: `P` times the switched ciphertext, modulo `P Q_l`.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`], [`Error::Rank`] or [`Error::Limbs`] if the digits do not fit the
-    /// key.
+    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::Rank`] or [`ErrorKind::Limbs`] if the digits do
+    /// not fit the key.
     pub(crate) fn inner_product(
         &self,
         params: &Params,
@@ -372,14 +373,16 @@ impl KeySwitchKey {
     /// The digits of `c`, computed on demand, after a check that the key accepts them.
     pub(crate) fn digits<'a>(&self, params: &'a Params, c: &'a [Poly<Ntt>]) -> Result<Digits<'a>> {
         let op = "key switch";
-        params.check(op, self.shape.to.fingerprint)?;
+        params.check(self.shape.to.fingerprint).during(op)?;
         let limbs = c.first().map_or(0, Poly::limbs);
         self.check_digits(c.len(), limbs)?;
         // All components have the same level.
         for poly in c {
-            params.check_poly(op, poly)?;
+            params.check_poly(poly).during(op)?;
             if poly.limbs() != limbs {
-                return Err(Error::Limbs { op, found: poly.limbs(), needed: limbs.to_string() });
+                return Err(
+                    ErrorKind::Limbs { found: poly.limbs(), needed: limbs.to_string() }.during(op)
+                );
             }
         }
         Ok(params.gadget().digits_of(&c.iter().collect::<Vec<_>>()))
@@ -392,8 +395,8 @@ impl KeySwitchKey {
         digits: &'a HoistedDigits,
     ) -> Result<Digits<'a>> {
         let op = "key switch";
-        params.check(op, self.shape.to.fingerprint)?;
-        params.check(op, digits.fingerprint())?;
+        params.check(self.shape.to.fingerprint).during(op)?;
+        params.check(digits.fingerprint()).during(op)?;
         self.check_digits(digits.rank(), digits.limbs())?;
         Ok(params.gadget().stored_digits(digits.components()))
     }
@@ -401,11 +404,11 @@ impl KeySwitchKey {
     pub(crate) fn check_digits(&self, rank: usize, limbs: usize) -> Result<()> {
         let op = "key switch";
         if rank != self.shape.from_rank {
-            return Err(Error::Rank { op, found: rank, needed: self.shape.from_rank });
+            return Err(ErrorKind::Rank { found: rank, needed: self.shape.from_rank }.during(op));
         }
         if limbs > self.limbs() {
             let needed = format!("at most {}, the limbs of the key,", self.limbs());
-            return Err(Error::Limbs { op, found: limbs, needed });
+            return Err(ErrorKind::Limbs { found: limbs, needed }.during(op));
         }
         Ok(())
     }
@@ -435,23 +438,23 @@ impl KeySwitchKey {
     /// `params` are those of the target.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] if the ciphertext is not the source's,
-    /// and those of [`key_switch`].
+    /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] if the ciphertext is not the
+    /// source's, and those of [`key_switch`].
     pub fn switch(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
         // The body needs no switch: it is added inside mod-down.
-        self.check_source("key switch", ct)?;
+        self.check_source(ct).during("key switch")?;
         let epilogue = Epilogue { addends: vec![Some(Addend::Poly(&ct.b))], ..Epilogue::default() };
         Ok(self.finish(&self.digits(params, ct.masks())?, &epilogue))
     }
 
     /// `Err` unless the ciphertext belongs to the source of the key.
-    pub(crate) fn check_source(&self, op: &'static str, ct: &Ciphertext) -> Result<()> {
-        self.check_end(op, KeyIdent { fingerprint: ct.fingerprint, key: ct.key })
+    pub(crate) fn check_source(&self, ct: &Ciphertext) -> Result<()> {
+        self.check_end(KeyIdent { fingerprint: ct.fingerprint, key: ct.key })
     }
 
     /// As [`check_source`](Self::check_source), for an operand that is not a [`Ciphertext`].
-    pub(crate) fn check_end(&self, op: &'static str, found: KeyIdent) -> Result<()> {
-        check_end(op, found, self.shape.from)
+    pub(crate) fn check_end(&self, found: KeyIdent) -> Result<()> {
+        check_end(found, self.shape.from)
     }
 }
 
@@ -459,7 +462,7 @@ impl KeySwitchKey {
 /// are those of the target.
 ///
 /// # Errors
-/// [`Error::Rank`] or [`Error::Limbs`] if `c` does not fit the key.
+/// [`ErrorKind::Rank`] or [`ErrorKind::Limbs`] if `c` does not fit the key.
 pub fn key_switch(params: &Params, c: &[Poly<Ntt>], key: &KeySwitchKey) -> Result<Ciphertext> {
     Ok(key.finish(&key.digits(params, c)?, &Epilogue::default()))
 }
@@ -474,32 +477,22 @@ pub fn key_switch_decomposed(
 }
 
 /// `Err` unless both parameter sets have the same degree and the same first `limbs` primes.
-pub(crate) fn check_chains(
-    op: &'static str,
-    from: &Params,
-    to: &Params,
-    limbs: usize,
-) -> Result<()> {
+pub(crate) fn check_chains(from: &Params, to: &Params, limbs: usize) -> Result<()> {
     if from.degree() != to.degree() {
-        return Err(Error::Degree { op, found: from.degree(), needed: to.degree() });
+        return Err(ErrorKind::Degree { found: from.degree(), needed: to.degree() }.into());
     }
-    check_primes(op, from, to, limbs)
+    check_primes(from, to, limbs)
 }
 
 /// `Err` unless both chains begin with the same `limbs` primes.
-pub(crate) fn check_primes(
-    op: &'static str,
-    from: &Params,
-    to: &Params,
-    limbs: usize,
-) -> Result<()> {
-    from.check_limbs(op, limbs)?;
-    to.check_limbs(op, limbs)?;
+pub(crate) fn check_primes(from: &Params, to: &Params, limbs: usize) -> Result<()> {
+    from.check_limbs(limbs)?;
+    to.check_limbs(limbs)?;
     // Reports the first limb that differs.
     let primes = from.spec().q.iter().zip(&to.spec().q).take(limbs).enumerate();
     for (limb, (&found, &needed)) in primes {
         if found != needed {
-            return Err(Error::Moduli { op, limb, found, needed });
+            return Err(ErrorKind::Moduli { limb, found, needed }.into());
         }
     }
     Ok(())

@@ -94,6 +94,7 @@ mod tensor;
 mod testing;
 pub mod wire;
 
+pub(crate) use bellerophon_ring::During;
 pub use ciphertext::Ciphertext;
 pub use ciphertext_qp::CiphertextQP;
 pub use double_hoisting::Rotation;
@@ -102,7 +103,7 @@ pub use dpad::{
     non_adjacent_form, rank_at, rank_schedule, temporary_security_bits, trace_exponents,
 };
 pub use encrypt::{PublicKey, SeededCiphertext};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use galois::{
     GaloisKey, GaloisKeys, GaloisSource, conjugation_exponent, inverse_exponent, rotation_exponent,
 };

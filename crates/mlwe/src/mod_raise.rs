@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use crate::ciphertext::packed_len;
 use crate::encrypt::{SEED_BYTES, error_poly, restrict_extended, sub_product};
 use crate::keyswitch::{KeyIdent, check_primes};
-use crate::{Ciphertext, CiphertextQP, Error, Params, Result, SecretKey};
+use crate::{Ciphertext, CiphertextQP, During, ErrorKind, Params, Result, SecretKey};
 
 /// Largest `log2` of `factor` times a coefficient in [`ModRaiseKey::mod_raise`].
 const MAX_LOG_COEFFICIENT: f64 = 62.0;
@@ -43,7 +43,8 @@ impl ModRaiseKey {
     /// have the same first prime. Special primes and the rest of the chain may differ.
     ///
     /// # Errors
-    /// [`Error::Degree`], [`Error::Moduli`] or [`Error::Limbs`] if the parameters do not fit.
+    /// [`ErrorKind::Degree`], [`ErrorKind::Moduli`] or [`ErrorKind::Limbs`] if the parameters do
+    /// not fit.
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         to: &SecretKey,
@@ -55,10 +56,10 @@ impl ModRaiseKey {
         // Step 1: the chains share degree and first prime.
         if from.params().degree() != params.degree() {
             let (found, needed) = (from.params().degree(), params.degree());
-            return Err(Error::Degree { op, found, needed });
+            return Err(ErrorKind::Degree { found, needed }.during(op));
         }
-        check_primes(op, from.params(), params, 1)?;
-        params.check_limbs(op, limbs)?;
+        check_primes(from.params(), params, 1).during(op)?;
+        params.check_limbs(limbs).during(op)?;
         // Step 2: the target secret at the limbs of the key, and P modulo every prime.
         let ring = params.gadget().ring(limbs);
         let secrets: Vec<Zeroizing<Poly<Ntt>>> = (0..params.rank())
@@ -143,29 +144,32 @@ impl ModRaiseKey {
     /// [`noise::raise`](crate::noise::raise).
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`], [`Error::Limbs`] for more than one limb,
-    /// [`Error::Parameter`] unless `factor q_0 / 2` is below `2^62`.
+    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::KeyMismatch`], [`ErrorKind::Limbs`] for more
+    /// than one limb, [`ErrorKind::Parameter`] unless `factor q_0 / 2` is below `2^62`.
     pub fn mod_raise(&self, params: &Params, ct: &Ciphertext, factor: i64) -> Result<Ciphertext> {
         let op = "raise the modulus";
         // Checks: parameters and key of the source, one limb, and coefficients below 2^62.
-        params.check(op, self.to.fingerprint)?;
+        params.check(self.to.fingerprint).during(op)?;
         if ct.fingerprint() != self.from.fingerprint {
             let (found, needed) = (ct.fingerprint(), self.from.fingerprint);
-            return Err(Error::ParamsMismatch { op, found, needed });
+            return Err(ErrorKind::ParamsMismatch { found, needed }.during(op));
         }
         if ct.key() != self.from.key {
-            return Err(Error::KeyMismatch { op, found: ct.key(), needed: self.from.key });
+            return Err(
+                ErrorKind::KeyMismatch { found: ct.key(), needed: self.from.key }.during(op)
+            );
         }
         if ct.limbs() != 1 {
-            return Err(Error::Limbs { op, found: ct.limbs(), needed: "1".into() });
+            return Err(ErrorKind::Limbs { found: ct.limbs(), needed: "1".into() }.during(op));
         }
         let q = params.q().modulus(0);
         if (factor as f64).abs().log2() + (q.value() as f64).log2() - 1.0 >= MAX_LOG_COEFFICIENT {
-            return Err(Error::Parameter {
+            return Err(ErrorKind::Parameter {
                 field: "factor",
                 found: factor.to_string(),
                 needed: format!("a factor that keeps q_0 / 2 below 2^{MAX_LOG_COEFFICIENT}"),
-            });
+            }
+            .into());
         }
         // Step 1: centred integer coefficients, times the factor.
         let lowest = params.q().at_limbs(1);
@@ -209,6 +213,7 @@ fn masks(params: &Params, limbs: usize, seed: &Seed, rows: usize) -> Vec<Vec<Pol
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng, spec};
     use crate::{KeySwitchKey, ParamsSpec, SecretKind, noise, noise::measured};
 
@@ -266,15 +271,15 @@ mod tests {
             secret.encrypt(&message(&params, limbs, 1), &mut rng(1)).unwrap()
         };
         let refused = key.mod_raise(&params, &ct(&secret, 1), 1);
-        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
         let refused = key.mod_raise(&params, &ct(&other, 2), 1);
-        assert!(matches!(refused, Err(Error::Limbs { found: 2, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 2, .. }));
         let refused = key.mod_raise(&params, &ct(&other, 1), 1 << 20);
-        assert!(matches!(refused, Err(Error::Parameter { field: "factor", .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Parameter { field: "factor", .. }));
         assert!(ModRaiseKey::generate(&other, &secret, 4, one).is_err());
         let foreign = crate::testing::params(128, 1, 3, 1);
         let foreign = SecretKey::generate(&foreign, two).unwrap();
         let refused = ModRaiseKey::generate(&foreign, &secret, 1, one);
-        assert!(matches!(refused, Err(Error::Degree { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Degree { .. }));
     }
 }

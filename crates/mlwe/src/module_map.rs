@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::keyswitch::check_primes;
 use crate::rank::check_no_weaker;
-use crate::{Ciphertext, Error, Params, Result, SecretKey};
+use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey};
 
 /// The maps between two degrees, for the first `limbs` primes that both parameter sets share.
 ///
@@ -35,17 +35,17 @@ impl ModuleMap {
     /// Prepares the maps for up to `limbs` limbs.
     ///
     /// # Errors
-    /// [`Error::Degree`] unless the small degree divides the large one, [`Error::Limbs`] or
-    /// [`Error::Moduli`] unless both chains begin with the same `limbs` primes.
+    /// [`ErrorKind::Degree`] unless the small degree divides the large one, [`ErrorKind::Limbs`] or
+    /// [`ErrorKind::Moduli`] unless both chains begin with the same `limbs` primes.
     pub fn new(large: &Params, small: &Params, limbs: usize) -> Result<Self> {
         let op = "prepare a change of degree";
         // The small degree must divide the large one.
         let (large_degree, small_degree) = (large.degree(), small.degree());
         if !large_degree.is_multiple_of(small_degree) {
-            return Err(Error::Degree { op, found: small_degree, needed: large_degree });
+            return Err(ErrorKind::Degree { found: small_degree, needed: large_degree }.during(op));
         }
         // Both chains must begin with the same primes.
-        check_primes(op, small, large, limbs)?;
+        check_primes(small, large, limbs).during(op)?;
         let rings = SubringMap::new(large.q(), &small.q().at_limbs(limbs))?;
         Ok(Self { large: large.clone(), small: small.clone(), rings })
     }
@@ -72,7 +72,7 @@ impl ModuleMap {
 
     /// `pi`: the `f` components of a polynomial.
     pub(crate) fn split(&self, poly: &Poly<Ntt>) -> Result<Vec<Poly<Ntt>>> {
-        self.check("split a polynomial", poly, &self.large)?;
+        self.check(poly, &self.large).during("split a polynomial")?;
         Ok(self.rings.split(poly))
     }
 
@@ -80,14 +80,14 @@ impl ModuleMap {
     pub fn join(&self, parts: &[Poly<Ntt>]) -> Result<Poly<Ntt>> {
         let op = "join polynomials";
         if parts.len() != self.factor() {
-            return Err(Error::Rank { op, found: parts.len(), needed: self.factor() });
+            return Err(ErrorKind::Rank { found: parts.len(), needed: self.factor() }.during(op));
         }
         // All components are over the small ring, at one level.
         for part in parts {
-            self.check(op, part, &self.small)?;
+            self.check(part, &self.small).during(op)?;
             if part.limbs() != parts[0].limbs() {
                 let needed = parts[0].limbs().to_string();
-                return Err(Error::Limbs { op, found: part.limbs(), needed });
+                return Err(ErrorKind::Limbs { found: part.limbs(), needed }.during(op));
             }
         }
         Ok(self.rings.join(&parts.iter().collect::<Vec<_>>()))
@@ -95,13 +95,13 @@ impl ModuleMap {
 
     /// `epsilon`: component 0 alone, one sum per value.
     pub(crate) fn constant_part(&self, poly: &Poly<Ntt>) -> Result<Poly<Ntt>> {
-        self.check("take the constant part", poly, &self.large)?;
+        self.check(poly, &self.large).during("take the constant part")?;
         Ok(self.rings.constant_part(poly))
     }
 
     /// `iota`: `b(X^f)`, a copy of the values.
     pub(crate) fn lift(&self, poly: &Poly<Ntt>) -> Result<Poly<Ntt>> {
-        self.check("lift a polynomial", poly, &self.small)?;
+        self.check(poly, &self.small).during("lift a polynomial")?;
         Ok(self.rings.lift(poly))
     }
 
@@ -110,13 +110,13 @@ impl ModuleMap {
     /// no noise. The secret of the result is [`extract_secret`](Self::extract_secret).
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] unless the ciphertext belongs to the large parameters,
-    /// [`Error::Rank`] unless the rank of the small parameters is `R f`, [`Error::Limbs`] for more
-    /// limbs than the map has.
+    /// [`ErrorKind::ParamsMismatch`] unless the ciphertext belongs to the large parameters,
+    /// [`ErrorKind::Rank`] unless the rank of the small parameters is `R f`, [`ErrorKind::Limbs`]
+    /// for more limbs than the map has.
     pub fn extract(&self, ct: &Ciphertext) -> Result<Ciphertext> {
         let op = "extract a module ciphertext";
-        self.large.check(op, ct.fingerprint)?;
-        self.check_module_rank(op)?;
+        self.large.check(ct.fingerprint).during(op)?;
+        self.check_module_rank().during(op)?;
         // The body keeps component 0; each mask becomes its f components.
         let b = self.constant_part(&ct.b)?;
         let mut a = Vec::with_capacity(self.small.rank());
@@ -135,8 +135,8 @@ impl ModuleMap {
     /// As for [`extract`](Self::extract), with the roles exchanged.
     pub fn embed(&self, ct: &Ciphertext) -> Result<Ciphertext> {
         let op = "embed a module ciphertext";
-        self.small.check(op, ct.fingerprint)?;
-        self.check_module_rank(op)?;
+        self.small.check(ct.fingerprint).during(op)?;
+        self.check_module_rank().during(op)?;
         // The body becomes b(X^f); f masks are joined into one.
         let b = self.lift(&ct.b)?;
         let masks = ct.a.chunks_exact(self.factor()).map(|parts| self.join(parts));
@@ -148,12 +148,12 @@ impl ModuleMap {
     /// the result is [`subring_secret`](Self::subring_secret).
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] unless the ciphertext belongs to the small parameters,
-    /// [`Error::Rank`] unless both parameter sets have the same rank.
+    /// [`ErrorKind::ParamsMismatch`] unless the ciphertext belongs to the small parameters,
+    /// [`ErrorKind::Rank`] unless both parameter sets have the same rank.
     pub fn embed_subring(&self, ct: &Ciphertext) -> Result<Ciphertext> {
         let op = "embed a ciphertext into a larger ring";
-        self.small.check(op, ct.fingerprint)?;
-        self.check_equal_rank(op)?;
+        self.small.check(ct.fingerprint).during(op)?;
+        self.check_equal_rank().during(op)?;
         // Every polynomial is lifted, so the rank stays.
         let a = ct.a.iter().map(|mask| self.lift(mask)).collect::<Result<_>>()?;
         Ciphertext::new(&self.large, self.lift(&ct.b)?, a, ct.key)
@@ -163,9 +163,9 @@ impl ModuleMap {
     /// `(s_0, Y s_{f-1}, ..., Y s_1)` for each component. It keeps the identity of the key.
     pub fn extract_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
         let op = "extract a secret";
-        self.large.check(op, secret.fingerprint())?;
+        self.large.check(secret.fingerprint()).during(op)?;
         check_no_weaker(secret.params(), &self.small)?;
-        self.check_module_rank(op)?;
+        self.check_module_rank().during(op)?;
         let (f, n) = (self.factor(), self.small.degree());
         let mut out = Zeroizing::new(Vec::with_capacity(self.small.dimension()));
         for component in 0..self.large.rank() {
@@ -185,9 +185,9 @@ impl ModuleMap {
     /// keeps the identity of the key.
     pub fn embed_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
         let op = "embed a secret";
-        self.small.check(op, secret.fingerprint())?;
+        self.small.check(secret.fingerprint()).during(op)?;
         check_no_weaker(secret.params(), &self.large)?;
-        self.check_module_rank(op)?;
+        self.check_module_rank().during(op)?;
         let (f, n) = (self.factor(), self.small.degree());
         let mut out = Zeroizing::new(vec![0; self.large.dimension()]);
         for (component, s) in out.chunks_exact_mut(n * f).enumerate() {
@@ -212,9 +212,9 @@ impl ModuleMap {
     /// small ring allows.
     pub fn subring_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
         let op = "embed a secret into a larger ring";
-        self.small.check(op, secret.fingerprint())?;
+        self.small.check(secret.fingerprint()).during(op)?;
         check_no_weaker(secret.params(), &self.large)?;
-        self.check_equal_rank(op)?;
+        self.check_equal_rank().during(op)?;
         // s(X^f): the coefficients at multiples of f, zeros elsewhere.
         let mut out = Zeroizing::new(vec![0; self.large.dimension()]);
         let coefficients = secret.all_coefficients();
@@ -222,27 +222,27 @@ impl ModuleMap {
         SecretKey::restore(&self.large, &out, secret.id())
     }
 
-    fn check(&self, op: &'static str, poly: &Poly<Ntt>, params: &Params) -> Result<()> {
-        params.check_poly(op, poly)?;
+    fn check(&self, poly: &Poly<Ntt>, params: &Params) -> Result<()> {
+        params.check_poly(poly)?;
         if poly.limbs() > self.limbs() {
             let needed = format!("at most {}, as prepared,", self.limbs());
-            return Err(Error::Limbs { op, found: poly.limbs(), needed });
+            return Err(ErrorKind::Limbs { found: poly.limbs(), needed }.into());
         }
         Ok(())
     }
 
-    pub(crate) fn check_module_rank(&self, op: &'static str) -> Result<()> {
+    pub(crate) fn check_module_rank(&self) -> Result<()> {
         let needed = self.large.rank() * self.factor();
         if self.small.rank() != needed {
-            return Err(Error::Rank { op, found: self.small.rank(), needed });
+            return Err(ErrorKind::Rank { found: self.small.rank(), needed }.into());
         }
         Ok(())
     }
 
-    fn check_equal_rank(&self, op: &'static str) -> Result<()> {
+    fn check_equal_rank(&self) -> Result<()> {
         if self.small.rank() != self.large.rank() {
             let (found, needed) = (self.small.rank(), self.large.rank());
-            return Err(Error::Rank { op, found, needed });
+            return Err(ErrorKind::Rank { found, needed }.into());
         }
         Ok(())
     }
@@ -251,6 +251,7 @@ impl ModuleMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng, spec};
     use crate::{KeySwitchKey, ParamsSpec, noise, noise::measured};
 
@@ -336,20 +337,20 @@ mod tests {
         let map = ModuleMap::new(&large, &small, 2).unwrap();
         let secret = SecretKey::generate(&large, &mut rng(1)).unwrap();
         let ct = secret.encrypt(&message(&large, 3, 1), &mut rng(1)).unwrap();
-        assert!(matches!(map.extract(&ct), Err(Error::Limbs { found: 3, .. })));
-        assert!(matches!(map.embed(&ct), Err(Error::ParamsMismatch { .. })));
-        assert!(matches!(map.join(&[]), Err(Error::Rank { found: 0, needed: 4, .. })));
+        assert!(matches!(refusal(&map.extract(&ct)), ErrorKind::Limbs { found: 3, .. }));
+        assert!(matches!(refusal(&map.embed(&ct)), ErrorKind::ParamsMismatch { .. }));
+        assert!(matches!(refusal(&map.join(&[])), ErrorKind::Rank { found: 0, needed: 4, .. }));
         let other = params(128, 1, 3, 1);
-        assert!(matches!(ModuleMap::new(&large, &other, 1), Err(Error::Moduli { .. })));
-        assert!(matches!(ModuleMap::new(&small, &large, 1), Err(Error::Degree { .. })));
-        assert!(matches!(ModuleMap::new(&large, &small, 4), Err(Error::Limbs { .. })));
+        assert!(matches!(refusal(&ModuleMap::new(&large, &other, 1)), ErrorKind::Moduli { .. }));
+        assert!(matches!(refusal(&ModuleMap::new(&small, &large, 1)), ErrorKind::Degree { .. }));
+        assert!(matches!(refusal(&ModuleMap::new(&large, &small, 4)), ErrorKind::Limbs { .. }));
         assert!(large.module_view(3).is_err() && large.module_view(512).is_err());
         // A module of the wrong rank has the maps on polynomials but not on ciphertexts.
         let wrong = Params::new(ParamsSpec { rank: 3, ..small.spec().clone() }).unwrap();
         let map = ModuleMap::new(&large, &wrong, 3).unwrap();
-        assert!(matches!(map.extract(&ct), Err(Error::Rank { found: 3, needed: 4, .. })));
+        assert!(matches!(refusal(&map.extract(&ct)), ErrorKind::Rank { found: 3, needed: 4, .. }));
         let three = SecretKey::generate(&wrong, &mut rng(1)).unwrap();
         let three = three.encrypt(&message(&wrong, 1, 1), &mut rng(1)).unwrap();
-        assert!(matches!(map.embed_subring(&three), Err(Error::Rank { .. })));
+        assert!(matches!(refusal(&map.embed_subring(&three)), ErrorKind::Rank { .. }));
     }
 }

@@ -8,7 +8,7 @@ use bellerophon_ring::{
 };
 
 use crate::security::{self, SecretKind, Security};
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// The specification of a module-LWE parameter set. [`Params::new`] checks it.
 ///
@@ -77,10 +77,10 @@ impl Params {
     /// Checks the specification and builds the tables.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a rank of zero, an empty list of primes, more than 128 primes in
-    /// `q` or in `p`, more than `2^23` residues per polynomial, a repeated prime, or a weight or
-    /// width out of range. [`Error::Insecure`] or [`Error::NoEstimate`] for the required security.
-    /// Ring errors for an unsupported degree or prime.
+    /// [`ErrorKind::Parameter`] for a rank of zero, an empty list of primes, more than 128 primes
+    /// in `q` or in `p`, more than `2^23` residues per polynomial, a repeated prime, or a weight or
+    /// width out of range. [`ErrorKind::Insecure`] or [`ErrorKind::NoEstimate`] for the required
+    /// security. Ring errors for an unsupported degree or prime.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         // Step 1: checks that need no tables, so that bad input costs no memory.
         check_shape(&spec)?;
@@ -200,16 +200,17 @@ impl Params {
     /// ciphertexts there.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if `factor` does not divide the degree, ring errors if the resulting
-    /// degree is too small.
+    /// [`ErrorKind::Parameter`] if `factor` does not divide the degree, ring errors if the
+    /// resulting degree is too small.
     pub fn module_view(&self, factor: usize) -> Result<Self> {
         // The degree is a power of two, and `new` refuses one that is too small.
         if factor == 0 || !self.degree().is_multiple_of(factor) {
-            return Err(Error::Parameter {
+            return Err(ErrorKind::Parameter {
                 field: "factor",
                 found: factor.to_string(),
                 needed: format!("a power of two up to the degree {}", self.degree()),
-            });
+            }
+            .into());
         }
         Self::new(ParamsSpec {
             degree: self.degree() / factor,
@@ -219,28 +220,28 @@ impl Params {
     }
 
     /// `Err` unless `found` is the fingerprint of these parameters.
-    pub(crate) fn check(&self, op: &'static str, found: Fingerprint) -> Result<()> {
+    pub(crate) fn check(&self, found: Fingerprint) -> Result<()> {
         if found == self.fingerprint() {
             return Ok(());
         }
-        Err(Error::ParamsMismatch { op, found, needed: self.fingerprint() })
+        Err(ErrorKind::ParamsMismatch { found, needed: self.fingerprint() }.into())
     }
 
     /// `Err` unless `1 <= limbs <= L + 1`.
-    pub(crate) fn check_limbs(&self, op: &'static str, limbs: usize) -> Result<()> {
+    pub(crate) fn check_limbs(&self, limbs: usize) -> Result<()> {
         if (1..=self.limbs()).contains(&limbs) {
             return Ok(());
         }
-        Err(Error::Limbs { op, found: limbs, needed: format!("1 to {}", self.limbs()) })
+        Err(ErrorKind::Limbs { found: limbs, needed: format!("1 to {}", self.limbs()) }.into())
     }
 
     /// `Err` unless the polynomial has the degree of the ring and at most as many limbs as the
     /// chain.
-    pub(crate) fn check_poly<D: Domain>(&self, op: &'static str, poly: &Poly<D>) -> Result<()> {
+    pub(crate) fn check_poly<D: Domain>(&self, poly: &Poly<D>) -> Result<()> {
         if poly.degree() != self.degree() {
-            return Err(Error::Degree { op, found: poly.degree(), needed: self.degree() });
+            return Err(ErrorKind::Degree { found: poly.degree(), needed: self.degree() }.into());
         }
-        self.check_limbs(op, poly.limbs())
+        self.check_limbs(poly.limbs())
     }
 }
 
@@ -254,7 +255,7 @@ const MOST_RESIDUES: usize = 1 << 23;
 /// Checks the ranges that need no table.
 fn check_shape(spec: &ParamsSpec) -> Result<()> {
     let refuse = |field, found: String, needed: &str| {
-        Err(Error::Parameter { field, found, needed: needed.to_string() })
+        Err(ErrorKind::Parameter { field, found, needed: needed.to_string() }.into())
     };
     // Step 1: rank and number of primes.
     if spec.rank == 0 || spec.rank > 1 << 10 {
@@ -322,6 +323,7 @@ fn fingerprint(spec: &ParamsSpec) -> Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::spec;
 
     fn secure(degree: usize, rank: usize, limbs: usize) -> ParamsSpec {
@@ -338,7 +340,7 @@ mod tests {
             ParamsSpec { degree: 1 << 17, q: primes(64), ..base.clone() },
         ] {
             let error = Params::new(spec).unwrap_err();
-            assert!(matches!(error, Error::Parameter { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Parameter { .. }), "{error}");
         }
     }
 
@@ -351,10 +353,10 @@ mod tests {
         Params::new(secure(1024, 4, 1)).unwrap();
         // 90 + 50 bits.
         let error = Params::new(secure(4096, 1, 2)).unwrap_err();
-        let Error::Insecure { dimension, log2_modulus, bound, .. } = error else {
+        let ErrorKind::Insecure { dimension, log2_modulus, bound, .. } = error.kind() else {
             panic!("{error}");
         };
-        assert_eq!((dimension, bound), (4096, 106.0));
+        assert_eq!((*dimension, *bound), (4096, 106.0));
         assert!((log2_modulus - 140.0).abs() < 0.1);
         let text = error.to_string();
         assert!(text.contains("4096") && text.contains("106"), "{text}");
@@ -366,15 +368,15 @@ mod tests {
     #[test]
     fn wider_errors_and_the_classical_model_allow_more() {
         let wide = ParamsSpec { sigma: 3.2 * 2f64.powi(36), ..secure(4096, 1, 2) };
-        assert!(matches!(Params::new(wide), Err(Error::Parameter { field: "sigma", .. })));
+        assert!(matches!(refusal(&Params::new(wide)), ErrorKind::Parameter { field: "sigma", .. }));
         // 4 * 45 + 50 = 230 bits, 16 more than the table: log2(sigma / 3.2) must reach 17.
         let sigma = |log: i32| ParamsSpec { sigma: 2f64.powi(log), ..secure(8192, 1, 4) };
-        assert!(matches!(Params::new(sigma(17)), Err(Error::Insecure { .. })));
+        assert!(matches!(refusal(&Params::new(sigma(17))), ErrorKind::Insecure { .. }));
         Params::new(sigma(19)).unwrap();
         let classical = ParamsSpec { security: Security::Bits128Classical, ..secure(4096, 1, 1) };
         Params::new(classical.clone()).unwrap();
         let sparse = ParamsSpec { secret: SecretKind::Sparse(128), ..classical };
-        assert!(matches!(Params::new(sparse), Err(Error::NoEstimate { .. })));
+        assert!(matches!(refusal(&Params::new(sparse)), ErrorKind::NoEstimate { .. }));
     }
 
     #[test]
@@ -382,21 +384,24 @@ mod tests {
         // 45 + 50 = 95 bits: dense 106, h = 192 allows 101, h = 128 allows 93.
         let sparse = |h| ParamsSpec { secret: SecretKind::Sparse(h), ..secure(4096, 1, 1) };
         Params::new(sparse(192)).unwrap();
-        assert!(matches!(Params::new(sparse(128)), Err(Error::Insecure { bound: 93.0, .. })));
-        assert!(matches!(Params::new(sparse(16)), Err(Error::NoEstimate { .. })));
+        assert!(matches!(
+            refusal(&Params::new(sparse(128))),
+            ErrorKind::Insecure { bound: 93.0, .. }
+        ));
+        assert!(matches!(refusal(&Params::new(sparse(16))), ErrorKind::NoEstimate { .. }));
     }
 
     #[test]
     fn outside_the_tables_nothing_is_accepted() {
-        assert!(matches!(Params::new(secure(512, 1, 1)), Err(Error::NoEstimate { .. })));
+        assert!(matches!(refusal(&Params::new(secure(512, 1, 1))), ErrorKind::NoEstimate { .. }));
         let narrow = ParamsSpec { sigma: 3.0, ..secure(4096, 1, 1) };
-        assert!(matches!(Params::new(narrow), Err(Error::NoEstimate { .. })));
+        assert!(matches!(refusal(&Params::new(narrow)), ErrorKind::NoEstimate { .. }));
     }
 
     #[test]
     fn bad_fields_are_named() {
-        let refused = |spec: ParamsSpec| match Params::new(spec) {
-            Err(Error::Parameter { field, .. }) => field,
+        let refused = |spec: ParamsSpec| match Params::new(spec).map_err(|e| e.into_kind()) {
+            Err(ErrorKind::Parameter { field, .. }) => field,
             other => panic!("{other:?}"),
         };
         let good = spec(64, 1, 2, 1);
@@ -408,7 +413,9 @@ mod tests {
         for secret in [SecretKind::Sparse(65), SecretKind::Bounded(1)] {
             assert_eq!(refused(ParamsSpec { secret, ..good.clone() }), "secret");
         }
-        let bad = |spec: ParamsSpec| matches!(Params::new(spec), Err(Error::Ring(_)));
+        let bad = |spec: ParamsSpec| {
+            Params::new(spec).is_err_and(|e| matches!(e.kind(), ErrorKind::Ring(_)))
+        };
         assert!(bad(ParamsSpec { degree: 48, ..good.clone() }));
         assert!(bad(ParamsSpec { q: vec![91], ..good.clone() }));
         assert!(bad(ParamsSpec { sigma: 0.1, ..good }));

@@ -13,7 +13,7 @@ use rand::CryptoRng;
 
 use crate::ciphertext::check_divisors;
 use crate::keyswitch::{KeySwitchKey, check_chains};
-use crate::{Ciphertext, Error, Params, Result, SecretKey, SecretKind, Security};
+use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, SecretKind, Security};
 
 /// The key from the last components of a secret to its first components.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,9 +26,9 @@ impl RankReduceKey {
     /// limbs. `to` must hold the first `r'` components of `from` ([`SecretKey::truncate_rank`]).
     ///
     /// # Errors
-    /// [`Error::Rank`] unless `to` has smaller rank, [`Error::Secret`] unless it is the first part
-    /// of `from`, [`Error::Degree`], [`Error::Moduli`] or [`Error::Limbs`] for chains that do not
-    /// match.
+    /// [`ErrorKind::Rank`] unless `to` has smaller rank, [`ErrorKind::Secret`] unless it is the
+    /// first part of `from`, [`ErrorKind::Degree`], [`ErrorKind::Moduli`] or [`ErrorKind::Limbs`]
+    /// for chains that do not match.
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         to: &SecretKey,
@@ -39,7 +39,7 @@ impl RankReduceKey {
         let (rank, kept) = (from.params().rank(), to.params().rank());
         if kept >= rank {
             let op = "generate a rank reduction key";
-            return Err(Error::Rank { op, found: kept, needed: rank - 1 });
+            return Err(ErrorKind::Rank { found: kept, needed: rank - 1 }.during(op));
         }
         check_part(from, to)?;
         // Only the dropped components are switched.
@@ -57,14 +57,14 @@ impl RankReduceKey {
     /// # Errors
     /// If the ciphertext does not belong to the source of the key, or has more limbs than the key.
     pub fn reduce(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
-        self.divide("reduce the rank", params, ct, 0)
+        self.divide(params, ct, 0).during("reduce the rank")
     }
 
     /// [`reduce`](Self::reduce) and a rescale by the last `primes` primes, fused into one division
     /// with one rounding.
     ///
     /// # Errors
-    /// As for [`reduce`](Self::reduce), and [`Error::Limbs`] unless at least one limb remains.
+    /// As for [`reduce`](Self::reduce), and [`ErrorKind::Limbs`] unless at least one limb remains.
     pub(crate) fn reduce_rescale(
         &self,
         params: &Params,
@@ -75,24 +75,18 @@ impl RankReduceKey {
         // At least one limb remains after the rescale.
         if primes >= ct.limbs() {
             let needed = format!("more than the {primes} to divide by");
-            return Err(Error::Limbs { op, found: ct.limbs(), needed });
+            return Err(ErrorKind::Limbs { found: ct.limbs(), needed }.during(op));
         }
-        self.divide(op, params, ct, primes)
+        self.divide(params, ct, primes).during(op)
     }
 
     /// `(b, a[..r']) + KeySwitch(a[r'..])`, with the addition inside the division.
-    fn divide(
-        &self,
-        op: &'static str,
-        params: &Params,
-        ct: &Ciphertext,
-        primes: usize,
-    ) -> Result<Ciphertext> {
+    fn divide(&self, params: &Params, ct: &Ciphertext, primes: usize) -> Result<Ciphertext> {
         check_divisors(params.p().limbs() + primes)?;
-        self.key.check_source(op, ct)?;
+        self.key.check_source(ct)?;
         // Masks beyond `kept` are switched; body and kept masks are added to the quotient.
         let kept = self.key.shape().to_rank;
-        let dropped = ct.a.get(kept..).ok_or(Error::Rank { op, found: ct.rank(), needed: kept })?;
+        let dropped = ct.a.get(kept..).ok_or(ErrorKind::Rank { found: ct.rank(), needed: kept })?;
         let stay = std::iter::once(&ct.b).chain(&ct.a[..kept]);
         let epilogue = Epilogue {
             addends: stay.map(|poly| Some(Addend::Poly(poly))).collect(),
@@ -115,8 +109,9 @@ impl From<KeySwitchKey> for RankReduceKey {
 /// guarantees that it begins with the secret of the ciphertext.
 ///
 /// # Errors
-/// [`Error::Rank`] unless the rank of `to` is at least that of the ciphertext, [`Error::Degree`],
-/// [`Error::Moduli`] or [`Error::Limbs`] for chains that do not match.
+/// [`ErrorKind::Rank`] unless the rank of `to` is at least that of the ciphertext,
+/// [`ErrorKind::Degree`], [`ErrorKind::Moduli`] or [`ErrorKind::Limbs`] for chains that do not
+/// match.
 pub fn pad_rank(
     from: &Params,
     ct: &Ciphertext,
@@ -124,12 +119,12 @@ pub fn pad_rank(
     key: crate::KeyId,
 ) -> Result<Ciphertext> {
     let op = "raise the rank";
-    from.check(op, ct.fingerprint)?;
+    from.check(ct.fingerprint).during(op)?;
     if to.rank() < ct.rank() {
-        return Err(Error::Rank { op, found: to.rank(), needed: ct.rank() });
+        return Err(ErrorKind::Rank { found: to.rank(), needed: ct.rank() }.during(op));
     }
     // Degree and primes must match at the level of the ciphertext.
-    check_chains(op, from, to, ct.limbs())?;
+    check_chains(from, to, ct.limbs()).during(op)?;
     let ring = to.q().at_limbs(ct.limbs());
     let mut a = ct.a.clone();
     a.resize_with(to.rank(), || ring.zero::<Ntt>());
@@ -143,10 +138,11 @@ pub(crate) fn check_part(whole: &SecretKey, part: &SecretKey) -> Result<()> {
     // Or over all differences: no early exit on secret data.
     let difference = whole.iter().zip(part).fold(0, |all, (&x, &y)| all | (x ^ y));
     if difference != 0 {
-        return Err(Error::Secret {
+        return Err(ErrorKind::Secret {
             found: "a secret that is not the first part of the other".into(),
             needed: "SecretKey::truncate_rank of it".into(),
-        });
+        }
+        .into());
     }
     Ok(())
 }
@@ -167,10 +163,11 @@ pub(crate) fn check_extension(raised: &SecretKey, secret: &SecretKey) -> Result<
     };
     let found = raised.norm2() - secret.norm2();
     if found < needed {
-        return Err(Error::Secret {
+        return Err(ErrorKind::Secret {
             found: format!("{found} nonzero coefficients in the further components"),
             needed: "SecretKey::extend_rank of the other secret".into(),
-        });
+        }
+        .into());
     }
     Ok(())
 }
@@ -182,16 +179,18 @@ pub(crate) fn check_no_weaker(from: &Params, to: &Params) -> Result<()> {
     if found == own || own == Security::Insecure || found == Security::Bits128 {
         return Ok(());
     }
-    Err(Error::Parameter {
+    Err(ErrorKind::Parameter {
         field: "security",
         found: found.to_string(),
         needed: format!("{own}, as the parameters of the secret require"),
-    })
+    }
+    .into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng, spec};
     use crate::{ParamsSpec, noise, noise::measured};
 
@@ -227,7 +226,7 @@ mod tests {
                     assert_close(stats.variance, noise::rounding(&part) + 1.0 / 12.0, 1.35);
                 }
                 let refused = key.reduce_rescale(&part, &ct, limbs);
-                assert!(matches!(refused, Err(Error::Limbs { .. })));
+                assert!(matches!(refusal(&refused), ErrorKind::Limbs { .. }));
                 // Padding with zeros goes back up without noise.
                 let raised = pad_rank(&part, &reduced, &whole, secret.id()).unwrap();
                 assert_eq!(raised.phase(&secret).unwrap(), reduced.phase(&first).unwrap());
@@ -241,18 +240,27 @@ mod tests {
         let secret = SecretKey::generate(&whole, &mut rng(1)).unwrap();
         let other = SecretKey::generate(&part, &mut rng(2)).unwrap();
         let refused = RankReduceKey::generate(&secret, &other, 2, &mut rng(3));
-        assert!(matches!(refused, Err(Error::Secret { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }));
         let refused = RankReduceKey::generate(&other, &secret, 2, &mut rng(3));
-        assert!(matches!(refused, Err(Error::Rank { .. })));
-        assert!(matches!(other.truncate_rank(&whole, &mut rng(1)), Err(Error::Rank { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Rank { .. }));
+        assert!(matches!(
+            refusal(&other.truncate_rank(&whole, &mut rng(1))),
+            ErrorKind::Rank { .. }
+        ));
         let wide = params(128, 2, 2, 1);
-        assert!(matches!(secret.truncate_rank(&wide, &mut rng(1)), Err(Error::Degree { .. })));
+        assert!(matches!(
+            refusal(&secret.truncate_rank(&wide, &mut rng(1))),
+            ErrorKind::Degree { .. }
+        ));
         let ct = secret.encrypt(&message(&whole, 1, 1), &mut rng(1)).unwrap();
-        assert!(matches!(pad_rank(&whole, &ct, &part, other.id()), Err(Error::Rank { .. })));
+        assert!(matches!(
+            refusal(&pad_rank(&whole, &ct, &part, other.id())),
+            ErrorKind::Rank { .. }
+        ));
         let mut primes = spec(64, 3, 2, 1);
         primes.q.swap(0, 1);
         let swapped = Params::new(primes).unwrap();
         let refused = pad_rank(&whole, &ct, &swapped, other.id());
-        assert!(matches!(refused, Err(Error::Moduli { limb: 0, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Moduli { limb: 0, .. }));
     }
 }

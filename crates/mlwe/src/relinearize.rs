@@ -12,7 +12,7 @@ use crate::dpad::strategy::{Packed, RelinStrategy};
 use crate::keyswitch::{KeyIdent, KeySwitchKey};
 use crate::rank::{RankReduceKey, check_extension};
 use crate::tensor::{Terms, index_pairs};
-use crate::{Ciphertext, Error, Params, Result, SecretKey, Tensor};
+use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, Tensor};
 
 /// The keys of a [`RelinStrategy`]: the cross-relinearization key, and the rank-down key if the
 /// strategy has a temporary rank.
@@ -32,7 +32,7 @@ impl RelinKeys {
     /// Generates keys for products of up to `limbs` limbs. A temporary rank gets a fresh secret.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for a secret of other parameters, [`Error::Limbs`].
+    /// [`ErrorKind::ParamsMismatch`] for a secret of other parameters, [`ErrorKind::Limbs`].
     pub fn generate<R: CryptoRng + ?Sized>(
         strategy: &RelinStrategy,
         secret: &SecretKey,
@@ -54,9 +54,9 @@ impl RelinKeys {
     /// strategy uses a larger ring.
     ///
     /// # Errors
-    /// As for [`generate`](Self::generate), and [`Error::Secret`] unless `raised` is an extension
-    /// of the secret as [`SecretKey::extend_rank`] makes it. Without a temporary rank, `raised`
-    /// must be the secret itself ([`Error::KeyMismatch`]).
+    /// As for [`generate`](Self::generate), and [`ErrorKind::Secret`] unless `raised` is an
+    /// extension of the secret as [`SecretKey::extend_rank`] makes it. Without a temporary rank,
+    /// `raised` must be the secret itself ([`ErrorKind::KeyMismatch`]).
     ///
     /// [`ModuleMap::embed_secret`]: crate::ModuleMap::embed_secret
     pub fn generate_under<R: CryptoRng + ?Sized>(
@@ -67,13 +67,13 @@ impl RelinKeys {
         rng: &mut R,
     ) -> Result<Self> {
         let op = "generate relinearization keys";
-        strategy.raised().check(op, raised.fingerprint())?;
+        strategy.raised().check(raised.fingerprint()).during(op)?;
         let work = work_secret(strategy, secret)?;
         // A given secret must extend this one securely, or be this one.
         if strategy.is_raised() {
             check_extension(raised, &work)?;
         } else if raised.id() != work.id() {
-            return Err(Error::KeyMismatch { op, found: raised.id(), needed: work.id() });
+            return Err(ErrorKind::KeyMismatch { found: raised.id(), needed: work.id() }.during(op));
         }
         Self::between(strategy, secret, &work, raised, limbs, rng)
     }
@@ -107,9 +107,10 @@ impl RelinKeys {
     /// Assembles keys that were generated or stored separately.
     ///
     /// # Errors
-    /// [`Error::MissingRankDownKey`] if the strategy has a temporary rank and `down` is `None`;
-    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`], [`Error::Rank`] or [`Error::Limbs`] if
-    /// the keys do not belong to the strategy, to each other, or to the same levels.
+    /// [`ErrorKind::MissingRankDownKey`] if the strategy has a temporary rank and `down` is `None`;
+    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::KeyMismatch`], [`ErrorKind::Rank`] or
+    /// [`ErrorKind::Limbs`] if the keys do not belong to the strategy, to each other, or to the
+    /// same levels.
     pub(crate) fn from_parts(
         strategy: &RelinStrategy,
         cross: KeySwitchKey,
@@ -119,39 +120,41 @@ impl RelinKeys {
         // Step 1: the cross-relinearization key must lead from the base secret to the temporary
         // rank.
         let shape = cross.shape();
-        strategy.params().check(op, shape.from.fingerprint)?;
-        strategy.raised().check(op, shape.to.fingerprint)?;
+        strategy.params().check(shape.from.fingerprint).during(op)?;
+        strategy.raised().check(shape.to.fingerprint).during(op)?;
         if shape.from_rank != strategy.components() {
             let (found, needed) = (shape.from_rank, strategy.components());
-            return Err(Error::Rank { op, found, needed });
+            return Err(ErrorKind::Rank { found, needed }.during(op));
         }
         // Step 2: the rank-down key must start where the cross-relinearization key ends.
         let end = match (&down, strategy.is_raised()) {
             (None, true) => {
                 let (found, needed) = (strategy.raised().rank(), strategy.work().rank());
-                return Err(Error::MissingRankDownKey { op, found, needed });
+                return Err(ErrorKind::MissingRankDownKey { found, needed }.during(op));
             }
             (Some(down), true) => {
-                down.key().check_end(op, shape.to)?;
+                down.key().check_end(shape.to).during(op)?;
                 // It switches exactly the components beyond the working rank, at every level of
                 // the cross-relinearization key.
                 let further = strategy.raised().rank() - strategy.work().rank();
                 if down.key().shape().from_rank != further {
                     let (found, needed) = (down.key().shape().from_rank, further);
-                    return Err(Error::Rank { op, found, needed });
+                    return Err(ErrorKind::Rank { found, needed }.during(op));
                 }
                 if down.key().limbs() < cross.limbs() {
                     let (found, needed) = (down.key().limbs(), cross.limbs().to_string());
-                    return Err(Error::Limbs { op, found, needed });
+                    return Err(ErrorKind::Limbs { found, needed }.during(op));
                 }
                 down.key().shape().to
             }
             (_, false) => shape.to,
         };
         // Step 3: the last key must end at the secret of the ciphertexts.
-        strategy.work().check(op, end.fingerprint)?;
+        strategy.work().check(end.fingerprint).during(op)?;
         if end.key != shape.from.key {
-            return Err(Error::KeyMismatch { op, found: end.key, needed: shape.from.key });
+            return Err(
+                ErrorKind::KeyMismatch { found: end.key, needed: shape.from.key }.during(op)
+            );
         }
         // A key that the strategy does not need is dropped.
         let down = down.filter(|_| strategy.is_raised());
@@ -195,24 +198,24 @@ impl RelinKeys {
     /// # Errors
     /// If the product belongs to another key or has more limbs than the keys.
     pub fn relinearize(&self, tensor: Tensor) -> Result<Ciphertext> {
-        self.relinearized("relinearize", tensor, 0)
+        self.relinearized(tensor, 0).during("relinearize")
     }
 
     /// [`relinearize`](Self::relinearize) and a rescale by the last `primes` primes, fused into the
     /// last division: one rounding instead of two.
     ///
     /// # Errors
-    /// As for [`relinearize`](Self::relinearize), [`Error::Limbs`] unless at least one limb
-    /// remains, and [`Error::Parameter`] if `primes` plus the number of special primes exceeds
+    /// As for [`relinearize`](Self::relinearize), [`ErrorKind::Limbs`] unless at least one limb
+    /// remains, and [`ErrorKind::Parameter`] if `primes` plus the number of special primes exceeds
     /// [`BaseConverter::MAX_SOURCES`](bellerophon_ring::BaseConverter::MAX_SOURCES).
     pub fn relinearize_rescale(&self, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
-        self.relinearized("relinearize and rescale", tensor, primes)
+        self.relinearized(tensor, primes).during("relinearize and rescale")
     }
 
-    fn relinearized(&self, op: &'static str, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
+    fn relinearized(&self, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
         let end = KeyIdent { fingerprint: tensor.fingerprint, key: tensor.key };
         // Key and level are checked before the product is taken apart.
-        self.check(op, end, tensor.limbs(), primes)?;
+        self.check(end, tensor.limbs(), primes)?;
         self.divide(tensor, primes)
     }
 
@@ -221,7 +224,7 @@ impl RelinKeys {
     /// # Errors
     /// As for [`Tensor::product`] and [`relinearize`](Self::relinearize).
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.product("multiply", (x, y), 0)
+        self.product((x, y), 0).during("multiply")
     }
 
     /// `relinearize(x^2)`.
@@ -229,7 +232,7 @@ impl RelinKeys {
     /// # Errors
     /// As for [`multiply`](Self::multiply).
     pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.product("square", (x, x), 0)
+        self.product((x, x), 0).during("square")
     }
 
     /// `relinearize_rescale(x y, primes)`. Without a larger ring, only the quadratic terms of the
@@ -243,20 +246,15 @@ impl RelinKeys {
         y: &Ciphertext,
         primes: usize,
     ) -> Result<Ciphertext> {
-        self.product("multiply and rescale", (x, y), primes)
+        self.product((x, y), primes).during("multiply and rescale")
     }
 
-    fn product(
-        &self,
-        op: &'static str,
-        (x, y): (&Ciphertext, &Ciphertext),
-        primes: usize,
-    ) -> Result<Ciphertext> {
+    fn product(&self, (x, y): (&Ciphertext, &Ciphertext), primes: usize) -> Result<Ciphertext> {
         let params = self.strategy.params();
-        x.operand().check(params, op, y.operand())?;
+        x.operand().check(params, y.operand())?;
         let end = KeyIdent { fingerprint: x.fingerprint, key: x.key };
         // Key, level and number of primes are checked before any product is computed.
-        self.check(op, end, x.limbs(), primes)?;
+        self.check(end, x.limbs(), primes)?;
         // Packing into a larger ring needs the whole tensor product.
         if self.strategy.map().is_some() {
             return self.divide(Tensor::product(params, x, y)?, primes);
@@ -269,14 +267,14 @@ impl RelinKeys {
     }
 
     /// Checks an operand before any computation.
-    fn check(&self, op: &'static str, found: KeyIdent, limbs: usize, primes: usize) -> Result<()> {
+    fn check(&self, found: KeyIdent, limbs: usize, primes: usize) -> Result<()> {
         // At least one limb remains, and one mod-down can divide by all these primes.
         if primes >= limbs {
             let needed = format!("more than the {primes} to divide by");
-            return Err(Error::Limbs { op, found: limbs, needed });
+            return Err(ErrorKind::Limbs { found: limbs, needed }.into());
         }
         check_divisors(self.strategy.work().p().limbs() + primes)?;
-        self.cross.check_end(op, found)?;
+        self.cross.check_end(found)?;
         self.cross.check_digits(self.strategy.components(), limbs)
     }
 
@@ -310,7 +308,7 @@ impl RelinKeys {
 
 /// The secret in the ring of the strategy. Packing keeps its identity.
 fn work_secret<'a>(strategy: &RelinStrategy, secret: &'a SecretKey) -> Result<Cow<'a, SecretKey>> {
-    strategy.params().check("generate relinearization keys", secret.fingerprint())?;
+    strategy.params().check(secret.fingerprint()).during("generate relinearization keys")?;
     match strategy.map() {
         None => Ok(Cow::Borrowed(secret)),
         Some(map) => Ok(Cow::Owned(map.embed_secret(secret)?)),

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::rank::check_no_weaker;
 use crate::security::{SecretKind, Security};
-use crate::{Error, Params, Result};
+use crate::{During, ErrorKind, Params, Result};
 
 /// The public identity of a secret key: 128 random bits drawn together with the key. Ciphertexts
 /// and keys carry it so that operands of different keys are told apart. Among `2^32` keys, two
@@ -78,7 +78,7 @@ impl SecretKey {
     /// may be part of another secret).
     ///
     /// # Errors
-    /// [`Error::Secret`] for a wrong length or a coefficient outside `{-1, 0, 1}`.
+    /// [`ErrorKind::Secret`] for a wrong length or a coefficient outside `{-1, 0, 1}`.
     pub(crate) fn from_coefficients<R: CryptoRng + ?Sized>(
         params: &Params,
         coefficients: &[i64],
@@ -90,18 +90,20 @@ impl SecretKey {
     /// Rebuilds a stored secret from its coefficients, component by component, and its identity.
     pub fn restore(params: &Params, coefficients: &[i64], id: KeyId) -> Result<Self> {
         if coefficients.len() != params.dimension() {
-            return Err(Error::Secret {
+            return Err(ErrorKind::Secret {
                 found: format!("{} coefficients", coefficients.len()),
                 needed: format!("rank * degree = {}", params.dimension()),
-            });
+            }
+            .into());
         }
         // Constant-time range check: -1, 0 and 1 map to 0, everything else to a nonzero quotient.
         let outside = coefficients.iter().fold(0, |bad, &c| bad | (c.wrapping_add(1) as u64 / 3));
         if outside != 0 {
-            return Err(Error::Secret {
+            return Err(ErrorKind::Secret {
                 found: "a coefficient that is not ternary".into(),
                 needed: "coefficients -1, 0 and 1".into(),
-            });
+            }
+            .into());
         }
         Self::build(params, Zeroizing::new(coefficients.to_vec()), id)
     }
@@ -156,18 +158,20 @@ impl SecretKey {
     /// target of a rank reduction (DPad-HE section 3.1.1, RdKGen). Draws a new identity.
     ///
     /// # Errors
-    /// [`Error::Degree`] or [`Error::Rank`] unless `to` has the same degree and no larger rank.
-    /// [`Error::Parameter`] if `to` has a lower security level than this secret. [`Error::Secret`]
-    /// for a part of a sparse secret with less weight than `to` assumes, unless `to` is
-    /// [`Security::Insecure`].
+    /// [`ErrorKind::Degree`] or [`ErrorKind::Rank`] unless `to` has the same degree and no larger
+    /// rank. [`ErrorKind::Parameter`] if `to` has a lower security level than this secret.
+    /// [`ErrorKind::Secret`] for a part of a sparse secret with less weight than `to` assumes,
+    /// unless `to` is [`Security::Insecure`].
     pub fn truncate_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
         // Shape, then security level.
         let op = "truncate the rank of a secret";
         if to.degree() != self.params.degree() {
-            return Err(Error::Degree { op, found: to.degree(), needed: self.params.degree() });
+            return Err(
+                ErrorKind::Degree { found: to.degree(), needed: self.params.degree() }.during(op)
+            );
         }
         if to.rank() > self.params.rank() {
-            return Err(Error::Rank { op, found: to.rank(), needed: self.params.rank() });
+            return Err(ErrorKind::Rank { found: to.rank(), needed: self.params.rank() }.during(op));
         }
         check_no_weaker(&self.params, to)?;
         let part = &self.coefficients[..to.dimension()];
@@ -180,10 +184,11 @@ impl SecretKey {
                 SecretKind::Ternary | SecretKind::Bounded(_) => false,
             };
             if !enough {
-                return Err(Error::Secret {
+                return Err(ErrorKind::Secret {
                     found: format!("a part of a {}", self.params.secret_kind()),
                     needed: format!("at least the weight of a secret that is {}", to.secret_kind()),
-                });
+                }
+                .into());
             }
         }
         Self::from_coefficients(to, part, rng)
@@ -196,20 +201,20 @@ impl SecretKey {
     /// `s'` protects keys modulo more than `s` alone is allowed to: it is as secret as `s`.
     ///
     /// # Errors
-    /// [`Error::Degree`] or [`Error::Rank`] unless `to` has the same degree and a larger rank.
-    /// [`Error::Secret`] if the two sets have secrets of different kinds, or if the fresh
-    /// components of a sparse secret would be sparser than this one. [`Error::Parameter`] if `to`
-    /// has a lower security level than this secret: keys at the larger rank are samples of this
-    /// secret too.
+    /// [`ErrorKind::Degree`] or [`ErrorKind::Rank`] unless `to` has the same degree and a larger
+    /// rank. [`ErrorKind::Secret`] if the two sets have secrets of different kinds, or if the fresh
+    /// components of a sparse secret would be sparser than this one. [`ErrorKind::Parameter`] if
+    /// `to` has a lower security level than this secret: keys at the larger rank are samples of
+    /// this secret too.
     pub fn extend_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
         // Step 1: shape, then security level.
         let op = "extend the rank of a secret";
         let own = &self.params;
         if to.degree() != own.degree() {
-            return Err(Error::Degree { op, found: to.degree(), needed: own.degree() });
+            return Err(ErrorKind::Degree { found: to.degree(), needed: own.degree() }.during(op));
         }
         if to.rank() <= own.rank() {
-            return Err(Error::Rank { op, found: to.rank(), needed: own.rank() + 1 });
+            return Err(ErrorKind::Rank { found: to.rank(), needed: own.rank() + 1 }.during(op));
         }
         check_no_weaker(own, to)?;
         // Step 2: fresh components, with the kind of this secret and at least its density.
@@ -222,10 +227,11 @@ impl SecretKey {
                 sample::ternary_fixed_weight(more, weight - own_weight, rng)?
             }
             (found, needed) => {
-                return Err(Error::Secret {
+                return Err(ErrorKind::Secret {
                     found: format!("{needed} at rank {}", to.rank()),
                     needed: format!("the kind and the density of {found} at rank {}", own.rank()),
-                });
+                }
+                .into());
             }
         };
         // Step 3: this secret, then the fresh components. Full capacity from the start: a growing
@@ -241,6 +247,7 @@ impl SecretKey {
 mod tests {
     use super::*;
     use crate::ParamsSpec;
+    use crate::error::refusal;
     use crate::testing::{params, rng, spec};
 
     #[test]
@@ -254,9 +261,15 @@ mod tests {
         assert!((more - 128.0).abs() < 6.0 * 128f64.sqrt(), "{more} of 192");
         let back = extended.truncate_rank(&short, &mut rng(3)).unwrap();
         assert_eq!(back.all_coefficients(), secret.all_coefficients());
-        assert!(matches!(extended.extend_rank(&short, &mut rng(1)), Err(Error::Rank { .. })));
+        assert!(matches!(
+            refusal(&extended.extend_rank(&short, &mut rng(1))),
+            ErrorKind::Rank { .. }
+        ));
         let wide = params(128, 3, 2, 1);
-        assert!(matches!(secret.extend_rank(&wide, &mut rng(1)), Err(Error::Degree { .. })));
+        assert!(matches!(
+            refusal(&secret.extend_rank(&wide, &mut rng(1))),
+            ErrorKind::Degree { .. }
+        ));
         // Sparse secrets keep their density.
         let sparse = |rank, weight| {
             let secret = SecretKind::Sparse(weight);
@@ -267,7 +280,7 @@ mod tests {
         assert_eq!(extended.norm2(), 30.0);
         for unfit in [sparse(3, 29), params(64, 3, 2, 1)] {
             let refused = secret.extend_rank(&unfit, &mut rng(2));
-            assert!(matches!(refused, Err(Error::Secret { .. })));
+            assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }));
         }
     }
 
@@ -308,7 +321,7 @@ mod tests {
         let secret = SecretKey::generate(&Params::new(whole).unwrap(), &mut rng(1)).unwrap();
         for refused in [part, dense] {
             let refused = secret.truncate_rank(&Params::new(refused).unwrap(), &mut rng(2));
-            assert!(matches!(refused, Err(Error::Secret { .. })), "{refused:?}");
+            assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }), "{refused:?}");
         }
         secret.truncate_rank(&Params::new(unchecked).unwrap(), &mut rng(2)).unwrap();
     }
@@ -326,11 +339,11 @@ mod tests {
         let refused = |coefficients: &[i64]| {
             SecretKey::from_coefficients(&params, coefficients, &mut rng(1)).unwrap_err()
         };
-        assert!(matches!(refused(&[0; 63]), Error::Secret { .. }));
+        assert!(matches!(refused(&[0; 63]).kind(), ErrorKind::Secret { .. }));
         for bad in [2, -2, 3, i64::MAX, i64::MIN] {
             let mut coefficients = [0; 64];
             coefficients[7] = bad;
-            assert!(matches!(refused(&coefficients), Error::Secret { .. }), "{bad}");
+            assert!(matches!(refused(&coefficients).kind(), ErrorKind::Secret { .. }), "{bad}");
         }
     }
 }

@@ -19,7 +19,7 @@ mod ntru;
 
 use std::fmt;
 
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 pub use ntru::{NTRU_MARGIN, NTRU_TERNARY_SIGMA, ntru_estimate_bits, ntru_max_log2_modulus};
 
@@ -294,7 +294,8 @@ pub fn lwe_estimate_bits(n: usize, secret: SecretKind, log2_q_over_sigma: f64) -
 /// `dimension = rank * N` coefficients have the required security.
 ///
 /// # Errors
-/// [`Error::Insecure`] for a modulus that is too large, [`Error::NoEstimate`] outside the tables.
+/// [`ErrorKind::Insecure`] for a modulus that is too large, [`ErrorKind::NoEstimate`] outside the
+/// tables.
 pub fn check(
     security: Security,
     dimension: usize,
@@ -308,7 +309,7 @@ pub fn check(
         Security::Bits128Classical => Model::Bits128Classical,
     };
     let (named, name) = (secret.to_string(), security.name());
-    let no_estimate = |needed| Error::NoEstimate {
+    let no_estimate = |needed| ErrorKind::NoEstimate {
         dimension,
         secret: named.clone(),
         sigma,
@@ -327,7 +328,15 @@ pub fn check(
     if log2_modulus <= bound {
         return Ok(());
     }
-    Err(Error::Insecure { dimension, secret: named, log2_modulus, sigma, security: name, bound })
+    Err(ErrorKind::Insecure {
+        dimension,
+        secret: named,
+        log2_modulus,
+        sigma,
+        security: name,
+        bound,
+    }
+    .into())
 }
 
 /// Linear interpolation over the first column; `None` outside the rows.

@@ -3,7 +3,7 @@
 use bellerophon_ring::{Ntt, Poly, wire::Fingerprint};
 
 use crate::ciphertext::Operand;
-use crate::{Ciphertext, KeyId, Params, Result};
+use crate::{Ciphertext, During, KeyId, Params, Result};
 
 /// The product of two ciphertexts before relinearization: `(r + 1)(r + 2) / 2` polynomials with
 /// phase `c + sum_i l_i s_i + sum_{i <= j} t_ij s_i s_j`.
@@ -23,16 +23,16 @@ impl Tensor {
     /// # Errors
     /// If the operands differ in parameters, key or number of limbs.
     pub fn product(params: &Params, x: &Ciphertext, y: &Ciphertext) -> Result<Self> {
-        x.operand().check(params, "multiply", y.operand())?;
+        x.operand().check(params, y.operand()).during("multiply")?;
         Ok(Self::of(params, x, y))
     }
 
     /// `x^2`.
     ///
     /// # Errors
-    /// [`crate::Error::ParamsMismatch`] for an operand of other parameters.
+    /// [`crate::ErrorKind::ParamsMismatch`] for an operand of other parameters.
     pub fn square(params: &Params, x: &Ciphertext) -> Result<Self> {
-        params.check("square", x.fingerprint)?;
+        params.check(x.fingerprint).during("square")?;
         Ok(Self::of(params, x, x))
     }
 
@@ -62,7 +62,7 @@ impl Tensor {
 
     /// `self += other`: a sum of products needs one relinearization only.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.operand().check(params, "add products", other.operand())?;
+        self.operand().check(params, other.operand()).during("add products")?;
         let ring = params.q().at_limbs(self.limbs());
         // Term by term: constant, linear, quadratic.
         ring.add_assign(&mut self.constant, &other.constant);
@@ -80,7 +80,7 @@ impl Tensor {
     /// # Errors
     /// As for [`add_assign`](Self::add_assign).
     pub fn add_ciphertext_assign(&mut self, params: &Params, x: &Ciphertext) -> Result<()> {
-        self.operand().check(params, "add to a product", x.operand())?;
+        self.operand().check(params, x.operand()).during("add to a product")?;
         let ring = params.q().at_limbs(self.limbs());
         // The body adds to the constant term, the masks to the linear ones.
         ring.add_assign(&mut self.constant, &x.b);
@@ -91,9 +91,9 @@ impl Tensor {
     /// `self *= 2`.
     ///
     /// # Errors
-    /// [`crate::Error::ParamsMismatch`] for a product of other parameters.
+    /// [`crate::ErrorKind::ParamsMismatch`] for a product of other parameters.
     pub fn double_assign(&mut self, params: &Params) -> Result<()> {
-        params.check("double a product", self.fingerprint)?;
+        params.check(self.fingerprint).during("double a product")?;
         let ring = params.q().at_limbs(self.limbs());
         let twos = vec![2; self.limbs()];
         // A constant factor multiplies every term.
@@ -140,8 +140,11 @@ pub(crate) fn index_pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng};
-    use crate::{Error, KeySwitchKey, RelinKeys, RelinStrategy, SecretKey, noise, noise::measured};
+    use crate::{
+        ErrorKind, KeySwitchKey, RelinKeys, RelinStrategy, SecretKey, noise, noise::measured,
+    };
 
     fn keys(secret: &SecretKey, limbs: usize) -> RelinKeys {
         let strategy = RelinStrategy::direct(secret.params());
@@ -223,8 +226,11 @@ mod tests {
         assert_close(stats.variance, predicted, 1.35);
         assert!(stats.max < noise::canonical::rescale(&params));
         let one = ct.rescale(&params).unwrap();
-        assert!(matches!(one.clone().rescale(&params), Err(Error::Limbs { found: 1, .. })));
-        assert!(matches!(one.rescale_by(&params, 0), Err(Error::Limbs { found: 1, .. })));
+        assert!(matches!(
+            refusal(&one.clone().rescale(&params)),
+            ErrorKind::Limbs { found: 1, .. }
+        ));
+        assert!(matches!(refusal(&one.rescale_by(&params, 0)), ErrorKind::Limbs { found: 1, .. }));
     }
 
     #[test]
@@ -237,20 +243,31 @@ mod tests {
             |key: &SecretKey, limbs| key.encrypt(&message(&params, limbs, 1), &mut rng(1)).unwrap();
         let (x, y) = (encrypt(&secret, 2), encrypt(&other, 2));
         let refused = keys.multiply(&x, &y);
-        assert!(matches!(refused, Err(Error::KeyMismatch { op: "multiply", .. })));
+        assert!(matches!(
+            &refused,
+            Err(e) if e.op() == "multiply" && matches!(e.kind(), ErrorKind::KeyMismatch { .. })
+        ));
         let refused = keys.square(&y);
-        assert!(matches!(refused, Err(Error::KeyMismatch { op: "square", .. })));
+        assert!(matches!(
+            &refused,
+            Err(e) if e.op() == "square" && matches!(e.kind(), ErrorKind::KeyMismatch { .. })
+        ));
         let refused = keys.multiply_rescale(&x, &x, 2);
-        assert!(matches!(refused, Err(Error::Limbs { op: "multiply and rescale", found: 2, .. })));
+        assert!(matches!(
+            &refused,
+            Err(e)
+                if e.op() == "multiply and rescale"
+                && matches!(e.kind(), ErrorKind::Limbs { found: 2, .. })
+        ));
         let refused = keys.square(&encrypt(&secret, 3));
-        assert!(matches!(refused, Err(Error::Limbs { found: 3, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 3, .. }));
         let tensor = Tensor::square(&params, &x).unwrap();
         let refused = keys.relinearize_rescale(tensor, 2);
-        assert!(matches!(refused, Err(Error::Limbs { found: 2, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 2, .. }));
         let between = KeySwitchKey::between(&secret, &other, 2, &mut rng(5)).unwrap();
         let refused = crate::GaloisKey::from_parts(&params, 5, between.compress());
-        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
         let refused = keys.multiply(&x, &encrypt(&secret, 1));
-        assert!(matches!(refused, Err(Error::Limbs { found: 1, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 1, .. }));
     }
 }

@@ -26,7 +26,7 @@ use zeroize::Zeroizing;
 use super::client::Client;
 use super::query::{Query, QueryLayout};
 use crate::bfv::{Ciphertext, LOG2_FAILURE, NoiseBound, Params, Switching, check_key, noise};
-use crate::{Error, Result};
+use crate::{During, Error, ErrorKind, Result};
 
 /// The `N` switching keys of the split-domain method, over one prime in digits.
 #[derive(Debug, Clone)]
@@ -43,13 +43,13 @@ impl SplitDomainKeys {
     /// Generates the keys of a client. In memory they take `16 N^2` bytes for each digit.
     ///
     /// # Errors
-    /// [`Error::Value`] for parameters with special primes.
+    /// [`ErrorKind::Value`] for parameters with special primes.
     pub fn generate<R: CryptoRng + ?Sized>(client: &Client, rng: &mut R) -> Result<Self> {
         let (params, secret) = (client.params(), client.secret());
         let Switching::Digits(gadget) = params.switching() else {
             let (op, what) = ("generate split-domain keys", "gadget");
             let (found, needed) = ("special primes".to_string(), "digits of one prime");
-            return Err(Error::Value { op, what, found, needed });
+            return Err(ErrorKind::Value { what, found, needed }.during(op));
         };
         // An encryption of g_j s_k, as a constant, for every coefficient k and digit j.
         let (seed, factors) = (Seed::random(rng), gadget.factors());
@@ -75,46 +75,46 @@ impl SplitDomainKeys {
     /// `N` for a domain of at most `N` points.
     ///
     /// # Errors
-    /// [`Error::Noise`] for more points than the noise allows;
-    /// [`Error::QueryLayout`] for a compact query; [`Error::Shape`] for a domain above `N`, or a
-    /// table of another size or with a value that is not below `N`; those of the lattice layer for
-    /// a foreign query.
+    /// [`ErrorKind::Noise`] for more points than the noise allows;
+    /// [`ErrorKind::QueryLayout`] for a compact query; [`ErrorKind::Shape`] for a domain above `N`,
+    /// or a table of another size or with a value that is not below `N`; those of the lattice layer
+    /// for a foreign query.
     pub fn count(&self, function: &[usize], query: &Query) -> Result<Ciphertext> {
         // Step 1: all checks, before any work.
         let (op, params) = ("count values", &self.params);
         let n = params.degree();
-        params.check(op, query.fingerprint)?;
-        check_key(op, query.key, self.key)?;
+        params.check(query.fingerprint).during(op)?;
+        check_key(query.key, self.key).during(op)?;
         if query.shape().form() != QueryLayout::Paper {
-            return Err(Error::QueryLayout {
-                op,
+            return Err(ErrorKind::QueryLayout {
                 found: query.shape().form(),
                 needed: QueryLayout::Paper,
-            });
+            }
+            .during(op));
         }
         let domains = query.shape().domains();
         if domains.len() != 1 || domains[0] > n || function.len() != domains[0] {
             let needed = format!("one table of the query's domain, of at most {n} points");
-            return Err(Error::Shape {
-                op,
+            return Err(ErrorKind::Shape {
                 what: "size of a table",
                 found: function.len(),
                 needed,
-            });
+            }
+            .during(op));
         }
         if let Some(&found) = function.iter().find(|&&value| value >= n) {
             let needed = format!("below the degree {n}");
-            return Err(Error::Shape { op, what: "value of a table", found, needed });
+            return Err(ErrorKind::Shape { what: "value of a table", found, needed }.during(op));
         }
         let points: Vec<usize> = (0..query.bodies.len()).collect();
         let log2_failure = noise::log2_failure(params, self.noise(points.len()));
         if log2_failure > LOG2_FAILURE {
-            return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
+            return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.during(op));
         }
         // Step 2: X^f(x) for every point, and their sum.
         let results = par::map(&points, |&i| Ok::<_, Error>(self.exponent(function, query, i)))?;
         let (ring, mut results) = (params.ring(), results.into_iter());
-        let [mut b, mut a] = results.next().ok_or(Error::NoRows { op })?;
+        let [mut b, mut a] = results.next().ok_or(ErrorKind::NoRows.during(op))?;
         for [body, mask] in results {
             ring.add_assign(&mut b, &body);
             ring.add_assign(&mut a, &mask);

@@ -37,7 +37,7 @@ use bellerophon_ring::Modulus;
 use bellerophon_ring::sample::{Seed, fill_uniform_from_seed};
 use zeroize::{DefaultIsZeroes, Zeroizing};
 
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// Groups of buckets.
 pub const GROUPS: usize = 3;
@@ -296,7 +296,7 @@ impl BatchCode {
 /// Draws seeds until the distinct `points` can be placed; returns the seed and the positions.
 ///
 /// # Errors
-/// [`Error::Placement`] if sixteen seeds fail.
+/// [`ErrorKind::Placement`] if sixteen seeds fail.
 pub(crate) fn place<R: rand::CryptoRng + ?Sized>(
     domain: usize,
     buckets: usize,
@@ -309,7 +309,8 @@ pub(crate) fn place<R: rand::CryptoRng + ?Sized>(
             return Ok((seed, places));
         }
     }
-    Err(Error::Placement { points: points.len(), buckets: GROUPS * buckets, tries: TRIES })
+    Err(ErrorKind::Placement { points: points.len(), buckets: GROUPS * buckets, tries: TRIES }
+        .during("query"))
 }
 
 #[cfg(test)]

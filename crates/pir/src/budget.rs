@@ -1,7 +1,7 @@
 //! A budget of statistical distance for all private answers about one table.
 
 use super::privacy::CircuitPrivacy;
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// `log2` of the smallest distance of a budget: below it, floating-point rounding would matter.
 const SMALLEST: f64 = -100.0;
@@ -45,12 +45,14 @@ impl PrivacyBudget {
     /// `log2_distance` from -100 to below 0.
     ///
     /// # Errors
-    /// [`Error::Value`] for a distance outside that range.
+    /// [`ErrorKind::Value`] for a distance outside that range.
     pub fn new(log2_distance: f64) -> Result<Self> {
         if !(SMALLEST..0.0).contains(&log2_distance) {
             let (op, what) = ("make a privacy budget", "log2 of the distance");
             let needed = "-100 to below 0, or PrivacyBudget::unstated() for no promise";
-            return Err(Error::Value { op, what, found: log2_distance.to_string(), needed });
+            return Err(
+                ErrorKind::Value { what, found: log2_distance.to_string(), needed }.during(op)
+            );
         }
         Ok(Self { log2_total: Some(log2_distance), spent: 0.0 })
     }
@@ -65,13 +67,13 @@ impl PrivacyBudget {
     /// minus infinity stands for no answers.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`Error::Value`] if more is spent than the whole budget.
+    /// As [`new`](Self::new), and [`ErrorKind::Value`] if more is spent than the whole budget.
     pub fn resume(log2_distance: f64, log2_spent: f64) -> Result<Self> {
         let budget = Self::new(log2_distance)?;
         if log2_spent.is_nan() || log2_spent > log2_distance {
             let (op, what) = ("resume a privacy budget", "log2 of what is spent");
             let needed = "at most log2 of the whole budget";
-            return Err(Error::Value { op, what, found: log2_spent.to_string(), needed });
+            return Err(ErrorKind::Value { what, found: log2_spent.to_string(), needed }.during(op));
         }
         Ok(Self { spent: log2_spent.exp2(), ..budget })
     }
@@ -100,10 +102,13 @@ impl PrivacyBudget {
         // can.
         let found = privacy.log2_distance;
         if found > total {
-            return Err(Error::CircuitPrivacy { found, needed: total });
+            return Err(
+                ErrorKind::CircuitPrivacy { found, needed: total }.during("circuit privacy")
+            );
         }
         if self.spent + found.exp2() > total.exp2() {
-            return Err(Error::PrivacySpent { found, spent: self.log2_spent(), total });
+            return Err(ErrorKind::PrivacySpent { found, spent: self.log2_spent(), total }
+                .during("circuit privacy"));
         }
         Ok(())
     }
@@ -117,6 +122,7 @@ impl PrivacyBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
 
     fn answer(log2_distance: f64) -> CircuitPrivacy {
         CircuitPrivacy { flood_bits: 80, log2_distance, variance: 1.0 }
@@ -134,9 +140,15 @@ mod tests {
         // One of these is left, none that is twice as far, and one that alone is beyond the whole.
         assert_eq!((budget.answers(&answer(-43.0)), budget.answers(&answer(-42.0))), (1, 0));
         let refused = budget.check(&answer(-42.0)).unwrap_err();
-        assert!(matches!(refused, Error::PrivacySpent { total: -40.0, .. }), "{refused}");
+        assert!(
+            matches!(refused.kind(), ErrorKind::PrivacySpent { total: -40.0, .. }),
+            "{refused}"
+        );
         let refused = budget.check(&answer(-39.0)).unwrap_err();
-        assert!(matches!(refused, Error::CircuitPrivacy { needed: -40.0, .. }), "{refused}");
+        assert!(
+            matches!(refused.kind(), ErrorKind::CircuitPrivacy { needed: -40.0, .. }),
+            "{refused}"
+        );
         budget.spend(&answer(-43.0));
         assert_eq!((budget.log2_spent(), budget.answers(&answer(-60.0))), (-40.0, 0));
         assert!(budget.check(&answer(-60.0)).is_err());
@@ -151,10 +163,13 @@ mod tests {
     #[test]
     fn budgets_without_a_meaning_are_refused() {
         for distance in [0.0, 1.0, -101.0, f64::NAN, f64::NEG_INFINITY] {
-            assert!(matches!(PrivacyBudget::new(distance), Err(Error::Value { .. })));
+            assert!(matches!(refusal(&PrivacyBudget::new(distance)), ErrorKind::Value { .. }));
         }
         for spent in [-39.9, f64::NAN, f64::INFINITY] {
-            assert!(matches!(PrivacyBudget::resume(-40.0, spent), Err(Error::Value { .. })));
+            assert!(matches!(
+                refusal(&PrivacyBudget::resume(-40.0, spent)),
+                ErrorKind::Value { .. }
+            ));
         }
         let mut unstated = PrivacyBudget::unstated();
         unstated.check(&answer(0.0)).unwrap();

@@ -13,7 +13,7 @@ use super::query::{Masks, Query, QueryLayout, Shape};
 use super::response::Response;
 use super::server::ServerKeys;
 use crate::bfv::{Block, Params, PublicKey, SecretKey, SeededPackingKeys, same};
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// A client of private look-up.
 #[derive(Debug, Clone)]
@@ -84,8 +84,8 @@ impl Client {
     /// an assignment of points to buckets, in a compact query, do.
     ///
     /// # Errors
-    /// [`Error::PointOutside`] for a point outside the domain; those of [`Shape::new`];
-    /// [`Error::Placement`] in the practically impossible case that a compact query has no
+    /// [`ErrorKind::PointOutside`] for a point outside the domain; those of [`Shape::new`];
+    /// [`ErrorKind::Placement`] in the practically impossible case that a compact query has no
     /// assignment.
     pub fn query<R: CryptoRng + ?Sized>(
         &self,
@@ -123,7 +123,8 @@ impl Client {
     /// layout. Each point has a coordinate in `0..domain` for each of the `domains`.
     ///
     /// # Errors
-    /// As [`query`](Self::query); [`Error::Shape`] for a point of another number of coordinates.
+    /// As [`query`](Self::query); [`ErrorKind::Shape`] for a point of another number of
+    /// coordinates.
     pub fn query_sum<P: AsRef<[usize]>, R: CryptoRng + ?Sized>(
         &self,
         domains: &[usize],
@@ -138,7 +139,7 @@ impl Client {
             if point.len() != domains.len() {
                 let (op, what) = ("query", "number of coordinates of a point");
                 let needed = format!("{}, one for each variable", domains.len());
-                return Err(Error::Shape { op, what, found: point.len(), needed });
+                return Err(ErrorKind::Shape { what, found: point.len(), needed }.during(op));
             }
             for (&point, &domain) in point.iter().zip(domains) {
                 check_point(index, point, domain)?;
@@ -196,18 +197,20 @@ impl Client {
     /// Reads the answers, in the order of the points, each in `[0, t)`.
     ///
     /// # Errors
-    /// [`Error::WrongResponse`] for the response to another query or one with shuffled values;
+    /// [`ErrorKind::WrongResponse`] for the response to another query or one with shuffled values;
     /// those of the lattice layer for other parameters or another client's response.
     pub fn read(&self, pending: &Pending, response: &Response) -> Result<Zeroizing<Vec<u64>>> {
         // Points may share a value: `pending` has the index of the value of each point.
         self.check(pending, response)?;
         if response.shuffled {
             let reason = "its values are shuffled: read_shuffled gives them in no order";
-            return Err(Error::WrongResponse { reason });
+            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
         }
         let all = response.decrypt(&self.secret)?;
         let value = |&value: &usize| {
-            all.get(value).copied().ok_or(Error::WrongResponse { reason: "it is too short" })
+            all.get(value).copied().ok_or(
+                ErrorKind::WrongResponse { reason: "it is too short" }.during("read a response"),
+            )
         };
         Ok(Zeroizing::new(pending.values.iter().map(value).collect::<Result<_>>()?))
     }
@@ -216,7 +219,7 @@ impl Client {
     /// for each point, in no order.
     ///
     /// # Errors
-    /// [`Error::WrongResponse`] for the response to another query or one with values in order;
+    /// [`ErrorKind::WrongResponse`] for the response to another query or one with values in order;
     /// those of the lattice layer for other parameters or another client's response.
     pub fn read_shuffled(
         &self,
@@ -226,12 +229,12 @@ impl Client {
         self.check(pending, response)?;
         if !response.shuffled {
             let reason = "its values are in order: read gives them";
-            return Err(Error::WrongResponse { reason });
+            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
         }
         // A shuffled response has one value for each point, equal points included.
         if response.values != pending.values.len() {
             let reason = "it has not one value for each point";
-            return Err(Error::WrongResponse { reason });
+            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
         }
         response.decrypt(&self.secret)
     }
@@ -240,7 +243,7 @@ impl Client {
     /// points ([`Server::evaluate_encrypted`](super::Server::evaluate_encrypted)).
     ///
     /// # Errors
-    /// [`Error::WrongResponse`] for a response of another function or another number of points;
+    /// [`ErrorKind::WrongResponse`] for a response of another function or another number of points;
     /// those of the lattice layer for other parameters or another client's response.
     pub fn read_encrypted(
         &self,
@@ -251,11 +254,11 @@ impl Client {
         // The response names the function, since no query belongs to it.
         if response.id != function.id() {
             let reason = "it is one of another function";
-            return Err(Error::WrongResponse { reason });
+            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
         }
         if response.values != points {
             let reason = "it has not one value for each point";
-            return Err(Error::WrongResponse { reason });
+            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
         }
         response.decrypt(&self.secret)
     }
@@ -265,7 +268,8 @@ impl Client {
         if pending.id == response.id && pending.key == self.secret.id() {
             return Ok(());
         }
-        Err(Error::WrongResponse { reason: "it answers another query" })
+        Err(ErrorKind::WrongResponse { reason: "it answers another query" }
+            .during("read a response"))
     }
 }
 
@@ -333,5 +337,5 @@ fn check_point(index: usize, point: usize, domain: usize) -> Result<()> {
     if point < domain {
         return Ok(());
     }
-    Err(Error::PointOutside { index, domain })
+    Err(ErrorKind::PointOutside { index, domain }.during("query"))
 }

@@ -16,7 +16,7 @@ use super::query::MAX_POINTS;
 use super::response::Response;
 use super::server::Server;
 use crate::bfv::{Ciphertext, LOG2_FAILURE, NoiseBound, check_key, noise};
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// A function of one variable, encrypted block by block by the holder of the secret: ciphertexts of
 /// `u_f` in place of `X^i`.
@@ -41,18 +41,18 @@ impl Client {
     /// of the domain.
     ///
     /// # Errors
-    /// [`Error::PlainModulus`] for a function modulo another `t`, [`Error::Shape`] for one of
-    /// several variables.
+    /// [`ErrorKind::PlainModulus`] for a function modulo another `t`, [`ErrorKind::Shape`] for one
+    /// of several variables.
     pub fn encrypt_function<R: CryptoRng + ?Sized>(
         &self,
         function: &Function,
         rng: &mut R,
     ) -> Result<EncryptedFunction> {
         let (op, params) = ("encrypt a function", self.params());
-        function.check(op, params)?;
+        function.check(params).during(op)?;
         let [table] = function.tables() else {
             let (what, found, needed) = ("number of tables", function.tables().len(), "1".into());
-            return Err(Error::Shape { op, what, found, needed });
+            return Err(ErrorKind::Shape { what, found, needed }.during(op));
         };
         // Block by block: u_f modulo t, scaled by Q / t; the stream of a mask is the index of its
         // block.
@@ -85,9 +85,9 @@ impl Server {
     /// response does not say which points it is for: the two sides agree on them.
     ///
     /// # Errors
-    /// [`Error::PointOutside`]; [`Error::TooManyPoints`] for no points or more than `2^16`;
-    /// [`Error::Noise`] if a value could be wrong with a probability above `2^-40`; those of the
-    /// lattice layer for a function of other parameters or of another holder than the keys.
+    /// [`ErrorKind::PointOutside`]; [`ErrorKind::TooManyPoints`] for no points or more than `2^16`;
+    /// [`ErrorKind::Noise`] if a value could be wrong with a probability above `2^-40`; those of
+    /// the lattice layer for a function of other parameters or of another holder than the keys.
     pub fn evaluate_encrypted(
         &self,
         function: &EncryptedFunction,
@@ -95,19 +95,21 @@ impl Server {
     ) -> Result<Response> {
         // Step 1: all checks, before any work.
         let (op, params) = ("evaluate an encrypted function", self.params());
-        params.check(op, function.fingerprint)?;
-        check_key(op, function.key, self.key())?;
+        params.check(function.fingerprint).during(op)?;
+        check_key(function.key, self.key()).during(op)?;
         if points.is_empty() || points.len() > MAX_POINTS {
-            return Err(Error::TooManyPoints { found: points.len(), most: MAX_POINTS });
+            return Err(
+                ErrorKind::TooManyPoints { found: points.len(), most: MAX_POINTS }.during("query")
+            );
         }
         let domain = function.domain;
         if let Some(index) = points.iter().position(|&point| point >= domain) {
-            return Err(Error::PointOutside { index, domain });
+            return Err(ErrorKind::PointOutside { index, domain }.during("query"));
         }
         let variance = self.packing_noise(noise::fresh(params))?;
         let log2_failure = noise::log2_failure(params, variance);
         if log2_failure > LOG2_FAILURE {
-            return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
+            return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.during(op));
         }
         // Step 2: masks, once for all points of a block.
         let masks: Vec<_> = (0..function.bodies.len() as u64)

@@ -4,7 +4,7 @@ use bellerophon_ring::{Ntt, Poly};
 use zeroize::Zeroizing;
 
 use crate::bfv::{Params, Plaintext};
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// A function of one variable, or a sum of functions of several variables, as tables modulo `t`. It
 /// is its owner's secret: wiped on drop, redacted in `Debug`.
@@ -28,7 +28,8 @@ impl Function {
     /// The function `x -> table[x]`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for an empty table, [`Error::Plain`] for an entry that is not below `t`.
+    /// [`ErrorKind::Shape`] for an empty table, [`ErrorKind::Plain`] for an entry that is not below
+    /// `t`.
     pub fn new(params: &Params, table: &[u64]) -> Result<Self> {
         Self::sum(params, &[(1, table)])
     }
@@ -37,22 +38,24 @@ impl Function {
     /// `(alpha, table)`. The factors are any numbers, even numbers included.
     ///
     /// # Errors
-    /// As [`new`](Self::new); [`Error::Shape`] for no terms.
+    /// As [`new`](Self::new); [`ErrorKind::Shape`] for no terms.
     pub fn sum(params: &Params, terms: &[(u64, &[u64])]) -> Result<Self> {
         let op = "read a function";
         let plain = params.plain();
         if terms.is_empty() {
             let needed = "at least 1".into();
-            return Err(Error::Shape { op, what: "number of tables", found: 0, needed });
+            return Err(ErrorKind::Shape { what: "number of tables", found: 0, needed }.during(op));
         }
         // Each table times its factor, as numbers of least magnitude, which keeps noise small.
         let scaled = |&(alpha, table): &(u64, &[u64])| {
             if table.is_empty() {
                 let needed = "at least 1".into();
-                return Err(Error::Shape { op, what: "size of a table", found: 0, needed });
+                return Err(
+                    ErrorKind::Shape { what: "size of a table", found: 0, needed }.during(op)
+                );
             }
             if let Some(index) = table.iter().position(|&value| value >= plain) {
-                return Err(Error::Plain { op, index, plain });
+                return Err(ErrorKind::Plain { index, plain }.during(op));
             }
             let multiple = |&value: &u64| {
                 let product = u128::from(alpha % plain) * u128::from(value) % u128::from(plain);
@@ -78,11 +81,11 @@ impl Function {
     }
 
     /// Checks that the modulus of the function is the `t` of the parameters.
-    pub(crate) fn check(&self, op: &'static str, params: &Params) -> Result<()> {
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
         if self.plain == params.plain() {
             return Ok(());
         }
-        Err(Error::PlainModulus { op, found: self.plain, needed: params.plain() })
+        Err(ErrorKind::PlainModulus { found: self.plain, needed: params.plain() }.into())
     }
 
     /// `u_f` for every block of `N` points of every variable.

@@ -107,10 +107,11 @@ mod server;
 pub mod wire;
 
 pub use baseline::SplitDomainKeys;
+pub(crate) use bellerophon_ring::During;
 pub use budget::PrivacyBudget;
 pub use client::{Client, Pending};
 pub use encrypted_table::EncryptedFunction;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use function::Function;
 pub use privacy::{CircuitPrivacy, circuit_privacy};
 pub use query::{Query, QueryLayout, Shape};

@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 use super::query::Shape;
 use crate::bfv::{Ciphertext, LOG2_FAILURE, Params, noise};
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// The distance of a private response from one that does not depend on the function.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,7 +69,7 @@ const MOST_BITS: f64 = 126.0;
 /// several answers add up ([`PrivacyBudget`](super::PrivacyBudget)).
 ///
 /// # Errors
-/// [`Error::Noise`] if half of the threshold is too small for the noise itself.
+/// [`ErrorKind::Noise`] if half of the threshold is too small for the noise itself.
 pub fn circuit_privacy(params: &Params, shape: &Shape) -> Result<CircuitPrivacy> {
     // Step 1: the noise without flooding must fit half of the threshold.
     let limbs = params.limbs();
@@ -79,7 +79,7 @@ pub fn circuit_privacy(params: &Params, shape: &Shape) -> Result<CircuitPrivacy>
     let log2_failure = noise::log2_failure(params, HALF_OF_THE_ROOM * variance);
     if log2_failure > LOG2_FAILURE {
         let op = "circuit privacy";
-        return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
+        return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.during(op));
     }
     let above = params.ring().log2_modulus() - params.ring().modulus(0).log2();
     // Step 2: 2^(f - 1) is at most half of the threshold modulo Q.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::{self, BatchCode, GROUPS};
 use crate::bfv::{Block, Ciphertext, LOG2_FAILURE, NoiseBound, Params, noise};
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// The layout of encrypted points in ciphertexts. The page of [the crate](crate) compares the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,11 +57,11 @@ impl Shape {
     /// A query for `points` points of the domains of all variables.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no variables, an empty domain or one of more than `2^28` points, a
+    /// [`ErrorKind::Shape`] for no variables, an empty domain or one of more than `2^28` points, a
     /// domain that needs more than `2^17` ciphertexts or 2 GiB of bodies, or a compact query of
-    /// several variables; [`Error::TooManyPoints`] for no points, more than `2^16`, or more than
-    /// the limit on ciphertexts allows; [`Error::Noise`] if some table of these sizes would make a
-    /// value wrong with a probability above `2^-40`.
+    /// several variables; [`ErrorKind::TooManyPoints`] for no points, more than `2^16`, or more
+    /// than the limit on ciphertexts allows; [`ErrorKind::Noise`] if some table of these sizes
+    /// would make a value wrong with a probability above `2^-40`.
     pub fn new(
         params: &Params,
         form: QueryLayout,
@@ -72,7 +72,7 @@ impl Shape {
         // Step 1: domains and points within their limits.
         if let Some(&found) = domains.iter().find(|&&domain| domain == 0 || domain > MAX_DOMAIN) {
             let needed = format!("1 to {MAX_DOMAIN}");
-            return Err(Error::Shape { op, what: "size of a domain", found, needed });
+            return Err(ErrorKind::Shape { what: "size of a domain", found, needed }.during(op));
         }
         let variables = domains.len();
         if variables == 0 || variables > 64 || form == QueryLayout::Compact && variables > 1 {
@@ -81,9 +81,9 @@ impl Shape {
                 QueryLayout::Compact => "1 in a compact query; sums take the paper's form",
             };
             let (what, needed) = ("number of variables", needed.to_string());
-            return Err(Error::Shape { op, what, found: variables, needed });
+            return Err(ErrorKind::Shape { what, found: variables, needed }.during(op));
         }
-        let refuse = |most| Err(Error::TooManyPoints { found: points, most });
+        let refuse = |most| Err(ErrorKind::TooManyPoints { found: points, most }.during("query"));
         if points == 0 || points > MAX_POINTS {
             return refuse(MAX_POINTS);
         }
@@ -100,12 +100,12 @@ impl Shape {
             }
             let (what, found) = ("size of a domain", domains.iter().sum());
             let needed = format!("one for at most {limit} ciphertexts");
-            return Err(Error::Shape { op, what, found, needed });
+            return Err(ErrorKind::Shape { what, found, needed }.during(op));
         }
         // Step 3: the noise of the response, for the worst table.
         let log2_failure = noise::log2_failure(params, shape.packed_noise(params)?);
         if log2_failure > LOG2_FAILURE {
-            return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
+            return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.during(op));
         }
         Ok(shape)
     }

@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 use super::query::Shape;
 use crate::bfv::{Ciphertext, Params, SecretKey, check_key, noise};
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// `log2` of the probability of a wrong value that truncation may cause.
 const LOG2_TRUNCATED: f64 = -64.0;
@@ -51,7 +51,7 @@ impl Response {
         variance: f64,
     ) -> Result<Self> {
         let op = "response";
-        let first = parts.first().ok_or(Error::NoRows { op })?;
+        let first = parts.first().ok_or(ErrorKind::NoRows.during(op))?;
         let (fingerprint, key) = (first.fingerprint, first.key);
         // Truncation drops low bits, which needs coefficients.
         let ring = params.ring().at_limbs(1);
@@ -69,7 +69,7 @@ impl Response {
     /// # Errors
     /// Those of the lattice layer for other parameters.
     pub fn truncated(mut self, params: &Params) -> Result<Self> {
-        params.check("truncate a response", self.fingerprint)?;
+        params.check(self.fingerprint).during("truncate a response")?;
         if self.drop != [0; 2] {
             return Ok(self);
         }
@@ -120,8 +120,8 @@ impl Response {
     /// All values in order.
     pub(crate) fn decrypt(&self, secret: &SecretKey) -> Result<Zeroizing<Vec<u64>>> {
         let (op, params) = ("read a response", secret.params());
-        params.check(op, self.fingerprint)?;
-        check_key(op, self.key, secret.id())?;
+        params.check(self.fingerprint).during(op)?;
+        check_key(self.key, secret.id()).during(op)?;
         let (ring, degree) = (params.ring().at_limbs(1), params.degree());
         let q = ring.modulus(0);
         // Step 1: the plaintexts of all ciphertexts.
@@ -142,7 +142,9 @@ impl Response {
             parts.get(part).map(|part| part[place])
         };
         let values: Option<Vec<u64>> = (0..self.values).map(value).collect();
-        values.map(Zeroizing::new).ok_or(Error::WrongResponse { reason: "it is too short" })
+        values
+            .map(Zeroizing::new)
+            .ok_or(ErrorKind::WrongResponse { reason: "it is too short" }.during("read a response"))
     }
 }
 

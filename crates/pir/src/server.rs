@@ -17,7 +17,7 @@ use crate::bfv::{
     Ciphertext, NoiseBound, PackingKeys, Params, Plaintext, PublicKey, SeededPackingKeys,
     check_key, noise, pack_leaves, sum_of_products,
 };
-use crate::{Error, Result};
+use crate::{During, Error, ErrorKind, Result};
 
 /// The public keys of a client, in the form to send.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,9 +61,9 @@ impl Server {
     /// the compact layout, and one automorphism for each value. It runs on the active rayon pool.
     ///
     /// # Errors
-    /// [`Error::PlainModulus`] for a function modulo another `t`; [`Error::Shape`] for a function
-    /// whose domains differ from those of the query; those of the lattice layer for a query of
-    /// other parameters or of another client than the keys.
+    /// [`ErrorKind::PlainModulus`] for a function modulo another `t`; [`ErrorKind::Shape`] for a
+    /// function whose domains differ from those of the query; those of the lattice layer for a
+    /// query of other parameters or of another client than the keys.
     pub fn evaluate(&self, function: &Function, query: &Query) -> Result<Response> {
         let selection = self.selection(function, query)?;
         // Products are computed when packing needs them.
@@ -80,7 +80,8 @@ impl Server {
     /// possible tables can test orders against the noise.
     ///
     /// # Errors
-    /// As [`evaluate_private`](Self::evaluate_private); [`Error::QueryLayout`] for a compact query.
+    /// As [`evaluate_private`](Self::evaluate_private); [`ErrorKind::QueryLayout`] for a compact
+    /// query.
     pub fn evaluate_shuffled<R: CryptoRng + ?Sized>(
         &self,
         function: &Function,
@@ -89,11 +90,11 @@ impl Server {
         rng: &mut R,
     ) -> Result<Response> {
         if query.shape.form() != QueryLayout::Paper {
-            return Err(Error::QueryLayout {
-                op: "shuffle",
+            return Err(ErrorKind::QueryLayout {
                 found: query.shape.form(),
                 needed: QueryLayout::Paper,
-            });
+            }
+            .during("shuffle"));
         }
         // Fisher-Yates shuffle.
         let mut order: Vec<usize> = (0..query.shape.values()).collect();
@@ -112,8 +113,8 @@ impl Server {
     /// Nothing is promised for a client whose query or keys deviate from the protocol.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate); [`Error::CircuitPrivacy`] if one answer has a larger
-    /// distance than the whole budget, [`Error::PrivacySpent`] if the rest of the budget is too
+    /// As [`evaluate`](Self::evaluate); [`ErrorKind::CircuitPrivacy`] if one answer has a larger
+    /// distance than the whole budget, [`ErrorKind::PrivacySpent`] if the rest of the budget is too
     /// small. A refused call spends nothing.
     pub fn evaluate_private<R: CryptoRng + ?Sized>(
         &self,
@@ -216,19 +217,19 @@ impl Server {
         // Step 1: everything that query and function must agree on.
         let op = "evaluate";
         let (params, shape) = (&self.params, &query.shape);
-        params.check(op, query.fingerprint)?;
-        check_key(op, query.key, self.packing.key())?;
-        function.check(op, params)?;
+        params.check(query.fingerprint).during(op)?;
+        check_key(query.key, self.packing.key()).during(op)?;
+        function.check(params).during(op)?;
         for (found, &needed) in function.domains().into_iter().zip(shape.domains()) {
             if found != needed {
                 let (what, needed) = ("size of a table", format!("{needed}, the query's domain"));
-                return Err(Error::Shape { op, what, found, needed });
+                return Err(ErrorKind::Shape { what, found, needed }.during(op));
             }
         }
         let (found, needed) = (function.domains().len(), shape.domains().len());
         if found != needed {
             let (what, needed) = ("number of tables", format!("{needed}, as in the query"));
-            return Err(Error::Shape { op, what, found, needed });
+            return Err(ErrorKind::Shape { what, found, needed }.during(op));
         }
         // Step 2: the factors. A compact query needs the table in buckets, by the batch code of its
         // seed.
@@ -266,7 +267,7 @@ impl Server {
         let pack = |leaves: Vec<Option<usize>>| {
             let leaf = |value: Option<usize>| value.map(&make).transpose();
             let packed = pack_leaves(&self.packing, limbs, leaves, leaf)?;
-            packed.ok_or(Error::NoRows { op: "evaluate" })
+            packed.ok_or(ErrorKind::NoRows.during("evaluate"))
         };
         parts.into_iter().map(pack).collect()
     }
@@ -349,7 +350,7 @@ impl Selection<'_> {
                         }
                     }
                 }
-                let [b, a] = sum.ok_or(Error::NoRows { op: "evaluate" })?;
+                let [b, a] = sum.ok_or(ErrorKind::NoRows.during("evaluate"))?;
                 Ok(query.ciphertext(b, a, noise))
             }
             // The same for the blocks of one bucket, whose factors are made here and dropped.

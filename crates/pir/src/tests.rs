@@ -1,5 +1,6 @@
 //! Every form of the protocol answers right; misfits.
 
+use crate::error::refusal;
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe as mlwe;
 use rand::{RngExt, SeedableRng};
@@ -7,9 +8,9 @@ use rand_chacha::ChaCha20Rng;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::Error;
 use crate::bfv::tests::{digits, special};
 use crate::bfv::{Params, ParamsSpec};
+use crate::{During, ErrorKind};
 
 fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
@@ -183,7 +184,7 @@ fn shuffled_answers_are_those_of_the_points() {
     let budget = &mut PrivacyBudget::unstated();
     let response = server.evaluate_shuffled(&function, &query, budget, random).unwrap();
     let refused = client.read(&pending, &response).unwrap_err();
-    assert!(matches!(refused, Error::WrongResponse { .. }));
+    assert!(matches!(refused.kind(), ErrorKind::WrongResponse { .. }));
     let mut found = client.read_shuffled(&pending, &response).unwrap().to_vec();
     let mut expected = at(&table, &points);
     assert_ne!(found, expected);
@@ -192,14 +193,14 @@ fn shuffled_answers_are_those_of_the_points() {
     assert_eq!(found, expected);
     let refused = |pending: &Pending, response: &Response| {
         let refused = client.read_shuffled(pending, response);
-        assert!(matches!(refused, Err(Error::WrongResponse { .. })), "{refused:?}");
+        assert!(matches!(refusal(&refused), ErrorKind::WrongResponse { .. }), "{refused:?}");
     };
     let (_, later) = client.query(200, &points, QueryLayout::Paper, random).unwrap();
     refused(&later, &response);
     refused(&pending, &server.evaluate(&function, &query).unwrap());
     let (query, _) = client.query(200, &points, QueryLayout::Compact, random).unwrap();
     let refused = server.evaluate_shuffled(&function, &query, budget, random).unwrap_err();
-    assert!(matches!(refused, Error::QueryLayout { .. }), "{refused}");
+    assert!(matches!(refused.kind(), ErrorKind::QueryLayout { .. }), "{refused}");
 }
 
 /// Phases of a response in order, less the nearest multiples of `q / t`.
@@ -260,12 +261,12 @@ fn private_answers_are_right_and_drowned() {
                 let spent = budget.log2_spent();
                 assert!((spent - privacy.log2_distance - 1.0).abs() < 1e-9, "{spent}");
                 let refused = server.evaluate_private(&function, &query, &mut budget, random);
-                assert!(matches!(refused, Err(Error::PrivacySpent { .. })), "{refused:?}");
+                assert!(matches!(refusal(&refused), ErrorKind::PrivacySpent { .. }), "{refused:?}");
                 assert_eq!(budget.log2_spent(), spent);
             }
             let mut small = PrivacyBudget::new((privacy.log2_distance - 1.0).min(-1.0)).unwrap();
             let refused = server.evaluate_private(&function, &query, &mut small, random);
-            assert!(matches!(refused, Err(Error::CircuitPrivacy { .. })), "{refused:?}");
+            assert!(matches!(refusal(&refused), ErrorKind::CircuitPrivacy { .. }), "{refused:?}");
             assert_eq!(small.log2_spent(), f64::NEG_INFINITY);
             // Uniform noise of 2^f modulo Q, as it is modulo the first prime.
             let divisor = params.ring().log2_modulus() - params.ring().modulus(0).log2();
@@ -302,10 +303,10 @@ fn encrypted_functions_at_clear_points() {
         let other = client.encrypt_function(&function, random).unwrap();
         for (function, count) in [(&other, 100), (&encrypted, 99)] {
             let refused = client.read_encrypted(function, count, &response);
-            assert!(matches!(refused, Err(Error::WrongResponse { .. })), "{refused:?}");
+            assert!(matches!(refusal(&refused), ErrorKind::WrongResponse { .. }), "{refused:?}");
         }
         let refused = server.evaluate_encrypted(&encrypted, &[0, 300]).unwrap_err();
-        assert!(matches!(refused, Error::PointOutside { index: 1, domain: 300 }));
+        assert!(matches!(refused.kind(), ErrorKind::PointOutside { index: 1, domain: 300 }));
         assert!(server.evaluate_encrypted(&encrypted, &[]).is_err());
     }
 }
@@ -395,17 +396,20 @@ fn the_split_domain_method_counts_the_same_values() {
     let coarse = SplitDomainKeys::generate(client, random).unwrap();
     let (many, _) = client.query(50, &[7; 400], QueryLayout::Paper, random).unwrap();
     let refused = coarse.count(&table, &many);
-    assert!(matches!(refused, Err(Error::Noise { .. })), "{refused:?}");
+    assert!(matches!(refusal(&refused), ErrorKind::Noise { .. }), "{refused:?}");
     let World { client, random, .. } = &mut world;
     let (compact, _) = client.query(50, &points, QueryLayout::Compact, random).unwrap();
-    assert!(matches!(keys.count(&table, &compact), Err(Error::QueryLayout { .. })));
-    assert!(matches!(keys.count(&table[1..], &query), Err(Error::Shape { .. })));
-    assert!(matches!(keys.count(&[64; 50], &query), Err(Error::Shape { found: 64, .. })));
+    assert!(matches!(refusal(&keys.count(&table, &compact)), ErrorKind::QueryLayout { .. }));
+    assert!(matches!(refusal(&keys.count(&table[1..], &query)), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&keys.count(&[64; 50], &query)), ErrorKind::Shape { found: 64, .. }));
     let stranger = World::new(digits(64, 257, 8, 6), 13);
     let foreign = SplitDomainKeys::generate(&stranger.client, random).unwrap();
-    assert!(matches!(foreign.count(&table, &query), Err(Error::Mlwe(_))));
+    assert!(matches!(refusal(&foreign.count(&table, &query)), ErrorKind::Mlwe(_)));
     let other = World::new(special(64, 257, 1), 14);
-    assert!(matches!(SplitDomainKeys::generate(&other.client, random), Err(Error::Value { .. })));
+    assert!(matches!(
+        refusal(&SplitDomainKeys::generate(&other.client, random)),
+        ErrorKind::Value { .. }
+    ));
 }
 
 /// Noise of the split-domain method from both sides for functions without repeated values, with
@@ -473,67 +477,75 @@ fn misfits_are_refused() {
     // Points outside, too many, none; domains and variables.
     for form in [QueryLayout::Paper, QueryLayout::Compact] {
         let refused = client.query(100, &[5, 100], form, random).unwrap_err();
-        let outside = Error::PointOutside { index: 1, domain: 100 };
-        assert_eq!(refused, outside);
+        let outside = ErrorKind::PointOutside { index: 1, domain: 100 };
+        assert_eq!(refused, outside.into());
         for count in [0, (1 << 16) + 1] {
             let refused = client.query(100, &vec![0; count], form, random).unwrap_err();
-            assert!(matches!(refused, Error::TooManyPoints { .. }), "{refused}");
+            assert!(matches!(refused.kind(), ErrorKind::TooManyPoints { .. }), "{refused}");
         }
-        assert!(matches!(client.query(0, &[0], form, random), Err(Error::Shape { .. })));
+        assert!(matches!(refusal(&client.query(0, &[0], form, random)), ErrorKind::Shape { .. }));
     }
     // At `flooding` a body has 2^17 bytes.
     let flooding = Params::new(ParamsSpec::flooding(257).unwrap()).unwrap();
     let refused = Shape::new(&flooding, QueryLayout::Paper, &[1 << 16], 1 << 12).unwrap_err();
-    assert!(matches!(refused, Error::TooManyPoints { most: 2048, .. }), "{refused}");
+    assert!(matches!(refused.kind(), ErrorKind::TooManyPoints { most: 2048, .. }), "{refused}");
     let refused = Shape::new(params, QueryLayout::Paper, &[1 << 16], 1 << 10).unwrap_err();
-    assert!(matches!(refused, Error::TooManyPoints { most: 128, .. }), "{refused}");
+    assert!(matches!(refused.kind(), ErrorKind::TooManyPoints { most: 128, .. }), "{refused}");
     assert!(matches!(
-        Shape::new(params, QueryLayout::Compact, &[5, 5], 1),
-        Err(Error::Shape { .. })
+        refusal(&Shape::new(params, QueryLayout::Compact, &[5, 5], 1)),
+        ErrorKind::Shape { .. }
     ));
     for form in [QueryLayout::Paper, QueryLayout::Compact] {
         for domain in [1 << 24, (1 << 28) + 1] {
             let refused = Shape::new(params, form, &[domain], 1);
-            assert!(matches!(refused, Err(Error::Shape { found, .. }) if found == domain));
+            assert!(
+                matches!(refusal(&refused), ErrorKind::Shape { found, .. } if *found == domain)
+            );
         }
     }
-    assert!(matches!(client.query_sum(&[], &[[0; 0]], random), Err(Error::Shape { .. })));
-    assert!(matches!(client.query_sum(&[5, 5], &[[0]], random), Err(Error::Shape { .. })));
+    assert!(matches!(refusal(&client.query_sum(&[], &[[0; 0]], random)), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&client.query_sum(&[5, 5], &[[0]], random)), ErrorKind::Shape { .. }));
     let refused = client.query_sum(&[5, 5], &[[4, 4], [0, 5]], random);
-    assert!(matches!(refused, Err(Error::PointOutside { index: 1, .. })));
+    assert!(matches!(refusal(&refused), ErrorKind::PointOutside { index: 1, .. }));
     // Tables.
     let large = Function::new(params, &[3, 257]).unwrap_err();
-    assert!(matches!(large, Error::Plain { index: 1, .. }));
+    assert!(matches!(large.kind(), ErrorKind::Plain { index: 1, .. }));
     assert!(format!("{function:?}").starts_with("Function { plain: 257, domains: [100], .. }"));
     assert!(Function::new(params, &[]).is_err() && Function::sum(params, &[]).is_err());
     let (query, pending) = client.query(100, &[1, 2], QueryLayout::Compact, random).unwrap();
     let other = digits(64, 263, 9, 4);
     let wrong = Function::new(&other, &table).unwrap();
     let refused = server.evaluate(&wrong, &query).unwrap_err();
-    assert_eq!(refused, Error::PlainModulus { op: "evaluate", found: 263, needed: 257 });
+    assert_eq!(refused, ErrorKind::PlainModulus { found: 263, needed: 257 }.during("evaluate"));
     let short = Function::new(params, &table[..99]).unwrap();
-    assert!(matches!(server.evaluate(&short, &query), Err(Error::Shape { found: 99, .. })));
+    assert!(matches!(
+        refusal(&server.evaluate(&short, &query)),
+        ErrorKind::Shape { found: 99, .. }
+    ));
     let two = Function::sum(params, &[(1, &table), (1, &table)]).unwrap();
-    assert!(matches!(server.evaluate(&two, &query), Err(Error::Shape { found: 2, .. })));
+    assert!(matches!(refusal(&server.evaluate(&two, &query)), ErrorKind::Shape { found: 2, .. }));
     // Keys, queries and responses of others.
     let refused = stranger.server.evaluate(&function, &query).unwrap_err();
-    assert!(matches!(refused, Error::Mlwe(mlwe::Error::KeyMismatch { .. })), "{refused}");
+    assert!(
+        matches!(refused.kind(), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })),
+        "{refused}"
+    );
     let keys = client.server_keys(random).unwrap();
-    assert!(matches!(Server::new(&other, &keys), Err(Error::Mlwe(_))));
+    assert!(matches!(refusal(&Server::new(&other, &keys)), ErrorKind::Mlwe(_)));
     let response = server.evaluate(&function, &query).unwrap();
     let encrypted = stranger.client.encrypt_function(&function, random).unwrap();
     let foreign = stranger.server.evaluate_encrypted(&encrypted, &[1]).unwrap();
     let refused = client.read_encrypted(&encrypted, 1, &foreign);
-    assert!(matches!(refused, Err(Error::Mlwe(_))), "{refused:?}");
+    assert!(matches!(refusal(&refused), ErrorKind::Mlwe(_)), "{refused:?}");
     let refused = stranger.client.read(&pending, &response).unwrap_err();
-    assert!(matches!(refused, Error::WrongResponse { .. }));
+    assert!(matches!(refused.kind(), ErrorKind::WrongResponse { .. }));
     let (_, later) = client.query(100, &[1, 2], QueryLayout::Compact, random).unwrap();
-    assert!(matches!(client.read(&later, &response), Err(Error::WrongResponse { .. })));
+    assert!(matches!(refusal(&client.read(&later, &response)), ErrorKind::WrongResponse { .. }));
     assert_eq!(format!("{pending:?}"), "Pending { points: 2, .. }");
     // Noise: digits of 25 bits leave no room.
     let noisy = digits(64, 65537, 25, 2);
     let refused = Shape::new(&noisy, QueryLayout::Paper, &[64], 1).unwrap_err();
-    assert!(matches!(refused, Error::Noise { .. }), "{refused}");
+    assert!(matches!(refused.kind(), ErrorKind::Noise { .. }), "{refused}");
 }
 
 /// The bound on the noise of packed values, from both sides, at the worst table, and one so large

@@ -4,42 +4,45 @@ use std::ops::RangeInclusive;
 
 use crate::lookup::Stage;
 
+bellerophon_ring::op_error! {
+    /// An operation that was refused, and why.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Error(ErrorKind) from [
+        bellerophon_ring, bellerophon_mlwe, bellerophon_ckks, bellerophon_lwe,
+    ];
+}
+
 /// Why an operation of ring packing or of a bridge was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorKind {
     /// An error of the ring layer.
     #[error(transparent)]
-    Ring(#[from] bellerophon_ring::Error),
+    Ring(#[from] bellerophon_ring::ErrorKind),
     /// An error of the lattice layer.
     #[error(transparent)]
-    Mlwe(#[from] bellerophon_mlwe::Error),
+    Mlwe(bellerophon_mlwe::ErrorKind),
     /// An error of the CKKS layer.
     #[error(transparent)]
-    Ckks(#[from] bellerophon_ckks::Error),
+    Ckks(bellerophon_ckks::ErrorKind),
     /// An error of the LWE layer.
     #[error(transparent)]
-    Lwe(#[from] bellerophon_lwe::Error),
+    Lwe(bellerophon_lwe::ErrorKind),
     /// A level that the modulus chain cannot reach.
     #[error(
-        "{op}: a result at level {wanted} is not possible, {}: ask for a lower level or use a \
+        "a result at level {wanted} is not possible, {}: ask for a lower level or use a \
          longer chain",
         highest.map_or("the chain is too short for any".into(), |h| format!("the highest is {h}"))
     )]
     Level {
-        /// The operation.
-        op: &'static str,
         /// Level asked for.
         wanted: usize,
         /// The highest level, if there is one.
         highest: Option<usize>,
     },
     /// No inputs.
-    #[error("{op}: no rows: at least one is needed")]
-    NoRows {
-        /// The operation.
-        op: &'static str,
-    },
+    #[error("no rows: at least one is needed")]
+    NoRows,
     /// Rows that cannot be placed in the slots.
     #[error("output layout: {reason}")]
     Layout {
@@ -47,10 +50,8 @@ pub enum Error {
         reason: String,
     },
     /// A matrix, a layout and inputs whose sizes do not fit each other.
-    #[error("{op}: {what} is {found}, {needed} is needed")]
+    #[error("{what} is {found}, {needed} is needed")]
     Shape {
-        /// The operation.
-        op: &'static str,
         /// What was measured.
         what: &'static str,
         /// The number found.
@@ -59,10 +60,8 @@ pub enum Error {
         needed: String,
     },
     /// A number of the caller's that is out of range.
-    #[error("{op}: {what} = {found} is not supported: need {needed}")]
+    #[error("{what} = {found} is not supported: need {needed}")]
     Value {
-        /// The operation.
-        op: &'static str,
         /// The name of the number.
         what: &'static str,
         /// The number found, printed.
@@ -72,12 +71,10 @@ pub enum Error {
     },
     /// The key's ciphertexts have too few limbs for the level asked for.
     #[error(
-        "{op}: a result at level {wanted} needs a repacking key of {needed} limbs, this one has \
+        "a result at level {wanted} needs a repacking key of {needed} limbs, this one has \
          {found}: ask for a lower level or generate the key with more limbs"
     )]
     KeyLevel {
-        /// The operation.
-        op: &'static str,
         /// Level asked for.
         wanted: usize,
         /// Limbs that the key would need.
@@ -101,7 +98,7 @@ pub enum Error {
     },
     /// A domain so wide or so narrow that the values cannot be brought to the scale of the table.
     #[error(
-        "map: domain {lo:?}..={hi:?}: values at scale 2^{log2_scale:.1} do not fit a table of that \
+        "domain {lo:?}..={hi:?}: values at scale 2^{log2_scale:.1} do not fit a table of that \
          width: multiply the values by a constant, so that the domain is between 2^{:.0} and \
          2^{:.0} wide",
         22.0 - log2_scale,
@@ -117,39 +114,31 @@ pub enum Error {
     },
     /// The carried range does not lie within the domain of a look-up.
     #[error(
-        "{op}: the values may lie anywhere in {range:?}, but the table covers only {domain:?}, and \
+        "the values may lie anywhere in {range:?}, but the table covers only {domain:?}, and \
          a table wraps around beyond its ends: widen the domain, or declare a tighter range of the \
          values"
     )]
     OutsideDomain {
-        /// The operation.
-        op: &'static str,
         /// The carried range of the values.
         range: RangeInclusive<f64>,
         /// The domain of the table.
         domain: RangeInclusive<f64>,
     },
     /// The evaluation keys lack the keys of an operation.
-    #[error(
-        "{op}: the evaluation keys do not include those of `{need}`: generate them with the others"
-    )]
+    #[error("the evaluation keys do not include those of `{need}`: generate them with the others")]
     MissingKeys {
-        /// The operation.
-        op: &'static str,
         /// The operation whose keys serve it: `map`, `map_over` for the other bridge, `map_to`,
         /// `multiply`, `functional`, or `engine` for the other engine.
         need: &'static str,
     },
     /// A look-up that no correction brings to the requested accuracy.
     #[error(
-        "{op}: an error below 2^{:.1} was requested, but tables of this domain reach 2^{:.1} at \
+        "an error below 2^{:.1} was requested, but tables of this domain reach 2^{:.1} at \
          best: narrow the domain, take parameters with larger tables, or request fewer bits",
         -wanted,
         -best
     )]
     Accuracy {
-        /// The operation.
-        op: &'static str,
         /// Requested bits.
         wanted: f64,
         /// Bits within reach.
@@ -157,34 +146,27 @@ pub enum Error {
     },
     /// The ring bridge with parameters that have none.
     #[error(
-        "{op}: these parameters have no ring bridge: take a set with one; plain look-ups also work \
+        "these parameters have no ring bridge: take a set with one; plain look-ups also work \
          with `Bridge::Linear`"
     )]
-    NoRingBridge {
-        /// The operation.
-        op: &'static str,
-    },
+    NoRingBridge,
     /// The linear bridge with parameters whose LWE secret does not fit the slots.
     #[error(
-        "{op}: these parameters have no linear bridge, because the {dimension} coordinates of the \
+        "these parameters have no linear bridge, because the {dimension} coordinates of the \
          LWE secret do not fit the slots: take `Bridge::Ring`"
     )]
     NoLinearBridge {
-        /// The operation.
-        op: &'static str,
         /// Coordinates of the LWE secret.
         dimension: usize,
     },
     /// LWE values that fill too much of their encoding to be packed without a table.
     #[error(
-        "{op}: the values lie between {lo:?} and {hi:?} (noise {deviation:.1e}) and reach \
+        "the values lie between {lo:?} and {hi:?} (noise {deviation:.1e}) and reach \
          {reach:.3} of the encoding width {width:?} from its center, but packing inverts the sine \
          only up to {most:.3}: let the preceding table leave headroom (`lwe::Headroom` of two \
          terms, or an encoding twice as wide)"
     )]
     TooWideToPack {
-        /// The operation.
-        op: &'static str,
         /// The smallest value possible.
         lo: f64,
         /// The largest.
@@ -200,13 +182,11 @@ pub enum Error {
     },
     /// Vectors whose values cannot be brought to one encoding.
     #[error(
-        "{op}: the scale of vector {vector} is {ratio:.6} times that of vector 0, and integer \
+        "the scale of vector {vector} is {ratio:.6} times that of vector 0, and integer \
          factors leave a relative error of {drift:.1e}: multiply it by a constant at the cost of a \
          level, or narrow the domain"
     )]
     Scales {
-        /// The operation.
-        op: &'static str,
         /// The index of the vector among the operands.
         vector: usize,
         /// Its scale over that of the first.
@@ -215,10 +195,8 @@ pub enum Error {
         drift: f64,
     },
     /// The progress callback stopped the operation.
-    #[error("{op}: cancelled by the callback during {}, {done} of {total} done", stage.name())]
+    #[error("cancelled by the callback during {}, {done} of {total} done", stage.name())]
     Cancelled {
-        /// The operation.
-        op: &'static str,
         /// The stage in which it stopped.
         stage: Stage,
         /// Values or steps finished in that stage.
@@ -228,15 +206,12 @@ pub enum Error {
     },
     /// A look-up on complex values.
     #[error(
-        "{op}: the slots hold complex values, but tables need real ones: add the conjugate and \
+        "the slots hold complex values, but tables need real ones: add the conjugate and \
          halve"
     )]
-    Complex {
-        /// The operation.
-        op: &'static str,
-    },
+    Complex,
     /// A map that no engine evaluates to the requested error.
-    #[error("map: no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}")]
+    #[error("no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}")]
     NoPlan {
         /// The function.
         function: String,
@@ -246,14 +221,14 @@ pub enum Error {
         refusals: String,
     },
     /// A requested error that is not finite.
-    #[error("map_plan: requested error 2^{log2_error:?}: need a finite exponent")]
+    #[error("requested error 2^{log2_error:?}: need a finite exponent")]
     WantedError {
         /// The requested exponent.
         log2_error: f64,
     },
     /// A cost model of another version, or with invalid prices.
     #[error(
-        "map_plan: a cost model of version {found}: need version {needed}, positive prices and \
+        "a cost model of version {found}: need version {needed}, positive prices and \
          shares from 0 to 1: take `CostModel::default` or call `CostModel::calibrate`"
     )]
     CostModel {
@@ -264,13 +239,11 @@ pub enum Error {
     },
     /// An argmax or argmin index among too many values: its noise could round to a neighbour.
     #[error(
-        "{op}: the index of one among {found} values could be off by one half or more; with these \
+        "the index of one among {found} values could be off by one half or more; with these \
          keys at most {most} values are allowed: take the keys of `map_to`, which allow more, or take \
          the index within groups and then among their winners"
     )]
     TooManyPlaces {
-        /// The operation.
-        op: &'static str,
         /// The number of values.
         found: usize,
         /// The largest number whose index can be rounded.
@@ -278,19 +251,39 @@ pub enum Error {
     },
 }
 
-impl Error {
-    /// The same error under the name of the operation that the caller called, instead of the inner
-    /// operation in which it arose.
-    pub(crate) fn named(self, op: &'static str) -> Self {
-        match self {
-            Self::Ckks(error) => Self::Ckks(error.named(op)),
-            Self::Cancelled { stage, done, total, .. } => {
-                Self::Cancelled { op, stage, done, total }
+// Each reason has one spelling: a layer in between does not wrap that of a layer below.
+
+impl From<bellerophon_mlwe::ErrorKind> for ErrorKind {
+    fn from(kind: bellerophon_mlwe::ErrorKind) -> Self {
+        use bellerophon_mlwe::ErrorKind as Below;
+        match kind {
+            Below::Ring(kind) => Self::Ring(kind),
+            other => Self::Mlwe(other),
+        }
+    }
+}
+
+impl From<bellerophon_ckks::ErrorKind> for ErrorKind {
+    fn from(kind: bellerophon_ckks::ErrorKind) -> Self {
+        use bellerophon_ckks::ErrorKind as Below;
+        match kind {
+            Below::Ring(kind) => Self::Ring(kind),
+            Below::Mlwe(kind) => kind.into(),
+            other => Self::Ckks(other),
+        }
+    }
+}
+
+impl From<bellerophon_lwe::ErrorKind> for ErrorKind {
+    fn from(kind: bellerophon_lwe::ErrorKind) -> Self {
+        use bellerophon_lwe::ErrorKind as Below;
+        match kind {
+            Below::Ring(kind) => Self::Ring(kind),
+            Below::Mlwe(kind) => kind.into(),
+            Below::Cancelled { done, total } => {
+                Self::Cancelled { stage: Stage::LookUps, done, total }
             }
-            Self::Lwe(bellerophon_lwe::Error::Cancelled { done, total, .. }) => {
-                Self::Cancelled { op, stage: Stage::LookUps, done, total }
-            }
-            other => other,
+            other => Self::Lwe(other),
         }
     }
 }

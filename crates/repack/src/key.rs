@@ -9,7 +9,7 @@ use bellerophon_ring::{sample::Seed, wire::Fingerprint};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Error, Result, par, tall_diagonals::check_baby};
+use crate::{During, ErrorKind, Result, par, tall_diagonals::check_baby};
 
 /// A repacking key in the form to send: `G` symmetric encryptions whose masks are seeds.
 ///
@@ -42,7 +42,7 @@ pub struct RepackKey {
 /// They are applied at one level above the result.
 ///
 /// # Errors
-/// [`Error::Shape`] unless `baby` is a power of two up to the dimension, itself rounded up to a
+/// [`ErrorKind::Shape`] unless `baby` is a power of two up to the dimension, itself rounded up to a
 /// power of two.
 pub fn rotation_steps(dimension: usize, baby: usize) -> Result<Vec<i64>> {
     let columns = dimension.next_power_of_two();
@@ -59,9 +59,9 @@ impl SeededRepackKey {
     /// dimension. More baby steps make a larger key and fewer rotations.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a secret that has more coefficients than the ring has slots, or none,
-    /// or for a number of baby steps that is not a power of two up to the dimension;
-    /// [`Error::Value`] for a coefficient that is not ternary; and those of
+    /// [`ErrorKind::Shape`] for a secret that has more coefficients than the ring has slots, or
+    /// none, or for a number of baby steps that is not a power of two up to the dimension;
+    /// [`ErrorKind::Value`] for a coefficient that is not ternary; and those of
     /// [`Encoder::encode_in`], for example on the number of limbs.
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
@@ -76,13 +76,15 @@ impl SeededRepackKey {
         let dimension = lwe_secret.len();
         if dimension == 0 || dimension > params.max_slots() {
             let needed = format!("1 to the {} slots of the ring", params.max_slots());
-            return Err(Error::Shape { op, what: "LWE dimension", found: dimension, needed });
+            return Err(
+                ErrorKind::Shape { what: "LWE dimension", found: dimension, needed }.during(op)
+            );
         }
         // Without a branch per coefficient: the fold reads all of them.
         let outside = lwe_secret.iter().fold(0, |bad, &c| bad | (!(-1..=1).contains(&c)) as u8);
         if outside != 0 {
             let (what, found) = ("a coefficient of the LWE secret", "another".into());
-            return Err(Error::Value { op, what, found, needed: "-1, 0 or 1" });
+            return Err(ErrorKind::Value { what, found, needed: "-1, 0 or 1" }.during(op));
         }
         // Step 2: an encryption of every rotation to the left by 0, 1, .. baby - 1.
         let columns = dimension.next_power_of_two();
@@ -103,7 +105,7 @@ impl SeededRepackKey {
     /// The key with its masks expanded.
     ///
     /// # Errors
-    /// [`bellerophon_mlwe::Error::ParamsMismatch`] under other parameters.
+    /// [`bellerophon_mlwe::ErrorKind::ParamsMismatch`] under other parameters.
     pub fn expand(&self, params: &Params) -> Result<RepackKey> {
         let babies = par::map(&self.babies, |ct| ct.expand(params))?;
         let seeds = self.babies.iter().map(|ct| *ct.inner.seed()).collect();
@@ -113,9 +115,9 @@ impl SeededRepackKey {
     /// Assembles the stored parts, one ciphertext per baby step.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless their number is a power of two up to the dimension, and all have as
-    /// many slots as the dimension, rounded up to a power of two; those of the lattice layer unless
-    /// they have the same parameters, key and limbs.
+    /// [`ErrorKind::Shape`] unless their number is a power of two up to the dimension, and all have
+    /// as many slots as the dimension, rounded up to a power of two; those of the lattice layer
+    /// unless they have the same parameters, key and limbs.
     pub(crate) fn from_parts(dimension: usize, babies: Vec<SeededCiphertext>) -> Result<Self> {
         let op = "assemble a repacking key";
         check_baby(dimension.next_power_of_two(), babies.len())?;
@@ -125,15 +127,17 @@ impl SeededRepackKey {
         for other in babies[1..].iter().map(|ct| &ct.inner) {
             let (found, needed) = (other.fingerprint(), first.fingerprint());
             if found != needed {
-                return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());
+                return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
             }
             let (found, needed) = (other.key(), first.key());
             if found != needed {
-                return Err(mlwe::Error::KeyMismatch { op, found, needed }.into());
+                return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.during(op).into());
             }
             let (found, needed) = (other.b().limbs(), first.b().limbs());
             if found != needed {
-                return Err(mlwe::Error::Limbs { op, found, needed: needed.to_string() }.into());
+                return Err(mlwe::ErrorKind::Limbs { found, needed: needed.to_string() }
+                    .during(op)
+                    .into());
             }
         }
         Ok(Self { dimension, babies })
@@ -144,10 +148,10 @@ impl SeededRepackKey {
     pub(crate) fn check(&self, params: &Params) -> Result<()> {
         let op = "write a repacking key";
         let first = &self.babies[0];
-        check_fingerprint(op, params, first.inner.fingerprint())?;
+        check_fingerprint(params, first.inner.fingerprint()).during(op)?;
         if self.babies.iter().any(|ct| ct.meta != first.meta) {
             let (what, found) = ("the metadata of its ciphertexts", "not uniform".into());
-            return Err(Error::Value { op, what, found, needed: "the same for all" });
+            return Err(ErrorKind::Value { what, found, needed: "the same for all" }.during(op));
         }
         Ok(())
     }
@@ -173,8 +177,8 @@ impl RepackKey {
     /// rotations by `1, 2, .. baby - 1`, for which the evaluator needs keys.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless the ciphertext has as many slots as the dimension, rounded up to a
-    /// power of two, and `baby` is a power of two up to that; those of
+    /// [`ErrorKind::Shape`] unless the ciphertext has as many slots as the dimension, rounded up to
+    /// a power of two, and `baby` is a power of two up to that; those of
     /// [`Evaluator::rotate_many`].
     pub fn from_rotations(
         evaluator: &Evaluator,
@@ -193,18 +197,18 @@ impl RepackKey {
     /// The form to send.
     ///
     /// # Errors
-    /// [`Error::Value`] for a key [from rotations](Self::from_rotations), whose masks have no
-    /// seeds; [`bellerophon_mlwe::Error::ParamsMismatch`] under other parameters.
+    /// [`ErrorKind::Value`] for a key [from rotations](Self::from_rotations), whose masks have no
+    /// seeds; [`bellerophon_mlwe::ErrorKind::ParamsMismatch`] under other parameters.
     pub fn compress(&self, params: &Params) -> Result<SeededRepackKey> {
         let Some(seeds) = &self.seeds else {
             let (op, what) = ("compress a repacking key", "its origin");
             let (found, needed) = ("rotations of one ciphertext".into(), "fresh encryptions");
-            return Err(Error::Value { op, what, found, needed });
+            return Err(ErrorKind::Value { what, found, needed }.during(op));
         };
         // The body alone: the seed of the mask is known.
         let baby = |(ct, &seed): (&Ciphertext, &Seed)| {
             let (lattice, inner) = (params.lattice(), ct.lattice());
-            check_fingerprint("compress a repacking key", params, inner.fingerprint())?;
+            check_fingerprint(params, inner.fingerprint()).during("compress a repacking key")?;
             let body = inner.b().clone();
             let inner = mlwe::SeededCiphertext::from_parts(lattice, seed, body, inner.key())?;
             Ok(SeededCiphertext { inner, meta: *ct.meta() })
@@ -245,22 +249,22 @@ impl RepackKey {
     }
 }
 
-fn check_fingerprint(op: &'static str, params: &Params, found: Fingerprint) -> Result<()> {
+fn check_fingerprint(params: &Params, found: Fingerprint) -> Result<()> {
     let needed = params.fingerprint();
     if found != needed {
-        return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());
+        return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
     }
     Ok(())
 }
 
 fn check_slots(dimension: usize, found: usize) -> Result<()> {
     if dimension == 0 || found != dimension.next_power_of_two() {
-        return Err(Error::Shape {
-            op: "assemble a repacking key",
+        return Err(ErrorKind::Shape {
             what: "number of slots",
             found,
             needed: format!("the LWE dimension {dimension} rounded up to a power of two"),
-        });
+        }
+        .during("assemble a repacking key"));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The placement of the rows of a matrix in the slots of the result.
 
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// A placement of `l` rows in slots, a power of two of them. Slots without a row hold zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl Layout {
     /// Row `i` goes to slot `i`. The number of slots is the smallest power of two from `rows` up.
     ///
     /// # Errors
-    /// [`Error::NoRows`] for none.
+    /// [`ErrorKind::NoRows`] for none.
     pub fn in_order(rows: usize) -> Result<Self> {
         let positions: Vec<usize> = (0..rows).collect();
         Self::new(rows.next_power_of_two(), &positions)
@@ -26,19 +26,19 @@ impl Layout {
     /// Row `i` goes to slot `positions[i]` of `slots`.
     ///
     /// # Errors
-    /// [`Error::NoRows`] for none; [`Error::Layout`] unless `slots` is a power of two and the
-    /// positions are distinct and below it.
+    /// [`ErrorKind::NoRows`] for none; [`ErrorKind::Layout`] unless `slots` is a power of two and
+    /// the positions are distinct and below it.
     pub fn new(slots: usize, positions: &[usize]) -> Result<Self> {
         if positions.is_empty() {
-            return Err(Error::NoRows { op: "output layout" });
+            return Err(ErrorKind::NoRows.during("output layout"));
         }
         if !slots.is_power_of_two() {
             let reason = format!("{slots} slots: need a power of two");
-            return Err(Error::Layout { reason });
+            return Err(ErrorKind::Layout { reason }.into());
         }
         if positions.len() > slots {
             let reason = format!("{} rows do not fit {slots} slots", positions.len());
-            return Err(Error::Layout { reason });
+            return Err(ErrorKind::Layout { reason }.into());
         }
         // The inverse map, which finds positions that are out of range or taken.
         let mut source = vec![None; slots];
@@ -46,11 +46,11 @@ impl Layout {
             match source.get(slot) {
                 None => {
                     let reason = format!("row {row} goes to slot {slot}, there are {slots} slots");
-                    return Err(Error::Layout { reason });
+                    return Err(ErrorKind::Layout { reason }.into());
                 }
                 Some(Some(other)) => {
                     let reason = format!("rows {other} and {row} both go to slot {slot}");
-                    return Err(Error::Layout { reason });
+                    return Err(ErrorKind::Layout { reason }.into());
                 }
                 Some(None) => source[slot] = Some(row),
             }
@@ -62,8 +62,8 @@ impl Layout {
     /// repeats its rows with the given period.
     ///
     /// # Errors
-    /// [`Error::NoRows`] for none; [`Error::Layout`] unless period and stride are powers of two
-    /// with `rows <= period <= stride`.
+    /// [`ErrorKind::NoRows`] for none; [`ErrorKind::Layout`] unless period and stride are powers of
+    /// two with `rows <= period <= stride`.
     pub(crate) fn in_blocks(
         rows: usize,
         period: usize,
@@ -76,7 +76,7 @@ impl Layout {
                 "blocks of {rows} rows with the period {period}, {stride} slots apart: need powers \
                  of two, each as large as the one before"
             );
-            return Err(Error::Layout { reason });
+            return Err(ErrorKind::Layout { reason }.into());
         }
         let positions = (0..blocks).flat_map(|block| (0..rows).map(move |i| block * stride + i));
         let mut layout =
@@ -135,6 +135,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
 
     #[test]
     fn places_rows_in_slots() {
@@ -163,18 +164,21 @@ mod tests {
         assert_eq!(Layout::in_blocks(2, 2, 3, 2).unwrap().slots(), 8);
         for (rows, period, stride) in [(5, 4, 8), (5, 8, 4), (5, 8, 12), (5, 6, 8)] {
             let refused = Layout::in_blocks(rows, period, 2, stride);
-            assert!(matches!(refused, Err(Error::Layout { .. })), "{rows} {period} {stride}");
+            assert!(
+                matches!(refusal(&refused), ErrorKind::Layout { .. }),
+                "{rows} {period} {stride}"
+            );
         }
-        assert!(matches!(Layout::in_blocks(0, 1, 2, 4), Err(Error::NoRows { .. })));
+        assert!(matches!(refusal(&Layout::in_blocks(0, 1, 2, 4)), ErrorKind::NoRows));
     }
 
     #[test]
     fn refuses_what_does_not_fit() {
-        assert_eq!(Layout::in_order(0), Err(Error::NoRows { op: "output layout" }));
+        assert_eq!(Layout::in_order(0), Err(ErrorKind::NoRows.during("output layout")));
         for (slots, positions) in
             [(3, vec![0]), (0, vec![0]), (4, vec![0, 4]), (4, vec![1, 1]), (1, vec![0, 0])]
         {
-            assert!(matches!(Layout::new(slots, &positions), Err(Error::Layout { .. })));
+            assert!(matches!(refusal(&Layout::new(slots, &positions)), ErrorKind::Layout { .. }));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Ring packing: many LWE ciphertexts become one CKKS ciphertext; the bridges between CKKS slots and
-//! LWE values; and look-ups of slot vectors over them.
+//! Ring packing: many LWE ciphertexts become one CKKS ciphertext; the bridges between CKKS slots
+//! and LWE values; and look-ups of slot vectors over them.
 //!
 //! The values `m_i` are given as LWE ciphertexts `(b_i, a_i)` modulo `q` under a secret `s` of
 //! dimension `n`: the outputs of look-up tables. Given `s` encrypted under CKKS, one plain matrix
@@ -62,8 +62,9 @@ mod tall_diagonals;
 mod transform;
 pub mod wire;
 
+pub(crate) use bellerophon_ring::During;
 pub use bridge::{Reduction, RingBridge, RingBridgeKeys, RingBridgeSpec};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use key::{RepackKey, SeededRepackKey, rotation_steps};
 pub use layout::Layout;
 pub use linear_repack::{partial_decryption, repack};

@@ -8,7 +8,7 @@ use bellerophon_ckks::{
 use bellerophon_lwe as lwe;
 use bellerophon_ring::Modulus;
 
-use crate::{Error, Layout, Matrix, RepackKey, Result, transform::Transform};
+use crate::{During, ErrorKind, Layout, Matrix, RepackKey, Result, transform::Transform};
 
 /// Masks of LWE ciphertexts as a matrix: the row of a ciphertext is `a factor / q`, `a` centred.
 struct Masks<'a> {
@@ -48,8 +48,8 @@ impl Matrix for Masks<'_> {
 /// [`Mod1::bound`] gives a wrong value in that slot, with the probability stated in the plan.
 ///
 /// # Errors
-/// As for [`partial_decryption`] and [`Mod1::apply`]; [`Error::Level`] if the primes of the levels
-/// of the reduction differ too much in size.
+/// As for [`partial_decryption`] and [`Mod1::apply`]; [`ErrorKind::Level`] if the primes of the
+/// levels of the reduction differ too much in size.
 pub fn repack(
     evaluator: &Evaluator,
     key: &RepackKey,
@@ -65,7 +65,7 @@ pub fn repack(
     let Some(above) = reduction.lowest_level(params, level + reduction.depth()) else {
         let highest = reduction.highest_level(params, params.max_level());
         let highest = highest.map(|above| above - reduction.depth());
-        return Err(Error::Level { op, wanted: level, highest });
+        return Err(ErrorKind::Level { wanted: level, highest }.during(op));
     };
     // Steps 8 and 9 of Fig. 6: A s + b = m + q k, at the scale that the reduction keeps.
     let at = (above, params.divisor(above));
@@ -92,10 +92,10 @@ pub fn repack(
 /// (PEGASUS section III.C).
 ///
 /// # Errors
-/// [`Error::NoRows`] for no values; [`Error::Shape`] if a value has another dimension than the key
-/// or the layout is for another number of values; [`Error::Value`] if moduli differ or exceed 53
-/// bits, or `factor` or `bound` is not positive and finite; [`Error::KeyLevel`]; those of CKKS,
-/// including missing rotation keys.
+/// [`ErrorKind::NoRows`] for no values; [`ErrorKind::Shape`] if a value has another dimension than
+/// the key or the layout is for another number of values; [`ErrorKind::Value`] if moduli differ or
+/// exceed 53 bits, or `factor` or `bound` is not positive and finite; [`ErrorKind::KeyLevel`];
+/// those of CKKS, including missing rotation keys.
 pub fn partial_decryption(
     evaluator: &Evaluator,
     key: &RepackKey,
@@ -120,28 +120,28 @@ fn decrypted(
 ) -> Result<Ciphertext> {
     // Step 1: all values have the dimension of the key and one modulus.
     let op = "repack";
-    let first = values.first().ok_or(Error::NoRows { op })?;
+    let first = values.first().ok_or(ErrorKind::NoRows.during(op))?;
     for value in values {
         if value.dimension() != key.dimension() {
             let needed = format!("that of the repacking key, {}", key.dimension());
             let found = value.dimension();
-            return Err(Error::Shape { op, what: "LWE dimension", found, needed });
+            return Err(ErrorKind::Shape { what: "LWE dimension", found, needed }.during(op));
         }
         if value.modulus() != first.modulus() {
             let found = value.modulus().value().to_string();
             let needed = "one modulus for all values";
-            return Err(Error::Value { op, what: "LWE modulus", found, needed });
+            return Err(ErrorKind::Value { what: "LWE modulus", found, needed }.during(op));
         }
     }
     let modulus = *first.modulus();
     if modulus.bits() > 53 {
         let (found, needed) = (modulus.value().to_string(), "at most 53 bits");
-        return Err(Error::Value { op, what: "LWE modulus", found, needed });
+        return Err(ErrorKind::Value { what: "LWE modulus", found, needed }.during(op));
     }
     for (what, number) in [("factor", factor), ("bound", bound)] {
         if !(number > 0.0 && number.is_finite()) {
             let (found, needed) = (number.to_string(), "a positive finite number");
-            return Err(Error::Value { op, what, found, needed });
+            return Err(ErrorKind::Value { what, found, needed }.during(op));
         }
     }
     // Step 2: the linear transform A s + b, with every row multiplied by factor / q.

@@ -26,7 +26,7 @@ use bellerophon_ring::{Ntt, Poly};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Error, Result, par};
+use crate::{During, ErrorKind, Result, par};
 
 /// The two parameter sets of a packing through a middle rank.
 #[derive(Debug, Clone)]
@@ -53,8 +53,8 @@ impl ModulePacking {
     /// secret, through `middle`: modules of rank `N / d` over the smaller degree `d`.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `ring` has rank 1 and `middle` rank `N / d`; those of the lattice
-    /// layer for degrees or primes that do not fit.
+    /// [`ErrorKind::Shape`] unless `ring` has rank 1 and `middle` rank `N / d`; those of the
+    /// lattice layer for degrees or primes that do not fit.
     pub fn new(ring: &Params, middle: &Params) -> Result<Self> {
         let op = "prepare a packing through a module";
         let map = ModuleMap::new(ring, middle, 1)?;
@@ -63,7 +63,7 @@ impl ModulePacking {
         {
             if params.rank() != needed {
                 let (found, needed) = (params.rank(), needed.to_string());
-                return Err(Error::Shape { op, what, found, needed });
+                return Err(ErrorKind::Shape { what, found, needed }.during(op));
             }
         }
         Ok(Self { map })
@@ -82,7 +82,7 @@ impl ModulePacking {
         if secret.fingerprint() != large.fingerprint() {
             let op = "generate keys of packing through a module";
             let (found, needed) = (secret.fingerprint(), large.fingerprint());
-            return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());
+            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
         }
         let middle = SecretKey::generate(small, rng)?;
         let lift = |params: &Params, coefficients: &[i64]| {
@@ -121,9 +121,9 @@ impl ModulePacking {
     /// the active rayon pool.
     ///
     /// # Errors
-    /// [`Error::NoRows`] for no values; [`Error::Shape`] for an index of `N` or more, two values of
-    /// one index or a value of another dimension; [`Error::Value`] for another modulus than the
-    /// first prime; those of the lattice layer for keys of other parameters.
+    /// [`ErrorKind::NoRows`] for no values; [`ErrorKind::Shape`] for an index of `N` or more, two
+    /// values of one index or a value of another dimension; [`ErrorKind::Value`] for another
+    /// modulus than the first prime; those of the lattice layer for keys of other parameters.
     pub fn pack<'v>(
         &self,
         keys: &ModulePackingKeys,
@@ -136,7 +136,8 @@ impl ModulePacking {
         let mut groups: Vec<Vec<(usize, &lwe::Ciphertext)>> = vec![vec![]; rank];
         let mut taken = vec![false; degree];
         for (index, value) in values {
-            let shape = |what, found, needed| Err(Error::Shape { op, what, found, needed });
+            let shape =
+                |what, found, needed| Err(ErrorKind::Shape { what, found, needed }.during(op));
             if index >= degree {
                 return shape("index of a value", index, format!("below the degree {degree}"));
             }
@@ -150,12 +151,12 @@ impl ModulePacking {
             if value.modulus() != modulus {
                 let found = value.modulus().value().to_string();
                 let needed = "the first prime of the ring";
-                return Err(Error::Value { op, what: "LWE modulus", found, needed });
+                return Err(ErrorKind::Value { what: "LWE modulus", found, needed }.during(op));
             }
             groups[index % rank].push((index / rank, value));
         }
         if groups.iter().all(Vec::is_empty) {
-            return Err(Error::NoRows { op });
+            return Err(ErrorKind::NoRows.during(op));
         }
         // Step 2: every group to the middle rank; then all together to rank 1.
         let parts = par::map(&groups, |group| {

@@ -8,7 +8,7 @@
 use bellerophon_ckks::{Ciphertext, Complex64, Params};
 use bellerophon_ring::{Modulus, Ntt, Poly, Ring};
 
-use crate::{Error, Layout, Matrix, Result, Tiling, par};
+use crate::{During, ErrorKind, Layout, Matrix, Result, Tiling, par};
 
 /// Positions of a tile.
 const TILE: usize = 128;
@@ -61,7 +61,7 @@ impl<'r, M: Matrix + ?Sized> Products<'r, M> {
     /// The inner sums `sum_g Ecd(m_{bG+g} >> bG) c_g` of the giant steps `b` in `giants`.
     ///
     /// # Errors
-    /// [`Error::Value`] if an entry of the matrix is not finite or too large to encode.
+    /// [`ErrorKind::Value`] if an entry of the matrix is not finite or too large to encode.
     pub(crate) fn inner_sums(&self, giants: std::ops::Range<usize>) -> Result<Vec<InnerSum>> {
         // Step 1: encode the diagonals of these giant steps.
         let baby = self.tiling.baby_steps();
@@ -102,13 +102,13 @@ impl<'r, M: Matrix + ?Sized> Products<'r, M> {
         let largest = diagonal.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         // A sum of squares propagates NaN, a maximum does not.
         if !squares.is_finite() || largest * self.scale >= LIMIT {
-            return Err(Error::Value {
-                op: "encode a matrix",
+            return Err(ErrorKind::Value {
                 what: "an entry",
                 // Without the entry, which may be secret.
                 found: if squares.is_finite() { "a larger one" } else { "not finite" }.into(),
                 needed: "finite numbers below 2^62 / q, q the prime that is divided out",
-            });
+            }
+            .during("encode a matrix"));
         }
         // Step 2: the inverse embedding.
         let mut spectrum: Vec<Complex64> =

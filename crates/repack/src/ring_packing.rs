@@ -38,22 +38,22 @@ use bellerophon_mlwe::{
 use bellerophon_ring::{Ntt, Poly, Ring};
 use rand::CryptoRng;
 
-use crate::{Error, Result, par};
+use crate::{During, Error, ErrorKind, Result, par};
 
 /// The exponents of the automorphisms that the packing of `N / n` inputs needs, in the order of the
 /// stages. Each needs one key, `log2(N / n)` in total.
 ///
 /// # Errors
-/// [`Error::Shape`] unless `degree` and `n` are powers of two and `n` divides the degree.
+/// [`ErrorKind::Shape`] unless `degree` and `n` are powers of two and `n` divides the degree.
 pub fn row_packing_exponents(degree: usize, n: usize) -> Result<Vec<usize>> {
-    input_count("list automorphisms of row packing", degree, n)?;
+    input_count(degree, n).during("list automorphisms of row packing")?;
     Ok(stages(degree, n).map(|stage| stage.exponent).collect())
 }
 
 /// The keys of [`pack_rows`] for inputs of up to `limbs` limbs.
 ///
 /// # Errors
-/// [`Error::Shape`] unless `n` is a power of two up to the degree; those of the lattice layer.
+/// [`ErrorKind::Shape`] unless `n` is a power of two up to the degree; those of the lattice layer.
 pub fn row_packing_keys<R: CryptoRng + ?Sized>(
     secret: &SecretKey,
     n: usize,
@@ -70,8 +70,8 @@ pub fn row_packing_keys<R: CryptoRng + ?Sized>(
 /// The noise is [`row_packing_noise`]. The rows of a stage run on the active rayon pool.
 ///
 /// # Errors
-/// Before any work: [`Error::NoRows`] for no rows; [`Error::Shape`] for an index of `N / n` or
-/// more, an `n` that does not divide `N`, or rows of different limbs; those of the lattice layer
+/// Before any work: [`ErrorKind::NoRows`] for no rows; [`ErrorKind::Shape`] for an index of `N / n`
+/// or more, an `n` that does not divide `N`, or rows of different limbs; those of the lattice layer
 /// for rows of other parameters or different keys, and for Galois keys ([`row_packing_exponents`])
 /// that are missing, foreign, or of too few limbs.
 pub fn pack_rows(
@@ -81,8 +81,8 @@ pub fn pack_rows(
     rows: BTreeMap<usize, Ciphertext>,
 ) -> Result<Ciphertext> {
     let op = "pack rows";
-    check_indices(op, input_count(op, params.degree(), n)?, rows.keys())?;
-    one(op, pack_rows_in_batches(params, keys, n, rows)?)
+    check_indices(input_count(params.degree(), n).during(op)?, rows.keys()).during(op)?;
+    one(pack_rows_in_batches(params, keys, n, rows)?).during(op)
 }
 
 /// As [`pack_rows`] for any number of inputs: input `i` goes to position `i` modulo `N / n` of
@@ -98,22 +98,24 @@ pub fn pack_rows_in_batches(
 ) -> Result<BTreeMap<usize, Ciphertext>> {
     // Step 1: rows and keys belong together.
     let op = "pack rows";
-    let first = rows.values().next().ok_or(Error::NoRows { op })?;
+    let first = rows.values().next().ok_or(ErrorKind::NoRows.during(op))?;
     for row in rows.values() {
         if row.fingerprint() != params.fingerprint() {
             let (found, needed) = (row.fingerprint(), params.fingerprint());
-            return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());
+            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
         }
     }
     let (limbs, key) = (first.limbs(), first.key());
-    let packing = Packing::new(op, params, keys, n, limbs, key)?;
+    let packing = Packing::new(params, keys, n, limbs, key).during(op)?;
     for row in rows.values() {
         if row.key() != key {
-            return Err(mlwe::Error::KeyMismatch { op, found: row.key(), needed: key }.into());
+            return Err(mlwe::ErrorKind::KeyMismatch { found: row.key(), needed: key }
+                .during(op)
+                .into());
         }
         if row.limbs() != limbs {
             let (found, needed) = (row.limbs(), format!("{limbs}, as in the first"));
-            return Err(Error::Shape { op, what: "limbs of a row", found, needed });
+            return Err(ErrorKind::Shape { what: "limbs of a row", found, needed }.during(op));
         }
     }
     // Step 2: Algorithm 1 on rows divided by N / n.
@@ -131,8 +133,8 @@ pub fn pack_rows_in_batches(
 /// the stages that would clear them are skipped.
 ///
 /// # Errors
-/// As for [`pack_rows`]; [`Error::Shape`] for a value of another dimension or two values of one
-/// index, [`Error::Value`] for another modulus than the parameters' first prime.
+/// As for [`pack_rows`]; [`ErrorKind::Shape`] for a value of another dimension or two values of one
+/// index, [`ErrorKind::Value`] for another modulus than the parameters' first prime.
 pub fn pack_values<'v>(
     params: &Params,
     keys: &GaloisKeys,
@@ -142,8 +144,12 @@ pub fn pack_values<'v>(
 ) -> Result<Ciphertext> {
     let op = "pack LWE values";
     let values: Vec<_> = values.into_iter().collect();
-    check_indices(op, input_count(op, params.degree(), n)?, values.iter().map(|(index, _)| index))?;
-    one(op, pack_values_in_batches(params, keys, key, n, values)?)
+    check_indices(
+        input_count(params.degree(), n).during(op)?,
+        values.iter().map(|(index, _)| index),
+    )
+    .during(op)?;
+    one(pack_values_in_batches(params, keys, key, n, values)?).during(op)
 }
 
 /// As [`pack_values`] for any number of values: value `i` goes to position `i` modulo `N / n` of
@@ -159,15 +165,17 @@ pub fn pack_values_in_batches<'v>(
     values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
 ) -> Result<BTreeMap<usize, Ciphertext>> {
     let op = "pack LWE values";
-    let packing = Packing::new(op, params, keys, n, 1, key)?;
+    let packing = Packing::new(params, keys, n, 1, key).during(op)?;
     // Step 1: one value for each index, of the dimension and modulus of the ring.
     let mut taken = BTreeMap::new();
     for (index, value) in values {
         if taken.insert(index, value).is_some() {
             let needed = "one value for each index".into();
-            return Err(Error::Shape { op, what: "index of two values", found: index, needed });
+            return Err(
+                ErrorKind::Shape { what: "index of two values", found: index, needed }.during(op)
+            );
         }
-        check_value(op, &packing.ring, value)?;
+        check_value(&packing.ring, value).during(op)?;
     }
     // Step 2: Algorithm 1 on the values as constant terms, divided by N / n.
     let inverse = packing.inverses()[0];
@@ -187,9 +195,9 @@ pub fn pack_values_in_batches<'v>(
 /// The noise that a stage adds doubles in each of the following stages: its variance quadruples.
 ///
 /// # Errors
-/// [`Error::Shape`] unless `degree` and `n` are powers of two and `n` divides the degree.
+/// [`ErrorKind::Shape`] unless `degree` and `n` are powers of two and `n` divides the degree.
 pub fn row_packing_noise(degree: usize, n: usize, input: f64, automorphism: f64) -> Result<f64> {
-    let count = input_count("predict the noise of row packing", degree, n)? as f64;
+    let count = input_count(degree, n).during("predict the noise of row packing")? as f64;
     Ok(input + (count * count - 1.0) / 3.0 * automorphism)
 }
 
@@ -228,11 +236,11 @@ pub fn stages(degree: usize, n: usize) -> impl Iterator<Item = Stage> {
 /// `N / n`: the number of inputs of one packing.
 ///
 /// # Errors
-/// [`Error::Shape`] unless `degree` and `n` are powers of two and `n` divides the degree.
-pub fn input_count(op: &'static str, degree: usize, n: usize) -> Result<usize> {
+/// [`ErrorKind::Shape`] unless `degree` and `n` are powers of two and `n` divides the degree.
+pub fn input_count(degree: usize, n: usize) -> Result<usize> {
     if !degree.is_power_of_two() || !n.is_power_of_two() || n > degree {
         let needed = format!("a power of two up to the degree {degree}, itself one");
-        return Err(Error::Shape { op, what: "n", found: n, needed });
+        return Err(ErrorKind::Shape { what: "n", found: n, needed }.into());
     }
     Ok(degree / n)
 }
@@ -240,7 +248,6 @@ pub fn input_count(op: &'static str, degree: usize, n: usize) -> Result<usize> {
 /// Algorithm 1 on ciphertexts of module-LWE of rank 1, with keys that have been checked.
 #[derive(Debug)]
 pub struct Packing<'a> {
-    op: &'static str,
     params: &'a Params,
     keys: &'a GaloisKeys,
     n: usize,
@@ -255,10 +262,9 @@ impl<'a> Packing<'a> {
     /// Packing with `n` for ciphertexts of `limbs` limbs under `key`. Errors name `op`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for an `n` that does not divide the degree; those of the lattice layer for
-    /// Galois keys that are missing, foreign, or of too few limbs.
+    /// [`ErrorKind::Shape`] for an `n` that does not divide the degree; those of the lattice layer
+    /// for Galois keys that are missing, foreign, or of too few limbs.
     pub fn new(
-        op: &'static str,
         params: &'a Params,
         keys: &'a GaloisKeys,
         n: usize,
@@ -266,27 +272,27 @@ impl<'a> Packing<'a> {
         key: KeyId,
     ) -> Result<Self> {
         // Step 1: a key for every stage, from the secret of the rows to itself, with enough limbs.
-        let count = input_count(op, params.degree(), n)?;
+        let count = input_count(params.degree(), n)?;
         for stage in stages(params.degree(), n) {
-            let galois = keys.get(op, stage.exponent)?;
+            let galois = keys.get(stage.exponent)?;
             let end = galois.key().shape().from;
             if end.fingerprint != params.fingerprint() {
                 let (found, needed) = (end.fingerprint, params.fingerprint());
-                return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());
+                return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
             }
             if end.key != key {
-                return Err(mlwe::Error::KeyMismatch { op, found: key, needed: end.key }.into());
+                return Err(mlwe::ErrorKind::KeyMismatch { found: key, needed: end.key }.into());
             }
             if galois.limbs() < limbs {
                 let needed = format!("at most {}, the limbs of a Galois key,", galois.limbs());
-                return Err(mlwe::Error::Limbs { op, found: limbs, needed }.into());
+                return Err(mlwe::ErrorKind::Limbs { found: limbs, needed }.into());
             }
         }
         // Step 2: the monomials X^t, one for each stage.
         let ring = params.q().at_limbs(limbs);
         let monomials =
             stages(params.degree(), n).map(|stage| monomial(&ring, stage.distance)).collect();
-        Ok(Self { op, params, keys, n, count, ring, monomials })
+        Ok(Self { params, keys, n, count, ring, monomials })
     }
 
     /// `(N / n)^-1` modulo every prime.
@@ -301,9 +307,9 @@ impl<'a> Packing<'a> {
         inputs: BTreeMap<usize, L>,
         leaf: impl Fn(L) -> Result<Ciphertext> + Sync,
     ) -> Result<BTreeMap<usize, Ciphertext>> {
-        let none = || Error::NoRows { op: self.op };
+        let none = || ErrorKind::NoRows;
         if inputs.is_empty() {
-            return Err(none());
+            return Err(none().into());
         }
         let made = |input: Option<L>| input.map(&leaf).transpose();
         batches(self.count, inputs)
@@ -329,7 +335,7 @@ impl<'a> Packing<'a> {
     /// Line 15 of Algorithm 1: one row from the two partners of a stage.
     fn merge(&self, stage: Stage, pair: Pair<Ciphertext>) -> Result<Ciphertext> {
         let params = self.params;
-        let key = self.keys.get(self.op, stage.exponent)?;
+        let key = self.keys.get(stage.exponent)?;
         Ok(match pair {
             // x + phi(x)
             Pair::Even(x) => {
@@ -438,34 +444,30 @@ pub fn batches<T>(count: usize, inputs: BTreeMap<usize, T>) -> BTreeMap<usize, V
 }
 
 /// The result of a packing whose indices are all below `N / n`.
-fn one(op: &'static str, mut packed: BTreeMap<usize, Ciphertext>) -> Result<Ciphertext> {
-    packed.remove(&0).ok_or(Error::NoRows { op })
+fn one(mut packed: BTreeMap<usize, Ciphertext>) -> Result<Ciphertext> {
+    packed.remove(&0).ok_or(ErrorKind::NoRows.into())
 }
 
-fn check_indices<'i>(
-    op: &'static str,
-    count: usize,
-    indices: impl IntoIterator<Item = &'i usize>,
-) -> Result<()> {
+fn check_indices<'i>(count: usize, indices: impl IntoIterator<Item = &'i usize>) -> Result<()> {
     let Some(&found) = indices.into_iter().find(|&&index| index >= count) else { return Ok(()) };
     let needed = format!("below N / n = {count}");
-    Err(Error::Shape { op, what: "index of a row", found, needed })
+    Err(ErrorKind::Shape { what: "index of a row", found, needed }.into())
 }
 
 /// Checks that an LWE value has the degree of the ring as its dimension and its first prime as its
 /// modulus.
 ///
 /// # Errors
-/// [`Error::Shape`] for another dimension, [`Error::Value`] for another modulus.
-pub fn check_value(op: &'static str, ring: &Ring, value: &lwe::Ciphertext) -> Result<()> {
+/// [`ErrorKind::Shape`] for another dimension, [`ErrorKind::Value`] for another modulus.
+pub fn check_value(ring: &Ring, value: &lwe::Ciphertext) -> Result<()> {
     if value.dimension() != ring.degree() {
         let (found, needed) = (value.dimension(), format!("the degree {}", ring.degree()));
-        return Err(Error::Shape { op, what: "LWE dimension", found, needed });
+        return Err(ErrorKind::Shape { what: "LWE dimension", found, needed }.into());
     }
     if value.modulus() != ring.modulus(0) {
         let found = value.modulus().value().to_string();
         let needed = "the first prime of the ring";
-        return Err(Error::Value { op, what: "LWE modulus", found, needed });
+        return Err(ErrorKind::Value { what: "LWE modulus", found, needed }.into());
     }
     Ok(())
 }

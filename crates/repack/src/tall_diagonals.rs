@@ -20,7 +20,7 @@
 //! and columns past the last are zero. If the result has fewer than `G` slots, its rows are
 //! repeated in `G` slots, so that every sum over columns rotates by a multiple of `G`.
 
-use crate::{Error, Layout, Result};
+use crate::{During, ErrorKind, Layout, Result};
 
 /// A matrix of real numbers, entry by entry.
 pub trait Matrix: Sync {
@@ -50,15 +50,15 @@ impl<'a> RowMajor<'a> {
     /// Reads `entries` as rows of `columns` numbers.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are whole rows, at least one, of at least one column.
+    /// [`ErrorKind::Shape`] unless there are whole rows, at least one, of at least one column.
     pub fn new(columns: usize, entries: &'a [f64]) -> Result<Self> {
         if columns == 0 || entries.is_empty() || !entries.len().is_multiple_of(columns) {
-            return Err(Error::Shape {
-                op: "matrix",
+            return Err(ErrorKind::Shape {
                 what: "number of entries",
                 found: entries.len(),
                 needed: format!("a positive multiple of the {columns} columns"),
-            });
+            }
+            .during("matrix"));
         }
         Ok(Self { columns, entries })
     }
@@ -92,12 +92,14 @@ impl Tiling {
     /// rotations, all powers of two.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless all are powers of two and `baby <= columns`.
+    /// [`ErrorKind::Shape`] unless all are powers of two and `baby <= columns`.
     pub fn new(slots: usize, columns: usize, baby: usize) -> Result<Self> {
         let op = "tiling";
         for (what, found) in [("number of slots", slots), ("number of columns", columns)] {
             if !found.is_power_of_two() {
-                return Err(Error::Shape { op, what, found, needed: "a power of two".into() });
+                return Err(
+                    ErrorKind::Shape { what, found, needed: "a power of two".into() }.during(op)
+                );
             }
         }
         check_baby(columns, baby)?;
@@ -184,12 +186,12 @@ impl Tiling {
 /// Refuses a number of baby steps that is not a power of two up to the number of columns.
 pub(crate) fn check_baby(columns: usize, baby: usize) -> Result<()> {
     if !baby.is_power_of_two() || baby > columns {
-        return Err(Error::Shape {
-            op: "tiling",
+        return Err(ErrorKind::Shape {
             what: "number of baby steps",
             found: baby,
             needed: format!("a power of two up to the {columns} columns"),
-        });
+        }
+        .during("tiling"));
     }
     Ok(())
 }
@@ -197,6 +199,7 @@ pub(crate) fn check_baby(columns: usize, baby: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use rand::{RngExt, SeedableRng, seq::SliceRandom};
     use rand_chacha::ChaCha20Rng;
 
@@ -336,7 +339,7 @@ mod tests {
         for (slots, columns, baby) in
             [(3, 4, 2), (0, 4, 2), (4, 6, 2), (4, 0, 1), (4, 4, 3), (4, 4, 8), (4, 4, 0)]
         {
-            assert!(matches!(Tiling::new(slots, columns, baby), Err(Error::Shape { .. })));
+            assert!(matches!(refusal(&Tiling::new(slots, columns, baby)), ErrorKind::Shape { .. }));
         }
         assert!(RowMajor::new(3, &[0.0; 4]).is_err());
         assert!(RowMajor::new(3, &[]).is_err());

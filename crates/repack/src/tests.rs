@@ -1,5 +1,6 @@
 //! Repacking on ciphertexts: every shape, every error, noise from both sides.
 
+use crate::error::refusal;
 use bellerophon_ckks::{
     Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain,
     Params, ParamsSpec, SecretKey, SecretKind, Security, decrypt, decrypt_values, encrypt,
@@ -11,8 +12,8 @@ use rand::{RngExt, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha20Rng;
 
 use crate::{
-    Error, Layout, RepackKey, RowMajor, SeededRepackKey, Tiling, linear_transform, noise,
-    partial_decryption, repack, rotation_steps,
+    During, ErrorKind, Layout, RepackKey, RowMajor, SeededRepackKey, Tiling, linear_transform,
+    noise, partial_decryption, repack, rotation_steps,
 };
 
 /// One owner's keys over an insecure set, and an LWE secret with its repacking key.
@@ -268,9 +269,12 @@ fn keys_travel_as_seeds_and_bodies() {
             assert!((x - s).abs() < 1e-8, "rotation {g}, slot {r}");
         }
     }
-    assert!(matches!(generate(3, 3, &mut world.rng), Err(Error::Shape { found: 3, .. })));
-    assert!(matches!(generate(64, 3, &mut world.rng), Err(Error::Shape { found: 64, .. })));
-    assert!(matches!(generate(4, 9, &mut world.rng), Err(Error::Ckks(_))));
+    assert!(matches!(refusal(&generate(3, 3, &mut world.rng)), ErrorKind::Shape { found: 3, .. }));
+    assert!(matches!(
+        refusal(&generate(64, 3, &mut world.rng)),
+        ErrorKind::Shape { found: 64, .. }
+    ));
+    assert!(matches!(refusal(&generate(4, 9, &mut world.rng)), ErrorKind::Ckks(_)));
     assert!(SeededRepackKey::from_parts(33, seeded.babies().to_vec()).is_err());
     assert!(SeededRepackKey::from_parts(32, seeded.babies()[..3].to_vec()).is_err());
     for bad in [vec![], vec![2; 4], vec![1; 129]] {
@@ -292,14 +296,14 @@ fn the_stated_rotation_keys_suffice_and_are_needed() {
     let layout = Layout::in_order(8).unwrap();
     let refused =
         partial_decryption(&world.evaluator(), &world.repack, &values, &layout, 1.0, 8.0, 1);
-    let missing = bellerophon_ckks::Error::MissingRotationKey {
-        op: "rotate",
+    let missing = bellerophon_ckks::ErrorKind::MissingRotationKey {
         step: 4,
         slots: 32,
         level: 2,
         have: vec![],
-    };
-    assert_eq!(refused, Err(Error::Ckks(missing)));
+    }
+    .during("rotate");
+    assert_eq!(refused, Err(missing.into()));
 }
 
 #[test]
@@ -312,25 +316,31 @@ fn operands_that_do_not_fit_are_named() {
         partial_decryption(&evaluator, &world.repack, values, layout, factor, 8.0, level)
     };
     assert!(call(&values, &layout, 1.0, 1).is_ok());
-    assert!(matches!(call(&[], &layout, 1.0, 1), Err(Error::NoRows { .. })));
-    assert!(matches!(call(&values[1..], &layout, 1.0, 1), Err(Error::Shape { found: 4, .. })));
+    assert!(matches!(refusal(&call(&[], &layout, 1.0, 1)), ErrorKind::NoRows));
+    assert!(matches!(
+        refusal(&call(&values[1..], &layout, 1.0, 1)),
+        ErrorKind::Shape { found: 4, .. }
+    ));
     let wide = Layout::new(256, &[0, 1, 2, 3, 4]).unwrap();
-    assert!(matches!(call(&values, &wide, 1.0, 1), Err(Error::Shape { found: 256, .. })));
+    assert!(matches!(refusal(&call(&values, &wide, 1.0, 1)), ErrorKind::Shape { found: 256, .. }));
     for factor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert!(matches!(call(&values, &layout, factor, 1), Err(Error::Value { .. })));
+        assert!(matches!(refusal(&call(&values, &layout, factor, 1)), ErrorKind::Value { .. }));
     }
     let refused = call(&values, &layout, 1.0, 2);
-    assert!(matches!(refused, Err(Error::KeyLevel { wanted: 2, needed: 4, found: 3, .. })));
+    assert!(matches!(
+        refusal(&refused),
+        ErrorKind::KeyLevel { wanted: 2, needed: 4, found: 3, .. }
+    ));
     let q = *values[0].modulus();
     let mut mixed = values.clone();
     mixed[2] = lwe::Ciphertext::trivial(q, 31, 0);
-    assert!(matches!(call(&mixed, &layout, 1.0, 1), Err(Error::Shape { found: 31, .. })));
+    assert!(matches!(refusal(&call(&mixed, &layout, 1.0, 1)), ErrorKind::Shape { found: 31, .. }));
     mixed[2] = lwe::Ciphertext::trivial(prime_of(45), 32, 0);
-    assert!(matches!(call(&mixed, &layout, 1.0, 1), Err(Error::Value { .. })));
+    assert!(matches!(refusal(&call(&mixed, &layout, 1.0, 1)), ErrorKind::Value { .. }));
     let large = vec![lwe::Ciphertext::trivial(prime_of(60), 32, 0); 5];
-    assert!(matches!(call(&large, &layout, 1.0, 1), Err(Error::Value { .. })));
+    assert!(matches!(refusal(&call(&large, &layout, 1.0, 1)), ErrorKind::Value { .. }));
     // A range that does not fit the modulus of the result.
-    assert!(matches!(call(&values, &layout, 8.0, 0), Err(Error::Ckks(_))));
+    assert!(matches!(refusal(&call(&values, &layout, 8.0, 0)), ErrorKind::Ckks(_)));
 }
 
 /// At the size of the presets: `N = 2^15`, `n = 1024`, at least 128 bits, up to a full vector.
@@ -392,5 +402,5 @@ fn values_come_back_reduced() {
         Mod1Output { amplitude: 1.0, scale: world.params.scale() },
         deepest + 1,
     );
-    assert!(matches!(refused, Err(Error::KeyLevel { .. })));
+    assert!(matches!(refusal(&refused), ErrorKind::KeyLevel { .. }));
 }

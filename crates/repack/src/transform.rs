@@ -5,7 +5,7 @@ use bellerophon_mlwe as mlwe;
 use bellerophon_ring::Ring;
 
 use crate::{
-    Error, Layout, Matrix, Result, Tiling, noise,
+    During, ErrorKind, Layout, Matrix, Result, Tiling, noise,
     products::{InnerSum, Products},
 };
 
@@ -20,8 +20,9 @@ use crate::{
 /// `z`.
 ///
 /// # Errors
-/// [`Error::Shape`] if matrix, layout, offsets and input do not fit each other; [`Error::KeyLevel`]
-/// if the input has too few limbs; those of CKKS, including missing rotation keys.
+/// [`ErrorKind::Shape`] if matrix, layout, offsets and input do not fit each other;
+/// [`ErrorKind::KeyLevel`] if the input has too few limbs; those of CKKS, including missing
+/// rotation keys.
 pub fn linear_transform<M: Matrix + ?Sized>(
     evaluator: &Evaluator,
     rotations: &[Ciphertext],
@@ -67,9 +68,9 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         // Step 1: matrix, layout and slots.
         let op = "linear transform";
         let Some(first) = rotations.first() else {
-            return Err(Error::NoRows { op });
+            return Err(ErrorKind::NoRows.during(op));
         };
-        let shape = |what, found, needed| Err(Error::Shape { op, what, found, needed });
+        let shape = |what, found, needed| Err(ErrorKind::Shape { what, found, needed }.during(op));
         if matrix.rows() != layout.rows() {
             let needed = format!("the {} rows of the layout", layout.rows());
             return shape("number of rows", matrix.rows(), needed);
@@ -100,7 +101,9 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
                 return shape("scale or key of a rotation", 0, needed);
             }
             if ct.level() <= level || ct.limbs() < needed {
-                return Err(Error::KeyLevel { op, wanted: level, needed, found: ct.limbs() });
+                return Err(
+                    ErrorKind::KeyLevel { wanted: level, needed, found: ct.limbs() }.during(op)
+                );
             }
         }
         // Step 3: the scale of the diagonals, such that rescaling gives the scale of the result.
@@ -112,12 +115,12 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
     /// Fig. 5, from step 3 on.
     pub(crate) fn apply(&self, offsets: &[f64]) -> Result<Ciphertext> {
         if offsets.len() != self.layout.rows() {
-            return Err(Error::Shape {
-                op: "linear transform",
+            return Err(ErrorKind::Shape {
                 what: "number of offsets",
                 found: offsets.len(),
                 needed: format!("the {} rows of the layout", self.layout.rows()),
-            });
+            }
+            .during("linear transform"));
         }
         let products = self.products();
         let (batch, mut end) = (products.batch(), self.tiling.giant_steps());

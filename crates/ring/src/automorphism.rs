@@ -1,6 +1,6 @@
 //! The automorphisms `X -> X^g` of `Z[X] / (X^N + 1)`, `g` odd.
 
-use crate::{Error, Result, Ring, backend::Places};
+use crate::{ErrorKind, Result, Ring, backend::Places};
 
 /// `X -> X^g`, with its index map in the order of the transform.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ impl Automorphism {
         // X has order 2N, and only odd exponents give automorphisms.
         let exponent = exponent % order;
         if exponent.is_multiple_of(2) {
-            return Err(Error::EvenExponent { exponent: exponent as u64 });
+            return Err(ErrorKind::EvenExponent { exponent: exponent as u64 }.into());
         }
         let exponents = ring.table(0).exponents();
         let mut position = vec![0u32; order];

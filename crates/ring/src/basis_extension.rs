@@ -7,7 +7,7 @@
 use zeroize::Zeroizing;
 
 use crate::{
-    Coeff, Error, Modulus, Ntt, Poly, Result, Ring,
+    Coeff, During, ErrorKind, Modulus, Ntt, Poly, Result, Ring,
     aligned::AlignedVec,
     backend::{self, Blocks, Layout, Piece, Places, RowKind, Target, WeightedRows},
     gadget::AddendLimb,
@@ -56,7 +56,7 @@ impl BaseConverter {
         let l = from.limbs();
         if l > Self::MAX_SOURCES {
             let reason = format!("{l} source primes; at most {}", Self::MAX_SOURCES);
-            return Err(Error::Basis { op: "base conversion", reason });
+            return Err(ErrorKind::Basis { reason }.during("base conversion"));
         }
         // [(Q / q_i)^-1]_{q_i}.
         let hat_inverses: Result<Vec<u64>> = (0..l)

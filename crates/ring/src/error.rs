@@ -1,9 +1,15 @@
 //! The error type of this crate.
 
+crate::op_error! {
+    /// An operation that was refused, and why.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Error(ErrorKind) from [];
+}
+
 /// Errors in the construction and use of rings, bases and tables.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorKind {
     /// The modulus is outside the supported range.
     #[error("modulus {value} is not supported: need an odd number with 3 <= q < 2^61")]
     ModulusRange {
@@ -57,10 +63,8 @@ pub enum Error {
     },
     /// Two rings with incompatible bases: different degrees, or a shared prime where they must be
     /// disjoint.
-    #[error("{op}: {reason}")]
+    #[error("{reason}")]
     Basis {
-        /// The operation.
-        op: &'static str,
         /// What is wrong with the bases.
         reason: String,
     },

@@ -34,6 +34,7 @@ mod gaussian;
 mod modulus;
 mod monomial;
 pub mod ntt;
+mod op_error;
 mod par;
 mod vec_ops;
 #[doc = include_str!("../docs/performance.md")]
@@ -52,7 +53,7 @@ pub mod wire;
 pub use automorphism::Automorphism;
 pub use backend::Backend;
 pub use basis_extension::{BaseConverter, ModDown, rescale};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use gadget::{
     Addend, DigitGadget, Digits, Epilogue, Factor, HybridGadget, KeyRows, Rotated, Weighted,
 };
@@ -60,6 +61,7 @@ pub use gaussian::Gaussian;
 pub use modulus::Modulus;
 pub use monomial::MonomialTable;
 pub use ntt::NttTable;
+pub use op_error::During;
 pub use packed_poly::PackedPoly;
 pub use par::{each_chunk, threads, try_map};
 pub use poly::{Coeff, Domain, Ntt, Poly};

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use num_bigint::{BigInt, BigUint};
 
 use crate::{
-    Automorphism, Coeff, Domain, Error, Modulus, Ntt, NttTable, Poly, Result,
+    Automorphism, Coeff, Domain, During, ErrorKind, Modulus, Ntt, NttTable, Poly, Result,
     aligned::{AlignedVec, Pool},
     backend,
     ntt::roots::Roots,
@@ -49,15 +49,15 @@ impl Ring {
         for (i, table) in tables.iter().enumerate() {
             if table.degree() != degree {
                 let reason = format!("a table of degree {}, not {degree}", table.degree());
-                return Err(Error::Basis { op, reason });
+                return Err(ErrorKind::Basis { reason }.during(op));
             }
             if tables[..i].iter().any(|other| other.modulus() == table.modulus()) {
                 let reason = format!("the prime {} occurs twice", table.modulus().value());
-                return Err(Error::Basis { op, reason });
+                return Err(ErrorKind::Basis { reason }.during(op));
             }
         }
         if tables.is_empty() {
-            return Err(Error::Basis { op, reason: "no primes".into() });
+            return Err(ErrorKind::Basis { reason: "no primes".into() }.during(op));
         }
         let pool = Pool::default();
         Ok(Self { degree, range: 0..tables.len(), tables: tables.into(), pool })
@@ -376,6 +376,7 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::{ntt::naive, prime};
     use proptest::prelude::*;
 
@@ -390,10 +391,13 @@ mod tests {
     #[test]
     fn refuses_bases_that_are_none() {
         let q = prime::ntt_primes_around(8, 30, 1, &[]).unwrap()[0];
-        assert!(matches!(Ring::new(8, &[]), Err(Error::Basis { .. })));
-        assert!(matches!(Ring::new(8, &[q, q]), Err(Error::Basis { .. })));
-        assert!(matches!(ring(8, 2).join(&ring(16, 1)), Err(Error::Basis { .. })));
-        assert!(matches!(ring(8, 1).automorphism(4), Err(Error::EvenExponent { exponent: 4 })));
+        assert!(matches!(refusal(&Ring::new(8, &[])), ErrorKind::Basis { .. }));
+        assert!(matches!(refusal(&Ring::new(8, &[q, q])), ErrorKind::Basis { .. }));
+        assert!(matches!(refusal(&ring(8, 2).join(&ring(16, 1))), ErrorKind::Basis { .. }));
+        assert!(matches!(
+            refusal(&ring(8, 1).automorphism(4)),
+            ErrorKind::EvenExponent { exponent: 4 }
+        ));
     }
 
     #[test]

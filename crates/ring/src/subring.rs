@@ -21,7 +21,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Error, Modulus, Ntt, NttTable, Poly, Result, Ring, backend,
+    During, ErrorKind, Modulus, Ntt, NttTable, Poly, Result, Ring, backend,
     backend::SubringTask,
     par::{self, CHEAP},
 };
@@ -60,20 +60,20 @@ impl SubringMap {
     /// Prepares the maps for all primes of the small ring.
     ///
     /// # Errors
-    /// [`Error::Degree`] unless the small degree divides the large one, [`Error::Basis`] unless the
-    /// large ring begins with the primes of the small ring.
+    /// [`ErrorKind::Degree`] unless the small degree divides the large one, [`ErrorKind::Basis`]
+    /// unless the large ring begins with the primes of the small ring.
     pub fn new(large: &Ring, small: &Ring) -> Result<Self> {
         let limbs = small.limbs();
         if !large.degree().is_multiple_of(small.degree()) {
-            return Err(Error::Degree { degree: small.degree() });
+            return Err(ErrorKind::Degree { degree: small.degree() }.into());
         }
         // The small ring's primes must be the first primes of the large ring.
         let own = |i: usize| (i < large.limbs()).then(|| large.modulus(i).value());
         if let Some(limb) = (0..limbs).find(|&i| own(i) != Some(small.modulus(i).value())) {
-            return Err(Error::Basis {
-                op: "map to a subring",
+            return Err(ErrorKind::Basis {
                 reason: format!("prime {limb} of the small ring is not that of the large one"),
-            });
+            }
+            .during("map to a subring"));
         }
         // Limbs without a kernel use the general code, which needs positions and trees.
         let factor = large.degree() / small.degree();
@@ -322,6 +322,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::{Backend, Coeff, prime, sample};
 
     /// Rings of two degrees over 45-, 50- and 60-bit primes on one back end.
@@ -424,10 +425,13 @@ mod tests {
     #[test]
     fn rings_that_do_not_fit_are_refused() {
         let (large, small) = rings(512, 4, Backend::Scalar).unwrap();
-        assert!(matches!(SubringMap::new(&small, &large), Err(Error::Degree { degree: 512 })));
+        assert!(matches!(
+            refusal(&SubringMap::new(&small, &large)),
+            ErrorKind::Degree { degree: 512 }
+        ));
         let refused = SubringMap::new(&large, &small.slice(1..3));
-        assert!(matches!(refused, Err(Error::Basis { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Basis { .. }));
         let refused = SubringMap::new(&large.at_limbs(2), &small);
-        assert!(matches!(refused, Err(Error::Basis { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Basis { .. }));
     }
 }

@@ -12,7 +12,7 @@ use serde::{
     ser,
 };
 
-use crate::{Domain, Error, Modulus, PackedPoly, Poly, Result, Ring, par};
+use crate::{Domain, ErrorKind, Modulus, PackedPoly, Poly, Result, Ring, par};
 
 mod fingerprint;
 mod secret;
@@ -162,9 +162,9 @@ impl<'a> Packed<'a> {
     /// Unpacks `count` words below `q`.
     ///
     /// # Errors
-    /// [`Error::PackedLength`] unless the number of bytes is exact, before memory is allocated;
-    /// [`Error::Residue`] for a word that is not below `q`; [`Error::Padding`] for nonzero unused
-    /// bits.
+    /// [`ErrorKind::PackedLength`] unless the number of bytes is exact, before memory is allocated;
+    /// [`ErrorKind::Residue`] for a word that is not below `q`; [`ErrorKind::Padding`] for nonzero
+    /// unused bits.
     pub fn unpack_words(&self, q: &Modulus, count: usize) -> Result<Vec<u64>> {
         // The length is checked before memory is allocated.
         self.check(Self::words_len(q, count))?;
@@ -230,11 +230,11 @@ impl<'a> Packed<'a> {
     /// content.
     ///
     /// # Errors
-    /// [`Error::PackedLength`].
+    /// [`ErrorKind::PackedLength`].
     pub fn check(&self, needed: usize) -> Result<()> {
         match self.0.len() {
             found if found == needed => Ok(()),
-            found => Err(Error::PackedLength { found, needed }),
+            found => Err(ErrorKind::PackedLength { found, needed }.into()),
         }
     }
 }
@@ -341,17 +341,20 @@ pub(crate) fn unpack(bytes: &[u8], limit: Limit, out: &mut [u64]) -> Result<()> 
     }
     // Step 3: range and padding.
     if largest >= limit.value {
-        return Err(Error::Residue { found: largest, modulus: limit.value });
+        return Err(ErrorKind::Residue { found: largest, modulus: limit.value }.into());
     }
     let used = out.len() * bits % 8;
     match bytes.last() {
-        Some(last) if used != 0 && last >> used != 0 => Err(Error::Padding { last: *last }),
+        Some(last) if used != 0 && last >> used != 0 => {
+            Err(ErrorKind::Padding { last: *last }.into())
+        }
         _ => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::error::refusal;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
 
@@ -429,7 +432,7 @@ mod tests {
         assert_eq!(back, words);
         back[1].push(0);
         let refused = packed.unpack_limbs(moduli.iter().zip(back.iter_mut().map(|w| &mut w[..])));
-        assert!(matches!(refused, Err(Error::PackedLength { found: 26, needed: 28 })));
+        assert!(matches!(refusal(&refused), ErrorKind::PackedLength { found: 26, needed: 28 }));
     }
 
     #[test]
@@ -495,7 +498,7 @@ mod tests {
                 let mut bytes = packed.as_bytes().to_vec();
                 *bytes.last_mut().unwrap() |= 1 << bit;
                 let refused = Packed(bytes.into()).unpack_words(&q, count);
-                assert!(matches!(refused, Err(Error::Padding { .. })), "{count} {bit}");
+                assert!(matches!(refusal(&refused), ErrorKind::Padding { .. }), "{count} {bit}");
             }
         }
     }
@@ -506,7 +509,10 @@ mod tests {
         let packed = Packed::words(&q, &[256; 40]);
         for count in [0, 39, 41, usize::MAX / 2, usize::MAX] {
             let refused = packed.unpack_words(&q, count);
-            assert!(matches!(refused, Err(Error::PackedLength { found: 45, .. })), "{count}");
+            assert!(
+                matches!(refusal(&refused), ErrorKind::PackedLength { found: 45, .. }),
+                "{count}"
+            );
         }
         // The first, the last, and one between, in a body of any length.
         for count in [1, 3, 8, 30, 200] {
@@ -515,12 +521,15 @@ mod tests {
                 words[at] = 257;
                 let packed = Packed::words(&q, &words);
                 let refused = packed.unpack_words(&q, count);
-                assert_eq!(refused, Err(Error::Residue { found: 257, modulus: 257 }));
+                assert_eq!(refused, Err(ErrorKind::Residue { found: 257, modulus: 257 }.into()));
             }
         }
         let ring = Ring::new(8, &prime::ntt_primes_below(8, 30, 2, &[]).unwrap()).unwrap();
         let packed = Packed(vec![0xff; 60].into());
-        assert!(matches!(packed.unpack_polys::<Coeff>(&ring, 1), Err(Error::Residue { .. })));
+        assert!(matches!(
+            refusal(&packed.unpack_polys::<Coeff>(&ring, 1)),
+            ErrorKind::Residue { .. }
+        ));
         assert!(packed.unpack_polys::<Coeff>(&ring, 2).is_err());
         assert!(packed.unpack_polys::<Coeff>(&ring, usize::MAX).is_err());
     }

@@ -23,7 +23,7 @@ use bellerophon_ring::wire::{Fingerprint, Fingerprinted, List, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::{ContentHash, FormatError, Header, codec, envelope, kind, store};
-use crate::{Error, EvaluationKeys, Params, Result, keys::Parts};
+use crate::{During, Error, EvaluationKeys, Params, Result, keys::Parts};
 
 const NAME: &str = "evaluation keys";
 
@@ -114,11 +114,12 @@ impl Wire for HoistedKey {
         let own = (spec.degree, &spec.q) == (params.degree(), &params.spec().q);
         if !own || !ranks.contains(&spec.rank) {
             let (degree, rank) = (spec.degree, spec.rank);
-            return Err(mlwe::Error::Parameter {
+            return Err(mlwe::ErrorKind::Parameter {
                 field: "parameters of hoisted rotations",
                 found: format!("degree {degree}, rank {rank}, {} primes", spec.q.len()),
                 needed: format!("the degree and primes of the slots, and a rank in {ranks:?}"),
-            });
+            }
+            .into());
         }
         Ok(Self { raised: mlwe::Params::new(spec)?, down })
     }
@@ -148,7 +149,11 @@ impl EvaluationKeys {
                     out.some(slots.relin_strategy(), self.arithmetic.relinearization_keys())?;
                 }
                 Part::Galois(exponent, _) => {
-                    let key = self.arithmetic.galois_keys().get("write keys", exponent as usize)?;
+                    let key = self
+                        .arithmetic
+                        .galois_keys()
+                        .get(exponent as usize)
+                        .during("write keys")?;
                     out.object(lattice, &*key)?;
                 }
                 Part::Hoisted => {
@@ -160,7 +165,7 @@ impl EvaluationKeys {
                 }
                 Part::HoistedGalois(exponent) => {
                     if let Some(keys) = self.arithmetic.hoisted_keys() {
-                        let key = keys.galois().get("write keys", exponent as usize)?;
+                        let key = keys.galois().get(exponent as usize).during("write keys")?;
                         out.object(keys.raised(), &*key)?;
                     }
                 }
@@ -229,9 +234,9 @@ impl EvaluationKeys {
     /// none: those of another client would give noise.
     ///
     /// # Errors
-    /// [`Error::Format`] for bytes that are damaged, truncated or too long, of another version or
-    /// parameter set, or in another order than that of their list; errors of the layers below for
-    /// invalid keys.
+    /// [`ErrorKind::Format`] for bytes that are damaged, truncated or too long, of another version
+    /// or parameter set, or in another order than that of their list; errors of the layers below
+    /// for invalid keys.
     pub fn read_from(params: &Params, reader: &mut impl Read, limit: u64) -> Result<Self> {
         Ok(Self::read_named(params, reader, limit)?.0)
     }
@@ -264,8 +269,8 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// As [`read_from`](Self::read_from). Operations return
-    /// [`mlwe::Error::Stored`](bellerophon_mlwe::Error::Stored) for a key that cannot be read
-    /// later.
+    /// [`mlwe::ErrorKind::Stored`](bellerophon_mlwe::ErrorKind::Stored) for a key that cannot be
+    /// read later.
     pub fn open(
         params: &Params,
         path: impl AsRef<Path>,

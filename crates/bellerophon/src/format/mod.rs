@@ -115,8 +115,8 @@ where
 /// Reads an object from the bytes of its envelope.
 ///
 /// # Errors
-/// [`Error::Format`] for bytes that are damaged, truncated or too long, or of another version, type
-/// or parameter set; errors of the object's crate for invalid contents.
+/// [`ErrorKind::Format`] for bytes that are damaged, truncated or too long, or of another version,
+/// type or parameter set; errors of the object's crate for invalid contents.
 pub fn from_bytes<T>(params: &impl Context<T::Params>, bytes: &[u8]) -> Result<T>
 where
     T: Wire,

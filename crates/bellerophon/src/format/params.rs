@@ -156,7 +156,7 @@ impl Params {
     /// not written.
     ///
     /// # Errors
-    /// [`Error::Format`] for a name of more than 200 bytes or with control characters.
+    /// [`ErrorKind::Format`] for a name of more than 200 bytes or with control characters.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         envelope::seal(
             Header::new(Self::KIND, Fingerprint::NONE),

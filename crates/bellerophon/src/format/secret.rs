@@ -24,8 +24,8 @@ use crate::{ClientKey, Error, Params, Result};
 /// use rand::{SeedableRng, rngs::{StdRng, SysRng}};
 /// # fn main() -> bellerophon::Result<()> {
 /// # let spec = bfv::ParamsSpec::lookup(257)?;
-/// # let params = bfv::Params::new(bfv::ParamsSpec { degree: 64, security: Security::Insecure, ..spec })?;
-/// let mut rng = StdRng::try_from_rng(&mut SysRng).unwrap();
+/// # let params = bfv::Params::new(bfv::ParamsSpec { degree: 64, security: Security::Insecure,
+/// ..spec })?; let mut rng = StdRng::try_from_rng(&mut SysRng).unwrap();
 /// // One process sends a query, and ends.
 /// let client = Client::generate(&params, &mut rng)?;
 /// let (query, pending) = client.query(100, &[42, 7], QueryLayout::Paper, &mut rng)?;
@@ -67,7 +67,7 @@ impl SecretBytes {
     /// Reads a secret that [`of`](Self::of) wrote.
     ///
     /// # Errors
-    /// [`Error::Format`] for other bytes and those of other parameters; errors of the secret's
+    /// [`ErrorKind::Format`] for other bytes and those of other parameters; errors of the secret's
     /// crate for invalid contents.
     pub fn read<T>(&self, params: &impl Context<T::Params>) -> Result<T>
     where
@@ -180,7 +180,8 @@ impl ClientKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Preset;
+    use crate::error::refusal;
+    use crate::{ErrorKind, Preset};
 
     #[test]
     fn secrets_of_the_wrong_weight_are_refused() {
@@ -193,7 +194,7 @@ mod tests {
             ClientKey::from_secret_form(&params, ClientKeyForm { slots, ..form })
         };
         for value in [0, 1] {
-            assert!(matches!(read(vec![value; count]), Err(Error::Format(_))), "{value}");
+            assert!(matches!(refusal(&read(vec![value; count])), ErrorKind::Format(_)), "{value}");
         }
         read((0..count as i64).map(|i| i % 3 - 1).collect()).unwrap();
     }
@@ -204,7 +205,7 @@ mod tests {
             .map(|preset| Params::preset(preset).unwrap());
         let client = ClientKey::generate(&own).unwrap();
         let refused = SecretBytes::of(&other, &client);
-        assert!(matches!(refused, Err(Error::Format(FormatError::Fingerprint { .. }))));
+        assert!(matches!(refusal(&refused), ErrorKind::Format(FormatError::Fingerprint { .. })));
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Store {
 
 impl GaloisSource for Store {
     fn load(&self, exponent: usize) -> mlwe::Result<Arc<GaloisKey>> {
-        let failed = |reason: String| mlwe::Error::Stored { exponent, reason };
+        let failed = |reason: String| mlwe::ErrorKind::Stored { exponent, reason };
         let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(key) = lock().take(exponent) {
             return Ok(key);

@@ -8,7 +8,8 @@ use crate::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
 use crate::eval_mod::Mod1Output;
 use crate::simulator::one_key;
 use crate::{
-    Encoder, EvaluationKeys, Evaluator, Interval, Params, ParamsSpec, SecretKey, Security, encrypt,
+    During, Encoder, EvaluationKeys, Evaluator, Interval, Params, ParamsSpec, SecretKey, Security,
+    encrypt,
 };
 
 /// Bootstrapping of a toy ring step by step, with exactly the keys that the bootstrapper lists.
@@ -33,16 +34,16 @@ fn steps_of_a_bootstrap_have_their_metadata() {
         let range = Interval::real(-1.0, 1.0).unwrap();
         let plain = Encoder::new(params).encode(&values, range, params.scale(), limbs).unwrap();
         let x = encrypt(params, &plain, &secret, &mut rng).unwrap();
-        let meta = raising.meta(op, &x.metadata(), &one_key).unwrap();
+        let meta = raising.meta(&x.metadata(), &one_key).during(op).unwrap();
 
         // S2C, mod raise and trace.
         let coefficients = raising.to_coefficients(&evaluator, &x).unwrap();
-        let raised = raising.raise(op, &evaluator, &own, coefficients, &meta).unwrap();
+        let raised = raising.raise(&evaluator, &own, coefficients, &meta).during(op).unwrap();
         assert_eq!(*raised.meta(), meta.raised.meta);
         assert_eq!(params.level_at(raised.lattice().limbs()), meta.raised.level);
 
         // C2S.
-        let predicted = raising.c2s.meta(op, &meta.raised, &one_key).unwrap().result;
+        let predicted = raising.c2s.meta(&meta.raised, &one_key).during(op).unwrap().result;
         let found = raising.c2s.apply(&evaluator, &raised).unwrap();
         assert_eq!(found.metadata(), predicted);
         let (re, im) = raising.to_slots(&evaluator, &raised, (&meta, false)).unwrap();
@@ -52,8 +53,12 @@ fn steps_of_a_bootstrap_have_their_metadata() {
 
         // EvalMod.
         let output = Mod1Output { amplitude: 1.0, scale: params.scale() };
-        let predicted =
-            bootstrapper.reduction().meta(op, params, &re.metadata(), output).unwrap().result;
+        let predicted = bootstrapper
+            .reduction()
+            .meta(params, &re.metadata(), output)
+            .during(op)
+            .unwrap()
+            .result;
         let found = bootstrapper.reduction().apply(&evaluator, &re, output).unwrap();
         assert_eq!(found.metadata(), predicted);
     }

@@ -1,13 +1,15 @@
 //! The crate's one error type.
 
 mod level_scale;
-mod named;
-
-use bellerophon_mlwe::KeyId;
-use bellerophon_ring::wire::Fingerprint;
 
 pub use level_scale::LevelScale;
 use level_scale::against;
+
+bellerophon_ring::op_error! {
+    /// An operation that was refused, and why.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Error(ErrorKind) from [bellerophon_ring, bellerophon_mlwe];
+}
 
 /// Errors of encoding, encryption and computation.
 ///
@@ -15,14 +17,14 @@ use level_scale::against;
 /// an encrypted value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorKind {
     // Layers below.
     /// An error of the ring layer.
     #[error(transparent)]
-    Ring(#[from] bellerophon_ring::Error),
+    Ring(#[from] bellerophon_ring::ErrorKind),
     /// An error of the lattice layer.
     #[error(transparent)]
-    Mlwe(#[from] bellerophon_mlwe::Error),
+    Mlwe(bellerophon_mlwe::ErrorKind),
     /// Invalid parameters.
     #[error("parameters: {reason}")]
     Params {
@@ -32,25 +34,21 @@ pub enum Error {
     // Noise, tables and functional bootstrapping.
     /// An invalid noise variance.
     #[error(
-        "{op}: the noise variance is {found}: need a finite number of at least 0; state the noise \
+        "the noise variance is {found}: need a finite number of at least 0; state the noise \
          of the operands (`assume_noise`)"
     )]
     Variance {
-        /// The operation.
-        op: &'static str,
         /// The variance found.
         found: f64,
     },
     /// Noise above what a table tolerates.
     #[error(
-        "{op}: the noise may reach 2^{log2_noise:.1} of the distance between integers (failure \
+        "the noise may reach 2^{log2_noise:.1} of the distance between integers (failure \
          probability 2^{log2_failure:.0}), and a table of {entries} entries tolerates \
          2^{log2_tolerance:.1}: apply an identity table or one of fewer entries earlier, add fewer \
          vectors before the table, or state a larger failure probability"
     )]
     TableNoise {
-        /// The operation.
-        op: &'static str,
         /// Entries of the table.
         entries: usize,
         /// `log2` of the bound on the noise, in units of the distance between two integers.
@@ -63,12 +61,10 @@ pub enum Error {
     /// Integers that must be reduced before they are published. The error does not say by how much
     /// they exceed the limit: the excess would reveal constants of the server.
     #[error(
-        "{op}: {what} of these integers is not that of reduced integers: need {needed}; apply an \
+        "{what} of these integers is not that of reduced integers: need {needed}; apply an \
          identity table first (`Integers::table`)"
     )]
     Unreduced {
-        /// The operation.
-        op: &'static str,
         /// Range, noise or scale.
         what: &'static str,
         /// The requirement that reduced integers meet.
@@ -76,13 +72,11 @@ pub enum Error {
     },
     /// The caller's callback asked to stop ([`Evaluator::watching`](crate::Evaluator::watching)).
     #[error(
-        "{op}: the progress callback cancelled it during {}, with {done} of {total} parts done: \
+        "the progress callback cancelled it during {}, with {done} of {total} parts done: \
          call it again, and let the callback continue",
         stage.name()
     )]
     Cancelled {
-        /// The operation.
-        op: &'static str,
         /// The stage at which it was cancelled.
         stage: crate::bootstrap::BootstrapStage,
         /// Finished parts of that stage.
@@ -92,19 +86,14 @@ pub enum Error {
     },
     // Inputs of encoding. Messages name positions, never values.
     /// An empty input.
-    #[error("{op}: no operands or values: need at least one")]
-    NoValues {
-        /// The operation.
-        op: &'static str,
-    },
+    #[error("no operands or values: need at least one")]
+    NoValues,
     /// More values than the ring has slots.
     #[error(
-        "{op}: {found} values, but there are {slots} slots: split the values over several vectors, \
+        "{found} values, but there are {slots} slots: split the values over several vectors, \
          or take parameters of a larger ring degree"
     )]
     TooManyValues {
-        /// The operation.
-        op: &'static str,
         /// Number of values found.
         found: usize,
         /// Number of slots available.
@@ -112,12 +101,10 @@ pub enum Error {
     },
     /// An invalid slot count.
     #[error(
-        "{op}: {found} slots: need a power of two from {least} to {most}; choose another number of \
+        "{found} slots: need a power of two from {least} to {most}; choose another number of \
          slots, or parameters of a larger ring degree"
     )]
     SlotCount {
-        /// The operation.
-        op: &'static str,
         /// The count found.
         found: usize,
         /// The smallest valid count.
@@ -126,12 +113,8 @@ pub enum Error {
         most: usize,
     },
     /// A value that is NaN or infinite. The error does not repeat it.
-    #[error(
-        "{op}: value {index} is NaN or infinite: need finite numbers; replace it before the call"
-    )]
+    #[error("value {index} is NaN or infinite: need finite numbers; replace it before the call")]
     NonFinite {
-        /// The operation.
-        op: &'static str,
         /// Position of the value.
         index: usize,
     },
@@ -144,26 +127,20 @@ pub enum Error {
         hi: f64,
     },
     /// A scale that is not a positive finite number.
-    #[error(
-        "{op}: scale {scale:?}: need a finite number above zero; the default is `Params::scale`"
-    )]
+    #[error("scale {scale:?}: need a finite number above zero; the default is `Params::scale`")]
     Scale {
-        /// The operation.
-        op: &'static str,
         /// The scale found.
         scale: f64,
     },
     // Ranges and levels. Bounds are rounded where exact ones would reveal data.
     /// The message could wrap around the modulus.
     #[error(
-        "{op}: values up to 2^{:.0} at scale 2^{log2_scale:.3} reach half of the modulus \
+        "values up to 2^{:.0} at scale 2^{log2_scale:.3} reach half of the modulus \
          2^{log2_modulus:.3} of level {level}: stay at a higher level, scale the values down, or \
          state a tighter range (`assume_range`)",
         bound.log2()
     )]
     RangeOverflow {
-        /// The operation.
-        op: &'static str,
         /// Bound on the magnitude of the result, rounded up to a power of two: the exact bound
         /// would reveal the largest value of a plaintext.
         bound: f64,
@@ -176,12 +153,10 @@ pub enum Error {
     },
     /// Too few levels are left.
     #[error(
-        "{op}: needs {needed} level(s), {left} left: encrypt at a higher level, take parameters \
+        "needs {needed} level(s), {left} left: encrypt at a higher level, take parameters \
          with more primes, or bootstrap"
     )]
     OutOfLevels {
-        /// The operation.
-        op: &'static str,
         /// Levels that the operation takes.
         needed: usize,
         /// Levels that the operand has.
@@ -189,12 +164,10 @@ pub enum Error {
     },
     /// A level above that of the operand, key or parameter set.
     #[error(
-        "{op}: level {wanted} was requested, and the highest one here is {highest}: choose a lower \
+        "level {wanted} was requested, and the highest one here is {highest}: choose a lower \
          level, or take parameters, keys or operands of more levels"
     )]
     LevelTooHigh {
-        /// The operation.
-        op: &'static str,
         /// The requested level.
         wanted: usize,
         /// The highest level available.
@@ -203,13 +176,11 @@ pub enum Error {
     /// A value outside its declared range. The error does not repeat the value: others than the
     /// owner of the data may read it.
     #[error(
-        "{op}: value {index} lies outside the declared range [{lo:?}, {hi:?}]: declare a range \
+        "value {index} lies outside the declared range [{lo:?}, {hi:?}]: declare a range \
          that contains every value and does not depend on the values (`Interval::complex` for \
          complex values)"
     )]
     OutsideRange {
-        /// The operation.
-        op: &'static str,
         /// Position of the value.
         index: usize,
         /// Lower end of the range.
@@ -220,12 +191,10 @@ pub enum Error {
     /// A result that may exceed its declaration. The error does not say by how much: the excess
     /// would reveal constants of the server.
     #[error(
-        "{op}: the declared {what} does not cover the result: declare {needed}, or state a tighter \
+        "the declared {what} does not cover the result: declare {needed}, or state a tighter \
          range that the program is known to keep (`assume_range`) before it publishes"
     )]
     Declaration {
-        /// The operation.
-        op: &'static str,
         /// Range or noise.
         what: &'static str,
         /// A declaration that would cover it.
@@ -233,13 +202,11 @@ pub enum Error {
     },
     /// Noise too large for comparisons.
     #[error(
-        "{op}: the error of a value may reach 2^{log2_error:.1} of the declared range, and \
+        "the error of a value may reach 2^{log2_error:.1} of the declared range, and \
          comparisons allow 2^{log2_most:.1}: take a larger scale or a narrower range, or state a \
          smaller error (`assume_noise`)"
     )]
     TooNoisy {
-        /// The operation.
-        op: &'static str,
         /// `log2` of the error of the worst value, relative to the width of the declared range.
         log2_error: f64,
         /// `log2` of the largest error allowed.
@@ -247,7 +214,7 @@ pub enum Error {
     },
     /// [`ProgramBounds`](crate::param_search::ProgramBounds) that no parameter set meets.
     #[error(
-        "choose parameters: no set gives {bits} bits in the worst of {slots} slots after {depth} \
+        "no set gives {bits} bits in the worst of {slots} slots after {depth} \
          product(s){}: {}, {}{}: {}",
         if *bootstraps { " that follow a bootstrap" } else { "" },
         match nearest_bits {
@@ -286,12 +253,10 @@ pub enum Error {
     // Levels and scales that do not match.
     /// A number of limbs that is not that of a level of these parameters.
     #[error(
-        "{op}: the polynomial has {limbs} limbs, and level {level} needs {needed}: take one at a \
+        "the polynomial has {limbs} limbs, and level {level} needs {needed}: take one at a \
          level of these parameters (chains that group the same primes into other levels do not mix)"
     )]
     LevelLimbs {
-        /// The operation.
-        op: &'static str,
         /// Limbs found.
         limbs: usize,
         /// The level that the operand claims, or the nearest one below.
@@ -301,13 +266,11 @@ pub enum Error {
     },
     /// Two operands of different scales, neither with a level left to adjust its scale.
     #[error(
-        "{op}: scales cannot be aligned: {}, and neither has a level left for the adjustment: \
+        "scales cannot be aligned: {}, and neither has a level left for the adjustment: \
          compute at least one operand at a level higher by one",
         against(left, right)
     )]
     ScaleMismatch {
-        /// The operation.
-        op: &'static str,
         /// First operand.
         left: LevelScale,
         /// Second operand.
@@ -316,14 +279,12 @@ pub enum Error {
     /// An EvalMod whose scales drift: its levels divide by different amounts, or the scale of its
     /// operand differs from what its level divides by.
     #[error(
-        "{op}: from level {level} at scale 2^{log2_scale:.3} the scales of intermediate results \
+        "from level {level} at scale 2^{log2_scale:.3} the scales of intermediate results \
          drift by {drift:.1} bits, at most {most:.1} are allowed: start at the top of levels of \
          one size (`Mod1::highest_level`), at the scale that this level divides by, \
          2^{log2_divisor:.3}"
     )]
     Drift {
-        /// The operation.
-        op: &'static str,
         /// The level of the operand.
         level: usize,
         /// `log2` of its scale.
@@ -338,12 +299,10 @@ pub enum Error {
     // Keys and parameters that are missing or do not belong together.
     /// An operation whose key is missing from the evaluation keys.
     #[error(
-        "{op}: the evaluation keys contain no {key} for level {level}: request it when the keys \
+        "the evaluation keys contain no {key} for level {level}: request it when the keys \
          are generated (`KeyLevels`; the simulator's report lists the keys of a program)"
     )]
     MissingKey {
-        /// The operation.
-        op: &'static str,
         /// The key.
         key: &'static str,
         /// The level that the key must reach.
@@ -351,14 +310,12 @@ pub enum Error {
     },
     /// A rotation that no key, and no sequence of keys, performs.
     #[error(
-        "{op}: rotation of {slots} slots by {step} at level {level}: no key has this step, and the \
+        "rotation of {slots} slots by {step} at level {level}: no key has this step, and the \
          steps {have:?} do not compose to it: when the keys are generated, request this step \
          (`KeyLevels::rotate`), the powers of two (`KeyLevels::rotate_any`), or \
          `KeyLevels::rotate_hoisted` up to this level"
     )]
     MissingRotationKey {
-        /// The operation.
-        op: &'static str,
         /// The step, in `[0, slots)`.
         step: usize,
         /// Number of slots of the operand.
@@ -368,66 +325,33 @@ pub enum Error {
         /// Steps whose keys reach this level, modulo `slots`.
         have: Vec<usize>,
     },
-    /// Operands under different secret keys, or evaluation keys of another secret key.
-    #[error(
-        "{op}: the operands belong to different secret keys ({left} and {right}): need ciphertexts \
-         and evaluation keys of one secret key"
-    )]
-    KeyMismatch {
-        /// The operation.
-        op: &'static str,
-        /// Public id of the first key.
-        left: KeyId,
-        /// Public id of the second key.
-        right: KeyId,
-    },
     /// Relinearization keys, or a bootstrapper, of another relinearization strategy than that of
     /// the parameters.
     #[error(
-        "{op}: the relinearization strategy is \"{found}\", and the parameters have \"{needed}\": \
+        "the relinearization strategy is \"{found}\", and the parameters have \"{needed}\": \
          make the keys or the bootstrapper from these parameters, or give the parameters the same \
          strategy (`Params::relinearizing`)"
     )]
     RouteMismatch {
-        /// The operation.
-        op: &'static str,
         /// The strategy of the keys or of the bootstrapper, printed.
         found: String,
         /// The strategy of the parameters, printed.
         needed: String,
     },
-    /// Operands of different parameter sets.
-    #[error(
-        "{op}: the operands belong to different parameters ({left} and {right}): make all of them \
-         from one parameter set"
-    )]
-    ParamsMismatch {
-        /// The operation.
-        op: &'static str,
-        /// Fingerprint of the first set.
-        left: Fingerprint,
-        /// Fingerprint of the second set.
-        right: Fingerprint,
-    },
     // Worst-case noise bounds and noise flooding.
     /// A vector with an average noise estimate where a worst-case bound is needed, or the reverse.
     #[error(
-        "{op}: averages and worst-case bounds of noise do not mix, and a bound needs the worst \
+        "averages and worst-case bounds of noise do not mix, and a bound needs the worst \
          case: run the whole program, inputs included, on one `Simulator::worst_case`"
     )]
-    NoWorstCase {
-        /// The operation.
-        op: &'static str,
-    },
+    NoWorstCase,
     /// A ciphertext that the program of a noise bound cannot have produced.
     #[error(
-        "{op}: the {what} is {found:?}, and the noise bound expects {expected:?}: simulate the \
+        "the {what} is {found:?}, and the noise bound expects {expected:?}: simulate the \
          program that the evaluator ran, with a rotation key for each step, or do not trust the \
          ciphertext"
     )]
     NotOfProgram {
-        /// The operation.
-        op: &'static str,
         /// The property that differs.
         what: &'static str,
         /// Its value in the ciphertext.
@@ -437,7 +361,7 @@ pub enum Error {
     },
     /// Invalid terms of noise flooding.
     #[error(
-        "share results: {queries} queries at {statistical_bits:?} bits: need at least one query \
+        "{queries} queries at {statistical_bits:?} bits: need at least one query \
          and 1 to 64 statistical bits"
     )]
     Flooding {
@@ -449,15 +373,13 @@ pub enum Error {
     // Approximation of functions.
     /// A range that leaves the domain of a polynomial.
     #[error(
-        "{op}: the {what} may lie in [{found_lo:?}, {found_hi:?}]{}, outside the domain \
+        "the {what} may lie in [{found_lo:?}, {found_hi:?}]{}, outside the domain \
          [{lo:?}, {hi:?}]: approximate over a wider domain, scale the values, state a tighter \
          range (`assume_range`, or `assume_range_with_padding` to include padding), or set the \
          padding to values inside the domain",
         if *complex { " (complex)" } else { "" }
     )]
     OutsideDomain {
-        /// The operation.
-        op: &'static str,
         /// Values or padding.
         what: &'static str,
         /// Lower end of the carried range.
@@ -511,12 +433,10 @@ pub enum Error {
     // Lengths, padding and shapes.
     /// A slot index out of range.
     #[error(
-        "{op}: slot {found} of a vector of {slots} slots: need an index from 0 to {}",
+        "slot {found} of a vector of {slots} slots: need an index from 0 to {}",
         slots - 1
     )]
     SlotOutOfRange {
-        /// The operation.
-        op: &'static str,
         /// The slot, or the end of the slot range, found.
         found: usize,
         /// Number of slots available.
@@ -524,13 +444,11 @@ pub enum Error {
     },
     /// Operands with different numbers of values: two vectors, or a vector and plain values.
     #[error(
-        "{op}: {left} values against {right}: need equally many; repeat the shorter vector \
+        "{left} values against {right}: need equally many; repeat the shorter vector \
          (`broadcast`), use one value for all slots (`mul_scalar`, `add_scalar`), or state the \
          number of values (`with_len`)"
     )]
     LengthMismatch {
-        /// The operation.
-        op: &'static str,
         /// Values of the first operand.
         left: usize,
         /// Values of the second operand.
@@ -538,55 +456,57 @@ pub enum Error {
     },
     /// A reduction of a vector whose padding may be nonzero, without a level to clear it.
     #[error(
-        "{op}: the {} padding slots behind the {len} values may be nonzero, clearing them takes \
+        "the {} padding slots behind the {len} values may be nonzero, clearing them takes \
          one level, and none is left: clear the padding earlier (`clear_padding`), or bootstrap",
         slots - len
     )]
     Padding {
-        /// The operation.
-        op: &'static str,
         /// Number of values.
         len: usize,
         /// Slots of the vector.
         slots: usize,
     },
     /// Two lists of different lengths.
-    #[error("{op}: {left} operands against {right}: need two lists of one length")]
+    #[error("{left} operands against {right}: need two lists of one length")]
     Lengths {
-        /// The operation.
-        op: &'static str,
         /// Length of the first list.
         left: usize,
         /// Length of the second list.
         right: usize,
     },
     /// A table, matrix or specification of the wrong shape.
-    #[error("{op}: {reason}")]
+    #[error("{reason}")]
     Shape {
-        /// The operation.
-        op: &'static str,
         /// What is wrong and what is needed.
         reason: String,
     },
     /// A polynomial that does not fit its power basis.
-    #[error("{op}: {reason}")]
+    #[error("{reason}")]
     Powers {
-        /// The operation.
-        op: &'static str,
         /// What does not fit and what is needed.
         reason: String,
     },
     /// A linear transform that does not fit its operand.
-    #[error("{op}: {reason}")]
+    #[error("{reason}")]
     Linear {
-        /// The operation.
-        op: &'static str,
         /// What does not fit and what is needed.
         reason: String,
     },
 }
 
-/// The smallest power of two at or above a magnitude, as [`Error::RangeOverflow`] reports it.
+// Each reason has one spelling: a layer in between does not wrap that of a layer below.
+
+impl From<bellerophon_mlwe::ErrorKind> for ErrorKind {
+    fn from(kind: bellerophon_mlwe::ErrorKind) -> Self {
+        use bellerophon_mlwe::ErrorKind as Below;
+        match kind {
+            Below::Ring(kind) => Self::Ring(kind),
+            other => Self::Mlwe(other),
+        }
+    }
+}
+
+/// The smallest power of two at or above a magnitude, as [`ErrorKind::RangeOverflow`] reports it.
 pub(crate) fn power_of_two_above(magnitude: f64) -> f64 {
     // Rounded up, so that the error reveals one of few values and not the exact bound.
     magnitude.log2().ceil().exp2()

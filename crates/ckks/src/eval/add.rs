@@ -6,8 +6,8 @@ use super::Evaluator;
 #[cfg(doc)]
 use crate::Error;
 use crate::{
-    Ciphertext, Interval, Plaintext, Result, SlotValue, encode::check_values, lengths::check_len,
-    metadata::rules::same_scale,
+    Ciphertext, During, Interval, Plaintext, Result, SlotValue, encode::check_values,
+    lengths::check_len, metadata::rules::same_scale,
 };
 
 /// Which of addition and subtraction.
@@ -21,75 +21,57 @@ impl Evaluator {
     /// `x + y`, slot by slot.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for vectors of unequal length, [`Error::KeyMismatch`],
-    /// [`Error::ParamsMismatch`], [`Error::ScaleMismatch`],
-    /// [`Error::RangeOverflow`].
+    /// [`ErrorKind::LengthMismatch`] for vectors of unequal length,
+    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`],
+    /// [`ErrorKind::ScaleMismatch`], [`ErrorKind::RangeOverflow`].
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.sum("add", x, y, Sign::Plus)
+        self.sum(x, y, Sign::Plus).during("add")
     }
 
     /// `x - y`, slot by slot. Errors as for [`add`](Self::add).
     pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.sum("subtract", x, y, Sign::Minus)
+        self.sum(x, y, Sign::Minus).during("subtract")
     }
 
     /// `x += y`, in place if both have one level and scale. On an error, which is one of
     /// [`add`](Self::add), `x` is unchanged.
     pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<()> {
-        self.sum_assign("add", x, y, Sign::Plus)
+        self.sum_assign(x, y, Sign::Plus).during("add")
     }
 
     /// `x -= y`, as [`add_assign`](Self::add_assign).
     pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<()> {
-        self.sum_assign("subtract", x, y, Sign::Minus)
+        self.sum_assign(x, y, Sign::Minus).during("subtract")
     }
 
     /// `x + y` or `x - y`, aligned first.
-    fn sum(
-        &self,
-        op: &'static str,
-        x: &Ciphertext,
-        y: &Ciphertext,
-        sign: Sign,
-    ) -> Result<Ciphertext> {
-        let (x, y) = self.align(op, x, y)?;
+    fn sum(&self, x: &Ciphertext, y: &Ciphertext, sign: Sign) -> Result<Ciphertext> {
+        let (x, y) = self.align(x, y)?;
         let mut sum = x.into_owned();
-        self.sum_aligned(op, &mut sum, &y, sign)?;
+        self.sum_aligned(&mut sum, &y, sign)?;
         Ok(sum)
     }
 
     /// As [`sum`](Self::sum), in place if both have one level and scale.
-    fn sum_assign(
-        &self,
-        op: &'static str,
-        x: &mut Ciphertext,
-        y: &Ciphertext,
-        sign: Sign,
-    ) -> Result<()> {
+    fn sum_assign(&self, x: &mut Ciphertext, y: &Ciphertext, sign: Sign) -> Result<()> {
         // In place only without alignment, which would copy.
         if x.limbs() == y.limbs() && same_scale(x.scale(), y.scale()) {
-            self.check(op, x)?;
-            self.check(op, y)?;
-            return self.sum_aligned(op, x, y, sign);
+            self.check(x)?;
+            self.check(y)?;
+            return self.sum_aligned(x, y, sign);
         }
-        *x = self.sum(op, x, y, sign)?;
+        *x = self.sum(x, y, sign)?;
         Ok(())
     }
 
     /// The sum or difference of operands at one level and scale.
-    fn sum_aligned(
-        &self,
-        op: &'static str,
-        x: &mut Ciphertext,
-        y: &Ciphertext,
-        sign: Sign,
-    ) -> Result<()> {
+    fn sum_aligned(&self, x: &mut Ciphertext, y: &Ciphertext, sign: Sign) -> Result<()> {
         let f = match sign {
             Sign::Plus => Interval::add,
             Sign::Minus => Interval::sub,
         };
         // The rule first: on an error the operand in place is unchanged.
-        let sum = self.rules().sum(op, &x.metadata(), &y.metadata(), f)?;
+        let sum = self.rules().sum(&x.metadata(), &y.metadata(), f)?;
         let lattice = self.params().lattice();
         match sign {
             Sign::Plus => x.inner.add_assign(lattice, &y.inner)?,
@@ -102,7 +84,7 @@ impl Evaluator {
     /// `-x`.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
+    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let mut negative = x.clone();
         self.neg_assign(&mut negative)?;
@@ -119,8 +101,9 @@ impl Evaluator {
         let op = "add a plaintext";
         // The plaintext as a ciphertext without mask, so that both can be aligned.
         let constant = self.trivial(p)?;
-        let (x, constant) = self.align(op, x, &constant)?;
-        let metadata = self.rules().sum(op, &x.metadata(), &constant.metadata(), Interval::add)?;
+        let (x, constant) = self.align(x, &constant).during(op)?;
+        let metadata =
+            self.rules().sum(&x.metadata(), &constant.metadata(), Interval::add).during(op)?;
         let mut sum = x.into_owned();
         sum.inner.add_plain_assign(self.params().lattice(), constant.inner.b())?;
         sum.meta = metadata.meta;
@@ -130,22 +113,23 @@ impl Evaluator {
     /// `x + v`, the values encoded at the ciphertext's own scale and level. Padding stays as it is.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] unless there are as many values as `x` has, and those of
+    /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has, and those of
     /// [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
     pub fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
         let op = "add values";
-        self.check(op, x)?;
-        check_values(op, values, self.params().max_slots())?;
-        check_len(op, x.len(), values.len())?;
+        self.check(x).during(op)?;
+        check_values(values, self.params().max_slots()).during(op)?;
+        check_len(x.len(), values.len()).during(op)?;
         // Encoded at the level and scale of x, the values need no alignment.
-        let plain = self.encoder().encode_constants(op, values, x.slots(), x.scale(), x.limbs())?;
+        let plain =
+            self.encoder().encode_constants(values, x.slots(), x.scale(), x.limbs()).during(op)?;
         self.add_plain(x, &plain)
     }
 
     /// `x + c` in every slot. Takes no level.
     ///
     /// # Errors
-    /// [`Error::NonFinite`], [`Error::RangeOverflow`] and those of [`add`](Self::add).
+    /// [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and those of [`add`](Self::add).
     pub fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
         let mut sum = x.clone();
         self.add_scalar_assign(&mut sum, c)?;
@@ -156,8 +140,8 @@ impl Evaluator {
     /// is unchanged.
     pub fn add_scalar_assign(&self, x: &mut Ciphertext, c: f64) -> Result<()> {
         let op = "add a constant";
-        self.check(op, x)?;
-        let (metadata, integer) = self.rules().add_scalar(op, &x.metadata(), c)?;
+        self.check(x).during(op)?;
+        let (metadata, integer) = self.rules().add_scalar(&x.metadata(), c).during(op)?;
         x.meta = metadata.meta;
         self.add_integer(&mut x.inner, integer);
         Ok(())

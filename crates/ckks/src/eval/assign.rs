@@ -4,7 +4,8 @@
 
 use super::Evaluator;
 use crate::{
-    Ciphertext, Interval, Plaintext, Result, bootstrap::auto_bootstrap, metadata::rules::same_scale,
+    Ciphertext, During, Interval, Plaintext, Result, bootstrap::auto_bootstrap,
+    metadata::rules::same_scale,
 };
 
 impl Evaluator {
@@ -13,7 +14,7 @@ impl Evaluator {
     /// # Errors
     /// As for [`neg`](Self::neg).
     pub fn neg_assign(&self, x: &mut Ciphertext) -> Result<()> {
-        self.check("negate", x)?;
+        self.check(x).during("negate")?;
         x.inner.neg_assign(self.params().lattice())?;
         x.meta = self.rules().negative(&x.metadata()).meta;
         Ok(())
@@ -25,14 +26,14 @@ impl Evaluator {
     /// As for [`add_plain`](Self::add_plain).
     pub fn add_plain_assign(&self, x: &mut Ciphertext, p: &Plaintext) -> Result<()> {
         let op = "add a plaintext";
-        self.check(op, x)?;
-        self.check_plain(op, p)?;
+        self.check(x).during(op)?;
+        self.check_plain(p).during(op)?;
         // Alignment would copy: only an aligned sum is in place.
         if p.limbs() < x.limbs() || !same_scale(x.scale(), p.scale) {
             *x = self.add_plain(x, p)?;
             return Ok(());
         }
-        let metadata = self.rules().sum(op, &x.metadata(), &p.metadata(), Interval::add)?;
+        let metadata = self.rules().sum(&x.metadata(), &p.metadata(), Interval::add).during(op)?;
         let lattice = self.params().lattice();
         if p.limbs() == x.limbs() {
             x.inner.add_plain_assign(lattice, &p.poly)?;
@@ -50,14 +51,14 @@ impl Evaluator {
     /// As for [`mul_plain_no_rescale`](Self::mul_plain_no_rescale).
     pub fn mul_plain_no_rescale_assign(&self, x: &mut Ciphertext, p: &Plaintext) -> Result<()> {
         let op = "multiply by a plaintext";
-        self.check(op, x)?;
-        self.check_plain(op, p)?;
+        self.check(x).during(op)?;
+        self.check_plain(p).during(op)?;
         // A lower factor or a bootstrap replaces x altogether.
         if p.limbs() < x.limbs() || auto_bootstrap::is_short(self, x.level(), 1) {
             *x = self.mul_plain_no_rescale(x, p)?;
             return Ok(());
         }
-        let metadata = self.rules().mul_plain(op, &x.metadata(), &p.metadata())?;
+        let metadata = self.rules().mul_plain(&x.metadata(), &p.metadata()).during(op)?;
         let lattice = self.params().lattice();
         // Without a copy of the factor where it has exactly the limbs of x.
         if p.limbs() == x.limbs() {

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, Error, Evaluator, Metadata, Params, Result,
-    SlotValue,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, ErrorKind, Evaluator, Metadata, Params,
+    Result, SlotValue,
     bootstrap::Bootstrapper,
     fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
     lintrans::LinearTransform,
@@ -124,7 +124,7 @@ impl CkksOps for Evaluator {
 
     /// In place, which saves a copy for every term.
     fn add_many(&self, terms: &[&Ciphertext]) -> Result<Ciphertext> {
-        let (first, rest) = terms.split_first().ok_or(Error::NoValues { op: "add many" })?;
+        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues.during("add many"))?;
         let mut sum = (*first).clone();
         rest.iter().try_for_each(|term| self.add_assign(&mut sum, term))?;
         Ok(sum)

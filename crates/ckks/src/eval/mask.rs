@@ -2,12 +2,11 @@
 
 use std::{borrow::Cow, iter::once, ops::Range};
 
-use crate::{Bounds, CiphertextMeta, CkksOps, Error, Interval, Metadata, Result};
+use crate::{Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result};
 
 /// Keeps the slots of the ranges, by a product with ones and zeros; see [`CkksOps::mask`].
 pub(crate) fn masked<A: CkksOps>(
     a: &A,
-    op: &'static str,
     x: &A::Ciphertext,
     ranges: impl IntoIterator<Item = Range<usize>>,
 ) -> Result<A::Ciphertext> {
@@ -16,7 +15,7 @@ pub(crate) fn masked<A: CkksOps>(
     let mut mask = vec![0.0; slots];
     for range in ranges {
         let found = range.end.max(range.start);
-        let kept = mask.get_mut(range).ok_or(Error::SlotOutOfRange { op, found, slots })?;
+        let kept = mask.get_mut(range).ok_or(ErrorKind::SlotOutOfRange { found, slots })?;
         kept.fill(1.0);
     }
     // A mask that clears the padding has as many values as `x`; any other treats padding as values.
@@ -45,7 +44,6 @@ pub(crate) fn masked<A: CkksOps>(
 /// zero.
 pub(crate) fn cleared<'c, A: CkksOps>(
     a: &A,
-    op: &'static str,
     x: &'c A::Ciphertext,
 ) -> Result<Cow<'c, A::Ciphertext>> {
     let Metadata { level, meta } = a.metadata(x);
@@ -54,18 +52,14 @@ pub(crate) fn cleared<'c, A: CkksOps>(
         return Ok(Cow::Borrowed(x));
     }
     if level == 0 {
-        return Err(Error::Padding { op, len, slots });
+        return Err(ErrorKind::Padding { len, slots }.into());
     }
-    masked(a, op, x, once(0..len)).map(Cow::Owned)
+    masked(a, x, once(0..len)).map(Cow::Owned)
 }
 
 /// All slots of `x` as values, with zeros for the padding.
-pub(crate) fn whole<A: CkksOps>(
-    a: &A,
-    op: &'static str,
-    x: &A::Ciphertext,
-) -> Result<A::Ciphertext> {
-    let x = cleared(a, op, x)?.into_owned();
+pub(crate) fn whole<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    let x = cleared(a, x)?.into_owned();
     let slots = a.metadata(&x).meta.slots;
     a.with_len(x, slots)
 }

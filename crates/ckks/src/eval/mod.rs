@@ -38,7 +38,7 @@ use bellerophon_mlwe as mlwe;
 use crate::bootstrap::{Bootstrapping, Watch};
 use crate::fbt::Functional;
 use crate::{
-    Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Result,
+    Ciphertext, During, Encoder, EvaluationKeys, Params, Plaintext, Result,
     metadata::rules::MetadataRules,
 };
 
@@ -61,13 +61,13 @@ impl Evaluator {
     /// An evaluator with the given keys.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for keys of other parameters, [`Error::RouteMismatch`] for keys of
-    /// another relinearization strategy.
+    /// [`mlwe::ErrorKind::ParamsMismatch`] for keys of other parameters,
+    /// [`ErrorKind::RouteMismatch`] for keys of another relinearization strategy.
     pub fn new(params: &Params, keys: &EvaluationKeys) -> Result<Self> {
         let op = "make an evaluator";
-        params.check(op, keys.fingerprint())?;
+        params.check(keys.fingerprint()).during(op)?;
         if let Some(relinearization) = keys.relinearization_keys() {
-            params.check_relin_strategy(op, relinearization.strategy())?;
+            params.check_relin_strategy(relinearization.strategy()).during(op)?;
         }
         Ok(Self {
             params: params.clone(),
@@ -102,9 +102,9 @@ impl Evaluator {
     /// An encryption without noise or secrecy: `(m, 0)`, at the plaintext's level and scale.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`].
+    /// [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn trivial(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
-        self.check_plain("trivial encryption", plaintext)?;
+        self.check_plain(plaintext).during("trivial encryption")?;
         let lattice = self.params.lattice();
         let inner =
             mlwe::Ciphertext::trivial(lattice, plaintext.poly.clone(), self.keys.secret_id())?;
@@ -112,25 +112,25 @@ impl Evaluator {
     }
 
     /// Refuses ciphertexts under other parameters or another key.
-    pub(crate) fn check(&self, op: &'static str, ct: &Ciphertext) -> Result<()> {
-        self.params.check(op, ct.inner.fingerprint())?;
-        self.params.check_level_of(op, ct.limbs(), ct.level())?;
+    pub(crate) fn check(&self, ct: &Ciphertext) -> Result<()> {
+        self.params.check(ct.inner.fingerprint())?;
+        self.params.check_level_of(ct.limbs(), ct.level())?;
         if ct.key() != self.keys.secret_id() {
-            let (left, right) = (self.keys.secret_id(), ct.key());
-            return Err(Error::KeyMismatch { op, left, right });
+            let (needed, found) = (self.keys.secret_id(), ct.key());
+            return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into());
         }
         Ok(())
     }
 
     /// Refuses plaintexts of other parameters.
-    pub(crate) fn check_plain(&self, op: &'static str, p: &Plaintext) -> Result<()> {
-        self.params.check(op, p.fingerprint)?;
-        self.params.check_level_of(op, p.limbs(), p.level())
+    pub(crate) fn check_plain(&self, p: &Plaintext) -> Result<()> {
+        self.params.check(p.fingerprint)?;
+        self.params.check_level_of(p.limbs(), p.level())
     }
 
     /// Refuses ciphertexts with fewer than `needed` levels left.
-    pub(crate) fn check_levels(&self, op: &'static str, needed: usize, left: usize) -> Result<()> {
-        self.rules().check_levels(op, needed, left)
+    pub(crate) fn check_levels(&self, needed: usize, left: usize) -> Result<()> {
+        self.rules().check_levels(needed, left)
     }
 }
 

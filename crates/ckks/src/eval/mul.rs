@@ -6,7 +6,7 @@ use bellerophon_mlwe as mlwe;
 
 use super::Evaluator;
 use crate::{
-    Ciphertext, Complex64, Error, Interval, Metadata, Plaintext, Result, SlotValue,
+    Ciphertext, Complex64, During, ErrorKind, Interval, Metadata, Plaintext, Result, SlotValue,
     bootstrap::auto_bootstrap::{self, Operands},
     encode::check_values,
     lengths::check_len,
@@ -18,21 +18,21 @@ impl Evaluator {
     /// ciphertext twice (`mul(&x, &x)`) it is [`square`](Self::square).
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`], [`Error::LengthMismatch`] for vectors of unequal length,
-    /// [`Error::MissingKey`] without a relinearization key, [`Error::RangeOverflow`],
-    /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::LengthMismatch`] for vectors of unequal length,
+    /// [`ErrorKind::MissingKey`] without a relinearization key, [`ErrorKind::RangeOverflow`],
+    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "multiply";
         if std::ptr::eq(x, y) {
-            return self.square(x).map_err(|error| error.named(op));
+            return self.square(x).during(op);
         }
         // Bootstrap factors that are short of levels, then align them: products at one level have
         // one scale.
         let (x, y) = auto_bootstrap::factors(self, x, y)?;
-        self.check_levels(op, 1, x.level().min(y.level()))?;
-        let (x, y) = self.align_factors(op, &x, &y)?;
-        let metadata = self.rules().product(op, &x.metadata(), &y.metadata())?;
-        self.relinearized_rescaled(op, &metadata, (&x, &y))
+        self.check_levels(1, x.level().min(y.level())).during(op)?;
+        let (x, y) = self.align_factors(&x, &y).during(op)?;
+        let metadata = self.rules().product(&x.metadata(), &y.metadata()).during(op)?;
+        self.relinearized_rescaled(&metadata, (&x, &y)).during(op)
     }
 
     /// `x^2`; its range is not negative for a real `x`. Takes one level.
@@ -42,10 +42,10 @@ impl Evaluator {
     pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "square";
         let x = auto_bootstrap::replenished(self, x, 1)?;
-        self.check(op, &x)?;
-        self.check_levels(op, 1, x.level())?;
+        self.check(&x).during(op)?;
+        self.check_levels(1, x.level()).during(op)?;
         let metadata = self.rules().square(&x.metadata());
-        self.relinearized_rescaled(op, &metadata, (&x, &x))
+        self.relinearized_rescaled(&metadata, (&x, &x)).during(op)
     }
 
     /// `x y` relinearized but not rescaled, at the product of the scales: for sums of products with
@@ -56,13 +56,13 @@ impl Evaluator {
     pub fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "multiply";
         if std::ptr::eq(x, y) {
-            return self.square_no_rescale(x).map_err(|error| error.named(op));
+            return self.square_no_rescale(x).during(op);
         }
         // Products of a sum need one scale, so factors are aligned as for `mul`; the level stays.
         let (x, y) = auto_bootstrap::factors(self, x, y)?;
-        let (x, y) = self.align_factors(op, &x, &y)?;
-        let metadata = self.rules().product(op, &x.metadata(), &y.metadata())?;
-        self.relinearized(op, &metadata, (&x, &y))
+        let (x, y) = self.align_factors(&x, &y).during(op)?;
+        let metadata = self.rules().product(&x.metadata(), &y.metadata()).during(op)?;
+        self.relinearized(&metadata, (&x, &y)).during(op)
     }
 
     /// `x^2` relinearized but not rescaled.
@@ -72,20 +72,19 @@ impl Evaluator {
     pub fn square_no_rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "square";
         let x = auto_bootstrap::replenished(self, x, 1)?;
-        self.check(op, &x)?;
+        self.check(&x).during(op)?;
         let metadata = self.rules().square(&x.metadata());
-        self.relinearized(op, &metadata, (&x, &x))
+        self.relinearized(&metadata, (&x, &x)).during(op)
     }
 
     /// A product, relinearized.
     fn relinearized(
         &self,
-        op: &'static str,
         product: &Metadata,
         (x, y): (&Ciphertext, &Ciphertext),
     ) -> Result<Ciphertext> {
-        let metadata = self.rules().relinearized(op, product)?;
-        let key = self.keys().relinearization(op, self.params().limbs_at(product.level))?;
+        let metadata = self.rules().relinearized(product)?;
+        let key = self.keys().relinearization(self.params().limbs_at(product.level))?;
         let inner = key.multiply(&x.inner, &y.inner)?;
         Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
     }
@@ -94,17 +93,16 @@ impl Evaluator {
     /// (divided by the dropped primes) than the fused operation has.
     fn relinearized_rescaled(
         &self,
-        op: &'static str,
         product: &Metadata,
         (x, y): (&Ciphertext, &Ciphertext),
     ) -> Result<Ciphertext> {
         // The metadata before the work: a product that could wrap is refused without a key switch.
-        let metadata = self.rules().rescaled(op, &self.rules().relinearized(op, product)?)?;
+        let metadata = self.rules().rescaled(&self.rules().relinearized(product)?)?;
         let params = self.params();
         let limbs = params.limbs_at(product.level);
         // The mod-down of the key switch divides by P and by the primes of the level at once.
         let primes = limbs - params.limbs_at(metadata.level);
-        let key = self.keys().relinearization(op, limbs)?;
+        let key = self.keys().relinearization(limbs)?;
         let inner = key.multiply_rescale(&x.inner, &y.inner, primes)?;
         Ok(Ciphertext::at_level(params, inner, metadata.meta))
     }
@@ -119,8 +117,8 @@ impl Evaluator {
     pub fn mul_plain(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
         let op = "multiply by a plaintext";
         // Refuse a missing level before the product. A factor encoded low takes x with it.
-        self.check_levels(op, 1, x.level().min(p.level()))?;
-        self.rescaled(op, self.mul_plain_no_rescale(x, p)?)
+        self.check_levels(1, x.level().min(p.level())).during(op)?;
+        self.rescaled(self.mul_plain_no_rescale(x, p)?).during(op)
     }
 
     /// `x p` without the rescale.
@@ -129,12 +127,12 @@ impl Evaluator {
     /// As for [`mul_plain`](Self::mul_plain), levels apart.
     pub fn mul_plain_no_rescale(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
         let op = "multiply by a plaintext";
-        self.check(op, x)?;
-        self.check_plain(op, p)?;
+        self.check(x).during(op)?;
+        self.check_plain(p).during(op)?;
         // The factor follows a bootstrap of `x` to its new level.
         let (x, p) = (&*auto_bootstrap::replenished(self, x, 1)?, &*self.lifted(x, p)?);
-        let metadata = self.rules().mul_plain(op, &x.metadata(), &p.metadata())?;
-        let mut product = self.dropped(op, x, metadata.level)?.into_owned();
+        let metadata = self.rules().mul_plain(&x.metadata(), &p.metadata()).during(op)?;
+        let mut product = self.dropped(x, metadata.level).during(op)?.into_owned();
         let limbs = product.limbs();
         let lattice = self.params().lattice();
         if p.limbs() == limbs {
@@ -179,7 +177,7 @@ impl Evaluator {
     /// becomes zero. One value for all slots: [`mul_scalar`](Self::mul_scalar).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] unless there are as many values as `x` has, and those of
+    /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has, and those of
     /// [`mul_plain`](Self::mul_plain) and [`Encoder::encode`](crate::Encoder::encode).
     pub fn mul_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
         self.times_values(x, values, None)
@@ -206,14 +204,15 @@ impl Evaluator {
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
         let op = "multiply by values";
-        self.check(op, x)?;
-        check_values(op, values, self.params().max_slots())?;
-        check_len(op, x.len(), values.len())?;
+        self.check(x).during(op)?;
+        check_values(values, self.params().max_slots()).during(op)?;
+        check_len(x.len(), values.len()).during(op)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
-        self.check_levels(op, 1, x.level())?;
+        self.check_levels(1, x.level()).during(op)?;
         // The scale of the factor for which the rescale gives the wanted scale.
         let scale = self.rules().factor_scale(&x.metadata(), scale);
-        let factor = self.encoder().encode_constants(op, values, x.slots(), scale, x.limbs())?;
+        let factor =
+            self.encoder().encode_constants(values, x.slots(), scale, x.limbs()).during(op)?;
         self.mul_plain(&x, &factor)
     }
 
@@ -223,27 +222,28 @@ impl Evaluator {
     /// ([`Params::divisor`](crate::Params::divisor)).
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`], [`Error::NonFinite`], [`Error::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and
+    /// mismatches.
     pub fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
-        self.check(op, x)?;
+        self.check(x).during(op)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
-        self.check_levels(op, 1, x.level())?;
+        self.check_levels(1, x.level()).during(op)?;
         // At the divisor as its scale the constant leaves the scale of x unchanged.
         let product = self.mul_scalar_no_rescale(&x, c, self.params().divisor(x.level()))?;
-        self.rescaled(op, product)
+        self.rescaled(product).during(op)
     }
 
     /// `c x` without the rescale: multiplies by `round(c scale)`; the scale of the result is that
     /// of `x` times `scale`.
     ///
     /// # Errors
-    /// [`Error::Scale`], and as for [`mul_scalar`](Self::mul_scalar), levels apart.
+    /// [`ErrorKind::Scale`], and as for [`mul_scalar`](Self::mul_scalar), levels apart.
     pub fn mul_scalar_no_rescale(&self, x: &Ciphertext, c: f64, scale: f64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
         let x = &*auto_bootstrap::replenished(self, x, 1)?;
-        self.check(op, x)?;
-        let (metadata, integer) = self.rules().mul_scalar(op, &x.metadata(), c, scale)?;
+        self.check(x).during(op)?;
+        let (metadata, integer) = self.rules().mul_scalar(&x.metadata(), c, scale).during(op)?;
         let mut product = x.clone();
         self.mul_integer_assign(&mut product.inner, integer);
         product.meta = metadata.meta;
@@ -256,23 +256,23 @@ impl Evaluator {
     /// As for [`mul_values`](Self::mul_values).
     pub fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
-        self.check(op, x)?;
+        self.check(x).during(op)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
-        self.check_levels(op, 1, x.level())?;
+        self.check_levels(1, x.level()).during(op)?;
         // A complex constant is a + b X^{N/2}: one encoded slot, the same polynomial for any number
         // of slots.
-        let factor = self.encoder().constant_factor(op, &[c], 1, x.level())?;
+        let factor = self.encoder().constant_factor(&[c], 1, x.level()).during(op)?;
         self.mul_plain(&x, &factor.in_all_slots(x.slots(), x.len()))
     }
 
     /// `k x` for an integer: exact, no level, the scale stays.
     ///
     /// # Errors
-    /// [`Error::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::RangeOverflow`] and mismatches.
     pub fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
         let op = "multiply by an integer";
-        self.check(op, x)?;
-        let metadata = self.rules().mul_integer(op, &x.metadata(), k)?;
+        self.check(x).during(op)?;
+        let metadata = self.rules().mul_integer(&x.metadata(), k).during(op)?;
         let mut product = x.clone();
         self.mul_integer_assign(&mut product.inner, k as i128);
         product.meta = metadata.meta;
@@ -292,10 +292,10 @@ impl Evaluator {
     /// `i x`: a multiplication by `X^{N/2}`, exact and without a level. The slots become complex.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
+    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn mul_i(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "multiply by i";
-        self.check(op, x)?;
+        self.check(x).during(op)?;
         let mut product = x.clone();
         self.mul_i_assign(&mut product.inner);
         product.meta = self.rules().mul_i(&x.metadata()).meta;
@@ -321,8 +321,8 @@ impl Evaluator {
     /// to fit.
     ///
     /// # Errors
-    /// [`Error::ScaleMismatch`] when the products do not agree, [`Error::NoValues`] for an empty
-    /// sum, otherwise as for [`mul`](Self::mul).
+    /// [`ErrorKind::ScaleMismatch`] when the products do not agree, [`ErrorKind::NoValues`] for an
+    /// empty sum, otherwise as for [`mul`](Self::mul).
     pub fn mul_add_many(
         &self,
         products: &[(&Ciphertext, &Ciphertext)],
@@ -332,7 +332,7 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let op = "linear combination";
         let operands = products.iter().flat_map(|&(x, y)| [x, y]).chain(terms.iter().map(|t| t.0));
-        operands.into_iter().try_for_each(|x| self.check(op, x))?;
+        operands.into_iter().try_for_each(|x| self.check(x).during(op))?;
         // Step 1: bootstrap operands that are short of levels.
         let Operands { products, terms } =
             auto_bootstrap::mul_add_many(self, products, terms, scale)?;
@@ -341,19 +341,19 @@ impl Evaluator {
         // Step 2: the metadata, with the integer factors of the terms.
         let pairs: Vec<_> = products.iter().map(|(x, y)| (x.metadata(), y.metadata())).collect();
         let multiples: Vec<_> = terms.iter().map(|&(x, c)| (x.metadata(), c)).collect();
-        let plan = self.rules().mul_add_many(op, &pairs, &multiples, constant, scale)?;
+        let plan = self.rules().mul_add_many(&pairs, &multiples, constant, scale).during(op)?;
         // Step 3: the products, relinearized once, the terms and the constant.
-        let mut sum = self.product_sum(op, &products, plan.level)?;
+        let mut sum = self.product_sum(&products, plan.level).during(op)?;
         let lattice = self.params().lattice();
         for (&(x, _), &factor) in terms.iter().zip(&plan.factors) {
-            let mut term = self.dropped(op, x, plan.level)?.into_owned().inner;
+            let mut term = self.dropped(x, plan.level).during(op)?.into_owned().inner;
             self.mul_integer_assign(&mut term, factor);
             match &mut sum {
                 Some(sum) => sum.add_assign(lattice, &term)?,
                 None => sum = Some(term),
             }
         }
-        let mut sum = sum.ok_or(Error::NoValues { op })?;
+        let mut sum = sum.ok_or(ErrorKind::NoValues.during(op))?;
         self.add_integer(&mut sum, plan.constant);
         // Step 4: rescale.
         Ok(Ciphertext::at_level(self.params(), self.divided(sum)?, plan.result.meta))
@@ -362,14 +362,13 @@ impl Evaluator {
     /// `sum_j x_j y_j` at `level` with one relinearization, if there are any.
     fn product_sum(
         &self,
-        op: &'static str,
         products: &[(&Ciphertext, &Ciphertext)],
         level: usize,
     ) -> Result<Option<mlwe::Ciphertext>> {
         let lattice = self.params().lattice();
         let mut sum: Option<mlwe::Tensor> = None;
         for &(x, y) in products {
-            let (x, y) = (self.dropped(op, x, level)?, self.dropped(op, y, level)?);
+            let (x, y) = (self.dropped(x, level)?, self.dropped(y, level)?);
             let product = mlwe::Tensor::product(lattice, &x.inner, &y.inner)?;
             // Tensors add up before the key switch, so the sum pays for one.
             match &mut sum {
@@ -377,6 +376,6 @@ impl Evaluator {
                 None => sum = Some(product),
             }
         }
-        sum.map(|tensor| self.relinearize(op, tensor)).transpose()
+        sum.map(|tensor| self.relinearize(tensor)).transpose()
     }
 }

@@ -3,7 +3,7 @@
 use bellerophon_mlwe as mlwe;
 
 use super::Evaluator;
-use crate::{Ciphertext, Result};
+use crate::{Ciphertext, During, Result};
 
 impl Evaluator {
     /// The rescale (Full-RNS HEAAN, section 4, RS): divides the phase by the primes of the level,
@@ -14,16 +14,16 @@ impl Evaluator {
     /// The noise is one rounding, also for a level of several primes.
     ///
     /// # Errors
-    /// [`OutOfLevels`](crate::Error::OutOfLevels) at level 0, and those of
+    /// [`OutOfLevels`](crate::ErrorKind::OutOfLevels) at level 0, and those of
     /// [`add`](Self::add).
     pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.check("rescale", x)?;
-        self.rescaled("rescale", x.clone())
+        self.check(x).during("rescale")?;
+        self.rescaled(x.clone()).during("rescale")
     }
 
     /// As [`rescale`](Self::rescale), consuming its operand.
-    pub(crate) fn rescaled(&self, op: &'static str, x: Ciphertext) -> Result<Ciphertext> {
-        let metadata = self.rules().rescaled(op, &x.metadata())?;
+    pub(crate) fn rescaled(&self, x: Ciphertext) -> Result<Ciphertext> {
+        let metadata = self.rules().rescaled(&x.metadata())?;
         Ok(Ciphertext::at_level(self.params(), self.divided(x.inner)?, metadata.meta))
     }
 

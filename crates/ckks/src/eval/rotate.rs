@@ -6,7 +6,7 @@ use super::Evaluator;
 #[cfg(doc)]
 use crate::Error;
 use crate::{
-    Ciphertext, CkksOps, Metadata, Result,
+    Ciphertext, CkksOps, During, Metadata, Result,
     rotation_plan::{RotationCost, RotationPath},
 };
 
@@ -21,14 +21,15 @@ impl Evaluator {
     /// their negatives that sequence is the non-adjacent form as well.
     ///
     /// # Errors
-    /// [`Error::MissingRotationKey`], [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
+    /// [`ErrorKind::MissingRotationKey`], [`mlwe::ErrorKind::KeyMismatch`],
+    /// [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn rotate(&self, x: &Ciphertext, step: i64) -> Result<Ciphertext> {
         let op = "rotate";
-        self.check(op, x)?;
+        self.check(x).during(op)?;
         let step = step.rem_euclid(x.slots() as i64) as usize;
         // The path decides between one key, a composed rotation and none at all; its cost is the
         // noise.
-        let path = self.rotation_path(op, &x.metadata(), step)?;
+        let path = self.rotation_path(&x.metadata(), step).during(op)?;
         let inner = path.apply(self.params(), &x.inner)?.into_owned();
         Ok(self.after_rotation(inner, x, path.cost(self.params(), x.limbs())))
     }
@@ -40,7 +41,7 @@ impl Evaluator {
     /// As for [`rotate`](Self::rotate).
     pub fn rotate_many(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>> {
         let op = "rotate";
-        self.check(op, x)?;
+        self.check(x).during(op)?;
         let lattice = self.params().lattice();
         let exponents = self.keys().rotations(x.slots(), x.limbs());
         let mut digits = None;
@@ -52,7 +53,7 @@ impl Evaluator {
                 results.push(self.rotate(x, step)?);
                 continue;
             };
-            let key = self.keys().galois_keys().get(op, exponent)?;
+            let key = self.keys().galois_keys().get(exponent).during(op)?;
             // The digits are computed at the first use.
             let digits = match &digits {
                 Some(digits) => digits,
@@ -67,11 +68,12 @@ impl Evaluator {
     /// Conjugates every slot. Takes no level.
     ///
     /// # Errors
-    /// [`Error::MissingKey`], [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
+    /// [`ErrorKind::MissingKey`], [`mlwe::ErrorKind::KeyMismatch`],
+    /// [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "conjugate";
-        self.check(op, x)?;
-        let key = self.keys().conjugation(op, x.limbs())?;
+        self.check(x).during(op)?;
+        let key = self.keys().conjugation(x.limbs()).during(op)?;
         let lattice = self.params().lattice();
         // Slots follow powers of 5: the automorphism X -> X^-1 conjugates them.
         let inner = key.apply(lattice, &x.inner)?;
@@ -80,23 +82,13 @@ impl Evaluator {
     }
 
     /// The rotation of a vector with this metadata by `step` in `[0, slots)`.
-    pub(crate) fn rotation_path(
-        &self,
-        op: &'static str,
-        x: &Metadata,
-        step: usize,
-    ) -> Result<RotationPath<'_>> {
-        self.keys().rotation_path(op, self.params(), x, step)
+    pub(crate) fn rotation_path(&self, x: &Metadata, step: usize) -> Result<RotationPath<'_>> {
+        self.keys().rotation_path(self.params(), x, step)
     }
 
     /// The effect of a rotation by `step` on the metadata of a vector.
-    pub(crate) fn rotation_cost(
-        &self,
-        op: &'static str,
-        x: &Metadata,
-        step: usize,
-    ) -> Result<RotationCost> {
-        Ok(self.rotation_path(op, x, step)?.cost(self.params(), self.params().limbs_at(x.level)))
+    pub(crate) fn rotation_cost(&self, x: &Metadata, step: usize) -> Result<RotationCost> {
+        Ok(self.rotation_path(x, step)?.cost(self.params(), self.params().limbs_at(x.level)))
     }
 
     /// A rotation of `x` with its metadata.

@@ -3,59 +3,57 @@
 use std::borrow::Cow;
 
 use super::Evaluator;
-use crate::{Ciphertext, Result, bootstrap::auto_bootstrap, metadata::rules::Route};
+use crate::{Ciphertext, During, Result, bootstrap::auto_bootstrap, metadata::rules::Route};
 
 impl Evaluator {
     /// Drops the ciphertext to `level`: the same message modulo fewer primes, without noise.
     ///
     /// # Errors
-    /// [`Error::LevelTooHigh`](crate::Error::LevelTooHigh) when the ciphertext is below that level;
-    /// [`Error::RangeOverflow`](crate::Error::RangeOverflow) when the message does not fit its
-    /// modulus.
+    /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh) when the ciphertext is below
+    /// that level; [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow) when the message
+    /// does not fit its modulus.
     pub fn drop_to_level(&self, ct: &Ciphertext, level: usize) -> Result<Ciphertext> {
         let op = "drop levels";
-        self.check(op, ct)?;
-        self.rules().drop_to_level(op, &ct.metadata(), level)?;
-        Ok(self.dropped(op, ct, level)?.into_owned())
+        self.check(ct).during(op)?;
+        self.rules().drop_to_level(&ct.metadata(), level).during(op)?;
+        Ok(self.dropped(ct, level).during(op)?.into_owned())
     }
 
     /// The ciphertext at the given level and scale. If the scales differ, a product with a constant
     /// and a rescale match them, which takes a level.
     ///
     /// # Errors
-    /// [`Error::LevelTooHigh`](crate::Error::LevelTooHigh),
-    /// [`Error::ScaleMismatch`](crate::Error::ScaleMismatch) without a spare level,
-    /// [`Error::RangeOverflow`](crate::Error::RangeOverflow).
+    /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh),
+    /// [`ErrorKind::ScaleMismatch`](crate::ErrorKind::ScaleMismatch) without a spare level,
+    /// [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow).
     pub fn match_scale(&self, ct: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext> {
         let op = "match a scale";
-        self.check(op, ct)?;
-        let route = self.rules().match_scale(op, &ct.metadata(), scale, level);
+        self.check(ct).during(op)?;
+        let route = self.rules().match_scale(&ct.metadata(), scale, level).during(op);
         // Too few levels for the constant: a bootstrap gives the scale directly.
         if auto_bootstrap::is_stuck(self, ct.level(), level, &route) {
             return self.drop_to_level(&self.bootstrap_to(ct, scale)?, level);
         }
         let route = route?;
-        Ok(self.follow(op, ct, &route)?.into_owned())
+        Ok(self.follow(ct, &route).during(op)?.into_owned())
     }
 
     /// The ciphertext at `level`, at most its own.
     pub(super) fn dropped<'c>(
         &self,
-        op: &'static str,
         ct: &'c Ciphertext,
         level: usize,
     ) -> Result<Cow<'c, Ciphertext>> {
-        self.follow(op, ct, &Route::drop_to(level))
+        self.follow(ct, &Route::drop_to(level))
     }
 
     /// The ciphertext at the end of a route.
     pub(crate) fn follow<'c>(
         &self,
-        op: &'static str,
         ct: &'c Ciphertext,
         route: &Route,
     ) -> Result<Cow<'c, Ciphertext>> {
-        let metadata = self.rules().follow(op, &ct.metadata(), route)?;
+        let metadata = self.rules().follow(&ct.metadata(), route)?;
         // The common case of aligned operands copies nothing.
         if *route == Route::drop_to(ct.level()) {
             return Ok(Cow::Borrowed(ct));
@@ -76,15 +74,10 @@ impl Evaluator {
     }
 
     /// As [`follow`](Self::follow) for an operand that may have been bootstrapped.
-    fn followed<'c>(
-        &self,
-        op: &'static str,
-        ct: Cow<'c, Ciphertext>,
-        route: &Route,
-    ) -> Result<Cow<'c, Ciphertext>> {
+    fn followed<'c>(&self, ct: Cow<'c, Ciphertext>, route: &Route) -> Result<Cow<'c, Ciphertext>> {
         match ct {
-            Cow::Borrowed(ct) => self.follow(op, ct, route),
-            Cow::Owned(ct) => Ok(Cow::Owned(self.follow(op, &ct, route)?.into_owned())),
+            Cow::Borrowed(ct) => self.follow(ct, route),
+            Cow::Owned(ct) => Ok(Cow::Owned(self.follow(&ct, route)?.into_owned())),
         }
     }
 
@@ -92,28 +85,26 @@ impl Evaluator {
     /// more levels, or of both if they are at one level.
     pub(super) fn align<'c>(
         &self,
-        op: &'static str,
         x: &'c Ciphertext,
         y: &'c Ciphertext,
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>)> {
-        self.check(op, x)?;
-        self.check(op, y)?;
+        self.check(x)?;
+        self.check(y)?;
         // A bootstrap changes level and scale, so it comes before the routes are planned.
-        let (x, y) = auto_bootstrap::aligned(self, op, x, y)?;
-        let (to_x, to_y) = self.rules().align(op, &x.metadata(), &y.metadata())?;
-        Ok((self.followed(op, x, &to_x)?, self.followed(op, y, &to_y)?))
+        let (x, y) = auto_bootstrap::aligned(self, x, y)?;
+        let (to_x, to_y) = self.rules().align(&x.metadata(), &y.metadata())?;
+        Ok((self.followed(x, &to_x)?, self.followed(y, &to_y)?))
     }
 
     /// Two factors at one level, and at one scale if that costs a rescale only.
     pub(super) fn align_factors<'c>(
         &self,
-        op: &'static str,
         x: &'c Ciphertext,
         y: &'c Ciphertext,
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>)> {
-        self.check(op, x)?;
-        self.check(op, y)?;
+        self.check(x)?;
+        self.check(y)?;
         let (to_x, to_y) = self.rules().align_factors(&x.metadata(), &y.metadata());
-        Ok((self.follow(op, x, &to_x)?, self.follow(op, y, &to_y)?))
+        Ok((self.follow(x, &to_x)?, self.follow(y, &to_y)?))
     }
 }

@@ -18,8 +18,8 @@ use bellerophon_mlwe::{self as mlwe, CiphertextQP, HoistedDigits};
 use super::Evaluator;
 use crate::noise::Noise;
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, CkksOps, Error, Interval, KeyLevels, Metadata, Plaintext,
-    Result, SlotValue,
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, Interval, KeyLevels, Metadata,
+    Plaintext, Result, SlotValue,
     bootstrap::auto_bootstrap,
     error::LevelScale,
     eval::mask::cleared,
@@ -97,16 +97,15 @@ impl KeyLevels {
 /// The sum of `count` slots at distance `stride`; see [`CkksOps::inner_sum`].
 pub(crate) fn inner_sum<A: CkksOps>(
     a: &A,
-    op: &'static str,
     x: &A::Ciphertext,
     count: usize,
     stride: i64,
 ) -> Result<A::Ciphertext> {
     let slots = a.metadata(x).meta.slots;
     if count == 0 || count > slots {
-        return Err(Error::SlotCount { op, found: count, least: 1, most: slots });
+        return Err(ErrorKind::SlotCount { found: count, least: 1, most: slots }.into());
     }
-    let x = &*cleared(a, op, x)?;
+    let x = &*cleared(a, x)?;
     let metadata = a.metadata(x);
     let CiphertextMeta { len, bounds, .. } = metadata.meta;
     // The range of the sum is known in advance, tighter than that of the stages added up.
@@ -117,7 +116,7 @@ pub(crate) fn inner_sum<A: CkksOps>(
         _ => Bounds::all(bounds.slots().scale(count as f64)),
     };
     let meta = CiphertextMeta { bounds, ..metadata.meta };
-    a.params().rules().check_range(op, &Metadata { meta, ..metadata })?;
+    a.params().rules().check_range(&Metadata { meta, ..metadata })?;
     let step = |distance: usize| {
         (distance as i64 * stride.rem_euclid(slots as i64)).rem_euclid(slots as i64)
     };
@@ -142,13 +141,12 @@ pub(crate) fn inner_sum<A: CkksOps>(
 /// One of the values in every slot; see [`CkksOps::replicate_slot`].
 pub(crate) fn replicate_slot<A: CkksOps>(
     a: &A,
-    op: &'static str,
     x: &A::Ciphertext,
     slot: usize,
 ) -> Result<A::Ciphertext> {
     let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
     if slot >= len {
-        return Err(Error::SlotOutOfRange { op, found: slot, slots: len });
+        return Err(ErrorKind::SlotOutOfRange { found: slot, slots: len }.into());
     }
     let all = a.sum_slots(&a.mask_slots(x, &[slot])?)?;
     // One term is a value of `x`, the others are zeros.
@@ -170,32 +168,32 @@ impl MetadataRules<'_> {
         mut cost: impl FnMut(usize) -> Result<RotationCost>,
     ) -> Result<Metadata> {
         let op = "sum of rotations";
-        let (first, _) = terms.first().ok_or(Error::NoValues { op })?;
+        let (first, _) = terms.first().ok_or(ErrorKind::NoValues.during(op))?;
         let slots = first.meta.slots;
         // Step 1: one level, scale, slot count and length for all; the range of the sum.
         let mut bounds: Option<Bounds> = None;
         for (x, steps) in terms {
             if x.level != first.level || !same_scale(x.meta.scale, first.meta.scale) {
-                return Err(Error::ScaleMismatch {
-                    op,
+                return Err(ErrorKind::ScaleMismatch {
                     left: first.standing(),
                     right: x.standing(),
-                });
+                }
+                .during(op));
             }
             let found = x.meta.slots;
             if found != slots {
-                return Err(Error::SlotCount { op, found, least: slots, most: slots });
+                return Err(ErrorKind::SlotCount { found, least: slots, most: slots }.during(op));
             }
-            check_len(op, first.meta.len, x.meta.len)?;
+            check_len(first.meta.len, x.meta.len).during(op)?;
             for &step in *steps {
                 let moved = normal(step, slots) != 0;
                 let term = if moved { x.meta.bounds.mixed() } else { x.meta.bounds };
                 bounds = Some(bounds.map_or(term, |sum| sum.zip(&term, Interval::add)));
             }
         }
-        let bounds = bounds.ok_or(Error::NoValues { op })?;
+        let bounds = bounds.ok_or(ErrorKind::NoValues.during(op))?;
         let mut sum = Metadata { meta: CiphertextMeta { bounds, ..first.meta }, ..*first };
-        self.check_range(op, &sum)?;
+        self.check_range(&sum).during(op)?;
 
         // Step 2: the noise. Rotations by one key share one mod-down, and its rounding.
         let limbs = self.params().limbs_at(first.level);
@@ -218,14 +216,10 @@ impl MetadataRules<'_> {
     }
 
     /// The metadata of [`Evaluator::dot_plain`], and the level of the products.
-    pub(crate) fn dot_plain(
-        self,
-        op: &'static str,
-        terms: &[(Metadata, Metadata)],
-    ) -> Result<(usize, Metadata)> {
+    pub(crate) fn dot_plain(self, terms: &[(Metadata, Metadata)]) -> Result<(usize, Metadata)> {
         let level = terms.iter().map(|(x, p)| x.level.min(p.level)).min();
-        let level = level.ok_or(Error::NoValues { op })?;
-        self.check_levels(op, 1, level)?;
+        let level = level.ok_or(ErrorKind::NoValues)?;
+        self.check_levels(1, level)?;
         // One rescale for all products, so they must agree in scale before it.
         let target = terms[0].0.meta.scale * terms[0].1.meta.scale;
         let mut sum: Option<Metadata> = None;
@@ -234,16 +228,16 @@ impl MetadataRules<'_> {
             if !same_scale(scale, target) {
                 let standing = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
                 let (left, right) = (standing(scale), standing(target));
-                return Err(Error::ScaleMismatch { op, left, right });
+                return Err(ErrorKind::ScaleMismatch { left, right }.into());
             }
-            let term = self.mul_plain(op, &self.drop_to_level(op, x, level)?, p)?;
+            let term = self.mul_plain(&self.drop_to_level(x, level)?, p)?;
             sum = Some(match sum {
                 None => term,
-                Some(sum) => self.sum(op, &sum, &term, Interval::add)?,
+                Some(sum) => self.sum(&sum, &term, Interval::add)?,
             });
         }
-        let sum = sum.ok_or(Error::NoValues { op })?;
-        Ok((level, self.rescaled(op, &sum)?))
+        let sum = sum.ok_or(ErrorKind::NoValues)?;
+        Ok((level, self.rescaled(&sum)?))
     }
 }
 
@@ -253,17 +247,17 @@ impl Evaluator {
     /// own are composed. Takes no level.
     ///
     /// # Errors
-    /// [`Error::NoValues`] for no rotation at all, [`Error::ScaleMismatch`], [`Error::SlotCount`]
-    /// and [`Error::LengthMismatch`] unless the ciphertexts are alike, and as for
-    /// [`rotate`](Self::rotate) and [`add`](Self::add).
+    /// [`ErrorKind::NoValues`] for no rotation at all, [`ErrorKind::ScaleMismatch`],
+    /// [`ErrorKind::SlotCount`] and [`ErrorKind::LengthMismatch`] unless the ciphertexts are alike,
+    /// and as for [`rotate`](Self::rotate) and [`add`](Self::add).
     pub fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
         let op = "sum of rotations";
-        terms.iter().try_for_each(|(x, _)| self.check(op, x))?;
+        terms.iter().try_for_each(|(x, _)| self.check(x).during(op))?;
         let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata(), steps)).collect();
-        let first = terms.first().ok_or(Error::NoValues { op })?.0;
-        let metadata = self
-            .rules()
-            .sum_of_rotations(&operands, |step| self.rotation_cost(op, &first.metadata(), step))?;
+        let first = terms.first().ok_or(ErrorKind::NoValues.during(op))?.0;
+        let metadata = self.rules().sum_of_rotations(&operands, |step| {
+            self.rotation_cost(&first.metadata(), step).during(op)
+        })?;
         let lattice = self.params().lattice();
         // Two sums: of finished rotations modulo Q, and of rotations by one key modulo P Q.
         let mut sum: Option<mlwe::Ciphertext> = None;
@@ -278,10 +272,10 @@ impl Evaluator {
         for &(x, steps) in terms {
             let mut digits = None;
             for &step in steps {
-                let path = self.rotation_path(op, &x.metadata(), normal(step, x.slots()))?;
+                let path = self.rotation_path(&x.metadata(), normal(step, x.slots())).during(op)?;
                 let key = match &path {
                     RotationPath::Keys(keys, exponents) if exponents.len() == 1 => {
-                        keys.get(op, exponents[0])?
+                        keys.get(exponents[0]).during(op)?
                     }
                     _ => {
                         add(path.apply(self.params(), &x.inner)?.into_owned())?;
@@ -304,7 +298,7 @@ impl Evaluator {
         if let Some(late) = late {
             add(late.mod_down(lattice)?)?;
         }
-        let inner = sum.ok_or(Error::NoValues { op })?;
+        let inner = sum.ok_or(ErrorKind::NoValues.during(op))?;
         Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
     }
 
@@ -319,24 +313,24 @@ impl Evaluator {
     /// the lowest operand.
     ///
     /// # Errors
-    /// [`Error::Lengths`] unless there are as many plaintexts as ciphertexts, [`Error::NoValues`]
-    /// for none, [`Error::LengthMismatch`] unless all have as many values,
-    /// [`Error::ScaleMismatch`] unless all products agree in scale, and those of
+    /// [`ErrorKind::Lengths`] unless there are as many plaintexts as ciphertexts,
+    /// [`ErrorKind::NoValues`] for none, [`ErrorKind::LengthMismatch`] unless all have as many
+    /// values, [`ErrorKind::ScaleMismatch`] unless all products agree in scale, and those of
     /// [`mul_plain`](Self::mul_plain).
     pub fn dot_plain(&self, x: &[&Ciphertext], p: &[&Plaintext]) -> Result<Ciphertext> {
         let op = "dot product with plaintexts";
-        check_lengths(op, x.len(), p.len())?;
-        x.iter().try_for_each(|x| self.check(op, x))?;
-        p.iter().try_for_each(|p| self.check_plain(op, p))?;
+        check_lengths(x.len(), p.len()).during(op)?;
+        x.iter().try_for_each(|x| self.check(x).during(op))?;
+        p.iter().try_for_each(|p| self.check_plain(p).during(op))?;
         // Step 1: bootstrap operands that are short of levels; encode their factors again.
         let x = auto_bootstrap::alike(self, x)?;
         let x: Vec<&Ciphertext> = x.iter().map(|x| &**x).collect();
         let p = x.iter().zip(p).map(|(x, p)| self.lifted(x, p)).collect::<Result<Vec<_>>>()?;
         let terms: Vec<_> = x.iter().zip(&p).map(|(x, p)| (x.metadata(), p.metadata())).collect();
         // Step 2: the metadata, and all operands at the level of the products.
-        let (level, metadata) = self.rules().dot_plain(op, &terms)?;
+        let (level, metadata) = self.rules().dot_plain(&terms).during(op)?;
         let terms = x.iter().zip(&p).map(|(x, p)| {
-            let x = self.dropped(op, x, level)?;
+            let x = self.dropped(x, level).during(op)?;
             let factor = p.poly_at(x.limbs());
             Ok((x, factor))
         });
@@ -366,26 +360,26 @@ impl Evaluator {
         values: &[Vec<T>],
     ) -> Result<Ciphertext> {
         let op = "dot product with values";
-        check_lengths(op, x.len(), values.len())?;
+        check_lengths(x.len(), values.len()).during(op)?;
         for (x, values) in x.iter().zip(values) {
-            check_len(op, x.len(), values.len())?;
+            check_len(x.len(), values.len()).during(op)?;
         }
         let x = auto_bootstrap::alike(self, x)?;
         let x: Vec<&Ciphertext> = x.iter().map(|x| &**x).collect();
         // Each factor at the divisor of its level, so the result has the scale of the operands.
         let encode = |(x, values): (&&Ciphertext, &Vec<T>)| {
-            self.check_levels(op, 1, x.level())?;
-            self.encoder().constant_factor(op, values, x.slots(), x.level())
+            self.check_levels(1, x.level()).during(op)?;
+            self.encoder().constant_factor(values, x.slots(), x.level()).during(op)
         };
         let plain = x.iter().zip(values).map(encode).collect::<Result<Vec<_>>>()?;
         let plain: Vec<_> = plain.iter().collect();
-        self.dot_plain(&x, &plain).map_err(|error| error.named(op))
+        self.dot_plain(&x, &plain).during(op)
     }
 }
 
-pub(crate) fn check_lengths(op: &'static str, left: usize, right: usize) -> Result<()> {
+pub(crate) fn check_lengths(left: usize, right: usize) -> Result<()> {
     if left != right {
-        return Err(Error::Lengths { op, left, right });
+        return Err(ErrorKind::Lengths { left, right }.into());
     }
     Ok(())
 }

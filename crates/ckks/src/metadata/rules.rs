@@ -7,8 +7,8 @@
 use bellerophon_mlwe as mlwe;
 
 use crate::{
-    Bounds, CiphertextMeta, Error, Interval, LevelScale, Metadata, Params, Plaintext, Result,
-    SlotValue,
+    Bounds, CiphertextMeta, During, ErrorKind, Interval, LevelScale, Metadata, Params, Plaintext,
+    Result, SlotValue,
     encode::{check_range, check_scale, check_values},
     error::power_of_two_above,
     lengths::pair,
@@ -38,11 +38,13 @@ pub(crate) fn same_scale(a: f64, b: f64) -> bool {
 }
 
 /// `round(c scale)`; refuses results of more than 126 bits.
-pub(crate) fn scaled_integer(op: &'static str, c: f64, scale: f64) -> Result<i128> {
+pub(crate) fn scaled_integer(c: f64, scale: f64) -> Result<i128> {
     let product = (c * scale).round();
     if product.abs() >= 2f64.powi(126) {
         let (bound, log2_scale) = (power_of_two_above(c.abs()), scale.log2());
-        return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level: 0 });
+        return Err(
+            ErrorKind::RangeOverflow { bound, log2_scale, log2_modulus: 127.0, level: 0 }.into()
+        );
     }
     Ok(product as i128)
 }
@@ -87,9 +89,9 @@ impl CiphertextMeta {
     /// The message times a positive factor, through the scale.
     pub(crate) fn reinterpret_scale(mut self, factor: f64) -> Result<Self> {
         let op = "multiply through the scale";
-        check_scale(op, factor)?;
+        check_scale(factor).during(op)?;
         self.scale /= factor;
-        check_scale(op, self.scale)?;
+        check_scale(self.scale).during(op)?;
         self.bounds = self.bounds.map(|r| r.scale(factor));
         Ok(self)
     }
@@ -153,13 +155,12 @@ impl MetadataRules<'_> {
     /// The result of a sum or difference of vectors at one level and scale.
     fn combined(
         self,
-        op: &'static str,
         x: &Metadata,
         y: &Metadata,
         f: impl Fn(&Interval, &Interval) -> Interval,
     ) -> Result<Metadata> {
         let noise = self.errors.sum(x.meta.noise, self.taken_for(y, x.meta.scale));
-        Ok(Metadata { meta: CiphertextMeta { noise, ..pair(op, &x.meta, &y.meta, f)? }, ..*x })
+        Ok(Metadata { meta: CiphertextMeta { noise, ..pair(&x.meta, &y.meta, f)? }, ..*x })
     }
 
     /// The noise of a vector that is used at another, nearly equal scale.
@@ -178,20 +179,20 @@ impl MetadataRules<'_> {
 
     /// Refuses messages that may wrap around with their excess, and levels that the chain does not
     /// have.
-    pub(crate) fn check_range(self, op: &'static str, x: &Metadata) -> Result<()> {
-        self.params.check_level(op, x.level)?;
+    pub(crate) fn check_range(self, x: &Metadata) -> Result<()> {
+        self.params.check_level(x.level)?;
         let CiphertextMeta { scale, bounds, noise, .. } = x.meta;
         // The excess may lie outside the range, so the message with its largest value must fit.
         let beyond = self.errors.largest(self.params.degree(), noise.excess) / scale;
-        self.params.check_range(op, bounds.slots().bound() + beyond, scale, self.limbs(x))
+        self.params.check_range(bounds.slots().bound() + beyond, scale, self.limbs(x))
     }
 
     /// Refuses operands with fewer than `needed` levels, or at a level that the chain does not
     /// have.
-    pub(crate) fn check_levels(self, op: &'static str, needed: usize, left: usize) -> Result<()> {
-        self.params.check_level(op, left)?;
+    pub(crate) fn check_levels(self, needed: usize, left: usize) -> Result<()> {
+        self.params.check_level(left)?;
         if left < needed {
-            return Err(Error::OutOfLevels { op, needed, left });
+            return Err(ErrorKind::OutOfLevels { needed, left }.into());
         }
         Ok(())
     }
@@ -199,28 +200,29 @@ impl MetadataRules<'_> {
     /// The vector that encodes values of a declared range in `slots` slots at a level.
     pub(crate) fn encoded<T: SlotValue>(
         self,
-        op: &'static str,
         (values, range): (&[T], Interval),
         slots: usize,
         scale: f64,
         level: usize,
     ) -> Result<Metadata> {
-        self.params.check_level(op, level)?;
+        self.params.check_level(level)?;
         let most = self.params.max_slots();
-        check_values(op, values, most)?;
-        check_range(op, values, &range)?;
+        check_values(values, most)?;
+        check_range(values, &range)?;
         let least = values.len();
         if !slots.is_power_of_two() || slots < least || slots > most {
-            return Err(Error::SlotCount { op, found: slots, least, most });
+            return Err(ErrorKind::SlotCount { found: slots, least, most }.into());
         }
-        check_scale(op, scale)?;
+        check_scale(scale)?;
         // Padding is encoded as exact zeros, which reductions rely on.
         let bounds = Bounds::padded(range, values.len() < slots);
-        self.params.check_range(op, range.bound(), scale, self.params.limbs_at(level))?;
+        self.params.check_range(range.bound(), scale, self.params.limbs_at(level))?;
         // Coefficients are rounded to i128 before they are reduced, whatever the modulus.
         if range.bound() * scale >= 2f64.powi(126) {
             let (bound, log2_scale) = (power_of_two_above(range.bound()), scale.log2());
-            return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
+            return Err(
+                ErrorKind::RangeOverflow { bound, log2_scale, log2_modulus: 127.0, level }.into()
+            );
         }
         let noise = Noise::new(self.errors.encoding(range.is_real()));
         let meta = CiphertextMeta { scale, slots, len: values.len(), bounds, noise };
@@ -244,24 +246,19 @@ impl MetadataRules<'_> {
     }
 
     /// `x` at a level at most its own.
-    pub(crate) fn drop_to_level(
-        self,
-        op: &'static str,
-        x: &Metadata,
-        level: usize,
-    ) -> Result<Metadata> {
+    pub(crate) fn drop_to_level(self, x: &Metadata, level: usize) -> Result<Metadata> {
         if level > x.level {
-            return Err(Error::LevelTooHigh { op, wanted: level, highest: x.level });
+            return Err(ErrorKind::LevelTooHigh { wanted: level, highest: x.level }.into());
         }
-        self.dropped(op, x, level)
+        self.dropped(x, level)
     }
 
-    fn dropped(self, op: &'static str, x: &Metadata, level: usize) -> Result<Metadata> {
+    fn dropped(self, x: &Metadata, level: usize) -> Result<Metadata> {
         let dropped = Metadata { level, ..*x };
         // A smaller modulus may no longer hold the message. At the same level the range was checked
         // when the vector was made.
         if level != x.level {
-            self.check_range(op, &dropped)?;
+            self.check_range(&dropped)?;
         }
         Ok(dropped)
     }
@@ -288,36 +285,27 @@ impl MetadataRules<'_> {
     }
 
     /// The route of `x` to a scale and a level at most its own.
-    pub(crate) fn match_scale(
-        self,
-        op: &'static str,
-        x: &Metadata,
-        scale: f64,
-        level: usize,
-    ) -> Result<Route> {
-        check_scale(op, scale)?;
+    pub(crate) fn match_scale(self, x: &Metadata, scale: f64, level: usize) -> Result<Route> {
+        check_scale(scale)?;
         if level > x.level {
-            return Err(Error::LevelTooHigh { op, wanted: level, highest: x.level });
+            return Err(ErrorKind::LevelTooHigh { wanted: level, highest: x.level }.into());
         }
         // Equal scales need no constant: the vector drops to the level without work.
         if same_scale(x.meta.scale, scale) {
             return Ok(Route::drop_to(level));
         }
-        self.adjusted(x, scale, level).ok_or_else(|| Error::ScaleMismatch {
-            op,
-            left: x.standing(),
-            right: LevelScale { level, log2_scale: scale.log2() },
+        self.adjusted(x, scale, level).ok_or_else(|| {
+            ErrorKind::ScaleMismatch {
+                left: x.standing(),
+                right: LevelScale { level, log2_scale: scale.log2() },
+            }
+            .into()
         })
     }
 
     /// Routes of two operands to one level and one scale. Different scales cost a level of the
     /// operand with more levels, or of both if they are at one level.
-    pub(crate) fn align(
-        self,
-        op: &'static str,
-        x: &Metadata,
-        y: &Metadata,
-    ) -> Result<(Route, Route)> {
+    pub(crate) fn align(self, x: &Metadata, y: &Metadata) -> Result<(Route, Route)> {
         let level = x.level.min(y.level);
         if same_scale(x.meta.scale, y.meta.scale) {
             return Ok((Route::drop_to(level), Route::drop_to(level)));
@@ -331,7 +319,7 @@ impl MetadataRules<'_> {
                 return Ok((Route::drop_to(level), route));
             }
         }
-        Err(Error::ScaleMismatch { op, left: x.standing(), right: y.standing() })
+        Err(ErrorKind::ScaleMismatch { left: x.standing(), right: y.standing() }.into())
     }
 
     /// Routes of two factors to one level. Scales may differ. A factor with spare levels is matched
@@ -350,8 +338,8 @@ impl MetadataRules<'_> {
     }
 
     /// `x` at the end of a route.
-    pub(crate) fn follow(self, op: &'static str, x: &Metadata, route: &Route) -> Result<Metadata> {
-        let mut at = self.dropped(op, x, route.from)?;
+    pub(crate) fn follow(self, x: &Metadata, route: &Route) -> Result<Metadata> {
+        let mut at = self.dropped(x, route.from)?;
         if let Some(factor) = route.factor {
             // The constant multiplies phase, scale and noise alike; the message is unchanged.
             let factor = factor as f64;
@@ -360,16 +348,16 @@ impl MetadataRules<'_> {
         }
         // One rescale a level: each adds its own rounding.
         while at.level > route.to {
-            at = self.rescaled("rescale", &at)?;
+            at = self.rescaled(&at).during("rescale")?;
         }
         Ok(at)
     }
 
     /// `x` divided by the primes of its level, one at a time.
-    pub(crate) fn rescaled(self, op: &'static str, x: &Metadata) -> Result<Metadata> {
-        self.check_levels(op, 1, x.level)?;
+    pub(crate) fn rescaled(self, x: &Metadata) -> Result<Metadata> {
+        self.check_levels(1, x.level)?;
         // The division is exact only for a message that did not wrap before it.
-        self.check_range(op, x)?;
+        self.check_range(x)?;
         let (level, mut meta) = (x.level - 1, x.meta);
         meta.scale /= self.params.divisor(x.level);
         meta.noise = self.divided(x.level, meta.noise);
@@ -392,13 +380,12 @@ impl MetadataRules<'_> {
     /// `f(x, y)` for a sum or difference `f` of operands at one level and scale.
     pub(crate) fn sum(
         self,
-        op: &'static str,
         x: &Metadata,
         y: &Metadata,
         f: impl Fn(&Interval, &Interval) -> Interval,
     ) -> Result<Metadata> {
-        let sum = self.combined(op, x, y, f)?;
-        self.check_range(op, &sum)?;
+        let sum = self.combined(x, y, f)?;
+        self.check_range(&sum)?;
         Ok(sum)
     }
 
@@ -411,31 +398,26 @@ impl MetadataRules<'_> {
     }
 
     /// `x + c` in every slot, and the integer to add.
-    pub(crate) fn add_scalar(
-        self,
-        op: &'static str,
-        x: &Metadata,
-        c: f64,
-    ) -> Result<(Metadata, i128)> {
-        check_values(op, &[c], 1)?;
+    pub(crate) fn add_scalar(self, x: &Metadata, c: f64) -> Result<(Metadata, i128)> {
+        check_values(&[c], 1)?;
         let mut sum = *x;
         sum.meta.bounds = x.meta.bounds.map(|r| r.shift(c));
         let real = x.meta.bounds.slots().is_real();
         // A real constant rounds one of the `2 slots` coefficients that an encoded vector rounds.
         let added = self.errors.encoding(real) / (2 * x.meta.slots) as f64;
         sum.meta.noise = self.errors.with(x.meta.noise, added);
-        self.check_range(op, &sum)?;
+        self.check_range(&sum)?;
         // The encoded constant is a message of its own and must not wrap either, even if the sum
         // does not.
-        self.params.check_range(op, c.abs(), x.meta.scale, self.limbs(x))?;
-        Ok((sum, scaled_integer(op, c, x.meta.scale)?))
+        self.params.check_range(c.abs(), x.meta.scale, self.limbs(x))?;
+        Ok((sum, scaled_integer(c, x.meta.scale)?))
     }
 
     /// `x y` of factors at one level, before relinearization.
-    pub(crate) fn product(self, op: &'static str, x: &Metadata, y: &Metadata) -> Result<Metadata> {
+    pub(crate) fn product(self, x: &Metadata, y: &Metadata) -> Result<Metadata> {
         let noise = self.errors.product(self.params.degree(), x.operand(), y.operand());
         let scale = x.meta.scale * y.meta.scale;
-        let meta = CiphertextMeta { scale, noise, ..pair(op, &x.meta, &y.meta, Interval::mul)? };
+        let meta = CiphertextMeta { scale, noise, ..pair(&x.meta, &y.meta, Interval::mul)? };
         Ok(Metadata { meta, ..*x })
     }
 
@@ -451,9 +433,9 @@ impl MetadataRules<'_> {
     }
 
     /// A product after relinearization.
-    pub(crate) fn relinearized(self, op: &'static str, product: &Metadata) -> Result<Metadata> {
+    pub(crate) fn relinearized(self, product: &Metadata) -> Result<Metadata> {
         // The product of two vectors that fit may wrap: refuse it before any key is used.
-        self.check_range(op, product)?;
+        self.check_range(product)?;
         let mut result = *product;
         let added = self.source(self.params.relin_strategy().noise(self.limbs(product))?);
         result.meta.noise = self.errors.with(product.meta.noise, added);
@@ -461,14 +443,9 @@ impl MetadataRules<'_> {
     }
 
     /// `x p` for an encoded vector, at the lower of the two levels, not rescaled.
-    pub(crate) fn mul_plain(
-        self,
-        op: &'static str,
-        x: &Metadata,
-        p: &Metadata,
-    ) -> Result<Metadata> {
-        let product = self.product(op, &self.dropped(op, x, x.level.min(p.level))?, p)?;
-        self.check_range(op, &product)?;
+    pub(crate) fn mul_plain(self, x: &Metadata, p: &Metadata) -> Result<Metadata> {
+        let product = self.product(&self.dropped(x, x.level.min(p.level))?, p)?;
+        self.check_range(&product)?;
         Ok(product)
     }
 
@@ -482,37 +459,31 @@ impl MetadataRules<'_> {
     }
 
     /// `c x` times `scale`, and the integer to multiply by.
-    pub(crate) fn mul_scalar(
-        self,
-        op: &'static str,
-        x: &Metadata,
-        c: f64,
-        scale: f64,
-    ) -> Result<(Metadata, i128)> {
-        check_values(op, &[c], 1)?;
-        check_scale(op, scale)?;
+    pub(crate) fn mul_scalar(self, x: &Metadata, c: f64, scale: f64) -> Result<(Metadata, i128)> {
+        check_values(&[c], 1)?;
+        check_scale(scale)?;
         let mut product = *x;
         product.meta.scale *= scale;
         product.meta.bounds = x.meta.bounds.map(|r| r.scale(c));
         // The noise grows by the integer that the phase is multiplied by, not by c.
-        let integer = scaled_integer(op, c, scale)?;
+        let integer = scaled_integer(c, scale)?;
         product.meta.noise = product.meta.noise * (integer as f64).powi(2);
         // The effect of the rounded constant on the message counts as noise.
         let off = (c * scale - integer as f64) * x.meta.bounds.slots().bound() * x.meta.scale;
         let added = off * off / (2 * x.meta.slots) as f64;
         let added = self.errors.of_message(x.meta.bounds.slots().is_real(), added);
         product.meta.noise = self.errors.with(product.meta.noise, added);
-        self.check_range(op, &product)?;
+        self.check_range(&product)?;
         Ok((product, integer))
     }
 
     /// `k x`.
-    pub(crate) fn mul_integer(self, op: &'static str, x: &Metadata, k: i64) -> Result<Metadata> {
+    pub(crate) fn mul_integer(self, x: &Metadata, k: i64) -> Result<Metadata> {
         let k = k as f64;
         let mut product = *x;
         product.meta.bounds = x.meta.bounds.map(|r| r.scale(k));
         product.meta.noise = product.meta.noise * (k * k);
-        self.check_range(op, &product)?;
+        self.check_range(&product)?;
         Ok(product)
     }
 
@@ -546,7 +517,6 @@ impl MetadataRules<'_> {
     /// that of the first product, else at the default scale.
     pub(crate) fn mul_add_many(
         self,
-        op: &'static str,
         products: &[(Metadata, Metadata)],
         terms: &[(Metadata, f64)],
         constant: f64,
@@ -555,15 +525,15 @@ impl MetadataRules<'_> {
         // Step 1: the level of the lowest operand, and the scale of the sum before the rescale.
         let levels = products.iter().flat_map(|(x, y)| [x.level, y.level]);
         let levels = levels.chain(terms.iter().map(|(x, _)| x.level));
-        let level = levels.min().ok_or(Error::NoValues { op })?;
-        self.check_levels(op, 1, level)?;
+        let level = levels.min().ok_or(ErrorKind::NoValues)?;
+        self.check_levels(1, level)?;
         let divisor = self.params.divisor(level);
         let target = match (scale, products.first()) {
             (Some(scale), _) => scale * divisor,
             (None, Some((x, y))) => x.meta.scale * y.meta.scale,
             (None, None) => self.params.scale() * divisor,
         };
-        check_scale(op, target)?;
+        check_scale(target)?;
 
         // Step 2: the products, all at that scale, relinearized once.
         let mut sum: Option<Metadata> = None;
@@ -573,43 +543,43 @@ impl MetadataRules<'_> {
             if !same_scale(scale, target) {
                 let right = LevelScale { level, log2_scale: target.log2() };
                 let left = LevelScale { log2_scale: scale.log2(), ..right };
-                return Err(Error::ScaleMismatch { op, left, right });
+                return Err(ErrorKind::ScaleMismatch { left, right }.into());
             }
-            let (x, y) = (self.dropped(op, x, level)?, self.dropped(op, y, level)?);
-            let mut product = self.product(op, &x, &y)?;
+            let (x, y) = (self.dropped(x, level)?, self.dropped(y, level)?);
+            let mut product = self.product(&x, &y)?;
             // Within the tolerance the product is read at the common scale.
             product.meta.noise = self.taken_for(&product, target);
             product.meta.scale = target;
             sum = Some(match sum {
-                Some(sum) => self.combined(op, &sum, &product, Interval::add)?,
+                Some(sum) => self.combined(&sum, &product, Interval::add)?,
                 None => product,
             });
         }
-        let mut sum = sum.map(|sum| self.relinearized(op, &sum)).transpose()?;
+        let mut sum = sum.map(|sum| self.relinearized(&sum)).transpose()?;
 
         // Step 3: the multiples, each by an integer that brings it to that scale.
         let mut factors = Vec::with_capacity(terms.len());
         for (x, c) in terms {
-            let x = self.dropped(op, x, level)?;
+            let x = self.dropped(x, level)?;
             let factor = target / x.meta.scale;
             // A constant of a few bits would be rounded too coarsely: the operand was not rescaled.
             if factor < LEAST_FACTOR {
                 let right = LevelScale { level, log2_scale: (target / divisor).log2() };
-                return Err(Error::ScaleMismatch { op, left: x.standing(), right });
+                return Err(ErrorKind::ScaleMismatch { left: x.standing(), right }.into());
             }
-            let (mut term, integer) = self.mul_scalar(op, &x, *c, factor)?;
+            let (mut term, integer) = self.mul_scalar(&x, *c, factor)?;
             // The integer, not c, carries the rounding: the scale is exact by definition.
             term.meta.scale = target;
             factors.push(integer);
             sum = Some(match sum {
-                Some(sum) => self.sum(op, &sum, &term, Interval::add)?,
+                Some(sum) => self.sum(&sum, &term, Interval::add)?,
                 None => term,
             });
         }
 
         // Step 4: the constant; rescale.
-        let (sum, constant) = self.add_scalar(op, &sum.ok_or(Error::NoValues { op })?, constant)?;
-        let mut result = self.rescaled(op, &sum)?;
+        let (sum, constant) = self.add_scalar(&sum.ok_or(ErrorKind::NoValues)?, constant)?;
+        let mut result = self.rescaled(&sum)?;
         // Free of the roundings of f64 that the repeated division collects.
         result.meta.scale = target / divisor;
         Ok(Combination { level, factors, constant, result })

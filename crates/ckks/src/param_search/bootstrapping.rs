@@ -15,7 +15,7 @@ use bellerophon_mlwe::{
 
 use super::{LOG2_FAILURE, MOST_LEVELS, ProgramBounds, Work, bound, log2_size, squared};
 use crate::bootstrap::{BootstrapSpec, Bootstrapper};
-use crate::{Interval, Metadata, ModulusChain, Params, ParamsSpec, Result, noise};
+use crate::{During, Interval, Metadata, ModulusChain, Params, ParamsSpec, Result, noise};
 
 /// `log2` of the reference scale at which a bootstrap is predicted first.
 const REFERENCE: u32 = 42;
@@ -198,8 +198,9 @@ fn bootstrapped(bootstrapper: &Bootstrapper) -> Result<Metadata> {
     let ends = [-1.0, 1.0];
     let (values, level) = (&ends[..slots.min(2)], bootstrapper.input_level());
     let rules = params.rules();
-    let mut metadata =
-        rules.encoded(op, (values, Interval::real(-1.0, 1.0)?), slots, params.scale(), level)?;
+    let mut metadata = rules
+        .encoded((values, Interval::real(-1.0, 1.0)?), slots, params.scale(), level)
+        .during(op)?;
     metadata.meta.noise += mlwe::noise::fresh_public(params.lattice());
     bootstrapper.bootstrapped(&metadata)
 }

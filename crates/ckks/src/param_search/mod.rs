@@ -55,7 +55,10 @@ use bootstrapping::{Candidate, Found};
 pub use cost::{Predicted, PredictedBootstrap};
 
 use crate::cost::FAST_BITS;
-use crate::{Error, Interval, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec, Result};
+use crate::{
+    During, Error, ErrorKind, Interval, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec,
+    Result,
+};
 
 /// `log2` of the probability that the error of a result exceeds the guarantee.
 pub const LOG2_FAILURE: f64 = -40.0;
@@ -105,9 +108,10 @@ impl ProgramBounds {
     /// The smallest set that meets these requirements.
     ///
     /// # Errors
-    /// [`Error::TooManyValues`] for more slots than any ring has. [`Error::Unreachable`] if the
-    /// scale or the modulus would have to exceed the largest one; the error names the nearest
-    /// precision and depth. [`Error::NoValues`] and [`Error::Params`] for invalid requirements.
+    /// [`ErrorKind::TooManyValues`] for more slots than any ring has. [`ErrorKind::Unreachable`] if
+    /// the scale or the modulus would have to exceed the largest one; the error names the nearest
+    /// precision and depth. [`ErrorKind::NoValues`] and [`ErrorKind::Params`] for invalid
+    /// requirements.
     pub fn choose(&self) -> Result<SelectedParams> {
         self.check()?;
         if self.bootstraps {
@@ -176,11 +180,20 @@ impl ProgramBounds {
     ) -> Error {
         let Self { slots, depth, bits, security, bootstraps } = *self;
         let modulus = bound(security, degree, secret);
-        Error::Unreachable { slots, depth, bits, bootstraps, nearest_bits, nearest_depth, modulus }
+        ErrorKind::Unreachable {
+            slots,
+            depth,
+            bits,
+            bootstraps,
+            nearest_bits,
+            nearest_depth,
+            modulus,
+        }
+        .during("choose parameters")
     }
 
     fn check(&self) -> Result<()> {
-        let refuse = |reason: &str| Err(Error::Params { reason: reason.into() });
+        let refuse = |reason: &str| Err(ErrorKind::Params { reason: reason.into() }.into());
         if self.security == Security::Insecure {
             return refuse(
                 "Security::Insecure was requested: need a secure level for a parameter search; \
@@ -192,8 +205,10 @@ impl ProgramBounds {
         }
         let (op, most) = ("choose parameters", 1usize << (LOG_DEGREES.end() - 1));
         match self.slots {
-            0 => Err(Error::NoValues { op }),
-            slots if slots > most => Err(Error::TooManyValues { op, found: slots, slots: most }),
+            0 => Err(ErrorKind::NoValues.during(op)),
+            slots if slots > most => {
+                Err(ErrorKind::TooManyValues { found: slots, slots: most }.during(op))
+            }
             _ => Ok(()),
         }
     }
@@ -358,7 +373,7 @@ fn predicted_bits(params: &Params, slots: usize, depth: usize) -> Result<f64> {
     let ends = [-1.0, 1.0];
     let values = &ends[..slots.min(2)];
     let (values, level) = ((values, Interval::real(-1.0, 1.0)?), params.max_level());
-    let mut metadata = rules.encoded(op, values, slots, params.scale(), level)?;
+    let mut metadata = rules.encoded(values, slots, params.scale(), level).during(op)?;
     metadata.meta.noise += mlwe::noise::fresh_public(params.lattice());
     Ok(squared(params, metadata, depth)?.estimate(params, LOG2_FAILURE).bits())
 }
@@ -367,7 +382,7 @@ fn predicted_bits(params: &Params, slots: usize, depth: usize) -> Result<f64> {
 fn squared(params: &Params, metadata: Metadata, depth: usize) -> Result<Metadata> {
     let (op, rules) = ("predict precision", params.rules());
     (0..depth).try_fold(metadata, |metadata, _| {
-        let square = rules.relinearized(op, &rules.square(&metadata))?;
-        rules.rescaled(op, &square)
+        let square = rules.relinearized(&rules.square(&metadata)).during(op)?;
+        rules.rescaled(&square).during(op)
     })
 }

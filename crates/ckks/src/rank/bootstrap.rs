@@ -6,7 +6,8 @@ use bellerophon_mlwe::{self as mlwe, GaloisKeys, ModuleMap, RingConversion, Secr
 use rand::CryptoRng;
 
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Error, EvaluationKeys, Evaluator, Params, Result,
+    Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, EvaluationKeys, Evaluator, Params,
+    Result,
     bootstrap::{BootstrapKeys, Bootstrapper},
 };
 
@@ -31,9 +32,9 @@ impl RankBootstrap {
     /// over the larger ring, with the same chain of primes and special primes.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for a secret of other parameters, or if the two sets differ in
-    /// scale or in a level up to [`Bootstrapper::output_level`]; [`Error::SlotCount`] if the
-    /// bootstrapper has more slots than the small ring; those of [`ModuleMap::new`],
+    /// [`mlwe::ErrorKind::ParamsMismatch`] for a secret of other parameters, or if the two sets
+    /// differ in scale or in a level up to [`Bootstrapper::output_level`]; [`ErrorKind::SlotCount`]
+    /// if the bootstrapper has more slots than the small ring; those of [`ModuleMap::new`],
     /// [`ModuleMap::embed_secret`] and of key generation.
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
@@ -43,17 +44,17 @@ impl RankBootstrap {
     ) -> Result<Self> {
         let (op, bootstrapper) = ("generate keys to bootstrap a rank", bootstrapper.into());
         // Step 1: both sets must agree in slots, scale and levels.
-        params.check(op, secret.fingerprint())?;
+        params.check(secret.fingerprint()).during(op)?;
         let (small, large) = (params.lattice(), bootstrapper.params());
         let (found, most) = (bootstrapper.spec().slots, params.max_slots());
         if found > most {
-            return Err(Error::SlotCount { op, found, least: 1, most });
+            return Err(ErrorKind::SlotCount { found, least: 1, most }.during(op));
         }
         let level = bootstrapper.output_level();
         let reaches = level <= params.max_level() && params.scale() == large.scale();
         if !reaches || (0..=level).any(|l| params.limbs_at(l) != large.limbs_at(l)) {
-            let (left, right) = (params.fingerprint(), large.fingerprint());
-            return Err(Error::ParamsMismatch { op, left, right });
+            let (needed, found) = (params.fingerprint(), large.fingerprint());
+            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
         }
 
         // Step 2: the secret as an element of the larger ring, and the keys of the conversion.
@@ -78,11 +79,11 @@ impl RankBootstrap {
     /// own.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for a vector of another set, and those of
+    /// [`mlwe::ErrorKind::ParamsMismatch`] for a vector of another set, and those of
     /// [`CkksOps::bootstrap`](crate::CkksOps::bootstrap).
     pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let (op, large) = ("bootstrap a rank", self.evaluator.params());
-        self.small.check(op, x.lattice().fingerprint())?;
+        self.small.check(x.lattice().fingerprint()).during(op)?;
         // Step 1: drop to the input level.
         let level = self.evaluator.bootstrapper().map_or(0, |b| b.input_level());
         let (mut inner, meta) = x.clone().into_parts();
@@ -98,7 +99,7 @@ impl RankBootstrap {
         let embedded = Ciphertext::from_parts(large, embedded, meta)?;
 
         // Step 3: bootstrap there and extract.
-        let bootstrapped = self.evaluator.bootstrap(&embedded).map_err(|error| error.named(op))?;
+        let bootstrapped = self.evaluator.bootstrap(&embedded).during(op)?;
         let inner = self.rings.to_rank(bootstrapped.lattice())?;
         Ciphertext::from_parts(&self.small, inner, *bootstrapped.meta())
     }

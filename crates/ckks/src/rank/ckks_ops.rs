@@ -6,7 +6,8 @@ use std::{borrow::Cow, sync::Arc};
 use super::ReducingEvaluator;
 use crate::eval::metadata_operations;
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Metadata, Params, Result, SlotValue,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Evaluator, Metadata, Params, Result,
+    SlotValue,
     bootstrap::Bootstrapper,
     fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
     lintrans::LinearTransform,
@@ -17,37 +18,31 @@ impl ReducingEvaluator {
     /// An operation on one vector.
     fn one(
         &self,
-        op: &'static str,
         x: &Ciphertext,
         work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext>,
     ) -> Result<Ciphertext> {
         let rank = self.meeting([x]);
-        self.settled(op, work(&self.evaluators()[rank], &*self.at(op, x, rank)?)?)
+        self.settled(work(&self.evaluators()[rank], &*self.at(x, rank)?)?)
     }
 
     /// An operation on two vectors. If both operands are the same vector, the operation gets it
     /// twice.
     fn two(
         &self,
-        op: &'static str,
         (x, y): (&Ciphertext, &Ciphertext),
         work: impl FnOnce(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext>,
     ) -> Result<Ciphertext> {
         let rank = self.meeting([x, y]);
-        let left = self.at(op, x, rank)?;
-        let right = if std::ptr::eq(x, y) { None } else { Some(self.at(op, y, rank)?) };
+        let left = self.at(x, rank)?;
+        let right = if std::ptr::eq(x, y) { None } else { Some(self.at(y, rank)?) };
         let right = right.as_deref().unwrap_or(&left);
-        self.settled(op, work(&self.evaluators()[rank], &left, right)?)
+        self.settled(work(&self.evaluators()[rank], &left, right)?)
     }
 
     /// Several vectors at their common rank.
-    fn all<'x>(
-        &self,
-        op: &'static str,
-        x: &[&'x Ciphertext],
-    ) -> Result<(&Evaluator, Vec<Cow<'x, Ciphertext>>)> {
+    fn all<'x>(&self, x: &[&'x Ciphertext]) -> Result<(&Evaluator, Vec<Cow<'x, Ciphertext>>)> {
         let rank = self.meeting(x.iter().copied());
-        let met = x.iter().map(|x| self.at(op, x, rank)).collect::<Result<_>>()?;
+        let met = x.iter().map(|x| self.at(x, rank)).collect::<Result<_>>()?;
         Ok((&self.evaluators()[rank], met))
     }
 }
@@ -66,47 +61,47 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two("add", (x, y), Evaluator::add)
+        self.two((x, y), Evaluator::add).during("add")
     }
 
     fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two("subtract", (x, y), Evaluator::sub)
+        self.two((x, y), Evaluator::sub).during("subtract")
     }
 
     fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one("negate", x, Evaluator::neg)
+        self.one(x, Evaluator::neg).during("negate")
     }
 
     fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
-        self.one("add values", x, |e, x| e.add_values(x, values))
+        self.one(x, |e, x| e.add_values(x, values)).during("add values")
     }
 
     fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
-        self.one("add a constant", x, |e, x| e.add_scalar(x, c))
+        self.one(x, |e, x| e.add_scalar(x, c)).during("add a constant")
     }
 
     fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two("multiply", (x, y), Evaluator::mul_no_rescale)
+        self.two((x, y), Evaluator::mul_no_rescale).during("multiply")
     }
 
     fn square_no_rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one("square", x, Evaluator::square_no_rescale)
+        self.one(x, Evaluator::square_no_rescale).during("square")
     }
 
     fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two("multiply", (x, y), Evaluator::mul)
+        self.two((x, y), Evaluator::mul).during("multiply")
     }
 
     fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one("square", x, Evaluator::square)
+        self.one(x, Evaluator::square).during("square")
     }
 
     fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one("rescale", x, Evaluator::rescale)
+        self.one(x, Evaluator::rescale).during("rescale")
     }
 
     fn mul_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
-        self.one("multiply by values", x, |e, x| e.mul_values(x, values))
+        self.one(x, |e, x| e.mul_values(x, values)).during("multiply by values")
     }
 
     fn mul_values_to<T: SlotValue>(
@@ -115,23 +110,23 @@ impl CkksOps for ReducingEvaluator {
         values: &[T],
         scale: f64,
     ) -> Result<Ciphertext> {
-        self.one("multiply by values", x, |e, x| e.mul_values_to(x, values, scale))
+        self.one(x, |e, x| e.mul_values_to(x, values, scale)).during("multiply by values")
     }
 
     fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
-        self.one("multiply by a constant", x, |e, x| e.mul_scalar(x, c))
+        self.one(x, |e, x| e.mul_scalar(x, c)).during("multiply by a constant")
     }
 
     fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
-        self.one("multiply by a constant", x, |e, x| e.mul_complex(x, c))
+        self.one(x, |e, x| e.mul_complex(x, c)).during("multiply by a constant")
     }
 
     fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
-        self.one("multiply by an integer", x, |e, x| e.mul_integer(x, k))
+        self.one(x, |e, x| e.mul_integer(x, k)).during("multiply by an integer")
     }
 
     fn mul_i(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one("multiply by i", x, Evaluator::mul_i)
+        self.one(x, Evaluator::mul_i).during("multiply by i")
     }
 
     fn mul_add_many(
@@ -147,51 +142,52 @@ impl CkksOps for ReducingEvaluator {
             .flat_map(|&(x, y)| [x, y])
             .chain(terms.iter().map(|&(x, _)| x))
             .collect();
-        let (evaluator, met) = self.all(op, &operands)?;
+        let (evaluator, met) = self.all(&operands).during(op)?;
         let (factors, rest) = met.split_at(2 * products.len());
         let products: Vec<_> = factors.chunks(2).map(|pair| (&*pair[0], &*pair[1])).collect();
         let terms: Vec<_> = rest.iter().zip(terms).map(|(x, (_, c))| (&**x, *c)).collect();
-        self.settled(op, evaluator.mul_add_many(&products, &terms, constant, scale)?)
+        self.settled(evaluator.mul_add_many(&products, &terms, constant, scale)?).during(op)
     }
 
     fn rotate(&self, x: &Ciphertext, step: i64) -> Result<Ciphertext> {
-        self.one("rotate", x, |e, x| e.rotate(x, step))
+        self.one(x, |e, x| e.rotate(x, step)).during("rotate")
     }
 
     fn rotate_many(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>> {
         let rank = self.meeting([x]);
-        self.evaluators()[rank].rotate_many(&*self.at("rotate", x, rank)?, steps)
+        self.evaluators()[rank].rotate_many(&*self.at(x, rank).during("rotate")?, steps)
     }
 
     fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one("conjugate", x, Evaluator::conjugate)
+        self.one(x, Evaluator::conjugate).during("conjugate")
     }
 
     fn polynomial(&self, x: &Ciphertext, p: &Polynomial, scale: Option<f64>) -> Result<Ciphertext> {
-        self.one("evaluate a polynomial", x, |e, x| e.polynomial(x, p, scale))
+        self.one(x, |e, x| e.polynomial(x, p, scale)).during("evaluate a polynomial")
     }
 
     /// At the rank of the prepared transform.
     fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
         let op = "linear transform";
-        let rank = self.rank_with(op, m.params())?;
-        self.settled(op, self.evaluators()[rank].transform(&*self.at(op, x, rank)?, m)?)
+        let rank = self.rank_with(m.params()).during(op)?;
+        self.settled(self.evaluators()[rank].transform(&*self.at(x, rank).during(op)?, m)?)
+            .during(op)
     }
 
     fn drop_to_level(&self, x: &Ciphertext, level: usize) -> Result<Ciphertext> {
-        self.one("drop levels", x, |e, x| e.drop_to_level(x, level))
+        self.one(x, |e, x| e.drop_to_level(x, level)).during("drop levels")
     }
 
     fn match_scale(&self, x: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext> {
-        self.one("match a scale", x, |e, x| e.match_scale(x, scale, level))
+        self.one(x, |e, x| e.match_scale(x, scale, level)).during("match a scale")
     }
 
     fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
         let op = "sum of rotations";
         let operands: Vec<&Ciphertext> = terms.iter().map(|&(x, _)| x).collect();
-        let (evaluator, met) = self.all(op, &operands)?;
+        let (evaluator, met) = self.all(&operands).during(op)?;
         let terms: Vec<_> = met.iter().zip(terms).map(|(x, (_, steps))| (&**x, *steps)).collect();
-        self.settled(op, evaluator.sum_of_rotations(&terms)?)
+        self.settled(evaluator.sum_of_rotations(&terms)?).during(op)
     }
 
     fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
@@ -200,9 +196,9 @@ impl CkksOps for ReducingEvaluator {
 
     fn dot_values<T: SlotValue>(&self, x: &[&Ciphertext], values: &[Vec<T>]) -> Result<Ciphertext> {
         let op = "dot product with values";
-        let (evaluator, met) = self.all(op, x)?;
+        let (evaluator, met) = self.all(x).during(op)?;
         let met: Vec<&Ciphertext> = met.iter().map(|x| &**x).collect();
-        self.settled(op, evaluator.dot_values(&met, values)?)
+        self.settled(evaluator.dot_values(&met, values)?).during(op)
     }
 
     fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>> {
@@ -220,7 +216,7 @@ impl CkksOps for ReducingEvaluator {
         input: FbtInput,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<Ciphertext>> {
-        let (evaluator, met) = self.all("bootstrap functionally", &[x])?;
+        let (evaluator, met) = self.all(&[x]).during("bootstrap functionally")?;
         evaluator.functional_bootstrap(&met[0], input, functions)
     }
 
@@ -230,7 +226,7 @@ impl CkksOps for ReducingEvaluator {
 
     /// Refused for want of keys.
     fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
-        self.one("bootstrap", x, |e, x| e.bootstrap_to(x, scale))
+        self.one(x, |e, x| e.bootstrap_to(x, scale)).during("bootstrap")
     }
 
     fn power_basis(
@@ -239,7 +235,7 @@ impl CkksOps for ReducingEvaluator {
         polynomials: &[&Monomial],
     ) -> Result<PowerBasis<Self::Powers>> {
         let rank = self.meeting([x]);
-        let x = self.at("powers of a ciphertext", x, rank)?;
+        let x = self.at(x, rank).during("powers of a ciphertext")?;
         let powers = self.evaluators()[rank].power_basis(&x, polynomials)?;
         Ok(PowerBasis { known: powers.known.clone(), powers: (rank, powers) })
     }
@@ -250,7 +246,7 @@ impl CkksOps for ReducingEvaluator {
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<Self::Powers>> {
         let rank = self.meeting([x]);
-        let x = self.at("Chebyshev polynomials of a ciphertext", x, rank)?;
+        let x = self.at(x, rank).during("Chebyshev polynomials of a ciphertext")?;
         let powers = self.evaluators()[rank].chebyshev_basis(&x, polynomials)?;
         Ok(PowerBasis { known: powers.known.clone(), powers: (rank, powers) })
     }
@@ -263,7 +259,7 @@ impl CkksOps for ReducingEvaluator {
     ) -> Result<Ciphertext> {
         let (rank, powers) = &powers.powers;
         let value = self.evaluator_at(*rank).monomial_in(powers, p, scale)?;
-        self.settled("evaluate a polynomial", value)
+        self.settled(value).during("evaluate a polynomial")
     }
 
     fn polynomial_in(
@@ -274,6 +270,6 @@ impl CkksOps for ReducingEvaluator {
     ) -> Result<Ciphertext> {
         let (rank, powers) = &powers.powers;
         let value = self.evaluator_at(*rank).polynomial_in(powers, p, scale)?;
-        self.settled("evaluate a polynomial", value)
+        self.settled(value).during("evaluate a polynomial")
     }
 }

@@ -21,7 +21,7 @@ pub use switch::RingSwitch;
 use bellerophon_mlwe::{self as mlwe, RankReduceKey, RingConversion, SecretKey};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, CiphertextMeta, Error, Params, Result};
+use crate::{Ciphertext, CiphertextMeta, During, ErrorKind, Params, Result};
 
 /// The key that switches vectors to a smaller rank, where operations cost less.
 ///
@@ -40,7 +40,7 @@ impl RankReduction {
     /// highest level is the highest level of reduced vectors.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for a secret of other parameters, those of
+    /// [`mlwe::ErrorKind::ParamsMismatch`] for a secret of other parameters, those of
     /// [`RankReduceKey::generate`] and [`SecretKey::truncate_rank`].
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &Params,
@@ -48,7 +48,7 @@ impl RankReduction {
         to: &Params,
         rng: &mut R,
     ) -> Result<(Self, SecretKey)> {
-        from.check("generate a rank reduction key", secret.fingerprint())?;
+        from.check(secret.fingerprint()).during("generate a rank reduction key")?;
         // The first components of the secret: the masks of the others are switched to them.
         let part = secret.truncate_rank(to.lattice(), rng)?;
         let key = RankReduceKey::generate(secret, &part, to.limbs(), rng)?;
@@ -69,11 +69,11 @@ impl RankReduction {
     /// whichever is lower.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::Mlwe`] if the vector belongs to another set or key,
-    /// [`Error::RangeOverflow`] if its values do not fit that level.
+    /// [`mlwe::ErrorKind::ParamsMismatch`] or [`ErrorKind::Mlwe`] if the vector belongs to another
+    /// set or key, [`ErrorKind::RangeOverflow`] if its values do not fit that level.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "reduce the rank";
-        self.from.check(op, x.lattice().fingerprint())?;
+        self.from.check(x.lattice().fingerprint()).during(op)?;
         // Step 1: drop the limbs that the smaller set does not have.
         let (mut inner, meta) = x.clone().into_parts();
         if inner.limbs() > self.to.limbs() {
@@ -103,7 +103,7 @@ impl RankConversion {
     /// form.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for a secret of other parameters, those of
+    /// [`mlwe::ErrorKind::ParamsMismatch`] for a secret of other parameters, those of
     /// [`RingConversion::generate`].
     pub fn generate<R: CryptoRng + ?Sized>(
         large: &Params,
@@ -111,7 +111,7 @@ impl RankConversion {
         small: &Params,
         rng: &mut R,
     ) -> Result<(Self, SecretKey)> {
-        large.check("generate keys of a conversion", secret.fingerprint())?;
+        large.check(secret.fingerprint()).during("generate keys of a conversion")?;
         let limbs = large.limbs().min(small.limbs());
         let rings = RingConversion::generate(secret, small.lattice(), limbs, rng)?;
         let module = rings.map().extract_secret(secret)?;
@@ -121,14 +121,14 @@ impl RankConversion {
     /// Converts from the large ring to the module: exact, without a key switch.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] if the vector is not of the large set, [`Error::SlotCount`] if it
-    /// has more slots than the small ring.
+    /// [`mlwe::ErrorKind::ParamsMismatch`] if the vector is not of the large set,
+    /// [`ErrorKind::SlotCount`] if it has more slots than the small ring.
     pub fn to_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "convert to a module";
-        self.large.check(op, x.lattice().fingerprint())?;
+        self.large.check(x.lattice().fingerprint()).during(op)?;
         let (found, most) = (x.slots(), self.small.max_slots());
         if found > most {
-            return Err(Error::SlotCount { op, found, least: 1, most });
+            return Err(ErrorKind::SlotCount { found, least: 1, most }.during(op));
         }
         // Coefficients are regrouped: the message, its scale and its noise are unchanged.
         let inner = self.rings.to_rank(x.lattice())?;
@@ -140,15 +140,15 @@ impl RankConversion {
     /// message is unchanged.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] if the vector is not of the small set, [`Error::RangeOverflow`] if
-    /// the modulus of its level has no room for the factor.
+    /// [`mlwe::ErrorKind::ParamsMismatch`] if the vector is not of the small set,
+    /// [`ErrorKind::RangeOverflow`] if the modulus of its level has no room for the factor.
     pub fn from_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "convert from a module";
-        self.small.check(op, x.lattice().fingerprint())?;
+        self.small.check(x.lattice().fingerprint()).during(op)?;
         // The trace multiplies the phase by the factor, which goes into the scale.
         let (factor, limbs, meta) = (self.rings.factor(), x.limbs(), x.meta());
         let scale = meta.scale * factor as f64;
-        self.large.check_range(op, meta.bounds.slots().bound(), scale, limbs)?;
+        self.large.check_range(meta.bounds.slots().bound(), scale, limbs).during(op)?;
         let inner = self.rings.from_rank(x.lattice())?;
         let noise = meta.noise.map(|v| mlwe::noise::trace(self.large.lattice(), factor, limbs, v));
         Ciphertext::from_parts(&self.large, inner, CiphertextMeta { scale, noise, ..*meta })

@@ -6,7 +6,7 @@ use bellerophon_mlwe::{SecretKey, pad_rank, rank_schedule};
 use rand::CryptoRng;
 
 use super::RankReduction;
-use crate::{Ciphertext, Error, EvaluationKeys, Evaluator, KeyLevels, Params, ParamsSpec, Result};
+use crate::{Ciphertext, During, EvaluationKeys, Evaluator, KeyLevels, Params, ParamsSpec, Result};
 
 /// Levels that an operand keeps above the lowest operand of an operation, to match its scale.
 const SPARE_LEVELS: usize = 2;
@@ -177,10 +177,10 @@ impl ReducingEvaluator {
     /// with zero components, which is exact.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] and [`Error::KeyMismatch`] for a vector that belongs to none of
-    /// the ranks.
+    /// `mlwe::ErrorKind::ParamsMismatch` and `mlwe::ErrorKind::KeyMismatch` for a vector that
+    /// belongs to none of the ranks.
     pub fn padded(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        Ok(self.at("pad to the largest rank", x, 0)?.into_owned())
+        Ok(self.at(x, 0).during("pad to the largest rank")?.into_owned())
     }
 
     /// The index of the smallest rank that has this level.
@@ -196,16 +196,17 @@ impl ReducingEvaluator {
     }
 
     /// The index of the rank of a vector.
-    fn rank_of(&self, op: &'static str, x: &Ciphertext) -> Result<usize> {
+    fn rank_of(&self, x: &Ciphertext) -> Result<usize> {
         // Each rank has parameters of its own, so the fingerprint identifies it.
         let found = x.lattice().fingerprint();
         let own = |e: &Evaluator| e.params().fingerprint() == found;
-        let rank = self.evaluators.iter().position(own).ok_or(Error::ParamsMismatch {
-            op,
-            left: self.evaluators[0].params().fingerprint(),
-            right: found,
-        })?;
-        self.evaluators[rank].check(op, x)?;
+        let rank = self.evaluators.iter().position(own).ok_or(
+            bellerophon_mlwe::ErrorKind::ParamsMismatch {
+                found,
+                needed: self.evaluators[0].params().fingerprint(),
+            },
+        )?;
+        self.evaluators[rank].check(x)?;
         Ok(rank)
     }
 
@@ -219,22 +220,17 @@ impl ReducingEvaluator {
     }
 
     /// The index of the evaluator with these parameters.
-    pub(super) fn rank_with(&self, op: &'static str, params: &Params) -> Result<usize> {
+    pub(super) fn rank_with(&self, params: &Params) -> Result<usize> {
         let found = params.fingerprint();
         let own = |e: &Evaluator| e.params().fingerprint() == found;
-        let left = self.evaluators[0].params().fingerprint();
-        let missing = Error::ParamsMismatch { op, left, right: found };
-        self.evaluators.iter().position(own).ok_or(missing)
+        let needed = self.evaluators[0].params().fingerprint();
+        let missing = bellerophon_mlwe::ErrorKind::ParamsMismatch { found, needed };
+        self.evaluators.iter().position(own).ok_or(missing.into())
     }
 
     /// A vector at one of the ranks: reduced, or padded with zeros.
-    pub(super) fn at<'x>(
-        &self,
-        op: &'static str,
-        x: &'x Ciphertext,
-        rank: usize,
-    ) -> Result<Cow<'x, Ciphertext>> {
-        let from = self.rank_of(op, x)?;
+    pub(super) fn at<'x>(&self, x: &'x Ciphertext, rank: usize) -> Result<Cow<'x, Ciphertext>> {
+        let from = self.rank_of(x)?;
         // A larger rank: zeros for the additional components.
         if rank < from {
             let (low, high) = (&self.evaluators[from], &self.evaluators[rank]);
@@ -245,18 +241,18 @@ impl ReducingEvaluator {
         // A smaller rank: one reduction after the other.
         let mut reduced = Cow::Borrowed(x);
         for reduction in &self.reductions[from..rank] {
-            reduced = Cow::Owned(reduction.apply(&reduced).map_err(|error| error.named(op))?);
+            reduced = Cow::Owned(reduction.apply(&reduced)?);
         }
         Ok(reduced)
     }
 
     /// A result at the smallest rank that has its level.
-    pub(super) fn settled(&self, op: &'static str, x: Ciphertext) -> Result<Ciphertext> {
+    pub(super) fn settled(&self, x: Ciphertext) -> Result<Ciphertext> {
         // Results at this rank or a smaller one stay where they are.
         let rank = self.rank_at(x.level());
-        if self.rank_of(op, &x)? >= rank {
+        if self.rank_of(&x)? >= rank {
             return Ok(x);
         }
-        Ok(self.at(op, &x, rank)?.into_owned())
+        Ok(self.at(&x, rank)?.into_owned())
     }
 }

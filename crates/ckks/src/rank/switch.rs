@@ -3,7 +3,7 @@
 use bellerophon_mlwe::{self as mlwe, RingSwitchKeys, SecretKey};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, CiphertextMeta, Error, Params, Result};
+use crate::{Ciphertext, CiphertextMeta, During, ErrorKind, Params, Result};
 
 /// Ring switching: vectors of few slots from a ring of degree `N` to one of degree `N' < N`, where
 /// the lower levels of a circuit cost less. Values stay in their slots.
@@ -22,8 +22,9 @@ impl RingSwitch {
     /// of switched vectors. Also returns the secret of `to`, which is a part of `secret`.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for a secret of other parameters, [`Error::SlotCount`] for more
-    /// slots than the target has, those of [`RingSwitchKeys::generate`].
+    /// [`mlwe::ErrorKind::ParamsMismatch`] for a secret of other parameters,
+    /// [`ErrorKind::SlotCount`] for more slots than the target has, those of
+    /// [`RingSwitchKeys::generate`].
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &Params,
         secret: &SecretKey,
@@ -32,13 +33,13 @@ impl RingSwitch {
         rng: &mut R,
     ) -> Result<(Self, SecretKey)> {
         let op = "generate keys of a ring switch";
-        from.check(op, secret.fingerprint())?;
+        from.check(secret.fingerprint()).during(op)?;
         let most = to.max_slots().min(from.max_slots());
         // The polynomials of the slots form a ring of degree 2 slots, and the smallest ring has
         // degree 8.
         let least = 4;
         if !slots.is_power_of_two() || !(least..=most).contains(&slots) {
-            return Err(Error::SlotCount { op, found: slots, least, most });
+            return Err(ErrorKind::SlotCount { found: slots, least, most }.during(op));
         }
         let (keys, part) =
             RingSwitchKeys::generate(secret, to.lattice(), 2 * slots, to.limbs(), rng)?;
@@ -54,15 +55,15 @@ impl RingSwitch {
     /// is lower. The scale grows by `N' / (2 slots)`, and the message is unchanged.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::Mlwe`] if the vector belongs to another set or key,
-    /// [`Error::SlotCount`] if it has more slots than the switch was made for,
-    /// [`Error::RangeOverflow`] if the modulus of its level has no room for the factor.
+    /// [`mlwe::ErrorKind::ParamsMismatch`] or [`ErrorKind::Mlwe`] if the vector belongs to another
+    /// set or key, [`ErrorKind::SlotCount`] if it has more slots than the switch was made for,
+    /// [`ErrorKind::RangeOverflow`] if the modulus of its level has no room for the factor.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "switch rings";
-        self.from.check(op, x.lattice().fingerprint())?;
+        self.from.check(x.lattice().fingerprint()).during(op)?;
         let (found, most) = (x.slots(), self.slots);
         if found > most {
-            return Err(Error::SlotCount { op, found, least: 1, most });
+            return Err(ErrorKind::SlotCount { found, least: 1, most }.during(op));
         }
 
         // Step 1: drop the limbs that the target does not have, and check the room for the factor.
@@ -72,7 +73,7 @@ impl RingSwitch {
         }
         let (factor, limbs) = (self.keys.factor(), inner.limbs());
         let scale = meta.scale * factor as f64;
-        self.to.check_range(op, meta.bounds.slots().bound(), scale, limbs)?;
+        self.to.check_range(meta.bounds.slots().bound(), scale, limbs).during(op)?;
 
         // Step 2: Extract, RankReduce, Embed and Eval (the trace), as one map of the lattice layer.
         let inner = self.keys.switch(&inner)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{SimCiphertext, Simulator, one_key};
 use crate::{
-    Complex64, Error, Result,
+    Complex64, During, ErrorKind, Result,
     bootstrap::Bootstrapper,
     cost::Work,
     fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
@@ -16,16 +16,16 @@ impl Simulator {
     /// [`Evaluator::with_bootstrapping`](crate::Evaluator::with_bootstrapping).
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for another chain, [`Error::RouteMismatch`] for another
-    /// relinearization strategy.
+    /// `mlwe::ErrorKind::ParamsMismatch` for another chain, [`ErrorKind::RouteMismatch`] for
+    /// another relinearization strategy.
     pub fn with_bootstrapping(
         mut self,
         bootstrapper: impl Into<Arc<Bootstrapper>>,
     ) -> Result<Self> {
         let bootstrapper = bootstrapper.into();
         let op = "add bootstrapping to a simulator";
-        self.params.check_chain(op, bootstrapper.params())?;
-        self.params.check_relin_strategy(op, bootstrapper.params().relin_strategy())?;
+        self.params.check_chain(bootstrapper.params()).during(op)?;
+        self.params.check_relin_strategy(bootstrapper.params().relin_strategy()).during(op)?;
         self.bootstrapper = Some(bootstrapper);
         Ok(self)
     }
@@ -34,27 +34,33 @@ impl Simulator {
     /// [`Evaluator::with_auto_bootstrap`](crate::Evaluator::with_auto_bootstrap).
     ///
     /// # Errors
-    /// [`Error::MissingKey`] without [`with_bootstrapping`](Self::with_bootstrapping).
+    /// [`ErrorKind::MissingKey`] without [`with_bootstrapping`](Self::with_bootstrapping).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
-        self.prepared("bootstrap automatically")?;
+        self.prepared().during("bootstrap automatically")?;
         self.auto_bootstrap = true;
         Ok(self)
     }
 
     /// The bootstrapper; an error if there is none.
-    pub(super) fn prepared(&self, op: &'static str) -> Result<&Arc<Bootstrapper>> {
+    pub(super) fn prepared(&self) -> Result<&Arc<Bootstrapper>> {
         let level = self.params.max_level();
-        self.bootstrapper.as_ref().ok_or(Error::MissingKey { op, key: "bootstrapping key", level })
+        self.bootstrapper
+            .as_ref()
+            .ok_or(ErrorKind::MissingKey { key: "bootstrapping key", level }.into())
     }
 
     /// `x` after a bootstrap to `scale`.
     pub(super) fn bootstrapped(&self, x: &SimCiphertext, scale: f64) -> Result<SimCiphertext> {
         let op = "bootstrap";
         // Step 1: the metadata of the result.
-        let bootstrapper = self.prepared(op)?;
+        let bootstrapper = self.prepared().during(op)?;
         let metadata = match self.noise_model {
-            NoiseModel::Average => bootstrapper.meta(op, &x.metadata, scale, &one_key)?.result,
-            NoiseModel::Worst => bootstrapper.bounded(self.rules(), op, &x.metadata, scale)?.result,
+            NoiseModel::Average => {
+                bootstrapper.meta(&x.metadata, scale, &one_key).during(op)?.result
+            }
+            NoiseModel::Worst => {
+                bootstrapper.bounded(self.rules(), &x.metadata, scale).during(op)?.result
+            }
         };
         // Step 2: keys, work and failure probability. Complex slots take EvalMod twice.
         let count = bootstrapper.key_switches(x.metadata.meta.bounds.slots().is_real());
@@ -73,15 +79,16 @@ impl Simulator {
     /// [`Evaluator::with_functional`](crate::Evaluator::with_functional).
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for another chain, [`Error::RouteMismatch`] for another
-    /// relinearization strategy.
+    /// `mlwe::ErrorKind::ParamsMismatch` for another chain, [`ErrorKind::RouteMismatch`] for
+    /// another relinearization strategy.
     pub fn with_functional(
         mut self,
         bootstrapper: impl Into<Arc<FunctionalBootstrapper>>,
     ) -> Result<Self> {
         let bootstrapper = bootstrapper.into();
         self.params
-            .check_same("add functional bootstrapping to a simulator", bootstrapper.params())?;
+            .check_same(bootstrapper.params())
+            .during("add functional bootstrapping to a simulator")?;
         self.functional = Some(bootstrapper);
         Ok(self)
     }
@@ -95,15 +102,16 @@ impl Simulator {
     ) -> Result<Vec<SimCiphertext>> {
         let op = "bootstrap functionally";
         let level = self.params.max_level();
-        let missing = Error::MissingKey { op, key: "functional bootstrapping key", level };
+        let missing =
+            ErrorKind::MissingKey { key: "functional bootstrapping key", level }.during(op);
         let bootstrapper = self.functional.as_ref().ok_or(missing)?;
         // Step 1: the metadata of every result.
         let metadata = match self.noise_model {
             NoiseModel::Average => {
-                bootstrapper.meta(op, &x.metadata, input, functions, &one_key)?.results
+                bootstrapper.meta(&x.metadata, input, functions, &one_key).during(op)?.results
             }
             NoiseModel::Worst => {
-                bootstrapper.bounded(self.rules(), op, &x.metadata, input, functions)?
+                bootstrapper.bounded(self.rules(), &x.metadata, input, functions).during(op)?
             }
         };
 

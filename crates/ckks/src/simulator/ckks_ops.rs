@@ -5,7 +5,7 @@ use std::{ptr, sync::Arc};
 use super::steps::{map, zip};
 use super::{Failure, SimCiphertext, Simulator, one_key};
 use crate::{
-    CiphertextMeta, CkksOps, Complex64, Interval, Metadata, Params, Result, SlotValue,
+    CiphertextMeta, CkksOps, Complex64, During, Interval, Metadata, Params, Result, SlotValue,
     bootstrap::{
         Bootstrapper,
         auto_bootstrap::{self, Operands},
@@ -36,12 +36,12 @@ impl CkksOps for Simulator {
     }
 
     fn add(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("add", [x, y], |_| self.sum("add", x, y, Interval::add, |a, b| a + b))
+        self.perform("add", [x, y], |_| self.sum(x, y, Interval::add, |a, b| a + b).during("add"))
     }
 
     fn sub(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
         self.perform("subtract", [x, y], |_| {
-            self.sum("subtract", x, y, Interval::sub, |a, b| a - b)
+            self.sum(x, y, Interval::sub, |a, b| a - b).during("subtract")
         })
     }
 
@@ -54,27 +54,27 @@ impl CkksOps for Simulator {
     fn add_values<T: SlotValue>(&self, x: &SimCiphertext, values: &[T]) -> Result<SimCiphertext> {
         self.perform("add values", [x], |_| {
             // Encoded at level and scale of `x`, so nothing has to be aligned.
-            check_values("add values", values, self.params.max_slots())?;
-            check_len("add values", x.metadata.meta.len, values.len())?;
+            check_values(values, self.params.max_slots()).during("add values")?;
+            check_len(x.metadata.meta.len, values.len()).during("add values")?;
             let Metadata { level, meta } = x.metadata;
-            let plain = self.constants("encode", values, meta.slots, meta.scale, level)?;
-            self.sum("add a plaintext", x, &plain, Interval::add, |a, b| a + b)
+            let plain = self.constants(values, meta.slots, meta.scale, level).during("encode")?;
+            self.sum(x, &plain, Interval::add, |a, b| a + b).during("add a plaintext")
         })
     }
 
     fn add_scalar(&self, x: &SimCiphertext, c: f64) -> Result<SimCiphertext> {
         self.perform("add a constant", [x], |rules| {
-            let (metadata, _) = rules.add_scalar("add a constant", &x.metadata, c)?;
+            let (metadata, _) = rules.add_scalar(&x.metadata, c).during("add a constant")?;
             Ok(self.vector(map(x, |a| a + c), metadata))
         })
     }
 
     fn mul_no_rescale(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("multiply", [x, y], |_| self.product("multiply", x, y))
+        self.perform("multiply", [x, y], |_| self.product(x, y).during("multiply"))
     }
 
     fn square_no_rescale(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("square", [x], |_| self.squared("square", x))
+        self.perform("square", [x], |_| self.squared(x).during("square"))
     }
 
     fn mul(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
@@ -82,26 +82,26 @@ impl CkksOps for Simulator {
         self.perform(op, [x, y], |rules| {
             // Refuse a missing level before the product: a failed operation records no key.
             let (x, y) = match ptr::eq(x, y) {
-                true => return self.rescaled_square(op, x),
+                true => return self.rescaled_square(x).during(op),
                 false => auto_bootstrap::factors(self, x, y)?,
             };
-            rules.check_levels(op, 1, x.metadata.level.min(y.metadata.level))?;
-            self.rescaled(op, &self.product(op, &x, &y)?)
+            rules.check_levels(1, x.metadata.level.min(y.metadata.level)).during(op)?;
+            self.rescaled(&self.product(&x, &y).during(op)?).during(op)
         })
     }
 
     fn square(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
         let op = "square";
-        self.perform(op, [x], |_| self.rescaled_square(op, x))
+        self.perform(op, [x], |_| self.rescaled_square(x).during(op))
     }
 
     fn rescale(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("rescale", [x], |_| self.rescaled("rescale", x))
+        self.perform("rescale", [x], |_| self.rescaled(x).during("rescale"))
     }
 
     fn mul_values<T: SlotValue>(&self, x: &SimCiphertext, values: &[T]) -> Result<SimCiphertext> {
         let op = "multiply by values";
-        self.perform(op, [x], |_| self.times_values(op, x, values, None))
+        self.perform(op, [x], |_| self.times_values(x, values, None).during(op))
     }
 
     fn mul_values_to<T: SlotValue>(
@@ -111,7 +111,7 @@ impl CkksOps for Simulator {
         scale: f64,
     ) -> Result<SimCiphertext> {
         let op = "multiply by values";
-        self.perform(op, [x], |_| self.times_values(op, x, values, Some(scale)))
+        self.perform(op, [x], |_| self.times_values(x, values, Some(scale)).during(op))
     }
 
     fn mul_scalar(&self, x: &SimCiphertext, c: f64) -> Result<SimCiphertext> {
@@ -119,10 +119,11 @@ impl CkksOps for Simulator {
         self.perform(op, [x], |rules| {
             let x = &*auto_bootstrap::replenished(self, x, 1)?;
             let level = x.metadata.level;
-            rules.check_levels(op, 1, level)?;
+            rules.check_levels(1, level).during(op)?;
             // The constant has the scale that the rescaling divides by: the scale of `x` stays.
-            let (product, _) = rules.mul_scalar(op, &x.metadata, c, self.params.divisor(level))?;
-            let metadata = rules.rescaled(op, &product)?;
+            let (product, _) =
+                rules.mul_scalar(&x.metadata, c, self.params.divisor(level)).during(op)?;
+            let metadata = rules.rescaled(&product).during(op)?;
             self.works(|count| {
                 count.terms(level, 1.0);
                 count.rescaling(level);
@@ -136,10 +137,10 @@ impl CkksOps for Simulator {
         self.perform(op, [x], |rules| {
             let x = &*auto_bootstrap::replenished(self, x, 1)?;
             let Metadata { level, meta } = x.metadata;
-            rules.check_levels(op, 1, level)?;
+            rules.check_levels(1, level).during(op)?;
             // One encoded slot is the constant in every slot: the same polynomial.
             let mut factor =
-                self.constants("encode", &[c], 1, self.params.divisor(level), level)?;
+                self.constants(&[c], 1, self.params.divisor(level), level).during("encode")?;
             (factor.metadata.meta.slots, factor.metadata.meta.len) = (meta.slots, meta.len);
             self.times_plain(x, &factor)
         })
@@ -148,7 +149,7 @@ impl CkksOps for Simulator {
     fn mul_integer(&self, x: &SimCiphertext, k: i64) -> Result<SimCiphertext> {
         self.perform("multiply by an integer", [x], |rules| {
             // No scale and no level: the integer multiplies the residues.
-            let metadata = rules.mul_integer("multiply by an integer", &x.metadata, k)?;
+            let metadata = rules.mul_integer(&x.metadata, k).during("multiply by an integer")?;
             Ok(self.vector(map(x, |a| a * k as f64), metadata))
         })
     }
@@ -175,7 +176,7 @@ impl CkksOps for Simulator {
                 auto_bootstrap::mul_add_many(self, products, terms, scale)?;
             let pairs: Vec<_> = products.iter().map(|(x, y)| (x.metadata, y.metadata)).collect();
             let multiples: Vec<_> = terms.iter().map(|(x, c)| (x.metadata, *c)).collect();
-            let plan = rules.mul_add_many(op, &pairs, &multiples, constant, scale)?;
+            let plan = rules.mul_add_many(&pairs, &multiples, constant, scale).during(op)?;
 
             // Step 2: keys and work. All products share one relinearization and one rescaling.
             if !products.is_empty() {
@@ -232,7 +233,7 @@ impl CkksOps for Simulator {
             // result.
             let needed = rules.polynomial_levels(&x.metadata, p);
             let x = &*auto_bootstrap::replenished(self, x, needed)?;
-            let result = rules.polynomial(op, &x.metadata, p, scale)?.result;
+            let result = rules.polynomial(&x.metadata, p, scale).during(op)?.result;
             // Step 2: keys and work, from the level at which the powers start.
             if p.plan().relinearizations() > 0 {
                 let level = result.level + p.plan().depth();
@@ -255,13 +256,13 @@ impl CkksOps for Simulator {
         let op = "linear transform";
         self.perform(op, [x], |rules| {
             // Step 1: the transform must fit, and the vector must reach its level.
-            self.params.check_chain(op, m.params())?;
-            m.check_slots(op, &x.metadata)?;
+            self.params.check_chain(m.params()).during(op)?;
+            m.check_slots(&x.metadata).during(op)?;
             let x = &*auto_bootstrap::raised(self, x, m.level())?;
             // Step 2: metadata, one key per rotation step, and work.
             let metadata = match self.noise_model {
-                NoiseModel::Average => m.meta(op, &x.metadata, &one_key)?,
-                NoiseModel::Worst => m.bounded(rules, op, &x.metadata)?,
+                NoiseModel::Average => m.meta(&x.metadata, &one_key).during(op)?,
+                NoiseModel::Worst => m.bounded(rules, &x.metadata).during(op)?,
             };
             let steps = m.rotation_steps().into_iter().map(|step| step as i64);
             self.needs(m.rotations(), |keys| keys.rotate(steps, m.level()));
@@ -273,7 +274,7 @@ impl CkksOps for Simulator {
     fn drop_to_level(&self, x: &SimCiphertext, level: usize) -> Result<SimCiphertext> {
         let op = "drop levels";
         self.perform(op, [x], |rules| {
-            let metadata = rules.drop_to_level(op, &x.metadata, level)?;
+            let metadata = rules.drop_to_level(&x.metadata, level).during(op)?;
             Ok(SimCiphertext { metadata, ..x.clone() })
         })
     }
@@ -282,12 +283,12 @@ impl CkksOps for Simulator {
         let op = "match a scale";
         self.perform(op, [x], |rules| {
             // Where no alignment exists for lack of levels, a bootstrap reaches the scale.
-            let route = rules.match_scale(op, &x.metadata, scale, level);
+            let route = rules.match_scale(&x.metadata, scale, level).during(op);
             if auto_bootstrap::is_stuck(self, x.metadata.level, level, &route) {
                 let x = self.bootstrap_to(x, scale)?;
-                return self.followed(op, &x, &Route::drop_to(level));
+                return self.followed(&x, &Route::drop_to(level)).during(op);
             }
-            self.followed(op, x, &route?)
+            self.followed(x, &route?).during(op)
         })
     }
 
@@ -328,7 +329,7 @@ impl CkksOps for Simulator {
         // The report keeps the first failure under the name of the composed operation.
         let failed_before = self.lock().failure.is_some();
         work().map_err(|error| {
-            let error = error.named(op);
+            let error = error.during(op);
             let mut report = self.lock();
             if !failed_before {
                 // An error outside any operation counts as one operation more.
@@ -377,9 +378,9 @@ impl CkksOps for Simulator {
         let op = "dot product with values";
         self.perform(op, x.iter().copied(), |rules| {
             // Step 1: equally many operands, each with as many values as the plain vector.
-            check_lengths(op, x.len(), values.len())?;
+            check_lengths(x.len(), values.len()).during(op)?;
             for (x, values) in x.iter().zip(values) {
-                check_len(op, x.metadata.meta.len, values.len())?;
+                check_len(x.metadata.meta.len, values.len()).during(op)?;
             }
 
             // Step 2: bootstrap operands if needed, and encode each plain vector at the scale that
@@ -388,15 +389,16 @@ impl CkksOps for Simulator {
             let x: Vec<&SimCiphertext> = x.iter().map(|x| &**x).collect();
             let plain = |(x, values): (&&SimCiphertext, &Vec<T>)| {
                 let Metadata { level, meta } = x.metadata;
-                rules.check_levels(op, 1, level)?;
-                self.constants("encode", values, meta.slots, self.params.divisor(level), level)
+                rules.check_levels(1, level).during(op)?;
+                self.constants(values, meta.slots, self.params.divisor(level), level)
+                    .during("encode")
             };
             let plain = x.iter().zip(values).map(plain).collect::<Result<Vec<_>>>()?;
 
             // Step 3: metadata and work of one rescaling, then the exact values.
             let terms: Vec<_> =
                 x.iter().zip(&plain).map(|(x, p)| (x.metadata, p.metadata)).collect();
-            let metadata = rules.dot_plain(op, &terms)?.1;
+            let metadata = rules.dot_plain(&terms).during(op)?.1;
             self.works(|count| {
                 count.terms(metadata.level + 1, terms.len() as f64);
                 count.rescaling(metadata.level + 1);
@@ -451,7 +453,7 @@ impl CkksOps for Simulator {
         // Bootstrap first if the deepest of the polynomials lacks levels.
         let needed = self.rules().power_levels(&x.metadata, polynomials);
         let x = &*auto_bootstrap::replenished(self, x, needed)?;
-        let metadata = self.rules().power_basis(op, &x.metadata, polynomials);
+        let metadata = self.rules().power_basis(&x.metadata, polynomials).during(op);
         let plans = polynomials.iter().map(|p| p.plan());
         self.powers(op, x, metadata.map(|powers| powers.known), plans)
     }
@@ -465,7 +467,7 @@ impl CkksOps for Simulator {
         // Bootstrap first if the deepest of the polynomials lacks levels.
         let needed = self.rules().chebyshev_levels(&x.metadata, polynomials);
         let x = &*auto_bootstrap::replenished(self, x, needed)?;
-        let metadata = self.rules().chebyshev_basis(op, &x.metadata, polynomials);
+        let metadata = self.rules().chebyshev_basis(&x.metadata, polynomials).during(op);
         let plans = polynomials.iter().map(|p| p.plan());
         self.powers(op, x, metadata.map(|powers| powers.known), plans)
     }

@@ -2,7 +2,7 @@
 
 use super::{SimCiphertext, Simulator};
 use crate::{
-    Complex64, Error, Interval, Result, SlotValue,
+    Complex64, During, ErrorKind, Interval, Result, SlotValue,
     encode::{check_values, constants_range},
     fbt::IntVec,
 };
@@ -45,7 +45,7 @@ impl Simulator {
     ///
     /// # Errors
     /// Those of [`Encoder::encode_integers`](crate::Encoder::encode_integers),
-    /// [`Error::MissingKey`] without [`with_functional`](Self::with_functional).
+    /// [`ErrorKind::MissingKey`] without [`with_functional`](Self::with_functional).
     pub fn encrypt_integers(
         &self,
         integers: &[usize],
@@ -54,14 +54,15 @@ impl Simulator {
     ) -> Result<IntVec<SimCiphertext>> {
         let op = "encode integers";
         let key = "functional bootstrapping key";
-        let bootstrapper = self.functional.as_ref().ok_or(Error::MissingKey { op, key, level })?;
+        let bootstrapper =
+            self.functional.as_ref().ok_or(ErrorKind::MissingKey { key, level }.during(op))?;
         // The scale of integers depends on their modulus and differs from the default scale.
         let scale = bootstrapper.integer_scale(modulus);
         IntVec::assembled(integers, modulus, self.params.max_slots(), |slots, range| {
             let reals: Vec<f64> = slots.iter().map(|z| z.re).collect();
             let plain = match range.is_real() {
-                true => self.plain(op, (&reals, range), 1, scale, level)?,
-                false => self.plain(op, (slots, range), 1, scale, level)?,
+                true => self.plain((&reals, range), 1, scale, level).during(op)?,
+                false => self.plain((slots, range), 1, scale, level).during(op)?,
             };
             let metadata = self.rules().encrypted_secret(&plain.metadata);
             Ok(SimCiphertext { metadata, ..plain })
@@ -75,36 +76,34 @@ impl Simulator {
         level: usize,
     ) -> Result<SimCiphertext> {
         let op = "encode";
-        self.params.check_level(op, level)?;
-        self.plain(op, (values, range), 1, self.params.scale(), level)
+        self.params.check_level(level).during(op)?;
+        self.plain((values, range), 1, self.params.scale(), level).during(op)
     }
 
     /// Constants encoded in at least `slots` slots.
     pub(super) fn constants<T: SlotValue>(
         &self,
-        op: &'static str,
         constants: &[T],
         slots: usize,
         scale: f64,
         level: usize,
     ) -> Result<SimCiphertext> {
-        let range = constants_range(op, constants, self.params.max_slots())?;
-        self.plain(op, (constants, range), slots, scale, level)
+        let range = constants_range(constants, self.params.max_slots())?;
+        self.plain((constants, range), slots, scale, level)
     }
 
     /// Values of a range encoded in at least `slots` slots.
     pub(super) fn plain<T: SlotValue>(
         &self,
-        op: &'static str,
         (values, range): (&[T], Interval),
         slots: usize,
         scale: f64,
         level: usize,
     ) -> Result<SimCiphertext> {
         // As the encoder does: check, then pad with zeros to a power of two.
-        check_values(op, values, self.params.max_slots())?;
+        check_values(values, self.params.max_slots())?;
         let slots = values.len().next_power_of_two().max(slots);
-        let metadata = self.rules().encoded(op, (values, range), slots, scale, level)?;
+        let metadata = self.rules().encoded((values, range), slots, scale, level)?;
         let mut padded: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
         padded.resize(slots, Complex64::ZERO);
         Ok(self.vector(padded, metadata))

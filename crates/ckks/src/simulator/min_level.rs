@@ -4,7 +4,7 @@ use bellerophon_mlwe::{RelinStrategy, Security};
 use bellerophon_ring::Modulus;
 
 use super::Simulator;
-use crate::{Error, LevelGroup, Params, ParamsSpec, Result};
+use crate::{ErrorKind, LevelGroup, Params, ParamsSpec, Result};
 
 /// Number of levels tried beyond those of the parameters.
 const BEYOND: usize = 32;
@@ -34,8 +34,10 @@ pub fn min_level<T>(
 
     // Step 2: a longer chain, for errors that more levels can fix.
     let short = matches!(
-        refused,
-        Error::OutOfLevels { .. } | Error::RangeOverflow { .. } | Error::ScaleMismatch { .. }
+        refused.kind(),
+        ErrorKind::OutOfLevels { .. }
+            | ErrorKind::RangeOverflow { .. }
+            | ErrorKind::ScaleMismatch { .. }
     );
     if short && let Ok(longer) = lengthened(params) {
         let mut beyond = top + 1..=longer.max_level();

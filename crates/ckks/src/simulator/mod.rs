@@ -37,7 +37,7 @@
 //! // Before any key exists: one level is not enough, operation 4 fails.
 //! let simulator = Simulator::new(&params);
 //! let refused = program(&simulator, &simulator.encrypt(&values, range, 1)?);
-//! assert!(matches!(refused, Err(Error::OutOfLevels { .. })));
+//! assert!(matches!(&refused, Err(e) if matches!(e.kind(), ErrorKind::OutOfLevels { .. })));
 //! assert_eq!(simulator.report().failure.unwrap().operation, 4);
 //! let least = simulator::min_level(&params, |simulator, level| {
 //!     program(simulator, &simulator.encrypt(&values, range, level)?)
@@ -80,9 +80,9 @@ pub use min_level::min_level;
 pub use report::{Failure, Report};
 
 use crate::{
-    CiphertextMeta, Complex64, Error, Metadata, Params, Result, bootstrap::Bootstrapper,
-    fbt::FunctionalBootstrapper, metadata::rules::MetadataRules, noise_flooding::NoiseBound,
-    noise_model::NoiseModel, rotation_plan::RotationCost,
+    CiphertextMeta, Complex64, During, ErrorKind, Metadata, Params, Result,
+    bootstrap::Bootstrapper, fbt::FunctionalBootstrapper, metadata::rules::MetadataRules,
+    noise_flooding::NoiseBound, noise_model::NoiseModel, rotation_plan::RotationCost,
 };
 
 /// Runs programs on plain vectors with the metadata of ciphertexts, and keeps a [`Report`].
@@ -165,8 +165,9 @@ impl Simulator {
     /// each round from the average noise, and its bound holds as long as that range does.
     ///
     /// Average and worst case do not mix: all inputs and operations of a program must use one
-    /// worst-case simulator ([`Error::NoWorstCase`]). A statement may lower the excess of a vector
-    /// ([`CkksOps::assume_range`](crate::CkksOps::assume_range)), never the bound on its error.
+    /// worst-case simulator ([`ErrorKind::NoWorstCase`]). A statement may lower the excess of a
+    /// vector ([`CkksOps::assume_range`](crate::CkksOps::assume_range)), never the bound on its
+    /// error.
     pub fn worst_case(mut self) -> Self {
         self.noise_model = NoiseModel::Worst;
         self
@@ -176,28 +177,28 @@ impl Simulator {
     /// [`decrypt_flooded`](crate::noise_flooding::decrypt_flooded).
     ///
     /// # Errors
-    /// [`Error::NoWorstCase`] for a simulator that is not [`worst_case`](Self::worst_case), and for
-    /// its vectors; [`Error::ParamsMismatch`] and [`Error::RouteMismatch`] for vectors of other
-    /// parameters; [`Error::Variance`] for a vector whose error is unbounded.
+    /// [`ErrorKind::NoWorstCase`] for a simulator that is not [`worst_case`](Self::worst_case), and
+    /// for its vectors; `mlwe::ErrorKind::ParamsMismatch` and [`ErrorKind::RouteMismatch`] for
+    /// vectors of other parameters; [`ErrorKind::Variance`] for a vector whose error is unbounded.
     pub fn noise_bound(&self, x: &SimCiphertext) -> Result<NoiseBound> {
         let op = "bound the noise";
         if self.noise_model != NoiseModel::Worst {
-            return Err(Error::NoWorstCase { op });
+            return Err(ErrorKind::NoWorstCase.during(op));
         }
-        self.check(op, x)?;
+        self.check(x).during(op)?;
         // The prediction of a long loop may have grown to infinity, which bounds nothing.
         let found = x.metadata.meta.noise.total;
         if !found.is_finite() {
-            return Err(Error::Variance { op, found });
+            return Err(ErrorKind::Variance { found }.during(op));
         }
         Ok(NoiseBound::new(&self.params, x.metadata))
     }
 
     /// Refuses vectors of other parameters or of another noise model.
-    fn check(&self, op: &'static str, x: &SimCiphertext) -> Result<()> {
-        self.params.check_same(op, &x.params)?;
+    fn check(&self, x: &SimCiphertext) -> Result<()> {
+        self.params.check_same(&x.params)?;
         if x.noise_model != self.noise_model {
-            return Err(Error::NoWorstCase { op });
+            return Err(ErrorKind::NoWorstCase.into());
         }
         Ok(())
     }

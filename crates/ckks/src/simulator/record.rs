@@ -3,7 +3,7 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use super::{Failure, Report, SimCiphertext, Simulator};
-use crate::{KeyLevels, Result, cost::Count, metadata::rules::MetadataRules};
+use crate::{During, KeyLevels, Result, cost::Count, metadata::rules::MetadataRules};
 
 impl Simulator {
     /// The report of the program so far.
@@ -36,7 +36,7 @@ impl Simulator {
     ) -> Result<Vec<SimCiphertext>> {
         // Step 1: check the operands and run the operation, without the lock: it may record keys
         // and work.
-        let checked = operands.into_iter().try_for_each(|x| self.check(op, x));
+        let checked = operands.into_iter().try_for_each(|x| self.check(x).during(op));
         let result = checked.and_then(|()| operation(self.rules()));
 
         // Step 2: count it, and record the lowest level or the first failure.

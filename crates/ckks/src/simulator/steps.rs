@@ -4,7 +4,7 @@ use std::ptr;
 
 use super::{SimCiphertext, Simulator};
 use crate::{
-    Complex64, Interval, Metadata, Result, SlotValue,
+    Complex64, During, Interval, Metadata, Result, SlotValue,
     bootstrap::auto_bootstrap,
     encode::check_values,
     lengths::check_len,
@@ -17,62 +17,51 @@ impl Simulator {
     /// A product with its relinearization.
     pub(super) fn relinearized(
         &self,
-        op: &'static str,
         product: &Metadata,
         values: Vec<Complex64>,
     ) -> Result<SimCiphertext> {
         // Check the metadata before the key is recorded: a failed operation needs no key.
-        let metadata = self.rules().relinearized(op, product)?;
+        let metadata = self.rules().relinearized(product)?;
         self.needs(1, |keys| keys.multiply(product.level));
         self.works(|count| count.relinearized(product.level, 1.0));
         Ok(self.vector(values, metadata))
     }
 
     /// A product without rescaling.
-    pub(super) fn product(
-        &self,
-        op: &'static str,
-        x: &SimCiphertext,
-        y: &SimCiphertext,
-    ) -> Result<SimCiphertext> {
+    pub(super) fn product(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
         // As the evaluator does: a product of a vector with itself is a square, of less work and
         // noise.
         if ptr::eq(x, y) {
-            return self.squared(op, x);
+            return self.squared(x);
         }
         // Step 1: bootstrap operands if needed, and align their levels.
         let rules = self.rules();
         let (x, y) = auto_bootstrap::factors(self, x, y)?;
         let (x, y) = (&*x, &*y);
         let (to_x, to_y) = rules.align_factors(&x.metadata, &y.metadata);
-        let (left, right) =
-            (rules.follow(op, &x.metadata, &to_x)?, rules.follow(op, &y.metadata, &to_y)?);
+        let (left, right) = (rules.follow(&x.metadata, &to_x)?, rules.follow(&y.metadata, &to_y)?);
         // Step 2: the tensor product and its relinearization.
-        self.relinearized(op, &rules.product(op, &left, &right)?, zip(x, y, |a, b| a * b))
+        self.relinearized(&rules.product(&left, &right)?, zip(x, y, |a, b| a * b))
     }
 
     /// A square without rescaling.
-    pub(super) fn squared(&self, op: &'static str, x: &SimCiphertext) -> Result<SimCiphertext> {
+    pub(super) fn squared(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
         let x = &*auto_bootstrap::replenished(self, x, 1)?;
         let square = self.rules().square(&x.metadata);
-        self.relinearized(op, &square, map(x, |a| a * a))
+        self.relinearized(&square, map(x, |a| a * a))
     }
 
     /// A square with its rescaling.
-    pub(super) fn rescaled_square(
-        &self,
-        op: &'static str,
-        x: &SimCiphertext,
-    ) -> Result<SimCiphertext> {
+    pub(super) fn rescaled_square(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
         let x = &*auto_bootstrap::replenished(self, x, 1)?;
         // Refuse a missing level first: no key is recorded for a square that fails.
-        self.rules().check_levels(op, 1, x.metadata.level)?;
-        self.rescaled(op, &self.squared(op, x)?)
+        self.rules().check_levels(1, x.metadata.level)?;
+        self.rescaled(&self.squared(x)?)
     }
 
     /// `x` after a rescaling.
-    pub(super) fn rescaled(&self, op: &'static str, x: &SimCiphertext) -> Result<SimCiphertext> {
-        let metadata = self.rules().rescaled(op, &x.metadata)?;
+    pub(super) fn rescaled(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
+        let metadata = self.rules().rescaled(&x.metadata)?;
         self.works(|count| count.rescaling(x.metadata.level));
         Ok(SimCiphertext { metadata, ..x.clone() })
     }
@@ -80,7 +69,6 @@ impl Simulator {
     /// A sum or difference, of which `range` is the interval rule and `f` the exact operation.
     pub(super) fn sum(
         &self,
-        op: &'static str,
         x: &SimCiphertext,
         y: &SimCiphertext,
         range: fn(&Interval, &Interval) -> Interval,
@@ -88,12 +76,11 @@ impl Simulator {
     ) -> Result<SimCiphertext> {
         // Align levels and scales as the evaluator does, with a bootstrap if needed.
         let rules = self.rules();
-        let (x, y) = auto_bootstrap::aligned(self, op, x, y)?;
+        let (x, y) = auto_bootstrap::aligned(self, x, y)?;
         let (x, y) = (&*x, &*y);
-        let (to_x, to_y) = rules.align(op, &x.metadata, &y.metadata)?;
-        let (left, right) =
-            (rules.follow(op, &x.metadata, &to_x)?, rules.follow(op, &y.metadata, &to_y)?);
-        let metadata = rules.sum(op, &left, &right, range)?;
+        let (to_x, to_y) = rules.align(&x.metadata, &y.metadata)?;
+        let (left, right) = (rules.follow(&x.metadata, &to_x)?, rules.follow(&y.metadata, &to_y)?);
+        let metadata = rules.sum(&left, &right, range)?;
         Ok(self.vector(zip(x, y, f), metadata))
     }
 
@@ -101,20 +88,20 @@ impl Simulator {
     /// `x`.
     pub(super) fn times_values<T: SlotValue>(
         &self,
-        op: &'static str,
         x: &SimCiphertext,
         values: &[T],
         scale: Option<f64>,
     ) -> Result<SimCiphertext> {
         // Step 1: check the values before any level is spent.
-        check_values(op, values, self.params.max_slots())?;
-        check_len(op, x.metadata.meta.len, values.len())?;
+        check_values(values, self.params.max_slots())?;
+        check_len(x.metadata.meta.len, values.len())?;
         let x = &*auto_bootstrap::replenished(self, x, 1)?;
         let (rules, level) = (self.rules(), x.metadata.level);
-        rules.check_levels(op, 1, level)?;
+        rules.check_levels(1, level)?;
         // Step 2: encode at the scale for which the rescaled product has the wanted scale.
         let scale = rules.factor_scale(&x.metadata, scale);
-        let factor = self.constants("encode", values, x.metadata.meta.slots, scale, level)?;
+        let factor =
+            self.constants(values, x.metadata.meta.slots, scale, level).during("encode")?;
         self.times_plain(x, &factor)
     }
 
@@ -126,8 +113,8 @@ impl Simulator {
     ) -> Result<SimCiphertext> {
         let rules = self.rules();
         let op = "multiply by a plaintext";
-        let metadata = rules.mul_plain(op, &x.metadata, &factor.metadata)?;
-        let metadata = rules.rescaled(op, &metadata)?;
+        let metadata = rules.mul_plain(&x.metadata, &factor.metadata).during(op)?;
+        let metadata = rules.rescaled(&metadata).during(op)?;
         self.works(|count| {
             count.terms(x.metadata.level, 1.0);
             count.rescaling(x.metadata.level);
@@ -153,13 +140,8 @@ impl Simulator {
     }
 
     /// `x` after an alignment of level and scale.
-    pub(super) fn followed(
-        &self,
-        op: &'static str,
-        x: &SimCiphertext,
-        route: &Route,
-    ) -> Result<SimCiphertext> {
-        let metadata = self.rules().follow(op, &x.metadata, route)?;
+    pub(super) fn followed(&self, x: &SimCiphertext, route: &Route) -> Result<SimCiphertext> {
+        let metadata = self.rules().follow(&x.metadata, route)?;
         Ok(SimCiphertext { metadata, ..x.clone() })
     }
 

@@ -4,7 +4,7 @@ use bellerophon_mlwe::{self as mlwe, MOST_PRIMES, RelinStrategy, Security};
 use bellerophon_ring::wire::{List, Wire};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Params, Result};
+use crate::{Error, ErrorKind, Params, Result};
 
 /// The plain form of a parameter set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ impl Wire for Params {
             let reason = format!(
                 "no level above the lowest: need 1 to {levels} levels for the primes after q_0"
             );
-            return Err(Error::Params { reason });
+            return Err(ErrorKind::Params { reason }.into());
         }
         let widths: Vec<usize> = widths.0.into_iter().map(|width| width as usize).collect();
         // Step 3: the relinearization strategy as sent, without a search.

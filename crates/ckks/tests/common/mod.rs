@@ -18,6 +18,15 @@ pub struct World {
     pub rng: std::cell::RefCell<ChaCha20Rng>,
 }
 
+/// The reason why a call was refused.
+#[track_caller]
+pub fn refusal<T>(result: &Result<T, bellerophon_ckks::Error>) -> &bellerophon_ckks::ErrorKind {
+    match result {
+        Err(error) => error.kind(),
+        Ok(_) => panic!("not refused"),
+    }
+}
+
 /// `N = 2^log_degree`, `q_0` of 55 bits, `levels` primes of 45 bits, two special primes of 50 bits.
 pub fn params(log_degree: u32, levels: usize) -> Params {
     let chain = ModulusChain {

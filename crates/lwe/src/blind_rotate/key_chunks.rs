@@ -11,7 +11,8 @@ use super::{
     ntru::{NtruKeyMaterial, NtruRotationKey, SeededNtruRotationKey, copied},
 };
 use crate::{
-    Engine, Error, Params, Result, ntru::switch::SeededRingSwitchKey, params::EngineContext,
+    During, Engine, Error, ErrorKind, Params, Result, ntru::switch::SeededRingSwitchKey,
+    params::EngineContext,
 };
 
 /// Consecutive coordinates of a compressed blind-rotation key. The first part of an NTRU key also
@@ -53,7 +54,7 @@ impl RotationPart {
         engine: Engine,
     ) -> Result<()> {
         let key_params = KeyParams { dimension, degree, ring_modulus, engine };
-        key_params.check("reading a blind-rotation key", params)
+        key_params.check(params).during("reading a blind-rotation key")
     }
 
     /// A part of contents whose shape the caller has checked against the parameters.
@@ -68,8 +69,8 @@ impl RotationPart {
     }
 
     /// Fails with the operation's name unless the part belongs to these parameters.
-    pub(crate) fn check(&self, op: &'static str, params: &Params) -> Result<()> {
-        self.key_params.check(op, params)
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+        self.key_params.check(params)
     }
 }
 
@@ -123,10 +124,10 @@ fn parts(
     size: usize,
     part: impl Fn(Range<usize>) -> RotationPart,
 ) -> Result<impl ExactSizeIterator<Item = RotationPart>> {
-    key_params.check(WRITE, params)?;
+    key_params.check(params).during(WRITE)?;
     if size == 0 {
         let (what, needed) = ("coordinates of a part", "1 or more");
-        return Err(Error::Number { what, found: 0.0, needed });
+        return Err(ErrorKind::Number { what, found: 0.0, needed }.into());
     }
     // The last part takes the remaining coordinates.
     let n = key_params.dimension;
@@ -167,8 +168,8 @@ impl SeededBlindRotationKey {
     }
 
     /// Fails with the operation's name unless the key belongs to these parameters.
-    pub(crate) fn check(&self, op: &'static str, params: &Params) -> Result<()> {
-        self.key_params.check(op, params)
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+        self.key_params.check(params)
     }
 
     /// Assembles the key from all its parts, in order. The parts are checked as by
@@ -202,8 +203,9 @@ impl BlindRotationKey {
     /// so that at most one part is in memory in compressed form.
     ///
     /// # Errors
-    /// The error of the first part that is `Err`; [`Error::Part`] or [`Error::ForeignPart`] unless
-    /// the parts are all those of one key; and an error if they do not belong to these parameters.
+    /// The error of the first part that is `Err`; [`ErrorKind::Part`] or [`ErrorKind::ForeignPart`]
+    /// unless the parts are all those of one key; and an error if they do not belong to these
+    /// parameters.
     pub fn from_parts<E: From<Error>>(
         params: &Params,
         parts: impl IntoIterator<Item = std::result::Result<RotationPart, E>>,
@@ -295,25 +297,27 @@ impl Whole {
         for part in parts {
             // Step 1: the part belongs to these parameters and continues the previous part.
             let mut part = part?;
-            part.key_params.check(op, params)?;
+            part.key_params.check(params).during(op)?;
             if part.coordinates.start != next || part.coordinates.is_empty() {
                 let found = part.coordinates;
-                return Err(Error::Part { found, needed: next..params.dimension() }.into());
+                let needed = next..params.dimension();
+                return Err(Error::from(ErrorKind::Part { found, needed }).into());
             }
             // Step 2: the part has the seed of the first part, so it belongs to the same key.
             if first.get_or_insert_with(|| (part.seed, part.shared.take())).0 != part.seed {
-                return Err(Error::ForeignPart { found: part.coordinates }.into());
+                let found = part.coordinates;
+                return Err(Error::from(ErrorKind::ForeignPart { found }).into());
             }
             next = part.coordinates.end;
             rows.push(f(part));
         }
         // Step 3: the parts cover all coordinates.
-        let missing = || Error::Part { found: next..next, needed: next..params.dimension() };
+        let missing = || ErrorKind::Part { found: next..next, needed: next..params.dimension() };
         match first {
             Some((seed, shared)) if next == params.dimension() => {
                 Ok(Self { seed, rows: joined(rows), shared })
             }
-            _ => Err(missing().into()),
+            _ => Err(Error::from(missing()).into()),
         }
     }
 }

@@ -18,7 +18,7 @@ use ntru::{NtruRotationKey, SeededNtruRotationKey};
 use bellerophon_ring::{threads, try_map};
 
 use crate::{
-    Engine, Error, Mod2NCiphertext, Params, Result, SecretKey, TestPolynomial,
+    During, Engine, ErrorKind, Mod2NCiphertext, Params, Result, SecretKey, TestPolynomial,
     params::EngineContext, rgsw::Accumulator,
 };
 
@@ -47,22 +47,23 @@ impl KeyParams {
         }
     }
 
-    fn check(&self, op: &'static str, params: &Params) -> Result<()> {
+    fn check(&self, params: &Params) -> Result<()> {
         // Dimension and degree first, which have clearer errors than the engine.
         let needed = Self::of(params);
         for (found, needed) in [(self.dimension, needed.dimension), (self.degree, needed.degree)] {
             if found != needed {
                 let remedy = "use the key of these parameters";
-                return Err(Error::Dimension { op, found, needed, remedy });
+                return Err(ErrorKind::Dimension { found, needed, remedy }.into());
             }
         }
         if *self != needed {
             let print = |of: &Self| format!("{:?} with q0 = {}", of.engine, of.ring_modulus);
-            return Err(Error::Parameter {
+            return Err(ErrorKind::Parameter {
                 field: "engine",
-                found: format!("{op} with a key for {}", print(self)),
+                found: format!("a key for {}", print(self)),
                 needed: format!("the key of these parameters, {}", print(&needed)),
-            });
+            }
+            .into());
         }
         Ok(())
     }
@@ -95,7 +96,7 @@ impl SeededBlindRotationKey {
         ring: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
-        lwe.check("blind-rotation key", params.dimension())?;
+        lwe.check(params.dimension()).during("blind-rotation key")?;
         ring.check_ternary("a ternary secret for the ring of the tables")?;
         if !params.spec().engine.allows_any_secret() {
             lwe.check_ternary("a ternary LWE secret for this engine, or NtruRotation::Any")?;
@@ -123,7 +124,7 @@ impl SeededBlindRotationKey {
     /// If the parameters are not those of the key.
     pub fn expand(&self, params: &Params) -> Result<BlindRotationKey> {
         let key_params = self.key_params;
-        key_params.check("expanding a blind-rotation key", params)?;
+        key_params.check(params).during("expanding a blind-rotation key")?;
         let rows = match (&self.rows, params.engine()) {
             (SeededRows::Rgsw(key), EngineContext::Rgsw(context)) => {
                 Rows::Rgsw(key.expand(context))
@@ -219,14 +220,15 @@ pub(crate) fn blind_rotate_groups(
     rotated: impl Fn(usize) -> Result<()> + Sync + Send,
 ) -> Result<Vec<Accumulator>> {
     if tables.len() != 1 && tables.len() != values.len() {
-        return Err(Error::TableCount { tables: tables.len(), values: values.len() });
+        return Err(ErrorKind::TableCount { tables: tables.len(), values: values.len() }.into());
     }
     // Step 1: check key, test polynomials and exponents, so that the rotation cannot fail.
     let n = params.ring_degree();
     let op = "blind rotation";
-    let dimension = |found, needed, remedy| Err(Error::Dimension { op, found, needed, remedy });
-    key.key_params.check(op, params)?;
-    tables.iter().try_for_each(|table| table.check(op, params))?;
+    let dimension =
+        |found, needed, remedy| Err(ErrorKind::Dimension { found, needed, remedy }.during(op));
+    key.key_params.check(params).during(op)?;
+    tables.iter().try_for_each(|table| table.check(params).during(op))?;
     for value in values {
         if value.a().len() != params.dimension() {
             return dimension(value.a().len(), params.dimension(), "switch the key first");
@@ -235,11 +237,12 @@ pub(crate) fn blind_rotate_groups(
             return dimension(value.order() / 2, n, "round to the degree of the tables");
         }
         if params.even_exponents() && value.a().iter().any(|a| a % 2 == 1) {
-            return Err(Error::Parameter {
+            return Err(ErrorKind::Parameter {
                 field: "exponents",
                 found: "an odd one in the mask".into(),
                 needed: "even ones, as Params::exponents rounds for this engine".into(),
-            });
+            }
+            .into());
         }
     }
     // Step 2: pair each value with its test polynomial.

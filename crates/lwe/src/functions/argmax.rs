@@ -15,7 +15,8 @@ use super::{
     compare::Pick,
 };
 use crate::{
-    Ciphertext, Encoding, Error, Evaluator, Headroom, LweVec, OutputEncoding, Result, noise,
+    Ciphertext, During, Encoding, ErrorKind, Evaluator, Headroom, LweVec, OutputEncoding, Result,
+    noise,
 };
 
 /// Tolerance of the indicators, in standard deviations of the index error.
@@ -31,10 +32,10 @@ impl Evaluator<'_> {
     /// the results.
     ///
     /// # Errors
-    /// As [`max_of`](Self::max_of), and [`Error::TableTooSmall`] if the tables cannot distinguish
-    /// the sums of the tournament.
+    /// As [`max_of`](Self::max_of), and [`ErrorKind::TableTooSmall`] if the tables cannot
+    /// distinguish the sums of the tournament.
     pub fn arg_max(&self, lanes: &[LweVec], headroom: Headroom) -> Result<Vec<LweVec>> {
-        self.winners("arg-max", lanes, Pick::Largest, headroom)
+        self.winners(lanes, Pick::Largest, headroom).during("arg-max")
     }
 
     /// One-hot argmin, as [`arg_max`](Self::arg_max).
@@ -42,7 +43,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`arg_max`](Self::arg_max).
     pub fn arg_min(&self, lanes: &[LweVec], headroom: Headroom) -> Result<Vec<LweVec>> {
-        self.winners("arg-min", lanes, Pick::Smallest, headroom)
+        self.winners(lanes, Pick::Smallest, headroom).during("arg-min")
     }
 
     /// At each position the label of the lane with the largest value, for example its number. It
@@ -52,16 +53,16 @@ impl Evaluator<'_> {
     ///
     /// # Errors
     /// As [`arg_max`](Self::arg_max), and if the number of labels differs from the number of lanes
-    /// or a label is not finite. [`Error::LabelsTooNear`], before any look-up, if that noise may
-    /// reach half the smallest distance between two different labels, as for the numbers of very
-    /// many lanes.
+    /// or a label is not finite. [`ErrorKind::LabelsTooNear`], before any look-up, if that noise
+    /// may reach half the smallest distance between two different labels, as for the numbers of
+    /// very many lanes.
     pub fn arg_max_label(
         &self,
         lanes: &[LweVec],
         labels: &[f64],
         output: OutputEncoding,
     ) -> Result<LweVec> {
-        self.label("arg-max", lanes, labels, Pick::Largest, output)
+        self.label(lanes, labels, Pick::Largest, output).during("arg-max")
     }
 
     /// The label of the lane with the smallest value, as [`arg_max_label`](Self::arg_max_label).
@@ -74,7 +75,7 @@ impl Evaluator<'_> {
         labels: &[f64],
         output: OutputEncoding,
     ) -> Result<LweVec> {
-        self.label("arg-min", lanes, labels, Pick::Smallest, output)
+        self.label(lanes, labels, Pick::Smallest, output).during("arg-min")
     }
 
     /// At each position, 1 for every lane that ties with the largest value and 0 for the others,
@@ -89,7 +90,7 @@ impl Evaluator<'_> {
         lanes: &[LweVec],
         output: OutputEncoding,
     ) -> Result<(Vec<LweVec>, f64)> {
-        self.indicators("maximum indicators", lanes, Pick::Largest, output)
+        self.indicators(lanes, Pick::Largest, output).during("maximum indicators")
     }
 
     /// Indicators of the smallest value, as [`max_indicators`](Self::max_indicators).
@@ -101,19 +102,18 @@ impl Evaluator<'_> {
         lanes: &[LweVec],
         output: OutputEncoding,
     ) -> Result<(Vec<LweVec>, f64)> {
-        self.indicators("minimum indicators", lanes, Pick::Smallest, output)
+        self.indicators(lanes, Pick::Smallest, output).during("minimum indicators")
     }
 
     /// [`max_indicators`](Self::max_indicators) or [`min_indicators`](Self::min_indicators).
     fn indicators(
         &self,
-        op: &'static str,
         lanes: &[LweVec],
         pick: Pick,
         output: OutputEncoding,
     ) -> Result<(Vec<LweVec>, f64)> {
-        let len = Self::common_len(op, lanes)?;
-        let mut work = self.begin(op, (2 * lanes.len() - 1) * len)?;
+        let len = Self::common_len(lanes)?;
+        let mut work = self.begin((2 * lanes.len() - 1) * len)?;
         // Step 1: the maximum (or minimum) over all lanes.
         let best = self.tournament_in(&mut work, lanes, pick)?;
         // Step 2: the distance of each lane from it, which is not negative.
@@ -132,22 +132,11 @@ impl Evaluator<'_> {
     }
 
     /// [`arg_max`](Self::arg_max) or [`arg_min`](Self::arg_min).
-    fn winners(
-        &self,
-        op: &'static str,
-        lanes: &[LweVec],
-        pick: Pick,
-        headroom: Headroom,
-    ) -> Result<Vec<LweVec>> {
-        let len = Self::common_len(op, lanes)?;
+    fn winners(&self, lanes: &[LweVec], pick: Pick, headroom: Headroom) -> Result<Vec<LweVec>> {
+        let len = Self::common_len(lanes)?;
         if lanes.len() == 1 {
-            return Ok(vec![self.constant(
-                op,
-                &lanes[0],
-                1.0,
-                0.0..=1.0,
-                OutputEncoding::Fit(headroom),
-            )?]);
+            let output = OutputEncoding::Fit(headroom);
+            return self.constant(&lanes[0], 1.0, 0.0..=1.0, output).map(|winner| vec![winner]);
         }
         // Step 1: the encoding of the tournament, and the output encoding if it differs.
         let bracket = Bracket::new(lanes.len());
@@ -170,7 +159,7 @@ impl Evaluator<'_> {
         // Step 2: play the matches from the first round to the last.
         let more = if moved.is_some() { lanes.len() } else { 0 };
         let look_ups = self.match_look_ups(lanes.len()) + bracket.count(|_| true) + more;
-        let mut work = self.begin(op, look_ups * len)?;
+        let mut work = self.begin(look_ups * len)?;
         let won = self.play(&mut work, &bracket, lanes, pick, encoding)?;
         // Step 3: from the last round to the first, find which lane wins all its matches.
         let outcome = self.outcome(&mut work, &bracket, &won, |_| true)?;
@@ -190,22 +179,21 @@ impl Evaluator<'_> {
     /// [`arg_max_label`](Self::arg_max_label) or [`arg_min_label`](Self::arg_min_label).
     fn label(
         &self,
-        op: &'static str,
         lanes: &[LweVec],
         labels: &[f64],
         pick: Pick,
         output: OutputEncoding,
     ) -> Result<LweVec> {
-        let len = Self::common_len(op, lanes)?;
+        let len = Self::common_len(lanes)?;
         if lanes.len() != labels.len() {
-            return Err(Error::Lengths { op, left: lanes.len(), right: labels.len() });
+            return Err(ErrorKind::Lengths { left: lanes.len(), right: labels.len() }.into());
         }
         if let Some(i) = labels.iter().position(|label| !label.is_finite()) {
             let (what, index, needed) = ("label", Some(i), "a finite number");
-            return Err(Error::Constant { op, what, index, needed });
+            return Err(ErrorKind::Constant { what, index, needed }.into());
         }
         if lanes.len() == 1 {
-            return self.constant(op, &lanes[0], labels[0], labels[0]..=labels[0], output);
+            return self.constant(&lanes[0], labels[0], labels[0]..=labels[0], output);
         }
         // Step 1: the matches that have a lane as a side, with the labels of their sides. Each lane
         // is a side of exactly one match, so `ceil(k / 2)` look-ups name all lanes.
@@ -226,18 +214,18 @@ impl Evaluator<'_> {
         let hi = labels.iter().copied().fold(0.0, f64::max);
         let variance = noise::label(self.params, lanes.len());
         debug_assert_eq!(naming.len(), lanes.len().div_ceil(2));
-        let encoding = output.resolve(op, self.params, &(lo..=hi), variance, self.log2_failure)?;
+        let encoding = output.resolve(self.params, &(lo..=hi), variance, self.log2_failure)?;
         let unit = encoding.width() / self.params.ring_modulus().value() as f64;
         // Step 3: the noise must stay below half the smallest distance between two labels.
         let reach = noise::deviations(self.log2_failure) * variance.sqrt() * unit;
         let (gap, count) = (least_gap(labels), labels.len());
         if reach >= gap / 2.0 {
-            return Err(Error::LabelsTooNear { op, count, reach });
+            return Err(ErrorKind::LabelsTooNear { count, reach }.into());
         }
         // Step 4: play the matches, and find which of them the overall winner comes from.
         let output = OutputEncoding::Encoding(encoding);
         let look_ups = self.match_look_ups(lanes.len()) + bracket.count(is_match) + naming.len();
-        let mut work = self.begin(op, look_ups * len)?;
+        let mut work = self.begin(look_ups * len)?;
         let won = self.play(&mut work, &bracket, lanes, pick, bits.encoding)?;
         let outcome = self.outcome(&mut work, &bracket, &won, is_match)?;
         // Step 5: one look-up for each match with a lane gives the label of the overall winner, or
@@ -262,16 +250,15 @@ impl Evaluator<'_> {
     /// Trivial ciphertexts of a public value, in a vector of the length of `like`.
     fn constant(
         &self,
-        op: &'static str,
         like: &LweVec,
         value: f64,
         range: RangeInclusive<f64>,
         output: OutputEncoding,
     ) -> Result<LweVec> {
-        self.check_key(op, like)?;
+        self.check_key(like)?;
         let variance = noise::look_up(self.params);
-        let encoding = output.resolve(op, self.params, &range, variance, self.log2_failure)?;
-        self.begin(op, 0)?;
+        let encoding = output.resolve(self.params, &range, variance, self.log2_failure)?;
+        self.begin(0)?;
         let q0 = self.params.ring_modulus();
         let phase = encoding.encode(value, q0);
         let item = Ciphertext::trivial(*q0, self.params.ring_degree(), phase);
@@ -306,6 +293,7 @@ fn name_winner(labels: [f64; 2]) -> impl Fn(f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::{
         params::tests::insecure,
         testing::{Count, Setup},
@@ -438,7 +426,7 @@ mod tests {
                 // The requested number of terms is added, and the sum fits a table.
                 let sums: Vec<_> = won.iter().map(|won| won.times(terms.into()).unwrap()).collect();
                 for sum in &sums {
-                    evaluator.table_domain("", sum).unwrap();
+                    evaluator.table_domain(sum).unwrap();
                 }
                 let open = |x: &LweVec| x.decrypt(&s.ring).unwrap();
                 let (again, won): (_, Vec<_>) = (open(&again), won.iter().map(open).collect());
@@ -491,16 +479,18 @@ mod tests {
             evaluator.arg_max_label(&lanes, &labels, output).unwrap_err()
         };
         let error = label([1.0, f64::NAN], OutputEncoding::Fit(Headroom::TABLE));
-        assert!(matches!(error, Error::Constant { what: "label", .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Constant { what: "label", .. }), "{error}");
         let narrow = OutputEncoding::Encoding(Encoding::new(0.0, 4.0).unwrap());
         let error = label([1.0, 5.0], narrow);
-        assert!(matches!(error, Error::Wraps { .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Wraps { .. }), "{error}");
         let error = label([1e9, 1e9 + 1.0], OutputEncoding::Fit(Headroom::TABLE));
-        let Error::LabelsTooNear { count: 2, reach, .. } = error else { panic!("{error}") };
-        assert!(reach > 0.5 && reach < 1e9, "{reach}");
+        let ErrorKind::LabelsTooNear { count: 2, reach, .. } = error.kind() else {
+            panic!("{error}")
+        };
+        assert!((0.5..1e9).contains(reach), "{reach}");
         let endless = Headroom { terms: 1, levels: u32::MAX };
         let error = evaluator.arg_max(&lanes, endless).unwrap_err();
-        assert!(matches!(error, Error::TableTooSmall { .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::TableTooSmall { .. }), "{error}");
         assert_eq!(look_ups.calls(), 0);
         // Sums that are too close to each other.
         let mut s = Setup::new(insecure(64, 128, true));
@@ -508,8 +498,10 @@ mod tests {
         let lanes = [0.1, 0.5, 0.9].map(|v| s.encrypt(&[v], 0.0..=1.0, encoding));
         let error = s.evaluator().arg_max(&lanes, Headroom::TABLE).unwrap_err();
         let too_near = |reach: f64, available: f64| available >= 1.0 && reach > available;
-        let refused = match error {
-            Error::TableTooSmall { hi: 3.0, reach, available, .. } => too_near(reach, available),
+        let refused = match error.kind() {
+            &ErrorKind::TableTooSmall { hi: 3.0, reach, available, .. } => {
+                too_near(reach, available)
+            }
             _ => false,
         };
         assert!(refused, "{error}");
@@ -522,9 +514,9 @@ mod tests {
         let x = s.encrypt(&[0.5], 0.0..=1.0, encoding);
         let evaluator = s.evaluator();
         let output = OutputEncoding::Fit(Headroom::TABLE);
-        assert!(matches!(evaluator.arg_max(&[], Headroom::TABLE), Err(Error::NoValues { .. })));
-        assert!(matches!(evaluator.max_indicators(&[], output), Err(Error::NoValues { .. })));
+        assert!(matches!(refusal(&evaluator.arg_max(&[], Headroom::TABLE)), ErrorKind::NoValues));
+        assert!(matches!(refusal(&evaluator.max_indicators(&[], output)), ErrorKind::NoValues));
         let error = evaluator.arg_min_label(&[x.clone(), x], &[1.0], output).unwrap_err();
-        assert!(matches!(error, Error::Lengths { left: 2, right: 1, .. }));
+        assert!(matches!(error.kind(), ErrorKind::Lengths { left: 2, right: 1, .. }));
     }
 }

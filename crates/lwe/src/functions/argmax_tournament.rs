@@ -8,7 +8,7 @@
 
 use super::compare::{Pick, excess_encoding, positive};
 use crate::{
-    Encoding, Error, Evaluator, Headroom, LweVec, OutputEncoding, Result, Table, noise,
+    Encoding, ErrorKind, Evaluator, Headroom, LweVec, OutputEncoding, Result, Table, noise,
     progress::LookupProgress,
 };
 
@@ -107,7 +107,9 @@ impl Evaluator<'_> {
         let available = (n / 2) as f64 - guard as f64;
         let reach = LARGEST_SUM * guard as f64;
         if available < reach {
-            return Err(Error::TableTooSmall { lo, hi, reach, guard, available, degree: n });
+            return Err(
+                ErrorKind::TableTooSmall { lo, hi, reach, guard, available, degree: n }.into()
+            );
         }
         Ok(TournamentEncoding { encoding, variance })
     }
@@ -116,7 +118,7 @@ impl Evaluator<'_> {
     /// ([`arg_max`](Self::arg_max)). Fewer than three lanes need no look-up of sums.
     ///
     /// # Errors
-    /// [`Error::TableTooSmall`].
+    /// [`ErrorKind::TableTooSmall`].
     pub fn check_contest(&self, count: usize) -> Result<()> {
         match count {
             0..=2 => Ok(()),

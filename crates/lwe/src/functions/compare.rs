@@ -1,7 +1,7 @@
 //! Maximum, minimum, magnitude and comparison.
 
 use crate::{
-    Encoding, Error, Evaluator, Headroom, LweVec, OutputEncoding, Result, noise,
+    During, Encoding, ErrorKind, Evaluator, Headroom, LweVec, OutputEncoding, Result, noise,
     progress::LookupProgress,
 };
 
@@ -18,7 +18,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`LweVec::sub`] and [`map`](Self::map) of the difference.
     pub fn max(&self, a: &LweVec, b: &LweVec) -> Result<LweVec> {
-        let mut work = self.begin("maximum", a.len())?;
+        let mut work = self.begin(a.len()).during("maximum")?;
         self.pick_in(&mut work, a, b, Pick::Largest)
     }
 
@@ -27,7 +27,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`max`](Self::max).
     pub fn min(&self, a: &LweVec, b: &LweVec) -> Result<LweVec> {
-        let mut work = self.begin("minimum", a.len())?;
+        let mut work = self.begin(a.len()).during("minimum")?;
         self.pick_in(&mut work, a, b, Pick::Smallest)
     }
 
@@ -36,7 +36,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`max`](Self::max).
     pub fn min_max(&self, a: &LweVec, b: &LweVec) -> Result<(LweVec, LweVec)> {
-        let mut work = self.begin("minimum and maximum", a.len())?;
+        let mut work = self.begin(a.len()).during("minimum and maximum")?;
         self.min_max_in(&mut work, a, b)
     }
 
@@ -46,7 +46,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`map`](Self::map).
     pub fn abs(&self, values: &LweVec, output: OutputEncoding) -> Result<LweVec> {
-        let mut work = self.begin("magnitude", values.len())?;
+        let mut work = self.begin(values.len()).during("magnitude")?;
         let output = match output {
             OutputEncoding::Fit(headroom) => {
                 OutputEncoding::Encoding(self.magnitudes(values, headroom)?)
@@ -90,7 +90,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`max`](Self::max).
     pub fn greater(&self, a: &LweVec, b: &LweVec, output: OutputEncoding) -> Result<LweVec> {
-        let mut work = self.begin("comparison", a.len())?;
+        let mut work = self.begin(a.len()).during("comparison")?;
         self.map_in(&mut work, &a.sub(b)?, &[&step], output)
     }
 
@@ -100,7 +100,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`max`](Self::max), and if there are no lanes or their lengths differ.
     pub fn max_of(&self, lanes: &[LweVec]) -> Result<LweVec> {
-        self.tournament("maximum", lanes, Pick::Largest)
+        self.tournament(lanes, Pick::Largest).during("maximum")
     }
 
     /// The smallest value over several lanes at each position, as [`max_of`](Self::max_of).
@@ -108,27 +108,22 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`max_of`](Self::max_of).
     pub fn min_of(&self, lanes: &[LweVec]) -> Result<LweVec> {
-        self.tournament("minimum", lanes, Pick::Smallest)
+        self.tournament(lanes, Pick::Smallest).during("minimum")
     }
 
     /// The common length of all lanes. Fails if there are none or their lengths differ.
-    pub(crate) fn common_len(op: &'static str, lanes: &[LweVec]) -> Result<usize> {
-        let len = lanes.first().ok_or(Error::NoValues { op })?.len();
+    pub(crate) fn common_len(lanes: &[LweVec]) -> Result<usize> {
+        let len = lanes.first().ok_or(ErrorKind::NoValues)?.len();
         match lanes.iter().find(|lane| lane.len() != len) {
-            Some(lane) => Err(Error::Lengths { op, left: len, right: lane.len() }),
+            Some(lane) => Err(ErrorKind::Lengths { left: len, right: lane.len() }.into()),
             None => Ok(len),
         }
     }
 
     /// A tree of comparators. The comparators of a round run in one batch.
-    pub(crate) fn tournament(
-        &self,
-        op: &'static str,
-        lanes: &[LweVec],
-        pick: Pick,
-    ) -> Result<LweVec> {
-        let len = Self::common_len(op, lanes)?;
-        let mut work = self.begin(op, (lanes.len() - 1) * len)?;
+    pub(crate) fn tournament(&self, lanes: &[LweVec], pick: Pick) -> Result<LweVec> {
+        let len = Self::common_len(lanes)?;
+        let mut work = self.begin((lanes.len() - 1) * len)?;
         self.tournament_in(&mut work, lanes, pick)
     }
 
@@ -314,7 +309,7 @@ mod tests {
                 let headroom = Headroom { terms, levels: 0 };
                 let y = evaluator.abs(&x, OutputEncoding::Fit(headroom)).unwrap();
                 let sum = if terms == 2 { y.add(&y).unwrap() } else { y.clone() };
-                evaluator.table_domain("", &sum).unwrap();
+                evaluator.table_domain(&sum).unwrap();
                 let bound = 6.0 * y.deviation();
                 for (got, x) in y.decrypt(&s.ring).unwrap().iter().zip([lo, hi]) {
                     assert!((got - x.abs()).abs() < bound, "{lo}..={hi}: {got}");
@@ -345,7 +340,10 @@ mod tests {
                 assert!((min[place] - least).abs() < bound, "{count} {place}: {}", min[place]);
             }
         }
-        assert!(matches!(s.evaluator().max_of(&[]), Err(Error::NoValues { op: "maximum" })));
+        assert!(matches!(
+            s.evaluator().max_of(&[]),
+            Err(e) if e.op() == "maximum" && matches!(e.kind(), ErrorKind::NoValues)
+        ));
     }
 
     /// The statements of the module documentation on ties, and on the two results of one
@@ -389,7 +387,10 @@ mod tests {
             evaluator.max_indicators(&lanes, output).unwrap_err(),
         ];
         for error in refused {
-            assert!(matches!(error, Error::Lengths { left: 1, right: 2, .. }), "{error}");
+            assert!(
+                matches!(error.kind(), ErrorKind::Lengths { left: 1, right: 2, .. }),
+                "{error}"
+            );
         }
     }
 
@@ -399,6 +400,9 @@ mod tests {
         let encoding = s.fit(-2.0..=2.0, 1e6, Headroom::TABLE);
         let a = s.encrypt(&[1.0], -2.0..=2.0, encoding);
         let error = s.evaluator().max(&a, &a).unwrap_err();
-        assert!(matches!(error, Error::TooWideForTable { op: "maximum", .. }), "{error}");
+        assert!(
+            error.op() == "maximum" && matches!(error.kind(), ErrorKind::TooWideForTable { .. }),
+            "{error}"
+        );
     }
 }

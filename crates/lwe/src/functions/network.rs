@@ -1,6 +1,6 @@
 //! Sorting networks: sequences of comparators that do not depend on the values.
 
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// Maximum number of wires of a network. Its comparators then take about 100 MB.
 const MOST_WIRES: usize = 1 << 16;
@@ -20,7 +20,7 @@ impl Network {
     /// network and has a fifth fewer comparators (543 for 64 wires).
     ///
     /// # Errors
-    /// [`Error::Number`] for more than 65536 wires.
+    /// [`ErrorKind::Number`] for more than 65536 wires.
     pub fn odd_even(wires: usize) -> Result<Self> {
         check_wires(wires)?;
         let mut network = Self { wires, layers: Vec::new() };
@@ -73,10 +73,10 @@ impl Network {
     /// empty.
     ///
     /// # Errors
-    /// [`Error::Place`] if a position does not exist.
+    /// [`ErrorKind::Place`] if a position does not exist.
     pub fn keep(mut self, positions: &[usize]) -> Result<Self> {
         if let Some(&place) = positions.iter().find(|&&place| place >= self.wires) {
-            return Err(Error::Place { place, len: self.wires });
+            return Err(ErrorKind::Place { place, len: self.wires }.into());
         }
         // From the last layer to the first: a comparator with a needed output needs both inputs.
         let mut needed = vec![false; self.wires];
@@ -118,7 +118,12 @@ impl Network {
 fn check_wires(wires: usize) -> Result<()> {
     if wires > MOST_WIRES {
         let found = wires as f64;
-        return Err(Error::Number { what: "wires of a network", found, needed: "at most 65536" });
+        return Err(ErrorKind::Number {
+            what: "wires of a network",
+            found,
+            needed: "at most 65536",
+        }
+        .into());
     }
     Ok(())
 }
@@ -149,6 +154,7 @@ fn bitonic_merge(start: usize, count: usize, up: bool, out: &mut Vec<(usize, usi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
 
     fn both(wires: usize) -> [Network; 2] {
         [Network::odd_even(wires).unwrap(), Network::bitonic(wires).unwrap()]
@@ -204,11 +210,14 @@ mod tests {
     fn networks_that_cannot_be_are_refused() {
         for wires in [MOST_WIRES + 1, usize::MAX] {
             for network in [Network::odd_even(wires), Network::bitonic(wires)] {
-                assert!(matches!(network, Err(Error::Number { what: "wires of a network", .. })));
+                assert!(matches!(
+                    refusal(&network),
+                    ErrorKind::Number { what: "wires of a network", .. }
+                ));
             }
         }
         let error = Network::odd_even(4).unwrap().keep(&[1, 4]).unwrap_err();
-        assert_eq!(error, Error::Place { place: 4, len: 4 });
+        assert_eq!(error, ErrorKind::Place { place: 4, len: 4 }.into());
     }
 
     #[test]

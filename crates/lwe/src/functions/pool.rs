@@ -1,18 +1,18 @@
 //! Max-pooling of images.
 
 use super::compare::Pick;
-use crate::{Error, Evaluator, LweVec, Result};
+use crate::{During, ErrorKind, Evaluator, LweVec, Result};
 
 /// Fails unless patches of `window` by `window` tile an image of `len` values in rows of `columns`.
 ///
 /// # Errors
-/// [`Error::Image`].
+/// [`ErrorKind::Image`].
 pub fn check_pooling(len: usize, columns: usize, window: usize) -> Result<()> {
     let covered = window > 0
         && columns > 0
         && columns.is_multiple_of(window)
         && columns.checked_mul(window).is_some_and(|band| len.is_multiple_of(band));
-    if covered { Ok(()) } else { Err(Error::Image { len, columns, window }) }
+    if covered { Ok(()) } else { Err(ErrorKind::Image { len, columns, window }.into()) }
 }
 
 impl Evaluator<'_> {
@@ -24,7 +24,7 @@ impl Evaluator<'_> {
     /// factor `window^2`, which also multiplies the range and with it the index error.
     ///
     /// # Errors
-    /// [`Error::Image`] if the patches do not tile the image; otherwise as [`max`](Self::max).
+    /// [`ErrorKind::Image`] if the patches do not tile the image; otherwise as [`max`](Self::max).
     pub fn max_pool(&self, image: &LweVec, columns: usize, window: usize) -> Result<LweVec> {
         let len = image.len();
         check_pooling(len, columns, window)?;
@@ -42,7 +42,7 @@ impl Evaluator<'_> {
             })
             .collect();
         // Step 3: the maximum over the lanes.
-        self.tournament("max-pooling", &lanes?, Pick::Largest)
+        self.tournament(&lanes?, Pick::Largest).during("max-pooling")
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
         }
         for (columns, window) in [(12, 0), (0, 2), (10, 2), (12, 5), (96, 2), (1 << 63, 2)] {
             let error = evaluator.max_pool(&x, columns, window).unwrap_err();
-            assert!(matches!(error, Error::Image { len: 96, .. }), "{columns} {window}");
+            assert!(matches!(error.kind(), ErrorKind::Image { len: 96, .. }), "{columns} {window}");
         }
     }
 }

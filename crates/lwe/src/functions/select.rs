@@ -1,7 +1,8 @@
 //! Selection between values by an encrypted choice bit.
 
 use crate::{
-    Encoding, Error, Evaluator, LweVec, OutputEncoding, Result, noise, progress::LookupProgress,
+    During, Encoding, ErrorKind, Evaluator, LweVec, OutputEncoding, Result, noise,
+    progress::LookupProgress,
 };
 
 impl Evaluator<'_> {
@@ -23,10 +24,10 @@ impl Evaluator<'_> {
     /// 1 occupy separate parts of one table: twice their range and a gap of two guard bands.
     ///
     /// # Errors
-    /// [`Error::Choice`] if the choices are not within 0 and 1, or their width is larger than their
-    /// noise and that of the values allow. Otherwise as [`map`](Self::map) of the sum.
+    /// [`ErrorKind::Choice`] if the choices are not within 0 and 1, or their width is larger than
+    /// their noise and that of the values allow. Otherwise as [`map`](Self::map) of the sum.
     pub fn gate(&self, choice: &LweVec, values: &LweVec) -> Result<LweVec> {
-        let mut work = self.begin("choice", values.len())?;
+        let mut work = self.begin(values.len()).during("choice")?;
         let (gated, fresh) = self.gate_in(&mut work, choice, values)?;
         let (lo, hi) = (gated.lo(), gated.hi());
         let deviation = (values.deviation().powi(2) + fresh).sqrt();
@@ -42,7 +43,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`LweVec::sub`] and [`gate`](Self::gate) of the difference.
     pub fn choose(&self, choice: &LweVec, a: &LweVec, b: &LweVec) -> Result<LweVec> {
-        let mut work = self.begin("choice", a.len())?;
+        let mut work = self.begin(a.len()).during("choice")?;
         // b + choice (a - b).
         let difference = a.sub(b)?;
         let (gated, fresh) = self.gate_in(&mut work, choice, &difference)?;
@@ -77,7 +78,7 @@ impl Evaluator<'_> {
         let (own, other) = (values.largest_phase_variance(), choice.largest_phase_variance());
         let needed = self.widest_choice(values, (own.sqrt() + other.sqrt()).powi(2));
         if lo < 0.0 || hi > 1.0 || found > needed * (1.0 + 1e-9) {
-            return Err(Error::Choice { lo, hi, found, needed });
+            return Err(ErrorKind::Choice { lo, hi, found, needed }.into());
         }
         // Step 2: add the choice, scaled so that both have the same width.
         let shift = width / found;
@@ -146,15 +147,15 @@ mod tests {
         let wide = Encoding::new(0.0, 1.1 * right.width()).unwrap();
         let choice = s.encrypt(&[1.0], 0.0..=1.0, wide);
         let error = s.evaluator().gate(&choice, &x).unwrap_err();
-        assert!(matches!(error, Error::Choice { .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Choice { .. }), "{error}");
         let choice = s.encrypt(&[2.0], 0.0..=2.0, right);
         let error = s.evaluator().gate(&choice, &x).unwrap_err();
-        assert!(matches!(error, Error::Choice { hi: 2.0, .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Choice { hi: 2.0, .. }), "{error}");
         // The largest allowed width, and more noise than a look-up adds.
         let choice = s.encrypt(&[1.0], 0.0..=1.0, right);
         s.evaluator().gate(&choice, &x).unwrap();
         let noisy = choice.assume(0.0..=1.0, (right.width() / 128.0).powi(2)).unwrap();
         let error = s.evaluator().gate(&noisy, &x).unwrap_err();
-        assert!(matches!(error, Error::Choice { hi: 1.0, .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Choice { hi: 1.0, .. }), "{error}");
     }
 }

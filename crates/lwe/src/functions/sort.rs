@@ -1,7 +1,7 @@
 //! Sorting and top-k by sorting networks.
 
 use super::{Network, compare::Pick};
-use crate::{Error, Evaluator, LweVec, Result};
+use crate::{During, ErrorKind, Evaluator, LweVec, Result};
 
 /// The order of sorted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Evaluator<'_> {
     /// As [`sort`](Self::sort), and if the network has another number of wires.
     pub fn sort_through(&self, values: &LweVec, network: &Network, order: Order) -> Result<LweVec> {
         // The network sorts in ascending order. Descending order is a permutation of the results.
-        let sorted = self.run("sorting", values, network)?;
+        let sorted = self.run(values, network).during("sorting")?;
         let mut positions: Vec<usize> = (0..values.len()).collect();
         if order == Order::Descending {
             positions.reverse();
@@ -44,7 +44,7 @@ impl Evaluator<'_> {
     /// As [`sort`](Self::sort), and if `count` is 0 or above the number of values.
     pub fn largest(&self, values: &LweVec, count: usize) -> Result<LweVec> {
         let positions: Vec<usize> = (0..values.len()).rev().take(count).collect();
-        self.ranked("largest values", values, count, &positions, Pick::Largest)
+        self.ranked(values, count, &positions, Pick::Largest).during("largest values")
     }
 
     /// The `count` smallest values, the smallest first, as [`largest`](Self::largest).
@@ -53,35 +53,34 @@ impl Evaluator<'_> {
     /// As [`largest`](Self::largest).
     pub fn smallest(&self, values: &LweVec, count: usize) -> Result<LweVec> {
         let positions: Vec<usize> = (0..values.len()).take(count).collect();
-        self.ranked("smallest values", values, count, &positions, Pick::Smallest)
+        self.ranked(values, count, &positions, Pick::Smallest).during("smallest values")
     }
 
     /// The values at these positions of the sorted order.
     fn ranked(
         &self,
-        op: &'static str,
         values: &LweVec,
         count: usize,
         positions: &[usize],
         pick: Pick,
     ) -> Result<LweVec> {
         if count > values.len() {
-            return Err(Error::Lengths { op, left: values.len(), right: count });
+            return Err(ErrorKind::Lengths { left: values.len(), right: count }.into());
         }
         // A tree of comparators suffices for a single value.
         if count == 1 {
-            return self.tournament(op, &values.singles(), pick);
+            return self.tournament(&values.singles(), pick);
         }
         let network = Network::odd_even(values.len())?.keep(positions)?;
-        self.run(op, values, &network)?.select(positions)
+        self.run(values, &network)?.select(positions)
     }
 
     /// Runs a network on the values, layer by layer.
-    fn run(&self, op: &'static str, values: &LweVec, network: &Network) -> Result<LweVec> {
+    fn run(&self, values: &LweVec, network: &Network) -> Result<LweVec> {
         if network.wires() != values.len() {
-            return Err(Error::Lengths { op, left: values.len(), right: network.wires() });
+            return Err(ErrorKind::Lengths { left: values.len(), right: network.wires() }.into());
         }
-        let mut work = self.begin(op, network.comparators())?;
+        let mut work = self.begin(network.comparators())?;
         let mut wires = values.clone();
         for layer in network.layers() {
             // All comparators of a layer in one batch: minima to the first wires, maxima to the
@@ -98,6 +97,7 @@ impl Evaluator<'_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::error::refusal;
     use std::ops::ControlFlow;
 
     use super::*;
@@ -189,11 +189,14 @@ mod tests {
         let smallest = evaluator.smallest(&x, 1).unwrap();
         assert_eq!(told.told(), (10, 10));
         assert!((smallest.decrypt(&s.ring).unwrap()[0] - input[0]).abs() < bound);
-        assert!(matches!(evaluator.largest(&x, 12), Err(Error::Lengths { right: 12, .. })));
-        assert!(matches!(evaluator.largest(&x, 0), Err(Error::NoValues { .. })));
+        assert!(matches!(
+            refusal(&evaluator.largest(&x, 12)),
+            ErrorKind::Lengths { right: 12, .. }
+        ));
+        assert!(matches!(refusal(&evaluator.largest(&x, 0)), ErrorKind::NoValues));
         let network = Network::odd_even(12).unwrap();
         let error = evaluator.sort_through(&x, &network, Order::Ascending).unwrap_err();
-        assert!(matches!(error, Error::Lengths { left: 11, right: 12, .. }));
+        assert!(matches!(error.kind(), ErrorKind::Lengths { left: 11, right: 12, .. }));
     }
 
     /// The real sizes: eight values and the position of the largest.
@@ -231,6 +234,6 @@ mod tests {
             if done >= 8 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let error = s.evaluator().observed(&stop).sort(&x, Order::Ascending).unwrap_err();
-        assert_eq!(error, Error::Cancelled { op: "sorting", done: 8, total: 19 });
+        assert_eq!(error, ErrorKind::Cancelled { done: 8, total: 19 }.during("sorting"));
     }
 }

@@ -5,7 +5,7 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::{NtruContext, NtruGadgetCiphertext, NtruSecret};
-use crate::Result;
+use crate::{During, Result};
 
 /// NTRU' of `f(X^g) / f`. The polynomial `c(X^g)` has the phase `u(X^g)` under `f(X^g)`, and its
 /// external product with this key has the same phase under `f`.
@@ -34,7 +34,7 @@ impl NtruAutomorphismKey {
         exponent: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        secret.check("NTRU automorphism key", context)?;
+        secret.check(context).during("NTRU automorphism key")?;
         // The message f(X^g) / f, computed in NTT form.
         let map = context.ring().automorphism(exponent)?;
         let mut message = Zeroizing::new(context.ring().apply_ntt(secret.values(), &map));
@@ -60,8 +60,8 @@ impl NtruAutomorphismKey {
         self.key.rows()
     }
 
-    /// Replaces `x` by a ciphertext of phase `phase(x)(X^g)`, plus the noise of an external product.
-    /// The scratch space `digits` is provided by the caller.
+    /// Replaces `x` by a ciphertext of phase `phase(x)(X^g)`, plus the noise of an external
+    /// product. The scratch space `digits` is provided by the caller.
     pub(crate) fn apply_in_place(
         &self,
         context: &NtruContext,

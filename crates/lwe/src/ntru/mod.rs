@@ -7,8 +7,8 @@
 //! gadget decomposition is `c = sum_t h_t B_t + e`. The external product is the sum of digits times
 //! rows, and its phase is `v phase(c) + sum_t h_t g_t - e f v`.
 //!
-//! [`NtruContext`] holds ring, digits and constants of a parameter set. Secrets and keys are internal
-//! to the engine.
+//! [`NtruContext`] holds ring, digits and constants of a parameter set. Secrets and keys are
+//! internal to the engine.
 //!
 //! `c` is the ring ciphertext `(0, c)` under `f`. After scaling from `Q` to `q0`, one ring key
 //! switch `f -> z` gives the same output form as every other engine. Only `z` decrypts it, so `f`
@@ -36,7 +36,7 @@ pub(crate) use secret::NtruSecret;
 
 use bellerophon_ring::{Coeff, DigitGadget, Modulus, MonomialTable, Ntt, NttTable, Poly, Ring};
 
-use crate::{Error, NtruRotation, NtruSpec, Result};
+use crate::{ErrorKind, NtruRotation, NtruSpec, Result};
 
 /// The rings, digits and constants of the NTRU engine of one parameter set.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl NtruContext {
     pub(crate) fn new(degree: usize, q0: Modulus, spec: NtruSpec) -> Result<Self> {
         // Step 1: validate the modulus and the rotation.
         let refuse = |field, found: String, needed: &str| {
-            Err(Error::Parameter { field, found, needed: needed.into() })
+            Err(ErrorKind::Parameter { field, found, needed: needed.into() }.into())
         };
         let q = Modulus::new(spec.modulus)?;
         if q == q0 {
@@ -160,24 +160,25 @@ impl NtruContext {
     }
 
     /// Fails with the operation's name unless the degree is that of the ring.
-    pub(crate) fn check_degree(&self, op: &'static str, found: usize) -> Result<()> {
+    pub(crate) fn check_degree(&self, found: usize) -> Result<()> {
         if found != self.degree() {
             let remedy = "use polynomials and keys of one parameter set";
-            return Err(Error::Dimension { op, found, needed: self.degree(), remedy });
+            return Err(ErrorKind::Dimension { found, needed: self.degree(), remedy }.into());
         }
         Ok(())
     }
 
     /// Fails with the operation's name unless degree and modulus are those of the ring.
-    pub(crate) fn check(&self, op: &'static str, degree: usize, modulus: &Modulus) -> Result<()> {
-        self.check_degree(op, degree)?;
+    pub(crate) fn check(&self, degree: usize, modulus: &Modulus) -> Result<()> {
+        self.check_degree(degree)?;
         let own = self.gadget.modulus();
         if modulus != own {
-            return Err(Error::Parameter {
+            return Err(ErrorKind::Parameter {
                 field: "engine.modulus",
-                found: format!("{} in {op}", modulus.value()),
+                found: modulus.value().to_string(),
                 needed: format!("{}, the modulus of these parameters", own.value()),
-            });
+            }
+            .into());
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::NtruContext;
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// Maximum number of candidates for an invertible secret. A uniform ternary polynomial is not
 /// invertible with probability about `N / Q`, at most `2^-9` for the sets of this crate.
@@ -25,7 +25,7 @@ impl NtruSecret {
     /// secret data.
     ///
     /// # Errors
-    /// [`Error::Secret`] if none of 64 polynomials is invertible, because `Q` is far too small.
+    /// [`ErrorKind::Secret`] if none of 64 polynomials is invertible, because `Q` is far too small.
     pub(crate) fn generate<R: CryptoRng + ?Sized>(
         context: &NtruContext,
         rng: &mut R,
@@ -37,7 +37,7 @@ impl NtruSecret {
             }
         }
         let found = format!("{TRIES} polynomials that are not invertible");
-        Err(Error::Secret { found, needed: "a modulus far above the degree".into() })
+        Err(ErrorKind::Secret { found, needed: "a modulus far above the degree".into() }.into())
     }
 
     /// The secret with these coefficients, or `None` if it is not invertible: a value in NTT form
@@ -56,8 +56,8 @@ impl NtruSecret {
     }
 
     /// Fails with the operation's name unless the secret has the degree and modulus of the context.
-    pub(crate) fn check(&self, op: &'static str, context: &NtruContext) -> Result<()> {
-        context.check(op, self.coefficients.len(), &self.modulus)
+    pub(crate) fn check(&self, context: &NtruContext) -> Result<()> {
+        context.check(self.coefficients.len(), &self.modulus)
     }
 
     /// The coefficients of `f`.

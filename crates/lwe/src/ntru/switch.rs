@@ -6,7 +6,7 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::{NtruContext, NtruSecret};
-use crate::{Result, SecretKey, rgsw::Accumulator};
+use crate::{During, Result, SecretKey, rgsw::Accumulator};
 
 /// The compressed ring-switching key: ring encryptions of `B_t f` under `z` modulo `q0`, one for
 /// each digit, as one seed and the bodies.
@@ -25,7 +25,7 @@ impl SeededRingSwitchKey {
         target: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
-        target.check("ring-switching key", context.degree())?;
+        target.check(context.degree()).during("ring-switching key")?;
         let ring = context.table_ring();
         // Step 1: both secrets in NTT form modulo q0.
         let noise = sample::Gaussian::new(sigma)?;

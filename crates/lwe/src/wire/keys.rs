@@ -8,7 +8,10 @@ use bellerophon_ring::{
 use serde::{Deserialize, Serialize};
 
 use super::{RotationForm, kind};
-use crate::{Error, Params, Result, SeededBlindRotationKey, SeededKeySwitchKey, SeededLookupKeys};
+use crate::{
+    During, Error, ErrorKind, Params, Result, SeededBlindRotationKey, SeededKeySwitchKey,
+    SeededLookupKeys,
+};
 
 /// The serialized form of a [`SeededKeySwitchKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,20 +56,21 @@ impl Wire for SeededKeySwitchKey {
         let (found, needed) = (form.dimension as usize, params.dimension());
         if found != needed {
             let remedy = "use the key of these parameters";
-            return Err(Error::Dimension { op, found, needed, remedy });
+            return Err(ErrorKind::Dimension { found, needed, remedy }.during(op));
         }
         let (found, needed) = (form.modulus, params.modulus().value());
         if found != needed {
-            return Err(Error::Modulus { op, found, needed });
+            return Err(ErrorKind::Modulus { found, needed }.during(op));
         }
         let own = (gadget.base_log(), gadget.digits() as u32);
         if (form.base_log, form.digits) != own {
             let print = |(bits, count)| format!("{count} digits of {bits} bits");
-            return Err(Error::Parameter {
+            return Err(ErrorKind::Parameter {
                 field: "key_switch_digits",
                 found: format!("{} in the key", print((form.base_log, form.digits))),
                 needed: format!("the key of these parameters, {}", print(own)),
-            });
+            }
+            .into());
         }
         // Step 2: the bodies, whose number follows from the source dimension.
         let source = form.source as usize;
@@ -101,7 +105,9 @@ impl Wire for SeededLookupKeys {
         let (found, needed) = (form.switch.source as usize, params.ring_degree());
         if found != needed {
             let remedy = "use a key switch from the coefficients of the ring secret";
-            return Err(Error::Dimension { op: "reading look-up keys", found, needed, remedy });
+            return Err(
+                ErrorKind::Dimension { found, needed, remedy }.during("reading look-up keys")
+            );
         }
         // The small key first, so that an invalid one fails before the large one is read.
         let switch = SeededKeySwitchKey::from_form(params, form.switch)?;

@@ -5,7 +5,9 @@ use bellerophon_ring::wire::{Packed, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::kind;
-use crate::{Ciphertext, Encoding, Error, LweVec, Params, PublishedValues, Result};
+use crate::{
+    Ciphertext, During, Encoding, Error, ErrorKind, LweVec, Params, PublishedValues, Result,
+};
 
 /// The serialized form of a [`Ciphertext`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,7 +29,7 @@ impl Wire for Ciphertext {
 
     fn to_form(&self, params: &Params) -> Result<CiphertextForm<'static>> {
         let op = "writing an LWE value";
-        let (q, dimension) = side(params, op, self.modulus().value(), self.dimension())?;
+        let (q, dimension) = side(params, self.modulus().value(), self.dimension()).during(op)?;
         let words: Vec<u64> = std::iter::once(self.b()).chain(self.a().iter().copied()).collect();
         Ok(CiphertextForm {
             modulus: q.value(),
@@ -38,7 +40,7 @@ impl Wire for Ciphertext {
 
     fn from_form(params: &Params, form: CiphertextForm) -> Result<Self> {
         let op = "reading an LWE value";
-        let (q, dimension) = side(params, op, form.modulus, form.dimension as usize)?;
+        let (q, dimension) = side(params, form.modulus, form.dimension as usize).during(op)?;
         let mut a = form.words.unpack_words(q, dimension + 1)?;
         let b = a.remove(0);
         Self::new(*q, b, a)
@@ -47,22 +49,21 @@ impl Wire for Ciphertext {
 
 /// Checks that modulus and dimension are those of an input or of a result of programmable
 /// bootstrapping. Both may have the same modulus.
-fn side<'p>(
-    params: &'p Params,
-    op: &'static str,
+fn side(
+    params: &Params,
     modulus: u64,
     dimension: usize,
-) -> Result<(&'p bellerophon_ring::Modulus, usize)> {
+) -> Result<(&bellerophon_ring::Modulus, usize)> {
     // (q, n) of inputs, and (q0, n') of results.
     let sides =
         [(params.modulus(), params.dimension()), (params.ring_modulus(), params.ring_degree())];
     let of_modulus = || sides.into_iter().filter(|(q, _)| q.value() == modulus);
     let Some((_, needed)) = of_modulus().next() else {
-        return Err(Error::Modulus { op, found: modulus, needed: params.modulus().value() });
+        return Err(ErrorKind::Modulus { found: modulus, needed: params.modulus().value() }.into());
     };
     of_modulus().find(|&(_, n)| n == dimension).ok_or({
         let remedy = "use the parameters that it was created with";
-        Error::Dimension { op, found: dimension, needed, remedy }
+        ErrorKind::Dimension { found: dimension, needed, remedy }.into()
     })
 }
 
@@ -120,12 +121,12 @@ impl Wire for LweVec {
 fn pack(params: &Params, values: &LweVec) -> Result<(u32, Packed<'static>)> {
     let (op, q, n) = ("writing values", params.ring_modulus(), params.ring_degree());
     // Every run of residues modulo one prime starts at a whole byte.
-    values.items().iter().try_for_each(|item| item.check(op, n, q))?;
+    values.items().iter().try_for_each(|item| item.check(n, q).during(op))?;
     let bodies: Vec<u64> = values.items().iter().map(Ciphertext::b).collect();
     let masks = values.items().iter().map(|item| (q, item.a()));
     let count = u32::try_from(values.len()).map_err(|_| {
         let (what, needed) = ("number of values in one form", "less than 2^32");
-        Error::Number { what, found: values.len() as f64, needed }
+        ErrorKind::Number { what, found: values.len() as f64, needed }
     })?;
     Ok((count, Packed::limbs(std::iter::once((q, &bodies[..])).chain(masks))))
 }

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::kind;
 use crate::{
-    Engine, Error, NtruRotation, NtruSpec, Params, Result, RgswGadget, RotationPart,
-    SeededBlindRotationKey,
+    During, Engine, Error, ErrorKind, NtruRotation, NtruSpec, Params, Result, RgswGadget,
+    RotationPart, SeededBlindRotationKey,
     blind_rotate::{Layout, Shared},
 };
 
@@ -169,7 +169,9 @@ impl RotationForm<'_> {
         let (first, count) = (self.first as usize, self.count as usize);
         let coordinates = first..first.saturating_add(count);
         if count == 0 || coordinates.end > params.dimension() {
-            return Err(Error::Part { found: coordinates, needed: 0..params.dimension() });
+            return Err(
+                ErrorKind::Part { found: coordinates, needed: 0..params.dimension() }.into()
+            );
         }
         // Step 2: the length of the rows, before memory is allocated for them.
         let layout = Layout::of(params);
@@ -213,7 +215,7 @@ impl Wire for RotationPart {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<RotationForm<'static>> {
-        self.check("writing a part of a blind-rotation key", params)?;
+        self.check(params).during("writing a part of a blind-rotation key")?;
         Ok(RotationForm::of(params, self))
     }
 
@@ -231,7 +233,7 @@ impl Wire for SeededBlindRotationKey {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<RotationForm<'static>> {
-        self.check("writing a blind-rotation key", params)?;
+        self.check(params).during("writing a blind-rotation key")?;
         Ok(RotationForm::of(params, &self.part(params, 0..params.dimension())))
     }
 

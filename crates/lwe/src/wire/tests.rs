@@ -7,9 +7,10 @@ use rand_chacha::ChaCha20Rng;
 
 use super::kind;
 use crate::{
-    BlindRotationKey, Ciphertext, Encoding, Engine, Error, LookupKeys, LweVec, Params, ParamsSpec,
-    RgswGadget, RotationPart, SecretKey, SeededBlindRotationKey, SeededKeySwitchKey,
-    SeededLookupKeys, blind_rotate::tests::specs, encrypt, params::tests::insecure,
+    BlindRotationKey, Ciphertext, During, Encoding, Engine, Error, ErrorKind, LookupKeys, LweVec,
+    Params, ParamsSpec, RgswGadget, RotationPart, SecretKey, SeededBlindRotationKey,
+    SeededKeySwitchKey, SeededLookupKeys, blind_rotate::tests::specs, encrypt,
+    params::tests::insecure,
 };
 
 fn config() -> impl bincode::config::Config {
@@ -144,11 +145,11 @@ fn parts_that_are_not_all_of_one_key_in_order_are_refused() {
         assemble(&[a, b, c]).unwrap();
         for wrong in [&[][..], &[a], &[a, b], &[b, c], &[a, c], &[a, a, b, c], &[a, b, c, c]] {
             let error = assemble(wrong).unwrap_err();
-            assert!(matches!(error, Error::Part { .. }), "{name}: {error}");
+            assert!(matches!(error.kind(), ErrorKind::Part { .. }), "{name}: {error}");
         }
         let error = assemble(&[a, &others[1], c]).unwrap_err();
-        assert_eq!(error, Error::ForeignPart { found: 3..6 }, "{name}");
-        let stop = Error::NoValues { op: "reading" };
+        assert_eq!(error, ErrorKind::ForeignPart { found: 3..6 }.into(), "{name}");
+        let stop = ErrorKind::NoValues.during("reading");
         let broken = [Ok(a.clone()), Err(stop.clone())];
         assert_eq!(BlindRotationKey::from_parts(&params, broken).unwrap_err(), stop);
     }
@@ -208,20 +209,26 @@ fn fields_that_do_not_fit_have_their_errors() {
     };
     for source in [0u32, 56, 65, u32::MAX] {
         let error = switch(0, &source.to_le_bytes());
-        assert!(matches!(error, Error::Ring(_) | Error::Dimension { .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Ring(_) | ErrorKind::Dimension { .. }),
+            "{error}"
+        );
     }
-    assert!(matches!(switch(4, &[9]), Error::Dimension { found: 9, needed: 8, .. }));
-    assert!(matches!(switch(8, &[0xff; 8]), Error::Modulus { found: u64::MAX, .. }));
+    assert!(matches!(switch(4, &[9]).kind(), ErrorKind::Dimension { found: 9, needed: 8, .. }));
+    assert!(matches!(switch(8, &[0xff; 8]).kind(), ErrorKind::Modulus { found: u64::MAX, .. }));
     for place in [16, 20] {
         let error = switch(place, &u32::MAX.to_le_bytes());
-        assert!(matches!(error, Error::Parameter { field: "key_switch_digits", .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Parameter { field: "key_switch_digits", .. }),
+            "{error}"
+        );
     }
     // The modulus itself as the last residue: 28 bits from the middle of a byte on.
     let q = params.modulus();
     let end = (q.value() << 4 | u64::from(bytes[bytes.len() - 4] & 0xf)).to_le_bytes();
     let error = switch(bytes.len() - 4, &end[..4]);
-    let residue = bellerophon_ring::Error::Residue { found: q.value(), modulus: q.value() };
-    assert_eq!(error, Error::Ring(residue));
+    let residue = bellerophon_ring::ErrorKind::Residue { found: q.value(), modulus: q.value() };
+    assert_eq!(error, ErrorKind::Ring(residue).into());
 
     let part = seeded.rotation.parts(&params, 3).unwrap().nth(1).unwrap();
     let bytes = write(&params, &part);
@@ -229,23 +236,35 @@ fn fields_that_do_not_fit_have_their_errors() {
         read::<RotationPart>(&params, &set(&bytes, place, value)).unwrap().unwrap_err()
     };
     for place in [0, 4] {
-        assert!(matches!(rotation(place, &[0xff; 4]), Error::Dimension { .. }));
+        assert!(matches!(rotation(place, &[0xff; 4]).kind(), ErrorKind::Dimension { .. }));
     }
     for place in [8, 20] {
-        assert!(matches!(rotation(place, &[0xff; 8]), Error::Parameter { field: "engine", .. }));
+        assert!(matches!(
+            rotation(place, &[0xff; 8]).kind(),
+            ErrorKind::Parameter { field: "engine", .. }
+        ));
     }
     for first in [6u32, 8, u32::MAX] {
-        assert!(matches!(rotation(60, &first.to_le_bytes()), Error::Part { .. }), "{first}");
+        assert!(
+            matches!(rotation(60, &first.to_le_bytes()).kind(), ErrorKind::Part { .. }),
+            "{first}"
+        );
     }
     for count in [0, 6, u32::MAX] {
-        assert!(matches!(rotation(64, &count.to_le_bytes()), Error::Part { .. }), "{count}");
+        assert!(
+            matches!(rotation(64, &count.to_le_bytes()).kind(), ErrorKind::Part { .. }),
+            "{count}"
+        );
     }
-    assert!(matches!(rotation(64, &[2]), Error::Ring(_)));
+    assert!(matches!(rotation(64, &[2]).kind(), ErrorKind::Ring(_)));
     // What goes with the first part only, and what no RGSW key has.
     for extra in [bytes.len() - 16, bytes.len() - 8] {
         let mut longer = set(&bytes, extra, &[1]);
         longer.insert(extra + 8, 0);
-        assert!(matches!(read::<RotationPart>(&params, &longer), Some(Err(Error::Ring(_)))));
+        assert!(matches!(
+            read::<RotationPart>(&params, &longer),
+            Some(Err(e)) if matches!(e.kind(), ErrorKind::Ring(_))
+        ));
     }
     let other = keys(insecure(8, 64, true), 1);
     assert!(part.to_form(&other.0).is_err());
@@ -256,7 +275,7 @@ fn fields_that_do_not_fit_have_their_errors() {
     let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
     short.switch = SeededKeySwitchKey::generate(&params, &secret, &lwe, &mut rng).unwrap();
     let error = read::<SeededLookupKeys>(&params, &write(&params, &short)).unwrap().unwrap_err();
-    assert!(matches!(error, Error::Dimension { found: 56, needed: 64, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Dimension { found: 56, needed: 64, .. }), "{error}");
 }
 
 #[test]
@@ -272,7 +291,7 @@ fn values_come_back_and_damaged_ones_do_not() {
         survives::<Ciphertext>(&params, &bytes);
         assert!(read::<Ciphertext>(&params, &set(&bytes, 8, &[9])).unwrap().is_err());
         let error = read::<Ciphertext>(&params, &set(&bytes, 0, &[0])).unwrap().unwrap_err();
-        assert!(matches!(error, Error::Modulus { .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Modulus { .. }), "{error}");
     }
     // Inputs and results modulo the same prime: the dimension distinguishes them.
     let base = insecure(8, 64, false);
@@ -320,7 +339,10 @@ fn values_come_back_and_damaged_ones_do_not() {
         assert!(change(60, &(-0.5f64).to_le_bytes()).is_err());
         let less = values.noise_variance().sqrt() * 0.99;
         let error = change(68, &less.to_le_bytes()).unwrap_err();
-        assert!(matches!(error, Error::Number { what: "deviation of values", .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Number { what: "deviation of values", .. }),
+            "{error}"
+        );
         let other = insecure(8, 128, false);
         assert!(read::<LweVec>(&Params::new(other).unwrap(), &bytes).unwrap().is_err());
     }

@@ -5,7 +5,7 @@ use bellerophon_ring::{Modulus, prime};
 use super::rotate::RankHoistedKeys;
 use super::schedule::largest_log2_modulus;
 use super::strategy::{RelinStrategy, raised_secret};
-use crate::{Error, Params, Result, security};
+use crate::{During, ErrorKind, Params, Result, security};
 
 /// Upper bound on the bits of special primes in chosen strategies: the fastest kernels need primes
 /// below `2^50`.
@@ -188,9 +188,9 @@ impl RelinStrategy {
     /// The cost of one relinearization at this level.
     ///
     /// # Errors
-    /// [`Error::Limbs`](crate::Error::Limbs) for zero limbs or more than the chain has.
+    /// [`ErrorKind::Limbs`](crate::ErrorKind::Limbs) for zero limbs or more than the chain has.
     pub fn cost(&self, limbs: usize) -> Result<RelinCost> {
-        self.params().check_limbs("count the work", limbs)?;
+        self.params().check_limbs(limbs).during("count the work")?;
         // The numbers of this strategy, as a plan.
         let temporary = self.is_raised().then(|| {
             let raised = self.raised();
@@ -216,9 +216,9 @@ impl RelinStrategy {
     /// temporary rank is as secure as the set itself.
     ///
     /// # Errors
-    /// [`Error::Limbs`](crate::Error::Limbs) for zero limbs or more than the chain has.
+    /// [`ErrorKind::Limbs`](crate::ErrorKind::Limbs) for zero limbs or more than the chain has.
     pub fn choose(params: &Params, limbs: usize) -> Result<Self> {
-        params.check_limbs("choose a strategy", limbs)?;
+        params.check_limbs(limbs).during("choose a strategy")?;
         // Rank the plans by cost before primes are searched: the cheapest that exists wins.
         let cost = |plan: &Plan| plan.cost(params, limbs).nanoseconds();
         let mut plans = plans(params);
@@ -234,10 +234,10 @@ impl RankHoistedKeys {
     /// `log2(n / 2) / 3` key switches and one rank-down.
     ///
     /// # Errors
-    /// [`Error::Limbs`] for zero limbs or more than the chain has; [`Error::Parameter`] if the
-    /// security of the parameters allows no larger rank.
+    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has; [`ErrorKind::Parameter`] if
+    /// the security of the parameters allows no larger rank.
     pub fn choose(params: &Params, limbs: usize) -> Result<Params> {
-        params.check_limbs("choose a temporary rank", limbs)?;
+        params.check_limbs(limbs).during("choose a temporary rank")?;
         let log2_q = sizes(params, limbs);
         // Step 1: the cost of one switch in the base ring, in nanoseconds.
         let switch = |components: usize, columns: usize, log2_p: f64, special: usize| {
@@ -260,7 +260,8 @@ impl RankHoistedKeys {
         let build =
             |&temporary| Plan { factor: 1, temporary: Some(temporary) }.strategy(params).ok();
         let made = candidates.iter().find_map(build);
-        made.map(|strategy| strategy.raised().clone()).ok_or_else(|| Error::Parameter {
+        made.map(|strategy| strategy.raised().clone()).ok_or_else(|| {
+            ErrorKind::Parameter {
             field: "rank",
             found: params.rank().to_string(),
             needed: format!(
@@ -268,6 +269,7 @@ impl RankHoistedKeys {
                 params.security(),
                 params.q().log2_modulus()
             ),
+        }.into()
         })
     }
 }
@@ -329,6 +331,7 @@ fn plans(params: &Params) -> Vec<Plan> {
 
 #[cfg(test)]
 mod tests {
+    use crate::error::refusal;
     use bellerophon_ring::PackedPoly;
 
     use super::*;
@@ -387,10 +390,10 @@ mod tests {
             assert_eq!(all as f64, strategy.cost(4).unwrap().products);
         }
         assert!(matches!(
-            RelinStrategy::direct(&params).cost(5),
-            Err(Error::Limbs { found: 5, .. })
+            refusal(&RelinStrategy::direct(&params).cost(5)),
+            ErrorKind::Limbs { found: 5, .. }
         ));
-        assert!(matches!(RelinStrategy::choose(&params, 0), Err(Error::Limbs { .. })));
+        assert!(matches!(refusal(&RelinStrategy::choose(&params, 0)), ErrorKind::Limbs { .. }));
     }
 
     #[test]
@@ -446,7 +449,10 @@ mod tests {
         let raised = RankHoistedKeys::choose(&params, 7).unwrap();
         assert_eq!(raised.rank(), 2);
         assert!(raised.gadget().digits(7) < params.gadget().digits(7));
-        assert!(matches!(RankHoistedKeys::choose(&params, 8), Err(Error::Limbs { found: 8, .. })));
+        assert!(matches!(
+            refusal(&RankHoistedKeys::choose(&params, 8)),
+            ErrorKind::Limbs { found: 8, .. }
+        ));
     }
 
     /// The bound on temporary ranks holds for each of them, and is that of the weakest.
@@ -490,7 +496,10 @@ mod tests {
         let plans = plans(&params);
         let best = plans.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap();
         assert!(matches!(best.temporary, Some((rank, ..)) if rank > 1024));
-        assert!(matches!(best.strategy(&params), Err(Error::Parameter { field: "rank", .. })));
+        assert!(matches!(
+            refusal(&best.strategy(&params)),
+            ErrorKind::Parameter { field: "rank", .. }
+        ));
         let chosen = RelinStrategy::choose(&params, 4).unwrap();
         assert_eq!(chosen.kind(), RelinKind::Direct);
     }

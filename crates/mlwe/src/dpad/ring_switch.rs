@@ -13,7 +13,7 @@ use rand::CryptoRng;
 
 use crate::galois::rotation_exponent;
 use crate::rank::RankReduceKey;
-use crate::{Ciphertext, Error, GaloisKeys, ModuleMap, Params, Result, SecretKey};
+use crate::{Ciphertext, During, ErrorKind, GaloisKeys, ModuleMap, Params, Result, SecretKey};
 
 /// The exponents of the automorphisms of Algorithm 5: rotations by `n/2, n, 2n, .., N/4` slots.
 /// They generate the group that fixes `X^(N/n)`.
@@ -49,8 +49,8 @@ impl RingConversion {
     /// is [`ModuleMap::extract_secret`] of it.
     ///
     /// # Errors
-    /// As for [`ModuleMap::new`] and [`GaloisKeys::generate`]; [`Error::Rank`] unless the rank of
-    /// `small` is `f` times that of the large ring.
+    /// As for [`ModuleMap::new`] and [`GaloisKeys::generate`]; [`ErrorKind::Rank`] unless the rank
+    /// of `small` is `f` times that of the large ring.
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         small: &Params,
@@ -60,7 +60,7 @@ impl RingConversion {
         let large = secret.params();
         let map = ModuleMap::new(large, small, limbs)?;
         // Checked before any key is generated.
-        map.check_module_rank("generate keys of a conversion of rings")?;
+        map.check_module_rank().during("generate keys of a conversion of rings")?;
         let exponents = trace_exponents(large.degree(), small.degree());
         let galois = GaloisKeys::generate(secret, exponents, limbs, rng)?;
         Self::from_parts(large, small, map, galois)
@@ -69,9 +69,10 @@ impl RingConversion {
     /// Assembles a map between two parameter sets and Galois keys over the large ring.
     ///
     /// # Errors
-    /// [`Error::MissingGaloisKey`] if one of [`trace_exponents`] has no key,
-    /// [`Error::ParamsMismatch`] if keys or map belong to another parameter set, [`Error::Rank`]
-    /// unless the rank over the small ring is `f` times the rank over the large ring.
+    /// [`ErrorKind::MissingGaloisKey`] if one of [`trace_exponents`] has no key,
+    /// [`ErrorKind::ParamsMismatch`] if keys or map belong to another parameter set,
+    /// [`ErrorKind::Rank`] unless the rank over the small ring is `f` times the rank over the large
+    /// ring.
     pub fn from_parts(
         large: &Params,
         small: &Params,
@@ -80,13 +81,15 @@ impl RingConversion {
     ) -> Result<Self> {
         // Map and keys must belong to the two parameter sets.
         let op = "assemble a conversion of rings";
-        large.check(op, map.large().fingerprint())?;
-        small.check(op, map.small().fingerprint())?;
-        map.check_module_rank(op)?;
+        large.check(map.large().fingerprint()).during(op)?;
+        small.check(map.small().fingerprint()).during(op)?;
+        map.check_module_rank().during(op)?;
         let exponents = trace_exponents(large.degree(), small.degree());
         // Every automorphism of the trace needs a key.
         for &exponent in &exponents {
-            large.check(op, galois.get(op, exponent)?.key().shape().to.fingerprint)?;
+            large
+                .check(galois.get(exponent).during(op)?.key().shape().to.fingerprint)
+                .during(op)?;
         }
         Ok(Self { large: large.clone(), map, galois, exponents })
     }
@@ -159,7 +162,7 @@ impl RingConversion {
     pub(crate) fn clear(&self, mut ct: Ciphertext) -> Result<Ciphertext> {
         // Algorithm 5: each round doubles the subgroup that the sum runs over.
         for &exponent in &self.exponents {
-            let key = self.galois.get("clear coefficients", exponent)?;
+            let key = self.galois.get(exponent).during("clear coefficients")?;
             let image = key.apply(&self.large, &ct)?;
             ct.add_assign(&self.large, &image)?;
         }
@@ -183,8 +186,8 @@ impl RingSwitchKeys {
     /// over the target ring, which is a part of `secret`.
     ///
     /// # Errors
-    /// [`Error::Degree`] unless `n` divides the degree of the target and of `secret`;
-    /// [`Error::Rank`] unless the target has the smaller dimension; the errors of
+    /// [`ErrorKind::Degree`] unless `n` divides the degree of the target and of `secret`;
+    /// [`ErrorKind::Rank`] unless the target has the smaller dimension; the errors of
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         target: &Params,
@@ -197,7 +200,7 @@ impl RingSwitchKeys {
         // Step 1: source and target as modules over the ring of degree n.
         let view = |params: &Params| {
             if degree == 0 || !params.degree().is_multiple_of(degree) {
-                return Err(Error::Degree { op, found: degree, needed: params.degree() });
+                return Err(ErrorKind::Degree { found: degree, needed: params.degree() }.during(op));
             }
             params.module_view(params.degree() / degree)
         };
@@ -242,6 +245,7 @@ impl RingSwitchKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng};
     use crate::{ParamsSpec, noise, noise::measured};
     use bellerophon_ring::{Ntt, Poly};
@@ -356,12 +360,12 @@ mod tests {
             // The lower rank has the first part of the secret's weight.
             assert!(part.norm2() <= secret.norm2());
             let high = secret.encrypt(&message(&source, 3, 1), &mut rng(3)).unwrap();
-            assert!(matches!(keys.switch(&high), Err(Error::Limbs { found: 3, .. })));
+            assert!(matches!(refusal(&keys.switch(&high)), ErrorKind::Limbs { found: 3, .. }));
         }
         let same = RingSwitchKeys::generate(&secret, &source, 64, 2, &mut rng(2));
-        assert!(matches!(same, Err(Error::Rank { .. })));
+        assert!(matches!(refusal(&same), ErrorKind::Rank { .. }));
         let refused = RingSwitchKeys::generate(&secret, &source, 48, 2, &mut rng(2));
-        assert!(matches!(refused, Err(Error::Degree { found: 48, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Degree { found: 48, .. }));
     }
 
     #[test]
@@ -373,28 +377,31 @@ mod tests {
         assert_eq!((conversion.factor(), conversion.galois().len()), (4, 2));
         let map = || conversion.map().clone();
         let refused = RingConversion::from_parts(&large, &small, map(), GaloisKeys::new());
-        assert!(matches!(refused, Err(Error::MissingGaloisKey { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::MissingGaloisKey { .. }));
         let keys = conversion.galois().clone();
         let refused = RingConversion::from_parts(&small, &small, map(), keys.clone());
-        assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::ParamsMismatch { .. }));
         let refused = RingConversion::from_parts(&large, &large, map(), keys.clone());
-        assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::ParamsMismatch { .. }));
         // A map between equal ranks takes nothing from one rank to another.
         let flat = ParamsSpec { rank: 1, ..small.spec().clone() };
         let flat = Params::new(flat).unwrap();
         let level = ModuleMap::new(&large, &flat, 2).unwrap();
         let refused = RingConversion::from_parts(&large, &flat, level, keys.clone());
-        assert!(matches!(refused, Err(Error::Rank { found: 1, needed: 4, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Rank { found: 1, needed: 4, .. }));
         let refused = RingConversion::generate(&secret, &flat, 2, &mut rng(2));
-        assert!(matches!(refused, Err(Error::Rank { found: 1, needed: 4, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Rank { found: 1, needed: 4, .. }));
         let other = Params::new(ParamsSpec { sigma: 4.0, ..large.spec().clone() }).unwrap();
         let refused = RingConversion::from_parts(&other, &small, map(), keys);
-        assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::ParamsMismatch { .. }));
         let ct = secret.encrypt(&message(&large, 1, 1), &mut rng(1)).unwrap();
-        assert!(matches!(conversion.from_rank(&ct), Err(Error::ParamsMismatch { .. })));
+        assert!(matches!(refusal(&conversion.from_rank(&ct)), ErrorKind::ParamsMismatch { .. }));
         let extracted = conversion.to_rank(&ct).unwrap();
-        assert!(matches!(conversion.to_rank(&extracted), Err(Error::ParamsMismatch { .. })));
+        assert!(matches!(
+            refusal(&conversion.to_rank(&extracted)),
+            ErrorKind::ParamsMismatch { .. }
+        ));
         let high = secret.encrypt(&message(&large, 3, 1), &mut rng(1)).unwrap();
-        assert!(matches!(conversion.to_rank(&high), Err(Error::Limbs { found: 3, .. })));
+        assert!(matches!(refusal(&conversion.to_rank(&high)), ErrorKind::Limbs { found: 3, .. }));
     }
 }

@@ -14,7 +14,7 @@ use rand::CryptoRng;
 use crate::galois::{GaloisKey, rotation_exponent};
 use crate::keyswitch::{KeyIdent, check_chains};
 use crate::rank::{RankReduceKey, check_extension};
-use crate::{Ciphertext, Error, GaloisKeys, Params, Result, SecretKey};
+use crate::{Ciphertext, During, ErrorKind, GaloisKeys, Params, Result, SecretKey};
 
 /// The step as a sum of the fewest signed powers of two, no two adjacent, smallest first
 /// (Reitwiesner's non-adjacent form).
@@ -57,9 +57,9 @@ impl RankHoistedKeys {
     /// the same secret ([`RelinKeys::generate_under`](crate::RelinKeys::generate_under)).
     ///
     /// # Errors
-    /// As for [`RankReduceKey::generate`] if the secrets do not belong together, [`Error::Secret`]
-    /// or [`Error::Parameter`] unless `raised` is as secure as [`SecretKey::extend_rank`] makes it,
-    /// and [`Error::Limbs`].
+    /// As for [`RankReduceKey::generate`] if the secrets do not belong together,
+    /// [`ErrorKind::Secret`] or [`ErrorKind::Parameter`] unless `raised` is as secure as
+    /// [`SecretKey::extend_rank`] makes it, and [`ErrorKind::Limbs`].
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         raised: &SecretKey,
@@ -83,9 +83,9 @@ impl RankHoistedKeys {
     /// Assembles any Galois keys at the rank of `raised` and the rank-down key to `base`.
     ///
     /// # Errors
-    /// [`Error::MissingRankDownKey`] without the rank-down key; [`Error::ParamsMismatch`],
-    /// [`Error::KeyMismatch`], [`Error::Rank`], [`Error::Degree`] or [`Error::Moduli`] if the keys
-    /// do not belong together.
+    /// [`ErrorKind::MissingRankDownKey`] without the rank-down key; [`ErrorKind::ParamsMismatch`],
+    /// [`ErrorKind::KeyMismatch`], [`ErrorKind::Rank`], [`ErrorKind::Degree`] or
+    /// [`ErrorKind::Moduli`] if the keys do not belong together.
     pub fn from_parts(
         base: &Params,
         raised: &Params,
@@ -95,20 +95,20 @@ impl RankHoistedKeys {
         let op = "assemble keys of rank-hoisted rotations";
         let Some(down) = down else {
             let (found, needed) = (raised.rank(), base.rank());
-            return Err(Error::MissingRankDownKey { op, found, needed });
+            return Err(ErrorKind::MissingRankDownKey { found, needed }.during(op));
         };
         // The rank-down key must lead from `raised` to `base`.
         let shape = *down.key().shape();
-        raised.check(op, shape.from.fingerprint)?;
-        base.check(op, shape.to.fingerprint)?;
+        raised.check(shape.from.fingerprint).during(op)?;
+        base.check(shape.to.fingerprint).during(op)?;
         if base.rank() + shape.from_rank != raised.rank() {
             let needed = raised.rank().saturating_sub(base.rank());
-            return Err(Error::Rank { op, found: shape.from_rank, needed });
+            return Err(ErrorKind::Rank { found: shape.from_rank, needed }.during(op));
         }
-        check_chains(op, base, raised, shape.limbs)?;
+        check_chains(base, raised, shape.limbs).during(op)?;
         // The Galois keys must be under the secret at the temporary rank.
         for key in galois.iter() {
-            key.key().check_end(op, shape.from)?;
+            key.key().check_end(shape.from).during(op)?;
         }
         Ok(Self { base: base.clone(), raised: raised.clone(), galois, down })
     }
@@ -156,18 +156,18 @@ impl RankHoistedKeys {
     /// rank-down. Without exponents, returns a copy of the ciphertext.
     ///
     /// # Errors
-    /// [`Error::MissingGaloisKey`] for an exponent without a key, and if the ciphertext belongs to
-    /// another key or has more limbs than the keys.
+    /// [`ErrorKind::MissingGaloisKey`] for an exponent without a key, and if the ciphertext belongs
+    /// to another key or has more limbs than the keys.
     pub fn apply(&self, ct: &Ciphertext, exponents: &[usize]) -> Result<Ciphertext> {
         let op = "rotate at a temporary rank";
         let end = self.down.key().shape().to;
-        self.base.check(op, ct.fingerprint)?;
+        self.base.check(ct.fingerprint).during(op)?;
         if ct.key != end.key {
-            return Err(Error::KeyMismatch { op, found: ct.key, needed: end.key });
+            return Err(ErrorKind::KeyMismatch { found: ct.key, needed: end.key }.during(op));
         }
         // Fetch and check every key before any computation.
         let keys: Vec<Arc<GaloisKey>> =
-            exponents.iter().map(|&g| self.galois.get(op, g)).collect::<Result<_>>()?;
+            exponents.iter().map(|&g| self.galois.get(g).during(op)).collect::<Result<_>>()?;
         let further = self.raised.rank() - self.base.rank();
         self.down.key().check_digits(further, ct.limbs())?;
         for key in &keys {
@@ -217,6 +217,7 @@ impl RankHoistedKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng};
     use crate::{ParamsSpec, Security, conjugation_exponent, noise, noise::measured};
     use bellerophon_ring::{Modulus, prime};
@@ -286,7 +287,7 @@ mod tests {
         let keys = RankHoistedKeys::generate(&secret, &raised, 4, &mut rng(3)).unwrap();
         let ct = secret.encrypt(&message(base, 3, 7), &mut rng(4)).unwrap();
         let padded = crate::pad_rank(base, &ct, high, raised.id()).unwrap();
-        let galois = keys.galois().get("test", 5).unwrap();
+        let galois = keys.galois().get(5).unwrap();
         let expected = galois.apply(high, &padded).unwrap();
         assert_eq!(keys.first(&galois, &ct).unwrap(), expected);
         assert_eq!(keys.rotate(&ct, 1).unwrap(), keys.down().reduce(base, &expected).unwrap());
@@ -301,24 +302,24 @@ mod tests {
         short.resize(3 * 256, 0);
         let bare = SecretKey::from_coefficients(raised.params(), &short, &mut rng(5)).unwrap();
         let refused = RankHoistedKeys::generate(&secret, &bare, 3, &mut rng(3));
-        assert!(matches!(refused, Err(Error::Secret { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }));
         let set = |rank, security| {
             let spec = ParamsSpec { security, ..crate::testing::spec(4096, rank, 2, 1) };
             Params::new(spec).unwrap()
         };
         let secure = SecretKey::generate(&set(2, Security::Bits128), &mut rng(1)).unwrap();
         let refused = secure.extend_rank(&set(3, Security::Insecure), &mut rng(2));
-        assert!(matches!(refused, Err(Error::Parameter { field: "security", .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Parameter { field: "security", .. }));
         secure.extend_rank(&set(3, Security::Bits128), &mut rng(2)).unwrap();
         // Nor may its parts and views be weaker.
         let weak = |refused: crate::Result<SecretKey>| {
-            assert!(matches!(refused, Err(Error::Parameter { field: "security", .. })));
+            assert!(matches!(refusal(&refused), ErrorKind::Parameter { field: "security", .. }));
         };
         weak(secure.truncate_rank(&set(1, Security::Insecure), &mut rng(2)));
         let (from, to) = (secure.params(), set(2, Security::Insecure));
         let other = SecretKey::generate(&to, &mut rng(3)).unwrap();
         let refused = crate::KeySwitchKey::between(&secure, &other, 2, &mut rng(4));
-        assert!(matches!(refused, Err(Error::Parameter { field: "security", .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Parameter { field: "security", .. }));
         let view = ParamsSpec { security: Security::Insecure, ..from.spec().clone() };
         let view = Params::new(view).unwrap().module_view(2).unwrap();
         weak(crate::ModuleMap::new(from, &view, 2).unwrap().extract_secret(&secure));
@@ -330,36 +331,39 @@ mod tests {
         let base = secret.params();
         let keys = RankHoistedKeys::generate(&secret, &raised, 3, &mut rng(3)).unwrap();
         let ct = secret.encrypt(&message(base, 4, 7), &mut rng(4)).unwrap();
-        assert!(matches!(keys.rotate(&ct, 1), Err(Error::Limbs { found: 4, .. })));
+        assert!(matches!(refusal(&keys.rotate(&ct, 1)), ErrorKind::Limbs { found: 4, .. }));
         let ct = raised.encrypt(&message(raised.params(), 3, 7), &mut rng(4)).unwrap();
-        assert!(matches!(keys.rotate(&ct, 1), Err(Error::ParamsMismatch { .. })));
+        assert!(matches!(refusal(&keys.rotate(&ct, 1)), ErrorKind::ParamsMismatch { .. }));
         let other = SecretKey::generate(base, &mut rng(9)).unwrap();
         let foreign = other.encrypt(&message(base, 3, 7), &mut rng(4)).unwrap();
-        assert!(matches!(keys.rotate(&foreign, 1), Err(Error::KeyMismatch { .. })));
+        assert!(matches!(refusal(&keys.rotate(&foreign, 1)), ErrorKind::KeyMismatch { .. }));
         let ct = secret.encrypt(&message(base, 3, 7), &mut rng(4)).unwrap();
         let exponent = conjugation_exponent(64);
         let refused = keys.apply(&ct, &[exponent]);
-        assert!(matches!(refused, Err(Error::MissingGaloisKey { exponent: 127, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::MissingGaloisKey { exponent: 127, .. }));
         let parts = |galois: GaloisKeys, down| {
             RankHoistedKeys::from_parts(base, raised.params(), galois, down)
         };
         let refused = parts(keys.galois().clone(), None);
-        assert!(matches!(refused, Err(Error::MissingRankDownKey { found: 2, needed: 1, .. })));
+        assert!(matches!(
+            refusal(&refused),
+            ErrorKind::MissingRankDownKey { found: 2, needed: 1, .. }
+        ));
         let own = GaloisKeys::generate(&secret, [5], 3, &mut rng(5)).unwrap();
         let refused = parts(own, Some(keys.down().clone()));
-        assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::ParamsMismatch { .. }));
         let strange = other.extend_rank(raised.params(), &mut rng(5)).unwrap();
         let strange = GaloisKeys::generate(&strange, [5], 3, &mut rng(5)).unwrap();
         let refused = parts(strange, Some(keys.down().clone()));
-        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
         // A rank-down key from a set that is not above.
         let (flat, _) = world(64, (1, 2));
         let down = crate::KeySwitchKey::between(&flat, &secret, 3, &mut rng(6)).unwrap();
         let down = down.compress().expand(base).unwrap();
         let refused =
             RankHoistedKeys::from_parts(base, flat.params(), GaloisKeys::new(), Some(down.into()));
-        assert!(matches!(refused, Err(Error::Rank { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Rank { .. }));
         let refused = RankHoistedKeys::generate(&other, &raised, 3, &mut rng(3));
-        assert!(matches!(refused, Err(Error::Secret { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }));
     }
 }

@@ -1,7 +1,7 @@
 //! The levels at which a deep circuit can reduce its rank (section 2.2 and RQ4 of the paper).
 
 use crate::security::{self, Model, SecretKind};
-use crate::{Error, Params, ParamsSpec, Result, Security};
+use crate::{During, ErrorKind, Params, ParamsSpec, Result, Security};
 
 /// One rank of a circuit, with the number of limbs from which on ciphertexts may have this rank.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,19 +89,20 @@ pub(crate) fn largest_log2_modulus(
 /// The smallest rank of a schedule at which ciphertexts may have `limbs` limbs.
 ///
 /// # Errors
-/// [`Error::Limbs`] if no step allows this many.
+/// [`ErrorKind::Limbs`] if no step allows this many.
 pub fn rank_at(schedule: &[RankStep], limbs: usize) -> Result<&RankStep> {
     // Among the ranks allowed at this level, the smallest.
     let allowed = schedule.iter().filter(|step| step.limbs >= limbs);
     allowed.min_by_key(|step| step.rank).ok_or_else(|| {
         let most = schedule.iter().map(|step| step.limbs).max().unwrap_or(0);
-        Error::Limbs { op: "choose a rank", found: limbs, needed: format!("at most {most}") }
+        ErrorKind::Limbs { found: limbs, needed: format!("at most {most}") }.during("choose a rank")
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::{message, params, rng, spec};
     use crate::{RankReduceKey, SecretKey, noise::measured, paper::DPad};
 
@@ -119,13 +120,13 @@ mod tests {
             let mut over = step.spec.clone();
             if let Some(&q) = params.spec().q.get(step.limbs) {
                 over.q.push(q);
-                assert!(matches!(Params::new(over), Err(Error::Insecure { .. })));
+                assert!(matches!(refusal(&Params::new(over)), ErrorKind::Insecure { .. }));
             }
         }
         assert_eq!(rank_at(&schedule, 1).unwrap().rank, 1);
         assert_eq!(rank_at(&schedule, 2).unwrap().rank, 2);
         assert_eq!(rank_at(&schedule, 4).unwrap().rank, 4);
-        assert!(matches!(rank_at(&schedule, 9), Err(Error::Limbs { found: 9, .. })));
+        assert!(matches!(refusal(&rank_at(&schedule, 9)), ErrorKind::Limbs { found: 9, .. }));
         assert!(rank_at(&[], 1).is_err());
         // An odd rank has no half.
         let odd = Params::new(spec(4096, 6, 8, 1)).unwrap();

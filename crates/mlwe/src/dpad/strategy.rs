@@ -40,7 +40,7 @@ use bellerophon_ring::{Ntt, PackedPoly, Poly};
 use crate::ciphertext::packed_len;
 use crate::encrypt::SEED_BYTES;
 use crate::security::SecretKind;
-use crate::{Ciphertext, Error, ModuleMap, Params, ParamsSpec, Result, Tensor, noise};
+use crate::{Ciphertext, During, ErrorKind, ModuleMap, Params, ParamsSpec, Result, Tensor, noise};
 
 /// The kind of a relinearization strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,7 +107,7 @@ impl RelinStrategy {
     /// product of the special primes determines the number of digits `mu` of the chain.
     ///
     /// # Errors
-    /// [`Error::Rank`] unless `rank` exceeds the rank of `params`, and the errors of
+    /// [`ErrorKind::Rank`] unless `rank` exceeds the rank of `params`, and the errors of
     /// [`Params::new`]: `Q P^` at dimension `rank * n` must have the security of the parameters
     /// too.
     pub fn through_rank(params: &Params, rank: usize, special: Vec<u64>) -> Result<Self> {
@@ -117,7 +117,7 @@ impl RelinStrategy {
     /// Through the ring of degree `n factor` at rank `r / factor`; `factor = r` is RLWE.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless the factor is a power of two that divides the rank, and ring
+    /// [`ErrorKind::Parameter`] unless the factor is a power of two that divides the rank, and ring
     /// errors if the primes do not support the larger degree.
     pub fn through_ring(params: &Params, factor: usize) -> Result<Self> {
         Self::new(params, factor, None)
@@ -192,9 +192,9 @@ impl RelinStrategy {
     /// Number of digits of the first switch at this level: `mu`, or `d` without a temporary rank.
     ///
     /// # Errors
-    /// [`Error::Limbs`] for zero limbs or more than the chain has.
+    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.
     pub fn digits(&self, limbs: usize) -> Result<usize> {
-        self.base.check_limbs("count digits", limbs)?;
+        self.base.check_limbs(limbs).during("count digits")?;
         Ok(self.raised.gadget().digits(limbs))
     }
 
@@ -209,10 +209,10 @@ impl RelinStrategy {
     /// No key is generated.
     ///
     /// # Errors
-    /// [`Error::Limbs`] for zero limbs or more than the chain has.
-    /// [`Error::Limbs`] for none or more than the chain has.
+    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.
+    /// [`ErrorKind::Limbs`] for none or more than the chain has.
     pub fn seeded_byte_len(&self, limbs: usize) -> Result<usize> {
-        self.base.check_limbs("size keys", limbs)?;
+        self.base.check_limbs(limbs).during("size keys")?;
         // One body per digit and component, and one seed per key.
         let key = |params: &Params, components: usize| {
             let gadget = params.gadget();
@@ -228,9 +228,9 @@ impl RelinStrategy {
     /// Size in bytes of the expanded keys in the memory of this machine. No key is generated.
     ///
     /// # Errors
-    /// [`Error::Limbs`] for zero limbs or more than the chain has.
+    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.
     pub fn memory_len(&self, limbs: usize) -> Result<usize> {
-        self.base.check_limbs("size keys", limbs)?;
+        self.base.check_limbs(limbs).during("size keys")?;
         // Bodies and masks: rank + 1 packed polynomials per digit and component.
         let key = |params: &Params, components: usize| {
             let gadget = params.gadget();
@@ -248,9 +248,9 @@ impl RelinStrategy {
     /// [`noise::relinearize`] without a temporary rank.
     ///
     /// # Errors
-    /// [`Error::Limbs`] for zero limbs or more than the chain has.
+    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.
     pub fn noise(&self, limbs: usize) -> Result<f64> {
-        self.base.check_limbs("predict noise", limbs)?;
+        self.base.check_limbs(limbs).during("predict noise")?;
         Ok(match self.is_raised() {
             true => noise::dpad_relinearize(&self.work, &self.raised, self.products(), limbs),
             false => noise::relinearize(&self.base, limbs),
@@ -261,13 +261,13 @@ impl RelinStrategy {
     /// last `primes` primes in one division.
     ///
     /// # Errors
-    /// [`Error::Limbs`] unless at least one limb remains.
+    /// [`ErrorKind::Limbs`] unless at least one limb remains.
     pub fn noise_rescaled(&self, limbs: usize, primes: usize, variance: f64) -> Result<f64> {
         let op = "predict noise";
-        self.base.check_limbs(op, limbs)?;
+        self.base.check_limbs(limbs).during(op)?;
         if primes >= limbs {
             let needed = format!("more than the {primes} to divide by");
-            return Err(Error::Limbs { op, found: limbs, needed });
+            return Err(ErrorKind::Limbs { found: limbs, needed }.during(op));
         }
         Ok(match self.is_raised() {
             true => noise::dpad_relinearize_rescale(
@@ -320,11 +320,12 @@ impl RelinStrategy {
 /// The same lattice over the ring of degree `n factor`: the inverse of [`Params::module_view`].
 fn join_view(base: &Params, factor: usize) -> Result<Params> {
     if factor == 0 || !factor.is_power_of_two() || !base.rank().is_multiple_of(factor) {
-        return Err(Error::Parameter {
+        return Err(ErrorKind::Parameter {
             field: "factor",
             found: factor.to_string(),
             needed: format!("a power of two that divides the rank {}", base.rank()),
-        });
+        }
+        .into());
     }
     Params::new(ParamsSpec {
         degree: base.degree() * factor,
@@ -338,7 +339,7 @@ fn join_view(base: &Params, factor: usize) -> Result<Params> {
 fn temporary_params(base: &Params, rank: usize, p: Vec<u64>) -> Result<Params> {
     if rank <= base.rank() {
         let op = "raise the rank";
-        return Err(Error::Rank { op, found: rank, needed: base.rank() + 1 });
+        return Err(ErrorKind::Rank { found: rank, needed: base.rank() + 1 }.during(op));
     }
     // The secret keeps its density, so a sparse one gets a larger weight.
     let secret = raised_secret(base.secret_kind(), base.rank(), rank);

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use rand::CryptoRng;
 
-use crate::{Error, GaloisKey, Params, Result, SecretKey};
+use crate::{During, ErrorKind, GaloisKey, Params, Result, SecretKey};
 
 /// A store of keys outside memory: a file, for example.
 pub trait GaloisSource: Send + Sync {
     /// Loads the key of an exponent that was registered with [`GaloisKeys::insert_stored`].
     ///
     /// # Errors
-    /// [`Error::Stored`] if the key cannot be loaded.
+    /// [`ErrorKind::Stored`] if the key cannot be loaded.
     fn load(&self, exponent: usize) -> Result<Arc<GaloisKey>>;
 }
 
@@ -96,7 +96,7 @@ impl GaloisKeys {
     /// again; caching is up to the source.
     ///
     /// # Errors
-    /// [`Error::Limbs`] for more limbs than the parameters have.
+    /// [`ErrorKind::Limbs`] for more limbs than the parameters have.
     pub fn insert_stored(
         &mut self,
         params: &Params,
@@ -104,7 +104,7 @@ impl GaloisKeys {
         limbs: usize,
         source: Arc<dyn GaloisSource>,
     ) -> Result<()> {
-        params.check_limbs("add a stored Galois key", limbs)?;
+        params.check_limbs(limbs).during("add a stored Galois key")?;
         self.insert_entry(exponent, Entry::Stored { limbs, source });
         Ok(())
     }
@@ -121,12 +121,14 @@ impl GaloisKeys {
     /// The key of an exponent in `[1, 2N)`.
     ///
     /// # Errors
-    /// [`Error::MissingGaloisKey`] without a key for the exponent, [`Error::Stored`] if it cannot
-    /// be loaded.
-    pub fn get(&self, op: &'static str, exponent: usize) -> Result<Arc<GaloisKey>> {
+    /// [`ErrorKind::MissingGaloisKey`] without a key for the exponent, [`ErrorKind::Stored`] if it
+    /// cannot be loaded.
+    pub fn get(&self, exponent: usize) -> Result<Arc<GaloisKey>> {
         match self.keys.get(&exponent) {
             Some(key) => key.load(exponent),
-            None => Err(Error::MissingGaloisKey { op, exponent, available: self.keys.len() }),
+            None => {
+                Err(ErrorKind::MissingGaloisKey { exponent, available: self.keys.len() }.into())
+            }
         }
     }
 
@@ -174,6 +176,7 @@ impl GaloisKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::testing::{params, rng};
 
     struct Shelf(Vec<Arc<GaloisKey>>);
@@ -181,7 +184,9 @@ mod tests {
     impl GaloisSource for Shelf {
         fn load(&self, exponent: usize) -> Result<Arc<GaloisKey>> {
             let found = self.0.iter().find(|key| key.exponent() == exponent);
-            found.cloned().ok_or(Error::Stored { exponent, reason: "not on the shelf".into() })
+            found
+                .cloned()
+                .ok_or(ErrorKind::Stored { exponent, reason: "not on the shelf".into() }.into())
         }
     }
 
@@ -198,19 +203,19 @@ mod tests {
             keys.insert_stored(&params, exponent, 3, shelf.clone()).unwrap();
         }
         let refused = keys.insert_stored(&params, 9, 4, shelf.clone());
-        assert!(matches!(refused, Err(Error::Limbs { found: 4, .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 4, .. }));
         // One with fewer limbs does not replace a stored one; one with as many neither.
         keys.insert(key(5, 2));
         keys.insert(key(7, 2));
         assert_eq!((keys.len(), keys.iter().count()), (4, 1));
         assert_eq!(keys.exponents().collect::<Vec<_>>(), [5, 7, 25, 125]);
         assert!(keys.covers(25, 3) && keys.covers(7, 2) && !keys.covers(7, 3));
-        assert!(Arc::ptr_eq(&keys.get("test", 25).unwrap(), &shelf.0[1]));
-        assert_eq!(keys.get("test", 5).unwrap().limbs(), 3);
-        let refused = keys.get("test", 125);
-        assert!(matches!(refused, Err(Error::Stored { exponent: 125, .. })));
-        let refused = keys.get("test", 3);
-        assert!(matches!(refused, Err(Error::MissingGaloisKey { available: 4, .. })));
+        assert!(Arc::ptr_eq(&keys.get(25).unwrap(), &shelf.0[1]));
+        assert_eq!(keys.get(5).unwrap().limbs(), 3);
+        let refused = keys.get(125);
+        assert!(matches!(refusal(&refused), ErrorKind::Stored { exponent: 125, .. }));
+        let refused = keys.get(3);
+        assert!(matches!(refusal(&refused), ErrorKind::MissingGaloisKey { available: 4, .. }));
         let sizes = [3, 3, 3, 2].map(|limbs| GaloisKey::seeded_byte_len(&params, limbs).unwrap());
         assert_eq!(keys.byte_len(&params), sizes.iter().sum());
         assert_eq!(key(5, 2).key().seeded_byte_len(&params), sizes[3]);

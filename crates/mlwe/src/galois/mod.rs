@@ -18,7 +18,9 @@ pub use key_set::{GaloisKeys, GaloisSource};
 use crate::ciphertext::packed_len;
 use crate::encrypt::SEED_BYTES;
 use crate::keyswitch::{KeyIdent, KeySwitchKey, SeededKeySwitchKey};
-use crate::{Ciphertext, CiphertextQP, Error, HoistedDigits, Params, Result, SecretKey};
+use crate::{
+    Ciphertext, CiphertextQP, During, ErrorKind, HoistedDigits, Params, Result, SecretKey,
+};
 
 /// The exponent `g = 5^step mod 2N` that rotates the slots left by `step`. A negative step rotates
 /// right.
@@ -89,11 +91,11 @@ impl GaloisKey {
     pub fn from_parts(params: &Params, exponent: usize, key: SeededKeySwitchKey) -> Result<Self> {
         let op = "assemble a Galois key";
         let shape = key.shape();
-        shape.check_one_secret(op)?;
+        shape.check_one_secret().during(op)?;
         // An automorphism maps a rank to itself.
         if shape.from_rank != shape.to_rank {
             let (found, needed) = (shape.from_rank, shape.to_rank);
-            return Err(Error::Rank { op, found, needed });
+            return Err(ErrorKind::Rank { found, needed }.during(op));
         }
         let map = params.q().automorphism(exponent)?;
         Ok(Self { map, key: key.into_expanded(params)? })
@@ -113,9 +115,9 @@ impl GaloisKey {
     /// generated.
     ///
     /// # Errors
-    /// [`Error::Limbs`] for zero limbs or more than the chain has.
+    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.
     pub fn seeded_byte_len(params: &Params, limbs: usize) -> Result<usize> {
-        params.check_limbs("size of a Galois key", limbs)?;
+        params.check_limbs(limbs).during("size of a Galois key")?;
         let rows = params.gadget().digits(limbs) * params.rank();
         Ok(SEED_BYTES + rows * packed_len(params.gadget().ring(limbs)))
     }
@@ -130,7 +132,7 @@ impl GaloisKey {
     /// # Errors
     /// If the ciphertext belongs to another key or has more limbs than the key.
     pub fn apply(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
-        self.key.check_source("automorphism", ct)?;
+        self.key.check_source(ct).during("automorphism")?;
         Ok(self.finish(ct, &self.key.digits(params, ct.masks())?))
     }
 
@@ -182,12 +184,12 @@ impl GaloisKey {
         sum: Option<CiphertextQP>,
     ) -> Result<CiphertextQP> {
         let op = "automorphism";
-        params.check(op, ct.fingerprint)?;
+        params.check(ct.fingerprint).during(op)?;
         if let Some(sum) = &sum {
-            ct.operand().check(params, op, sum.operand())?;
+            ct.operand().check(params, sum.operand()).during(op)?;
         }
         let CiphertextQP { b, a, limbs, fingerprint, key } = ct;
-        self.key.check_end(op, KeyIdent { fingerprint, key })?;
+        self.key.check_end(KeyIdent { fingerprint, key }).during(op)?;
         // Step 1: mod-down of the masks alone.
         let masks: Vec<_> = a.into_iter().map(|mask| params.gadget().mod_down(mask)).collect();
         // Step 2: key switch of the masks; body and sum enter the same pass.
@@ -201,13 +203,9 @@ impl GaloisKey {
     }
 
     /// The operands of [`apply_extended`](Self::apply_extended), for evaluation limb by limb.
-    pub(crate) fn rotated<'a>(
-        &'a self,
-        op: &'static str,
-        ct: &'a Ciphertext,
-    ) -> Result<Rotated<'a>> {
+    pub(crate) fn rotated<'a>(&'a self, ct: &'a Ciphertext) -> Result<Rotated<'a>> {
         // The checks of `apply`; the work is left to the caller.
-        self.key.check_source(op, ct)?;
+        self.key.check_source(ct)?;
         self.key.check_digits(ct.rank(), ct.limbs())?;
         Ok(Rotated::Switched { rows: self.key.rows(), body: &ct.b, map: &self.map })
     }
@@ -219,11 +217,11 @@ impl GaloisKey {
 
     fn check_digits(&self, ct: &Ciphertext, digits: &HoistedDigits) -> Result<()> {
         let op = "automorphism";
-        self.key.check_source(op, ct)?;
+        self.key.check_source(ct).during(op)?;
         // The digits must be those of this level.
         if digits.limbs() != ct.limbs() {
             let needed = ct.limbs().to_string();
-            return Err(Error::Limbs { op, found: digits.limbs(), needed });
+            return Err(ErrorKind::Limbs { found: digits.limbs(), needed }.during(op));
         }
         Ok(())
     }
@@ -233,6 +231,7 @@ impl GaloisKey {
 mod tests {
     use super::*;
     use crate::GaloisKeys;
+    use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng};
     use crate::{noise, noise::measured};
 
@@ -266,7 +265,7 @@ mod tests {
                 let digits = HoistedDigits::new(&params, ct.masks()).unwrap();
                 let ring = params.q().at_limbs(limbs);
                 for exponent in exponents {
-                    let key = keys.get("test", exponent).unwrap();
+                    let key = keys.get(exponent).unwrap();
                     assert!(keys.covers(exponent, limbs) && !keys.covers(exponent, 4));
                     let image = key.apply(&params, &ct).unwrap();
                     let expected = ring.apply_ntt(&m, &ring.automorphism(exponent).unwrap());
@@ -307,7 +306,7 @@ mod tests {
             constant
         }));
         for exponent in [5, 25] {
-            let key = keys.get("test", exponent).unwrap();
+            let key = keys.get(exponent).unwrap();
             let image = key.apply_extended(&params, &ct, &digits).unwrap();
             sum.mul_plain_add_assign(&params, &image, &three).unwrap();
             let map = params.q().automorphism(exponent).unwrap();
@@ -358,9 +357,9 @@ mod tests {
         let foreign = foreign.encrypt(&expected, &mut rng(4)).unwrap();
         let foreign = CiphertextQP::lift(&params, &foreign).unwrap();
         let refused = key.rotate_extended(&params, after, Some(foreign.clone()));
-        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
         let refused = key.rotate_extended(&params, foreign, None);
-        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
     }
 
     #[test]
@@ -369,12 +368,15 @@ mod tests {
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
         let keys = GaloisKeys::generate(&secret, [5, 5 + 128], 1, &mut rng(2)).unwrap();
         assert_eq!(keys.len(), 1);
-        let error = keys.get("rotate", 25).unwrap_err();
-        assert!(matches!(error, Error::MissingGaloisKey { exponent: 25, available: 1, .. }));
+        let error = keys.get(25).during("rotate").unwrap_err();
+        assert!(matches!(
+            error.kind(),
+            ErrorKind::MissingGaloisKey { exponent: 25, available: 1, .. }
+        ));
         let other = SecretKey::generate(&params, &mut rng(5)).unwrap();
         let ct = other.encrypt(&message(&params, 1, 1), &mut rng(1)).unwrap();
-        let refused = keys.get("rotate", 5).unwrap().apply(&params, &ct);
-        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        let refused = keys.get(5).during("rotate").unwrap().apply(&params, &ct);
+        assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
         assert!(GaloisKey::generate(&secret, 4, 1, &mut rng(1)).is_err());
         // Of two keys for one automorphism the one for more limbs stays.
         let mut keys = keys;

@@ -5,7 +5,7 @@ use bellerophon_ring::{Coeff, Ntt, Poly, Ring};
 use num_traits::ToPrimitive;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, Error, Result, SecretKey};
+use crate::{Ciphertext, During, ErrorKind, Result, SecretKey};
 
 /// Statistics of the coefficients of a noise polynomial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,14 +37,14 @@ impl NoiseStats {
 /// coefficients of the difference between the phase and `expected`, centred modulo `Q_l`.
 ///
 /// # Errors
-/// The errors of [`Ciphertext::phase`], and [`Error::Limbs`] or [`Error::Degree`] if `expected` has
-/// another shape.
+/// The errors of [`Ciphertext::phase`], and [`ErrorKind::Limbs`] or [`ErrorKind::Degree`] if
+/// `expected` has another shape.
 pub fn noise(secret: &SecretKey, ct: &Ciphertext, expected: &Poly<Ntt>) -> Result<NoiseStats> {
     let op = "measure noise";
-    secret.params().check_poly(op, expected)?;
+    secret.params().check_poly(expected).during(op)?;
     if expected.limbs() != ct.limbs() {
         let needed = ct.limbs().to_string();
-        return Err(Error::Limbs { op, found: expected.limbs(), needed });
+        return Err(ErrorKind::Limbs { found: expected.limbs(), needed }.during(op));
     }
     let ring = ct.ring(secret.params());
     let mut phase = ct.phase(secret)?;

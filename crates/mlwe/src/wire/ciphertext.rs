@@ -8,7 +8,7 @@ use bellerophon_ring::{
 use serde::{Deserialize, Serialize};
 
 use crate::wire::kind;
-use crate::{Ciphertext, Error, KeyId, Params, PublicKey, Result, SeededCiphertext};
+use crate::{Ciphertext, During, Error, KeyId, Params, PublicKey, Result, SeededCiphertext};
 
 /// The plain form of a [`Ciphertext`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ impl Wire for Ciphertext {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<CiphertextForm<'_>> {
-        params.check("write a ciphertext", self.fingerprint)?;
+        params.check(self.fingerprint).during("write a ciphertext")?;
         // The body, then the masks, all at the level of the ciphertext.
         let polys: Vec<_> = std::iter::once(&self.b).chain(&self.a).collect();
         Ok(CiphertextForm {
@@ -39,7 +39,7 @@ impl Wire for Ciphertext {
     }
 
     fn from_form(params: &Params, form: CiphertextForm) -> Result<Self> {
-        let ring = level(params, "read a ciphertext", form.limbs)?;
+        let ring = level(params, form.limbs).during("read a ciphertext")?;
         // The length is checked before memory is allocated.
         let mut polys = form.polys.unpack_polys(&ring, params.rank() + 1)?.into_iter();
         let b = polys.next().expect("a rank and one are at least one");
@@ -65,7 +65,7 @@ impl Wire for SeededCiphertext {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<SeededCiphertextForm<'_>> {
-        params.check("write a ciphertext", self.fingerprint())?;
+        params.check(self.fingerprint()).during("write a ciphertext")?;
         let ring = params.q().at_limbs(self.b().limbs());
         Ok(SeededCiphertextForm {
             key: self.key(),
@@ -76,7 +76,7 @@ impl Wire for SeededCiphertext {
     }
 
     fn from_form(params: &Params, form: SeededCiphertextForm) -> Result<Self> {
-        let ring = level(params, "read a ciphertext", form.limbs)?;
+        let ring = level(params, form.limbs).during("read a ciphertext")?;
         let body = form.body.unpack_polys(&ring, 1)?.remove(0);
         Self::from_parts(params, form.seed, body, form.key)
     }
@@ -100,7 +100,7 @@ impl Wire for PublicKey {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<PublicKeyForm<'_>> {
-        params.check("write a public key", self.fingerprint())?;
+        params.check(self.fingerprint()).during("write a public key")?;
         let ring = params.gadget().ring(params.limbs());
         Ok(PublicKeyForm {
             key: self.key(),
@@ -118,7 +118,7 @@ impl Wire for PublicKey {
 }
 
 /// The ring of the first `limbs` primes of the chain.
-fn level(params: &Params, op: &'static str, limbs: u32) -> Result<Ring> {
-    params.check_limbs(op, limbs as usize)?;
+fn level(params: &Params, limbs: u32) -> Result<Ring> {
+    params.check_limbs(limbs as usize)?;
     Ok(params.q().at_limbs(limbs as usize))
 }

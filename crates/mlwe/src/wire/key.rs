@@ -7,8 +7,8 @@ use bellerophon_ring::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Error, GaloisKey, KeyIdent, KeySwitchKey, ModRaiseKey, Params, RankReduceKey, RelinKeys,
-    RelinStrategy, Result, SeededKeySwitchKey, SwitchKeyInfo, wire::kind,
+    During, Error, ErrorKind, GaloisKey, KeyIdent, KeySwitchKey, ModRaiseKey, Params,
+    RankReduceKey, RelinKeys, RelinStrategy, Result, SeededKeySwitchKey, SwitchKeyInfo, wire::kind,
 };
 
 /// The plain form of a [`KeySwitchKey`], and of a [`ModRaiseKey`].
@@ -35,7 +35,7 @@ impl Wire for KeySwitchKey {
 
     fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
         let shape = self.shape();
-        params.check("write a switching key", shape.to.fingerprint)?;
+        params.check(shape.to.fingerprint).during("write a switching key")?;
         Ok(KeySwitchKeyForm {
             from: shape.from,
             to: shape.to,
@@ -53,7 +53,7 @@ impl Wire for KeySwitchKey {
 
 fn seeded(params: &Params, form: KeySwitchKeyForm) -> Result<SeededKeySwitchKey> {
     let (limbs, from_rank) = (form.limbs as usize, form.from_rank as usize);
-    params.check_limbs("read a switching key", limbs)?;
+    params.check_limbs(limbs).during("read a switching key")?;
     let (from, to) = (form.from, form.to);
     // The reader knows the rank of the output; the rank of the input follows from the form
     // and must fit the number of bytes.
@@ -86,11 +86,12 @@ impl Wire for GaloisKey {
         // Reject a second encoding of the same automorphism.
         let (exponent, order) = (form.exponent as usize, 2 * params.degree());
         if exponent >= order {
-            return Err(Error::Parameter {
+            return Err(ErrorKind::Parameter {
                 field: "exponent of a Galois key",
                 found: exponent.to_string(),
                 needed: format!("an odd number below 2N = {order}"),
-            });
+            }
+            .into());
         }
         let key = seeded(params, form.key)?;
         Self::from_parts(params, exponent, key)
@@ -138,11 +139,12 @@ impl Wire for RelinKeys {
     fn from_form(strategy: &RelinStrategy, form: RelinKeysForm) -> Result<Self> {
         // A rank-down key without a temporary rank would be ignored: reject it.
         if form.down.is_some() && !strategy.is_raised() {
-            return Err(Error::Parameter {
+            return Err(ErrorKind::Parameter {
                 field: "rank reduction key of relinearization keys",
                 found: "one".into(),
                 needed: "none: the strategy has no temporary rank".into(),
-            });
+            }
+            .into());
         }
         // Each key is read with the parameters of its output.
         let cross = KeySwitchKey::from_form(strategy.raised(), form.cross)?;
@@ -161,7 +163,7 @@ impl Wire for ModRaiseKey {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
-        params.check("write a raising key", self.to().fingerprint)?;
+        params.check(self.to().fingerprint).during("write a raising key")?;
         Ok(KeySwitchKeyForm {
             from: self.from(),
             to: self.to(),
@@ -175,11 +177,11 @@ impl Wire for ModRaiseKey {
     fn from_form(params: &Params, form: KeySwitchKeyForm) -> Result<Self> {
         let op = "read a raising key";
         let limbs = form.limbs as usize;
-        params.check(op, form.to.fingerprint)?;
-        params.check_limbs(op, limbs)?;
+        params.check(form.to.fingerprint).during(op)?;
+        params.check_limbs(limbs).during(op)?;
         // A key without rows would switch nothing.
         if form.from_rank == 0 {
-            return Err(Error::Rank { op, found: 0, needed: 1 });
+            return Err(ErrorKind::Rank { found: 0, needed: 1 }.during(op));
         }
         let ring = params.gadget().ring(limbs);
         let bodies = form.bodies.unpack_polys(ring, form.from_rank as usize)?;

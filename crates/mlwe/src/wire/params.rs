@@ -3,7 +3,7 @@
 use bellerophon_ring::wire::{List, Wire};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, MOST_PRIMES, Params, ParamsSpec, Result, SecretKind, Security};
+use crate::{Error, ErrorKind, MOST_PRIMES, Params, ParamsSpec, Result, SecretKind, Security};
 
 /// The plain form of a parameter set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ impl SecurityForm {
     /// The security level, if the reader requires this level or none ([`Security::Insecure`]).
     ///
     /// # Errors
-    /// [`Error::Parameter`] for another level.
+    /// [`ErrorKind::Parameter`] for another level.
     pub fn checked(self, wanted: Security) -> Result<Security> {
         let stated = match self {
             Self::Bits128 => Security::Bits128,
@@ -82,11 +82,12 @@ impl SecurityForm {
         };
         // A reader that requires `Insecure` accepts every level.
         if wanted != stated && wanted != Security::Insecure {
-            return Err(Error::Parameter {
+            return Err(ErrorKind::Parameter {
                 field: "security",
                 found: stated.name().into(),
                 needed: format!("{}, which the reader requires", wanted.name()),
-            });
+            }
+            .into());
         }
         Ok(stated)
     }

@@ -9,7 +9,7 @@ use bellerophon_ring::{
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{NoiseBound, Params};
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// `log2` of the probability with which a value may be wrong.
 pub(crate) const LOG2_FAILURE: f64 = -40.0;
@@ -59,8 +59,8 @@ impl Plaintext {
     /// noise of the worst polynomial, so the noise reveals nothing about this one.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of coefficients, [`Error::Plain`] for one that is not
-    /// below `t`.
+    /// [`ErrorKind::Shape`] for another number of coefficients, [`ErrorKind::Plain`] for one that
+    /// is not below `t`.
     pub fn new(params: &Params, coefficients: &[u64]) -> Result<Self> {
         Self::declared(params, coefficients, Norms::any(params))
     }
@@ -69,16 +69,18 @@ impl Plaintext {
     /// noise that follows from the declared norms: whoever sees a product learns these norms.
     ///
     /// # Errors
-    /// As for [`new`](Self::new), and [`Error::Value`] for coefficients of larger norms.
+    /// As for [`new`](Self::new), and [`ErrorKind::Value`] for coefficients of larger norms.
     pub(crate) fn declared(params: &Params, coefficients: &[u64], norms: Norms) -> Result<Self> {
         // Step 1: coefficients of least magnitude, whose norms the declared ones must bound.
         let op = "encode a plaintext";
-        check_plain(params, op, coefficients)?;
+        check_plain(params, coefficients).during(op)?;
         let signed: Zeroizing<Vec<i64>> =
             Zeroizing::new(coefficients.iter().map(|&m| params.center(m)).collect());
         if !norms.hold(&Norms::of(&signed)) {
             let (what, found) = ("norms", "larger ones".into());
-            return Err(Error::Value { op, what, found, needed: "at most the declared ones" });
+            return Err(
+                ErrorKind::Value { what, found, needed: "at most the declared ones" }.during(op)
+            );
         }
         // Step 2: NTT form, with the declared norms in place of the actual ones, which may be
         // secret.
@@ -107,15 +109,15 @@ impl Drop for Plaintext {
 }
 
 /// Checks that there are `N` coefficients below `t`.
-pub(crate) fn check_plain(params: &Params, op: &'static str, coefficients: &[u64]) -> Result<()> {
+pub(crate) fn check_plain(params: &Params, coefficients: &[u64]) -> Result<()> {
     if coefficients.len() != params.degree() {
         let (found, needed) = (coefficients.len(), format!("the degree {}", params.degree()));
-        return Err(Error::Shape { op, what: "number of coefficients", found, needed });
+        return Err(ErrorKind::Shape { what: "number of coefficients", found, needed }.into());
     }
     let plain = params.plain();
     match coefficients.iter().position(|&m| m >= plain) {
         None => Ok(()),
-        Some(index) => Err(Error::Plain { op, index, plain }),
+        Some(index) => Err(ErrorKind::Plain { index, plain }.into()),
     }
 }
 
@@ -152,13 +154,13 @@ impl Ciphertext {
     /// `self += other`. Standard deviations of noise add up, since the terms may be dependent.
     ///
     /// # Errors
-    /// [`Error::Noise`] if a coefficient of the sum could be wrong with a probability above
+    /// [`ErrorKind::Noise`] if a coefficient of the sum could be wrong with a probability above
     /// `2^-40`; those of the lattice layer unless both have the same parameters, key and limbs.
     pub(crate) fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
         let op = "add";
-        self.check_pair(params, op, other)?;
+        self.check_pair(params, other).during(op)?;
         // Refused before the ciphertext changes.
-        self.noise = self.noise.sum(other.noise).check(params, self.limbs(), op)?;
+        self.noise = self.noise.sum(other.noise).check(params, self.limbs()).during(op)?;
         let ring = self.ring(params);
         ring.add_assign(&mut self.b, &other.b);
         ring.add_assign(&mut self.a, &other.a);
@@ -170,17 +172,17 @@ impl Ciphertext {
     /// products, by the square of the sum of their magnitudes.
     ///
     /// # Errors
-    /// [`Error::Noise`] for a factor that could make a coefficient wrong with a probability above
-    /// `2^-40`; those of the lattice layer for other parameters, or fewer limbs than fresh
+    /// [`ErrorKind::Noise`] for a factor that could make a coefficient wrong with a probability
+    /// above `2^-40`; those of the lattice layer for other parameters, or fewer limbs than fresh
     /// ciphertexts have.
     pub fn mul_plain_assign(&mut self, params: &Params, plain: &Plaintext) -> Result<()> {
         let op = "multiply by a plaintext";
-        params.check(op, self.fingerprint)?;
-        params.check(op, plain.fingerprint)?;
+        params.check(self.fingerprint).during(op)?;
+        params.check(plain.fingerprint).during(op)?;
         // The factor has all limbs, so the product is taken before any limb is dropped.
-        check_limbs(op, self.limbs(), plain.poly.limbs())?;
+        check_limbs(self.limbs(), plain.poly.limbs()).during(op)?;
         // Refused before the ciphertext changes.
-        self.noise = self.noise.times(plain).check(params, self.limbs(), op)?;
+        self.noise = self.noise.times(plain).check(params, self.limbs()).during(op)?;
         let ring = self.ring(params);
         self.polys_mut().into_iter().for_each(|poly| ring.mul_assign(poly, &plain.poly));
         Ok(())
@@ -191,7 +193,7 @@ impl Ciphertext {
     /// # Errors
     /// Those of the lattice layer for other parameters.
     pub(crate) fn mul_monomial_assign(&mut self, params: &Params, k: usize) -> Result<()> {
-        params.check("multiply by a monomial", self.fingerprint)?;
+        params.check(self.fingerprint).during("multiply by a monomial")?;
         let (ring, n) = (self.ring(params), params.degree());
         // X^N = -1: the sign changes with every N.
         let mut coefficients = vec![0; n];
@@ -207,7 +209,7 @@ impl Ciphertext {
     /// # Errors
     /// Those of the lattice layer for other parameters.
     pub fn to_one_limb(self, params: &Params) -> Result<Self> {
-        params.check("drop limbs", self.fingerprint)?;
+        params.check(self.fingerprint).during("drop limbs")?;
         // Nothing to divide by: no rounding error is added.
         if self.limbs() == 1 {
             return Ok(self);
@@ -220,27 +222,27 @@ impl Ciphertext {
         Ok(Self { b: divide(b), a: divide(a), noise, fingerprint, key })
     }
 
-    pub(crate) fn check_pair(&self, params: &Params, op: &'static str, other: &Self) -> Result<()> {
-        params.check(op, self.fingerprint)?;
-        params.check(op, other.fingerprint)?;
-        check_key(op, other.key, self.key)?;
-        check_limbs(op, other.limbs(), self.limbs())
+    pub(crate) fn check_pair(&self, params: &Params, other: &Self) -> Result<()> {
+        params.check(self.fingerprint)?;
+        params.check(other.fingerprint)?;
+        check_key(other.key, self.key)?;
+        check_limbs(other.limbs(), self.limbs())
     }
 }
 
 /// Checks that a ciphertext belongs to the key.
-pub(crate) fn check_key(op: &'static str, found: KeyId, needed: KeyId) -> Result<()> {
+pub(crate) fn check_key(found: KeyId, needed: KeyId) -> Result<()> {
     if found == needed {
         return Ok(());
     }
-    Err(mlwe::Error::KeyMismatch { op, found, needed }.into())
+    Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into())
 }
 
-pub(crate) fn check_limbs(op: &'static str, found: usize, needed: usize) -> Result<()> {
+pub(crate) fn check_limbs(found: usize, needed: usize) -> Result<()> {
     if found == needed {
         return Ok(());
     }
-    Err(mlwe::Error::Limbs { op, found, needed: needed.to_string() }.into())
+    Err(mlwe::ErrorKind::Limbs { found, needed: needed.to_string() }.into())
 }
 
 /// A fresh ciphertext with its mask as a seed: half the bytes.
@@ -261,7 +263,7 @@ impl SeededCiphertext {
     /// # Errors
     /// Those of the lattice layer for other parameters.
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
-        params.check("expand a ciphertext", self.fingerprint)?;
+        params.check(self.fingerprint).during("expand a ciphertext")?;
         // The mask is stream 0 of the seed, at the limbs of the body.
         let a = uniform_from_seed(&params.ring().at_limbs(self.b.limbs()), &self.seed, 0);
         let (b, noise) = (self.b.clone(), NoiseBound::fresh(params));

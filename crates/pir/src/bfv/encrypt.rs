@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use super::ciphertext::{check_key, check_plain};
 use super::params::Switching;
 use super::{Ciphertext, NoiseBound, Params, SeededCiphertext};
-use crate::Result;
+use crate::{During, Result};
 
 /// A secret with uniform ternary coefficients. Wiped on drop, redacted in `Debug`, no equality.
 #[derive(Clone)]
@@ -49,8 +49,8 @@ impl SecretKey {
     /// Restores a stored secret with the identity that was stored with it.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless there are `N` coefficients,
-    /// [`Error::Value`](crate::Error::Value) unless they may be uniform ternary
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) unless there are `N` coefficients,
+    /// [`ErrorKind::Value`](crate::ErrorKind::Value) unless they may be uniform ternary
     /// ([`SecretKind::may_be`](mlwe::SecretKind::may_be)).
     pub(crate) fn restore(
         params: &Params,
@@ -60,11 +60,13 @@ impl SecretKey {
         let (op, kind) = ("restore a secret", mlwe::SecretKind::Ternary);
         if coefficients.len() != params.degree() {
             let (what, needed) = ("number of coefficients", params.degree().to_string());
-            return Err(crate::Error::Shape { op, what, found: coefficients.len(), needed });
+            return Err(
+                crate::ErrorKind::Shape { what, found: coefficients.len(), needed }.during(op)
+            );
         }
         if !kind.may_be(&coefficients) {
             let (what, found, needed) = ("secret", "another".into(), "uniform ternary");
-            return Err(crate::Error::Value { op, what, found, needed });
+            return Err(crate::ErrorKind::Value { what, found, needed }.during(op));
         }
         Self::of(params, id, coefficients)
     }
@@ -110,8 +112,8 @@ impl SecretKey {
     /// Encrypts a polynomial with `N` coefficients in `[0, t)`.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for another number of coefficients,
-    /// [`Error::Plain`](crate::Error::Plain) for one that is not below `t`.
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for another number of coefficients,
+    /// [`ErrorKind::Plain`](crate::ErrorKind::Plain) for one that is not below `t`.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         coefficients: &[u64],
@@ -129,7 +131,7 @@ impl SecretKey {
         coefficients: &[u64],
         rng: &mut R,
     ) -> Result<SeededCiphertext> {
-        check_plain(&self.params, "encrypt", coefficients)?;
+        check_plain(&self.params, coefficients).during("encrypt")?;
         // The mask is stream 0 of a fresh seed.
         let scale = self.params.scale();
         let seed = Seed::random(rng);
@@ -185,8 +187,8 @@ impl SecretKey {
     /// Those of the lattice layer for a ciphertext of other parameters or another key.
     pub fn decrypt(&self, ct: &Ciphertext) -> Result<Zeroizing<Vec<u64>>> {
         let op = "decrypt";
-        self.params.check(op, ct.fingerprint)?;
-        check_key(op, ct.key, self.id)?;
+        self.params.check(ct.fingerprint).during(op)?;
+        check_key(ct.key, self.id).during(op)?;
         // Rounding needs one word, so the ciphertext is rescaled to the first prime first.
         let ct = ct.clone().to_one_limb(&self.params)?;
         Ok(self.round_phase(ct.b, &ct.a))
@@ -263,7 +265,7 @@ impl PublicKey {
     /// # Errors
     /// Those of the lattice layer for other parameters.
     pub fn zero<R: CryptoRng + ?Sized>(&self, params: &Params, rng: &mut R) -> Result<Ciphertext> {
-        params.check("encrypt zero", self.fingerprint)?;
+        params.check(self.fingerprint).during("encrypt zero")?;
         // (b, a) u + (e_0, e_1) with a ternary u.
         let ring = params.ring();
         let small = |values: &[i64]| Zeroizing::new(ring.forward_signed(values));

@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 use super::ciphertext::SEED_BYTES;
 use super::params::Switching;
 use super::{Params, SecretKey};
-use crate::Result;
+use crate::{During, Result};
 
 /// The `log2(N / n)` keys of [`pack`](super::pack) for messages in powers of `X^(N/n)`, expanded.
 #[derive(Debug, Clone)]
@@ -60,14 +60,14 @@ impl SeededPackingKeys {
     /// Generates the keys for inputs of `n` coefficients each; `n = 1` packs constants.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless `n` is a power of two up to the degree.
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) unless `n` is a power of two up to the degree.
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         n: usize,
         rng: &mut R,
     ) -> Result<Self> {
         let params = secret.params();
-        input_count("generate packing keys", params.degree(), n)?;
+        input_count(params.degree(), n).during("generate packing keys")?;
         // One key for each stage, in the gadget of the parameters.
         let kind = match (params.switching(), secret.lattice()) {
             (Switching::Special(_), Some(lattice)) => {
@@ -88,7 +88,7 @@ impl SeededPackingKeys {
     /// # Errors
     /// Those of the lattice layer for other parameters.
     pub fn expand(&self, params: &Params) -> Result<PackingKeys> {
-        params.check("expand packing keys", self.fingerprint)?;
+        params.check(self.fingerprint).during("expand packing keys")?;
         // Each gadget expands in its own form: residues of one prime, or keys of the lattice layer.
         let kind = match &self.kind {
             SeededKind::Digits(seed, bodies) => {

@@ -69,7 +69,7 @@ pub(crate) fn dropped_bits(params: &Params, gadget: &DigitGadget) -> f64 {
 /// variance quadruples where a magnitude doubles.)
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) unless `n` is a power of two up to the degree.
+/// [`ErrorKind::Shape`](crate::ErrorKind::Shape) unless `n` is a power of two up to the degree.
 pub(crate) fn packed(params: &Params, limbs: usize, n: usize, input: f64) -> Result<f64> {
     Ok(row_packing_noise(params.degree(), n, input, automorphism(params, limbs))?)
 }

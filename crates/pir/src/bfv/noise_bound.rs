@@ -1,7 +1,7 @@
 //! Noise model: a public bound on the noise of one ciphertext, for any plaintext.
 
 use super::{LOG2_FAILURE, Norms, Params, Plaintext, noise};
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// A bound on every coefficient of `phase - Q m / t`: the variance of the random part, and the
 /// magnitude of the rounding error of the encryption.
@@ -32,18 +32,13 @@ impl NoiseBound {
     /// A bound that a peer states.
     ///
     /// # Errors
-    /// [`Error::Value`] for numbers that are negative or not finite.
-    pub(crate) fn restore(
-        op: &'static str,
-        variance: f64,
-        rounding: f64,
-        independent: bool,
-    ) -> Result<Self> {
+    /// [`ErrorKind::Value`] for numbers that are negative or not finite.
+    pub(crate) fn restore(variance: f64, rounding: f64, independent: bool) -> Result<Self> {
         // NaN and infinity would pass every later comparison or none.
         for (what, found) in [("variance of noise", variance), ("rounding", rounding)] {
             if !(0.0..f64::INFINITY).contains(&found) {
                 let (found, needed) = (found.to_string(), "a finite number from 0 on");
-                return Err(Error::Value { op, what, found, needed });
+                return Err(ErrorKind::Value { what, found, needed }.into());
             }
         }
         Ok(Self { variance, rounding, independent })
@@ -118,10 +113,10 @@ impl NoiseBound {
     }
 
     /// Refuses noise with which a coefficient is wrong with a probability above `2^-40`.
-    pub(crate) fn check(self, params: &Params, limbs: usize, op: &'static str) -> Result<Self> {
+    pub(crate) fn check(self, params: &Params, limbs: usize) -> Result<Self> {
         let log2_failure = self.log2_failure(params, limbs);
         if log2_failure > LOG2_FAILURE {
-            return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
+            return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.into());
         }
         Ok(self)
     }

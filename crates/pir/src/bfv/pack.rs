@@ -14,7 +14,7 @@ use super::ciphertext::{check_key, check_limbs};
 use super::keys::{DigitKey, Kind, Scratch};
 use super::params::Switching;
 use super::{Ciphertext, NoiseBound, PackingKeys, Params};
-use crate::{Error, Result};
+use crate::{During, Error, ErrorKind, Result};
 
 const OP: &str = "pack";
 
@@ -28,18 +28,19 @@ const OP: &str = "pack";
 /// rayon pool.
 ///
 /// # Errors
-/// Before any work: [`Error::NoRows`] for no inputs; [`Error::Shape`] for an index of `N / n` or
-/// more; [`Error::Noise`] if a coefficient of the result could be wrong with a probability above
-/// `2^-40`; those of the lattice layer for inputs of other parameters, keys or limbs.
+/// Before any work: [`ErrorKind::NoRows`] for no inputs; [`ErrorKind::Shape`] for an index of
+/// `N / n` or more; [`ErrorKind::Noise`] if a coefficient of the result could be wrong with a
+/// probability above `2^-40`; those of the lattice layer for inputs of other parameters, keys or
+/// limbs.
 pub fn pack(keys: &PackingKeys, rows: BTreeMap<usize, Ciphertext>) -> Result<Ciphertext> {
     // One batch: no index may start a second one.
-    let count = input_count(OP, keys.params.degree(), keys.n)?;
+    let count = input_count(keys.params.degree(), keys.n).during(OP)?;
     if let Some(&index) = rows.keys().find(|&&index| index >= count) {
         let needed = format!("below N / n = {count}");
-        return Err(Error::Shape { op: OP, what: "index of a row", found: index, needed });
+        return Err(ErrorKind::Shape { what: "index of a row", found: index, needed }.during(OP));
     }
     let mut packed = pack_in_batches(keys, rows)?;
-    packed.remove(&0).ok_or(Error::NoRows { op: OP })
+    packed.remove(&0).ok_or(ErrorKind::NoRows.during(OP))
 }
 
 /// As [`pack`] for any number of inputs: input `i` goes to position `i` modulo `N / n` of result
@@ -53,20 +54,20 @@ pub fn pack_in_batches(
 ) -> Result<BTreeMap<usize, Ciphertext>> {
     let params = &keys.params;
     // Step 1: all checks, before any work.
-    let limbs = rows.values().next().ok_or(Error::NoRows { op: OP })?.limbs();
+    let limbs = rows.values().next().ok_or(ErrorKind::NoRows.during(OP))?.limbs();
     for row in rows.values() {
-        params.check(OP, row.fingerprint)?;
-        check_key(OP, row.key, keys.key)?;
-        check_limbs(OP, row.limbs(), limbs)?;
-        row.noise.packed(params, limbs, keys.n)?.check(params, limbs, OP)?;
+        params.check(row.fingerprint).during(OP)?;
+        check_key(row.key, keys.key).during(OP)?;
+        check_limbs(row.limbs(), limbs).during(OP)?;
+        row.noise.packed(params, limbs, keys.n)?.check(params, limbs).during(OP)?;
     }
     // Step 2: Algorithm 1 on every batch.
-    let count = input_count(OP, params.degree(), keys.n)?;
+    let count = input_count(params.degree(), keys.n).during(OP)?;
     batches(count, rows)
         .into_iter()
         .map(|(batch, leaves)| {
             let packed = pack_leaves(keys, limbs, leaves, Ok)?;
-            Ok((batch, packed.ok_or(Error::NoRows { op: OP })?))
+            Ok((batch, packed.ok_or(ErrorKind::NoRows.during(OP))?))
         })
         .collect()
 }
@@ -77,8 +78,8 @@ pub fn pack_in_batches(
 /// included.
 ///
 /// # Errors
-/// As [`pack_in_batches`]; [`Error::Shape`] for a value of another dimension or two of one index,
-/// [`Error::Value`] for another modulus, or a variance that is negative or not finite.
+/// As [`pack_in_batches`]; [`ErrorKind::Shape`] for a value of another dimension or two of one
+/// index, [`ErrorKind::Value`] for another modulus, or a variance that is negative or not finite.
 pub fn pack_values<'v>(
     keys: &PackingKeys,
     variance: f64,
@@ -87,24 +88,28 @@ pub fn pack_values<'v>(
     let (op, params) = ("pack LWE values", &keys.params);
     if !(variance >= 0.0 && variance.is_finite()) {
         let (what, found) = ("variance", variance.to_string());
-        return Err(Error::Value { op, what, found, needed: "a finite number from 0 on" });
+        return Err(
+            ErrorKind::Value { what, found, needed: "a finite number from 0 on" }.during(op)
+        );
     }
     // Step 1: all checks, before any work.
     let (ring, noise) = (params.ring().at_limbs(1), NoiseBound::of(variance));
-    noise.packed(params, 1, keys.n)?.check(params, 1, op)?;
+    noise.packed(params, 1, keys.n)?.check(params, 1).during(op)?;
     let mut taken = BTreeMap::new();
     for (index, value) in values {
-        check_value(op, &ring, value)?;
+        check_value(&ring, value).during(op)?;
         if taken.insert(index, value).is_some() {
             let needed = "one value for each index".into();
-            return Err(Error::Shape { op, what: "index of two values", found: index, needed });
+            return Err(
+                ErrorKind::Shape { what: "index of two values", found: index, needed }.during(op)
+            );
         }
     }
     if taken.is_empty() {
-        return Err(Error::NoRows { op });
+        return Err(ErrorKind::NoRows.during(op));
     }
     // Step 2: Algorithm 1 on ciphertexts with the values as constant terms.
-    let count = input_count(op, params.degree(), keys.n)?;
+    let count = input_count(params.degree(), keys.n).during(op)?;
     let row = |value: &lwe::Ciphertext| {
         let (b, a) = constant_term(&ring, value, 1);
         Ciphertext { b, a, noise, fingerprint: params.fingerprint(), key: keys.key }
@@ -113,7 +118,7 @@ pub fn pack_values<'v>(
         .into_iter()
         .map(|(batch, leaves)| {
             let packed = pack_leaves(keys, 1, leaves, |value| Ok(value.map(row)))?;
-            Ok((batch, packed.ok_or(Error::NoRows { op })?))
+            Ok((batch, packed.ok_or(ErrorKind::NoRows.during(op))?))
         })
         .collect()
 }
@@ -128,7 +133,7 @@ pub(crate) fn pack_leaves<L: Send>(
 ) -> Result<Option<Ciphertext>> {
     let params = &keys.params;
     let (ring, count) =
-        (params.ring().at_limbs(limbs), input_count("pack", params.degree(), keys.n)?);
+        (params.ring().at_limbs(limbs), input_count(params.degree(), keys.n).during("pack")?);
     // Packing multiplies by N / n, so every input is divided by it first.
     let inverses = ring.moduli().map(|q| q.inv(q.reduce(count as u64)));
     let inverses: Vec<u64> = inverses.collect::<bellerophon_ring::Result<_>>()?;
@@ -146,7 +151,7 @@ pub(crate) fn pack_leaves<L: Send>(
     };
     let packed = match (&keys.kind, params.switching()) {
         (Kind::Special(galois), Switching::Special(lattice)) => {
-            let packing = Packing::new("pack", lattice, galois, keys.n, limbs, keys.key)?;
+            let packing = Packing::new(lattice, galois, keys.n, limbs, keys.key).during("pack")?;
             let packed = packing.pack_leaves(leaves, |entry| {
                 divided(entry)?.map(|row| to_lattice(lattice, row)).transpose()
             })?;

@@ -8,7 +8,7 @@ use bellerophon_mlwe::{
 };
 use bellerophon_ring::{DigitGadget, Modulus, Ring, prime, sample::Gaussian, wire::Fingerprint};
 
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// Limit on the number of primes, and on that of special primes: more than any set needs.
 pub(crate) const MOST_PRIMES: usize = 64;
@@ -142,9 +142,9 @@ impl Params {
     /// Checks the specification and builds the tables.
     ///
     /// # Errors
-    /// [`Error::Value`] for a `t` that is out of range or too large for the primes;
-    /// [`Error::Shape`] for digits over several primes; those of the lattice layer for too little
-    /// security; those of the ring for a bad degree, prime or gadget.
+    /// [`ErrorKind::Value`] for a `t` that is out of range or too large for the primes;
+    /// [`ErrorKind::Shape`] for digits over several primes; those of the lattice layer for too
+    /// little security; those of the ring for a bad degree, prime or gadget.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         let op = "parameters of exact plaintexts";
         // Step 1: the number of primes, before anything is computed from them.
@@ -154,7 +154,7 @@ impl Params {
         };
         if let Some(found) = [spec.q.len(), special].into_iter().find(|&len| len > MOST_PRIMES) {
             let needed = format!("at most {MOST_PRIMES}, and as many special ones");
-            return Err(Error::Shape { op, what: "primes", found, needed });
+            return Err(ErrorKind::Shape { what: "primes", found, needed }.during(op));
         }
         let moduli: Vec<Modulus> =
             spec.q.iter().map(|&q| Modulus::new(q)).collect::<bellerophon_ring::Result<_>>()?;
@@ -165,7 +165,7 @@ impl Params {
         if !(2..=1 << 32).contains(&spec.plain) || bits > least - 3.0 || 2.0 * bits > all - 3.0 {
             let found = spec.plain.to_string();
             let needed = "2 to 2^32, an eighth of every prime, the root of an eighth of all";
-            return Err(Error::Value { op, what: "plaintext modulus t", found, needed });
+            return Err(ErrorKind::Value { what: "plaintext modulus t", found, needed }.during(op));
         }
         // Step 3: the gadget. Security counts the largest modulus under which anything is
         // published: Q for digits, Q P with special primes.
@@ -173,7 +173,9 @@ impl Params {
             KeyGadget::Digits { base_log, count } => {
                 let [q] = moduli[..] else {
                     let needed = "1 for a gadget of digits".to_string();
-                    return Err(Error::Shape { op, what: "primes", found: moduli.len(), needed });
+                    return Err(
+                        ErrorKind::Shape { what: "primes", found: moduli.len(), needed }.during(op)
+                    );
                 };
                 let (kind, n) = (SecretKind::Ternary, spec.degree);
                 security::check(spec.security, n, kind, q.log2(), spec.sigma)?;
@@ -272,12 +274,12 @@ impl Params {
     }
 
     /// `Err` unless `found` is the fingerprint of these parameters.
-    pub(crate) fn check(&self, op: &'static str, found: Fingerprint) -> Result<()> {
+    pub(crate) fn check(&self, found: Fingerprint) -> Result<()> {
         if found == self.fingerprint() {
             return Ok(());
         }
         let needed = self.fingerprint();
-        Err(mlwe::Error::ParamsMismatch { op, found, needed }.into())
+        Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into())
     }
 
     /// A coefficient in `[0, t)` as the number of least magnitude.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kind;
 use crate::{
-    Error, Result,
+    During, Error, Result,
     bfv::{
         Ciphertext, KeyGadget, MOST_PRIMES, NoiseBound, Params, ParamsSpec, PublicKey,
         SeededCiphertext, SeededKind, SeededPackingKeys, Switching,
@@ -99,7 +99,7 @@ impl Wire for SeededCiphertext {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<SeededExactForm<'_>> {
-        params.check("write a ciphertext", self.fingerprint)?;
+        params.check(self.fingerprint).during("write a ciphertext")?;
         let body = Packed::polys(params.ring(), std::iter::once(&self.b));
         Ok(SeededExactForm { key: self.key, seed: self.seed, body })
     }
@@ -134,7 +134,7 @@ impl Wire for Ciphertext {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<ExactForm<'_>> {
-        params.check("write a ciphertext", self.fingerprint)?;
+        params.check(self.fingerprint).during("write a ciphertext")?;
         Ok(ExactForm {
             key: self.key,
             limbs: self.limbs() as u32,
@@ -152,10 +152,11 @@ impl Wire for Ciphertext {
         let limbs = form.limbs as usize;
         if !(1..=params.limbs()).contains(&limbs) {
             let needed = format!("1 to {}", params.limbs());
-            return Err(mlwe::Error::Limbs { op, found: limbs, needed }.into());
+            return Err(mlwe::ErrorKind::Limbs { found: limbs, needed }.during(op).into());
         }
         // The bound is a claim of the peer: it must be a number.
-        let noise = NoiseBound::restore(op, form.variance, form.rounding, form.independent)?;
+        let noise =
+            NoiseBound::restore(form.variance, form.rounding, form.independent).during(op)?;
         let (b, a) = pair(&form.polys, &params.ring().at_limbs(limbs))?;
         let (fingerprint, key) = (params.fingerprint(), form.key);
         Ok(Self { b, a, noise, fingerprint, key })
@@ -186,7 +187,7 @@ impl Wire for PublicKey {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<ExactPublicKeyForm<'_>> {
-        params.check("write a public key", self.fingerprint)?;
+        params.check(self.fingerprint).during("write a public key")?;
         // A public key has its mask in full: it is not expanded from a seed.
         let polys = Packed::polys(params.ring(), [&self.b, &self.a].into_iter());
         Ok(ExactPublicKeyForm { key: self.key, polys })
@@ -221,7 +222,7 @@ impl Wire for SeededPackingKeys {
 
     fn to_form(&self, params: &Params) -> Result<PackingKeysForm<'_>> {
         let op = "write packing keys";
-        params.check(op, self.fingerprint)?;
+        params.check(self.fingerprint).during(op)?;
         let (seeds, bodies) = match (&self.kind, params.switching()) {
             (SeededKind::Digits(seed, bodies), _) => {
                 (Seeds::of(std::iter::once(seed)), Packed::polys(params.ring(), bodies.iter()))
@@ -231,7 +232,8 @@ impl Wire for SeededPackingKeys {
                 let stages = row_packing_exponents(params.degree(), self.n)?;
                 let key = |exponent: usize| {
                     let available = keys.len();
-                    let missing = mlwe::Error::MissingGaloisKey { op, exponent, available };
+                    let missing =
+                        mlwe::ErrorKind::MissingGaloisKey { exponent, available }.during(op);
                     keys.get(&exponent).ok_or(missing)
                 };
                 let keys: Vec<_> = stages.into_iter().map(key).collect::<mlwe::Result<_>>()?;

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ExactPublicKeyForm, PackingKeysForm, kind};
 use crate::{
-    EncryptedFunction, Error, Query, QueryLayout, Response, Result, ServerKeys, Shape,
+    During, EncryptedFunction, Error, ErrorKind, Query, QueryLayout, Response, Result, ServerKeys,
+    Shape,
     bfv::{Block, Params, PublicKey, SeededPackingKeys},
     query::{MAX_DOMAIN, Masks},
     response::most_cut,
@@ -44,12 +45,12 @@ impl Wire for ServerKeys {
         let public = PublicKey::from_form(params, form.public)?;
         let (found, needed) = (public.key(), packing.key());
         if found != needed {
-            return Err(mlwe::Error::KeyMismatch { op, found, needed }.into());
+            return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.during(op).into());
         }
         let (found, needed) = (packing.len(), params.degree().trailing_zeros() as usize);
         if found != needed {
             let what = "number of automorphisms";
-            return Err(Error::Shape { op, what, found, needed: needed.to_string() });
+            return Err(ErrorKind::Shape { what, found, needed: needed.to_string() }.during(op));
         }
         Ok(Self { packing, public })
     }
@@ -86,7 +87,7 @@ impl Wire for Query {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<QueryForm<'_>> {
-        params.check("write a query", self.fingerprint)?;
+        params.check(self.fingerprint).during("write a query")?;
         // Either the seed of the masks or the masks themselves.
         let (seed, masks) = match &self.masks {
             Masks::Seed(seed) => (Some(*seed), Packed::default()),
@@ -112,7 +113,8 @@ impl Wire for Query {
         let shape = Shape::new(params, form.form, &domains, form.points as usize)?;
         if form.batch.is_some() != (form.form == QueryLayout::Compact) {
             let (what, found) = ("seed of the batch code", form.batch.is_some().to_string());
-            return Err(Error::Value { op, what, found, needed: "one with a compact query only" });
+            return Err(ErrorKind::Value { what, found, needed: "one with a compact query only" }
+                .during(op));
         }
         // Step 2: bodies and masks, checked against these sizes.
         let count = shape.ciphertexts();
@@ -178,7 +180,7 @@ impl Wire for Response {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<ResponseForm<'_>> {
-        params.check("write a response", self.fingerprint)?;
+        params.check(self.fingerprint).during("write a response")?;
         // Body and mask may have lost different numbers of bits.
         let limits = limits(params, self.drop);
         let parts = self.parts.iter().flat_map(|polys| limits.iter().copied().zip(polys));
@@ -197,7 +199,8 @@ impl Wire for Response {
     fn from_form(params: &Params, form: ResponseForm) -> Result<Self> {
         // Step 1: the dropped bits and the stated noise.
         let op = "read a response";
-        let value = |what, found: String, needed| Err(Error::Value { op, what, found, needed });
+        let value =
+            |what, found: String, needed| Err(ErrorKind::Value { what, found, needed }.during(op));
         let drop: [u32; 2] = form.drop.into();
         let bits = params.ring().modulus(0).bits();
         if let Some(found) = drop.into_iter().find(|&drop| drop >= bits) {
@@ -266,7 +269,7 @@ impl Wire for EncryptedFunction {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<EncryptedFunctionForm<'_>> {
-        params.check("write an encrypted function", self.fingerprint)?;
+        params.check(self.fingerprint).during("write an encrypted function")?;
         Ok(EncryptedFunctionForm {
             id: self.id,
             key: self.key,
@@ -283,7 +286,7 @@ impl Wire for EncryptedFunction {
         if domain == 0 || domain > MAX_DOMAIN {
             let (op, what) = ("read an encrypted function", "size of the domain");
             let needed = format!("1 to {MAX_DOMAIN}");
-            return Err(Error::Shape { op, what, found: domain, needed });
+            return Err(ErrorKind::Shape { what, found: domain, needed }.during(op));
         }
         let count = domain.div_ceil(params.degree());
         Ok(Self {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kind;
 use crate::{
-    Client, Error, Pending, Result,
+    Client, During, Error, ErrorKind, Pending, Result,
     bfv::{Params, SecretKey},
     query::MAX_POINTS,
 };
@@ -26,7 +26,7 @@ impl SecretWire for SecretKey {
     type Error = Error;
 
     fn to_secret_form(&self, params: &Params) -> Result<ExactSecretForm> {
-        params.check("write a secret key", self.params().fingerprint())?;
+        params.check(self.params().fingerprint()).during("write a secret key")?;
         // The words are wiped on drop, as the secret is.
         let coefficients = SecretWords::of_coefficients(self.coefficients())?;
         Ok(ExactSecretForm { key: self.id(), coefficients })
@@ -84,7 +84,7 @@ impl SecretWire for Pending {
     type Error = Error;
 
     fn to_secret_form(&self, params: &Params) -> Result<PendingForm> {
-        params.check("write what is kept of a query", self.fingerprint)?;
+        params.check(self.fingerprint).during("write what is kept of a query")?;
         Ok(PendingForm {
             id: self.id,
             key: self.key,
@@ -98,7 +98,9 @@ impl SecretWire for Pending {
         // Limits the memory that the indices take.
         let points = form.points as usize;
         if points == 0 || points > MAX_POINTS {
-            return Err(Error::TooManyPoints { found: points, most: MAX_POINTS });
+            return Err(
+                ErrorKind::TooManyPoints { found: points, most: MAX_POINTS }.during("query")
+            );
         }
         Ok(Self {
             id: form.id,

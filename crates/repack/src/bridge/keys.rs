@@ -8,7 +8,7 @@ use bellerophon_ring::Modulus;
 use rand::CryptoRng;
 
 use super::RingBridge;
-use crate::{Result, row_packing_exponents, row_packing_keys};
+use crate::{During, Result, row_packing_exponents, row_packing_keys};
 
 /// Bytes of the seed of the masks of a key.
 const SEED: usize = 32;
@@ -80,9 +80,9 @@ impl RingBridgeKeys {
     /// Checks that every key switches between the secrets and rings for which the bridge needs it.
     ///
     /// # Errors
-    /// [`mlwe::Error::ParamsMismatch`] and [`mlwe::Error::KeyMismatch`] for other ends,
-    /// [`mlwe::Error::Rank`] and [`mlwe::Error::Limbs`] for another number of components or too
-    /// short a chain, [`mlwe::Error::MissingGaloisKey`] for a stage without key.
+    /// [`mlwe::ErrorKind::ParamsMismatch`] and [`mlwe::ErrorKind::KeyMismatch`] for other ends,
+    /// [`mlwe::ErrorKind::Rank`] and [`mlwe::ErrorKind::Limbs`] for another number of components or
+    /// too short a chain, [`mlwe::ErrorKind::MissingGaloisKey`] for a stage without key.
     pub(crate) fn check(&self, bridge: &RingBridge) -> Result<()> {
         let op = "assemble the keys of a ring bridge";
         let end = |params: &mlwe::Params, key| KeyIdent { fingerprint: params.fingerprint(), key };
@@ -100,23 +100,25 @@ impl RingBridgeKeys {
             (self.raise.from(), end(&bridge.low, sparse)),
             (self.raise.to(), end(slots, self.id)),
         ] {
-            check_end(op, found, needed)?;
+            check_end(found, needed).during(op)?;
         }
         // Step 2: ranks and limbs.
         for (found, needed) in
             [(down.from_rank, module.rank()), (to_sparse.from_rank, 1), (self.raise.rows(), 1)]
         {
             if found != needed {
-                return Err(mlwe::Error::Rank { op, found, needed }.into());
+                return Err(mlwe::ErrorKind::Rank { found, needed }.during(op).into());
             }
         }
         let (found, needed) = (self.raise.limbs(), bridge.params.limbs());
         if found != needed {
-            return Err(mlwe::Error::Limbs { op, found, needed: needed.to_string() }.into());
+            return Err(mlwe::ErrorKind::Limbs { found, needed: needed.to_string() }
+                .during(op)
+                .into());
         }
         // Step 3: a key for every stage of the packing.
         for exponent in bridge.packing_exponents()? {
-            check_end(op, self.packing.get(op, exponent)?.key().shape().from, own)?;
+            check_end(self.packing.get(exponent).during(op)?.key().shape().from, own).during(op)?;
         }
         Ok(())
     }
@@ -132,14 +134,14 @@ impl RingBridgeKeys {
     }
 }
 
-fn check_end(op: &'static str, found: KeyIdent, needed: KeyIdent) -> Result<()> {
+fn check_end(found: KeyIdent, needed: KeyIdent) -> Result<()> {
     let (found_key, needed_key) = (found.key, needed.key);
     let (found, needed) = (found.fingerprint, needed.fingerprint);
     if found != needed {
-        return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());
+        return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
     }
     if found_key != needed_key {
-        return Err(mlwe::Error::KeyMismatch { op, found: found_key, needed: needed_key }.into());
+        return Err(mlwe::ErrorKind::KeyMismatch { found: found_key, needed: needed_key }.into());
     }
     Ok(())
 }

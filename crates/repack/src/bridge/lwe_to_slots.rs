@@ -13,7 +13,7 @@ use bellerophon_mlwe::{self as mlwe, noise};
 use bellerophon_ring::{Ntt, Poly, Ring};
 
 use super::{C2S_LEVELS, RingBridge, RingBridgeKeys, keys::PACKING_N};
-use crate::{Error, Layout, Result, pack_values, packed_values_noise};
+use crate::{During, ErrorKind, Layout, Result, pack_values, packed_values_noise};
 
 /// The function of a phase `p` that the reduction modulo `q0` evaluates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,9 +42,9 @@ impl RingBridge {
     /// values.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there is one value per row of the layout, all of dimension `n'`;
-    /// [`Error::Value`] for another modulus; [`Error::Level`] for a level that is too high; those
-    /// of CKKS, missing keys ([`RingBridge::keys`]) among them.
+    /// [`ErrorKind::Shape`] unless there is one value per row of the layout, all of dimension `n'`;
+    /// [`ErrorKind::Value`] for another modulus; [`ErrorKind::Level`] for a level that is too high;
+    /// those of CKKS, missing keys ([`RingBridge::keys`]) among them.
     #[expect(
         clippy::too_many_arguments,
         reason = "two keys, the values and four choices for the result"
@@ -63,15 +63,15 @@ impl RingBridge {
         let op = "raise values";
         if values.len() != layout.rows() {
             let (found, needed) = (values.len(), format!("the {} of the layout", layout.rows()));
-            return Err(Error::Shape { op, what: "number of values", found, needed });
+            return Err(ErrorKind::Shape { what: "number of values", found, needed }.during(op));
         }
         let most = self.params.max_slots();
         if layout.slots() > most {
             let (found, needed) = (layout.slots(), format!("at most {most}"));
-            return Err(Error::Shape { op, what: "number of slots", found, needed });
+            return Err(ErrorKind::Shape { what: "number of slots", found, needed }.during(op));
         }
         // Step 2: ring packing, and the switch to the sparse secret.
-        let above = self.start(op, reduction, level)?;
+        let above = self.start(reduction, level).during(op)?;
         let mod1 = self.reduction(reduction);
         let slots = layout.slots().max(self.spec.degree / 2);
         let packed = self.packed(keys, values, layout, slots)?;
@@ -142,7 +142,9 @@ impl RingBridge {
         if let Some(&found) = further.iter().find(|&position| position % stride > 0) {
             let op = "raise values";
             let needed = format!("a multiple of {stride}: blocks of at most n' / 2 slots");
-            return Err(Error::Shape { op, what: "place of a repeated value", found, needed });
+            return Err(
+                ErrorKind::Shape { what: "place of a repeated value", found, needed }.during(op)
+            );
         }
         // Step 3: for each group pack, repeat, switch to z', embed into the large ring, and shift.
         let mut sum: Option<mlwe::Ciphertext> = None;
@@ -162,7 +164,7 @@ impl RingBridge {
                 None => sum = Some(large),
             }
         }
-        sum.ok_or(Error::NoRows { op: "raise values" })
+        sum.ok_or(ErrorKind::NoRows.during("raise values"))
     }
 
     /// Mod raise: the same coefficients plus multiples of `q0`, modulo the primes of a level, under

@@ -45,7 +45,7 @@ use bellerophon_ring::prime;
 pub use keys::RingBridgeKeys;
 pub use lwe_to_slots::Reduction;
 
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// Bits of the special prime of keys under `z`. Key switches then add little to their rounding, and
 /// the kernels are fastest up to this size.
@@ -110,26 +110,28 @@ impl RingBridge {
     /// Prepares the rings and plans the reductions.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a degree that does not divide that of the slots or a chain that is too
-    /// short, security errors for either secret of the small ring, [`Error::Ckks`] if no reduction
-    /// meets the specification.
+    /// [`ErrorKind::Shape`] for a degree that does not divide that of the slots or a chain that is
+    /// too short, security errors for either secret of the small ring, [`ErrorKind::Ckks`] if no
+    /// reduction meets the specification.
     pub fn new(params: &ckks::Params, spec: RingBridgeSpec) -> Result<Self> {
         // Step 1: rank and degrees.
         let op = "prepare a ring bridge";
         let lattice = params.lattice();
         if lattice.rank() != 1 {
             let needed = "1: pad or reduce the module".into();
-            return Err(Error::Shape { op, what: "module rank", found: lattice.rank(), needed });
+            return Err(
+                ErrorKind::Shape { what: "module rank", found: lattice.rank(), needed }.during(op)
+            );
         }
         let degree = spec.degree;
         if !degree.is_power_of_two() || degree < 64 || degree > params.degree() {
             let needed = format!("a power of two from 64 to {}", params.degree());
-            return Err(Error::Shape {
-                op,
+            return Err(ErrorKind::Shape {
                 what: "degree of the small ring",
                 found: degree,
                 needed,
-            });
+            }
+            .during(op));
         }
         // Step 2: the small ring under either secret, the large one under the sparse secret, and
         // the maps between them.
@@ -167,13 +169,13 @@ impl RingBridge {
         let (found, needed) = (params.max_level(), C2S_LEVELS + sine.depth());
         if found < needed {
             let needed = format!("at least {needed}, for CoeffsToSlots and the reduction");
-            return Err(Error::Shape { op, what: "highest level", found, needed });
+            return Err(ErrorKind::Shape { what: "highest level", found, needed }.during(op));
         }
         if sine.highest_level(params, found - C2S_LEVELS).is_none() {
             let depth = sine.depth();
             let needed =
                 format!("{depth} consecutive levels of about one size below it, for the reduction");
-            return Err(Error::Shape { op, what: "highest level", found, needed });
+            return Err(ErrorKind::Shape { what: "highest level", found, needed }.during(op));
         }
         let (params, to_slots) = (params.clone(), Mutex::default());
         Ok(Self { spec, params, dense, sparse, low, module, subring, sine, identity, to_slots })
@@ -230,14 +232,14 @@ impl RingBridge {
     }
 
     /// The lowest level from which the reduction can start for results at `level`.
-    fn start(&self, op: &'static str, reduction: Reduction, level: usize) -> Result<usize> {
+    fn start(&self, reduction: Reduction, level: usize) -> Result<usize> {
         let mod1 = self.reduction(reduction);
         let highest = self.highest_start(reduction);
         // The lowest start that keeps scales, unless CoeffsToSlots does not fit above it.
         let start = mod1.lowest_level(&self.params, level + mod1.depth());
         let fits = start.filter(|start| highest.is_some_and(|highest| *start <= highest));
         let highest = self.highest_level(reduction);
-        fits.ok_or(Error::Level { op, wanted: level, highest })
+        fits.ok_or(ErrorKind::Level { wanted: level, highest }.into())
     }
 
     /// Largest magnitude of a phase, as a fraction of `q0`, for [`Reduction::Identity`].
@@ -269,10 +271,10 @@ impl RingBridge {
     /// at `level`: mod raise, CoeffsToSlots and the reduction.
     ///
     /// # Errors
-    /// [`Error::Level`] for a level that is too high.
+    /// [`ErrorKind::Level`] for a level that is too high.
     pub(crate) fn work(&self, slots: usize, reduction: Reduction, level: usize) -> Result<Work> {
         // Mod raise, the two matrices of CoeffsToSlots, the reduction.
-        let start = self.start("predict the ring bridge", reduction, level)?;
+        let start = self.start(reduction, level).during("predict the ring bridge")?;
         let slots = slots.max(self.spec.degree / 2);
         let (params, top) = (&self.params, start + C2S_LEVELS);
         let mut work = Work::of_switches(params, start, 1);

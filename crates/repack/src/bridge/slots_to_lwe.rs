@@ -8,7 +8,7 @@ use bellerophon_mlwe::{self as mlwe, noise};
 use bellerophon_ring::{Ntt, Poly};
 
 use super::{RingBridge, RingBridgeKeys};
-use crate::{Error, Result, par};
+use crate::{During, ErrorKind, Result, par};
 
 impl RingBridge {
     /// Extracts the values of a vector after SlotsToCoeffs to level 0, times an integer: value `i`
@@ -19,7 +19,7 @@ impl RingBridge {
     /// take two, and so on.
     ///
     /// # Errors
-    /// [`Error::Shape`] above level 0; those of the lattice layer for foreign keys.
+    /// [`ErrorKind::Shape`] above level 0; those of the lattice layer for foreign keys.
     pub fn lower(
         &self,
         keys: &RingBridgeKeys,
@@ -32,7 +32,7 @@ impl RingBridge {
         let mut large = values.lattice().clone();
         if large.limbs() != 1 {
             let (found, needed) = (large.limbs(), "1: decode down to level 0".into());
-            return Err(Error::Shape { op, what: "number of limbs", found, needed });
+            return Err(ErrorKind::Shape { what: "number of limbs", found, needed }.during(op));
         }
         large.mul_signed_assign(lattice, factor)?;
         // Step 2: one ciphertext over the small ring for each position modulo N / n'.

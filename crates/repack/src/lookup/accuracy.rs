@@ -16,9 +16,9 @@ impl LutParams {
     /// tables with the parameters `tables` over a bridge.
     ///
     /// # Errors
-    /// [`Error::Domain`](crate::Error::Domain) and [`Error::DomainScale`](crate::Error::DomainScale)
-    /// for domains that no look-up takes; an error that names the argument at which `f` is not
-    /// finite.
+    /// [`ErrorKind::Domain`](crate::ErrorKind::Domain) and
+    /// [`ErrorKind::DomainScale`](crate::ErrorKind::DomainScale) for domains that no look-up takes;
+    /// an error that names the argument at which `f` is not finite.
     pub fn accuracy(
         &self,
         tables: &lwe::Params,

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use bellerophon_ckks::Interval;
 
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// Refuses empty and infinite domains.
 pub(crate) fn check_domain(domain: &RangeInclusive<f64>) -> Result<()> {
@@ -12,7 +12,7 @@ pub(crate) fn check_domain(domain: &RangeInclusive<f64>) -> Result<()> {
     if lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite() {
         return Ok(());
     }
-    Err(Error::Domain { lo, hi })
+    Err(ErrorKind::Domain { lo, hi }.into())
 }
 
 /// The middle of a domain.
@@ -36,21 +36,18 @@ pub fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
 /// values would wrap around the table.
 ///
 /// # Errors
-/// [`Error::Complex`] for a complex range, [`Error::OutsideDomain`] for one outside the domain.
-pub fn range_within(
-    op: &'static str,
-    range: &Interval,
-    domain: &RangeInclusive<f64>,
-) -> Result<RangeInclusive<f64>> {
+/// [`ErrorKind::Complex`] for a complex range, [`ErrorKind::OutsideDomain`] for one outside the
+/// domain.
+pub fn range_within(range: &Interval, domain: &RangeInclusive<f64>) -> Result<RangeInclusive<f64>> {
     if !range.is_real() {
-        return Err(Error::Complex { op });
+        return Err(ErrorKind::Complex.into());
     }
     // Interval arithmetic rounds: an end of the range may lie outside the domain by the slack.
     let (lo, hi) = (*domain.start(), *domain.end());
     let slack = 1e-9 * (hi - lo);
     if range.lo() < lo - slack || range.hi() > hi + slack {
         let range = range.lo()..=range.hi();
-        return Err(Error::OutsideDomain { op, range, domain: domain.clone() });
+        return Err(ErrorKind::OutsideDomain { range, domain: domain.clone() }.into());
     }
     Ok(range.lo().clamp(lo, hi)..=range.hi().clamp(lo, hi))
 }
@@ -58,10 +55,11 @@ pub fn range_within(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
 
     #[test]
     fn ranges_stay_within_the_domain() {
-        let within = |lo, hi| range_within("", &Interval::real(lo, hi).unwrap(), &(-1.0..=1.0));
+        let within = |lo, hi| range_within(&Interval::real(lo, hi).unwrap(), &(-1.0..=1.0));
         assert_eq!(within(-0.5, 0.25).unwrap(), -0.5..=0.25);
         assert_eq!(within(-1.0 - 1e-9, 1.0 + 1e-9).unwrap(), -1.0..=1.0);
         // Single points within the slack.
@@ -69,7 +67,7 @@ mod tests {
         assert_eq!(within(low, low).unwrap(), -1.0..=-1.0);
         assert_eq!(within(high, high).unwrap(), 1.0..=1.0);
         for (lo, hi) in [(-1.1, 0.0), (0.0, 1.1), (2.0, 2.0)] {
-            assert!(matches!(within(lo, hi), Err(Error::OutsideDomain { .. })));
+            assert!(matches!(refusal(&within(lo, hi)), ErrorKind::OutsideDomain { .. }));
         }
     }
 }

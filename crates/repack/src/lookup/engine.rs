@@ -134,7 +134,7 @@ impl Engines {
 fn variant(lattice: &lwe::Params, engine: Engine) -> Result<Option<lwe::Params>> {
     match lwe::Params::new(lwe::ParamsSpec { engine, ..lattice.spec().clone() }) {
         Ok(params) => Ok(Some(params)),
-        Err(lwe::Error::Insecure { .. }) => Ok(None),
+        Err(e) if matches!(e.kind(), lwe::ErrorKind::Insecure { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

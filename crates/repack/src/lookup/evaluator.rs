@@ -16,12 +16,12 @@ use super::{
     progress::{Observer, Watch},
     stage::Stage,
 };
-use crate::{Error, Result, RingBridge, RingBridgeKeys};
+use crate::{ErrorKind, Result, RingBridge, RingBridgeKeys};
 
 /// What look-ups of a server work with: parameters, keys and settings, all by reference.
 ///
-/// The operations check that their keys are present and return [`Error::MissingKeys`] otherwise.
-/// `op` is the name under which an operation appears in errors.
+/// The operations check that their keys are present and return [`ErrorKind::MissingKeys`]
+/// otherwise. `op` is the name under which an operation appears in errors.
 #[derive(Clone, Copy)]
 pub struct LookupEvaluator<'a> {
     /// The evaluator of the slots.
@@ -50,42 +50,40 @@ impl<'a> LookupEvaluator<'a> {
     /// range of `x`; outside that range the table continues it by its value at the nearer end.
     ///
     /// # Errors
-    /// [`Error::MissingKeys`]; [`Error::Domain`], [`Error::DomainScale`] and
-    /// [`Error::OutsideDomain`] for the domain and the range of `x`; an error that names the
-    /// argument if `f` is not finite there; [`Error::Cancelled`]; errors of the arithmetic, among
-    /// them too few levels.
+    /// [`ErrorKind::MissingKeys`]; [`ErrorKind::Domain`], [`ErrorKind::DomainScale`] and
+    /// [`ErrorKind::OutsideDomain`] for the domain and the range of `x`; an error that names the
+    /// argument if `f` is not finite there; [`ErrorKind::Cancelled`]; errors of the arithmetic,
+    /// among them too few levels.
     pub fn map(
         &self,
-        op: &'static str,
         x: &Ciphertext,
         domain: RangeInclusive<f64>,
         f: &dyn Fn(f64) -> f64,
         flood: Option<&mut Flood<'_>>,
     ) -> Result<Ciphertext> {
         let lookups = self.lookups;
-        let (tables, s2c) = (self.table_keys(op)?, self.slots_to_coeffs(op, flood.is_some())?);
-        let (path, crossing) = self.crossing(op, x.len())?;
+        let (tables, s2c) = (self.table_keys()?, self.slots_to_coeffs(flood.is_some())?);
+        let (path, crossing) = self.crossing(x.len())?;
 
         // Step 1: the layout of the domain in the table. All refusals happen here, before any work.
         check_domain(&domain)?;
         let deviation = match &flood {
             Some(flood) => {
-                flood.check(op, lookups.slots(), x)?;
+                flood.check(lookups.slots(), x)?;
                 Some(flood.deviation(s2c, center(&domain))?)
             }
             None => None,
         };
         let map = Map::planned(lookups, &tables.lattice, path, &domain, deviation)?;
-        let range = range_within(op, x.range(), &domain)?;
+        let range = range_within(x.range(), &domain)?;
         let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
         let table = map.output(&inside)?;
-        let x = &*self.entering(op, x, lookups.levels(), flood.is_some())?;
+        let x = &*self.entering(x, lookups.levels(), flood.is_some())?;
         let flood = flood.zip(deviation);
         // Step 2: SlotsToCoeffs, so that the domain fills the table (Fig. 6, step 1).
-        let (len, observer) = (x.len(), self.observer(op));
+        let (len, observer) = (x.len(), self.observer());
         observer.tell(Stage::SlotsToCoefficients, 0, len)?;
-        let coeffs = map.slots_to_coeffs(self.arithmetic, s2c, x, flood);
-        let coeffs = coeffs.map_err(|e| e.named(op))?;
+        let coeffs = map.slots_to_coeffs(self.arithmetic, s2c, x, flood)?;
         observer.tell(Stage::SlotsToCoefficients, len, len)?;
         // Step 3: extraction, key switch and blind rotation of every value (Fig. 6, steps 2 to 7).
         self.counts.looked_up(len);
@@ -95,8 +93,7 @@ impl<'a> LookupEvaluator<'a> {
         self.counts.packed(len);
         let index = coeffs.grid().error(&range, f).sqrt();
         let error = Deviations { noise: map.output_std(&table, len), index };
-        let result = map.lwe_to_slots(self.arithmetic, &crossing, &values, &table, error);
-        let result = result.map_err(|e| e.named(op))?;
+        let result = map.lwe_to_slots(self.arithmetic, &crossing, &values, &table, error)?;
         observer.tell(Stage::Repacking, len, len)?;
         Ok(result)
     }
@@ -105,9 +102,9 @@ impl<'a> LookupEvaluator<'a> {
     /// callback.
     ///
     /// # Errors
-    /// [`Error::MissingKeys`].
-    pub fn tables(&self, op: &'static str) -> Result<lwe::Evaluator<'a>> {
-        let keys = self.table_keys(op)?;
+    /// [`ErrorKind::MissingKeys`].
+    pub fn tables(&self) -> Result<lwe::Evaluator<'a>> {
+        let keys = self.table_keys()?;
         let tables = lwe::Evaluator::new(&keys.lattice, &keys.lookup);
         let tables = tables.with_failure(self.lookups.log2_table_failure())?;
         let tables = tables.counted(&self.counts.indices);
@@ -120,23 +117,19 @@ impl<'a> LookupEvaluator<'a> {
     /// The keys of the tables.
     ///
     /// # Errors
-    /// [`Error::MissingKeys`].
-    pub(crate) fn table_keys(&self, op: &'static str) -> Result<&'a TableKeys> {
-        self.tables.ok_or(Error::MissingKeys { op, need: "map" })
+    /// [`ErrorKind::MissingKeys`].
+    pub(crate) fn table_keys(&self) -> Result<&'a TableKeys> {
+        self.tables.ok_or(ErrorKind::MissingKeys { need: "map" }.into())
     }
 
     /// The bridge for `count` values, and its keys.
-    pub(crate) fn crossing(
-        &self,
-        op: &'static str,
-        count: usize,
-    ) -> Result<(BridgePath, Crossing<'a>)> {
+    pub(crate) fn crossing(&self, count: usize) -> Result<(BridgePath, Crossing<'a>)> {
         // Only bridges whose keys are present.
         let ring = self.lookups.ring().zip(self.ring);
         // A bridge that was asked for is not replaced by another one.
         let path = match self.bridge {
             Bridge::Auto => cheapest(count, ring.is_some(), self.linear.is_some()),
-            asked => Some(self.lookups.path(op, asked)?),
+            asked => Some(self.lookups.path(asked)?),
         };
         match (path, ring, self.linear) {
             (Some(BridgePath::Ring), Some((ring, keys)), _) => {
@@ -145,20 +138,17 @@ impl<'a> LookupEvaluator<'a> {
             (Some(BridgePath::Linear), _, Some(keys)) => {
                 Ok((BridgePath::Linear, Crossing::Linear(keys)))
             }
-            (None, ..) => Err(Error::MissingKeys { op, need: "map" }),
-            _ => Err(Error::MissingKeys { op, need: "map_over" }),
+            (None, ..) => Err(ErrorKind::MissingKeys { need: "map" }.into()),
+            _ => Err(ErrorKind::MissingKeys { need: "map_over" }.into()),
         }
     }
 
     /// The ring bridge and its keys.
-    pub(super) fn ring_bridge(
-        &self,
-        op: &'static str,
-    ) -> Result<(&'a RingBridge, &'a RingBridgeKeys)> {
-        let ring = self.lookups.ring().ok_or(Error::NoRingBridge { op })?;
+    pub(super) fn ring_bridge(&self) -> Result<(&'a RingBridge, &'a RingBridgeKeys)> {
+        let ring = self.lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
         // The program may have asked for the keys of the linear bridge only.
         let need = if self.linear.is_some() { "map_over" } else { "map" };
-        Ok((ring, self.ring.ok_or(Error::MissingKeys { op, need })?))
+        Ok((ring, self.ring.ok_or(ErrorKind::MissingKeys { need })?))
     }
 
     /// The operand with the levels that SlotsToCoeffs needs, bootstrapped if the evaluator does so
@@ -166,7 +156,6 @@ impl<'a> LookupEvaluator<'a> {
     /// own level.
     pub(super) fn entering<'x>(
         &self,
-        op: &'static str,
         x: &'x Ciphertext,
         needed: usize,
         flooded: bool,
@@ -178,24 +167,20 @@ impl<'a> LookupEvaluator<'a> {
         if self.arithmetic.auto_bootstraps() && !flooded {
             return Ok(Cow::Owned(self.arithmetic.bootstrap(x)?));
         }
-        Err(ckks::Error::OutOfLevels { op, needed, left }.into())
+        Err(ckks::ErrorKind::OutOfLevels { needed, left }.into())
     }
 
     /// The SlotsToCoeffs transform of a look-up, at a larger output scale for flooded values.
-    pub(super) fn slots_to_coeffs(
-        &self,
-        op: &'static str,
-        flooded: bool,
-    ) -> Result<&'a SlotsToCoeffs> {
-        let plain = self.slots_to_coeffs.ok_or(Error::MissingKeys { op, need: "map" })?;
+    pub(super) fn slots_to_coeffs(&self, flooded: bool) -> Result<&'a SlotsToCoeffs> {
+        let plain = self.slots_to_coeffs.ok_or(ErrorKind::MissingKeys { need: "map" })?;
         match flooded {
             true => self.lookups.flooded_to_coefficients(),
             false => Ok(plain),
         }
     }
 
-    pub(super) fn observer(&self, op: &'static str) -> Observer<'a> {
-        Observer::new(op, self.watch)
+    pub(super) fn observer(&self) -> Observer<'a> {
+        Observer::new(self.watch)
     }
 }
 

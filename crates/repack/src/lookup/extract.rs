@@ -13,7 +13,7 @@ use super::{
     params,
     stage::Stage,
 };
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// The largest integer factor between the scale after SlotsToCoeffs and that of the encoding, as
 /// for look-ups.
@@ -26,12 +26,11 @@ impl LookupEvaluator<'_> {
     /// counts as noise.
     ///
     /// # Errors
-    /// [`Error::NoRingBridge`] and [`Error::MissingKeys`]; if no vector is given; as
-    /// [`map`](Self::map) for domain, range and levels; [`Error::Scales`], before any work, if
-    /// integer factors leave more than half a cell; [`Error::Cancelled`].
+    /// [`ErrorKind::NoRingBridge`] and [`ErrorKind::MissingKeys`]; if no vector is given; as
+    /// [`map`](Self::map) for domain, range and levels; [`ErrorKind::Scales`], before any work, if
+    /// integer factors leave more than half a cell; [`ErrorKind::Cancelled`].
     pub fn extract(
         &self,
-        op: &'static str,
         operands: &[&Ciphertext],
         domain: RangeInclusive<f64>,
         headroom: Headroom,
@@ -39,17 +38,17 @@ impl LookupEvaluator<'_> {
     ) -> Result<Vec<LweVec>> {
         // Step 1: checks. Everything that can be refused is refused before any work.
         let lookups = self.lookups;
-        let (ring, keys) = self.ring_bridge(op)?;
+        let (ring, keys) = self.ring_bridge()?;
         let (lo, hi) = (*domain.start(), *domain.end());
         check_domain(&domain)?;
         if operands.is_empty() {
-            return Err(lwe::Error::NoValues { op }.into());
+            return Err(lwe::ErrorKind::NoValues.into());
         }
         if let Some(flood) = &flood {
-            operands.iter().try_for_each(|x| flood.check(op, self.arithmetic.params(), x))?;
+            operands.iter().try_for_each(|x| flood.check(self.arithmetic.params(), x))?;
         }
         let ranges: Vec<_> =
-            operands.iter().map(|x| range_within(op, x.range(), &domain)).collect::<Result<_>>()?;
+            operands.iter().map(|x| range_within(x.range(), &domain)).collect::<Result<_>>()?;
         let lattice = lookups.lattice();
         let q0 = lattice.ring_modulus().value() as f64;
         let fit = |variance: f64, scale: f64| -> Result<(Encoding, f64)> {
@@ -57,13 +56,13 @@ impl LookupEvaluator<'_> {
             let wanted = Encoding::fit(lattice, lo, hi, variance, headroom, failure)?;
             let factor = (q0 / wanted.width() / scale).floor();
             if !(1.0..=LARGEST_FACTOR).contains(&factor) {
-                return Err(Error::DomainScale { lo, hi, log2_scale: scale.log2() });
+                return Err(ErrorKind::DomainScale { lo, hi, log2_scale: scale.log2() }.into());
             }
             Ok((wanted, factor))
         };
         let log_scale = params::log_s2c_scale(flood.is_some());
         let center = fit(0.0, 2f64.powi(log_scale))?.0.center();
-        let s2c = self.slots_to_coeffs(op, flood.is_some())?;
+        let s2c = self.slots_to_coeffs(flood.is_some())?;
         let noise = |variance: f64, by: f64| variance * by.powi(2) + ring.lowering_noise();
         // The relative difference of scales that is allowed: it moves values at an end of the
         // domain by half a cell.
@@ -73,10 +72,10 @@ impl LookupEvaluator<'_> {
         let mut width = 0f64;
         // Step 2: the scale, the noise and the encoding that each operand needs.
         for x in operands {
-            let x = self.entering(op, x, lookups.levels(), flood.is_some())?;
+            let x = self.entering(x, lookups.levels(), flood.is_some())?;
             let x = self.arithmetic.add_scalar(&x, -center)?;
             let metadata = x.metadata();
-            let scale = s2c.lowered(&metadata).map_err(|e| e.named(op))?.meta.scale;
+            let scale = s2c.lowered(&metadata)?.meta.scale;
             let deviation = match &flood {
                 Some(flood) => Some(flood.deviation(s2c, center)?),
                 None => None,
@@ -97,19 +96,19 @@ impl LookupEvaluator<'_> {
             let factor = (q0 / (width * scale)).round();
             let drift = width * scale * factor / q0 - 1.0;
             if drift.abs() > most {
-                return Err(Error::Scales { op, vector, ratio: scale / scales[0], drift });
+                return Err(ErrorKind::Scales { vector, ratio: scale / scales[0], drift }.into());
             }
             Ok((factor, drift))
         });
         let factors = factors.collect::<Result<Vec<_>>>()?;
         // Step 4: SlotsToCoeffs, and noise flooding if asked for.
-        let observer = self.observer(op);
+        let observer = self.observer();
         let total = operands.iter().map(|x| x.len()).sum();
         observer.tell(Stage::SlotsToCoefficients, 0, total)?;
         let mut done = 0;
         let mut lowered = Vec::with_capacity(operands.len());
         for x in &shifted {
-            let coeffs = s2c.apply(self.arithmetic, x).map_err(|e| e.named(op))?;
+            let coeffs = s2c.apply(self.arithmetic, x)?;
             lowered.push(match &mut flood {
                 Some(flood) => {
                     let deviation = flood.deviation(s2c, center)?;

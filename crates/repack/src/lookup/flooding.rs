@@ -39,13 +39,8 @@ impl<'r> Flood<'r> {
     }
 
     /// Refuses vectors that do not match the bound.
-    pub(super) fn check(
-        &self,
-        op: &'static str,
-        params: &ckks::Params,
-        x: &Ciphertext,
-    ) -> Result<()> {
-        Ok(self.bound.check(op, params, x)?)
+    pub(super) fn check(&self, params: &ckks::Params, x: &Ciphertext) -> Result<()> {
+        Ok(self.bound.check(params, x)?)
     }
 
     /// The standard deviation of the flooding noise of a vector whose domain has its middle at

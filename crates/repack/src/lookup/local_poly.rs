@@ -97,7 +97,7 @@ impl LocalPolynomials {
     /// standard deviation `deviation` cells. `f` is called only on `range`, where values can lie.
     ///
     /// # Errors
-    /// [`lwe::Error::NotFinite`] if a coefficient is not finite.
+    /// [`lwe::ErrorKind::NotFinite`] if a coefficient is not finite.
     pub(crate) fn fit(
         f: &Smooth<'_>,
         g: &impl Fn(f64) -> f64,
@@ -114,7 +114,7 @@ impl LocalPolynomials {
             let argument = table.argument(k).clamp(lo, hi);
             let found = f.polynomial(g, argument, range, deviation, order);
             if found.iter().any(|x| !x.is_finite()) {
-                return Err(lwe::Error::NotFinite { argument }.into());
+                return Err(lwe::ErrorKind::NotFinite { argument }.into());
             }
             Ok(found)
         };
@@ -301,7 +301,7 @@ mod tests {
         };
         fit(2).unwrap();
         let refused = fit(3).unwrap_err();
-        let not_finite = crate::Error::Lwe(lwe::Error::NotFinite { argument: 0.0 });
-        assert_eq!(std::mem::discriminant(&refused), std::mem::discriminant(&not_finite));
+        let not_finite = crate::ErrorKind::Lwe(lwe::ErrorKind::NotFinite { argument: 0.0 });
+        assert_eq!(std::mem::discriminant(refused.kind()), std::mem::discriminant(&not_finite));
     }
 }

@@ -26,7 +26,7 @@ use super::{
     progress::Observer,
     stage::Stage,
 };
-use crate::{Error, Layout, Reduction, Result, RingBridge, RingBridgeKeys, repack};
+use crate::{ErrorKind, Layout, Reduction, Result, RingBridge, RingBridgeKeys, repack};
 
 /// The sine of the largest table value. The reduction modulo `q0` after packing returns a sine; the
 /// table holds the arcsine, so that their composition is the identity. A larger amplitude makes
@@ -243,7 +243,7 @@ impl<'a> Map<'a> {
             let argument = domain.argument(k);
             let value = f(argument);
             if !value.is_finite() {
-                return Err(lwe::Error::NotFinite { argument }.into());
+                return Err(lwe::ErrorKind::NotFinite { argument }.into());
             }
             (lo, hi) = (lo.min(value), hi.max(value));
         }
@@ -329,15 +329,16 @@ impl<'a> Map<'a> {
                     .map(|i| Ok(switch_modulus(&extract(q0, b, a, lowered.coeffs.place(i))?, q)))
                     .collect::<Result<Vec<_>>>()?,
             };
-            // Step 4: the key switch to the LWE secret. Step 5: the table, by blind rotation. Only
-            // the linear bridge switches to the LWE secret again (step 6).
-            // Every group of values is reported; that nothing of the batch is done is known.
+            // Every group of values is reported. The report of an empty batch would repeat the last
+            // one.
             let before = results.len();
             let watch = |done: usize, _: usize| match done {
                 0 => ControlFlow::Continue(()),
                 done => observer.flow(Stage::LookUps, before + done, len),
             };
             let evaluator = lwe::Evaluator::new(lookup, &tables.lookup).observed(&watch);
+            // Step 4: the key switch to the LWE secret. Step 5: the table, by blind rotation. Only
+            // the linear bridge switches to the LWE secret again (step 6).
             let batch = match crossing {
                 Crossing::Ring(..) => {
                     let values = tables.lookup.switch.apply_batch(lookup, &values)?;
@@ -509,7 +510,7 @@ fn fit(
         let wanted = TableDomain::fit(lo, hi, degree, guard)?;
         let factor = (wanted.phase_per_unit() * q0 / scale).floor();
         if !FACTORS.contains(&factor) {
-            return Err(Error::DomainScale { lo, hi, log2_scale: scale.log2() });
+            return Err(ErrorKind::DomainScale { lo, hi, log2_scale: scale.log2() }.into());
         }
         let step = q0 / (scale * factor * 2.0 * degree as f64);
         let table = TableDomain::with_step(lo, hi, center(domain), step, degree, guard)?;

@@ -13,7 +13,7 @@ use super::{
     map::{Crossing, Deviations, Map, Output, bounds, with_error},
     stage::Stage,
 };
-use crate::{Error, Layout, Result, RingBridge};
+use crate::{Layout, Result, RingBridge};
 
 /// A function of real numbers.
 type Function<'f> = &'f dyn Fn(f64) -> f64;
@@ -28,20 +28,19 @@ impl<'a> LookupEvaluator<'a> {
     /// As [`map`](Self::map) with the ring bridge, and if there are no functions.
     pub fn maps(
         &self,
-        op: &'static str,
         x: &Ciphertext,
         domain: RangeInclusive<f64>,
         functions: &[&dyn Fn(f64) -> f64],
     ) -> Result<Vec<Ciphertext>> {
         // Step 1: the output encoding of each function.
-        let (ring, keys) = self.ring_bridge(op)?;
-        let map = self.ring_map(op, &domain)?;
-        let range = range_within(op, x.range(), &domain)?;
+        let (ring, keys) = self.ring_bridge()?;
+        let map = self.ring_map(&domain)?;
+        let range = range_within(x.range(), &domain)?;
         let outputs = outputs(&map, &range, functions)?;
         // Step 2: slots to LWE, and all tables at one index.
-        let (read, grid) = self.read(op, &[x], domain, functions, &outputs)?;
+        let (read, grid) = self.read(&[x], domain, functions, &outputs)?;
         // Step 3: LWE to slots, one packing per function.
-        let (observer, total) = (self.observer(op), x.len() * read.len());
+        let (observer, total) = (self.observer(), x.len() * read.len());
         observer.tell(Stage::Repacking, 0, total)?;
         let read = read.iter().zip(&outputs).zip(functions);
         let raised = read.enumerate().map(|(i, ((values, output), f))| {
@@ -54,8 +53,7 @@ impl<'a> LookupEvaluator<'a> {
             observer.tell(Stage::Repacking, (i + 1) * x.len(), total)?;
             Ok(raised)
         });
-        let raised: Result<_> = raised.collect();
-        raised.map_err(|error: Error| error.named(op))
+        raised.collect()
     }
 
     /// Applies several functions to every value of several vectors and packs all results into one
@@ -66,15 +64,14 @@ impl<'a> LookupEvaluator<'a> {
     /// As [`maps`](Self::maps), and for more results than a vector has slots.
     pub fn maps_packed(
         &self,
-        op: &'static str,
         operands: &[&Ciphertext],
         domain: RangeInclusive<f64>,
         functions: &[&dyn Fn(f64) -> f64],
     ) -> Result<Ciphertext> {
         // Step 1: the output encodings over the hull of all carried ranges.
-        let (ring, keys) = self.ring_bridge(op)?;
-        let map = self.ring_map(op, &domain)?;
-        let ranges = operands.iter().map(|x| range_within(op, x.range(), &domain));
+        let (ring, keys) = self.ring_bridge()?;
+        let map = self.ring_map(&domain)?;
+        let ranges = operands.iter().map(|x| range_within(x.range(), &domain));
         let ranges = ranges.collect::<Result<Vec<_>>>()?;
         let hull =
             ranges.into_iter().reduce(|a, b| a.start().min(*b.start())..=a.end().max(*b.end()));
@@ -90,12 +87,12 @@ impl<'a> LookupEvaluator<'a> {
         let slots = self.lookups.slots().max_slots();
         if layout.slots() > slots {
             let found = layout.rows();
-            return Err(bellerophon_ckks::Error::TooManyValues { op, found, slots }.into());
+            return Err(bellerophon_ckks::ErrorKind::TooManyValues { found, slots }.into());
         }
         // Step 2: slots to LWE, and all tables at one index.
-        let (read, grid) = self.read(op, operands, domain, functions, &outputs)?;
+        let (read, grid) = self.read(operands, domain, functions, &outputs)?;
         // Step 3: LWE to slots in one packing; the error is that of the noisiest function.
-        let observer = self.observer(op);
+        let observer = self.observer();
         let total = count * functions.len();
         observer.tell(Stage::Repacking, 0, total)?;
         let least = outputs.iter().map(|output| output.lo - output.center);
@@ -109,9 +106,8 @@ impl<'a> LookupEvaluator<'a> {
             Deviations { noise: noises.fold(0.0, largest), index: indices.fold(0.0, largest) };
         let items: Vec<_> = read.iter().flat_map(|values| values.items().to_vec()).collect();
         self.counts.packed(total);
-        let raised =
-            map.lwe_to_slots(self.arithmetic, &Crossing::Ring(ring, keys), &items, &centred, error);
-        let raised = raised.map_err(|error| error.named(op))?;
+        let crossing = Crossing::Ring(ring, keys);
+        let raised = map.lwe_to_slots(self.arithmetic, &crossing, &items, &centred, error)?;
         // Step 4: the center of each function.
         let centers: Vec<f64> =
             outputs.iter().flat_map(|output| vec![output.center; count]).collect();
@@ -128,25 +124,24 @@ impl<'a> LookupEvaluator<'a> {
         )?)
     }
 
-    fn ring_map(&self, op: &'static str, domain: &RangeInclusive<f64>) -> Result<Map<'a>> {
-        Map::new(self.lookups, &self.table_keys(op)?.lattice, BridgePath::Ring, domain)
+    fn ring_map(&self, domain: &RangeInclusive<f64>) -> Result<Map<'a>> {
+        Map::new(self.lookups, &self.table_keys()?.lattice, BridgePath::Ring, domain)
     }
 
     /// Reads the tables of all functions at the values of all operands. The entries are angles,
     /// whose sines the packing returns. The grid describes the error of the common index.
     fn read(
         &self,
-        op: &'static str,
         operands: &[&Ciphertext],
         domain: RangeInclusive<f64>,
         functions: &[Function<'_>],
         outputs: &[Output],
     ) -> Result<(Vec<LweVec>, Grid)> {
         // Step 1: slots to LWE: the values of all operands in one encoding.
-        let tables = self.tables(op)?;
-        let values = LweVec::concat(&self.extract(op, operands, domain, Headroom::TABLE, None)?)?;
+        let tables = self.tables()?;
+        let values = LweVec::concat(&self.extract(operands, domain, Headroom::TABLE, None)?)?;
         let (center, degree) =
-            (values.centred().encoding().center(), self.table_keys(op)?.lattice.ring_degree());
+            (values.centred().encoding().center(), self.table_keys()?.lattice.ring_degree());
         // Step 2: the grid of the common index, from the tracked noise of the values.
         let step = values.encoding().width() / (2 * degree) as f64;
         let error_std = values.index_variance().sqrt() / step;
@@ -161,7 +156,7 @@ impl<'a> LookupEvaluator<'a> {
         let encoding = OutputEncoding::Encoding(Encoding::new(0.0, TAU)?);
         let entries: Vec<_> =
             angles.iter().map(|angle| -> Table<'_> { (angle, encoding) }).collect();
-        let read = tables.maps(&values, &entries).map_err(|error| Error::from(error).named(op))?;
+        let read = tables.maps(&values, &entries)?;
         Ok((read, grid))
     }
 }

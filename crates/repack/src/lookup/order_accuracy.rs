@@ -10,7 +10,7 @@ use super::{
     ordering::{depth, few, tournament},
     params::{LOG_S2C_SCALE, LutParams},
 };
-use crate::{Error, Reduction, Result};
+use crate::{ErrorKind, Reduction, Result};
 
 /// `log2` of the probability that a value in a wrong order is further from its neighbour than
 /// [`OrderAccuracy::order_gap`].
@@ -89,14 +89,14 @@ impl OrderAccuracy {
 impl OrderFunction {
     /// The headroom of the encoding of the operands, the comparators in a row, and the least number
     /// of results, which packing repeats most.
-    fn network(self, op: &'static str) -> Result<(Headroom, usize, usize)> {
+    fn network(self) -> Result<(Headroom, usize, usize)> {
         let of_tournament = |count| {
             let headroom = tournament(count);
             (headroom, headroom.levels as usize, 1)
         };
         match self {
             Self::Max { vectors: 0 } | Self::MaxPool { window: 0 } => {
-                Err(lwe::Error::NoValues { op }.into())
+                Err(lwe::ErrorKind::NoValues.into())
             }
             Self::Max { vectors } => Ok(of_tournament(vectors)),
             Self::MaxPool { window } => Ok(of_tournament(window * window)),
@@ -105,7 +105,7 @@ impl OrderFunction {
                 Ok((depth(&network), network.depth(), values))
             }
             Self::Largest { values, count } => {
-                let headroom = few(op, values, count, (0..values).rev())?;
+                let headroom = few(values, count, (0..values).rev())?;
                 // A single value takes a tree of comparators.
                 let comparators = match count {
                     1 => of_tournament(values).1,
@@ -122,19 +122,18 @@ impl LutParams {
     /// tables with the parameters `tables`.
     ///
     /// # Errors
-    /// [`Error::NoRingBridge`]; [`Error::Domain`] and [`Error::DomainScale`] for domains that no
+    /// [`ErrorKind::NoRingBridge`]; [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for domains that no
     /// table takes; errors for no values, for more results than values, and for networks deeper
     /// than the tables allow.
     pub fn order_accuracy(
         &self,
-        op: &'static str,
         tables: &lwe::Params,
         domain: &RangeInclusive<f64>,
         function: OrderFunction,
     ) -> Result<OrderAccuracy> {
-        let ring = self.ring().ok_or(Error::NoRingBridge { op })?;
+        let ring = self.ring().ok_or(ErrorKind::NoRingBridge)?;
         check_domain(domain)?;
-        let (headroom, comparators, results) = function.network(op)?;
+        let (headroom, comparators, results) = function.network()?;
         let (lo, hi) = (*domain.start(), *domain.end());
         let failure = self.log2_table_failure();
         // Step 1: the encoding of the operands, as the extraction chooses it: an integer factor
@@ -148,7 +147,7 @@ impl LutParams {
             let factor = (q0 / wanted.width() / scale).floor();
             match factor >= 1.0 {
                 true => Ok(factor),
-                false => Err(Error::DomainScale { lo, hi, log2_scale: scale.log2() }),
+                false => Err(ErrorKind::DomainScale { lo, hi, log2_scale: scale.log2() }.into()),
             }
         };
         let factor = factor(phase(factor(0.0)?))?;

@@ -6,7 +6,7 @@ use bellerophon_ckks::Ciphertext;
 use bellerophon_lwe::{self as lwe, Encoding, Headroom, LweVec, Network, noise};
 
 use super::evaluator::LookupEvaluator;
-use crate::{Error, Layout, Reduction, Result};
+use crate::{ErrorKind, Layout, Reduction, Result};
 
 /// The headroom that packing needs, and nothing more.
 pub const PACKED: Headroom = Headroom { terms: 2, levels: 0 };
@@ -15,59 +15,55 @@ pub const PACKED: Headroom = Headroom { terms: 2, levels: 0 };
 const PACKING_ERROR: f64 = 1.0 / (1u64 << 13) as f64;
 
 impl LookupEvaluator<'_> {
-    /// Any function of the values of several vectors, by tables on LWE values. Step 1: slots to LWE,
-    /// with `headroom`. Step 2: `f`. Step 3: LWE to slots, at the highest level that the reduction
-    /// leaves. [`Reduction::Sine`] is for decisions, whose values are the two ends of their range.
+    /// Any function of the values of several vectors, by tables on LWE values. Step 1: slots to
+    /// LWE, with `headroom`. Step 2: `f`. Step 3: LWE to slots, at the highest level that the
+    /// reduction leaves. [`Reduction::Sine`] is for decisions, whose values are the two ends of
+    /// their range.
     ///
     /// # Errors
     /// As [`extract`](Self::extract) and [`pack`](Self::pack), and those of `f`.
     pub fn via_lwe(
         &self,
-        op: &'static str,
         operands: &[&Ciphertext],
         domain: &RangeInclusive<f64>,
         (headroom, reduction): (Headroom, Reduction),
         f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> lwe::Result<LweVec>,
     ) -> Result<Ciphertext> {
-        let work = || -> Result<Ciphertext> {
-            // Step 1: slots to LWE, in one encoding with the headroom of the function.
-            let tables = self.tables(op)?;
-            let values = self.extract(op, operands, domain.clone(), headroom, None)?;
-            // Step 2: the function, by tables on LWE values.
-            let found = f(&tables, &values)?;
-            // Step 3: LWE to slots. Decisions lie at both ends of their range, where the sine needs
-            // no inversion and leaves more levels.
-            let level = match reduction {
-                Reduction::Identity => self.pack_level(op)?,
-                Reduction::Sine => self.lookups.level_after(),
-            };
-            let layout = Layout::in_order(found.len())?;
-            self.pack(op, &found, &layout, level, reduction)
+        // Step 1: slots to LWE, in one encoding with the headroom of the function.
+        let tables = self.tables()?;
+        let values = self.extract(operands, domain.clone(), headroom, None)?;
+        // Step 2: the function, by tables on LWE values.
+        let found = f(&tables, &values)?;
+        // Step 3: LWE to slots. Decisions lie at both ends of their range, where the sine needs no
+        // inversion and leaves more levels.
+        let level = match reduction {
+            Reduction::Identity => self.pack_level()?,
+            Reduction::Sine => self.lookups.level_after(),
         };
-        work().map_err(|error| error.named(op))
+        let layout = Layout::in_order(found.len())?;
+        self.pack(&found, &layout, level, reduction)
     }
 
     /// The headroom of a tournament that tracks its winner.
     ///
     /// # Errors
-    /// If the tables do not support it for so many values; [`Error::MissingKeys`].
-    pub fn tournament(&self, op: &'static str, count: usize) -> Result<Headroom> {
-        let checked = || -> Result<()> { Ok(self.tables(op)?.check_contest(count)?) };
-        checked().map_err(|error| error.named(op))?;
+    /// If the tables do not support it for so many values; [`ErrorKind::MissingKeys`].
+    pub fn tournament(&self, count: usize) -> Result<Headroom> {
+        self.tables()?.check_contest(count)?;
         Ok(tournament(count))
     }
 
     /// The labels 0, 1, .., `count - 1`.
     ///
     /// # Errors
-    /// [`Error::TooManyPlaces`] if packing does not keep them distinguishable;
-    /// [`Error::MissingKeys`].
-    pub fn labels(&self, op: &'static str, count: usize) -> Result<Vec<f64>> {
+    /// [`ErrorKind::TooManyPlaces`] if packing does not keep them distinguishable;
+    /// [`ErrorKind::MissingKeys`].
+    pub fn labels(&self, count: usize) -> Result<Vec<f64>> {
         let failure = self.lookups.log2_table_failure();
-        let lattice = &self.table_keys(op)?.lattice;
+        let lattice = &self.table_keys()?.lattice;
         if !distinguishable(lattice, failure, count) {
             let most = most_indices(lattice, failure, count);
-            return Err(Error::TooManyPlaces { op, found: count, most });
+            return Err(ErrorKind::TooManyPlaces { found: count, most }.into());
         }
         Ok((0..count).map(|i| i as f64).collect())
     }
@@ -87,14 +83,9 @@ pub fn depth(network: &Network) -> Headroom {
 ///
 /// # Errors
 /// If `count` is 0 or above `len`.
-pub fn few(
-    op: &'static str,
-    len: usize,
-    count: usize,
-    places: impl Iterator<Item = usize>,
-) -> Result<Headroom> {
+pub fn few(len: usize, count: usize, places: impl Iterator<Item = usize>) -> Result<Headroom> {
     if count == 0 || count > len {
-        return Err(lwe::Error::Lengths { op, left: len, right: count }.into());
+        return Err(lwe::ErrorKind::Lengths { left: len, right: count }.into());
     }
     let places: Vec<usize> = places.take(count).collect();
     Ok(depth(&Network::odd_even(len)?.keep(&places)?))
@@ -103,11 +94,11 @@ pub fn few(
 /// Fails unless all vectors have as many values as the first.
 ///
 /// # Errors
-/// [`lwe::Error::Lengths`].
-pub fn same_length(op: &'static str, operands: &[&Ciphertext]) -> Result<()> {
+/// [`lwe::ErrorKind::Lengths`].
+pub fn same_length(operands: &[&Ciphertext]) -> Result<()> {
     let lengths = || operands.iter().map(|x| x.len());
     match lengths().find(|&len| Some(len) != lengths().next()) {
-        Some(right) => Err(lwe::Error::Lengths { op, left: operands[0].len(), right }.into()),
+        Some(right) => Err(lwe::ErrorKind::Lengths { left: operands[0].len(), right }.into()),
         None => Ok(()),
     }
 }

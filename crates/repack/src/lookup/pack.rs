@@ -2,15 +2,16 @@
 
 use std::f64::consts::TAU;
 
-use bellerophon_ckks::{self as ckks, Ciphertext, Interval, eval_mod::Mod1Output};
+use bellerophon_ckks::{Ciphertext, Interval, eval_mod::Mod1Output};
 use bellerophon_lwe::LweVec;
+use bellerophon_mlwe as mlwe;
 
 use super::{
     evaluator::LookupEvaluator,
     map::{self, Deviations},
     stage::Stage,
 };
-use crate::{Error, Layout, Reduction, Result};
+use crate::{ErrorKind, Layout, Reduction, Result};
 
 /// Standard deviations of noise that must fit beside the range of the packed values.
 const TAIL: f64 = 9.0;
@@ -20,31 +21,31 @@ impl LookupEvaluator<'_> {
     /// ([`LutParams::highest_level`](super::LutParams::highest_level)); a lower level is faster.
     /// Slots without a value hold zero.
     ///
-    /// [`Reduction::Sine`] is for values that each equal one end of their range: it is right at both
-    /// ends and needs no inversion, so results return at a higher level. With
+    /// [`Reduction::Sine`] is for values that each equal one end of their range: it is right at
+    /// both ends and needs no inversion, so results return at a higher level. With
     /// [`Reduction::Identity`] a polynomial inverts the sine. Its error adds to that of the values.
     ///
     /// # Errors
-    /// [`Error::NoRingBridge`] and [`Error::MissingKeys`]; [`Error::Level`] for a level that is too
-    /// high; [`Error::TooWideToPack`] for values that reach too far from the middle of their range;
-    /// [`Error::Cancelled`]; values of another client and a layout of another number of values.
+    /// [`ErrorKind::NoRingBridge`] and [`ErrorKind::MissingKeys`]; [`ErrorKind::Level`] for a level
+    /// that is too high; [`ErrorKind::TooWideToPack`] for values that reach too far from the middle
+    /// of their range; [`ErrorKind::Cancelled`]; values of another client and a layout of another
+    /// number of values.
     pub fn pack(
         &self,
-        op: &'static str,
         values: &LweVec,
         layout: &Layout,
         level: usize,
         reduction: Reduction,
     ) -> Result<Ciphertext> {
         let lookups = self.lookups;
-        let (ring, keys) = self.ring_bridge(op)?;
+        let (ring, keys) = self.ring_bridge()?;
         let highest = lookups.highest_level(reduction);
         if highest.is_none_or(|highest| level > highest) {
-            return Err(Error::Level { op, wanted: level, highest });
+            return Err(ErrorKind::Level { wanted: level, highest }.into());
         }
         if values.key() != keys.id() {
-            let (left, right) = (values.key(), keys.id());
-            return Err(ckks::Error::KeyMismatch { op, left, right }.into());
+            let (found, needed) = (values.key(), keys.id());
+            return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into());
         }
         // Step 1: the amplitude of the sine, and whether the values reach too far.
         let (lo, hi, width) = (values.lo(), values.hi(), values.encoding().width());
@@ -59,9 +60,9 @@ impl LookupEvaluator<'_> {
         };
         let reach = (half + TAIL * deviation) / width;
         if reach > most {
-            return Err(Error::TooWideToPack { op, lo, hi, deviation, width, reach, most });
+            return Err(ErrorKind::TooWideToPack { lo, hi, deviation, width, reach, most }.into());
         }
-        let observer = self.observer(op);
+        let observer = self.observer();
         let len = values.len();
         observer.tell(Stage::Repacking, 0, len)?;
         self.counts.packed(len);
@@ -91,10 +92,10 @@ impl LookupEvaluator<'_> {
     /// The highest level of packed values with [`Reduction::Identity`].
     ///
     /// # Errors
-    /// [`Error::NoRingBridge`], and [`Error::Level`] for a chain that is too short.
-    pub fn pack_level(&self, op: &'static str) -> Result<usize> {
-        self.lookups.ring().ok_or(Error::NoRingBridge { op })?;
+    /// [`ErrorKind::NoRingBridge`], and [`ErrorKind::Level`] for a chain that is too short.
+    pub fn pack_level(&self) -> Result<usize> {
+        self.lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
         let highest = self.lookups.highest_level(Reduction::Identity);
-        highest.ok_or(Error::Level { op, wanted: 0, highest })
+        highest.ok_or(ErrorKind::Level { wanted: 0, highest }.into())
     }
 }

@@ -17,7 +17,7 @@ use super::{
     engine::{Engines, LutEngine},
     local_poly::MAX_ORDER,
 };
-use crate::{Error, Reduction, Result, RingBridge, RingBridgeSpec};
+use crate::{ErrorKind, Reduction, Result, RingBridge, RingBridgeSpec};
 
 /// Levels of SlotsToCoeffs.
 const S2C_LEVELS: usize = 2;
@@ -96,8 +96,8 @@ impl LutParams {
     /// `ring_bridge` is the weight of the sparse secret of the ring bridge, if there is one.
     ///
     /// # Errors
-    /// [`Error::Bridge`] for parts that do not fit together, with the reason and a remedy; errors
-    /// of the layers below for parameters that those refuse.
+    /// [`ErrorKind::Bridge`] for parts that do not fit together, with the reason and a remedy;
+    /// errors of the layers below for parameters that those refuse.
     pub fn new(
         slots: &ckks::Params,
         spec: lwe::ParamsSpec,
@@ -105,7 +105,7 @@ impl LutParams {
         ring_bridge: Option<usize>,
         highest: usize,
     ) -> Result<Self> {
-        let refuse = |reason: String| Err(Error::Bridge { reason });
+        let refuse = |reason: String| Err(ErrorKind::Bridge { reason }.into());
 
         // Step 1: the parameters of the tables and what they share with the slots.
         let lattice = lwe::Params::new(spec)?;
@@ -171,7 +171,7 @@ impl LutParams {
                      the chain of {top} levels {found}: add primes, or take primes of the same \
                      size"
                 );
-                Error::Bridge { reason }
+                ErrorKind::Bridge { reason }
             })?;
         }
 
@@ -193,7 +193,7 @@ impl LutParams {
                          size, but the chain of {top} levels {found}: add primes, take primes of \
                          the same size, or leave out the ring bridge"
                     );
-                    Error::Bridge { reason }
+                    ErrorKind::Bridge { reason }
                 })?;
                 level_after = level_after.min(after);
                 Some(ring)
@@ -231,10 +231,10 @@ impl LutParams {
         self.engines.plain(engine)
     }
 
-    /// The parameters of tables for [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to) on an engine.
-    /// RGSW takes a special modulus in place of digits; its low noise allows several tables from
-    /// one blind rotation. None if the set does not have the engine, or if the ring is too small
-    /// for a secure special modulus.
+    /// The parameters of tables for [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to) on
+    /// an engine. RGSW takes a special modulus in place of digits; its low noise allows several
+    /// tables from one blind rotation. None if the set does not have the engine, or if the ring is
+    /// too small for a secure special modulus.
     pub fn corrected_on(&self, engine: LutEngine) -> Option<&lwe::Params> {
         self.engines.corrected(engine)
     }
@@ -273,8 +273,8 @@ impl LutParams {
     }
 
     /// The level of the result of a look-up with either bridge, at most the highest level for
-    /// programs. The next look-up needs [`levels`](Self::levels) of its levels; the rest is free for
-    /// arithmetic in between.
+    /// programs. The next look-up needs [`levels`](Self::levels) of its levels; the rest is free
+    /// for arithmetic in between.
     pub fn level_after(&self) -> usize {
         self.level_after
     }
@@ -339,14 +339,15 @@ impl LutParams {
     /// for as many values as the ring of the tables packs at once.
     ///
     /// # Errors
-    /// [`Error::NoRingBridge`] and [`Error::NoLinearBridge`] for a bridge that the parameters lack.
-    pub fn path(&self, op: &'static str, bridge: Bridge) -> Result<BridgePath> {
+    /// [`ErrorKind::NoRingBridge`] and [`ErrorKind::NoLinearBridge`] for a bridge that the
+    /// parameters lack.
+    pub fn path(&self, bridge: Bridge) -> Result<BridgePath> {
         match (bridge, &self.ring) {
             (Bridge::Linear, _) if !self.linear => {
-                Err(Error::NoLinearBridge { op, dimension: self.lattice.dimension() })
+                Err(ErrorKind::NoLinearBridge { dimension: self.lattice.dimension() }.into())
             }
             (Bridge::Linear, _) => Ok(BridgePath::Linear),
-            (Bridge::Ring, None) => Err(Error::NoRingBridge { op }),
+            (Bridge::Ring, None) => Err(ErrorKind::NoRingBridge.into()),
             (Bridge::Ring, Some(_)) => Ok(BridgePath::Ring),
             (Bridge::Auto, ring) => {
                 let count = self.lattice.ring_degree() / 2;
@@ -356,9 +357,9 @@ impl LutParams {
     }
 
     /// The lowest level at which [`LookupEvaluator::map_to`](super::LookupEvaluator::map_to)
-    /// computes the distance to the cells from the operand itself: [`level_after`](Self::level_after),
-    /// or the levels of SlotsToCoeffs plus the largest order if that is more. A lower operand is
-    /// packed together with its tables.
+    /// computes the distance to the cells from the operand itself:
+    /// [`level_after`](Self::level_after), or the levels of SlotsToCoeffs plus the largest order if
+    /// that is more. A lower operand is packed together with its tables.
     pub fn level_to_correct(&self) -> usize {
         self.level_after.max(S2C_LEVELS + MAX_ORDER)
     }

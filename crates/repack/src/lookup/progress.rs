@@ -5,7 +5,7 @@ use std::{fmt, ops::ControlFlow, sync::Arc};
 use bellerophon_lwe as lwe;
 
 use super::stage::{Progress, Stage};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A progress callback.
 type Callback = dyn Fn(Progress) -> ControlFlow<()> + Send + Sync;
@@ -14,7 +14,7 @@ type Callback = dyn Fn(Progress) -> ControlFlow<()> + Send + Sync;
 type LookUpCallback = dyn Fn(usize, usize) -> ControlFlow<()> + Send + Sync;
 
 /// The progress callback of an evaluator. A callback that returns [`ControlFlow::Break`] stops the
-/// operation with [`Error::Cancelled`].
+/// operation with [`ErrorKind::Cancelled`].
 #[derive(Clone)]
 pub struct Watch {
     callback: Arc<Callback>,
@@ -43,20 +43,19 @@ impl fmt::Debug for Watch {
 
 /// The callback of one operation, if there is one.
 pub(crate) struct Observer<'a> {
-    op: &'static str,
     watch: Option<&'a Watch>,
 }
 
 impl<'a> Observer<'a> {
-    pub(super) fn new(op: &'static str, watch: Option<&'a Watch>) -> Self {
-        Self { op, watch }
+    pub(super) fn new(watch: Option<&'a Watch>) -> Self {
+        Self { watch }
     }
 
     /// Reports progress. An error if the callback stops the operation.
     pub(super) fn tell(&self, stage: Stage, done: usize, total: usize) -> Result<()> {
         match self.flow(stage, done, total) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Error::Cancelled { op: self.op, stage, done, total }),
+            ControlFlow::Break(()) => Err(ErrorKind::Cancelled { stage, done, total }.into()),
         }
     }
 
@@ -71,12 +70,12 @@ impl<'a> Observer<'a> {
     /// The error of the look-ups of a batch, after `before` of `total` values. A cancelled batch
     /// counts its own values only.
     pub(super) fn within(&self, error: lwe::Error, before: usize, total: usize) -> Error {
-        match error {
-            lwe::Error::Cancelled { done, .. } => {
-                let (op, stage) = (self.op, Stage::LookUps);
-                Error::Cancelled { op, stage, done: before + done, total }
+        match error.kind() {
+            lwe::ErrorKind::Cancelled { done, .. } => {
+                let stage = Stage::LookUps;
+                ErrorKind::Cancelled { stage, done: before + done, total }.into()
             }
-            other => other.into(),
+            _ => error.into(),
         }
     }
 }

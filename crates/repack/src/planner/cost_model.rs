@@ -4,7 +4,8 @@ use bellerophon_ckks::cost::{Prices, Work};
 use bellerophon_lwe as lwe;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, lookup::LutEngine};
+use super::predict::OP;
+use crate::{During, ErrorKind, Result, lookup::LutEngine};
 
 /// The prices of counted work, in seconds on one thread, and its scaling with threads.
 ///
@@ -41,8 +42,8 @@ impl CostModel {
 
     /// An idle core of an AMD EPYC with AVX-512 IFMA (Zen 5). On it a blind rotation of dimension
     /// 1024 with tables of degree 4096 takes 11 ms, and a table of 256 entries on 65536 values 3.1
-    /// s. CPUs without IFMA take several times as long, by a factor that differs between prices: use
-    /// [`calibrate`](Self::calibrate) there.
+    /// s. CPUs without IFMA take several times as long, by a factor that differs between prices:
+    /// use [`calibrate`](Self::calibrate) there.
     pub const SERVER: Self = Self {
         version: Self::VERSION,
         step: 0.06e-9,
@@ -63,7 +64,9 @@ impl CostModel {
             && shares.iter().all(|s| (0.0..=1.0).contains(s));
         match self.version == Self::VERSION && sensible {
             true => Ok(()),
-            false => Err(Error::CostModel { found: self.version, needed: Self::VERSION }),
+            false => {
+                Err(ErrorKind::CostModel { found: self.version, needed: Self::VERSION }.during(OP))
+            }
         }
     }
 
@@ -116,6 +119,7 @@ fn shared(serial: f64, threads: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
 
     #[test]
     fn threads_shorten_and_the_version_counts() {
@@ -132,7 +136,7 @@ mod tests {
             CostModel { lwe_word: f64::NAN, ..model },
             CostModel { table_serial: 1.5, ..model },
         ] {
-            assert!(matches!(bad.check(), Err(Error::CostModel { .. })), "{bad:?}");
+            assert!(matches!(refusal(&bad.check()), ErrorKind::CostModel { .. }), "{bad:?}");
         }
     }
 }

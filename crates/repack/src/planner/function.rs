@@ -5,7 +5,7 @@ use std::{fmt, ops::RangeInclusive, sync::Arc};
 use bellerophon_ckks::{self as ckks, approx::Function};
 use bellerophon_lwe as lwe;
 
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// Intervals between the points at which a slope is estimated.
 const SLOPE_POINTS: usize = 1 << 14;
@@ -99,7 +99,7 @@ impl MapFunction {
         let at = |i: usize| (lo + i as f64 * step).min(hi);
         let values: Vec<f64> = (0..=SAMPLES).map(|i| f(at(i))).collect();
         if let Some(i) = values.iter().position(|y| !y.is_finite()) {
-            return Err(lwe::Error::NotFinite { argument: at(i) }.into());
+            return Err(lwe::ErrorKind::NotFinite { argument: at(i) }.into());
         }
         Ok(Self::closure("closure", move |x| cubic(&values, (x - lo) / step)))
     }
@@ -178,14 +178,14 @@ impl MapFunction {
     pub(crate) fn check(&self, domain: &RangeInclusive<f64>) -> Result<()> {
         // Jumps and the gap around them.
         if !self.gap.is_finite() || self.jumps.iter().any(|place| !place.is_finite()) {
-            return Err(ckks::Error::NonFinite { op: "map", index: 0 })?;
+            return Err(ckks::ErrorKind::NonFinite { index: 0 }.during("map"))?;
         }
         // A table covers the integers of its entries only.
         if let Shape::Table(entries) = &self.shape {
             let most = entries.len() as f64 - 1.0;
             if *domain.start() < 0.0 || *domain.end() > most {
                 let (range, domain) = (domain.clone(), 0.0..=most);
-                return Err(Error::OutsideDomain { op: "map", range, domain });
+                return Err(ErrorKind::OutsideDomain { range, domain }.during("map"));
             }
         }
         Ok(())

@@ -16,7 +16,7 @@ use super::{
     vector::VectorProgram,
 };
 use crate::{
-    Error, Result,
+    During, Error, ErrorKind, Result,
     lookup::{
         Bridge, Corrections, LutEngine, LutParams, Map, MapPlan, Smooth, center, check_domain,
         range_within,
@@ -53,14 +53,15 @@ pub struct Planner<'a, P> {
     threads: usize,
 }
 
-const OP: &str = "map_plan";
+/// The operation in errors of plans.
+pub(super) const OP: &str = "map_plan";
 
 impl<'a, P: PlanSubject> Planner<'a, P> {
     /// For a fresh vector and any keys that the parameters allow.
     ///
     /// # Errors
-    /// [`Error::Domain`], [`Error::WantedError`], [`Error::CostModel`], and errors of the
-    /// arithmetic for too many values or a level that the parameters do not have.
+    /// [`ErrorKind::Domain`], [`ErrorKind::WantedError`], [`ErrorKind::CostModel`], and errors of
+    /// the arithmetic for too many values or a level that the parameters do not have.
     pub fn for_params(
         params: &'a P,
         request: &'a MapRequest,
@@ -73,7 +74,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let (count, level) =
             (request.count.unwrap_or(slots), request.level.unwrap_or(params.levels()));
         if count > slots {
-            return Err(ckks::Error::TooManyValues { op: OP, found: count, slots }.into());
+            return Err(ckks::ErrorKind::TooManyValues { found: count, slots }.during(OP).into());
         }
         let domain = Interval::real(*request.domain.start(), *request.domain.end())?;
         request.function.check(&request.domain)?;
@@ -85,8 +86,8 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     /// For a given vector and the keys of a server. [`run`](Self::run) evaluates them.
     ///
     /// # Errors
-    /// As [`for_params`](Self::for_params); [`Error::OutsideDomain`] for values that may lie outside
-    /// the domain; [`Error::Complex`].
+    /// As [`for_params`](Self::for_params); [`ErrorKind::OutsideDomain`] for values that may lie
+    /// outside the domain; [`ErrorKind::Complex`].
     pub fn for_vector(
         params: &'a P,
         server: MapServer<'a>,
@@ -95,7 +96,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         model: &'a CostModel,
         threads: usize,
     ) -> Result<Self> {
-        range_within("map", x.range(), &request.domain)?;
+        range_within(x.range(), &request.domain).during("map")?;
         let planner = Self::new(params, request, x.metadata(), (model, threads))?;
         Ok(Self { server: Some(server), vector: Some(x), ..planner })
     }
@@ -109,7 +110,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         model.check()?;
         check_domain(&request.domain)?;
         if !request.log2_error.is_finite() {
-            return Err(Error::WantedError { log2_error: request.log2_error });
+            return Err(ErrorKind::WantedError { log2_error: request.log2_error }.during(OP));
         }
         let domain = Interval::real(*request.domain.start(), *request.domain.end())?;
         let threads = threads.max(1);
@@ -117,8 +118,8 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         Ok(Self { params, server, vector, request, operand, domain, model, threads })
     }
 
-    /// Predicts cost and error of every engine. An engine that does not qualify is not an error: its
-    /// row gives the reason.
+    /// Predicts cost and error of every engine. An engine that does not qualify is not an error:
+    /// its row gives the reason.
     pub fn plan(&self) -> EnginePlan {
         self.candidates().0
     }
@@ -170,7 +171,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         // An error of the engine is the reason of its refusal.
         let (prediction, prepared) = match self.predict(engine) {
             Ok(found) => found,
-            Err(error) => return refused(None, error.to_string()),
+            Err(error) => return refused(None, error.during_if_unnamed(OP).to_string()),
         };
         // A prediction that misses the request still goes into the plan, with its refusal.
         let (wanted, leaving) = (self.request.log2_error, self.request.leaving);
@@ -200,7 +201,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
                 if let Some(server) = self.server
                     && server.arithmetic.keys().relinearization_keys().is_none()
                 {
-                    return Err(Error::MissingKeys { op: OP, need: "multiply" }.into());
+                    return Err(Error::from(ErrorKind::MissingKeys { need: "multiply" }).into());
                 }
                 // Automatic bootstrapping allows polynomials of any number of levels.
                 let simulator = Simulator::new(self.params.slots());
@@ -221,7 +222,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
                 // The series is prepared for the bootstrapper of the parameters.
                 let bootstrapper = self.params.functional()?.clone();
                 if self.server.is_some_and(|server| !server.functional) {
-                    return Err(Error::MissingKeys { op: OP, need: "functional" }.into());
+                    return Err(Error::from(ErrorKind::MissingKeys { need: "functional" }).into());
                 }
                 let program = VectorProgram::series(&bootstrapper, self.request)?;
                 let simulator =
@@ -286,17 +287,17 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
 
     /// The tables on an engine, from the keys of the server or from the parameters.
     fn tables(&self, engine: LutEngine) -> Result<Tables<'a>, P::Error> {
-        let lookups = self.params.lookups(OP)?;
+        let lookups = self.params.lookups()?;
         // With a server, the engine and the bridge of its keys.
         let (lattice, path) = match self.server {
-            None => (self.params.tables_on(OP, engine)?, lookups.path(OP, Bridge::Auto)?),
+            None => (self.params.tables_on(engine)?, lookups.path(Bridge::Auto)?),
             Some(server) => {
-                let server = server.with_lookups(OP)?;
-                let tables = server.table_keys(OP)?;
+                let server = server.with_lookups()?;
+                let tables = server.table_keys()?;
                 if LutEngine::of(&tables.lattice) != engine {
-                    return Err(Error::MissingKeys { op: OP, need: "engine" }.into());
+                    return Err(Error::from(ErrorKind::MissingKeys { need: "engine" }).into());
                 }
-                (&tables.lattice, server.crossing(OP, self.operand.meta.len)?.0)
+                (&tables.lattice, server.crossing(self.operand.meta.len)?.0)
             }
         };
         Ok(Tables { lookups, lattice, path })
@@ -306,7 +307,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let (needed, left) = (lookups.levels(), self.operand.level);
         match left >= needed {
             true => Ok(()),
-            false => Err(ckks::Error::OutOfLevels { op: OP, needed, left }.into()),
+            false => Err(ckks::Error::from(ckks::ErrorKind::OutOfLevels { needed, left }).into()),
         }
     }
 
@@ -337,32 +338,32 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     /// of the best order.
     fn corrected(&self) -> Result<(Prediction, Prepared), P::Error> {
         // Step 1: the tables, and the keys that they need.
-        let lookups = self.params.lookups(OP)?;
+        let lookups = self.params.lookups()?;
         self.levels_for_tables(lookups)?;
         let lattice = match self.server {
-            None => self.params.corrected_on(OP, LutEngine::Rgsw)?,
-            Some(server) => &server.with_lookups(OP)?.table_keys(OP)?.lattice,
+            None => self.params.corrected_on(LutEngine::Rgsw)?,
+            Some(server) => &server.with_lookups()?.table_keys()?.lattice,
         };
         let engine = LutEngine::of(lattice);
         if engine == LutEngine::Ntru && !self.request.engines.contains(&Engine::Ntru) {
-            return Err(Error::MissingKeys { op: OP, need: "engine" }.into());
+            return Err(Error::from(ErrorKind::MissingKeys { need: "engine" }).into());
         }
-        let path = lookups.path(OP, Bridge::Ring)?;
+        let path = lookups.path(Bridge::Ring)?;
         let tables = Tables { lookups, lattice, path };
         if !lookups.corrects(lattice) {
-            return Err(Error::MissingKeys { op: OP, need: "map_to" }.into());
+            return Err(Error::from(ErrorKind::MissingKeys { need: "map_to" }).into());
         }
         let function = &self.request.function;
         let (lo, hi) = (self.domain.lo(), self.domain.hi());
         if let Some(place) = function.jump(lo, hi) {
             let what = function.name().to_string();
             let reason = format!("the function jumps at {place}, and no correction helps there");
-            return Err(ckks::Error::Approximation { what, reason }.into());
+            return Err(ckks::Error::from(ckks::ErrorKind::Approximation { what, reason }).into());
         }
         // Step 2: the error that the noise of the operand causes, beside that of exact values.
         let Metadata { level, meta } = &self.operand;
         let (domain, carried) = (&self.request.domain, &meta.bounds.values);
-        let corrections = Corrections::new(OP, lookups, lattice, domain, carried, *level)?;
+        let corrections = Corrections::new(lookups, lattice, domain, carried, *level)?;
         let value = corrections.inside(|x| function.value(x));
         let (count, wanted) = (meta.len, self.request.log2_error.exp2());
         let grid = corrections.map().grid(&self.shifted()?)?;
@@ -372,7 +373,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let smooth = Smooth::new(&value, &[]);
         let mut best: Option<(MapPlan, f64)> = None;
         for order in 0..=smooth.highest_order() {
-            let plan = match corrections.of_order(OP, &smooth, order) {
+            let plan = match corrections.of_order(&smooth, order) {
                 Ok((plan, _)) => plan,
                 // Keep the best plan so far: its error goes into the refusal.
                 Err(error) if best.is_none() => return Err(error.into()),

@@ -12,7 +12,7 @@ use super::{
     subject::{MapServer, PlanSubject},
     table::Prediction,
 };
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// The chosen engine of a map, its prediction, and the measured outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,11 +36,11 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// prediction and the measured outcome.
     ///
     /// # Errors
-    /// [`Error::MissingKeys`] for a plan without a server; [`Error::NoPlan`] if no engine qualifies,
-    /// with the reason of each; errors of the engine.
+    /// [`ErrorKind::MissingKeys`] for a plan without a server; [`ErrorKind::NoPlan`] if no engine
+    /// qualifies, with the reason of each; errors of the engine.
     pub fn run(&self) -> Result<(Ciphertext, MapReport)> {
         let (op, need) = ("map", "map");
-        let (server, x) = self.bound().ok_or(Error::MissingKeys { op, need })?;
+        let (server, x) = self.bound().ok_or(ErrorKind::MissingKeys { need }.during(op))?;
         // Step 1: the plan, and the chosen engine with its prepared polynomial, series or table.
         let request = self.request();
         let (plan, candidates) = self.candidates();
@@ -50,7 +50,8 @@ impl<P: PlanSubject> Planner<'_, P> {
             .find_map(|candidate| Some((candidate.row.prediction?, candidate.prepared?)));
         let (Some(engine), Some((predicted, prepared))) = (plan.chosen, chosen) else {
             let (function, refusals) = (plan.function.clone(), plan.refusals());
-            return Err(Error::NoPlan { function, log2_error: request.log2_error, refusals });
+            return Err(ErrorKind::NoPlan { function, log2_error: request.log2_error, refusals }
+                .during("map"));
         };
         // Step 2: the evaluation. The time goes into the report and decides nothing.
         let begin = Instant::now();
@@ -77,10 +78,14 @@ impl Prepared {
                 let domain = bellerophon_ckks::Interval::real(lo, hi)?;
                 Ok(program.apply(server.arithmetic, x, &domain)?)
             }
-            Self::Table => server.with_lookups("map")?.map("map", x, domain, &value, None),
-            Self::Corrected { order } => {
-                server.with_lookups("map")?.map_of_order("map_to", x, &domain, &value, *order)
+            Self::Table => {
+                server.with_lookups().during("map")?.map(x, domain, &value, None).during("map")
             }
+            Self::Corrected { order } => server
+                .with_lookups()
+                .during("map")?
+                .map_of_order(x, &domain, &value, *order)
+                .during("map_to"),
         }
     }
 }

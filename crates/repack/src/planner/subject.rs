@@ -7,14 +7,14 @@ use bellerophon_lwe as lwe;
 
 use super::engine::Engine;
 use crate::{
-    Error, Result,
+    During, Error, ErrorKind, Result,
     lookup::{LookupEvaluator, LutEngine, LutParams},
 };
 
 /// A parameter set for which maps are planned.
 pub trait PlanSubject {
     /// The error of these methods. Its text becomes the refusal in the row of an engine.
-    type Error: fmt::Display + From<Error> + From<ckks::Error>;
+    type Error: fmt::Display + From<Error> + From<ckks::Error> + During<Named = Self::Error>;
 
     /// The parameters of the slots.
     fn slots(&self) -> &ckks::Params;
@@ -26,23 +26,19 @@ pub trait PlanSubject {
     ///
     /// # Errors
     /// If the set has none.
-    fn lookups(&self, op: &'static str) -> Result<&LutParams, Self::Error>;
+    fn lookups(&self) -> Result<&LutParams, Self::Error>;
 
     /// The parameters of plain tables on an engine.
     ///
     /// # Errors
     /// If the set does not have the engine.
-    fn tables_on(&self, op: &'static str, engine: LutEngine) -> Result<&lwe::Params, Self::Error>;
+    fn tables_on(&self, engine: LutEngine) -> Result<&lwe::Params, Self::Error>;
 
     /// The parameters of corrected tables on an engine.
     ///
     /// # Errors
     /// If the set does not support them.
-    fn corrected_on(
-        &self,
-        op: &'static str,
-        engine: LutEngine,
-    ) -> Result<&lwe::Params, Self::Error>;
+    fn corrected_on(&self, engine: LutEngine) -> Result<&lwe::Params, Self::Error>;
 
     /// The bootstrapper.
     ///
@@ -76,7 +72,7 @@ pub struct MapServer<'a> {
 
 impl<'a> MapServer<'a> {
     /// Its look-ups.
-    pub(super) fn with_lookups(&self, op: &'static str) -> Result<LookupEvaluator<'a>> {
-        self.lookups.ok_or(Error::MissingKeys { op, need: "map" })
+    pub(super) fn with_lookups(&self) -> Result<LookupEvaluator<'a>> {
+        self.lookups.ok_or(ErrorKind::MissingKeys { need: "map" }.into())
     }
 }

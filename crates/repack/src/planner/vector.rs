@@ -1,6 +1,7 @@
 //! Engines that work on whole vectors: polynomials and functional bootstrapping. One generic
 //! program runs on ciphertexts and on the simulator, which gives the prediction and the keys.
 
+use crate::During;
 use std::borrow::Cow;
 
 use bellerophon_ckks::{
@@ -221,7 +222,7 @@ fn enough_levels(log2_margin: f64, log2_error: f64, most: usize) -> ckks::Result
     let least = (((1.0 - error) / (1.0 + error)).log2() - log2_margin).max(1.0).ceil() as usize;
     if least > most {
         let (op, needed, left) = ("sign", least, most);
-        return Err(ckks::Error::OutOfLevels { op, needed, left });
+        return Err(ckks::ErrorKind::OutOfLevels { needed, left }.during(op));
     }
     Ok(())
 }
@@ -236,7 +237,7 @@ fn budget(request: &MapRequest) -> f64 {
 }
 
 fn refusal(function: &MapFunction, reason: &str) -> ckks::Error {
-    ckks::Error::Approximation { what: function.name().into(), reason: reason.into() }
+    ckks::ErrorKind::Approximation { what: function.name().into(), reason: reason.into() }.into()
 }
 
 fn across_jump(function: &MapFunction, place: f64, what: &str) -> ckks::Error {

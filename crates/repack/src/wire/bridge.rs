@@ -11,7 +11,7 @@ use bellerophon_ring::{
 use serde::{Deserialize, Serialize};
 
 use super::{Seeds, kind};
-use crate::{Error, Result, RingBridge, RingBridgeKeys};
+use crate::{During, Error, Result, RingBridge, RingBridgeKeys};
 
 /// The plain form of [`RingBridgeKeys`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,9 @@ impl Wire for RingBridgeKeys {
         let keys: Vec<SeededKeySwitchKey> = bridge
             .packing_exponents()?
             .into_iter()
-            .map(|exponent| Ok(self.packing.get("write packing keys", exponent)?.key().compress()))
+            .map(|exponent| {
+                Ok(self.packing.get(exponent).during("write packing keys")?.key().compress())
+            })
             .collect::<Result<_>>()?;
         let bodies: Vec<&Poly<Ntt>> = keys.iter().flat_map(SeededKeySwitchKey::bodies).collect();
         Ok(RingBridgeKeysForm {

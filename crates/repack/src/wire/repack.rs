@@ -9,7 +9,7 @@ use bellerophon_ring::{
 use serde::{Deserialize, Serialize};
 
 use super::{Seeds, kind};
-use crate::{Error, Result, SeededRepackKey, tall_diagonals::check_baby};
+use crate::{During, Error, ErrorKind, Result, SeededRepackKey, tall_diagonals::check_baby};
 
 /// The plain form of a [`SeededRepackKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,11 +60,13 @@ impl Wire for SeededRepackKey {
         let (dimension, most) = (form.dimension as usize, params.max_slots());
         if dimension == 0 || dimension > most {
             let needed = format!("1 to the {most} slots of the ring");
-            return Err(Error::Shape { op, what: "LWE dimension", found: dimension, needed });
+            return Err(
+                ErrorKind::Shape { what: "LWE dimension", found: dimension, needed }.during(op)
+            );
         }
         if !(1..=params.limbs()).contains(&limbs) {
             let needed = format!("1 to {}", params.limbs());
-            return Err(mlwe::Error::Limbs { op, found: limbs, needed }.into());
+            return Err(mlwe::ErrorKind::Limbs { found: limbs, needed }.during(op).into());
         }
         let meta: CiphertextMeta = form.meta.try_into()?;
         meta.check(params, limbs)?;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bellerophon_ring::{Error, Result, sample::Seed};
+use bellerophon_ring::{ErrorKind, Result, sample::Seed};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a seed.
@@ -27,11 +27,11 @@ impl Seeds<'_> {
     /// The seeds.
     ///
     /// # Errors
-    /// [`Error::PackedLength`] unless there are exactly `count`.
+    /// [`ErrorKind::PackedLength`] unless there are exactly `count`.
     pub fn unpack(&self, count: usize) -> Result<impl Iterator<Item = Seed>> {
         let (found, needed) = (self.0.len(), count.saturating_mul(LEN));
         if found != needed {
-            return Err(Error::PackedLength { found, needed });
+            return Err(ErrorKind::PackedLength { found, needed }.into());
         }
         Ok(self.0.chunks_exact(LEN).map(|seed| Seed(seed.try_into().expect("32 bytes"))))
     }

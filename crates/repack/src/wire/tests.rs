@@ -1,5 +1,6 @@
 //! Every form there and back, and what peers may send instead.
 
+use crate::error::refusal;
 use std::sync::OnceLock;
 
 use bellerophon_ckks::{
@@ -14,7 +15,8 @@ use rand_chacha::ChaCha20Rng;
 
 use super::kind;
 use crate::{
-    Error, RepackKey, RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey, row_packing_keys,
+    Error, ErrorKind, RepackKey, RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey,
+    row_packing_keys,
 };
 
 fn config() -> impl bincode::config::Config {
@@ -119,15 +121,21 @@ fn repacking_keys_that_do_not_fit_are_refused() {
     };
     for dimension in [0u32, 8, 17, 65, u32::MAX] {
         let error = refused(16, &dimension.to_le_bytes());
-        assert!(matches!(error, Error::Shape { .. }), "{dimension}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::Shape { .. }), "{dimension}: {error}");
     }
     for limbs in [0u32, 4, u32::MAX] {
         let error = refused(20, &limbs.to_le_bytes());
-        assert!(matches!(error, Error::Mlwe(mlwe::Error::Limbs { .. })), "{limbs}: {error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Mlwe(mlwe::ErrorKind::Limbs { .. })),
+            "{limbs}: {error}"
+        );
     }
-    assert!(matches!(refused(20, &[2]), Error::Ring(_)));
+    assert!(matches!(refused(20, &[2]).kind(), ErrorKind::Ring(_)));
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
-        assert!(matches!(refused(24, &f64::to_le_bytes(scale)), Error::Ckks(_)), "{scale}");
+        assert!(
+            matches!(refused(24, &f64::to_le_bytes(scale)).kind(), ErrorKind::Ckks(_)),
+            "{scale}"
+        );
     }
     let other = self::params(256, 2);
     assert!(read::<SeededRepackKey>(&other, &bytes).unwrap().is_err());
@@ -142,13 +150,16 @@ fn repacking_keys_that_do_not_fit_are_refused() {
         SeededRepackKey::from_parts(16, both)
     };
     let short = repack_key(&params, 16, 4, 2);
-    assert!(matches!(mixed(&short), Err(Error::Mlwe(mlwe::Error::Limbs { .. }))));
+    assert!(matches!(refusal(&mixed(&short)), ErrorKind::Mlwe(mlwe::ErrorKind::Limbs { .. })));
     let wide = repack_key(&other, 16, 4, 3);
-    assert!(matches!(mixed(&wide), Err(Error::Mlwe(mlwe::Error::ParamsMismatch { .. }))));
+    assert!(matches!(
+        refusal(&mixed(&wide)),
+        ErrorKind::Mlwe(mlwe::ErrorKind::ParamsMismatch { .. })
+    ));
     let mut babies = seeded.babies()[..2].to_vec();
     babies[1].meta.scale *= 2.0;
     let uneven = SeededRepackKey::from_parts(16, babies).unwrap();
-    assert!(matches!(uneven.to_form(&params), Err(Error::Value { .. })));
+    assert!(matches!(refusal(&uneven.to_form(&params)), ErrorKind::Value { .. }));
     let none = seeded.expand(&self::params(128, 3)).map(|_| ()).unwrap_err();
     assert!(none.to_string().contains("do not match"), "{none}");
 }
@@ -163,7 +174,7 @@ fn repacking_keys_from_rotations_have_no_seeds() {
     let seeded = repack_key(&params, 16, 1, 3);
     let single = seeded.expand(&params).unwrap();
     let key = RepackKey::from_rotations(&evaluator, &single.babies()[0], 16, 2).unwrap();
-    assert!(matches!(key.compress(&params), Err(Error::Value { .. })));
+    assert!(matches!(refusal(&key.compress(&params)), ErrorKind::Value { .. }));
 }
 
 struct Bridge {
@@ -232,11 +243,15 @@ fn bridge_keys_that_do_not_belong_together_are_refused() {
     assemble(&keys.down, &keys.to_sparse, &keys.raise).unwrap();
     assemble(&other.down, &keys.to_sparse, &keys.raise).unwrap();
     // The sparse secret is another one.
-    let mismatch = |found| matches!(found, Err(Error::Mlwe(mlwe::Error::KeyMismatch { .. })));
+    let mismatch = |found: crate::Result<()>| {
+        found.is_err_and(|e| {
+            matches!(e.kind(), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. }))
+        })
+    };
     assert!(mismatch(assemble(&keys.down, &other.to_sparse, &keys.raise)));
     assert!(mismatch(assemble(&keys.down, &keys.to_sparse, &other.raise)));
     let swapped = assemble(&keys.to_sparse, &keys.down, &keys.raise);
-    assert!(matches!(swapped, Err(Error::Mlwe(mlwe::Error::ParamsMismatch { .. }))));
+    assert!(matches!(refusal(&swapped), ErrorKind::Mlwe(mlwe::ErrorKind::ParamsMismatch { .. })));
     // A stage of the packing without its key, and keys of another client.
     let with = |packing| {
         let (down, to_sparse) = (keys.down.clone(), keys.to_sparse.clone());
@@ -244,7 +259,10 @@ fn bridge_keys_that_do_not_belong_together_are_refused() {
         RingBridgeKeys::from_parts(bridge, keys.id(), down, packing, to_sparse, raise).map(|_| ())
     };
     let few = keys.packing.iter().skip(1).map(|key| (**key).clone()).collect();
-    assert!(matches!(with(few), Err(Error::Mlwe(mlwe::Error::MissingGaloisKey { .. }))));
+    assert!(matches!(
+        refusal(&with(few)),
+        ErrorKind::Mlwe(mlwe::ErrorKind::MissingGaloisKey { .. })
+    ));
     let coefficients = ring.coefficients();
     let stranger = mlwe::SecretKey::restore(bridge.ring(), coefficients, KeyId(5)).unwrap();
     assert!(mismatch(with(row_packing_keys(&stranger, 2, 1, &mut rng).unwrap())));
@@ -261,5 +279,5 @@ fn bridge_keys_that_do_not_belong_together_are_refused() {
         let raise = ModRaiseKey::generate(&low, secret, 3, &mut rng).unwrap();
         assemble(&keys.down, &to_sparse.unwrap(), &raise)
     };
-    assert!(matches!(short, Err(Error::Mlwe(mlwe::Error::Limbs { found: 3, .. }))));
+    assert!(matches!(refusal(&short), ErrorKind::Mlwe(mlwe::ErrorKind::Limbs { found: 3, .. })));
 }

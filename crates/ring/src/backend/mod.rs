@@ -50,7 +50,7 @@ mod tests;
 pub(crate) use ntt_layout::{Blocks, Layout, copy_to_parts};
 pub(crate) use permutation::Places;
 
-use crate::{DigitGadget, Error, Modulus, MonomialTable, NttTable, Result};
+use crate::{DigitGadget, ErrorKind, Modulus, MonomialTable, NttTable, Result};
 
 /// An instruction set with kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -94,7 +94,7 @@ impl Backend {
 
     /// `Err` unless this CPU supports the back end and the back end supports the modulus.
     pub(crate) fn check(self, modulus: &Modulus) -> Result<()> {
-        let refuse = |reason| Err(Error::Backend { backend: self.name(), reason });
+        let refuse = |reason| Err(ErrorKind::Backend { backend: self.name(), reason }.into());
         if self == Backend::Ifma && modulus.bits() > 50 {
             return refuse("52-bit products need a modulus below 2^50");
         }

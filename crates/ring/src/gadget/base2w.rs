@@ -1,7 +1,7 @@
 //! Signed base-`2^w` digits of one prime: a polynomial as a short sum of small digits times
 //! constants.
 
-use crate::{Error, Modulus, Result};
+use crate::{ErrorKind, Modulus, Result};
 
 /// The signed base-`2^w` gadget of one prime: `a = sum_j digit_j g_j + e` with
 /// `g_j = 2^(drop + w j)` and `|e| <= 2^drop / 2`.
@@ -21,12 +21,12 @@ pub struct DigitGadget {
 impl DigitGadget {
     /// A gadget of `digits >= 1` digits of `base_log` bits each, `1 <= base_log <= 32`.
     pub fn new(modulus: Modulus, base_log: u32, digits: usize) -> Result<Self> {
-        let refuse = |what, value: String, need| Error::Distribution { what, value, need };
+        let refuse = |what, value: String, need| ErrorKind::Distribution { what, value, need };
         if !(1..=32).contains(&base_log) {
-            return Err(refuse("gadget base_log", base_log.to_string(), "1 to 32 bits"));
+            return Err(refuse("gadget base_log", base_log.to_string(), "1 to 32 bits").into());
         }
         if digits == 0 || digits > 64 {
-            return Err(refuse("gadget digits", digits.to_string(), "1 to 64"));
+            return Err(refuse("gadget digits", digits.to_string(), "1 to 64").into());
         }
         let drop = modulus.bits().saturating_sub(base_log * digits as u32);
         Ok(Self { modulus, base_log, digits, drop })

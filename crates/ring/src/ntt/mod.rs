@@ -13,7 +13,7 @@ use std::{ops::RangeInclusive, sync::Arc};
 
 use roots::Roots;
 
-use crate::{Backend, Error, Modulus, Result, backend};
+use crate::{Backend, ErrorKind, Modulus, Result, backend};
 
 /// The NTT of degree `N` modulo one prime `q = 1 mod 2N`, with its precomputed roots.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ impl NttTable {
     /// Builds the table with a given back end. Fails if the back end cannot run here.
     pub fn with_backend(degree: usize, modulus: Modulus, backend: Backend) -> Result<Self> {
         if !degree.is_power_of_two() || !Self::LOG_DEGREES.contains(&degree.trailing_zeros()) {
-            return Err(Error::Degree { degree });
+            return Err(ErrorKind::Degree { degree }.into());
         }
         backend.check(&modulus)?;
         // Step 1: psi and its inverse.
@@ -130,6 +130,7 @@ impl NttTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use crate::{prime, testing::words};
     use proptest::prelude::*;
 
@@ -211,10 +212,10 @@ mod tests {
     fn refuses_bad_degrees_and_moduli() {
         let q = prime::ntt_primes_below(64, 30, 1, &[]).unwrap()[0];
         for degree in [0, 4, 24, 1 << 18] {
-            assert!(matches!(NttTable::new(degree, q), Err(Error::Degree { .. })));
+            assert!(matches!(refusal(&NttTable::new(degree, q)), ErrorKind::Degree { .. }));
         }
         let q = Modulus::new(97).unwrap();
-        assert!(matches!(NttTable::new(64, q), Err(Error::NoRoot { .. })));
+        assert!(matches!(refusal(&NttTable::new(64, q)), ErrorKind::NoRoot { .. }));
     }
 
     proptest! {

@@ -6,18 +6,17 @@ use super::prepare::{Approximation, Program};
 use crate::bootstrap::auto_bootstrap;
 use crate::metadata::rules::same_scale;
 use crate::polynomial::check_domain;
-use crate::{CiphertextMeta, CkksOps, Metadata, Result};
+use crate::{CiphertextMeta, CkksOps, During, Metadata, Result};
 
 /// `f(x)`; see [`CkksOps::apply`].
 pub(crate) fn apply<A: CkksOps>(
     a: &A,
-    op: &'static str,
     x: &A::Ciphertext,
     f: &Approximation,
 ) -> Result<A::Ciphertext> {
     let (rules, Metadata { meta, .. }) = (a.params().rules(), a.metadata(x));
-    check_domain(op, &meta.bounds, f.lo(), f.hi())?;
-    let bootstrapped = auto_bootstrap::ready(a, op, x, f.levels())?;
+    check_domain(&meta.bounds, f.lo(), f.hi())?;
+    let bootstrapped = auto_bootstrap::ready(a, x, f.levels())?;
     let x = bootstrapped.as_deref().unwrap_or(x);
     let y = match f.program() {
         Program::Polynomial(p) => return a.polynomial(x, p, None),
@@ -27,14 +26,13 @@ pub(crate) fn apply<A: CkksOps>(
     };
     let mut metadata = a.metadata(&y);
     metadata.meta.bounds = meta.bounds.map(|range| f.range(range));
-    rules.check_range(op, &metadata)?;
+    rules.check_range(&metadata)?;
     Ok(a.with_metadata(y, metadata.meta))
 }
 
 /// [`apply`] of what is prepared over the range of `x`; see [`CkksOps::function`].
 pub(crate) fn function<A: CkksOps>(
     a: &A,
-    op: &'static str,
     x: &A::Ciphertext,
     f: &Function,
     log2_error: f64,
@@ -51,7 +49,7 @@ pub(crate) fn function<A: CkksOps>(
         let (lo, hi) = around(bounds.values.lo(), bounds.values.hi());
         Approximation::new(f, lo, hi, log2_error).map_err(|_| error)
     })?;
-    apply(a, op, x, &prepared)
+    apply(a, x, &prepared)
 }
 
 /// Goldschmidt's products: `y_k`, at the default scale.
@@ -119,7 +117,7 @@ fn squarings<A: CkksOps>(a: &A, x: &A::Ciphertext, s: &Squarings) -> Result<A::C
     let params = a.params();
     let metadata = a.metadata(x);
     let levels = params.rules().polynomial_levels(&metadata, &s.root) + s.steps;
-    let bootstrapped = auto_bootstrap::ready(a, "apply a function", x, levels)?;
+    let bootstrapped = auto_bootstrap::ready(a, x, levels).during("apply a function")?;
     // The scale of the root, so that the last square has the default scale.
     let scale = bootstrapped.as_deref().map(|x| {
         let metadata = a.metadata(x);

@@ -29,40 +29,25 @@ fn magnitude(x: &Interval) -> Interval {
 }
 
 /// The sign of every slot at the default scale; see [`CkksOps::sign`].
-pub(crate) fn sign<A: CkksOps>(
-    a: &A,
-    op: &'static str,
-    x: &A::Ciphertext,
-    sign: &Sign,
-) -> Result<A::Ciphertext> {
-    signed(a, op, x, sign, Kind::Sign, a.params().scale())
+pub(crate) fn sign<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<A::Ciphertext> {
+    signed(a, x, sign, Kind::Sign, a.params().scale())
 }
 
 /// 1 for positive slots and 0 for negative ones, at the default scale; see [`CkksOps::step`].
-pub(crate) fn step<A: CkksOps>(
-    a: &A,
-    op: &'static str,
-    x: &A::Ciphertext,
-    sign: &Sign,
-) -> Result<A::Ciphertext> {
-    signed(a, op, x, sign, Kind::Step, a.params().scale())
+pub(crate) fn step<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<A::Ciphertext> {
+    signed(a, x, sign, Kind::Step, a.params().scale())
 }
 
 /// `x sign(x)`; see [`CkksOps::abs`].
-pub(crate) fn abs<A: CkksOps>(
-    a: &A,
-    op: &'static str,
-    x: &A::Ciphertext,
-    sign: &Sign,
-) -> Result<A::Ciphertext> {
+pub(crate) fn abs<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<A::Ciphertext> {
     let bounds = widened(a.metadata(x).meta.bounds.map(magnitude), sign);
-    let product = match ready(a, op, x, sign, &bounds)? {
+    let product = match ready(a, x, sign, &bounds)? {
         Ready::Whole { x, scale, level, .. } => {
-            let s = signed(a, op, &x, sign, Kind::Sign, scale)?;
+            let s = signed(a, &x, sign, Kind::Sign, scale)?;
             a.mul(&a.drop_to_level(&x, level)?, &s)?
         }
         Ready::InParts => {
-            let s = signed(a, op, x, sign, Kind::Sign, a.params().scale())?;
+            let s = signed(a, x, sign, Kind::Sign, a.params().scale())?;
             a.mul(x, &s)?
         }
     };
@@ -74,26 +59,20 @@ pub(crate) fn abs<A: CkksOps>(
 /// `max(x, y) = y + (x - y) step(x - y)`; see [`CkksOps::max`].
 pub(crate) fn max<A: CkksOps>(
     a: &A,
-    op: &'static str,
     x: &A::Ciphertext,
     y: &A::Ciphertext,
     sign: &Sign,
 ) -> Result<A::Ciphertext> {
     // The range of the maximum, which interval arithmetic on the product would lose.
     let (of_x, of_y) = (a.metadata(x).meta, a.metadata(y).meta);
-    let range = pair(op, &of_x, &of_y, larger)?.bounds;
-    stepped(a, op, &a.sub(x, y)?, Some(y), sign, range)
+    let range = pair(&of_x, &of_y, larger)?.bounds;
+    stepped(a, &a.sub(x, y)?, Some(y), sign, range)
 }
 
 /// `max(x, 0) = x step(x)`; see [`CkksOps::relu`].
-pub(crate) fn relu<A: CkksOps>(
-    a: &A,
-    op: &'static str,
-    x: &A::Ciphertext,
-    sign: &Sign,
-) -> Result<A::Ciphertext> {
+pub(crate) fn relu<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<A::Ciphertext> {
     let range = a.metadata(x).meta.bounds.map(|r| larger(r, &Interval::ZERO));
-    stepped(a, op, x, None, sign, range)
+    stepped(a, x, None, sign, range)
 }
 
 /// `base + d step(d)` at the default scale (near it after a bootstrap in between, below it at the
@@ -101,7 +80,6 @@ pub(crate) fn relu<A: CkksOps>(
 /// error.
 fn stepped<A: CkksOps>(
     a: &A,
-    op: &'static str,
     d: &A::Ciphertext,
     base: Option<&A::Ciphertext>,
     sign: &Sign,
@@ -109,9 +87,9 @@ fn stepped<A: CkksOps>(
 ) -> Result<A::Ciphertext> {
     let scale = a.params().scale();
     let bounds = widened(range, sign);
-    let sum = match ready(a, op, d, sign, &bounds)? {
+    let sum = match ready(a, d, sign, &bounds)? {
         Ready::Whole { x: d, scale: factor, level, product } => {
-            let step = signed(a, op, &d, sign, Kind::Step, factor)?;
+            let step = signed(a, &d, sign, Kind::Step, factor)?;
             let d = a.drop_to_level(&d, level)?;
             // The base must not bring the product below its planned level.
             let base = base.map(|base| auto_bootstrap::raised(a, base, level)).transpose()?;
@@ -119,7 +97,7 @@ fn stepped<A: CkksOps>(
             a.mul_add_many(&[(&d, &step)], &terms, 0.0, Some(product))?
         }
         Ready::InParts => {
-            let step = signed(a, op, d, sign, Kind::Step, scale)?;
+            let step = signed(a, d, sign, Kind::Step, scale)?;
             let terms: Vec<_> = base.into_iter().map(|base| (base, 1.0)).collect();
             a.mul_add_many(&[(d, &step)], &terms, 0.0, None)?
         }
@@ -141,7 +119,6 @@ enum Ready<'c, A: CkksOps> {
 /// Plans a product of `x` with its sign, for a result in `bounds`.
 fn ready<'c, A: CkksOps>(
     a: &A,
-    op: &'static str,
     x: &'c A::Ciphertext,
     sign: &Sign,
     bounds: &Bounds,
@@ -151,7 +128,7 @@ fn ready<'c, A: CkksOps>(
     let levels =
         |x: &Metadata| sign.levels() - first.levels() + params.rules().polynomial_levels(x, first);
     let needed = levels(&a.metadata(x));
-    let Some(x) = auto_bootstrap::ready(a, op, x, needed + 1)? else { return Ok(Ready::InParts) };
+    let Some(x) = auto_bootstrap::ready(a, x, needed + 1)? else { return Ok(Ready::InParts) };
     let metadata = a.metadata(&x);
     let level = metadata.level - levels(&metadata);
     let modulus: f64 = (0..level).map(|level| params.divisor(level)).product();
@@ -163,15 +140,14 @@ fn ready<'c, A: CkksOps>(
 /// The composition of the polynomials of a sign or step, the last one at the given scale.
 pub(crate) fn signed<A: CkksOps>(
     a: &A,
-    op: &'static str,
     x: &A::Ciphertext,
     sign: &Sign,
     kind: Kind,
     scale: f64,
 ) -> Result<A::Ciphertext> {
     let params = a.params();
-    check_domain(op, &a.metadata(x).meta.bounds, -sign.radius(), sign.radius())?;
-    let bootstrapped = auto_bootstrap::ready(a, op, x, sign.levels())?;
+    check_domain(&a.metadata(x).meta.bounds, -sign.radius(), sign.radius())?;
+    let bootstrapped = auto_bootstrap::ready(a, x, sign.levels())?;
 
     // Every polynomial but the last maps into [-1, 1].
     let meta = a.metadata(bootstrapped.as_deref().unwrap_or(x)).meta;

@@ -7,7 +7,7 @@ use super::function::{Function, Iteration};
 use super::iterate::{Goldschmidt, Newton, Squarings};
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::Polynomial;
-use crate::{Error, Interval, Result};
+use crate::{Error, ErrorKind, Interval, Result};
 
 /// Largest magnitude of the ends of a domain: beyond, values of polynomials overflow.
 const LARGEST_END: f64 = 1e100;
@@ -65,16 +65,17 @@ impl Approximation {
     /// [`lo`](Self::lo) and [`hi`](Self::hi) are the ends of the actual domain.
     ///
     /// # Errors
-    /// [`Error::Interval`] unless `lo < hi`, both within `1e100`, [`Error::Approximation`] for an
-    /// error outside `2^-40` to 1, or one that no candidate reaches (`f` has a singularity in or
-    /// near the domain).
+    /// [`ErrorKind::Interval`] unless `lo < hi`, both within `1e100`, [`ErrorKind::Approximation`]
+    /// for an error outside `2^-40` to 1, or one that no candidate reaches (`f` has a singularity
+    /// in or near the domain).
     pub fn new(f: &Function, lo: f64, hi: f64, log2_error: f64) -> Result<Self> {
         check_domain(lo, hi)?;
-        let refuse = |reason| Error::Approximation { what: f.name().into(), reason };
+        let refuse = |reason| ErrorKind::Approximation { what: f.name().into(), reason };
         if !(LEAST_ERROR..=0.0).contains(&log2_error) {
             return Err(refuse(format!(
                 "error 2^{log2_error:?}: need an exponent from {LEAST_ERROR} to 0"
-            )));
+            ))
+            .into());
         }
         let error = log2_error.exp2();
         let candidates = domains(lo, hi).into_iter().flat_map(|[lo, hi]| {
@@ -119,10 +120,10 @@ impl Approximation {
     /// A given polynomial, with its error as an approximation of `f` certified.
     ///
     /// # Errors
-    /// [`Error::Approximation`] when the bounds of `f` certify nothing over the domain of `p`.
+    /// [`ErrorKind::Approximation`] when the bounds of `f` certify nothing over the domain of `p`.
     pub(crate) fn of_polynomial(f: &Function, p: Chebyshev) -> Result<Self> {
         let (lo, hi) = (p.lo(), p.hi());
-        let error = certified_error(f, &p).ok_or_else(|| Error::Approximation {
+        let error = certified_error(f, &p).ok_or_else(|| ErrorKind::Approximation {
             what: f.name().into(),
             reason: format!("the function is not known to be analytic around [{lo:?}, {hi:?}]"),
         })?;
@@ -214,18 +215,18 @@ pub(crate) fn check_domain(lo: f64, hi: f64) -> Result<()> {
     if lo.is_finite() && hi.is_finite() && width > 0.0 && ends <= LARGEST_END {
         return Ok(());
     }
-    Err(Error::Interval { lo, hi })
+    Err(ErrorKind::Interval { lo, hi }.into())
 }
 
 /// Refuses functions that have no finite value somewhere in a domain.
 pub(crate) fn without_values(f: &Function, lo: f64, hi: f64) -> Error {
-    Error::Approximation {
+    ErrorKind::Approximation {
         what: f.name().into(),
         reason: format!(
             "the function has no value, or one too large for f64, somewhere in [{lo:?}, {hi:?}]: take \
              a domain on which it is defined"
         ),
-    }
+    }.into()
 }
 
 /// The domain, and wider ones of width `2 / k`, whose map onto `[-1, 1]` costs no level: about the
@@ -372,13 +373,13 @@ mod tests {
             [(-1.0, 1.0, -10.0), (0.0, 1.0, -10.0), (0.5, 1.0, -60.0), (0.5, 1.0, 3.0)]
         {
             let error = Approximation::new(&inverse, lo, hi, bits).unwrap_err();
-            assert!(matches!(error, Error::Approximation { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
         }
         for (lo, hi) in
             [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (-f64::MAX, f64::MAX), (1e300, 1.5e308)]
         {
             let error = Approximation::new(&inverse, lo, hi, -8.0).unwrap_err();
-            assert!(matches!(error, Error::Interval { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Interval { .. }), "{error}");
         }
     }
 
@@ -392,7 +393,7 @@ mod tests {
             Approximation::new(&nowhere, -1.0, 1.0, -3.0),
         ] {
             let error = refused.unwrap_err();
-            assert!(matches!(error, Error::Approximation { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
         }
         // The zero function is odd, and of degree 0 there is no odd polynomial.
         let zero = Function::lipschitz("zero", |_| 0.0, 0.0);

@@ -24,7 +24,7 @@ use super::certify::range_within;
 use super::remez::{Parity, remez};
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::{Plan, Polynomial, Sensitivity, power_depth};
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// Odd degrees of the polynomials of a composition. Larger ones save little depth and cost much
 /// work.
@@ -95,8 +95,8 @@ impl Sign {
     /// with the least work at the fewest levels.
     ///
     /// # Errors
-    /// [`Error::Approximation`] for an exponent that is not below 0, a margin below `2^-24` or an
-    /// error below `2^-40`.
+    /// [`ErrorKind::Approximation`] for an exponent that is not below 0, a margin below `2^-24` or
+    /// an error below `2^-40`.
     pub fn new(log2_margin: f64, log2_error: f64) -> Result<Self> {
         Self::within(1.0, log2_margin, log2_error)
     }
@@ -109,16 +109,17 @@ impl Sign {
     pub fn within(radius: f64, log2_margin: f64, log2_error: f64) -> Result<Self> {
         let possible = (-24.0..0.0).contains(&log2_margin) && (-40.0..0.0).contains(&log2_error);
         if !(possible && radius.is_finite() && radius > 0.0) {
-            return Err(Error::Approximation {
+            return Err(ErrorKind::Approximation {
                 what: "sign".into(),
                 reason: format!(
                     "radius {radius:?}, margin 2^{log2_margin:?}, error 2^{log2_error:?}: need a \
                      positive radius, a margin from 2^-24 and an error from 2^-40 to below 1"
                 ),
-            });
+            }
+            .into());
         }
         let (margin, error) = (log2_margin.exp2(), log2_error.exp2());
-        let degrees = cheapest(margin, error * SEARCH).ok_or_else(|| Error::Approximation {
+        let degrees = cheapest(margin, error * SEARCH).ok_or_else(|| ErrorKind::Approximation {
             what: "sign".into(),
             reason: format!(
                 "no composition of depth up to {MAX_DEPTH} reaches an error of 2^{log2_error} \
@@ -151,17 +152,17 @@ impl Sign {
     /// `margin <= |x| / radius <= 1`.
     ///
     /// # Errors
-    /// [`Error::Approximation`] unless all degrees are odd and from 3 to 63, the margin between 0
-    /// and 1 and the radius positive.
+    /// [`ErrorKind::Approximation`] unless all degrees are odd and from 3 to 63, the margin between
+    /// 0 and 1 and the radius positive.
     pub fn of_degrees(radius: f64, margin: f64, degrees: &[usize]) -> Result<Self> {
-        let refuse = |reason: String| Error::Approximation { what: "sign".into(), reason };
+        let refuse = |reason: String| ErrorKind::Approximation { what: "sign".into(), reason };
         let odd = degrees.iter().all(|d| d % 2 == 1 && (3..=63).contains(d));
         let possible = margin > 0.0 && margin < 1.0 && radius > 0.0 && radius.is_finite();
         if degrees.is_empty() || !odd || !possible {
             return Err(refuse(format!(
                 "degrees {degrees:?}, margin {margin:?}, radius {radius:?}: need odd degrees from 3 \
                  to 63, a margin between 0 and 1 and a positive radius"
-            )));
+            )).into());
         }
 
         // `least` is a_{i-1}, the least magnitude outside the margin after the steps so far.
@@ -184,7 +185,8 @@ impl Sign {
             if least <= 0.0 {
                 return Err(refuse(format!(
                     "degree {degree}: too low, the margin vanishes in f64; take a higher degree"
-                )));
+                ))
+                .into());
             }
             steps.push(scaled(
                 &best.polynomial,
@@ -514,7 +516,7 @@ mod tests {
             (1.0, f64::NAN, -8.0),
         ] {
             let error = Sign::within(radius, margin, error).unwrap_err();
-            assert!(matches!(error, Error::Approximation { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
         }
         assert!(Sign::of_degrees(1.0, 0.1, &[]).is_err());
         assert!(Sign::of_degrees(1.0, 0.1, &[4]).is_err());

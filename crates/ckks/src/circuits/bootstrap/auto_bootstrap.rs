@@ -8,7 +8,7 @@
 use std::{borrow::Cow, ops::Deref, sync::Arc};
 
 use crate::{
-    CkksOps, Error, Metadata, Result,
+    CkksOps, ErrorKind, Metadata, Result,
     metadata::rules::{Route, same_scale},
 };
 
@@ -194,7 +194,6 @@ pub(crate) fn mul_add_many<'c, A: CkksOps>(
 /// needs, the lower one is bootstrapped to the scale of the other.
 pub(crate) fn aligned<'c, A: CkksOps>(
     a: &A,
-    op: &'static str,
     x: &'c A::Ciphertext,
     y: &'c A::Ciphertext,
 ) -> Result<(Operand<'c, A>, Operand<'c, A>)> {
@@ -206,7 +205,7 @@ pub(crate) fn aligned<'c, A: CkksOps>(
     let Some((least, _)) = span(a).filter(|_| drifted && is_short(a, level, usize::MAX)) else {
         return kept;
     };
-    let ends = a.params().rules().align(op, &of_x, &of_y).map(|(x, y)| x.to.min(y.to));
+    let ends = a.params().rules().align(&of_x, &of_y).map(|(x, y)| x.to.min(y.to));
     if ends.is_ok_and(|level| level >= least) {
         return kept;
     }
@@ -222,27 +221,21 @@ pub(crate) fn is_stuck<A: CkksOps>(a: &A, level: usize, to: usize, route: &Resul
     let reached = span(a).is_some_and(|(_, fresh)| to <= fresh);
     reached
         && is_short(a, level, usize::MAX)
-        && matches!(route, Err(Error::ScaleMismatch { .. } | Error::LevelTooHigh { .. }))
+        && matches!(&route, Err(e) if matches!(e.kind(), ErrorKind::ScaleMismatch { .. } | ErrorKind::LevelTooHigh { .. }))
 }
 
 /// Refuses vectors with too few levels for several operations, unless a bootstrap in between helps.
-pub(crate) fn check_levels<A: CkksOps>(
-    a: &A,
-    op: &'static str,
-    needed: usize,
-    level: usize,
-) -> Result<()> {
+pub(crate) fn check_levels<A: CkksOps>(a: &A, needed: usize, level: usize) -> Result<()> {
     if is_short(a, level, needed) {
         return Ok(());
     }
-    a.params().rules().check_levels(op, needed, level)
+    a.params().rules().check_levels(needed, level)
 }
 
 /// `x`, possibly bootstrapped, with `levels` levels for several operations; `None` if a bootstrap
 /// provides fewer: the operations then bootstrap in between.
 pub(crate) fn ready<'c, A: CkksOps>(
     a: &A,
-    op: &'static str,
     x: &'c A::Ciphertext,
     levels: usize,
 ) -> Result<Option<Cow<'c, A::Ciphertext>>> {
@@ -255,6 +248,6 @@ pub(crate) fn ready<'c, A: CkksOps>(
         return Ok(None);
     }
     let x = replenished(a, x, levels)?;
-    a.params().rules().check_levels(op, levels, a.metadata(&x).level)?;
+    a.params().rules().check_levels(levels, a.metadata(&x).level)?;
     Ok(Some(x))
 }

@@ -16,8 +16,8 @@ use crate::eval_mod::Mod1Output;
 use crate::fbt::Functional;
 use crate::lintrans::RotationCosts;
 use crate::{
-    Ciphertext, CiphertextMeta, Error, Evaluator, FailureProbability, Interval, Metadata, Result,
-    noise, rotation_plan::RotationCost,
+    Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, FailureProbability, Interval,
+    Metadata, Result, noise, rotation_plan::RotationCost,
 };
 
 /// Largest integer by which a small message is enlarged.
@@ -55,8 +55,9 @@ impl Evaluator {
     /// Adds bootstrapping to the evaluator. Reserves its working memory now.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`], [`Error::RouteMismatch`] or [`Error::KeyMismatch`] when the parts
-    /// do not belong together, also for keys of a sparse secret of another weight.
+    /// `mlwe::ErrorKind::ParamsMismatch`, [`ErrorKind::RouteMismatch`] or
+    /// `mlwe::ErrorKind::KeyMismatch` when the parts do not belong together, also for keys of a
+    /// sparse secret of another weight.
     pub fn with_bootstrapping(
         mut self,
         bootstrapper: impl Into<Arc<Bootstrapper>>,
@@ -64,7 +65,7 @@ impl Evaluator {
     ) -> Result<Self> {
         let op = "add bootstrapping to an evaluator";
         let bootstrapper = bootstrapper.into();
-        bootstrapper.raising.check_keys(op, &self, &keys)?;
+        bootstrapper.raising.check_keys(&self, &keys).during(op)?;
         bootstrapper.reserve();
         self.bootstrapping =
             Some(Bootstrapping { bootstrapper, keys, automatic: false, begun: Arc::default() });
@@ -115,12 +116,12 @@ impl Evaluator {
     /// bootstraps ([`Bootstrapper::levels`]) bootstrap in between; a single polynomial cannot.
     ///
     /// # Errors
-    /// [`Error::MissingKey`] for an evaluator without
+    /// [`ErrorKind::MissingKey`] for an evaluator without
     /// [`with_bootstrapping`](Self::with_bootstrapping).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
         let op = "bootstrap automatically";
         let level = self.params().max_level();
-        let missing = Error::MissingKey { op, key: "bootstrapping key", level };
+        let missing = ErrorKind::MissingKey { key: "bootstrapping key", level }.during(op);
         self.bootstrapping.as_mut().ok_or(missing)?.automatic = true;
         Ok(self)
     }
@@ -159,50 +160,49 @@ impl Bootstrapper {
     /// Those of [`CkksOps::bootstrap`](crate::CkksOps::bootstrap), except missing keys.
     pub fn bootstrapped(&self, x: &Metadata) -> Result<Metadata> {
         let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
-        Ok(self.meta("bootstrap", x, self.params().scale(), &one_key)?.result)
+        Ok(self.meta(x, self.params().scale(), &one_key).during("bootstrap")?.result)
     }
 
     /// The metadata of [`Evaluator::bootstrap_to`], in its steps.
     pub(crate) fn meta(
         &self,
-        op: &'static str,
         x: &Metadata,
         scale: f64,
         costs: RotationCosts<'_>,
     ) -> Result<BootstrapMeta> {
         let rules = self.params().rules();
-        rules.check_levels(op, self.input_level(), x.level)?;
-        self.raising.check_slots(op, x)?;
+        rules.check_levels(self.input_level(), x.level)?;
+        self.raising.check_slots(x)?;
 
         // Step 1: the lowest level; small messages are enlarged to the bound.
-        let low = rules.drop_to_level(op, x, self.input_level())?;
-        let (factor, per_value) = self.enlargement(op, &low)?;
-        let enlarged = rules.mul_integer(op, &low, factor)?;
+        let low = rules.drop_to_level(x, self.input_level())?;
+        let (factor, per_value) = self.enlargement(&low)?;
+        let enlarged = rules.mul_integer(&low, factor)?;
 
         // Steps 2 to 4: SlotsToCoeffs, mod raise, CoeffsToSlots.
-        let raising = self.raising.meta(op, &enlarged, costs)?;
+        let raising = self.raising.meta(&enlarged, costs)?;
 
         // Step 5: EvalMod. A value of 1 is `message` in the coefficients modulo q_0.
         let message = per_value * factor as f64;
         let output = Mod1Output { amplitude: self.params().divisor(0) / (message * TAU), scale };
-        let mut result = self.mod1.meta(op, self.params(), &raising.part, output)?.result;
+        let mut result = self.mod1.meta(self.params(), &raising.part, output)?.result;
 
         // Step 6: both parts of complex vectors.
         if !x.meta.bounds.slots().is_real() {
-            result = rules.sum(op, &result, &rules.mul_i(&result), Interval::add)?;
+            result = rules.sum(&result, &rules.mul_i(&result), Interval::add)?;
         }
         result.meta = CiphertextMeta { scale, noise: result.meta.noise, ..x.meta };
 
         // The range of the operand does not include the approximation error: the excess does.
         let off = output.amplitude * self.mod1.approximation_error() * scale;
         result.meta.noise.excess += off * off / result.meta.slots as f64;
-        rules.check_range(op, &result)?;
+        rules.check_range(&result)?;
         Ok(BootstrapMeta { factor, raising, output, result })
     }
 
     /// The largest integer factor of a message within the gap, and the coefficient modulo `q_0` of
     /// a value of 1 without that factor.
-    pub(super) fn enlargement(&self, op: &'static str, x: &Metadata) -> Result<(i64, f64)> {
+    pub(super) fn enlargement(&self, x: &Metadata) -> Result<(i64, f64)> {
         let bound = x.meta.bounds.slots().bound();
         let per_value = x.meta.scale * (self.raising.s2c_scale() / self.params().scale());
         let largest = self.params().divisor(0) * (-self.spec.log_gap).exp2();
@@ -213,13 +213,13 @@ impl Bootstrapper {
         let reach = bound + noise::worst_factor(x.meta.slots, self.spec.log2_failure) * x.excess();
         let factor = headroom.floor().clamp(1.0, MAX_ENLARGEMENT);
         if reach * per_value * factor > largest * NOISE_SLACK {
-            return Err(Error::RangeOverflow {
-                op,
+            return Err(ErrorKind::RangeOverflow {
                 bound: power_of_two_above(reach),
                 log2_scale: per_value.log2(),
                 log2_modulus: largest.log2() + 1.0,
                 level: 0,
-            });
+            }
+            .into());
         }
         Ok((factor as i64, per_value))
     }
@@ -237,22 +237,22 @@ impl Evaluator {
     /// range in every step ([`Ciphertext::assume_range_with_padding`]) can bootstrap without end.
     ///
     /// # Errors
-    /// [`Error::MissingKey`] for an evaluator without
+    /// [`ErrorKind::MissingKey`] for an evaluator without
     /// [`with_bootstrapping`](Self::with_bootstrapping) or without keys of
-    /// [`Bootstrapper::keys`], [`Error::OutOfLevels`] below the input level, [`Error::SlotCount`]
-    /// for too many slots, [`Error::RangeOverflow`] for values whose magnitude and excess exceed
-    /// [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in proportion to the
-    /// scale), [`Error::Scale`], [`Error::Cancelled`] by the callback of
+    /// [`Bootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
+    /// [`ErrorKind::SlotCount`] for too many slots, [`ErrorKind::RangeOverflow`] for values whose
+    /// magnitude and excess exceed [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in
+    /// proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback of
     /// [`watching`](Self::watching), and mismatches.
     pub fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
         let op = "bootstrap";
         let level = self.params().max_level();
-        let missing = Error::MissingKey { op, key: "bootstrapping key", level };
+        let missing = ErrorKind::MissingKey { key: "bootstrapping key", level }.during(op);
         let Bootstrapping { bootstrapper, keys, begun, .. } =
             self.bootstrapping.as_ref().ok_or(missing)?;
-        self.check(op, x)?;
-        let costs = |x: &Metadata, step| self.rotation_cost(op, x, step);
-        let meta = bootstrapper.meta(op, &x.metadata(), scale, &costs)?;
+        self.check(x).during(op)?;
+        let costs = |x: &Metadata, step| self.rotation_cost(x, step).during(op);
+        let meta = bootstrapper.meta(&x.metadata(), scale, &costs).during(op)?;
         begun.fetch_add(1, Ordering::Relaxed);
 
         // Step 1: the lowest level; small messages are enlarged to the bound.
@@ -262,14 +262,15 @@ impl Evaluator {
         // Steps 2 to 4: SlotsToCoeffs, mod raise, CoeffsToSlots. Each slot of the parts holds
         // (m + q0 I) / (width q0).
         let real = x.meta().bounds.slots().is_real();
-        let parts = bootstrapper.raising.apply(op, self, keys, &enlarged, (&meta.raising, real))?;
+        let parts =
+            bootstrapper.raising.apply(self, keys, &enlarged, (&meta.raising, real)).during(op)?;
 
         // Step 5: EvalMod removes q0 I.
         let count = if parts.1.is_some() { 2 } else { 1 };
         let reduced = |part, done| {
             let reduced = bootstrapper.mod1.apply(self, part, meta.output)?;
-            self.watch.tell(op, BootstrapStage::EvalMod, done, count)?;
-            Ok::<_, Error>(reduced)
+            self.watch.tell(BootstrapStage::EvalMod, done, count).during(op)?;
+            Ok::<_, crate::Error>(reduced)
         };
         let mut result = reduced(&parts.0, 1)?;
 

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, Error, Interval, Result,
+    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Result,
     noise::{self, Noise},
 };
 
@@ -25,7 +25,7 @@ pub(crate) fn check_rounds(rounds: usize) -> Result<()> {
         return Ok(());
     }
     let reason = format!("iterated bootstrap: {rounds} rounds: need 1 to {MAX_ROUNDS}");
-    Err(Error::Params { reason })
+    Err(ErrorKind::Params { reason }.into())
 }
 
 /// `x` bootstrapped in rounds; see

@@ -6,7 +6,7 @@ use bellerophon_mlwe::{KeyId, KeySwitchKey, ModRaiseKey, SecretKey};
 use rand::CryptoRng;
 
 use super::Raising;
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// The keys for bootstrapping only: to the sparse secret at `q_0`, and back at the top of the
 /// chain. Clones share the keys. Keys for rotations and products, listed by
@@ -25,7 +25,7 @@ impl BootstrapKeys {
     /// Samples a sparse secret, generates the two keys and drops the secret.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`](crate::Error::ParamsMismatch) when the secret belongs to other
+    /// `mlwe::ErrorKind::ParamsMismatch` when the secret belongs to other
     /// parameters.
     pub fn generate<R: CryptoRng + ?Sized>(
         raising: &Raising,
@@ -33,7 +33,7 @@ impl BootstrapKeys {
         rng: &mut R,
     ) -> Result<Self> {
         let (params, low) = (raising.params(), raising.low());
-        params.check("generate bootstrapping keys", secret.fingerprint())?;
+        params.check(secret.fingerprint()).during("generate bootstrapping keys")?;
         let sparse = SecretKey::generate(low, rng)?;
         let to_sparse = KeySwitchKey::between(secret, &sparse, 1, rng)?;
         let raise = ModRaiseKey::generate(&sparse, secret, params.limbs(), rng)?;
@@ -43,10 +43,10 @@ impl BootstrapKeys {
     /// Assembles keys that were generated or stored separately.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`](crate::Error::ParamsMismatch) and
-    /// [`Error::KeyMismatch`](crate::Error::KeyMismatch) unless they switch from the secret of the
-    /// parameters to the sparse secret and back; [`Error::MissingKey`](crate::Error::MissingKey) if
-    /// not at the top of the chain.
+    /// `mlwe::ErrorKind::ParamsMismatch` and
+    /// `mlwe::ErrorKind::KeyMismatch` unless they switch from the secret of the
+    /// parameters to the sparse secret and back;
+    /// [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey) if not at the top of the chain.
     pub(crate) fn from_parts(
         raising: &Raising,
         to_sparse: KeySwitchKey,
@@ -63,19 +63,24 @@ impl BootstrapKeys {
             (raise.to().fingerprint, params.fingerprint()),
         ] {
             if found != needed {
-                return Err(Error::ParamsMismatch { op, left: needed, right: found });
+                return Err(bellerophon_mlwe::ErrorKind::ParamsMismatch { found, needed }
+                    .during(op)
+                    .into());
             }
         }
         // One key must start at the secret where the other one ends.
-        for (left, right) in [(shape.from, raise.to()), (shape.to, raise.from())] {
-            if left.key != right.key {
-                return Err(Error::KeyMismatch { op, left: left.key, right: right.key });
+        for (needed, found) in [(shape.from, raise.to()), (shape.to, raise.from())] {
+            let (needed, found) = (needed.key, found.key);
+            if needed != found {
+                return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }
+                    .during(op)
+                    .into());
             }
         }
         let (rank, low_rank) = (params.lattice().rank(), low.rank());
         if shape.from_rank != rank || raise.rows() != low_rank || raise.limbs() < params.limbs() {
             let level = params.max_level();
-            return Err(Error::MissingKey { op, key: "key of the sparse secret", level });
+            return Err(ErrorKind::MissingKey { key: "key of the sparse secret", level }.during(op));
         }
         let byte_len = to_sparse.seeded_byte_len(low) + raise.seeded_byte_len(params.lattice());
         Ok(Self(Arc::new(Inner { to_sparse, raise, byte_len })))

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
-use crate::{Error, Evaluator, Result};
+use crate::{ErrorKind, Evaluator, Result};
 
 /// A stage of a bootstrap, plain ([`bootstrap`](super)) or functional ([`fbt`](crate::fbt)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,16 +53,10 @@ impl fmt::Debug for Watch {
 
 impl Watch {
     /// Reports; an error if the caller wants to stop.
-    pub(crate) fn tell(
-        &self,
-        op: &'static str,
-        stage: BootstrapStage,
-        done: usize,
-        total: usize,
-    ) -> Result<()> {
+    pub(crate) fn tell(&self, stage: BootstrapStage, done: usize, total: usize) -> Result<()> {
         match self.0.as_ref().map(|callback| callback(stage, done, total)) {
             None | Some(ControlFlow::Continue(())) => Ok(()),
-            Some(ControlFlow::Break(())) => Err(Error::Cancelled { op, stage, done, total }),
+            Some(ControlFlow::Break(())) => Err(ErrorKind::Cancelled { stage, done, total }.into()),
         }
     }
 }
@@ -73,7 +67,7 @@ impl Evaluator {
     /// of integers among them. A report is made at the end of S2C, of the raise and of C2S, after
     /// EvalMod or the exponential of each part of the slots, and after each function of a part,
     /// with what is finished of the stage and all of it. A callback that returns
-    /// [`ControlFlow::Break`] stops the operation there ([`Error::Cancelled`]). Reports depend on
+    /// [`ControlFlow::Break`] stops the operation there ([`ErrorKind::Cancelled`]). Reports depend on
     /// the shape of the operands alone.
     pub fn watching(
         mut self,

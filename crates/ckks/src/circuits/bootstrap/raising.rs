@@ -19,8 +19,8 @@ use super::{BootstrapKeys, BootstrapStage};
 use crate::dft::{C2sSpec, Coefficients, CoeffsToSlots, S2cSpec, SlotsToCoeffs};
 use crate::lintrans::{Giants, LinearTransform, RotationCosts};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, KeyLevels, KeySizes, Metadata,
-    Params, Result,
+    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, KeyLevels,
+    KeySizes, Metadata, Params, Result,
 };
 
 /// Bits of the special prime of the sparse secret above those of `q_0`: the switch to that secret
@@ -80,7 +80,7 @@ impl Raising {
         let op = "prepare bootstrapping";
         let most = params.max_slots();
         if !spec.slots.is_power_of_two() || spec.slots > most {
-            return Err(Error::SlotCount { op, found: spec.slots, least: 1, most });
+            return Err(ErrorKind::SlotCount { found: spec.slots, least: 1, most }.during(op));
         }
         let top = params.max_level();
         let s2c = S2cSpec {
@@ -180,20 +180,15 @@ impl Raising {
     }
 
     /// Refuses keys for another sparse secret, or from another secret than that of the evaluator.
-    pub(crate) fn check_keys(
-        &self,
-        op: &'static str,
-        evaluator: &Evaluator,
-        keys: &BootstrapKeys,
-    ) -> Result<()> {
-        evaluator.params().check_same(op, &self.params)?;
+    pub(crate) fn check_keys(&self, evaluator: &Evaluator, keys: &BootstrapKeys) -> Result<()> {
+        evaluator.params().check_same(&self.params)?;
         let (found, needed) = (keys.to_sparse().shape().to.fingerprint, self.low.fingerprint());
         if found != needed {
-            return Err(mlwe::Error::ParamsMismatch { op, found, needed })?;
+            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed })?;
         }
         if keys.secret_id() != evaluator.keys().secret_id() {
-            let (left, right) = (evaluator.keys().secret_id(), keys.secret_id());
-            return Err(Error::KeyMismatch { op, left, right });
+            let (needed, found) = (evaluator.keys().secret_id(), keys.secret_id());
+            return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into());
         }
         Ok(())
     }
@@ -222,27 +217,24 @@ impl Raising {
     }
 
     /// Refuses vectors of more slots than the matrices have.
-    pub(crate) fn check_slots(&self, op: &'static str, x: &Metadata) -> Result<()> {
+    pub(crate) fn check_slots(&self, x: &Metadata) -> Result<()> {
         if x.meta.slots > self.slots {
-            return Err(Error::SlotCount { op, found: x.meta.slots, least: 1, most: self.slots });
+            return Err(
+                ErrorKind::SlotCount { found: x.meta.slots, least: 1, most: self.slots }.into()
+            );
         }
         Ok(())
     }
 
     /// The metadata of [`apply`](Self::apply).
-    pub(crate) fn meta(
-        &self,
-        op: &'static str,
-        x: &Metadata,
-        costs: RotationCosts<'_>,
-    ) -> Result<RaisingMeta> {
+    pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<RaisingMeta> {
         // Step 1: SlotsToCoeffs.
-        let lowered = self.s2c.meta(op, x, costs)?.result;
+        let lowered = self.s2c.meta(x, costs)?.result;
         // Step 2: mod raise and trace.
-        let raised = self.raised(op, &lowered, costs)?;
+        let raised = self.raised(&lowered, costs)?;
         // Step 3: CoeffsToSlots, and one part of the slots.
-        let slots = self.c2s.meta(op, &raised, costs)?.result;
-        let part = self.part(op, &slots)?;
+        let slots = self.c2s.meta(&raised, costs)?.result;
+        let part = self.part(&slots)?;
         Ok(RaisingMeta { raised, part })
     }
 
@@ -250,16 +242,15 @@ impl Raising {
     /// unless `real`.
     pub(crate) fn apply(
         &self,
-        op: &'static str,
         evaluator: &Evaluator,
         keys: &BootstrapKeys,
         x: &Ciphertext,
         (meta, real): (&RaisingMeta, bool),
     ) -> Result<(Ciphertext, Option<Ciphertext>)> {
-        let tell = |stage| evaluator.watch.tell(op, stage, 1, 1);
+        let tell = |stage| evaluator.watch.tell(stage, 1, 1);
         let coefficients = self.to_coefficients(evaluator, x)?;
         tell(BootstrapStage::SlotsToCoefficients)?;
-        let raised = self.raise(op, evaluator, keys, coefficients, meta)?;
+        let raised = self.raise(evaluator, keys, coefficients, meta)?;
         tell(BootstrapStage::Raise)?;
         let parts = self.to_slots(evaluator, &raised, (meta, real))?;
         tell(BootstrapStage::CoefficientsToSlots)?;
@@ -277,12 +268,7 @@ impl Raising {
 
     /// The metadata of step 2: the coefficients modulo `Q`, projected onto the slots of the
     /// matrices.
-    pub(super) fn raised(
-        &self,
-        op: &'static str,
-        x: &Metadata,
-        costs: RotationCosts<'_>,
-    ) -> Result<Metadata> {
+    pub(super) fn raised(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<Metadata> {
         let (rules, lattice) = (self.params.rules(), self.params.lattice());
         // Step 2a: the switch to the sparse secret, and the mod raise.
         let noise = x.meta.noise
@@ -304,7 +290,7 @@ impl Raising {
         for step in self.trace_steps() {
             let before = sum.meta.noise;
             let rotated = rules.rotated(&sum, costs(&sum, step)?);
-            sum = rules.sum(op, &sum, &rotated, Interval::add)?;
+            sum = rules.sum(&sum, &rotated, Interval::add)?;
             sum.meta.scale *= 2.0;
             sum.meta.bounds = meta.bounds;
             // The two terms have the same error in the subring: 4 times the variance, not 2.
@@ -319,7 +305,6 @@ impl Raising {
     /// the coefficients modulo `Q` hold the message and `q_0 I`.
     pub(crate) fn raise(
         &self,
-        op: &'static str,
         evaluator: &Evaluator,
         keys: &BootstrapKeys,
         x: Coefficients,
@@ -333,20 +318,18 @@ impl Raising {
         let all = CiphertextMeta { slots: self.params.max_slots(), ..meta.raised.meta };
         let like = Metadata { meta: all, ..meta.raised };
         for step in self.trace_steps() {
-            let rotated = evaluator
-                .rotation_path(op, &like, step)?
-                .apply(evaluator.params(), &sum)?
-                .into_owned();
+            let rotated =
+                evaluator.rotation_path(&like, step)?.apply(evaluator.params(), &sum)?.into_owned();
             sum.add_assign(lattice, &rotated)?;
         }
         Coefficients::from_parts(&self.params, sum, meta.raised.meta)
     }
 
     /// The metadata of step 3 after C2S: the real or the imaginary parts of the slots.
-    pub(super) fn part(&self, op: &'static str, slots: &Metadata) -> Result<Metadata> {
+    pub(super) fn part(&self, slots: &Metadata) -> Result<Metadata> {
         let rules = self.params.rules();
         let conjugate = rules.conjugated(slots);
-        let mut part = rules.sum(op, slots, &conjugate, Interval::add)?;
+        let mut part = rules.sum(slots, &conjugate, Interval::add)?;
         part.meta = part.meta.reinterpret_scale(0.5)?;
         let bound = self.reach / self.width;
         part.meta.bounds = Bounds::all(Interval::real(-bound, bound)?);

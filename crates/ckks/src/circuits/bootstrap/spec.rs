@@ -6,7 +6,7 @@ use bellerophon_mlwe::{SecretKind, Security};
 
 use super::raising::{Raising, RaisingSpec};
 use crate::eval_mod::{Arcsine, Mod1, Mod1Spec};
-use crate::{Error, KeyLevels, KeySizes, LevelGroup, ModulusChain, Params, ParamsSpec, Result};
+use crate::{ErrorKind, KeyLevels, KeySizes, LevelGroup, ModulusChain, Params, ParamsSpec, Result};
 
 /// Bits of the lowest prime beyond those of the default scale.
 const WHOLE_BITS: u32 = 3;
@@ -83,7 +83,7 @@ impl BootstrapSpec {
     /// those of C2S. `special` are bits and number of the special primes.
     ///
     /// # Errors
-    /// [`Error::Params`] when no plan of EvalMod meets the specification.
+    /// [`ErrorKind::Params`] when no plan of EvalMod meets the specification.
     pub fn chain(
         &self,
         degree: usize,
@@ -144,7 +144,7 @@ impl BootstrapSpec {
                 return Ok(());
             }
             let reason = format!("bootstrapping with {field} = {value}: need {range:?}");
-            Err(Error::Params { reason })
+            Err(ErrorKind::Params { reason })
         };
         within("slots", self.slots as f64, 1.0..=65536.0)?;
         within("bound", self.bound, 1e-9..=1e9)?;
@@ -173,7 +173,7 @@ impl BootstrapSpec {
             let needed = self.log_reduction + more.copied().unwrap_or(0);
             let found = params.divisor(level).log2();
             if found < f64::from(needed) - SHORT {
-                return Err(Error::Params {
+                return Err(ErrorKind::Params {
                     reason: format!(
                         "bootstrapping uses levels {} to {top} of the chain for EvalMod and those \
                          above for CoeffsToSlots; level {level} has {found:.1} bits and must have \
@@ -181,7 +181,8 @@ impl BootstrapSpec {
                          BootstrapSpec::log_reduction",
                         top + 1 - depth
                     ),
-                });
+                }
+                .into());
             }
         }
         Ok(())
@@ -236,9 +237,9 @@ impl Bootstrapper {
     /// Prepares the matrices and plans EvalMod.
     ///
     /// # Errors
-    /// [`Error::Params`] when the chain is too short (the message counts the levels) or a field of
-    /// the specification is out of its range, security errors for the sparse secret, and those of
-    /// the parts.
+    /// [`ErrorKind::Params`] when the chain is too short (the message counts the levels) or a field
+    /// of the specification is out of its range, security errors for the sparse secret, and those
+    /// of the parts.
     pub fn new(params: &Params, spec: BootstrapSpec) -> Result<Self> {
         // Step 1: the options, and the plan of EvalMod.
         spec.check()?;
@@ -257,7 +258,7 @@ impl Bootstrapper {
                 mod1.depth(),
                 spec.c2s_levels
             );
-            return Err(Error::Params { reason });
+            return Err(ErrorKind::Params { reason }.into());
         }
         spec.check_levels(params, top - spec.c2s_levels, mod1.depth())?;
 

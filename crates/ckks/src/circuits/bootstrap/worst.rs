@@ -27,7 +27,7 @@ use bellerophon_mlwe as mlwe;
 
 use super::{Bootstrapper, evaluate::NOISE_SLACK, raising::Raising};
 use crate::{
-    CiphertextMeta, Error, Interval, Metadata, Result, error::power_of_two_above,
+    CiphertextMeta, ErrorKind, Interval, Metadata, Result, error::power_of_two_above,
     eval_mod::Mod1Output, metadata::rules::MetadataRules, noise::Noise, noise_model::SOURCE_BITS,
     simulator::one_key,
 };
@@ -58,31 +58,29 @@ impl Bootstrapper {
     pub(crate) fn bounded(
         &self,
         rules: MetadataRules<'_>,
-        op: &'static str,
         x: &Metadata,
         scale: f64,
     ) -> Result<Bounded> {
         let (params, errors) = (self.params(), rules.errors());
-        rules.check_levels(op, self.input_level(), x.level)?;
-        self.raising.check_slots(op, x)?;
+        rules.check_levels(self.input_level(), x.level)?;
+        self.raising.check_slots(x)?;
 
         // Steps 1 to 4 of the bootstrap: enlargement, S2C, mod raise, C2S.
-        let low = rules.drop_to_level(op, x, self.input_level())?;
-        let (factor, per_value) = self.enlargement(op, &silent(&low))?;
-        let enlarged = rules.mul_integer(op, &low, factor)?;
-        let BoundedRaising { lowered, before, part } =
-            self.raising.bounded(rules, op, &enlarged)?;
-        let distance = self.distance(op, &lowered, before)?;
+        let low = rules.drop_to_level(x, self.input_level())?;
+        let (factor, per_value) = self.enlargement(&silent(&low))?;
+        let enlarged = rules.mul_integer(&low, factor)?;
+        let BoundedRaising { lowered, before, part } = self.raising.bounded(rules, &enlarged)?;
+        let distance = self.distance(&lowered, before)?;
 
         // Step 5: EvalMod, whose approximation error counts in every slot.
         let message = per_value * factor as f64;
         let amplitude = params.divisor(0) / (message * std::f64::consts::TAU);
         let output = Mod1Output { amplitude, scale };
-        let mut result = self.mod1.bounded(rules, op, &part, output, distance)?;
+        let mut result = self.mod1.bounded(rules, &part, output, distance)?;
         let mut off = amplitude * self.mod1.certified_error(distance) * scale;
         // Step 6: both parts of complex vectors.
         if !x.meta.bounds.slots().is_real() {
-            result = rules.sum(op, &result, &rules.mul_i(&result), Interval::add)?;
+            result = rules.sum(&result, &rules.mul_i(&result), Interval::add)?;
             off *= 2f64.sqrt();
         }
 
@@ -93,25 +91,25 @@ impl Bootstrapper {
         let noise = errors.sum(added, before * per_slot.powi(2));
         let noise = errors.with(noise, errors.mismatch(params.degree(), off));
         result.meta = CiphertextMeta { scale, noise, ..x.meta };
-        rules.check_range(op, &result)?;
+        rules.check_range(&result)?;
         Ok(Bounded { result, added })
     }
 
     /// The largest distance of a coefficient from a multiple of `q_0`, in units of `q_0`. Refuses
     /// distances beyond the gap.
-    fn distance(&self, op: &'static str, lowered: &Metadata, noise: Noise) -> Result<f64> {
+    fn distance(&self, lowered: &Metadata, noise: Noise) -> Result<f64> {
         let CiphertextMeta { scale, bounds, .. } = lowered.meta;
         let error = (self.params().degree() as f64 * noise.excess).sqrt();
         let reach = bounds.slots().bound() * scale + error;
         let largest = self.params().divisor(0) * (-self.spec.log_gap).exp2();
         if reach > largest * NOISE_SLACK {
-            return Err(Error::RangeOverflow {
-                op,
+            return Err(ErrorKind::RangeOverflow {
                 bound: power_of_two_above(reach / scale),
                 log2_scale: scale.log2(),
                 log2_modulus: largest.log2() + 1.0,
                 level: 0,
-            });
+            }
+            .into());
         }
         Ok(reach / self.params().divisor(0))
     }
@@ -119,21 +117,16 @@ impl Bootstrapper {
 
 impl Raising {
     /// The worst case of [`meta`](Self::meta).
-    pub(crate) fn bounded(
-        &self,
-        rules: MetadataRules<'_>,
-        op: &'static str,
-        x: &Metadata,
-    ) -> Result<BoundedRaising> {
+    pub(crate) fn bounded(&self, rules: MetadataRules<'_>, x: &Metadata) -> Result<BoundedRaising> {
         let (params, errors) = (self.params(), rules.errors());
         let lattice = params.lattice();
         // Step 1: S2C; the switch to the sparse secret.
-        let lowered = self.s2c.bounded(rules, op, x)?;
+        let lowered = self.s2c.bounded(rules, x)?;
         let switched = mlwe::noise::key_switch(&self.low, lattice.rank(), 1);
         let before = errors.with(lowered.meta.noise, rules.source(switched));
 
         // Step 2: mod raise, and the trace, which doubles errors.
-        let mut raised = self.raised(op, &silent(&lowered), &one_key)?;
+        let mut raised = self.raised(&silent(&lowered), &one_key)?;
         let mut noise = Noise::new(rules.source(mlwe::noise::raise(lattice, self.low.rank(), 1)));
         let rotation = rules.source(mlwe::noise::automorphism(lattice, params.limbs()));
         for _ in self.trace_steps() {
@@ -141,8 +134,8 @@ impl Raising {
         }
         raised.meta.noise = noise;
         // Step 3: C2S; the sum with the conjugate.
-        let slots = self.c2s.bounded(rules, op, &raised, self.largest_slot())?;
-        let mut part = self.part(op, &silent(&slots))?;
+        let slots = self.c2s.bounded(rules, &raised, self.largest_slot())?;
+        let mut part = self.part(&silent(&slots))?;
         let switch = mlwe::noise::automorphism(lattice, params.limbs_at(slots.level));
         part.meta.noise = errors.with(slots.meta.noise * 4.0, rules.source(switch));
         Ok(BoundedRaising { lowered, before, part })

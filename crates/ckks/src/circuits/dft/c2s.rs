@@ -5,8 +5,8 @@ use super::{Coefficients, DftMeta, apply_all, encoding_groups, even_borders};
 use crate::cost::Work;
 use crate::lintrans::{Giants, Hoisting, LinearOptions, LinearTransform, RotationCosts};
 use crate::{
-    Bounds, Ciphertext, Error, Evaluator, Interval, KeyLevels, Metadata, Params, Result,
-    encode::check_scale,
+    Bounds, Ciphertext, During, ErrorKind, Evaluator, Interval, KeyLevels, Metadata, Params,
+    Result, encode::check_scale,
 };
 
 /// The specification of [`CoeffsToSlots`].
@@ -48,8 +48,9 @@ impl CoeffsToSlots {
     /// slots.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for a count that the ring does not have, [`Error::Linear`] for numbers
-    /// of levels or of baby steps outside their range, [`Error::Scale`], [`Error::LevelTooHigh`].
+    /// [`ErrorKind::SlotCount`] for a count that the ring does not have, [`ErrorKind::Linear`] for
+    /// numbers of levels or of baby steps outside their range, [`ErrorKind::Scale`],
+    /// [`ErrorKind::LevelTooHigh`].
     pub fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
         Self::with_short_stages(params, slots, None, spec)
     }
@@ -59,7 +60,7 @@ impl CoeffsToSlots {
     /// rotation keys; they differ in the number of giant steps only.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`Error::Linear`] unless there are two levels and at least
+    /// As [`new`](Self::new), and [`ErrorKind::Linear`] unless there are two levels and at least
     /// `short` stages, `log2(slots)`.
     pub fn in_two(params: &Params, slots: usize, short: u32, spec: C2sSpec) -> Result<Self> {
         Self::with_short_stages(params, slots, Some(short), spec)
@@ -75,7 +76,7 @@ impl CoeffsToSlots {
         let op = "prepare coefficients to slots";
         let most = params.max_slots();
         if !slots.is_power_of_two() || slots > most {
-            return Err(Error::SlotCount { op, found: slots, least: 1, most });
+            return Err(ErrorKind::SlotCount { found: slots, least: 1, most }.during(op));
         }
         let C2sSpec { levels, input_level, factor, babies, .. } = spec;
         if levels == 0 || levels > input_level || !babies.is_power_of_two() {
@@ -83,9 +84,9 @@ impl CoeffsToSlots {
                 "{levels} levels from level {input_level} by {babies} baby steps: need 1 to \
                  {input_level} levels and a power of two of baby steps"
             );
-            return Err(Error::Linear { op, reason });
+            return Err(ErrorKind::Linear { reason }.during(op));
         }
-        check_scale(op, factor)?;
+        check_scale(factor).during(op)?;
 
         // Step 1: the borders between the groups of stages.
         let stages = slots.trailing_zeros();
@@ -97,7 +98,7 @@ impl CoeffsToSlots {
                     "{short} stages of {stages} in the second of {levels} matrices: need two \
                      matrices and no more than there are"
                 );
-                return Err(Error::Linear { op, reason });
+                return Err(ErrorKind::Linear { reason }.during(op));
             }
         };
 
@@ -167,15 +168,17 @@ impl CoeffsToSlots {
     /// Moves the values from the coefficients to the slots.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] below [`C2sSpec::input_level`],
-    /// [`Error::SlotCount`] for another slot count, [`Error::MissingRotationKey`],
-    /// [`Error::RangeOverflow`] when a value may wrap around the modulus, and mismatches.
+    /// [`ErrorKind::OutOfLevels`] below [`C2sSpec::input_level`],
+    /// [`ErrorKind::SlotCount`] for another slot count, [`ErrorKind::MissingRotationKey`],
+    /// [`ErrorKind::RangeOverflow`] when a value may wrap around the modulus, and mismatches.
     pub fn apply(&self, evaluator: &Evaluator, x: &Coefficients) -> Result<Ciphertext> {
         let op = "coefficients to slots";
-        self.params.check_chain(op, evaluator.params())?;
+        self.params.check_chain(evaluator.params()).during(op)?;
         let x = Ciphertext::from_parts(&self.params, x.lattice().clone(), *x.meta())?;
-        evaluator.check(op, &x)?;
-        let meta = self.meta(op, &x.metadata(), &|x, step| evaluator.rotation_cost(op, x, step))?;
+        evaluator.check(&x).during(op)?;
+        let meta = self
+            .meta(&x.metadata(), &|x, step| evaluator.rotation_cost(x, step).during(op))
+            .during(op)?;
         let mut slots = apply_all(evaluator, &self.transforms, &meta, x)?;
         slots.meta = meta.result.meta;
         Ok(slots)
@@ -183,19 +186,14 @@ impl CoeffsToSlots {
 
     /// The metadata of [`apply`](Self::apply): of the operand of each matrix, and of the slots. `x`
     /// is the metadata of the coefficients.
-    pub(crate) fn meta(
-        &self,
-        op: &'static str,
-        x: &Metadata,
-        costs: RotationCosts<'_>,
-    ) -> Result<DftMeta> {
+    pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<DftMeta> {
         let C2sSpec { input_level, factor, .. } = self.spec;
         if x.meta.slots != self.slots {
             let (found, slots) = (x.meta.slots, self.slots);
-            return Err(Error::SlotCount { op, found, least: slots, most: slots });
+            return Err(ErrorKind::SlotCount { found, least: slots, most: slots }.into());
         }
         let rules = self.params.rules();
-        rules.check_levels(op, input_level, x.level)?;
+        rules.check_levels(input_level, x.level)?;
 
         // The slots of the operand have no meaning. Overflow follows their largest possible size,
         // the noise of the products their root mean square.
@@ -207,11 +205,11 @@ impl CoeffsToSlots {
         z.meta.bounds = range(typical)?;
         for transform in &self.transforms {
             operands.push(z);
-            z = transform.meta(op, &z, costs)?;
+            z = transform.meta(&z, costs)?;
             largest = (largest * transform.norm()).min(bound * factor * self.slots as f64);
             typical *= self.gain;
             z.meta.bounds = range(typical)?;
-            self.params.check_range(op, largest, z.meta.scale, self.params.limbs_at(z.level))?;
+            self.params.check_range(largest, z.meta.scale, self.params.limbs_at(z.level))?;
         }
 
         // The slots of the result are the coefficients.

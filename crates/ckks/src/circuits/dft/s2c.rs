@@ -7,8 +7,8 @@ use super::{DftMeta, apply_all, decoding_factors, place};
 use crate::cost::Work;
 use crate::lintrans::{Giants, LinearOptions, LinearTransform, RotationCosts};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, KeyLevels, Metadata, Params,
-    Result, encode::check_scale, noise, rotation_plan::RotationCost,
+    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, KeyLevels,
+    Metadata, Params, Result, encode::check_scale, noise, rotation_plan::RotationCost,
 };
 
 /// The specification of [`SlotsToCoeffs`].
@@ -52,14 +52,14 @@ impl SlotsToCoeffs {
     /// Prepares the transform for vectors of `slots` slots.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for a count that the ring does not have, [`Error::Linear`] for a number
-    /// of levels outside 1 to the highest, [`Error::Scale`], [`Error::LevelTooHigh`] when the chain
-    /// is too short.
+    /// [`ErrorKind::SlotCount`] for a count that the ring does not have, [`ErrorKind::Linear`] for
+    /// a number of levels outside 1 to the highest, [`ErrorKind::Scale`],
+    /// [`ErrorKind::LevelTooHigh`] when the chain is too short.
     pub fn new(params: &Params, slots: usize, spec: S2cSpec) -> Result<Self> {
         let op = "prepare slots to coefficients";
         let most = params.max_slots();
         if !slots.is_power_of_two() || slots > most {
-            return Err(Error::SlotCount { op, found: slots, least: 1, most });
+            return Err(ErrorKind::SlotCount { found: slots, least: 1, most }.during(op));
         }
         let highest = params.max_level();
         let room = highest.saturating_sub(spec.output_level);
@@ -68,9 +68,9 @@ impl SlotsToCoeffs {
                 "{} levels down to level {}: need 1 to {room} of the chain's {highest}",
                 spec.levels, spec.output_level
             );
-            return Err(Error::Linear { op, reason });
+            return Err(ErrorKind::Linear { reason }.during(op));
         }
-        check_scale(op, spec.scale)?;
+        check_scale(spec.scale).during(op)?;
 
         // Step 1: the grouped stages.
         let mut factors = decoding_factors(params.embedding(), slots, spec.levels);
@@ -155,14 +155,17 @@ impl SlotsToCoeffs {
     /// Moves the values from the slots to the coefficients.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] below [`level`](Self::level), [`Error::SlotCount`] for a vector of
-    /// more slots, [`Error::MissingRotationKey`], [`Error::RangeOverflow`] when a value may wrap
-    /// around the modulus of the result, and mismatches. A vector of fewer slots is repeated.
+    /// [`ErrorKind::OutOfLevels`] below [`level`](Self::level), [`ErrorKind::SlotCount`] for a
+    /// vector of more slots, [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] when a
+    /// value may wrap around the modulus of the result, and mismatches. A vector of fewer slots is
+    /// repeated.
     pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Coefficients> {
         let op = "slots to coefficients";
-        evaluator.check(op, x)?;
-        self.params.check_chain(op, evaluator.params())?;
-        let meta = self.meta(op, &x.metadata(), &|x, step| evaluator.rotation_cost(op, x, step))?;
+        evaluator.check(x).during(op)?;
+        self.params.check_chain(evaluator.params()).during(op)?;
+        let meta = self
+            .meta(&x.metadata(), &|x, step| evaluator.rotation_cost(x, step).during(op))
+            .during(op)?;
         let z = apply_all(evaluator, &self.transforms, &meta, x.clone())?;
         Ok(Coefficients { inner: z.into_parts().0, meta: meta.result.meta })
     }
@@ -174,19 +177,14 @@ impl SlotsToCoeffs {
     /// Those of [`apply`](Self::apply), except missing keys.
     pub fn lowered(&self, x: &Metadata) -> Result<Metadata> {
         let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
-        Ok(self.meta("slots to coefficients", x, &one_key)?.result)
+        Ok(self.meta(x, &one_key).during("slots to coefficients")?.result)
     }
 
     /// The metadata of [`apply`](Self::apply): of the operand of each matrix, and of the result,
     /// whose scale and noise are those of the coefficients.
-    pub(crate) fn meta(
-        &self,
-        op: &'static str,
-        x: &Metadata,
-        costs: RotationCosts<'_>,
-    ) -> Result<DftMeta> {
+    pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<DftMeta> {
         let (params, CiphertextMeta { len, bounds, .. }) = (&self.params, x.meta);
-        params.rules().check_levels(op, self.level(), x.level)?;
+        params.rules().check_levels(self.level(), x.level)?;
         let factor = self.spec.scale / params.scale();
         let scale = x.meta.scale * factor;
 
@@ -195,7 +193,7 @@ impl SlotsToCoeffs {
         let mut largest = bounds.slots().bound();
         match self.spec.modular {
             true => largest = largest.min(0.25 * params.capacity(limbs, scale)),
-            false => params.check_range(op, largest, scale, limbs)?,
+            false => params.check_range(largest, scale, limbs)?,
         }
 
         let (last, first) = self.transforms.split_last().expect("at least one level");
@@ -209,8 +207,8 @@ impl SlotsToCoeffs {
             operands.push(z);
             let mut average = z;
             average.meta.bounds = Bounds::all(Interval::complex(typical)?);
-            let noise = transform.meta(op, &average, costs)?.meta.noise;
-            z = transform.meta(op, &z, costs)?;
+            let noise = transform.meta(&average, costs)?.meta.noise;
+            z = transform.meta(&z, costs)?;
             z.meta.noise = noise;
             typical *= (transform.norm() * self.share).sqrt();
         }
@@ -219,14 +217,14 @@ impl SlotsToCoeffs {
         let coefficients = Interval::complex(largest * factor / last.norm())?;
         z.meta.bounds = Bounds::all(coefficients);
         operands.push(z);
-        let result = last.meta(op, &z, costs)?;
+        let result = last.meta(&z, costs)?;
         // The encoding errors of the last diagonals, multiplied by the operand.
         let rounding = (typical * z.meta.scale / params.divisor(last.level())).powi(2);
         let noise = result.meta.noise + self.diagonals as f64 * rounding * noise::ENCODING;
         let meta = CiphertextMeta { scale, slots: self.slots, len, bounds, noise };
         let result = Metadata { meta, ..result };
         if !self.spec.modular {
-            params.rules().check_range(op, &result)?;
+            params.rules().check_range(&result)?;
         }
         Ok(DftMeta { operands, result })
     }

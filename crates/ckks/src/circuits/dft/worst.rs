@@ -14,20 +14,15 @@
 
 use super::{CoeffsToSlots, SlotsToCoeffs, even_borders};
 use crate::{
-    Bounds, CiphertextMeta, Error, Interval, Metadata, Result, metadata::rules::MetadataRules,
+    Bounds, CiphertextMeta, ErrorKind, Interval, Metadata, Result, metadata::rules::MetadataRules,
 };
 
 impl SlotsToCoeffs {
     /// The worst case of [`meta`](Self::meta), with a key for every rotation. The noise bounds the
     /// error at the coefficients of the values, `|e|_2 / sqrt(N)`.
-    pub(crate) fn bounded(
-        &self,
-        rules: MetadataRules<'_>,
-        op: &'static str,
-        x: &Metadata,
-    ) -> Result<Metadata> {
+    pub(crate) fn bounded(&self, rules: MetadataRules<'_>, x: &Metadata) -> Result<Metadata> {
         let (params, CiphertextMeta { len, bounds, .. }) = (rules.params(), x.meta);
-        rules.check_levels(op, self.level(), x.level)?;
+        rules.check_levels(self.level(), x.level)?;
         let factor = self.spec().scale / params.scale();
         let scale = x.meta.scale * factor;
         let mut z = *x;
@@ -50,13 +45,13 @@ impl SlotsToCoeffs {
                 z.meta.bounds = Bounds::all(Interval::complex(coefficients)?);
             }
             let message = largest * z.meta.scale;
-            z = transform.bounded_by(rules, op, &z, lengthening, message)?;
+            z = transform.bounded_by(rules, &z, lengthening, message)?;
             largest *= transform.norm();
         }
         let meta = CiphertextMeta { scale, slots: self.slots(), len, bounds, noise: z.meta.noise };
         let result = Metadata { meta, ..z };
         if !self.spec().modular {
-            rules.check_range(op, &result)?;
+            rules.check_range(&result)?;
         }
         Ok(result)
     }
@@ -69,16 +64,15 @@ impl CoeffsToSlots {
     pub(crate) fn bounded(
         &self,
         rules: MetadataRules<'_>,
-        op: &'static str,
         x: &Metadata,
         message: f64,
     ) -> Result<Metadata> {
         let factor = self.spec().factor;
         if x.meta.slots != self.slots() {
             let (found, slots) = (x.meta.slots, self.slots());
-            return Err(Error::SlotCount { op, found, least: slots, most: slots });
+            return Err(ErrorKind::SlotCount { found, least: slots, most: slots }.into());
         }
-        rules.check_levels(op, self.spec().input_level, x.level)?;
+        rules.check_levels(self.spec().input_level, x.level)?;
         let whole = self.slots() == rules.params().max_slots();
         let bound = x.meta.bounds.slots().bound() * 2f64.sqrt();
         let mut typical = bound * (self.slots() as f64).sqrt();
@@ -88,8 +82,8 @@ impl CoeffsToSlots {
             let scaled = message * z.meta.scale;
             // Unitary only where the slots fill the ring; Schur's bound otherwise.
             z = match whole {
-                true => transform.bounded_by(rules, op, &z, self.gain(), scaled)?,
-                false => transform.bounded_by(rules, op, &z, transform.schur(), scaled)?,
+                true => transform.bounded_by(rules, &z, self.gain(), scaled)?,
+                false => transform.bounded_by(rules, &z, transform.schur(), scaled)?,
             };
             typical *= self.gain();
             message *= self.gain();

@@ -14,8 +14,8 @@ use super::Mod1;
 use crate::noise::Noise;
 use crate::polynomial::{Sensitivity, check_domain, drift};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, KeyLevels, Metadata, Params,
-    Result,
+    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, KeyLevels,
+    Metadata, Params, Result,
 };
 
 /// Largest drift of the scale of an intermediate result, in bits.
@@ -64,10 +64,10 @@ impl Mod1 {
     /// 1/4) states it with [`Ciphertext::assume_range_with_padding`].
     ///
     /// # Errors
-    /// [`Error::OutsideDomain`] when the carried range of `t` leaves `bound() / width()`,
-    /// [`Error::OutOfLevels`], [`Error::Drift`] when the scale of the operand is far from the
-    /// divisor of its level, or the levels below have other divisors, [`Error::MissingKey`],
-    /// [`Error::Scale`] and mismatches.
+    /// [`ErrorKind::OutsideDomain`] when the carried range of `t` leaves `bound() / width()`,
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::Drift`] when the scale of the operand is far from
+    /// the divisor of its level, or the levels below have other divisors,
+    /// [`ErrorKind::MissingKey`], [`ErrorKind::Scale`] and mismatches.
     pub fn apply(
         &self,
         evaluator: &Evaluator,
@@ -75,24 +75,24 @@ impl Mod1 {
         output: Mod1Output,
     ) -> Result<Ciphertext> {
         let op = "reduce modulo 1";
-        evaluator.check(op, t)?;
+        evaluator.check(t).during(op)?;
         let EvalModMeta { mut scales, sine, result } =
-            self.meta(op, evaluator.params(), &t.metadata(), output)?;
+            self.meta(evaluator.params(), &t.metadata(), output).during(op)?;
 
         // Step 1: the argument of the polynomial.
         let first = scales.pop().expect("it starts with one");
         let u = evaluator.add_scalar(t, -self.shift())?;
         // Step 2: the cosine of the divided angle.
-        let mut inner = evaluator.evaluate_plan(op, &u, self.cosine(), first)?;
+        let mut inner = evaluator.evaluate_plan(&u, self.cosine(), first).during(op)?;
         // Step 3: double angles.
         while let Some(scale) = scales.pop() {
-            inner = doubled(op, evaluator, &inner, scale)?;
+            inner = doubled(evaluator, &inner, scale).during(op)?;
         }
         // Step 4: the arcsine.
         if let Some(plan) = self.arcsine() {
             let of_sine = Ciphertext::at_level(evaluator.params(), inner, sine);
             let scale = output.scale * output.amplitude;
-            inner = evaluator.evaluate_plan(op, &of_sine, plan, scale)?;
+            inner = evaluator.evaluate_plan(&of_sine, plan, scale).during(op)?;
         }
         Ok(Ciphertext::at_level(evaluator.params(), inner, result.meta))
     }
@@ -100,30 +100,29 @@ impl Mod1 {
     /// The metadata of [`apply`](Self::apply): the result, and the scales of steps 2 and 3.
     pub(crate) fn meta(
         &self,
-        op: &'static str,
         params: &Params,
         t: &Metadata,
         output: Mod1Output,
     ) -> Result<EvalModMeta> {
         let rules = params.rules();
         let Metadata { level, meta } = *t;
-        rules.check_levels(op, self.depth(), level)?;
+        rules.check_levels(self.depth(), level)?;
         let bound = self.bound() / self.width();
-        check_domain(op, &meta.bounds, -bound, bound)?;
-        crate::encode::check_scale(op, output.amplitude)?;
-        crate::encode::check_scale(op, output.scale)?;
+        check_domain(&meta.bounds, -bound, bound)?;
+        crate::encode::check_scale(output.amplitude)?;
+        crate::encode::check_scale(output.scale)?;
         let scale = output.scale * output.amplitude;
         let drift = drift(params, self.cosine(), level, meta.scale);
         if drift > MAX_DRIFT {
             let [log2_scale, log2_divisor] = [meta.scale, params.divisor(level)].map(f64::log2);
-            return Err(Error::Drift {
-                op,
+            return Err(ErrorKind::Drift {
                 level,
                 log2_scale,
                 log2_divisor,
                 drift,
                 most: MAX_DRIFT,
-            });
+            }
+            .into());
         }
 
         // Scales, backward from the result: a square at level l has the scale s^2 / divisor(l), so
@@ -161,7 +160,7 @@ impl Mod1 {
                 ..meta
             },
         };
-        rules.check_range(op, &result)?;
+        rules.check_range(&result)?;
         Ok(EvalModMeta { scales, sine, result })
     }
 }
@@ -177,16 +176,11 @@ pub(crate) struct EvalModMeta {
 }
 
 /// Step 3: `2 c^2 - 1` at the given scale.
-fn doubled(
-    op: &'static str,
-    evaluator: &Evaluator,
-    c: &mlwe::Ciphertext,
-    scale: f64,
-) -> Result<mlwe::Ciphertext> {
+fn doubled(evaluator: &Evaluator, c: &mlwe::Ciphertext, scale: f64) -> Result<mlwe::Ciphertext> {
     let lattice = evaluator.params().lattice();
     let mut square = mlwe::Tensor::square(lattice, c)?;
     square.double_assign(lattice)?;
-    let mut double = evaluator.relinearized_divided(op, square)?;
-    evaluator.add_constant(op, &mut double, -scale)?;
+    let mut double = evaluator.relinearized_divided(square)?;
+    evaluator.add_constant(&mut double, -scale)?;
     Ok(double)
 }

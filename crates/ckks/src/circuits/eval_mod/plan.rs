@@ -4,7 +4,7 @@ use std::f64::consts::{LN_2, TAU};
 
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::{Plan, Sensitivity, power_depth};
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// Largest degree tried for the polynomial of the cosine.
 const MAX_DEGREE: usize = 1022;
@@ -100,16 +100,16 @@ impl Mod1 {
     /// Finds the cheapest plan of at most [`Mod1Spec::spare`] levels above the least depth.
     ///
     /// # Errors
-    /// [`Error::Params`] when the specification is invalid or no plan attains the error.
+    /// [`ErrorKind::Params`] when the specification is invalid or no plan attains the error.
     pub fn new(spec: &Mod1Spec) -> Result<Self> {
         if spec.weight == 0 || !(-1000.0..0.0).contains(&spec.log2_failure) {
-            return Err(Error::Params {
+            return Err(ErrorKind::Params {
                 reason: format!(
                     "reduction modulo 1: weight {} and failure probability 2^{}: need a weight of at \
                      least 1 and an exponent from -1000 to below 0",
                     spec.weight, spec.log2_failure
                 ),
-            });
+            }.into());
         }
         let deviation = ((spec.weight as f64 + 1.0) / 12.0).sqrt();
         let bound = overflow_bound(spec.weight, spec.log2_failure);
@@ -132,12 +132,13 @@ impl Mod1 {
         arcsine: Option<Arcsine>,
         spare: usize,
     ) -> Result<Self> {
-        let refuse = |reason: String| Error::Params { reason };
+        let refuse = |reason: String| ErrorKind::Params { reason };
         if !(0.25..=1e4).contains(&bound) || !(-45.0..0.0).contains(&log2_error) {
             return Err(refuse(format!(
                 "reduction modulo 1 of |x| <= {bound} to an error of 2^{log2_error}: need a bound \
                  from 1/4 to 10^4 and an error from 2^-45 to below 1"
-            )));
+            ))
+            .into());
         }
 
         // Step 1: for every offset and number of double angles, the polynomial of least degree.
@@ -178,6 +179,7 @@ impl Mod1 {
                      {MAX_DEGREE} attains an error of 2^{log2_error}: allow a larger error or use a \
                      secret of smaller weight"
                 ))
+                .into()
             })
     }
 
@@ -352,12 +354,13 @@ fn cosine(bound: f64, offset: usize, r: usize, log2_error: f64) -> Option<(Cheby
 fn arcsine_plan(arcsine: Arcsine) -> Result<(Arcsine, Chebyshev, Plan)> {
     let Arcsine { degree, message } = arcsine;
     if degree % 2 == 0 || degree > 63 || !(0.001..0.25).contains(&message) {
-        return Err(Error::Params {
+        return Err(ErrorKind::Params {
             reason: format!(
                 "arcsine of degree {degree} for values within {message} of the integers: need an \
                  odd degree up to 63 and a distance from 0.001 to below 0.25"
             ),
-        });
+        }
+        .into());
     }
     let largest = (TAU * message).sin();
     let near = Chebyshev::interpolate(f64::asin, -largest, largest, degree);

@@ -26,23 +26,22 @@ impl Mod1 {
     pub(crate) fn bounded(
         &self,
         rules: MetadataRules<'_>,
-        op: &'static str,
         t: &Metadata,
         output: Mod1Output,
         distance: f64,
     ) -> Result<Metadata> {
         let params = rules.params();
         let silent = Metadata { meta: CiphertextMeta { noise: Noise::NONE, ..t.meta }, ..*t };
-        let meta = self.meta(op, params, &silent, output)?;
+        let meta = self.meta(params, &silent, output)?;
         let mut scales = meta.scales;
 
         // Steps 1 and 2: the cosine of the divided angle.
         let first = scales.pop().expect("it starts with one");
-        let (mut c, _) = rules.add_scalar(op, t, -self.shift())?;
+        let (mut c, _) = rules.add_scalar(t, -self.shift())?;
         let reach = self.bound() / self.width();
         let domain = Interval::real(-reach - self.shift(), reach - self.shift())?;
         c.meta.bounds = Bounds::all(domain);
-        c.meta.noise = rules.bounded_plan(op, self.cosine(), &c, first)?;
+        c.meta.noise = rules.bounded_plan(self.cosine(), &c, first)?;
         (c.level, c.meta.scale) = (c.level - self.cosine().depth(), first);
 
         // Step 3: double angles.
@@ -62,11 +61,11 @@ impl Mod1 {
         let sine = (TAU * distance).sin() + self.rounded_sine_error();
         c.meta.bounds = Bounds::all(Interval::real(-sine, sine)?);
         let noise = match self.arcsine() {
-            Some(plan) => rules.bounded_plan(op, plan, &c, output.scale * output.amplitude)?,
+            Some(plan) => rules.bounded_plan(plan, &c, output.scale * output.amplitude)?,
             None => c.meta.noise,
         };
         let result = Metadata { meta: CiphertextMeta { noise, ..meta.result.meta }, ..meta.result };
-        rules.check_range(op, &result)?;
+        rules.check_range(&result)?;
         Ok(result)
     }
 

@@ -5,7 +5,7 @@ use super::{FbtSpec, PeriodicFunction, RealSeries};
 use crate::approx::Function;
 use crate::bootstrap::Raising;
 use crate::bootstrap::raising::RaisingSpec;
-use crate::{Error, Interval, KeyLevels, KeySizes, Params, Result};
+use crate::{ErrorKind, Interval, KeyLevels, KeySizes, Params, Result};
 
 /// The largest share of the circle for a domain.
 const LARGEST_SHARE: f64 = 0.75;
@@ -34,7 +34,7 @@ impl FunctionalBootstrapper {
     /// Prepares the matrices and the exponential.
     ///
     /// # Errors
-    /// [`Error::Params`] when the chain is too short or has levels of other sizes than the
+    /// [`ErrorKind::Params`] when the chain is too short or has levels of other sizes than the
     /// specification, or a field of the specification is out of its range; security errors for the
     /// sparse secret; those of the parts.
     pub fn new(params: &Params, spec: FbtSpec) -> Result<Self> {
@@ -53,7 +53,7 @@ impl FunctionalBootstrapper {
                 exponential.depth(),
                 spec.c2s.len()
             );
-            return Err(Error::Params { reason });
+            return Err(ErrorKind::Params { reason }.into());
         }
         // Step 2: with their sizes, from the highest level down and from the lowest prime up.
         let above = spec.c2s.iter().chain(&spec.exponential).chain(&spec.series);
@@ -65,7 +65,7 @@ impl FunctionalBootstrapper {
                     "level {level} has {found:.1} bits where functional bootstrapping needs {bits}: take \
                      the chain of FbtSpec::chain"
                 );
-                return Err(Error::Params { reason });
+                return Err(ErrorKind::Params { reason }.into());
             }
         }
         // Step 3: the matrices. The slots hold x / bound: the argument of the exponential.
@@ -140,12 +140,12 @@ impl FunctionalBootstrapper {
     /// scale reaches by an integer factor.
     ///
     /// # Errors
-    /// [`Error::Interval`] for a width that is too large or too small.
+    /// [`ErrorKind::Interval`] for a width that is too large or too small.
     pub(crate) fn share(&self, width: f64, share: f64) -> Result<f64> {
         let per_unit = self.circle_scale() / (width * self.params().scale());
         let factor = (share * per_unit).floor();
         if !(1.0..=(1u64 << 40) as f64).contains(&factor) {
-            return Err(Error::Interval { lo: 0.0, hi: width });
+            return Err(ErrorKind::Interval { lo: 0.0, hi: width }.into());
         }
         Ok(factor / per_unit)
     }
@@ -154,8 +154,8 @@ impl FunctionalBootstrapper {
     /// the largest share of the circle, up to 3/4, that the default scale reaches without a level.
     ///
     /// # Errors
-    /// Those of [`RealSeries::for_error`]; [`Error::Interval`] for a domain that is too wide or too
-    /// narrow.
+    /// Those of [`RealSeries::for_error`]; [`ErrorKind::Interval`] for a domain that is too wide or
+    /// too narrow.
     pub fn real_function(
         &self,
         f: &Function,

@@ -27,7 +27,8 @@ use crate::metadata::rules::{MetadataRules, Route};
 use crate::noise::{ENCODING, Noise};
 use crate::polynomial::Powers;
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, Metadata, Params, Result,
+    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, Metadata, Params,
+    Result,
 };
 
 /// The metadata of a functional bootstrap of one vector.
@@ -61,8 +62,8 @@ impl Evaluator {
     /// Adds functional bootstrapping to the evaluator. Reserves its working memory now.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`], [`Error::RouteMismatch`] or [`Error::KeyMismatch`] when the parts
-    /// do not belong together.
+    /// [`mlwe::ErrorKind::ParamsMismatch`], [`ErrorKind::RouteMismatch`] or
+    /// [`mlwe::ErrorKind::KeyMismatch`] when the parts do not belong together.
     pub fn with_functional(
         mut self,
         bootstrapper: impl Into<Arc<FunctionalBootstrapper>>,
@@ -70,7 +71,7 @@ impl Evaluator {
     ) -> Result<Self> {
         let bootstrapper = bootstrapper.into();
         let op = "add functional bootstrapping to an evaluator";
-        bootstrapper.raising().check_keys(op, &self, &keys)?;
+        bootstrapper.raising().check_keys(&self, &keys).during(op)?;
         bootstrapper.reserve();
         self.functional = Some(Functional { bootstrapper, keys, begun: Arc::default() });
         Ok(self)
@@ -86,41 +87,40 @@ impl FunctionalBootstrapper {
     /// The metadata of [`Evaluator::functional_bootstrap`].
     pub(crate) fn meta(
         &self,
-        op: &'static str,
         x: &Metadata,
         input: FbtInput,
         functions: &[(&PeriodicFunction, f64)],
         costs: RotationCosts<'_>,
     ) -> Result<FbtMeta> {
         let (params, rules) = (self.params(), self.params().rules());
-        let (first, _) = *functions.first().ok_or(Error::NoValues { op })?;
+        let (first, _) = *functions.first().ok_or(ErrorKind::NoValues)?;
         let (period, centre) = (first.period(), first.centre());
         if functions.iter().any(|(f, _)| (f.period(), f.centre()) != (period, centre)) {
             let reason =
                 "functions of different periods or centres: those of one vector at a time need \
                           one domain"
                     .to_string();
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.into());
         }
-        self.raising().check_slots(op, x)?;
+        self.raising().check_slots(x)?;
         let deepest = functions.iter().map(|(f, _)| f.levels()).max().unwrap_or(0);
-        rules.check_levels(op, deepest, self.series_level())?;
+        rules.check_levels(deepest, self.series_level())?;
 
         // Step 1: values in revolutions, at the scale of the circle.
-        let (route, factor) = self.route(op, x, period)?;
-        let low = rules.follow(op, x, &route)?;
-        let centred = rules.shifted(op, &low, -centre, input.both)?;
-        let mut circle = rules.mul_integer(op, &centred, factor)?;
+        let (route, factor) = self.route(x, period)?;
+        let low = rules.follow(x, &route)?;
+        let centred = rules.shifted(&low, -centre, input.both)?;
+        let mut circle = rules.mul_integer(&centred, factor)?;
         circle.meta = circle.meta.reinterpret_scale(1.0 / (factor as f64 * period))?;
         // The computed scale equals this up to rounding in f64.
         circle.meta.scale = self.circle_scale();
 
         // Steps 2 to 4: S2C, mod raise, C2S; the parts of the slots.
-        let raising = self.raising().meta(op, &circle, costs)?;
+        let raising = self.raising().meta(&circle, costs)?;
 
         // Step 5: the exponential of either part.
         let rescaled_at = |level: usize| params.divisor(level);
-        let exponential = self.exponential().meta(op, params, &raising.part, rescaled_at)?;
+        let exponential = self.exponential().meta(params, &raising.part, rescaled_at)?;
         let circle_noise =
             self.exponential().noise(params, &raising.part, &exponential, self.spec().weight);
 
@@ -138,7 +138,7 @@ impl FunctionalBootstrapper {
         // Steps 6 to 8: the series of every function and its real part.
         let part = &raising.part;
         let results = functions.iter().map(|&(f, scale)| {
-            f.check_input(op, &input.range, (deviation, moved), failure)?;
+            f.check_input(&input.range, (deviation, moved), failure)?;
             let from = (exponential.level, exponential.scale);
             let noise = f.noise(
                 params,
@@ -166,7 +166,7 @@ impl FunctionalBootstrapper {
                 level,
                 meta: CiphertextMeta { slots: x.meta.slots, len: x.meta.len, ..meta },
             };
-            rules.check_range(op, &result)?;
+            rules.check_range(&result)?;
             Ok(result)
         });
         let results = results.collect::<Result<_>>()?;
@@ -175,17 +175,17 @@ impl FunctionalBootstrapper {
 
     /// Step 1: the route of an operand to the input level, to a scale that divides that of the
     /// circle, and the integer quotient.
-    fn route(&self, op: &'static str, x: &Metadata, period: f64) -> Result<(Route, i64)> {
+    fn route(&self, x: &Metadata, period: f64) -> Result<(Route, i64)> {
         let rules = self.params().rules();
         let input_level = self.input_level();
-        rules.check_levels(op, input_level, x.level)?;
+        rules.check_levels(input_level, x.level)?;
         if let Some(factor) = fitting_factor(self.circle_scale(), period, x.meta.scale) {
             return Ok((Route::drop_to(input_level), factor));
         }
         // Any other scale is matched by a constant, which takes a level.
         let whole = self.circle_scale() / period;
         let factor = (whole / self.params().scale()).floor().max(1.0);
-        let route = rules.match_scale(op, x, whole / factor, input_level)?;
+        let route = rules.match_scale(x, whole / factor, input_level)?;
         Ok((route, factor as i64))
     }
 }
@@ -198,12 +198,12 @@ impl Evaluator {
     /// is the scale of the circle.
     ///
     /// # Errors
-    /// [`Error::MissingKey`] for an evaluator without [`with_functional`](Self::with_functional) or
-    /// keys of [`FunctionalBootstrapper::keys`], [`Error::OutOfLevels`], [`Error::SlotCount`],
-    /// [`Error::TableNoise`] for integers whose noise a table might not remove,
-    /// [`Error::OutsideDomain`] for reals that may leave the domain, [`Error::Shape`] for functions
-    /// of different periods, [`Error::Cancelled`] by the callback of [`watching`](Self::watching),
-    /// and mismatches.
+    /// [`ErrorKind::MissingKey`] for an evaluator without
+    /// [`with_functional`](Self::with_functional) or keys of [`FunctionalBootstrapper::keys`],
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers
+    /// whose noise a table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave
+    /// the domain, [`ErrorKind::Shape`] for functions of different periods,
+    /// [`ErrorKind::Cancelled`] by the callback of [`watching`](Self::watching), and mismatches.
     pub fn functional_bootstrap(
         &self,
         x: &Ciphertext,
@@ -212,25 +212,27 @@ impl Evaluator {
     ) -> Result<Vec<Ciphertext>> {
         let op = "bootstrap functionally";
         let level = self.params().max_level();
-        let missing = Error::MissingKey { op, key: "functional bootstrapping key", level };
+        let missing =
+            ErrorKind::MissingKey { key: "functional bootstrapping key", level }.during(op);
         let functional = self.functional.as_ref().ok_or(missing)?;
         let Functional { bootstrapper, keys, begun } = functional;
-        self.check(op, x)?;
-        let costs = |x: &Metadata, step| self.rotation_cost(op, x, step);
-        let meta = bootstrapper.meta(op, &x.metadata(), input, functions, &costs)?;
+        self.check(x).during(op)?;
+        let costs = |x: &Metadata, step| self.rotation_cost(x, step).during(op);
+        let meta = bootstrapper.meta(&x.metadata(), input, functions, &costs).during(op)?;
         begun.fetch_add(functions.len() as u64, Ordering::Relaxed);
 
         // Step 1: values in revolutions, at the scale of the circle.
-        let low = self.follow(op, x, &meta.route)?;
+        let low = self.follow(x, &meta.route).during(op)?;
         let mut circle = shifted(self, &low, -meta.centre, input.both)?;
         circle = self.mul_integer(&circle, meta.factor)?;
         circle = circle.reinterpret_scale(1.0 / (meta.factor as f64 * meta.period))?;
 
         // Steps 2 to 4: S2C, mod raise, C2S; the parts of the slots.
-        let (raising, tell) = (bootstrapper.raising(), |stage| self.watch.tell(op, stage, 1, 1));
+        let raising = bootstrapper.raising();
+        let tell = |stage| self.watch.tell(stage, 1, 1).during(op);
         let coefficients = raising.to_coefficients(self, &circle)?;
         tell(BootstrapStage::SlotsToCoefficients)?;
-        let raised = raising.raise(op, self, keys, coefficients, &meta.raising)?;
+        let raised = raising.raise(self, keys, coefficients, &meta.raising).during(op)?;
         tell(BootstrapStage::Raise)?;
         let (re, im) = raising.to_slots(self, &raised, (&meta.raising, !input.both))?;
         tell(BootstrapStage::CoefficientsToSlots)?;
@@ -238,7 +240,7 @@ impl Evaluator {
         // Steps 5 to 7 for either part: the exponential, its powers, the series.
         let parts = if input.both { 2 } else { 1 };
         let series = |part, ciphertext: &Ciphertext| {
-            self.series_of(op, functional, (part, parts, ciphertext), &meta, functions)
+            self.series_of(functional, (part, parts, ciphertext), &meta, functions).during(op)
         };
         let first = series(0, &re)?;
         let second = im.map(|im| series(1, &im)).transpose()?;
@@ -247,7 +249,7 @@ impl Evaluator {
         let mut second = second.map(Vec::into_iter);
         let results = first.into_iter().zip(&meta.results).map(|(p, result)| {
             let other = second.as_mut().and_then(Iterator::next);
-            let whole = self.real_parts(op, p, other)?;
+            let whole = self.real_parts(p, other).during(op)?;
             Ok(Ciphertext::at_level(self.params(), whole, result.meta))
         });
         results.collect()
@@ -257,26 +259,25 @@ impl Evaluator {
     /// of its result.
     fn series_of(
         &self,
-        op: &'static str,
         Functional { bootstrapper, .. }: &Functional,
         (part, parts, ciphertext): (usize, usize, &Ciphertext),
         meta: &FbtMeta,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<mlwe::Ciphertext>> {
         // Step 5: the exponential.
-        let e = bootstrapper.exponential().apply(op, self, ciphertext, &meta.exponential)?;
-        self.watch.tell(op, BootstrapStage::Exponential, part + 1, parts)?;
+        let e = bootstrapper.exponential().apply(self, ciphertext, &meta.exponential)?;
+        self.watch.tell(BootstrapStage::Exponential, part + 1, parts)?;
         // Step 6: the powers that the series need, each once.
         let level = meta.exponential.level;
         let mut powers = Powers::from([(1, (e, meta.exponential.scale))]);
         for (function, _) in functions {
-            self.extend_powers(op, level, &mut powers, function.plan())?;
+            self.extend_powers(level, &mut powers, function.plan())?;
         }
         // Step 7: the series.
         let (before, total) = (part * functions.len(), parts * functions.len());
         let series = |(i, &(function, scale)): (usize, &(&PeriodicFunction, f64))| {
-            let sum = self.sum_of_powers(op, level, &powers, function.plan(), 0.5 * scale)?;
-            self.watch.tell(op, BootstrapStage::Functions, before + i + 1, total)?;
+            let sum = self.sum_of_powers(level, &powers, function.plan(), 0.5 * scale)?;
+            self.watch.tell(BootstrapStage::Functions, before + i + 1, total)?;
             Ok(sum)
         };
         functions.iter().enumerate().map(series).collect()
@@ -286,12 +287,11 @@ impl Evaluator {
     /// times twice that of `q`.
     fn real_parts(
         &self,
-        op: &'static str,
         p: mlwe::Ciphertext,
         q: Option<mlwe::Ciphertext>,
     ) -> Result<mlwe::Ciphertext> {
         let lattice = self.params().lattice();
-        let key = self.keys().conjugation(op, p.limbs())?;
+        let key = self.keys().conjugation(p.limbs())?;
         let (mut sum, mut difference) = (p.clone(), p);
         if let Some(mut q) = q {
             self.mul_i_assign(&mut q);
@@ -305,16 +305,10 @@ impl Evaluator {
 
 impl MetadataRules<'_> {
     /// `x + c`, also in the imaginary parts where they hold values.
-    pub(super) fn shifted(
-        self,
-        op: &'static str,
-        x: &Metadata,
-        c: f64,
-        both: bool,
-    ) -> Result<Metadata> {
-        let (real, _) = self.add_scalar(op, x, c)?;
+    pub(super) fn shifted(self, x: &Metadata, c: f64, both: bool) -> Result<Metadata> {
+        let (real, _) = self.add_scalar(x, c)?;
         match both && c != 0.0 {
-            true => Ok(self.add_scalar(op, &real, c)?.0),
+            true => Ok(self.add_scalar(&real, c)?.0),
             false => Ok(real),
         }
     }

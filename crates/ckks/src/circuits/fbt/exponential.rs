@@ -6,7 +6,7 @@ use std::f64::consts::{PI, TAU};
 use bellerophon_mlwe as mlwe;
 
 use crate::polynomial::{Plan, Steps, drift, power_depth};
-use crate::{Ciphertext, Complex64, Error, Evaluator, Metadata, Params, Result};
+use crate::{Ciphertext, Complex64, ErrorKind, Evaluator, Metadata, Params, Result};
 
 /// Interpolation points: coefficients beyond them are below `1e-17`.
 const POINTS: usize = 512;
@@ -26,8 +26,8 @@ const SAMPLES: usize = 129;
 /// A plan for `E = exp(2 pi i x)`, `|x| <= bound`.
 ///
 /// ```text
-/// Step 1:  F = exp(2 pi i x / 2^r)     by a Chebyshev series, coefficients 2 i^k J_k(A), A = 2 pi bound / 2^r
-/// Step 2:  F <- F^2                    r times, r - 1 times before a normalisation
+/// Step 1:  F = exp(2 pi i x / 2^r)     by a Chebyshev series, coefficients 2 i^k J_k(A), A = 2 pi
+/// bound / 2^r Step 2:  F <- F^2                    r times, r - 1 times before a normalisation
 /// Step 3:  E = F^2 (2 - F conj(F))     instead of the last squaring
 /// ```
 ///
@@ -70,8 +70,8 @@ impl Exponential {
     /// normalised if wanted.
     ///
     /// # Errors
-    /// [`Error::Params`] for bounds that are not in `1/2..=4096`, no squaring to normalise, more
-    /// than 16 squarings, or a degree below 1 or above 255.
+    /// [`ErrorKind::Params`] for bounds that are not in `1/2..=4096`, no squaring to normalise,
+    /// more than 16 squarings, or a degree below 1 or above 255.
     pub(crate) fn new(
         bound: f64,
         degree: usize,
@@ -84,13 +84,13 @@ impl Exponential {
             && (1..=255).contains(&degree)
             && angle <= MAX_ANGLE;
         if !sensible {
-            return Err(Error::Params {
+            return Err(ErrorKind::Params {
                 reason: format!(
                     "exponential of |x| <= {bound} by degree {degree} and {doublings} squarings: need a \
                      bound from 1/2 to 4096, a degree from 1 to 255, and squarings that bring \
                      2 pi bound / 2^squarings below {MAX_ANGLE}, at most 16 and one to normalise"
                 ),
-            });
+            }.into());
         }
 
         // Step 1: exp(i A u) = J_0(A) + 2 sum_k i^k J_k(A) T_k(u), by interpolation in the
@@ -173,19 +173,18 @@ impl Exponential {
     /// The metadata of [`apply`](Self::apply) of an argument, for `E` at the scale `scale(level)`.
     pub(crate) fn meta(
         &self,
-        op: &'static str,
         params: &Params,
         part: &Metadata,
         scale: impl Fn(usize) -> f64,
     ) -> Result<ExponentialMeta> {
-        params.rules().check_levels(op, self.depth(), part.level)?;
+        params.rules().check_levels(self.depth(), part.level)?;
         let drift = drift(params, &self.plan, part.level, part.meta.scale);
         if drift > MAX_DRIFT {
             let level = part.level;
             let [log2_scale, log2_divisor] =
                 [part.meta.scale, params.divisor(level)].map(f64::log2);
             let most = MAX_DRIFT;
-            return Err(Error::Drift { op, level, log2_scale, log2_divisor, drift, most });
+            return Err(ErrorKind::Drift { level, log2_scale, log2_divisor, drift, most }.into());
         }
 
         // Scales backward from E: a square at level l has the scale s^2 / divisor(l), so the
@@ -219,29 +218,28 @@ impl Exponential {
     /// `E` of a vector with the slots `x / bound`.
     pub(crate) fn apply(
         &self,
-        op: &'static str,
         evaluator: &Evaluator,
         part: &Ciphertext,
         meta: &ExponentialMeta,
     ) -> Result<mlwe::Ciphertext> {
         let lattice = evaluator.params().lattice();
         // Step 1: the exponential of the divided angle.
-        let mut f = evaluator.evaluate_plan(op, part, &self.plan, meta.scales[0])?;
+        let mut f = evaluator.evaluate_plan(part, &self.plan, meta.scales[0])?;
         // Step 2: the squarings.
         for _ in &meta.scales[1..] {
             let square = mlwe::Tensor::square(lattice, &f)?;
-            f = evaluator.relinearized_divided(op, square)?;
+            f = evaluator.relinearized_divided(square)?;
         }
         let Some(factor) = meta.factor else { return Ok(f) };
         // Step 3: the last squaring, normalised: F^2 (2 - F conj(F)).
-        let key = evaluator.keys().conjugation(op, f.limbs())?;
+        let key = evaluator.keys().conjugation(f.limbs())?;
         let conjugate = key.apply(lattice, &f)?;
-        let square = evaluator.relinearized_divided(op, mlwe::Tensor::square(lattice, &f)?)?;
+        let square = evaluator.relinearized_divided(mlwe::Tensor::square(lattice, &f)?)?;
         let product = mlwe::Tensor::product(lattice, &f, &conjugate)?;
-        let mut rest = evaluator.relinearized_divided(op, product)?;
+        let mut rest = evaluator.relinearized_divided(product)?;
         rest.neg_assign(lattice)?;
-        evaluator.add_constant(op, &mut rest, 2.0 * factor)?;
-        evaluator.relinearized_divided(op, mlwe::Tensor::product(lattice, &square, &rest)?)
+        evaluator.add_constant(&mut rest, 2.0 * factor)?;
+        evaluator.relinearized_divided(mlwe::Tensor::product(lattice, &square, &rest)?)
     }
 
     /// Noise of `E` from the roundings of its steps, averaged over the expected `x`: integers with

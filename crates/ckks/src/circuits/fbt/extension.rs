@@ -24,7 +24,7 @@ use self::certify::{Refusal, certify, extremes, least};
 use self::fit::{Half, fit, samples};
 use super::Series;
 use crate::approx::{Function, check_domain, without_values};
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// Degrees that are tried for an error.
 const DEGREES: [usize; 5] = [15, 31, 63, 127, 255];
@@ -96,7 +96,7 @@ impl Domain {
              continuation",
             1.0 - LEAST_SHARE
         );
-        Err(Error::Approximation { what: f.name().into(), reason })
+        Err(ErrorKind::Approximation { what: f.name().into(), reason }.into())
     }
 
     fn width(&self) -> f64 {
@@ -132,8 +132,8 @@ impl Domain {
 ///
 /// # fn main() -> bellerophon_ckks::Result<()> {
 /// let sigmoid = RealSeries::for_error(&Function::sigmoid(), -8.0, 8.0, 0.75, -20.0)?;
-/// println!("{sigmoid}"); // sigmoid(x) on [-8, 8], 0.75 of the circle: degree 15, error 2^-20.5, certified
-/// assert!(sigmoid.error().is_certified() && sigmoid.error().value() <= 2f64.powi(-20));
+/// println!("{sigmoid}"); // sigmoid(x) on [-8, 8], 0.75 of the circle: degree 15, error 2^-20.5,
+/// certified assert!(sigmoid.error().is_certified() && sigmoid.error().value() <= 2f64.powi(-20));
 /// assert!((sigmoid.eval(1.0) - 1.0 / (1.0 + (-1f64).exp())).abs() <= sigmoid.error().value());
 /// # Ok(())
 /// # }
@@ -192,14 +192,14 @@ impl RealSeries {
     /// [`gain_radial`](Self::gain_radial); among them the product of error and gain decides.
     ///
     /// # Errors
-    /// [`Error::Interval`] unless `lo < hi`, both within `1e100`. [`Error::Approximation`] for a
-    /// share outside 1/16 to 15/16, a degree beyond 255, a function without a finite value
+    /// [`ErrorKind::Interval`] unless `lo < hi`, both within `1e100`. [`ErrorKind::Approximation`]
+    /// for a share outside 1/16 to 15/16, a degree beyond 255, a function without a finite value
     /// somewhere in the domain, and one that exceeds its stated slope.
     pub fn of_degree(f: &Function, lo: f64, hi: f64, share: f64, degree: usize) -> Result<Self> {
         let domain = Domain::new(f, lo, hi, share)?;
         if degree > MAX_DEGREE {
             let reason = format!("degree {degree}: need at most {MAX_DEGREE}");
-            return Err(Error::Approximation { what: f.name().into(), reason });
+            return Err(ErrorKind::Approximation { what: f.name().into(), reason }.into());
         }
         let problem = Problem::new(f, domain, degree)?;
         let candidates: Vec<Candidate> = PENALTIES.iter().map(|&p| problem.solve(p)).collect();
@@ -225,16 +225,16 @@ impl RealSeries {
     /// the spread of the function.
     ///
     /// # Errors
-    /// [`Error::SeriesAccuracy`] with the error that degree 255 reaches, where that is too large:
-    /// the function has a kink, a jump or a singularity in the domain or just beside it, or it is
-    /// known by its slope alone, which certifies about `2^-18` of `slope (hi - lo)`. Otherwise as
-    /// for [`of_degree`](Self::of_degree).
+    /// [`ErrorKind::SeriesAccuracy`] with the error that degree 255 reaches, where that is too
+    /// large: the function has a kink, a jump or a singularity in the domain or just beside it, or
+    /// it is known by its slope alone, which certifies about `2^-18` of `slope (hi - lo)`.
+    /// Otherwise as for [`of_degree`](Self::of_degree).
     pub fn for_error(f: &Function, lo: f64, hi: f64, share: f64, log2_error: f64) -> Result<Self> {
         let domain = Domain::new(f, lo, hi, share)?;
         let wanted = log2_error.exp2();
         if !(wanted.is_finite() && wanted > 0.0) {
             let reason = format!("error 2^{log2_error:?}: need a number that f64 holds");
-            return Err(Error::Approximation { what: f.name().into(), reason });
+            return Err(ErrorKind::Approximation { what: f.name().into(), reason }.into());
         }
         let within_reach = least(f, &domain) <= wanted;
         let mut reached = f64::INFINITY;
@@ -263,7 +263,7 @@ impl RealSeries {
                 reached = reached.min(series.error.value());
             }
         }
-        Err(Error::SeriesAccuracy {
+        Err(ErrorKind::SeriesAccuracy {
             what: f.name().into(),
             lo,
             hi,
@@ -271,7 +271,8 @@ impl RealSeries {
             degree: MAX_DEGREE,
             log2_reached: reached.log2(),
             breaks: detect_breaks(|x| f.value(x), lo, hi).len(),
-        })
+        }
+        .into())
     }
 
     /// Lower end of the domain.
@@ -446,14 +447,15 @@ impl<'a> Problem<'a> {
         let certificate =
             certify(f, &domain, &series, sampled, magnitude).map_err(|refusal| match refusal {
                 Refusal::NoValue => without_values(f, domain.lo, domain.hi),
-                Refusal::Slope => Error::Approximation {
+                Refusal::Slope => ErrorKind::Approximation {
                     what: f.name().into(),
                     reason: format!(
                         "the stated bound on the slope does not hold somewhere in [{:?}, {:?}], or \
                          is no finite number: state a larger one",
                         domain.lo, domain.hi
                     ),
-                },
+                }
+                .into(),
             })?;
         let (least, most) = certificate.range;
         let series = Series::new(series.coefficients().to_vec(), least, most)?;

@@ -7,7 +7,7 @@ use super::exponential::{CircleNoise, slot_rounding};
 use super::{RealSeries, Series, Table};
 use crate::noise::{Noise, worst_factor};
 use crate::polynomial::{Plan, Steps};
-use crate::{Complex64, Error, Interval, Params, Result};
+use crate::{Complex64, ErrorKind, Interval, Params, Result};
 
 /// Least number of sample points for the noise of an evaluation.
 const SAMPLES: usize = 64;
@@ -154,7 +154,6 @@ impl PeriodicFunction {
     /// value, `off` a bound on the error of the exponential, both in units of the value.
     pub(crate) fn check_input(
         &self,
-        op: &'static str,
         range: &Interval,
         (deviation, off): (f64, f64),
         (slots, log2_failure): (usize, f64),
@@ -165,27 +164,27 @@ impl PeriodicFunction {
         match &self.input {
             Input::Integers(table) => {
                 if !within(table.tolerance()) {
-                    return Err(Error::TableNoise {
-                        op,
+                    return Err(ErrorKind::TableNoise {
                         entries: table.size(),
                         log2_noise: worst.log2(),
                         log2_tolerance: table.tolerance().log2(),
                         log2_failure,
-                    });
+                    }
+                    .into());
                 }
             }
             Input::Reals { domain, .. } => {
                 let slack = 1e-9 * (domain.hi() - domain.lo());
                 if !domain.widened(slack).contains(range) || !within(self.gap()) {
-                    return Err(Error::OutsideDomain {
-                        op,
+                    return Err(ErrorKind::OutsideDomain {
                         what: "values",
                         found_lo: range.lo() - worst,
                         found_hi: range.hi() + worst,
                         complex: !range.is_real(),
                         lo: domain.lo(),
                         hi: domain.hi(),
-                    });
+                    }
+                    .into());
                 }
             }
         }

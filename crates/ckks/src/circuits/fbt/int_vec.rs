@@ -4,8 +4,8 @@ use super::paired::{slot_range, slots_of};
 use super::{FunctionalBootstrapper, PairedVec, SeededPairedVec};
 use crate::noise::worst_factor;
 use crate::{
-    Ciphertext, Complex64, Encoder, Error, Interval, Metadata, Params, Plaintext, Result,
-    SecretKey, SeededCiphertext,
+    Ciphertext, Complex64, During, Encoder, ErrorKind, Interval, Metadata, Params, Plaintext,
+    Result, SecretKey, SeededCiphertext,
 };
 
 /// Largest modulus.
@@ -16,7 +16,7 @@ const MAX_MODULUS: usize = 1 << 16;
 /// Sums and multiples are those modulo `p`: the ciphertext holds the integers before their
 /// reduction, in a range that grows ([`raw_range`](Self::raw_range)), and a
 /// [table](crate::fbt::Integers::table) or a decryption reads them modulo `p`. Noise grows with
-/// them; a table makes it small again, or is refused if it might not ([`Error::TableNoise`]).
+/// them; a table makes it small again, or is refused if it might not ([`ErrorKind::TableNoise`]).
 ///
 /// The predicted noise of a sum assumes equal errors of both terms, since tables of the same
 /// integers share most of their errors.
@@ -65,7 +65,7 @@ impl<C> IntVec<C> {
 
     /// Integers with a range of their own before their reduction.
     pub(crate) fn of_values(values: PairedVec<C>, modulus: usize) -> Result<Self> {
-        check_modulus(ASSEMBLE, modulus)?;
+        check_modulus(modulus).during(ASSEMBLE)?;
         Ok(Self { values, modulus })
     }
 
@@ -81,11 +81,12 @@ impl<C> IntVec<C> {
         encrypt: impl FnOnce(&[Complex64], Interval) -> Result<C>,
     ) -> Result<Self> {
         let op = "encode integers";
-        check_modulus(op, modulus)?;
+        check_modulus(modulus).during(op)?;
         let values: Vec<f64> = integers.iter().map(|&k| k as f64).collect();
         let range = Interval::real(0.0, (modulus - 1) as f64)?;
         let both = values.len() > slots;
-        let inner = encrypt(&slots_of(op, &values, &range, slots)?, slot_range(&range, both)?)?;
+        let inner =
+            encrypt(&slots_of(&values, &range, slots).during(op)?, slot_range(&range, both)?)?;
         Ok(Self { values: PairedVec::from_parts(inner, range, values.len(), slots), modulus })
     }
 }
@@ -94,27 +95,27 @@ const ASSEMBLE: &str = "assemble integers";
 
 /// The integers modulo `p` as a range of reals.
 pub(crate) fn reduced(modulus: usize) -> Result<Interval> {
-    check_modulus(ASSEMBLE, modulus)?;
+    check_modulus(modulus).during(ASSEMBLE)?;
     Interval::real(0.0, (modulus - 1) as f64)
 }
 
-pub(super) fn check_modulus(op: &'static str, modulus: usize) -> Result<()> {
+pub(super) fn check_modulus(modulus: usize) -> Result<()> {
     if !(2..=MAX_MODULUS).contains(&modulus) {
         let reason = format!("modulus {modulus}: need 2 to {MAX_MODULUS}");
-        return Err(Error::Shape { op, reason });
+        return Err(ErrorKind::Shape { reason }.into());
     }
     Ok(())
 }
 
 /// Refuses integers that may be outside `0 .. p` before their reduction.
-pub(super) fn check_reduced<C>(op: &'static str, x: &IntVec<C>) -> Result<()> {
+pub(super) fn check_reduced<C>(x: &IntVec<C>) -> Result<()> {
     let (lo, hi) = x.raw_range();
     if lo < 0.0 || hi > (x.modulus - 1) as f64 {
         let reason = format!(
             "integers before their reduction in [{lo}, {hi}]: need 0 to {}; apply an identity table first",
             x.modulus - 1
         );
-        return Err(Error::Shape { op, reason });
+        return Err(ErrorKind::Shape { reason }.into());
     }
     Ok(())
 }
@@ -140,8 +141,9 @@ impl Encoder {
     /// takes no level there. Its encryption becomes an [`IntVec`].
     ///
     /// # Errors
-    /// [`Error::OutsideRange`] for an integer that is not below `p`, by its place; [`Error::Shape`]
-    /// for a modulus that is not in `2..=65536`; those of [`encode_paired`](Self::encode_paired).
+    /// [`ErrorKind::OutsideRange`] for an integer that is not below `p`, by its place;
+    /// [`ErrorKind::Shape`] for a modulus that is not in `2..=65536`; those of
+    /// [`encode_paired`](Self::encode_paired).
     pub fn encode_integers(
         &self,
         bootstrapper: &FunctionalBootstrapper,
@@ -150,8 +152,8 @@ impl Encoder {
         level: usize,
     ) -> Result<Plaintext> {
         let op = "encode integers";
-        check_modulus(op, modulus)?;
-        bootstrapper.params().check_level(op, level)?;
+        check_modulus(modulus).during(op)?;
+        bootstrapper.params().check_level(level).during(op)?;
         let values: Vec<f64> = integers.iter().map(|&k| k as f64).collect();
         let range = Interval::real(0.0, (modulus - 1) as f64)?;
         let scale = bootstrapper.integer_scale(modulus);
@@ -163,7 +165,8 @@ impl IntVec {
     /// An encryption of [`Encoder::encode_integers`], with modulus and number of its integers.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a modulus that is not in `2..=65536`, and as for [`PairedVec::new`].
+    /// [`ErrorKind::Shape`] for a modulus that is not in `2..=65536`, and as for
+    /// [`PairedVec::new`].
     pub fn new(inner: Ciphertext, modulus: usize, len: usize) -> Result<Self> {
         Ok(Self { values: PairedVec::new(inner, reduced(modulus)?, len)?, modulus })
     }
@@ -172,8 +175,8 @@ impl IntVec {
     /// with the probability `2^log2_failure` under the predicted noise.
     ///
     /// # Errors
-    /// [`Error::TableNoise`] if the predicted noise changes an integer with a larger probability
-    /// than `2^log2_failure`, and those of [`PairedVec::decrypt`].
+    /// [`ErrorKind::TableNoise`] if the predicted noise changes an integer with a larger
+    /// probability than `2^log2_failure`, and those of [`PairedVec::decrypt`].
     pub fn decrypt(
         &self,
         params: &Params,
@@ -185,13 +188,13 @@ impl IntVec {
         // Written so that NaN is refused.
         let exact = worst <= HALF;
         if !exact {
-            return Err(Error::TableNoise {
-                op: "decrypt integers",
+            return Err(ErrorKind::TableNoise {
                 entries: self.modulus,
                 log2_noise: worst.log2(),
                 log2_tolerance: -1.0,
                 log2_failure,
-            });
+            }
+            .during("decrypt integers"));
         }
         // Rounding, then reduction: the integers may have grown beyond 0 .. p.
         let p = self.modulus as f64;

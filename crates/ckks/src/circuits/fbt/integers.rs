@@ -3,7 +3,7 @@
 use super::int_vec::{check_modulus, check_reduced, log2_failure};
 use super::paired::shifted;
 use super::{FunctionalBootstrapper, IntVec, PairedVec, PeriodicFunction, Table};
-use crate::{CiphertextMeta, CkksOps, Error, Interval, Metadata, Result};
+use crate::{CiphertextMeta, CkksOps, During, ErrorKind, Interval, Metadata, Result};
 
 /// A table from the integers modulo `p` to those modulo `q`, or to reals, prepared once for many
 /// vectors.
@@ -19,8 +19,8 @@ impl IntTable {
     /// distance of two integers becomes an output error proportional to `e^2`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for moduli that are not in `2..=65536`, or a value of `f` that is not below
-    /// `to`.
+    /// [`ErrorKind::Shape`] for moduli that are not in `2..=65536`, or a value of `f` that is not
+    /// below `to`.
     pub fn new(from: usize, to: usize, f: impl Fn(usize) -> usize) -> Result<Self> {
         Self::of_order(from, to, 1, f)
     }
@@ -37,12 +37,12 @@ impl IntTable {
         f: impl Fn(usize) -> usize,
     ) -> Result<Self> {
         let op = "make a table";
-        check_modulus(op, from)?;
-        check_modulus(op, to)?;
+        check_modulus(from).during(op)?;
+        check_modulus(to).during(op)?;
         let entries: Vec<usize> = (0..from).map(f).collect();
         if let Some(index) = entries.iter().position(|&y| y >= to) {
             let reason = format!("entry {index} is not below {to}: reduce entries modulo {to}");
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         let entries: Vec<f64> = entries.into_iter().map(|y| y as f64).collect();
         Ok(Self { function: PeriodicFunction::table(Table::new(&entries, order)?), to: Some(to) })
@@ -51,9 +51,9 @@ impl IntTable {
     /// Real entries `f(k)` for `k` in `0 .. from`.
     ///
     /// # Errors
-    /// As for [`new`](Self::new), and [`Error::NonFinite`].
+    /// As for [`new`](Self::new), and [`ErrorKind::NonFinite`].
     pub fn real(from: usize, f: impl Fn(usize) -> f64) -> Result<Self> {
-        check_modulus("make a table", from)?;
+        check_modulus(from).during("make a table")?;
         let entries: Vec<f64> = (0..from).map(f).collect();
         Ok(Self { function: PeriodicFunction::table(Table::new(&entries, 1)?), to: None })
     }
@@ -73,15 +73,15 @@ impl<A: CkksOps> Integers<'_, A> {
     /// `x + y`. Takes no level.
     ///
     /// # Errors
-    /// [`Error::Shape`] for different moduli, [`Error::LengthMismatch`], and those of
-    /// [`CkksOps::add`]: [`Error::RangeOverflow`] once the integers before their reduction might
-    /// wrap around the modulus of the ciphertext, which an identity table prevents.
+    /// [`ErrorKind::Shape`] for different moduli, [`ErrorKind::LengthMismatch`], and those of
+    /// [`CkksOps::add`]: [`ErrorKind::RangeOverflow`] once the integers before their reduction
+    /// might wrap around the modulus of the ciphertext, which an identity table prevents.
     pub fn add(
         &self,
         x: &IntVec<A::Ciphertext>,
         y: &IntVec<A::Ciphertext>,
     ) -> Result<IntVec<A::Ciphertext>> {
-        self.check_pair("add integers", x, y)?;
+        self.check_pair(x, y).during("add integers")?;
         let sum = self.0.add(x.values.inner(), y.values.inner())?;
         let sum = self.correlated(sum, [x.values.inner(), y.values.inner()], 1.0)?;
         Ok(x.with(sum, x.values.range().add(y.values.range())))
@@ -96,7 +96,7 @@ impl<A: CkksOps> Integers<'_, A> {
         x: &IntVec<A::Ciphertext>,
         y: &IntVec<A::Ciphertext>,
     ) -> Result<IntVec<A::Ciphertext>> {
-        self.check_pair("subtract integers", x, y)?;
+        self.check_pair(x, y).during("subtract integers")?;
         let difference = self.0.sub(x.values.inner(), y.values.inner())?;
         let difference = self.correlated(difference, [x.values.inner(), y.values.inner()], 1.0)?;
         Ok(x.with(difference, x.values.range().sub(y.values.range())))
@@ -153,9 +153,9 @@ impl<A: CkksOps> Integers<'_, A> {
     /// bootstrapped integers modulo the second modulus of [`IntTable::new`].
     ///
     /// # Errors
-    /// [`Error::Shape`] for a table from another modulus or to reals, [`Error::NoValues`] without
-    /// tables, [`Error::TableNoise`], [`Error::OutOfLevels`] for tables of more entries than the
-    /// parameters have levels for, and those of [`CkksOps::functional_bootstrap`].
+    /// [`ErrorKind::Shape`] for a table from another modulus or to reals, [`ErrorKind::NoValues`]
+    /// without tables, [`ErrorKind::TableNoise`], [`ErrorKind::OutOfLevels`] for tables of more
+    /// entries than the parameters have levels for, and those of [`CkksOps::functional_bootstrap`].
     pub fn tables(
         &self,
         x: &IntVec<A::Ciphertext>,
@@ -163,16 +163,18 @@ impl<A: CkksOps> Integers<'_, A> {
     ) -> Result<Vec<IntVec<A::Ciphertext>>> {
         let op = "apply tables";
         let moduli = tables.iter().map(|table| {
-            table.to.ok_or_else(|| Error::Shape {
-                op,
-                reason: "a table of reals among tables of integers: apply it as such".into(),
+            table.to.ok_or_else(|| {
+                ErrorKind::Shape {
+                    reason: "a table of reals among tables of integers: apply it as such".into(),
+                }
+                .during(op)
             })
         });
         let moduli = moduli.collect::<Result<Vec<_>>>()?;
         // The scale follows from the modulus of the results, not from that of the operand.
-        let bootstrapper = self.bootstrapper(op)?;
+        let bootstrapper = self.bootstrapper().during(op)?;
         let scales = moduli.iter().map(|&p| bootstrapper.integer_scale(p)).collect::<Vec<_>>();
-        let results = self.evaluate(op, x, tables, &scales)?;
+        let results = self.evaluate(x, tables, &scales).during(op)?;
         let results = results.into_iter().zip(moduli).map(|(values, modulus)| {
             // The range of the entries, without noise.
             let range = Interval::between(0.0, (modulus - 1) as f64);
@@ -192,7 +194,7 @@ impl<A: CkksOps> Integers<'_, A> {
         tables: &[&IntTable],
     ) -> Result<Vec<PairedVec<A::Ciphertext>>> {
         let scales = vec![self.0.params().scale(); tables.len()];
-        self.evaluate("apply tables", x, tables, &scales)
+        self.evaluate(x, tables, &scales).during("apply tables")
     }
 
     /// A function of two vectors, entry by entry: `f(a, b)` by one table of `P` entries, for the
@@ -220,19 +222,19 @@ impl<A: CkksOps> Integers<'_, A> {
     /// `q`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a product of the moduli above 65536 or an `x` that is not reduced (an
-    /// identity table reduces it), and those of [`CkksOps::match_scale`] where the product is not a
-    /// power of two.
+    /// [`ErrorKind::Shape`] for a product of the moduli above 65536 or an `x` that is not reduced
+    /// (an identity table reduces it), and those of [`CkksOps::match_scale`] where the product is
+    /// not a power of two.
     pub fn beside(
         &self,
         x: &IntVec<A::Ciphertext>,
         y: &IntVec<A::Ciphertext>,
     ) -> Result<IntVec<A::Ciphertext>> {
         let op = "put integers side by side";
-        x.values.check_shape(op, &y.values)?;
+        x.values.check_shape(&y.values).during(op)?;
         let (p, modulus) = (x.modulus, x.modulus.saturating_mul(y.modulus));
-        check_modulus(op, modulus)?;
-        check_reduced(op, x)?;
+        check_modulus(modulus).during(op)?;
+        check_reduced(x).during(op)?;
         let shifted = self.0.mul_integer(y.values.inner(), p as i64)?;
         let sum = self.0.add(x.values.inner(), &shifted)?;
         let sum = self.correlated(sum, [x.values.inner(), y.values.inner()], p as f64)?;
@@ -243,17 +245,17 @@ impl<A: CkksOps> Integers<'_, A> {
     /// The same integers modulo a divisor of their modulus, at no cost; a table then reads them so.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `modulus` divides the present one and is at least 2.
+    /// [`ErrorKind::Shape`] unless `modulus` divides the present one and is at least 2.
     pub fn modulo(
         &self,
         x: &IntVec<A::Ciphertext>,
         modulus: usize,
     ) -> Result<IntVec<A::Ciphertext>> {
         let op = "read integers modulo a divisor";
-        check_modulus(op, modulus)?;
+        check_modulus(modulus).during(op)?;
         if !x.modulus.is_multiple_of(modulus) {
             let reason = format!("modulus {modulus}: need a divisor of {}", x.modulus);
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         // Only the reading changes: the ciphertext holds integers before their reduction.
         Ok(IntVec { modulus, ..x.clone() })
@@ -270,8 +272,8 @@ impl<A: CkksOps> Integers<'_, A> {
         x: &IntVec<A::Ciphertext>,
         base: usize,
     ) -> Result<Vec<IntVec<A::Ciphertext>>> {
-        check_modulus("split integers into digits", base)?;
-        check_reduced("split integers into digits", x)?;
+        check_modulus(base).during("split integers into digits")?;
+        check_reduced(x).during("split integers into digits")?;
         let (mut digits, mut rest) = (vec![], x.clone());
         // Step by step from the lowest digit: an identity table modulo the base reads it, and the
         // rest is divided.
@@ -324,15 +326,15 @@ impl<A: CkksOps> Integers<'_, A> {
     /// equal errors (tables of the same integers), add integers.
     ///
     /// # Errors
-    /// [`Error::Shape`] for complex values and moduli that are not in `2..=65536`.
+    /// [`ErrorKind::Shape`] for complex values and moduli that are not in `2..=65536`.
     pub fn from_reals(&self, x: &A::Ciphertext, modulus: usize) -> Result<IntVec<A::Ciphertext>> {
         let op = "read reals as integers";
-        check_modulus(op, modulus)?;
+        check_modulus(modulus).during(op)?;
         let meta = self.0.metadata(x).meta;
         let range = meta.bounds.values;
         if !meta.bounds.slots().is_real() {
             let reason = "complex values or padding: need integers in the real parts".into();
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         let slots = self.0.params().max_slots();
         let values = PairedVec::from_parts(x.clone(), range, meta.len, slots);
@@ -366,7 +368,6 @@ impl<A: CkksOps> Integers<'_, A> {
     /// Tables of integers, each at the scale of its result.
     fn evaluate(
         &self,
-        op: &'static str,
         x: &IntVec<A::Ciphertext>,
         tables: &[&IntTable],
         scales: &[f64],
@@ -375,7 +376,7 @@ impl<A: CkksOps> Integers<'_, A> {
             let (from, p) = (other.function.period(), x.modulus);
             let reason =
                 format!("a table of {from} entries on integers modulo {p}: need {p} entries");
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.into());
         }
         let functions: Vec<_> =
             tables.iter().zip(scales).map(|(table, &scale)| (&table.function, scale)).collect();
@@ -387,23 +388,18 @@ impl<A: CkksOps> Integers<'_, A> {
         Ok(results.into_iter().zip(tables).map(whole).collect())
     }
 
-    fn bootstrapper(&self, op: &'static str) -> Result<&FunctionalBootstrapper> {
+    fn bootstrapper(&self) -> Result<&FunctionalBootstrapper> {
         let level = self.0.params().max_level();
-        let missing = Error::MissingKey { op, key: "functional bootstrapping key", level };
-        self.0.functional_bootstrapper().map(|b| &**b).ok_or(missing)
+        let missing = ErrorKind::MissingKey { key: "functional bootstrapping key", level };
+        self.0.functional_bootstrapper().map(|b| &**b).ok_or(missing.into())
     }
 
-    fn check_pair(
-        &self,
-        op: &'static str,
-        x: &IntVec<A::Ciphertext>,
-        y: &IntVec<A::Ciphertext>,
-    ) -> Result<()> {
-        x.values.check_shape(op, &y.values)?;
+    fn check_pair(&self, x: &IntVec<A::Ciphertext>, y: &IntVec<A::Ciphertext>) -> Result<()> {
+        x.values.check_shape(&y.values)?;
         if x.modulus != y.modulus {
             let reason =
                 format!("integers modulo {} and {}: need one modulus", x.modulus, y.modulus);
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.into());
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use crate::encode::check_range;
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, Encoder, Error, Interval, Params, Plaintext,
-    Result, SecretKey, SeededCiphertext, decrypt_values,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Encoder, ErrorKind, Interval, Params,
+    Plaintext, Result, SecretKey, SeededCiphertext, decrypt_values,
 };
 
 use super::{FbtInput, PeriodicFunction};
@@ -53,7 +53,7 @@ impl<C> PairedVec<C> {
                  slots, complex ones, for up to twice as many, and a real range",
                 meta.len
             );
-            return Err(Error::Shape { op: ASSEMBLE, reason });
+            return Err(ErrorKind::Shape { reason }.during(ASSEMBLE));
         }
         Ok(Self { inner, range, len, slots })
     }
@@ -71,7 +71,7 @@ impl<C> PairedVec<C> {
         let fits = slot_range(&range, values.is_both())?.bound() <= bound;
         if !fits {
             let reason = "slots of a smaller range than that of the values".into();
-            return Err(Error::Shape { op: ASSEMBLE, reason });
+            return Err(ErrorKind::Shape { reason }.during(ASSEMBLE));
         }
         Ok(values)
     }
@@ -114,12 +114,12 @@ impl<C> PairedVec<C> {
     /// A vector of reals, without values in its imaginary parts.
     ///
     /// # Errors
-    /// [`Error::Shape`] for complex values.
+    /// [`ErrorKind::Shape`] for complex values.
     pub fn of_reals<A: CkksOps<Ciphertext = C>>(a: &A, x: C) -> Result<Self> {
         let meta = a.metadata(&x).meta;
         if !meta.bounds.slots().is_real() {
             let reason = "complex values: need reals".into();
-            return Err(Error::Shape { op: "read as a vector of reals", reason });
+            return Err(ErrorKind::Shape { reason }.during("read as a vector of reals"));
         }
         let slots = a.params().max_slots();
         Ok(Self { inner: x, range: meta.bounds.values, len: meta.len, slots })
@@ -131,9 +131,9 @@ impl<C> PairedVec<C> {
     }
 
     /// The same shape.
-    pub(crate) fn check_shape(&self, op: &'static str, other: &Self) -> Result<()> {
+    pub(crate) fn check_shape(&self, other: &Self) -> Result<()> {
         if self.len != other.len {
-            return Err(Error::LengthMismatch { op, left: self.len, right: other.len });
+            return Err(ErrorKind::LengthMismatch { left: self.len, right: other.len }.into());
         }
         Ok(())
     }
@@ -177,22 +177,17 @@ pub(crate) fn slot_range(range: &Interval, both: bool) -> Result<Interval> {
 }
 
 /// Values of a declared range in the slots.
-pub(crate) fn slots_of(
-    op: &'static str,
-    values: &[f64],
-    range: &Interval,
-    slots: usize,
-) -> Result<Vec<Complex64>> {
+pub(crate) fn slots_of(values: &[f64], range: &Interval, slots: usize) -> Result<Vec<Complex64>> {
     if values.len() > 2 * slots {
-        return Err(Error::TooManyValues { op, found: values.len(), slots: 2 * slots });
+        return Err(ErrorKind::TooManyValues { found: values.len(), slots: 2 * slots }.into());
     }
     if !range.is_real() {
-        return Err(Error::Interval { lo: range.lo(), hi: range.hi() });
+        return Err(ErrorKind::Interval { lo: range.lo(), hi: range.hi() }.into());
     }
     if let Some(index) = values.iter().position(|v| !v.is_finite()) {
-        return Err(Error::NonFinite { op, index });
+        return Err(ErrorKind::NonFinite { index }.into());
     }
-    check_range(op, values, range)?;
+    check_range(values, range)?;
     let (re, im) = values.split_at(values.len().min(slots));
     let im = im.iter().copied().chain(std::iter::repeat(0.0));
     Ok(re.iter().zip(im).map(|(&re, im)| Complex64::new(re, im)).collect())
@@ -203,7 +198,7 @@ impl Encoder {
     /// [`encode`](Self::encode) does in the real parts: what is encrypted becomes a [`PairedVec`].
     ///
     /// # Errors
-    /// Those of [`encode`](Self::encode), [`Error::TooManyValues`] above `N` values.
+    /// Those of [`encode`](Self::encode), [`ErrorKind::TooManyValues`] above `N` values.
     pub fn encode_paired(
         &self,
         values: &[f64],
@@ -216,7 +211,7 @@ impl Encoder {
         if !both {
             return self.encode(values, range, scale, limbs);
         }
-        let parts = slots_of("encode", values, &range, slots)?;
+        let parts = slots_of(values, &range, slots).during("encode")?;
         self.encode(&parts, slot_range(&range, both)?, scale, limbs)
     }
 }
@@ -225,8 +220,8 @@ impl PairedVec {
     /// The encryption of [`Encoder::encode_paired`] with what it encodes.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless the ciphertext has the slots of `len` values, or its bound is below
-    /// that of the range.
+    /// [`ErrorKind::Shape`] unless the ciphertext has the slots of `len` values, or its bound is
+    /// below that of the range.
     pub fn new(inner: Ciphertext, range: Interval, len: usize) -> Result<Self> {
         let (meta, slots) = (*inner.meta(), inner.lattice().degree() / 2);
         Self::declared(inner, &meta, range, len, slots)

@@ -22,7 +22,8 @@ use crate::noise::{Noise, slot_std, worst_factor};
 use crate::publish::{NOISE, widened, with_metadata};
 use crate::simulator::SimCiphertext;
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Declaration, Error, Evaluator, Interval, Params, Result,
+    Bounds, Ciphertext, CiphertextMeta, Declaration, During, ErrorKind, Evaluator, Interval,
+    Params, Result,
 };
 
 const PUBLISH_INTEGERS: &str = "publish integers";
@@ -78,7 +79,7 @@ impl PublishedIntegers {
                 "factor {factor} of the scale, log2 of the failure probability {log2_failure}: need a \
                  positive factor and {LOG2_FAILURE:?}"
             );
-            return Err(Error::Shape { op: PUBLISH_INTEGERS, reason });
+            return Err(ErrorKind::Shape { reason }.during(PUBLISH_INTEGERS));
         }
         let (range, both) = (reduced(modulus)?, len > params.max_slots());
         let most = LARGEST * modulus as f64;
@@ -143,7 +144,9 @@ impl PublishedPaired {
         log2_noise: i32,
     ) -> Result<Self> {
         if !DECLARED_LOG2.contains(&log2_noise) {
-            return Err(Error::Declaration { op: PUBLISH_PAIRED, what: "noise", needed: NOISE });
+            return Err(
+                ErrorKind::Declaration { what: "noise", needed: NOISE }.during(PUBLISH_PAIRED)
+            );
         }
         let bound = range.bound();
         let all = slot_range(&Interval::real(-bound, bound)?, len > params.max_slots())?;
@@ -183,20 +186,20 @@ impl Evaluator {
     /// public.
     ///
     /// # Errors
-    /// [`Error::Unreduced`] for integers that are not reduced ([`raw_range`](IntVec::raw_range)
+    /// [`ErrorKind::Unreduced`] for integers that are not reduced ([`raw_range`](IntVec::raw_range)
     /// within `0 ..= p - 1`), whose predicted noise is above the one at which they decrypt exactly
     /// but for that probability, or at a scale that takes a functional bootstrap a level; it does
-    /// not say by how much. [`Error::Shape`] for a `log2_failure` that is not in `-256..=-1`, and
-    /// mismatches.
+    /// not say by how much. [`ErrorKind::Shape`] for a `log2_failure` that is not in `-256..=-1`,
+    /// and mismatches.
     pub fn publish_integers(&self, x: &IntVec, log2_failure: f64) -> Result<PublishedIntegers> {
         let op = PUBLISH_INTEGERS;
         let (inner, modulus) = (x.values().inner(), x.modulus());
-        self.check(op, inner)?;
+        self.check(inner).during(op)?;
         if !LOG2_FAILURE.contains(&log2_failure) {
             let reason = format!("log2 of the failure probability outside {LOG2_FAILURE:?}");
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
-        let refused = |what, needed| Err(Error::Unreduced { op, what, needed });
+        let refused = |what, needed| Err(ErrorKind::Unreduced { what, needed }.during(op));
 
         // Step 1: the range, which the modulus declares, and the padding.
         let range = reduced(modulus)?;
@@ -238,26 +241,26 @@ impl Evaluator {
     /// function; where that is a secret, `x` goes down to a level that is not one first.
     ///
     /// # Errors
-    /// Those of [`publish`](Self::publish); [`Error::Declaration`] for complex numbers, too.
+    /// Those of [`publish`](Self::publish); [`ErrorKind::Declaration`] for complex numbers, too.
     pub fn publish_paired(
         &self,
         x: &PairedVec,
         declaration: impl Into<Declaration>,
     ) -> Result<PublishedPaired> {
         let (op, declaration) = (PUBLISH_PAIRED, declaration.into());
-        self.check(op, x.inner())?;
+        self.check(x.inner()).during(op)?;
         let (range, metadata) = (declaration.range()?, x.inner().metadata());
-        let refused = |needed| Err(Error::Declaration { op, what: "range", needed });
+        let refused = |needed| Err(ErrorKind::Declaration { what: "range", needed }.during(op));
         if !range.is_real() {
             return refused("a real range, of the values in either part of the slots");
         }
-        declaration.admits_range(op, &range, x.range())?;
+        declaration.admits_range(&range, x.range()).during(op)?;
         let bound = range.bound();
         let all = slot_range(&Interval::real(-bound, bound)?, x.is_both())?;
         if metadata.meta.bounds.slots().bound() > widened(&all).bound() {
             return refused("a magnitude that holds every slot, padding included");
         }
-        let log2_noise = declaration.admits_noise(op, true, &metadata)?;
+        let log2_noise = declaration.admits_noise(true, &metadata).during(op)?;
         PublishedPaired::of(self.params(), x.inner().clone(), range, x.len(), log2_noise)
     }
 }

@@ -5,7 +5,7 @@ use std::{f64::consts::TAU, fmt};
 use num_complex::Complex64;
 
 use super::fourier::transform;
-use crate::{Error, Interval, Result};
+use crate::{During, ErrorKind, Interval, Result};
 
 /// Terms in a block of Horner's rule; each block starts from a power of `E` computed from its
 /// angle.
@@ -38,11 +38,11 @@ impl Series {
     /// its error. Trailing zeros are removed.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] for a coefficient that is not finite, [`Error::Interval`] unless
-    /// `least <= most`, both finite.
+    /// [`ErrorKind::NonFinite`] for a coefficient that is not finite, [`ErrorKind::Interval`]
+    /// unless `least <= most`, both finite.
     pub(crate) fn new(mut coefficients: Vec<Complex64>, least: f64, most: f64) -> Result<Self> {
         if let Some(index) = coefficients.iter().position(|a| !a.is_finite()) {
-            return Err(Error::NonFinite { op: "series", index });
+            return Err(ErrorKind::NonFinite { index }.during("series"));
         }
         let range = Interval::real(least, most)?;
         while coefficients.len() > 1 && coefficients.last() == Some(&Complex64::ZERO) {
@@ -160,6 +160,7 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
 
@@ -233,10 +234,10 @@ mod tests {
         let bad = vec![Complex64::ONE, Complex64::new(0.0, f64::NAN)];
         assert_eq!(
             Series::new(bad, 0.0, 1.0).unwrap_err(),
-            Error::NonFinite { op: "series", index: 1 }
+            ErrorKind::NonFinite { index: 1 }.during("series")
         );
         let upside_down = Series::new(vec![Complex64::ONE], 1.0, 0.0);
-        assert!(matches!(upside_down, Err(Error::Interval { .. })));
+        assert!(matches!(refusal(&upside_down), ErrorKind::Interval { .. }));
         let secret = Series::new(vec![Complex64::from(1234.5)], 1234.5, 1234.5).unwrap();
         assert!(!format!("{secret:?}").contains("1234"));
     }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use bellerophon_mlwe::{SecretKind, Security};
 
 use super::exponential::{Exponential, series_depth};
-use crate::{Error, LevelGroup, ModulusChain, ParamsSpec, Result};
+use crate::{During, ErrorKind, LevelGroup, ModulusChain, ParamsSpec, Result};
 
 /// `log2` of the largest useful error of an exponential.
 const LOG2_ERROR: f64 = -20.0;
@@ -16,7 +16,8 @@ pub(super) const LOG_ENLARGEMENT: u32 = 16;
 /// Weight of the secret of the full-size parameters.
 const WEIGHT: usize = 256;
 
-/// The specification of a functional bootstrap: the matrices, the exponential, and the sizes of the levels.
+/// The specification of a functional bootstrap: the matrices, the exponential, and the sizes of the
+/// levels.
 ///
 /// From the lowest prime up, a chain has the levels of S2C, of the user, of the series, of the
 /// exponential and of C2S.
@@ -70,11 +71,11 @@ impl FbtSpec {
     /// normalised.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are 2 to `2^16` entries.
+    /// [`ErrorKind::Shape`] unless there are 2 to `2^16` entries.
     pub fn table(slots: usize, entries: usize) -> Result<Self> {
         if !(2..=1 << 16).contains(&entries) {
             let reason = format!("tables of {entries} entries: need 2 to 65536");
-            return Err(Error::Shape { op: "choose a functional bootstrap", reason });
+            return Err(ErrorKind::Shape { reason }.during("choose a functional bootstrap"));
         }
         let depth = series_depth(entries - 1);
         let (q0_bits, s2c, scale, c2s) = match entries {
@@ -186,7 +187,7 @@ impl FbtSpec {
                 return Ok(());
             }
             let reason = format!("functional bootstrapping with {field} = {value}: need {range:?}");
-            Err(Error::Params { reason })
+            Err(ErrorKind::Params { reason })
         };
         within("slots", self.slots as f64, 1.0..=65536.0)?;
         within("weight", self.weight as f64, 1.0..=4096.0)?;

@@ -29,7 +29,7 @@ use std::{f64::consts::PI, f64::consts::TAU, fmt};
 use num_complex::Complex64;
 
 use super::{Series, fourier::transform};
-use crate::{Error, Result};
+use crate::{During, ErrorKind, Result};
 
 /// Largest number of entries.
 const MAX_ENTRIES: usize = 1 << 16;
@@ -80,8 +80,8 @@ impl Table {
     /// the spread of a cell. Order 0 is the interpolant of half the degree, without noise removal.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are 2 to `2^16` entries and the order is at most 3, and for an
-    /// entry beyond `1e100`; [`Error::NonFinite`] for an entry that is not finite.
+    /// [`ErrorKind::Shape`] unless there are 2 to `2^16` entries and the order is at most 3, and
+    /// for an entry beyond `1e100`; [`ErrorKind::NonFinite`] for an entry that is not finite.
     pub fn new(entries: &[f64], order: usize) -> Result<Self> {
         check(entries, order)?;
         let p = entries.len();
@@ -218,18 +218,18 @@ fn check(entries: &[f64], order: usize) -> Result<()> {
     let p = entries.len();
     if !(2..=MAX_ENTRIES).contains(&p) {
         let reason = format!("{p} entries: need 2 to {MAX_ENTRIES}");
-        return Err(Error::Shape { op, reason });
+        return Err(ErrorKind::Shape { reason }.during(op));
     }
     if order > 3 {
         let reason = format!("order {order}: need 0 (no cleaning), 1, 2 or 3");
-        return Err(Error::Shape { op, reason });
+        return Err(ErrorKind::Shape { reason }.during(op));
     }
     if let Some(index) = entries.iter().position(|y| !y.is_finite()) {
-        return Err(Error::NonFinite { op, index });
+        return Err(ErrorKind::NonFinite { index }.during(op));
     }
     if let Some(index) = entries.iter().position(|y| y.abs() > LARGEST_ENTRY) {
         let reason = format!("entry {index} is larger than 1e100: scale the entries down");
-        return Err(Error::Shape { op, reason });
+        return Err(ErrorKind::Shape { reason }.during(op));
     }
     Ok(())
 }
@@ -484,7 +484,10 @@ mod tests {
     fn impossible_tables_are_refused() {
         let shape = |entries: &[f64], order| {
             let error = Table::new(entries, order).unwrap_err();
-            assert!(matches!(error, Error::Shape { op: "table", .. }), "{error}");
+            assert!(
+                error.op() == "table" && matches!(error.kind(), ErrorKind::Shape { .. }),
+                "{error}"
+            );
             error.to_string()
         };
         shape(&[], 1);
@@ -494,7 +497,7 @@ mod tests {
         assert!(!shape(&[1.0, 1.2345e150], 1).contains("2345"));
         for bad in [f64::NAN, f64::INFINITY] {
             let error = Table::new(&[0.0, 1.0, bad], 1).unwrap_err();
-            assert_eq!(error, Error::NonFinite { op: "table", index: 2 });
+            assert_eq!(error, ErrorKind::NonFinite { index: 2 }.during("table"));
         }
         let debug = format!("{:?}", Table::new(&[1234.5, 4321.5, 0.0], 1).unwrap());
         assert!(debug.contains("degree: 2") && !debug.contains("1234") && !debug.contains("4321"));

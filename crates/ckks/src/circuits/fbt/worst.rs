@@ -22,41 +22,39 @@ use crate::bootstrap::worst::{BoundedRaising, silent};
 use crate::metadata::rules::MetadataRules;
 use crate::noise::times;
 use crate::simulator::one_key;
-use crate::{Bounds, Error, Interval, Metadata, Result};
+use crate::{Bounds, ErrorKind, Interval, Metadata, Result};
 
 impl FunctionalBootstrapper {
     /// The worst case of [`meta`](Self::meta), with a key for every rotation.
     pub(crate) fn bounded(
         &self,
         rules: MetadataRules<'_>,
-        op: &'static str,
         x: &Metadata,
         input: FbtInput,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<Metadata>> {
         if functions.iter().any(|(f, _)| f.as_table().is_some()) {
-            return Err(Error::NoWorstCase { op });
+            return Err(ErrorKind::NoWorstCase.into());
         }
         // Levels, scales and ranges are those of a vector without noise.
-        let meta = self.meta(op, &silent(x), input, functions, &one_key)?;
+        let meta = self.meta(&silent(x), input, functions, &one_key)?;
         let errors = rules.errors();
 
         // Steps 1 to 4 of the functional bootstrap: 1 and 2 of the module's list.
-        let low = rules.follow(op, x, &meta.route)?;
-        let centred = rules.shifted(op, &low, -meta.centre, input.both)?;
-        let mut circle = rules.mul_integer(op, &centred, meta.factor)?;
+        let low = rules.follow(x, &meta.route)?;
+        let centred = rules.shifted(&low, -meta.centre, input.both)?;
+        let mut circle = rules.mul_integer(&centred, meta.factor)?;
         circle.meta = circle.meta.reinterpret_scale(1.0 / (meta.factor as f64 * meta.period))?;
-        let BoundedRaising { lowered, before, part } =
-            self.raising().bounded(rules, op, &circle)?;
+        let BoundedRaising { lowered, before, part } = self.raising().bounded(rules, &circle)?;
 
         // 3: the exponential.
-        let e = self.exponential().bounded(rules, op, &part, &meta.exponential)?;
+        let e = self.exponential().bounded(rules, &part, &meta.exponential)?;
         let degree = rules.params().degree() as f64;
         let results = functions.iter().zip(meta.results).map(|(&(f, scale), result)| {
             // 4: the series, at half the scale.
             let mut noise = match f.levels() {
-                0 => rules.plan_noise(op, f.plan(), &e, 0.5 * scale, || unreachable!())?,
-                _ => rules.bounded_plan(op, f.plan(), &e, 0.5 * scale)?,
+                0 => rules.plan_noise(f.plan(), &e, 0.5 * scale, || unreachable!())?,
+                _ => rules.bounded_plan(f.plan(), &e, 0.5 * scale)?,
             };
             // 5: both parts, and the conjugation.
             let halves = if input.both { 2 } else { 1 };
@@ -77,7 +75,7 @@ impl FunctionalBootstrapper {
             noise = errors.with(noise, errors.mismatch(degree as usize, parts * off * scale));
             let bounded =
                 Metadata { meta: crate::CiphertextMeta { noise, ..result.meta }, ..result };
-            rules.check_range(op, &bounded)?;
+            rules.check_range(&bounded)?;
             Ok(bounded)
         });
         results.collect()
@@ -89,7 +87,6 @@ impl Exponential {
     fn bounded(
         &self,
         rules: MetadataRules<'_>,
-        op: &'static str,
         part: &Metadata,
         meta: &super::exponential::ExponentialMeta,
     ) -> Result<Metadata> {
@@ -97,7 +94,7 @@ impl Exponential {
         let degree = rules.params().degree() as f64;
         let largest = 1.0 + self.error();
         let mut f = *part;
-        f.meta.noise = rules.bounded_plan(op, self.plan(), part, meta.scales[0])?;
+        f.meta.noise = rules.bounded_plan(self.plan(), part, meta.scales[0])?;
         (f.level, f.meta.scale) = (f.level - self.plan().depth(), meta.scales[0]);
         let squared = |f: &mut Metadata, scale: f64| -> Result<()> {
             let step = rules.step(f.level, true, 0.0, scale)?;

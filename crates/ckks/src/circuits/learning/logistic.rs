@@ -2,7 +2,7 @@
 
 use super::LeastSquaresSigmoid;
 use crate::{
-    CkksOps, Error, Interval, KeyLevels, Metadata, Result, bootstrap::auto_bootstrap,
+    CkksOps, During, ErrorKind, Interval, KeyLevels, Metadata, Result, bootstrap::auto_bootstrap,
     eval::mask::whole, eval::ranges::within,
 };
 
@@ -60,11 +60,11 @@ impl LogisticRegression {
     /// Checks the specification.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no rows, features or iterations, a rate that is not above zero, and as
-    /// for [`LeastSquaresSigmoid::new`].
+    /// [`ErrorKind::Shape`] for no rows, features or iterations, a rate that is not above zero, and
+    /// as for [`LeastSquaresSigmoid::new`].
     pub fn new(spec: LogisticSpec) -> Result<Self> {
         let op = "logistic regression";
-        let wrong = |reason: String| Err(Error::Shape { op, reason });
+        let wrong = |reason: String| Err(ErrorKind::Shape { reason }.during(op));
         let LogisticSpec { rows, features, iterations, rate, .. } = spec;
         if rows == 0 || features == 0 || iterations == 0 {
             return wrong(format!(
@@ -135,15 +135,15 @@ impl LogisticRegression {
     /// specified number.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no rows or more than specified, for another number of labels than of
-    /// rows, and for rows of another number of features.
+    /// [`ErrorKind::Shape`] for no rows or more than specified, for another number of labels than
+    /// of rows, and for rows of another number of features.
     pub fn pack_training(&self, rows: &[Vec<f64>], labels: &[bool]) -> Result<Vec<f64>> {
         let op = "pack a table";
         let (found, most) = (rows.len(), self.spec.rows);
         if found > most || labels.len() != found {
             let labels = labels.len();
             let reason = format!("{found} rows and {labels} labels: need 1 to {most} of each");
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         let mut slots = self.pack(rows)?;
         // z = y x with labels y of -1 and 1 (eprint 2018/254): one formula for both classes.
@@ -159,18 +159,18 @@ impl LogisticRegression {
     /// the training rows.
     ///
     /// # Errors
-    /// [`Error::Shape`] for too many rows, or rows of another number of features.
+    /// [`ErrorKind::Shape`] for too many rows, or rows of another number of features.
     pub fn pack(&self, rows: &[Vec<f64>]) -> Result<Vec<f64>> {
         let op = "pack a table";
         if rows.is_empty() || rows.len() > self.block {
             let (found, most) = (rows.len(), self.block);
             let reason = format!("{found} rows: need 1 to {most}");
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         if let Some(i) = rows.iter().position(|row| row.len() != self.spec.features) {
             let (found, needed) = (rows[i].len(), self.spec.features);
             let reason = format!("row {i} has {found} features: need {needed}");
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         let mut slots = vec![0.0; self.slots()];
         for (i, row) in rows.iter().enumerate() {
@@ -185,11 +185,11 @@ impl LogisticRegression {
     /// The weights of a decrypted model: of the constant, then of the features.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there is a value for every slot of the table.
+    /// [`ErrorKind::Shape`] unless there is a value for every slot of the table.
     pub fn weights(&self, slots: &[f64]) -> Result<Vec<f64>> {
         if slots.len() != self.slots() {
             let reason = format!("{} values: need {}", slots.len(), self.slots());
-            return Err(Error::Shape { op: "read a model", reason });
+            return Err(ErrorKind::Shape { reason }.during("read a model"));
         }
         Ok((0..=self.spec.features).map(|f| slots[f * self.block]).collect())
     }
@@ -198,8 +198,8 @@ impl LogisticRegression {
     /// [`levels`](Self::levels) below.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for an operand of another shape, [`Error::OutOfLevels`],
-    /// [`Error::MissingKey`], [`Error::MissingRotationKey`], [`Error::RangeOverflow`].
+    /// [`ErrorKind::SlotCount`] for an operand of another shape, [`ErrorKind::OutOfLevels`],
+    /// [`ErrorKind::MissingKey`], [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`].
     pub fn train<A: CkksOps>(&self, eval: &A, table: &A::Ciphertext) -> Result<A::Ciphertext> {
         self.train_with(eval, table, |_| {})
     }
@@ -215,20 +215,19 @@ impl LogisticRegression {
         progress: impl FnMut(usize),
     ) -> Result<A::Ciphertext> {
         let op = "train a logistic regression";
-        eval.composed(op, || self.descend(op, eval, table, progress))
+        eval.composed(op, || self.descend(eval, table, progress).during(op))
     }
 
     fn descend<A: CkksOps>(
         &self,
-        op: &'static str,
         eval: &A,
         table: &A::Ciphertext,
         mut progress: impl FnMut(usize),
     ) -> Result<A::Ciphertext> {
         let metadata = eval.metadata(table);
-        self.check_slots(op, &metadata)?;
-        auto_bootstrap::check_levels(eval, op, self.levels(), metadata.level)?;
-        let table = &whole(eval, op, table)?;
+        self.check_slots(&metadata)?;
+        auto_bootstrap::check_levels(eval, self.levels(), metadata.level)?;
+        let table = &whole(eval, table)?;
         // At zero the sigmoid is 1/2 and the gradient half the sum of the rows.
         let first = self.step_of(eval, table, 0.5 * self.rate(1))?;
         progress(1);
@@ -336,9 +335,9 @@ impl LogisticRegression {
     ) -> Result<A::Ciphertext> {
         let op = "score rows";
         eval.composed(op, || {
-            self.check_slots(op, &eval.metadata(model))?;
-            self.check_slots(op, &eval.metadata(rows))?;
-            let (model, rows) = (whole(eval, op, model)?, whole(eval, op, rows)?);
+            self.check_slots(&eval.metadata(model)).during(op)?;
+            self.check_slots(&eval.metadata(rows)).during(op)?;
+            let (model, rows) = (whole(eval, model).during(op)?, whole(eval, rows).during(op)?);
             eval.inner_sum(&eval.mul(&model, &rows)?, self.blocks, self.block as i64)
         })
     }
@@ -357,8 +356,9 @@ impl LogisticRegression {
         let op = "predict probabilities";
         eval.composed(op, || {
             let metadata = eval.metadata(scores);
-            self.check_slots(op, &metadata)?;
-            auto_bootstrap::check_levels(eval, op, self.probability_levels(), metadata.level)?;
+            self.check_slots(&metadata).during(op)?;
+            auto_bootstrap::check_levels(eval, self.probability_levels(), metadata.level)
+                .during(op)?;
             let inside = Interval::real(-1.0, 1.0)?;
             let u = eval
                 .assume_range_with_padding(eval.mul_scalar(scores, 1.0 / self.spec.bound)?, inside);
@@ -396,10 +396,12 @@ impl LogisticRegression {
         self.spec.rate / (t + 1) as f64
     }
 
-    fn check_slots(&self, op: &'static str, x: &Metadata) -> Result<()> {
+    fn check_slots(&self, x: &Metadata) -> Result<()> {
         let needed = self.slots();
         if x.meta.slots != needed {
-            return Err(Error::SlotCount { op, found: x.meta.slots, least: needed, most: needed });
+            return Err(
+                ErrorKind::SlotCount { found: x.meta.slots, least: needed, most: needed }.into()
+            );
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The least-squares polynomial of the logistic function.
 
-use crate::{CkksOps, Error, Result};
+use crate::{CkksOps, During, ErrorKind, Result};
 
 /// Points of Simpson's rule on `[0, 1]`.
 const POINTS: usize = 1 << 12;
@@ -24,16 +24,16 @@ impl LeastSquaresSigmoid {
     /// The polynomial of this degree over `[-bound, bound]`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a degree other than 3, 5 and 7, or a bound that is not above zero.
+    /// [`ErrorKind::Shape`] for a degree other than 3, 5 and 7, or a bound that is not above zero.
     pub fn new(degree: usize, bound: f64) -> Result<Self> {
         let op = "approximate the sigmoid";
         if ![3, 5, 7].contains(&degree) {
             let reason = format!("degree {degree}: need 3, 5 or 7");
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         if !(bound > 0.0 && bound.is_finite()) {
             let reason = format!("bound {bound:?}: need a finite number above zero");
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         // Normal equations on [0, 1] (all functions are odd): rows <u^i, u^j>, right <u^i, f>.
         let count = degree.div_ceil(2);

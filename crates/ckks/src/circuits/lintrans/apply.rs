@@ -17,7 +17,8 @@ use bellerophon_mlwe as mlwe;
 
 use super::{BATCH, Giants, Hoisting, LinearTransform, Row, each};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, Metadata, Plaintext, Result,
+    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, Metadata,
+    Plaintext, Result,
     bootstrap::auto_bootstrap,
     metadata::rules::same_scale,
     noise::{ENCODING, Noise, Operand, product},
@@ -29,14 +30,9 @@ pub(crate) type RotationCosts<'s> = &'s dyn Fn(&Metadata, usize) -> Result<Rotat
 
 impl LinearTransform {
     /// The metadata of `M x`.
-    pub(crate) fn meta(
-        &self,
-        op: &'static str,
-        x: &Metadata,
-        costs: RotationCosts<'_>,
-    ) -> Result<Metadata> {
+    pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<Metadata> {
         // Step 1: the operand at the level and slot count of the transform.
-        let operand = self.operand(op, x)?;
+        let operand = self.operand(x)?;
         let rules = self.params.rules();
         let double = self.options.hoisting == Hoisting::Double;
         let rounding = mlwe::noise::rounding(self.params.lattice());
@@ -66,28 +62,28 @@ impl LinearTransform {
             common.bounds = hull.unwrap_or(common.bounds);
         }
         let mut product =
-            self.product_meta(op, &common, |step| babies[&step].noise, |step| giants[&step])?;
+            self.product_meta(&common, |step| babies[&step].noise, |step| giants[&step])?;
         product.meta.len = x.meta.len;
         Ok(product)
     }
 
     /// Refuses vectors of fewer slots than the matrix: they would have to be repeated first.
-    pub(crate) fn check_slots(&self, op: &'static str, x: &Metadata) -> Result<()> {
+    pub(crate) fn check_slots(&self, x: &Metadata) -> Result<()> {
         let (left, right) = (x.meta.slots, self.slots);
         if left < right {
-            return Err(Error::LengthMismatch { op, left, right });
+            return Err(ErrorKind::LengthMismatch { left, right }.into());
         }
         Ok(())
     }
 
     /// Step 1: the metadata of an operand at the level and slot count of the transform.
-    pub(super) fn operand(&self, op: &'static str, x: &Metadata) -> Result<Metadata> {
+    pub(super) fn operand(&self, x: &Metadata) -> Result<Metadata> {
         if self.level() > x.level {
-            return Err(Error::OutOfLevels { op, needed: self.level(), left: x.level });
+            return Err(ErrorKind::OutOfLevels { needed: self.level(), left: x.level }.into());
         }
-        let dropped = self.params.rules().drop_to_level("drop levels", x, self.level())?;
+        let dropped = self.params.rules().drop_to_level(x, self.level()).during("drop levels")?;
         let meta = dropped.meta.repeated(self.slots, self.params.max_slots())?;
-        self.check_range(op, &meta)?;
+        self.check_range(&meta)?;
         Ok(Metadata { meta, ..dropped })
     }
 }
@@ -99,23 +95,24 @@ impl Evaluator {
     /// as many values as `x`.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] when the operand is below the transform's level,
-    /// [`Error::LengthMismatch`] when it has fewer slots than the matrix (see
-    /// [`Ciphertext::broadcast`] and [`Ciphertext::repeated`]), [`Error::SlotCount`] when it has
-    /// more, [`Error::MissingRotationKey`], [`Error::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::OutOfLevels`] when the operand is below the transform's level,
+    /// [`ErrorKind::LengthMismatch`] when it has fewer slots than the matrix (see
+    /// [`Ciphertext::broadcast`] and [`Ciphertext::repeated`]), [`ErrorKind::SlotCount`] when it
+    /// has more, [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] and mismatches.
     pub fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
         let op = "linear transform";
-        self.check(op, x)?;
-        self.params().check_chain(op, &m.params)?;
-        m.check_slots(op, &x.metadata())?;
+        self.check(x).during(op)?;
+        self.params().check_chain(&m.params).during(op)?;
+        m.check_slots(&x.metadata()).during(op)?;
         let x = &*auto_bootstrap::raised(self, x, m.level())?;
-        let metadata = m.meta(op, &x.metadata(), &|x, step| self.rotation_cost(op, x, step))?;
+        let metadata =
+            m.meta(&x.metadata(), &|x, step| self.rotation_cost(x, step).during(op)).during(op)?;
 
         // Step 1: the operand at the level of the transform.
         let x = self.drop_to_level(x, m.level())?;
         if m.options.hoisting == Hoisting::Double {
             // Steps 2 to 4 modulo P Q, the mod-down, and step 5.
-            let inner = self.divided(self.transform_extended(op, &x, m)?)?;
+            let inner = self.divided(self.transform_extended(&x, m).during(op)?)?;
             return Ok(Ciphertext::at_level(self.params(), inner, metadata.meta));
         }
 
@@ -137,12 +134,11 @@ impl LinearTransform {
     /// the mod-down under double hoisting), `costs` the effect of a giant step.
     pub(super) fn product_meta(
         &self,
-        op: &'static str,
         x: &CiphertextMeta,
         noise: impl Fn(usize) -> Noise,
         costs: impl Fn(usize) -> RotationCost,
     ) -> Result<Metadata> {
-        self.check_range(op, x)?;
+        self.check_range(x)?;
         let (rules, level, lattice) = (self.params.rules(), self.level(), self.params.lattice());
         let divisor = self.params.divisor(level);
         let rounding = mlwe::noise::rounding(lattice);
@@ -186,7 +182,7 @@ impl LinearTransform {
         let bounds = Bounds::all(self.range(x));
         let scale = x.scale * divisor;
         let meta = CiphertextMeta { scale, len: self.slots, bounds, noise: sum, ..*x };
-        rules.rescaled(op, &Metadata { level, meta })
+        rules.rescaled(&Metadata { level, meta })
     }
 
     /// The range of `M x`.
@@ -197,9 +193,9 @@ impl LinearTransform {
     }
 
     /// Refuses an operand whose product would wrap, before the work is done.
-    fn check_range(&self, op: &'static str, x: &CiphertextMeta) -> Result<()> {
+    fn check_range(&self, x: &CiphertextMeta) -> Result<()> {
         let limbs = self.params.limbs_at(self.level());
-        self.params.check_range(op, self.range(x).bound(), x.scale, limbs)
+        self.params.check_range(self.range(x).bound(), x.scale, limbs)
     }
 }
 
@@ -209,8 +205,8 @@ impl Evaluator {
     /// count and one scale.
     ///
     /// # Errors
-    /// [`Error::Linear`] when a rotation is missing or does not fit the others, and for a transform
-    /// of [`Hoisting::Double`], which rotates the operand itself; otherwise as for
+    /// [`ErrorKind::Linear`] when a rotation is missing or does not fit the others, and for a
+    /// transform of [`Hoisting::Double`], which rotates the operand itself; otherwise as for
     /// [`transform`](Self::transform).
     pub fn transform_rotated(
         &self,
@@ -218,19 +214,22 @@ impl Evaluator {
         m: &LinearTransform,
     ) -> Result<Ciphertext> {
         let op = "linear transform";
-        self.params().check_chain(op, &m.params)?;
+        self.params().check_chain(&m.params).during(op)?;
         if m.options.hoisting == Hoisting::Double {
             let reason = "a transform hoisted twice takes the operand alone: prepare it with \
                           Hoisting::Single, or call transform";
-            return Err(Error::Linear { op, reason: reason.into() });
+            return Err(ErrorKind::Linear { reason: reason.into() }.during(op));
         }
-        let common = self.common_meta(op, rotated, m)?;
+        let common = self.common_meta(rotated, m).during(op)?;
         let mut giants = BTreeMap::new();
         for step in m.giant_steps() {
-            giants.insert(step, self.rotation_cost(op, &rotated[&m.babies[0]].metadata(), step)?);
+            giants.insert(
+                step,
+                self.rotation_cost(&rotated[&m.babies[0]].metadata(), step).during(op)?,
+            );
         }
         let noise = |baby: usize| rotated[&baby].meta.noise;
-        let metadata = m.product_meta(op, &common, noise, |step| giants[&step])?;
+        let metadata = m.product_meta(&common, noise, |step| giants[&step]).during(op)?;
 
         // Steps 3 and 4: sums of products, then giant steps.
         let scale = common.scale * self.params().divisor(m.level());
@@ -247,17 +246,16 @@ impl Evaluator {
     /// Refuses operands that do not fit the transform or each other.
     fn common_meta(
         &self,
-        op: &'static str,
         rotated: &BTreeMap<usize, &Ciphertext>,
         m: &LinearTransform,
     ) -> Result<CiphertextMeta> {
-        let misfit = |reason: String| Error::Linear { op, reason };
+        let misfit = |reason: String| ErrorKind::Linear { reason };
         let mut common: Option<CiphertextMeta> = None;
         for step in &m.babies {
             let x = rotated.get(step).ok_or_else(|| {
                 misfit(format!("the operand rotated by {step} is needed and was not given"))
             })?;
-            self.check(op, x)?;
+            self.check(x)?;
             let first = *common.get_or_insert(x.meta);
             let fits = x.level() == m.level()
                 && x.slots() == m.slots
@@ -271,7 +269,8 @@ impl Evaluator {
                     m.slots,
                     m.level(),
                     first.scale.log2()
-                )));
+                ))
+                .into());
             }
             let hull = |bounds: &Bounds| bounds.zip(&x.meta.bounds, Interval::hull);
             common = Some(CiphertextMeta {
@@ -280,7 +279,7 @@ impl Evaluator {
                 ..first
             });
         }
-        common.ok_or(Error::NoValues { op })
+        common.ok_or(ErrorKind::NoValues.into())
     }
 
     /// Steps 3 and 4 with one key for each giant step.

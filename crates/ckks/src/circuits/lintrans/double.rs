@@ -27,12 +27,11 @@ impl Evaluator {
     /// slot count: `M x`, not rescaled.
     pub(super) fn transform_extended(
         &self,
-        op: &'static str,
         x: &Ciphertext,
         m: &LinearTransform,
     ) -> Result<mlwe::Ciphertext> {
         // Steps 2 and 3: the sums of all giant steps, modulo P Q.
-        let mut sums = self.row_sums(op, x, m)?;
+        let mut sums = self.row_sums(x, m)?;
 
         // Step 4: from the largest giant step down.
         let mut total: Option<CiphertextQP> = None;
@@ -40,10 +39,10 @@ impl Evaluator {
         for row in m.rows.iter().rev() {
             let sum = sums.pop().expect("a sum of every row");
             total = Some(match (m.options.giants, total) {
-                (Giants::Direct, total) => self.extended_rotated(op, x, sum, row.step, total)?,
+                (Giants::Direct, total) => self.extended_rotated(x, sum, row.step, total)?,
                 (Giants::Horner, None) => sum,
                 (Giants::Horner, Some(total)) => {
-                    self.rotated_by_stride(op, x, m, total, at - row.step, Some(sum))?
+                    self.rotated_by_stride(x, m, total, at - row.step, Some(sum))?
                 }
             });
             at = row.step;
@@ -52,30 +51,23 @@ impl Evaluator {
         let whole = total.expect("a transform has rows");
         let whole = match m.options.giants {
             Giants::Direct => whole,
-            Giants::Horner => self.rotated_by_stride(op, x, m, whole, at, None)?,
+            Giants::Horner => self.rotated_by_stride(x, m, whole, at, None)?,
         };
         // The only division of the body by P.
         Ok(whole.mod_down(self.params().lattice())?)
     }
 
     /// Steps 2 and 3: `sum_b d_b . x_b` of every giant step, all rows prime by prime.
-    fn row_sums(
-        &self,
-        op: &'static str,
-        x: &Ciphertext,
-        m: &LinearTransform,
-    ) -> Result<Vec<CiphertextQP>> {
+    fn row_sums(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Vec<CiphertextQP>> {
         let (params, lattice) = (self.params(), self.params().lattice());
         // The rotation of each baby step: a key for the hoisted kernel, or a finished ciphertext.
         let exponents = self.keys().rotations(x.slots(), x.limbs());
         let baby = |step: &usize| {
             if let Some(&exponent) = exponents.get(step) {
-                return Ok(Rotation::Key(self.keys().galois_keys().get(op, exponent)?));
+                return Ok(Rotation::Key(self.keys().galois_keys().get(exponent)?));
             }
             // Step 0, or a rotation by several keys.
-            Ok(Rotation::Done(
-                self.rotation_path(op, &x.metadata(), *step)?.apply(params, &x.inner)?,
-            ))
+            Ok(Rotation::Done(self.rotation_path(&x.metadata(), *step)?.apply(params, &x.inner)?))
         };
         let babies: Vec<Rotation> = m.babies.iter().map(baby).collect::<Result<_>>()?;
 
@@ -137,7 +129,6 @@ impl Evaluator {
     /// each stride.
     fn rotated_by_stride(
         &self,
-        op: &'static str,
         like: &Ciphertext,
         m: &LinearTransform,
         mut sum: CiphertextQP,
@@ -146,34 +137,33 @@ impl Evaluator {
     ) -> Result<CiphertextQP> {
         let strides = step.checked_div(m.stride).unwrap_or(0);
         for _ in 1..strides {
-            sum = self.extended_rotated(op, like, sum, m.stride, None)?;
+            sum = self.extended_rotated(like, sum, m.stride, None)?;
         }
         // The last rotation is fused with the addition.
         match strides {
             0 => self.extended_added(next, sum),
-            _ => self.extended_rotated(op, like, sum, m.stride, next),
+            _ => self.extended_rotated(like, sum, m.stride, next),
         }
     }
 
     /// `onto` plus a sum rotated by a giant step. `like` has the shape of the vector.
     fn extended_rotated(
         &self,
-        op: &'static str,
         like: &Ciphertext,
         mut sum: CiphertextQP,
         step: usize,
         onto: Option<CiphertextQP>,
     ) -> Result<CiphertextQP> {
         let lattice = self.params().lattice();
-        match self.rotation_path(op, &like.metadata(), step)? {
+        match self.rotation_path(&like.metadata(), step)? {
             RotationPath::Keys(keys, exponents) => {
                 let Some((&last, others)) = exponents.split_last() else {
                     return self.extended_added(onto, sum);
                 };
                 for &exponent in others {
-                    sum = keys.get(op, exponent)?.rotate_extended(lattice, sum, None)?;
+                    sum = keys.get(exponent)?.rotate_extended(lattice, sum, None)?;
                 }
-                Ok(keys.get(op, last)?.rotate_extended(lattice, sum, onto)?)
+                Ok(keys.get(last)?.rotate_extended(lattice, sum, onto)?)
             }
             // The temporary rank takes ciphertexts modulo Q: divide by P and multiply it back.
             RotationPath::Raised(keys, exponents) => {

@@ -35,7 +35,7 @@ use bellerophon_ring::{Ntt, Poly};
 pub use options::{Giants, Hoisting, LinearOptions};
 
 use crate::{
-    Complex64, Error, Params, Plaintext, Result,
+    Complex64, During, ErrorKind, Params, Plaintext, Result,
     diagonals::{Diagonals, Schedule},
 };
 
@@ -117,9 +117,10 @@ impl LinearTransform {
     /// `k = (g + b) mod slots`.
     ///
     /// # Errors
-    /// [`Error::Linear`] for a matrix without diagonals or a schedule that misses one;
-    /// [`Error::OutOfLevels`] for level 0; [`Error::LevelTooHigh`], [`Error::TooManyValues`],
-    /// [`Error::NonFinite`], [`Error::RangeOverflow`] where the matrix does not fit the parameters.
+    /// [`ErrorKind::Linear`] for a matrix without diagonals or a schedule that misses one;
+    /// [`ErrorKind::OutOfLevels`] for level 0; [`ErrorKind::LevelTooHigh`],
+    /// [`ErrorKind::TooManyValues`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] where
+    /// the matrix does not fit the parameters.
     pub fn with_schedule(
         params: &Params,
         matrix: &Diagonals,
@@ -129,11 +130,13 @@ impl LinearTransform {
         let op = "prepare a linear transform";
         let slots = matrix.slots();
         if slots > params.max_slots() {
-            return Err(Error::TooManyValues { op, found: slots, slots: params.max_slots() });
+            return Err(
+                ErrorKind::TooManyValues { found: slots, slots: params.max_slots() }.during(op)
+            );
         }
-        params.check_level(op, options.level)?;
+        params.check_level(options.level).during(op)?;
         if options.level == 0 {
-            return Err(Error::OutOfLevels { op, needed: 1, left: 0 });
+            return Err(ErrorKind::OutOfLevels { needed: 1, left: 0 }.during(op));
         }
         let mut transform = Self {
             params: params.clone(),
@@ -153,27 +156,31 @@ impl LinearTransform {
             if giant.babies.is_empty() || giant.step >= slots {
                 let reason =
                     format!("giant step {}: need one below {slots} with a baby step", giant.step);
-                return Err(Error::Linear { op, reason });
+                return Err(ErrorKind::Linear { reason }.during(op));
             }
             let mut terms = Vec::with_capacity(giant.babies.len());
             for &baby in &giant.babies {
                 let index = giant.step.wrapping_add(baby) % slots;
                 let reason = |what: &str| format!("{what} (baby {baby}, giant {})", giant.step);
-                let diagonal = matrix.diagonal(index).ok_or_else(|| Error::Linear {
-                    op,
-                    reason: reason("the schedule names a diagonal that the matrix does not have"),
+                let diagonal = matrix.diagonal(index).ok_or_else(|| {
+                    ErrorKind::Linear {
+                        reason: reason(
+                            "the schedule names a diagonal that the matrix does not have",
+                        ),
+                    }
+                    .during(op)
                 })?;
                 if schedule.baby.binary_search(&baby).is_err() {
                     let reason = reason("the baby step is not among those of the schedule");
-                    return Err(Error::Linear { op, reason });
+                    return Err(ErrorKind::Linear { reason }.during(op));
                 }
 
                 // The diagonal must be finite and must fit the modulus at the scale of its prime.
-                crate::encode::check_values(op, diagonal, slots)?;
+                crate::encode::check_values(diagonal, slots).during(op)?;
                 let bound = diagonal.iter().map(|z| z.norm()).fold(0.0, f64::max);
                 let (scale, limbs) =
                     (params.divisor(options.level), params.limbs_at(options.level));
-                params.check_range(op, bound, scale, limbs)?;
+                params.check_range(bound, scale, limbs).during(op)?;
                 // A real matrix keeps real slots real, which halves the work of a bootstrap after
                 // it.
                 transform.real &= diagonal.iter().all(|z| z.im == 0.0);
@@ -191,7 +198,7 @@ impl LinearTransform {
                 });
                 if !covered.insert(index) {
                     let reason = reason("the schedule names a diagonal twice");
-                    return Err(Error::Linear { op, reason });
+                    return Err(ErrorKind::Linear { reason }.during(op));
                 }
             }
             transform.rows.push(Row { step: giant.step, terms });
@@ -203,7 +210,7 @@ impl LinearTransform {
             let reason = format!(
                 "the schedule covers {covered} of {found} diagonals, need all of at least 1"
             );
-            return Err(Error::Linear { op, reason });
+            return Err(ErrorKind::Linear { reason }.during(op));
         }
 
         // Step 3: the stride of Horner's rule divides all giant steps.
@@ -236,7 +243,9 @@ impl LinearTransform {
     /// The plaintext of a diagonal at the scale of the level's prime.
     fn encode(&self, values: &[Complex64]) -> Result<Plaintext> {
         let encoder = crate::Encoder::new(&self.params);
-        encoder.constant_factor("encode a diagonal", values, values.len(), self.options.level)
+        encoder
+            .constant_factor(values, values.len(), self.options.level)
+            .during("encode a diagonal")
     }
 
     /// The plaintext of a diagonal; encodes it unless that was done ahead.

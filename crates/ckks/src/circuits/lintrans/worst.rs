@@ -24,14 +24,9 @@ use crate::{
 
 impl LinearTransform {
     /// The worst-case metadata of `M x`, with a key for every rotation.
-    pub(crate) fn bounded(
-        &self,
-        rules: MetadataRules<'_>,
-        op: &'static str,
-        x: &Metadata,
-    ) -> Result<Metadata> {
+    pub(crate) fn bounded(&self, rules: MetadataRules<'_>, x: &Metadata) -> Result<Metadata> {
         let message = x.meta.bounds.slots().bound() * x.meta.scale;
-        self.bounded_by(rules, op, x, self.schur(), message)
+        self.bounded_by(rules, x, self.schur(), message)
     }
 
     /// Schur's bound `sqrt(|M|_1 |M|_inf)` on the factor by which the matrix lengthens a vector.
@@ -45,14 +40,13 @@ impl LinearTransform {
     pub(crate) fn bounded_by(
         &self,
         rules: MetadataRules<'_>,
-        op: &'static str,
         x: &Metadata,
         lengthening: f64,
         message: f64,
     ) -> Result<Metadata> {
         // Numbers are those of the module's list.
-        let operand = self.operand(op, x)?;
-        rules.check_range(op, &operand)?;
+        let operand = self.operand(x)?;
+        rules.check_range(&operand)?;
         let (params, level) = (&self.params, self.level());
         let (lattice, limbs, degree) =
             (params.lattice(), params.limbs_at(level), params.degree() as f64);
@@ -88,7 +82,7 @@ impl LinearTransform {
         let scale = operand.meta.scale * divisor;
         let sum = Metadata { level, meta: CiphertextMeta { scale, bounds, noise, ..operand.meta } };
         // 5: rescale.
-        let mut product = rules.rescaled(op, &sum)?;
+        let mut product = rules.rescaled(&sum)?;
         product.meta.len = x.meta.len;
         Ok(product)
     }

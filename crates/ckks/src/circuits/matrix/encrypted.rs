@@ -2,7 +2,7 @@
 
 use super::area;
 use crate::{
-    CkksOps, Error, KeyLevels, Metadata, Result, SlotValue, bootstrap::auto_bootstrap,
+    CkksOps, During, ErrorKind, KeyLevels, Metadata, Result, SlotValue, bootstrap::auto_bootstrap,
     eval::mask::whole, eval::ranges::within,
 };
 
@@ -21,14 +21,14 @@ impl Packing {
     /// The packing of matrices of this shape.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no rows or columns, or more slots than any ring has.
+    /// [`ErrorKind::Shape`] for no rows or columns, or more slots than any ring has.
     pub fn new(rows: usize, columns: usize) -> Result<Self> {
         let op = "pack a matrix";
         if rows == 0 || columns == 0 {
             let reason = format!("{rows} rows and {columns} columns: need at least one of each");
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
-        area(op, rows, columns)?;
+        area(rows, columns).during(op)?;
         Ok(Self { rows, columns })
     }
 
@@ -46,7 +46,7 @@ impl Packing {
     /// The entries row by row.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless rows and columns are as many as stated.
+    /// [`ErrorKind::Shape`] unless rows and columns are as many as stated.
     pub fn by_rows<T: SlotValue + Default>(&self, matrix: &[Vec<T>]) -> Result<Vec<T>> {
         let stride = self.padded().1;
         self.pack(matrix, |i, j| i * stride + j)
@@ -72,7 +72,7 @@ impl Packing {
             let found = matrix.iter().map(Vec::len).max().unwrap_or(0);
             let reason =
                 format!("{} rows of up to {found} entries: need {rows} of {columns}", matrix.len());
-            return Err(Error::Shape { op: "pack a matrix", reason });
+            return Err(ErrorKind::Shape { reason }.during("pack a matrix"));
         }
         let mut slots = vec![T::default(); self.slots()];
         for (i, row) in matrix.iter().enumerate() {
@@ -85,11 +85,11 @@ impl Packing {
     /// block `j`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of entries.
+    /// [`ErrorKind::Shape`] for another number of entries.
     pub fn spread<T: SlotValue + Default>(&self, vector: &[T]) -> Result<Vec<T>> {
         if vector.len() != self.columns {
             let reason = format!("{} entries: need {}", vector.len(), self.columns);
-            return Err(Error::Shape { op: "spread a vector", reason });
+            return Err(ErrorKind::Shape { reason }.during("spread a vector"));
         }
         let (rows, columns) = self.padded();
         let entry = |j: usize| vector.get(j).copied().unwrap_or_default();
@@ -117,8 +117,8 @@ impl Packing {
     /// `i` of the product in every slot of block `i`, blocks of a row's slots. Takes two levels.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for operands of another shape, [`Error::OutOfLevels`], missing keys,
-    /// [`Error::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::SlotCount`] for operands of another shape, [`ErrorKind::OutOfLevels`], missing
+    /// keys, [`ErrorKind::RangeOverflow`] and mismatches.
     pub fn times_by_rows<A: CkksOps>(
         &self,
         eval: &A,
@@ -129,12 +129,12 @@ impl Packing {
         let (rows, columns) = self.padded();
         eval.composed(op, || {
             let (matrix, vector) = (eval.metadata(a), eval.metadata(v));
-            check_slots(op, &matrix, self.slots())?;
-            check_slots(op, &vector, columns)?;
-            auto_bootstrap::check_levels(eval, op, 2, matrix.level.min(vector.level))?;
+            check_slots(&matrix, self.slots()).during(op)?;
+            check_slots(&vector, columns).during(op)?;
+            auto_bootstrap::check_levels(eval, 2, matrix.level.min(vector.level)).during(op)?;
             // Step 1: the vector beside every row, then the products of all entries. Padding of the
             // matrix becomes zeros, which the sums need.
-            let (a, v) = (whole(eval, op, a)?, self.beside(eval, v)?);
+            let (a, v) = (whole(eval, a).during(op)?, self.beside(eval, v)?);
             // Step 2: the sum of each row, which is valid in the first slot of the row. The windows
             // of the other slots reach into the next row.
             let sums = eval.inner_sum(&eval.mul(&a, &v)?, columns, 1)?;
@@ -162,11 +162,11 @@ impl Packing {
         let op = "multiply a vector by columns";
         let (rows, columns) = self.padded();
         eval.composed(op, || {
-            check_slots(op, &eval.metadata(a), self.slots())?;
-            check_slots(op, &eval.metadata(v), self.slots())?;
+            check_slots(&eval.metadata(a), self.slots()).during(op)?;
+            check_slots(&eval.metadata(v), self.slots()).during(op)?;
             // The sum over the columns goes around all slots, so every slot of a column has its row
             // sum: no mask and no copies.
-            let (a, v) = (whole(eval, op, a)?, self.beside(eval, v)?);
+            let (a, v) = (whole(eval, a).during(op)?, self.beside(eval, v)?);
             eval.with_len(eval.inner_sum(&eval.mul(&a, &v)?, columns, rows as i64)?, self.rows)
         })
     }
@@ -177,10 +177,10 @@ impl Packing {
     }
 }
 
-pub(super) fn check_slots(op: &'static str, x: &Metadata, needed: usize) -> Result<()> {
+pub(super) fn check_slots(x: &Metadata, needed: usize) -> Result<()> {
     let found = x.meta.slots;
     if found != needed {
-        return Err(Error::SlotCount { op, found, least: needed, most: needed });
+        return Err(ErrorKind::SlotCount { found, least: needed, most: needed }.into());
     }
     Ok(())
 }

@@ -17,7 +17,8 @@
 //! ```
 //! use bellerophon_ckks::{lintrans::LinearOptions, matrix::{Matrix, MatrixVector}};
 //! # use bellerophon_ckks::{
-//! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup, Params, ParamsSpec, SecretKey, Security,
+//! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup, Params,
+//! ParamsSpec, SecretKey, Security,
 //! #     decrypt_values, encrypt,
 //! # };
 //! # use rand::SeedableRng;
@@ -31,8 +32,8 @@
 //! let matrix = MatrixVector::new(&params, &matrix, LinearOptions::at_level(1))?;
 //! let keys = EvaluationKeys::generate(&params, &secret, &matrix.keys(), &mut rng)?;
 //! let range = Interval::real(0.0, 4.0)?;
-//! let plain = Encoder::new(&params).encode(&[1.0, 2.0, 3.0], range, params.scale(), params.limbs())?;
-//! let x = encrypt(&params, &plain, &secret, &mut rng)?;
+//! let plain = Encoder::new(&params).encode(&[1.0, 2.0, 3.0], range, params.scale(),
+//! params.limbs())?; let x = encrypt(&params, &plain, &secret, &mut rng)?;
 //!
 //! let y = matrix.apply(&Evaluator::new(&params, &keys)?, &x)?;
 //!
@@ -52,7 +53,7 @@ pub use square::{MatrixProduct, transpose};
 
 use bellerophon_ring::NttTable;
 
-use crate::{Error, KeyLevels, Result, diagonals::Diagonals, lintrans::LinearTransform};
+use crate::{ErrorKind, KeyLevels, Result, diagonals::Diagonals, lintrans::LinearTransform};
 
 impl KeyLevels {
     /// The rotations of a linear transform, at its level.
@@ -66,12 +67,12 @@ impl KeyLevels {
 const MAX_LOG_SLOTS: u32 = *NttTable::LOG_DEGREES.end() - 1;
 
 /// The slots of `rows` rows and `columns` columns, each rounded up to a power of two.
-pub(crate) fn area(op: &'static str, rows: usize, columns: usize) -> Result<usize> {
+pub(crate) fn area(rows: usize, columns: usize) -> Result<usize> {
     let counted = rows.checked_next_power_of_two().zip(columns.checked_next_power_of_two());
     let counted = counted.and_then(|(rows, columns)| rows.checked_mul(columns));
     counted.filter(|&slots| slots <= 1 << MAX_LOG_SLOTS).ok_or_else(|| {
         let reason = format!("{rows} by {columns}: at most 2^{MAX_LOG_SLOTS} slots in any ring");
-        Error::Shape { op, reason }
+        ErrorKind::Shape { reason }.into()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{area, encrypted::check_slots, from_entries};
 use crate::{
-    CkksOps, Complex64, Error, KeyLevels, Params, Result, SlotValue,
+    CkksOps, Complex64, During, ErrorKind, KeyLevels, Params, Result, SlotValue,
     diagonals::Diagonals,
     lengths::check_len,
     lintrans::{LinearOptions, LinearTransform},
@@ -28,17 +28,17 @@ impl Matrix {
     /// The matrix with these rows.
     ///
     /// # Errors
-    /// [`Error::NoValues`] for no rows or empty ones, [`Error::Shape`] for rows of different
-    /// lengths, [`Error::NonFinite`].
+    /// [`ErrorKind::NoValues`] for no rows or empty ones, [`ErrorKind::Shape`] for rows of
+    /// different lengths, [`ErrorKind::NonFinite`].
     pub fn from_rows<T: SlotValue>(rows: &[Vec<T>]) -> Result<Self> {
         let op = "make a matrix";
         let columns = rows.first().map_or(0, Vec::len);
         if let Some(i) = rows.iter().position(|row| row.len() != columns) {
             let reason = format!("row {i} has {} entries, row 0 has {columns}", rows[i].len());
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         let entries: Vec<Complex64> = rows.iter().flatten().map(|x| x.to_complex()).collect();
-        crate::encode::check_values(op, &entries, entries.len())?;
+        crate::encode::check_values(&entries, entries.len()).during(op)?;
         Ok(Self { rows: rows.len(), columns, entries })
     }
 
@@ -61,10 +61,10 @@ impl Matrix {
     /// that has rows.
     ///
     /// # Errors
-    /// [`Error::Shape`] for more slots than any ring has.
+    /// [`ErrorKind::Shape`] for more slots than any ring has.
     pub fn times_left(&self, columns: usize) -> Result<Diagonals> {
         let op = "multiply a matrix from the left";
-        let slots = area(op, self.rows.max(self.columns), columns)?;
+        let slots = area(self.rows.max(self.columns), columns).during(op)?;
         let stride = columns.next_power_of_two();
         let entries = self
             .iter()
@@ -79,10 +79,10 @@ impl Matrix {
     /// `d`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for more slots than any ring has.
+    /// [`ErrorKind::Shape`] for more slots than any ring has.
     pub fn times_right(&self, rows: usize) -> Result<Diagonals> {
         let op = "multiply a matrix from the right";
-        let slots = area(op, rows, self.rows.max(self.columns))?;
+        let slots = area(rows, self.rows.max(self.columns)).during(op)?;
         let stride = self.rows.max(self.columns).next_power_of_two();
         let entries = self
             .iter()
@@ -157,15 +157,15 @@ impl MatrixVector {
     /// the slots.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] and [`Error::LengthMismatch`] for a vector of another length, and as
-    /// for [`CkksOps::transform`].
+    /// [`ErrorKind::SlotCount`] and [`ErrorKind::LengthMismatch`] for a vector of another length,
+    /// and as for [`CkksOps::transform`].
     pub fn apply<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "multiply a vector by a matrix";
         eval.composed(op, || {
             let metadata = eval.metadata(x);
-            check_slots(op, &metadata, self.width)?;
+            check_slots(&metadata, self.width).during(op)?;
             if metadata.meta.len != self.width {
-                check_len(op, metadata.meta.len, self.columns)?;
+                check_len(metadata.meta.len, self.columns).during(op)?;
             }
             // Slots after the columns are multiplied by zero, in every repetition under a tall
             // matrix.

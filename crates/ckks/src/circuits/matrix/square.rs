@@ -3,7 +3,7 @@
 use super::{area, encrypted::check_slots, from_entries};
 use crate::eval::ranges::within;
 use crate::{
-    CkksOps, Complex64, Error, KeyLevels, Params, Result,
+    CkksOps, Complex64, During, ErrorKind, KeyLevels, Params, Result,
     diagonals::Diagonals,
     eval::mask::whole,
     lintrans::{LinearOptions, LinearTransform},
@@ -35,18 +35,18 @@ impl MatrixProduct {
     /// Prepares products of matrices of dimension `d`, a power of two, at `level`.
     ///
     /// # Errors
-    /// [`Error::Shape`] when `d` is no power of two or too large, [`Error::OutOfLevels`] below
-    /// level 3, [`Error::TooManyValues`] when `d^2` slots are more than there are.
+    /// [`ErrorKind::Shape`] when `d` is no power of two or too large, [`ErrorKind::OutOfLevels`]
+    /// below level 3, [`ErrorKind::TooManyValues`] when `d^2` slots are more than there are.
     pub fn new(params: &Params, dimension: usize, level: usize) -> Result<Self> {
         let op = "prepare a matrix product";
-        let d = check_dimension(op, dimension)?;
+        let d = check_dimension(dimension).during(op)?;
         if level < Self::LEVELS {
-            return Err(Error::OutOfLevels { op, needed: Self::LEVELS, left: level });
+            return Err(ErrorKind::OutOfLevels { needed: Self::LEVELS, left: level }.during(op));
         }
         let slots = d * d;
         if slots > params.max_slots() {
             let most = params.max_slots();
-            return Err(Error::TooManyValues { op, found: slots, slots: most });
+            return Err(ErrorKind::TooManyValues { found: slots, slots: most }.during(op));
         }
         let permutation = |source: &dyn Fn(usize, usize) -> (usize, usize)| {
             // Exactly one nonzero entry in each row of the transform.
@@ -78,8 +78,8 @@ impl MatrixProduct {
     /// `A B`. Takes three levels from the prepared one.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for operands of other than `d^2` slots, [`Error::OutOfLevels`] when one
-    /// is below the level, missing keys, [`Error::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::SlotCount`] for operands of other than `d^2` slots, [`ErrorKind::OutOfLevels`]
+    /// when one is below the level, missing keys, [`ErrorKind::RangeOverflow`] and mismatches.
     pub fn apply<A: CkksOps>(
         &self,
         eval: &A,
@@ -89,9 +89,9 @@ impl MatrixProduct {
         let op = "multiply matrices";
         eval.composed(op, || {
             for x in [a, b] {
-                check_slots(op, &eval.metadata(x), self.dimension * self.dimension)?;
+                check_slots(&eval.metadata(x), self.dimension * self.dimension).during(op)?;
             }
-            self.product(eval, &whole(eval, op, a)?, &whole(eval, op, b)?)
+            self.product(eval, &whole(eval, a).during(op)?, &whole(eval, b).during(op)?)
         })
     }
 
@@ -140,18 +140,18 @@ impl MatrixProduct {
 /// diagonals, at distance `d - 1`.
 ///
 /// # Errors
-/// [`Error::Shape`] when `d` is no power of two or `d^2` slots are more than any ring has.
+/// [`ErrorKind::Shape`] when `d` is no power of two or `d^2` slots are more than any ring has.
 pub fn transpose(dimension: usize) -> Result<Diagonals> {
-    let d = check_dimension("transpose", dimension)?;
+    let d = check_dimension(dimension).during("transpose")?;
     let entries = (0..d * d).map(|slot| (slot, slot % d * d + slot / d, Complex64::ONE));
     Ok(from_entries(d * d, entries))
 }
 
-fn check_dimension(op: &'static str, dimension: usize) -> Result<usize> {
+fn check_dimension(dimension: usize) -> Result<usize> {
     if !dimension.is_power_of_two() {
         let reason = format!("dimension {dimension}: need a power of two");
-        return Err(Error::Shape { op, reason });
+        return Err(ErrorKind::Shape { reason }.into());
     }
-    area(op, dimension, dimension)?;
+    area(dimension, dimension)?;
     Ok(dimension)
 }

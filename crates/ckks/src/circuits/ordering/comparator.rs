@@ -6,7 +6,7 @@ use bellerophon_mlwe as mlwe;
 
 use super::unit::{Unit, worst};
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, Error, Interval, KeyLevels, Metadata, Result,
+    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, KeyLevels, Metadata, Result,
     approx::{Kind, Sign, compare::signed},
     noise::Noise,
     polynomial::Sensitivity,
@@ -52,7 +52,7 @@ impl Comparator {
     /// with a sign whose error is 4 bits below the margin.
     ///
     /// # Errors
-    /// [`Error::Approximation`] unless `log2_margin` is from -24 to -2.
+    /// [`ErrorKind::Approximation`] unless `log2_margin` is from -24 to -2.
     pub fn new(log2_margin: f64) -> Result<Self> {
         Self::of(Sign::new(log2_margin, log2_margin - ERROR_BITS)?)
     }
@@ -60,15 +60,16 @@ impl Comparator {
     /// Compares with a given sign, whose radius 1 is the width of the declared range.
     ///
     /// # Errors
-    /// [`Error::Approximation`] for another radius than 1, a margin above 1/4, or an error of 1/4
-    /// or more.
+    /// [`ErrorKind::Approximation`] for another radius than 1, a margin above 1/4, or an error of
+    /// 1/4 or more.
     pub fn of(sign: Sign) -> Result<Self> {
         let possible = sign.radius() == 1.0 && sign.margin() <= LARGEST_MARGIN;
         if !possible || sign.error() >= 0.25 {
-            return Err(Error::Approximation {
+            return Err(ErrorKind::Approximation {
                 what: "comparison".into(),
                 reason: format!("{sign}: need radius 1, a margin up to 1/4, an error below 1/4"),
-            });
+            }
+            .into());
         }
         let (loss, sensitivity) = (loss(&sign), sign.product_sensitivity());
         let slope = sign.slope();
@@ -125,23 +126,13 @@ impl Comparator {
     }
 
     /// The sign of differences, at the default scale.
-    pub(super) fn signs<A: CkksOps>(
-        &self,
-        a: &A,
-        op: &'static str,
-        d: &A::Ciphertext,
-    ) -> Result<A::Ciphertext> {
-        signed(a, op, &enclosed(a, d)?, &self.sign, Kind::Sign, a.params().scale())
+    pub(super) fn signs<A: CkksOps>(&self, a: &A, d: &A::Ciphertext) -> Result<A::Ciphertext> {
+        signed(a, &enclosed(a, d)?, &self.sign, Kind::Sign, a.params().scale())
     }
 
     /// 1 where a difference is positive, 0 where it is negative, at the default scale.
-    pub(super) fn steps<A: CkksOps>(
-        &self,
-        a: &A,
-        op: &'static str,
-        d: &A::Ciphertext,
-    ) -> Result<A::Ciphertext> {
-        signed(a, op, &enclosed(a, d)?, &self.sign, Kind::Step, a.params().scale())
+    pub(super) fn steps<A: CkksOps>(&self, a: &A, d: &A::Ciphertext) -> Result<A::Ciphertext> {
+        signed(a, &enclosed(a, d)?, &self.sign, Kind::Step, a.params().scale())
     }
 
     /// [`correction`](Self::correction) with the signs of `d` itself. Their noise is that of the

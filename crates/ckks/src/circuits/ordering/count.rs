@@ -5,8 +5,8 @@ use super::{
     unit::{SLACK, Unit, check_noise, opened},
 };
 use crate::{
-    CiphertextMeta, CkksOps, Error, Interval, KeyLevels, Result, bootstrap::auto_bootstrap,
-    eval::ranges::within,
+    CiphertextMeta, CkksOps, During, ErrorKind, Interval, KeyLevels, Result,
+    bootstrap::auto_bootstrap, eval::ranges::within,
 };
 
 /// Bits of the last step of a bisection below the margin.
@@ -37,8 +37,8 @@ impl Comparator {
     /// Takes [`levels`](Self::levels) levels.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a threshold outside the declared range, where the count is known, and
-    /// those of all functions here ([module](super)).
+    /// [`ErrorKind::Shape`] for a threshold outside the declared range, where the count is known,
+    /// and those of all functions here ([module](super)).
     pub fn count_below<A: CkksOps>(
         &self,
         a: &A,
@@ -48,20 +48,20 @@ impl Comparator {
         let op = "count below a threshold";
         a.composed(op, || {
             let CiphertextMeta { bounds, .. } = a.metadata(x).meta;
-            let unit = Unit::of(op, bounds.values, self)?;
+            let unit = Unit::of(bounds.values, self).during(op)?;
             let (lo, hi) = (bounds.values.lo(), bounds.values.hi());
             if !(lo..=hi).contains(&threshold) {
                 let reason = format!(
                     "threshold {threshold:?} for values of [{lo:?}, {hi:?}]: need one in the range \
                      (elsewhere the count is known)"
                 );
-                return Err(Error::Shape { op, reason });
+                return Err(ErrorKind::Shape { reason }.during(op));
             }
-            let u = unit.entered(a, op, x, 0.0)?;
+            let u = unit.entered(a, x, 0.0).during(op)?;
             let threshold = unit.place(threshold);
             let d = a.add_scalar(&a.neg(&u)?, threshold)?;
             let len = a.metadata(x).meta.len;
-            let count = self.positives(a, op, &d, len, threshold)?;
+            let count = self.positives(a, &d, len, threshold).during(op)?;
             a.with_len(count, len)
         })
     }
@@ -74,8 +74,8 @@ impl Comparator {
     /// Takes [`levels`](Self::levels) levels and one more, which clears the padding.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for a value of more slots than the vector, [`Error::Shape`] for one
-    /// that is not in all the slots that it is compared with, and those of all functions here
+    /// [`ErrorKind::SlotCount`] for a value of more slots than the vector, [`ErrorKind::Shape`] for
+    /// one that is not in all the slots that it is compared with, and those of all functions here
     /// ([module](super)).
     pub fn rank<A: CkksOps>(
         &self,
@@ -93,17 +93,17 @@ impl Comparator {
                     "a value in {} of {} slots against {} values in {}: need it alone, or in all slots",
                     of_value.len, of_value.slots, of_x.len, of_x.slots
                 );
-                return Err(Error::Shape { op, reason });
+                return Err(ErrorKind::Shape { reason }.during(op));
             }
             let range = of_x.bounds.values.hull(&of_value.bounds.values);
-            let unit = Unit::of(op, range, self)?;
-            let u = unit.entered(a, op, x, 0.0)?;
-            let v = a.repeated(unit.entered(a, op, value, 0.0)?, of_x.slots)?;
+            let unit = Unit::of(range, self).during(op)?;
+            let u = unit.entered(a, x, 0.0).during(op)?;
+            let v = a.repeated(unit.entered(a, value, 0.0).during(op)?, of_x.slots)?;
             let d = a.sub(&a.with_len(v, of_x.slots)?, &u)?;
             // Step 1: 1 where the value is larger, 0 where it is smaller and in the padding.
             let ones: Vec<f64> =
                 (0..of_x.slots).map(|i| f64::from(u8::from(i < of_x.len))).collect();
-            let larger = a.mul_values(&self.steps(a, op, &d)?, &ones)?;
+            let larger = a.mul_values(&self.steps(a, &d).during(op)?, &ones)?;
             // Step 2: how many are larger.
             let count = within(a, a.sum_slots(&larger)?, self.counted(of_x.len)?);
             a.with_len(count, of_x.len)
@@ -116,13 +116,12 @@ impl Comparator {
     pub(super) fn positives<A: CkksOps>(
         &self,
         a: &A,
-        op: &'static str,
         d: &A::Ciphertext,
         len: usize,
         padding: f64,
     ) -> Result<A::Ciphertext> {
         let slots = a.metadata(d).meta.slots;
-        let steps = self.steps(a, op, d)?;
+        let steps = self.steps(a, d)?;
         let sum = a.sum_slots(&*auto_bootstrap::replenished(a, &steps, 1)?)?;
         let each = 0.5 * (1.0 + self.sign().eval(padding));
         let count = a.add_scalar(&sum, -each * (slots - len) as f64)?;
@@ -139,7 +138,6 @@ impl Comparator {
     fn share<A: CkksOps>(
         &self,
         a: &A,
-        op: &'static str,
         d: &A::Ciphertext,
         len: usize,
         factor: f64,
@@ -147,7 +145,7 @@ impl Comparator {
         let slots = a.metadata(d).meta.slots;
         let part = factor / len as f64;
         let parts: Vec<f64> = (0..slots).map(|i| if i < len { part } else { 0.0 }).collect();
-        let steps = self.steps(a, op, d)?;
+        let steps = self.steps(a, d)?;
         let sum = a.sum_slots(&a.mul_values(&steps, &parts)?)?;
         let beyond = self.count_error();
         Ok(within(a, sum, Interval::real(-factor * beyond, factor * (1.0 + beyond))?))
@@ -215,30 +213,30 @@ impl Comparator {
     /// Takes twice [`levels`](Self::levels) levels for each step, and two more.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `q` is from 0 to 1, and those of all functions here
+    /// [`ErrorKind::Shape`] unless `q` is from 0 to 1, and those of all functions here
     /// ([module](super)).
     pub fn quantile<A: CkksOps>(&self, a: &A, x: &A::Ciphertext, q: f64) -> Result<A::Ciphertext> {
         let op = "quantile";
         a.composed(op, || {
             if !(0.0..=1.0).contains(&q) {
                 let reason = format!("the quantile {q:?}: need a part from 0 to 1");
-                return Err(Error::Shape { op, reason });
+                return Err(ErrorKind::Shape { reason }.during(op));
             }
             let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
-            let unit = Unit::of(op, bounds.values, self)?;
+            let unit = Unit::of(bounds.values, self).during(op)?;
             // Errors of the values move their quantile by at most the largest of them.
-            let (of_u, u) = opened(a, unit.entered(a, op, x, 0.0)?);
+            let (of_u, u) = opened(a, unit.entered(a, x, 0.0).during(op)?);
             // All moves together reach the ends of the declared range, and not beyond.
             let reach = unit.place(bounds.values.hi());
-            let (first, mut decided) = self.moved(a, op, &u, None, (len, q, 0.5 * reach))?;
-            let mut threshold = unit.settled(a, op, first, &of_u)?;
+            let (first, mut decided) = self.moved(a, &u, None, (len, q, 0.5 * reach)).during(op)?;
+            let mut threshold = unit.settled(a, first, &of_u).during(op)?;
             for step in 1..self.quantile_steps() {
                 let by = reach * 0.5f64.powi(step as i32 + 1);
                 let (before, last) = opened(a, threshold);
                 let last = self.ready(a, last)?;
-                let (next, variance) = self.moved(a, op, &u, Some(&last), (len, q, by))?;
+                let (next, variance) = self.moved(a, &u, Some(&last), (len, q, by)).during(op)?;
                 decided += variance;
-                threshold = unit.settled(a, op, next, &before)?;
+                threshold = unit.settled(a, next, &before).during(op)?;
             }
             let mut meta = a.metadata(&threshold).meta;
             meta.noise.total += decided * meta.scale.powi(2);
@@ -253,7 +251,6 @@ impl Comparator {
     fn moved<A: CkksOps>(
         &self,
         a: &A,
-        op: &'static str,
         u: &A::Ciphertext,
         threshold: Option<&A::Ciphertext>,
         (len, q, by): (usize, f64, f64),
@@ -265,12 +262,12 @@ impl Comparator {
             None => u.clone(),
         };
         let shrunk = self.shrunk();
-        let share = self.share(a, op, &d, len, shrunk)?;
+        let share = self.share(a, &d, len, shrunk)?;
         let f = a.add_scalar(&share, -shrunk * (1.0 - q))?;
-        check_noise(op, &a.metadata(&f).meta)?;
+        check_noise(&a.metadata(&f).meta)?;
         let (of_f, f) = opened(a, a.assume_range_with_padding(f, Interval::real(-1.0, 1.0)?));
         // Step 2: its sign moves the threshold.
-        let s = self.signs(a, op, &f)?;
+        let s = self.signs(a, &f)?;
         let by = by / (1.0 + self.sign().error());
         let moved: Vec<_> = threshold.map(|t| (t, 1.0)).into_iter().chain([(&s, by)]).collect();
         let decided = (by * self.slope).powi(2) * of_f.meta.noise.total / of_f.meta.scale.powi(2);

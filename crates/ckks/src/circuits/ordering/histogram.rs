@@ -1,7 +1,7 @@
 //! Histograms: counts of values between edges.
 
 use super::{Comparator, unit::Unit};
-use crate::{Bounds, CiphertextMeta, CkksOps, Error, Interval, Result};
+use crate::{Bounds, CiphertextMeta, CkksOps, During, ErrorKind, Interval, Result};
 
 impl Comparator {
     /// The number of values in each bin: slot `i` counts those from `edges[i]` up to, but without,
@@ -18,8 +18,8 @@ impl Comparator {
     /// Takes [`levels`](Self::levels) levels and one more; all comparisons are at the same levels.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are two edges or more, finite and increasing, and no more bins
-    /// than the ring has slots; those of all functions here ([module](super)).
+    /// [`ErrorKind::Shape`] unless there are two edges or more, finite and increasing, and no more
+    /// bins than the ring has slots; those of all functions here ([module](super)).
     pub fn histogram<A: CkksOps>(
         &self,
         a: &A,
@@ -28,10 +28,10 @@ impl Comparator {
     ) -> Result<A::Ciphertext> {
         let op = "histogram";
         a.composed(op, || {
-            let bins = check_edges(op, edges, a.params().max_slots())?;
+            let bins = check_edges(edges, a.params().max_slots()).during(op)?;
             let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
-            let unit = Unit::of(op, bounds.values, self)?;
-            let u = self.ready(a, unit.entered(a, op, x, 0.0)?)?;
+            let unit = Unit::of(bounds.values, self).during(op)?;
+            let u = self.ready(a, unit.entered(a, x, 0.0).during(op)?)?;
             // Step 1: the number of values not below each edge; all or none at the ends of the
             // range.
             let width = bins.next_power_of_two().max(slots);
@@ -50,7 +50,7 @@ impl Comparator {
                 if edge <= bounds.values.lo() {
                     known.iter_mut().zip(&weight).for_each(|(known, w)| *known += w * len as f64);
                 } else if edge < bounds.values.hi() || (edge == bounds.values.hi() && i < bins) {
-                    let count = self.count_from(a, op, &u, unit.place(edge), len)?;
+                    let count = self.count_from(a, &u, unit.place(edge), len).during(op)?;
                     counts.push(a.with_len(a.repeated(count, width)?, bins)?);
                     weights.push(weight);
                 }
@@ -76,30 +76,29 @@ impl Comparator {
     fn count_from<A: CkksOps>(
         &self,
         a: &A,
-        op: &'static str,
         u: &A::Ciphertext,
         edge: f64,
         len: usize,
     ) -> Result<A::Ciphertext> {
-        self.positives(a, op, &a.add_scalar(u, -edge)?, len, -edge)
+        self.positives(a, &a.add_scalar(u, -edge)?, len, -edge)
     }
 }
 
 /// The number of bins.
-fn check_edges(op: &'static str, edges: &[f64], slots: usize) -> Result<usize> {
+fn check_edges(edges: &[f64], slots: usize) -> Result<usize> {
     if let Some(index) = edges.iter().position(|edge| !edge.is_finite()) {
-        return Err(Error::NonFinite { op, index });
+        return Err(ErrorKind::NonFinite { index }.into());
     }
     let bins = edges.len().saturating_sub(1);
     if bins == 0 || bins > slots {
         let reason = format!("{bins} bins between {} edges: need 1 to {slots} bins", edges.len());
-        return Err(Error::Shape { op, reason });
+        return Err(ErrorKind::Shape { reason }.into());
     }
     if let Some(i) = edges.windows(2).position(|pair| pair[0] >= pair[1]) {
         let (left, right) = (edges[i], edges[i + 1]);
         let reason =
             format!("edge {i} is {left:?}, the next one {right:?}: need edges that increase");
-        return Err(Error::Shape { op, reason });
+        return Err(ErrorKind::Shape { reason }.into());
     }
     Ok(bins)
 }

@@ -45,12 +45,13 @@
 //! domain; the noise of two values closer than the margin may grow by a factor below 1.6.
 //!
 //! # Errors
-//! Of all functions: [`Error::Shape`](crate::Error::Shape) for a complex range,
-//! [`Error::TooNoisy`](crate::Error::TooNoisy) for noise beyond that margin,
-//! [`Error::OutOfLevels`](crate::Error::OutOfLevels) without bootstrapping,
-//! [`Error::MissingRotationKey`](crate::Error::MissingRotationKey) and
-//! [`Error::MissingKey`](crate::Error::MissingKey) without the keys of [`Comparator::sort_keys`],
-//! [`Comparator::max_keys`] or [`Comparator::count_keys`], and those of bootstrapping.
+//! Of all functions: [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a complex range,
+//! [`ErrorKind::TooNoisy`](crate::ErrorKind::TooNoisy) for noise beyond that margin,
+//! [`ErrorKind::OutOfLevels`](crate::ErrorKind::OutOfLevels) without bootstrapping,
+//! [`ErrorKind::MissingRotationKey`](crate::ErrorKind::MissingRotationKey) and
+//! [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey) without the keys of
+//! [`Comparator::sort_keys`], [`Comparator::max_keys`] or [`Comparator::count_keys`], and those of
+//! bootstrapping.
 //!
 //! # Example
 //! ```

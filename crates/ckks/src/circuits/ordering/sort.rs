@@ -5,7 +5,7 @@ use super::{
     network::{self, Stage},
     unit::{Unit, opened},
 };
-use crate::{CiphertextMeta, CkksOps, Error, KeyLevels, Result};
+use crate::{CiphertextMeta, CkksOps, During, ErrorKind, KeyLevels, Result};
 
 impl Comparator {
     /// Stages of [`sort`](Self::sort) of `len` values: `r (r + 1) / 2` for up to `2^r`.
@@ -60,7 +60,7 @@ impl Comparator {
         let op = "sort";
         let len = a.metadata(x).meta.len;
         let stages = network::sorting(len.next_power_of_two(), order);
-        a.composed(op, || self.through(a, op, x, &stages, order, len))
+        a.composed(op, || self.through(a, x, &stages, order, len).during(op))
     }
 
     /// The `k` largest values of a vector, largest first, in the first `k` slots; the other slots
@@ -71,7 +71,7 @@ impl Comparator {
     /// stages, and two more. Each value is within [`top_k_error`](Self::top_k_error).
     ///
     /// # Errors
-    /// [`Error::Shape`] for a `k` that is zero or above the number of values, and those of all
+    /// [`ErrorKind::Shape`] for a `k` that is zero or above the number of values, and those of all
     /// functions here ([module](super)).
     pub fn top_k<A: CkksOps>(&self, a: &A, x: &A::Ciphertext, k: usize) -> Result<A::Ciphertext> {
         let op = "top k";
@@ -79,11 +79,11 @@ impl Comparator {
         a.composed(op, || {
             if k == 0 || k > len {
                 let reason = format!("the {k} largest of {len} values: need k from 1 to {len}");
-                return Err(Error::Shape { op, reason });
+                return Err(ErrorKind::Shape { reason }.during(op));
             }
             let wires = len.next_power_of_two();
             let stages = network::selection(k.next_power_of_two(), wires);
-            self.through(a, op, x, &stages, Order::Descending, k)
+            self.through(a, x, &stages, Order::Descending, k).during(op)
         })
     }
 
@@ -91,23 +91,22 @@ impl Comparator {
     fn through<A: CkksOps>(
         &self,
         a: &A,
-        op: &'static str,
         x: &A::Ciphertext,
         stages: &[Stage],
         order: Order,
         kept: usize,
     ) -> Result<A::Ciphertext> {
         let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
-        let unit = Unit::of(op, bounds.values, self)?;
+        let unit = Unit::of(bounds.values, self)?;
         let wires = len.next_power_of_two();
         // Padding that is as far behind as a value can be: it ties with those, which costs nothing.
         let last = match order {
             Order::Ascending => unit.place(bounds.values.hi()),
             Order::Descending => unit.place(bounds.values.lo()),
         };
-        let mut u = unit.entered(a, op, x, last)?;
+        let mut u = unit.entered(a, x, last)?;
         for stage in stages {
-            u = self.exchanged(a, op, u, *stage, wires, &unit)?;
+            u = self.exchanged(a, u, *stage, wires, &unit)?;
         }
         unit.left(a, &u, kept)
     }
@@ -116,7 +115,6 @@ impl Comparator {
     fn exchanged<A: CkksOps>(
         &self,
         a: &A,
-        op: &'static str,
         u: A::Ciphertext,
         stage: Stage,
         wires: usize,
@@ -129,10 +127,10 @@ impl Comparator {
         // its own.
         let d = a.sub(&u, &a.rotate(&u, distance)?)?;
         // Step 2: their signs, and what the first slot of each pair gains by the exchange.
-        let signs = self.signs(a, op, &d)?;
+        let signs = self.signs(a, &d)?;
         let gain = self.gain(a, &d, &signs, &stage.weights(wires, before.meta.slots))?;
         // Step 3: the second slot loses as much.
         let y = a.sub(&a.add(&u, &gain)?, &a.rotate(&gain, -distance)?)?;
-        unit.settled(a, op, y, &before)
+        unit.settled(a, y, &before)
     }
 }

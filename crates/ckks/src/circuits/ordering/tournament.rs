@@ -5,7 +5,8 @@ use super::{
     unit::{Unit, joined, opened},
 };
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, Interval, KeyLevels, Result, approx::Sign, noise::Noise,
+    Bounds, CiphertextMeta, CkksOps, During, Interval, KeyLevels, Result, approx::Sign,
+    noise::Noise,
 };
 
 /// Largest error of an index from the comparisons of all rounds.
@@ -43,7 +44,7 @@ impl Comparator {
     /// Those of all functions here ([module](super)).
     pub fn max<A: CkksOps>(&self, a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "maximum of a vector";
-        a.composed(op, || self.extreme(a, op, x, 1.0))
+        a.composed(op, || self.extreme(a, x, 1.0).during(op))
     }
 
     /// The smallest value of a vector; see [`max`](Self::max).
@@ -52,7 +53,7 @@ impl Comparator {
     /// Those of all functions here ([module](super)).
     pub fn min<A: CkksOps>(&self, a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "minimum of a vector";
-        a.composed(op, || self.extreme(a, op, x, -1.0))
+        a.composed(op, || self.extreme(a, x, -1.0).during(op))
     }
 
     /// Argmax: the index of the largest value of a vector, counted from 0, as a vector of one
@@ -69,14 +70,14 @@ impl Comparator {
     ///
     /// # Errors
     /// Those of all functions here ([module](super)), and
-    /// [`Error::Approximation`](crate::Error::Approximation) if no sign is exact enough.
+    /// [`ErrorKind::Approximation`](crate::ErrorKind::Approximation) if no sign is exact enough.
     pub fn arg_max<A: CkksOps>(&self, a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "index of the maximum";
         a.composed(op, || {
             let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
             let comparator = self.arg_max_comparator(slots)?;
-            let unit = Unit::of(op, bounds.values, &comparator)?;
-            let mut u = unit.entered(a, op, x, unit.place(bounds.values.lo()))?;
+            let unit = Unit::of(bounds.values, &comparator).during(op)?;
+            let mut u = unit.entered(a, x, unit.place(bounds.values.lo())).during(op)?;
             // Indices as parts of the number of slots: numbers of [0, 1].
             let numbers: Vec<f64> = (0..slots).map(|i| i as f64 / slots as f64).collect();
             let mut places = a.add_values(&a.mul_integer(&u, 0)?, &numbers)?;
@@ -88,11 +89,12 @@ impl Comparator {
                 // Step 1: signs of the differences to a later slot, which wins by more than the
                 // margin only.
                 let d = a.sub(&u, &a.rotate(&u, distance)?)?;
-                let signs = comparator.signs(a, op, &a.add_scalar(&d, self.sign().margin())?)?;
+                let signs =
+                    comparator.signs(a, &a.add_scalar(&d, self.sign().margin())?).during(op)?;
                 // Step 2: values and indices of the later slot replace the own ones where the signs
                 // are -1.
                 let gain = comparator.gain(a, &d, &signs, &ones)?;
-                u = unit.settled(a, op, a.add(&u, &gain)?, &of_u)?;
+                u = unit.settled(a, a.add(&u, &gain)?, &of_u).during(op)?;
                 let d = a.sub(&places, &a.rotate(&places, distance)?)?;
                 let gain = comparator.correction(a, &d, &signs, &ones)?;
                 places = joined(a, a.add(&places, &gain)?, &of_places, all);
@@ -112,7 +114,7 @@ impl Comparator {
     /// an error of the sign that moves an index by at most 1/8.
     ///
     /// # Errors
-    /// [`Error::Approximation`](crate::Error::Approximation) where no sign is exact enough.
+    /// [`ErrorKind::Approximation`](crate::ErrorKind::Approximation) where no sign is exact enough.
     pub fn arg_max_comparator(&self, slots: usize) -> Result<Self> {
         // A round is off by at most the error of the sign, of the distance of two places.
         let all = slots as f64 * f64::from(slots.ilog2().max(1));
@@ -124,26 +126,20 @@ impl Comparator {
     }
 
     /// The largest value, or the smallest one for the weight -1.
-    fn extreme<A: CkksOps>(
-        &self,
-        a: &A,
-        op: &'static str,
-        x: &A::Ciphertext,
-        weight: f64,
-    ) -> Result<A::Ciphertext> {
+    fn extreme<A: CkksOps>(&self, a: &A, x: &A::Ciphertext, weight: f64) -> Result<A::Ciphertext> {
         let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
-        let unit = Unit::of(op, bounds.values, self)?;
+        let unit = Unit::of(bounds.values, self)?;
         let least = if weight > 0.0 { bounds.values.lo() } else { bounds.values.hi() };
-        let mut u = unit.entered(a, op, x, unit.place(least))?;
+        let mut u = unit.entered(a, x, unit.place(least))?;
         let weights = vec![weight; slots];
         for distance in distances(slots) {
             let before;
             (before, u) = opened(a, u);
             u = self.ready(a, u)?;
             let d = a.sub(&u, &a.rotate(&u, distance)?)?;
-            let signs = self.signs(a, op, &d)?;
+            let signs = self.signs(a, &d)?;
             let gain = self.gain(a, &d, &signs, &weights)?;
-            u = unit.settled(a, op, a.add(&u, &gain)?, &before)?;
+            u = unit.settled(a, a.add(&u, &gain)?, &before)?;
         }
         unit.left(a, &u, len)
     }

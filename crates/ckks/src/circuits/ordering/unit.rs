@@ -2,7 +2,7 @@
 
 use super::Comparator;
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, Error, Interval, Metadata, Result,
+    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result,
     noise::{self, Noise},
 };
 
@@ -29,12 +29,12 @@ impl Unit {
     /// The unit of vectors of one range.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a range that is not real.
-    pub(crate) fn of(op: &'static str, range: Interval, comparator: &Comparator) -> Result<Self> {
+    /// [`ErrorKind::Shape`] for a range that is not real.
+    pub(crate) fn of(range: Interval, comparator: &Comparator) -> Result<Self> {
         if !range.is_real() {
             let reason = "the values may be complex, and only real numbers have an order: take the real \
                           parts first (`real_part`), or state that they are real (`assume_real`)";
-            return Err(Error::Shape { op, reason: reason.into() });
+            return Err(ErrorKind::Shape { reason: reason.into() }.into());
         }
         let width = range.hi() - range.lo();
         // A range of one point orders nothing, and any unit serves.
@@ -66,16 +66,15 @@ impl Unit {
     /// error included, and the noise is that of the step and from before ([`joined`]).
     ///
     /// # Errors
-    /// [`Error::TooNoisy`] where the noise may leave the slack beside the declared range.
+    /// [`ErrorKind::TooNoisy`] where the noise may leave the slack beside the declared range.
     pub(crate) fn settled<A: CkksOps>(
         &self,
         a: &A,
-        op: &'static str,
         y: A::Ciphertext,
         before: &Metadata,
     ) -> Result<A::Ciphertext> {
         let y = joined(a, y, before, Interval::between(-self.half, self.half));
-        check_noise(op, &a.metadata(&y).meta)?;
+        check_noise(&a.metadata(&y).meta)?;
         Ok(y)
     }
 
@@ -83,7 +82,6 @@ impl Unit {
     pub(crate) fn entered<A: CkksOps>(
         &self,
         a: &A,
-        op: &'static str,
         x: &A::Ciphertext,
         padding: f64,
     ) -> Result<A::Ciphertext> {
@@ -94,7 +92,7 @@ impl Unit {
         let shifts: Vec<f64> = (0..slots).map(|i| if i < len { shift } else { padding }).collect();
         let u = a.add_values(&scaled, &shifts)?;
         let (before, u) = opened(a, u);
-        self.settled(a, op, u, &before)
+        self.settled(a, u, &before)
     }
 
     /// The first `len` slots of `u` in the units of the caller, in the declared range but for
@@ -116,13 +114,13 @@ impl Unit {
 }
 
 /// Refuses noise that may leave the slack.
-pub(super) fn check_noise(op: &'static str, meta: &CiphertextMeta) -> Result<()> {
+pub(super) fn check_noise(meta: &CiphertextMeta) -> Result<()> {
     let worst = worst(meta, meta.noise.total);
     // Whatever is no number is too large.
     if worst <= SLACK {
         return Ok(());
     }
-    Err(Error::TooNoisy { op, log2_error: worst.log2(), log2_most: SLACK.log2() })
+    Err(ErrorKind::TooNoisy { log2_error: worst.log2(), log2_most: SLACK.log2() }.into())
 }
 
 /// The largest error of a slot for noise of this variance.

@@ -19,8 +19,8 @@ use bellerophon_mlwe as mlwe;
 use super::sums::{LinearSums, Powers, SumShape};
 use super::{Basis, Node, Plan, Polynomial, Response, power_depth};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, CkksOps, Error, Evaluator, Interval, Metadata, Params,
-    Result, bootstrap::auto_bootstrap, metadata::rules::MetadataRules, noise::Noise,
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, Evaluator, Interval, Metadata,
+    Params, Result, bootstrap::auto_bootstrap, metadata::rules::MetadataRules, noise::Noise,
     noise_model::NoiseModel,
 };
 
@@ -68,7 +68,6 @@ impl MetadataRules<'_> {
     /// metadata of the image.
     pub(super) fn onto_unit(
         self,
-        op: &'static str,
         x: &Metadata,
         p: &Polynomial,
         plans: &[&Plan],
@@ -79,14 +78,14 @@ impl MetadataRules<'_> {
         match p.integer_slope().filter(|_| plans.iter().all(near)) {
             Some(1) if shift == 0.0 => Ok((Mapping::Identity, *x)),
             Some(k) => {
-                let (u, _) = self.add_scalar(op, &self.mul_integer(op, x, k)?, shift)?;
+                let (u, _) = self.add_scalar(&self.mul_integer(x, k)?, shift)?;
                 Ok((Mapping::Integer(k), u))
             }
             None => {
                 let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
-                self.check_levels(op, deepest + 1, x.level)?;
+                self.check_levels(deepest + 1, x.level)?;
                 let near = self.params().divisor(x.level - 1);
-                let u = self.mul_add_many(op, &[], &[(*x, slope)], shift, Some(near))?.result;
+                let u = self.mul_add_many(&[], &[(*x, slope)], shift, Some(near))?.result;
                 Ok((Mapping::Rescaled(near), u))
             }
         }
@@ -95,33 +94,32 @@ impl MetadataRules<'_> {
     /// The metadata of [`Evaluator::polynomial`].
     pub(crate) fn polynomial(
         self,
-        op: &'static str,
         x: &Metadata,
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<PolynomialMeta> {
         let (params, plan, chebyshev) = (self.params(), p.plan(), p.chebyshev());
-        check_domain(op, &x.meta.bounds, chebyshev.lo(), chebyshev.hi())?;
+        check_domain(&x.meta.bounds, chebyshev.lo(), chebyshev.hi())?;
         let scale = scale.unwrap_or(params.scale());
-        crate::encode::check_scale(op, scale)?;
+        crate::encode::check_scale(scale)?;
         // A constant: zero plus a number, at the scale of the result.
         if plan.depth() == 0 {
-            let mut zero = self.mul_integer(op, x, 0)?;
+            let mut zero = self.mul_integer(x, 0)?;
             (zero.meta.scale, zero.meta.noise) = (scale, Noise::NONE);
-            let (result, _) = self.add_scalar(op, &zero, chebyshev.constant())?;
+            let (result, _) = self.add_scalar(&zero, chebyshev.constant())?;
             return Ok(PolynomialMeta { mapping: Mapping::Identity, result });
         }
 
         // Step 1: the argument on [-1, 1].
-        let (mapping, u) = self.onto_unit(op, x, p, &[plan])?;
+        let (mapping, u) = self.onto_unit(x, p, &[plan])?;
 
         // Steps 2 and 3: the plan.
-        self.check_levels(op, plan.depth(), u.level)?;
-        let noise = self.plan_noise(op, plan, &u, scale, || p.response(&x.meta))?;
+        self.check_levels(plan.depth(), u.level)?;
+        let noise = self.plan_noise(plan, &u, scale, || p.response(&x.meta))?;
         let bounds = x.meta.bounds.map(|range| p.range(range));
         let meta = CiphertextMeta { scale, bounds, noise, ..x.meta };
         let result = Metadata { level: u.level - plan.depth(), meta };
-        self.check_range(op, &result)?;
+        self.check_range(&result)?;
         Ok(PolynomialMeta { mapping, result })
     }
 
@@ -129,7 +127,6 @@ impl MetadataRules<'_> {
     /// from its response to independent errors, or the worst-case bound.
     pub(crate) fn plan_noise(
         self,
-        op: &'static str,
         plan: &Plan,
         u: &Metadata,
         scale: f64,
@@ -141,7 +138,7 @@ impl MetadataRules<'_> {
             return Ok(Noise::new(self.errors().encoding(real) / u.meta.slots as f64));
         }
         if self.errors() == NoiseModel::Worst {
-            return self.bounded_plan(op, plan, u, scale);
+            return self.bounded_plan(plan, u, scale);
         }
         // The roundings of the plan happen at scales between those of the argument and of the
         // result.
@@ -159,9 +156,9 @@ impl Evaluator {
     /// its level, one more otherwise.
     ///
     /// # Errors
-    /// [`Error::OutsideDomain`] when the carried range of `x`, padding included, is not in the
-    /// domain of `p`; [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key,
-    /// [`Error::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::OutsideDomain`] when the carried range of `x`, padding included, is not in the
+    /// domain of `p`; [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
+    /// relinearization key, [`ErrorKind::RangeOverflow`] and mismatches.
     pub fn polynomial(
         &self,
         x: &Ciphertext,
@@ -169,20 +166,20 @@ impl Evaluator {
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
         let op = "evaluate a polynomial";
-        self.check(op, x)?;
+        self.check(x).during(op)?;
         let needed = self.rules().polynomial_levels(&x.metadata(), p);
         let x = &*auto_bootstrap::replenished(self, x, needed)?;
         let PolynomialMeta { mapping, result } =
-            self.rules().polynomial(op, &x.metadata(), p, scale)?;
+            self.rules().polynomial(&x.metadata(), p, scale).during(op)?;
         let scale = result.meta.scale;
         // A constant takes no level; steps 1 to 3 otherwise.
         let inner = if p.plan().depth() == 0 {
             let mut constant = self.mul_integer(x, 0)?.inner;
-            self.add_constant(op, &mut constant, p.chebyshev().constant() * scale)?;
+            self.add_constant(&mut constant, p.chebyshev().constant() * scale).during(op)?;
             constant
         } else {
             let mapped = self.mapped(x, mapping, p)?;
-            self.evaluate_plan(op, mapped.as_ref().unwrap_or(x), p.plan(), scale)?
+            self.evaluate_plan(mapped.as_ref().unwrap_or(x), p.plan(), scale).during(op)?
         };
         Ok(Ciphertext::at_level(self.params(), inner, result.meta))
     }
@@ -209,20 +206,19 @@ impl Evaluator {
     /// the metadata.
     pub(crate) fn evaluate_plan(
         &self,
-        op: &'static str,
         u: &Ciphertext,
         plan: &Plan,
         scale: f64,
     ) -> Result<mlwe::Ciphertext> {
-        self.check_levels(op, plan.depth(), u.level())?;
-        let powers = self.powers(op, u, plan)?;
-        self.sum_of_powers(op, u.level(), &powers, plan, scale)
+        self.check_levels(plan.depth(), u.level())?;
+        let powers = self.powers(u, plan)?;
+        self.sum_of_powers(u.level(), &powers, plan, scale)
     }
 
     /// Step 2: all basis polynomials of a plan, each with its scale.
-    fn powers(&self, op: &'static str, u: &Ciphertext, plan: &Plan) -> Result<Powers> {
+    fn powers(&self, u: &Ciphertext, plan: &Plan) -> Result<Powers> {
         let mut powers = Powers::from([(1, (u.inner.clone(), u.scale()))]);
-        self.extend_powers(op, u.level(), &mut powers, plan)?;
+        self.extend_powers(u.level(), &mut powers, plan)?;
         Ok(powers)
     }
 
@@ -230,7 +226,6 @@ impl Evaluator {
     /// `level`: `u^(a+b) = u^a u^b`, or `T_{a+b} = 2 T_a T_b - T_{|a-b|}`.
     pub(crate) fn extend_powers(
         &self,
-        op: &'static str,
         level: usize,
         powers: &mut Powers,
         plan: &Plan,
@@ -259,16 +254,16 @@ impl Evaluator {
                 product.double_assign(lattice)?;
                 match powers.get(&p.difference()) {
                     Some((c, c_scale)) => {
-                        let c = self.weighted(op, limbs, c, -scale / c_scale)?;
+                        let c = self.weighted(limbs, c, -scale / c_scale)?;
                         product.add_ciphertext_assign(lattice, &c)?;
                     }
                     None => constant = -scale / params.divisor(here),
                 }
             }
             // Relinearization and rescale in one mod-down.
-            let mut next = self.relinearized_divided(op, product)?;
+            let mut next = self.relinearized_divided(product)?;
             if constant != 0.0 {
-                self.add_constant(op, &mut next, constant)?;
+                self.add_constant(&mut next, constant)?;
             }
             powers.insert(p.index(), (next, scale / params.divisor(here)));
         }
@@ -278,7 +273,6 @@ impl Evaluator {
     /// Step 3: the value of a plan from its powers, for an argument at `level`.
     pub(crate) fn sum_of_powers(
         &self,
-        op: &'static str,
         level: usize,
         powers: &Powers,
         plan: &Plan,
@@ -286,19 +280,18 @@ impl Evaluator {
     ) -> Result<mlwe::Ciphertext> {
         if plan.depth() == 0 {
             let (argument, _) = &powers[&1];
-            let mut constant = self.weighted(op, argument.limbs(), argument, 0.0)?;
-            self.add_constant(op, &mut constant, plan.root().constant * scale)?;
+            let mut constant = self.weighted(argument.limbs(), argument, 0.0)?;
+            self.add_constant(&mut constant, plan.root().constant * scale)?;
             return Ok(constant);
         }
         let mut sums = LinearSums::new(self.params(), level, powers, plan.root(), scale);
-        self.node(op, level, (powers, &mut sums), plan.root(), scale)
+        self.node(level, (powers, &mut sums), plan.root(), scale)
     }
 
     /// Step 3: the value of a node at the given scale, for an argument at `level`:
     /// `sum_j q_j T_j + sum_i c_i T_i + constant`.
     fn node(
         &self,
-        op: &'static str,
         level: usize,
         (powers, sums): (&Powers, &mut LinearSums<'_>),
         node: &Node,
@@ -310,7 +303,7 @@ impl Evaluator {
         let mut products: Option<mlwe::Tensor> = None;
         for (quotient, m) in &node.products {
             let (power, power_scale) = &powers[m];
-            let quotient = self.node(op, level, (powers, sums), quotient, target / power_scale)?;
+            let quotient = self.node(level, (powers, sums), quotient, target / power_scale)?;
             let product = mlwe::Tensor::product(lattice, &at(&quotient, limbs), &at(power, limbs))?;
             match &mut products {
                 Some(sum) => sum.add_assign(lattice, &product)?,
@@ -320,7 +313,7 @@ impl Evaluator {
         // The linear terms join before the rescale.
         let linear = match node.terms.is_empty() {
             true => None,
-            false => Some(sums.next(self, op, limbs, powers)?),
+            false => Some(sums.next(self, limbs, powers)?),
         };
         // Relinearize and rescale; then the constant.
         let mut sum = match (products, linear) {
@@ -328,23 +321,19 @@ impl Evaluator {
                 if let Some(linear) = linear {
                     products.add_ciphertext_assign(lattice, &linear)?;
                 }
-                self.relinearized_divided(op, products)?
+                self.relinearized_divided(products)?
             }
             (None, Some(linear)) => self.divided(linear)?,
             (None, None) => unreachable!("a node of a plan has products or terms"),
         };
-        self.add_constant(op, &mut sum, node.constant * scale)?;
+        self.add_constant(&mut sum, node.constant * scale)?;
         Ok(sum)
     }
 
     /// A sum with products, relinearized and rescaled by one level, in one mod-down.
-    pub(crate) fn relinearized_divided(
-        &self,
-        op: &'static str,
-        tensor: mlwe::Tensor,
-    ) -> Result<mlwe::Ciphertext> {
+    pub(crate) fn relinearized_divided(&self, tensor: mlwe::Tensor) -> Result<mlwe::Ciphertext> {
         let (params, limbs) = (self.params(), tensor.limbs());
-        let key = self.keys().relinearization(op, limbs)?;
+        let key = self.keys().relinearization(limbs)?;
         let below = params.limbs_at(params.level_at(limbs) - 1);
         Ok(key.relinearize_rescale(tensor, limbs - below)?)
     }
@@ -352,22 +341,17 @@ impl Evaluator {
     /// `round(factor) x` modulo the first `limbs` primes.
     pub(super) fn weighted(
         &self,
-        op: &'static str,
         limbs: usize,
         x: &mlwe::Ciphertext,
         factor: f64,
     ) -> Result<mlwe::Ciphertext> {
-        let sums = self.weighted_sums(op, limbs, &[x], &[vec![(0, factor.into())]])?;
+        let sums = self.weighted_sums(limbs, &[x], &[vec![(0, factor.into())]])?;
         Ok(sums.into_iter().next().expect("one sum"))
     }
 
     /// A sum with products, relinearized and not rescaled.
-    pub(crate) fn relinearize(
-        &self,
-        op: &'static str,
-        tensor: mlwe::Tensor,
-    ) -> Result<mlwe::Ciphertext> {
-        let key = self.keys().relinearization(op, tensor.limbs())?;
+    pub(crate) fn relinearize(&self, tensor: mlwe::Tensor) -> Result<mlwe::Ciphertext> {
+        let key = self.keys().relinearization(tensor.limbs())?;
         Ok(key.relinearize(tensor)?)
     }
 }
@@ -408,14 +392,16 @@ pub(crate) fn drift(params: &Params, plan: &Plan, level: usize, scale: f64) -> f
 }
 
 /// Refuses ranges of values or of padding that leave the domain.
-pub(crate) fn check_domain(op: &'static str, bounds: &Bounds, lo: f64, hi: f64) -> Result<()> {
+pub(crate) fn check_domain(bounds: &Bounds, lo: f64, hi: f64) -> Result<()> {
     let slack = SLACK * (hi - lo);
     let domain = Interval::real(lo - slack, hi + slack)?;
     for (what, range) in [("values", &bounds.values), ("padding", &bounds.padding)] {
         if !domain.contains(range) {
             let complex = !range.is_real();
             let (found_lo, found_hi) = (range.lo(), range.hi());
-            return Err(Error::OutsideDomain { op, what, found_lo, found_hi, complex, lo, hi });
+            return Err(
+                ErrorKind::OutsideDomain { what, found_lo, found_hi, complex, lo, hi }.into()
+            );
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Polynomials in the monomial basis, with real or complex coefficients.
 
 use super::{Plan, Response, SAMPLES, Sensitivity, power_depth};
-use crate::{CiphertextMeta, Complex64, Error, Interval, Result, chebyshev::Chebyshev};
+use crate::{CiphertextMeta, Complex64, During, ErrorKind, Interval, Result, chebyshev::Chebyshev};
 
 /// Larger values are refused: sums of them could overflow.
 const LARGEST_VALUE: f64 = 1e280;
@@ -44,7 +44,7 @@ impl Monomial {
     /// The polynomial with these coefficients, the constant first.
     ///
     /// # Errors
-    /// [`Error::NoValues`] without coefficients, [`Error::NonFinite`].
+    /// [`ErrorKind::NoValues`] without coefficients, [`ErrorKind::NonFinite`].
     pub fn new(coefficients: &[f64]) -> Result<Self> {
         let complex: Vec<Complex64> = coefficients.iter().map(|&c| c.into()).collect();
         Self::complex(&complex)
@@ -57,10 +57,10 @@ impl Monomial {
     pub fn complex(coefficients: &[Complex64]) -> Result<Self> {
         let op = "make a polynomial";
         if coefficients.is_empty() {
-            return Err(Error::NoValues { op });
+            return Err(ErrorKind::NoValues.during(op));
         }
         if let Some(index) = coefficients.iter().position(|c| !c.is_finite()) {
-            return Err(Error::NonFinite { op, index });
+            return Err(ErrorKind::NonFinite { index }.during(op));
         }
         let last = coefficients.iter().rposition(|c| *c != Complex64::ZERO).unwrap_or(0);
         let coefficients = coefficients[..=last].to_vec();
@@ -92,25 +92,27 @@ impl Monomial {
     /// conditioned where the coefficients cancel.
     ///
     /// # Errors
-    /// [`Error::Interval`] unless `lo < hi`, [`Error::Approximation`] for complex coefficients and
-    /// values beyond `f64`.
+    /// [`ErrorKind::Interval`] unless `lo < hi`, [`ErrorKind::Approximation`] for complex
+    /// coefficients and values beyond `f64`.
     pub fn to_chebyshev(&self, lo: f64, hi: f64) -> Result<Chebyshev> {
         if !(lo.is_finite() && hi.is_finite() && lo < hi) {
-            return Err(Error::Interval { lo, hi });
+            return Err(ErrorKind::Interval { lo, hi }.into());
         }
         if !self.is_real() {
-            return Err(Error::Approximation {
+            return Err(ErrorKind::Approximation {
                 what: "a polynomial with complex coefficients".into(),
                 reason:
                     "the Chebyshev basis takes real ones: convert real and imaginary part apart"
                         .into(),
-            });
+            }
+            .into());
         }
         if self.magnitude(lo.abs().max(hi.abs())) >= LARGEST_VALUE {
-            return Err(Error::Approximation {
+            return Err(ErrorKind::Approximation {
                 what: "a polynomial".into(),
                 reason: format!("values on [{lo:?}, {hi:?}] are too large for f64"),
-            });
+            }
+            .into());
         }
         Ok(Chebyshev::interpolate(|x| self.eval(x.into()).re, lo, hi, self.degree()))
     }
@@ -133,7 +135,7 @@ impl Monomial {
                 let (least, most) = p.extremes(of.lo(), of.hi(), SAMPLES);
                 Interval::between(least, most)
             }
-            Err(Error::Approximation { .. }) => disc,
+            Err(e) if matches!(e.kind(), ErrorKind::Approximation { .. }) => disc,
             // A single point.
             Err(_) => {
                 let value = self.eval(of.lo().into()).re;
@@ -185,6 +187,7 @@ impl Monomial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::refusal;
 
     #[test]
     fn values_ranges_and_conversions() {
@@ -210,11 +213,14 @@ mod tests {
         let p = Monomial::complex(&[i, 1.0.into(), i * 2.0]).unwrap();
         assert!(!p.is_real() && p.to_chebyshev(0.0, 1.0).is_err());
         assert_eq!(p.eval(i), i + i - i * 2.0);
-        assert!(matches!(Monomial::new(&[]), Err(Error::NoValues { .. })));
+        assert!(matches!(refusal(&Monomial::new(&[])), ErrorKind::NoValues));
         let error = Monomial::new(&[1.0, f64::NAN]).unwrap_err();
-        assert!(matches!(error, Error::NonFinite { index: 1, .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::NonFinite { index: 1, .. }), "{error}");
         let large = Monomial::new(&[1.0, 1e308]).unwrap();
-        assert!(matches!(large.to_chebyshev(-10.0, 10.0), Err(Error::Approximation { .. })));
+        assert!(matches!(
+            refusal(&large.to_chebyshev(-10.0, 10.0)),
+            ErrorKind::Approximation { .. }
+        ));
         assert_eq!(large.range(&Interval::real(-10.0, 10.0).unwrap()).hi(), f64::INFINITY);
         let zero = Monomial::new(&[0.0, 0.0]).unwrap();
         assert_eq!((zero.degree(), zero.levels()), (0, 0));

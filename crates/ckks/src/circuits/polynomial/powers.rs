@@ -14,7 +14,7 @@ use super::eval::{MAX_DRIFT, Mapping, drift, power_scales};
 use super::sums::Powers;
 use super::{Basis, Monomial, Plan, Polynomial, Response, check_domain, power_depth};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Metadata, Result,
+    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Metadata, Result,
     bootstrap::auto_bootstrap, metadata::rules::MetadataRules,
 };
 
@@ -56,7 +56,6 @@ impl Known {
     /// Refuses plans that need another basis, domain or power.
     fn check<'p>(
         &self,
-        op: &'static str,
         domain: (f64, f64),
         plans: impl IntoIterator<Item = &'p Plan>,
     ) -> Result<()> {
@@ -68,14 +67,14 @@ impl Known {
             return Ok(());
         }
         let (lo, hi) = self.domain;
-        Err(Error::Powers {
-            op,
+        Err(ErrorKind::Powers {
             reason: format!(
                 "the powers {:?} in the {:?} basis over [{lo:?}, {hi:?}] do not serve this \
                  polynomial: make them with it among the polynomials",
                 self.indices, self.basis
             ),
-        })
+        }
+        .into())
     }
 }
 
@@ -108,22 +107,20 @@ impl MetadataRules<'_> {
     /// The metadata of [`Evaluator::power_basis`].
     pub(crate) fn power_basis(
         self,
-        op: &'static str,
         x: &Metadata,
         polynomials: &[&Monomial],
     ) -> Result<PowerBasisMeta> {
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
-        self.powers_of(op, x, &x.meta, Basis::Monomial, (0.0, 0.0), &plans)
+        self.powers_of(x, &x.meta, Basis::Monomial, (0.0, 0.0), &plans)
     }
 
     /// The metadata of [`Evaluator::chebyshev_basis`].
     pub(crate) fn chebyshev_basis(
         self,
-        op: &'static str,
         x: &Metadata,
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasisMeta> {
-        let first = polynomials.first().ok_or(Error::NoValues { op })?;
+        let first = polynomials.first().ok_or(ErrorKind::NoValues)?;
         // The powers are those of the mapped argument, so they serve one domain only.
         let domain = |p: &Polynomial| (p.chebyshev().lo(), p.chebyshev().hi());
         let (lo, hi) = domain(first);
@@ -132,23 +129,22 @@ impl MetadataRules<'_> {
                 "domains [{lo:?}, {hi:?}] and {:?}: polynomials that share powers need one domain",
                 domain(other)
             );
-            return Err(Error::Powers { op, reason });
+            return Err(ErrorKind::Powers { reason }.into());
         }
-        check_domain(op, &x.meta.bounds, lo, hi)?;
+        check_domain(&x.meta.bounds, lo, hi)?;
 
         // Step 1: the argument on [-1, 1].
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
-        let (mapping, u) = self.onto_unit(op, x, first, &plans)?;
+        let (mapping, u) = self.onto_unit(x, first, &plans)?;
 
         // Steps 2 and 3: the scale, and the powers.
-        let meta = self.powers_of(op, &u, &x.meta, Basis::Chebyshev, (lo, hi), &plans)?;
+        let meta = self.powers_of(&u, &x.meta, Basis::Chebyshev, (lo, hi), &plans)?;
         Ok(PowerBasisMeta { mapping, ..meta })
     }
 
     /// Steps 2 and 3.
     fn powers_of(
         self,
-        op: &'static str,
         u: &Metadata,
         original: &CiphertextMeta,
         basis: Basis,
@@ -157,17 +153,17 @@ impl MetadataRules<'_> {
     ) -> Result<PowerBasisMeta> {
         let params = self.params();
         let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
-        self.check_levels(op, deepest, u.level)?;
+        self.check_levels(deepest, u.level)?;
 
         // Step 2: match the scale to the primes, one level down, where it is far from them.
         let near = plans.iter().all(|p| drift(params, p, u.level, u.meta.scale) <= MAX_DRIFT);
         let mut argument = *u;
         let mut matched = None;
         if !near {
-            self.check_levels(op, deepest + 1, u.level)?;
+            self.check_levels(deepest + 1, u.level)?;
             let scale = params.divisor(u.level - 1);
-            let route = self.match_scale("match a scale", u, scale, u.level - 1)?;
-            argument = self.follow("match a scale", u, &route)?;
+            let route = self.match_scale(u, scale, u.level - 1).during("match a scale")?;
+            argument = self.follow(u, &route).during("match a scale")?;
             matched = Some(scale);
         }
 
@@ -178,7 +174,7 @@ impl MetadataRules<'_> {
         for plan in plans {
             for (i, scale) in power_scales(params, plan, argument.level, argument.meta.scale) {
                 let limbs = params.limbs_at(argument.level - power_depth(i));
-                params.check_range(op, bound.powi(i as i32), scale, limbs)?;
+                params.check_range(bound.powi(i as i32), scale, limbs)?;
                 indices.insert(i);
             }
         }
@@ -203,49 +199,48 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key,
-    /// [`Error::RangeOverflow`] when a power could wrap, and mismatches.
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
+    /// [`ErrorKind::RangeOverflow`] when a power could wrap, and mismatches.
     pub fn power_basis(
         &self,
         x: &Ciphertext,
         polynomials: &[&Monomial],
     ) -> Result<PowerBasis<Powers>> {
         let op = "powers of a ciphertext";
-        self.check(op, x)?;
+        self.check(x).during(op)?;
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
         let needed = self.rules().power_levels(&x.metadata(), polynomials);
         let x = &*auto_bootstrap::replenished(self, x, needed)?;
-        let meta = self.rules().power_basis(op, &x.metadata(), polynomials)?;
-        self.powers_by(op, x, meta, &plans)
+        let meta = self.rules().power_basis(&x.metadata(), polynomials).during(op)?;
+        self.powers_by(x, meta, &plans).during(op)
     }
 
     /// The Chebyshev polynomials of `x`, mapped from the common domain onto `[-1, 1]`, for the
     /// given polynomials.
     ///
     /// # Errors
-    /// [`Error::NoValues`] without polynomials, [`Error::OutsideDomain`] when the carried range of
-    /// `x` leaves the domain of any of them, [`Error::Powers`] when their domains differ, and as
-    /// for [`power_basis`](Self::power_basis).
+    /// [`ErrorKind::NoValues`] without polynomials, [`ErrorKind::OutsideDomain`] when the carried
+    /// range of `x` leaves the domain of any of them, [`ErrorKind::Powers`] when their domains
+    /// differ, and as for [`power_basis`](Self::power_basis).
     pub fn chebyshev_basis(
         &self,
         x: &Ciphertext,
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<Powers>> {
         let op = "Chebyshev polynomials of a ciphertext";
-        self.check(op, x)?;
+        self.check(x).during(op)?;
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
         let needed = self.rules().chebyshev_levels(&x.metadata(), polynomials);
         let x = &*auto_bootstrap::replenished(self, x, needed)?;
-        let meta = self.rules().chebyshev_basis(op, &x.metadata(), polynomials)?;
+        let meta = self.rules().chebyshev_basis(&x.metadata(), polynomials).during(op)?;
         // Step 1: the argument on [-1, 1].
         let u = self.mapped(x, meta.mapping, polynomials[0])?;
-        self.powers_by(op, u.as_ref().unwrap_or(x), meta, &plans)
+        self.powers_by(u.as_ref().unwrap_or(x), meta, &plans).during(op)
     }
 
     /// Steps 2 and 3.
     fn powers_by(
         &self,
-        op: &'static str,
         u: &Ciphertext,
         meta: PowerBasisMeta,
         plans: &[&Plan],
@@ -258,7 +253,7 @@ impl Evaluator {
         // Step 3: the powers of all plans; `extend_powers` skips those that exist.
         let mut powers = Powers::from([(1, (u.inner.clone(), u.scale()))]);
         for plan in plans {
-            self.extend_powers(op, u.level(), &mut powers, plan)?;
+            self.extend_powers(u.level(), &mut powers, plan)?;
         }
         Ok(PowerBasis { known, powers })
     }
@@ -273,7 +268,7 @@ impl MetadataRules<'_> {
         scale: Option<f64>,
     ) -> Result<Metadata> {
         let op = "evaluate a polynomial";
-        known.check(op, known.domain, [p.plan()])?;
+        known.check(known.domain, [p.plan()]).during(op)?;
         let scale = scale.unwrap_or(self.params().scale());
         let CiphertextMeta { bounds, .. } = known.original;
         // The range of the result, and not the sum of the ranges of all terms.
@@ -283,12 +278,12 @@ impl MetadataRules<'_> {
         p.plan().root().magnitude(bounds.slots().bound(), &mut |node, most| {
             let level = known.argument.level - node.depth.min(known.argument.level);
             let limbs = self.params().limbs_at(level);
-            if let Err(error) = self.params().check_range(op, most, scale, limbs) {
+            if let Err(error) = self.params().check_range(most, scale, limbs).during(op) {
                 fits = Err(error);
             }
         });
         fits?;
-        self.in_powers(op, known, p.plan(), scale, range, || p.response(&known.original))
+        self.in_powers(known, p.plan(), scale, range, || p.response(&known.original)).during(op)
     }
 
     /// The metadata of [`Evaluator::polynomial_in`].
@@ -299,29 +294,28 @@ impl MetadataRules<'_> {
         scale: Option<f64>,
     ) -> Result<Metadata> {
         let op = "evaluate a polynomial";
-        known.check(op, (p.chebyshev().lo(), p.chebyshev().hi()), [p.plan()])?;
+        known.check((p.chebyshev().lo(), p.chebyshev().hi()), [p.plan()]).during(op)?;
         let scale = scale.unwrap_or(self.params().scale());
         let bounds = known.original.bounds.map(|range| p.range(range));
-        self.in_powers(op, known, p.plan(), scale, bounds, || p.response(&known.original))
+        self.in_powers(known, p.plan(), scale, bounds, || p.response(&known.original)).during(op)
     }
 
     /// Step 4.
     fn in_powers(
         self,
-        op: &'static str,
         known: &Known,
         plan: &Plan,
         scale: f64,
         bounds: Bounds,
         response: impl FnOnce() -> Response,
     ) -> Result<Metadata> {
-        crate::encode::check_scale(op, scale)?;
+        crate::encode::check_scale(scale)?;
         let level = known.argument.level;
-        self.check_levels(op, plan.depth(), level)?;
-        let noise = self.plan_noise(op, plan, &known.argument, scale, response)?;
+        self.check_levels(plan.depth(), level)?;
+        let noise = self.plan_noise(plan, &known.argument, scale, response)?;
         let meta = CiphertextMeta { scale, bounds, noise, ..known.original };
         let result = Metadata { level: level - plan.depth(), meta };
-        self.check_range(op, &result)?;
+        self.check_range(&result)?;
         Ok(result)
     }
 }
@@ -330,7 +324,7 @@ impl Evaluator {
     /// As [`monomial`](crate::CkksOps::monomial), from computed powers.
     ///
     /// # Errors
-    /// [`Error::Powers`] when a power that `p` needs is missing, and as for
+    /// [`ErrorKind::Powers`] when a power that `p` needs is missing, and as for
     /// [`monomial`](crate::CkksOps::monomial).
     pub fn monomial_in(
         &self,
@@ -339,17 +333,18 @@ impl Evaluator {
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
         let op = "evaluate a polynomial";
-        self.check_powers(op, powers)?;
+        self.check_powers(powers).during(op)?;
         let result = self.rules().monomial_in(&powers.known, p, scale)?;
-        let inner =
-            self.sum_of_powers(op, powers.level(), &powers.powers, p.plan(), result.meta.scale)?;
+        let inner = self
+            .sum_of_powers(powers.level(), &powers.powers, p.plan(), result.meta.scale)
+            .during(op)?;
         Ok(Ciphertext::at_level(self.params(), inner, result.meta))
     }
 
     /// As [`polynomial`](Self::polynomial), from computed Chebyshev polynomials.
     ///
     /// # Errors
-    /// [`Error::Powers`] when `p` needs another domain or a missing power, and as for
+    /// [`ErrorKind::Powers`] when `p` needs another domain or a missing power, and as for
     /// [`polynomial`](Self::polynomial).
     pub fn polynomial_in(
         &self,
@@ -358,20 +353,21 @@ impl Evaluator {
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
         let op = "evaluate a polynomial";
-        self.check_powers(op, powers)?;
+        self.check_powers(powers).during(op)?;
         let result = self.rules().polynomial_in(&powers.known, p, scale)?;
-        let inner =
-            self.sum_of_powers(op, powers.level(), &powers.powers, p.plan(), result.meta.scale)?;
+        let inner = self
+            .sum_of_powers(powers.level(), &powers.powers, p.plan(), result.meta.scale)
+            .during(op)?;
         Ok(Ciphertext::at_level(self.params(), inner, result.meta))
     }
 
     /// Refuses powers under other parameters or another key.
-    fn check_powers(&self, op: &'static str, powers: &PowerBasis<Powers>) -> Result<()> {
+    fn check_powers(&self, powers: &PowerBasis<Powers>) -> Result<()> {
         let argument = &powers.powers[&1].0;
-        self.params().check(op, argument.fingerprint())?;
+        self.params().check(argument.fingerprint())?;
         if argument.key() != self.keys().secret_id() {
-            let (left, right) = (self.keys().secret_id(), argument.key());
-            return Err(Error::KeyMismatch { op, left, right });
+            let (needed, found) = (self.keys().secret_id(), argument.key());
+            return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }.into());
         }
         Ok(())
     }

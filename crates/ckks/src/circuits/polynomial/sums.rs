@@ -81,7 +81,6 @@ impl<'p> LinearSums<'p> {
     pub(crate) fn next(
         &mut self,
         evaluator: &Evaluator,
-        op: &'static str,
         limbs: usize,
         powers: &Powers,
     ) -> Result<mlwe::Ciphertext> {
@@ -89,7 +88,7 @@ impl<'p> LinearSums<'p> {
         if pending.ready.is_empty() {
             let count = BATCH.min(pending.waiting.len());
             let batch: Vec<_> = pending.waiting.drain(..count).collect();
-            pending.ready = evaluator.weighted_batch(op, limbs, powers, &batch)?.into();
+            pending.ready = evaluator.weighted_batch(limbs, powers, &batch)?.into();
         }
         Ok(pending.ready.pop_front().expect("as many sums as nodes with terms"))
     }
@@ -99,7 +98,6 @@ impl Evaluator {
     /// `sum_i round(c_i target / scale_i) x_i` over powers, for each list of terms and target.
     fn weighted_batch(
         &self,
-        op: &'static str,
         limbs: usize,
         powers: &Powers,
         sums: &[(&[(usize, Complex64)], f64)],
@@ -117,14 +115,13 @@ impl Evaluator {
                 terms.iter().map(term).collect()
             })
             .collect();
-        self.weighted_sums(op, limbs, &rows, &sums)
+        self.weighted_sums(limbs, &rows, &sums)
     }
 
     /// `sum_i round(factor_i) x_i` modulo the first `limbs` primes, for each list of positions
     /// among `rows` and factors. A row with fewer limbs takes part in no sum.
     pub(super) fn weighted_sums(
         &self,
-        op: &'static str,
         limbs: usize,
         rows: &[&mlwe::Ciphertext],
         sums: &[Vec<(usize, Complex64)>],
@@ -139,7 +136,7 @@ impl Evaluator {
             .iter()
             .map(|terms| {
                 let term = |&(row, factor): &(usize, Complex64)| {
-                    Ok((position(row), gaussian(op, ring, factor)?))
+                    Ok((position(row), gaussian(ring, factor)?))
                 };
                 terms.iter().map(term).collect::<Result<_>>()
             })
@@ -167,12 +164,11 @@ impl Evaluator {
     /// `sum += round(value)` in every slot.
     pub(crate) fn add_constant(
         &self,
-        op: &'static str,
         sum: &mut mlwe::Ciphertext,
         value: impl Into<Complex64>,
     ) -> Result<()> {
         let ring = self.params().ring(sum.limbs());
-        let constant = gaussian(op, ring, value.into())?;
+        let constant = gaussian(ring, value.into())?;
         let body = sum.polys_mut().next().expect("a ciphertext has a body");
         ring.add_gaussian_assign(body, &constant);
         Ok(())
@@ -180,7 +176,7 @@ impl Evaluator {
 }
 
 /// The Gaussian integer nearest to a number.
-fn gaussian(op: &'static str, ring: &Ring, value: Complex64) -> Result<Gaussian> {
-    let part = |x: f64| scaled_integer(op, x, 1.0);
+fn gaussian(ring: &Ring, value: Complex64) -> Result<Gaussian> {
+    let part = |x: f64| scaled_integer(x, 1.0);
     Ok(ring.gaussian(part(value.re)?, part(value.im)?))
 }

@@ -82,20 +82,14 @@ struct Tree<'p> {
 impl MetadataRules<'_> {
     /// The worst-case noise of the result of a plan of at least one level at a scale. `u` is the
     /// metadata of the argument, already mapped onto `[-1, 1]` for a Chebyshev plan.
-    pub(crate) fn bounded_plan(
-        self,
-        op: &'static str,
-        plan: &Plan,
-        u: &Metadata,
-        scale: f64,
-    ) -> Result<Noise> {
+    pub(crate) fn bounded_plan(self, plan: &Plan, u: &Metadata, scale: f64) -> Result<Noise> {
         // 1: the values at the points.
         let bounded = Bounded::new(self, plan, u)?;
         let root = bounded.tree(plan.root(), scale)?;
         // 3: the first order, by backpropagation.
         let (argument, steps) = bounded.first_order(&root);
         let lengths = u.meta.noise.map(|square| square.sqrt() / u.meta.scale);
-        bounded.check_range(op, &root, lengths.excess)?;
+        bounded.check_range(&root, lengths.excess)?;
         // 2 and 4: the second order, and the sum.
         let noise = lengths.map(|length| {
             let second = bounded.errors(&root, length, |_, _| ()).second;
@@ -278,11 +272,11 @@ impl<'p> Bounded<'p> {
     }
 
     /// Refuses intermediate values that may wrap around with their error.
-    fn check_range(&self, op: &'static str, root: &Tree<'_>, excess: f64) -> Result<()> {
+    fn check_range(&self, root: &Tree<'_>, excess: f64) -> Result<()> {
         let params = self.rules.params();
         let mut fits = Ok(());
         self.errors(root, excess, |(level, scale), most| {
-            if let Err(error) = params.check_range(op, most, scale, params.limbs_at(level)) {
+            if let Err(error) = params.check_range(most, scale, params.limbs_at(level)) {
                 fits = Err(error);
             }
         });

@@ -1,7 +1,7 @@
 //! Sums, means, variances and covariances of columns.
 
 use super::Table;
-use crate::{CkksOps, Error, Interval, Metadata, Result, eval::ranges::within};
+use crate::{CkksOps, During, ErrorKind, Interval, Metadata, Result, eval::ranges::within};
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
 /// divisor: their squares sum up to variances.
@@ -16,15 +16,15 @@ impl Table {
     /// The sum of every column, in every slot of the column.
     ///
     /// # Errors
-    /// [`Error::SlotCount`](crate::Error::SlotCount) for an operand of another shape,
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for one of fewer values,
-    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels),
-    /// [`Error::MissingRotationKey`](crate::Error::MissingRotationKey) without the keys of
+    /// [`ErrorKind::SlotCount`](crate::ErrorKind::SlotCount) for an operand of another shape,
+    /// [`ErrorKind::LengthMismatch`](crate::ErrorKind::LengthMismatch) for one of fewer values,
+    /// [`ErrorKind::OutOfLevels`](crate::ErrorKind::OutOfLevels),
+    /// [`ErrorKind::MissingRotationKey`](crate::ErrorKind::MissingRotationKey) without the keys of
     /// [`keys`](Self::keys), and mismatches.
     pub fn sums<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "sums of columns";
         eval.composed(op, || {
-            self.check(op, &eval.metadata(x))?;
+            self.check(&eval.metadata(x)).during(op)?;
             // Rows of padding may hold anything. A table without them needs no mask, and no level.
             match self.padding() {
                 0 => self.over_rows(eval, x),
@@ -41,7 +41,7 @@ impl Table {
     pub fn means<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "means of columns";
         eval.composed(op, || {
-            self.check(op, &eval.metadata(x))?;
+            self.check(&eval.metadata(x)).during(op)?;
             self.means_times(eval, x, 1.0)
         })
     }
@@ -54,7 +54,7 @@ impl Table {
     pub fn centred<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "deviations from the mean";
         eval.composed(op, || {
-            self.check(op, &eval.metadata(x))?;
+            self.check(&eval.metadata(x)).during(op)?;
             // The mean is in padding rows too: the weights clear it there.
             self.weighted(eval, &eval.sub(x, &self.means_times(eval, x, 1.0)?)?, 1.0)
         })
@@ -63,13 +63,13 @@ impl Table {
     /// The variance of every column, in every slot of the column. Takes two levels.
     ///
     /// # Errors
-    /// As for [`sums`](Self::sums), and [`Error::MissingKey`](crate::Error::MissingKey) without a
-    /// relinearization key.
+    /// As for [`sums`](Self::sums), and [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey)
+    /// without a relinearization key.
     pub fn variances<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "variances of columns";
         eval.composed(op, || {
             let metadata = eval.metadata(x);
-            self.check(op, &metadata)?;
+            self.check(&metadata).during(op)?;
             // A variance is not negative, which interval arithmetic on a sum of squares after a
             // subtraction cannot tell.
             let range = self.second_moment(&metadata, &metadata, 0.0)?;
@@ -92,8 +92,8 @@ impl Table {
         let op = "covariances of columns";
         eval.composed(op, || {
             let (left, right) = (eval.metadata(x), eval.metadata(y));
-            self.check(op, &left)?;
-            self.check(op, &right)?;
+            self.check(&left).during(op)?;
+            self.check(&right).during(op)?;
             let (u, v) = (self.deviations(eval, x)?, self.deviations(eval, y)?);
             let range = self.second_moment(&left, &right, -1.0)?;
             let covariance = self.covariance(eval, &u, &v)?;
@@ -116,7 +116,7 @@ impl Table {
         let op = "covariances of columns";
         eval.composed(op, || {
             let metadata = eval.metadata(x);
-            self.check(op, &metadata)?;
+            self.check(&metadata).during(op)?;
             let range = self.mixed_moment(&metadata)?;
             let positive = self.second_moment(&metadata, &metadata, 0.0)?;
             let u = self.deviations(eval, x)?;
@@ -138,14 +138,14 @@ impl Table {
     /// the columns `c` and `c + k`.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are as many diagonals as columns, of at least that length.
+    /// [`ErrorKind::Shape`] unless there are as many diagonals as columns, of at least that length.
     pub fn symmetric(&self, diagonals: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
         let n = self.columns();
         if diagonals.len() != n || diagonals.iter().any(|diagonal| diagonal.len() < n) {
             let shortest = diagonals.iter().map(Vec::len).min().unwrap_or(0);
             let found = diagonals.len();
             let reason = format!("{found} diagonals of {shortest} values or more: need {n} of {n}");
-            return Err(Error::Shape { op: "read covariances", reason });
+            return Err(ErrorKind::Shape { reason }.during("read covariances"));
         }
         let entry = |i: usize, j: usize| diagonals[i.abs_diff(j)][i.min(j)];
         Ok((0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect())

@@ -1,7 +1,7 @@
 //! Standard deviations, standardised columns and correlations.
 
 use super::Table;
-use crate::{CkksOps, Interval, Result, approx::Approximation, eval::ranges::within};
+use crate::{CkksOps, During, Interval, Result, approx::Approximation, eval::ranges::within};
 
 /// These functions take an [`Approximation`] of
 /// [`Function::inverse_sqrt`](crate::approx::Function::inverse_sqrt) over a range that contains all
@@ -31,7 +31,7 @@ impl Table {
     ) -> Result<A::Ciphertext> {
         let op = "standard deviations of columns";
         eval.composed(op, || {
-            self.check(op, &eval.metadata(variances))?;
+            self.check(&eval.metadata(variances)).during(op)?;
             let deviations = eval.mul(variances, &self.inverse(eval, variances, root)?)?;
             // `sqrt(v) +- error v`; the lower bound is concave in `v`, and 0 in columns of padding.
             let (largest, off) = (root.hi().sqrt(), root.hi() * root.error());

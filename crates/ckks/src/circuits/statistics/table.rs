@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Error, KeyLevels, Metadata, Result, matrix::area};
+use crate::{During, ErrorKind, KeyLevels, Metadata, Result, matrix::area};
 
 /// A table of encrypted rows and columns, row by row in the slots of one ciphertext; see the
 /// [module](super) for the layout.
@@ -18,25 +18,25 @@ impl Table {
     /// A table that is a whole population: second moments divide by the number of rows.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no rows, no columns, or more slots than any ring has.
+    /// [`ErrorKind::Shape`] for no rows, no columns, or more slots than any ring has.
     pub fn new(rows: usize, columns: usize) -> Result<Self> {
         let op = "lay out a table";
         if rows == 0 || columns == 0 {
             let reason = format!("{rows} rows and {columns} columns: need at least one of each");
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
-        area(op, rows, columns)?;
+        area(rows, columns).during(op)?;
         Ok(Self { rows, columns, lost: 0 })
     }
 
     /// The table as a sample of a population: second moments divide by one less than the rows.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a single row.
+    /// [`ErrorKind::Shape`] for a single row.
     pub fn sample(mut self) -> Result<Self> {
         if self.rows == 1 {
             let reason = "1 row: the variance of a sample needs two".to_string();
-            return Err(Error::Shape { op: "lay out a table", reason });
+            return Err(ErrorKind::Shape { reason }.during("lay out a table"));
         }
         self.lost = 1;
         Ok(self)
@@ -84,17 +84,17 @@ impl Table {
     /// The values in the order of the slots.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless rows and columns are as many as stated.
+    /// [`ErrorKind::Shape`] unless rows and columns are as many as stated.
     pub fn pack(&self, rows: &[Vec<f64>]) -> Result<Vec<f64>> {
         let op = "pack a table";
         if rows.len() != self.rows {
             let reason = format!("{} rows: need {}", rows.len(), self.rows);
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         if let Some(i) = rows.iter().position(|row| row.len() != self.columns) {
             let (found, needed) = (rows[i].len(), self.columns);
             let reason = format!("row {i} has {found} columns: need {needed}");
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.during(op));
         }
         let mut slots = vec![0.0; self.slots()];
         for (i, row) in rows.iter().enumerate() {
@@ -106,11 +106,11 @@ impl Table {
     /// The rows of a decrypted table.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there is a value for every slot.
+    /// [`ErrorKind::Shape`] unless there is a value for every slot.
     pub fn unpack(&self, slots: &[f64]) -> Result<Vec<Vec<f64>>> {
         if slots.len() != self.slots() {
             let reason = format!("{} values: need {}", slots.len(), self.slots());
-            return Err(Error::Shape { op: "unpack a table", reason });
+            return Err(ErrorKind::Shape { reason }.during("unpack a table"));
         }
         let row = |i: usize| slots[i * self.stride()..][..self.columns].to_vec();
         Ok((0..self.rows).map(row).collect())
@@ -130,18 +130,20 @@ impl Table {
 
     /// Refuses operands of another number of slots, with values beyond their length, or whose slots
     /// may be complex.
-    pub(super) fn check(&self, op: &'static str, x: &Metadata) -> Result<()> {
+    pub(super) fn check(&self, x: &Metadata) -> Result<()> {
         let needed = self.slots();
         if x.meta.slots != needed {
-            return Err(Error::SlotCount { op, found: x.meta.slots, least: needed, most: needed });
+            return Err(
+                ErrorKind::SlotCount { found: x.meta.slots, least: needed, most: needed }.into()
+            );
         }
         let end = self.row(self.rows - 1).end;
         if x.meta.len < end {
-            return Err(Error::LengthMismatch { op, left: x.meta.len, right: end });
+            return Err(ErrorKind::LengthMismatch { left: x.meta.len, right: end }.into());
         }
         if !x.meta.bounds.slots().is_real() {
             let reason = "the slots may be complex: take the real parts first".to_string();
-            return Err(Error::Shape { op, reason });
+            return Err(ErrorKind::Shape { reason }.into());
         }
         Ok(())
     }

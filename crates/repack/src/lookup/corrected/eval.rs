@@ -22,13 +22,12 @@ impl LookupEvaluator<'_> {
     /// them. Distances stay below `reach`.
     pub(super) fn correct(
         &self,
-        op: &'static str,
         x: &Ciphertext,
         correction: &Correction,
         (read, beside): (&[LweVec], Option<&LweVec>),
         reach: f64,
     ) -> Result<Ciphertext> {
-        let (ring, keys) = self.ring_bridge(op)?;
+        let (ring, keys) = self.ring_bridge()?;
         let (level, params) = (self.lookups.level_after(), self.arithmetic.params());
         let Correction { cells, times, coefficients, .. } = correction;
 
@@ -46,7 +45,7 @@ impl LookupEvaluator<'_> {
         let tables = read;
         let read: Vec<_> = read.iter().chain(beside).map(LweVec::items).collect();
         let blocks = Blocks::new(self.arithmetic, ring, x, read.len(), level);
-        let (observer, total) = (self.observer(op), x.len() * read.len());
+        let (observer, total) = (self.observer(), x.len() * read.len());
         observer.tell(Stage::Repacking, 0, total)?;
         self.counts.packed(total);
         let at = (level, scale * cells.gain);
@@ -80,7 +79,7 @@ impl LookupEvaluator<'_> {
         let of_terms = of_terms
             .map(|(j, (term, output))| Noise { table: table(j + 1, output), own: term.noise() });
         let of_terms: Vec<Noise> = of_terms.collect();
-        let one_rotation = self.tables(op)?.rotations(2) == 1;
+        let one_rotation = self.tables()?.rotations(2) == 1;
         let deviation = deviation(&of_terms, of_distance, coefficients, reach, one_rotation);
 
         // Step 3: Horner's rule, T_1 + d (T_2 + d (..)).

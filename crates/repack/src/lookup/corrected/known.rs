@@ -6,7 +6,7 @@ use bellerophon_lwe::{Encoding, Headroom};
 use bellerophon_mlwe::noise as mlwe_noise;
 
 use crate::{
-    Error, Reduction, Result, RingBridge,
+    ErrorKind, Reduction, Result, RingBridge,
     lookup::{
         map::{Map, Output},
         params::LutParams,
@@ -37,17 +37,12 @@ impl Known {
 
     /// The form of an operand at a level: itself if it has enough levels, else packed beside the
     /// tables.
-    pub(super) fn of_level(
-        op: &'static str,
-        lookups: &LutParams,
-        map: &Map<'_>,
-        level: usize,
-    ) -> Result<Self> {
+    pub(super) fn of_level(lookups: &LutParams, map: &Map<'_>, level: usize) -> Result<Self> {
         if level >= lookups.level_to_correct() {
             return Ok(Self::Itself);
         }
         // The encoding of the packed operand, with its noise.
-        let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
+        let ring = lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
         let (lo, hi) = (*map.domain().start(), *map.domain().end());
         let (lattice, failure) = (map.lattice(), lookups.log2_table_failure());
         let fit = |noise| Encoding::fit(lattice, lo, hi, noise, RAISED, failure);

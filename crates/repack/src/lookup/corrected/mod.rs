@@ -37,7 +37,7 @@ use super::{
     evaluator::LookupEvaluator,
     local_poly::{Coefficients, Smooth},
 };
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 pub(crate) use plan::Corrections;
 pub use plan::MapPlan;
@@ -55,21 +55,20 @@ impl<'a> LookupEvaluator<'a> {
     /// Taylor polynomials; without, they are fitted to `f`.
     ///
     /// # Errors
-    /// As [`map`](Self::map); [`Error::MissingKeys`] if the keys are for plain tables only;
-    /// [`Error::Accuracy`] if no correction reaches the accuracy.
+    /// As [`map`](Self::map); [`ErrorKind::MissingKeys`] if the keys are for plain tables only;
+    /// [`ErrorKind::Accuracy`] if no correction reaches the accuracy.
     pub fn map_to(
         &self,
-        op: &'static str,
         x: &Ciphertext,
         domain: &RangeInclusive<f64>,
         f: &Smooth<'_>,
         bits: f64,
     ) -> Result<Ciphertext> {
-        let corrections = self.corrections(op, x, domain)?;
+        let corrections = self.corrections(x, domain)?;
         let inside = corrections.inside(|x| f.value(x));
         let smooth = f.of(&inside);
-        let planned = corrections.to_bits(op, &smooth, bits)?;
-        self.corrected(op, x, &corrections, &smooth, planned).map_err(|error| error.named(op))
+        let planned = corrections.to_bits(&smooth, bits)?;
+        self.corrected(x, &corrections, &smooth, planned)
     }
 
     /// As [`map_to`](Self::map_to), with a correction of a given order.
@@ -78,17 +77,16 @@ impl<'a> LookupEvaluator<'a> {
     /// As [`map_to`](Self::map_to).
     pub(crate) fn map_of_order(
         &self,
-        op: &'static str,
         x: &Ciphertext,
         domain: &RangeInclusive<f64>,
         f: &dyn Fn(f64) -> f64,
         order: usize,
     ) -> Result<Ciphertext> {
-        let corrections = self.corrections(op, x, domain)?;
+        let corrections = self.corrections(x, domain)?;
         let inside = corrections.inside(f);
         let smooth = Smooth::new(&inside, &[]);
-        let planned = corrections.of_order(op, &smooth, order)?;
-        self.corrected(op, x, &corrections, &smooth, planned).map_err(|error| error.named(op))
+        let planned = corrections.of_order(&smooth, order)?;
+        self.corrected(x, &corrections, &smooth, planned)
     }
 
     /// The plan by which [`map_to`](Self::map_to) reaches the accuracy for the same arguments.
@@ -97,36 +95,29 @@ impl<'a> LookupEvaluator<'a> {
     /// As [`map_to`](Self::map_to), except those of the evaluation itself.
     pub fn map_to_plan(
         &self,
-        op: &'static str,
         x: &Ciphertext,
         domain: &RangeInclusive<f64>,
         f: &Smooth<'_>,
         bits: f64,
     ) -> Result<MapPlan> {
-        let corrections = self.corrections(op, x, domain)?;
+        let corrections = self.corrections(x, domain)?;
         let inside = corrections.inside(|x| f.value(x));
-        Ok(corrections.to_bits(op, &f.of(&inside), bits)?.0)
+        Ok(corrections.to_bits(&f.of(&inside), bits)?.0)
     }
 
     /// The possible corrections of a vector with the keys of this evaluator.
-    fn corrections(
-        &self,
-        op: &'static str,
-        x: &Ciphertext,
-        domain: &RangeInclusive<f64>,
-    ) -> Result<Corrections<'a>> {
-        let lattice = &self.table_keys(op)?.lattice;
+    fn corrections(&self, x: &Ciphertext, domain: &RangeInclusive<f64>) -> Result<Corrections<'a>> {
+        let lattice = &self.table_keys()?.lattice;
         if !self.lookups.corrects(lattice) {
-            return Err(Error::MissingKeys { op, need: "map_to" });
+            return Err(ErrorKind::MissingKeys { need: "map_to" }.into());
         }
-        Corrections::new(op, self.lookups, lattice, domain, x.range(), x.level())
+        Corrections::new(self.lookups, lattice, domain, x.range(), x.level())
     }
 
     /// Reads the tables and corrects the error of their index. A plan without a correction is a
     /// plain table.
     fn corrected(
         &self,
-        op: &'static str,
         x: &Ciphertext,
         corrections: &Corrections<'_>,
         f: &Smooth<'_>,
@@ -137,18 +128,17 @@ impl<'a> LookupEvaluator<'a> {
             // A plain table: the plan is for the ring bridge.
             let domain = map.domain().clone();
             let over_ring = Self { bridge: Bridge::Ring, ..*self };
-            return over_ring.map("map", x, domain, &|x| f.value(x), None);
+            return over_ring.map(x, domain, &|x| f.value(x), None);
         };
-        let (ring, _) = self.ring_bridge(op)?;
-        let (tables, order) = (self.tables(op)?, plan.order());
+        let (ring, _) = self.ring_bridge()?;
+        let (tables, order) = (self.tables()?, plan.order());
 
         // Step 1: the operand for the distance d. If it has too few levels, it leaves the slots in
         // an encoding of its own, to be packed beside the tables.
         let (beside, correction) = match planned.known {
             Known::Itself => (None, planned),
             Known::Sine { .. } => {
-                let values =
-                    self.extract("extract", &[x], map.domain().clone(), RAISED, None)?.remove(0);
+                let values = self.extract(&[x], map.domain().clone(), RAISED, None)?.remove(0);
                 let deviation = values.noise_variance().sqrt();
                 let known = Known::raised(self.lookups, ring, values.encoding(), deviation);
                 (Some(values), Correction::new(map, range, f, known, order)?)
@@ -156,8 +146,7 @@ impl<'a> LookupEvaluator<'a> {
         };
 
         // Step 2: slots to LWE. The cells of the tables have the step of this encoding.
-        let values =
-            self.extract("extract", &[x], map.domain().clone(), Headroom::TABLE, None)?.remove(0);
+        let values = self.extract(&[x], map.domain().clone(), Headroom::TABLE, None)?.remove(0);
         let degree = map.lattice().ring_degree();
         let step = values.encoding().width() / (2 * degree) as f64;
 
@@ -190,7 +179,7 @@ impl<'a> LookupEvaluator<'a> {
             * (read[0].noise_variance().sqrt() * correction.cells.gain)
                 .hypot(correction.known.std());
         let reach = map.reach(step) + noise;
-        let sum = self.correct(op, x, &correction, (&read, beside.as_ref()), reach)?;
+        let sum = self.correct(x, &correction, (&read, beside.as_ref()), reach)?;
         let plain = map.output(&|x| f.value(x))?;
 
         // Step 5: the metadata: the error of the correction, and what the noise of the operand does

@@ -7,7 +7,7 @@ use bellerophon_lwe as lwe;
 
 use super::{correction::Correction, known::Known};
 use crate::{
-    Error, Result,
+    ErrorKind, Result,
     lookup::{
         bridge_choice::Bridge, domain::range_within, error_distribution::ErrorDistribution,
         local_poly::Smooth, map::Map, params::LutParams,
@@ -60,7 +60,6 @@ pub(crate) struct Corrections<'a> {
 impl<'a> Corrections<'a> {
     /// The corrections of an operand at a level whose carried range lies within the domain.
     pub(crate) fn new(
-        op: &'static str,
         lookups: &'a LutParams,
         lattice: &'a lwe::Params,
         domain: &RangeInclusive<f64>,
@@ -68,9 +67,9 @@ impl<'a> Corrections<'a> {
         level: usize,
     ) -> Result<Self> {
         // Corrected tables take the ring bridge: the linear one adds too much noise.
-        let map = Map::new(lookups, lattice, lookups.path(op, Bridge::Ring)?, domain)?;
-        let range = range_within(op, carried, domain)?;
-        let known = Known::of_level(op, lookups, &map, level)?;
+        let map = Map::new(lookups, lattice, lookups.path(Bridge::Ring)?, domain)?;
+        let range = range_within(carried, domain)?;
+        let known = Known::of_level(lookups, &map, level)?;
         Ok(Self { lookups, map, range, known })
     }
 
@@ -93,7 +92,6 @@ impl<'a> Corrections<'a> {
     /// The plan and the correction of an order; order 0 is a plain table without a correction.
     pub(crate) fn of_order(
         &self,
-        op: &'static str,
         f: &Smooth<'_>,
         order: usize,
     ) -> Result<(MapPlan, Option<Correction>)> {
@@ -105,9 +103,9 @@ impl<'a> Corrections<'a> {
         // The products of the correction take levels of the packed tables.
         let (left, needed) = (lookups.level_after(), levels(order));
         if left < needed {
-            return Err(ckks::Error::OutOfLevels { op, needed, left }.into());
+            return Err(ckks::ErrorKind::OutOfLevels { needed, left }.into());
         }
-        let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
+        let ring = lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
         let correction = Correction::new(map, range, f, *known, order)?;
         let accuracy = correction.accuracy(lookups, ring, map, range, f)?;
         Ok((MapPlan { order, accuracy }, Some(correction)))
@@ -116,7 +114,6 @@ impl<'a> Corrections<'a> {
     /// The correction of the least order that reaches `bits`.
     pub(super) fn to_bits(
         &self,
-        op: &'static str,
         f: &Smooth<'_>,
         bits: f64,
     ) -> Result<(MapPlan, Option<Correction>)> {
@@ -125,13 +122,13 @@ impl<'a> Corrections<'a> {
         let largest = plain.lo.abs().max(plain.hi.abs()).max(1.0);
         let mut best = f64::NEG_INFINITY;
         for order in 0..=f.highest_order() {
-            let found = self.of_order(op, f, order)?;
+            let found = self.of_order(f, order)?;
             best = best.max((largest / found.0.accuracy.max_abs(COUNT)).log2());
             if best >= bits {
                 return Ok(found);
             }
         }
-        Err(Error::Accuracy { op, wanted: bits, best })
+        Err(ErrorKind::Accuracy { wanted: bits, best }.into())
     }
 }
 
@@ -141,11 +138,11 @@ impl LutParams {
     /// operand at a level with values uniform in the domain.
     ///
     /// # Errors
-    /// [`Error::Accuracy`] if `bits` is out of reach, with the best accuracy; too few levels before
-    /// or after the tables; [`Error::NoRingBridge`]; and errors of [`accuracy`](Self::accuracy).
+    /// [`ErrorKind::Accuracy`] if `bits` is out of reach, with the best accuracy; too few levels
+    /// before or after the tables; [`ErrorKind::NoRingBridge`]; and errors of
+    /// [`accuracy`](Self::accuracy).
     pub fn map_to_plan(
         &self,
-        op: &'static str,
         tables: &lwe::Params,
         domain: &RangeInclusive<f64>,
         f: &Smooth<'_>,
@@ -153,7 +150,7 @@ impl LutParams {
     ) -> Result<MapPlan> {
         // The smallest order that reaches the bits, for values anywhere in the domain.
         let values = Interval::real(*domain.start(), *domain.end())?;
-        let corrections = Corrections::new(op, self, tables, domain, &values, level)?;
-        Ok(corrections.to_bits(op, f, bits)?.0)
+        let corrections = Corrections::new(self, tables, domain, &values, level)?;
+        Ok(corrections.to_bits(f, bits)?.0)
     }
 }
