@@ -6,6 +6,7 @@ mod corrected_lut;
 mod domains;
 mod functional;
 mod leaks;
+mod messages;
 mod needs;
 mod noise_flooding;
 mod order_accuracy;

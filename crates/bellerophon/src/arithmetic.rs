@@ -10,7 +10,7 @@ use bellerophon_ckks::{
     polynomial::{Monomial, Polynomial},
 };
 
-use crate::{During, Evaluator, Result};
+use crate::{During, ErrorKind, Evaluator, Result};
 #[cfg(doc)]
 use crate::{Needs, ckks};
 
@@ -109,7 +109,8 @@ impl Evaluator {
         fn mask_slots(x: &Ciphertext, slots: &[usize]) -> Ciphertext;
         /// Makes the padding behind the values zero. Takes one level.
         fn clear_padding(x: &Ciphertext) -> Ciphertext;
-        /// A linear transform of the slots, prepared with [`LinearTransform::new`]. Takes one level.
+        /// A linear transform of the slots, prepared with [`LinearTransform::new`]. Takes one
+        /// level.
         fn transform(x: &Ciphertext, m: &LinearTransform) -> Ciphertext;
     }
 }
@@ -159,10 +160,37 @@ impl Evaluator {
     operations! {
         /// Drops to a lower level, where operations are faster and vectors smaller.
         fn drop_to_level(x: &Ciphertext, level: usize) -> Ciphertext;
-        /// The same values with new levels ([`ckks::bootstrap`]). They must lie in the range for
-        /// which the parameters' bootstrap is specified, `[-1, 1]` for all presets.
-        fn bootstrap(x: &Ciphertext) -> Ciphertext;
-        /// As [`bootstrap`](Self::bootstrap), with about `rounds` times the bits of precision.
-        fn bootstrap_iterated(x: &Ciphertext, rounds: usize) -> Ciphertext;
+    }
+
+    /// The same values with new levels ([`ckks::bootstrap`]). They must lie in the range for which
+    /// the parameters' bootstrap is specified, `[-1, 1]` for all presets.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoBootstrap`] for parameters without bootstrapping, [`ErrorKind::MissingKeys`]
+    /// for keys without it; errors for too few levels and a range that is too wide.
+    pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        let op = "bootstrap";
+        self.check_bootstrap().during(op)?;
+        Ok(self.arithmetic.bootstrap(x).during(op)?)
+    }
+
+    /// As [`bootstrap`](Self::bootstrap), with about `rounds` times the bits of precision.
+    ///
+    /// # Errors
+    /// As [`bootstrap`](Self::bootstrap).
+    pub fn bootstrap_iterated(&self, x: &Ciphertext, rounds: usize) -> Result<Ciphertext> {
+        let op = "bootstrap_iterated";
+        self.check_bootstrap().during(op)?;
+        Ok(self.arithmetic.bootstrap_iterated(x, rounds).during(op)?)
+    }
+
+    /// Refuses parameters and keys without bootstrapping.
+    pub(crate) fn check_bootstrap(&self) -> Result<()> {
+        // Keys could not be asked for with parameters that have no bootstrapping.
+        self.params().bootstrapper()?;
+        match self.keys.bootstrap {
+            Some(_) => Ok(()),
+            None => Err(ErrorKind::MissingKeys { need: "bootstrap" }.into()),
+        }
     }
 }

@@ -73,11 +73,12 @@ impl ClientKey {
     }
 
     /// Returns this client with a progress callback for the generation of
-    /// [evaluation keys](Self::evaluation_keys). It is told of the beginning and of every key
-    /// ([`Stage::Keys`](crate::Stage::Keys)); the blind-rotation key of look-ups counts as one, and
-    /// so do the keys of a bridge. A callback that returns [`ControlFlow::Break`] stops the
-    /// generation with [`ErrorKind::Cancelled`]: no keys are returned, and the client can make them
-    /// again. The callback may be that of [`Evaluator::with_progress`](crate::Evaluator::with_progress).
+    /// [evaluation keys](Self::evaluation_keys). The callback receives a report at the beginning
+    /// and after every key ([`Stage::Keys`](crate::Stage::Keys)); the blind-rotation key of
+    /// look-ups counts as one key, and so do the keys of a bridge. A callback that returns
+    /// [`ControlFlow::Break`] stops the generation with [`ErrorKind::Cancelled`]: no keys are
+    /// returned, and the client can generate them again. The callback may be that of
+    /// [`Evaluator::with_progress`](crate::Evaluator::with_progress).
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -130,8 +131,8 @@ impl ClientKey {
     /// # Errors
     /// For needs that the parameters cannot serve, with the reason: [`ErrorKind::NoLookUps`],
     /// [`ErrorKind::NoRingBridge`], [`ErrorKind::NoLinearBridge`], [`ErrorKind::NoEngine`],
-    /// [`ErrorKind::NoCorrection`], [`ErrorKind::NoBootstrap`], [`ErrorKind::Unserved`]; [`ErrorKind::Cancelled`]
-    /// by the callback of [`with_progress`](Self::with_progress).
+    /// [`ErrorKind::NoCorrection`], [`ErrorKind::NoBootstrap`], [`ErrorKind::Unserved`];
+    /// [`ErrorKind::Cancelled`] by the callback of [`with_progress`](Self::with_progress).
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
         self.evaluation_keys_with(needs, &mut system_rng())
     }

@@ -121,9 +121,9 @@ impl Evaluator {
     /// may be called on any thread of the pool, one call of an operation at a time.
     ///
     /// A callback that returns [`ControlFlow::Break`] stops the operation with
-    /// [`ErrorKind::Cancelled`], which says how far it came; operations of the CKKS evaluator return
-    /// [`ckks::ErrorKind::Cancelled`], which converts to it. Operands, keys and evaluator are as
-    /// before, and the operation can be called again. Cheap: keys are shared.
+    /// [`ErrorKind::Cancelled`], which says how far it came; operations of the CKKS evaluator
+    /// return [`ckks::ErrorKind::Cancelled`], which converts to it. Operands, keys and evaluator
+    /// are as before, and the operation can be called again. Cheap: keys are shared.
     /// [`ClientKey::with_progress`](crate::ClientKey::with_progress) takes the same callback.
     ///
     /// ```
@@ -145,7 +145,7 @@ impl Evaluator {
     /// match work.join().expect("the thread does not panic") {
     ///     Ok(_) => println!("it was faster"),
     ///     Err(error) => match error.kind() {
-    ///         ErrorKind::Cancelled { done, total, .. } => println!("stopped at {done} of {total}"),
+    ///         ErrorKind::Cancelled { done, total, .. } => println!("{done} of {total}"),
     ///         _ => return Err(error),
     ///     },
     /// }
@@ -178,12 +178,10 @@ impl Evaluator {
     /// for which the parameters' bootstrap is specified.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKeys`] without [`Needs::bootstrap`](crate::Needs::bootstrap).
+    /// [`ErrorKind::NoBootstrap`] for parameters without bootstrapping, and
+    /// [`ErrorKind::MissingKeys`] for keys without [`Needs::bootstrap`](crate::Needs::bootstrap).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
-        if self.keys.bootstrap.is_none() {
-            let op = "with_auto_bootstrap";
-            return Err(ErrorKind::MissingKeys { need: "bootstrap" }.during(op));
-        }
+        self.check_bootstrap().during("with_auto_bootstrap")?;
         self.arithmetic = self.arithmetic.with_auto_bootstrap()?;
         Ok(self)
     }
@@ -334,10 +332,10 @@ impl Evaluator {
     /// caller knows more than the prediction, which adds up all steps of a program.
     ///
     /// In a loop, [`Ciphertext::noise`] grows with every step, also where the loop forgets its
-    /// errors: an iteration that contracts, a filter, an average. A declaration in every step bounds
-    /// it. Functions that decide by the predicted noise then keep working: look-ups to an accuracy
-    /// ([`map_to`](Self::map_to)), sorting and comparing ([`ckks::ordering`]), publishing. To bound
-    /// the range as well, see [`assume_range`](Self::assume_range).
+    /// errors: an iteration that contracts, a filter, an average. A declaration in every step
+    /// bounds it. Functions that decide by the predicted noise then keep working: look-ups to an
+    /// accuracy ([`map_to`](Self::map_to)), sorting and comparing ([`ckks::ordering`]), publishing.
+    /// To bound the range as well, see [`assume_range`](Self::assume_range).
     ///
     /// The declaration is a promise, and must not depend on encrypted values.
     ///

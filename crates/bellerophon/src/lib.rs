@@ -91,8 +91,8 @@
 //! # Random numbers
 //! Keys and encryptions draw from a generator that the operating system seeds. Methods that end in
 //! `_with` take another one, such as a seeded one for tests: any generator of **`rand` 0.10** that
-//! implements its trait `CryptoRng`. Generators of other versions of `rand` do not implement it, and
-//! the compiler then says "the trait bound `..: CryptoRng` is not satisfied". The re-export
+//! implements its trait `CryptoRng`. Generators of other versions of `rand` do not implement it,
+//! and the compiler then says "the trait bound `..: CryptoRng` is not satisfied". The re-export
 //! [`rand`] is the right version.
 //!
 //! ```

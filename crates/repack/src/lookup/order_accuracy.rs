@@ -122,9 +122,9 @@ impl LutParams {
     /// tables with the parameters `tables`.
     ///
     /// # Errors
-    /// [`ErrorKind::NoRingBridge`]; [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for domains that no
-    /// table takes; errors for no values, for more results than values, and for networks deeper
-    /// than the tables allow.
+    /// [`ErrorKind::NoRingBridge`]; [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for
+    /// domains that no table takes; errors for no values, for more results than values, and for
+    /// networks deeper than the tables allow.
     pub fn order_accuracy(
         &self,
         tables: &lwe::Params,
