@@ -6,13 +6,17 @@ mod corrected_lut;
 mod domains;
 mod functional;
 mod leaks;
+mod messages;
+mod needs;
 mod noise_flooding;
+mod order_accuracy;
 mod ordering;
 mod pipeline;
 mod planner;
 #[cfg(feature = "long-tests")]
 mod predictions;
 mod presets;
+mod progress;
 mod promises;
 mod public_key;
 mod ranks;

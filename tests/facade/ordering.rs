@@ -59,7 +59,7 @@ fn vectors_are_sorted_and_their_best_few_found() {
             let refused = within.largest(&x, count).unwrap_err();
             assert!(
                 refused.op() == "largest"
-                    && matches!(refused.kind(), ErrorKind::Lwe(lwe::ErrorKind::Lengths { .. }))
+                    && matches!(refused.kind(), ErrorKind::Lwe(lwe::ErrorKind::Count { .. }))
             );
             assert!(within.smallest(&x, count).is_err());
         }
@@ -261,13 +261,13 @@ fn refusals_name_the_function() {
     for refused in [within.max(&[&x, &short]), within.arg_min(&[&x, &short])] {
         let refused = refused.unwrap_err();
         assert!(
-            matches!(refused.kind(), ErrorKind::Lwe(lwe::ErrorKind::Lengths { .. })),
+            matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::LengthMismatch { .. })),
             "{refused}"
         );
     }
     assert!(matches!(
         refusal(&within.greater(&x, &short)),
-        ErrorKind::Lwe(lwe::ErrorKind::Lengths { .. })
+        ErrorKind::Ckks(ckks::ErrorKind::LengthMismatch { .. })
     ));
     for refused in [within.max(&[]), within.arg_max(&[])] {
         assert!(matches!(refusal(&refused), ErrorKind::Lwe(lwe::ErrorKind::NoValues)));

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Party, check_map, encrypt, errors, law, party, refusal, sigmoid, spread};
-use bellerophon::ckks::CkksOps;
 use bellerophon::prelude::*;
 use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Progress, Stage, ckks, lwe, mlwe, repack};
 
@@ -380,11 +379,15 @@ fn refusals_say_why() {
     let needs = other.server.map_with(&y, &MapRequest::new(f64::abs).over(-8.0..=8.0));
     assert!(matches!(refusal(&needs), ErrorKind::MissingKeys { need: "map", .. }));
     let product = other.server.mul(&y, &y);
-    assert!(matches!(&product, Err(e) if matches!(e.kind(), ckks::ErrorKind::MissingKey { .. })));
+    assert!(matches!(refusal(&product), ErrorKind::MissingKeys { need: "multiply" }));
     let rotation = other.server.rotate(&other.client.encrypt(&[1.0, 2.0], 0.0..=2.0).unwrap(), 1);
-    assert!(rotation.is_err());
+    assert!(matches!(refusal(&rotation), ErrorKind::MissingRotation { step: 1, slots: 2 }));
     assert!(matches!(
         refusal(&server.map_with(&y, &MapRequest::new(f64::abs).over(-8.0..=8.0))),
+        ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })
+    ));
+    assert!(matches!(
+        refusal(&server.add(&x, &y)),
         ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })
     ));
     assert!(client.decrypt(&y).is_err());

@@ -1,6 +1,6 @@
 //! Many providers encrypt under the public key of one owner.
 
-use bellerophon::ckks::{self, CkksOps, SeededCiphertext, statistics::Table};
+use bellerophon::ckks::{self, SeededCiphertext, statistics::Table};
 use bellerophon::format::{self, FormatError};
 use bellerophon::prelude::*;
 use bellerophon::{ErrorKind, mlwe};

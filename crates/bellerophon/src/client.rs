@@ -1,15 +1,19 @@
 //! The client, who owns the data: secret keys, encryption, decryption.
 
-use std::{fmt, ops::RangeInclusive};
+use std::{
+    fmt,
+    ops::{ControlFlow, RangeInclusive},
+    sync::Arc,
+};
 
 use bellerophon_ckks::{self as ckks, Ciphertext, Encoder, Interval, Plaintext, SeededCiphertext};
 use bellerophon_lwe::LweVec;
 use bellerophon_mlwe::{KeyId, SecretKey};
-use bellerophon_repack::lookup::LookupSecrets;
+use bellerophon_repack::lookup::{LookupSecrets, Watch};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng, rngs::SysRng};
 
-use crate::{During, ErrorKind, EvaluationKeys, Needs, Params, Result, keys::key_spec};
+use crate::{During, ErrorKind, EvaluationKeys, Needs, Params, Progress, Result, keys::key_spec};
 
 /// The secret keys of one client.
 ///
@@ -24,6 +28,8 @@ pub struct ClientKey {
     encoder: Encoder,
     pub(crate) slots: SecretKey,
     pub(crate) lookups: Option<LookupSecrets>,
+    /// The progress callback of key generation.
+    watch: Option<Watch>,
 }
 
 /// A random number generator seeded by the operating system.
@@ -40,7 +46,9 @@ impl ClientKey {
         Self::generate_with(params, &mut system_rng())
     }
 
-    /// As [`generate`](Self::generate) from a given generator.
+    /// As [`generate`](Self::generate) from a given generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)); a generator of another version does not implement
+    /// `CryptoRng`.
     ///
     /// # Errors
     /// As [`generate`](Self::generate).
@@ -61,7 +69,41 @@ impl ClientKey {
         lookups: Option<LookupSecrets>,
     ) -> Self {
         let encoder = Encoder::new(params.ckks());
-        Self { params: params.clone(), encoder, slots, lookups }
+        Self { params: params.clone(), encoder, slots, lookups, watch: None }
+    }
+
+    /// Returns this client with a progress callback for the generation of
+    /// [evaluation keys](Self::evaluation_keys). The callback receives a report at the beginning
+    /// and after every key ([`Stage::Keys`](crate::Stage::Keys)); the blind-rotation key of
+    /// look-ups counts as one key, and so do the keys of a bridge. A callback that returns
+    /// [`ControlFlow::Break`] stops the generation with [`ErrorKind::Cancelled`]: no keys are
+    /// returned, and the client can generate them again. The callback may be that of
+    /// [`Evaluator::with_progress`](crate::Evaluator::with_progress).
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use bellerophon::{Progress, prelude::*};
+    /// # fn main() -> bellerophon::Result<()> {
+    /// let watch = |progress: Progress| {
+    ///     println!("{}: {} of {}", progress.stage.name(), progress.done, progress.total);
+    ///     ControlFlow::Continue(()) // or Break(()), to stop
+    /// };
+    /// // Toy dimensions, insecure.
+    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = client.with_progress(watch);
+    /// let keys = client.evaluation_keys(&Needs::new().map())?;
+    /// let server = Evaluator::new(keys)?.with_progress(watch);
+    /// let x = client.encrypt(&[0.5, -1.5], -2.0..=2.0)?;
+    /// let y = server.map(&x, f64::abs)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_progress(
+        mut self,
+        callback: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.watch = Some(Watch::new(Arc::new(callback)));
+        self
     }
 
     /// The parameters.
@@ -89,12 +131,14 @@ impl ClientKey {
     /// # Errors
     /// For needs that the parameters cannot serve, with the reason: [`ErrorKind::NoLookUps`],
     /// [`ErrorKind::NoRingBridge`], [`ErrorKind::NoLinearBridge`], [`ErrorKind::NoEngine`],
-    /// [`ErrorKind::NoCorrection`], [`ErrorKind::NoBootstrap`], [`ErrorKind::Unserved`].
+    /// [`ErrorKind::NoCorrection`], [`ErrorKind::NoBootstrap`], [`ErrorKind::Unserved`];
+    /// [`ErrorKind::Cancelled`] by the callback of [`with_progress`](Self::with_progress).
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
         self.evaluation_keys_with(needs, &mut system_rng())
     }
 
-    /// As [`evaluation_keys`](Self::evaluation_keys) from a given generator.
+    /// As [`evaluation_keys`](Self::evaluation_keys) from a given generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)).
     ///
     /// # Errors
     /// As [`evaluation_keys`](Self::evaluation_keys).
@@ -103,7 +147,8 @@ impl ClientKey {
         needs: &Needs,
         rng: &mut R,
     ) -> Result<EvaluationKeys> {
-        EvaluationKeys::generate(&self.params, &self.slots, self.lookups.as_ref(), needs, rng)
+        let (lookups, watch) = (self.lookups.as_ref(), self.watch.as_ref());
+        EvaluationKeys::generate(&self.params, &self.slots, lookups, needs, watch, rng)
     }
 
     /// Generates the public keys for a program that reduces the module rank automatically as its
@@ -148,8 +193,9 @@ impl ClientKey {
         self.encrypt_with(values, range, self.params.levels(), &mut system_rng())
     }
 
-    /// As [`encrypt`](Self::encrypt), at a given level and from a given generator. A lower level
-    /// makes a smaller ciphertext that allows fewer multiplications.
+    /// As [`encrypt`](Self::encrypt), at a given level and from a given generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)). A lower level makes a smaller ciphertext that allows
+    /// fewer multiplications.
     ///
     /// # Errors
     /// As [`encrypt`](Self::encrypt), and for a level that the parameters do not have.

@@ -1,17 +1,30 @@
 //! The error type of the facade.
 
-use std::ops::RangeInclusive;
+use std::{fmt, ops::RangeInclusive};
 
 use bellerophon_ckks as ckks;
 use bellerophon_repack as repack;
+use bellerophon_ring::decimal;
 
 bellerophon_ring::op_error! {
     /// An operation that was refused, and why.
-    #[derive(Debug)]
     pub struct Error(ErrorKind) from [
         bellerophon_ring, bellerophon_mlwe, bellerophon_ckks, bellerophon_lwe, bellerophon_repack,
         bellerophon_pir,
     ];
+}
+
+/// The message, so that a program whose `main` returns an error prints it. The alternate form
+/// `{:#?}` shows the structure.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match f.alternate() {
+            false => fmt::Display::fmt(self, f),
+            true => {
+                f.debug_struct("Error").field("op", &self.op()).field("kind", self.kind()).finish()
+            }
+        }
+    }
 }
 
 /// The reason why an operation was refused. An operation that cannot be right is refused, not
@@ -56,11 +69,12 @@ pub enum ErrorKind {
     },
     /// A domain so wide or so narrow that the values cannot be brought to the scale of the table.
     #[error(
-        "domain {lo:?}..={hi:?}: values at scale 2^{log2_scale:.1} do not fit a table of that \
-         width: multiply the values by a constant, so that the domain is between 2^{:.0} and \
-         2^{:.0} wide",
-        22.0 - log2_scale,
-        40.0 - log2_scale
+        "the domain {lo:?}..={hi:?} is too {}: at scale 2^{log2_scale:.1} a table takes domains \
+         from {} to {} wide: multiply the values by a constant first, or declare a range of such a \
+         width",
+        if hi - lo > (31.0 - log2_scale).exp2() { "wide" } else { "narrow" },
+        decimal((22.0 - log2_scale).exp2()),
+        decimal((40.0 - log2_scale).exp2())
     )]
     DomainScale {
         /// Lower end.
@@ -97,11 +111,25 @@ pub enum ErrorKind {
     /// The evaluation keys lack the keys of an operation.
     #[error(
         "the evaluation keys do not include the keys for it: call `Needs::{need}` where the \
-         client makes them (`ClientKey::evaluation_keys`)"
+         client makes them (`ClientKey::evaluation_keys`){}",
+        condition(need)
     )]
     MissingKeys {
         /// The method of [`crate::Needs`] that would have asked for it.
         need: &'static str,
+    },
+    /// A rotation for which the evaluation keys have neither a key nor several keys that compose it.
+    #[error(
+        "the evaluation keys do not include a rotation of {slots} slots by {step}: call \
+         `Needs::rotate` with this step where the client makes them \
+         (`ClientKey::evaluation_keys`), `Needs::rotate_any` for every step, `Needs::sums` for \
+         sums, or `Needs::statistics`"
+    )]
+    MissingRotation {
+        /// The step, in `[0, slots)`: to the left.
+        step: usize,
+        /// The number of slots of the operand.
+        slots: usize,
     },
     /// A look-up that no correction brings to the requested accuracy.
     #[error(
@@ -356,7 +384,30 @@ impl From<bellerophon_pir::ErrorKind> for ErrorKind {
     }
 }
 
-// A cancelled operation of the CKKS crate becomes [`ErrorKind::Cancelled`].
+/// The method of [`crate::Needs`] that asks for a key of the CKKS crate.
+fn need(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "relinearization key" => "multiply",
+        "conjugation key" => "conjugate",
+        "bootstrapping key" => "bootstrap",
+        "functional bootstrapping key" => "functional",
+        _ => return None,
+    })
+}
+
+/// The parameters that serve a need, if not all do.
+fn condition(need: &str) -> &'static str {
+    match need {
+        "bootstrap" => ", with parameters that have bootstrapping, such as `Preset::Bootstrapping`",
+        "functional" => {
+            ", with parameters that have functional bootstrapping, such as `Preset::Tables8`"
+        }
+        _ => "",
+    }
+}
+
+// A cancelled operation of the CKKS crate becomes [`ErrorKind::Cancelled`], and keys that are
+// missing are named by the request for them.
 impl From<ckks::ErrorKind> for ErrorKind {
     fn from(kind: ckks::ErrorKind) -> Self {
         use ckks::ErrorKind as Below;
@@ -366,6 +417,11 @@ impl From<ckks::ErrorKind> for ErrorKind {
             Below::Cancelled { stage, done, total } => {
                 Self::Cancelled { stage: stage.into(), done, total }
             }
+            Below::MissingRotationKey { step, slots, .. } => Self::MissingRotation { step, slots },
+            Below::MissingKey { key, level } => match need(key) {
+                Some(need) => Self::MissingKeys { need },
+                None => Self::Ckks(Below::MissingKey { key, level }),
+            },
             other => Self::Ckks(other),
         }
     }

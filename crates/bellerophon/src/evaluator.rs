@@ -26,17 +26,8 @@ use crate::{
 /// many threads.
 ///
 /// # Lengths and padding
-/// The rule is that of [`ckks`], "Lengths and padding":
-/// - A vector of `n` values occupies the next power of two of slots. The slots behind the values
-///   are padding. Padding is zero after encryption. Slotwise operations act on it, too (`x + 1`
-///   makes it 1), and rotations move it: `[1, 2, 3]` rotated by one step is `[2, 3, 0]`.
-/// - Reductions ignore padding: [`sum_slots`](ckks::CkksOps::sum_slots),
-///   [`inner_sum`](ckks::CkksOps::inner_sum), [`replicate_slot`](ckks::CkksOps::replicate_slot),
-///   statistics and matrix products. Padding that may not be zero is cleared first, which takes one
-///   level.
-/// - Operands of different lengths are an error, [`ckks::ErrorKind::LengthMismatch`]. Only
-///   [`broadcast`](ckks::Ciphertext::broadcast) repeats a vector to the length of another;
-///   `add_scalar` and `mul_scalar` apply one number to all values.
+/// Operands have one length; nothing is repeated or filled up unless asked for. The page
+/// [`lengths`](mod@crate::lengths) states the rule for every operation.
 ///
 /// # Circuits
 /// The circuits of [`ckks`] work on whole vectors: [`statistics`](ckks::statistics),
@@ -118,12 +109,45 @@ impl Evaluator {
     /// Returns this evaluator with a progress callback.
     ///
     /// These operations report to it: [`map_with`](Self::map_with), [`map_many`](Self::map_many),
-    /// [`map_flooded`](Self::map_flooded), [`extract`](Self::extract), [`pack`](Self::pack),
-    /// operations on [`tables`](Self::tables), and functional bootstraps
-    /// ([`integers`](Self::integers), [`functions_of`](ckks::CkksOps::functions_of)). A callback
-    /// that returns [`ControlFlow::Break`] stops the operation with [`ErrorKind::Cancelled`]; a
-    /// functional bootstrap returns [`ckks::ErrorKind::Cancelled`], which converts to it. Cheap: keys
-    /// are shared.
+    /// [`map_flooded`](Self::map_flooded),
+    /// [`extract`](Self::extract), [`pack`](Self::pack), operations on [`tables`](Self::tables),
+    /// bootstraps, automatic ones too, and functional bootstraps ([`integers`](Self::integers),
+    /// [`functions_of`](ckks::CkksOps::functions_of)). [`Progress`] says what is counted: look-ups
+    /// report every 16 values, bootstraps every stage. The operation waits for the callback, which
+    /// may be called on any thread of the pool, one call of an operation at a time.
+    ///
+    /// A callback that returns [`ControlFlow::Break`] stops the operation with
+    /// [`ErrorKind::Cancelled`], which says how far it came; operations of the CKKS evaluator
+    /// return [`ckks::ErrorKind::Cancelled`], which converts to it. Operands, keys and evaluator
+    /// are as before, and the operation can be called again. Cheap: keys are shared.
+    /// [`ClientKey::with_progress`](crate::ClientKey::with_progress) takes the same callback.
+    ///
+    /// ```
+    /// use std::{ops::ControlFlow, sync::{Arc, atomic::{AtomicBool, Ordering}}, thread};
+    /// use bellerophon::{ErrorKind, prelude::*};
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, insecure.
+    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let x = client.encrypt(&[0.5; 200], -2.0..=2.0)?;
+    /// let cancel = Arc::new(AtomicBool::new(false));
+    /// let flag = cancel.clone();
+    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
+    /// let server = server.with_progress(move |_| match flag.load(Ordering::Relaxed) {
+    ///     true => ControlFlow::Break(()),
+    ///     false => ControlFlow::Continue(()),
+    /// });
+    /// let work = thread::spawn(move || server.map(&x, f64::abs));
+    /// cancel.store(true, Ordering::Relaxed); // by any thread, at any time
+    /// match work.join().expect("the thread does not panic") {
+    ///     Ok(_) => println!("it was faster"),
+    ///     Err(error) => match error.kind() {
+    ///         ErrorKind::Cancelled { done, total, .. } => println!("{done} of {total}"),
+    ///         _ => return Err(error),
+    ///     },
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn with_progress(
         mut self,
         callback: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
@@ -143,12 +167,10 @@ impl Evaluator {
     /// for which the parameters' bootstrap is specified.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKeys`] without [`Needs::bootstrap`](crate::Needs::bootstrap).
+    /// [`ErrorKind::NoBootstrap`] for parameters without bootstrapping, and
+    /// [`ErrorKind::MissingKeys`] for keys without [`Needs::bootstrap`](crate::Needs::bootstrap).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
-        if self.keys.bootstrap.is_none() {
-            let op = "with_auto_bootstrap";
-            return Err(ErrorKind::MissingKeys { need: "bootstrap" }.during(op));
-        }
+        self.check_bootstrap().during("with_auto_bootstrap")?;
         self.arithmetic = self.arithmetic.with_auto_bootstrap()?;
         Ok(self)
     }
@@ -210,5 +232,41 @@ impl Evaluator {
         let (lattice, meta) = x.clone().into_parts();
         let meta = meta.assume_range(stated);
         Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
+    }
+
+    /// Declares the standard deviation of a slot's error against the exact program, where the
+    /// caller knows more than the prediction, which adds up all steps of a program.
+    ///
+    /// In a loop, [`Ciphertext::noise`] grows with every step, also where the loop forgets its
+    /// errors: an iteration that contracts, a filter, an average. A declaration in every step
+    /// bounds it. Functions that decide by the predicted noise then keep working: look-ups to an
+    /// accuracy ([`MapRequest::bits`](crate::MapRequest::bits)), sorting and comparing ([`ckks::ordering`]), publishing.
+    /// To bound the range as well, see [`assume_range`](Self::assume_range).
+    ///
+    /// The declaration is a promise, and must not depend on encrypted values.
+    ///
+    /// ```
+    /// use bellerophon::prelude::*;
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, insecure.
+    /// let client = ClientKey::generate(&Params::preset(Preset::ToyBootstrapping)?)?;
+    /// let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap())?;
+    /// let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
+    /// let mut x = client.encrypt(&[0.9, 0.2], -1.0..=1.0)?;
+    /// for _ in 0..8 {
+    ///     // x <- x^2 / 2: an error shrinks at every step, for |x| <= 1.
+    ///     x = server.mul_scalar(&server.square(&x)?, 0.5)?;
+    ///     x = server.assume_range(&x, -1.0..=1.0)?;
+    ///     x = server.assume_noise(&x, 1e-6)?;
+    /// }
+    /// assert!(x.noise() <= 1e-6);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ckks::ErrorKind::Variance`] unless the deviation is finite and not negative.
+    pub fn assume_noise(&self, x: &Ciphertext, deviation: f64) -> Result<Ciphertext> {
+        Ok(x.clone().assume_noise(deviation)?)
     }
 }

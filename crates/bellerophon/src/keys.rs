@@ -1,17 +1,17 @@
 //! The public evaluation keys of a program.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::ControlFlow, sync::Arc};
 
-use bellerophon_ckks::{self as ckks, KeyLevels, bootstrap::BootstrapKeys};
+use bellerophon_ckks::{self as ckks, KeyLevels, bootstrap::BootstrapKeys, statistics::Table};
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{KeyId, RankHoistedKeys, SecretKey};
 use bellerophon_repack::{
     RingBridgeKeys,
-    lookup::{BridgePath, LinearKeys, LookupSecrets, TableKeys},
+    lookup::{BridgePath, LinearKeys, LookupSecrets, TableKeys, Watch},
 };
 use rand::CryptoRng;
 
-use crate::{During, ErrorKind, Needs, Params, Result};
+use crate::{During, ErrorKind, Needs, Params, Progress, Result, Stage};
 
 /// All public keys that a server needs for a program. Cheap to clone: the keys are shared.
 #[derive(Clone)]
@@ -41,39 +41,52 @@ impl EvaluationKeys {
         slots: &SecretKey,
         lookups: Option<&LookupSecrets>,
         needs: &Needs,
+        watch: Option<&Watch>,
         rng: &mut R,
     ) -> Result<Self> {
         // Step 1: the levels of all keys. Needs that the parameters cannot serve are refused here.
         let needs = &needs.resolved(params);
         let spec = key_spec(params, needs)?;
         let paths = paths(params, needs)?;
+        let tables = if paths.is_empty() { 0 } else { 1 + paths.len() };
+        let bootstraps = usize::from(needs.bootstrap) + usize::from(needs.functional);
+        let total = spec.count(params.ckks()) + tables + bootstraps;
+        let mut progress = KeyProgress { watch, done: 0, total };
+        progress.tell()?;
         // Step 2: the keys of look-ups and of their bridges.
         let mut parts = Parts::default();
         if let Some(secrets) = lookups.filter(|_| !paths.is_empty()) {
             let lattice = table_lattice(params, needs)?;
             parts.tables = Some(TableKeys::generate(lattice, secrets, slots.id(), rng)?.into());
+            progress.advance()?;
             if paths.contains(&BridgePath::Linear) {
                 let keys = LinearKeys::generate(params.lookups()?, slots, secrets, rng)?;
                 parts.linear = Some(keys.into());
+                progress.advance()?;
             }
             if let Some(bridge) =
                 params.lookups()?.ring().filter(|_| paths.contains(&BridgePath::Ring))
             {
                 parts.ring =
                     Some(RingBridgeKeys::generate(bridge, slots, &secrets.ring, rng)?.into());
+                progress.advance()?;
             }
         }
         // Step 3: the keys of bootstrapping that have secrets of their own (sparse encapsulation).
         if needs.bootstrap {
             parts.bootstrap =
                 Some(BootstrapKeys::generate(params.bootstrapper()?.raising(), slots, rng)?);
+            progress.advance()?;
         }
         if needs.functional {
             let raising = params.functional()?.raising();
             parts.functional = Some(BootstrapKeys::generate(raising, slots, rng)?);
+            progress.advance()?;
         }
         // Step 4: relinearization and Galois keys of the slots.
-        let arithmetic = ckks::EvaluationKeys::generate(params.ckks(), slots, &spec, rng)?;
+        let made = || progress.advance();
+        let ckks = params.ckks();
+        let arithmetic = ckks::EvaluationKeys::generate_observed(ckks, slots, &spec, rng, made)?;
         Self::assemble(params, arithmetic, parts)
     }
 
@@ -125,6 +138,31 @@ impl EvaluationKeys {
     }
 }
 
+/// The progress of a generation of keys.
+struct KeyProgress<'w> {
+    watch: Option<&'w Watch>,
+    done: usize,
+    total: usize,
+}
+
+impl KeyProgress<'_> {
+    /// Reports one more key. An error if the callback stops the generation.
+    fn advance(&mut self) -> Result<()> {
+        self.done += 1;
+        self.tell()
+    }
+
+    fn tell(&self) -> Result<()> {
+        let (stage, done, total) = (Stage::Keys, self.done, self.total);
+        match self.watch.map(|watch| watch.tell(Progress { stage, done, total })) {
+            None | Some(ControlFlow::Continue(())) => Ok(()),
+            Some(ControlFlow::Break(())) => {
+                Err(ErrorKind::Cancelled { stage, done, total }.during("evaluation_keys"))
+            }
+        }
+    }
+}
+
 /// The relinearization and Galois keys of a program, each at the level at which it is used.
 pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
     let needs = &needs.resolved(params);
@@ -153,6 +191,28 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
     }
     if needs.conjugate {
         spec = spec.conjugate(top);
+    }
+    let slots = params.ckks().max_slots();
+    if let Some(most) = needs.sums {
+        if most == 0 || most > slots {
+            let reason = format!("a sum over {most} values: vectors have from 1 to {slots}");
+            return unserved("sums", reason);
+        }
+        spec = spec.sum_slots(most.next_power_of_two(), top);
+    }
+    for &(rows, columns) in &needs.tables {
+        let table = Table::new(rows, columns).map_err(|error| error.to_string());
+        match table {
+            Ok(table) if table.slots() <= slots => spec = spec.and(&table.keys(top)),
+            Ok(table) => {
+                let reason = format!(
+                    "{rows} rows of {columns} column(s) take {} slots: vectors have {slots}",
+                    table.slots()
+                );
+                return unserved("statistics", reason);
+            }
+            Err(reason) => return unserved("statistics", reason),
+        }
     }
     // Step 2: the keys of look-ups: SlotsToCoeffs, and packing with each bridge.
     for path in paths(params, needs)? {

@@ -76,6 +76,36 @@
 //! # }
 //! ```
 //!
+//! # Builds
+//! Run programs and tests with `--release`. A build without optimisation is about sixty times
+//! slower. For development builds, add this to the `Cargo.toml` of the program: its own code stays
+//! quick to compile and to debug, and its dependencies are optimised once.
+//!
+//! ```toml
+//! [profile.dev.package."*"]
+//! opt-level = 3
+//! debug-assertions = false
+//! overflow-checks = false
+//! ```
+//!
+//! # Random numbers
+//! Keys and encryptions draw from a generator that the operating system seeds. Methods that end in
+//! `_with` take another one, such as a seeded one for tests: any generator of **`rand` 0.10** that
+//! implements its trait `CryptoRng`. Generators of other versions of `rand` do not implement it,
+//! and the compiler then says "the trait bound `..: CryptoRng` is not satisfied". The re-export
+//! [`rand`] is the right version.
+//!
+//! ```
+//! use bellerophon::{prelude::*, rand::{SeedableRng, rngs::StdRng}};
+//! # fn main() -> bellerophon::Result<()> {
+//! # let params = Params::preset(Preset::ToyInsecure)?;
+//! let mut rng = StdRng::seed_from_u64(1); // for tests: the same keys in every run
+//! let client = ClientKey::generate_with(&params, &mut rng)?;
+//! let x = client.encrypt_with(&[0.5], 0.0..=1.0, params.levels(), &mut rng)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Contents
 //! | item | contents |
 //! | --- | --- |
@@ -89,6 +119,7 @@
 //! | [`ClientKey::encrypt_integers`], [`Evaluator::integers`] | exact tables of encrypted integers |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::LweVec`] and back: chains of tables, functions of several values |
 //! | [`Evaluator::within`] | maximum, argmax, comparison, sorting and pooling on slots ([`OrderOps`]) |
+//! | [`Params::order_accuracy`], [`OrderAccuracy`] | their predicted error, before any key exists |
 //! | [`Evaluator::map_with`], [`MapRequest`], [`MapFunction`] | functions with a domain, to a requested accuracy, by a given engine or the fastest one |
 //! | [`Evaluator::map_many`] | several functions of the same values; several vectors in one ring packing |
 //! | [`Evaluator::map_plan`], [`Params::map_plan`], [`MapPlan`], [`CostModel`] | predicted time, error, levels and keys of every engine |
@@ -101,10 +132,12 @@
 //! | [`Evaluator::map_flooded`], [`Flooding`] | noise flooding in front of the switch from slots to LWE ciphertexts |
 //! | [`mod@format`] | byte formats of parameters, ciphertexts and keys, for programs that do not trust each other |
 //! | [`pir`], [`bfv`] | private look-up: a server's table at encrypted points of a large domain |
+//! | [`mod@lengths`] | lengths, padding and broadcasting: one rule for all operations |
 //! | [`Progress`], [`Stage`] | progress reports of long operations, and cancellation |
 //! | [`ckks`], [`lwe`], [`repack`], [`mlwe`], [`ring`] | the crates below the facade |
 #![forbid(unsafe_code)]
 
+mod arithmetic;
 mod client;
 mod error;
 mod evaluator;
@@ -114,9 +147,11 @@ mod flooding;
 pub mod format;
 mod functional;
 mod keys;
+pub mod lengths;
 mod map;
 mod needs;
 mod noise_flooding;
+mod order_accuracy;
 mod ordering;
 mod params;
 pub mod prelude;
@@ -149,8 +184,10 @@ pub use ordering::OrderOps;
 pub use params::{Params, ParamsSpec};
 pub use preset::Preset;
 pub use public_key::PublicKey;
+pub use rand;
 pub use repack::lookup::{
-    Bridge, ErrorDistribution, LutEngine, LutParams, LutSpec, Progress, Stage,
+    Bridge, ErrorDistribution, LutEngine, LutParams, LutSpec, OrderAccuracy, OrderFunction,
+    Progress, Stage,
 };
 pub use repack::planner::{
     CostModel, Engine, EngineRow, MapFunction, MapPlan, MapRequest, Prediction,

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use bellerophon_ckks::{KeyLevels, simulator::Report};
 
+#[cfg(doc)]
+use crate::ckks;
 use crate::{Bridge, Engine, LutEngine, Params};
 
 /// The operations for which evaluation keys are made.
@@ -28,6 +30,10 @@ pub struct Needs {
     pub(crate) functional: bool,
     pub(crate) rotate_any: bool,
     pub(crate) rotations: BTreeSet<i64>,
+    /// The most values of a vector whose slots are summed.
+    pub(crate) sums: Option<usize>,
+    /// Rows and columns of the tables whose statistics are computed.
+    pub(crate) tables: BTreeSet<(usize, usize)>,
     pub(crate) keys: KeyLevels,
 }
 
@@ -37,7 +43,11 @@ impl Needs {
         Self::default()
     }
 
-    /// Products and squares of encrypted vectors: one relinearization key.
+    /// Products and squares of encrypted vectors at every level: one relinearization key.
+    ///
+    /// No other need includes it. [`map`](Self::map) and [`bootstrap`](Self::bootstrap) ask for a
+    /// relinearization key that serves the low levels of their own steps; a program that also
+    /// multiplies asks for both.
     pub fn multiply(mut self) -> Self {
         self.multiply = true;
         self
@@ -133,6 +143,51 @@ impl Needs {
     pub fn rotate(mut self, steps: impl IntoIterator<Item = i64>) -> Self {
         self.rotations.extend(steps);
         self
+    }
+
+    /// Sums over the values of vectors of up to `most` values:
+    /// [`sum_slots`](ckks::CkksOps::sum_slots), [`replicate_slot`](ckks::CkksOps::replicate_slot),
+    /// and [`inner_sum`](ckks::CkksOps::inner_sum) of neighbours. About `1.5 log2(most)` rotation
+    /// keys.
+    ///
+    /// ```
+    /// use bellerophon::prelude::*;
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, which protect nothing.
+    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().sums(100))?)?;
+    /// let x = client.encrypt(&[0.5, 1.0, 2.0], 0.0..=2.0)?;
+    /// let sum = client.decrypt(&server.sum_slots(&x)?)?; // in every slot
+    /// assert!(sum.iter().all(|sum| (sum - 3.5).abs() < 1e-3));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn sums(mut self, most: usize) -> Self {
+        self.sums = self.sums.max(Some(most));
+        self
+    }
+
+    /// All [statistics](ckks::statistics) of tables of up to `rows` rows and exactly `columns`
+    /// columns: sums, means, variances, covariances, deviations and correlations. A vector is a
+    /// table of one column. Includes [`multiply`](Self::multiply); another call adds tables of
+    /// another number of columns.
+    ///
+    /// ```
+    /// use bellerophon::{ckks::statistics::Table, prelude::*};
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, which protect nothing.
+    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().statistics(100, 1))?)?;
+    /// let x = client.encrypt(&[0.5, 1.0, 3.0], 0.0..=4.0)?;
+    /// let mean = client.decrypt(&Table::new(3, 1)?.means(&*server, &x)?)?[0];
+    /// let variance = client.decrypt(&Table::new(3, 1)?.variances(&*server, &x)?)?[0];
+    /// assert!((mean - 1.5).abs() < 1e-3 && (variance - 3.5 / 3.0).abs() < 1e-2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn statistics(mut self, rows: usize, columns: usize) -> Self {
+        self.tables.insert((rows, columns));
+        self.multiply()
     }
 
     /// Rotations by every step at a temporary module rank ([`KeyLevels::rotate_hoisted`]): about

@@ -33,6 +33,9 @@ use crate::{During, Evaluator, Result};
 /// probability of a wrong decision, about 1/2 for two values, times the square of the difference
 /// between the outcomes.
 ///
+/// [`Params::order_accuracy`](crate::Params::order_accuracy) predicts the error before any key
+/// exists.
+///
 /// All functions take the ring bridge. [`Needs::map`](crate::Needs::map) asks for its keys where it
 /// is the cheaper bridge, `Needs::bridge(Bridge::Ring)` always. All report to the callback of
 /// [`Evaluator::with_progress`].
@@ -170,6 +173,7 @@ impl OrderOps<'_> {
     /// `r (r + 1) / 2` layers for up to `2^r` values. The headroom for the errors of all layers
     /// makes the cells coarser. With very many values the order is imprecise, and no error says so:
     /// for 16384 values, 105 layers, the error of one comparator is 1.5% of the domain.
+    /// [`Params::order_accuracy`](crate::Params::order_accuracy) tells beforehand.
     pub fn sort(&self, x: &Ciphertext, order: Order) -> Result<Ciphertext> {
         let network = Network::odd_even(x.len())?;
         let headroom = depth(&network);
@@ -179,7 +183,9 @@ impl OrderOps<'_> {
         .during("sort")
     }
 
-    /// The `count` largest values of a vector, the largest first.
+    /// The `count` largest values of a vector, the largest first: in the order of the exact values.
+    /// Their errors may make neighbours seem exchanged if they differ by less than
+    /// [`OrderAccuracy::order_gap`](crate::OrderAccuracy::order_gap).
     ///
     /// # Errors
     /// Those of all functions ([`OrderOps`]), and if `count` is 0 or above the number of values.

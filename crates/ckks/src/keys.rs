@@ -135,6 +135,13 @@ impl KeyLevels {
         exponents
     }
 
+    /// The number of keys: one for products, one for each automorphism, and one for all rotations at
+    /// a temporary rank.
+    pub fn count(&self, params: &Params) -> usize {
+        let several = [self.relinearization, self.hoisted];
+        self.automorphisms(params).len() + several.iter().flatten().count()
+    }
+
     /// Sizes of the keys. [`KeySizes::transit`] is [`EvaluationKeys::byte_len`] of the generated
     /// keys.
     ///
@@ -254,6 +261,21 @@ impl EvaluationKeys {
         spec: &KeyLevels,
         rng: &mut R,
     ) -> Result<Self> {
+        Self::generate_observed(params, secret, spec, rng, || Ok::<_, Error>(()))
+    }
+
+    /// As [`generate`](Self::generate), calling `made` after each of the
+    /// [`KeyLevels::count`] keys. An error that it returns ends the generation.
+    ///
+    /// # Errors
+    /// As [`generate`](Self::generate), and those of `made`.
+    pub fn generate_observed<R: CryptoRng + ?Sized, E: From<Error>>(
+        params: &Params,
+        secret: &SecretKey,
+        spec: &KeyLevels,
+        rng: &mut R,
+        mut made: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Self, E> {
         let op = "generate evaluation keys";
         params.check(secret.fingerprint()).during(op)?;
         let mut keys = Self::none(params, secret.id());
@@ -271,25 +293,26 @@ impl EvaluationKeys {
         if let Some(level) = spec.relinearization() {
             params.check_level(level).during(op)?;
             let limbs = params.limbs_at(level);
-            keys.insert_relinearization(RelinKeys::generate(
-                params.relin_strategy(),
-                secret,
-                limbs,
-                rng,
-            )?)?;
+            let key = RelinKeys::generate(params.relin_strategy(), secret, limbs, rng);
+            keys.insert_relinearization(key.map_err(Error::from)?)?;
+            made()?;
         }
 
         // Step 3: a Galois key for each rotation step and for the conjugation.
         for (exponent, level) in spec.automorphisms(params) {
             params.check_level(level).during(op)?;
             let limbs = params.limbs_at(level);
-            keys.insert_galois(GaloisKey::generate(secret, exponent, limbs, rng)?)?;
+            let key = GaloisKey::generate(secret, exponent, limbs, rng);
+            keys.insert_galois(key.map_err(Error::from)?)?;
+            made()?;
         }
 
         // Step 4: the keys of rotations at the temporary rank, under an extension of the secret.
         if let Some((limbs, raised)) = hoisted {
-            let raised = secret.extend_rank(&raised, rng)?;
-            keys.insert_hoisted(RankHoistedKeys::generate(secret, &raised, limbs, rng)?)?;
+            let raised = secret.extend_rank(&raised, rng).map_err(Error::from)?;
+            let hoisted = RankHoistedKeys::generate(secret, &raised, limbs, rng);
+            keys.insert_hoisted(hoisted.map_err(Error::from)?)?;
+            made()?;
         }
         Ok(keys)
     }

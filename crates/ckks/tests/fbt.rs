@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use crate::common::functional::{Functional, functional};
-use bellerophon_ckks::fbt::{FbtSpec, FbtStage, IntTable};
+use bellerophon_ckks::bootstrap::BootstrapStage;
+use bellerophon_ckks::fbt::{FbtSpec, IntTable};
 use bellerophon_ckks::{CkksOps, ErrorKind};
 use rand::RngExt;
 
@@ -71,7 +72,7 @@ fn tables_of_two_hundred_fifty_six() {
 
 #[test]
 fn progress_is_told_and_stops_the_operation() {
-    use FbtStage::{CoefficientsToSlots, Exponential, Functions, Raise, SlotsToCoefficients};
+    use BootstrapStage::{CoefficientsToSlots, Exponential, Functions, Raise, SlotsToCoefficients};
     let f = functional(10, FbtSpec::table(1 << 9, 2).unwrap(), 6);
     let table = IntTable::new(2, 2, |k| 1 - k).unwrap();
     let moves = [(SlotsToCoefficients, 1, 1), (Raise, 1, 1), (CoefficientsToSlots, 1, 1)];

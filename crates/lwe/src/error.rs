@@ -237,8 +237,16 @@ pub enum ErrorKind {
         /// The encoding of the right operand.
         right: crate::Encoding,
     },
+    /// Fewer or more results than there are values.
+    #[error("{found} results were requested of {most} value(s): request from 1 to {most}")]
+    Count {
+        /// The requested number of results.
+        found: usize,
+        /// The number of values.
+        most: usize,
+    },
     /// Operands have different numbers of values.
-    #[error("{left} values and {right}; need the same number on both sides")]
+    #[error("one operand has {left} value(s) and another one {right}: take operands of one length")]
     Lengths {
         /// Number on the left.
         left: usize,

@@ -9,8 +9,8 @@ use bellerophon_ring::try_map;
 
 use crate::{
     Ciphertext, During, Encoding, ErrorKind, Evaluator, LweVec, Mod2NCiphertext, OutputEncoding,
-    Result, TableDomain, TestPolynomial, blind_rotate, blind_rotate_batch, noise,
-    progress::LookupProgress, rgsw::Accumulator, switch_modulus, tabulate::Samples,
+    Result, TableDomain, TestPolynomial, blind_rotate, noise, progress::LookupProgress,
+    rgsw::Accumulator, switch_modulus, tabulate::Samples,
 };
 
 impl Evaluator<'_> {
@@ -36,7 +36,7 @@ impl Evaluator<'_> {
         output: OutputEncoding,
     ) -> Result<LweVec> {
         let mut work = self.begin(values.len()).during("look-up")?;
-        self.map_in(&mut work, values, &[&f], output)
+        self.map_in(&mut work, values, &[&f], output).during("look-up")
     }
 
     /// The standard deviation of the argument error of a look-up on these values, in units of the
@@ -81,7 +81,7 @@ impl Evaluator<'_> {
                 ErrorKind::TableCount { tables: functions.len(), values: values.len() }.into()
             );
         }
-        self.map_in(&mut work, values, functions, output)
+        self.map_in(&mut work, values, functions, output).during("look-up")
     }
 
     /// [`map`](Self::map) or [`map_each`](Self::map_each) within a longer operation. `functions`
@@ -157,10 +157,10 @@ impl Evaluator<'_> {
         let mut items = Vec::with_capacity(values.len());
         debug_assert!(values.len().is_multiple_of(tables.len()));
         let block = values.len() / tables.len();
-        self.in_batches(work, values, 1, |start, exponents| {
+        self.in_batches(values, 1, |start, exponents| {
             let own = start..start + exponents.len();
             let tables: Vec<_> = own.map(|i| &tables[i / block]).collect();
-            let rotated = self.rotate(exponents, &tables)?;
+            let rotated = self.rotate(work, exponents, &tables)?;
             items.extend(try_map(&rotated, |accumulator| accumulator.extract(0))?);
             Ok(())
         })?;
@@ -172,7 +172,6 @@ impl Evaluator<'_> {
     /// rotations.
     pub(crate) fn in_batches(
         &self,
-        work: &mut LookupProgress<'_>,
         values: &LweVec,
         rotations: usize,
         mut look_up: impl FnMut(usize, &[Mod2NCiphertext]) -> Result<()>,
@@ -182,18 +181,22 @@ impl Evaluator<'_> {
         let size = (blind_rotate::batch() / rotations).max(1);
         for (i, batch) in centred.items().chunks(size).enumerate() {
             look_up(i * size, &self.exponents(batch)?)?;
-            work.advance(batch.len() * rotations)?;
         }
         Ok(())
     }
 
-    /// Blind rotation by the exponents, of one test polynomial for all or one for each.
+    /// Blind rotation by the exponents, of one test polynomial for all or one for each. Every
+    /// completed group is reported.
     pub(crate) fn rotate(
         &self,
+        work: &LookupProgress<'_>,
         exponents: &[Mod2NCiphertext],
         tables: &[&TestPolynomial],
     ) -> Result<Vec<Accumulator>> {
-        blind_rotate_batch(self.params, exponents, tables, &self.keys.rotation)
+        let (params, key) = (self.params, &self.keys.rotation);
+        blind_rotate::blind_rotate_groups(params, exponents, tables, key, |count| {
+            work.advance(count)
+        })
     }
 
     /// Converts ciphertexts of dimension `n'` modulo `q0` to the exponents of a blind rotation.
@@ -228,7 +231,10 @@ mod tests {
     use std::{
         cell::Cell,
         ops::ControlFlow,
-        sync::atomic::{AtomicUsize, Ordering},
+        sync::{
+            Mutex,
+            atomic::{AtomicUsize, Ordering},
+        },
     };
 
     use bellerophon_mlwe::SecretKind;
@@ -448,32 +454,56 @@ mod tests {
         }
     }
 
+    /// A report at the beginning and after every group of at most 16 look-ups, in order. The first
+    /// cancels as well as any other, and the evaluator then works as before.
     #[test]
-    fn observers_see_all_look_ups_and_can_stop_them() {
+    fn observers_see_every_group_and_can_stop_it() {
         let mut s = Setup::new(insecure(8, 64, true));
         let encoding = s.fit(-1.0..=1.0, 1e6, Headroom::TABLE);
         let x = s.encrypt(&[0.0; 300], -1.0..=1.0, encoding);
-        let (calls, last) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let output = OutputEncoding::Fit(Headroom::TABLE);
+        let reports = Mutex::new(vec![]);
         let watch = |done: usize, total: usize| {
-            assert!(total == 300 && done >= last.load(Ordering::Relaxed));
-            last.store(done, Ordering::Relaxed);
-            calls.fetch_add(1, Ordering::Relaxed);
+            reports.lock().unwrap().push((done, total));
             ControlFlow::Continue(())
         };
-        s.evaluator()
-            .observed(&watch)
-            .map(&x, |v| v, OutputEncoding::Fit(Headroom::TABLE))
-            .unwrap();
-        assert_eq!(last.into_inner(), 300);
-        assert!(calls.into_inner() >= 2);
-        let stop = |done: usize, _: usize| {
-            if done > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let watched = s.evaluator().observed(&watch);
+        let expected = watched.map(&x, |v| v, output).unwrap();
+        let all = std::mem::take(&mut *reports.lock().unwrap());
+        assert_eq!((all[0], all[all.len() - 1]), ((0, 300), (300, 300)));
+        let steps = all.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        assert!(steps.into_iter().all(|step| (1..=16).contains(&step)), "{all:?}");
+        for stop in [0, 1, 5] {
+            let calls = AtomicUsize::new(0);
+            let at = |_: usize, _: usize| match calls.fetch_add(1, Ordering::Relaxed) == stop {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+            let stopping = s.evaluator().observed(&at);
+            let error = stopping.map(&x, |v| v, output).unwrap_err();
+            assert_eq!(error.op(), "look-up");
+            let &ErrorKind::Cancelled { done, total: 300 } = error.kind() else {
+                panic!("{error}")
+            };
+            assert!(done.div_ceil(16) <= stop && done >= stop, "{stop}: {done}");
+            assert_eq!(calls.load(Ordering::Relaxed), stop + 1, "nothing is told after Break");
+            // The observer continues from now on.
+            assert_eq!(stopping.map(&x, |v| v, output).unwrap(), expected);
+        }
+    }
+
+    /// An observer may itself look up on the same threads.
+    #[test]
+    fn observers_can_compute() {
+        let mut s = Setup::new(insecure(8, 64, true));
+        let encoding = s.fit(-1.0..=1.0, 1e6, Headroom::TABLE);
+        let x = s.encrypt(&[0.25; 100], -1.0..=1.0, encoding);
+        let (plain, output) = (s.evaluator(), OutputEncoding::Fit(Headroom::TABLE));
+        let expected = plain.map(&x, |v| v, output).unwrap();
+        let watch = |_: usize, _: usize| match plain.map(&x, |v| v, output) {
+            Ok(y) if y == expected => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
         };
-        let stopped =
-            s.evaluator().observed(&stop).map(&x, |v| v, OutputEncoding::Fit(Headroom::TABLE));
-        let error = stopped.unwrap_err();
-        let batch = crate::blind_rotate::batch().min(300);
-        let expected = ErrorKind::Cancelled { done: batch, total: 300 }.during("look-up");
-        assert_eq!(error, expected);
+        assert_eq!(plain.observed(&watch).map(&x, |v| v, output).unwrap(), expected);
     }
 }

@@ -87,14 +87,14 @@ impl Evaluator<'_> {
         let prepared = prepared?;
         // Step 2: rotate each value's exponents once for each function, and extract.
         let mut items = vec![Vec::with_capacity(values.len()); tables.len()];
-        self.in_batches(work, values, tables.len(), |_, exponents| {
+        self.in_batches(values, tables.len(), |_, exponents| {
             let many: Vec<_> = exponents
                 .iter()
                 .flat_map(|value| std::iter::repeat_n(value.clone(), tables.len()))
                 .collect();
             let tables: Vec<_> =
                 exponents.iter().flat_map(|_| prepared.iter().map(|(table, ..)| table)).collect();
-            let rotated = self.rotate(&many, &tables)?;
+            let rotated = self.rotate(work, &many, &tables)?;
             for (i, item) in rotated.into_iter().enumerate() {
                 items[i % prepared.len()].push(item.extract(0)?);
             }
@@ -142,8 +142,8 @@ impl Evaluator<'_> {
         // Step 4: rotate the common factor once for each value, and multiply by the w of each
         // function.
         let mut items = vec![Vec::with_capacity(values.len()); tables.len()];
-        self.in_batches(work, values, 1, |_, exponents| {
-            let rotated = self.rotate(exponents, &[&common])?;
+        self.in_batches(values, 1, |_, exponents| {
+            let rotated = self.rotate(work, exponents, &[&common])?;
             let products = try_map(&rotated, |x| products(self.params, x, &factors))?;
             for item in products {
                 items.iter_mut().zip(item).for_each(|(items, item)| items.push(item));

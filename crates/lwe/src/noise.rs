@@ -223,6 +223,30 @@ pub fn deviations(log2_failure: f64) -> f64 {
     (2.0 * (1.0 - log2_failure) * std::f64::consts::LN_2).sqrt()
 }
 
+/// The variance that one comparator adds to its result, in squared units of values whose encoding
+/// has this width ([`Evaluator::max`](crate::Evaluator::max)): the index error of the look-up of
+/// the difference, and the noise of the look-up.
+pub fn comparator(params: &Params, width: f64) -> f64 {
+    let step = width / (2 * params.ring_degree()) as f64;
+    let unit = width / params.ring_modulus().value() as f64;
+    expected_index_error(params, 0.0) * step * step + look_up(params) * unit * unit
+}
+
+/// The variances of a value after `count` comparators in a row, for values of a variance whose
+/// encoding has this width: for values that differ by more than the errors, and the one from which
+/// [`LweVec::deviation`](crate::LweVec::deviation) is computed, which holds for equal values too.
+pub fn comparators(
+    params: &Params,
+    width: f64,
+    variance: f64,
+    count: usize,
+    log2_failure: f64,
+) -> [f64; 2] {
+    let (fresh, factor) = (comparator(params, width), comparator_variance_factor(log2_failure));
+    let worst = (0..count).fold(variance, |worst, _| (worst + fresh) * factor);
+    [variance + count as f64 * fresh, worst]
+}
+
 /// The factor by which each comparator increases the variance that guard bands for `2^log2_failure`
 /// are computed from. The result of `r` comparators has one of `2^r` sums of errors. [`guard`] for
 /// a `2^r`-th of the probability needs `1 + r / (1 - log2_failure)` times the variance, which is at

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU64;
 use bellerophon_ring::try_map;
 
 use crate::{
-    Ciphertext, During, LookupKeys, Observer, Params, Result, TestPolynomial, blind_rotate_batch,
-    noise, progress::LookupProgress, switch_modulus,
+    Ciphertext, During, LookupKeys, Observer, Params, Result, TestPolynomial, noise,
+    progress::LookupProgress, switch_modulus,
 };
 
 /// Default `log2` of the probability that the index of a look-up falls outside its table.
@@ -40,15 +40,15 @@ impl<'k> Evaluator<'k> {
         Ok(Self { log2_failure, ..self })
     }
 
-    /// Returns the evaluator with an observer, which receives the progress of operations on
-    /// [`LweVec`](crate::LweVec) and can cancel them.
+    /// Returns the evaluator with an observer, which receives the progress of every operation that
+    /// looks up and can cancel it.
     pub fn observed(self, observer: &'k Observer<'k>) -> Self {
         Self { observer: Some(observer), ..self }
     }
 
-    /// Returns the evaluator with a counter of the look-ups that operations on
-    /// [`LweVec`](crate::LweVec) perform. Each look-up can fail with the probability of the guard
-    /// band, so a program bounds its total failure probability by the count.
+    /// Returns the evaluator with a counter of the look-ups that its operations perform. Each
+    /// look-up can fail with the probability of the guard band, so a program bounds its total
+    /// failure probability by the count.
     pub fn counted(self, counter: &'k AtomicU64) -> Self {
         Self { counter: Some(counter), ..self }
     }
@@ -66,20 +66,21 @@ impl<'k> Evaluator<'k> {
     /// values, or one for each.
     ///
     /// # Errors
-    /// If a value or a test polynomial does not belong to these parameters.
+    /// If a value or a test polynomial does not belong to these parameters;
+    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) if the observer cancels.
     pub fn look_up(
         &self,
         values: &[Ciphertext],
         tables: &[&TestPolynomial],
     ) -> Result<Vec<Ciphertext>> {
+        let work = self.begin(values.len()).during("look-up")?;
         // Line 2 of Fig. 2: modulus switch to 2N.
         let exponents = try_map(values, |value| {
             value.check(self.params.dimension(), self.params.modulus()).during("look-up")?;
             self.params.exponents(value)
         })?;
         // Lines 3 to 6: blind rotation of the test polynomials.
-        let accumulators =
-            blind_rotate_batch(self.params, &exponents, tables, &self.keys.rotation)?;
+        let accumulators = self.rotate(&work, &exponents, tables).during("look-up")?;
         // Line 7: sample extraction of the constant coefficient.
         try_map(&accumulators, |accumulator| accumulator.extract(0))
     }

@@ -1,22 +1,40 @@
 //! Progress reports and cancellation of operations of many look-ups.
 
 use std::{
+    collections::VecDeque,
     ops::ControlFlow,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use crate::{ErrorKind, Result};
 
 /// A callback with the number of completed look-ups and the total of the operation. It is called at
-/// the beginning, after every batch and at the end. `Break` cancels the operation.
+/// the beginning and after every group of at most 16 look-ups, the last one included. `Break`
+/// cancels the operation. Groups run on several threads, but one report is made at a time and the
+/// numbers increase.
 pub type Observer<'o> = dyn Fn(usize, usize) -> ControlFlow<()> + Sync + 'o;
 
 /// The progress of one running operation.
 pub(crate) struct LookupProgress<'o> {
     observer: Option<&'o Observer<'o>>,
     counter: Option<&'o AtomicU64>,
-    done: usize,
     total: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Look-ups that the observer knows of.
+    done: usize,
+    /// Sizes of completed groups that the observer does not know of yet.
+    waiting: VecDeque<usize>,
+    /// A thread is reporting, and takes what waits.
+    reporting: bool,
+    /// The observer asked to stop.
+    cancelled: bool,
 }
 
 impl<'o> LookupProgress<'o> {
@@ -26,23 +44,39 @@ impl<'o> LookupProgress<'o> {
         counter: Option<&'o AtomicU64>,
         total: usize,
     ) -> Result<Self> {
+        let work = Self { observer, counter, total, state: Mutex::default() };
         // The first report has 0 completed look-ups, so that the observer can cancel at once.
-        let mut work = Self { observer, counter, done: 0, total };
         work.advance(0)?;
         Ok(work)
     }
 
-    /// Reports `count` more completed look-ups. Fails if the observer cancels.
-    pub(crate) fn advance(&mut self, count: usize) -> Result<()> {
+    /// Reports `count` more completed look-ups. Fails if the observer cancels, or has cancelled.
+    pub(crate) fn advance(&self, count: usize) -> Result<()> {
         // Completed look-ups count even if the observer then cancels.
-        self.done += count;
         if let Some(counter) = self.counter {
             counter.fetch_add(count as u64, Ordering::Relaxed);
         }
-        let (done, total) = (self.done, self.total);
-        match self.observer.map(|observer| observer(done, total)) {
-            None | Some(ControlFlow::Continue(())) => Ok(()),
-            Some(ControlFlow::Break(())) => Err(ErrorKind::Cancelled { done, total }.into()),
+        let Some(observer) = self.observer else { return Ok(()) };
+        let lock = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock();
+        state.waiting.push_back(count);
+        // One thread reports at a time. The lock is free during the call, so that an observer that
+        // computes on the same pool waits for nobody.
+        if !state.reporting {
+            state.reporting = true;
+            while let Some(count) = state.waiting.pop_front().filter(|_| !state.cancelled) {
+                state.done += count;
+                let done = state.done;
+                drop(state);
+                let flow = observer(done, self.total);
+                state = lock();
+                state.cancelled = flow.is_break();
+            }
+            state.reporting = false;
+        }
+        match state.cancelled {
+            false => Ok(()),
+            true => Err(ErrorKind::Cancelled { done: state.done, total: self.total }.into()),
         }
     }
 }

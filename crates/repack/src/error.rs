@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use bellerophon_ring::decimal;
+
 use crate::lookup::Stage;
 
 bellerophon_ring::op_error! {
@@ -98,11 +100,12 @@ pub enum ErrorKind {
     },
     /// A domain so wide or so narrow that the values cannot be brought to the scale of the table.
     #[error(
-        "domain {lo:?}..={hi:?}: values at scale 2^{log2_scale:.1} do not fit a table of that \
-         width: multiply the values by a constant, so that the domain is between 2^{:.0} and \
-         2^{:.0} wide",
-        22.0 - log2_scale,
-        40.0 - log2_scale
+        "the domain {lo:?}..={hi:?} is too {}: at scale 2^{log2_scale:.1} a table takes domains \
+         from {} to {} wide: multiply the values by a constant first, or declare a range of such a \
+         width",
+        if hi - lo > (31.0 - log2_scale).exp2() { "wide" } else { "narrow" },
+        decimal((22.0 - log2_scale).exp2()),
+        decimal((40.0 - log2_scale).exp2())
     )]
     DomainScale {
         /// Lower end.

@@ -28,6 +28,7 @@ mod automorphism;
 #[allow(unsafe_code)]
 pub mod backend;
 mod basis_extension;
+mod decimal;
 mod error;
 mod gadget;
 mod gaussian;
@@ -53,6 +54,7 @@ pub mod wire;
 pub use automorphism::Automorphism;
 pub use backend::Backend;
 pub use basis_extension::{BaseConverter, ModDown, rescale};
+pub use decimal::decimal;
 pub use error::{Error, ErrorKind, Result};
 pub use gadget::{
     Addend, DigitGadget, Digits, Epilogue, Factor, HybridGadget, KeyRows, Rotated, Weighted,

@@ -4,7 +4,7 @@ use std::io;
 
 use bellerophon_ring::wire::Fingerprint;
 
-use super::ContentHash;
+use super::{ContentHash, kinds};
 
 /// The reason why bytes were refused.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +28,11 @@ pub enum FormatError {
         newest: u16,
     },
     /// An object of another type.
-    #[error("an object of type {found:#06x}: expected {name} (type {needed:#06x})")]
+    #[error(
+        "the bytes hold {}, but the reader expects {name} (type {needed:#06x}): read them as the \
+         type that was written, or send the other object",
+        kinds::printed(*found)
+    )]
     Kind {
         /// The type of the bytes.
         found: u16,

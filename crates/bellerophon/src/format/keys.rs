@@ -82,13 +82,13 @@ impl Part {
 }
 
 /// The rank-reduction key from the temporary rank, with the parameters of that rank.
-struct HoistedKey {
+pub(super) struct HoistedKey {
     raised: mlwe::Params,
     down: RankReduceKey,
 }
 
 #[derive(Serialize, Deserialize)]
-struct HoistedKeyForm<'a> {
+pub(super) struct HoistedKeyForm<'a> {
     raised: mlwe::wire::ParamsForm,
     #[serde(borrow)]
     down: mlwe::wire::KeySwitchKeyForm<'a>,

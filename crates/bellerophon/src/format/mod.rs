@@ -47,6 +47,7 @@ mod encoded;
 mod envelope;
 mod error;
 mod keys;
+mod kinds;
 mod params;
 mod secret;
 mod store;

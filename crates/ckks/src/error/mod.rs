@@ -2,6 +2,8 @@
 
 mod level_scale;
 
+use bellerophon_ring::decimal;
+
 pub use level_scale::LevelScale;
 use level_scale::against;
 
@@ -78,7 +80,7 @@ pub enum ErrorKind {
     )]
     Cancelled {
         /// The stage at which it was cancelled.
-        stage: crate::fbt::FbtStage,
+        stage: crate::bootstrap::BootstrapStage,
         /// Finished parts of that stage.
         done: usize,
         /// All parts of that stage.
@@ -135,10 +137,11 @@ pub enum ErrorKind {
     // Ranges and levels. Bounds are rounded where exact ones would reveal data.
     /// The message could wrap around the modulus.
     #[error(
-        "values up to 2^{:.0} at scale 2^{log2_scale:.3} reach half of the modulus \
-         2^{log2_modulus:.3} of level {level}: stay at a higher level, scale the values down, or \
-         state a tighter range (`assume_range`)",
-        bound.log2()
+        "the values may reach {}, and level {level} holds values below {} (modulus \
+         2^{log2_modulus:.1}, scale 2^{log2_scale:.1}): stay at a higher level, scale the values \
+         down, or state a tighter range (`assume_range`)",
+        decimal(*bound),
+        decimal((log2_modulus - 1.0 - log2_scale).exp2())
     )]
     RangeOverflow {
         /// Bound on the magnitude of the result, rounded up to a power of two: the exact bound
@@ -150,6 +153,16 @@ pub enum ErrorKind {
         log2_modulus: f64,
         /// The level of that modulus.
         level: usize,
+    },
+    /// A constant that is too large for one product or sum. The error does not repeat it.
+    #[error(
+        "the constant is too large: at scale 2^{log2_scale:.1} it must be below {}: multiply in \
+         several steps, or scale the values when they are encrypted",
+        decimal((126.0 - log2_scale).exp2())
+    )]
+    Constant {
+        /// `log2` of the scale at which the constant is encoded.
+        log2_scale: f64,
     },
     /// Too few levels are left.
     #[error(
@@ -202,9 +215,10 @@ pub enum ErrorKind {
     },
     /// Noise too large for comparisons.
     #[error(
-        "the error of a value may reach 2^{log2_error:.1} of the declared range, and \
-         comparisons allow 2^{log2_most:.1}: take a larger scale or a narrower range, or state a \
-         smaller error (`assume_noise`)"
+        "the error of a value may reach {} of the declared range, and comparisons allow {}: take a \
+         larger scale or a narrower range, or state a smaller error (`assume_noise`)",
+        decimal(log2_error.exp2()),
+        decimal(log2_most.exp2())
     )]
     TooNoisy {
         /// `log2` of the error of the worst value, relative to the width of the declared range.
@@ -310,10 +324,10 @@ pub enum ErrorKind {
     },
     /// A rotation that no key, and no sequence of keys, performs.
     #[error(
-        "rotation of {slots} slots by {step} at level {level}: no key has this step, and the \
-         steps {have:?} do not compose to it: when the keys are generated, request this step \
-         (`KeyLevels::rotate`), the powers of two (`KeyLevels::rotate_any`), or \
-         `KeyLevels::rotate_hoisted` up to this level"
+        "rotation of {slots} slots by {step} at level {level}: {}: when the keys are generated, \
+         request this step (`KeyLevels::rotate`), the powers of two (`KeyLevels::rotate_any`), or \
+         `KeyLevels::rotate_hoisted` up to this level",
+        steps(have)
     )]
     MissingRotationKey {
         /// The step, in `[0, slots)`.
@@ -510,6 +524,14 @@ impl From<bellerophon_mlwe::ErrorKind> for ErrorKind {
 pub(crate) fn power_of_two_above(magnitude: f64) -> f64 {
     // Rounded up, so that the error reveals one of few values and not the exact bound.
     magnitude.log2().ceil().exp2()
+}
+
+/// What the keys of rotations can do, in words.
+fn steps(have: &[usize]) -> String {
+    match have {
+        [] => "there are no keys of rotations for this level".into(),
+        have => format!("no key has this step, and the steps {have:?} do not compose to it"),
+    }
 }
 
 /// Shorthand for results of this crate.

@@ -35,7 +35,7 @@ pub(crate) use ckks_ops::metadata_operations;
 
 use bellerophon_mlwe as mlwe;
 
-use crate::bootstrap::Bootstrapping;
+use crate::bootstrap::{Bootstrapping, Watch};
 use crate::fbt::Functional;
 use crate::{
     Ciphertext, During, Encoder, EvaluationKeys, Params, Plaintext, Result,
@@ -53,6 +53,8 @@ pub struct Evaluator {
     keys: EvaluationKeys,
     pub(crate) bootstrapping: Option<Bootstrapping>,
     pub(crate) functional: Option<Functional>,
+    /// The progress callback of bootstraps.
+    pub(crate) watch: Watch,
 }
 
 impl Evaluator {
@@ -73,6 +75,7 @@ impl Evaluator {
             keys: keys.clone(),
             bootstrapping: None,
             functional: None,
+            watch: Watch::default(),
         })
     }
 

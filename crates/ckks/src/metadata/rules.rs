@@ -37,14 +37,11 @@ pub(crate) fn same_scale(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() <= tolerance(a, b)
 }
 
-/// `round(c scale)`; refuses results of more than 126 bits.
+/// `round(c scale)`; refuses results of more than 126 bits ([`ErrorKind::Constant`]).
 pub(crate) fn scaled_integer(c: f64, scale: f64) -> Result<i128> {
     let product = (c * scale).round();
     if product.abs() >= 2f64.powi(126) {
-        let (bound, log2_scale) = (power_of_two_above(c.abs()), scale.log2());
-        return Err(
-            ErrorKind::RangeOverflow { bound, log2_scale, log2_modulus: 127.0, level: 0 }.into()
-        );
+        return Err(ErrorKind::Constant { log2_scale: scale.log2() }.into());
     }
     Ok(product as i128)
 }

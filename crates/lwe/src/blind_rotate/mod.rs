@@ -185,8 +185,8 @@ impl BlindRotationKey {
     }
 }
 
-/// Look-ups that an operation starts together: a few groups for each thread, so that it reports
-/// progress and can be cancelled every few seconds.
+/// Look-ups that an operation starts together: a few groups for each thread. Progress is reported
+/// after every group.
 pub(crate) fn batch() -> usize {
     64.max(GROUP * threads())
 }
@@ -205,6 +205,19 @@ pub fn blind_rotate_batch(
     values: &[Mod2NCiphertext],
     tables: &[&TestPolynomial],
     key: &BlindRotationKey,
+) -> Result<Vec<Accumulator>> {
+    blind_rotate_groups(params, values, tables, key, |_| Ok(()))
+}
+
+/// As [`blind_rotate_batch`], calling `rotated` with the size of every completed group, on the
+/// thread that rotated it. An error that it returns ends the operation: groups that have not begun
+/// are left out.
+pub(crate) fn blind_rotate_groups(
+    params: &Params,
+    values: &[Mod2NCiphertext],
+    tables: &[&TestPolynomial],
+    key: &BlindRotationKey,
+    rotated: impl Fn(usize) -> Result<()> + Sync + Send,
 ) -> Result<Vec<Accumulator>> {
     if tables.len() != 1 && tables.len() != values.len() {
         return Err(ErrorKind::TableCount { tables: tables.len(), values: values.len() }.into());
@@ -242,8 +255,12 @@ pub fn blind_rotate_batch(
     // Small batches are split evenly over the threads.
     let group = values.len().div_ceil(threads()).clamp(1, GROUP);
     let groups: Vec<_> = items.chunks(group).collect();
-    let rotated: Result<Vec<_>> = try_map(&groups, |group| Ok(key.rotate(params, group)));
-    Ok(rotated?.into_iter().flatten().collect())
+    let accumulators: Result<Vec<_>> = try_map(&groups, |group| {
+        let accumulators = key.rotate(params, group);
+        rotated(group.len())?;
+        Ok(accumulators)
+    });
+    Ok(accumulators?.into_iter().flatten().collect())
 }
 
 #[cfg(test)]

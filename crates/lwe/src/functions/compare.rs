@@ -189,9 +189,7 @@ impl Evaluator<'_> {
         pick: Pick,
     ) -> Result<LweVec> {
         // Step 1: the noise of the result: that of an operand, and the error of this look-up.
-        let step = self.step(excess.encoding());
-        let fresh = noise::expected_index_error(self.params, 0.0) * step * step;
-        let fresh = fresh + excess.noise_variance();
+        let fresh = noise::comparator(self.params, excess.encoding().width());
         let variance = a.noise_variance().max(b.noise_variance()) + fresh;
         let index = a.index_variance().max(b.index_variance());
         // No other value shares the noise of this look-up, so it adds in variance. The factor

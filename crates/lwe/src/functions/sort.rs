@@ -64,8 +64,8 @@ impl Evaluator<'_> {
         positions: &[usize],
         pick: Pick,
     ) -> Result<LweVec> {
-        if count > values.len() {
-            return Err(ErrorKind::Lengths { left: values.len(), right: count }.into());
+        if count == 0 || count > values.len() {
+            return Err(ErrorKind::Count { found: count, most: values.len() }.into());
         }
         // A tree of comparators suffices for a single value.
         if count == 1 {
@@ -191,9 +191,10 @@ mod tests {
         assert!((smallest.decrypt(&s.ring).unwrap()[0] - input[0]).abs() < bound);
         assert!(matches!(
             refusal(&evaluator.largest(&x, 12)),
-            ErrorKind::Lengths { right: 12, .. }
+            ErrorKind::Count { found: 12, most: 11 }
         ));
-        assert!(matches!(refusal(&evaluator.largest(&x, 0)), ErrorKind::NoValues));
+        let none = evaluator.largest(&x, 0);
+        assert!(matches!(refusal(&none), ErrorKind::Count { found: 0, most: 11 }));
         let network = Network::odd_even(12).unwrap();
         let error = evaluator.sort_through(&x, &network, Order::Ascending).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Lengths { left: 11, right: 12, .. }));

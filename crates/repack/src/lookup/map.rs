@@ -1,7 +1,10 @@
 //! A look-up: slots to LWE, programmable bootstrapping, LWE to slots. With the linear bridge this
 //! is PEGASUS, Fig. 6; the ring bridge passes through the ring of the tables instead.
 
-use std::{f64::consts::TAU, ops::RangeInclusive};
+use std::{
+    f64::consts::TAU,
+    ops::{ControlFlow, RangeInclusive},
+};
 
 use bellerophon_ckks::{
     self as ckks, Bounds, Ciphertext, CiphertextMeta, Interval, Metadata,
@@ -310,7 +313,6 @@ impl<'a> Map<'a> {
         let per_radian = q0.value() as f64 / TAU;
         let encode = |y: f64| (per_radian * output.angle(y)).round() as i64;
         let table = TestPolynomial::new(*q0, lowered.domain, f, encode)?;
-        let evaluator = lwe::Evaluator::new(lookup, &tables.lookup);
         let len = lowered.coeffs.len();
         let mut results = Vec::with_capacity(len);
         observer.tell(Stage::LookUps, 0, len)?;
@@ -327,19 +329,27 @@ impl<'a> Map<'a> {
                     .map(|i| Ok(switch_modulus(&extract(q0, b, a, lowered.coeffs.place(i))?, q)))
                     .collect::<Result<Vec<_>>>()?,
             };
+            // Every group of values is reported. The report of an empty batch would repeat the last
+            // one.
+            let before = results.len();
+            let watch = |done: usize, _: usize| match done {
+                0 => ControlFlow::Continue(()),
+                done => observer.flow(Stage::LookUps, before + done, len),
+            };
+            let evaluator = lwe::Evaluator::new(lookup, &tables.lookup).observed(&watch);
             // Step 4: the key switch to the LWE secret. Step 5: the table, by blind rotation. Only
             // the linear bridge switches to the LWE secret again (step 6).
-            results.extend(match crossing {
+            let batch = match crossing {
                 Crossing::Ring(..) => {
                     let values = tables.lookup.switch.apply_batch(lookup, &values)?;
-                    evaluator.look_up(&values, &[&table])?
+                    evaluator.look_up(&values, &[&table])
                 }
                 Crossing::Linear(keys) => {
                     let values = keys.down.apply_batch(lookup, &values)?;
-                    evaluator.look_up_and_switch(&values, &[&table])?
+                    evaluator.look_up_and_switch(&values, &[&table])
                 }
-            });
-            observer.tell(Stage::LookUps, results.len(), len)?;
+            };
+            results.extend(batch.map_err(|error| observer.within(error, before, len))?);
         }
         Ok(results)
     }

@@ -11,6 +11,7 @@
 //! | [`LookupSecrets`], [`TableKeys`], [`LinearKeys`] | secrets and keys |
 //! | [`LookupEvaluator`] | plain look-ups, several functions at once, look-ups to an accuracy, extraction and packing |
 //! | [`ordering`] | functions of several values: maximum, argmax, comparison, sorting |
+//! | [`OrderFunction`], [`OrderAccuracy`] | the predicted error of functions of several values |
 //! | [`Flood`] | noise flooding before the switch from slots to LWE values |
 //! | [`ErrorDistribution`] | the predicted error of a look-up |
 //! | [`Stage`], [`Progress`], [`Watch`] | progress of long operations |
@@ -29,6 +30,7 @@ mod keys;
 mod local_poly;
 mod map;
 mod map_many;
+mod order_accuracy;
 pub mod ordering;
 mod pack;
 mod params;
@@ -43,6 +45,7 @@ pub use error_distribution::ErrorDistribution;
 pub use evaluator::LookupEvaluator;
 pub use flooding::Flood;
 pub use keys::{LinearKeys, LookupSecrets, TableKeys};
+pub use order_accuracy::{OrderAccuracy, OrderFunction};
 pub use params::{LutParams, LutSpec};
 pub use progress::Watch;
 pub use stage::{Progress, Stage};

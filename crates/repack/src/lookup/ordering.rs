@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use bellerophon_ckks::Ciphertext;
+use bellerophon_ckks::{self as ckks, Ciphertext};
 use bellerophon_lwe::{self as lwe, Encoding, Headroom, LweVec, Network, noise};
 
 use super::evaluator::LookupEvaluator;
@@ -85,7 +85,7 @@ pub fn depth(network: &Network) -> Headroom {
 /// If `count` is 0 or above `len`.
 pub fn few(len: usize, count: usize, places: impl Iterator<Item = usize>) -> Result<Headroom> {
     if count == 0 || count > len {
-        return Err(lwe::ErrorKind::Lengths { left: len, right: count }.into());
+        return Err(lwe::ErrorKind::Count { found: count, most: len }.into());
     }
     let places: Vec<usize> = places.take(count).collect();
     Ok(depth(&Network::odd_even(len)?.keep(&places)?))
@@ -94,11 +94,13 @@ pub fn few(len: usize, count: usize, places: impl Iterator<Item = usize>) -> Res
 /// Fails unless all vectors have as many values as the first.
 ///
 /// # Errors
-/// [`lwe::ErrorKind::Lengths`].
+/// [`ckks::ErrorKind::LengthMismatch`].
 pub fn same_length(operands: &[&Ciphertext]) -> Result<()> {
     let lengths = || operands.iter().map(|x| x.len());
     match lengths().find(|&len| Some(len) != lengths().next()) {
-        Some(right) => Err(lwe::ErrorKind::Lengths { left: operands[0].len(), right }.into()),
+        Some(right) => {
+            Err(ckks::ErrorKind::LengthMismatch { left: operands[0].len(), right }.into())
+        }
         None => Ok(()),
     }
 }

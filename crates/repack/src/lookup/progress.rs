@@ -2,8 +2,10 @@
 
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
+use bellerophon_lwe as lwe;
+
 use super::stage::{Progress, Stage};
-use crate::{ErrorKind, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A progress callback.
 type Callback = dyn Fn(Progress) -> ControlFlow<()> + Send + Sync;
@@ -26,6 +28,11 @@ impl Watch {
         let look_ups = move |done, total| above(Progress { stage: Stage::LookUps, done, total });
         Self { callback, look_ups: Arc::new(look_ups) }
     }
+
+    /// Calls the callback.
+    pub fn tell(&self, progress: Progress) -> ControlFlow<()> {
+        (self.callback)(progress)
+    }
 }
 
 impl fmt::Debug for Watch {
@@ -46,9 +53,29 @@ impl<'a> Observer<'a> {
 
     /// Reports progress. An error if the callback stops the operation.
     pub(super) fn tell(&self, stage: Stage, done: usize, total: usize) -> Result<()> {
-        match self.watch.map(|watch| (watch.callback)(Progress { stage, done, total })) {
-            None | Some(ControlFlow::Continue(())) => Ok(()),
-            Some(ControlFlow::Break(())) => Err(ErrorKind::Cancelled { stage, done, total }.into()),
+        match self.flow(stage, done, total) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(ErrorKind::Cancelled { stage, done, total }.into()),
+        }
+    }
+
+    /// Reports progress. `Break` if the callback stops the operation.
+    pub(super) fn flow(&self, stage: Stage, done: usize, total: usize) -> ControlFlow<()> {
+        match self.watch {
+            None => ControlFlow::Continue(()),
+            Some(watch) => watch.tell(Progress { stage, done, total }),
+        }
+    }
+
+    /// The error of the look-ups of a batch, after `before` of `total` values. A cancelled batch
+    /// counts its own values only.
+    pub(super) fn within(&self, error: lwe::Error, before: usize, total: usize) -> Error {
+        match error.kind() {
+            lwe::ErrorKind::Cancelled { done, .. } => {
+                let stage = Stage::LookUps;
+                ErrorKind::Cancelled { stage, done: before + done, total }.into()
+            }
+            _ => error.into(),
         }
     }
 }

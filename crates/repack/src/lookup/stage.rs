@@ -1,9 +1,10 @@
 //! Stages of long operations, and what is reported about them.
 
-use bellerophon_ckks::fbt::FbtStage;
+use bellerophon_ckks::bootstrap::BootstrapStage;
 
 /// A stage of a look-up (`Evaluator::map`), of an extraction or a packing (`Evaluator::extract`,
-/// `Evaluator::pack`), or of a functional bootstrap ([`bellerophon_ckks::fbt`]).
+/// `Evaluator::pack`), of a bootstrap ([`bellerophon_ckks::bootstrap`], [`bellerophon_ckks::fbt`]), or
+/// the generation of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stage {
@@ -13,14 +14,18 @@ pub enum Stage {
     LookUps,
     /// Ring packing: the entries return to the slots.
     Repacking,
-    /// The mod raise of a functional bootstrap.
+    /// The mod raise of a bootstrap.
     Raise,
     /// The values move back to the slots, at the highest levels.
     CoefficientsToSlots,
-    /// The complex exponential of a part of the slots.
+    /// The reduction modulo `q0` of a part of the slots, in plain bootstraps.
+    EvalMod,
+    /// The complex exponential of a part of the slots, in functional bootstraps.
     Exponential,
-    /// The trigonometric series of the functions.
+    /// The trigonometric series of the functions, in functional bootstraps.
     Functions,
+    /// The generation of evaluation keys.
+    Keys,
 }
 
 impl Stage {
@@ -30,22 +35,25 @@ impl Stage {
             Self::SlotsToCoefficients => "slots to coefficients",
             Self::LookUps => "look-ups",
             Self::Repacking => "repacking",
-            Self::Raise => FbtStage::Raise.name(),
-            Self::CoefficientsToSlots => FbtStage::CoefficientsToSlots.name(),
-            Self::Exponential => FbtStage::Exponential.name(),
-            Self::Functions => FbtStage::Functions.name(),
+            Self::Raise => BootstrapStage::Raise.name(),
+            Self::CoefficientsToSlots => BootstrapStage::CoefficientsToSlots.name(),
+            Self::EvalMod => BootstrapStage::EvalMod.name(),
+            Self::Exponential => BootstrapStage::Exponential.name(),
+            Self::Functions => BootstrapStage::Functions.name(),
+            Self::Keys => "keys",
         }
     }
 }
 
-/// A stage of a functional bootstrap.
-impl From<FbtStage> for Stage {
-    fn from(stage: FbtStage) -> Self {
+/// A stage of a bootstrap.
+impl From<BootstrapStage> for Stage {
+    fn from(stage: BootstrapStage) -> Self {
         match stage {
-            FbtStage::SlotsToCoefficients => Self::SlotsToCoefficients,
-            FbtStage::Raise => Self::Raise,
-            FbtStage::CoefficientsToSlots => Self::CoefficientsToSlots,
-            FbtStage::Exponential => Self::Exponential,
+            BootstrapStage::SlotsToCoefficients => Self::SlotsToCoefficients,
+            BootstrapStage::Raise => Self::Raise,
+            BootstrapStage::CoefficientsToSlots => Self::CoefficientsToSlots,
+            BootstrapStage::EvalMod => Self::EvalMod,
+            BootstrapStage::Exponential => Self::Exponential,
             _ => Self::Functions,
         }
     }
@@ -53,16 +61,17 @@ impl From<FbtStage> for Stage {
 
 /// What a long operation reports to the callback of `Evaluator::with_progress`.
 ///
-/// A look-up reports values, at the beginning of each stage, after each batch of values, and at the
-/// end of each stage (`done == total`). A functional bootstrap reports steps at their end: one each
-/// for the moves between slots and coefficients and for the raise, an exponential for each part of
-/// the slots that holds values, and each function of each part.
+/// A look-up reports values: at the beginning of each stage, after every group of at most 16 values
+/// and at the end of each stage (`done == total`). A bootstrap reports steps at their end: one each
+/// for the moves between slots and coefficients and for the raise, one for EvalMod or the
+/// exponential of each part of the slots that holds values, and one for each function of each part.
+/// The generation of keys reports the beginning and every key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// The current stage.
     pub stage: Stage,
-    /// Values or steps finished in this stage.
+    /// Values, steps or keys finished in this stage.
     pub done: usize,
-    /// Values or steps of this stage.
+    /// Values, steps or keys of this stage.
     pub total: usize,
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use bellerophon_ckks::{self as ckks, CkksOps as _, SeededCiphertext};
+use bellerophon_ckks::SeededCiphertext;
 use bellerophon_mlwe::{self as mlwe, Security};
 
 use super::{super::*, rng, world};
@@ -198,10 +198,7 @@ fn files_that_are_damaged_or_change_are_refused() {
     let outcomes = [1, 2].map(|step| server.rotate(&x, step));
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
     let failed = outcomes.into_iter().find_map(|outcome| outcome.err()).unwrap();
-    assert!(
-        matches!(failed.kind(), ckks::ErrorKind::Mlwe(mlwe::ErrorKind::Stored { .. })),
-        "{failed}"
-    );
+    assert!(matches!(failed.kind(), ErrorKind::Mlwe(mlwe::ErrorKind::Stored { .. })), "{failed}");
     // Another key in the place of one that was announced.
     let file = Scratch::new("changed", &bytes);
     let (stored, _) = EvaluationKeys::open(&params, &file.0, 0).unwrap();

@@ -8,7 +8,7 @@ use std::sync::{
 };
 
 use super::raising::RaisingMeta;
-use super::{BootstrapKeys, Bootstrapper};
+use super::{BootstrapKeys, BootstrapStage, Bootstrapper};
 #[cfg(doc)]
 use crate::CkksOps;
 use crate::error::power_of_two_above;
@@ -242,7 +242,8 @@ impl Evaluator {
     /// [`Bootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
     /// [`ErrorKind::SlotCount`] for too many slots, [`ErrorKind::RangeOverflow`] for values whose
     /// magnitude and excess exceed [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in
-    /// proportion to the scale), [`ErrorKind::Scale`], and mismatches.
+    /// proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback of
+    /// [`watching`](Self::watching), and mismatches.
     pub fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
         let op = "bootstrap";
         let level = self.params().max_level();
@@ -265,12 +266,17 @@ impl Evaluator {
             bootstrapper.raising.apply(self, keys, &enlarged, (&meta.raising, real)).during(op)?;
 
         // Step 5: EvalMod removes q0 I.
-        let reduced = |part| bootstrapper.mod1.apply(self, part, meta.output);
-        let mut result = reduced(&parts.0)?;
+        let count = if parts.1.is_some() { 2 } else { 1 };
+        let reduced = |part, done| {
+            let reduced = bootstrapper.mod1.apply(self, part, meta.output)?;
+            self.watch.tell(BootstrapStage::EvalMod, done, count).during(op)?;
+            Ok::<_, crate::Error>(reduced)
+        };
+        let mut result = reduced(&parts.0, 1)?;
 
         // Step 6: both parts of complex vectors.
         if let Some(imaginary) = &parts.1 {
-            result = self.add(&result, &self.mul_i(&reduced(imaginary)?)?)?;
+            result = self.add(&result, &self.mul_i(&reduced(imaginary, 2)?)?)?;
         }
         result.meta = meta.result.meta;
         Ok(result)

@@ -58,6 +58,7 @@
 //! | `raising` | [`Raising`]: S2C, mod raise, C2S |
 //! | `evaluate` | one bootstrap: metadata and computation |
 //! | `iterated` | Meta-BTS |
+//! | `progress` | [`BootstrapStage`]: reports to a callback that can stop a bootstrap |
 //! | `auto_bootstrap` | operands bootstrapped automatically |
 //! | `keys` | [`BootstrapKeys`] |
 //! | `worst` | the worst-case noise bound |
@@ -68,11 +69,14 @@ pub(crate) mod auto_bootstrap;
 mod evaluate;
 pub(crate) mod iterated;
 mod keys;
+mod progress;
 pub(crate) mod raising;
 mod spec;
 pub(crate) mod worst;
 
 pub(crate) use evaluate::Bootstrapping;
 pub use keys::BootstrapKeys;
+pub use progress::BootstrapStage;
+pub(crate) use progress::Watch;
 pub use raising::Raising;
 pub use spec::{BootstrapSpec, Bootstrapper};

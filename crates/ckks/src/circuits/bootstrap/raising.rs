@@ -15,7 +15,7 @@
 use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
 use bellerophon_ring::prime;
 
-use super::BootstrapKeys;
+use super::{BootstrapKeys, BootstrapStage};
 use crate::dft::{C2sSpec, Coefficients, CoeffsToSlots, S2cSpec, SlotsToCoeffs};
 use crate::lintrans::{Giants, LinearTransform, RotationCosts};
 use crate::{
@@ -247,9 +247,14 @@ impl Raising {
         x: &Ciphertext,
         (meta, real): (&RaisingMeta, bool),
     ) -> Result<(Ciphertext, Option<Ciphertext>)> {
+        let tell = |stage| evaluator.watch.tell(stage, 1, 1);
         let coefficients = self.to_coefficients(evaluator, x)?;
+        tell(BootstrapStage::SlotsToCoefficients)?;
         let raised = self.raise(evaluator, keys, coefficients, meta)?;
-        self.to_slots(evaluator, &raised, (meta, real))
+        tell(BootstrapStage::Raise)?;
+        let parts = self.to_slots(evaluator, &raised, (meta, real))?;
+        tell(BootstrapStage::CoefficientsToSlots)?;
+        Ok(parts)
     }
 
     /// Step 1: SlotsToCoeffs at the lowest levels, where key switches are cheapest.

@@ -19,8 +19,8 @@ use bellerophon_mlwe as mlwe;
 use super::bootstrapper::fitting_factor;
 use super::exponential::ExponentialMeta;
 use super::paired::shifted;
-use super::progress::Watch;
-use super::{FbtInput, FbtStage, FunctionalBootstrapper, PeriodicFunction};
+use super::{FbtInput, FunctionalBootstrapper, PeriodicFunction};
+use crate::bootstrap::BootstrapStage;
 use crate::bootstrap::{BootstrapKeys, raising::RaisingMeta};
 use crate::lintrans::RotationCosts;
 use crate::metadata::rules::{MetadataRules, Route};
@@ -56,7 +56,6 @@ pub(crate) struct Functional {
     keys: BootstrapKeys,
     /// Results computed so far, by all evaluators that share this count.
     pub begun: Arc<AtomicU64>,
-    pub watch: Watch,
 }
 
 impl Evaluator {
@@ -74,8 +73,7 @@ impl Evaluator {
         let op = "add functional bootstrapping to an evaluator";
         bootstrapper.raising().check_keys(&self, &keys).during(op)?;
         bootstrapper.reserve();
-        let (begun, watch) = (Arc::default(), Watch::default());
-        self.functional = Some(Functional { bootstrapper, keys, begun, watch });
+        self.functional = Some(Functional { bootstrapper, keys, begun: Arc::default() });
         Ok(self)
     }
 
@@ -217,7 +215,7 @@ impl Evaluator {
         let missing =
             ErrorKind::MissingKey { key: "functional bootstrapping key", level }.during(op);
         let functional = self.functional.as_ref().ok_or(missing)?;
-        let Functional { bootstrapper, keys, begun, watch } = functional;
+        let Functional { bootstrapper, keys, begun } = functional;
         self.check(x).during(op)?;
         let costs = |x: &Metadata, step| self.rotation_cost(x, step).during(op);
         let meta = bootstrapper.meta(&x.metadata(), input, functions, &costs).during(op)?;
@@ -230,13 +228,14 @@ impl Evaluator {
         circle = circle.reinterpret_scale(1.0 / (meta.factor as f64 * meta.period))?;
 
         // Steps 2 to 4: S2C, mod raise, C2S; the parts of the slots.
-        let (raising, tell) = (bootstrapper.raising(), |stage| watch.tell(stage, 1, 1).during(op));
+        let raising = bootstrapper.raising();
+        let tell = |stage| self.watch.tell(stage, 1, 1).during(op);
         let coefficients = raising.to_coefficients(self, &circle)?;
-        tell(FbtStage::SlotsToCoefficients)?;
+        tell(BootstrapStage::SlotsToCoefficients)?;
         let raised = raising.raise(self, keys, coefficients, &meta.raising).during(op)?;
-        tell(FbtStage::Raise)?;
+        tell(BootstrapStage::Raise)?;
         let (re, im) = raising.to_slots(self, &raised, (&meta.raising, !input.both))?;
-        tell(FbtStage::CoefficientsToSlots)?;
+        tell(BootstrapStage::CoefficientsToSlots)?;
 
         // Steps 5 to 7 for either part: the exponential, its powers, the series.
         let parts = if input.both { 2 } else { 1 };
@@ -260,14 +259,14 @@ impl Evaluator {
     /// of its result.
     fn series_of(
         &self,
-        Functional { bootstrapper, watch, .. }: &Functional,
+        Functional { bootstrapper, .. }: &Functional,
         (part, parts, ciphertext): (usize, usize, &Ciphertext),
         meta: &FbtMeta,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<mlwe::Ciphertext>> {
         // Step 5: the exponential.
         let e = bootstrapper.exponential().apply(self, ciphertext, &meta.exponential)?;
-        watch.tell(FbtStage::Exponential, part + 1, parts)?;
+        self.watch.tell(BootstrapStage::Exponential, part + 1, parts)?;
         // Step 6: the powers that the series need, each once.
         let level = meta.exponential.level;
         let mut powers = Powers::from([(1, (e, meta.exponential.scale))]);
@@ -278,7 +277,7 @@ impl Evaluator {
         let (before, total) = (part * functions.len(), parts * functions.len());
         let series = |(i, &(function, scale)): (usize, &(&PeriodicFunction, f64))| {
             let sum = self.sum_of_powers(level, &powers, function.plan(), 0.5 * scale)?;
-            watch.tell(FbtStage::Functions, before + i + 1, total)?;
+            self.watch.tell(BootstrapStage::Functions, before + i + 1, total)?;
             Ok(sum)
         };
         functions.iter().enumerate().map(series).collect()

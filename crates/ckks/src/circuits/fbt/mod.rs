@@ -22,7 +22,7 @@
 //! | [`PairedVec`] | up to `N` reals, two in each slot |
 //! | [`SeededIntVec`], [`SeededPairedVec`] | fresh encryptions with a seed for the mask |
 //! | [`PublishedIntegers`], [`PublishedPaired`] | results for the client, with declared metadata |
-//! | [`FbtStage`] | progress of a functional bootstrap; a callback can stop it |
+//! | [`BootstrapStage`](crate::bootstrap::BootstrapStage) | progress of a bootstrap; a callback can stop it |
 //! | [`Exponential`] | the plan for `E` |
 //! | [`FbtSpec`] | the specification of a functional bootstrap, and its modulus chains |
 //! | [`FunctionalBootstrapper`] | the matrices and the exponential, prepared for a parameter set |
@@ -54,7 +54,6 @@ mod function;
 mod int_vec;
 mod integers;
 pub(crate) mod paired;
-mod progress;
 mod publish;
 mod series;
 mod spec;
@@ -69,7 +68,6 @@ pub use function::PeriodicFunction;
 pub use int_vec::{IntVec, SeededIntVec};
 pub use integers::{IntTable, Integers};
 pub use paired::{PairedVec, SeededPairedVec};
-pub use progress::FbtStage;
 pub use publish::{PublishedIntegers, PublishedPaired};
 pub use series::Series;
 pub use spec::FbtSpec;

@@ -1,32 +1,37 @@
-//! How far a functional bootstrap has come, and a way to stop it.
+//! How far a bootstrap has come, and a way to stop it.
 
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
 use crate::{ErrorKind, Evaluator, Result};
 
-/// A part of a functional bootstrap.
+/// A stage of a bootstrap, plain ([`bootstrap`](super)) or functional ([`fbt`](crate::fbt)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum FbtStage {
+pub enum BootstrapStage {
     /// S2C: the values move from the slots to the coefficients.
     SlotsToCoefficients,
     /// The modulus raise under the sparse secret.
     Raise,
     /// C2S: the values move back to the slots.
     CoefficientsToSlots,
-    /// The exponential of a part of the slots; there are two where the imaginary parts hold values.
+    /// EvalMod of a part of the slots, in plain bootstraps; there are two where the imaginary parts
+    /// hold values.
+    EvalMod,
+    /// The exponential of a part of the slots, in functional bootstraps; there are two where the
+    /// imaginary parts hold values.
     Exponential,
-    /// The series of a function of a part of the slots.
+    /// The series of a function of a part of the slots, in functional bootstraps.
     Functions,
 }
 
-impl FbtStage {
+impl BootstrapStage {
     /// A few words for tables and progress bars.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SlotsToCoefficients => "slots to coefficients",
             Self::Raise => "modulus raise",
             Self::CoefficientsToSlots => "coefficients to slots",
+            Self::EvalMod => "EvalMod",
             Self::Exponential => "exponential",
             Self::Functions => "functions",
         }
@@ -34,7 +39,7 @@ impl FbtStage {
 }
 
 /// A callback that an evaluator carries: the stage, what is finished in it, and all of it.
-type Callback = dyn Fn(FbtStage, usize, usize) -> ControlFlow<()> + Send + Sync;
+type Callback = dyn Fn(BootstrapStage, usize, usize) -> ControlFlow<()> + Send + Sync;
 
 /// The callback, if there is one.
 #[derive(Clone, Default)]
@@ -48,7 +53,7 @@ impl fmt::Debug for Watch {
 
 impl Watch {
     /// Reports; an error if the caller wants to stop.
-    pub(crate) fn tell(&self, stage: FbtStage, done: usize, total: usize) -> Result<()> {
+    pub(crate) fn tell(&self, stage: BootstrapStage, done: usize, total: usize) -> Result<()> {
         match self.0.as_ref().map(|callback| callback(stage, done, total)) {
             None | Some(ControlFlow::Continue(())) => Ok(()),
             Some(ControlFlow::Break(())) => Err(ErrorKind::Cancelled { stage, done, total }.into()),
@@ -57,19 +62,18 @@ impl Watch {
 }
 
 impl Evaluator {
-    /// The same evaluator, whose functional bootstraps, tables of integers among them, tell
-    /// `callback` how far they have come: at the end of S2C, of the raise and of C2S, after each
-    /// exponential and after each function of a part of the slots, with what is finished of the
-    /// stage and all of it. A callback that returns [`ControlFlow::Break`] stops the operation
-    /// there ([`ErrorKind::Cancelled`]). What it is told depends on the shape of the operands
-    /// alone. No effect without [`with_functional`](Self::with_functional).
+    /// The same evaluator, whose bootstraps report their progress to `callback`: plain ones, those
+    /// that [`with_auto_bootstrap`](Self::with_auto_bootstrap) inserts, and functional ones, tables
+    /// of integers among them. A report is made at the end of S2C, of the raise and of C2S, after
+    /// EvalMod or the exponential of each part of the slots, and after each function of a part,
+    /// with what is finished of the stage and all of it. A callback that returns
+    /// [`ControlFlow::Break`] stops the operation there ([`ErrorKind::Cancelled`]). Reports depend on
+    /// the shape of the operands alone.
     pub fn watching(
         mut self,
-        callback: impl Fn(FbtStage, usize, usize) -> ControlFlow<()> + Send + Sync + 'static,
+        callback: impl Fn(BootstrapStage, usize, usize) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Self {
-        if let Some(functional) = &mut self.functional {
-            functional.watch = Watch(Some(Arc::new(callback)));
-        }
+        self.watch = Watch(Some(Arc::new(callback)));
         self
     }
 }

@@ -1,0 +1,221 @@
+//! What a user reads when a call is refused: the name of the method that was called, what is
+//! missing by the method that asks for it, numbers that can be read. Each of these messages has
+//! misled someone.
+
+use std::{fs, path::Path};
+
+use bellerophon::{Error, ErrorKind, Result, ckks::SeededCiphertext, format, prelude::*};
+
+use crate::common::{Party, party};
+
+/// The message of a refusal.
+#[track_caller]
+fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
+    result.unwrap_err().to_string()
+}
+
+/// A message begins with the method that was called, contains some words and not others.
+#[track_caller]
+fn check<T: std::fmt::Debug>(result: Result<T>, op: &str, with: &[&str], without: &[&str]) {
+    let message = message(result);
+    assert!(message.starts_with(&format!("{op}: ")), "{message}");
+    for word in with {
+        assert!(message.contains(word), "{word} is not in: {message}");
+    }
+    for word in without {
+        assert!(!message.contains(word), "{word} is in: {message}");
+    }
+}
+
+/// A refresh that the parameters do not have is not to be asked for; one that they have is.
+#[test]
+fn missing_bootstraps_say_what_would_help() {
+    let toy = party(Preset::ToyInsecure, &Needs::new().multiply(), 71);
+    let x = toy.client.encrypt(&[0.5], -1.0..=1.0).unwrap();
+    for refused in [
+        toy.server.bootstrap(&x).map(drop),
+        toy.server.bootstrap_iterated(&x, 2).map(drop),
+        toy.server.clone().with_auto_bootstrap().map(drop),
+    ] {
+        let message = message(refused);
+        let preset = message.contains("`Preset::Bootstrapping`");
+        assert!(message.contains("bootstrap") && preset && !message.contains("Needs"), "{message}");
+    }
+    let other = party(Preset::ToyBootstrapping, &Needs::new().multiply(), 71);
+    let x = other.client.encrypt(&[0.5], -1.0..=1.0).unwrap();
+    let refused = other.server.bootstrap(&x);
+    check(refused, "bootstrap", &["`Needs::bootstrap`", "evaluation_keys"], &["KeyLevels"]);
+    let refused = other.server.clone().with_auto_bootstrap();
+    check(refused, "with_auto_bootstrap", &["`Needs::bootstrap`"], &[]);
+    // Functional bootstraps come from operations of the CKKS crate, whose errors convert.
+    let table: Result<IntVec> = party(Preset::ToyTables, &Needs::new(), 72).table();
+    assert!(message(table).contains("`Needs::functional`"));
+}
+
+impl Party {
+    /// A table of an integer.
+    fn table(&self) -> Result<IntVec> {
+        let x = self.client.encrypt_integers(&[1], 2)?;
+        Ok(self.server.integers().table(&x, |k| 1 - k)?)
+    }
+}
+
+/// The constant is what is too large, at any level: no level, and none of another vector.
+#[test]
+fn a_constant_that_is_too_large_says_how_large_it_may_be() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new(), 73);
+    let x = client.encrypt(&[1.0, 2.0], -2.0..=2.0).unwrap();
+    check(
+        server.mul_scalar(&x, 1e30),
+        "mul_scalar",
+        &["the constant is too large", "several steps"],
+        &["level", "1e30", "e30"],
+    );
+    // The stated limit is the limit.
+    let refused = server.mul_scalar(&x, 1e30).unwrap_err();
+    let &ErrorKind::Ckks(bellerophon::ckks::ErrorKind::Constant { log2_scale }) = refused.kind()
+    else {
+        panic!("{refused}")
+    };
+    let limit = (126.0 - log2_scale).exp2();
+    for (c, fits) in [(1.01 * limit, false), (0.99 * limit, true)] {
+        let result = server.mul_scalar(&x, c);
+        let constant = matches!(&result, Err(e) if e.to_string().contains("the constant"));
+        assert_eq!(constant, !fits, "{result:?}");
+    }
+}
+
+#[test]
+fn numbers_of_results_are_named_as_such() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 74);
+    let x = client.encrypt(&[0.5, 0.25, -0.5], -1.0..=1.0).unwrap();
+    let within = server.within(-1.0..=1.0);
+    let none = within.largest(&x, 0);
+    check(none, "largest", &["0 results", "3 value(s)", "from 1 to 3"], &["either side"]);
+    check(within.smallest(&x, 4), "smallest", &["4 results", "from 1 to 3"], &[]);
+    let short = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
+    let refused = within.max(&[&x, &short]);
+    check(refused, "max", &["3 values against 1", "`broadcast`"], &[]);
+}
+
+#[test]
+fn missing_keys_are_named_by_the_request_for_them() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 75);
+    let x = client.encrypt(&[0.5, 0.25, -0.5], -1.0..=1.0).unwrap();
+    // The keys of `map` contain a relinearization key for the low levels only.
+    check(server.mul(&x, &x), "mul", &["`Needs::multiply`"], &["KeyLevels", "level"]);
+    check(server.square(&x), "square", &["`Needs::multiply`"], &[]);
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new(), 76);
+    let x = client.encrypt(&[0.5, 0.25, -0.5], -1.0..=1.0).unwrap();
+    let refused = server.rotate(&x, 1);
+    check(refused, "rotate", &["`Needs::rotate`", "by 1"], &["[]", "compose", "KeyLevels"]);
+    check(server.sum_slots(&x), "sum_slots", &["`Needs::sums`"], &["[]", "inner sum"]);
+    check(server.conjugate(&x), "conjugate", &["`Needs::conjugate`"], &[]);
+    check(server.map(&x, f64::abs), "map", &["`Needs::map`"], &[]);
+    check(server.within(-1.0..=1.0).abs(&x), "abs", &["`Needs::map`"], &[]);
+}
+
+/// Lengths: the remedies are methods that exist.
+#[test]
+fn a_list_of_one_number_is_not_a_number() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 77);
+    let x = client.encrypt(&[0.5, 0.25, -0.5], -1.0..=1.0).unwrap();
+    let refused = server.mul_values(&x, &[2.0]);
+    check(refused, "mul_values", &["3 values against 1", "`mul_scalar`", "`broadcast`"], &[]);
+    check(server.add_values(&x, &[2.0]), "add_values", &["`add_scalar`"], &[]);
+    let pair = client.encrypt(&[0.5, 0.25], -1.0..=1.0).unwrap();
+    check(server.mul(&x, &pair), "mul", &["3 values against 2"], &[]);
+    check(server.add(&pair, &x), "add", &["2 values against 3"], &[]);
+}
+
+/// Bytes of another known type are named, not numbered alone.
+#[test]
+fn objects_of_another_type_are_named() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new(), 78);
+    let params = client.params();
+    let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
+    let published = server.publish(&x, -1.0..=1.0).unwrap();
+    let bytes = format::to_bytes(params, &published).unwrap();
+    let refused = format::from_bytes::<SeededCiphertext>(params, &bytes);
+    let text = message(refused);
+    assert!(text.contains("published encrypted vector (type 0x0204)"), "{text}");
+    assert!(text.contains("fresh encrypted vector (type 0x0202)"), "{text}");
+}
+
+/// Decimal numbers, not powers of two, where people choose the number.
+#[test]
+fn numbers_are_decimal() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 79);
+    let x = client.encrypt(&[0.0], 0.0..=0.0).unwrap();
+    let x = server.assume_range(&x, 0.0..=0.0).unwrap();
+    let wide = client.params().map_plan(&MapRequest::new(f64::abs).over(-1e6..=1e6)).map(drop);
+    let text = message(wide);
+    assert!(text.contains("too wide") && text.contains("from 0.0156 to 4096 wide"), "{text}");
+    let narrow = client.params().map_plan(&MapRequest::new(f64::abs).over(0.0..=1e-9)).map(drop);
+    assert!(message(narrow).contains("too narrow"));
+    // A range beyond the modulus of a level.
+    let low = server.drop_to_level(&x, 0).unwrap();
+    let huge = (0..60).try_fold(server.add_scalar(&low, 1.0).unwrap(), |x, _| server.add(&x, &x));
+    check(huge, "add", &["may reach", "level 0 holds values below"], &["up to 2^"]);
+}
+
+/// A program whose `main` returns the error prints its message.
+#[test]
+fn errors_print_their_message() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new(), 80);
+    let x = client.encrypt(&[0.5, 0.25], -1.0..=1.0).unwrap();
+    let error: Error = server.rotate(&x, 1).unwrap_err();
+    assert_eq!(format!("{error:?}"), error.to_string());
+    let structure = format!("{error:#?}");
+    assert!(structure.contains("MissingRotation") && structure.contains("step: 1"), "{structure}");
+}
+
+/// All sources below a folder, in one text.
+fn sources(folder: &Path) -> String {
+    let mut text = String::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            text += &sources(&path);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text += &fs::read_to_string(path).unwrap();
+        }
+    }
+    text
+}
+
+/// Every `Type::name` in the messages of all crates is a method, a field or a variant.
+#[test]
+fn messages_name_what_exists() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let all = sources(crates);
+    let mut found = 0;
+    for name in ["ring", "mlwe", "ckks", "lwe", "repack", "pir", "bellerophon"] {
+        let source = ["src/error.rs", "src/error/mod.rs"].map(|file| crates.join(name).join(file));
+        let source = source.iter().find_map(|path| fs::read_to_string(path).ok()).unwrap();
+        // The texts of messages: string literals of attributes and functions, not comments.
+        let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for line in lines {
+            for (k, quoted) in line.split('`').enumerate() {
+                let Some((_, member)) = quoted.rsplit_once("::").filter(|_| k % 2 == 1) else {
+                    continue;
+                };
+                let member = member.split(['(', ' ']).next().unwrap();
+                if member.contains('{') {
+                    continue;
+                }
+                let known = [
+                    format!("fn {member}("),
+                    format!("fn {member}<"),
+                    format!("pub {member}:"),
+                    format!("    {member},"),
+                    format!("    {member}("),
+                    format!("    {member} {{"),
+                ];
+                assert!(known.iter().any(|form| all.contains(form)), "{name}: {quoted}");
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 40, "{found}");
+}

@@ -1,0 +1,69 @@
+//! Keys by what a program does: sums and statistics without a rotation spelled.
+
+use bellerophon::{ckks::statistics::Table, prelude::*};
+
+use crate::common::{Party, encrypt, errors, party, spread};
+
+/// One request serves vectors of every length up to the stated one.
+#[test]
+fn sums_take_vectors_of_every_length() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().sums(100), 61);
+    for count in [1, 2, 3, 7, 8, 31, 64, 100, 128] {
+        let values = spread(count, -1.0, 1.0);
+        let x = encrypt(&client, &values, -1.0..=1.0);
+        let sum: f64 = values.iter().sum();
+        let found = client.decrypt(&server.sum_slots(&x).unwrap()).unwrap();
+        assert!(errors(&found, std::iter::repeat_n(sum, count)).1 < 1e-3, "{count}: {found:?}");
+        let copied = client.decrypt(&server.replicate_slot(&x, count - 1).unwrap()).unwrap();
+        assert!(errors(&copied, std::iter::repeat_n(values[count - 1], count)).1 < 1e-3);
+    }
+    let longer = encrypt(&client, &spread(129, -1.0, 1.0), -1.0..=1.0);
+    assert!(server.sum_slots(&longer).is_err());
+}
+
+/// All statistics, of fewer rows too, with the keys of one request.
+#[test]
+fn statistics_take_tables_of_fewer_rows() {
+    let needs = Needs::new().statistics(50, 1).statistics(10, 3);
+    let Party { client, server } = party(Preset::ToyInsecure, &needs, 62);
+    for (rows, columns) in [(50, 1), (20, 1), (2, 1), (10, 3), (4, 3)] {
+        let table = Table::new(rows, columns).unwrap();
+        let all = spread(rows * columns, 0.0, 1.0);
+        let rows: Vec<Vec<f64>> = all.chunks(columns).map(<[f64]>::to_vec).collect();
+        let x = encrypt(&client, &table.pack(&rows).unwrap(), 0.0..=1.0);
+        let means = client.decrypt(&table.means(&*server, &x).unwrap()).unwrap();
+        let variances = client.decrypt(&table.variances(&*server, &x).unwrap()).unwrap();
+        let covariances = table.covariance_matrix(&*server, &x).unwrap();
+        assert_eq!(covariances.len(), columns.div_ceil(2).max(1) + usize::from(columns % 2 == 0));
+        for c in 0..columns {
+            let column: Vec<f64> = rows.iter().map(|row| row[c]).collect();
+            let n = column.len() as f64;
+            let mean = column.iter().sum::<f64>() / n;
+            let variance = column.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
+            assert!((means[c] - mean).abs() < 1e-3, "{columns}: {} {mean}", means[c]);
+            assert!((variances[c] - variance).abs() < 1e-3, "{} {variance}", variances[c]);
+        }
+    }
+}
+
+/// The sizes are predicted, and what the parameters cannot hold is refused with the limit.
+#[test]
+fn requests_beyond_the_slots_are_refused() {
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let client = ClientKey::generate(&params).unwrap();
+    let slots = params.slots();
+    let needs = Needs::new().sums(slots).statistics(slots, 1);
+    let bytes = params.evaluation_key_bytes(&needs).unwrap();
+    assert_eq!(client.evaluation_keys(&needs).unwrap().byte_len(), bytes);
+    let too_many = slots + 1;
+    for (needs, words) in [
+        (Needs::new().sums(0), ["Needs::sums", "from 1 to"]),
+        (Needs::new().sums(too_many), ["Needs::sums", &slots.to_string()]),
+        (Needs::new().statistics(too_many, 1), ["Needs::statistics", &slots.to_string()]),
+        (Needs::new().statistics(slots / 2, 3), ["Needs::statistics", &slots.to_string()]),
+        (Needs::new().statistics(0, 1), ["Needs::statistics", "at least one"]),
+    ] {
+        let message = client.evaluation_keys(&needs).unwrap_err().to_string();
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
+    }
+}

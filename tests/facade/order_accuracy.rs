@@ -1,0 +1,116 @@
+//! The predicted error of functions of several values: against the noise that results carry, and
+//! against measured errors from both sides.
+
+use bellerophon::{ErrorKind, OrderFunction, lwe::Order, prelude::*};
+
+use crate::common::{Party, encrypt, errors, party, spread};
+
+/// Root mean square of the differences.
+fn rms(found: &[f64], expected: &[f64]) -> f64 {
+    let squares: f64 = found.iter().zip(expected).map(|(f, e)| (f - e).powi(2)).sum();
+    (squares / expected.len() as f64).sqrt()
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The first vector wins everywhere, so that every comparator adds its error.
+#[test]
+fn the_error_of_a_maximum_is_as_predicted() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 51);
+    let values = spread(400, 0.25, 1.0);
+    let low: Vec<f64> = values.iter().map(|v| v - 1.0).collect();
+    let (x, y) = (encrypt(&client, &values, -1.0..=1.0), encrypt(&client, &low, -1.0..=1.0));
+    for operands in [vec![&x, &y], vec![&x, &y, &y, &y]] {
+        let function = OrderFunction::Max { vectors: operands.len() };
+        let law = client.params().order_accuracy(-1.0..=1.0, function).unwrap();
+        assert_eq!(law.comparators(), operands.len().ilog2() as usize);
+        let max = server.within(-1.0..=1.0).max(&operands).unwrap();
+        // The noise that the result carries is the prediction of the worst case.
+        let ratio = max.noise() / law.worst_rms();
+        assert!((0.9..1.1).contains(&ratio), "{ratio}");
+        let found = client.decrypt(&max).unwrap();
+        let ratio = rms(&found, &values) / law.rms();
+        assert!((0.75..1.25).contains(&ratio), "{}: {ratio}", operands.len());
+        assert!(errors(&found, values.iter().copied()).1 < law.max_abs(400 * 20));
+    }
+}
+
+/// In a sort about half of the comparators change a given value, and some layers have none for it.
+#[test]
+fn the_error_of_sorted_values_is_as_predicted() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 52);
+    let within = server.within(-1.0..=1.0);
+    let (mut squares, mut runs) = (0.0, 0.0);
+    let law = |function| client.params().order_accuracy(-1.0..=1.0, function).unwrap();
+    let sort = law(OrderFunction::Sort { values: 8 });
+    for shift in 0..6 {
+        let mut values = spread(8, -1.0, 1.0);
+        values.rotate_left(shift);
+        let x = encrypt(&client, &values, -1.0..=1.0);
+        let y = within.sort(&x, Order::Ascending).unwrap();
+        let ratio = y.noise() / sort.worst_rms();
+        assert!((0.9..1.1).contains(&ratio), "{ratio}");
+        let found = client.decrypt(&y).unwrap();
+        squares += rms(&found, &sorted(&values)).powi(2);
+        runs += 1.0;
+        // Neighbours are 0.25 apart, beyond the gap: the order holds.
+        assert!(sort.order_gap() < 0.25 && found.is_sorted(), "{} {found:?}", sort.order_gap());
+        let three = client.decrypt(&within.largest(&x, 3).unwrap()).unwrap();
+        let expected: Vec<f64> = sorted(&values).into_iter().rev().take(3).collect();
+        let few = law(OrderFunction::Largest { values: 8, count: 3 });
+        assert!(errors(&three, expected.into_iter()).1 < few.max_abs(3 * 20));
+        let one = client.decrypt(&within.largest(&x, 1).unwrap()).unwrap();
+        let single = law(OrderFunction::Largest { values: 8, count: 1 });
+        assert_eq!(single.comparators(), 3);
+        assert!((one[0] - sorted(&values)[7]).abs() < single.max_abs(20));
+    }
+    let ratio = (squares / runs).sqrt() / sort.rms();
+    assert!((0.35..1.2).contains(&ratio), "{ratio}");
+}
+
+/// More comparators, a wider domain and smaller tables are less precise.
+#[test]
+fn predictions_are_in_the_order_that_they_must_be() {
+    use OrderFunction::{Largest, Max, MaxPool, Sort};
+    let params = Params::preset(Preset::Functions).unwrap();
+    let of = |domain, function| params.order_accuracy(domain, function).unwrap();
+    let max = of(0.0..=1.0, Max { vectors: 2 });
+    let (few, all) =
+        (of(0.0..=1.0, Largest { values: 64, count: 5 }), of(0.0..=1.0, Sort { values: 64 }));
+    assert!(max.rms() < few.rms() && few.rms() <= all.rms());
+    assert_eq!((max.comparators(), all.comparators()), (1, 21));
+    assert_eq!(of(0.0..=1.0, MaxPool { window: 4 }).comparators(), 4);
+    let wide = of(0.0..=8.0, Max { vectors: 2 });
+    assert!((6.0..10.0).contains(&(wide.rms() / max.rms())));
+    let fine = Params::preset(Preset::FunctionsFine).unwrap();
+    assert!(fine.order_accuracy(0.0..=1.0, Max { vectors: 2 }).unwrap().rms() < 0.7 * max.rms());
+    // A single vector, or a single value, has no comparator, and still an error.
+    let none = of(0.0..=1.0, Max { vectors: 1 });
+    assert!(none.comparators() == 0 && none.rms() > 0.0 && none.rms() < max.rms());
+}
+
+#[test]
+fn what_cannot_be_predicted_is_refused() {
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let refused = |domain, function| params.order_accuracy(domain, function).unwrap_err();
+    let sort = OrderFunction::Sort { values: 4 };
+    for domain in [1.0..=1.0, 2.0..=-2.0, f64::NAN..=1.0] {
+        assert!(matches!(refused(domain, sort).kind(), ErrorKind::Domain { .. }));
+    }
+    for none in [
+        OrderFunction::Max { vectors: 0 },
+        OrderFunction::MaxPool { window: 0 },
+        OrderFunction::Sort { values: 0 },
+        OrderFunction::Largest { values: 3, count: 0 },
+        OrderFunction::Largest { values: 3, count: 4 },
+    ] {
+        refused(0.0..=1.0, none);
+    }
+    let tables = Params::preset(Preset::ToyTables).unwrap();
+    let error = tables.order_accuracy(0.0..=1.0, sort).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NoLookUps { .. }), "{error}");
+}
