@@ -6,8 +6,10 @@ use bellerophon_ckks::Ciphertext;
 use bellerophon_lwe::{self as lwe, Headroom, LweVec};
 use bellerophon_repack::{Layout, Reduction};
 
-#[cfg(doc)]
 use crate::Error;
+#[cfg(doc)]
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{During, Evaluator, Result};
 
 impl Evaluator {

@@ -8,8 +8,10 @@ use bellerophon_ckks::{
 };
 use rand::CryptoRng;
 
-#[cfg(doc)]
 use crate::Error;
+#[cfg(doc)]
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{ClientKey, During, Evaluator, Result, client::system_rng};
 
 impl ClientKey {

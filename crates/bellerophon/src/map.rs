@@ -9,6 +9,8 @@ use bellerophon_lwe as lwe;
 use bellerophon_repack::planner::{MapServer, PlanSubject, Planner};
 use rand::CryptoRng;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
     Bridge, DecryptionBudget, During, Engine, Error, Evaluator, LutEngine, LutParams, MapPlan,
     MapRequest, Needs, Params, Result, client::system_rng, flooding::flooded,

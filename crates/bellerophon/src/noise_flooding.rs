@@ -9,6 +9,8 @@ use bellerophon_ckks::{
 use bellerophon_mlwe::KeyId;
 use rand::CryptoRng;
 
+#[cfg(doc)]
+use crate::ckks;
 use crate::{ClientKey, During, ErrorKind, Result, client::system_rng};
 
 /// `log2` of the probability that the error of some value exceeds [`FloodedValues::bits`].

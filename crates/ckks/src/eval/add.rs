@@ -5,6 +5,8 @@ use bellerophon_mlwe as mlwe;
 use super::Evaluator;
 #[cfg(doc)]
 use crate::Error;
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
     Ciphertext, During, Interval, Plaintext, Result, SlotValue, encode::check_values,
     lengths::check_len, metadata::rules::same_scale,

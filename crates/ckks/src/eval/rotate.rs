@@ -5,6 +5,8 @@ use bellerophon_mlwe::{self as mlwe, HoistedDigits};
 use super::Evaluator;
 #[cfg(doc)]
 use crate::Error;
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
     Ciphertext, CkksOps, During, Metadata, Result,
     rotation_plan::{RotationCost, RotationPath},

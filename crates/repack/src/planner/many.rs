@@ -7,6 +7,8 @@ use bellerophon_ckks::Ciphertext;
 use super::request::MapRequest;
 #[cfg(doc)]
 use crate::Error;
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
     Result,
     lookup::{LookupEvaluator, carried_domain},

@@ -9,6 +9,8 @@ use super::{
     request::{Accuracy, refused},
     subject::{MapServer, PlanSubject},
 };
+#[cfg(doc)]
+use crate::planner::MapRequest;
 use crate::{
     Error, ErrorKind, Result,
     lookup::{Flood, Smooth},
