@@ -35,7 +35,7 @@ impl<P: PlanSubject> Planner<'_, P> {
             let corrections = self.corrections(&tables)?;
             let smooth = Smooth::new(&inside, &self.request.derivatives);
             let (plan, _) = corrections.to_bits(OP, &smooth, bits)?;
-            let own = self.own_error(&corrections, &inside)?;
+            let own = self.own_error(&corrections, inside)?;
             let error = plan.accuracy().worst_abs() + own;
             let of = match LutEngine::of(tables.lattice) {
                 LutEngine::Ntru => Engine::Ntru,
