@@ -295,7 +295,7 @@ fn generate(params: &Params, needs: &Needs) -> Result<(ClientKey, EvaluationKeys
 
 /// `1 - y`.
 fn one_minus(server: &Evaluator, y: &Ciphertext) -> Result<Ciphertext, Error> {
-    Ok(server.add_scalar(&server.neg(y)?, 1.0)?)
+    server.add_scalar(&server.neg(y)?, 1.0)
 }
 
 /// The same values with levels for another round. A bootstrap takes values of `[-1, 1]`: others are
@@ -309,10 +309,10 @@ fn refreshed(
     // The table's results lie in the declared range, and the error of its index moves none out.
     let z = server.assume_range(z, declared)?;
     if largest == 1.0 {
-        return Ok(server.bootstrap(&z)?);
+        return server.bootstrap(&z);
     }
     let unit = server.mul_scalar(&z, 1.0 / largest)?;
-    Ok(server.mul_scalar(&server.bootstrap(&unit)?, largest)?)
+    server.mul_scalar(&server.bootstrap(&unit)?, largest)
 }
 
 /// `a x^2 + b x + c`.

@@ -182,7 +182,7 @@ impl Server<'_> {
         });
         let sum = sum(evaluator, parts)?;
         let (blocks, block) = (self.layout.blocks, self.layout.block as i64);
-        Ok(evaluator.inner_sum(&sum, blocks, block)?)
+        evaluator.inner_sum(&sum, blocks, block)
     }
 
     /// The reciprocal of the number of points of each cluster, cluster `j` in slot `j`.

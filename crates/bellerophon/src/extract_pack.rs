@@ -6,7 +6,6 @@ use bellerophon_ckks::Ciphertext;
 use bellerophon_lwe::{self as lwe, Headroom, LweVec};
 use bellerophon_repack::{Layout, Reduction};
 
-use crate::Error;
 #[cfg(doc)]
 #[cfg(doc)]
 use crate::ErrorKind;

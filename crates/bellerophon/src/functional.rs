@@ -8,7 +8,6 @@ use bellerophon_ckks::{
 };
 use rand::CryptoRng;
 
-use crate::Error;
 #[cfg(doc)]
 #[cfg(doc)]
 use crate::ErrorKind;

@@ -13,7 +13,7 @@ use super::{
     goal::Goal,
     look_up::Tables,
     plan::{EngineRow, MapPlan, Prediction},
-    prepared::{Prepared, Ready},
+    prepared::{Prepared, Ready, ReadyEngine},
     request::{MapRequest, refused},
     subject::{MapServer, PlanSubject},
     vector::VectorProgram,
@@ -124,10 +124,10 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
 
     /// An engine for later runs of the same request.
     pub(super) fn ready(&self, prepared: Option<Prepared>) -> Ready {
-        let name = self.request.name().to_string();
-        let domain = [*self.domain.start(), *self.domain.end()];
-        let slots = self.params.slots().clone();
-        Ready(prepared.map(|prepared| Arc::new((prepared, slots, name, domain))))
+        let (slots, function) = (self.params.slots().clone(), self.request.name().to_string());
+        let domain = self.domain.clone();
+        let ready = |prepared| Arc::new(ReadyEngine { prepared, slots, function, domain });
+        Ready(prepared.map(ready))
     }
 
     /// A plan without rows.

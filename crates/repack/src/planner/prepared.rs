@@ -1,6 +1,6 @@
 //! Engines that are ready to run.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::RangeInclusive, sync::Arc};
 
 use bellerophon_ckks as ckks;
 
@@ -16,10 +16,19 @@ pub(crate) enum Prepared {
     Corrected { order: usize },
 }
 
-/// An engine that is ready to run, for the parameters of the slots that it was prepared for; none
-/// in a plan that was read from bytes.
+/// An engine that is ready to run, with what it was prepared for.
+pub(crate) struct ReadyEngine {
+    pub(crate) prepared: Prepared,
+    /// The parameters of the slots.
+    pub(crate) slots: ckks::Params,
+    /// The name of the function.
+    pub(crate) function: String,
+    pub(crate) domain: RangeInclusive<f64>,
+}
+
+/// The chosen engine of a plan; none in a plan that was read from bytes.
 #[derive(Clone, Default)]
-pub(crate) struct Ready(pub(crate) Option<Arc<(Prepared, ckks::Params, String, [f64; 2])>>);
+pub(crate) struct Ready(pub(crate) Option<Arc<ReadyEngine>>);
 
 /// Everything that is prepared follows from the visible part of a plan.
 impl PartialEq for Ready {

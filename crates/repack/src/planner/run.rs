@@ -62,16 +62,15 @@ impl<P: PlanSubject> Planner<'_, P> {
         }
         // Step 1: what an earlier plan has prepared.
         if let Some(ready) = self.request.ready.as_ref().and_then(|ready| ready.0.as_ref()) {
-            let (prepared, slots, name, domain) = &**ready;
-            let same = *domain == [*self.domain.start(), *self.domain.end()]
-                && name == self.request.name()
-                && slots == self.params.slots();
+            let same = ready.domain == self.domain
+                && ready.function == self.request.name()
+                && ready.slots == *self.params.slots();
             if !same {
                 let reason = "the plan is for another function, domain or parameters: plan this \
                               request";
                 return Ok(refused(reason)?);
             }
-            return self.run_prepared(prepared, &server, x);
+            return self.run_prepared(&ready.prepared, &server, x);
         }
         // Step 2: tables, if nothing else comes into question.
         if self.takes_tables() {
