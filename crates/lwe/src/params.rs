@@ -36,7 +36,7 @@ pub enum RgswGadget {
 }
 
 /// The parameters of an NTRU engine: blind rotation on one polynomial modulo `Q` under an NTRU
-/// secret, then a key switch to the ring secret modulo `q0` (folder `ntru`).
+/// secret, then a key switch to the ring secret modulo `q0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NtruSpec {
     /// `Q`, a prime `1 mod 2n'` other than `q0`, within the NTRU bound of the security table.
