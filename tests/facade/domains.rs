@@ -2,7 +2,7 @@
 //! dimensions.
 
 use crate::common::{Party, encrypt, errors, party, spread};
-use bellerophon::ckks::{CkksOps, KeyLevels};
+use bellerophon::ckks::KeyLevels;
 use bellerophon::lwe::{self, Headroom, Order};
 use bellerophon::prelude::*;
 use bellerophon::{Bridge, ErrorKind, repack};

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Party, check_map, encrypt, errors, party, refusal, sigmoid, spread};
-use bellerophon::ckks::CkksOps;
 use bellerophon::prelude::*;
 use bellerophon::{Bridge, ErrorKind, LutEngine, Progress, Stage, ckks, lwe, mlwe, repack};
 

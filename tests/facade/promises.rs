@@ -123,7 +123,10 @@ fn check_arithmetic(params: &Params, Party { client, server }: &Party) {
     check(client, &product, &expected, &format!("products down to level {lowest}"));
     if lowest == 0 {
         let refused = server.square(&product).unwrap_err();
-        assert!(matches!(refused.kind(), ckks::ErrorKind::OutOfLevels { .. }), "{refused}");
+        assert!(
+            matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::OutOfLevels { .. })),
+            "{refused}"
+        );
     }
 }
 
@@ -159,7 +162,10 @@ fn check_refreshing(params: &Params, Party { client, server }: &Party) {
     }
     let low = server.drop_to_level(&x, from - 1).unwrap();
     let refused = server.bootstrap(&low).unwrap_err();
-    assert!(matches!(refused.kind(), ckks::ErrorKind::OutOfLevels { .. }), "{refused}");
+    assert!(
+        matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::OutOfLevels { .. })),
+        "{refused}"
+    );
 }
 
 /// A look-up from the level that it takes to the one that it leaves, products between, and another.

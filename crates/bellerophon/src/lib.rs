@@ -114,7 +114,7 @@
 //! | [`LutParams`] | the look-up part of a parameter set |
 //! | [`ClientKey`] | the secret keys: encryption, decryption, generation of the public keys |
 //! | [`Needs`], [`EvaluationKeys`] | the operations of a program; the public keys for them |
-//! | [`Evaluator`] | the server: arithmetic by [`ckks::Evaluator`], functions by [`Evaluator::map`] |
+//! | [`Evaluator`] | the server: arithmetic on slots, functions by [`Evaluator::map`], bootstraps |
 //! | [`ClientKey::encrypt_integers`], [`Evaluator::integers`] | exact tables of encrypted integers |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::LweVec`] and back: chains of tables, functions of several values |
 //! | [`Evaluator::within`] | maximum, argmax, comparison, sorting and pooling on slots ([`OrderOps`]) |
