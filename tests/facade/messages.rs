@@ -154,9 +154,9 @@ fn numbers_are_decimal() {
     let narrow = client.params().map_plan(&MapRequest::new(f64::abs).over(0.0..=1e-9)).map(drop);
     assert!(message(narrow).contains("too narrow"));
     // A range beyond the modulus of a level.
-    let low = server.drop_to_level(&x, 0).unwrap();
-    let huge = (0..60).try_fold(server.add_scalar(&low, 1.0).unwrap(), |x, _| server.add(&x, &x));
-    check(huge, "add", &["may reach", "level 0 holds values below"], &["up to 2^"]);
+    let low = server.drop_to_level(&x, 1).unwrap();
+    let huge = (0..90).try_fold(server.add_scalar(&low, 1.0).unwrap(), |x, _| server.add(&x, &x));
+    check(huge, "add", &["may reach", "level 1 holds values below"], &["up to 2^"]);
 }
 
 /// A program whose `main` returns the error prints its message.

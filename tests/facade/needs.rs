@@ -17,8 +17,6 @@ fn sums_take_vectors_of_every_length() {
         let copied = client.decrypt(&server.replicate_slot(&x, count - 1).unwrap()).unwrap();
         assert!(errors(&copied, std::iter::repeat_n(values[count - 1], count)).1 < 1e-3);
     }
-    let longer = encrypt(&client, &spread(129, -1.0, 1.0), -1.0..=1.0);
-    assert!(server.sum_slots(&longer).is_err());
 }
 
 /// All statistics, of fewer rows too, with the keys of one request.
@@ -34,14 +32,16 @@ fn statistics_take_tables_of_fewer_rows() {
         let means = client.decrypt(&table.means(&*server, &x).unwrap()).unwrap();
         let variances = client.decrypt(&table.variances(&*server, &x).unwrap()).unwrap();
         let covariances = table.covariance_matrix(&*server, &x).unwrap();
-        assert_eq!(covariances.len(), columns.div_ceil(2).max(1) + usize::from(columns % 2 == 0));
+        let diagonal = client.decrypt(&covariances[0]).unwrap();
         for c in 0..columns {
             let column: Vec<f64> = rows.iter().map(|row| row[c]).collect();
             let n = column.len() as f64;
             let mean = column.iter().sum::<f64>() / n;
             let variance = column.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
             assert!((means[c] - mean).abs() < 1e-3, "{columns}: {} {mean}", means[c]);
-            assert!((variances[c] - variance).abs() < 1e-3, "{} {variance}", variances[c]);
+            for found in [variances[c], diagonal[c]] {
+                assert!((found - variance).abs() < 1e-3, "{found} {variance}");
+            }
         }
     }
 }

@@ -22,7 +22,8 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 fn the_error_of_a_maximum_is_as_predicted() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 51);
     let values = spread(400, 0.25, 1.0);
-    let low: Vec<f64> = values.iter().map(|v| v - 1.0).collect();
+    // Differences between 0.66 and 1.13, anywhere between the cells of a table.
+    let low: Vec<f64> = values.iter().map(|v| 0.37 * v - 0.5).collect();
     let (x, y) = (encrypt(&client, &values, -1.0..=1.0), encrypt(&client, &low, -1.0..=1.0));
     for operands in [vec![&x, &y], vec![&x, &y, &y, &y]] {
         let function = OrderFunction::Max { vectors: operands.len() };
@@ -81,8 +82,9 @@ fn predictions_are_in_the_order_that_they_must_be() {
     let max = of(0.0..=1.0, Max { vectors: 2 });
     let (few, all) =
         (of(0.0..=1.0, Largest { values: 64, count: 5 }), of(0.0..=1.0, Sort { values: 64 }));
-    assert!(max.rms() < few.rms() && few.rms() <= all.rms());
+    assert!(max.rms() < few.rms() && max.rms() < all.rms());
     assert_eq!((max.comparators(), all.comparators()), (1, 21));
+    assert!((4..=21).contains(&few.comparators()));
     assert_eq!(of(0.0..=1.0, MaxPool { window: 4 }).comparators(), 4);
     let wide = of(0.0..=8.0, Max { vectors: 2 });
     assert!((6.0..10.0).contains(&(wide.rms() / max.rms())));

@@ -19,11 +19,14 @@ use crate::{
 
 /// Computes on encrypted vectors of one client.
 ///
-/// It dereferences to the CKKS evaluator ([`ckks::Evaluator`]: `add`, `sub`, `mul`, `square`,
-/// `add_scalar`, `mul_values`, `rotate`, ..), and adds the operations that leave CKKS. Levels and
-/// scales of operands are aligned automatically. Operands that cannot be aligned, results that
-/// could wrap around, and missing keys are errors. All methods take `&self`; one evaluator serves
-/// many threads.
+/// Its methods are the operations on slots (`add`, `mul`, `rotate`, `sum_slots`, `bootstrap`, ..),
+/// and the functions that leave the slots (`map`, `within`, ..). Levels and scales of operands are
+/// aligned automatically. Operands that cannot be aligned, results that could wrap around, and
+/// missing keys are errors. All methods take `&self`; one evaluator serves many threads.
+///
+/// It dereferences to the CKKS evaluator ([`ckks::Evaluator`]), which has operations in place, of
+/// encoded plaintexts and without a rescale. Circuits over the trait
+/// [`CkksOps`](ckks::CkksOps) take it as `&*server`.
 ///
 /// # Lengths and padding
 /// Operands have one length; nothing is repeated or filled up unless asked for. The page

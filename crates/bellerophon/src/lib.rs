@@ -115,7 +115,7 @@
 //! | [`ClientKey`] | the secret keys: encryption, decryption, generation of the public keys |
 //! | [`PublicKey`], [`Provided`] | encryption by others for the owner of a key: many providers, one owner |
 //! | [`Needs`], [`EvaluationKeys`] | the operations of a program; the public keys for them |
-//! | [`Evaluator`] | the server: arithmetic by [`ckks::Evaluator`], functions by [`Evaluator::map`] |
+//! | [`Evaluator`] | the server: arithmetic on slots, functions by [`Evaluator::map`], bootstraps |
 //! | [`ClientKey::encrypt_integers`], [`Evaluator::integers`] | exact tables of encrypted integers |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::LweVec`] and back: chains of tables, functions of several values |
 //! | [`Evaluator::within`] | maximum, argmax, comparison, sorting and pooling on slots ([`OrderOps`]) |

@@ -95,7 +95,7 @@ impl OrderFunction {
             (headroom, headroom.levels as usize, 1)
         };
         match self {
-            Self::Max { vectors: 0 } | Self::MaxPool { window: 0 } => {
+            Self::Max { vectors: 0 } | Self::MaxPool { window: 0 } | Self::Sort { values: 0 } => {
                 Err(lwe::ErrorKind::NoValues.into())
             }
             Self::Max { vectors } => Ok(of_tournament(vectors)),
