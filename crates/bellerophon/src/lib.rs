@@ -106,6 +106,11 @@
 //! # }
 //! ```
 //!
+//! # Recipes
+//! `docs/recipes.md` in the repository has ten complete programs: statistics with a histogram, a
+//! neural network, files between two programs, many providers, order statistics, long loops, exact
+//! tables, cancelling, mistakes and their messages, features.
+//!
 //! # Contents
 //! | item | contents |
 //! | --- | --- |
@@ -116,6 +121,9 @@
 //! | [`PublicKey`], [`Provided`] | encryption by others for the owner of a key: many providers, one owner |
 //! | [`Needs`], [`EvaluationKeys`] | the operations of a program; the public keys for them |
 //! | [`Evaluator`] | the server: arithmetic on slots, functions by [`Evaluator::map`], bootstraps |
+//! | [`ckks::statistics`], [`ckks::matrix`], [`ckks::learning`] | means, variances and correlations; products of matrices; logistic regression |
+//! | [`ckks::ordering`] | sorting, medians, largest values, counts and histograms of whole vectors |
+//! | [`ckks::approx`], [`ckks::CkksOps::function`] | functions of vectors by polynomials of certified error |
 //! | [`ClientKey::encrypt_integers`], [`Evaluator::integers`] | exact tables of encrypted integers |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::LweVec`] and back: chains of tables, functions of several values |
 //! | [`Evaluator::within`] | maximum, argmax, comparison, sorting and pooling on slots ([`OrderOps`]) |
@@ -135,6 +143,12 @@
 //! | [`mod@lengths`] | lengths, padding and broadcasting: one rule for all operations |
 //! | [`Progress`], [`Stage`] | progress reports of long operations, and cancellation |
 //! | [`ckks`], [`lwe`], [`repack`], [`mlwe`], [`ring`] | the crates below the facade |
+//!
+//! # Cargo features
+//! `parallel`, on by default: operations run on the active pool of rayon. With
+//! `default-features = false` they run on the calling thread, and rayon is no dependency. Results
+//! are the same. The back ends for AVX2, AVX-512 and AVX-512 IFMA need no feature: the machine's is
+//! detected at run time.
 #![forbid(unsafe_code)]
 
 mod arithmetic;
@@ -200,3 +214,7 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../ARCHITECTURE.md")]
 struct Architecture;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/recipes.md")]
+struct Recipes;

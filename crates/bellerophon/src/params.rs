@@ -164,7 +164,8 @@ impl Params {
         self.0.choice.as_ref()
     }
 
-    /// The largest number of values in one ciphertext.
+    /// The largest number of values in one ciphertext. Vectors of integers and paired vectors
+    /// ([`ClientKey::encrypt_integers`](crate::ClientKey::encrypt_integers)) hold twice as many.
     pub fn slots(&self) -> usize {
         self.0.slots.max_slots()
     }
