@@ -20,10 +20,10 @@ mod integers;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bellerophon::ckks::KeyLevels;
 use bellerophon::ckks::fbt::{IntTable, IntVec};
 use bellerophon::ckks::lintrans::{LinearOptions, LinearTransform};
 use bellerophon::ckks::matrix::Matrix;
-use bellerophon::ckks::{CkksOps, KeyLevels};
 use bellerophon::prelude::*;
 use clap::Parser;
 use common::args::Common;
@@ -143,7 +143,7 @@ impl Layer {
         server: &Evaluator,
         inputs: &[IntVec],
         modulus: usize,
-    ) -> bellerophon::ckks::Result<IntVec> {
+    ) -> bellerophon::Result<IntVec> {
         let integers = server.integers();
         let mut products = vec![];
         for (x, transform) in inputs.iter().zip(&self.transforms) {
@@ -152,7 +152,7 @@ impl Layer {
             }
         }
         let sums = server.add_many(&products.iter().collect::<Vec<_>>())?;
-        integers.from_reals(&server.add_values(&sums, &self.bias)?, modulus)
+        Ok(integers.from_reals(&server.add_values(&sums, &self.bias)?, modulus)?)
     }
 }
 

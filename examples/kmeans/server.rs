@@ -11,7 +11,7 @@
 //! | 3 | times `1 / count` in the first slot of each block and 0 elsewhere; spread over the block |
 //! | 2 | `C_j (C_j - 2 X)`, summed over the blocks: distances, up to `x^2`, which all centres share |
 
-use bellerophon::ckks::{self, CkksOps, KeyLevels};
+use bellerophon::ckks::KeyLevels;
 use bellerophon::lwe::Headroom;
 use bellerophon::prelude::*;
 
@@ -258,7 +258,7 @@ fn smallest_size(points: f64, clusters: f64) -> f64 {
 /// The sum of one ciphertext or more.
 fn sum(
     evaluator: &Evaluator,
-    mut parts: impl Iterator<Item = ckks::Result<Ciphertext>>,
+    mut parts: impl Iterator<Item = bellerophon::Result<Ciphertext>>,
 ) -> bellerophon::Result<Ciphertext> {
     let first = parts.next().expect("a point has coordinates")?;
     Ok(parts.try_fold(first, |sum, part| evaluator.add(&sum, &part?))?)
