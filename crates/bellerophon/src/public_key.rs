@@ -35,8 +35,9 @@ use crate::{
 /// let sent = [provide(&[1.0, 5.0, 2.5])?, provide(&[9.0, 0.0, 7.5])?];
 ///
 /// // The server reads what they sent, and computes.
-/// let [a, b] = sent.map(|bytes| format::from_bytes::<Provided>(&params, &bytes));
-/// let sum = server.add(&a?, &b?)?;
+/// let read = |bytes| format::from_bytes::<Provided>(&params, bytes);
+/// let (a, b) = (read(&sent[0])?, read(&sent[1])?);
+/// let sum = server.add(&a, &b)?;
 /// let found = owner.decrypt(&server.publish(&sum, 0.0..=20.0)?)?;
 /// assert!(found.iter().zip([10.0, 5.0, 10.0]).all(|(a, b)| (a - b).abs() < 1e-3));
 /// # Ok(())
