@@ -197,10 +197,10 @@ fn messages_name_what_exists() {
         let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
         for line in lines {
             for (k, quoted) in line.split('`').enumerate() {
-                let Some((_, member)) = quoted.rsplit_once("::").filter(|_| k % 2 == 1) else {
+                let path = quoted.split(['(', ' ']).next().unwrap();
+                let Some((_, member)) = path.rsplit_once("::").filter(|_| k % 2 == 1) else {
                     continue;
                 };
-                let member = member.split(['(', ' ']).next().unwrap();
                 if member.contains('{') {
                     continue;
                 }

@@ -311,10 +311,7 @@ fn what_a_set_does_not_have_is_refused_by_name() {
     assert!(refused.to_string().contains("Preset::Bootstrapping"), "{refused}");
     assert!(server.bootstrap(&x).is_err());
     let refused = server.with_auto_bootstrap().unwrap_err();
-    assert!(
-        matches!(refused.kind(), ErrorKind::MissingKeys { need: "bootstrap", .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused.kind(), ErrorKind::NoBootstrap { .. }), "{refused}");
 }
 
 #[test]

@@ -178,7 +178,7 @@ fn keys_and_vectors_travel_as_bytes() {
     let refused = format::from_bytes::<Provided>(params, &own).unwrap_err();
     assert!(matches!(refused.kind(), ErrorKind::Format(FormatError::Kind { .. })), "{refused}");
     let refused = PublicKey::from_bytes(params, &object).unwrap_err().to_string();
-    assert!(refused.contains("expected public key"), "{refused}");
+    assert!(refused.contains("expects public key"), "{refused}");
 
     // Other parameters.
     let other = Params::preset(Preset::ToyBootstrapping).unwrap();

@@ -22,7 +22,7 @@ pub(super) fn name(kind: u16) -> Option<&'static str> {
     let objects = names! {
         Wire: mlwe::Ciphertext, mlwe::SeededCiphertext, mlwe::PublicKey, mlwe::KeySwitchKey,
             mlwe::GaloisKey, mlwe::RankReduceKey, mlwe::RelinKeys, mlwe::ModRaiseKey, mlwe::Params;
-        Wire: ckks::Params, ckks::Ciphertext, ckks::Published, ckks::SeededCiphertext,
+        Wire: ckks::Params, ckks::Ciphertext, ckks::Published, ckks::Provided, ckks::SeededCiphertext,
             ckks::fbt::PairedVec, ckks::fbt::SeededPairedVec, ckks::fbt::PublishedPaired,
             ckks::fbt::IntVec, ckks::fbt::SeededIntVec, ckks::fbt::PublishedIntegers, BootstrapKeys;
         Wire: lwe::Ciphertext, lwe::LweVec, lwe::PublishedValues, lwe::SeededKeySwitchKey,
