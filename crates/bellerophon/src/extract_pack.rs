@@ -7,7 +7,7 @@ use bellerophon_lwe::{self as lwe, Headroom, LweVec};
 use bellerophon_repack::{Layout, Reduction};
 
 #[cfg(doc)]
-use crate::Error;
+use crate::ErrorKind;
 use crate::{During, Evaluator, Result};
 
 impl Evaluator {

@@ -9,7 +9,7 @@ use bellerophon_ckks::{
 use rand::CryptoRng;
 
 #[cfg(doc)]
-use crate::Error;
+use crate::ErrorKind;
 use crate::{ClientKey, During, Evaluator, Result, client::system_rng};
 
 impl ClientKey {

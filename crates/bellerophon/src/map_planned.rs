@@ -11,6 +11,8 @@ use bellerophon_repack::{
     planner::{MapServer, PlanSubject, Planner},
 };
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
     CostModel, During, Engine, EnginePlan, Error, Evaluator, LutEngine, LutParams, MapReport,
     MapRequest, Needs, Params, Result,

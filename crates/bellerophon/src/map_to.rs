@@ -6,7 +6,7 @@ use bellerophon_ckks::Ciphertext;
 use bellerophon_repack::lookup::Smooth;
 
 #[cfg(doc)]
-use crate::Error;
+use crate::ErrorKind;
 use crate::{During, Evaluator, MapPlan, Result};
 
 impl Evaluator {

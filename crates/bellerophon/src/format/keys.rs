@@ -23,6 +23,8 @@ use bellerophon_ring::wire::{Fingerprint, Fingerprinted, List, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::{ContentHash, FormatError, Header, codec, envelope, kind, store};
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{During, Error, EvaluationKeys, Params, Result, keys::Parts};
 
 const NAME: &str = "evaluation keys";

@@ -59,6 +59,8 @@ pub use envelope::{ContentHash, Header};
 pub use error::FormatError;
 pub use secret::SecretBytes;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{Error, Params, Result};
 
 /// Type numbers of the objects of this crate; see [`Wire::KIND`].

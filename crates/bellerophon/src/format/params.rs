@@ -15,6 +15,8 @@ use bellerophon_ring::wire::{Fingerprint, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::{Header, codec, envelope};
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
     Error, LutParams, Params, Result,
     params::{self, Bootstraps},

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::{Context, FormatError, Header, codec, envelope, kind};
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{ClientKey, Error, Params, Result};
 
 /// The bytes of a secret. They are overwritten on drop and not shown by `Debug`. They are not

@@ -4,7 +4,7 @@ use bellerophon_mlwe as mlwe;
 
 use super::Evaluator;
 #[cfg(doc)]
-use crate::Error;
+use crate::ErrorKind;
 use crate::{
     Ciphertext, During, Interval, Plaintext, Result, SlotValue, encode::check_values,
     lengths::check_len, metadata::rules::same_scale,

@@ -35,6 +35,8 @@ pub(crate) use ckks_ops::metadata_operations;
 
 use bellerophon_mlwe as mlwe;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::bootstrap::Bootstrapping;
 use crate::fbt::Functional;
 use crate::{

@@ -4,7 +4,7 @@ use bellerophon_mlwe::{self as mlwe, HoistedDigits};
 
 use super::Evaluator;
 #[cfg(doc)]
-use crate::Error;
+use crate::ErrorKind;
 use crate::{
     Ciphertext, CkksOps, During, Metadata, Result,
     rotation_plan::{RotationCost, RotationPath},

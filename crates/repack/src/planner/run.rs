@@ -40,7 +40,7 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// qualifies, with the reason of each; errors of the engine.
     pub fn run(&self) -> Result<(Ciphertext, MapReport)> {
         let (op, need) = ("map", "map");
-        let (server, x) = self.bound().ok_or(ErrorKind::MissingKeys { need }.during(op))?;
+        let (server, x) = self.bound().ok_or(ErrorKind::MissingKeys { need }).during(op)?;
         // Step 1: the plan, and the chosen engine with its prepared polynomial, series or table.
         let request = self.request();
         let (plan, candidates) = self.candidates();
