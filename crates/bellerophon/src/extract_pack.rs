@@ -7,7 +7,6 @@ use bellerophon_lwe::{self as lwe, Headroom, LweVec};
 use bellerophon_repack::{Layout, Reduction};
 
 #[cfg(doc)]
-#[cfg(doc)]
 use crate::ErrorKind;
 use crate::{During, Evaluator, Result};
 

@@ -9,7 +9,6 @@ use bellerophon_ckks::{
 use rand::CryptoRng;
 
 #[cfg(doc)]
-#[cfg(doc)]
 use crate::ErrorKind;
 use crate::{ClientKey, During, Evaluator, Result, client::system_rng};
 

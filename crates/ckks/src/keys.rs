@@ -472,7 +472,7 @@ impl EvaluationKeys {
         self.relinearization
             .as_deref()
             .filter(|key| key.limbs() >= limbs)
-            .ok_or(ErrorKind::MissingKey { key: "relinearization key", level }.into())
+            .ok_or_else(|| ErrorKind::MissingKey { key: "relinearization key", level }.into())
     }
 
     /// The key of the conjugation.

@@ -331,7 +331,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`ErrorKind::NoValues`] for none of them; those of [`Evaluator::add`].
     fn add_many(&self, terms: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
-        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues.during("add many"))?;
+        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues).during("add many")?;
         rest.iter().try_fold((*first).clone(), |sum, term| self.add(&sum, term))
     }
 

@@ -239,7 +239,7 @@ impl Declaration {
         let CiphertextMeta { noise, slots, scale, .. } = x.meta;
         let found = noise::slot_std(noise.total.max(noise.excess), slots, scale, of_part);
         let covered = self.log2_noise.filter(|&log2| found <= f64::from(log2).exp2());
-        covered.ok_or(ErrorKind::Declaration { what: "noise", needed: NOISE }.into())
+        covered.ok_or_else(|| ErrorKind::Declaration { what: "noise", needed: NOISE }.into())
     }
 }
 

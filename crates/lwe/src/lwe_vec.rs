@@ -349,7 +349,7 @@ impl LweVec {
         // Step 1: the common encoding is that of the smallest width.
         let width = |part: &&Self| part.encoding.width();
         let finest = parts.iter().min_by(|x, y| width(x).total_cmp(&width(y)));
-        let finest = finest.ok_or(ErrorKind::NoValues.during(op))?;
+        let finest = finest.ok_or(ErrorKind::NoValues).during(op)?;
         // Step 2: convert each part, and take the largest range and errors.
         let mut all = finest.bare();
         for part in parts {

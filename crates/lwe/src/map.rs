@@ -8,9 +8,9 @@ use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::try_map;
 
 use crate::{
-    Ciphertext, During, Encoding, ErrorKind, Evaluator, LweVec, Mod2NCiphertext, OutputEncoding,
-    Result, TableDomain, TestPolynomial, blind_rotate, noise, progress::LookupProgress,
-    rgsw::Accumulator, switch_modulus, tabulate::Samples,
+    Ciphertext, Encoding, ErrorKind, Evaluator, LweVec, Mod2NCiphertext, OutputEncoding, Result,
+    TableDomain, TestPolynomial, blind_rotate, noise, progress::LookupProgress, rgsw::Accumulator,
+    switch_modulus, tabulate::Samples,
 };
 
 impl Evaluator<'_> {
@@ -35,8 +35,7 @@ impl Evaluator<'_> {
         f: impl Fn(f64) -> f64,
         output: OutputEncoding,
     ) -> Result<LweVec> {
-        let mut work = self.begin(values.len()).during("look-up")?;
-        self.map_in(&mut work, values, &[&f], output).during("look-up")
+        self.operation("look-up", values.len(), |work| self.map_in(work, values, &[&f], output))
     }
 
     /// The standard deviation of the argument error of a look-up on these values, in units of the
@@ -75,13 +74,12 @@ impl Evaluator<'_> {
         functions: &[&dyn Fn(f64) -> f64],
         output: OutputEncoding,
     ) -> Result<LweVec> {
-        let mut work = self.begin(values.len()).during("look-up")?;
         if functions.len() != values.len() {
             return Err(
                 ErrorKind::TableCount { tables: functions.len(), values: values.len() }.into()
             );
         }
-        self.map_in(&mut work, values, functions, output).during("look-up")
+        self.operation("look-up", values.len(), |work| self.map_in(work, values, functions, output))
     }
 
     /// [`map`](Self::map) or [`map_each`](Self::map_each) within a longer operation. `functions`

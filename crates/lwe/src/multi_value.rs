@@ -15,7 +15,7 @@
 use bellerophon_ring::try_map;
 
 use crate::{
-    Ciphertext, During, Encoding, ErrorKind, Evaluator, LweVec, OutputEncoding, Params, Result,
+    Ciphertext, Encoding, ErrorKind, Evaluator, LweVec, OutputEncoding, Params, Result,
     TableDomain, TestPolynomial, extract::coefficient_mask, lwe_vec::check_period, noise,
     progress::LookupProgress, rgsw::Accumulator, tabulate::Samples,
 };
@@ -38,8 +38,8 @@ impl Evaluator<'_> {
     /// As [`map`](Self::map), and if there are no functions.
     pub fn maps(&self, values: &LweVec, tables: &[Table<'_>]) -> Result<Vec<LweVec>> {
         let look_ups = values.len() * self.rotations(tables.len());
-        let mut work = self.begin(look_ups).during("look-ups of several functions")?;
-        self.maps_in(&mut work, values, tables)
+        let op = "look-ups of several functions";
+        self.operation(op, look_ups, |work| self.maps_in(work, values, tables))
     }
 
     /// The number of blind rotations of [`maps`](Self::maps) for each value, given the number of

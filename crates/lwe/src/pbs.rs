@@ -58,6 +58,16 @@ impl<'k> Evaluator<'k> {
         LookupProgress::begin(self.observer, self.counter, look_ups)
     }
 
+    /// Runs an operation of `look_ups` look-ups. Its errors name `op`.
+    pub(crate) fn operation<T>(
+        &self,
+        op: &'static str,
+        look_ups: usize,
+        run: impl FnOnce(&mut LookupProgress<'k>) -> Result<T>,
+    ) -> Result<T> {
+        self.begin(look_ups).and_then(|mut work| run(&mut work)).during(op)
+    }
+
     /// Programmable bootstrapping (PBS): applies a test polynomial to every value (PEGASUS.LUT,
     /// Fig. 2).
     ///

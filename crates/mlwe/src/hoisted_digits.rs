@@ -22,7 +22,7 @@ impl HoistedDigits {
     /// bad shapes.
     pub fn new(params: &Params, polys: &[Poly<Ntt>]) -> Result<Self> {
         let op = "decompose";
-        let limbs = polys.first().ok_or(ErrorKind::Empty.during(op))?.limbs();
+        let limbs = polys.first().ok_or(ErrorKind::Empty).during(op)?.limbs();
         for poly in polys {
             params.check_poly(poly).during(op)?;
             if poly.limbs() != limbs {

@@ -114,7 +114,7 @@ impl SplitDomainKeys {
         // Step 2: X^f(x) for every point, and their sum.
         let results = par::map(&points, |&i| Ok::<_, Error>(self.exponent(function, query, i)))?;
         let (ring, mut results) = (params.ring(), results.into_iter());
-        let [mut b, mut a] = results.next().ok_or(ErrorKind::NoRows.during(op))?;
+        let [mut b, mut a] = results.next().ok_or(ErrorKind::NoRows).during(op)?;
         for [body, mask] in results {
             ring.add_assign(&mut b, &body);
             ring.add_assign(&mut a, &mask);

@@ -208,9 +208,10 @@ impl Client {
         }
         let all = response.decrypt(&self.secret)?;
         let value = |&value: &usize| {
-            all.get(value).copied().ok_or(
-                ErrorKind::WrongResponse { reason: "it is too short" }.during("read a response"),
-            )
+            all.get(value)
+                .copied()
+                .ok_or(ErrorKind::WrongResponse { reason: "it is too short" })
+                .during("read a response")
         };
         Ok(Zeroizing::new(pending.values.iter().map(value).collect::<Result<_>>()?))
     }

@@ -51,7 +51,7 @@ impl Response {
         variance: f64,
     ) -> Result<Self> {
         let op = "response";
-        let first = parts.first().ok_or(ErrorKind::NoRows.during(op))?;
+        let first = parts.first().ok_or(ErrorKind::NoRows).during(op)?;
         let (fingerprint, key) = (first.fingerprint, first.key);
         // Truncation drops low bits, which needs coefficients.
         let ring = params.ring().at_limbs(1);
@@ -144,7 +144,8 @@ impl Response {
         let values: Option<Vec<u64>> = (0..self.values).map(value).collect();
         values
             .map(Zeroizing::new)
-            .ok_or(ErrorKind::WrongResponse { reason: "it is too short" }.during("read a response"))
+            .ok_or(ErrorKind::WrongResponse { reason: "it is too short" })
+            .during("read a response")
     }
 }
 

@@ -266,8 +266,8 @@ impl Server {
         // Step 2: one packing for each ciphertext.
         let pack = |leaves: Vec<Option<usize>>| {
             let leaf = |value: Option<usize>| value.map(&make).transpose();
-            let packed = pack_leaves(&self.packing, limbs, leaves, leaf)?;
-            packed.ok_or(ErrorKind::NoRows.during("evaluate"))
+            let packed = pack_leaves(&self.packing, limbs, leaves, leaf).during("evaluate")?;
+            packed.ok_or(ErrorKind::NoRows).during("evaluate")
         };
         parts.into_iter().map(pack).collect()
     }
@@ -350,7 +350,7 @@ impl Selection<'_> {
                         }
                     }
                 }
-                let [b, a] = sum.ok_or(ErrorKind::NoRows.during("evaluate"))?;
+                let [b, a] = sum.ok_or(ErrorKind::NoRows).during("evaluate")?;
                 Ok(query.ciphertext(b, a, noise))
             }
             // The same for the blocks of one bucket, whose factors are made here and dropped.

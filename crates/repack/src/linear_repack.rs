@@ -120,7 +120,7 @@ fn decrypted(
 ) -> Result<Ciphertext> {
     // Step 1: all values have the dimension of the key and one modulus.
     let op = "repack";
-    let first = values.first().ok_or(ErrorKind::NoRows.during(op))?;
+    let first = values.first().ok_or(ErrorKind::NoRows).during(op)?;
     for value in values {
         if value.dimension() != key.dimension() {
             let needed = format!("that of the repacking key, {}", key.dimension());

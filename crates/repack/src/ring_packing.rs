@@ -98,7 +98,7 @@ pub fn pack_rows_in_batches(
 ) -> Result<BTreeMap<usize, Ciphertext>> {
     // Step 1: rows and keys belong together.
     let op = "pack rows";
-    let first = rows.values().next().ok_or(ErrorKind::NoRows.during(op))?;
+    let first = rows.values().next().ok_or(ErrorKind::NoRows).during(op)?;
     for row in rows.values() {
         if row.fingerprint() != params.fingerprint() {
             let (found, needed) = (row.fingerprint(), params.fingerprint());
@@ -120,10 +120,11 @@ pub fn pack_rows_in_batches(
     }
     // Step 2: Algorithm 1 on rows divided by N / n.
     let inverses = packing.inverses();
-    packing.pack_batches(rows, |mut row| {
+    let packed = packing.pack_batches(rows, |mut row| {
         row.polys_mut().for_each(|poly| packing.ring.mul_residues_assign(poly, &inverses));
         Ok(row)
-    })
+    });
+    packed.during(op)
 }
 
 /// [`pack_rows`] of LWE values of dimension `N` under the coefficients of the ring secret `key`,
@@ -179,10 +180,11 @@ pub fn pack_values_in_batches<'v>(
     }
     // Step 2: Algorithm 1 on the values as constant terms, divided by N / n.
     let inverse = packing.inverses()[0];
-    packing.pack_batches(taken, |value| {
+    let packed = packing.pack_batches(taken, |value| {
         let (b, a) = constant_term(&packing.ring, value, inverse);
         Ok(Ciphertext::new(params, b, vec![a], key)?)
-    })
+    });
+    packed.during(op)
 }
 
 /// Variance of the noise of a coefficient that holds a message, after packing with `n`. The inputs
@@ -445,7 +447,7 @@ pub fn batches<T>(count: usize, inputs: BTreeMap<usize, T>) -> BTreeMap<usize, V
 
 /// The result of a packing whose indices are all below `N / n`.
 fn one(mut packed: BTreeMap<usize, Ciphertext>) -> Result<Ciphertext> {
-    packed.remove(&0).ok_or(ErrorKind::NoRows.into())
+    packed.remove(&0).ok_or_else(|| ErrorKind::NoRows.into())
 }
 
 fn check_indices<'i>(count: usize, indices: impl IntoIterator<Item = &'i usize>) -> Result<()> {

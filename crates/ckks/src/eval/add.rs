@@ -4,8 +4,6 @@ use bellerophon_mlwe as mlwe;
 
 use super::Evaluator;
 #[cfg(doc)]
-use crate::Error;
-#[cfg(doc)]
 use crate::ErrorKind;
 use crate::{
     Ciphertext, During, Interval, Plaintext, Result, SlotValue, encode::check_values,

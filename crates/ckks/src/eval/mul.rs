@@ -353,7 +353,7 @@ impl Evaluator {
                 None => sum = Some(term),
             }
         }
-        let mut sum = sum.ok_or(ErrorKind::NoValues.during(op))?;
+        let mut sum = sum.ok_or(ErrorKind::NoValues).during(op)?;
         self.add_integer(&mut sum, plan.constant);
         // Step 4: rescale.
         Ok(Ciphertext::at_level(self.params(), self.divided(sum)?, plan.result.meta))

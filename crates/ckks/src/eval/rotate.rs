@@ -4,8 +4,6 @@ use bellerophon_mlwe::{self as mlwe, HoistedDigits};
 
 use super::Evaluator;
 #[cfg(doc)]
-use crate::Error;
-#[cfg(doc)]
 use crate::ErrorKind;
 use crate::{
     Ciphertext, CkksOps, During, Metadata, Result,

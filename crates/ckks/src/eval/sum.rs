@@ -168,7 +168,7 @@ impl MetadataRules<'_> {
         mut cost: impl FnMut(usize) -> Result<RotationCost>,
     ) -> Result<Metadata> {
         let op = "sum of rotations";
-        let (first, _) = terms.first().ok_or(ErrorKind::NoValues.during(op))?;
+        let (first, _) = terms.first().ok_or(ErrorKind::NoValues).during(op)?;
         let slots = first.meta.slots;
         // Step 1: one level, scale, slot count and length for all; the range of the sum.
         let mut bounds: Option<Bounds> = None;
@@ -191,7 +191,7 @@ impl MetadataRules<'_> {
                 bounds = Some(bounds.map_or(term, |sum| sum.zip(&term, Interval::add)));
             }
         }
-        let bounds = bounds.ok_or(ErrorKind::NoValues.during(op))?;
+        let bounds = bounds.ok_or(ErrorKind::NoValues).during(op)?;
         let mut sum = Metadata { meta: CiphertextMeta { bounds, ..first.meta }, ..*first };
         self.check_range(&sum).during(op)?;
 
@@ -254,7 +254,7 @@ impl Evaluator {
         let op = "sum of rotations";
         terms.iter().try_for_each(|(x, _)| self.check(x).during(op))?;
         let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata(), steps)).collect();
-        let first = terms.first().ok_or(ErrorKind::NoValues.during(op))?.0;
+        let first = terms.first().ok_or(ErrorKind::NoValues).during(op)?.0;
         let metadata = self.rules().sum_of_rotations(&operands, |step| {
             self.rotation_cost(&first.metadata(), step).during(op)
         })?;
@@ -298,7 +298,7 @@ impl Evaluator {
         if let Some(late) = late {
             add(late.mod_down(lattice)?)?;
         }
-        let inner = sum.ok_or(ErrorKind::NoValues.during(op))?;
+        let inner = sum.ok_or(ErrorKind::NoValues).during(op)?;
         Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
     }
 

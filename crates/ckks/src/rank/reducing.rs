@@ -225,7 +225,7 @@ impl ReducingEvaluator {
         let own = |e: &Evaluator| e.params().fingerprint() == found;
         let needed = self.evaluators[0].params().fingerprint();
         let missing = bellerophon_mlwe::ErrorKind::ParamsMismatch { found, needed };
-        self.evaluators.iter().position(own).ok_or(missing.into())
+        self.evaluators.iter().position(own).ok_or_else(|| missing.into())
     }
 
     /// A vector at one of the ranks: reduced, or padded with zeros.

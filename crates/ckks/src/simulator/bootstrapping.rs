@@ -46,7 +46,7 @@ impl Simulator {
         let level = self.params.max_level();
         self.bootstrapper
             .as_ref()
-            .ok_or(ErrorKind::MissingKey { key: "bootstrapping key", level }.into())
+            .ok_or_else(|| ErrorKind::MissingKey { key: "bootstrapping key", level }.into())
     }
 
     /// `x` after a bootstrap to `scale`.

@@ -55,7 +55,7 @@ impl Simulator {
         let op = "encode integers";
         let key = "functional bootstrapping key";
         let bootstrapper =
-            self.functional.as_ref().ok_or(ErrorKind::MissingKey { key, level }.during(op))?;
+            self.functional.as_ref().ok_or(ErrorKind::MissingKey { key, level }).during(op)?;
         // The scale of integers depends on their modulus and differs from the default scale.
         let scale = bootstrapper.integer_scale(modulus);
         IntVec::assembled(integers, modulus, self.params.max_slots(), |slots, range| {

@@ -18,8 +18,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`LweVec::sub`] and [`map`](Self::map) of the difference.
     pub fn max(&self, a: &LweVec, b: &LweVec) -> Result<LweVec> {
-        let mut work = self.begin(a.len()).during("maximum")?;
-        self.pick_in(&mut work, a, b, Pick::Largest)
+        self.operation("maximum", a.len(), |work| self.pick_in(work, a, b, Pick::Largest))
     }
 
     /// The smaller value of each pair, with one look-up for each pair.
@@ -27,8 +26,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`max`](Self::max).
     pub fn min(&self, a: &LweVec, b: &LweVec) -> Result<LweVec> {
-        let mut work = self.begin(a.len()).during("minimum")?;
-        self.pick_in(&mut work, a, b, Pick::Smallest)
+        self.operation("minimum", a.len(), |work| self.pick_in(work, a, b, Pick::Smallest))
     }
 
     /// The smaller and the larger value of each pair, with one look-up for each pair.
@@ -36,8 +34,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`max`](Self::max).
     pub fn min_max(&self, a: &LweVec, b: &LweVec) -> Result<(LweVec, LweVec)> {
-        let mut work = self.begin(a.len()).during("minimum and maximum")?;
-        self.min_max_in(&mut work, a, b)
+        self.operation("minimum and maximum", a.len(), |work| self.min_max_in(work, a, b))
     }
 
     /// `|x|` of each value, with one look-up for each. A fitted encoding also includes the index
@@ -46,14 +43,14 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`map`](Self::map).
     pub fn abs(&self, values: &LweVec, output: OutputEncoding) -> Result<LweVec> {
-        let mut work = self.begin(values.len()).during("magnitude")?;
         let output = match output {
             OutputEncoding::Fit(headroom) => {
                 OutputEncoding::Encoding(self.magnitudes(values, headroom)?)
             }
             given => given,
         };
-        let out = self.map_in(&mut work, values, &[&f64::abs], output)?;
+        let run = |work: &mut _| self.map_in(work, values, &[&f64::abs], output);
+        let out = self.operation("magnitude", values.len(), run)?;
         // |x| has slope 1, so the index error of this table moves results out of the range: it
         // counts as noise of the phase.
         let own = out.noise_variance();
@@ -90,8 +87,8 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`max`](Self::max).
     pub fn greater(&self, a: &LweVec, b: &LweVec, output: OutputEncoding) -> Result<LweVec> {
-        let mut work = self.begin(a.len()).during("comparison")?;
-        self.map_in(&mut work, &a.sub(b)?, &[&step], output)
+        let run = |work: &mut _| self.map_in(work, &a.sub(b)?, &[&step], output);
+        self.operation("comparison", a.len(), run)
     }
 
     /// The largest value over `k` lanes at each position, with `k - 1` look-ups for each position

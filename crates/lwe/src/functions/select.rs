@@ -1,8 +1,7 @@
 //! Selection between values by an encrypted choice bit.
 
 use crate::{
-    During, Encoding, ErrorKind, Evaluator, LweVec, OutputEncoding, Result, noise,
-    progress::LookupProgress,
+    Encoding, ErrorKind, Evaluator, LweVec, OutputEncoding, Result, noise, progress::LookupProgress,
 };
 
 impl Evaluator<'_> {
@@ -27,8 +26,8 @@ impl Evaluator<'_> {
     /// [`ErrorKind::Choice`] if the choices are not within 0 and 1, or their width is larger than
     /// their noise and that of the values allow. Otherwise as [`map`](Self::map) of the sum.
     pub fn gate(&self, choice: &LweVec, values: &LweVec) -> Result<LweVec> {
-        let mut work = self.begin(values.len()).during("choice")?;
-        let (gated, fresh) = self.gate_in(&mut work, choice, values)?;
+        let run = |work: &mut _| self.gate_in(work, choice, values);
+        let (gated, fresh) = self.operation("choice", values.len(), run)?;
         let (lo, hi) = (gated.lo(), gated.hi());
         let deviation = (values.deviation().powi(2) + fresh).sqrt();
         let index = values.index_variance() + wrong_choice(choice, values);
@@ -43,10 +42,10 @@ impl Evaluator<'_> {
     /// # Errors
     /// As [`LweVec::sub`] and [`gate`](Self::gate) of the difference.
     pub fn choose(&self, choice: &LweVec, a: &LweVec, b: &LweVec) -> Result<LweVec> {
-        let mut work = self.begin(a.len()).during("choice")?;
         // b + choice (a - b).
         let difference = a.sub(b)?;
-        let (gated, fresh) = self.gate_in(&mut work, choice, &difference)?;
+        let run = |work: &mut _| self.gate_in(work, choice, &difference);
+        let (gated, fresh) = self.operation("choice", a.len(), run)?;
         let noise = a.noise_variance().max(b.noise_variance()) + fresh;
         let index = a.index_variance().max(b.index_variance());
         let index = index + wrong_choice(choice, &difference);

@@ -184,9 +184,9 @@ mod tests {
     impl GaloisSource for Shelf {
         fn load(&self, exponent: usize) -> Result<Arc<GaloisKey>> {
             let found = self.0.iter().find(|key| key.exponent() == exponent);
-            found
-                .cloned()
-                .ok_or(ErrorKind::Stored { exponent, reason: "not on the shelf".into() }.into())
+            found.cloned().ok_or_else(|| {
+                ErrorKind::Stored { exponent, reason: "not on the shelf".into() }.into()
+            })
         }
     }
 

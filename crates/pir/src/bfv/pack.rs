@@ -40,7 +40,7 @@ pub fn pack(keys: &PackingKeys, rows: BTreeMap<usize, Ciphertext>) -> Result<Cip
         return Err(ErrorKind::Shape { what: "index of a row", found: index, needed }.during(OP));
     }
     let mut packed = pack_in_batches(keys, rows)?;
-    packed.remove(&0).ok_or(ErrorKind::NoRows.during(OP))
+    packed.remove(&0).ok_or(ErrorKind::NoRows).during(OP)
 }
 
 /// As [`pack`] for any number of inputs: input `i` goes to position `i` modulo `N / n` of result
@@ -54,7 +54,7 @@ pub fn pack_in_batches(
 ) -> Result<BTreeMap<usize, Ciphertext>> {
     let params = &keys.params;
     // Step 1: all checks, before any work.
-    let limbs = rows.values().next().ok_or(ErrorKind::NoRows.during(OP))?.limbs();
+    let limbs = rows.values().next().ok_or(ErrorKind::NoRows).during(OP)?.limbs();
     for row in rows.values() {
         params.check(row.fingerprint).during(OP)?;
         check_key(row.key, keys.key).during(OP)?;
@@ -66,8 +66,8 @@ pub fn pack_in_batches(
     batches(count, rows)
         .into_iter()
         .map(|(batch, leaves)| {
-            let packed = pack_leaves(keys, limbs, leaves, Ok)?;
-            Ok((batch, packed.ok_or(ErrorKind::NoRows.during(OP))?))
+            let packed = pack_leaves(keys, limbs, leaves, Ok).during(OP)?;
+            Ok((batch, packed.ok_or(ErrorKind::NoRows).during(OP)?))
         })
         .collect()
 }
@@ -117,8 +117,8 @@ pub fn pack_values<'v>(
     batches(count, taken)
         .into_iter()
         .map(|(batch, leaves)| {
-            let packed = pack_leaves(keys, 1, leaves, |value| Ok(value.map(row)))?;
-            Ok((batch, packed.ok_or(ErrorKind::NoRows.during(op))?))
+            let packed = pack_leaves(keys, 1, leaves, |value| Ok(value.map(row))).during(op)?;
+            Ok((batch, packed.ok_or(ErrorKind::NoRows).during(op)?))
         })
         .collect()
 }
@@ -151,7 +151,7 @@ pub(crate) fn pack_leaves<L: Send>(
     };
     let packed = match (&keys.kind, params.switching()) {
         (Kind::Special(galois), Switching::Special(lattice)) => {
-            let packing = Packing::new(lattice, galois, keys.n, limbs, keys.key).during("pack")?;
+            let packing = Packing::new(lattice, galois, keys.n, limbs, keys.key)?;
             let packed = packing.pack_leaves(leaves, |entry| {
                 divided(entry)?.map(|row| to_lattice(lattice, row)).transpose()
             })?;

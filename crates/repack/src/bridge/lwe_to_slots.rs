@@ -164,7 +164,7 @@ impl RingBridge {
                 None => sum = Some(large),
             }
         }
-        sum.ok_or(ErrorKind::NoRows.during("raise values"))
+        sum.ok_or(ErrorKind::NoRows).during("raise values")
     }
 
     /// Mod raise: the same coefficients plus multiples of `q0`, modulo the primes of a level, under

@@ -239,7 +239,7 @@ impl RingBridge {
         let start = mod1.lowest_level(&self.params, level + mod1.depth());
         let fits = start.filter(|start| highest.is_some_and(|highest| *start <= highest));
         let highest = self.highest_level(reduction);
-        fits.ok_or(ErrorKind::Level { wanted: level, highest }.into())
+        fits.ok_or_else(|| ErrorKind::Level { wanted: level, highest }.into())
     }
 
     /// Largest magnitude of a phase, as a fraction of `q0`, for [`Reduction::Identity`].

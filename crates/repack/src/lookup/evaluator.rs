@@ -119,7 +119,7 @@ impl<'a> LookupEvaluator<'a> {
     /// # Errors
     /// [`ErrorKind::MissingKeys`].
     pub(crate) fn table_keys(&self) -> Result<&'a TableKeys> {
-        self.tables.ok_or(ErrorKind::MissingKeys { need: "map" }.into())
+        self.tables.ok_or_else(|| ErrorKind::MissingKeys { need: "map" }.into())
     }
 
     /// The bridge for `count` values, and its keys.

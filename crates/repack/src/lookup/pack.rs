@@ -96,6 +96,6 @@ impl LookupEvaluator<'_> {
     pub fn pack_level(&self) -> Result<usize> {
         self.lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
         let highest = self.lookups.highest_level(Reduction::Identity);
-        highest.ok_or(ErrorKind::Level { wanted: 0, highest }.into())
+        highest.ok_or_else(|| ErrorKind::Level { wanted: 0, highest }.into())
     }
 }

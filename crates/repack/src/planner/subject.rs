@@ -73,6 +73,6 @@ pub struct MapServer<'a> {
 impl<'a> MapServer<'a> {
     /// Its look-ups.
     pub(super) fn with_lookups(&self) -> Result<LookupEvaluator<'a>> {
-        self.lookups.ok_or(ErrorKind::MissingKeys { need: "map" }.into())
+        self.lookups.ok_or_else(|| ErrorKind::MissingKeys { need: "map" }.into())
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn primitive_root(q: &Modulus, order: u64, degree: usize) -> Result<u
     (2..q.value())
         .map(|x| q.pow(x, (q.value() - 1) / order))
         .find(|&r| q.pow(r, order / 2) == q.value() - 1)
-        .ok_or(no_root.into())
+        .ok_or_else(|| no_root.into())
 }
 
 /// Reverses the lowest `bits` bits of `i`.

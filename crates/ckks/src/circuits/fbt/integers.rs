@@ -391,7 +391,7 @@ impl<A: CkksOps> Integers<'_, A> {
     fn bootstrapper(&self) -> Result<&FunctionalBootstrapper> {
         let level = self.0.params().max_level();
         let missing = ErrorKind::MissingKey { key: "functional bootstrapping key", level };
-        self.0.functional_bootstrapper().map(|b| &**b).ok_or(missing.into())
+        self.0.functional_bootstrapper().map(|b| &**b).ok_or_else(|| missing.into())
     }
 
     fn check_pair(&self, x: &IntVec<A::Ciphertext>, y: &IntVec<A::Ciphertext>) -> Result<()> {

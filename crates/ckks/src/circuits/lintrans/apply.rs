@@ -279,7 +279,7 @@ impl Evaluator {
                 ..first
             });
         }
-        common.ok_or(ErrorKind::NoValues.into())
+        common.ok_or_else(|| ErrorKind::NoValues.into())
     }
 
     /// Steps 3 and 4 with one key for each giant step.
