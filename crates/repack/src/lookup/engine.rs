@@ -10,7 +10,7 @@ use crate::Result;
 /// Both engines return the same values from the same secrets. They differ in time, in the size of
 /// their keys, in their security assumptions, and in the noise of an entry. That noise matters
 /// only if it is of the size of the effect of the index error
-/// (`Params::map_plan`).
+/// (`Params::map_plan` predicts both).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum LutEngine {

@@ -19,7 +19,7 @@ use crate::{
 impl<P: PlanSubject> Planner<'_, P> {
     /// Predicts cost and error of every engine. An engine that does not qualify is not an error: its
     /// row gives the reason. Where nothing but tables comes into question
-    /// ([`MapRequest::engines`]), the plan is that of the tables.
+    /// ([`MapRequest::engines`](super::MapRequest::engines)), the plan is that of the tables.
     ///
     /// # Errors
     /// [`ErrorKind::WantedError`]; an error that names the argument at which the function is not finite;
