@@ -6,6 +6,7 @@ mod corrected_lut;
 mod domains;
 mod functional;
 mod leaks;
+mod misuse;
 mod noise_flooding;
 mod ordering;
 mod pipeline;

@@ -33,7 +33,7 @@ impl Provided {
         key: &PublicKey,
         rng: &mut R,
     ) -> Result<Self> {
-        check_scale(params, plaintext.scale(), plaintext.level())?;
+        check_scale("Provided::encrypt", params, plaintext.scale(), plaintext.level())?;
         Ok(Self { ciphertext: encrypt_public(params, plaintext, key, rng)? })
     }
 
@@ -46,7 +46,7 @@ impl Provided {
         range: Interval,
     ) -> Result<Self> {
         let level = params.check_limbs(READ, lattice.limbs())?;
-        check_scale(params, scale, level)?;
+        check_scale(READ, params, scale, level)?;
         let rules = params.rules();
         let encoded = rules.encoding(READ, (len, range), slots, scale, level)?;
         let meta: CiphertextMeta = rules.encrypted_public(&encoded).meta;
@@ -62,13 +62,13 @@ impl Provided {
 const READ: &str = "read a provided vector";
 
 /// Refuses scales other than that of the parameters.
-fn check_scale(params: &Params, scale: f64, level: usize) -> Result<()> {
+fn check_scale(op: &'static str, params: &Params, scale: f64, level: usize) -> Result<()> {
     if scale == params.scale() {
         return Ok(());
     }
     let [left, right] =
         [scale, params.scale()].map(|scale| LevelScale { level, log2_scale: scale.log2() });
-    Err(Error::ScaleMismatch { op: "encrypt under a public key", left, right })
+    Err(Error::ScaleMismatch { op, left, right })
 }
 
 impl AsRef<Ciphertext> for Provided {

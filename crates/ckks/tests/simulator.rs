@@ -433,7 +433,7 @@ fn refusals_of_composed_operations_are_reported() {
     let shadow = Simulator::new(&common::params(8, LEVELS));
     let x = shadow.encrypt(&[0.5, 1.0], span(&[0.5, 1.0]), 0).unwrap();
     let refused = shadow.replicate_slot(&x, 1).unwrap_err();
-    assert!(matches!(refused, Error::OutOfLevels { op: "replicate a slot", .. }), "{refused}");
+    assert!(matches!(refused, Error::OutOfLevels { op: "replicate_slot", .. }), "{refused}");
     assert_eq!(shadow.report().failure.unwrap().error, refused);
 }
 

@@ -182,13 +182,10 @@ fn what_is_no_table_is_refused() {
     let eval = world.evaluator();
     let x = world.encrypt(&table.pack(&vec![vec![0.5; 2]; 6]).unwrap());
     let error = table.variances(&eval, &x).unwrap_err();
-    assert!(
-        matches!(error, Error::MissingRotationKey { op: "variances of columns", .. }),
-        "{error}"
-    );
+    assert!(matches!(error, Error::MissingRotationKey { op: "Table::variances", .. }), "{error}");
     let low = eval.drop_to_level(&x, 0).unwrap();
     let error = table.means(&eval, &low).unwrap_err();
-    assert!(matches!(error, Error::OutOfLevels { op: "means of columns", .. }), "{error}");
+    assert!(matches!(error, Error::OutOfLevels { op: "Table::means", .. }), "{error}");
     let short = world.encrypt(&[0.5; 8]);
     let error = table.means(&eval, &short).unwrap_err();
     assert!(matches!(error, Error::SlotCount { found: 8, least: 16, .. }), "{error}");

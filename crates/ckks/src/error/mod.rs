@@ -437,7 +437,7 @@ pub enum Error {
     },
     /// Invalid terms of noise flooding.
     #[error(
-        "share results: {queries} queries at {statistical_bits:?} bits: need at least one query \
+        "DecryptionBudget::new: {queries} queries at {statistical_bits:?} bits: need at least one query \
          and 1 to 64 statistical bits"
     )]
     Flooding {

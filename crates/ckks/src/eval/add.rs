@@ -30,7 +30,7 @@ impl Evaluator {
 
     /// `x - y`, slot by slot. Errors as for [`add`](Self::add).
     pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.sum("subtract", x, y, Sign::Minus)
+        self.sum("sub", x, y, Sign::Minus)
     }
 
     /// `x += y`, in place if both have one level and scale. On an error, which is one of
@@ -41,7 +41,7 @@ impl Evaluator {
 
     /// `x -= y`, as [`add_assign`](Self::add_assign).
     pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<()> {
-        self.sum_assign("subtract", x, y, Sign::Minus)
+        self.sum_assign("sub", x, y, Sign::Minus)
     }
 
     /// `x + y` or `x - y`, aligned first.
@@ -133,7 +133,7 @@ impl Evaluator {
     /// [`Error::LengthMismatch`] unless there are as many values as `x` has, and those of
     /// [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
     pub fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
-        let op = "add values";
+        let op = "add_values";
         self.check(op, x)?;
         check_values(op, values, self.params().max_slots())?;
         check_len(op, x.len(), values.len())?;
@@ -155,7 +155,7 @@ impl Evaluator {
     /// `x += c` in every slot. On an error, which is one of [`add_scalar`](Self::add_scalar), `x`
     /// is unchanged.
     pub fn add_scalar_assign(&self, x: &mut Ciphertext, c: f64) -> Result<()> {
-        let op = "add a constant";
+        let op = "add_scalar";
         self.check(op, x)?;
         let (metadata, integer) = self.rules().add_scalar(op, &x.metadata(), c)?;
         x.meta = metadata.meta;

@@ -13,7 +13,7 @@ impl Evaluator {
     /// # Errors
     /// As for [`neg`](Self::neg).
     pub fn neg_assign(&self, x: &mut Ciphertext) -> Result<()> {
-        self.check("negate", x)?;
+        self.check("neg", x)?;
         x.inner.neg_assign(self.params().lattice())?;
         x.meta = self.rules().negative(&x.metadata()).meta;
         Ok(())

@@ -22,7 +22,7 @@ impl Evaluator {
     /// [`Error::MissingKey`] without a relinearization key, [`Error::RangeOverflow`],
     /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
     pub fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        let op = "multiply";
+        let op = "mul";
         if std::ptr::eq(x, y) {
             return self.square(x).map_err(|error| error.named(op));
         }
@@ -54,7 +54,7 @@ impl Evaluator {
     /// # Errors
     /// As for [`mul`](Self::mul), levels apart.
     pub fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        let op = "multiply";
+        let op = "mul";
         if std::ptr::eq(x, y) {
             return self.square_no_rescale(x).map_err(|error| error.named(op));
         }
@@ -205,7 +205,7 @@ impl Evaluator {
         values: &[T],
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "multiply by values";
+        let op = "mul_values";
         self.check(op, x)?;
         check_values(op, values, self.params().max_slots())?;
         check_len(op, x.len(), values.len())?;
@@ -225,7 +225,7 @@ impl Evaluator {
     /// # Errors
     /// [`Error::OutOfLevels`], [`Error::NonFinite`], [`Error::RangeOverflow`] and mismatches.
     pub fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
-        let op = "multiply by a constant";
+        let op = "mul_scalar";
         self.check(op, x)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
@@ -240,7 +240,7 @@ impl Evaluator {
     /// # Errors
     /// [`Error::Scale`], and as for [`mul_scalar`](Self::mul_scalar), levels apart.
     pub fn mul_scalar_no_rescale(&self, x: &Ciphertext, c: f64, scale: f64) -> Result<Ciphertext> {
-        let op = "multiply by a constant";
+        let op = "mul_scalar";
         let x = &*auto_bootstrap::replenished(self, x, 1)?;
         self.check(op, x)?;
         let (metadata, integer) = self.rules().mul_scalar(op, &x.metadata(), c, scale)?;
@@ -255,7 +255,7 @@ impl Evaluator {
     /// # Errors
     /// As for [`mul_values`](Self::mul_values).
     pub fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
-        let op = "multiply by a constant";
+        let op = "mul_scalar";
         self.check(op, x)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
@@ -270,7 +270,7 @@ impl Evaluator {
     /// # Errors
     /// [`Error::RangeOverflow`] and mismatches.
     pub fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
-        let op = "multiply by an integer";
+        let op = "mul_integer";
         self.check(op, x)?;
         let metadata = self.rules().mul_integer(op, &x.metadata(), k)?;
         let mut product = x.clone();
@@ -294,7 +294,7 @@ impl Evaluator {
     /// # Errors
     /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
     pub fn mul_i(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        let op = "multiply by i";
+        let op = "mul_i";
         self.check(op, x)?;
         let mut product = x.clone();
         self.mul_i_assign(&mut product.inner);
@@ -330,7 +330,7 @@ impl Evaluator {
         constant: f64,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "linear combination";
+        let op = "linear_combination";
         let operands = products.iter().flat_map(|&(x, y)| [x, y]).chain(terms.iter().map(|t| t.0));
         operands.into_iter().try_for_each(|x| self.check(op, x))?;
         // Step 1: bootstrap operands that are short of levels.

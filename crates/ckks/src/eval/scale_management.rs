@@ -13,7 +13,7 @@ impl Evaluator {
     /// [`Error::RangeOverflow`](crate::Error::RangeOverflow) when the message does not fit its
     /// modulus.
     pub fn drop_to_level(&self, ct: &Ciphertext, level: usize) -> Result<Ciphertext> {
-        let op = "drop levels";
+        let op = "drop_to_level";
         self.check(op, ct)?;
         self.rules().drop_to_level(op, &ct.metadata(), level)?;
         Ok(self.dropped(op, ct, level)?.into_owned())
@@ -27,7 +27,7 @@ impl Evaluator {
     /// [`Error::ScaleMismatch`](crate::Error::ScaleMismatch) without a spare level,
     /// [`Error::RangeOverflow`](crate::Error::RangeOverflow).
     pub fn match_scale(&self, ct: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext> {
-        let op = "match a scale";
+        let op = "match_scale";
         self.check(op, ct)?;
         let route = self.rules().match_scale(op, &ct.metadata(), scale, level);
         // Too few levels for the constant: a bootstrap gives the scale directly.

@@ -169,7 +169,7 @@ impl MetadataRules<'_> {
         terms: &[(Metadata, &[i64])],
         mut cost: impl FnMut(usize) -> Result<RotationCost>,
     ) -> Result<Metadata> {
-        let op = "sum of rotations";
+        let op = "sum_of_rotations";
         let (first, _) = terms.first().ok_or(Error::NoValues { op })?;
         let slots = first.meta.slots;
         // Step 1: one level, scale, slot count and length for all; the range of the sum.
@@ -257,7 +257,7 @@ impl Evaluator {
     /// and [`Error::LengthMismatch`] unless the ciphertexts are alike, and as for
     /// [`rotate`](Self::rotate) and [`add`](Self::add).
     pub fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
-        let op = "sum of rotations";
+        let op = "sum_of_rotations";
         terms.iter().try_for_each(|(x, _)| self.check(op, x))?;
         let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata(), steps)).collect();
         let first = terms.first().ok_or(Error::NoValues { op })?.0;
@@ -365,7 +365,7 @@ impl Evaluator {
         x: &[&Ciphertext],
         values: &[Vec<T>],
     ) -> Result<Ciphertext> {
-        let op = "dot product with values";
+        let op = "dot_values";
         check_lengths(op, x.len(), values.len())?;
         for (x, values) in x.iter().zip(values) {
             check_len(op, x.len(), values.len())?;

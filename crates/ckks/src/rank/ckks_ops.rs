@@ -70,23 +70,23 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two("subtract", (x, y), Evaluator::sub)
+        self.two("sub", (x, y), Evaluator::sub)
     }
 
     fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one("negate", x, Evaluator::neg)
+        self.one("neg", x, Evaluator::neg)
     }
 
     fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
-        self.one("add values", x, |e, x| e.add_values(x, values))
+        self.one("add_values", x, |e, x| e.add_values(x, values))
     }
 
     fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
-        self.one("add a constant", x, |e, x| e.add_scalar(x, c))
+        self.one("add_scalar", x, |e, x| e.add_scalar(x, c))
     }
 
     fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two("multiply", (x, y), Evaluator::mul_no_rescale)
+        self.two("mul", (x, y), Evaluator::mul_no_rescale)
     }
 
     fn square_no_rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
@@ -94,7 +94,7 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two("multiply", (x, y), Evaluator::mul)
+        self.two("mul", (x, y), Evaluator::mul)
     }
 
     fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
@@ -106,7 +106,7 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn mul_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
-        self.one("multiply by values", x, |e, x| e.mul_values(x, values))
+        self.one("mul_values", x, |e, x| e.mul_values(x, values))
     }
 
     fn mul_values_to<T: SlotValue>(
@@ -115,23 +115,23 @@ impl CkksOps for ReducingEvaluator {
         values: &[T],
         scale: f64,
     ) -> Result<Ciphertext> {
-        self.one("multiply by values", x, |e, x| e.mul_values_to(x, values, scale))
+        self.one("mul_values", x, |e, x| e.mul_values_to(x, values, scale))
     }
 
     fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
-        self.one("multiply by a constant", x, |e, x| e.mul_scalar(x, c))
+        self.one("mul_scalar", x, |e, x| e.mul_scalar(x, c))
     }
 
     fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
-        self.one("multiply by a constant", x, |e, x| e.mul_complex(x, c))
+        self.one("mul_scalar", x, |e, x| e.mul_complex(x, c))
     }
 
     fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
-        self.one("multiply by an integer", x, |e, x| e.mul_integer(x, k))
+        self.one("mul_integer", x, |e, x| e.mul_integer(x, k))
     }
 
     fn mul_i(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one("multiply by i", x, Evaluator::mul_i)
+        self.one("mul_i", x, Evaluator::mul_i)
     }
 
     fn mul_add_many(
@@ -141,7 +141,7 @@ impl CkksOps for ReducingEvaluator {
         constant: f64,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "linear combination";
+        let op = "linear_combination";
         let operands: Vec<&Ciphertext> = products
             .iter()
             .flat_map(|&(x, y)| [x, y])
@@ -168,26 +168,26 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn polynomial(&self, x: &Ciphertext, p: &Polynomial, scale: Option<f64>) -> Result<Ciphertext> {
-        self.one("evaluate a polynomial", x, |e, x| e.polynomial(x, p, scale))
+        self.one("polynomial", x, |e, x| e.polynomial(x, p, scale))
     }
 
     /// At the rank of the prepared transform.
     fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
-        let op = "linear transform";
+        let op = "transform";
         let rank = self.rank_with(op, m.params())?;
         self.settled(op, self.evaluators()[rank].transform(&*self.at(op, x, rank)?, m)?)
     }
 
     fn drop_to_level(&self, x: &Ciphertext, level: usize) -> Result<Ciphertext> {
-        self.one("drop levels", x, |e, x| e.drop_to_level(x, level))
+        self.one("drop_to_level", x, |e, x| e.drop_to_level(x, level))
     }
 
     fn match_scale(&self, x: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext> {
-        self.one("match a scale", x, |e, x| e.match_scale(x, scale, level))
+        self.one("match_scale", x, |e, x| e.match_scale(x, scale, level))
     }
 
     fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
-        let op = "sum of rotations";
+        let op = "sum_of_rotations";
         let operands: Vec<&Ciphertext> = terms.iter().map(|&(x, _)| x).collect();
         let (evaluator, met) = self.all(op, &operands)?;
         let terms: Vec<_> = met.iter().zip(terms).map(|(x, (_, steps))| (&**x, *steps)).collect();
@@ -199,7 +199,7 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn dot_values<T: SlotValue>(&self, x: &[&Ciphertext], values: &[Vec<T>]) -> Result<Ciphertext> {
-        let op = "dot product with values";
+        let op = "dot_values";
         let (evaluator, met) = self.all(op, x)?;
         let met: Vec<&Ciphertext> = met.iter().map(|x| &**x).collect();
         self.settled(op, evaluator.dot_values(&met, values)?)
@@ -239,7 +239,7 @@ impl CkksOps for ReducingEvaluator {
         polynomials: &[&Monomial],
     ) -> Result<PowerBasis<Self::Powers>> {
         let rank = self.meeting([x]);
-        let x = self.at("powers of a ciphertext", x, rank)?;
+        let x = self.at("power_basis", x, rank)?;
         let powers = self.evaluators()[rank].power_basis(&x, polynomials)?;
         Ok(PowerBasis { known: powers.known.clone(), powers: (rank, powers) })
     }
@@ -250,7 +250,7 @@ impl CkksOps for ReducingEvaluator {
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<Self::Powers>> {
         let rank = self.meeting([x]);
-        let x = self.at("Chebyshev polynomials of a ciphertext", x, rank)?;
+        let x = self.at("chebyshev_basis", x, rank)?;
         let powers = self.evaluators()[rank].chebyshev_basis(&x, polynomials)?;
         Ok(PowerBasis { known: powers.known.clone(), powers: (rank, powers) })
     }
@@ -263,7 +263,7 @@ impl CkksOps for ReducingEvaluator {
     ) -> Result<Ciphertext> {
         let (rank, powers) = &powers.powers;
         let value = self.evaluator_at(*rank).monomial_in(powers, p, scale)?;
-        self.settled("evaluate a polynomial", value)
+        self.settled("polynomial", value)
     }
 
     fn polynomial_in(
@@ -274,6 +274,6 @@ impl CkksOps for ReducingEvaluator {
     ) -> Result<Ciphertext> {
         let (rank, powers) = &powers.powers;
         let value = self.evaluator_at(*rank).polynomial_in(powers, p, scale)?;
-        self.settled("evaluate a polynomial", value)
+        self.settled("polynomial", value)
     }
 }

@@ -52,7 +52,7 @@ impl Simulator {
         modulus: usize,
         level: usize,
     ) -> Result<IntVec<SimCiphertext>> {
-        let op = "encode integers";
+        let op = "encrypt_integers";
         let key = "functional bootstrapping key";
         let bootstrapper = self.functional.as_ref().ok_or(Error::MissingKey { op, key, level })?;
         // The scale of integers depends on their modulus and differs from the default scale.

@@ -80,7 +80,7 @@ impl<C> IntVec<C> {
         slots: usize,
         encrypt: impl FnOnce(&[Complex64], Interval) -> Result<C>,
     ) -> Result<Self> {
-        let op = "encode integers";
+        let op = "encrypt_integers";
         check_modulus(op, modulus)?;
         let values: Vec<f64> = integers.iter().map(|&k| k as f64).collect();
         let range = Interval::real(0.0, (modulus - 1) as f64)?;
@@ -149,7 +149,7 @@ impl Encoder {
         modulus: usize,
         level: usize,
     ) -> Result<Plaintext> {
-        let op = "encode integers";
+        let op = "encrypt_integers";
         check_modulus(op, modulus)?;
         bootstrapper.params().check_level(op, level)?;
         let values: Vec<f64> = integers.iter().map(|&k| k as f64).collect();

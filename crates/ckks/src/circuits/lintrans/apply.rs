@@ -85,7 +85,7 @@ impl LinearTransform {
         if self.level() > x.level {
             return Err(Error::OutOfLevels { op, needed: self.level(), left: x.level });
         }
-        let dropped = self.params.rules().drop_to_level("drop levels", x, self.level())?;
+        let dropped = self.params.rules().drop_to_level("drop_to_level", x, self.level())?;
         let meta = dropped.meta.repeated(self.slots, self.params.max_slots())?;
         self.check_range(op, &meta)?;
         Ok(Metadata { meta, ..dropped })
@@ -104,7 +104,7 @@ impl Evaluator {
     /// [`Ciphertext::broadcast`] and [`Ciphertext::repeated`]), [`Error::SlotCount`] when it has
     /// more, [`Error::MissingRotationKey`], [`Error::RangeOverflow`] and mismatches.
     pub fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
-        let op = "linear transform";
+        let op = "transform";
         self.check(op, x)?;
         self.params().check_chain(op, &m.params)?;
         m.check_slots(op, &x.metadata())?;
@@ -217,7 +217,7 @@ impl Evaluator {
         rotated: &BTreeMap<usize, &Ciphertext>,
         m: &LinearTransform,
     ) -> Result<Ciphertext> {
-        let op = "linear transform";
+        let op = "transform";
         self.params().check_chain(op, &m.params)?;
         if m.options.hoisting == Hoisting::Double {
             let reason = "a transform hoisted twice takes the operand alone: prepare it with \

@@ -171,8 +171,8 @@ impl MetadataRules<'_> {
         if !near {
             self.check_levels(op, deepest + 1, u.level)?;
             let scale = params.divisor(u.level - 1);
-            let route = self.match_scale("match a scale", u, scale, u.level - 1)?;
-            argument = self.follow("match a scale", u, &route)?;
+            let route = self.match_scale("match_scale", u, scale, u.level - 1)?;
+            argument = self.follow("match_scale", u, &route)?;
             matched = Some(scale);
         }
 
@@ -215,7 +215,7 @@ impl Evaluator {
         x: &Ciphertext,
         polynomials: &[&Monomial],
     ) -> Result<PowerBasis<Powers>> {
-        let op = "powers of a ciphertext";
+        let op = "power_basis";
         self.check(op, x)?;
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
         let needed = self.rules().power_levels(&x.metadata(), polynomials);
@@ -236,7 +236,7 @@ impl Evaluator {
         x: &Ciphertext,
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<Powers>> {
-        let op = "Chebyshev polynomials of a ciphertext";
+        let op = "chebyshev_basis";
         self.check(op, x)?;
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
         let needed = self.rules().chebyshev_levels(&x.metadata(), polynomials);
@@ -277,7 +277,7 @@ impl MetadataRules<'_> {
         p: &Monomial,
         scale: Option<f64>,
     ) -> Result<Metadata> {
-        let op = "evaluate a polynomial";
+        let op = "polynomial";
         known.check(op, known.domain, [p.plan()])?;
         let scale = scale.unwrap_or(self.params().scale());
         let CiphertextMeta { bounds, .. } = known.original;
@@ -303,7 +303,7 @@ impl MetadataRules<'_> {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<Metadata> {
-        let op = "evaluate a polynomial";
+        let op = "polynomial";
         known.check(op, (p.chebyshev().lo(), p.chebyshev().hi()), [p.plan()])?;
         let scale = scale.unwrap_or(self.params().scale());
         let bounds = known.original.bounds.map(|range| p.range(range));
@@ -343,7 +343,7 @@ impl Evaluator {
         p: &Monomial,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "evaluate a polynomial";
+        let op = "polynomial";
         self.check_powers(op, powers)?;
         let result = self.rules().monomial_in(&powers.known, p, scale)?;
         let inner =
@@ -362,7 +362,7 @@ impl Evaluator {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "evaluate a polynomial";
+        let op = "polynomial";
         self.check_powers(op, powers)?;
         let result = self.rules().polynomial_in(&powers.known, p, scale)?;
         let inner =
