@@ -7,6 +7,7 @@ mod domains;
 mod functional;
 mod leaks;
 mod messages;
+mod misuse;
 mod needs;
 mod noise_flooding;
 mod order_accuracy;

@@ -43,7 +43,7 @@ impl CiphertextMeta {
 
     /// The metadata with the first `len` slots as the values.
     pub(crate) fn with_len(mut self, len: usize) -> Result<Self> {
-        let op = "set the number of values";
+        let op = "with_len";
         if len == 0 {
             return Err(ErrorKind::NoValues.during(op));
         }
@@ -88,7 +88,7 @@ impl CiphertextMeta {
     /// The metadata of the vector repeated over `slots` slots, at most `most`.
     pub(crate) fn repeated(mut self, slots: usize, most: usize) -> Result<Self> {
         if !slots.is_power_of_two() || slots < self.slots || slots > most {
-            let (op, least) = ("repeat", self.slots);
+            let (op, least) = ("repeated", self.slots);
             return Err(ErrorKind::SlotCount { found: slots, least, most }.during(op));
         }
         if slots > self.slots {

@@ -230,7 +230,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`ErrorKind::Params`] unless `rounds` is from 1 to 8; as for [`bootstrap`](Self::bootstrap).
     fn bootstrap_iterated(&self, x: &Self::Ciphertext, rounds: usize) -> Result<Self::Ciphertext> {
-        self.composed("iterated bootstrap", || iterated::bootstrapped(self, x, rounds))
+        self.composed("bootstrap_iterated", || iterated::bootstrapped(self, x, rounds))
     }
 
     /// [`Evaluator::functional_bootstrapper`].
@@ -323,7 +323,7 @@ pub trait CkksOps: Sized {
     /// [`Ciphertext::with_len`].
     fn with_len(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext> {
         let meta = self.metadata(&x).meta;
-        self.composed("set the number of values", || Ok(self.with_metadata(x, meta.with_len(len)?)))
+        self.composed("with_len", || Ok(self.with_metadata(x, meta.with_len(len)?)))
     }
 
     /// The sum of many vectors.
@@ -331,7 +331,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`ErrorKind::NoValues`] for none of them; those of [`Evaluator::add`].
     fn add_many(&self, terms: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
-        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues).during("add many")?;
+        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues).during("add_many")?;
         rest.iter().try_fold((*first).clone(), |sum, term| self.add(&sum, term))
     }
 
@@ -364,7 +364,7 @@ pub trait CkksOps: Sized {
         count: usize,
         stride: i64,
     ) -> Result<Self::Ciphertext> {
-        let op = "inner sum";
+        let op = "inner_sum";
         self.composed(op, || sum::inner_sum(self, x, count, stride))
     }
 
@@ -374,7 +374,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// As for [`inner_sum`](Self::inner_sum).
     fn sum_slots(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        self.composed("sum slots", || self.inner_sum(x, self.metadata(x).meta.slots, 1))
+        self.composed("sum_slots", || self.inner_sum(x, self.metadata(x).meta.slots, 1))
     }
 
     /// Copies to the right: slot `j` of the result is the sum of `x[j - k stride]` for `k < count`.
@@ -401,7 +401,7 @@ pub trait CkksOps: Sized {
     /// [`ErrorKind::SlotOutOfRange`] for padding and beyond, [`ErrorKind::OutOfLevels`], and those
     /// of [`inner_sum`](Self::inner_sum).
     fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
-        let op = "replicate a slot";
+        let op = "replicate_slot";
         self.composed(op, || sum::replicate_slot(self, x, slot))
     }
 
@@ -412,7 +412,7 @@ pub trait CkksOps: Sized {
     /// [`ErrorKind::SlotOutOfRange`] for a slot that the vector does not have,
     /// [`ErrorKind::OutOfLevels`], and mismatches.
     fn mask(&self, x: &Self::Ciphertext, range: Range<usize>) -> Result<Self::Ciphertext> {
-        let op = "mask slots";
+        let op = "mask";
         self.composed(op, || masked(self, x, once(range)))
     }
 
@@ -421,7 +421,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// As for [`mask`](Self::mask).
     fn mask_slots(&self, x: &Self::Ciphertext, slots: &[usize]) -> Result<Self::Ciphertext> {
-        let op = "mask slots";
+        let op = "mask";
         let ranges = slots.iter().map(|&slot| slot..slot.saturating_add(1));
         self.composed(op, || masked(self, x, ranges))
     }
@@ -432,7 +432,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// As for [`mask`](Self::mask).
     fn clear_padding(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        self.composed("clear the padding", || self.mask(x, 0..self.metadata(x).meta.len))
+        self.composed("clear_padding", || self.mask(x, 0..self.metadata(x).meta.len))
     }
 
     /// `sum_i x_i y_i` with one relinearization and one rescale. Takes one level from the lowest
@@ -444,7 +444,7 @@ pub trait CkksOps: Sized {
     /// [`ErrorKind::Lengths`] unless there are as many `y` as `x`, [`ErrorKind::NoValues`] for
     /// none, [`ErrorKind::ScaleMismatch`], and those of [`mul`](Self::mul).
     fn dot(&self, x: &[&Self::Ciphertext], y: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
-        let op = "dot product";
+        let op = "dot";
         self.composed(op, || {
             sum::check_lengths(x.len(), y.len()).during(op)?;
             let pairs: Vec<_> = x.iter().copied().zip(y.iter().copied()).collect();

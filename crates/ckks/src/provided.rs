@@ -33,7 +33,7 @@ impl Provided {
         key: &PublicKey,
         rng: &mut R,
     ) -> Result<Self> {
-        check_scale(params, plaintext.scale(), plaintext.level())?;
+        check_scale(params, plaintext.scale(), plaintext.level()).during("Provided::encrypt")?;
         Ok(Self { ciphertext: encrypt_public(params, plaintext, key, rng)? })
     }
 
@@ -46,7 +46,7 @@ impl Provided {
         range: Interval,
     ) -> Result<Self> {
         let level = params.check_limbs(lattice.limbs()).during(READ)?;
-        check_scale(params, scale, level)?;
+        check_scale(params, scale, level).during(READ)?;
         let rules = params.rules();
         let encoded = rules.encoding((len, range), slots, scale, level).during(READ)?;
         let meta: CiphertextMeta = rules.encrypted_public(&encoded).meta;
@@ -68,7 +68,7 @@ fn check_scale(params: &Params, scale: f64, level: usize) -> Result<()> {
     }
     let [left, right] =
         [scale, params.scale()].map(|scale| LevelScale { level, log2_scale: scale.log2() });
-    Err(ErrorKind::ScaleMismatch { left, right }.during("encrypt under a public key"))
+    Err(ErrorKind::ScaleMismatch { left, right }.into())
 }
 
 impl AsRef<Ciphertext> for Provided {

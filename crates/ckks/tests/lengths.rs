@@ -299,8 +299,8 @@ fn clearing_the_padding_takes_a_level_where_there_is_one() {
     assert_eq!(shadow.sum_slots(&moved).unwrap().reals(), [9.0; 3]);
     let low = shadow.drop_to_level(&moved, 0).unwrap();
     for (op, refused) in [
-        ("sum slots", shadow.sum_slots(&low)),
-        ("inner sum", shadow.inner_sum(&low, 2, 1)),
+        ("sum_slots", shadow.sum_slots(&low)),
+        ("inner_sum", shadow.inner_sum(&low, 2, 1)),
         ("replicate", shadow.replicate(&low, 2, 1)),
     ] {
         let error = refused.unwrap_err();

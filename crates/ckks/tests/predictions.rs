@@ -418,9 +418,9 @@ fn compositions<A: CkksOps>(
     vec![
         ("matrix by rows", SUMS, packing.times_by_rows(a, x, vector)),
         ("matrix product", SUMS, square.apply(a, matrix, matrix)),
-        ("sums of columns", INSIDE, columns.sums(a, x)),
-        ("means of columns", INSIDE, columns.means(a, x)),
-        ("variances of columns", SUMS, columns.variances(a, x)),
+        ("Table::sums", INSIDE, columns.sums(a, x)),
+        ("Table::means", INSIDE, columns.means(a, x)),
+        ("Table::variances", SUMS, columns.variances(a, x)),
         ("logistic regression", SUMS, regression.train(a, table)),
     ]
 }

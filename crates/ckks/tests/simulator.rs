@@ -437,8 +437,7 @@ fn refusals_of_composed_operations_are_reported() {
     let x = shadow.encrypt(&[0.5, 1.0], span(&[0.5, 1.0]), 0).unwrap();
     let refused = shadow.replicate_slot(&x, 1).unwrap_err();
     assert!(
-        refused.op() == "replicate a slot"
-            && matches!(refused.kind(), ErrorKind::OutOfLevels { .. }),
+        refused.op() == "replicate_slot" && matches!(refused.kind(), ErrorKind::OutOfLevels { .. }),
         "{refused}"
     );
     assert_eq!(shadow.report().failure.unwrap().error, refused);

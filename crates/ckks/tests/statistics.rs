@@ -183,14 +183,14 @@ fn what_is_no_table_is_refused() {
     let x = world.encrypt(&table.pack(&vec![vec![0.5; 2]; 6]).unwrap());
     let error = table.variances(&eval, &x).unwrap_err();
     assert!(
-        error.op() == "variances of columns"
+        error.op() == "Table::variances"
             && matches!(error.kind(), ErrorKind::MissingRotationKey { .. }),
         "{error}"
     );
     let low = eval.drop_to_level(&x, 0).unwrap();
     let error = table.means(&eval, &low).unwrap_err();
     assert!(
-        error.op() == "means of columns" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
+        error.op() == "Table::means" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
         "{error}"
     );
     let short = world.encrypt(&[0.5; 8]);

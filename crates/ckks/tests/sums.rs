@@ -173,7 +173,7 @@ fn dot_products_relinearize_and_rescale_once() {
         assert!(matches!(error.kind(), ErrorKind::Lengths { left: 5, right: 4, .. }), "{error}");
         assert!(matches!(
             eval.dot(&[], &[]),
-            Err(e) if e.op() == "dot product" && matches!(e.kind(), ErrorKind::NoValues)
+            Err(e) if e.op() == "dot" && matches!(e.kind(), ErrorKind::NoValues)
         ));
         assert!(matches!(refusal(&eval.dot_plain(&[], &[])), ErrorKind::NoValues));
         let mixed = [
@@ -223,24 +223,24 @@ fn errors_name_the_operation_that_was_called() {
         let message = result.unwrap_err().to_string();
         assert!(message.starts_with(&format!("{op}: ")), "{message}");
     };
-    named(eval.mul(&x, &x), "multiply");
-    named(eval.dot(&[&x], &[&x]), "dot product");
-    named(eval.inner_sum(&x, 0, 1), "inner sum");
-    named(eval.inner_sum(&x, 65, 1), "inner sum");
-    named(eval.inner_sum(&x, 2, 1), "inner sum");
+    named(eval.mul(&x, &x), "mul");
+    named(eval.dot(&[&x], &[&x]), "dot");
+    named(eval.inner_sum(&x, 0, 1), "inner_sum");
+    named(eval.inner_sum(&x, 65, 1), "inner_sum");
+    named(eval.inner_sum(&x, 2, 1), "inner_sum");
     named(eval.replicate(&x, 4, 1), "replicate");
-    named(eval.replicate_slot(&x, 64), "replicate a slot");
-    named(eval.mask(&x, 3..65), "mask slots");
+    named(eval.replicate_slot(&x, 64), "replicate_slot");
+    named(eval.mask(&x, 3..65), "mask");
     #[expect(clippy::reversed_empty_ranges, reason = "what a caller may get wrong")]
     let backwards = eval.mask(&x, 5..3);
-    named(backwards, "mask slots");
-    named(eval.mask_slots(&x, &[64]), "mask slots");
+    named(backwards, "mask");
+    named(eval.mask_slots(&x, &[64]), "mask");
     let low = eval.drop_to_level(&x, 0).unwrap();
-    named(eval.mask(&low, 0..1), "mask slots");
-    named(eval.clear_padding(&low), "clear the padding");
+    named(eval.mask(&low, 0..1), "mask");
+    named(eval.clear_padding(&low), "clear_padding");
     // The rotation that is missing is named with the steps that there are.
     let error = eval.sum_slots(&x).unwrap_err();
-    assert_eq!(error.op(), "sum slots");
+    assert_eq!(error.op(), "sum_slots");
     let ErrorKind::MissingRotationKey { step, have, .. } = error.kind() else { panic!("{error}") };
     assert_eq!((step % 2, have.as_slice()), (1, [2].as_slice()));
 }

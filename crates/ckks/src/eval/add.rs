@@ -30,7 +30,7 @@ impl Evaluator {
 
     /// `x - y`, slot by slot. Errors as for [`add`](Self::add).
     pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.sum(x, y, Sign::Minus).during("subtract")
+        self.sum(x, y, Sign::Minus).during("sub")
     }
 
     /// `x += y`, in place if both have one level and scale. On an error, which is one of
@@ -41,7 +41,7 @@ impl Evaluator {
 
     /// `x -= y`, as [`add_assign`](Self::add_assign).
     pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<()> {
-        self.sum_assign(x, y, Sign::Minus).during("subtract")
+        self.sum_assign(x, y, Sign::Minus).during("sub")
     }
 
     /// `x + y` or `x - y`, aligned first.
@@ -116,7 +116,7 @@ impl Evaluator {
     /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has, and those of
     /// [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
     pub fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
-        let op = "add values";
+        let op = "add_values";
         self.check(x).during(op)?;
         check_values(values, self.params().max_slots()).during(op)?;
         check_len(x.len(), values.len()).during(op)?;
@@ -139,7 +139,7 @@ impl Evaluator {
     /// `x += c` in every slot. On an error, which is one of [`add_scalar`](Self::add_scalar), `x`
     /// is unchanged.
     pub fn add_scalar_assign(&self, x: &mut Ciphertext, c: f64) -> Result<()> {
-        let op = "add a constant";
+        let op = "add_scalar";
         self.check(x).during(op)?;
         let (metadata, integer) = self.rules().add_scalar(&x.metadata(), c).during(op)?;
         x.meta = metadata.meta;

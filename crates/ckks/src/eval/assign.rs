@@ -14,7 +14,7 @@ impl Evaluator {
     /// # Errors
     /// As for [`neg`](Self::neg).
     pub fn neg_assign(&self, x: &mut Ciphertext) -> Result<()> {
-        self.check(x).during("negate")?;
+        self.check(x).during("neg")?;
         x.inner.neg_assign(self.params().lattice())?;
         x.meta = self.rules().negative(&x.metadata()).meta;
         Ok(())

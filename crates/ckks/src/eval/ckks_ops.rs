@@ -124,7 +124,7 @@ impl CkksOps for Evaluator {
 
     /// In place, which saves a copy for every term.
     fn add_many(&self, terms: &[&Ciphertext]) -> Result<Ciphertext> {
-        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues).during("add many")?;
+        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues).during("add_many")?;
         let mut sum = (*first).clone();
         rest.iter().try_for_each(|term| self.add_assign(&mut sum, term))?;
         Ok(sum)

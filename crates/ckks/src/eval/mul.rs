@@ -22,7 +22,7 @@ impl Evaluator {
     /// [`ErrorKind::MissingKey`] without a relinearization key, [`ErrorKind::RangeOverflow`],
     /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        let op = "multiply";
+        let op = "mul";
         if std::ptr::eq(x, y) {
             return self.square(x).during(op);
         }
@@ -54,7 +54,7 @@ impl Evaluator {
     /// # Errors
     /// As for [`mul`](Self::mul), levels apart.
     pub fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        let op = "multiply";
+        let op = "mul";
         if std::ptr::eq(x, y) {
             return self.square_no_rescale(x).during(op);
         }
@@ -203,7 +203,7 @@ impl Evaluator {
         values: &[T],
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "multiply by values";
+        let op = "mul_values";
         self.check(x).during(op)?;
         check_values(values, self.params().max_slots()).during(op)?;
         check_len(x.len(), values.len()).during(op)?;
@@ -225,7 +225,7 @@ impl Evaluator {
     /// [`ErrorKind::OutOfLevels`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and
     /// mismatches.
     pub fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
-        let op = "multiply by a constant";
+        let op = "mul_scalar";
         self.check(x).during(op)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check_levels(1, x.level()).during(op)?;
@@ -240,7 +240,7 @@ impl Evaluator {
     /// # Errors
     /// [`ErrorKind::Scale`], and as for [`mul_scalar`](Self::mul_scalar), levels apart.
     pub fn mul_scalar_no_rescale(&self, x: &Ciphertext, c: f64, scale: f64) -> Result<Ciphertext> {
-        let op = "multiply by a constant";
+        let op = "mul_scalar";
         let x = &*auto_bootstrap::replenished(self, x, 1)?;
         self.check(x).during(op)?;
         let (metadata, integer) = self.rules().mul_scalar(&x.metadata(), c, scale).during(op)?;
@@ -255,7 +255,7 @@ impl Evaluator {
     /// # Errors
     /// As for [`mul_values`](Self::mul_values).
     pub fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
-        let op = "multiply by a constant";
+        let op = "mul_scalar";
         self.check(x).during(op)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check_levels(1, x.level()).during(op)?;
@@ -270,7 +270,7 @@ impl Evaluator {
     /// # Errors
     /// [`ErrorKind::RangeOverflow`] and mismatches.
     pub fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
-        let op = "multiply by an integer";
+        let op = "mul_integer";
         self.check(x).during(op)?;
         let metadata = self.rules().mul_integer(&x.metadata(), k).during(op)?;
         let mut product = x.clone();
@@ -294,7 +294,7 @@ impl Evaluator {
     /// # Errors
     /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn mul_i(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        let op = "multiply by i";
+        let op = "mul_i";
         self.check(x).during(op)?;
         let mut product = x.clone();
         self.mul_i_assign(&mut product.inner);
@@ -330,7 +330,7 @@ impl Evaluator {
         constant: f64,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "linear combination";
+        let op = "linear_combination";
         let operands = products.iter().flat_map(|&(x, y)| [x, y]).chain(terms.iter().map(|t| t.0));
         operands.into_iter().try_for_each(|x| self.check(x).during(op))?;
         // Step 1: bootstrap operands that are short of levels.

@@ -13,7 +13,7 @@ impl Evaluator {
     /// that level; [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow) when the message
     /// does not fit its modulus.
     pub fn drop_to_level(&self, ct: &Ciphertext, level: usize) -> Result<Ciphertext> {
-        let op = "drop levels";
+        let op = "drop_to_level";
         self.check(ct).during(op)?;
         self.rules().drop_to_level(&ct.metadata(), level).during(op)?;
         Ok(self.dropped(ct, level).during(op)?.into_owned())
@@ -27,7 +27,7 @@ impl Evaluator {
     /// [`ErrorKind::ScaleMismatch`](crate::ErrorKind::ScaleMismatch) without a spare level,
     /// [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow).
     pub fn match_scale(&self, ct: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext> {
-        let op = "match a scale";
+        let op = "match_scale";
         self.check(ct).during(op)?;
         let route = self.rules().match_scale(&ct.metadata(), scale, level).during(op);
         // Too few levels for the constant: a bootstrap gives the scale directly.

@@ -167,7 +167,7 @@ impl MetadataRules<'_> {
         terms: &[(Metadata, &[i64])],
         mut cost: impl FnMut(usize) -> Result<RotationCost>,
     ) -> Result<Metadata> {
-        let op = "sum of rotations";
+        let op = "sum_of_rotations";
         let (first, _) = terms.first().ok_or(ErrorKind::NoValues).during(op)?;
         let slots = first.meta.slots;
         // Step 1: one level, scale, slot count and length for all; the range of the sum.
@@ -251,7 +251,7 @@ impl Evaluator {
     /// [`ErrorKind::SlotCount`] and [`ErrorKind::LengthMismatch`] unless the ciphertexts are alike,
     /// and as for [`rotate`](Self::rotate) and [`add`](Self::add).
     pub fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
-        let op = "sum of rotations";
+        let op = "sum_of_rotations";
         terms.iter().try_for_each(|(x, _)| self.check(x).during(op))?;
         let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata(), steps)).collect();
         let first = terms.first().ok_or(ErrorKind::NoValues).during(op)?.0;
@@ -359,7 +359,7 @@ impl Evaluator {
         x: &[&Ciphertext],
         values: &[Vec<T>],
     ) -> Result<Ciphertext> {
-        let op = "dot product with values";
+        let op = "dot_values";
         check_lengths(x.len(), values.len()).during(op)?;
         for (x, values) in x.iter().zip(values) {
             check_len(x.len(), values.len()).during(op)?;

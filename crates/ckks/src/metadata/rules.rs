@@ -85,7 +85,7 @@ impl CiphertextMeta {
 
     /// The message times a positive factor, through the scale.
     pub(crate) fn reinterpret_scale(mut self, factor: f64) -> Result<Self> {
-        let op = "multiply through the scale";
+        let op = "reinterpret_scale";
         check_scale(factor).during(op)?;
         self.scale /= factor;
         check_scale(self.scale).during(op)?;

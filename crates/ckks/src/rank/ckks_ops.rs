@@ -65,23 +65,23 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two((x, y), Evaluator::sub).during("subtract")
+        self.two((x, y), Evaluator::sub).during("sub")
     }
 
     fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one(x, Evaluator::neg).during("negate")
+        self.one(x, Evaluator::neg).during("neg")
     }
 
     fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.add_values(x, values)).during("add values")
+        self.one(x, |e, x| e.add_values(x, values)).during("add_values")
     }
 
     fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.add_scalar(x, c)).during("add a constant")
+        self.one(x, |e, x| e.add_scalar(x, c)).during("add_scalar")
     }
 
     fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two((x, y), Evaluator::mul_no_rescale).during("multiply")
+        self.two((x, y), Evaluator::mul_no_rescale).during("mul")
     }
 
     fn square_no_rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
@@ -89,7 +89,7 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two((x, y), Evaluator::mul).during("multiply")
+        self.two((x, y), Evaluator::mul).during("mul")
     }
 
     fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
@@ -101,7 +101,7 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn mul_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.mul_values(x, values)).during("multiply by values")
+        self.one(x, |e, x| e.mul_values(x, values)).during("mul_values")
     }
 
     fn mul_values_to<T: SlotValue>(
@@ -110,23 +110,23 @@ impl CkksOps for ReducingEvaluator {
         values: &[T],
         scale: f64,
     ) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.mul_values_to(x, values, scale)).during("multiply by values")
+        self.one(x, |e, x| e.mul_values_to(x, values, scale)).during("mul_values")
     }
 
     fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.mul_scalar(x, c)).during("multiply by a constant")
+        self.one(x, |e, x| e.mul_scalar(x, c)).during("mul_scalar")
     }
 
     fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.mul_complex(x, c)).during("multiply by a constant")
+        self.one(x, |e, x| e.mul_complex(x, c)).during("mul_scalar")
     }
 
     fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.mul_integer(x, k)).during("multiply by an integer")
+        self.one(x, |e, x| e.mul_integer(x, k)).during("mul_integer")
     }
 
     fn mul_i(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one(x, Evaluator::mul_i).during("multiply by i")
+        self.one(x, Evaluator::mul_i).during("mul_i")
     }
 
     fn mul_add_many(
@@ -136,7 +136,7 @@ impl CkksOps for ReducingEvaluator {
         constant: f64,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "linear combination";
+        let op = "linear_combination";
         let operands: Vec<&Ciphertext> = products
             .iter()
             .flat_map(|&(x, y)| [x, y])
@@ -163,27 +163,27 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn polynomial(&self, x: &Ciphertext, p: &Polynomial, scale: Option<f64>) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.polynomial(x, p, scale)).during("evaluate a polynomial")
+        self.one(x, |e, x| e.polynomial(x, p, scale)).during("polynomial")
     }
 
     /// At the rank of the prepared transform.
     fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
-        let op = "linear transform";
+        let op = "transform";
         let rank = self.rank_with(m.params()).during(op)?;
         self.settled(self.evaluators()[rank].transform(&*self.at(x, rank).during(op)?, m)?)
             .during(op)
     }
 
     fn drop_to_level(&self, x: &Ciphertext, level: usize) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.drop_to_level(x, level)).during("drop levels")
+        self.one(x, |e, x| e.drop_to_level(x, level)).during("drop_to_level")
     }
 
     fn match_scale(&self, x: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.match_scale(x, scale, level)).during("match a scale")
+        self.one(x, |e, x| e.match_scale(x, scale, level)).during("match_scale")
     }
 
     fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
-        let op = "sum of rotations";
+        let op = "sum_of_rotations";
         let operands: Vec<&Ciphertext> = terms.iter().map(|&(x, _)| x).collect();
         let (evaluator, met) = self.all(&operands).during(op)?;
         let terms: Vec<_> = met.iter().zip(terms).map(|(x, (_, steps))| (&**x, *steps)).collect();
@@ -195,7 +195,7 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn dot_values<T: SlotValue>(&self, x: &[&Ciphertext], values: &[Vec<T>]) -> Result<Ciphertext> {
-        let op = "dot product with values";
+        let op = "dot_values";
         let (evaluator, met) = self.all(x).during(op)?;
         let met: Vec<&Ciphertext> = met.iter().map(|x| &**x).collect();
         self.settled(evaluator.dot_values(&met, values)?).during(op)
@@ -235,7 +235,7 @@ impl CkksOps for ReducingEvaluator {
         polynomials: &[&Monomial],
     ) -> Result<PowerBasis<Self::Powers>> {
         let rank = self.meeting([x]);
-        let x = self.at(x, rank).during("powers of a ciphertext")?;
+        let x = self.at(x, rank).during("power_basis")?;
         let powers = self.evaluators()[rank].power_basis(&x, polynomials)?;
         Ok(PowerBasis { known: powers.known.clone(), powers: (rank, powers) })
     }
@@ -246,7 +246,7 @@ impl CkksOps for ReducingEvaluator {
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<Self::Powers>> {
         let rank = self.meeting([x]);
-        let x = self.at(x, rank).during("Chebyshev polynomials of a ciphertext")?;
+        let x = self.at(x, rank).during("chebyshev_basis")?;
         let powers = self.evaluators()[rank].chebyshev_basis(&x, polynomials)?;
         Ok(PowerBasis { known: powers.known.clone(), powers: (rank, powers) })
     }
@@ -259,7 +259,7 @@ impl CkksOps for ReducingEvaluator {
     ) -> Result<Ciphertext> {
         let (rank, powers) = &powers.powers;
         let value = self.evaluator_at(*rank).monomial_in(powers, p, scale)?;
-        self.settled(value).during("evaluate a polynomial")
+        self.settled(value).during("polynomial")
     }
 
     fn polynomial_in(
@@ -270,6 +270,6 @@ impl CkksOps for ReducingEvaluator {
     ) -> Result<Ciphertext> {
         let (rank, powers) = &powers.powers;
         let value = self.evaluator_at(*rank).polynomial_in(powers, p, scale)?;
-        self.settled(value).during("evaluate a polynomial")
+        self.settled(value).during("polynomial")
     }
 }

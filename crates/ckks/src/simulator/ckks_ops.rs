@@ -40,22 +40,20 @@ impl CkksOps for Simulator {
     }
 
     fn sub(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("subtract", [x, y], |_| {
-            self.sum(x, y, Interval::sub, |a, b| a - b).during("subtract")
-        })
+        self.perform("sub", [x, y], |_| self.sum(x, y, Interval::sub, |a, b| a - b).during("sub"))
     }
 
     fn neg(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("negate", [x], |rules| {
+        self.perform("neg", [x], |rules| {
             Ok(self.vector(map(x, |a| -a), rules.negative(&x.metadata)))
         })
     }
 
     fn add_values<T: SlotValue>(&self, x: &SimCiphertext, values: &[T]) -> Result<SimCiphertext> {
-        self.perform("add values", [x], |_| {
+        self.perform("add_values", [x], |_| {
             // Encoded at level and scale of `x`, so nothing has to be aligned.
-            check_values(values, self.params.max_slots()).during("add values")?;
-            check_len(x.metadata.meta.len, values.len()).during("add values")?;
+            check_values(values, self.params.max_slots()).during("add_values")?;
+            check_len(x.metadata.meta.len, values.len()).during("add_values")?;
             let Metadata { level, meta } = x.metadata;
             let plain = self.constants(values, meta.slots, meta.scale, level).during("encode")?;
             self.sum(x, &plain, Interval::add, |a, b| a + b).during("add a plaintext")
@@ -63,14 +61,14 @@ impl CkksOps for Simulator {
     }
 
     fn add_scalar(&self, x: &SimCiphertext, c: f64) -> Result<SimCiphertext> {
-        self.perform("add a constant", [x], |rules| {
-            let (metadata, _) = rules.add_scalar(&x.metadata, c).during("add a constant")?;
+        self.perform("add_scalar", [x], |rules| {
+            let (metadata, _) = rules.add_scalar(&x.metadata, c).during("add_scalar")?;
             Ok(self.vector(map(x, |a| a + c), metadata))
         })
     }
 
     fn mul_no_rescale(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("multiply", [x, y], |_| self.product(x, y).during("multiply"))
+        self.perform("mul", [x, y], |_| self.product(x, y).during("mul"))
     }
 
     fn square_no_rescale(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
@@ -78,7 +76,7 @@ impl CkksOps for Simulator {
     }
 
     fn mul(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
-        let op = "multiply";
+        let op = "mul";
         self.perform(op, [x, y], |rules| {
             // Refuse a missing level before the product: a failed operation records no key.
             let (x, y) = match ptr::eq(x, y) {
@@ -100,7 +98,7 @@ impl CkksOps for Simulator {
     }
 
     fn mul_values<T: SlotValue>(&self, x: &SimCiphertext, values: &[T]) -> Result<SimCiphertext> {
-        let op = "multiply by values";
+        let op = "mul_values";
         self.perform(op, [x], |_| self.times_values(x, values, None).during(op))
     }
 
@@ -110,12 +108,12 @@ impl CkksOps for Simulator {
         values: &[T],
         scale: f64,
     ) -> Result<SimCiphertext> {
-        let op = "multiply by values";
+        let op = "mul_values";
         self.perform(op, [x], |_| self.times_values(x, values, Some(scale)).during(op))
     }
 
     fn mul_scalar(&self, x: &SimCiphertext, c: f64) -> Result<SimCiphertext> {
-        let op = "multiply by a constant";
+        let op = "mul_scalar";
         self.perform(op, [x], |rules| {
             let x = &*auto_bootstrap::replenished(self, x, 1)?;
             let level = x.metadata.level;
@@ -133,7 +131,7 @@ impl CkksOps for Simulator {
     }
 
     fn mul_complex(&self, x: &SimCiphertext, c: Complex64) -> Result<SimCiphertext> {
-        let op = "multiply by a constant";
+        let op = "mul_scalar";
         self.perform(op, [x], |rules| {
             let x = &*auto_bootstrap::replenished(self, x, 1)?;
             let Metadata { level, meta } = x.metadata;
@@ -147,15 +145,15 @@ impl CkksOps for Simulator {
     }
 
     fn mul_integer(&self, x: &SimCiphertext, k: i64) -> Result<SimCiphertext> {
-        self.perform("multiply by an integer", [x], |rules| {
+        self.perform("mul_integer", [x], |rules| {
             // No scale and no level: the integer multiplies the residues.
-            let metadata = rules.mul_integer(&x.metadata, k).during("multiply by an integer")?;
+            let metadata = rules.mul_integer(&x.metadata, k).during("mul_integer")?;
             Ok(self.vector(map(x, |a| a * k as f64), metadata))
         })
     }
 
     fn mul_i(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("multiply by i", [x], |rules| {
+        self.perform("mul_i", [x], |rules| {
             Ok(self.vector(map(x, |a| a * Complex64::I), rules.mul_i(&x.metadata)))
         })
     }
@@ -167,7 +165,7 @@ impl CkksOps for Simulator {
         constant: f64,
         scale: Option<f64>,
     ) -> Result<SimCiphertext> {
-        let op = "linear combination";
+        let op = "linear_combination";
         let factors = products.iter().flat_map(|&(x, y)| [x, y]);
         let operands = factors.chain(terms.iter().map(|&(x, _)| x));
         self.perform(op, operands, |rules| {
@@ -227,7 +225,7 @@ impl CkksOps for Simulator {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<SimCiphertext> {
-        let op = "evaluate a polynomial";
+        let op = "polynomial";
         self.perform(op, [x], |rules| {
             // Step 1: bootstrap if the levels do not suffice, and derive the metadata of the
             // result.
@@ -253,7 +251,7 @@ impl CkksOps for Simulator {
     }
 
     fn transform(&self, x: &SimCiphertext, m: &LinearTransform) -> Result<SimCiphertext> {
-        let op = "linear transform";
+        let op = "transform";
         self.perform(op, [x], |rules| {
             // Step 1: the transform must fit, and the vector must reach its level.
             self.params.check_chain(m.params()).during(op)?;
@@ -272,7 +270,7 @@ impl CkksOps for Simulator {
     }
 
     fn drop_to_level(&self, x: &SimCiphertext, level: usize) -> Result<SimCiphertext> {
-        let op = "drop levels";
+        let op = "drop_to_level";
         self.perform(op, [x], |rules| {
             let metadata = rules.drop_to_level(&x.metadata, level).during(op)?;
             Ok(SimCiphertext { metadata, ..x.clone() })
@@ -280,7 +278,7 @@ impl CkksOps for Simulator {
     }
 
     fn match_scale(&self, x: &SimCiphertext, scale: f64, level: usize) -> Result<SimCiphertext> {
-        let op = "match a scale";
+        let op = "match_scale";
         self.perform(op, [x], |rules| {
             // Where no alignment exists for lack of levels, a bootstrap reaches the scale.
             let route = rules.match_scale(&x.metadata, scale, level).during(op);
@@ -293,7 +291,7 @@ impl CkksOps for Simulator {
     }
 
     fn reinterpret_scale(&self, x: SimCiphertext, factor: f64) -> Result<SimCiphertext> {
-        self.perform("multiply through the scale", [&x], |_| {
+        self.perform("reinterpret_scale", [&x], |_| {
             // The phase is unchanged, so the message grows by the factor.
             let meta = x.metadata.meta.reinterpret_scale(factor)?;
             Ok(SimCiphertext { values: map(&x, |a| a * factor), ..x.with(meta) })
@@ -301,7 +299,7 @@ impl CkksOps for Simulator {
     }
 
     fn repeated(&self, x: SimCiphertext, slots: usize) -> Result<SimCiphertext> {
-        self.perform("repeat", [&x], |_| {
+        self.perform("repeated", [&x], |_| {
             let meta = x.metadata.meta.repeated(slots, self.params.max_slots())?;
             // The polynomial is the same: its slots repeat anyway.
             let values = x.values.iter().copied().cycle().take(slots).collect();
@@ -343,7 +341,7 @@ impl CkksOps for Simulator {
     }
 
     fn sum_of_rotations(&self, terms: &[(&SimCiphertext, &[i64])]) -> Result<SimCiphertext> {
-        self.perform("sum of rotations", terms.iter().map(|(x, _)| *x), |rules| {
+        self.perform("sum_of_rotations", terms.iter().map(|(x, _)| *x), |rules| {
             let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata, steps)).collect();
             let metadata =
                 rules.sum_of_rotations(&operands, |step| Ok(RotationCost::one_key(step)))?;
@@ -375,7 +373,7 @@ impl CkksOps for Simulator {
         x: &[&SimCiphertext],
         values: &[Vec<T>],
     ) -> Result<SimCiphertext> {
-        let op = "dot product with values";
+        let op = "dot_values";
         self.perform(op, x.iter().copied(), |rules| {
             // Step 1: equally many operands, each with as many values as the plain vector.
             check_lengths(x.len(), values.len()).during(op)?;
@@ -438,7 +436,7 @@ impl CkksOps for Simulator {
     }
 
     fn bootstrap_iterated(&self, x: &SimCiphertext, rounds: usize) -> Result<SimCiphertext> {
-        self.composed("iterated bootstrap", || match self.noise_model {
+        self.composed("bootstrap_iterated", || match self.noise_model {
             NoiseModel::Average => iterated::bootstrapped(self, x, rounds),
             NoiseModel::Worst => self.bootstrapped_iterated(x, rounds),
         })
@@ -449,7 +447,7 @@ impl CkksOps for Simulator {
         x: &SimCiphertext,
         polynomials: &[&Monomial],
     ) -> Result<PowerBasis<SimCiphertext>> {
-        let op = "powers of a ciphertext";
+        let op = "power_basis";
         // Bootstrap first if the deepest of the polynomials lacks levels.
         let needed = self.rules().power_levels(&x.metadata, polynomials);
         let x = &*auto_bootstrap::replenished(self, x, needed)?;
@@ -463,7 +461,7 @@ impl CkksOps for Simulator {
         x: &SimCiphertext,
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<SimCiphertext>> {
-        let op = "Chebyshev polynomials of a ciphertext";
+        let op = "chebyshev_basis";
         // Bootstrap first if the deepest of the polynomials lacks levels.
         let needed = self.rules().chebyshev_levels(&x.metadata, polynomials);
         let x = &*auto_bootstrap::replenished(self, x, needed)?;
@@ -478,7 +476,7 @@ impl CkksOps for Simulator {
         p: &Monomial,
         scale: Option<f64>,
     ) -> Result<SimCiphertext> {
-        self.perform("evaluate a polynomial", [&powers.powers], |rules| {
+        self.perform("polynomial", [&powers.powers], |rules| {
             // The powers exist: only the products and sums of this polynomial are recorded.
             let metadata = rules.monomial_in(&powers.known, p, scale)?;
             self.sums(powers, p.plan());
@@ -492,7 +490,7 @@ impl CkksOps for Simulator {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<SimCiphertext> {
-        self.perform("evaluate a polynomial", [&powers.powers], |rules| {
+        self.perform("polynomial", [&powers.powers], |rules| {
             let metadata = rules.polynomial_in(&powers.known, p, scale)?;
             self.sums(powers, p.plan());
             Ok(self.vector(map(&powers.powers, |a| p.eval(a.re).into()), metadata))

@@ -52,7 +52,7 @@ impl Simulator {
         modulus: usize,
         level: usize,
     ) -> Result<IntVec<SimCiphertext>> {
-        let op = "encode integers";
+        let op = "encrypt_integers";
         let key = "functional bootstrapping key";
         let bootstrapper =
             self.functional.as_ref().ok_or(ErrorKind::MissingKey { key, level }).during(op)?;

@@ -80,7 +80,7 @@ impl<C> IntVec<C> {
         slots: usize,
         encrypt: impl FnOnce(&[Complex64], Interval) -> Result<C>,
     ) -> Result<Self> {
-        let op = "encode integers";
+        let op = "encrypt_integers";
         check_modulus(modulus).during(op)?;
         let values: Vec<f64> = integers.iter().map(|&k| k as f64).collect();
         let range = Interval::real(0.0, (modulus - 1) as f64)?;
@@ -151,7 +151,7 @@ impl Encoder {
         modulus: usize,
         level: usize,
     ) -> Result<Plaintext> {
-        let op = "encode integers";
+        let op = "encrypt_integers";
         check_modulus(modulus).during(op)?;
         bootstrapper.params().check_level(level).during(op)?;
         let values: Vec<f64> = integers.iter().map(|&k| k as f64).collect();

@@ -81,7 +81,7 @@ impl LinearTransform {
         if self.level() > x.level {
             return Err(ErrorKind::OutOfLevels { needed: self.level(), left: x.level }.into());
         }
-        let dropped = self.params.rules().drop_to_level(x, self.level()).during("drop levels")?;
+        let dropped = self.params.rules().drop_to_level(x, self.level()).during("drop_to_level")?;
         let meta = dropped.meta.repeated(self.slots, self.params.max_slots())?;
         self.check_range(&meta)?;
         Ok(Metadata { meta, ..dropped })
@@ -100,7 +100,7 @@ impl Evaluator {
     /// [`Ciphertext::broadcast`] and [`Ciphertext::repeated`]), [`ErrorKind::SlotCount`] when it
     /// has more, [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] and mismatches.
     pub fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
-        let op = "linear transform";
+        let op = "transform";
         self.check(x).during(op)?;
         self.params().check_chain(&m.params).during(op)?;
         m.check_slots(&x.metadata()).during(op)?;
@@ -213,7 +213,7 @@ impl Evaluator {
         rotated: &BTreeMap<usize, &Ciphertext>,
         m: &LinearTransform,
     ) -> Result<Ciphertext> {
-        let op = "linear transform";
+        let op = "transform";
         self.params().check_chain(&m.params).during(op)?;
         if m.options.hoisting == Hoisting::Double {
             let reason = "a transform hoisted twice takes the operand alone: prepare it with \

@@ -165,7 +165,7 @@ impl Evaluator {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "evaluate a polynomial";
+        let op = "polynomial";
         self.check(x).during(op)?;
         let needed = self.rules().polynomial_levels(&x.metadata(), p);
         let x = &*auto_bootstrap::replenished(self, x, needed)?;

@@ -162,8 +162,8 @@ impl MetadataRules<'_> {
         if !near {
             self.check_levels(deepest + 1, u.level)?;
             let scale = params.divisor(u.level - 1);
-            let route = self.match_scale(u, scale, u.level - 1).during("match a scale")?;
-            argument = self.follow(u, &route).during("match a scale")?;
+            let route = self.match_scale(u, scale, u.level - 1).during("match_scale")?;
+            argument = self.follow(u, &route).during("match_scale")?;
             matched = Some(scale);
         }
 
@@ -206,7 +206,7 @@ impl Evaluator {
         x: &Ciphertext,
         polynomials: &[&Monomial],
     ) -> Result<PowerBasis<Powers>> {
-        let op = "powers of a ciphertext";
+        let op = "power_basis";
         self.check(x).during(op)?;
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
         let needed = self.rules().power_levels(&x.metadata(), polynomials);
@@ -227,7 +227,7 @@ impl Evaluator {
         x: &Ciphertext,
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<Powers>> {
-        let op = "Chebyshev polynomials of a ciphertext";
+        let op = "chebyshev_basis";
         self.check(x).during(op)?;
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
         let needed = self.rules().chebyshev_levels(&x.metadata(), polynomials);
@@ -267,7 +267,7 @@ impl MetadataRules<'_> {
         p: &Monomial,
         scale: Option<f64>,
     ) -> Result<Metadata> {
-        let op = "evaluate a polynomial";
+        let op = "polynomial";
         known.check(known.domain, [p.plan()]).during(op)?;
         let scale = scale.unwrap_or(self.params().scale());
         let CiphertextMeta { bounds, .. } = known.original;
@@ -293,7 +293,7 @@ impl MetadataRules<'_> {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<Metadata> {
-        let op = "evaluate a polynomial";
+        let op = "polynomial";
         known.check((p.chebyshev().lo(), p.chebyshev().hi()), [p.plan()]).during(op)?;
         let scale = scale.unwrap_or(self.params().scale());
         let bounds = known.original.bounds.map(|range| p.range(range));
@@ -332,7 +332,7 @@ impl Evaluator {
         p: &Monomial,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "evaluate a polynomial";
+        let op = "polynomial";
         self.check_powers(powers).during(op)?;
         let result = self.rules().monomial_in(&powers.known, p, scale)?;
         let inner = self
@@ -352,7 +352,7 @@ impl Evaluator {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "evaluate a polynomial";
+        let op = "polynomial";
         self.check_powers(powers).during(op)?;
         let result = self.rules().polynomial_in(&powers.known, p, scale)?;
         let inner = self

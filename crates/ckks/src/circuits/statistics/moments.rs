@@ -22,7 +22,7 @@ impl Table {
     /// [`ErrorKind::MissingRotationKey`](crate::ErrorKind::MissingRotationKey) without the keys of
     /// [`keys`](Self::keys), and mismatches.
     pub fn sums<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-        let op = "sums of columns";
+        let op = "Table::sums";
         eval.composed(op, || {
             self.check(&eval.metadata(x)).during(op)?;
             // Rows of padding may hold anything. A table without them needs no mask, and no level.
@@ -39,7 +39,7 @@ impl Table {
     /// # Errors
     /// As for [`sums`](Self::sums).
     pub fn means<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-        let op = "means of columns";
+        let op = "Table::means";
         eval.composed(op, || {
             self.check(&eval.metadata(x)).during(op)?;
             self.means_times(eval, x, 1.0)
@@ -66,7 +66,7 @@ impl Table {
     /// As for [`sums`](Self::sums), and [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey)
     /// without a relinearization key.
     pub fn variances<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-        let op = "variances of columns";
+        let op = "Table::variances";
         eval.composed(op, || {
             let metadata = eval.metadata(x);
             self.check(&metadata).during(op)?;
@@ -89,7 +89,7 @@ impl Table {
         x: &A::Ciphertext,
         y: &A::Ciphertext,
     ) -> Result<A::Ciphertext> {
-        let op = "covariances of columns";
+        let op = "Table::covariances";
         eval.composed(op, || {
             let (left, right) = (eval.metadata(x), eval.metadata(y));
             self.check(&left).during(op)?;
@@ -113,7 +113,7 @@ impl Table {
         eval: &A,
         x: &A::Ciphertext,
     ) -> Result<Vec<A::Ciphertext>> {
-        let op = "covariances of columns";
+        let op = "Table::covariances";
         eval.composed(op, || {
             let metadata = eval.metadata(x);
             self.check(&metadata).during(op)?;
