@@ -182,7 +182,7 @@ impl Server<'_> {
         });
         let sum = sum(evaluator, parts)?;
         let (blocks, block) = (self.layout.blocks, self.layout.block as i64);
-        Ok(evaluator.inner_sum(&sum, blocks, block)?)
+        evaluator.inner_sum(&sum, blocks, block)
     }
 
     /// The reciprocal of the number of points of each cluster, cluster `j` in slot `j`.
@@ -261,5 +261,5 @@ fn sum(
     mut parts: impl Iterator<Item = bellerophon::Result<Ciphertext>>,
 ) -> bellerophon::Result<Ciphertext> {
     let first = parts.next().expect("a point has coordinates")?;
-    Ok(parts.try_fold(first, |sum, part| evaluator.add(&sum, &part?))?)
+    parts.try_fold(first, |sum, part| evaluator.add(&sum, &part?))
 }
