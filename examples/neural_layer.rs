@@ -111,7 +111,7 @@ impl Layer {
 
     fn apply(&self, server: &Evaluator, x: &Ciphertext) -> bellerophon::Result<Ciphertext> {
         let product = server.transform(x, &self.transform)?.with_len(self.bias.len())?;
-        Ok(server.add_values(&product, &self.bias)?)
+        server.add_values(&product, &self.bias)
     }
 }
 

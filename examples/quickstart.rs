@@ -261,7 +261,7 @@ fn generate(params: &Params) -> Result<(ClientKey, EvaluationKeys), Error> {
 
 /// `1 - y`.
 fn one_minus(server: &Evaluator, y: &Ciphertext) -> Result<Ciphertext, Error> {
-    Ok(server.add_scalar(&server.neg(y)?, 1.0)?)
+    server.add_scalar(&server.neg(y)?, 1.0)
 }
 
 /// `a x^2 + b x + c`.
