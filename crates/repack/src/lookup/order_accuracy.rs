@@ -58,9 +58,10 @@ impl OrderAccuracy {
         self.comparators
     }
 
-    /// The standard deviation of the error of a result that won or lost against values further away
-    /// than the errors, in every comparator by which it could be changed. The error is about half
-    /// of the time smaller: a comparator changes one of its two values only.
+    /// An upper estimate of the standard deviation of the error of a result that won or lost
+    /// against values further away than the errors, in every comparator by which it could be
+    /// changed. The error is about half of the time smaller: a comparator changes one of its two
+    /// values only.
     pub fn rms(&self) -> f64 {
         self.rms
     }
