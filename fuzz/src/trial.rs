@@ -115,7 +115,7 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use bellerophon::{ErrorKind, format::FormatError};
+    use bellerophon::format::FormatError;
 
     use super::*;
     use crate::{Memory, Read, Shape, TINY};
