@@ -69,7 +69,7 @@ pub fn run_with<A: Parser>(
     ExitCode::from(if matches!(failure, Failure::Input(_)) { 2 } else { 1 })
 }
 
-/// Prints one [`line`] on standard error. A closed one is no error.
+/// Prints one [`line()`] on standard error. A closed one is no error.
 pub fn tell(what: impl Display) {
     let _ = writeln!(stderr(), "{}", line(&what.to_string()));
 }
@@ -90,7 +90,7 @@ pub fn report(json: bool, report: &impl Serialize) -> Result<(), Failure> {
     }
 }
 
-/// Prints one [`line`] for people: on standard error if standard output is for JSON.
+/// Prints one [`line()`] for people: on standard error if standard output is for JSON.
 pub fn say(json: bool, what: impl Display) {
     match json {
         true => tell(what),

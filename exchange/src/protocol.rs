@@ -140,7 +140,7 @@ fn is_plain(c: char) -> bool {
     !c.is_control() && !hidden
 }
 
-/// Text of the other side, as a [`line`].
+/// Text of the other side, as a [`line()`].
 fn read_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     String::deserialize(deserializer).map(|words| line(&words))
 }
@@ -255,7 +255,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal with its reason, as a [`line`].
+    /// A refusal with its reason, as a [`line()`].
     pub fn new(code: Code, reason: impl fmt::Display) -> Self {
         Self { code, reason: line(&reason.to_string()) }
     }
