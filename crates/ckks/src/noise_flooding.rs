@@ -159,7 +159,9 @@ impl Flooding {
     /// [`ErrorKind::Flooding`] for no queries, and for bits outside 1 to 64.
     pub fn new(queries: u64, statistical_bits: f64) -> Result<Self> {
         if queries == 0 || !(1.0..=MOST_BITS).contains(&statistical_bits) {
-            return Err(ErrorKind::Flooding { queries, statistical_bits }.during("DecryptionBudget::new"));
+            return Err(
+                ErrorKind::Flooding { queries, statistical_bits }.during("DecryptionBudget::new")
+            );
         }
         Ok(Self { queries, statistical_bits })
     }
