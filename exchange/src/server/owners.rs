@@ -188,10 +188,10 @@ impl All {
             let jobs = owner.waiting.iter().filter_map(|id| owner.jobs.get(id));
             let jobs = jobs.filter(|job| job.not_before.is_none_or(|t| t <= now));
             let first = jobs.min_by_key(|job| (job.record.work, job.record.number));
-            first.map(|job| job.record.id).filter(|_| owner.running < cap)
+            first.map(|job| (job.record.id, job.record.number)).filter(|_| owner.running < cap)
         };
         let ready = self.owners.iter().filter_map(|(client, owner)| {
-            due(owner).map(|id| ((owner.running, owner.turn), *client, id))
+            due(owner).map(|(id, number)| ((owner.running, owner.turn, number), *client, id))
         });
         let (_, client, id) = ready.min_by_key(|(key, ..)| *key)?;
         self.turn += 1;

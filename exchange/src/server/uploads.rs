@@ -20,6 +20,11 @@ const PIECES: usize = 4;
 /// Bytes that must arrive in every span of time.
 const PROGRESS: u64 = 64 << 10;
 
+/// The longest time for which the rest of a refused body is read and forgotten, and for which its
+/// sender may be quiet meanwhile.
+const LINGER: Duration = Duration::from_secs(3);
+const QUIET: Duration = Duration::from_millis(200);
+
 /// The declared length of a request, if it is allowed.
 pub fn declared(headers: &HeaderMap, most: u64) -> Result<u64, Refusal> {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
@@ -106,8 +111,14 @@ pub async fn receive<S: Sink>(
     };
     drop(pieces);
     let written = writer.await.map_err(fault)?;
-    outcome?;
-    let sink = written.map_err(disk)?;
+    let received = outcome.and_then(|()| written.map_err(disk));
+    if received.as_ref().is_err_and(|refusal| refusal.code != Code::TooSlow) {
+        // A client that still sends would find a broken connection instead of the refusal.
+        let end = Instant::now() + LINGER;
+        let soon = || end.min(Instant::now() + QUIET);
+        while let Ok(Some(Ok(_))) = timeout_at(soon(), body.frame()).await {}
+    }
+    let sink = received?;
     match arrived < length {
         true => Err(bad(format!("{arrived} of {length} bytes arrived"))),
         false => Ok(sink),

@@ -223,6 +223,21 @@ fn what_did_not_arrive_is_sent_again() {
     assert!(got["answers"][0]["values"].is_array(), "{got}");
 }
 
+#[test]
+fn a_client_hears_why_its_upload_is_refused_in_the_middle() {
+    let scratch = Scratch::new("middle");
+    let home = scratch.path("client");
+    report(client("keygen", &home).args(["--preset", "toy-insecure", "--programs", "sigmoid"]));
+    let path = home.join("shared").join("keys");
+    let mut keys = fs::read(&path).unwrap();
+    assert!(keys.len() > 20 << 20, "more than all buffers: {}", keys.len());
+    keys[300_000] ^= 1;
+    fs::write(&path, keys).unwrap();
+    let server = Server::start(&scratch.path("data"), None, &[]);
+    let why = refused(client("send", &home).args(["--server", &server.url(), "--patience", "0"]));
+    assert!(why.contains("refused: malformed"), "{why}");
+}
+
 #[cfg(unix)]
 #[test]
 fn links_in_the_shared_folder_lead_nowhere() {

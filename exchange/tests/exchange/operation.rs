@@ -92,11 +92,14 @@ fn health_and_counts_are_told_and_logs_are_lines_of_json() {
     assert_eq!(ours.wait("a").state, State::Done);
     let health = Peer::new(server.address(), "none").send("GET", "/healthz", b"");
     assert_eq!((health.status, &health.json["status"]), (200, &"ok".into()));
-    let mut stream = ours.peer.begin("GET", "/metrics", None).unwrap();
-    let mut text = String::new();
-    std::io::Read::read_to_string(&mut stream, &mut text).unwrap();
+    let has = |line: &str| {
+        let (mut stream, mut text) =
+            (ours.peer.begin("GET", "/metrics", None).unwrap(), String::new());
+        std::io::Read::read_to_string(&mut stream, &mut text).unwrap();
+        text.lines().any(|found| found == line)
+    };
     for line in ["exchange_jobs_done_total 1", "exchange_clients 1", "exchange_jobs_ended 1"] {
-        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        until(line, || has(line));
     }
     until("it is in the log", || server.log().contains("job ended"));
     let log = server.log();
