@@ -12,8 +12,6 @@ use rand::CryptoRng;
 #[cfg(doc)]
 use crate::ckks;
 use crate::{ClientKey, During, ErrorKind, Result, client::system_rng};
-#[cfg(doc)]
-use bellerophon_ckks as ckks;
 
 /// `log2` of the probability that the error of some value exceeds [`FloodedValues::bits`].
 const LOG2_FAILURE: f64 = -20.0;

@@ -82,7 +82,7 @@
 //! first, which takes one level; with no level left it returns [`ErrorKind::Padding`].
 //!
 //! ```
-//! # use bellerophon_ckks::{CkksOps, Error, Interval, Params, Result, simulator::Simulator};
+//! # use bellerophon_ckks::{CkksOps, ErrorKind, Interval, Params, Result, simulator::Simulator};
 //! # fn f(params: &Params) -> Result<()> {
 //! let a = Simulator::new(params);
 //! let range = Interval::real(0.0, 4.0)?;
@@ -93,10 +93,11 @@
 //! assert_eq!((moved.reals(), moved.metadata().level), (vec![9.0; 3], 1));
 //! // Vectors of unequal length: an error, or an explicit broadcast.
 //! let two = a.encrypt(&[2.0], range, 2)?;
-//! assert!(matches!(a.mul(&x, &two), Err(e) if matches!(e.kind(), ErrorKind::LengthMismatch { left:
-//! 3, right: 1, .. }))); assert!(matches!(a.mul_values(&x, &[2.0]), Err(e) if matches!(e.kind(),
-//! ErrorKind::LengthMismatch { .. }))); assert_eq!(a.mul(&x, &a.broadcast(two, 3)?)?.reals(), [2.0,
-//! 4.0, 6.0]);
+//! let refused = a.mul(&x, &two).unwrap_err();
+//! assert!(matches!(refused.kind(), ErrorKind::LengthMismatch { left: 3, right: 1, .. }));
+//! let refused = a.mul_values(&x, &[2.0]).unwrap_err();
+//! assert!(matches!(refused.kind(), ErrorKind::LengthMismatch { .. }));
+//! assert_eq!(a.mul(&x, &a.broadcast(two, 3)?)?.reals(), [2.0, 4.0, 6.0]);
 //! # Ok(())
 //! # }
 //! # let chain = bellerophon_ckks::ModulusChain {

@@ -113,7 +113,7 @@ fn small_messages_come_out_more_precise() {
     assert!(rms < 1.5 * fresh.noise() && worst < 7.0 * fresh.noise(), "{rms:e}");
     let wide = r.world.encrypt_at(&[1.5], 2);
     let error = r.eval.bootstrap(&wide).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::RangeOverflow { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::BootstrapRange { .. }), "{error}");
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn messages_that_could_wrap_are_refused() {
     wraps(eval.square(&at_one));
     wraps(eval.mul_values(&at_one, &[1.0]));
     let error = eval.drop_to_level(&high, 0).unwrap_err().to_string();
-    assert!(error.contains("level 0") && error.contains("2^45.000"), "{error}");
+    assert!(error.contains("level 0") && error.contains("scale 2^45.0"), "{error}");
     // Nearly the whole modulus is usable.
     let y = world.encrypt_at(&[0.49 * capacity, -0.49 * capacity], 0);
     let sum = eval.add(&y, &y).unwrap();

@@ -209,7 +209,7 @@ fn misfits_of_a_bootstrap_are_named() {
     let wide = world.encrypt_at(&vec![0.5; 32], level);
     assert!(matches!(refusal(&bootstrap.bootstrap(&wide)), ErrorKind::SlotCount { .. }));
     let loud = world.encrypt_at(&[1.5], level);
-    assert!(matches!(refusal(&bootstrap.bootstrap(&loud)), ErrorKind::RangeOverflow { .. }));
+    assert!(matches!(refusal(&bootstrap.bootstrap(&loud)), ErrorKind::BootstrapRange { .. }));
     let other = World::of(large, KeyLevels::new(), 1);
     let error = bootstrap.bootstrap(&other.encrypt_at(&[0.5], level)).unwrap_err();
     assert!(

@@ -154,6 +154,19 @@ pub enum ErrorKind {
         /// The level of that modulus.
         level: usize,
     },
+    /// Values that a bootstrap does not take.
+    #[error(
+        "a bootstrap takes values up to {}, and these may reach {}: scale the values down before, \
+         or state a tighter range (`assume_range`)",
+        decimal(*most),
+        decimal(*bound)
+    )]
+    BootstrapRange {
+        /// Bound on the magnitude of the values with their error, rounded up to a power of two.
+        bound: f64,
+        /// The largest magnitude that the bootstrap takes.
+        most: f64,
+    },
     /// A constant that is too large for one product or sum. The error does not repeat it.
     #[error(
         "the constant is too large: at scale 2^{log2_scale:.1} it must be below {}: multiply in \

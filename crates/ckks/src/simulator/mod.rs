@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use bellerophon_ckks::{
-//!     CkksOps, Encoder, Error, EvaluationKeys, Evaluator, Interval, LevelGroup, ModulusChain,
+//!     CkksOps, Encoder, ErrorKind, EvaluationKeys, Evaluator, Interval, LevelGroup, ModulusChain,
 //!     Params, ParamsSpec, Result, SecretKey, Security, decrypt_values, encrypt,
 //!     simulator::{self, Simulator},
 //! };

@@ -213,11 +213,9 @@ impl Bootstrapper {
         let reach = bound + noise::worst_factor(x.meta.slots, self.spec.log2_failure) * x.excess();
         let factor = headroom.floor().clamp(1.0, MAX_ENLARGEMENT);
         if reach * per_value * factor > largest * NOISE_SLACK {
-            return Err(ErrorKind::RangeOverflow {
+            return Err(ErrorKind::BootstrapRange {
                 bound: power_of_two_above(reach),
-                log2_scale: per_value.log2(),
-                log2_modulus: largest.log2() + 1.0,
-                level: 0,
+                most: largest / per_value,
             }
             .into());
         }
@@ -240,7 +238,7 @@ impl Evaluator {
     /// [`ErrorKind::MissingKey`] for an evaluator without
     /// [`with_bootstrapping`](Self::with_bootstrapping) or without keys of
     /// [`Bootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
-    /// [`ErrorKind::SlotCount`] for too many slots, [`ErrorKind::RangeOverflow`] for values whose
+    /// [`ErrorKind::SlotCount`] for too many slots, [`ErrorKind::BootstrapRange`] for values whose
     /// magnitude and excess exceed [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in
     /// proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback of
     /// [`watching`](Self::watching), and mismatches.

@@ -103,11 +103,9 @@ impl Bootstrapper {
         let reach = bounds.slots().bound() * scale + error;
         let largest = self.params().divisor(0) * (-self.spec.log_gap).exp2();
         if reach > largest * NOISE_SLACK {
-            return Err(ErrorKind::RangeOverflow {
+            return Err(ErrorKind::BootstrapRange {
                 bound: power_of_two_above(reach / scale),
-                log2_scale: scale.log2(),
-                log2_modulus: largest.log2() + 1.0,
-                level: 0,
+                most: largest / scale,
             }
             .into());
         }
