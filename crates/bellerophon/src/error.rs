@@ -433,10 +433,12 @@ impl From<repack::ErrorKind> for ErrorKind {
     fn from(kind: repack::ErrorKind) -> Self {
         use repack::ErrorKind as Below;
         match kind {
+            // Kinds of the crates below have a conversion of their own.
             Below::Ring(kind) => Self::Ring(kind),
             Below::Mlwe(kind) => kind.into(),
             Below::Ckks(kind) => kind.into(),
             Below::Lwe(kind) => kind.into(),
+            // Kinds of look-ups and of the planner: here their remedies name methods of the facade.
             Below::Bridge { reason } => Self::Bridge { reason },
             Below::Domain { lo, hi } => Self::Domain { lo, hi },
             Below::DomainScale { lo, hi, log2_scale } => Self::DomainScale { lo, hi, log2_scale },
@@ -458,6 +460,7 @@ impl From<repack::ErrorKind> for ErrorKind {
             Below::CostModel { found, needed } => Self::CostModel { found, needed },
             Below::Cancelled { stage, done, total } => Self::Cancelled { stage, done, total },
             Below::Complex => Self::Complex,
+            // Faults of layouts, packings and repacking keys.
             other => Self::Repack(other),
         }
     }

@@ -86,8 +86,10 @@ impl Evaluator {
     /// # Errors
     /// None for keys made by [`ClientKey::evaluation_keys`](crate::ClientKey).
     pub fn new(keys: EvaluationKeys) -> Result<Self> {
+        // Step 1: the evaluator of the slots, with the keys of products and rotations.
         let mut arithmetic = ckks::Evaluator::new(keys.params.ckks(), &keys.arithmetic)?;
-        // The parameters hold plans only: the server encodes the matrices once, ahead of use.
+        // Step 2: the parameters hold plans only: the server encodes the matrices once, ahead of
+        // use.
         if let Some(bootstrap) = &keys.bootstrap {
             let spec = keys.params.bootstrapper()?.spec().clone();
             let spec = BootstrapSpec { encode_ahead: true, ..spec };
@@ -100,6 +102,7 @@ impl Evaluator {
             let bootstrapper = FunctionalBootstrapper::new(keys.params.ckks(), spec)?;
             arithmetic = arithmetic.with_functional(bootstrapper, functional.clone())?;
         }
+        // Step 3: SlotsToCoeffs of the look-ups, encoded ahead as well.
         let slots_to_coeffs = match keys.tables {
             Some(_) => Some(Arc::new(keys.params.lookups()?.encoded_to_coefficients()?)),
             None => None,

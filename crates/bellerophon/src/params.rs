@@ -370,6 +370,7 @@ impl fmt::Display for Params {
             lattice.degree(),
             lattice.log2_modulus(),
         )?;
+        // Rank and route are printed for module ranks above 1 only.
         if lattice.rank() > 1 {
             let (rank, route) = (lattice.rank(), self.0.slots.relin_strategy());
             write!(f, "; module rank {rank}, products relinearized {route}")?;

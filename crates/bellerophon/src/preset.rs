@@ -156,6 +156,7 @@ impl Preset {
     /// None for the presets of this version; prime search can fail in principle.
     pub fn spec(self) -> Result<ParamsSpec> {
         match self {
+            // Look-ups: one modulus chain for all sizes of tables; the toy set has a smaller ring.
             Self::Functions
             | Self::FunctionsFine
             | Self::FunctionsPrecise
@@ -185,7 +186,9 @@ impl Preset {
             Self::Tables8 => self.functional(Some(256), (42, 2), (50, 9)),
             Self::Tables12 => self.functional(Some(4096), (40, 2), (50, 7)),
             Self::Tables16 => self.functional(Some(65536), (42, 0), (51, 4)),
+            // No entries: Fourier series of reals instead of tables.
             Self::Smooth => self.functional(None, (45, 3), (50, 9)),
+            // Toy sets: a ring of degree 2^10, and fewer special primes.
             Self::ToyTables => self.functional(Some(256), (42, 2), (50, 6)),
             Self::ToySmooth => self.functional(None, (45, 2), (50, 6)),
             // The chain is that of a bootstrap, in a ring far too small to be secure.

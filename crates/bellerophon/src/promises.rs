@@ -97,10 +97,12 @@ fn bootstrap(params: &Params, used: Metadata) -> Result<()> {
 /// Two tables in a row, with as many entries as the levels of the series allow, up to 256.
 fn tables(params: &Params) -> Result<()> {
     let Ok(functional) = params.functional() else { return Ok(()) };
+    // Step 1: as many entries as the series has levels for, at most 256.
     let entries = 1usize << functional.spec().series.len().clamp(1, 8);
     let simulator = Simulator::new(params.ckks()).with_functional(functional.clone())?;
     let table = IntTable::new(entries, entries, |k| entries - 1 - k)?;
     let x = simulator.encrypt_integers(&[0, 1], entries, functional.input_level())?;
+    // Step 2: two tables in a row: the second one reads the noisy result of the first.
     let twice = simulator.integers().tables(&x, &[&table]).and_then(|results| {
         let integers = simulator.integers();
         integers.tables(&results[0], &[&table])
@@ -118,6 +120,7 @@ fn look_ups(params: &Params) -> Result<()> {
     let Some(lookups) = params.optional_lookups() else { return Ok(()) };
     let (op, lattice) = ("look up", params.tables_on(LutEngine::Auto).during("look up")?);
     for bridge in [Bridge::Ring, Bridge::Linear] {
+        // A set without this bridge promises nothing about it.
         let Ok(path) = lookups.path(bridge).during(op) else { continue };
         lookups.check_covers(lattice, path, &(-1.0..=1.0)).map_err(|error| {
             refuse(format!(

@@ -120,9 +120,10 @@ impl SeededRepackKey {
     /// unless they have the same parameters, key and limbs.
     pub(crate) fn from_parts(dimension: usize, babies: Vec<SeededCiphertext>) -> Result<Self> {
         let op = "assemble a repacking key";
+        // Step 1: the number of baby steps, and the slots of each ciphertext.
         check_baby(dimension.next_power_of_two(), babies.len())?;
         babies.iter().try_for_each(|ct| check_slots(dimension, ct.meta.slots))?;
-        // All under one key, with as many limbs as the first.
+        // Step 2: all under one key, with as many limbs as the first.
         let first = &babies[0].inner;
         for other in babies[1..].iter().map(|ct| &ct.inner) {
             let (found, needed) = (other.fingerprint(), first.fingerprint());

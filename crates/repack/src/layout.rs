@@ -29,6 +29,7 @@ impl Layout {
     /// [`ErrorKind::NoRows`] for none; [`ErrorKind::Layout`] unless `slots` is a power of two and
     /// the positions are distinct and below it.
     pub fn new(slots: usize, positions: &[usize]) -> Result<Self> {
+        // Step 1: at least one row, and a power of two of slots with room for all rows.
         if positions.is_empty() {
             return Err(ErrorKind::NoRows.during("output layout"));
         }
@@ -40,7 +41,7 @@ impl Layout {
             let reason = format!("{} rows do not fit {slots} slots", positions.len());
             return Err(ErrorKind::Layout { reason }.into());
         }
-        // The inverse map, which finds positions that are out of range or taken.
+        // Step 2: the inverse map, which finds positions that are out of range or taken.
         let mut source = vec![None; slots];
         for (row, &slot) in positions.iter().enumerate() {
             match source.get(slot) {
@@ -70,6 +71,7 @@ impl Layout {
         blocks: usize,
         stride: usize,
     ) -> Result<Self> {
+        // Step 1: the rows fit the period, and the period fits the stride.
         let powers = period.is_power_of_two() && stride.is_power_of_two();
         if !powers || rows > period || period > stride {
             let reason = format!(
@@ -78,10 +80,11 @@ impl Layout {
             );
             return Err(ErrorKind::Layout { reason }.into());
         }
+        // Step 2: the first copy of every row.
         let positions = (0..blocks).flat_map(|block| (0..rows).map(move |i| block * stride + i));
         let mut layout =
             Self::new(blocks.next_power_of_two() * stride, &positions.collect::<Vec<_>>())?;
-        // Repetitions stay within the stride of a block, so blocks do not overlap.
+        // Step 3: repetitions stay within the stride of a block, so blocks do not overlap.
         layout.repeats = (0..stride).step_by(period).collect();
         for (row, position) in layout.positions.iter().enumerate() {
             layout.repeats.iter().for_each(|distance| {

@@ -181,6 +181,7 @@ impl ModulePacking {
             }
             ring.forward(poly)
         };
+        // Each coordinate of the LWE masks becomes one mask over the small ring.
         let masks: Vec<Poly<Ntt>> = (0..self.map.large().degree())
             .map(|l| gathered(&|value: &lwe::Ciphertext| value.a()[l]))
             .collect();
@@ -188,6 +189,7 @@ impl ModulePacking {
         let switched = key_switch(small, &masks, &keys.first)?;
         let key = switched.key();
         let (mut b, a) = switched.into_parts();
+        // The bodies of the values join after the switch, which acts on masks alone.
         ring.add_assign(&mut b, &gathered(&lwe::Ciphertext::b));
         Ok(Ciphertext::new(small, b, a, key)?)
     }

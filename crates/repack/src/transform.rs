@@ -204,6 +204,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             bounds: Bounds::all(self.range),
             noise,
         };
+        // The first polynomial is the body, the others are masks.
         let mut polys = inner.polys;
         let masks = polys.split_off(1);
         let body = polys.remove(0);

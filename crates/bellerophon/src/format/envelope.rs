@@ -69,6 +69,7 @@ impl Header {
         if reserved != 0 {
             return Err(FormatError::Reserved { found: reserved }.into());
         }
+        // The remaining fields have no invalid values: `check` compares them with what is expected.
         let fingerprint = *bytes[16..].first_chunk().expect("32 bytes");
         let len = *bytes.last_chunk().expect("8 bytes");
         Ok(Self {
@@ -224,6 +225,7 @@ pub(super) fn receive(
     if needed > limit {
         return Err(FormatError::TooLong { name, found: needed, limit }.into());
     }
+    // Within the limit: the object and its hash.
     read_up_to(reader, needed - Header::LEN as u64, &mut bytes)?;
     match bytes.len() as u64 {
         found if found == needed => {

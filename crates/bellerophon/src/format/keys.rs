@@ -213,6 +213,7 @@ impl EvaluationKeys {
             let limbs = galois.limbs(exponent).unwrap_or(0);
             Part::Galois(exponent as u32, limbs as u32)
         }));
+        // The list has the rank-reduction key in front of the Galois keys of its rank.
         if let Some(keys) = self.arithmetic.hoisted_keys() {
             parts.push(Part::Hoisted);
             let exponents = keys.galois().exponents();
@@ -363,15 +364,16 @@ struct Receiver<'r, R> {
 impl<R: Read> Receiver<'_, R> {
     /// Reads and checks the list.
     fn list(&mut self, params: &Params) -> Result<KeyList> {
+        // Step 1: the envelope of the list, bound to the fingerprint of the whole set.
         let fingerprint = params.fingerprint();
         let bytes = self.receive(NAME, kind::KEY_LIST, fingerprint)?;
         let payload = envelope::open(&bytes, NAME, kind::KEY_LIST, fingerprint)?;
         let list: KeyList = codec::decode(NAME, payload)?;
-        // The order is strict, so that no key appears twice.
+        // Step 2: the order is strict, so that no key appears twice.
         if !list.parts.0.is_sorted_by(|one, next| one.place() < next.place()) {
             return Err(disorder("the list is not in order, or has a key twice"));
         }
-        // Automorphisms of the ring of degree N have odd exponents below 2N.
+        // Step 3: automorphisms of the ring of degree N have odd exponents below 2N.
         let order = 2 * params.ckks().degree() as u32;
         let exponents = list.parts.0.iter().filter_map(|part| match part {
             Part::Galois(exponent, _) | Part::HoistedGalois(exponent) => Some(*exponent),
@@ -482,9 +484,11 @@ impl<R: Read> Receiver<'_, R> {
     }
 
     fn tables(&mut self, lattice: &lwe::Params, count: u32, key: KeyId) -> Result<LookupKeys> {
+        // Step 1: the LWE dimension determines the number of parts.
         if count as usize != lattice.dimension().div_ceil(COORDINATES) {
             return Err(disorder("the blind-rotation key has the wrong number of parts"));
         }
+        // Step 2: the parts, in the order of their coordinates.
         let parts = (0..count as usize).map(|i| {
             let part: RotationPart = self.object(lattice)?;
             let (first, last) = (i * COORDINATES, (i + 1) * COORDINATES);
@@ -497,6 +501,7 @@ impl<R: Read> Receiver<'_, R> {
         });
         // The parts are read lazily: only one is in memory in packed form.
         let rotation = BlindRotationKey::from_parts(lattice, parts)?;
+        // Step 3: the key switch from the ring of the tables back to the LWE secret.
         let switch: lwe::SeededKeySwitchKey = self.object(lattice)?;
         if switch.source_dimension() != lattice.ring_degree() {
             return Err(disorder("the key switch of the tables has another ring"));

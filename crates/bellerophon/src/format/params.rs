@@ -119,7 +119,9 @@ impl Wire for Params {
     fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
         // As `Params::new`: every part is checked anew, whatever the sender claims.
         check_name(form.name)?;
+        // Step 1: the CKKS parameters.
         let slots = ckks::Params::from_form(wanted, form.slots)?;
+        // Step 2: the bootstrappers, on the modulus chain that step 1 has checked.
         let bootstrap = match form.bootstrap {
             Some(bootstrap) => Some(Bootstrapper::new(&slots, bootstrap.into())?),
             None => None,
@@ -128,9 +130,11 @@ impl Wire for Params {
             Some(functional) => Some(FunctionalBootstrapper::new(&slots, functional.into())?),
             None => None,
         };
+        // Step 3: look-ups, whose results return at most at the highest level for programs.
         let highest = params::levels(&slots, bootstrap.as_ref(), functional.as_ref());
         let lookups =
             form.lookup.map(|lookup| lookup.lookups(&slots, *wanted, highest)).transpose()?;
+        // Step 4: the promises of the whole set, on the simulator.
         let bootstraps = Bootstraps {
             bootstrap: bootstrap.map(Into::into),
             functional: functional.map(Into::into),

@@ -54,14 +54,17 @@ impl Chebyshev {
     /// # Panics
     /// When the interval is empty or `f` is not finite at a node.
     pub fn interpolate(f: impl Fn(f64) -> f64, lo: f64, hi: f64, degree: usize) -> Self {
+        // Step 1: the values at the nodes.
         let nodes = degree + 1;
         let angle = |j: usize| PI * (j as f64 + 0.5) / nodes as f64;
         let middle = 0.5 * (lo + hi);
         let values: Vec<f64> =
             (0..nodes).map(|j| f(middle + 0.5 * (hi - lo) * angle(j).cos())).collect();
-        // cos(k angle(j)) = cos(pi k (2j + 1) / 2 nodes): the index modulo 4 nodes keeps it exact.
+        // Step 2: cos(k angle(j)) = cos(pi k (2j + 1) / 2 nodes): the index modulo 4 nodes keeps it
+        // exact.
         let cosines: Vec<f64> =
             (0..4 * nodes).map(|i| (PI * i as f64 / (2 * nodes) as f64).cos()).collect();
+        // Step 3: the discrete cosine transform.
         let mut coefficients: Vec<f64> = (0..nodes)
             .map(|k| {
                 let sum: f64 = values
@@ -72,8 +75,8 @@ impl Chebyshev {
                 sum * if k == 0 { 1.0 } else { 2.0 } / nodes as f64
             })
             .collect();
-        // Rounding leaves tiny odd coefficients of even functions, and the like: exact zeros show
-        // the parity.
+        // Step 4: rounding leaves tiny odd coefficients of even functions, and the like: exact
+        // zeros show the parity.
         let largest = coefficients.iter().fold(0.0, |m: f64, c| m.max(c.abs()));
         for c in &mut coefficients {
             if c.abs() < largest * 8.0 * f64::EPSILON {

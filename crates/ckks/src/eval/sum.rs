@@ -105,10 +105,11 @@ pub(crate) fn inner_sum<A: CkksOps>(
     if count == 0 || count > slots {
         return Err(ErrorKind::SlotCount { found: count, least: 1, most: slots }.into());
     }
+    // Step 1: padding that may not be zero is cleared.
     let x = &*cleared(a, x)?;
     let metadata = a.metadata(x);
     let CiphertextMeta { len, bounds, .. } = metadata.meta;
-    // The range of the sum is known in advance, tighter than that of the stages added up.
+    // Step 2: the range of the sum is known in advance, tighter than that of the stages added up.
     let bounds = match count {
         1 => bounds,
         // An odd distance reaches all slots; the padding is zero.
@@ -117,6 +118,7 @@ pub(crate) fn inner_sum<A: CkksOps>(
     };
     let meta = CiphertextMeta { bounds, ..metadata.meta };
     a.params().rules().check_range(&Metadata { meta, ..metadata })?;
+    // Step 3: the stages as rotations, radix 4 only where each rotation has a key of its own.
     let step = |distance: usize| {
         (distance as i64 * stride.rem_euclid(slots as i64)).rem_euclid(slots as i64)
     };
@@ -126,7 +128,7 @@ pub(crate) fn inner_sum<A: CkksOps>(
         let (window, single) = stage.distances();
         window.chain(single).map(step).all(|step| a.rotates_by(x, step))
     };
-    // Every stage: windows of the sum so far, and single slots of the operand.
+    // Step 4: every stage: windows of the sum so far, and single slots of the operand.
     let mut sum = x.clone();
     for stage in stages(count, usable) {
         let (window, single) = stage.distances();
@@ -134,6 +136,7 @@ pub(crate) fn inner_sum<A: CkksOps>(
         let single: Vec<i64> = single.map(step).collect();
         sum = a.sum_of_rotations(&[(&sum, &window), (x, &single)])?;
     }
+    // Step 5: the range known in advance replaces that of the stages.
     let meta = CiphertextMeta { bounds, ..a.metadata(&sum).meta };
     Ok(a.with_metadata(sum, meta))
 }
@@ -252,6 +255,7 @@ impl Evaluator {
     /// and as for [`rotate`](Self::rotate) and [`add`](Self::add).
     pub fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
         let op = "sum_of_rotations";
+        // Step 1: the metadata of the sum, or an error before any work.
         terms.iter().try_for_each(|(x, _)| self.check(x).during(op))?;
         let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata(), steps)).collect();
         let first = terms.first().ok_or(ErrorKind::NoValues).during(op)?.0;
@@ -259,7 +263,7 @@ impl Evaluator {
             self.rotation_cost(&first.metadata(), step).during(op)
         })?;
         let lattice = self.params().lattice();
-        // Two sums: of finished rotations modulo Q, and of rotations by one key modulo P Q.
+        // Step 2: two sums: of finished rotations modulo Q, and of rotations by one key modulo P Q.
         let mut sum: Option<mlwe::Ciphertext> = None;
         let mut late: Option<CiphertextQP> = None;
         let mut add = |ct: mlwe::Ciphertext| -> Result<()> {
@@ -273,6 +277,7 @@ impl Evaluator {
             let mut digits = None;
             for &step in steps {
                 let path = self.rotation_path(&x.metadata(), normal(step, x.slots())).during(op)?;
+                // By one key: waits for the common mod-down. Anything else is finished here.
                 let key = match &path {
                     RotationPath::Keys(keys, exponents) if exponents.len() == 1 => {
                         keys.get(exponents[0]).during(op)?
@@ -294,7 +299,7 @@ impl Evaluator {
                 }
             }
         }
-        // One mod-down for all rotations by one key.
+        // Step 3: one mod-down for all rotations by one key.
         if let Some(late) = late {
             add(late.mod_down(lattice)?)?;
         }

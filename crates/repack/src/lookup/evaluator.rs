@@ -138,7 +138,9 @@ impl<'a> LookupEvaluator<'a> {
             (Some(BridgePath::Linear), _, Some(keys)) => {
                 Ok((BridgePath::Linear, Crossing::Linear(keys)))
             }
+            // No bridge has keys.
             (None, ..) => Err(ErrorKind::MissingKeys { need: "map" }.into()),
+            // There are keys, but not those of the bridge that was asked for.
             _ => Err(ErrorKind::MissingKeys { need: "bridge" }.into()),
         }
     }

@@ -188,6 +188,7 @@ impl<'a> Map<'a> {
         let scale = 2f64.powi(params::log_s2c_scale(flood.is_some()));
         let planned = |lowered| fit(lookups, (lattice, path), domain, scale, lowered);
         planned(0.0)?;
+        // The layout with the noise of SlotsToCoeffs, and of flooding if there is any.
         let mut lowered = lookups.s2c_variance((hi - lo) / 2.0, flood.is_some())?;
         lowered += flood.map_or(0.0, |deviation| deviation.powi(2));
         let planned = planned(lowered)?;
@@ -429,6 +430,7 @@ impl<'a> Map<'a> {
                 variance.sqrt() / q
             }
         };
+        // The slope of gain sin(2 pi phase / q0) is at most 2 pi gain.
         output.gain * TAU * std
     }
 
@@ -567,6 +569,7 @@ fn index(
             (index(expected), index(largest_weight(lookup) as f64))
         }
     };
+    // The expected norm predicts the accuracy; the largest norm sets the guard band.
     (expected.sqrt(), lwe_noise::guard(largest, lookups.log2_table_failure()))
 }
 

@@ -91,6 +91,7 @@ impl OrderFunction {
     /// The headroom of the encoding of the operands, the comparators in a row, and the least number
     /// of results, which packing repeats most.
     fn network(self) -> Result<(Headroom, usize, usize)> {
+        // A tournament is a tree: a value passes as many comparators as the tree has levels.
         let of_tournament = |count| {
             let headroom = tournament(count);
             (headroom, headroom.levels as usize, 1)
@@ -101,6 +102,7 @@ impl OrderFunction {
             }
             Self::Max { vectors } => Ok(of_tournament(vectors)),
             Self::MaxPool { window } => Ok(of_tournament(window * window)),
+            // Sorting: as many comparators in a row as the network has layers.
             Self::Sort { values } => {
                 let network = Network::odd_even(values)?;
                 Ok((depth(&network), network.depth(), values))

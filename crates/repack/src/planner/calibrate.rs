@@ -127,6 +127,7 @@ impl Rotation {
         let key = key.expand(&params)?;
         let value = lwe::encrypt(params.modulus(), &secret, 0, 3.2, rng)?;
         let exponents = [params.exponents(&value)?];
+        // All entries are zero: the time does not depend on the table.
         let domain = lwe::TableDomain::fit(-1.0, 1.0, TABLE_DEGREE, 16)?;
         let table = lwe::TestPolynomial::new(*params.ring_modulus(), domain, |x| x, |_| 0)?;
         Ok(Self { params, key, exponents, table })

@@ -97,8 +97,10 @@ fn largest_change(grid: &Grid, f: &MapRequest<'_>, (lo, hi): (f64, f64), reach: 
     let half = grid.degree as i64 / 2;
     let argument = |k: usize| grid.center + (k as i64 - half) as f64 * grid.step;
     let entries: Vec<f64> = (0..grid.degree).map(|k| f.value(argument(k).clamp(lo, hi))).collect();
+    // The extremes of the function within reach of every cell.
     let least = sliding(&entries, reach, |new, old| new <= old);
     let most = sliding(&entries, reach, |new, old| new >= old);
+    // Only cells at which a value may lie count.
     let admitted = (0..grid.degree).filter(|&k| {
         let x = argument(k);
         (lo - grid.step..=hi + grid.step).contains(&x) && f.admits(x, grid.step)
@@ -113,12 +115,14 @@ fn sliding(entries: &[f64], reach: usize, replaces: impl Fn(f64, f64) -> bool) -
     let mut next = 0;
     let extremes = (0..entries.len()).map(|k| {
         while next < entries.len() && next <= k.saturating_add(reach) {
+            // An older entry that the new one replaces can never be the extreme again.
             while candidates.back().is_some_and(|&old| replaces(entries[next], entries[old])) {
                 candidates.pop_back();
             }
             candidates.push_back(next);
             next += 1;
         }
+        // Entries that lie before the window leave the queue.
         while candidates.front().is_some_and(|&first| first.saturating_add(reach) < k) {
             candidates.pop_front();
         }

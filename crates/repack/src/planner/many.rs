@@ -41,11 +41,13 @@ impl LookupEvaluator<'_> {
             let domain = domain.unwrap_or(-1.0..=1.0);
             return Ok(vec![self.maps_packed(operands, domain, &functions)?]);
         }
+        // Each vector leaves the slots once, with a domain of its own.
         let each = operands.iter().map(|x| {
             let domain = request.domain.clone().unwrap_or_else(|| carried_domain(x.range()));
             Ok(self.maps(x, domain, &functions)?.into_iter())
         });
         let mut each = each.collect::<Result<Vec<_>>>()?;
+        // From the order by vector to the order by function.
         let by_function = (0..functions.len())
             .flat_map(|_| each.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>());
         Ok(by_function.collect())

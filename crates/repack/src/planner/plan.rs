@@ -111,18 +111,20 @@ impl MapPlan {
 impl fmt::Display for MapPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { function, domain: [lo, hi], log2_error, count, level, threads, .. } = self;
+        // Step 1: the request.
         let accuracy = log2_error.map_or(String::new(), |error| format!(" to 2^{error}"));
         writeln!(
             f,
             "{function} on [{lo}, {hi}]{accuracy}: {count} values at level {level}, {threads} \
              thread(s)"
         )?;
+        // Step 2: the header of the table, with the widths of its rows.
         writeln!(
             f,
             "  {:10} {:>10} {:>10} {:>9} {:>7} {:>6} {:>10}",
             "engine", "seconds", "error", "proof", "levels", "after", "keys, MB"
         )?;
-        // The chosen engine is marked; a row without a prediction shows only its refusal.
+        // Step 3: the chosen engine is marked; a row without a prediction shows only its refusal.
         for row in &self.rows {
             let mark = if self.chosen == Some(row.engine) { '>' } else { ' ' };
             write!(f, "{mark} {:10}", row.engine)?;

@@ -151,6 +151,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let candidates: Vec<Candidate> =
             Engine::ALL.map(|engine| self.candidate(goal, engine)).into();
         let rows = candidates.iter().map(|candidate| candidate.row.clone()).collect();
+        // An engine that does not qualify has nothing prepared.
         let qualified = candidates.into_iter().filter(|candidate| candidate.prepared.is_some());
         let seconds = |candidate: &Candidate| {
             candidate.row.prediction.as_ref().map_or(f64::INFINITY, |p| p.seconds)
@@ -167,6 +168,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             row: EngineRow { engine, prediction, refusal: Some(reason) },
             prepared: None,
         };
+        // Step 1: the request allows the engine.
         if !goal.engines.contains(&engine) {
             let reason = match engine {
                 Engine::Ntru => "allowed only if it is named (`MapRequest::allow`)",
@@ -174,12 +176,12 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             };
             return refused(None, reason.into());
         }
-        // An error of the engine is the reason of its refusal.
+        // Step 2: an error of the engine is the reason of its refusal.
         let (prediction, prepared) = match self.predict(goal, engine) {
             Ok(found) => found,
             Err(error) => return refused(None, error.during_if_unnamed(OP).to_string()),
         };
-        // A prediction that misses the request still goes into the plan, with its refusal.
+        // Step 3: A prediction that misses the request still goes into the plan, with its refusal.
         let (wanted, leaving) = (goal.log2_error, self.request.leaving);
         if prediction.log2_error > wanted {
             let reason = format!(
@@ -196,6 +198,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             );
             return refused(Some(prediction), reason);
         }
+        // Step 4: the engine qualifies.
         let row = EngineRow { engine, prediction: Some(prediction), refusal: None };
         Candidate { row, prepared: Some(prepared) }
     }
@@ -204,6 +207,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     fn predict(&self, goal: &Goal, engine: Engine) -> Result<(Prediction, Prepared), P::Error> {
         match engine {
             Engine::Poly => {
+                // A server without a relinearization key cannot evaluate polynomials.
                 if let Some(server) = self.server
                     && server.arithmetic.keys().relinearization_keys().is_none()
                 {
@@ -222,6 +226,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
                     }
                     false => simulator,
                 };
+                // Error, levels and cost come from a run on the simulator.
                 self.vector(goal, engine, program, simulator)
             }
             Engine::Fbt => {
@@ -342,6 +347,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let Tables { lookups, lattice, .. } = tables;
         let (count, degree) = (self.operand.meta.len, lattice.ring_degree());
         let (order, levels) = correction.map_or((0, 0), |plan| (plan.order(), plan.levels()));
+        // A correction takes levels of the result, not of the operand.
         Ok(Prediction {
             seconds: tables.seconds(&self.request.model, (count, order), self.threads)?,
             log2_error: log2(error),

@@ -380,19 +380,22 @@ impl<'f> MapRequest<'f> {
         values: &RangeInclusive<f64>,
     ) -> Result<Goal> {
         let (lo, hi) = (*domain.start(), *domain.end());
-        // Sampling a closure once makes it `Send` and `'static`.
+        // Step 1: sampling a closure once makes it `Send` and `'static`.
         let function = match self.functions.first() {
             Some(Subject::Known(function)) => function.clone(),
             _ => {
+                // A closure is called on the carried range only.
                 let inside = |x: f64| self.value(x.clamp(*values.start(), *values.end()));
                 MapFunction::read(&inside, lo, hi)?
             }
         };
+        // Step 2: the accuracy as an absolute error.
         let log2_error = match self.accuracy {
             Accuracy::Error(log2_error) => log2_error,
             Accuracy::Bits(bits) => error_of_bits(bits, |x| function.value(x), domain),
             Accuracy::Any => {
                 let (least, most) = extremes(|x| function.value(x), domain);
+                // A constant has no spread: its error is relative to 1.
                 let spread = if most > least { most - least } else { 1.0 };
                 spread.log2() - DEFAULT_BITS
             }
@@ -400,6 +403,7 @@ impl<'f> MapRequest<'f> {
         if !log2_error.is_finite() {
             return Err(ErrorKind::WantedError { log2_error }.into());
         }
+        // Step 3: the engines; NTRU only if the request names it.
         let engines = self.engines.clone().unwrap_or_else(|| Engine::DEFAULT.into());
         Ok(Goal { function, domain: domain.clone(), log2_error, engines })
     }

@@ -146,10 +146,11 @@ pub(crate) fn signed<A: CkksOps>(
     scale: f64,
 ) -> Result<A::Ciphertext> {
     let params = a.params();
+    // Step 1: an operand within the domain, bootstrapped if its levels do not suffice.
     check_domain(&a.metadata(x).meta.bounds, -sign.radius(), sign.radius())?;
     let bootstrapped = auto_bootstrap::ready(a, x, sign.levels())?;
 
-    // Every polynomial but the last maps into [-1, 1].
+    // Step 2: every polynomial but the last maps into [-1, 1].
     let meta = a.metadata(bootstrapped.as_deref().unwrap_or(x)).meta;
     let unit = Interval::real(-1.0, 1.0)?;
     let mut y = bootstrapped.as_deref().unwrap_or(x).clone();
@@ -159,15 +160,15 @@ pub(crate) fn signed<A: CkksOps>(
         y = within(a, a.polynomial(&y, p, last.then_some(scale))?, unit);
     }
 
-    // The range of the result.
+    // Step 3: the range of the result.
     let largest = 1.0 + sign.error();
     let range = match kind {
         Kind::Sign => Interval::real(-largest, largest)?,
         Kind::Step => Interval::real(0.5 - 0.5 * largest, 0.5 + 0.5 * largest)?,
     };
 
-    // The noise, averaged over the arguments outside the margin. The polynomials one by one average
-    // over their whole domains, where most arguments do not occur.
+    // Step 4: the noise, averaged over the arguments outside the margin. The polynomials one by one
+    // average over their whole domains, where most arguments do not occur.
     let input = meta.noise.total / meta.scale.powi(2);
     let rounding = mlwe::noise::rounding(params.lattice()) / params.scale().powi(2);
     let mut total = sign.sensitivity(kind).variance(input, rounding) * scale.powi(2);

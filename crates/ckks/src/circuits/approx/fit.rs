@@ -61,6 +61,7 @@ pub(super) fn least_degree(f: &Function, lo: f64, hi: f64, error: f64) -> Option
     if let Some(slope) = f.slope() {
         return least_degree_by_slope(f, slope, lo, hi, error);
     }
+    // Step 1: a precise proxy, whose truncations are the candidates.
     let proxy = Proxy::new(f, lo, hi, error)?;
     let coefficients = proxy.polynomial.coefficients();
     // The mean square of the terms left out is below the error, their sum above it.
@@ -77,6 +78,7 @@ pub(super) fn least_degree(f: &Function, lo: f64, hi: f64, error: f64) -> Option
         let found = proxy.certify(&p);
         (found <= error).then_some((p, found))
     };
+    // Step 2: the least degree by bisection between too few terms and all.
     let (mut least, mut degree) = (few, coefficients.len().min(MAX_DEGREE));
     let (mut p, mut found) = good(degree)?;
     while least < degree {
@@ -86,9 +88,10 @@ pub(super) fn least_degree(f: &Function, lo: f64, hi: f64, error: f64) -> Option
             None => least = middle + 1,
         }
     }
-    // One level less, by a best approximation?
+    // Step 3: one level less, by a best approximation?
     let shallow = (1usize << (power_depth(degree + 1).max(1) - 1)) - 1;
     if (1..=MAX_MINIMAX).contains(&shallow) && shallow < degree {
+        // The truncation of that degree shows whether a minimax polynomial can reach the error.
         let near = proxy.truncated(shallow);
         if proxy.certify(&near) <= REACH * error {
             let best = minimax(f, lo, hi, shallow);
@@ -144,6 +147,7 @@ pub(super) fn mean_square(f: impl Fn(f64) -> f64, lo: f64, hi: f64, degree: usiz
         }
         p
     };
+    // Step 1: the projection, by Gauss' quadrature with many more nodes than the degree.
     let nodes = 8 * degree + 256;
     let mut projection = vec![0.0; degree + 1];
     for i in 0..nodes {
@@ -161,6 +165,7 @@ pub(super) fn mean_square(f: impl Fn(f64) -> f64, lo: f64, hi: f64, degree: usiz
             *sum += weight * value * p * (2 * k + 1) as f64 / 2.0;
         }
     }
+    // Step 2: from Legendre's basis to Chebyshev's; interpolation is exact at this degree.
     let series = |x: f64| {
         let p = legendre((x - middle) / radius, degree);
         projection.iter().zip(p).map(|(c, p)| c * p).sum()

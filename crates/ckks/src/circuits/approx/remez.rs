@@ -144,7 +144,7 @@ fn alternating(
     let size = reference.len();
     let radius = 0.5 * (domain[1] - domain[0]);
     let middle = 0.5 * (domain[0] + domain[1]);
-    // One row for each reference point: the basis, the sign of the level, and f.
+    // Step 1: one row for each reference point: the basis, the sign of the level, and f.
     let mut rows: Vec<Vec<f64>> = reference
         .iter()
         .enumerate()
@@ -155,7 +155,7 @@ fn alternating(
             basis.chain([sign, f(x)]).collect()
         })
         .collect();
-    // Gaussian elimination with partial pivoting.
+    // Step 2: gaussian elimination with partial pivoting.
     for column in 0..size {
         let magnitude = |row: &[f64]| row[column].abs();
         let pivot =
@@ -173,15 +173,17 @@ fn alternating(
             }
         }
     }
-    // Back substitution.
+    // Step 3: back substitution.
     let mut solution = vec![0.0; size];
     for i in (0..size).rev() {
         let known: f64 = (i + 1..size).map(|j| rows[i][j] * solution[j]).sum();
         solution[i] = (rows[i][size] - known) / rows[i][i];
     }
+    // A system so close to singular that the elimination did not see it.
     if solution.iter().any(|c| !c.is_finite()) {
         return None;
     }
+    // Step 4: the unknowns are the coefficients of the indices, then the level.
     let mut coefficients = vec![0.0; indices[indices.len() - 1] + 1];
     for (&k, &c) in indices.iter().zip(&solution) {
         coefficients[k] = c;
@@ -217,6 +219,7 @@ fn extremes(
             let left = grid[i.saturating_sub(1)];
             let right = grid[(i + 1).min(grid.len() - 1)];
             let point = refined(error, left, grid[i], right, values[i]);
+            // Of neighbours with the same sign the larger one stays.
             match kept.last_mut() {
                 Some(last) if last.1 * point.1 > 0.0 => {
                     if point.1.abs() > last.1.abs() {
@@ -245,6 +248,7 @@ fn refined(
         // The vertex of the parabola through the three points.
         let (p, q) = ((x - left) * (value - above), (x - right) * (value - below));
         let next = x - 0.5 * ((x - left) * p - (x - right) * q) / (p - q);
+        // A vertex outside the bracket, or where it was: no progress.
         if !(next > left && next < right) || next == x {
             break;
         }

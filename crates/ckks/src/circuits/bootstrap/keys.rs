@@ -53,7 +53,7 @@ impl BootstrapKeys {
         raise: ModRaiseKey,
     ) -> Result<Self> {
         let op = "assemble bootstrapping keys";
-        // Both keys must belong to the parameters of the slots and of the sparse secret.
+        // Step 1: both keys must belong to the parameters of the slots and of the sparse secret.
         let (params, low) = (raising.params(), raising.low());
         let shape = to_sparse.shape();
         for (found, needed) in [
@@ -68,7 +68,7 @@ impl BootstrapKeys {
                     .into());
             }
         }
-        // One key must start at the secret where the other one ends.
+        // Step 2: one key must start at the secret where the other one ends.
         for (needed, found) in [(shape.from, raise.to()), (shape.to, raise.from())] {
             let (needed, found) = (needed.key, found.key);
             if needed != found {
@@ -77,6 +77,7 @@ impl BootstrapKeys {
                     .into());
             }
         }
+        // Step 3: the ranks, and a raise to the top of the chain.
         let (rank, low_rank) = (params.lattice().rank(), low.rank());
         if shape.from_rank != rank || raise.rows() != low_rank || raise.limbs() < params.limbs() {
             let level = params.max_level();

@@ -83,6 +83,7 @@ impl Raising {
             return Err(ErrorKind::SlotCount { found: spec.slots, least: 1, most }.during(op));
         }
         let top = params.max_level();
+        // Step 1: SlotsToCoeffs, which ends at level 0.
         let s2c = S2cSpec {
             levels: spec.s2c_levels,
             output_level: 0,
@@ -91,8 +92,8 @@ impl Raising {
             encode_ahead: spec.encode_ahead,
             giants: Giants::Horner,
         };
-        // The trace multiplies by the number of copies of a slot; the sum with the conjugate
-        // doubles.
+        // Step 2: the trace multiplies by the number of copies of a slot; the sum with the
+        // conjugate doubles.
         let repeated = (most / spec.slots) as f64;
         let wanted = params.divisor(top - spec.c2s_levels) / 2.0;
         let c2s = C2sSpec {
@@ -102,6 +103,7 @@ impl Raising {
             babies: spec.babies,
             encode_ahead: spec.encode_ahead,
         };
+        // Step 3: the lattice of the sparse secret, and the matrices.
         Ok(Self {
             low: low_params(params, spec.weight)?,
             s2c: SlotsToCoeffs::new(params, spec.slots, s2c)?,

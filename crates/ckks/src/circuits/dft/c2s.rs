@@ -188,6 +188,7 @@ impl CoeffsToSlots {
     /// is the metadata of the coefficients.
     pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<DftMeta> {
         let C2sSpec { input_level, factor, .. } = self.spec;
+        // Step 1: the slots and the level of the operand.
         if x.meta.slots != self.slots {
             let (found, slots) = (x.meta.slots, self.slots);
             return Err(ErrorKind::SlotCount { found, least: slots, most: slots }.into());
@@ -195,8 +196,8 @@ impl CoeffsToSlots {
         let rules = self.params.rules();
         rules.check_levels(input_level, x.level)?;
 
-        // The slots of the operand have no meaning. Overflow follows their largest possible size,
-        // the noise of the products their root mean square.
+        // Step 2: the slots of the operand have no meaning. Overflow follows their largest possible
+        // size, the noise of the products their root mean square.
         let bound = x.meta.bounds.slots().bound() * 2f64.sqrt();
         let mut largest = bound * self.slots as f64;
         let mut typical = bound * (self.slots as f64).sqrt();
@@ -212,7 +213,7 @@ impl CoeffsToSlots {
             self.params.check_range(largest, z.meta.scale, self.params.limbs_at(z.level))?;
         }
 
-        // The slots of the result are the coefficients.
+        // Step 3: the slots of the result are the coefficients.
         z.meta.scale *= factor;
         z.meta.bounds = range(bound)?;
         Ok(DftMeta { operands, result: z })

@@ -23,12 +23,14 @@ impl SlotsToCoeffs {
     pub(crate) fn bounded(&self, rules: MetadataRules<'_>, x: &Metadata) -> Result<Metadata> {
         let (params, CiphertextMeta { len, bounds, .. }) = (rules.params(), x.meta);
         rules.check_levels(self.level(), x.level)?;
+        // Step 1: the scale of the coefficients.
         let factor = self.spec().scale / params.scale();
         let scale = x.meta.scale * factor;
         let mut z = *x;
         let mut largest = bounds.slots().bound();
         let last = self.transforms().len() - 1;
         let borders = even_borders(self.slots(), self.spec().levels);
+        // Step 2: the matrices one after the other.
         for (i, transform) in self.transforms().iter().enumerate() {
             // A group of k stages lengthens by 2^(k/2), times its factor.
             let stages = borders[i + 1] - borders[i];
@@ -48,6 +50,7 @@ impl SlotsToCoeffs {
             z = transform.bounded_by(rules, &z, lengthening, message)?;
             largest *= transform.norm();
         }
+        // Step 3: the metadata of the coefficients.
         let meta = CiphertextMeta { scale, slots: self.slots(), len, bounds, noise: z.meta.noise };
         let result = Metadata { meta, ..z };
         if !self.spec().modular {

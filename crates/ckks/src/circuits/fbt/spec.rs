@@ -77,7 +77,9 @@ impl FbtSpec {
             let reason = format!("tables of {entries} entries: need 2 to 65536");
             return Err(ErrorKind::Shape { reason }.during("choose a functional bootstrap"));
         }
+        // Step 1: the depth of the series, whose degree is one less than the entries.
         let depth = series_depth(entries - 1);
+        // Step 2: bits of q_0, S2C (bits, levels), bits of the scale, C2S (bits, levels).
         let (q0_bits, s2c, scale, c2s) = match entries {
             0..=2 => (42, (36, 3), 40, (40, 4)),
             3..=16 => (42, (36, 3), 42, (42, 4)),
@@ -85,6 +87,7 @@ impl FbtSpec {
             1025..=4096 => (46, (36, 3), 46, (48, 3)),
             _ => (45, (40, 2), 49, (50, 3)),
         };
+        // Step 3: the primes of the exponential and of the series.
         let normalised = entries > 16;
         let exponential = match scale {
             46 => graded(9, 46, [48, 50]),
@@ -189,6 +192,7 @@ impl FbtSpec {
             let reason = format!("functional bootstrapping with {field} = {value}: need {range:?}");
             Err(ErrorKind::Params { reason })
         };
+        // Step 1: numbers, and the levels of every part.
         within("slots", self.slots as f64, 1.0..=65536.0)?;
         within("weight", self.weight as f64, 1.0..=4096.0)?;
         within("log2_failure", self.log2_failure, -256.0..=-1.0)?;
@@ -201,6 +205,7 @@ impl FbtSpec {
             within(field, levels.len() as f64, least as f64..=most as f64)?;
         }
         within("babies", self.babies as f64, 1.0..=1024.0)?;
+        // Step 2: the error of the exponential, and exactly the levels that it takes.
         let exponential = self.exponential()?;
         within(
             "log2 of the error of the exponential",
@@ -214,6 +219,7 @@ impl FbtSpec {
             self.exponential.len() as f64,
             depth as f64..=depth as f64,
         )?;
+        // Step 3: at most eight stages of the transform in one matrix.
         let stages = self.slots.max(1).ilog2() as usize;
         for levels in [self.s2c.len(), self.c2s.len()] {
             within("stages in a matrix", stages.div_ceil(levels) as f64, 0.0..=8.0)?;

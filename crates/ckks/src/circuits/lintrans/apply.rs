@@ -256,6 +256,7 @@ impl Evaluator {
                 misfit(format!("the operand rotated by {step} is needed and was not given"))
             })?;
             self.check(x)?;
+            // The first operand fixes the scale.
             let first = *common.get_or_insert(x.meta);
             let fits = x.level() == m.level()
                 && x.slots() == m.slots

@@ -223,13 +223,15 @@ impl Comparator {
                 return Err(ErrorKind::Shape { reason }.during(op));
             }
             let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
+            // Step 1: the values in the unit of the comparator.
             let unit = Unit::of(bounds.values, self).during(op)?;
             // Errors of the values move their quantile by at most the largest of them.
             let (of_u, u) = opened(a, unit.entered(a, x, 0.0).during(op)?);
-            // All moves together reach the ends of the declared range, and not beyond.
+            // Step 2: all moves together reach the ends of the declared range, and not beyond.
             let reach = unit.place(bounds.values.hi());
             let (first, mut decided) = self.moved(a, &u, None, (len, q, 0.5 * reach)).during(op)?;
             let mut threshold = unit.settled(a, first, &of_u).during(op)?;
+            // Step 3: bisection: every move is half as long as the one before.
             for step in 1..self.quantile_steps() {
                 let by = reach * 0.5f64.powi(step as i32 + 1);
                 let (before, last) = opened(a, threshold);
@@ -238,6 +240,7 @@ impl Comparator {
                 decided += variance;
                 threshold = unit.settled(a, next, &before).during(op)?;
             }
+            // Step 4: the noise of all decisions, and the way back to the range of the values.
             let mut meta = a.metadata(&threshold).meta;
             meta.noise.total += decided * meta.scale.powi(2);
             let threshold = a.with_metadata(threshold, meta);

@@ -265,6 +265,7 @@ impl Evaluator {
             if constant != 0.0 {
                 self.add_constant(&mut next, constant)?;
             }
+            // The rescale divides the scale by the prime of this level.
             powers.insert(p.index(), (next, scale / params.divisor(here)));
         }
         Ok(())

@@ -154,6 +154,7 @@ impl Monomial {
     pub(crate) fn response(&self, x: &CiphertextMeta) -> Response {
         let of = &x.bounds.slots();
         let sizes;
+        // Step 1: the points: 65 of a real range, or the largest magnitude of a complex one.
         let (plan, points): (_, Vec<f64>) = match of.is_real() {
             true => (
                 &self.plan,
@@ -169,6 +170,7 @@ impl Monomial {
             let (input, steps) = plan.derivatives(x);
             Sensitivity { input: input.norm(), steps }
         };
+        // Step 2: mean squares over the points for the total, the largest step for the excess.
         let (mut input, mut steps) = (0.0, 0.0);
         let mut excess = Sensitivity { input: 0.0, steps: 0.0 };
         for s in points.iter().map(|&x| at(x)) {
@@ -176,6 +178,7 @@ impl Monomial {
             steps += s.steps * s.steps / points.len() as f64;
             excess = excess.max(Sensitivity { input: 0.0, ..s });
         }
+        // Step 3: the error of the operand enters the excess by the slope at the ends.
         for s in x.ends().into_iter().map(at) {
             excess = excess.max(Sensitivity { steps: 0.0, ..s });
         }

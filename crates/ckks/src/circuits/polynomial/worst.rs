@@ -221,9 +221,10 @@ impl<'p> Bounded<'p> {
             let sum = |of: fn(Error) -> f64| times(x.0, of(y.1)) + times(y.0, of(x.1)) + both;
             Error { whole: sum(|e| e.whole), second: sum(|e| e.second) }
         };
-        // The argument brings its whole error, of first order by definition.
+        // Step 1: the argument brings its whole error, of first order by definition.
         let first = Error { whole: argument, second: 0.0 };
         let mut errors = BTreeMap::from([(1, (self.size(1), first))]);
+        // Step 2: every power from its two factors.
         for p in self.plan.powers() {
             let (power, size) = (&self.powers[&p.index()], self.size(p.index()));
             let Error { whole, second } = product(errors[&p.a], errors[&p.b]);
@@ -239,6 +240,7 @@ impl<'p> Bounded<'p> {
             visit((level, power.scale), size + degree.sqrt() * error.whole);
             errors.insert(p.index(), (size, error));
         }
+        // Step 3: the nodes, from the quotients to the root.
         self.node_errors(root, &errors, &product, &mut visit)
     }
 
