@@ -1,6 +1,6 @@
 //! Changes of the RNS basis at N = 2^15: 14 primes with 3 special ones, digits of 5. Throughput
-//! counts every residue that comes in and goes out once. `copy_17` is a plain copy of 17 limbs into a
-//! new polynomial: its throughput is the bandwidth that the others could reach.
+//! counts every residue that comes in and goes out once. `copy_17` is a plain copy of 17 limbs into
+//! a new polynomial: its throughput is the bandwidth that the others could reach.
 
 mod common;
 

@@ -1,7 +1,7 @@
 //! Repacking of LWE values of dimension 1024 into one CKKS ciphertext (N = 2^15): PEGASUS.LT for
-//! several numbers of values, and the reduction modulo 1 after it; LWE values of dimension 4096 into one ring
-//! ciphertext, by Algorithm 1 and through modules of middle rank; private look-up of one point by the
-//! split-domain method and by repacking.
+//! several numbers of values, and the reduction modulo 1 after it; LWE values of dimension 4096
+//! into one ring ciphertext, by Algorithm 1 and through modules of middle rank; private look-up of
+//! one point by the split-domain method and by repacking.
 
 mod common;
 

@@ -1,8 +1,8 @@
 //! The planner's table for one request, without a key: which engine applies a function to an
 //! encrypted vector, and at what cost. With `--measure FILE`, the planner against measured times.
 //!
-//! `cargo run --release --example map_plan -- --preset smooth --function sigmoid --bits 16 --count 4096`
-//! prints time, error, levels and keys of every engine, and the reasons of those that do not
+//! `cargo run --release --example map_plan -- --preset smooth --function sigmoid --bits 16 --count
+//! 4096` prints time, error, levels and keys of every engine, and the reasons of those that do not
 //! qualify.
 //!
 //! `cargo run --release --example map_plan -- --measure cells.jsonl --threads 1` measures the cells

@@ -100,7 +100,8 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     let level = params.lookups().map_err(Failure::input)?.levels();
     let mut session = Session::open(params, &needs)?;
 
-    // Step 2: encryption; slots to LWE, the network, LWE to slots. The margin leaves room for noise.
+    // Step 2: encryption; slots to LWE, the network, LWE to slots. The margin leaves room for
+    // noise.
     let x = session.encrypt(&column.values, *lo..=*hi, level)?;
     let order = if arguments.descending { Order::Descending } else { Order::Ascending };
     let y = session.follow(|server| {

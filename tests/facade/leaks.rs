@@ -409,7 +409,8 @@ mod keys {
 
     use super::*;
 
-    /// Zeros in place of the hashes of a set of keys: at the end of each envelope, and of all of them.
+    /// Zeros in place of the hashes of a set of keys: at the end of each envelope, and of all of
+    /// them.
     fn without_hashes(mut bytes: &mut [u8]) {
         while bytes.len() > ContentHash::LEN {
             let header = Header::parse(bytes).unwrap();
@@ -421,8 +422,9 @@ mod keys {
         bytes.fill(0);
     }
 
-    /// Keys, whose messages are secrets: those of two clients differ in nothing but masked polynomials,
-    /// their seeds and the identity of the client, which is drawn at random and written as zeros here.
+    /// Keys, whose messages are secrets: those of two clients differ in nothing but masked
+    /// polynomials, their seeds and the identity of the client, which is drawn at random and
+    /// written as zeros here.
     #[test]
     fn keys_tell_the_identity_of_their_client_alone() {
         let without = |mut bytes: Vec<u8>, id: KeyId| {

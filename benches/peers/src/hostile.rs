@@ -80,7 +80,8 @@ fn judge(
     row
 }
 
-/// Parameters of the peer, of the degree of ours and with primes of as many bits, and a fresh ciphertext.
+/// Parameters of the peer, of the degree of ours and with primes of as many bits, and a fresh
+/// ciphertext.
 fn peer() -> (Arc<BfvParameters>, Vec<u8>) {
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     let mut builder = BfvParametersBuilder::new();

@@ -238,7 +238,7 @@ impl ClientKey {
         Ok(ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng)?)
     }
 
-    /// Decrypts a vector: as many values as were encrypted.
+    /// Decrypts a vector: as many values as the vector has.
     ///
     /// They carry the noise of the computation, and that noise depends on the secret key (Li and
     /// Micciancio, EUROCRYPT 2021): show them to the owner of the key only.

@@ -118,7 +118,8 @@ pub enum ErrorKind {
         /// The method of [`crate::Needs`] that would have asked for it.
         need: &'static str,
     },
-    /// A rotation for which the evaluation keys have neither a key nor several keys that compose it.
+    /// A rotation for which the evaluation keys have neither a key nor several keys that compose
+    /// it.
     #[error(
         "the evaluation keys do not include a rotation of {slots} slots by {step}: call \
          `Needs::rotate` with this step where the client makes them \
@@ -173,7 +174,7 @@ pub enum ErrorKind {
     },
     /// A map that no engine evaluates to the requested error.
     #[error(
-        "map: no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}; \
+        "no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}; \
          `Params::map_plan` lists the error and the keys of each engine"
     )]
     NoPlan {

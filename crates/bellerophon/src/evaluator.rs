@@ -158,7 +158,7 @@ impl Evaluator {
         mut self,
         callback: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Self {
-        // The CKKS evaluator reports the stages of functional bootstraps, the facade all others.
+        // Bootstraps of both kinds report through the CKKS evaluator, look-ups through `watch`.
         let callback = Arc::new(callback);
         let above = callback.clone();
         self.arithmetic = self.arithmetic.watching(move |stage, done, total| {
@@ -246,8 +246,9 @@ impl Evaluator {
     /// In a loop, [`Ciphertext::noise`] grows with every step, also where the loop forgets its
     /// errors: an iteration that contracts, a filter, an average. A declaration in every step
     /// bounds it. Functions that decide by the predicted noise then keep working: look-ups to an
-    /// accuracy ([`MapRequest::bits`](crate::MapRequest::bits)), sorting and comparing ([`ckks::ordering`]), publishing.
-    /// To bound the range as well, see [`assume_range`](Self::assume_range).
+    /// accuracy ([`MapRequest::bits`](crate::MapRequest::bits)), sorting and comparing
+    /// ([`ckks::ordering`]), publishing. To bound the range as well, see
+    /// [`assume_range`](Self::assume_range).
     ///
     /// The declaration is a promise, and must not depend on encrypted values.
     ///

@@ -51,8 +51,8 @@ impl Evaluator {
     }
 }
 
-/// Runs an operation with noise flooding on the terms of a budget, from which the vector is taken as
-/// soon as it is flooded.
+/// Runs an operation with noise flooding on the terms of a budget, from which the vector is taken
+/// as soon as it is flooded.
 pub(crate) fn flooded<T>(
     x: &Ciphertext,
     bound: &NoiseBound,

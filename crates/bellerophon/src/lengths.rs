@@ -18,13 +18,13 @@
 //! | `mul_values`, `mask`, `clear_padding` | make padding zero |
 //! | rotations | move slots: `[1, 2, 3]` rotated by one step is `[2, 3, 0]` |
 //! | `sum_slots`, `inner_sum`, `replicate_slot`, [statistics](ckks::statistics), [matrices](ckks::matrix) | take the values alone, whatever the padding holds |
-//! | [`map`](crate::Evaluator::map), look-ups of several functions | one result a value; padding becomes zero |
+//! | [`map`](crate::Evaluator::map), look-ups of several functions | one result a value; padding becomes zero with tables, arbitrary with other engines |
 //! | [`within`](crate::Evaluator::within): `max`, `min`, `arg_max`, `greater` of several vectors | equal lengths |
 //! | `sort`, `largest`, `argmax_index`, `max_pool` of one vector | take the values alone; results have the length that they need |
 //! | [integers](crate::Evaluator::integers), [paired vectors](crate::PairedVec) | equal lengths, and equal moduli |
 //! | [LWE values](crate::lwe::LweVec) | equal lengths; no padding |
 //!
-//! A reduction uses padding as it is if that is known to be zero. Otherwise it clears the padding
+//! A reduction keeps padding that is known to be zero. Any other padding it clears
 //! first, which takes one level.
 //!
 //! # One number for a whole vector

@@ -1,6 +1,6 @@
 //! Fully homomorphic encryption: arithmetic and arbitrary functions on encrypted vectors of reals.
 //!
-//! Sums and products run in RNS-CKKS. Any other function is a look-up: the values move from the
+//! Sums and products run in RNS-CKKS. Any other function can be a look-up: the values move from the
 //! slots to LWE ciphertexts, programmable bootstrapping selects a table entry for each, and ring
 //! packing brings the entries back to the slots (PEGASUS, IEEE S&P 2021).
 //!

@@ -22,7 +22,7 @@ impl Params {
     /// is a fresh one with values anywhere in the domain, which the request must state
     /// ([`MapRequest::over`]); [`MapRequest::count`] and [`MapRequest::level`] describe it.
     ///
-    /// Where nothing but tables comes into question (look-ups without a requested
+    /// Where only tables can serve the request (look-ups without a requested
     /// [`error`](MapRequest::error)), the plan has one row. Its
     /// [`accuracy`](crate::Prediction::accuracy) is the distribution of the error for values
     /// uniform in the domain, its [`order`](crate::Prediction::order) the degree of the correction
@@ -51,13 +51,13 @@ impl Params {
     ///
     /// # Errors
     /// [`ErrorKind::Request`] without a domain; [`ErrorKind::Domain`], [`ErrorKind::WantedError`],
-    /// [`ErrorKind::CostModel`], and errors of the arithmetic for too many values or a level that the
-    /// parameters do not have. An engine that does not qualify is not an error: its row gives the
-    /// reason. For tables alone: [`ErrorKind::DomainScale`] for domains that no look-up takes,
+    /// [`ErrorKind::CostModel`], and errors of the arithmetic for too many values or a level that
+    /// the parameters do not have. An engine that does not qualify is not an error: its row gives
+    /// the reason. For tables alone: [`ErrorKind::DomainScale`] for domains that no look-up takes,
     /// [`ErrorKind::Accuracy`] if the bits are out of reach, with the best accuracy,
-    /// [`ErrorKind::NoCorrection`], [`ErrorKind::NoRingBridge`] and [`ErrorKind::NoEngine`] for parameters
-    /// without, too few levels, or an error that names the argument at which the function is not
-    /// finite.
+    /// [`ErrorKind::NoCorrection`], [`ErrorKind::NoRingBridge`] and [`ErrorKind::NoEngine`] for
+    /// parameters without, too few levels, or an error that names the argument at which the
+    /// function is not finite.
     pub fn map_plan(&self, request: &MapRequest<'_>) -> Result<MapPlan> {
         let op = "map_plan";
         Planner::for_params(self, request).during(op)?.plan().during(op)
@@ -125,8 +125,8 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// As [`map_with`](Self::map_with): [`ErrorKind::DomainScale`] where the carried range is too wide
-    /// or too narrow; [`assume_range`](Self::assume_range) or a multiplication by a constant
+    /// As [`map_with`](Self::map_with): [`ErrorKind::DomainScale`] where the carried range is too
+    /// wide or too narrow; [`assume_range`](Self::assume_range) or a multiplication by a constant
     /// changes it.
     pub fn map(&self, x: &Ciphertext, f: impl Fn(f64) -> f64) -> Result<Ciphertext> {
         self.map_with(x, &MapRequest::new(f))
@@ -207,8 +207,8 @@ impl Evaluator {
     ///
     /// # Errors
     /// - [`ErrorKind::OutsideDomain`] if the carried range does not lie in the domain;
-    ///   [`ErrorKind::Domain`] for an empty or infinite domain, [`ErrorKind::DomainScale`] for one too wide
-    ///   or too narrow for a table; [`ErrorKind::Complex`].
+    ///   [`ErrorKind::Domain`] for an empty or infinite domain, [`ErrorKind::DomainScale`] for one
+    ///   too wide or too narrow for a table; [`ErrorKind::Complex`].
     /// - [`ErrorKind::NoLookUps`] for parameters without look-ups and keys without products;
     ///   [`ErrorKind::MissingKeys`] without [`Needs::map`] for the bridge, or without the engine;
     ///   [`ErrorKind::NoPlan`] if no engine qualifies, with the reason of each.
@@ -216,8 +216,8 @@ impl Evaluator {
     ///   parameters without corrected look-ups.
     /// - An error that names the argument if `f` is not finite on the carried range, or a
     ///   derivative where values can lie.
-    /// - [`ErrorKind::Request`] for requirements that do not fit together; [`ErrorKind::Cancelled`]; and
-    ///   errors of the arithmetic, among them too few levels.
+    /// - [`ErrorKind::Request`] for requirements that do not fit together;
+    ///   [`ErrorKind::Cancelled`]; and errors of the arithmetic, among them too few levels.
     pub fn map_with(&self, x: &Ciphertext, request: &MapRequest<'_>) -> Result<Ciphertext> {
         self.planner(x, request).and_then(|planner| planner.run()).during("map")
     }
@@ -274,8 +274,9 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`map_with`](Self::map_with) with the ring bridge; if there are no functions; for more
-    /// packed results than a vector has slots; and [`ErrorKind::Request`] for requirements that several
-    /// functions do not take: all but domain and packing.
+    /// packed results than a vector has slots; and [`ErrorKind::Request`] for requirements that
+    /// several functions do not take: accuracy, derivatives, engines, the linear bridge and
+    /// flooding.
     pub fn map_many(
         &self,
         operands: &[&Ciphertext],
@@ -340,11 +341,11 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`map_with`](Self::map_with), and those of [`NoiseBound::check`]; operands are never
-    /// bootstrapped. [`ErrorKind::Request`] without a bound, on other terms than the budget's, and for
-    /// more than a plain table. For a budget of another key; [`ErrorKind::NotReserved`]; an error of
-    /// the tables if the noise would fill them; and [`ErrorKind::DomainScale`] for domains more than
-    /// some 16 wide, because flooded values have a larger scale, so that the noise to be hidden is
-    /// smaller.
+    /// bootstrapped. [`ErrorKind::Request`] without a bound, on other terms than the budget's, and
+    /// for more than a plain table. For a budget of another key; [`ErrorKind::NotReserved`]; an
+    /// error of the tables if the noise would fill them; and [`ErrorKind::DomainScale`] for domains
+    /// more than some 16 wide, because flooded values have a larger scale, so that the noise to be
+    /// hidden is smaller.
     ///
     /// [`NoiseBound::check`]: ckks::noise_flooding::NoiseBound::check
     pub fn map_flooded(

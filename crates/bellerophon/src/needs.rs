@@ -45,8 +45,8 @@ impl Needs {
 
     /// Products and squares of encrypted vectors at every level: one relinearization key.
     ///
-    /// No other need includes it. [`map`](Self::map) and [`bootstrap`](Self::bootstrap) ask for a
-    /// relinearization key that serves the low levels of their own steps; a program that also
+    /// [`map`](Self::map) and [`bootstrap`](Self::bootstrap) do not include it: they ask for a
+    /// relinearization key that serves the low levels of their own steps. A program that also
     /// multiplies asks for both.
     pub fn multiply(mut self) -> Self {
         self.multiply = true;
@@ -63,9 +63,10 @@ impl Needs {
     }
 
     /// As [`map`](Self::map), for given engines. There is one blind-rotation key: that of NTRU if
-    /// it is named, else that of corrected tables if they are, which serves plain tables, too, with
-    /// lower noise, and is slightly larger and slower. NTRU is faster, but adds assumptions to that
-    /// of LWE ([`Engine::Ntru`]): it is used only if this method names it.
+    /// it is named, else that of corrected tables if they are named. The key of corrected tables
+    /// also serves plain tables, with lower noise; it is slightly larger and slower. NTRU is
+    /// faster, but adds assumptions to that of LWE ([`Engine::Ntru`]): it is used only if this
+    /// method names it.
     ///
     /// ```
     /// use bellerophon::{Engine, prelude::*};
@@ -86,7 +87,11 @@ impl Needs {
         engines.into_iter().fold(self, |needs, engine| match engine {
             Engine::Poly => needs.multiply(),
             Engine::Fbt => needs.functional(),
-            Engine::Rgsw => Self { engine: LutEngine::Rgsw, ..needs.map() },
+            // A named NTRU engine stays, in whatever order the engines are named.
+            Engine::Rgsw if needs.engine != LutEngine::Ntru => {
+                Self { engine: LutEngine::Rgsw, ..needs.map() }
+            }
+            Engine::Rgsw => needs.map(),
             Engine::Corrected => Self { corrected: true, ..needs.map() },
             Engine::Ntru => Self { engine: LutEngine::Ntru, ..needs.map() },
             // There are no other engines.

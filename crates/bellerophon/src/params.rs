@@ -215,7 +215,8 @@ impl Params {
     }
 
     /// A bound on the probability that any operation of a program fails and returns garbage: the
-    /// sum over its look-ups and bootstraps. An evaluator counts its own operations
+    /// sum over its look-ups and bootstraps; functional bootstraps are counted by an evaluator
+    /// alone, which counts all of its own operations
     /// ([`Evaluator::failures`](crate::Evaluator::failures)).
     ///
     /// How to count: a value of a plain table, of each function of

@@ -88,7 +88,7 @@ impl PublicKey {
 
     /// Encrypts a vector with a declared range at the highest level for programs,
     /// [`Params::levels`], as [`ClientKey::encrypt`] does. The result is used like any encrypted
-    /// vector; its noise is that of one rounding, a little more than under the secret key.
+    /// vector. Its noise is about that of one rounding, slightly more than under the secret key.
     ///
     /// Declare a range that everybody may know, and that is the same for all providers: that of the
     /// measured quantity, not of the actual data.
@@ -122,8 +122,8 @@ impl PublicKey {
         format::to_bytes(&self.params, &*self.inner)
     }
 
-    /// Reads a key from the bytes of its envelope. The bytes do not prove whose key it is: take them
-    /// over an authenticated channel.
+    /// Reads a key from the bytes of its envelope. The bytes do not prove whose key it is: take
+    /// them over an authenticated channel.
     ///
     /// # Errors
     /// As [`format::from_bytes`].

@@ -135,8 +135,8 @@ impl KeyLevels {
         exponents
     }
 
-    /// The number of keys: one for products, one for each automorphism, and one for all rotations at
-    /// a temporary rank.
+    /// The number of keys: one for products, one for each automorphism, and one for all rotations
+    /// at a temporary rank.
     pub fn count(&self, params: &Params) -> usize {
         let several = [self.relinearization, self.hoisted];
         self.automorphisms(params).len() + several.iter().flatten().count()

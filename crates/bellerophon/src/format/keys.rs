@@ -135,7 +135,8 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// Those of the writer, and of the file of [`open`](Self::open) for keys that are still there;
-    /// [`repack::Error`](bellerophon_repack::Error) for a repacking key that is made of rotations.
+    /// [`ErrorKind::Repack`](crate::ErrorKind::Repack) for a repacking key that is made of
+    /// rotations.
     pub fn write_to(&self, writer: &mut impl Write) -> Result<ContentHash> {
         // Step 1: the list.
         let mut out = Sender { writer, hashes: blake3::Hasher::new() };

@@ -26,8 +26,9 @@ use crate::{ClientKey, Error, Params, Result};
 /// use rand::{SeedableRng, rngs::{StdRng, SysRng}};
 /// # fn main() -> bellerophon::Result<()> {
 /// # let spec = bfv::ParamsSpec::lookup(257)?;
-/// # let params = bfv::Params::new(bfv::ParamsSpec { degree: 64, security: Security::Insecure,
-/// ..spec })?; let mut rng = StdRng::try_from_rng(&mut SysRng).unwrap();
+/// # let spec = bfv::ParamsSpec { degree: 64, security: Security::Insecure, ..spec };
+/// # let params = bfv::Params::new(spec)?;
+/// let mut rng = StdRng::try_from_rng(&mut SysRng).unwrap();
 /// // One process sends a query, and ends.
 /// let client = Client::generate(&params, &mut rng)?;
 /// let (query, pending) = client.query(100, &[42, 7], QueryLayout::Paper, &mut rng)?;

@@ -36,7 +36,8 @@ pub(crate) fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
 /// values would wrap around the table.
 ///
 /// # Errors
-/// [`ErrorKind::Complex`] for a complex range, [`ErrorKind::OutsideDomain`] for one outside the domain.
+/// [`ErrorKind::Complex`] for a complex range, [`ErrorKind::OutsideDomain`] for one outside the
+/// domain.
 pub(crate) fn range_within(
     range: &Interval,
     domain: &RangeInclusive<f64>,

@@ -110,16 +110,16 @@ impl ErrorDistribution {
     }
 
     /// The root mean square of the error of a value at the worst point of the range: the
-    /// [`Ciphertext::noise`](bellerophon_ckks::Ciphertext::noise) of the result for an operand without noise.
-    /// Points between the 1024 sample points may be slightly worse.
+    /// [`Ciphertext::noise`](bellerophon_ckks::Ciphertext::noise) of the result for an operand
+    /// without noise. Points between the 1024 sample points may be slightly worse.
     pub fn worst_rms(&self) -> f64 {
         self.worst_rms
     }
 
     /// A bound on the error of every value at any point of the range, for an operand without noise.
-    /// For a vector of `2^16` values the bound fails with probability `2^-20` through an index error
-    /// and with `2^-20` through noise. It is computed at 1024 points, with a margin for the points
-    /// between.
+    /// For a vector of `2^16` values the bound fails with probability `2^-20` through an index
+    /// error and with `2^-20` through noise. It is computed at 1024 points, with a margin for the
+    /// points between.
     pub(crate) fn worst_abs(&self) -> f64 {
         self.worst_abs
     }

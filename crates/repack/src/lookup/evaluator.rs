@@ -52,8 +52,8 @@ impl<'a> LookupEvaluator<'a> {
     /// # Errors
     /// [`ErrorKind::MissingKeys`]; [`ErrorKind::Domain`], [`ErrorKind::DomainScale`] and
     /// [`ErrorKind::OutsideDomain`] for the domain and the range of `x`; an error that names the
-    /// argument if `f` is not finite there; [`ErrorKind::Cancelled`]; errors of the arithmetic, among
-    /// them too few levels.
+    /// argument if `f` is not finite there; [`ErrorKind::Cancelled`]; errors of the arithmetic,
+    /// among them too few levels.
     pub(crate) fn map(
         &self,
         x: &Ciphertext,

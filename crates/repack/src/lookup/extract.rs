@@ -27,9 +27,9 @@ impl LookupEvaluator<'_> {
     ///
     /// # Errors
     /// [`ErrorKind::NoRingBridge`] and [`ErrorKind::MissingKeys`]; if no vector is given;
-    /// [`ErrorKind::Domain`], [`ErrorKind::DomainScale`] and [`ErrorKind::OutsideDomain`] for the domain and the
-    /// ranges; too few levels; [`ErrorKind::Scales`], before any work, if integer factors leave more
-    /// than half a cell; [`ErrorKind::Cancelled`].
+    /// [`ErrorKind::Domain`], [`ErrorKind::DomainScale`] and [`ErrorKind::OutsideDomain`] for the
+    /// domain and the ranges; too few levels; [`ErrorKind::Scales`], before any work, if integer
+    /// factors leave more than half a cell; [`ErrorKind::Cancelled`].
     pub fn extract(
         &self,
         operands: &[&Ciphertext],

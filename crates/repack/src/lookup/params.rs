@@ -106,8 +106,8 @@ impl LutParams {
     /// Checks that slots and look-ups fit together.
     ///
     /// # Errors
-    /// [`ErrorKind::Bridge`] for parts that do not fit together, with the reason and a remedy; errors
-    /// of the layers below for parameters that those refuse.
+    /// [`ErrorKind::Bridge`] for parts that do not fit together, with the reason and a remedy;
+    /// errors of the layers below for parameters that those refuse.
     pub fn new(slots: &ckks::Params, spec: LutSpec) -> Result<Self> {
         let LutSpec { log2_failure, ring_bridge, highest_level: highest, .. } = spec;
         let refuse = |reason: String| Err(ErrorKind::Bridge { reason }.into());
@@ -240,9 +240,10 @@ impl LutParams {
         self.engines.plain(engine)
     }
 
-    /// The parameters of the tables of corrected look-ups on an engine. RGSW takes a special modulus
-    /// in place of digits; its low noise allows several tables from one blind rotation. None if the
-    /// set does not have the engine, or if the ring is too small for a secure special modulus.
+    /// The parameters of the tables of corrected look-ups on an engine. RGSW takes a special
+    /// modulus in place of digits; its low noise allows several tables from one blind rotation.
+    /// None if the set does not have the engine, or if the ring is too small for a secure special
+    /// modulus.
     pub fn corrected_on(&self, engine: LutEngine) -> Option<&lwe::Params> {
         self.engines.corrected(engine)
     }

@@ -3,8 +3,8 @@
 use bellerophon_ckks::bootstrap::BootstrapStage;
 
 /// A stage of a look-up (`Evaluator::map`), of an extraction or a packing (`Evaluator::extract`,
-/// `Evaluator::pack`), of a bootstrap ([`bellerophon_ckks::bootstrap`], [`bellerophon_ckks::fbt`]), or
-/// the generation of keys.
+/// `Evaluator::pack`), of a bootstrap ([`bellerophon_ckks::bootstrap`], [`bellerophon_ckks::fbt`]),
+/// or the generation of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stage {

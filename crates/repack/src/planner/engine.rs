@@ -22,8 +22,8 @@ pub enum Engine {
     /// table of the identity and tables of local polynomials of the function.
     Corrected,
     /// A look-up table for each value by blind rotation with NTRU keys. Its security needs more
-    /// assumptions than LWE ([`LutEngine::Ntru`](crate::lookup::LutEngine::Ntru)), so it is used only
-    /// if it is named.
+    /// assumptions than LWE ([`LutEngine::Ntru`](crate::lookup::LutEngine::Ntru)), so it is used
+    /// only if it is named.
     Ntru,
 }
 

@@ -14,9 +14,9 @@ pub struct Prediction {
     /// a first call).
     pub seconds: f64,
     /// `log2` of a bound on the absolute error of the worst value at any point of its range,
-    /// against the function of the exact value. Two causes can break it, each
-    /// with probability `2^LOG2_FAILURE` ([`MapPlan::LOG2_FAILURE`]): the noise of the result,
-    /// and the index error of a table. It is finite, and at least -52.
+    /// against the function of the exact value. Up to three causes can break it,
+    /// each with probability `2^LOG2_FAILURE` ([`MapPlan::LOG2_FAILURE`]): the noise of the result,
+    /// the error of the operand, and the index error of a table. It is finite, and at least -52.
     pub log2_error: f64,
     /// Whether the approximation error of the function is certified; otherwise it is measured at
     /// thousands of points.
@@ -27,7 +27,8 @@ pub struct Prediction {
     pub output_level: usize,
     /// Bytes of its keys in wire form.
     pub key_bytes: usize,
-    /// Whether the engine restores levels, so that `output_level` may exceed the level of the operand.
+    /// Whether the engine restores levels, so that `output_level` may exceed the level of the
+    /// operand.
     pub refreshed: bool,
     /// A description of what will be evaluated.
     pub detail: String,
@@ -54,7 +55,7 @@ pub struct EngineRow {
 }
 
 /// The predicted cost and error of every engine for one request, and the fastest engine that
-/// qualifies. Where nothing but tables comes into question, it has the row of these tables only.
+/// qualifies. Where only tables can serve the request, it has the row of these tables only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MapPlan {
     /// The function.
@@ -69,7 +70,7 @@ pub struct MapPlan {
     pub level: usize,
     /// The number of threads assumed.
     pub threads: usize,
-    /// All engines, allowed or not.
+    /// All engines, allowed or not; one row where only tables can serve the request.
     pub rows: Vec<EngineRow>,
     /// The fastest engine that qualifies.
     pub chosen: Option<Engine>,
@@ -79,7 +80,8 @@ pub struct MapPlan {
 }
 
 impl MapPlan {
-    /// `log2` of the probability that some value of the vector exceeds a predicted bound.
+    /// `log2` of the probability, for each cause of errors, that some value of the vector exceeds
+    /// its predicted bound.
     pub const LOG2_FAILURE: f64 = -20.0;
 
     /// The row of an engine.

@@ -57,8 +57,9 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     /// For a fresh vector and any keys that the parameters allow.
     ///
     /// # Errors
-    /// [`ErrorKind::Request`] for a request without a domain; [`ErrorKind::Domain`], [`ErrorKind::CostModel`],
-    /// and errors of the arithmetic for too many values or a level that the parameters do not have.
+    /// [`ErrorKind::Request`] for a request without a domain; [`ErrorKind::Domain`],
+    /// [`ErrorKind::CostModel`], and errors of the arithmetic for too many values or a level that
+    /// the parameters do not have.
     pub fn for_params(params: &'a P, request: &'a MapRequest<'a>) -> Result<Self> {
         let Some(domain) = request.domain.clone() else {
             return refused("a plan without a vector needs a domain: call `MapRequest::over`");

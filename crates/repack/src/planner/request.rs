@@ -97,7 +97,8 @@ impl<'f> MapRequest<'f> {
     }
 
     /// A request for several functions of the same values: only for `Evaluator::map_many`, which
-    /// takes domain and [`packed`](Self::packed) and no other requirement.
+    /// takes a domain and [`packed`](Self::packed), and refuses accuracy, derivatives, engines, the
+    /// linear bridge and flooding.
     pub fn many(functions: &[&'f dyn Fn(f64) -> f64]) -> Self {
         let subject = |&f: &&'f dyn Fn(f64) -> f64| Subject::Closure(Rc::new(f));
         Self::with(functions.iter().map(subject).collect())
@@ -164,7 +165,8 @@ impl<'f> MapRequest<'f> {
     }
 
     /// Allows only these engines. Tables alone are not compared with each other: without a
-    /// requested [`error`](Self::error) a server takes those of its keys.
+    /// requested [`error`](Self::error) a server takes those of its keys, and [`bits`](Self::bits)
+    /// alone decide whether they are corrected.
     #[must_use]
     pub fn engines(self, engines: impl IntoIterator<Item = Engine>) -> Self {
         Self { engines: Some(engines.into_iter().collect()), ..self }
@@ -178,8 +180,8 @@ impl<'f> MapRequest<'f> {
     }
 
     /// Takes the engine that a plan for this request chose (`Evaluator::map_plan`), with the
-    /// polynomial, series or correction that the plan has prepared. A plan that was read from bytes has prepared nothing:
-    /// only its engine is taken.
+    /// polynomial, series or correction that the plan has prepared. A plan that was read from bytes
+    /// has prepared nothing: only its engine is taken.
     #[must_use]
     pub fn planned(self, plan: &MapPlan) -> Self {
         Self { ready: Some(plan.ready.clone()), ..self.engines(plan.chosen) }

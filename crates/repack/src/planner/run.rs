@@ -17,14 +17,14 @@ use crate::{
 };
 
 impl<P: PlanSubject> Planner<'_, P> {
-    /// Predicts cost and error of every engine. An engine that does not qualify is not an error: its
-    /// row gives the reason. Where nothing but tables comes into question
+    /// Predicts cost and error of every engine. An engine that does not qualify is not an error:
+    /// its row gives the reason. Where only tables can serve the request
     /// ([`MapRequest::engines`](super::MapRequest::engines)), the plan is that of the tables.
     ///
     /// # Errors
-    /// [`ErrorKind::WantedError`]; an error that names the argument at which the function is not finite;
-    /// for tables alone [`ErrorKind::Accuracy`] if no correction reaches the accuracy, and errors of
-    /// parameters and keys that do not have them.
+    /// [`ErrorKind::WantedError`]; an error that names the argument at which the function is not
+    /// finite; for tables alone [`ErrorKind::Accuracy`] if no correction reaches the accuracy, and
+    /// errors of parameters and keys that do not have them.
     pub fn plan(&self) -> Result<MapPlan, P::Error> {
         self.request.check_flooding()?;
         if self.takes_tables() || self.request.flooding.is_some() {
@@ -35,7 +35,7 @@ impl<P: PlanSubject> Planner<'_, P> {
         Ok(MapPlan { ready: self.ready(prepared), ..plan })
     }
 
-    /// Whether nothing but tables comes into question: neither the request nor the parameters name
+    /// Whether only tables can serve the request: neither the request nor the parameters name
     /// another engine. Without look-ups and without keys for products, tables give the error.
     fn takes_tables(&self) -> bool {
         let multiplies = self
@@ -46,14 +46,15 @@ impl<P: PlanSubject> Planner<'_, P> {
     }
 
     /// Applies the function of the request to every value of the vector that was planned for
-    /// ([`for_vector`](Self::for_vector)): by tables where nothing else comes into question, else
+    /// ([`for_vector`](Self::for_vector)): by tables where only tables can serve it, else
     /// by the fastest engine that qualifies.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKeys`] for a plan without a server; [`ErrorKind::Request`] for a prepared plan of
-    /// another request and for noise flooding without a budget; [`ErrorKind::NoPlan`] if no engine
-    /// qualifies, with the reason of each; [`ErrorKind::Accuracy`] if no correction of tables reaches
-    /// the requested bits; errors of the engine.
+    /// [`ErrorKind::MissingKeys`] for a plan without a server; [`ErrorKind::Request`] for a
+    /// prepared plan of another request and for noise flooding without a budget;
+    /// [`ErrorKind::NoPlan`] if no engine qualifies, with the reason of each;
+    /// [`ErrorKind::Accuracy`] if no correction of tables reaches the requested bits; errors of the
+    /// engine.
     pub fn run(&self) -> Result<Ciphertext, P::Error> {
         let (server, x) = self.operands()?;
         if self.request.flooding.is_some() {
@@ -104,7 +105,8 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// As [`run`](Self::run) by plain tables, with noise flooding before the switch to LWE values.
     ///
     /// # Errors
-    /// As [`run`](Self::run), and [`ErrorKind::Request`] for requests that need more than a plain table.
+    /// As [`run`](Self::run), and [`ErrorKind::Request`] for requests that need more than a plain
+    /// table.
     pub fn run_flooded(&self, flood: &mut Flood<'_>) -> Result<Ciphertext, P::Error> {
         let (server, x) = self.operands()?;
         self.request.check_flooding()?;

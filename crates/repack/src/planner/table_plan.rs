@@ -1,4 +1,4 @@
-//! Plans of requests for which nothing but tables comes into question.
+//! Plans of requests that only tables can serve.
 
 use bellerophon_ckks as ckks;
 

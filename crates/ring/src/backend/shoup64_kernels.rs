@@ -1,7 +1,7 @@
 //! The kernels of the back ends with 64-bit arithmetic ([`shoup64`](super::shoup64)), listed once.
 
-/// The kernels of one back end: `features` names the target features, `simd` the vectors, and `rows`
-/// how many rows a sum of the first NTT pass takes at once.
+/// The kernels of one back end: `features` names the target features, `simd` the vectors, and
+/// `rows` how many rows a sum of the first NTT pass takes at once.
 macro_rules! shoup64_kernels {
     (features: $features:literal, simd: $simd:ty, rows: $rows:literal) => {
         /// The arithmetic of a table on this back end.

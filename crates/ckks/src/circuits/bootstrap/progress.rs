@@ -67,8 +67,8 @@ impl Evaluator {
     /// of integers among them. A report is made at the end of S2C, of the raise and of C2S, after
     /// EvalMod or the exponential of each part of the slots, and after each function of a part,
     /// with what is finished of the stage and all of it. A callback that returns
-    /// [`ControlFlow::Break`] stops the operation there ([`ErrorKind::Cancelled`]). Reports depend on
-    /// the shape of the operands alone.
+    /// [`ControlFlow::Break`] stops the operation there ([`ErrorKind::Cancelled`]). Reports depend
+    /// on the shape of the operands alone.
     pub fn watching(
         mut self,
         callback: impl Fn(BootstrapStage, usize, usize) -> ControlFlow<()> + Send + Sync + 'static,

@@ -7,8 +7,8 @@
 //! at most the largest of `n` equally spaced samples divided by `cos(pi D / n)` (M. Riesz).
 //!
 //! A function with a known bound `L` on its slope is sampled at angles of distance `h`. Between two
-//! adjacent samples, the function departs from their mean by at most `L radius h / 2`. The polynomial
-//! departs from the chord between them by at most `h^2 / 8 sum_k k^2 |c_k|`.
+//! adjacent samples, the function departs from their mean by at most `L radius h / 2`. The
+//! polynomial departs from the chord between them by at most `h^2 / 8 sum_k k^2 |c_k|`.
 
 use std::{f64::consts::PI, f64::consts::TAU, sync::Arc};
 
