@@ -1,6 +1,6 @@
 //! Keys by what a program does: sums and statistics without a rotation spelled.
 
-use bellerophon::{ckks::statistics::Table, prelude::*};
+use bellerophon::{Engine, ckks::statistics::Table, prelude::*};
 
 use crate::common::{Party, encrypt, errors, party, spread};
 
@@ -66,4 +66,15 @@ fn requests_beyond_the_slots_are_refused() {
         let message = client.evaluation_keys(&needs).unwrap_err().to_string();
         assert!(words.iter().all(|word| message.contains(word)), "{message}");
     }
+}
+
+/// A named NTRU engine stays, in whatever order the engines are named.
+#[test]
+fn the_order_of_engines_does_not_matter() {
+    let named = |engines: &[Engine]| Needs::new().map_with(engines.iter().copied());
+    let ntru = named(&[Engine::Ntru]);
+    assert_eq!(named(&[Engine::Rgsw, Engine::Ntru]), ntru);
+    assert_eq!(named(&[Engine::Ntru, Engine::Rgsw]), ntru);
+    assert_eq!(named(&[Engine::Rgsw]), Needs::new().map_with([Engine::Rgsw]));
+    assert_ne!(named(&[Engine::Rgsw]), ntru);
 }
