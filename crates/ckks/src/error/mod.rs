@@ -179,8 +179,8 @@ pub enum ErrorKind {
     },
     /// Too few levels are left.
     #[error(
-        "needs {needed} level(s), {left} left: encrypt at a higher level, take parameters \
-         with more primes, or bootstrap"
+        "needs {needed} level(s), {left} left: encrypt at a higher level, bootstrap before \
+         (`Evaluator::with_auto_bootstrap`), or take parameters with more levels"
     )]
     OutOfLevels {
         /// Levels that the operation takes.

@@ -85,7 +85,11 @@ impl SecurityForm {
             return Err(ErrorKind::Parameter {
                 field: "security",
                 found: stated.name().into(),
-                needed: format!("{}, which the reader requires", wanted.name()),
+                needed: format!(
+                    "{}, which the reader requires: ask the sender for such a set, or read with \
+                     `Security::{stated:?}`",
+                    wanted.name()
+                ),
             }
             .into());
         }
