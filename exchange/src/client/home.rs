@@ -40,6 +40,8 @@ pub struct Job {
     pub program: String,
     /// The number of encrypted values.
     pub count: usize,
+    /// Whether a provider has encrypted them.
+    pub provided: bool,
     /// The position in the order in which the jobs were made.
     pub number: usize,
 }

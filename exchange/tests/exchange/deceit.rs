@@ -190,6 +190,11 @@ fn found_6_no_terminal_obeys_a_peer() {
         owner.status(1, "running", Value::Null),
         owner.status(2, "done", Value::Null),
     ];
+    // What the client has kept may come from outside, too.
+    let path = owner.home.join("jobs").join(&owner.jobs[0]);
+    let mut kept: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    kept["program"] = "mean\u{9b}\u{202e}\u{e0101}".into();
+    fs::write(&path, kept.to_string()).unwrap();
     let mut head = json!({"job": owner.jobs[2], "owner": "0", "hash": evil}).to_string();
     head.push('\n');
     let server = owner.server(&states, &[b"", b"", head.as_bytes()]);
@@ -198,9 +203,13 @@ fn found_6_no_terminal_obeys_a_peer() {
         call.args(["--keep", "--patience", "2", "--server", &format!("http://{}", server.address)]);
         let output = finish(if json { call.arg("--json") } else { &mut call });
         let mut said = String::from_utf8(output.stderr).unwrap();
-        if !json {
-            said.push_str(&String::from_utf8(output.stdout).unwrap());
-            assert!(said.contains("\\u{1b}[31m"), "escaped: {said}");
+        said.push_str(&String::from_utf8(output.stdout).unwrap());
+        assert!(said.contains("\\u{1b}[31m"), "escaped: {said}");
+        if json {
+            let (_, report) = said.rsplit_once("\n{").unwrap();
+            let report: Value = serde_json::from_str(&format!("{{{report}")).expect("JSON");
+            let program = report["answers"][0]["program"].as_str().unwrap();
+            assert_eq!(program, "mean\u{9b}\u{202e}\u{e0101}", "escapes of JSON itself");
         }
         let bad =
             |c: char| c.is_control() && c != '\n' || "\u{202e}\u{2066}\u{200f}\u{9b}".contains(c);

@@ -244,6 +244,11 @@ fn names_are_hexadecimal_and_words_are_one_line() {
     }
     assert_eq!(line("a\u{1b}[2J\nb \u{7} c\u{202e}"), "a\\u{1b}[2J b \\u{7} c\\u{202e}");
     assert_eq!(line("größer, 大きい"), "größer, 大きい", "words of people stay");
+    for hidden in
+        ['\u{34f}', '\u{115f}', '\u{1160}', '\u{3164}', '\u{ffa0}', '\u{fe0f}', '\u{e0101}']
+    {
+        assert_eq!(line(&format!("a{hidden}b")), format!("a{}b", hidden.escape_unicode()));
+    }
     assert_eq!(line(&"a".repeat(5000)).len(), 1000);
     let token: Token = "7".repeat(64).parse().unwrap();
     assert!(!format!("{token:?}").contains('7'), "tokens are not printed");
