@@ -9,6 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// The first part of every path. Another version of the protocol gets another one.
 pub const VERSION: &str = "v1";
 
+/// The largest number of jobs in an answer to `GET /v1/jobs`; a list with fewer is the last one.
+pub const JOBS_PAGE: usize = 256;
+
 /// A name of `N` lower-case hexadecimal digits: safe in a path and as a file name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hex<const N: usize>([u8; N]);

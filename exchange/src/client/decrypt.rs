@@ -105,7 +105,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let mut troubles = match &place.server {
         None => vec![],
         Some(_) => {
-            let mut remote = Remote::open(place, &home)?;
+            let remote = Remote::open(place, &home, true)?;
             stages.run("waiting and fetching", || {
                 remote.fetch_all(&jobs, &home.shared, &reader, arguments.keep)
             })

@@ -1,6 +1,6 @@
 //! Encryption of jobs.
 
-use std::io::{BufRead, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bellerophon::{format, prelude::*};
@@ -15,8 +15,8 @@ use crate::programs::Program;
 use crate::protocol::{Hex, JobId};
 use crate::wire;
 
-/// The longest line of values and the largest table.
-const LONGEST_LINE: u64 = 16 << 20;
+/// The longest standard input and the largest table.
+const MOST_INPUT: u64 = 16 << 20;
 const LARGEST_TABLE: u64 = 1 << 30;
 
 /// Encrypt vectors, each as a job of its own
@@ -126,7 +126,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let sent = place.server.is_some();
     let mut sent_again = 0;
     if sent {
-        let remote = Remote::open(place, &home)?;
+        let remote = Remote::open(place, &home, false)?;
         sent_again = stages.run("sending", || remote.send_open(&home, &jobs))?;
     }
     let (program, ciphertext_bytes, stages) = (program.name(), bytes, &stages);
@@ -188,8 +188,14 @@ impl Data {
                 continue;
             }
             let before = vectors.len();
-            for line in std::io::stdin().lock().take(LONGEST_LINE).lines() {
-                let line = line.map_err(|e| Failure::input(format!("--values -: {e}")))?;
+            let (mut text, about) = (String::new(), |why| format!("--values -: {why}"));
+            let read = std::io::stdin().lock().take(MOST_INPUT + 1).read_to_string(&mut text);
+            read.map_err(|e| Failure::input(about(e.to_string())))?;
+            if text.len() as u64 > MOST_INPUT {
+                let why = format!("more than {MOST_INPUT} bytes: take several calls, or --csv");
+                return Err(Failure::input(about(why)));
+            }
+            for line in text.lines() {
                 if !line.trim().is_empty() {
                     vectors.push(vector(line.split(','), "--values -")?);
                 }

@@ -10,10 +10,7 @@ use super::limits::Limits;
 pub use super::owners::Taken;
 use super::owners::{All, Hold, Job, LEAST_COST, Name, Owner, full};
 use super::store::{Change, Found, JobRecord, KeyRecord, OwnerRecord};
-use crate::protocol::{ClientId, Code, Hash, JobId, KeyStatus, Refusal, State, Status};
-
-/// The largest number of jobs in a list.
-const PAGE: usize = 256;
+use crate::protocol::{ClientId, Code, Hash, JOBS_PAGE, JobId, KeyStatus, Refusal, State, Status};
 
 /// The delay before a job is retried that the disk has refused. It doubles each time, this often.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -306,7 +303,7 @@ impl Board {
         let mut jobs: Vec<&Job> = owner.jobs.values().collect();
         jobs.retain(|job| Some(job.record.number) > after);
         jobs.sort_by_key(|job| job.record.number);
-        Ok(jobs.into_iter().take(PAGE).map(|job| owner.status(job)).collect())
+        Ok(jobs.into_iter().take(JOBS_PAGE).map(|job| owner.status(job)).collect())
     }
 
     /// Marks a job as deleted. Its name stays reserved until its files are removed. The caller gets
