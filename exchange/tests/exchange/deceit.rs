@@ -294,6 +294,27 @@ fn found_7_values_come_with_a_warning_and_are_shared_with_flooding_alone() {
     let left: u64 =
         serde_json::from_slice(&fs::read(owner.home.join("sharing.json")).unwrap()).unwrap();
     assert_eq!(left, 1022, "each counts");
+    // At the same time, too: calls reserved the same results.
+    let mut calls: Vec<_> = (0..6)
+        .map(|_| {
+            let mut call = client("decrypt", &owner.home);
+            call.args(["--json", "--keep", "--share"]).stdout(Stdio::null()).stderr(Stdio::null());
+            call.spawn().unwrap()
+        })
+        .collect();
+    assert!(calls.iter_mut().all(|call| call.wait().unwrap().success()));
+    let sharing = owner.home.join("sharing.json");
+    let left: u64 = serde_json::from_slice(&fs::read(&sharing).unwrap()).unwrap();
+    assert_eq!(left, 1016);
+    // A count that cannot be read is no new one.
+    #[cfg(unix)]
+    {
+        fs::remove_file(&sharing).unwrap();
+        std::os::unix::fs::symlink("nowhere", &sharing).unwrap();
+        let output = finish(client("decrypt", &owner.home).args(["--keep", "--share"]));
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8(output.stderr).unwrap().contains("sharing.json"));
+    }
     // The page says it before anything else.
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/EXCHANGE.md");
     let page = fs::read_to_string(page).unwrap();

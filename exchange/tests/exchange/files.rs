@@ -85,6 +85,30 @@ fn files_go_there_and_back() {
     assert_eq!(left, 2, "the keys alone, for evaluation and for providers");
 }
 
+/// The first answer without room ended the run.
+#[test]
+fn evaluation_names_what_it_cannot_write_and_goes_on() {
+    let scratch = Scratch::new("unwritten");
+    let home = scratch.path("client");
+    keygen(&home);
+    let values = ["--program", "mean", "--values=0.5", "--values=0.25", "--values=1"];
+    let sent = report(client("encrypt", &home).args(values));
+    let shared = home.join("shared");
+    let blocked: Vec<_> = sent["jobs"].as_array().unwrap()[..2]
+        .iter()
+        .map(|id| shared.join(format!("{}.result.part", id.as_str().unwrap())))
+        .collect();
+    blocked.iter().for_each(|path| fs::create_dir(path).unwrap());
+    let output = finish(evaluate(&shared).args(["--accept-insecure", "--json"]));
+    let done: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &done["done"]), (Some(2), &1.into()));
+    assert_eq!(done["unwritten"], 2);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.lines().filter(|line| line.contains("is not written")).count(), 2, "{said}");
+    blocked.iter().for_each(|path| fs::remove_dir(path).unwrap());
+    assert_eq!(report(evaluate(&shared).arg("--accept-insecure"))["done"], 2);
+}
+
 /// Values were cut at 1000 characters and their answer deleted, also if nobody could read them.
 #[test]
 fn an_answer_is_forgotten_only_once_its_values_are_out_in_full() {
