@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::io::{ErrorKind, Write, stderr, stdout};
+use std::io::{Write, stderr, stdout};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use clap::Parser;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::protocol::line;
+use crate::protocol::{is_plain, line};
 
 /// The reason why a program stops early.
 #[derive(Debug)]
@@ -82,15 +82,39 @@ pub fn report(json: bool, report: &impl Serialize) -> Result<(), Failure> {
     if !json {
         return Ok(());
     }
-    let text = serde_json::to_string(report).map_err(Failure::run)?;
-    let mut out = stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::run(e)),
-        _ => Ok(()),
-    }
+    print(json_text(report)?)
 }
 
-/// Prints one [`line()`] for people: on standard error if standard output is for JSON.
+/// Prints a line in full and flushes it: whoever calls it may then forget what it says. Text from
+/// outside is escaped by the caller.
+///
+/// # Errors
+/// If standard output does not take it: it is closed, or a disk is full.
+pub fn print(what: impl Display) -> Result<(), Failure> {
+    let mut out = stdout().lock();
+    let written = writeln!(out, "{what}").and_then(|()| out.flush());
+    written.map_err(|e| Failure::run(format!("standard output: {e}")))
+}
+
+/// A report as JSON, in which no character misleads a terminal: JSON has escapes of its own for
+/// them.
+fn json_text(report: &impl Serialize) -> Result<String, Failure> {
+    let plain = serde_json::to_string(report).map_err(Failure::run)?;
+    let mut text = String::with_capacity(plain.len());
+    for c in plain.chars() {
+        match is_plain(c) {
+            true => text.push(c),
+            false => {
+                let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// Prints one [`line()`] for people: on standard error if standard output is for JSON. A closed one
+/// is no error: what must arrive goes through [`print()`].
 pub fn say(json: bool, what: impl Display) {
     match json {
         true => tell(what),

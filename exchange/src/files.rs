@@ -169,6 +169,17 @@ pub fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Opens or creates a file that nothing is written to: for locks between processes.
+///
+/// # Errors
+/// For anything but a regular file.
+pub fn open_lock(path: &Path) -> io::Result<File> {
+    match create(path) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => open_regular(path),
+        created => created,
+    }
+}
+
 /// Creates a folder, and those above it, that only its owner can enter.
 ///
 /// # Errors

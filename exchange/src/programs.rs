@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bellerophon::ckks::{
-    Interval, noise_flooding::NoiseBound, polynomial::Monomial, simulator::Simulator,
+    Interval, Metadata,
+    noise_flooding::NoiseBound,
+    polynomial::Monomial,
+    simulator::{SimCiphertext, Simulator},
 };
 use bellerophon::{ProgramBounds, Progress, mlwe::Security, prelude::*};
 
@@ -114,20 +117,52 @@ impl Program {
         }
     }
 
+    /// An operand of `count` values as [`ClientKey::encrypt`] makes it, or [`PublicKey::encrypt`]
+    /// if it is `provided`.
+    fn simulated(
+        self,
+        params: &Params,
+        simulator: &Simulator,
+        count: usize,
+        provided: bool,
+    ) -> bellerophon::Result<SimCiphertext> {
+        let range = Interval::real(*self.domain().start(), *self.domain().end())?;
+        let (zeros, level) = (vec![0.0; count], params.levels());
+        Ok(match provided {
+            true => simulator.encrypt_public(&zeros, range, level)?,
+            false => simulator.encrypt(&zeros, range, level)?,
+        })
+    }
+
+    /// What an operand of `count` values states, under the secret key or `provided`.
+    ///
+    /// # Errors
+    /// For vectors that do not fit.
+    pub fn operand(
+        self,
+        params: &Params,
+        count: usize,
+        provided: bool,
+    ) -> bellerophon::Result<Metadata> {
+        Ok(*self.simulated(params, &Simulator::new(params.ckks()), count, provided)?.metadata())
+    }
+
     /// The worst-case noise of the program on vectors of `count` values, for decryption with
-    /// flooding.
+    /// flooding. A vector that is `provided` has the noise of public-key encryption.
     ///
     /// # Errors
     /// For look-ups, whose errors depend on the key, and for vectors that do not fit.
-    pub fn noise_bound(self, params: &Params, count: usize) -> Result<NoiseBound, String> {
+    pub fn noise_bound(
+        self,
+        params: &Params,
+        count: usize,
+        provided: bool,
+    ) -> Result<NoiseBound, String> {
         if self == Self::Sigmoid {
             return Err("a look-up: its error depends on the key and no flooding hides it".into());
         }
         let simulator = Simulator::new(params.ckks()).worst_case();
-        let range = Interval::real(*self.domain().start(), *self.domain().end());
-        let range = range.map_err(|e| e.to_string())?;
-        let x = simulator.encrypt(&vec![0.0; count], range, params.levels());
-        let x = x.map_err(|e| e.to_string())?;
+        let x = self.simulated(params, &simulator, count, provided).map_err(|e| e.to_string())?;
         let y = self.arithmetic(&simulator, &x, |_, _| ControlFlow::Continue(()));
         simulator.noise_bound(&y.map_err(|e| e.to_string())?).map_err(|e| e.to_string())
     }

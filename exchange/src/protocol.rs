@@ -9,6 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// The first part of every path. Another version of the protocol gets another one.
 pub const VERSION: &str = "v1";
 
+/// The largest number of jobs in an answer to `GET /v1/jobs`; a list with fewer is the last one.
+pub const JOBS_PAGE: usize = 256;
+
 /// A name of `N` lower-case hexadecimal digits: safe in a path and as a file name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hex<const N: usize>([u8; N]);
@@ -133,10 +136,12 @@ pub fn line(words: &str) -> String {
 }
 
 /// Whether a terminal shows a character as itself, and neighbours where they stand.
-fn is_plain(c: char) -> bool {
-    let hidden = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}');
+pub fn is_plain(c: char) -> bool {
+    let hidden = matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}'
+        | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}');
     !c.is_control() && !hidden
 }
 

@@ -17,6 +17,15 @@ use crate::{
 /// Many providers encrypt under one public key. A server computes on their vectors together, with
 /// the evaluation keys of the owner, and the owner decrypts the results.
 ///
+/// # Who may see the results
+///
+/// A provider who is also given decrypted results of its own ciphertexts can learn the secret key:
+/// it may send crafted ciphertexts, whose values show their noise and with it the key. Give results
+/// to others only through [flooded decryption](ClientKey::decrypt_flooded), and never results of
+/// crafted inputs, which flooding does not cover.
+///
+/// # Example
+///
 /// ```
 /// use bellerophon::{format, prelude::*};
 ///

@@ -374,7 +374,11 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         rss_growth: rss[1] as f64 / rss[0].max(1) as f64 - 1.0,
     };
     cli::say(arguments.json, format_args!("{report:?}"));
-    cli::report(arguments.json, &report)
+    cli::report(arguments.json, &report)?;
+    match (report.lost, report.wrong) {
+        (0, 0) => Ok(()),
+        (lost, wrong) => Err(Failure::run(format!("{lost} jobs lost, {wrong} answers wrong"))),
+    }
 }
 
 fn main() -> ExitCode {

@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::Place;
 use super::home::{Home, Job};
 use super::remote::Remote;
-use crate::cli::{self, Failure, Stages, say, tell};
+use crate::cli::{self, Failure, Stages, tell};
 use crate::files::{self, about};
 use crate::programs::Program;
-use crate::protocol::{AnswerHead, ClientId, JobId, Refusal};
+use crate::protocol::{AnswerHead, ClientId, JobId, Refusal, line};
 use crate::wire;
 
 /// Decrypt the results of the jobs that are ready
@@ -32,6 +32,11 @@ pub struct Arguments {
     /// are lost, look-ups are refused, and a number of results is reserved for the key
     #[arg(long)]
     share: bool,
+
+    /// With --share, also values that were computed from vectors of providers, who may have crafted
+    /// them to learn the secret key from the answer: only for providers that you trust with it
+    #[arg(long, requires = "share")]
+    share_provided: bool,
 }
 
 /// A decrypted answer.
@@ -100,7 +105,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let mut troubles = match &place.server {
         None => vec![],
         Some(_) => {
-            let mut remote = Remote::open(place, &home)?;
+            let remote = Remote::open(place, &home, true)?;
             stages.run("waiting and fetching", || {
                 remote.fetch_all(&jobs, &home.shared, &reader, arguments.keep)
             })
@@ -117,7 +122,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
             let known = troubles.iter().position(|(job, _)| *job == id);
             answer.trouble = known.map(|place| troubles.swap_remove(place).1);
             if answer.trouble.is_none() {
-                let found = answer.find(&home, &reader, job, arguments.share);
+                let found = answer.find(&home, &reader, job, arguments);
                 answer.trouble = found.err().map(|why| why.to_string());
             }
             answer
@@ -129,8 +134,15 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     }
     for Answer { id, program, values, refusal, trouble } in &answers {
         match (values, refusal, trouble) {
-            (Some(values), ..) => say(place.json, format_args!("job {id}, {program}: {values:?}")),
-            (_, Some(refusal), _) => say(place.json, format_args!("job {id} refused: {refusal}")),
+            // The report has them.
+            (Some(_), ..) if place.json => {}
+            (Some(values), ..) => {
+                cli::print(format_args!("job {id}, {}: {values:?}", line(program)))?;
+            }
+            (_, Some(refusal), _) if place.json => {
+                tell(format_args!("job {id} refused: {refusal}"));
+            }
+            (_, Some(refusal), _) => cli::print(format_args!("job {id} refused: {refusal}"))?,
             (.., Some(why)) => tell(format_args!("job {id} has no answer: {why}")),
             (None, None, None) => {}
         }
@@ -159,7 +171,7 @@ impl Answer {
         home: &Home,
         reader: &Reader,
         job: &Job,
-        share: bool,
+        arguments: &Arguments,
     ) -> Result<(), Failure> {
         let refused = home.shared.part(self.id, "refused");
         if refused.exists() {
@@ -170,11 +182,17 @@ impl Answer {
         let bytes = files::read(&path, reader.largest())?;
         let result = reader.open(self.id, job, &bytes).map_err(|e| about(&path, e))?;
         let client = &reader.client;
-        self.values = Some(match share {
+        if arguments.share && job.provided && !arguments.share_provided {
+            return Err(Failure::input(
+                "--share: computed from a provider's vector, which may be crafted so that the \
+                 answer shows the secret key: add --share-provided if you trust the provider",
+            ));
+        }
+        self.values = Some(match arguments.share {
             false => client.decrypt(&result).map_err(|e| about(&path, e))?,
             true => {
                 let program: Program = job.program.parse().map_err(Failure::input)?;
-                let bound = program.noise_bound(client.params(), job.count);
+                let bound = program.noise_bound(client.params(), job.count, job.provided);
                 let bound = bound.map_err(|e| Failure::input(format!("--share: {e}")))?;
                 // A published result states what its program declares, and its sender may have
                 // written anything: what counts is the client's own simulation.

@@ -1,9 +1,9 @@
 //! Encryption of jobs.
 
-use std::io::{BufRead, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use bellerophon::prelude::*;
+use bellerophon::{format, prelude::*};
 use serde::Serialize;
 
 use super::Place;
@@ -15,8 +15,8 @@ use crate::programs::Program;
 use crate::protocol::{Hex, JobId};
 use crate::wire;
 
-/// The longest line of values and the largest table.
-const LONGEST_LINE: u64 = 16 << 20;
+/// The longest standard input and the largest table.
+const MOST_INPUT: u64 = 16 << 20;
 const LARGEST_TABLE: u64 = 1 << 30;
 
 /// Encrypt vectors, each as a job of its own
@@ -97,18 +97,21 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let (mut jobs, mut bytes, mut n) = (vec![], 0, 0);
     let mut number = home.open_jobs()?.last().map_or(0, |(_, job)| job.number + 1);
     stages.run("encryption", || {
-        let encrypted = vectors
-            .iter()
-            .map(|values| Ok((wire::encrypt(&client, values, program.domain())?, values.len())));
-        let provided = arguments.provided.iter().map(|path| provided(&client, path, profile.count));
+        let encrypted = vectors.iter().map(|values| {
+            Ok((wire::encrypt(&client, values, program.domain())?, values.len(), false))
+        });
+        let provided = arguments.provided.iter().map(|path| {
+            let (bytes, count) = provided(&client, path, program, profile.count)?;
+            Ok((bytes, count, true))
+        });
         for made in encrypted.chain(provided) {
-            let (ciphertext, count) = made?;
+            let (ciphertext, count, provided) = made?;
             let id: JobId = Hex::of(&rand::random::<[u8; 16]>());
             n += count;
             bytes += ciphertext.len() as u64;
             files::write(&home.shared.part(id, "input"), &ciphertext)?;
             let name = program.name().to_string();
-            home.keep_job(id, &Job { program: name.clone(), count, number })?;
+            home.keep_job(id, &Job { program: name.clone(), count, provided, number })?;
             let asked = Asked { program: name, keys: profile.keys, owner };
             files::write_json(&home.shared.part(id, "request"), &asked)?;
             jobs.push(id);
@@ -123,7 +126,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let sent = place.server.is_some();
     let mut sent_again = 0;
     if sent {
-        let remote = Remote::open(place, &home)?;
+        let remote = Remote::open(place, &home, false)?;
         sent_again = stages.run("sending", || remote.send_open(&home, &jobs))?;
     }
     let (program, ciphertext_bytes, stages) = (program.name(), bytes, &stages);
@@ -134,15 +137,33 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// A ciphertext of a provider, with its number of values, if it is one for this client.
-fn provided(client: &ClientKey, path: &Path, most: usize) -> Result<(Vec<u8>, usize), Failure> {
-    let bytes = files::read(path, wire::largest_result(client.params()))?;
-    let x = wire::ciphertext(client.params(), &bytes).map_err(|e| about(path, e))?;
+fn provided(
+    client: &ClientKey,
+    path: &Path,
+    program: Program,
+    most: usize,
+) -> Result<(Vec<u8>, usize), Failure> {
+    let params = client.params();
+    let bytes = files::read(path, wire::largest_result(params))?;
+    let x: Provided = format::from_bytes(params, &bytes).map_err(|e| about(path, e))?;
     if x.key() != client.id() {
         return Err(about(path, "encrypted under the public key of another client"));
     }
-    match x.len() <= most {
+    if x.len() > most {
+        return Err(about(path, format_args!("{} values: the keys have {most}", x.len())));
+    }
+    let expected = program.operand(params, x.len(), true).map_err(|e| about(path, e))?;
+    match expected == x.metadata() {
         true => Ok((bytes, x.len())),
-        false => Err(about(path, format_args!("{} values: the keys have {most}", x.len()))),
+        false => {
+            let (name, (lo, hi)) = (program.name(), program.domain().into_inner());
+            let why = format!(
+                "it declares another range or level than {name} takes, [{lo:?}, {hi:?}] at level \
+                 {}: the provider needs `provide --program {name}`",
+                params.levels()
+            );
+            Err(about(path, why))
+        }
     }
 }
 
@@ -167,8 +188,14 @@ impl Data {
                 continue;
             }
             let before = vectors.len();
-            for line in std::io::stdin().lock().take(LONGEST_LINE).lines() {
-                let line = line.map_err(|e| Failure::input(format!("--values -: {e}")))?;
+            let (mut text, about) = (String::new(), |why| format!("--values -: {why}"));
+            let read = std::io::stdin().lock().take(MOST_INPUT + 1).read_to_string(&mut text);
+            read.map_err(|e| Failure::input(about(e.to_string())))?;
+            if text.len() as u64 > MOST_INPUT {
+                let why = format!("more than {MOST_INPUT} bytes: take several calls, or --csv");
+                return Err(Failure::input(about(why)));
+            }
+            for line in text.lines() {
                 if !line.trim().is_empty() {
                     vectors.push(vector(line.split(','), "--values -")?);
                 }

@@ -5,11 +5,13 @@
 //! token          identifies the client to the server, sent to the server only
 //! client.json    names of parameters and keys
 //! sharing.json   how many results may still be shared with others
+//! sharing.lock   locked while that changes
 //! jobs/ID        the client's record of a job, in JSON; removed once the answer is decrypted
 //! shared/        visible to the server
 //! ```
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use bellerophon::{DecryptionBudget, prelude::*};
@@ -40,6 +42,8 @@ pub struct Job {
     pub program: String,
     /// The number of encrypted values.
     pub count: usize,
+    /// Whether a provider has encrypted them.
+    pub provided: bool,
     /// The position in the order in which the jobs were made.
     pub number: usize,
 }
@@ -116,7 +120,16 @@ impl Home {
     /// A budget with one result reserved, once that is on the disk.
     pub fn reserve(&self, client: &ClientKey) -> Result<DecryptionBudget, Failure> {
         let path = self.root.join("sharing.json");
-        let left = if path.exists() { files::read_json(&path)? } else { SHARED_RESULTS };
+        // Another call at the same time would reserve the same results.
+        let lock_path = self.root.join("sharing.lock");
+        let lock = files::open_lock(&lock_path).map_err(|e| about(&lock_path, e))?;
+        lock.lock().map_err(|e| about(&lock_path, e))?;
+        // What cannot be read counts as used up, not as new.
+        let left = match fs::symlink_metadata(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => SHARED_RESULTS,
+            Err(e) => return Err(about(&path, e)),
+            Ok(_) => files::read_json(&path)?,
+        };
         let budget = DecryptionBudget::resume(client.id(), SHARED_RESULTS, SHARED_BITS, left);
         let mut budget = budget.map_err(|e| about(&path, e))?;
         files::write_json(&path, &budget.reserve(1).map_err(|e| about(&path, e))?)?;

@@ -91,7 +91,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     home.keep_secret(&token, client.to_secret_bytes().map_err(Failure::run)?.expose())?;
     let sent = place.server.is_some();
     if sent {
-        let remote = Remote::open(place, &home)?;
+        let remote = Remote::open(place, &home, false)?;
         stages.run("upload", || remote.send_keys(name, &home.shared.keys()))?;
     }
     say(place.json, format_args!("{params}"));

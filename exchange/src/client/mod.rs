@@ -106,7 +106,7 @@ struct Sent<'a> {
 /// Sends whatever the server lacks.
 fn send(place: &Place) -> Result<(), Failure> {
     let home = Home::at(&place.dir);
-    let remote = Remote::open(place, &home)?;
+    let remote = Remote::open(place, &home, false)?;
     let mut stages = Stages::default();
     let sent_again = stages.run("sending", || remote.send_open(&home, &[]))?;
     cli::say(place.json, format_args!("{sent_again} jobs sent again"));

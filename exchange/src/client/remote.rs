@@ -1,6 +1,7 @@
 //! The server, as the client sees it. Failures of the connection are retried; refusals of the
 //! server are not.
 
+use std::collections::{HashMap, HashSet};
 use std::io::{BufReader, Read};
 use std::net::IpAddr;
 use std::path::Path;
@@ -16,7 +17,9 @@ use super::decrypt::Reader;
 use super::home::{Home, Job};
 use crate::cli::{Failure, tell};
 use crate::files::{self, Shared, about};
-use crate::protocol::{Code, Hash, Info, JobId, KeyStatus, Refusal, State, Status, Token, VERSION};
+use crate::protocol::{
+    Code, Hash, Info, JOBS_PAGE, JobId, KeyStatus, Refusal, State, Status, Token, VERSION,
+};
 
 /// The pause between two attempts, and between two looks at jobs: it grows while nothing changes,
 /// whatever the server says.
@@ -28,11 +31,18 @@ const WAIT: u64 = 10;
 
 /// The largest answer that is not a result, and the longest list of jobs in pages.
 const LONGEST_ANSWER: u64 = 1 << 20;
-const MOST_PAGES: usize = 1000;
+const MOST_PAGES: usize = 64;
 
-/// The longest time for a whole answer, and to find out that nobody is there.
+/// The longest time for the answer to an upload, for any other whole request, for one at least, for
+/// the deletion of a job, and to find out that nobody is there.
 const LONGEST: Duration = Duration::from_secs(600);
+const SHORT: Duration = Duration::from_secs(60);
+const SHORTEST: Duration = Duration::from_secs(1);
+const DELETION: Duration = Duration::from_secs(5);
 const CONNECT: Duration = Duration::from_secs(10);
+
+/// Bytes of an upload that take a second on the slowest connection.
+const SLOWEST: u64 = 16 << 10;
 
 /// A server, with the client's token.
 pub struct Remote {
@@ -55,6 +65,15 @@ enum Trouble {
 }
 
 impl Trouble {
+    /// Whether the same request may succeed later.
+    fn passes(&self) -> bool {
+        match self {
+            Self::Silence(_) => true,
+            Self::Refused(refusal) => refusal.code.passes(),
+            Self::Here(_) => false,
+        }
+    }
+
     /// Whether other requests would fail, too.
     fn concerns_all(&self) -> bool {
         match self {
@@ -63,6 +82,15 @@ impl Trouble {
             Self::Here(_) => false,
         }
     }
+}
+
+/// The states of open jobs at the server.
+struct Listed {
+    found: HashMap<JobId, Status>,
+    /// Whether the server has no others.
+    whole: bool,
+    /// The reason why it is not whole.
+    trouble: Option<String>,
 }
 
 /// Refuses to send a token in the clear over a network, unless told.
@@ -83,8 +111,9 @@ fn check_url(url: &str, allow_http: bool) -> Result<(), Failure> {
 }
 
 impl Remote {
-    /// The server of the flags, if it speaks this protocol.
-    pub fn open(place: &Place, home: &Home) -> Result<Self, Failure> {
+    /// The server of the flags, if it speaks this protocol. The patience is for each request, or
+    /// for all of them together.
+    pub fn open(place: &Place, home: &Home, together: bool) -> Result<Self, Failure> {
         let url = place.server.as_deref().unwrap_or_default().trim_end_matches('/');
         check_url(url, place.allow_http)?;
         let mut tls = TlsConfig::builder();
@@ -105,12 +134,13 @@ impl Remote {
             .timeout_per_read(Some(LONGEST))
             .timeout_await_100(Some(Duration::from_secs(5)))
             .build();
+        let patience = Duration::from_secs(place.patience);
         let remote = Self {
             agent: config.new_agent(),
             base: format!("{url}/{VERSION}"),
             token: home.token()?,
-            patience: Duration::from_secs(place.patience),
-            end: None,
+            patience,
+            end: together.then(|| Instant::now() + patience),
         };
         let info: Info = remote.try_again(|| remote.ask("")).map_err(|t| remote.failure(t))?;
         match info.protocol == VERSION {
@@ -163,109 +193,154 @@ impl Remote {
     }
 
     /// Brings every answer that is there, or comes within the patience of the client, to the
-    /// folder, and deletes it at the server unless told to keep it. Returns the jobs without an
-    /// answer, each with the reason.
+    /// folder, and deletes it at the server unless told to keep it. One that stalls or breaks off
+    /// is tried again after the others. Returns the jobs without an answer, each with the reason.
     pub fn fetch_all(
-        &mut self,
+        &self,
         jobs: &[(JobId, Job)],
         folder: &Shared,
         reader: &Reader,
         keep: bool,
     ) -> Vec<(JobId, String)> {
-        let end = Instant::now() + self.patience;
-        self.end = Some(end);
         let mut open: Vec<&(JobId, Job)> = jobs.iter().collect();
         open.retain(|(id, _)| !folder.is_answered(*id));
         let (mut troubles, mut pause) = (vec![], PAUSE);
-        loop {
+        while !open.is_empty() {
             // Step 1: everything that has ended.
             let before = open.len();
-            let listed = self.list();
-            let found = listed.as_ref().map_or(&[][..], Vec::as_slice);
-            open.retain(|(id, job)| {
-                let status = found.iter().find(|status| status.id == *id);
-                let fetched = match status {
-                    None if listed.is_ok() => Err("the server refused: unknown_job".to_string()),
+            let listed = self.list(&open);
+            let (mut waiting, mut stalled) = (vec![], vec![]);
+            for (place, one) in open.iter().enumerate() {
+                let (id, _) = one;
+                let fetched = match listed.found.get(id) {
+                    // Beyond the end, one that stalls is enough.
                     Some(status) if status.state.is_final() => {
-                        self.fetch(*id, job, status, folder, reader, keep)
+                        match self.left().is_zero() && !stalled.is_empty() {
+                            true => Err(Trouble::Silence("no time was left for it".to_string())),
+                            false => {
+                                let share = self.left() / (before - place) as u32;
+                                let most = share.max(SHORTEST);
+                                self.fetch(one, status, folder, reader, keep, most)
+                            }
+                        }
                     }
-                    _ => return true,
+                    None if listed.whole => {
+                        let why = "the server refused: unknown_job";
+                        Err(Trouble::Here(Failure::input(why)))
+                    }
+                    _ => {
+                        waiting.push(*one);
+                        continue;
+                    }
                 };
-                troubles.extend(fetched.err().map(|why| (*id, why)));
-                false
-            });
-            // Step 2: wait for the first of the others, and in any case for some time.
-            let Some((first, _)) = open.first() else { return troubles };
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                let why =
-                    |status: &Status| format!("not within {:?}: {}", self.patience, show(status));
-                troubles.extend(open.iter().map(|(id, _)| match &listed {
-                    Err(trouble) => (*id, trouble.clone()),
-                    Ok(found) => {
-                        (*id, found.iter().find(|s| s.id == *id).map(why).unwrap_or_default())
+                match fetched {
+                    Ok(()) => {}
+                    Err(trouble) if trouble.passes() => {
+                        stalled.push((*one, self.failure(trouble).to_string()));
                     }
+                    Err(trouble) => troubles.push((*id, self.failure(trouble).to_string())),
+                }
+            }
+            let left = self.left();
+            if left.is_zero() {
+                let late =
+                    |status: &Status| format!("not within {:?}: {}", self.patience, show(status));
+                troubles.extend(waiting.iter().map(|(id, _)| {
+                    let why = listed.found.get(id).map(late);
+                    (*id, why.or(listed.trouble.clone()).unwrap_or_default())
                 }));
-                return troubles;
+                troubles.extend(stalled.into_iter().map(|((id, _), why)| (*id, why)));
+                break;
             }
+            // Step 2: wait for the first of the others, and in any case for some time.
+            let first = waiting.first().map(|(id, _)| *id);
+            open = waiting.into_iter().chain(stalled.into_iter().map(|(one, _)| one)).collect();
             pause = if open.len() < before { PAUSE } else { LONGEST_PAUSE.min(pause * 2) };
-            std::thread::sleep(pause.min(left));
-            let wait = WAIT.min(end.saturating_duration_since(Instant::now()).as_secs());
-            if let Ok(status) = self.ask::<Status>(&format!("/jobs/{first}?wait={wait}")) {
-                tell(format_args!("job {first}: {}", show(&status)));
+            if let Some(first) = first {
+                std::thread::sleep(pause.min(left));
+                let wait = WAIT.min(self.left().as_secs());
+                let place = format!("/jobs/{first}?wait={wait}");
+                let most = Duration::from_secs(wait) + SHORTEST;
+                let status = self.request("GET", &place, most).and_then(parse::<Status>);
+                if let Ok(status) = status {
+                    tell(format_args!("job {first}: {}", show(&status)));
+                }
+            } else if !open.is_empty() {
+                std::thread::sleep(pause.min(left));
             }
         }
+        troubles
     }
 
-    /// The states of all jobs.
-    fn list(&self) -> Result<Vec<Status>, String> {
-        let mut all: Vec<Status> = vec![];
-        for _ in 0..MOST_PAGES {
-            let after = all.last().map_or(String::new(), |last| format!("?after={}", last.id));
+    /// The states of open jobs, as far as the server tells them in time.
+    fn list(&self, open: &[&(JobId, Job)]) -> Listed {
+        let mut listed = Listed { found: HashMap::new(), whole: false, trouble: None };
+        let wanted: HashSet<JobId> = open.iter().map(|(id, _)| *id).collect();
+        let mut after = String::new();
+        for page in 0..MOST_PAGES {
+            if page > 0 && self.left().is_zero() {
+                listed.trouble = Some("the list of jobs did not end in time".to_string());
+                return listed;
+            }
             let page = self.try_again(|| self.ask::<Vec<Status>>(&format!("/jobs{after}")));
-            match page.map_err(|trouble| self.failure(trouble).to_string())? {
-                page if page.is_empty() => break,
-                page => all.extend(page),
+            let page = match page {
+                Ok(page) => page,
+                Err(trouble) => {
+                    listed.trouble = Some(self.failure(trouble).to_string());
+                    return listed;
+                }
+            };
+            listed.whole = page.len() < JOBS_PAGE;
+            after = page.last().map_or(String::new(), |last| format!("?after={}", last.id));
+            let known = page.into_iter().filter(|status| wanted.contains(&status.id));
+            listed.found.extend(known.map(|status| (status.id, status)));
+            if listed.whole || listed.found.len() == wanted.len() {
+                return listed;
             }
         }
-        Ok(all)
+        listed.trouble = Some(format!("it is not among the first {MOST_PAGES} pages of jobs"));
+        listed
     }
 
-    /// Brings the outcome of one job to the folder, if it is what it should be.
+    /// Brings the outcome of one job to the folder, if it is what it should be, in one attempt of
+    /// at most this time.
     fn fetch(
         &self,
-        id: JobId,
-        job: &Job,
+        (id, job): &(JobId, Job),
         status: &Status,
         folder: &Shared,
         reader: &Reader,
         keep: bool,
-    ) -> Result<(), String> {
+        most: Duration,
+    ) -> Result<(), Trouble> {
         let kept = match (&status.refusal, status.state) {
             (Some(refusal), State::Refused) => {
-                files::write_json(&folder.part(id, "refused"), refusal)
+                files::write_json(&folder.part(*id, "refused"), refusal)
             }
             _ => {
-                let place = format!("/jobs/{id}/result");
-                let bytes = self.try_again(|| read(self.request("GET", &place)?, reader.largest()));
-                let bytes = bytes.map_err(|trouble| self.failure(trouble).to_string())?;
-                reader.open(id, job, &bytes).map_err(|why| format!("a wrong answer: {why}"))?;
-                files::write(&folder.part(id, "result"), &bytes)
+                let answer = self.request("GET", &format!("/jobs/{id}/result"), most)?;
+                let bytes = read(answer, reader.largest())?;
+                let wrong = |why| Trouble::Here(Failure::input(format!("a wrong answer: {why}")));
+                reader.open(*id, job, &bytes).map_err(wrong)?;
+                files::write(&folder.part(*id, "result"), &bytes)
             }
         };
-        kept.map_err(|why| why.to_string())?;
+        kept.map_err(Trouble::Here)?;
         if !keep {
-            // The answer is here: a server that keeps it does no harm.
-            let gone = self.try_again(|| match self.request("DELETE", &format!("/jobs/{id}")) {
-                // An earlier attempt, whose answer was lost, has deleted it.
-                Err(Trouble::Refused(Refusal { code: Code::UnknownJob, .. })) => Ok(()),
-                other => other.map(drop),
-            });
-            if let Err(trouble) = gone {
-                tell(format_args!("job {id} stays at the server: {}", self.failure(trouble)));
+            // Once: the answer is here, and a server that keeps it does no harm.
+            match self.request("DELETE", &format!("/jobs/{id}"), most.min(DELETION)) {
+                Ok(_) | Err(Trouble::Refused(Refusal { code: Code::UnknownJob, .. })) => {}
+                Err(trouble) => {
+                    tell(format_args!("job {id} stays at the server: {}", self.failure(trouble)));
+                }
             }
         }
         Ok(())
+    }
+
+    /// The time until the end, or the patience if there is none.
+    fn left(&self) -> Duration {
+        self.end.map_or(self.patience, |end| end.saturating_duration_since(Instant::now()))
     }
 
     fn failure(&self, trouble: Trouble) -> Failure {
@@ -283,8 +358,7 @@ impl Remote {
         let end = self.end.unwrap_or_else(|| Instant::now() + self.patience);
         loop {
             match attempt() {
-                Err(Trouble::Silence(_)) if Instant::now() < end => {}
-                Err(Trouble::Refused(r)) if r.code.passes() && Instant::now() < end => {}
+                Err(trouble) if trouble.passes() && Instant::now() < end => {}
                 other => return other,
             }
             std::thread::sleep(PAUSE);
@@ -292,19 +366,24 @@ impl Remote {
     }
 
     fn ask<T: DeserializeOwned>(&self, place: &str) -> Result<T, Trouble> {
-        parse(self.request("GET", place)?)
+        // One that stalls leaves time for another attempt.
+        let half = self.end.map_or(SHORT, |_| self.left() / 2);
+        parse(self.request("GET", place, half.clamp(SHORTEST, SHORT))?)
     }
 
-    fn request(&self, method: &str, place: &str) -> Result<Response<Body>, Trouble> {
+    /// A request without an upload, and its whole answer within this time.
+    fn request(
+        &self,
+        method: &str,
+        place: &str,
+        most: Duration,
+    ) -> Result<Response<Body>, Trouble> {
         let url = format!("{}{place}", self.base);
         let request = match method {
             "DELETE" => self.agent.delete(&url),
             _ => self.agent.get(&url),
         };
-        // A server that stalls does not outlast the client's patience by much.
-        let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
-        let most = left.map(|left| left.max(Duration::from_secs(1)));
-        let request = request.config().timeout_global(most).build();
+        let request = request.config().timeout_global(Some(most)).build();
         judge(request.header("Authorization", self.bearer()).call())
     }
 
@@ -321,6 +400,9 @@ impl Remote {
         let request = self
             .agent
             .put(&url)
+            .config()
+            .timeout_send_body(Some(LONGEST + Duration::from_secs(length / SLOWEST)))
+            .build()
             .header("Authorization", self.bearer())
             .header("Content-Length", length.to_string())
             .header("Expect", "100-continue");

@@ -53,6 +53,10 @@ impl Exchange {
     /// # Errors
     /// A sentence about an unknown or busy client, or the disk.
     pub fn command(&self, command: Command) -> Result<Value, String> {
+        // Nobody stores the record of a client as it was before.
+        let changes = !matches!(command, Command::List);
+        let writer = changes.then(|| self.forgetting.write());
+        let _writer = writer.map(|lock| lock.unwrap_or_else(PoisonError::into_inner));
         let keep = |client, record: Option<super::store::OwnerRecord>| {
             let record = record.ok_or_else(|| format!("no client {client}"))?;
             let kept = self.store.write(&[owner_change(client, Some(&record))]);
@@ -78,8 +82,6 @@ impl Exchange {
                 keep(client, self.board.change_owner(client, false, change))
             }
             Command::Purge { client } => {
-                let forgetting = self.forgetting.write();
-                let _forgetting = forgetting.unwrap_or_else(PoisonError::into_inner);
                 let gone = self.board.purge(client).ok_or_else(|| {
                     format!("no client {client}, or it is busy: revoke it and try again")
                 })?;

@@ -10,10 +10,7 @@ use super::limits::Limits;
 pub use super::owners::Taken;
 use super::owners::{All, Hold, Job, LEAST_COST, Name, Owner, full};
 use super::store::{Change, Found, JobRecord, KeyRecord, OwnerRecord};
-use crate::protocol::{ClientId, Code, Hash, JobId, KeyStatus, Refusal, State, Status};
-
-/// The largest number of jobs in a list.
-const PAGE: usize = 256;
+use crate::protocol::{ClientId, Code, Hash, JOBS_PAGE, JobId, KeyStatus, Refusal, State, Status};
 
 /// The delay before a job is retried that the disk has refused. It doubles each time, this often.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -25,9 +22,11 @@ const LOOK: Duration = Duration::from_millis(200);
 /// The state of the server in memory. Everything essential is on disk as well.
 pub struct Board {
     limits: Limits,
-    /// The largest number of running jobs of a client, and of clients without an invitation.
+    /// The largest number of running jobs of a client, of clients without an invitation, and of
+    /// running jobs altogether.
     cap: usize,
     guests: usize,
+    workers: usize,
     state: Mutex<All>,
     /// Notified when a job is ready for a worker, or the server stops.
     work: Condvar,
@@ -41,6 +40,17 @@ pub enum Brought {
     New(Held, KeyRecord),
     /// Uploaded before.
     Again(JobRecord),
+}
+
+/// What a client is to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing is kept for it.
+    Unknown,
+    /// Something is kept, without an invitation.
+    Guest,
+    /// The operator has invited it.
+    Invited,
 }
 
 /// A client that was forgotten, with the changes of its records.
@@ -73,6 +83,11 @@ fn too_many(why: impl std::fmt::Display) -> Refusal {
     Refusal::new(Code::TooManyRequests, why)
 }
 
+fn unauthorised() -> Refusal {
+    let why = "the server does not know this token: ask its operator for an invitation";
+    Refusal::new(Code::Unauthorised, why)
+}
+
 fn unknown(job: JobId) -> Refusal {
     Refusal::new(Code::UnknownJob, format!("no job {job}"))
 }
@@ -99,7 +114,8 @@ impl Board {
         }
         let cap = limits.running_jobs.unwrap_or(workers.saturating_sub(1)).max(1);
         let moved = watch::Sender::new(());
-        Self { limits, cap, guests, state: Mutex::new(all), work: Condvar::new(), moved }
+        let (state, work) = (Mutex::new(all), Condvar::new());
+        Self { limits, cap, guests, workers, state, work, moved }
     }
 
     fn all(&self) -> MutexGuard<'_, All> {
@@ -125,15 +141,18 @@ impl Board {
         counts
     }
 
-    /// Counts a request of a client for the lifetime of the guard. The flag tells whether something
-    /// is kept for the client.
-    pub fn enter(self: &Arc<Self>, client: ClientId) -> Result<(UnderWay, bool), Refusal> {
+    /// Counts a request of a client for the lifetime of the guard.
+    pub fn enter(self: &Arc<Self>, client: ClientId) -> Result<(UnderWay, Standing), Refusal> {
         let mut all = self.all();
         let record = all.owners.get(&client).and_then(|owner| owner.record.as_ref());
-        let (known, revoked) = (record.is_some(), record.is_some_and(|record| record.revoked));
-        if revoked || !known && self.guests == 0 {
-            let why = "the server does not know this token: ask its operator for an invitation";
-            return Err(Refusal::new(Code::Unauthorised, why));
+        let standing = match record {
+            Some(record) if record.invited => Standing::Invited,
+            Some(_) => Standing::Guest,
+            None => Standing::Unknown,
+        };
+        let revoked = record.is_some_and(|record| record.revoked);
+        if revoked || standing == Standing::Unknown && self.guests == 0 {
+            return Err(unauthorised());
         }
         let owner = all.owner(client);
         if owner.requests >= self.limits.client_requests {
@@ -141,7 +160,7 @@ impl Board {
         }
         owner.requests += 1;
         owner.active = Instant::now();
-        Ok((UnderWay { board: self.clone(), client }, known))
+        Ok((UnderWay { board: self.clone(), client }, standing))
     }
 
     /// The record of keys.
@@ -151,12 +170,19 @@ impl Board {
         owner.and_then(|c| c.keys.get(&keys)).cloned().ok_or_else(|| unknown_keys(keys))
     }
 
+    /// The record of a client, unless its token is refused by now.
+    pub fn owner(&self, client: ClientId) -> Result<OwnerRecord, Refusal> {
+        let all = self.all();
+        let record = all.owners.get(&client).and_then(|owner| owner.record.clone());
+        record.filter(|record| !record.revoked).ok_or_else(unauthorised)
+    }
+
     /// Whether a new client has a place. If another one must make room, it is returned with the
     /// changes of its records, and is forgotten here.
-    pub fn admit(&self, client: ClientId) -> Result<(OwnerRecord, Option<Forgotten>), Refusal> {
+    pub fn admit(&self, client: ClientId) -> Result<Option<Forgotten>, Refusal> {
         let mut all = self.all();
-        if let Some(record) = &all.owner(client).record {
-            return Ok((record.clone(), None));
+        if all.owner(client).record.is_some() {
+            return Ok(None);
         }
         let guest = |owner: &Owner| owner.record.as_ref().is_some_and(|record| !record.invited);
         let taken = all.owners.values().filter(|owner| guest(owner)).count();
@@ -169,9 +195,8 @@ impl Board {
             };
             gone = Some((idlest, all.forget(idlest)));
         }
-        let record = OwnerRecord::default();
-        all.owner(client).record = Some(record.clone());
-        Ok((record, gone))
+        all.owner(client).record = Some(OwnerRecord::default());
+        Ok(gone)
     }
 
     /// Clients without an invitation and without jobs that were not seen for a long time; they are
@@ -306,7 +331,7 @@ impl Board {
         let mut jobs: Vec<&Job> = owner.jobs.values().collect();
         jobs.retain(|job| Some(job.record.number) > after);
         jobs.sort_by_key(|job| job.record.number);
-        Ok(jobs.into_iter().take(PAGE).map(|job| owner.status(job)).collect())
+        Ok(jobs.into_iter().take(JOBS_PAGE).map(|job| owner.status(job)).collect())
     }
 
     /// Marks a job as deleted. Its name stays reserved until its files are removed. The caller gets
@@ -332,7 +357,7 @@ impl Board {
             if all.stopping {
                 return None;
             }
-            if let Some(taken) = all.take(self.cap) {
+            if let Some(taken) = all.take(self.cap, self.workers) {
                 drop(all);
                 self.moved.send_replace(());
                 return Some(taken);

@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::protocol::{Code, Refusal};
 
 /// Values by name, each with its cost. The least recently used one is evicted first. A value in use
 /// stays and counts.
@@ -24,6 +27,19 @@ struct Entry<V> {
     value: Option<Arc<V>>,
     cost: u64,
     last: u64,
+}
+
+/// The time between two looks whether a caller still waits.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// There was no room as long as the caller waited.
+pub struct Busy;
+
+impl From<Busy> for Refusal {
+    fn from(Busy: Busy) -> Self {
+        let why = "the memory for keys is in use: try again later";
+        Self::new(Code::TooManyRequests, why)
+    }
 }
 
 /// A value in use.
@@ -55,17 +71,21 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
     }
 
     /// The value of a name, loaded if it is missing: by one caller, and only once the budget has
-    /// room for it, so that the budget holds during loading, too.
+    /// room for it, so that the budget holds during loading, too. Waits as long as `patient`.
+    ///
+    /// # Errors
+    /// Those of `load`, and [`Busy`].
     ///
     /// A caller must not hold a lease while it asks for another: two callers could wait for each
     /// other.
     ///
     /// # Panics
     /// For a cost above the budget.
-    pub fn get<E>(
+    pub fn get<E: From<Busy>>(
         &self,
         name: K,
         cost: u64,
+        patient: impl Fn() -> bool,
         load: impl FnOnce() -> Result<V, E>,
     ) -> Result<Lease<'_, K, V>, E> {
         assert!(cost <= self.budget, "callers refuse what never fits");
@@ -86,7 +106,11 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
                     }
                 }
             }
-            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            if !patient() {
+                return Err(Busy.into());
+            }
+            let waited = self.freed.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state.used += cost;
         let last = state.clock;

@@ -52,6 +52,7 @@ struct Report {
     jobs: usize,
     done: usize,
     refused: usize,
+    unwritten: usize,
     preset: String,
     security_bits: f64,
     key_bytes: u64,
@@ -68,17 +69,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let jobs = folder.open_jobs().map_err(|e| about(&folder.0, e))?;
     let (loaded, mut report) = load(arguments, &folder.keys())?;
     report.jobs = jobs.len();
+    let mut first = None;
     for (i, job) in jobs.iter().enumerate() {
         let begin = Instant::now();
-        match one(arguments, &folder, *job, &loaded) {
-            Ok(bytes) => {
-                files::write(&folder.part(*job, "result"), &bytes)?;
-                report.done += 1;
-            }
+        let (written, count) = match one(arguments, &folder, *job, &loaded) {
+            Ok(bytes) => (files::write(&folder.part(*job, "result"), &bytes), &mut report.done),
             Err(refusal) => {
                 cli::say(arguments.json, format_args!("job {job} refused: {refusal}"));
-                files::write_json(&folder.part(*job, "refused"), &refusal)?;
-                report.refused += 1;
+                let path = folder.part(*job, "refused");
+                (files::write_json(&path, &refusal), &mut report.refused)
+            }
+        };
+        match written {
+            Ok(()) => *count += 1,
+            Err(why) => {
+                cli::tell(format_args!("the answer to job {job} is not written: {why}"));
+                report.unwritten += 1;
+                first = first.or(Some(why));
             }
         }
         let seconds = begin.elapsed().as_secs_f64();
@@ -89,7 +96,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         );
     }
     report.peak_rss_bytes = cli::memory(std::process::id(), "VmHWM");
-    cli::report(arguments.json, &report)
+    cli::report(arguments.json, &report)?;
+    first.map_or(Ok(()), |why| {
+        let (few, all) = (report.unwritten, report.jobs);
+        Err(Failure::input(format!("{few} of {all} answers are not written: {why}")))
+    })
 }
 
 /// The parameters and keys of the folder.
@@ -123,6 +134,7 @@ fn load(arguments: &Arguments, path: &Path) -> Result<(Loaded, Report), Failure>
         jobs: 0,
         done: 0,
         refused: 0,
+        unwritten: 0,
         preset: loaded.params.name().to_string(),
         security_bits: loaded.params.security_bits(),
         key_bytes: bytes,

@@ -36,7 +36,7 @@ pub struct Limits {
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub kept_keys: usize,
 
-    /// Seconds that a job may run, the loading of its keys included
+    /// Seconds that a job may run once its keys are loaded
     #[arg(long, value_name = "S", default_value_t = 600, value_parser = seconds())]
     pub job_seconds: u64,
 

@@ -2,7 +2,7 @@
 
 pub mod admin;
 pub mod board;
-mod cache;
+pub mod cache;
 pub mod evaluate;
 pub mod limits;
 pub mod listen;
@@ -52,6 +52,10 @@ const CIPHERTEXTS: usize = 2;
 const KNOWN_KEYS: usize = 2;
 const NEW_KEYS: usize = 1;
 
+/// The longest time that the check of keys waits for memory while jobs hold it. Others wait for the
+/// check meanwhile.
+const MEMORY_WAIT: Duration = Duration::from_secs(20);
+
 /// Parameter sets that are cached for the checks of uploads.
 const PARAMETER_SETS: u64 = 4;
 
@@ -79,8 +83,8 @@ pub struct Exchange {
     metrics: Metrics,
     /// Read by jobs that run in parallel, written by one that runs alone.
     alone: RwLock<()>,
-    /// Read while files of clients are stored, written while a client is forgotten with its files:
-    /// what it brings meanwhile stays.
+    /// Read while files of clients are stored, written while the operator changes a client, or one
+    /// is forgotten with its files: what it brings meanwhile stays, and no change is lost.
     forgetting: RwLock<()>,
     /// Set when running jobs must end.
     ending: Arc<AtomicBool>,
@@ -205,7 +209,8 @@ impl Exchange {
             cost::check(bytes)?;
             wire::params(bytes, self.security)
         };
-        Ok((*self.params.get(Hash::hash(bytes), 1, load)?).clone())
+        // Nobody keeps one for long.
+        Ok((*self.params.get(Hash::hash(bytes), 1, || true, load)?).clone())
     }
 
     /// The memory of keys of `bytes` bytes, if the budget for all keys allows it.
@@ -219,16 +224,18 @@ impl Exchange {
         Ok(cost)
     }
 
-    /// The keys in memory; if missing, read from `reader` behind their parameters.
+    /// The keys in memory; if missing, read from `reader` behind their parameters. Waits for memory
+    /// as long as `patient`.
     fn evaluator(
         &self,
         name: (ClientId, Hash),
         params: &Params,
         bytes: u64,
         reader: impl Read,
+        patient: impl Fn() -> bool,
     ) -> Result<Lease<'_, (ClientId, Hash), Loaded>, Refusal> {
         let cost = self.check_memory(params, bytes)?;
-        self.keys.get(name, cost, || {
+        self.keys.get(name, cost, patient, || {
             let (keys, found) = wire::keys(params, reader, bytes)?;
             if found != name.1 {
                 let why = format!("these are the keys {found}");
@@ -256,19 +263,21 @@ impl Exchange {
         // Keys of this name may still be cached although they were deleted on disk, so these are
         // read anew.
         self.keys.forget((client, keys));
-        let secret = self.evaluator((client, keys), &params, bytes, content)?.secret;
+        let begin = Instant::now();
+        let patient = || begin.elapsed() < MEMORY_WAIT;
+        let secret = self.evaluator((client, keys), &params, bytes, content, patient)?.secret;
         let (secret, params) = (secret_name(secret), params.name().to_string());
         let record = KeyRecord { keys, params, secret, params_bytes: start, bytes };
-        let owner = {
+        {
             let _forgetting = self.forgetting.write().unwrap_or_else(PoisonError::into_inner);
-            let (owner, gone) = self.board.admit(client)?;
-            if let Some((idlest, changes)) = gone {
+            if let Some((idlest, changes)) = self.board.admit(client)? {
                 info!(client = %idlest, "makes room for another client");
                 self.purge(idlest, changes, false);
             }
-            owner
-        };
+        }
         let _storing = self.forgetting.read().unwrap_or_else(PoisonError::into_inner);
+        // As it is now: the operator may have changed it meanwhile, and waits from here on.
+        let owner = self.board.owner(client)?;
         self.store.keep_keys(client, &owner, spool, &record).map_err(disk)?;
         self.board.add_keys(client, record);
         info!(%client, %keys, bytes, "keys accepted");
@@ -435,7 +444,6 @@ impl Exchange {
     /// Computes the bytes of a result.
     fn compute(&self, job: &Taken) -> Result<Vec<u8>, Stop> {
         let most = self.limits.job_seconds;
-        let (start, longest) = (Instant::now(), Duration::from_secs(most));
         let (client, id): (_, JobId) = (job.client, job.record.id);
         let program: Program =
             job.record.program.parse().map_err(|e| Refusal::new(Code::UnknownProgram, e))?;
@@ -443,18 +451,23 @@ impl Exchange {
             Refusal::new(Code::UnknownKeys, format!("the keys {} are gone", job.record.keys))
         })?;
         let (params, file) = self.stored_keys(client, keys)?;
-        let loaded = self.evaluator((client, keys.keys), &params, keys.bytes, file);
-        let loaded = loaded.map_err(spoilt)?;
+        let (cancelled, ending) = (job.cancelled.clone(), self.ending.clone());
+        let stop = move || cancelled.load(Ordering::Relaxed) || ending.load(Ordering::Relaxed);
+        let loaded = self.evaluator((client, keys.keys), &params, keys.bytes, file, || !stop());
+        let loaded = loaded.map_err(|refusal| match self.ending.load(Ordering::Relaxed) {
+            true => Stop::Ending,
+            false => spoilt(refusal),
+        })?;
+        // Others may hold the memory for long, which is no fault of the job.
+        let (start, longest) = (Instant::now(), Duration::from_secs(most));
         let mut bytes = vec![];
         let request = files::open_regular(&self.store.job(client, id, "request"));
         request.and_then(|mut file| file.read_to_end(&mut bytes)).map_err(unread)?;
         let x = wire::ciphertext(&params, &bytes).map_err(spoilt)?;
-        let (board, cancelled) = (self.board.clone(), job.cancelled.clone());
-        let ending = self.ending.clone();
+        let board = self.board.clone();
         let watch = move |stage: &str, done, total| {
             board.report(client, id, stage, done, total);
-            let stop = cancelled.load(Ordering::Relaxed) || ending.load(Ordering::Relaxed);
-            match stop || start.elapsed() > longest {
+            match stop() || start.elapsed() > longest {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
@@ -462,7 +475,7 @@ impl Exchange {
         let y = program.run(&loaded.server, &x, watch).map_err(|why| match why {
             Stopped::Asked if self.ending.load(Ordering::Relaxed) => Stop::Ending,
             Stopped::Asked => {
-                let why = format!("a job may take {most} s, including the loading of its keys");
+                let why = format!("a job may take {most} s once its keys are loaded");
                 Refusal::new(Code::TimeLimit, why).into()
             }
             Stopped::Failed(e) => Refusal::new(Code::NotComputable, e).into(),

@@ -182,15 +182,22 @@ impl All {
         keys.chain(owner.jobs.keys().map(|job| job_change(client, *job, None))).collect()
     }
 
-    pub fn take(&mut self, cap: usize) -> Option<Taken> {
+    /// The next job for one of the workers, at most `cap` of a client. Guests leave a worker for
+    /// those who are invited, if there are any.
+    pub fn take(&mut self, cap: usize, workers: usize) -> Option<Taken> {
         let now = Instant::now();
+        let shared = workers > 1 && self.owners.values().any(Owner::is_invited);
+        let guests = self.owners.values().filter(|owner| !owner.is_invited());
+        let guests: usize = guests.map(|owner| owner.running).sum();
+        let full = shared && guests + 1 >= workers;
         let due = |owner: &Owner| {
             let jobs = owner.waiting.iter().filter_map(|id| owner.jobs.get(id));
             let jobs = jobs.filter(|job| job.not_before.is_none_or(|t| t <= now));
             let first = jobs.min_by_key(|job| (job.record.work, job.record.number));
             first.map(|job| (job.record.id, job.record.number)).filter(|_| owner.running < cap)
         };
-        let ready = self.owners.iter().filter_map(|(client, owner)| {
+        let served = self.owners.iter().filter(|(_, owner)| !full || owner.is_invited());
+        let ready = served.filter_map(|(client, owner)| {
             due(owner).map(|(id, number)| ((owner.running, owner.turn, number), *client, id))
         });
         let (_, client, id) = ready.min_by_key(|(key, ..)| *key)?;
@@ -242,6 +249,11 @@ impl Owner {
             refusal: record.refusal.clone(),
             result_bytes: record.answer.map(|(bytes, _)| bytes),
         }
+    }
+
+    /// Whether the operator has invited it, and its token is not refused.
+    fn is_invited(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.invited && !record.revoked)
     }
 
     pub fn is_empty(&self) -> bool {

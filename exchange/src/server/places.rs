@@ -16,21 +16,32 @@ pub struct Connection {
     since: Instant,
     /// Requests in progress.
     busy: AtomicUsize,
-    /// The client, once it is one for whom something is kept.
-    known: Mutex<Option<ClientId>>,
+    /// What counts as one address.
+    network: IpAddr,
+    /// The client, once it is one for whom something is kept, and whether it is invited.
+    known: Mutex<Option<(ClientId, bool)>>,
     /// Notified when it must make room for others.
     pub end: Notify,
 }
 
 impl Connection {
-    fn known(&self) -> Option<ClientId> {
+    fn known(&self) -> Option<(ClientId, bool)> {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The places for connections. When they are taken, a connection of nobody known makes room: the
-/// one without a request that has been silent longest, then the oldest one. Clients for whom
-/// something is kept keep theirs, a few each.
+/// What counts as one address: of IPv6 the first 64 bits, since whoever has one address there has
+/// the others of its network.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+        address => address,
+    }
+}
+
+/// The places for connections. When they are taken, in total or by an address, a connection of
+/// somebody without an invitation makes room: those of nobody known first, then those without a
+/// request, then the oldest one. Invited clients keep theirs, a few each.
 pub struct Places {
     total: usize,
     per_address: usize,
@@ -54,35 +65,40 @@ impl Places {
     }
 
     /// A place for a new connection, and whether another one was closed for it; `None` if all are
-    /// taken by known clients.
+    /// taken by invited clients.
     pub fn admit(&self, address: IpAddr) -> Option<(Arc<Connection>, bool)> {
         let mut taken = self.taken();
-        let same = taken.iter().filter(|c| c.address == address).count() >= self.per_address;
+        let network = network(address);
+        let same = taken.iter().filter(|c| c.network == network).count() >= self.per_address;
         let displaces = same || taken.len() >= self.total;
         if displaces {
-            let candidates = taken
-                .iter()
-                .enumerate()
-                .filter(|(_, c)| c.known().is_none() && (!same || c.address == address));
-            let order =
-                |(_, c): &(usize, &Arc<Connection>)| (c.busy.load(Ordering::Relaxed) > 0, c.since);
-            let (place, _) = candidates.min_by_key(order)?;
+            let near = taken.iter().enumerate().filter(|(_, c)| !same || c.network == network);
+            let candidates = near.filter_map(|(place, c)| {
+                let known = c.known();
+                let busy = c.busy.load(Ordering::Relaxed) > 0;
+                let invited = known.is_some_and(|(_, invited)| invited);
+                (!invited).then_some(((known.is_some(), busy, c.since), place))
+            });
+            let (_, place) = candidates.min()?;
             taken.swap_remove(place).end.notify_one();
         }
         let (since, busy) = (Instant::now(), AtomicUsize::new(0));
         let (known, end) = (Mutex::new(None), Notify::new());
-        let connection = Arc::new(Connection { address, since, busy, known, end });
+        let connection = Arc::new(Connection { address, network, since, busy, known, end });
         taken.push(connection.clone());
         Some((connection, displaces))
     }
 
     /// Records the client of a connection. Returns `false` if it has its share of connections.
-    pub fn know(&self, connection: &Connection, client: ClientId) -> bool {
+    pub fn know(&self, connection: &Connection, client: ClientId, invited: bool) -> bool {
         let taken = self.taken();
-        let own = taken.iter().filter(|c| c.known() == Some(client)).count();
+        let is_own = |known: Option<(ClientId, bool)>| known.is_some_and(|(of, _)| of == client);
+        let own = taken.iter().filter(|c| is_own(c.known())).count();
         let mut known = connection.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if *known != Some(client) {
-            *known = (own < self.per_client).then_some(client);
+        if is_own(*known) || own < self.per_client {
+            *known = Some((client, invited));
+        } else {
+            *known = None;
         }
         known.is_some()
     }

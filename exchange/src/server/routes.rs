@@ -29,7 +29,7 @@ use tower_http::timeout::TimeoutLayer;
 use tower_http::trace::{DefaultOnResponse, TraceLayer};
 use tracing::{Level, warn};
 
-use super::board::{Brought, UnderWay};
+use super::board::{Brought, Standing, UnderWay};
 use super::places::{Connection, Places};
 use super::store::JobRecord;
 use super::{Exchange, disk, fault, uploads};
@@ -157,12 +157,13 @@ fn closing(mut response: Response) -> Response {
 async fn authenticate(State(front): State<Front>, mut request: Request, next: Next) -> Response {
     let entered = client(request.headers())
         .and_then(|client| Ok((client, front.exchange.board.enter(client)?)));
-    let (client, (under_way, known)) = match entered {
+    let (client, (under_way, standing)) = match entered {
         Ok(entered) => entered,
         Err(refusal) => return closing(refusal.into_response()),
     };
     let connection = request.extensions().get::<Arc<Connection>>().cloned();
-    let kept = known && connection.is_some_and(|c| front.places.know(&c, client));
+    let (known, invited) = (standing != Standing::Unknown, standing == Standing::Invited);
+    let kept = known && connection.is_some_and(|c| front.places.know(&c, client, invited));
     let under_way = Arc::new(under_way);
     let exchange = front.exchange.clone();
     let caller = Caller { exchange, under_way: under_way.clone(), client, known };

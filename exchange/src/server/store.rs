@@ -1,6 +1,7 @@
 //! What survives a crash: records in a database, bytes in files.
 //!
 //! ```text
+//! ROOT/lock                        locked by the server that uses the folder
 //! ROOT/exchange.redb               owners, keys and jobs, in JSON
 //! ROOT/incoming/N                  an upload in progress; removed at the start
 //! ROOT/blobs/OWNER/HASH.keys       parameters and keys
@@ -11,7 +12,7 @@
 //! record has its bytes, and files without a record are left over from a crash.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -99,6 +100,8 @@ pub type Change = (String, Option<Vec<u8>>);
 pub struct Store {
     root: PathBuf,
     next: AtomicU64,
+    /// Keeps the folder from other servers, also while the database is closed after a fault.
+    _lock: File,
     /// `None` after a fault of the disk: the next use opens it again.
     database: Mutex<Option<Database>>,
 }
@@ -205,8 +208,13 @@ impl Store {
         for folder in ["blobs", "incoming"] {
             files::create_folder(&root.join(folder))?;
         }
-        let store =
-            Self { root: root.to_path_buf(), next: AtomicU64::new(0), database: Mutex::new(None) };
+        let lock = files::open_lock(&root.join("lock"))?;
+        lock.try_lock().map_err(|e| match e {
+            TryLockError::WouldBlock => in_use(),
+            TryLockError::Error(e) => e,
+        })?;
+        let (root, next, database) = (root.to_path_buf(), AtomicU64::new(0), Mutex::new(None));
+        let store = Self { root, next, _lock: lock, database };
         let mut found = store.load()?;
         for path in store.entries("incoming") {
             files::remove(&path).unwrap_or_else(|e| warn!(?path, %e, "left where it is"));
@@ -370,8 +378,10 @@ impl Store {
         spool: Spool,
         record: &KeyRecord,
     ) -> io::Result<()> {
-        spool.finish(&self.keys(owner, record.keys))?;
-        self.write(&[owner_change(owner, Some(of)), key_change(owner, record.keys, Some(record))])
+        let path = self.keys(owner, record.keys);
+        spool.finish(&path)?;
+        let changes = [owner_change(owner, Some(of)), key_change(owner, record.keys, Some(record))];
+        self.name(&path, &changes)
     }
 
     /// Stores a job. Once this returns, no crash loses it.
@@ -379,8 +389,14 @@ impl Store {
     /// # Errors
     /// Those of the disk.
     pub fn keep_job(&self, owner: ClientId, spool: Spool, record: &JobRecord) -> io::Result<()> {
-        spool.finish(&self.job(owner, record.id, "request"))?;
-        self.write(&[job_change(owner, record.id, Some(record))])
+        let path = self.job(owner, record.id, "request");
+        spool.finish(&path)?;
+        self.name(&path, &[job_change(owner, record.id, Some(record))])
+    }
+
+    /// Writes the records that name a file, or removes the file: no record would name it.
+    fn name(&self, path: &Path, changes: &[Change]) -> io::Result<()> {
+        self.write(changes).inspect_err(|_| drop(files::remove(path)))
     }
 
     /// Stores the outcome of a job; its request goes only after the answer is whole on the disk.
@@ -399,13 +415,15 @@ impl Store {
                 spool.write(&answer)?;
                 record.answer = Some((spool.written, spool.hash()));
                 record.state = State::Done;
-                spool.finish(&self.job(owner, record.id, "answer"))?;
+                let path = self.job(owner, record.id, "answer");
+                spool.finish(&path)?;
+                self.name(&path, &[job_change(owner, record.id, Some(record))])?;
             }
             Err(refusal) => {
                 (record.state, record.refusal) = (State::Refused, Some(refusal));
+                self.write(&[job_change(owner, record.id, Some(record))])?;
             }
         }
-        self.write(&[job_change(owner, record.id, Some(record))])?;
         files::remove(&self.job(owner, record.id, "request"))
     }
 
@@ -471,9 +489,11 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 fn as_io(error: redb::Error) -> io::Error {
     match error {
         redb::Error::Io(e) => e,
-        redb::Error::DatabaseAlreadyOpen => {
-            io::Error::new(io::ErrorKind::AddrInUse, "another server uses this folder")
-        }
+        redb::Error::DatabaseAlreadyOpen => in_use(),
         other => io::Error::other(other),
     }
+}
+
+fn in_use() -> io::Error {
+    io::Error::new(io::ErrorKind::AddrInUse, "another server uses this folder")
 }

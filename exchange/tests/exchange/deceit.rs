@@ -18,23 +18,28 @@ use super::processes::{Scratch, finish, program, report};
 struct Liar {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
+    says: Says,
 }
 
 type Says = HashMap<String, Vec<u8>>;
+
+/// Bodies that break off, and that stop without an end.
+const CUT: &[u8] = b"cut";
+const STALLED: &[u8] = b"stalled";
 
 impl Liar {
     /// Answers requests such as `GET /v1/jobs` with these bodies, others with 404.
     fn start(says: Says) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, asked) = (listener.local_addr().unwrap(), Arc::<Mutex<Vec<_>>>::default());
-        let (seen, says) = (asked.clone(), Arc::new(says));
+        let (seen, all) = (asked.clone(), Arc::new(says.clone()));
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (seen, says) = (seen.clone(), says.clone());
+                let (seen, says) = (seen.clone(), all.clone());
                 thread::spawn(move || answer(stream, &seen, &says));
             }
         });
-        Self { address, asked }
+        Self { address, asked, says }
     }
 
     fn count(&self, part: &str) -> usize {
@@ -51,16 +56,22 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Vec<String>>, says: &Says) {
     let path = request.split('?').next().unwrap();
     let (status, body) = match says.get(&request).or_else(|| says.get(path)) {
         // The second page of a list is empty.
-        Some(_) if request.contains("after=") => ("200 OK", &b"[]"[..]),
+        Some(_) if request.contains("after=") => {
+            ("200 OK", says.get("after").map_or(&b"[]"[..], |page| &page[..]))
+        }
         Some(body) => ("200 OK", &body[..]),
         None => ("404 Not Found", &b"{\"code\": \"unknown_job\", \"reason\": \"no\"}"[..]),
     };
-    let length = body.len();
+    // More than comes.
+    let length = body.len() + if body == CUT || body == STALLED { 99 } else { 0 };
     let _ = write!(
         stream,
         "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
     );
     let _ = stream.write_all(body);
+    if body == STALLED {
+        thread::sleep(Duration::from_secs(60));
+    }
 }
 
 /// A client with some jobs and their right answers, which lie nowhere any more.
@@ -159,6 +170,46 @@ fn found_5_and_9_an_endless_job_delays_no_other_and_is_not_asked_for_all_the_tim
     assert!(asked < 50, "{asked} requests in 3 s");
 }
 
+/// One result that broke off was asked for until the end, before any other.
+#[test]
+fn results_that_break_off_or_stall_are_tried_again_after_the_others() {
+    let scratch = Scratch::new("stall");
+    let owner = Owner::new(&scratch.path("client"), &["0.5", "0.25", "-1"]);
+    let states: Vec<Value> = (0..3).map(|job| owner.status(job, "done", Value::Null)).collect();
+    let server = owner.server(&states, &[CUT, STALLED, &owner.answers[2]]);
+    let start = Instant::now();
+    let (output, got) = owner.decrypt(&server, &["--patience", "6"]);
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    assert_eq!(output.status.code(), Some(2));
+    assert!((got["answers"][2]["values"][0].as_f64().unwrap() + 1.0).abs() < 1e-4, "{got}");
+    assert!(got["answers"][0]["trouble"].is_string() && got["answers"][1]["trouble"].is_string());
+    let asked = server.asked.lock().unwrap().clone();
+    let times = |job: usize| {
+        let line = format!("GET /v1/jobs/{}/result", owner.jobs[job]);
+        let places = asked.iter().enumerate().filter(|(_, asked)| **asked == line);
+        places.map(|(place, _)| place).collect::<Vec<_>>()
+    };
+    let [cut, stalled, good] = [0, 1, 2].map(times);
+    assert!(good.len() == 1 && good[0] < cut[1] && good[0] < stalled[1], "{asked:?}");
+}
+
+/// A server that lists full pages for ever kept the client for hours.
+#[test]
+fn a_list_without_an_end_is_read_up_to_a_bound() {
+    let scratch = Scratch::new("pages");
+    let owner = Owner::new(&scratch.path("client"), &["0.5"]);
+    let mut other = owner.status(0, "running", Value::Null);
+    other["id"] = "0".repeat(32).into();
+    let mut says = owner.server(&vec![other; 256], &[]).says;
+    says.insert("after".to_string(), says["GET /v1/jobs"].clone());
+    let server = Liar::start(says);
+    let start = Instant::now();
+    let (_, got) = owner.decrypt(&server, &["--patience", "2"]);
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    assert!(got["answers"][0]["trouble"].is_string(), "{got}");
+    assert!(server.count("after=") <= 64 * 8, "{}", server.count("after="));
+}
+
 /// Found 5: a disk without room ended in a livelock.
 #[test]
 fn found_5_an_answer_that_cannot_be_kept_is_named_and_the_others_come() {
@@ -190,6 +241,11 @@ fn found_6_no_terminal_obeys_a_peer() {
         owner.status(1, "running", Value::Null),
         owner.status(2, "done", Value::Null),
     ];
+    // What the client has kept may come from outside, too.
+    let path = owner.home.join("jobs").join(&owner.jobs[0]);
+    let mut kept: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    kept["program"] = "mean\u{9b}\u{202e}\u{e0101}".into();
+    fs::write(&path, kept.to_string()).unwrap();
     let mut head = json!({"job": owner.jobs[2], "owner": "0", "hash": evil}).to_string();
     head.push('\n');
     let server = owner.server(&states, &[b"", b"", head.as_bytes()]);
@@ -198,9 +254,13 @@ fn found_6_no_terminal_obeys_a_peer() {
         call.args(["--keep", "--patience", "2", "--server", &format!("http://{}", server.address)]);
         let output = finish(if json { call.arg("--json") } else { &mut call });
         let mut said = String::from_utf8(output.stderr).unwrap();
-        if !json {
-            said.push_str(&String::from_utf8(output.stdout).unwrap());
-            assert!(said.contains("\\u{1b}[31m"), "escaped: {said}");
+        said.push_str(&String::from_utf8(output.stdout).unwrap());
+        assert!(said.contains("\\u{1b}[31m"), "escaped: {said}");
+        if json {
+            let (_, report) = said.rsplit_once("\n{").unwrap();
+            let report: Value = serde_json::from_str(&format!("{{{report}")).expect("JSON");
+            let program = report["answers"][0]["program"].as_str().unwrap();
+            assert_eq!(program, "mean\u{9b}\u{202e}\u{e0101}", "escapes of JSON itself");
         }
         let bad =
             |c: char| c.is_control() && c != '\n' || "\u{202e}\u{2066}\u{200f}\u{9b}".contains(c);
@@ -234,6 +294,27 @@ fn found_7_values_come_with_a_warning_and_are_shared_with_flooding_alone() {
     let left: u64 =
         serde_json::from_slice(&fs::read(owner.home.join("sharing.json")).unwrap()).unwrap();
     assert_eq!(left, 1022, "each counts");
+    // At the same time, too: calls reserved the same results.
+    let mut calls: Vec<_> = (0..6)
+        .map(|_| {
+            let mut call = client("decrypt", &owner.home);
+            call.args(["--json", "--keep", "--share"]).stdout(Stdio::null()).stderr(Stdio::null());
+            call.spawn().unwrap()
+        })
+        .collect();
+    assert!(calls.iter_mut().all(|call| call.wait().unwrap().success()));
+    let sharing = owner.home.join("sharing.json");
+    let left: u64 = serde_json::from_slice(&fs::read(&sharing).unwrap()).unwrap();
+    assert_eq!(left, 1016);
+    // A count that cannot be read is no new one.
+    #[cfg(unix)]
+    {
+        fs::remove_file(&sharing).unwrap();
+        std::os::unix::fs::symlink("nowhere", &sharing).unwrap();
+        let output = finish(client("decrypt", &owner.home).args(["--keep", "--share"]));
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8(output.stderr).unwrap().contains("sharing.json"));
+    }
     // The page says it before anything else.
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/EXCHANGE.md");
     let page = fs::read_to_string(page).unwrap();
@@ -278,12 +359,15 @@ fn found_9_values_come_from_standard_input() {
         call.args(["--program", "mean", "--json", "--values", "-"]);
         call.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = call.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        // It may stop reading.
+        let _ = child.stdin.take().unwrap().write_all(text.as_bytes());
         child.wait_with_output().unwrap()
     };
     let made: Value = serde_json::from_slice(&encrypt("0.5,-0.25\n\n1\n").stdout).unwrap();
     assert_eq!((made["jobs"].as_array().unwrap().len(), &made["n"]), (2, &3.into()));
-    for bad in ["", "0.5,98.765x\n"] {
+    // The last one was cut at 16 MiB, in the middle of a number.
+    let long = format!("0.5\n{}0.25\n", "\n".repeat((16 << 20) - 7));
+    for bad in ["", "0.5,98.765x\n", &long] {
         let output = encrypt(bad);
         assert_eq!(output.status.code(), Some(2));
         assert!(!String::from_utf8(output.stderr).unwrap().contains("98.765"));

@@ -85,6 +85,65 @@ fn files_go_there_and_back() {
     assert_eq!(left, 2, "the keys alone, for evaluation and for providers");
 }
 
+/// The first answer without room ended the run.
+#[test]
+fn evaluation_names_what_it_cannot_write_and_goes_on() {
+    let scratch = Scratch::new("unwritten");
+    let home = scratch.path("client");
+    keygen(&home);
+    let values = ["--program", "mean", "--values=0.5", "--values=0.25", "--values=1"];
+    let sent = report(client("encrypt", &home).args(values));
+    let shared = home.join("shared");
+    let blocked: Vec<_> = sent["jobs"].as_array().unwrap()[..2]
+        .iter()
+        .map(|id| shared.join(format!("{}.result.part", id.as_str().unwrap())))
+        .collect();
+    blocked.iter().for_each(|path| fs::create_dir(path).unwrap());
+    let output = finish(evaluate(&shared).args(["--accept-insecure", "--json"]));
+    let done: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &done["done"]), (Some(2), &1.into()));
+    assert_eq!(done["unwritten"], 2);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.lines().filter(|line| line.contains("is not written")).count(), 2, "{said}");
+    blocked.iter().for_each(|path| fs::remove_dir(path).unwrap());
+    assert_eq!(report(evaluate(&shared).arg("--accept-insecure"))["done"], 2);
+}
+
+/// Values were cut at 1000 characters and their answer deleted, also if nobody could read them.
+#[test]
+fn an_answer_is_forgotten_only_once_its_values_are_out_in_full() {
+    let scratch = Scratch::new("in-full");
+    let home = scratch.path("client");
+    let keys = ["--preset", "toy-insecure", "--programs", "square-plus", "--count", "120"];
+    report(client("keygen", &home).args(keys));
+    let values: Vec<String> = (0..120).map(|i| format!("{}", f64::from(i) / 120.0)).collect();
+    let encrypt = ["--program", "square-plus", "--values", &values.join(",")];
+    report(client("encrypt", &home).args(encrypt));
+    report(evaluate(&home.join("shared")).arg("--accept-insecure"));
+    let jobs = || fs::read_dir(home.join("jobs")).unwrap().count();
+    // A full disk and a closed pipe.
+    for json in [&[][..], &["--json"]] {
+        if cfg!(target_os = "linux") {
+            let full = fs::File::options().write(true).open("/dev/full").unwrap();
+            let outcome = client("decrypt", &home).args(json).stdout(full).output().unwrap();
+            assert_eq!((outcome.status.code(), jobs()), (Some(1), 1), "{outcome:?}");
+        }
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let outcome = client("decrypt", &home).args(json).stdout(writer).output().unwrap();
+        assert_eq!((outcome.status.code(), jobs()), (Some(1), 1), "{outcome:?}");
+    }
+    let said = String::from_utf8(finish(&mut client("decrypt", &home)).stdout).unwrap();
+    let found: Vec<f64> =
+        serde_json::from_str(said.split_once("square-plus: ").unwrap().1).expect("a list");
+    assert_eq!((found.len(), jobs()), (120, 0));
+    let right = |(i, y): (usize, &f64)| {
+        let x = i as f64 / 120.0;
+        (y - x * x - x).abs() < 1e-3
+    };
+    assert!(said.len() > 1000 && found.iter().enumerate().all(right), "{said}");
+}
+
 #[test]
 fn providers_encrypt_for_an_owner() {
     let scratch = Scratch::new("providers");
@@ -101,6 +160,16 @@ fn providers_encrypt_for_an_owner() {
         report(&mut provide(&public, to, values));
     }
     report(&mut provide(&other.join("shared").join("public"), "foreign", "1"));
+    // For a program of another range.
+    let mut wide = program("exchange_client");
+    wide.args(["provide", "--accept-insecure", "--program", "sigmoid", "--values", "1"]);
+    report(wide.arg("--public").arg(&public).arg("--to").arg(scratch.path("wide")));
+    // Under the secret key, as nobody but the owner can: a provider may not state the noise.
+    let own = report(client("encrypt", &home).args(["--program", "mean", "--values", "1"]));
+    let own = own["jobs"][0].as_str().unwrap();
+    fs::rename(home.join("shared").join(format!("{own}.input")), scratch.path("own")).unwrap();
+    fs::remove_file(home.join("shared").join(format!("{own}.request"))).unwrap();
+    fs::remove_file(home.join("jobs").join(own)).unwrap();
     // Outside the range of the program; parameters that protect nothing; no public key.
     let why = refused(&mut provide(&public, "never", "9"));
     assert!(why.contains("value 1 lies outside"), "{why}");
@@ -119,20 +188,38 @@ fn providers_encrypt_for_an_owner() {
         });
         call
     };
-    for (file, reason) in
-        [("foreign", "another client"), ("long", "9 values"), ("absent", "absent")]
-    {
+    for (file, reason) in [
+        ("foreign", "another client"),
+        ("long", "9 values"),
+        ("absent", "absent"),
+        ("wide", "another range"),
+        ("own", "own"),
+    ] {
         let why = refused(&mut encrypt(&[file]));
         assert!(why.contains(reason), "{why}");
     }
     let server = Server::start(&scratch.path("data"), None, &[]);
     let made = report(encrypt(&["a", "b"]).args(["--values", "1", "--server", &server.url()]));
     assert_eq!((made["jobs"].as_array().unwrap().len(), &made["n"]), (3, &4.into()));
-    let got = report(client("decrypt", &home).args(["--server", &server.url()]));
-    for (answer, mean) in got["answers"].as_array().unwrap().iter().zip([1.0, 0.375, -1.0]) {
-        let values: Vec<f64> = serde_json::from_value(answer["values"].clone()).unwrap();
-        assert!(values.iter().all(|v| (v - mean).abs() < 1e-4), "{answer}");
+    let means = |got: &serde_json::Value, close: f64| {
+        for (answer, mean) in got["answers"].as_array().unwrap().iter().zip([1.0, 0.375, -1.0]) {
+            let values: Vec<f64> = serde_json::from_value(answer["values"].clone()).unwrap();
+            assert!(values.iter().all(|v| (v - mean).abs() < close), "{answer}");
+        }
+    };
+    let to = ["--server", &server.url(), "--keep"];
+    // What a provider may have crafted is shared only when told so.
+    let shared = finish(client("decrypt", &home).args(to).args(["--share", "--json"]));
+    let got: serde_json::Value = serde_json::from_slice(&shared.stdout).unwrap();
+    assert_eq!(shared.status.code(), Some(2));
+    assert!(got["answers"][0]["values"].is_array(), "its own vector: {got}");
+    for provided in [1, 2] {
+        let why = got["answers"][provided]["trouble"].as_str().unwrap();
+        assert!(why.contains("--share-provided"), "{why}");
     }
+    let told = ["--share", "--share-provided"];
+    means(&report(client("decrypt", &home).args(to).args(told)), 0.05);
+    means(&report(client("decrypt", &home).args(&to[..2])), 1e-4);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! The operator's side: invitations, quotas, health, counts, logs, certificates and the end.
 
 use std::fs;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use bellerophon_exchange::protocol::State;
 use serde_json::Value;
 
 use super::processes::{Scratch, Server, finish, program, report, until};
-use super::requests::{Peer, job_id, setting, setting_for};
+use super::requests::{Peer, job_id, read_answer, setting, setting_for};
 
 fn admin(data: &std::path::Path, arguments: &[&str]) -> Result<Value, String> {
     let output = finish(program("exchange_admin").arg("--data").arg(data).args(arguments));
@@ -69,6 +70,38 @@ fn the_operator_invites_limits_and_removes_clients() {
     assert_ne!(second["client"], invited["client"]);
     drop(server);
     assert_eq!(admin(&data, &["list"]).unwrap()["clients"].as_array().unwrap().len(), 2);
+}
+
+/// A revocation during an upload was undone by the record that the upload brought back.
+#[test]
+fn a_revocation_during_an_upload_stays() {
+    let scratch = Scratch::new("revoked");
+    let (data, home) = (scratch.path("data"), scratch.path("client"));
+    let invited = admin(&data, &["invite", "--name", "eve"]).unwrap();
+    let invitation = scratch.path("invitation");
+    fs::write(&invitation, invited["invitation"].as_str().unwrap()).unwrap();
+    let mut keygen = program("exchange_client");
+    keygen.args(["keygen", "--preset", "toy-insecure", "--programs", "mean", "--count", "8"]);
+    let made = report(keygen.arg("--dir").arg(&home).arg("--invitation").arg(&invitation));
+    let server = Server::start(&data, None, &["--clients", "0"]);
+    let peer = Peer::of(server.address(), &home);
+    let keys = fs::read(home.join("shared").join("keys")).unwrap();
+    let path = format!("/v1/keys/{}", made["keys"].as_str().unwrap());
+    let mut stream = peer.begin("PUT", &path, Some(keys.len() as u64)).unwrap();
+    let (first, rest) = keys.split_at(keys.len() / 2);
+    stream.write_all(first).unwrap();
+    until("it arrives", || fs::read_dir(data.join("incoming")).unwrap().count() > 0);
+    admin(&data, &["revoke", invited["client"].as_str().unwrap()]).unwrap();
+    stream.write_all(rest).unwrap();
+    assert_eq!(read_answer(&mut stream).unwrap().refused(), "unauthorised");
+    for _ in 0..2 {
+        let list = admin(&data, &["list"]).unwrap();
+        assert_eq!(list["clients"][0]["revoked"], true, "{list}");
+        assert_eq!(list["clients"][0]["keys"], 0);
+    }
+    let address = server.kill();
+    let _server = Server::start(&data, Some(&address), &[]);
+    assert_eq!(peer.send("GET", "/v1/keys", b"").refused(), "unauthorised");
 }
 
 #[test]

@@ -15,12 +15,15 @@ use bellerophon_exchange::protocol::{
 };
 use bellerophon_exchange::scanner::Scanner;
 use bellerophon_exchange::server::board::{Board, Brought};
+use bellerophon_exchange::server::cache::Cache;
 use bellerophon_exchange::server::limits::Limits;
-use bellerophon_exchange::server::places::Places;
-use bellerophon_exchange::server::store::{Found, JobRecord, KeyRecord};
+use bellerophon_exchange::server::places::{Busy, Connection, Places};
+use bellerophon_exchange::server::store::{Found, JobRecord, KeyRecord, Store};
 use bellerophon_exchange::server::stream::{Prompt, listen};
 use clap::Parser;
 use tokio::io::AsyncWrite;
+
+use super::processes::Scratch;
 
 #[derive(Parser)]
 struct Flags {
@@ -219,9 +222,9 @@ fn found_2_places_for_connections_are_shared() {
     let address = |n: u8| IpAddr::from([127, 0, 0, n]);
     let places = Places::new(4, 3, 1);
     let (first, displaced) = places.admit(address(1)).unwrap();
-    assert!(!displaced && places.know(&first, client(1)));
+    assert!(!displaced && places.know(&first, client(1), true));
     let (second, _) = places.admit(address(1)).unwrap();
-    assert!(!places.know(&second, client(1)), "its share of connections is one");
+    assert!(!places.know(&second, client(1), true), "its share of connections is one");
     assert!(!places.admit(address(1)).unwrap().1);
     // The fourth of an address takes the place of one of its own.
     assert!(places.admit(address(1)).unwrap().1);
@@ -232,7 +235,91 @@ fn found_2_places_for_connections_are_shared() {
     }
     let all = Places::new(1, 1, 1);
     let (only, _) = all.admit(address(1)).unwrap();
-    assert!(all.know(&only, client(1)) && all.admit(address(2)).is_none());
+    assert!(all.know(&only, client(1), true) && all.admit(address(2)).is_none());
+}
+
+/// Guests with keys held all places of their address, and of the server.
+#[test]
+fn guests_make_room_and_the_invited_keep_their_connections() {
+    let address = |n: u8| IpAddr::from([127, 0, 0, n]);
+    let ended = |connection: &Arc<Connection>| {
+        // A permit is there once it must end.
+        let mut end = std::pin::pin!(connection.end.notified());
+        end.as_mut().enable()
+    };
+    let places = Places::new(4, 2, 2);
+    let admit = |n| places.admit(address(n));
+    let [(invited, _), (guest, _), (busy, _)] = [1, 1, 2].map(|n| admit(n).unwrap());
+    assert!(places.know(&invited, client(1), true));
+    assert!(places.know(&guest, client(2), false) && places.know(&busy, client(2), false));
+    let _request = Busy::begin(busy.clone());
+    // The share of the address is full, then all places are.
+    let (stranger, displaces) = admit(1).unwrap();
+    assert!(displaces && ended(&guest));
+    let (other, displaces) = admit(3).unwrap();
+    assert!(!displaces && places.know(&other, client(3), false));
+    assert!(admit(4).unwrap().1 && ended(&stranger), "nobody known goes first");
+    let (last, _) = admit(5).unwrap();
+    assert!(places.know(&last, client(4), false) && !ended(&other));
+    assert!(admit(6).unwrap().1 && ended(&other), "then who is silent");
+    assert!(!ended(&invited));
+    // An address of IPv6 is a network.
+    let places = Places::new(9, 1, 1);
+    let of = |text: &str| places.admit(text.parse().unwrap()).unwrap().1;
+    assert!(!of("2001:db8:0:1::1") && of("2001:db8:0:1:ffff::2") && !of("2001:db8:0:2::1"));
+    assert!(!of("127.0.0.1") && of("::ffff:127.0.0.1"));
+}
+
+/// Guests together held all workers, and the invited waited.
+#[test]
+fn guests_leave_a_worker_for_the_invited() {
+    let jobs = |board: &Board| {
+        (1..=3).for_each(|n| board.add_job(client(n), record(n, 5)));
+    };
+    let alone = board(2, &[]);
+    jobs(&alone);
+    (0..2).for_each(|_| drop(alone.take().unwrap()));
+    let board = board(2, &[]);
+    board.change_owner(client(9), true, |record| record.invited = true);
+    jobs(&board);
+    assert_eq!(board.take().unwrap().client, client(1));
+    let late = board.clone();
+    let waiting = std::thread::spawn(move || late.take().unwrap().client);
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!waiting.is_finished(), "the last worker is for the invited");
+    board.add_job(client(9), record(9, 1000));
+    assert_eq!(waiting.join().unwrap(), client(9));
+}
+
+/// The check of an upload waited without an end for memory that jobs held.
+#[test]
+fn memory_that_is_in_use_is_waited_for_only_as_long_as_the_caller_is_patient() {
+    let cache: Cache<u8, u8> = Cache::new(10);
+    let get = |name, patient: bool| {
+        cache.get(name, 6, || patient, || Ok::<_, Refusal>(name)).map_err(|refusal| refusal.code)
+    };
+    let lease = get(1, true).unwrap();
+    assert_eq!(get(1, false).map(|own| *own), Ok(1), "it is there");
+    assert_eq!(get(2, false).map(|own| *own), Err(Code::TooManyRequests));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| get(2, true).map(|own| *own));
+        std::thread::sleep(Duration::from_millis(300));
+        drop(lease);
+        assert_eq!(waiting.join().unwrap(), Ok(2));
+    });
+}
+
+#[test]
+fn a_folder_is_locked_as_long_as_its_store_lives() {
+    let scratch = Scratch::new("lock");
+    let open = || Store::open(&scratch.path("data"));
+    let (store, _) = open().unwrap();
+    // Also where the database is not open.
+    let lock = std::fs::File::open(scratch.path("data").join("lock")).unwrap();
+    assert!(lock.try_lock().is_err());
+    assert_eq!(open().err().map(|e| e.kind()), Some(io::ErrorKind::AddrInUse));
+    drop(store);
+    assert!(open().is_ok());
 }
 
 #[test]
@@ -244,6 +331,11 @@ fn names_are_hexadecimal_and_words_are_one_line() {
     }
     assert_eq!(line("a\u{1b}[2J\nb \u{7} c\u{202e}"), "a\\u{1b}[2J b \\u{7} c\\u{202e}");
     assert_eq!(line("größer, 大きい"), "größer, 大きい", "words of people stay");
+    for hidden in
+        ['\u{34f}', '\u{115f}', '\u{1160}', '\u{3164}', '\u{ffa0}', '\u{fe0f}', '\u{e0101}']
+    {
+        assert_eq!(line(&format!("a{hidden}b")), format!("a{}b", hidden.escape_unicode()));
+    }
     assert_eq!(line(&"a".repeat(5000)).len(), 1000);
     let token: Token = "7".repeat(64).parse().unwrap();
     assert!(!format!("{token:?}").contains('7'), "tokens are not printed");
