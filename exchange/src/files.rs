@@ -175,7 +175,11 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// For anything but a regular file.
 pub fn open_lock(path: &Path) -> io::Result<File> {
     match create(path) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => open_regular(path),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            open_regular(path)?;
+            // Some file systems lock only what is open for writing.
+            File::options().write(true).open(path)
+        }
         created => created,
     }
 }

@@ -129,9 +129,10 @@ impl Remote {
             // The token is only for the named server, and for no proxy.
             .proxy(None)
             .max_idle_age(Duration::from_secs(2))
+            .timeout_resolve(Some(CONNECT))
             .timeout_connect(Some(CONNECT))
+            .timeout_send_request(Some(SHORT))
             .timeout_recv_response(Some(LONGEST))
-            .timeout_per_read(Some(LONGEST))
             .timeout_await_100(Some(Duration::from_secs(5)))
             .build();
         let patience = Duration::from_secs(place.patience);
@@ -402,6 +403,7 @@ impl Remote {
             .put(&url)
             .config()
             .timeout_send_body(Some(LONGEST + Duration::from_secs(length / SLOWEST)))
+            .timeout_recv_body(Some(SHORT))
             .build()
             .header("Authorization", self.bearer())
             .header("Content-Length", length.to_string())

@@ -119,6 +119,22 @@ fn the_predicted_work_follows_the_parameters() {
     assert!(Program::Sigmoid.work(&full, 8) < Program::Sigmoid.work(&full, 800));
 }
 
+#[test]
+fn vectors_of_providers_have_the_noise_of_public_key_encryption() {
+    use bellerophon_exchange::programs::Program;
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let owner = ClientKey::generate(&params).unwrap();
+    for program in [Program::SquarePlus, Program::Mean] {
+        let noise =
+            |provided| program.noise_bound(&params, 8, provided).unwrap().metadata().noise();
+        assert!(noise(true) > noise(false), "{program:?}");
+        let x = owner.public_key().unwrap().encrypt(&[0.5; 8], program.domain()).unwrap();
+        assert_eq!(program.operand(&params, 8, true).unwrap(), x.metadata());
+        let narrow = owner.public_key().unwrap().encrypt(&[0.5; 8], 0.0..=0.5).unwrap();
+        assert_ne!(program.operand(&params, 8, true).unwrap(), narrow.metadata());
+    }
+}
+
 fn code<T>(outcome: Result<T, Refusal>) -> Option<Code> {
     outcome.err().map(|refusal| refusal.code)
 }
