@@ -31,8 +31,12 @@ pub fn refusal<T>(result: &Result<T, bellerophon::Error>) -> &bellerophon::Error
 }
 
 /// Encrypts from a seeded generator: a look-up of the result then has the same error in every run.
+/// The seed follows from the values: the masks and errors of two vectors do not cancel in their
+/// difference.
 pub fn encrypt(client: &ClientKey, values: &[f64], range: RangeInclusive<f64>) -> Ciphertext {
-    let mut rng = ChaCha20Rng::seed_from_u64(values.len() as u64);
+    // The constants of FNV-1a.
+    let mix = |hash: u64, v: &f64| (hash ^ v.to_bits()).wrapping_mul(0x100_0000_01b3);
+    let mut rng = ChaCha20Rng::seed_from_u64(values.iter().fold(0xcbf2_9ce4_8422_2325, mix));
     client.encrypt_with(values, range, client.params().levels(), &mut rng).unwrap()
 }
 

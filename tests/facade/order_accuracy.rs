@@ -17,7 +17,8 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     values
 }
 
-/// The first vector wins everywhere, so that every comparator adds its error.
+/// The first vector wins everywhere: a comparator computes `b + max(a - b, 0)`, so that each adds
+/// its error. Where the last vector wins, none does.
 #[test]
 fn the_error_of_a_maximum_is_as_predicted() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 51);
@@ -35,8 +36,7 @@ fn the_error_of_a_maximum_is_as_predicted() {
         assert!((0.9..1.1).contains(&ratio), "{ratio}");
         let found = client.decrypt(&max).unwrap();
         let ratio = rms(&found, &values) / law.rms();
-        eprintln!("{} vectors: rms {:.2} of the prediction {:e}", operands.len(), ratio, law.rms());
-        assert!((0.15..1.25).contains(&ratio), "{}: {ratio}", operands.len());
+        assert!((0.75..1.25).contains(&ratio), "{}: {ratio}", operands.len());
         assert!(errors(&found, values.iter().copied()).1 < law.max_abs(400 * 20));
     }
 }
