@@ -135,7 +135,7 @@ pub fn line(words: &str) -> String {
     line
 }
 
-/// Whether a terminal shows a character as itself, and neighbours where they stand.
+/// Whether a terminal prints a character visibly and does not change the text around it.
 pub fn is_plain(c: char) -> bool {
     let hidden = matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}'
         | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'

@@ -59,7 +59,7 @@ fn the_error_of_sorted_values_is_as_predicted() {
         let found = client.decrypt(&y).unwrap();
         squares += rms(&found, &sorted(&values)).powi(2);
         runs += 1.0;
-        // Neighbours are 0.25 apart, beyond the gap: the order holds.
+        // Consecutive values differ by 0.25, more than the gap: the order holds.
         assert!(sort.order_gap() < 0.25 && found.is_sorted(), "{} {found:?}", sort.order_gap());
         let three = client.decrypt(&within.largest(&x, 3).unwrap()).unwrap();
         let expected: Vec<f64> = sorted(&values).into_iter().rev().take(3).collect();

@@ -13,10 +13,15 @@ use rand_chacha::ChaCha20Rng;
 
 type Function<'f> = &'f dyn Fn(f64) -> f64;
 
-/// Encrypts from another generator than [`encrypt`], so that the errors are independent of those of
-/// a vector of the same length.
-fn encrypt_other(client: &ClientKey, values: &[f64], range: RangeInclusive<f64>) -> Ciphertext {
-    let mut rng = ChaCha20Rng::seed_from_u64(1 << 32 | values.len() as u64);
+/// Encrypts from a generator of its own, so that the errors are independent of those of the same
+/// values under [`encrypt`] and under other seeds.
+fn encrypt_other(
+    client: &ClientKey,
+    seed: u64,
+    values: &[f64],
+    range: RangeInclusive<f64>,
+) -> Ciphertext {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
     client.encrypt_with(values, range, client.params().levels(), &mut rng).unwrap()
 }
 
@@ -269,7 +274,7 @@ fn functions_of_several_values() {
     let (a, b) = (spread(200, -1.0, 1.0), spread(200, 1.0, -1.0));
     for (name, a, b) in [("spread", a.clone(), b), ("ties", a.clone(), a.clone())] {
         // Masks of their own: equal ones cancel in the difference.
-        let (x, y) = (vector(&a), encrypt_other(&client, &b, -1.0..=1.0));
+        let (x, y) = (vector(&a), encrypt_other(&client, 1, &b, -1.0..=1.0));
         let pairs = || a.iter().copied().zip(b.iter().copied());
         let max: Vec<f64> = pairs().map(|(a, b)| a.max(b)).collect();
         let min: Vec<f64> = pairs().map(|(a, b)| a.min(b)).collect();
@@ -302,7 +307,7 @@ fn decisions() {
     let vector = |values: &[f64]| encrypt(&client, values, -1.0..=1.0);
     let tie = vector(&[0.25; 200]);
     // Masks of its own: equal ones cancel in the difference.
-    let other = encrypt_other(&client, &[0.25; 200], -1.0..=1.0);
+    let other = encrypt_other(&client, 2, &[0.25; 200], -1.0..=1.0);
     let lanes = [&tie, &other];
     let results = [
         ("greater", within.greater(&tie, &other).unwrap()),
@@ -317,8 +322,8 @@ fn decisions() {
     let mut first = [0.0; 16];
     first[0] = 1.0;
     let marks: Vec<f64> = (0..4)
-        .flat_map(|_| {
-            let few = encrypt_other(&client, &[0.25; 16], -1.0..=1.0);
+        .flat_map(|seed| {
+            let few = encrypt_other(&client, seed, &[0.25; 16], -1.0..=1.0);
             [within.argmax_one_hot(&few).unwrap(), within.argmin_one_hot(&few).unwrap()]
         })
         .map(|y| ratio(&client, &y, first))

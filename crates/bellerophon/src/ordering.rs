@@ -183,9 +183,9 @@ impl OrderOps<'_> {
         .during("sort")
     }
 
-    /// The `count` largest values of a vector, the largest first: in the order of the exact values.
-    /// Their errors may make neighbours seem exchanged if they differ by less than
-    /// [`OrderAccuracy::order_gap`](crate::OrderAccuracy::order_gap).
+    /// The `count` largest values of a vector, the largest first. Two values that differ by less
+    /// than [`OrderAccuracy::order_gap`](crate::OrderAccuracy::order_gap) may come back in reverse
+    /// order.
     ///
     /// # Errors
     /// Those of all functions ([`OrderOps`]), and if `count` is 0 or above the number of values.

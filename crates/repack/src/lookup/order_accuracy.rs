@@ -58,10 +58,9 @@ impl OrderAccuracy {
         self.comparators
     }
 
-    /// An upper estimate of the standard deviation of the error of a result that won or lost
-    /// against values further away than the errors, in every comparator by which it could be
-    /// changed. The error is about half of the time smaller: a comparator changes one of its two
-    /// values only.
+    /// The standard deviation of the error of a result to which every comparator adds its error,
+    /// for values that differ by more than their errors. This is an upper estimate: a comparator
+    /// computes `b + max(a - b, 0)`, which adds no error where `b` is the larger value.
     pub fn rms(&self) -> f64 {
         self.rms
     }

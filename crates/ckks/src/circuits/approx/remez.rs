@@ -219,7 +219,7 @@ fn extremes(
             let left = grid[i.saturating_sub(1)];
             let right = grid[(i + 1).min(grid.len() - 1)];
             let point = refined(error, left, grid[i], right, values[i]);
-            // Of neighbours with the same sign the larger one stays.
+            // Two consecutive extrema with the same sign: only the larger one is kept.
             match kept.last_mut() {
                 Some(last) if last.1 * point.1 > 0.0 => {
                     if point.1.abs() > last.1.abs() {
