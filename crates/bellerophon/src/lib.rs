@@ -77,8 +77,8 @@
 //! ```
 //!
 //! # Builds
-//! Run programs and tests with `--release`. A build without optimisation is about sixty times
-//! slower. For development builds, add this to the `Cargo.toml` of the program: its own code stays
+//! Run programs and tests with `--release`. A build without optimisation is more than a hundred
+//! times slower. For development builds, add this to the `Cargo.toml` of the program: its own code stays
 //! quick to compile and to debug, and its dependencies are optimised once.
 //!
 //! ```toml
