@@ -6,8 +6,6 @@ use bellerophon_ckks::Ciphertext;
 
 use super::request::MapRequest;
 #[cfg(doc)]
-use crate::Error;
-#[cfg(doc)]
 use crate::ErrorKind;
 use crate::{
     Result,
