@@ -138,7 +138,8 @@ fn found_3_empty_envelopes_are_refused_as_they_arrive() {
         // It is refused long before the gigabyte has come.
         let sent = (0..1000).take_while(|_| stream.write_all(part).is_ok()).count();
         let answer = read_answer(&mut stream);
-        assert!(answer.is_none_or(|answer| answer.refused() == code.to_string()), "{sent} sent");
+        let answer = answer.unwrap_or_else(|| panic!("no answer to {code} after {sent} parts"));
+        assert_eq!(answer.refused(), code.to_string(), "{sent} sent");
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
         until("nothing arrives", || {
             fs::read_dir(scratch.path("data").join("incoming")).unwrap().count() == 0
