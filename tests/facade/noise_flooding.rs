@@ -76,8 +76,15 @@ fn smoothed<A: CkksOps>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext>
     let mut differences = Diagonals::zero(a.metadata(&y).meta.slots);
     differences.add_diagonal(0, vec![Complex64::ONE]);
     differences.add_diagonal(1, vec![-Complex64::ONE]);
-    let at = LinearOptions::at_level(a.metadata(&y).level);
-    a.transform(&y, &LinearTransform::new(a.params(), &differences, at)?)
+    a.transform(
+        &y,
+        &LinearTransform::new(
+            a.params(),
+            &differences,
+            a.metadata(&y).level,
+            LinearOptions::default(),
+        )?,
+    )
 }
 
 /// Results of polynomials and of transforms are shared as those of products are, as exact as they
@@ -371,7 +378,7 @@ fn evaluators_add_up_what_may_fail() {
 }
 
 #[test]
-fn refreshes_add_up_by_themselves() {
+fn automatic_bootstraps_add_up() {
     let needs = Needs::new().multiply().bootstrap();
     let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 12);
     let server = server.with_auto_bootstrap().unwrap();

@@ -246,7 +246,7 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
 
 /// What the dense secret of the twin costs, and what it gives.
 #[test]
-fn the_dense_twin_refreshes_less_precisely_and_less_often() {
+fn the_dense_twin_bootstraps_less_precisely_and_less_often() {
     let bits = |preset: Preset| {
         let params = Params::preset(preset).unwrap();
         let bootstrapper = params.bootstrapper().unwrap();
@@ -267,7 +267,7 @@ fn the_dense_twin_refreshes_less_precisely_and_less_often() {
 
 /// Chosen sets bootstrap if that is requested, and match their report.
 #[test]
-fn a_chosen_set_refreshes() {
+fn a_chosen_set_bootstraps() {
     let security = Security::Bits128;
     let requirements = ProgramBounds { security, slots: 8, depth: 1, bits: 12.0, bootstraps: true };
     let chosen = Params::choose(&requirements).unwrap();

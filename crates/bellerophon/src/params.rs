@@ -232,14 +232,14 @@ impl Params {
     pub fn program_failure(
         &self,
         values_looked_up: u64,
-        vectors_refreshed: u64,
+        vectors_bootstrapped: u64,
     ) -> Result<FailureProbability> {
         let mut sum = FailureProbability::NONE;
         if values_looked_up > 0 {
             sum = sum.and(self.lookups()?.log2_failure(), values_looked_up);
         }
-        if vectors_refreshed > 0 {
-            sum = sum.and(self.bootstrapper()?.spec().log2_failure, vectors_refreshed);
+        if vectors_bootstrapped > 0 {
+            sum = sum.and(self.bootstrapper()?.spec().log2_failure, vectors_bootstrapped);
         }
         Ok(sum)
     }
