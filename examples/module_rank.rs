@@ -12,8 +12,8 @@
 use std::process::ExitCode;
 
 use bellerophon::ckks::{
-    self, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, Params,
-    ParamsSpec, RankReduction, SecretKey,
+    self, Ciphertext, CkksOps, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels,
+    Params, ParamsSpec, RankReduction, SecretKey,
 };
 use bellerophon::mlwe::{self, RankStep, RelinStrategy, Security, paper::DPad, rank_schedule};
 use clap::{Parser, ValueEnum};

@@ -5,7 +5,7 @@
 //!
 //! Variances of different contributions are added, as if the contributions were independent.
 //! Operands that share their error need another rule: `x + x` has twice the error of `x`, not
-//! `sqrt(2)` times, so compute it by [`Evaluator::mul_integer`](crate::Evaluator::mul_integer).
+//! `sqrt(2)` times, so compute it by [`CkksOps::mul_integer`](crate::CkksOps::mul_integer).
 //!
 //! A message enters a product by the largest magnitude of a slot times the scale, which bounds the
 //! effect on the variance. Predictions are therefore upper estimates for messages below their

@@ -196,8 +196,8 @@ fn operations<A: CkksOps>(
             let d = (0..SLOTS).map(|i| Complex64::from((i + k) as f64 / 200.0)).collect();
             matrix.add_diagonal(k, d);
         }
-        let at = LinearOptions::at_level(4).giants(Giants::Horner).hoisting(hoisting);
-        LinearTransform::new(params, &matrix, at).unwrap()
+        let at = LinearOptions { giants: Giants::Horner, hoisting, ..LinearOptions::default() };
+        LinearTransform::new(params, &matrix, 4, at).unwrap()
     };
     let function = |f: Function, lo, log2_error| {
         a.apply(x, &Approximation::new(&f, lo, 1.0, log2_error).unwrap())

@@ -80,9 +80,8 @@ fn linear_transforms<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciph
     for giants in [Giants::Direct, Giants::Horner] {
         for hoisting in [Hoisting::Single, Hoisting::Double] {
             for ahead in [false, true] {
-                let options = LinearOptions::at_level(4).giants(giants).hoisting(hoisting);
-                let options = options.encode_ahead(ahead);
-                let transform = LinearTransform::new(a.params(), &matrix(), options)?;
+                let options = LinearOptions { encode_ahead: ahead, giants, hoisting };
+                let transform = LinearTransform::new(a.params(), &matrix(), 4, options)?;
                 results.push(a.transform(x, &transform)?);
             }
         }

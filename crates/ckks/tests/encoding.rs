@@ -3,7 +3,9 @@
 use crate::common;
 
 use crate::common::{World, refusal, span};
-use bellerophon_ckks::{Complex64, Encoder, ErrorKind, Interval, KeyLevels, Params, Plaintext};
+use bellerophon_ckks::{
+    CkksOps, Complex64, Encoder, ErrorKind, Interval, KeyLevels, Params, Plaintext,
+};
 use rand::{RngExt, SeedableRng};
 
 /// Centred integer coefficients of a plaintext (two limbs hold them), by the CRT.

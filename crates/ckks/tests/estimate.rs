@@ -5,7 +5,7 @@ use crate::common;
 
 use crate::common::{World, span};
 use bellerophon_ckks::{
-    Ciphertext, Complex64, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
+    Ciphertext, CkksOps, Complex64, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
     ParamsSpec, PublicKey, Security,
     chebyshev::Chebyshev,
     diagonals::Diagonals,
@@ -136,7 +136,7 @@ fn polynomials_transforms_and_rotations() {
         m.add_diagonal(k, complex(&signs(&world, 2048)));
     }
     let m = m.scaled(1.0 / 9.0);
-    let transform = LinearTransform::new(&world.params, &m, LinearOptions::at_level(6)).unwrap();
+    let transform = LinearTransform::new(&world.params, &m, 6, LinearOptions::default()).unwrap();
     let expected = m.apply(&complex(&x));
     holds(&world, &eval.transform(&ct, &transform).unwrap(), &expected, IDLE + 1.0);
     let mut turned = ct;

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use crate::common::{World, max_error};
 use bellerophon_ckks::eval_mod::{Arcsine, Mod1, Mod1Output, Mod1Spec};
 use bellerophon_ckks::{
-    ErrorKind, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security, encrypt,
+    CkksOps, ErrorKind, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security, encrypt,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;

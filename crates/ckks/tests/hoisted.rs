@@ -124,8 +124,8 @@ fn sums_and_transforms_fall_back_to_the_temporary_rank() {
             .collect();
         for hoisting in [Hoisting::Single, Hoisting::Double] {
             for giants in [Giants::Direct, Giants::Horner] {
-                let options = LinearOptions::at_level(top).giants(giants).hoisting(hoisting);
-                let m = LinearTransform::new(&params, &matrix, options).unwrap();
+                let options = LinearOptions { giants, hoisting, ..LinearOptions::default() };
+                let m = LinearTransform::new(&params, &matrix, top, options).unwrap();
                 world.check(&eval.transform(&ct, &m).unwrap(), &expected);
             }
         }

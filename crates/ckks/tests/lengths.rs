@@ -36,7 +36,7 @@ fn mixing(params: &Params, slots: usize) -> LinearTransform {
     for k in [0, 1] {
         m.add_diagonal(k, (0..slots).map(|i| Complex64::from(0.5 + 0.01 * i as f64)).collect());
     }
-    LinearTransform::new(params, &m, LinearOptions::at_level(LEVELS)).unwrap()
+    LinearTransform::new(params, &m, LEVELS, LinearOptions::default()).unwrap()
 }
 
 /// Every operation of [`CkksOps`] that returns a vector, on two vectors of one length.

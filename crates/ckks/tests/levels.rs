@@ -9,8 +9,8 @@ use bellerophon_ckks::eval_mod::{Mod1, Mod1Output};
 use bellerophon_ckks::lintrans::{LinearOptions, LinearTransform};
 use bellerophon_ckks::polynomial::Polynomial;
 use bellerophon_ckks::{
-    Ciphertext, Complex64, Encoder, ErrorKind, EvaluationKeys, Evaluator, Interval, KeyLevels,
-    LevelGroup, ModulusChain, Params, ParamsSpec, Security, encrypt,
+    Ciphertext, CkksOps, Complex64, Encoder, ErrorKind, EvaluationKeys, Evaluator, Interval,
+    KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Security, encrypt,
 };
 
 const TOP: usize = 6;
@@ -199,7 +199,7 @@ fn matrices_at_levels_of_pairs() {
             m.add_diagonal(k, scratch.reals(1024).into_iter().map(Complex64::from).collect());
         }
         let transform =
-            LinearTransform::new(&scratch.params, &m, LinearOptions::at_level(level)).unwrap();
+            LinearTransform::new(&scratch.params, &m, level, LinearOptions::default()).unwrap();
         let steps: Vec<i64> = transform.rotation_steps().iter().map(|&s| s as i64).collect();
         let world = World::of(scratch.params.clone(), KeyLevels::new().rotate(steps, level), 8);
         let x = signs(&world);
@@ -287,7 +287,7 @@ fn what_does_not_stand_at_a_level_is_refused() {
     assert!(matches!(refusal(&eval.mul_plain(&x, &plain)), ErrorKind::LevelLimbs { .. }));
     let mut identity = Diagonals::zero(1024);
     identity.add_diagonal(0, vec![Complex64::ONE; 1024]);
-    let m = LinearTransform::new(&other, &identity, LinearOptions::at_level(4)).unwrap();
+    let m = LinearTransform::new(&other, &identity, 4, LinearOptions::default()).unwrap();
     assert!(matches!(refusal(&eval.transform(&x, &m)), ErrorKind::LevelLimbs { .. }));
 
     for widths in [vec![1; 8], vec![1; 10], vec![9, 0], vec![5, 4], vec![usize::MAX, 10]] {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::common::{World, refusal};
 use bellerophon_ckks::{
-    Complex64, Error, ErrorKind, KeyLevels,
+    CkksOps, Complex64, Error, ErrorKind, KeyLevels,
     diagonals::{Diagonals, GiantStep, Schedule},
     lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
 };
@@ -50,9 +50,8 @@ fn products_by_every_kind_of_giant_step() {
                 (Giants::Direct, Hoisting::Double, true),
                 (Giants::Horner, Hoisting::Double, false),
             ] {
-                let options = LinearOptions::at_level(2).giants(giants).hoisting(hoisting);
-                let options = options.encode_ahead(ahead);
-                let transform = LinearTransform::new(&scratch.params, &m, options).unwrap();
+                let options = LinearOptions { encode_ahead: ahead, giants, hoisting };
+                let transform = LinearTransform::new(&scratch.params, &m, 2, options).unwrap();
                 let spec = KeyLevels::new().rotate(steps(&transform), 2);
                 let world = World::of(scratch.params.clone(), spec, 5);
                 let x = scratch.complex(slots);
@@ -74,10 +73,10 @@ fn products_by_every_kind_of_giant_step() {
 fn horner_needs_one_key_beside_the_babies() {
     let world = World::new(10, 2, KeyLevels::new());
     let m = matrix(&world, 64, &(0..64).collect::<Vec<_>>(), true);
-    let options = LinearOptions::at_level(1).giants(Giants::Horner);
-    let transform = LinearTransform::new(&world.params, &m, options).unwrap();
+    let options = LinearOptions { giants: Giants::Horner, ..LinearOptions::default() };
+    let transform = LinearTransform::new(&world.params, &m, 1, options).unwrap();
     assert_eq!(transform.giant_steps().len(), 1);
-    let direct = LinearTransform::new(&world.params, &m, LinearOptions::at_level(1)).unwrap();
+    let direct = LinearTransform::new(&world.params, &m, 1, LinearOptions::default()).unwrap();
     assert!(direct.giant_steps().len() > 1);
     assert_eq!(direct.norm(), m.norm());
     assert_eq!((direct.level(), direct.slots()), (1, 64));
@@ -92,9 +91,9 @@ fn rotations_may_come_from_the_caller() {
     let giant = [0, 16, 32]
         .map(|step| GiantStep { step, babies: (0..16).filter(|b| step + b < 40).collect() });
     let schedule = Schedule { baby, giant: giant.to_vec() };
-    let options = LinearOptions::at_level(2).giants(Giants::Horner);
+    let options = LinearOptions { giants: Giants::Horner, ..LinearOptions::default() };
     let transform =
-        LinearTransform::with_schedule(&scratch.params, &m, &schedule, options).unwrap();
+        LinearTransform::with_schedule(&scratch.params, &m, &schedule, 2, options).unwrap();
     assert_eq!(transform.giant_steps(), [16]);
     let spec = KeyLevels::new().rotate([16], 2);
     let world = World::of(scratch.params.clone(), spec, 6);
@@ -123,7 +122,7 @@ fn rotations_may_come_from_the_caller() {
 fn short_operands_repeat_when_they_are_asked_to_and_long_ones_are_refused() {
     let scratch = World::new(10, 2, KeyLevels::new());
     let m = matrix(&scratch, 8, &[0, 1, 5], true);
-    let transform = LinearTransform::new(&scratch.params, &m, LinearOptions::at_level(2)).unwrap();
+    let transform = LinearTransform::new(&scratch.params, &m, 2, LinearOptions::default()).unwrap();
     let spec = KeyLevels::new().rotate(steps(&transform), 2);
     let world = World::of(scratch.params.clone(), spec, 7);
     let x = world.reals(4);
@@ -150,7 +149,7 @@ fn what_does_not_fit_is_refused() {
     let m = matrix(&world, 8, &[0, 1, 5], true);
     let params = &world.params;
     let prepare = |m: &Diagonals, level| {
-        LinearTransform::new(params, m, LinearOptions::at_level(level)).map(|_| ())
+        LinearTransform::new(params, m, level, LinearOptions::default()).map(|_| ())
     };
     assert!(matches!(refusal(&prepare(&m, 0)), ErrorKind::OutOfLevels { needed: 1, left: 0, .. }));
     assert!(matches!(
@@ -166,8 +165,8 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(refusal(&prepare(&bad, 1)), ErrorKind::NonFinite { .. }));
     let mut schedule = m.schedule();
     schedule.giant.pop();
-    let options = LinearOptions::at_level(1);
-    let partial = LinearTransform::with_schedule(params, &m, &schedule, options);
+    let options = LinearOptions::default();
+    let partial = LinearTransform::with_schedule(params, &m, &schedule, 1, options);
     assert!(matches!(refusal(&partial), ErrorKind::Linear { .. }));
     // One diagonal twice and another not at all; a step without diagonals; a step out of range.
     let giant = |step, babies: &[usize]| GiantStep { step, babies: babies.to_vec() };
@@ -177,17 +176,17 @@ fn what_does_not_fit_is_refused() {
         vec![giant(0, &[0, 1]), giant(usize::MAX, &[5])],
     ] {
         let schedule = Schedule { baby: vec![0, 1, 5], giant: giants };
-        let wrong = LinearTransform::with_schedule(params, &m, &schedule, options);
+        let wrong = LinearTransform::with_schedule(params, &m, &schedule, 1, options);
         assert!(matches!(refusal(&wrong), ErrorKind::Linear { .. }), "{schedule:?}");
     }
 
-    let transform = LinearTransform::new(params, &m, options).unwrap();
+    let transform = LinearTransform::new(params, &m, 1, options).unwrap();
     let x = world.encrypt(&world.reals(8));
     let missing = world.evaluator().transform(&x, &transform);
     assert!(matches!(refusal(&missing), ErrorKind::MissingRotationKey { .. }), "{missing:?}");
     let low = world.encrypt_at(&[0.5; 8], 0);
     let low = world.evaluator().transform(&low, &transform);
     assert!(matches!(refusal(&low), ErrorKind::OutOfLevels { needed: 1, left: 0, .. }), "{low:?}");
-    let huge = LinearTransform::new(params, &m.scaled(2f64.powi(57)), options);
+    let huge = LinearTransform::new(params, &m.scaled(2f64.powi(57)), 1, options);
     assert!(matches!(refusal(&huge), ErrorKind::RangeOverflow { .. }), "{:?}", huge.map(|_| ()));
 }

@@ -4,7 +4,7 @@ use crate::common;
 
 use crate::common::{World, refusal};
 use bellerophon_ckks::{
-    Ciphertext, Complex64, ErrorKind, KeyLevels, Params, SlotValue,
+    Ciphertext, CkksOps, Complex64, ErrorKind, KeyLevels, Params, SlotValue,
     diagonals::Diagonals,
     lintrans::{LinearOptions, LinearTransform},
     matrix::{Matrix, MatrixProduct, MatrixVector, Packing, transpose},
@@ -50,8 +50,8 @@ fn plain_matrices_of_any_shape_times_vectors() {
         for real in [true, false] {
             let m = random(&scratch, rows, columns, real);
             let matrix = Matrix::from_rows(&m).unwrap();
-            let options = LinearOptions::at_level(2);
-            let prepared = MatrixVector::new(&scratch.params, &matrix, options).unwrap();
+            let prepared =
+                MatrixVector::new(&scratch.params, &matrix, 2, LinearOptions::default()).unwrap();
             let world = World::of(scratch.params.clone(), prepared.keys(), 2);
             let eval = world.evaluator();
             let x = random(&world, 1, columns, real).remove(0);
@@ -151,7 +151,7 @@ fn transformed(params: &Params, m: &LinearTransform, x: &[Complex64]) -> (World,
 fn plain_matrices_times_encrypted_ones_and_transposes() {
     let scratch = World::new(9, 2, KeyLevels::new());
     let prepare = |m: &Diagonals| {
-        LinearTransform::new(&scratch.params, m, LinearOptions::at_level(2)).unwrap()
+        LinearTransform::new(&scratch.params, m, 2, LinearOptions::default()).unwrap()
     };
     for (rows, inner, columns) in [(3, 5, 2), (4, 4, 4), (1, 3, 6), (6, 2, 1)] {
         let m = random(&scratch, rows, inner, false);

@@ -5,8 +5,8 @@ use crate::common;
 
 use crate::common::{World, span};
 use bellerophon_ckks::{
-    Ciphertext, CiphertextMeta, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
-    ParamsSpec, PublicKey, SecretKind, Security,
+    Ciphertext, CiphertextMeta, CkksOps, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain,
+    Params, ParamsSpec, PublicKey, SecretKind, Security,
     diagonals::Diagonals,
     encrypt_public,
     lintrans::{Hoisting, LinearOptions, LinearTransform},
@@ -147,8 +147,8 @@ fn matrices() {
         m.add_diagonal(k, scratch.complex(2048).into_iter().map(|z| z.re.into()).collect());
     }
     for hoisting in [Hoisting::Single, Hoisting::Double] {
-        let options = LinearOptions::at_level(2).hoisting(hoisting);
-        let transform = LinearTransform::new(&scratch.params, &m, options).unwrap();
+        let options = LinearOptions { hoisting, ..LinearOptions::default() };
+        let transform = LinearTransform::new(&scratch.params, &m, 2, options).unwrap();
         let steps: Vec<i64> = transform.rotation_steps().iter().map(|&s| s as i64).collect();
         let world = World::of(scratch.params.clone(), KeyLevels::new().rotate(steps, 2), 8);
         let x = world.reals(2048);

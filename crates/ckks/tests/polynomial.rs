@@ -3,7 +3,7 @@
 use crate::common::{World, max_error};
 use bellerophon_ckks::chebyshev::Chebyshev;
 use bellerophon_ckks::polynomial::Polynomial;
-use bellerophon_ckks::{ErrorKind, Interval, KeyLevels};
+use bellerophon_ckks::{CkksOps, ErrorKind, Interval, KeyLevels};
 
 fn dense(lo: f64, hi: f64, degree: usize) -> Polynomial {
     let c = (0..=degree).map(|k| (1.7 * k as f64 + 0.3).sin() / (1 + k) as f64).collect();

@@ -73,8 +73,8 @@ fn operations<A: CkksOps>(
         for k in [0, 1, 2, 9] {
             matrix.add_diagonal(k, values.iter().map(|&v| Complex64::from(v)).collect());
         }
-        let at = LinearOptions::at_level(LEVELS).giants(giants).hoisting(hoisting);
-        a.transform(x, &LinearTransform::new(params, &matrix, at).unwrap())
+        let at = LinearOptions { giants, hoisting, ..LinearOptions::default() };
+        a.transform(x, &LinearTransform::new(params, &matrix, LEVELS, at).unwrap())
     };
     let function = |f: Function, log2_error| {
         a.apply(u, &Approximation::new(&f, 0.25, 1.0, log2_error).unwrap())

@@ -85,7 +85,7 @@ fn every_operation_at_every_rank() {
                 matrix.add_diagonal(k, values.collect());
             }
             let transform =
-                LinearTransform::new(&params, &matrix, LinearOptions::at_level(top)).unwrap();
+                LinearTransform::new(&params, &matrix, top, LinearOptions::default()).unwrap();
             let spec = KeyLevels::new()
                 .multiply(top)
                 .conjugate(top)

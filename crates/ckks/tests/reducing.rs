@@ -202,7 +202,7 @@ fn polynomials_transforms_and_sums_keep_to_the_ranks() {
         reducing.check(&values[0], &expected);
         // Prepared for the largest rank, or for that of the level.
         for params in [&world.params, eval.params_at(level)] {
-            let m = LinearTransform::new(params, &matrix, LinearOptions::at_level(level)).unwrap();
+            let m = LinearTransform::new(params, &matrix, level, LinearOptions::default()).unwrap();
             let transformed = eval.transform(&ct, &m).unwrap();
             reducing.check(&transformed, &image);
             let set = eval.params_at(level - 1);

@@ -70,8 +70,9 @@ fn errors_repeat_no_value() {
         let mut matrix = Diagonals::zero(2);
         matrix.add_diagonal(0, vec![Complex64::new(secret * 1e20, 0.0); 2]);
         for hoisting in [Hoisting::Single, Hoisting::Double] {
-            let options = LinearOptions::at_level(1).encode_ahead(true).hoisting(hoisting);
-            refused(LinearTransform::new(&world.params, &matrix, options));
+            let options =
+                LinearOptions { encode_ahead: true, hoisting, ..LinearOptions::default() };
+            refused(LinearTransform::new(&world.params, &matrix, 1, options));
         }
     }
 }
@@ -86,13 +87,14 @@ fn debug_repeats_no_value() {
         silent(&matrix);
         for hoisting in [Hoisting::Single, Hoisting::Double] {
             for ahead in [false, true] {
-                let options = LinearOptions::at_level(1).encode_ahead(ahead).hoisting(hoisting);
-                silent(&LinearTransform::new(params, &matrix, options).unwrap());
+                let options =
+                    LinearOptions { encode_ahead: ahead, hoisting, ..LinearOptions::default() };
+                silent(&LinearTransform::new(params, &matrix, 1, options).unwrap());
             }
         }
         let matrix = Matrix::from_rows(&[vec![secret, -secret]]).unwrap();
         silent(&matrix);
-        silent(&MatrixVector::new(params, &matrix, LinearOptions::at_level(1)).unwrap());
+        silent(&MatrixVector::new(params, &matrix, 1, LinearOptions::default()).unwrap());
         let polynomial = Chebyshev::new(-1.0, 1.0, vec![secret; 6]);
         silent(&polynomial);
         silent(&Polynomial::new(polynomial));

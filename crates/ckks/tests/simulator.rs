@@ -138,8 +138,8 @@ fn transform(params: &Params, horner: bool) -> LinearTransform {
         m.add_diagonal(k, (0..64).map(|i| Complex64::from((i + k) as f64 / 200.0)).collect());
     }
     let giants = if horner { Giants::Horner } else { Giants::Direct };
-    let options = LinearOptions::at_level(2).giants(giants).encode_ahead(horner);
-    LinearTransform::new(params, &m, options).unwrap()
+    let options = LinearOptions { giants, encode_ahead: horner, ..LinearOptions::default() };
+    LinearTransform::new(params, &m, 2, options).unwrap()
 }
 
 /// The vector that a step makes of the two operands chosen for it.
@@ -386,7 +386,7 @@ fn a_comparison_and_statistics() {
 fn matrices<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
     let row = |i: usize| (0..16).map(|j| ((i + 2 * j) as f64).cos() / 16.0).collect();
     let plain = Matrix::from_rows(&(0..5).map(row).collect::<Vec<Vec<f64>>>())?;
-    let plain = MatrixVector::new(a.params(), &plain, LinearOptions::at_level(4))?;
+    let plain = MatrixVector::new(a.params(), &plain, 4, LinearOptions::default())?;
     let packing = Packing::new(4, 4)?;
     let vector = a.mask(x, 0..4)?;
     Ok(vec![

@@ -4,7 +4,8 @@ use crate::common;
 
 use crate::common::{World, refusal};
 use bellerophon_ckks::{
-    Ciphertext, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
+    Ciphertext, CkksOps, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec,
+    Security,
     approx::{Approximation, Function},
     statistics::Table,
 };

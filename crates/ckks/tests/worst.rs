@@ -245,8 +245,8 @@ fn transforms_stay_below_their_bounds() {
             (Giants::Direct, Hoisting::Double),
             (Giants::Horner, Hoisting::Double),
         ] {
-            let options = LinearOptions::at_level(2).giants(giants).hoisting(hoisting);
-            let transform = LinearTransform::new(&common::params(10, 3), &m, options).unwrap();
+            let options = LinearOptions { giants, hoisting, ..LinearOptions::default() };
+            let transform = LinearTransform::new(&common::params(10, 3), &m, 2, options).unwrap();
             let steps = transform.rotation_steps().into_iter().map(|step| step as i64);
             let programs = Programs::new(10, 3, KeyLevels::new().rotate(steps, 2));
             let x: Vec<f64> = programs.world.reals(slots).iter().map(|x| x.signum()).collect();
@@ -272,9 +272,9 @@ fn transforms_lengthen_as_far_as_the_norm() {
     let slots = 512;
     let mut ones = Diagonals::zero(slots);
     (0..4).for_each(|step| ones.add_diagonal(step, vec![Complex64::ONE]));
-    let at = LinearOptions::at_level(2);
     let programs = Programs::new(10, 2, KeyLevels::new().rotate(1..4, 2));
-    let transform = LinearTransform::new(&programs.world.params, &ones, at).unwrap();
+    let transform =
+        LinearTransform::new(&programs.world.params, &ones, 2, LinearOptions::default()).unwrap();
     // The same error in every slot: constants that are rounded to nothing, many times over.
     fn program<A: CkksOps>(a: &A, x: &A::Ciphertext, m: &LinearTransform) -> Result<A::Ciphertext> {
         let lost = 0.49 / a.params().scale();

@@ -2,7 +2,7 @@
 //! rotations.
 
 use bellerophon_ckks::{
-    Ciphertext, Encoder, Evaluator, Interval, Params, SeededCiphertext, encrypt_seeded,
+    Ciphertext, CkksOps, Encoder, Evaluator, Interval, Params, SeededCiphertext, encrypt_seeded,
 };
 use bellerophon_mlwe::{self as mlwe, KeyId, SecretKey};
 use bellerophon_ring::{sample::Seed, wire::Fingerprint};
@@ -180,7 +180,7 @@ impl RepackKey {
     /// # Errors
     /// [`ErrorKind::Shape`] unless the ciphertext has as many slots as the dimension, rounded up to
     /// a power of two, and `baby` is a power of two up to that; those of
-    /// [`Evaluator::rotate_many`].
+    /// [`CkksOps::rotate_many`].
     pub fn from_rotations(
         evaluator: &Evaluator,
         encrypted_secret: &Ciphertext,

@@ -1,6 +1,8 @@
 //! PEGASUS.LT (Fig. 5): the product of a plain matrix and an encrypted vector, plus a plain vector.
 
-use bellerophon_ckks::{Bounds, Ciphertext, CiphertextMeta, Evaluator, Interval, noise::Noise};
+use bellerophon_ckks::{
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, Evaluator, Interval, noise::Noise,
+};
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::Ring;
 

@@ -18,18 +18,13 @@ enum Sign {
 }
 
 impl Evaluator {
-    /// `x + y`, slot by slot.
-    ///
-    /// # Errors
-    /// [`ErrorKind::LengthMismatch`] for vectors of unequal length,
-    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`],
-    /// [`ErrorKind::ScaleMismatch`], [`ErrorKind::RangeOverflow`].
-    pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::add`](crate::CkksOps::add).
+    pub(crate) fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         self.sum(x, y, Sign::Plus).during("add")
     }
 
-    /// `x - y`, slot by slot. Errors as for [`add`](Self::add).
-    pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::sub`](crate::CkksOps::sub).
+    pub(crate) fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         self.sum(x, y, Sign::Minus).during("sub")
     }
 
@@ -81,11 +76,8 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `-x`.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
-    pub fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::neg`](crate::CkksOps::neg).
+    pub(crate) fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let mut negative = x.clone();
         self.neg_assign(&mut negative)?;
         Ok(negative)
@@ -110,12 +102,12 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// `x + v`, the values encoded at the ciphertext's own scale and level. Padding stays as it is.
-    ///
-    /// # Errors
-    /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has, and those of
-    /// [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
-    pub fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::add_values`](crate::CkksOps::add_values).
+    pub(crate) fn add_values<T: SlotValue>(
+        &self,
+        x: &Ciphertext,
+        values: &[T],
+    ) -> Result<Ciphertext> {
         let op = "add_values";
         self.check(x).during(op)?;
         check_values(values, self.params().max_slots()).during(op)?;
@@ -126,11 +118,8 @@ impl Evaluator {
         self.add_plain(x, &plain)
     }
 
-    /// `x + c` in every slot. Takes no level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and those of [`add`](Self::add).
-    pub fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::add_scalar`](crate::CkksOps::add_scalar).
+    pub(crate) fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
         let mut sum = x.clone();
         self.add_scalar_assign(&mut sum, c)?;
         Ok(sum)

@@ -86,8 +86,8 @@ impl Evaluator {
         self.params.rules()
     }
 
-    /// The parameters.
-    pub fn params(&self) -> &Params {
+    /// Computes [`CkksOps::params`](crate::CkksOps::params).
+    pub(crate) fn params(&self) -> &Params {
         &self.params
     }
 

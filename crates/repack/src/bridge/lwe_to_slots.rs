@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use bellerophon_ckks::{
-    self as ckks, Bounds, Ciphertext, CiphertextMeta, Evaluator, Interval,
+    self as ckks, Bounds, Ciphertext, CiphertextMeta, CkksOps, Evaluator, Interval,
     dft::{self, Coefficients},
     eval_mod::{Mod1, Mod1Output},
     noise::Noise,

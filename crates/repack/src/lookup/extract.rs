@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use bellerophon_ckks::Ciphertext;
+use bellerophon_ckks::{Ciphertext, CkksOps};
 use bellerophon_lwe::{self as lwe, Encoding, Headroom, LweVec};
 
 use super::{

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bellerophon_ckks::{
-    self as ckks, Bounds, Ciphertext, CiphertextMeta, Interval, Metadata,
+    self as ckks, Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval, Metadata,
     dft::{Coefficients, SlotsToCoeffs},
     eval_mod::Mod1Output,
     noise::Noise,

@@ -2,7 +2,7 @@
 
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{Ciphertext, Interval};
+use bellerophon_ckks::{Ciphertext, CkksOps, Interval};
 use bellerophon_lwe::{Encoding, Headroom, LweVec, OutputEncoding, Table};
 
 use super::{

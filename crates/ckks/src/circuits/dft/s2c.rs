@@ -96,10 +96,12 @@ impl SlotsToCoeffs {
             .iter()
             .enumerate()
             .map(|(i, matrix)| {
-                let at = LinearOptions::at_level(highest - i)
-                    .encode_ahead(spec.encode_ahead)
-                    .giants(spec.giants);
-                LinearTransform::new(params, matrix, at)
+                let at = LinearOptions {
+                    encode_ahead: spec.encode_ahead,
+                    giants: spec.giants,
+                    ..LinearOptions::default()
+                };
+                LinearTransform::new(params, matrix, highest - i, at)
             })
             .collect::<Result<_>>()?;
         Ok(Self { params: params.clone(), slots, spec, transforms, share, diagonals })

@@ -1,5 +1,5 @@
 //! One functional bootstrap: metadata ([`FunctionalBootstrapper::meta`]) beside computation
-//! ([`Evaluator::functional_bootstrap`]), in the same steps.
+//! ([`CkksOps::functional_bootstrap`]), in the same steps.
 //!
 //! ```text
 //! Step 1:       values in revolutions, at the scale of the circle, at the input level
@@ -77,8 +77,8 @@ impl Evaluator {
         Ok(self)
     }
 
-    /// The functional bootstrapper, if there is one.
-    pub fn functional_bootstrapper(&self) -> Option<&Arc<FunctionalBootstrapper>> {
+    /// Computes [`CkksOps::functional_bootstrapper`](crate::CkksOps::functional_bootstrapper).
+    pub(crate) fn functional_bootstrapper(&self) -> Option<&Arc<FunctionalBootstrapper>> {
         self.functional.as_ref().map(|functional| &functional.bootstrapper)
     }
 }
@@ -191,20 +191,8 @@ impl FunctionalBootstrapper {
 }
 
 impl Evaluator {
-    /// Functional bootstrapping: functions of every value of `x`, each with the scale of its
-    /// result, at [`FunctionalBootstrapper::output_level`]. All share the exponential and its
-    /// powers: another function costs its sums only. The operand needs
-    /// [`FunctionalBootstrapper::input_level`] levels, one more if no integer multiple of its scale
-    /// is the scale of the circle.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`] for an evaluator without
-    /// [`with_functional`](Self::with_functional) or keys of [`FunctionalBootstrapper::keys`],
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers
-    /// whose noise a table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave
-    /// the domain, [`ErrorKind::Shape`] for functions of different periods,
-    /// [`ErrorKind::Cancelled`] by the callback of [`watching`](Self::watching), and mismatches.
-    pub fn functional_bootstrap(
+    /// Computes [`CkksOps::functional_bootstrap`](crate::CkksOps::functional_bootstrap).
+    pub(crate) fn functional_bootstrap(
         &self,
         x: &Ciphertext,
         input: FbtInput,

@@ -1,5 +1,5 @@
 //! Linear transforms on ciphertexts: metadata ([`LinearTransform::meta`]) beside computation
-//! ([`Evaluator::transform`]), in the same steps.
+//! ([`CkksOps::transform`]), in the same steps.
 //!
 //! ```text
 //! Step 1:  bring the operand x to the level and slot count of the transform
@@ -89,17 +89,8 @@ impl LinearTransform {
 }
 
 impl Evaluator {
-    /// `M x`. Takes one level from the transform's own.
-    ///
-    /// The matrix acts on all slots: its columns multiply padding as well as values. The result has
-    /// as many values as `x`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfLevels`] when the operand is below the transform's level,
-    /// [`ErrorKind::LengthMismatch`] when it has fewer slots than the matrix (see
-    /// [`Ciphertext::broadcast`] and [`Ciphertext::repeated`]), [`ErrorKind::SlotCount`] when it
-    /// has more, [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] and mismatches.
-    pub fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::transform`](crate::CkksOps::transform).
+    pub(crate) fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
         let op = "transform";
         self.check(x).during(op)?;
         self.params().check_chain(&m.params).during(op)?;

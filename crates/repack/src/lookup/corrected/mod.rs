@@ -28,7 +28,7 @@ mod plan;
 
 use std::{cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, CiphertextMeta, Interval};
+use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval};
 use bellerophon_lwe::{self as lwe, Encoding, Headroom, Table};
 
 use super::{
