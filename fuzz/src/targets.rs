@@ -2,7 +2,7 @@
 
 use bellerophon::{
     Bridge, ClientKey, Engine, Error, EvaluationKeys, Needs, Params, Result,
-    ckks::{self, SeededCiphertext, bootstrap::BootstrapKeys, fbt},
+    ckks::{self, CkksOps, SeededCiphertext, bootstrap::BootstrapKeys, fbt},
     format::{Context, SecretBytes},
     lwe,
     mlwe::{

@@ -173,7 +173,7 @@ fn temporary_ranks_of_presets_are_counted() {
             Err(refused) => {
                 let sparse = [Preset::Bootstrapping, Preset::Full].contains(&preset)
                     || params.functional().is_ok();
-                assert!(sparse && params.ckks().degree() == 1 << 16, "{refused}");
+                assert!(sparse && params.ckks().lattice().degree() == 1 << 16, "{refused}");
             }
         }
     }

@@ -269,7 +269,7 @@ fn parameter_sets_are_what_they_were() {
         let larger: mlwe::Params = stored.read(&ANY, "lattice_params/1.bin");
         assert_eq!(larger.spec(), stored.secrets[2].params().spec());
         let sparse: mlwe::Params = stored.read(&ANY, "lattice_params/2.bin");
-        assert_eq!(sparse.secret_kind(), mlwe::SecretKind::Sparse(4));
+        assert_eq!(sparse.spec().secret, mlwe::SecretKind::Sparse(4));
         let slots: ckks::Params = stored.read(&ANY, "slot_params/0.bin");
         assert!(slots == *stored.params.ckks());
         let routed: ckks::Params = stored.read(&ANY, "slot_params/1.bin");

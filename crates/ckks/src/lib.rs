@@ -177,6 +177,8 @@ mod rank;
 mod rotation_plan;
 pub mod simulator;
 mod sparse_slots;
+#[cfg(test)]
+mod tests;
 pub mod wire;
 
 // One flat list of names for users; circuits keep their modules.

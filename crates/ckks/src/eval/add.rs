@@ -50,7 +50,7 @@ impl Evaluator {
     /// As [`sum`](Self::sum), in place if both have one level and scale.
     fn sum_assign(&self, x: &mut Ciphertext, y: &Ciphertext, sign: Sign) -> Result<()> {
         // In place only without alignment, which would copy.
-        if x.limbs() == y.limbs() && same_scale(x.scale(), y.scale()) {
+        if x.lattice().limbs() == y.lattice().limbs() && same_scale(x.scale(), y.scale()) {
             self.check(x)?;
             self.check(y)?;
             return self.sum_aligned(x, y, sign);
@@ -113,8 +113,10 @@ impl Evaluator {
         check_values(values, self.params().max_slots()).during(op)?;
         check_len(x.len(), values.len()).during(op)?;
         // Encoded at the level and scale of x, the values need no alignment.
-        let plain =
-            self.encoder().encode_constants(values, x.slots(), x.scale(), x.limbs()).during(op)?;
+        let plain = self
+            .encoder()
+            .encode_constants(values, x.slots(), x.scale(), x.lattice().limbs())
+            .during(op)?;
         self.add_plain(x, &plain)
     }
 

@@ -117,7 +117,7 @@ impl Evaluator {
         let (x, p) = (&*auto_bootstrap::replenished(self, x, 1)?, &*self.lifted(x, p)?);
         let metadata = self.rules().mul_plain(&x.metadata(), &p.metadata()).during(op)?;
         let mut product = self.dropped(x, metadata.level).during(op)?.into_owned();
-        let limbs = product.limbs();
+        let limbs = product.lattice().limbs();
         let lattice = self.params().lattice();
         if p.limbs() == limbs {
             product.inner.mul_plain_assign(lattice, &p.poly)?;
@@ -191,8 +191,10 @@ impl Evaluator {
         self.check_levels(1, x.level()).during(op)?;
         // The scale of the factor for which the rescale gives the wanted scale.
         let scale = self.rules().factor_scale(&x.metadata(), scale);
-        let factor =
-            self.encoder().encode_constants(values, x.slots(), scale, x.limbs()).during(op)?;
+        let factor = self
+            .encoder()
+            .encode_constants(values, x.slots(), scale, x.lattice().limbs())
+            .during(op)?;
         self.mul_plain(&x, &factor)
     }
 
@@ -212,7 +214,12 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`ErrorKind::Scale`], and as for [`mul_scalar`](Self::mul_scalar), levels apart.
-    pub fn mul_scalar_no_rescale(&self, x: &Ciphertext, c: f64, scale: f64) -> Result<Ciphertext> {
+    pub(crate) fn mul_scalar_no_rescale(
+        &self,
+        x: &Ciphertext,
+        c: f64,
+        scale: f64,
+    ) -> Result<Ciphertext> {
         let op = "mul_scalar";
         let x = &*auto_bootstrap::replenished(self, x, 1)?;
         self.check(x).during(op)?;

@@ -20,7 +20,7 @@ impl Evaluator {
         // noise.
         let path = self.rotation_path(&x.metadata(), step).during(op)?;
         let inner = path.apply(self.params(), &x.inner)?.into_owned();
-        Ok(self.after_rotation(inner, x, path.cost(self.params(), x.limbs())))
+        Ok(self.after_rotation(inner, x, path.cost(self.params(), x.lattice().limbs())))
     }
 
     /// Computes [`CkksOps::rotate_many`](crate::CkksOps::rotate_many).
@@ -28,7 +28,7 @@ impl Evaluator {
         let op = "rotate";
         self.check(x).during(op)?;
         let lattice = self.params().lattice();
-        let exponents = self.keys().rotations(x.slots(), x.limbs());
+        let exponents = self.keys().rotations(x.slots(), x.lattice().limbs());
         let mut digits = None;
         let mut results = Vec::with_capacity(steps.len());
         for &step in steps {
@@ -54,7 +54,7 @@ impl Evaluator {
     pub(crate) fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "conjugate";
         self.check(x).during(op)?;
-        let key = self.keys().conjugation(x.limbs()).during(op)?;
+        let key = self.keys().conjugation(x.lattice().limbs()).during(op)?;
         let lattice = self.params().lattice();
         // Slots follow powers of 5: the automorphism X -> X^-1 conjugates them.
         let inner = key.apply(lattice, &x.inner)?;

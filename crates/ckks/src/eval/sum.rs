@@ -303,7 +303,7 @@ impl Evaluator {
     /// Computes [`CkksOps::rotates_by`](crate::CkksOps::rotates_by).
     pub(crate) fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
         let step = normal(step, x.slots());
-        let keys = self.keys().rotations(x.slots(), x.limbs());
+        let keys = self.keys().rotations(x.slots(), x.lattice().limbs());
         step == 0 || keys.contains_key(&step)
     }
 
@@ -329,7 +329,7 @@ impl Evaluator {
         let (level, metadata) = self.rules().dot_plain(&terms).during(op)?;
         let terms = x.iter().zip(&p).map(|(x, p)| {
             let x = self.dropped(x, level).during(op)?;
-            let factor = p.poly_at(x.limbs());
+            let factor = p.poly_at(x.lattice().limbs());
             Ok((x, factor))
         });
         let terms = terms.collect::<Result<Vec<_>>>()?;
@@ -342,7 +342,7 @@ impl Evaluator {
                 ring.sum_of_products(&pairs)
             })
             .collect();
-        let (body, key) = (ring.sum_of_products(&body), terms[0].0.key());
+        let (body, key) = (ring.sum_of_products(&body), terms[0].0.lattice().key());
         let inner = mlwe::Ciphertext::new(self.params().lattice(), body, masks, key)?;
         Ok(Ciphertext::at_level(self.params(), self.divided(inner)?, metadata.meta))
     }

@@ -346,7 +346,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         correction: Option<&CorrectionPlan>,
     ) -> Result<Prediction, P::Error> {
         let Tables { lookups, lattice, .. } = tables;
-        let (count, degree) = (self.operand.meta.len, lattice.ring_degree());
+        let (count, degree) = (self.operand.meta.len, lattice.spec().ring_degree);
         let (order, levels) = correction.map_or((0, 0), |plan| (plan.order(), plan.levels()));
         // A correction takes levels of the result, not of the operand.
         Ok(Prediction {

@@ -51,7 +51,7 @@ impl CoeffsToSlots {
     /// [`ErrorKind::SlotCount`] for a count that the ring does not have, [`ErrorKind::Linear`] for
     /// numbers of levels or of baby steps outside their range, [`ErrorKind::Scale`],
     /// [`ErrorKind::LevelTooHigh`].
-    pub fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
+    pub(crate) fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
         Self::with_short_stages(params, slots, None, spec)
     }
 
@@ -134,7 +134,7 @@ impl CoeffsToSlots {
     }
 
     /// Level of the result.
-    pub fn output_level(&self) -> usize {
+    pub(crate) fn output_level(&self) -> usize {
         self.spec.input_level - self.spec.levels
     }
 

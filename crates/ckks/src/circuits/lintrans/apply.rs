@@ -156,7 +156,7 @@ impl LinearTransform {
                 let message = size * divisor;
                 let diagonal = Operand { message, noise: Noise::new(ENCODING) };
                 let operand = Operand { noise: noise(term.baby), ..x.operand() };
-                sum += product(self.params.degree(), operand, diagonal);
+                sum += product(self.params.lattice().degree(), operand, diagonal);
             }
             // Step 4, direct: one key switch for each giant step.
             if self.options.giants == Giants::Direct && row.step != 0 {
@@ -199,7 +199,7 @@ impl Evaluator {
     /// [`ErrorKind::Linear`] when a rotation is missing or does not fit the others, and for a
     /// transform of [`Hoisting::Double`], which rotates the operand itself; otherwise as for
     /// [`transform`](Self::transform).
-    pub fn transform_rotated(
+    pub(crate) fn transform_rotated(
         &self,
         rotated: &BTreeMap<usize, &Ciphertext>,
         m: &LinearTransform,
@@ -363,7 +363,7 @@ impl Evaluator {
     /// `sum_i p_i x_i` of plaintexts and ciphertexts at one level.
     fn inner_product(&self, factors: &[(&Plaintext, &Ciphertext)]) -> Result<mlwe::Ciphertext> {
         let (_, first) = factors[0];
-        let ring = self.params().ring(first.limbs());
+        let ring = self.params().ring(first.lattice().limbs());
         let body: Vec<_> = factors.iter().map(|(p, x)| (&p.poly, x.inner.b())).collect();
         let masks = (0..first.inner.rank())
             .map(|i| {
@@ -372,6 +372,6 @@ impl Evaluator {
             })
             .collect();
         let body = ring.sum_of_products(&body);
-        Ok(mlwe::Ciphertext::new(self.params().lattice(), body, masks, first.key())?)
+        Ok(mlwe::Ciphertext::new(self.params().lattice(), body, masks, first.lattice().key())?)
     }
 }

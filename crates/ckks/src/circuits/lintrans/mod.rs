@@ -130,7 +130,7 @@ impl LinearTransform {
     /// [`ErrorKind::OutOfLevels`] for level 0; [`ErrorKind::LevelTooHigh`],
     /// [`ErrorKind::TooManyValues`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] where
     /// the matrix does not fit the parameters.
-    pub fn with_schedule(
+    pub(crate) fn with_schedule(
         params: &Params,
         matrix: &Diagonals,
         schedule: &Schedule,
@@ -266,7 +266,7 @@ impl LinearTransform {
     }
 
     /// Number of slots.
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 
@@ -277,12 +277,13 @@ impl LinearTransform {
 
     /// The baby steps, 0 included where used: the rotations that
     /// [`Evaluator::transform_rotated`](crate::Evaluator::transform_rotated) must be given.
-    pub fn baby_steps(&self) -> &[usize] {
+    #[cfg(test)]
+    pub(crate) fn baby_steps(&self) -> &[usize] {
         &self.babies
     }
 
     /// The giant steps that need a rotation key.
-    pub fn giant_steps(&self) -> Vec<usize> {
+    pub(crate) fn giant_steps(&self) -> Vec<usize> {
         match self.options.giants {
             Giants::Direct => self.rows.iter().map(|row| row.step).filter(|&s| s != 0).collect(),
             Giants::Horner if self.stride == 0 => vec![],
@@ -291,7 +292,7 @@ impl LinearTransform {
     }
 
     /// All steps that need a rotation key, baby and giant.
-    pub fn rotation_steps(&self) -> Vec<usize> {
+    pub(crate) fn rotation_steps(&self) -> Vec<usize> {
         let mut steps = self.giant_steps();
         steps.extend(self.babies.iter().filter(|&&step| step != 0));
         steps.sort_unstable();
@@ -301,7 +302,7 @@ impl LinearTransform {
 
     /// Largest sum of moduli of a row: the largest factor by which the transform enlarges the
     /// largest slot.
-    pub fn norm(&self) -> f64 {
+    pub(crate) fn norm(&self) -> f64 {
         self.norm
     }
 

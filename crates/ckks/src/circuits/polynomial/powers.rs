@@ -29,7 +29,7 @@ pub struct PowerBasis<P> {
 
 impl<P> PowerBasis<P> {
     /// The level of the argument. A polynomial takes the depth of its plan from it.
-    pub fn level(&self) -> usize {
+    pub(crate) fn level(&self) -> usize {
         self.known.argument.level
     }
 }
