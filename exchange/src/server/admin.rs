@@ -113,7 +113,15 @@ pub fn listen(exchange: Arc<Exchange>, path: &Path) -> io::Result<Operator> {
     let listener = tokio::net::UnixListener::bind(path)?;
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
     Ok(Operator(Some(tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
+        loop {
+            let mut stream = match listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(e) => {
+                    tracing::warn!(%e, "a command was not accepted");
+                    tokio::time::sleep(super::listen::ACCEPT_PAUSE).await;
+                    continue;
+                }
+            };
             let exchange = exchange.clone();
             tokio::spawn(async move {
                 let mut line = String::new();

@@ -1,5 +1,8 @@
 //! The scheduler: clients with their jobs and keys, and what each of them may have.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -101,7 +104,8 @@ impl Board {
     pub fn new(limits: Limits, workers: usize, guests: usize, found: Found) -> Self {
         let mut all = All::default();
         for (client, record) in found.owners {
-            all.owner(client).record = Some(record);
+            let owner = all.owner(client);
+            (owner.network, owner.record) = (record.network, Some(record));
         }
         for (client, record) in found.keys {
             all.charge(client, record.bytes.max(LEAST_COST));
@@ -141,8 +145,12 @@ impl Board {
         counts
     }
 
-    /// Counts a request of a client for the lifetime of the guard.
-    pub fn enter(self: &Arc<Self>, client: ClientId) -> Result<(UnderWay, Standing), Refusal> {
+    /// Counts a request of a client from this network for the lifetime of the guard.
+    pub fn enter(
+        self: &Arc<Self>,
+        client: ClientId,
+        network: Option<IpAddr>,
+    ) -> Result<(UnderWay, Standing), Refusal> {
         let mut all = self.all();
         let record = all.owners.get(&client).and_then(|owner| owner.record.as_ref());
         let standing = match record {
@@ -160,6 +168,9 @@ impl Board {
         }
         owner.requests += 1;
         owner.active = Instant::now();
+        if standing == Standing::Unknown {
+            owner.network = network;
+        }
         Ok((UnderWay { board: self.clone(), client }, standing))
     }
 
@@ -178,48 +189,74 @@ impl Board {
     }
 
     /// Whether a new client has a place. If another one must make room, it is returned with the
-    /// changes of its records, and is forgotten here.
+    /// changes of its records, and is forgotten here: a guest of the same address or of one with
+    /// more guests, whose jobs have ended some time ago. The address with the most guests comes
+    /// first, there those without jobs, then the one that was seen longest ago.
     pub fn admit(&self, client: ClientId) -> Result<Option<Forgotten>, Refusal> {
         let mut all = self.all();
-        if all.owner(client).record.is_some() {
+        let owner = all.owner(client);
+        let network = owner.network;
+        if owner.record.is_some() {
             return Ok(None);
         }
-        let guest = |owner: &Owner| owner.record.as_ref().is_some_and(|record| !record.invited);
-        let taken = all.owners.values().filter(|owner| guest(owner)).count();
+        let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
+        for owner in all.owners.values().filter(|owner| owner.has_place()) {
+            *counts.entry(owner.network).or_default() += 1;
+        }
+        let of = |network| counts.get(&network).copied().unwrap_or(0);
+        let (own, taken) = (of(network), counts.values().sum::<usize>());
+        let near = own >= self.limits.address_guests(self.guests);
         let mut gone = None;
-        if taken >= self.guests {
-            let idle = all.owners.iter().filter(|(_, owner)| guest(owner) && owner.may_go());
-            let Some((&idlest, _)) = idle.min_by_key(|(_, owner)| owner.active) else {
-                let why = format!("the server already serves {taken} clients without invitation");
+        if near || taken >= self.guests {
+            let grace = Duration::from_secs(self.limits.guest_seconds);
+            let may_go = |owner: &Owner| {
+                owner.is_idle_guest()
+                    && (owner.jobs.is_empty() || owner.ended.elapsed() >= grace)
+                    && (owner.network == network || !near && of(owner.network) > own)
+            };
+            let idle = all.owners.iter().filter(|(_, owner)| may_go(owner));
+            let first = idle.min_by_key(|(_, owner)| {
+                (Reverse(of(owner.network)), !owner.jobs.is_empty(), owner.active)
+            });
+            let Some((&first, _)) = first else {
+                let why = format!(
+                    "the server already serves {taken} clients without invitation, {own} of them \
+                     from this address"
+                );
                 return Err(Refusal::new(Code::TooManyClients, why));
             };
-            gone = Some((idlest, all.forget(idlest)));
+            gone = Some((first, all.forget(first)));
         }
-        all.owner(client).record = Some(OwnerRecord::default());
+        all.owner(client).record = Some(OwnerRecord { network, ..OwnerRecord::default() });
         Ok(gone)
     }
 
-    /// Clients without an invitation and without jobs that were not seen for a long time; they are
-    /// forgotten here.
-    pub fn expire(&self, after: Duration) -> Vec<Forgotten> {
+    /// Clients without an invitation that were not seen for a long time; they are forgotten here.
+    pub fn expire(&self) -> Vec<Forgotten> {
         let mut all = self.all();
         let unused = all.owners.iter().filter(|(_, owner)| {
-            let guest = owner.record.as_ref().is_some_and(|record| !record.invited);
-            guest && owner.jobs.is_empty() && owner.may_go() && owner.active.elapsed() >= after
+            let Limits { unused_seconds, answer_seconds, .. } = self.limits;
+            let after = if owner.jobs.is_empty() { unused_seconds } else { answer_seconds };
+            let seen = owner.active.max(owner.ended);
+            owner.is_idle_guest() && seen.elapsed() >= Duration::from_secs(after)
         });
         let unused: Vec<ClientId> = unused.map(|(client, _)| *client).collect();
         unused.into_iter().map(|client| (client, all.forget(client))).collect()
     }
 
-    /// Reserves a place for keys that are about to be uploaded: one set of a client at a time.
+    /// Reserves a place for keys that are about to be uploaded, one set of a client at a time;
+    /// `None` if they are there.
     pub fn expect_keys(
         self: &Arc<Self>,
         client: ClientId,
         keys: Hash,
         bytes: u64,
-    ) -> Result<Held, Refusal> {
+    ) -> Result<Option<Held>, Refusal> {
         let mut all = self.all();
         let owner = all.owner(client);
+        if owner.keys.contains_key(&keys) {
+            return Ok(None);
+        }
         if owner.held.iter().any(|held| matches!(held.name, Name::Keys(_))) {
             return Err(too_many("another request is uploading or removing keys"));
         }
@@ -227,8 +264,9 @@ impl Board {
         if kept >= self.limits.kept_keys {
             return Err(full(format!("{kept} key sets are stored, the most allowed: delete some")));
         }
-        all.check_room(&self.limits, client, bytes.max(LEAST_COST))?;
-        Ok(self.hold(&mut all, client, Hold { name: Name::Keys(keys), keys: None }, LEAST_COST))
+        all.check_room(&self.limits, self.guests, client, bytes.max(LEAST_COST))?;
+        let hold = Hold { name: Name::Keys(keys), keys: None };
+        Ok(Some(self.hold(&mut all, client, hold, LEAST_COST)))
     }
 
     /// Reserves a place for a job that is about to be uploaded, or returns its record.
@@ -262,7 +300,7 @@ impl Board {
         if kept >= self.limits.kept_jobs {
             return Err(full(format!("{kept} jobs are stored, the most allowed: delete some")));
         }
-        all.check_room(&self.limits, client, bytes.max(LEAST_COST))?;
+        all.check_room(&self.limits, self.guests, client, bytes.max(LEAST_COST))?;
         let hold = Hold { name: Name::Job(job), keys: Some(keys) };
         Ok(Brought::New(self.hold(&mut all, client, hold, LEAST_COST), record))
     }
@@ -406,6 +444,7 @@ impl Board {
             return false;
         }
         owner.running -= 1;
+        owner.ended = Instant::now();
         all.remove(client, id);
         all.insert(client, record);
         drop(all);
@@ -508,7 +547,7 @@ impl Held {
         let more = bytes.saturating_sub(self.cost);
         if more > 0 {
             let mut all = self.board.all();
-            all.check_room(&self.board.limits, self.client, more)?;
+            all.check_room(&self.board.limits, self.board.guests, self.client, more)?;
             all.charge(self.client, more);
             self.cost += more;
         }

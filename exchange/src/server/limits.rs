@@ -53,9 +53,28 @@ pub struct Limits {
     #[arg(long, value_name = "N")]
     pub clients: Option<usize>,
 
+    /// Clients without an invitation from one address [default: half of all]
+    #[arg(long, value_name = "N")]
+    pub address_clients: Option<usize>,
+
+    /// Bytes that are kept for all clients without an invitation; an address has its share of them
+    /// as of the clients [default: half of --storage]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub guest_storage: Option<u64>,
+
+    /// Seconds from the end of its last job for which a client without an invitation is kept from
+    /// others that need its place
+    #[arg(long, value_name = "S", default_value_t = 900, value_parser = seconds())]
+    pub guest_seconds: u64,
+
     /// Seconds after which a client without an invitation and without jobs is forgotten
     #[arg(long, value_name = "S", default_value_t = 3600, value_parser = seconds())]
     pub unused_seconds: u64,
+
+    /// Seconds after which a client without an invitation is forgotten with answers that it did not
+    /// fetch
+    #[arg(long, value_name = "S", default_value_t = 86_400, value_parser = seconds())]
+    pub answer_seconds: u64,
 
     /// Connections at the same time
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = parse_connections)]
@@ -99,6 +118,19 @@ impl Limits {
             stored_bytes: self.client_storage,
             requests: self.client_requests,
         }
+    }
+
+    /// What clients without an invitation may store, of a server for this many of them: together,
+    /// and those of one address.
+    pub fn guest_bytes(&self, guests: usize) -> [u64; 2] {
+        let all = self.guest_storage.unwrap_or(self.storage / 2);
+        let share = self.address_guests(guests) as f64 / guests.max(1) as f64;
+        [all, (all as f64 * share) as u64]
+    }
+
+    /// Clients without an invitation from one address, of a server for this many of them.
+    pub fn address_guests(&self, guests: usize) -> usize {
+        self.address_clients.unwrap_or(guests.div_ceil(2)).min(guests)
     }
 
     /// [`head_seconds`](Self::head_seconds) as a time.

@@ -19,7 +19,7 @@ use tower::ServiceExt;
 use tracing::{info, warn};
 
 use super::Exchange;
-use super::places::{Busy, Connection, Places};
+use super::places::{Busy, Connection, Place, Places};
 use super::routes::{Front, router};
 use super::stream::{self, Prompt};
 
@@ -27,7 +27,7 @@ use super::stream::{self, Prompt};
 const LARGEST_HEAD: usize = 16 << 10;
 
 /// The pause after a failure to accept a connection, such as too many open files.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The time between two looks whether the last connections have ended.
 const LAST_LOOK: Duration = Duration::from_millis(20);
@@ -122,10 +122,10 @@ pub fn serve(
                 exchange.clone(),
                 stopped.clone(),
             );
-            let places = places.clone();
+            let place = Place(places.clone(), connection);
             tokio::spawn(async move {
+                let _place = place;
                 serving.await;
-                places.leave(&connection);
             });
         }
         drop((listener, stop, operator));

@@ -3,6 +3,7 @@
 pub mod admin;
 pub mod board;
 pub mod cache;
+pub mod checks;
 pub mod evaluate;
 pub mod limits;
 pub mod listen;
@@ -30,7 +31,6 @@ use bellerophon::mlwe::{KeyId, Security};
 use bellerophon::prelude::*;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::sync::Semaphore;
 use tracing::{error, info, warn};
 
 use crate::cli::Failure;
@@ -41,16 +41,10 @@ use crate::protocol::{AnswerHead, ClientId, Code, Hash, Hex, JobId, Refusal};
 use crate::wire;
 use board::{Board, Taken};
 use cache::{Cache, Lease};
+use checks::Checks;
 use limits::Limits;
 use metrics::Metrics;
 use store::{Change, JobRecord, KeyRecord, Spool, Store, job_change, lost};
-
-/// Uploads that are checked at the same time: ciphertexts, keys of clients for whom something is
-/// kept already, keys of others. Each client has one at a time, so none waits behind many of
-/// another, and strangers do not delay those who are known.
-const CIPHERTEXTS: usize = 2;
-const KNOWN_KEYS: usize = 2;
-const NEW_KEYS: usize = 1;
 
 /// The longest time that the check of keys waits for memory while jobs hold it. Others wait for the
 /// check meanwhile.
@@ -77,9 +71,7 @@ pub struct Exchange {
     store: Store,
     /// The scheduler.
     pub board: Arc<Board>,
-    ciphertexts: Arc<Semaphore>,
-    known_keys: Arc<Semaphore>,
-    new_keys: Arc<Semaphore>,
+    checks: Checks,
     metrics: Metrics,
     /// Read by jobs that run in parallel, written by one that runs alone.
     alone: RwLock<()>,
@@ -142,7 +134,7 @@ fn secret_name(id: KeyId) -> Hex<32> {
 /// A fault of the disk, as the client sees it.
 fn disk(e: io::Error) -> Refusal {
     match e.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             error!(%e, "the disk is full");
             Refusal::new(Code::StorageFull, "the server's disk is full")
         }
@@ -189,9 +181,7 @@ impl Exchange {
         Ok(Self {
             store,
             board: Arc::new(Board::new(limits.clone(), workers, guests, found)),
-            ciphertexts: Arc::new(Semaphore::new(CIPHERTEXTS)),
-            known_keys: Arc::new(Semaphore::new(KNOWN_KEYS)),
-            new_keys: Arc::new(Semaphore::new(NEW_KEYS)),
+            checks: Checks::default(),
             metrics: Metrics::default(),
             alone: RwLock::default(),
             forgetting: RwLock::default(),
@@ -291,12 +281,11 @@ impl Exchange {
         }
     }
 
-    /// Removes clients without an invitation that store keys and never use them.
+    /// Removes clients without an invitation that were not seen for a long time.
     fn expire(&self) {
         let _forgetting = self.forgetting.write().unwrap_or_else(PoisonError::into_inner);
-        for (client, changes) in self.board.expire(Duration::from_secs(self.limits.unused_seconds))
-        {
-            info!(%client, "unused for a long time: forgotten");
+        for (client, changes) in self.board.expire() {
+            info!(%client, "not seen for a long time: forgotten");
             self.purge(client, changes, false);
         }
     }
