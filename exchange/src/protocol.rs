@@ -13,7 +13,8 @@ pub const VERSION: &str = "v1";
 pub const JOBS_PAGE: usize = 256;
 
 /// A name of `N` lower-case hexadecimal digits: safe in a path and as a file name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Hex<const N: usize>([u8; N]);
 
 /// The name of a job. The client draws it at random, so that it can repeat a request.
@@ -103,19 +104,21 @@ impl<const N: usize> fmt::Display for Hex<N> {
 
 impl<const N: usize> fmt::Debug for Hex<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        fmt::Display::fmt(self, f)
     }
 }
 
-impl<const N: usize> Serialize for Hex<N> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
+impl<const N: usize> TryFrom<String> for Hex<N> {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 
-impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+impl<const N: usize> From<Hex<N>> for String {
+    fn from(name: Hex<N>) -> Self {
+        name.to_string()
     }
 }
 

@@ -10,8 +10,8 @@ use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use bellerophon_exchange::protocol::{AnswerHead, Hex, JobId, State, Status, Toke
 use bellerophon_exchange::server::{Exchange, admin, limits::Limits, program};
 use bellerophon_exchange::wire;
 use clap::Parser;
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use ureq::Agent;
@@ -253,7 +254,7 @@ fn work(honest: &[Honest], time: Duration, mut look: impl FnMut(Duration)) -> Se
                     turn += 1;
                     let begin = Instant::now();
                     let outcome = client.job(turn);
-                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut seen = seen.lock();
                     match outcome {
                         None => seen.lost += 1,
                         Some(right) => seen.wrong += usize::from(!right),
@@ -267,7 +268,7 @@ fn work(honest: &[Honest], time: Duration, mut look: impl FnMut(Duration)) -> Se
             look(start.elapsed());
         }
     });
-    seen.into_inner().unwrap_or_else(PoisonError::into_inner)
+    seen.into_inner()
 }
 
 /// The value that 99 of 100 do not exceed.

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -55,8 +55,7 @@ impl Exchange {
     pub fn command(&self, command: Command) -> Result<Value, String> {
         // Nobody stores the record of a client as it was before.
         let changes = !matches!(command, Command::List);
-        let writer = changes.then(|| self.forgetting.write());
-        let _writer = writer.map(|lock| lock.unwrap_or_else(PoisonError::into_inner));
+        let _writer = changes.then(|| self.forgetting.write());
         let keep = |client, record: Option<super::store::OwnerRecord>| {
             let record = record.ok_or_else(|| format!("no client {client}"))?;
             let kept = self.store.write(&[owner_change(client, Some(&record))]);

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::protocol::ClientId;
@@ -59,7 +60,7 @@ impl Checks {
     /// None: the places are never closed.
     pub async fn begin(&self, party: Party, upload: Upload) -> Result<Check, AcquireError> {
         let turn = {
-            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut turns = self.turns.lock();
             // Those of whom nothing is checked and nothing waits.
             turns.retain(|_, turn| Arc::strong_count(turn) > 1);
             turns.entry(party).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()

@@ -22,13 +22,14 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use bellerophon::format;
 use bellerophon::mlwe::{KeyId, Security};
 use bellerophon::prelude::*;
+use parking_lot::RwLock;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tracing::{error, info, warn};
@@ -259,13 +260,13 @@ impl Exchange {
         let (secret, params) = (secret_name(secret), params.name().to_string());
         let record = KeyRecord { keys, params, secret, params_bytes: start, bytes };
         {
-            let _forgetting = self.forgetting.write().unwrap_or_else(PoisonError::into_inner);
+            let _forgetting = self.forgetting.write();
             if let Some((idlest, changes)) = self.board.admit(client)? {
                 info!(client = %idlest, "makes room for another client");
                 self.purge(idlest, changes, false);
             }
         }
-        let _storing = self.forgetting.read().unwrap_or_else(PoisonError::into_inner);
+        let _storing = self.forgetting.read();
         // As it is now: the operator may have changed it meanwhile, and waits from here on.
         let owner = self.board.owner(client)?;
         self.store.keep_keys(client, &owner, spool, &record).map_err(disk)?;
@@ -283,7 +284,7 @@ impl Exchange {
 
     /// Removes clients without an invitation that were not seen for a long time.
     fn expire(&self) {
-        let _forgetting = self.forgetting.write().unwrap_or_else(PoisonError::into_inner);
+        let _forgetting = self.forgetting.write();
         for (client, changes) in self.board.expire() {
             info!(%client, "not seen for a long time: forgotten");
             self.purge(client, changes, false);
@@ -329,7 +330,7 @@ impl Exchange {
 
     /// Stores a checked job. Once this returns, no crash loses it.
     fn accept_job(&self, client: ClientId, spool: Spool, record: JobRecord) -> Result<(), Refusal> {
-        let _storing = self.forgetting.read().unwrap_or_else(PoisonError::into_inner);
+        let _storing = self.forgetting.read();
         self.store.keep_job(client, spool, &record).map_err(disk)?;
         self.board.add_job(client, record);
         Ok(())
@@ -403,11 +404,11 @@ impl Exchange {
             let compute = || catch_unwind(AssertUnwindSafe(|| self.compute(job)));
             let computed = match tries >= SUSPECT {
                 true => {
-                    let _alone = self.alone.write().unwrap_or_else(PoisonError::into_inner);
+                    let _alone = self.alone.write();
                     compute()
                 }
                 false => {
-                    let _others = self.alone.read().unwrap_or_else(PoisonError::into_inner);
+                    let _others = self.alone.read();
                     compute()
                 }
             };

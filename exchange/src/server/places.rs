@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::protocol::ClientId;
@@ -28,7 +29,7 @@ pub struct Connection {
 
 impl Connection {
     fn known(&self) -> Option<(ClientId, bool)> {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.known.lock()
     }
 }
 
@@ -59,19 +60,15 @@ impl Places {
         Self { total, per_address, per_client, taken: Mutex::default() }
     }
 
-    fn taken(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether there is no connection.
     pub fn is_empty(&self) -> bool {
-        self.taken().is_empty()
+        self.taken.lock().is_empty()
     }
 
     /// A place for a new connection, and whether another one was closed for it; `None` if all are
     /// taken by invited clients.
     pub fn admit(&self, address: IpAddr) -> Option<(Arc<Connection>, bool)> {
-        let mut taken = self.taken();
+        let mut taken = self.taken.lock();
         let network = network(address);
         let same = taken.iter().filter(|c| c.network == network).count() >= self.per_address;
         let displaces = same || taken.len() >= self.total;
@@ -98,10 +95,10 @@ impl Places {
 
     /// Records the client of a connection. Returns `false` if it has its share of connections.
     pub fn know(&self, connection: &Connection, client: ClientId, invited: bool) -> bool {
-        let taken = self.taken();
+        let taken = self.taken.lock();
         let is_own = |known: Option<(ClientId, bool)>| known.is_some_and(|(of, _)| of == client);
         let own = taken.iter().filter(|c| is_own(c.known())).count();
-        let mut known = connection.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = connection.known.lock();
         if is_own(*known) || own < self.per_client {
             *known = Some((client, invited));
         } else {
@@ -116,7 +113,7 @@ pub struct Place(pub Arc<Places>, pub Arc<Connection>);
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.taken().retain(|c| !Arc::ptr_eq(c, &self.1));
+        self.0.taken.lock().retain(|c| !Arc::ptr_eq(c, &self.1));
     }
 }
 

@@ -2,14 +2,12 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
@@ -17,7 +15,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, put};
 use axum::{Extension, Json, Router};
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::io::ReaderStream;
 use tower_http::limit::RequestBodyLimitLayer;
@@ -193,7 +191,13 @@ async fn authenticate(State(front): State<Front>, mut request: Request, next: Ne
     let caller = Caller { exchange, under_way: under_way.clone(), client, party, known };
     request.extensions_mut().insert(caller);
     let response = next.run(request).await;
-    let response = response.map(|body| Body::new(Keeping { body, _kept: under_way }));
+    let response = response.map(|body| {
+        // The body owns the guard as long as it is sent.
+        Body::new(body.map_err(move |e| {
+            let _counts = &under_way;
+            e
+        }))
+    });
     if kept { response } else { closing(response) }
 }
 
@@ -210,32 +214,6 @@ fn client(headers: &HeaderMap) -> Result<ClientId, Refusal> {
         let why = "send `Authorization: Bearer TOKEN`, a token of 64 hexadecimal digits";
         Refusal::new(Code::Unauthorised, why)
     })
-}
-
-/// A body that holds a value until it has been sent.
-struct Keeping<T> {
-    body: Body,
-    _kept: T,
-}
-
-impl<T: Unpin> HttpBody for Keeping<T> {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }
 
 /// The client of a request.

@@ -13,12 +13,12 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tracing::warn;
@@ -174,20 +174,14 @@ impl Drop for Spool {
 
 /// Refuses a file of another length, or with another hash.
 fn check(path: &Path, bytes: u64, hash: Option<Hash>) -> io::Result<()> {
-    let mut file = files::open_regular(path)?;
+    let file = files::open_regular(path)?;
     let (found, damaged) = (file.metadata()?.len(), io::ErrorKind::InvalidData);
     if found != bytes {
         return Err(io::Error::new(damaged, format!("{found} bytes, need {bytes}")));
     }
     let Some(hash) = hash else { return Ok(()) };
-    let (mut hasher, mut piece) = (blake3::Hasher::new(), vec![0; 1 << 18]);
-    loop {
-        match file.read(&mut piece)? {
-            0 => break,
-            read => hasher.update(&piece[..read]),
-        };
-    }
-    match Hash::of(hasher.finalize().as_bytes()) == hash {
+    let mut hasher = blake3::Hasher::new();
+    match Hash::of(hasher.update_reader(file)?.finalize().as_bytes()) == hash {
         true => Ok(()),
         false => Err(io::Error::new(damaged, "its hash differs from the recorded one")),
     }
@@ -246,7 +240,7 @@ impl Store {
         &self,
         work: impl FnOnce(&Database) -> Result<T, E>,
     ) -> io::Result<T> {
-        let mut slot = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.database.lock();
         let path = self.root.join("exchange.redb");
         let open = || -> io::Result<Database> {
             // Created here, so that it is private whatever the umask.
