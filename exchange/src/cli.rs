@@ -11,7 +11,7 @@ use clap::Parser;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::protocol::{is_plain, line};
+use crate::words::{is_plain, line};
 
 /// The reason why a program stops early.
 #[derive(Debug)]
@@ -174,6 +174,11 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = if shift.is_some() { &text[..text.len() - 1] } else { text };
     let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift.unwrap_or(0)));
     number.ok_or_else(|| "expected a whole number of bytes, optionally with K, M or G".to_string())
+}
+
+/// Seconds up to a century, which can be added to any time.
+pub fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(..=100 * 366 * 24 * 3600)
 }
 
 /// `bytes` with a binary unit, for people.

@@ -159,7 +159,7 @@ impl Board {
             return Err(unauthorised());
         }
         let owner = all.owner(client);
-        if owner.requests >= self.limits.client_requests {
+        if owner.requests >= self.limits.bounds.requests {
             return Err(too_many(format!("{} requests are in progress already", owner.requests)));
         }
         owner.requests += 1;
@@ -257,7 +257,7 @@ impl Board {
             return Err(too_many("another request is uploading or removing keys"));
         }
         let kept = owner.keys.len();
-        if kept >= self.limits.kept_keys {
+        if kept >= self.limits.bounds.kept_keys {
             return Err(full(format!("{kept} key sets are stored, the most allowed: delete some")));
         }
         all.check_room(&self.limits, self.guests, client, bytes.max(LEAST_COST))?;
@@ -288,12 +288,12 @@ impl Board {
         }
         let arriving = owner.held.iter().filter(|held| held.keys.is_some()).count();
         let queued = owner.waiting.len() + owner.running + arriving;
-        if queued >= self.limits.queued_jobs {
+        if queued >= self.limits.bounds.queued_jobs {
             let why = format!("{queued} jobs wait or run, the largest number allowed");
             return Err(Refusal::new(Code::QueueFull, why));
         }
         let kept = owner.jobs.len() + arriving;
-        if kept >= self.limits.kept_jobs {
+        if kept >= self.limits.bounds.kept_jobs {
             return Err(full(format!("{kept} jobs are stored, the most allowed: delete some")));
         }
         all.check_room(&self.limits, self.guests, client, bytes.max(LEAST_COST))?;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use bellerophon::format;
 use bellerophon::mlwe::{KeyId, Security};
 use bellerophon::prelude::*;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::cli::{self, Failure, parse_bytes, parse_threads};
 use crate::cost;
@@ -46,60 +46,50 @@ pub struct Arguments {
     json: bool,
 }
 
-/// The report of `--json`.
-#[derive(Debug, Serialize)]
-struct Report {
-    jobs: usize,
-    done: usize,
-    refused: usize,
-    unwritten: usize,
-    preset: String,
-    security_bits: f64,
-    key_bytes: u64,
-    load_s: f64,
-    eval_s: f64,
-    peak_rss_bytes: Option<u64>,
-    threads: usize,
-}
-
 /// Runs all jobs without an answer.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     cli::use_threads(arguments.threads)?;
     let folder = Shared(arguments.dir.clone());
     let jobs = folder.open_jobs().map_err(|e| about(&folder.0, e))?;
-    let (loaded, mut report) = load(arguments, &folder.keys())?;
-    report.jobs = jobs.len();
-    let mut first = None;
+    let begin = Instant::now();
+    let loaded = load(arguments, &folder.keys())?;
+    let load_s = begin.elapsed().as_secs_f64();
+    let (mut first, mut done, mut refused, mut unwritten, mut eval_s) = (None, 0, 0, 0, 0.0);
     for (i, job) in jobs.iter().enumerate() {
         let begin = Instant::now();
         let (written, count) = match one(arguments, &folder, *job, &loaded) {
-            Ok(bytes) => (files::write(&folder.part(*job, "result"), &bytes), &mut report.done),
+            Ok(bytes) => (files::write(&folder.part(*job, "result"), &bytes), &mut done),
             Err(refusal) => {
                 cli::say(arguments.json, format_args!("job {job} refused: {refusal}"));
                 let path = folder.part(*job, "refused");
-                (files::write_json(&path, &refusal), &mut report.refused)
+                (files::write_json(&path, &refusal), &mut refused)
             }
         };
         match written {
             Ok(()) => *count += 1,
             Err(why) => {
                 cli::tell(format_args!("the answer to job {job} is not written: {why}"));
-                report.unwritten += 1;
+                unwritten += 1;
                 first = first.or(Some(why));
             }
         }
         let seconds = begin.elapsed().as_secs_f64();
-        report.eval_s += seconds;
+        eval_s += seconds;
         cli::say(
             arguments.json,
             format_args!("job {job}, {} of {}: {seconds:.2} s", i + 1, jobs.len()),
         );
     }
-    report.peak_rss_bytes = cli::memory(std::process::id(), "VmHWM");
+    let peak_rss_bytes = cli::memory(std::process::id(), "VmHWM");
+    let report = json!({"jobs": jobs.len(), "done": done, "refused": refused,
+        "unwritten": unwritten, "preset": loaded.params.name(),
+        "security_bits": loaded.params.security_bits(), "key_bytes": loaded.bytes,
+        "load_s": load_s, "eval_s": eval_s, "peak_rss_bytes": peak_rss_bytes,
+        "threads": rayon::current_num_threads()});
     cli::report(arguments.json, &report)?;
     first.map_or(Ok(()), |why| {
-        let (few, all) = (report.unwritten, report.jobs);
-        Err(Failure::input(format!("{few} of {all} answers are not written: {why}")))
+        let all = jobs.len();
+        Err(Failure::input(format!("{unwritten} of {all} answers are not written: {why}")))
     })
 }
 
@@ -109,10 +99,10 @@ struct Loaded {
     server: Evaluator,
     name: Hash,
     secret: KeyId,
+    bytes: u64,
 }
 
-fn load(arguments: &Arguments, path: &Path) -> Result<(Loaded, Report), Failure> {
-    let begin = Instant::now();
+fn load(arguments: &Arguments, path: &Path) -> Result<Loaded, Failure> {
     let file = files::open(path, arguments.most)?;
     let bytes = file.metadata().map_err(|e| about(path, e))?.len();
     let security = match arguments.accept_insecure {
@@ -127,23 +117,9 @@ fn load(arguments: &Arguments, path: &Path) -> Result<(Loaded, Report), Failure>
         let (keys, name) = wire::keys(&params, &mut file, bytes)?;
         let secret = keys.id();
         let server = Evaluator::new(keys).map_err(|e| Refusal::new(Code::Malformed, e))?;
-        Ok(Loaded { params, server, name, secret })
+        Ok(Loaded { params, server, name, secret, bytes })
     };
-    let loaded = read().map_err(|refusal: Refusal| about(path, refusal))?;
-    let report = Report {
-        jobs: 0,
-        done: 0,
-        refused: 0,
-        unwritten: 0,
-        preset: loaded.params.name().to_string(),
-        security_bits: loaded.params.security_bits(),
-        key_bytes: bytes,
-        load_s: begin.elapsed().as_secs_f64(),
-        eval_s: 0.0,
-        peak_rss_bytes: None,
-        threads: rayon::current_num_threads(),
-    };
-    Ok((loaded, report))
+    read().map_err(|refusal: Refusal| about(path, refusal))
 }
 
 /// Runs one job: its result, or the refusal. Faults of its files affect this job only.
@@ -155,7 +131,7 @@ fn one(
 ) -> Result<Vec<u8>, Refusal> {
     let unread = |why: Failure| Refusal::new(Code::Malformed, why);
     let asked: Asked = files::read_json(&folder.part(job, "request")).map_err(unread)?;
-    let Loaded { params, server, name, secret } = loaded;
+    let Loaded { params, server, name, secret, .. } = loaded;
     if asked.keys != *name {
         let why = format!("the job is for the keys {}, here are {name}", asked.keys);
         return Err(Refusal::new(Code::UnknownKeys, why));

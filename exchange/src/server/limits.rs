@@ -2,47 +2,23 @@
 
 use std::time::Duration;
 
-use crate::cli::parse_bytes;
+use crate::cli::{parse_bytes, seconds};
 use crate::protocol::Bounds;
 
 /// Limits on requests of clients, and on the resources of the server.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Limits {
-    /// Largest ciphertext of a job, in bytes (K, M, G for powers of 1024)
-    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = parse_bytes)]
-    pub job_bytes: u64,
-
-    /// Largest upload of parameters and keys
-    #[arg(long, value_name = "BYTES", default_value = "2G", value_parser = parse_bytes)]
-    pub key_bytes: u64,
+    /// Those that clients are told.
+    #[command(flatten)]
+    pub bounds: Bounds,
 
     /// Memory for the keys of clients, by the estimate of docs/EXCHANGE.md
     #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = parse_bytes)]
     pub key_memory: u64,
 
-    /// Jobs of one client that wait or run
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub queued_jobs: usize,
-
     /// Jobs of one client that run at the same time [default: all workers but one, at least one]
     #[arg(long, value_name = "N")]
     pub running_jobs: Option<usize>,
-
-    /// Jobs that are kept for one client, ended ones too
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub kept_jobs: usize,
-
-    /// Key sets that are kept for one client
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub kept_keys: usize,
-
-    /// Seconds that a job may run once its keys are loaded
-    #[arg(long, value_name = "S", default_value_t = 600, value_parser = seconds())]
-    pub job_seconds: u64,
-
-    /// Bytes that are kept for one client without a quota of its own
-    #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = parse_bytes)]
-    pub client_storage: u64,
 
     /// Bytes that are kept for all clients
     #[arg(long, value_name = "BYTES", default_value = "64G", value_parser = parse_bytes)]
@@ -84,10 +60,6 @@ pub struct Limits {
     #[arg(long, value_name = "N", value_parser = parse_connections)]
     pub address_connections: Option<usize>,
 
-    /// Requests of one client at the same time
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub client_requests: usize,
-
     /// Seconds that the head of a request may take, and an idle connection is kept
     #[arg(long, value_name = "S", default_value_t = 5, value_parser = seconds())]
     pub head_seconds: u64,
@@ -106,20 +78,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits that concern clients.
-    pub fn bounds(&self) -> Bounds {
-        Bounds {
-            job_bytes: self.job_bytes,
-            key_bytes: self.key_bytes,
-            queued_jobs: self.queued_jobs,
-            kept_jobs: self.kept_jobs,
-            kept_keys: self.kept_keys,
-            job_seconds: self.job_seconds,
-            stored_bytes: self.client_storage,
-            requests: self.client_requests,
-        }
-    }
-
     /// What clients without an invitation may store, of a server for this many of them: together,
     /// and those of one address.
     pub fn guest_bytes(&self, guests: usize) -> [u64; 2] {
@@ -142,11 +100,6 @@ impl Limits {
     pub fn body(&self) -> Duration {
         Duration::from_secs(self.body_seconds)
     }
-}
-
-/// Seconds up to a century, which can be added to any time.
-fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
-    clap::value_parser!(u64).range(..=100 * 366 * 24 * 3600)
 }
 
 fn parse_connections(text: &str) -> Result<usize, String> {

@@ -82,7 +82,7 @@ pub fn serve(
             })
             .collect::<io::Result<_>>()?;
         let per_address = limits.address_connections.unwrap_or(limits.connections.div_ceil(2));
-        let places = Places::new(limits.connections, per_address, 2 * limits.client_requests);
+        let places = Places::new(limits.connections, per_address, 2 * limits.bounds.requests);
         let places = Arc::new(places);
         let front =
             Front { exchange: exchange.clone(), places: places.clone(), hosts: door.hosts.into() };

@@ -433,7 +433,7 @@ impl Exchange {
 
     /// Computes the bytes of a result.
     fn compute(&self, job: &Taken) -> Result<Vec<u8>, Stop> {
-        let most = self.limits.job_seconds;
+        let most = self.limits.bounds.job_seconds;
         let (client, id): (_, JobId) = (job.client, job.record.id);
         let program: Program =
             job.record.program.parse().map_err(|e| Refusal::new(Code::UnknownProgram, e))?;

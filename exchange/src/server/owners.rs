@@ -155,7 +155,7 @@ impl All {
     ) -> Result<(), Refusal> {
         let Some(owner) = self.owners.get(&client) else { return Ok(()) };
         let record = owner.record.as_ref();
-        let most = record.and_then(|record| record.quota).unwrap_or(limits.client_storage);
+        let most = record.and_then(|record| record.quota).unwrap_or(limits.bounds.stored_bytes);
         if owner.stored.saturating_add(bytes) > most {
             let stored = owner.stored;
             return Err(full(format!(

@@ -266,7 +266,7 @@ async fn info(State(exchange): State<Arc<Exchange>>) -> Json<Info> {
     Json(Info {
         protocol: VERSION.to_string(),
         programs: Program::ALL.into_iter().map(offer).collect(),
-        limits: exchange.limits.bounds(),
+        limits: exchange.limits.bounds,
     })
 }
 
@@ -297,7 +297,7 @@ async fn put_keys(
 ) -> Answer {
     let Exchange { board, store, limits, metrics, .. } = &*caller.exchange;
     let (client, keys): (_, Hash) = (caller.client, name(&keys)?);
-    let length = uploads::declared(request.headers(), limits.key_bytes)?;
+    let length = uploads::declared(request.headers(), limits.bounds.key_bytes)?;
     if let Some(mut held) = board.expect_keys(client, keys, length)? {
         let (spool, body) = (store.spool().map_err(disk)?, request.into_body());
         let mut scanner = Scanner::default();
@@ -350,7 +350,7 @@ async fn put_job(
     let program = query(request.uri(), "program").ok_or_else(|| bad("name a program"))?;
     let program: Program = program.parse().map_err(|e| Refusal::new(Code::UnknownProgram, e))?;
     let keys = name(query(request.uri(), "keys").ok_or_else(|| bad("name the keys"))?)?;
-    let length = uploads::declared(request.headers(), limits.job_bytes)?;
+    let length = uploads::declared(request.headers(), limits.bounds.job_bytes)?;
     let (brought, body) = (board.expect_job(client, id, keys, length)?, request.into_body());
     match brought {
         Brought::New(mut held, keys_record) => {

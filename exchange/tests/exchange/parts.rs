@@ -11,7 +11,7 @@ use bellerophon::prelude::*;
 use bellerophon::ring::wire::Wire;
 use bellerophon_exchange::cost;
 use bellerophon_exchange::protocol::{
-    AnswerHead, ClientId, Code, Hash, Hex, JobId, Refusal, State, Token, line,
+    AnswerHead, ClientId, Code, Hash, Hex, JobId, Refusal, State, Token,
 };
 use bellerophon_exchange::scanner::Scanner;
 use bellerophon_exchange::server::board::{Board, Brought};
@@ -20,6 +20,7 @@ use bellerophon_exchange::server::limits::Limits;
 use bellerophon_exchange::server::places::Places;
 use bellerophon_exchange::server::store::{Found, JobRecord, KeyRecord, Store};
 use bellerophon_exchange::server::stream::{Prompt, listen};
+use bellerophon_exchange::words::line;
 use clap::Parser;
 use tokio::io::AsyncWrite;
 
