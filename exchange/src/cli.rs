@@ -181,16 +181,6 @@ pub fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
     clap::value_parser!(u64).range(..=100 * 366 * 24 * 3600)
 }
 
-/// `bytes` with a binary unit, for people.
-pub fn human(bytes: u64) -> String {
-    let log = (bytes.max(1).ilog2() / 10).min(4);
-    let unit = ["B", "KiB", "MiB", "GiB", "TiB"][log as usize];
-    match log {
-        0 => format!("{bytes} B"),
-        _ => format!("{:.1} {unit}", bytes as f64 / (1u64 << (10 * log)) as f64),
-    }
-}
-
 /// A field of `/proc/PID/status` in bytes, such as `VmRSS` and `VmHWM`; `None` outside Linux.
 pub fn memory(process: u32, field: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Place;
 use super::home::{Home, Profile, read_token};
 use super::remote::Remote;
-use crate::cli::{self, Failure, Stages, human, say};
+use crate::cli::{self, Failure, Stages, say};
 use crate::files;
 use crate::programs::{PARAMETERS, Program, params};
 use crate::protocol::Token;
@@ -84,8 +84,8 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         stages.run("upload", || remote.send_keys(name, &home.shared.keys()))?;
     }
     say(place.json, format_args!("{params}"));
-    let (names, size) = (profile.programs.join(", "), human(bytes));
-    say(place.json, format_args!("keys {name} for {names}: {size}"));
+    let (names, mib) = (profile.programs.join(", "), bytes as f64 / f64::from(1 << 20));
+    say(place.json, format_args!("keys {name} for {names}: {mib:.1} MiB"));
     let mut report = json!(profile);
     report["security_bits"] = params.security_bits().into();
     report["eval_key_bytes"] = bytes.into();

@@ -1,4 +1,4 @@
-//! Whose upload is checked next: few at a time, and one at a time of a client.
+//! Whose upload is checked next: few at a time, and one of each kind at a time of a client.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use crate::protocol::ClientId;
 const PLACES: [usize; 3] = [2, 2, 1];
 
 /// What is checked.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Upload {
     /// The ciphertext of a job.
     Ciphertext,
@@ -24,7 +24,7 @@ pub enum Upload {
     NewKeys,
 }
 
-/// Somebody with one check at a time: an invited client, or all others of a network, who may be one
+/// Somebody with one check of each kind at a time: an invited client, or all others of a network, who may be one
 /// with many tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Party {
@@ -38,7 +38,7 @@ pub enum Party {
 /// alone, whatever number of them it has sent.
 pub struct Checks {
     places: [Arc<Semaphore>; 3],
-    turns: Mutex<HashMap<Party, Arc<Semaphore>>>,
+    turns: Mutex<HashMap<(Party, Upload), Arc<Semaphore>>>,
 }
 
 /// A check in progress.
@@ -63,7 +63,7 @@ impl Checks {
             let mut turns = self.turns.lock();
             // Those of whom nothing is checked and nothing waits.
             turns.retain(|_, turn| Arc::strong_count(turn) > 1);
-            turns.entry(party).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
+            turns.entry((party, upload)).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
         };
         let turn = turn.acquire_owned().await?;
         let place = self.places[upload as usize].clone().acquire_owned().await?;

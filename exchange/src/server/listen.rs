@@ -3,8 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tracing::{info, warn};
 
@@ -28,9 +29,6 @@ const LARGEST_HEAD: usize = 16 << 10;
 
 /// The pause after a failure to accept a connection, such as too many open files.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// The time between two looks whether the last connections have ended.
-const LAST_LOOK: Duration = Duration::from_millis(20);
 
 /// The time between two looks for clients that are unused.
 const EXPIRY: Duration = Duration::from_secs(10);
@@ -87,6 +85,7 @@ pub fn serve(
         let front =
             Front { exchange: exchange.clone(), places: places.clone(), hosts: door.hosts.into() };
         let router = router(front);
+        let conversations = TaskTracker::new();
         let (stop, stopped) = watch::channel(());
         let mut terminate = terminations()?;
         let mut expiry = tokio::time::interval(EXPIRY);
@@ -123,7 +122,7 @@ pub fn serve(
                 stopped.clone(),
             );
             let place = Place(places.clone(), connection);
-            tokio::spawn(async move {
+            conversations.spawn(async move {
                 let _place = place;
                 serving.await;
             });
@@ -131,25 +130,16 @@ pub fn serve(
         drop((listener, stop, operator));
         info!("stopping: running jobs end or wait for the next start");
         exchange.board.stop();
-        let ended = tokio::task::spawn_blocking(move || {
+        let mut ended = tokio::task::spawn_blocking(move || {
             working.into_iter().for_each(|worker| drop(worker.join()));
         });
-        let (grace, done) =
-            (Duration::from_secs(limits.stop_seconds), Arc::<AtomicBool>::default());
-        let (told, over) = (exchange.clone(), done.clone());
-        tokio::spawn(async move {
-            sleep(grace).await;
-            if !over.load(Ordering::Relaxed) {
-                told.end_jobs();
-            }
-        });
-        ended.await.map_err(io::Error::other)?;
-        done.store(true, Ordering::Relaxed);
-        // Answers on their way have as long as a head.
-        let end = Instant::now() + limits.head();
-        while !places.is_empty() && Instant::now() < end {
-            sleep(LAST_LOOK).await;
+        if timeout(Duration::from_secs(limits.stop_seconds), &mut ended).await.is_err() {
+            exchange.end_jobs();
+            ended.await.map_err(io::Error::other)?;
         }
+        // Answers on their way have as long as a head.
+        conversations.close();
+        let _ = timeout(limits.head(), conversations.wait()).await;
         Ok(())
     })
 }

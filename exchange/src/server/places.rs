@@ -60,11 +60,6 @@ impl Places {
         Self { total, per_address, per_client, taken: Mutex::default() }
     }
 
-    /// Whether there is no connection.
-    pub fn is_empty(&self) -> bool {
-        self.taken.lock().is_empty()
-    }
-
     /// A place for a new connection, and whether another one was closed for it; `None` if all are
     /// taken by invited clients.
     pub fn admit(&self, address: IpAddr) -> Option<(Arc<Connection>, bool)> {
