@@ -6,16 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bellerophon::format;
-use bellerophon::mlwe::{KeyId, Security};
+use bellerophon::mlwe::Security;
 use bellerophon::prelude::*;
 use serde_json::json;
 
 use crate::cli::{self, Failure, parse_bytes, parse_threads};
-use crate::cost;
 use crate::files::{self, Asked, Shared, about};
 use crate::programs::Program;
-use crate::protocol::{AnswerHead, Code, Hash, JobId, Refusal};
-use crate::wire;
+use crate::protocol::{AnswerHead, Code, JobId, Refusal};
+use crate::wire::{self, Loaded};
 
 /// Run the jobs in a folder, and write the results there
 #[derive(Debug, clap::Args)]
@@ -94,15 +93,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The parameters and keys of the folder.
-struct Loaded {
+struct Folder {
     params: Params,
-    server: Evaluator,
-    name: Hash,
-    secret: KeyId,
+    keys: Loaded,
     bytes: u64,
 }
 
-fn load(arguments: &Arguments, path: &Path) -> Result<Loaded, Failure> {
+fn load(arguments: &Arguments, path: &Path) -> Result<Folder, Failure> {
     let file = files::open(path, arguments.most)?;
     let bytes = file.metadata().map_err(|e| about(path, e))?.len();
     let security = match arguments.accept_insecure {
@@ -111,13 +108,9 @@ fn load(arguments: &Arguments, path: &Path) -> Result<Loaded, Failure> {
     };
     let mut file = BufReader::new(file);
     let mut read = || {
-        let params = wire::read_params(&mut file)?;
-        cost::check(&params)?;
-        let params = wire::params(&params, security)?;
-        let (keys, name) = wire::keys(&params, &mut file, bytes)?;
-        let secret = keys.id();
-        let server = Evaluator::new(keys).map_err(|e| Refusal::new(Code::Malformed, e))?;
-        Ok(Loaded { params, server, name, secret, bytes })
+        let params = wire::params(&wire::read_params(&mut file)?, security)?;
+        let keys = wire::keys(&params, &mut file, bytes)?;
+        Ok(Folder { params, keys, bytes })
     };
     read().map_err(|refusal: Refusal| about(path, refusal))
 }
@@ -127,11 +120,11 @@ fn one(
     arguments: &Arguments,
     folder: &Shared,
     job: JobId,
-    loaded: &Loaded,
+    loaded: &Folder,
 ) -> Result<Vec<u8>, Refusal> {
     let unread = |why: Failure| Refusal::new(Code::Malformed, why);
     let asked: Asked = files::read_json(&folder.part(job, "request")).map_err(unread)?;
-    let Loaded { params, server, name, secret, .. } = loaded;
+    let Folder { params, keys: Loaded { server, name, secret }, .. } = loaded;
     if asked.keys != *name {
         let why = format!("the job is for the keys {}, here are {name}", asked.keys);
         return Err(Refusal::new(Code::UnknownKeys, why));

@@ -39,7 +39,7 @@ use crate::cost;
 use crate::files;
 use crate::programs::{Program, Stopped};
 use crate::protocol::{AnswerHead, ClientId, Code, Hash, Hex, JobId, Refusal};
-use crate::wire;
+use crate::wire::{self, Loaded};
 use board::{Board, Taken};
 use cache::{Cache, Lease};
 use checks::Checks;
@@ -84,13 +84,6 @@ pub struct Exchange {
     security: Security,
     params: Cache<Hash, Params>,
     keys: Cache<(ClientId, Hash), Loaded>,
-}
-
-/// Keys in memory.
-struct Loaded {
-    server: Evaluator,
-    /// The client of the keys.
-    secret: KeyId,
 }
 
 /// The reason why a job has no result.
@@ -196,10 +189,7 @@ impl Exchange {
 
     /// The parameters at the front of an upload or of stored keys.
     fn read_params(&self, bytes: &[u8]) -> Result<Params, Refusal> {
-        let load = || {
-            cost::check(bytes)?;
-            wire::params(bytes, self.security)
-        };
+        let load = || wire::params(bytes, self.security);
         // Nobody keeps one for long.
         Ok((*self.params.get(Hash::hash(bytes), 1, || true, load)?).clone())
     }
@@ -227,14 +217,14 @@ impl Exchange {
     ) -> Result<Lease<'_, (ClientId, Hash), Loaded>, Refusal> {
         let cost = self.check_memory(params, bytes)?;
         self.keys.get(name, cost, patient, || {
-            let (keys, found) = wire::keys(params, reader, bytes)?;
-            if found != name.1 {
-                let why = format!("these are the keys {found}");
-                return Err(Refusal::new(Code::HashMismatch, why));
+            let loaded = wire::keys(params, reader, bytes)?;
+            match loaded.name == name.1 {
+                true => Ok(loaded),
+                false => {
+                    let why = format!("these are the keys {}", loaded.name);
+                    Err(Refusal::new(Code::HashMismatch, why))
+                }
             }
-            let secret = keys.id();
-            let server = Evaluator::new(keys).map_err(|e| Refusal::new(Code::Malformed, e))?;
-            Ok(Loaded { server, secret })
         })
     }
 

@@ -129,17 +129,20 @@ pub struct Spool {
     pub written: u64,
 }
 
-impl Spool {
-    /// Appends bytes.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.hasher.update(bytes);
-        self.written += bytes.len() as u64;
-        self.file.write_all(bytes)
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        self.written += written as u64;
+        Ok(written)
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Spool {
     /// The hash of the bytes so far.
     pub fn hash(&self) -> Hash {
         Hex::of(self.hasher.finalize().as_bytes())
@@ -441,7 +444,7 @@ impl Store {
         match outcome {
             Ok(answer) => {
                 let mut spool = self.spool()?;
-                spool.write(&answer)?;
+                spool.write_all(&answer)?;
                 record.answer = Some((spool.written, spool.hash()));
                 record.state = State::Done;
                 let path = self.job(owner, record.id, "answer");

@@ -1,6 +1,7 @@
 //! Restarts, damaged folders and disks that refuse.
 
 use std::fs;
+use std::io::Write;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use super::requests::{Peer, Setting, job_id, setting};
 /// Puts a job where a server that was killed after its answer would have left it.
 fn leave_job(store: &Store, ours: &Setting, salt: &str, number: u64, tries: u32) {
     let mut spool = store.spool().unwrap();
-    spool.write(&ours.input).unwrap();
+    spool.write_all(&ours.input).unwrap();
     let (digest, bytes) = (spool.hash(), ours.input.len() as u64);
     let (program, keys) = ("mean".to_string(), ours.keys.parse().unwrap());
     let (state, refusal, answer, work) = (State::Accepted, None, None, 1);

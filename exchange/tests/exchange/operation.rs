@@ -253,7 +253,10 @@ fn connections_are_encrypted_and_plain_http_stays_at_home() {
 }
 
 #[test]
-fn the_soak_runs() {
+fn the_soak_runs_and_judges() {
+    let strict = finish(program("exchange_soak").args(["--seconds", "6", "--most-ratio", "0"]));
+    assert_eq!(strict.status.code(), Some(1));
+    assert!(String::from_utf8(strict.stderr).unwrap().contains("times as long"));
     let soak = report(program("exchange_soak").args(["--seconds", "6"]));
     assert_eq!((&soak["lost"], &soak["wrong"]), (&0.into(), &0.into()), "{soak}");
     assert!(
