@@ -41,7 +41,7 @@ pub struct KeyIdent {
 
 impl From<&SecretKey> for KeyIdent {
     fn from(secret: &SecretKey) -> Self {
-        Self { fingerprint: secret.fingerprint(), key: secret.id() }
+        Self { fingerprint: secret.params().fingerprint(), key: secret.id() }
     }
 }
 

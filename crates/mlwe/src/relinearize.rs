@@ -67,7 +67,7 @@ impl RelinKeys {
         rng: &mut R,
     ) -> Result<Self> {
         let op = "generate relinearization keys";
-        strategy.raised().check(raised.fingerprint()).during(op)?;
+        strategy.raised().check(raised.params().fingerprint()).during(op)?;
         let work = work_secret(strategy, secret)?;
         // A given secret must extend this one securely, or be this one.
         if strategy.is_raised() {
@@ -308,7 +308,10 @@ impl RelinKeys {
 
 /// The secret in the ring of the strategy. Packing keeps its identity.
 fn work_secret<'a>(strategy: &RelinStrategy, secret: &'a SecretKey) -> Result<Cow<'a, SecretKey>> {
-    strategy.params().check(secret.fingerprint()).during("generate relinearization keys")?;
+    strategy
+        .params()
+        .check(secret.params().fingerprint())
+        .during("generate relinearization keys")?;
     match strategy.map() {
         None => Ok(Cow::Borrowed(secret)),
         Some(map) => Ok(Cow::Owned(map.embed_secret(secret)?)),

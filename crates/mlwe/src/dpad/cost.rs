@@ -266,7 +266,7 @@ impl RankHoistedKeys {
             found: params.rank().to_string(),
             needed: format!(
                 "a temporary rank above it that is secure ({}) at log2 Q = {:.0}; take a smaller Q",
-                params.security(),
+                params.spec().security,
                 params.q().log2_modulus()
             ),
         }.into()
@@ -283,9 +283,9 @@ pub fn temporary_security_bits(params: &Params) -> Option<f64> {
     // The modulus at a temporary rank is at most Q P^.
     let bits = plans(params).into_iter().filter_map(|plan| {
         let (rank, log2_p, _) = plan.temporary?;
-        let secret = raised_secret(params.secret_kind(), params.rank() / plan.factor, rank);
+        let secret = raised_secret(params.spec().secret, params.rank() / plan.factor, rank);
         let dimension = rank * plan.factor * params.degree();
-        Some(security::estimate_bits(dimension, secret, log2_q + log2_p, params.sigma()))
+        Some(security::estimate_bits(dimension, secret, log2_q + log2_p, params.spec().sigma))
     });
     bits.reduce(f64::min)
 }
@@ -307,9 +307,9 @@ fn plans(params: &Params) -> Vec<Plan> {
         let work = params.rank() / factor;
         // Step 2: every temporary rank, with the largest modulus that its dimension allows.
         for rank in work + 1..=MOST_RAISED * work {
-            let secret = raised_secret(params.secret_kind(), work, rank);
+            let secret = raised_secret(params.spec().secret, work, rank);
             let dimension = rank * factor * params.degree();
-            let bound = largest_log2_modulus(params, params.security(), (dimension, secret));
+            let bound = largest_log2_modulus(params, params.spec().security, (dimension, secret));
             let Some(bound) = bound else { continue };
             // Step 3: the fewest digits that fit. More digits at one rank mean smaller special
             // primes and more of everything else.
@@ -412,7 +412,7 @@ mod tests {
                 let cost = |strategy: &RelinStrategy| strategy.cost(limbs).unwrap().nanoseconds();
                 assert!(cost(&chosen) <= cost(&RelinStrategy::direct(&params)));
                 assert_eq!(chosen.params(), &params);
-                if params.security() == Security::Bits128 {
+                if params.spec().security == Security::Bits128 {
                     assert!(chosen.raised().security_bits() >= 128.0);
                 } else {
                     let share = |p: &Params| p.log2_modulus() / p.dimension() as f64;

@@ -99,7 +99,7 @@ impl CostModel {
 
     /// The number of transform steps in a blind rotation.
     pub(super) fn steps(tables: &lwe::Params) -> f64 {
-        let degree = tables.ring_degree() as f64;
+        let degree = tables.spec().ring_degree as f64;
         tables.transforms() * degree * degree.log2()
     }
 }
