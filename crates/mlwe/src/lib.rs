@@ -80,6 +80,8 @@ mod error;
 mod galois;
 mod hoisted_digits;
 mod keyswitch;
+#[cfg(test)]
+mod laws;
 mod mod_raise;
 mod module_map;
 pub mod noise;
