@@ -33,6 +33,12 @@ impl Neon {
     }
 }
 
+/// Four pairs of lanes. (The compiler keeps `std::array::from_fn` in memory.)
+#[inline(always)]
+pub(super) fn pairs_of(pair: impl Fn(usize) -> uint64x2_t) -> [uint64x2_t; 4] {
+    [pair(0), pair(1), pair(2), pair(3)]
+}
+
 // In every block of this implementation: SAFETY: a value of this type exists only on CPUs with
 // NEON; loads and stores stay within the line that is borrowed, and a prefetch reads nothing.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
@@ -42,14 +48,14 @@ impl Wide for Neon {
     #[inline(always)]
     fn load(self, line: &Line) -> Self::V {
         let (pairs, _) = line.as_chunks::<2>();
-        std::array::from_fn(|i| unsafe { vld1q_u64(pairs[i].as_ptr()) })
+        pairs_of(|i| unsafe { vld1q_u64(pairs[i].as_ptr()) })
     }
 
     #[inline(always)]
     fn store(self, x: Self::V, line: &mut Line) {
         let (pairs, _) = line.as_chunks_mut::<2>();
-        for (pair, x) in pairs.iter_mut().zip(x) {
-            unsafe { vst1q_u64(pair.as_mut_ptr(), x) }
+        for i in 0..4 {
+            unsafe { vst1q_u64(pairs[i].as_mut_ptr(), x[i]) }
         }
     }
 
@@ -76,8 +82,8 @@ impl Wide for Neon {
             2 => ([a[0], a[1], b[0], b[1]], [a[2], a[3], b[2], b[3]]),
             1 => ([a[0], b[0], a[2], b[2]], [a[1], b[1], a[3], b[3]]),
             _ => (
-                std::array::from_fn(|i| unsafe { vzip1q_u64(a[i], b[i]) }),
-                std::array::from_fn(|i| unsafe { vzip2q_u64(a[i], b[i]) }),
+                pairs_of(|i| unsafe { vzip1q_u64(a[i], b[i]) }),
+                pairs_of(|i| unsafe { vzip2q_u64(a[i], b[i]) }),
             ),
         };
     }

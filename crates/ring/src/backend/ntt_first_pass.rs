@@ -90,8 +90,11 @@ fn stages_of_rows<A: Arithmetic, const R: usize>(
         for (x, residues) in x.iter_mut().zip(residues) {
             *x = f.wide().load(&residues[k]);
         }
-        start(f, &mut x);
-        forward_stages(f, &mut x, 1, &factors);
+        // A single row is copied: all stages are those of a piece.
+        if R > 1 {
+            start(f, &mut x);
+            forward_stages(f, &mut x, 1, &factors);
+        }
         for r in 0..R {
             f.wide().store(x[r], &mut rows[r][BURST * step + k]);
         }

@@ -12,7 +12,7 @@
 //!   [`Arithmetic::start_forward`]. An inverse transform reduces only the sums of three stages.
 //!   Sums of products are those of 28-bit halves.
 
-use super::NARROW_BITS;
+use super::choice::NARROW_BITS;
 use super::integers::{Integers, Rotation, Sums};
 use super::simd::{Arithmetic, Line, V};
 use crate::{Modulus, NttTable, ntt::roots::RECORD};
