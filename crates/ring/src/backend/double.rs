@@ -247,12 +247,12 @@ impl<const LAZY: bool> Arithmetic for Double<LAZY> {
         pairs_of(|i| self.residue(self.product(self.converted(a[i]), self.converted(b[i]))))
     }
 
-    /// The product is at most `(1/2 + 4 e) q`, below `2q`.
+    /// The product is at most `(1/2 + 4 e) q`: below `q` if `LAZY`, otherwise below `2q`.
     #[inline(always)]
     fn mul_root(self, x: V<Self>, w: V<Self>) -> V<Self> {
         pairs_of(|i| {
             let product = self.product(self.converted(x[i]), self.number(w[i]));
-            self.residue(self.centered(product))
+            self.residue(if LAZY { product } else { self.centered(product) })
         })
     }
 }

@@ -169,20 +169,26 @@ pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[
 
 #[target_feature(enable = "neon")]
 pub(super) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
-    // SAFETY: this function has the target features.
-    pointwise::mul_constant(unsafe { arithmetic::<false>(table) }, a, w);
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        pointwise::mul_constant(unsafe { arithmetic::<LAZY>(table) }, a, w)
+    });
 }
 
 #[target_feature(enable = "neon")]
 pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
-    // SAFETY: this function has the target features.
-    pointwise::sub_mul_constant(unsafe { arithmetic::<false>(table) }, a, b, w);
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        pointwise::sub_mul_constant(unsafe { arithmetic::<LAZY>(table) }, a, b, w)
+    });
 }
 
 #[target_feature(enable = "neon")]
 pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64) {
-    // SAFETY: this function has the target features.
-    pointwise::add_multiple(unsafe { arithmetic::<false>(table) }, acc, a, w);
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        pointwise::add_multiple(unsafe { arithmetic::<LAZY>(table) }, acc, a, w)
+    });
 }
 
 /// Residues of a block, by the scalar kernels.
@@ -228,6 +234,8 @@ pub(super) fn quotient(
     terms: (&[u64], &[u64], Option<&[u64]>),
     factors: [u64; 2],
 ) {
-    // SAFETY: this function has the target features.
-    pointwise::quotient(unsafe { arithmetic::<false>(table) }, out, terms, factors);
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        pointwise::quotient(unsafe { arithmetic::<LAZY>(table) }, out, terms, factors)
+    });
 }
