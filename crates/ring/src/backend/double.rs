@@ -345,15 +345,18 @@ mod tests {
         }
     }
 
-    /// The rows of three inverse stages at the bound `B q` that [`Double::settles`] states, in all
-    /// combinations of signs: the results are within the bound and congruent to the exact ones.
+    /// The rows of three inverse stages up to the bound `B q` that [`Double::settles`] states, in
+    /// all combinations of signs: the results are within the bound and congruent to the exact ones.
     fn compare_inverse<const LAZY: bool>(f: Double<LAZY>, q: &Modulus, top: f64) {
         let value = q.value();
         let start = (top * value as f64) as i64;
         let mut largest: f64 = 0.0;
         for combination in 0..256u64 {
-            let rows: [i64; 8] =
-                std::array::from_fn(|row| start * (1 - 2 * (combination >> row & 1) as i64));
+            // Not multiples of the prime, which products would map to zero.
+            let below = words(8, value / 4, combination + 1);
+            let rows: [i64; 8] = std::array::from_fn(|row| {
+                (start - below[row] as i64) * (1 - 2 * (combination >> row & 1) as i64)
+            });
             let factors = words(8, value, combination);
             let pairs: [[u64; 2]; 8] = std::array::from_fn(|i| f.companion(factors[i]));
             let mut x = rows.map(|row| splat(f, row));
@@ -374,7 +377,7 @@ mod tests {
                 largest = largest.max(found.abs());
             }
         }
-        assert!(largest > 0.5 * value as f64);
+        assert!(largest > 0.45 * value as f64, "otherwise the test shows nothing");
     }
 
     #[test]
