@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     HybridGadget, KeyDecomposition, KeyRows, Ntt, Poly, Ring,
     aligned::AlignedVec,
-    backend::{self, Piece},
+    backend,
     packed_poly::Shape,
     par::{self, HEAVY},
 };
@@ -173,6 +173,11 @@ impl Digits<'_> {
         &self.source
     }
 
+    /// Whether the digits are stored, modulo the primes of a key.
+    pub fn are_stored(&self) -> bool {
+        matches!(self.source, Source::Stored(_))
+    }
+
     /// Whether the digits are taken modulo auxiliary primes.
     pub(super) fn is_auxiliary(&self) -> bool {
         self.auxiliary.is_some()
@@ -233,10 +238,7 @@ impl Digits<'_> {
     pub(crate) fn write_limbs(&self, row: usize, targets: &mut [(usize, &mut [u64])]) {
         self.write_outer(row, targets.iter_mut().map(|(i, out)| (*i, &mut **out)).collect());
         for (i, out) in targets {
-            let table = self.ring().table(*i);
-            for (i, piece) in out.chunks_mut(backend::piece_words(table)).enumerate() {
-                backend::forward_piece(table, piece, Piece::reduced(i));
-            }
+            backend::finish_forward(self.ring().table(*i), out);
         }
     }
 

@@ -17,13 +17,14 @@
 //! brought back once: inverse transforms for the primes of `T`, and an exact conversion to the
 //! primes of its run.
 
-use std::ops::Range;
+use std::{convert::Infallible, ops::Range};
 
 use crate::{
     BaseConverter, DecomposedRows, HybridGadget, KeyRows, Modulus, Ntt, PackedPoly, Poly, Result,
     Ring,
-    backend::Layout,
+    backend::{self, Layout},
     gadget::hybrid::digit_starts,
+    par::{self, HEAVY},
     prime,
 };
 
@@ -71,37 +72,42 @@ impl KeyDecomposition {
         terms + sum + key_digit - 1.0 + MARGIN_BITS
     }
 
-    /// Cuts the primes of the keys of `gadget` into maximal runs of at most `2^key_digit`, for inner
-    /// products over up to `components` polynomials.
+    /// Cuts the primes of a key with `limbs` primes of the chain into maximal runs of at most
+    /// `2^key_digit`, for inner products over up to `components` polynomials.
     ///
     /// # Errors
     /// [`ErrorKind::PrimesExhausted`](crate::ErrorKind::PrimesExhausted) if there are too few
     /// auxiliary primes for the degree; [`ErrorKind::Basis`](crate::ErrorKind::Basis) if a run or
     /// the auxiliary primes are more than [`BaseConverter::MAX_SOURCES`].
-    pub fn new(gadget: &HybridGadget, components: usize, key_digit: f64) -> Result<Self> {
-        let (q, p) = (gadget.q(), gadget.p());
-        let primes = p.join(q)?;
+    pub fn new(
+        gadget: &HybridGadget,
+        limbs: usize,
+        components: usize,
+        key_digit: f64,
+    ) -> Result<Self> {
+        let (q, p) = (gadget.q().at_limbs(limbs), gadget.p());
+        let primes = p.join(&q)?;
         // Step 1: cut the primes into the digits of the key.
         let starts = digit_starts(&primes, key_digit);
         let runs = || starts.windows(2).map(|run| primes.slice(run[0]..run[1]));
         // Step 2: auxiliary primes apart from those of the key, as many as the sums need.
         let largest = runs().map(|run| run.log2_modulus()).fold(0.0, f64::max);
-        let full = q.limbs();
-        let digits = (0..gadget.digits(full)).map(|j| gadget.log2_digit(j, full));
+        let count = gadget.digits(limbs);
+        let digits = (0..count).map(|j| gadget.log2_digit(j, limbs));
         let needed = Self::log2_product(q.degree(), components, digits, largest);
         let taken: Vec<Modulus> = primes.moduli().copied().collect();
-        let mut count = (needed / f64::from(Self::PRIME_BITS)).ceil() as usize;
+        let mut auxiliary = (needed / f64::from(Self::PRIME_BITS)).ceil() as usize;
         let ring = loop {
-            let found = prime::ntt_primes_below(q.degree(), Self::PRIME_BITS, count, &taken)?;
+            let found = prime::ntt_primes_below(q.degree(), Self::PRIME_BITS, auxiliary, &taken)?;
             // The primes are slightly below their bits: one more may be needed.
             if found.iter().map(Modulus::log2).sum::<f64>() >= needed {
                 break Ring::new(q.degree(), &found)?;
             }
-            count += 1;
+            auxiliary += 1;
         };
         // Step 3: conversions of digits to the auxiliary primes, and of sums back.
-        let converters = (0..gadget.digits(full)).map(|j| {
-            let Range { start, end } = gadget.primes(j, full);
+        let converters = (0..count).map(|j| {
+            let Range { start, end } = gadget.primes(j, limbs);
             (start + 1..=end).map(|end| BaseConverter::new(&q.slice(start..end), &ring)).collect()
         });
         let converters: Result<Vec<Vec<_>>> = converters.collect();
@@ -110,13 +116,18 @@ impl KeyDecomposition {
         Ok(Self { ring, primes, special, starts, converters: converters?, back: back? })
     }
 
+    /// The number of primes of the chain in the keys.
+    pub(super) fn limbs(&self) -> usize {
+        self.primes.limbs() - self.special
+    }
+
     /// The ring modulo the auxiliary primes.
     pub(crate) fn ring(&self) -> &Ring {
         &self.ring
     }
 
-    /// The number of digits of a key with `limbs` primes of the chain.
-    pub(crate) fn key_digits(&self, limbs: usize) -> usize {
+    /// The number of digits of the key that a level with `limbs` limbs reads.
+    pub(super) fn key_digits(&self, limbs: usize) -> usize {
         self.starts.partition_point(|&start| start < self.special + limbs)
     }
 
@@ -146,37 +157,41 @@ impl KeyDecomposition {
     /// The rows of a key, cut into digits and transformed for the auxiliary primes.
     ///
     /// # Panics
-    /// Unless the rows are over `rows.limbs` primes of the chain and the special primes.
+    /// Unless the rows have the primes of this decomposition.
     pub fn rows(&self, rows: &KeyRows) -> DecomposedRows {
-        let columns = (0..self.key_digits(rows.limbs)).flat_map(|digit| {
-            // The last digit of a shorter key is a prefix of its run.
-            let end = self.starts[digit + 1].min(self.special + rows.limbs);
-            let run = self.primes.slice(self.starts[digit]..end);
-            rows.columns.iter().map(move |column| self.cut(rows.limbs, digit, &run, column))
+        let columns = self.starts.windows(2).flat_map(|run| {
+            rows.columns.iter().map(move |column| self.cut(run[0]..run[1], column))
         });
-        let columns = columns.collect();
-        DecomposedRows { columns, count: rows.columns.len(), limbs: rows.limbs }
+        DecomposedRows { columns: columns.collect(), count: rows.columns.len() }
     }
 
     /// One digit of the rows of a column.
-    fn cut(&self, limbs: usize, digit: usize, run: &Ring, rows: &[&PackedPoly]) -> Vec<PackedPoly> {
+    fn cut(&self, range: Range<usize>, rows: &[&PackedPoly]) -> Vec<PackedPoly> {
+        let run = self.primes.slice(range.clone());
         // The primes of the key and the auxiliary primes are distinct.
-        let converter = BaseConverter::new(run, &self.ring).expect("distinct primes");
-        let first = self.starts[digit];
-        let cut = |row: &&PackedPoly| {
-            assert_eq!(row.limbs(), limbs + self.special, "the rows must be over Q and P");
-            // Step 1: the limbs of this digit, in coefficient form.
-            let mut own: Poly<Ntt> = run.zero();
-            for i in 0..run.limbs() {
-                let prime = first + i;
+        let converter = BaseConverter::new(&run, &self.ring).expect("distinct primes");
+        let limbs = self.limbs();
+        let Ok(rows) = par::try_map(rows, |row| {
+            assert_eq!(row.limbs(), self.primes.limbs(), "the rows must be over Q and P");
+            // Step 1: the limbs of this digit.
+            let mut own: Poly<Ntt> = run.uninit();
+            for (i, prime) in range.clone().enumerate() {
                 let stored =
                     if prime < self.special { limbs + prime } else { prime - self.special };
                 row.unpack_limb(stored, own.limb_mut(i));
             }
-            // Step 2: the centred representative modulo the auxiliary primes.
-            let lifted = converter.convert_centered(&run.inverse(own));
-            PackedPoly::new(&self.ring, &self.ring.forward(lifted))
-        };
-        rows.iter().map(cut).collect()
+            // Step 2: the centred representative modulo the auxiliary primes, in NTT form.
+            let mut blocks = run.scratch(converter.layout().len());
+            converter.write_blocks(own.data(), &mut blocks);
+            let mut digit: Poly<Ntt> = self.ring.uninit();
+            let degree = self.ring.degree();
+            converter
+                .write_outer(&blocks, digit.data_mut().chunks_mut(degree).enumerate().collect());
+            self.ring.each(&mut digit, HEAVY, |table, _, limb| {
+                backend::finish_forward(table, limb);
+            });
+            Ok::<_, Infallible>(PackedPoly::new(&self.ring, &digit))
+        });
+        rows
     }
 }

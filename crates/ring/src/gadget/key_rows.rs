@@ -37,8 +37,6 @@ pub struct DecomposedRows {
     pub(super) columns: Vec<Vec<PackedPoly>>,
     /// The number of columns of the result.
     pub(super) count: usize,
-    /// The number of primes of the chain in the rows that were cut.
-    pub(super) limbs: usize,
 }
 
 impl DecomposedRows {

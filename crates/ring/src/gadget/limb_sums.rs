@@ -98,7 +98,7 @@ impl<'a> LimbSums<'a> {
             }
             GadgetKey::Decomposed(decomposition, rows) => {
                 assert!(
-                    digits.limbs() <= rows.limbs,
+                    digits.limbs() <= decomposition.limbs(),
                     "the rows must have at least as many limbs as the digits"
                 );
                 let key_digits = decomposition.key_digits(digits.limbs());
@@ -181,10 +181,7 @@ impl<'a> LimbSums<'a> {
                         let blocks = &blocks[digit * columns + column];
                         decomposition.back(digit).write_outer(blocks, places.collect());
                         for ((_, i), sum) in targets {
-                            let table = self.digits.ring().table(*i);
-                            for (index, at) in pieces(table).enumerate() {
-                                backend::forward_piece(table, &mut sum[at], Piece::reduced(index));
-                            }
+                            backend::finish_forward(self.digits.ring().table(*i), sum);
                         }
                     }
                 }
@@ -309,9 +306,8 @@ impl<'a> LimbSums<'a> {
             .map(|column| column[range.clone()].iter().copied().map(&factor).collect());
         let factors: Vec<Vec<&[u64]>> = factors.collect();
         let columns = sums.chunks_mut(n).zip(&factors);
-        let mut columns: Vec<Column> = columns
-            .map(|(sum, factors)| Column { out: &mut sum[at.clone()], factors })
-            .collect();
+        let mut columns: Vec<Column> =
+            columns.map(|(sum, factors)| Column { out: &mut sum[at.clone()], factors }).collect();
         backend::columns_of_products(table, &digits, &mut columns, part);
     }
 }

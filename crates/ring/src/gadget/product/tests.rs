@@ -1,6 +1,6 @@
 use super::*;
-use crate::{Addend, GadgetKey, HybridGadget, KeyDecomposition, KeyRows, PackedPoly};
 use crate::testing::{gadget, p_residues, values};
+use crate::{Addend, GadgetKey, HybridGadget, KeyDecomposition, KeyRows, PackedPoly};
 use proptest::prelude::*;
 
 /// The limbs of a polynomial that a lower level has.
@@ -131,9 +131,9 @@ fn more_products_than_a_sum_holds_are_refused() {
 /// The product by a decomposed key against the product by rows, at every level, with epilogues.
 fn check_decomposed(g: &HybridGadget, components: usize, key_digit: f64, seed: u64) {
     let most = g.q().limbs();
-    let decomposition = KeyDecomposition::new(g, components, key_digit).unwrap();
     // Keys of all levels, and of fewer.
     for stored in [most, most.div_ceil(2)] {
+        let decomposition = KeyDecomposition::new(g, stored, components, key_digit).unwrap();
         let row = |c: usize, r: usize| values(g.ring(stored), seed + (100 * c + r) as u64);
         let packed: Vec<Vec<PackedPoly>> = (0..2)
             .map(|c| {
@@ -154,8 +154,7 @@ fn check_decomposed(g: &HybridGadget, components: usize, key_digit: f64, seed: u
             assert!(digits.product(key) == digits.product(&rows), "{limbs} of {stored} limbs");
             let map = g.q().automorphism(5).unwrap();
             let addends = vec![None, Some(Addend::Poly(inputs[0]))];
-            let epilogue =
-                Epilogue { addends, primes: usize::from(limbs > 1), map: Some(&map) };
+            let epilogue = Epilogue { addends, primes: usize::from(limbs > 1), map: Some(&map) };
             let expected = digits.divided_product(&rows, &epilogue);
             assert!(digits.divided_product(key, &epilogue) == expected);
         }
