@@ -193,6 +193,16 @@ impl RelinKeys {
         self.cross.memory_len() + down.unwrap_or(0)
     }
 
+    /// Prepares both keys for switches with key decomposition, where they are cheaper:
+    /// [`KeySwitchKey::prepare`].
+    ///
+    /// # Errors
+    /// Ring errors if there are too few primes.
+    pub fn prepare(&self) -> Result<()> {
+        self.cross.prepare(self.strategy.raised())?;
+        self.down.as_ref().map_or(Ok(()), |down| down.key().prepare(self.strategy.work()))
+    }
+
     /// Relinearizes a product.
     ///
     /// # Errors

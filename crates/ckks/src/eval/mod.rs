@@ -70,6 +70,7 @@ impl Evaluator {
         params.check(keys.fingerprint()).during(op)?;
         if let Some(relinearization) = keys.relinearization_keys() {
             params.check_relin_strategy(relinearization.strategy()).during(op)?;
+            relinearization.prepare().during(op)?;
         }
         Ok(Self {
             params: params.clone(),
