@@ -15,6 +15,8 @@ mod rank;
 mod tests;
 #[cfg(test)]
 mod tests_fbt;
+#[cfg(test)]
+mod tests_rank;
 
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 

@@ -248,9 +248,9 @@ impl RingSwitchKeys {
             return Err(ErrorKind::Rank { found: shape.from_rank, needed }.during(op));
         }
         // Step 3: the trace starts at the secret where the reduction ends.
-        let (needed, mut others) = (shape.to.key, up.galois().iter());
-        if let Some(key) = others.find(|key| key.key().shape().to.key != needed) {
-            let found = key.key().shape().to.key;
+        let needed = shape.to.key;
+        let found = up.galois().iter().map(|key| key.key().shape().to.key).find(|&id| id != needed);
+        if let Some(found) = found {
             return Err(ErrorKind::KeyMismatch { found, needed }.during(op));
         }
         let down = ModuleMap::new(source, &whole, shape.limbs)?;
