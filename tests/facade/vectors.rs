@@ -135,7 +135,18 @@ impl Stored {
         let route = RelinStrategy::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap();
         let secrets = [own, other, both];
         let ranks = ranks::Ranks::new(lattice.degree());
-        Self { version, params, refreshing, tables, functional, client, secrets, route, ranks, folder }
+        Self {
+            version,
+            params,
+            refreshing,
+            tables,
+            functional,
+            client,
+            secrets,
+            route,
+            ranks,
+            folder,
+        }
     }
 
     fn bytes(&self, name: &str) -> Vec<u8> {

@@ -79,7 +79,10 @@ impl Wire for Needs {
             rotate_any: form.rotate_any,
             rotations: rotations.into_iter().collect(),
             sums: form.sums.map(|most| most as usize),
-            tables: tables.iter().map(|&(rows, columns)| (rows as usize, columns as usize)).collect(),
+            tables: tables
+                .iter()
+                .map(|&(rows, columns)| (rows as usize, columns as usize))
+                .collect(),
             keys: KeyLevels::from_form(params.ckks(), form.keys)?,
         };
         // Step 2: the parameters must serve them, as for needs that a program states.

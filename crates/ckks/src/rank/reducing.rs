@@ -107,7 +107,8 @@ impl ReducingKeys {
             return Ok(());
         }
         let found = format!("{keys} sets of keys and {reductions} reductions");
-        let needed = format!("{needed} sets for the ranks of the parameters, {} reductions", needed - 1);
+        let needed =
+            format!("{needed} sets for the ranks of the parameters, {} reductions", needed - 1);
         Err(ErrorKind::KeyList { found, needed }.during("read keys of all ranks"))
     }
 

@@ -226,11 +226,7 @@ impl RingSwitchKeys {
     /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] unless the reduction leads from
     /// the module of the source to that of the conversion, [`ErrorKind::Rank`] for a reduction of
     /// other components; those of [`Params::module_view`] and [`ModuleMap::new`].
-    pub fn from_parts(
-        source: &Params,
-        reduce: RankReduceKey,
-        up: RingConversion,
-    ) -> Result<Self> {
+    pub fn from_parts(source: &Params, reduce: RankReduceKey, up: RingConversion) -> Result<Self> {
         let op = "assemble keys of a ring switch";
         // Step 1: the source as a module over the ring of the conversion.
         let module = up.map().small().clone();

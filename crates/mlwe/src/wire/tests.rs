@@ -122,7 +122,8 @@ fn conversions_between_rings_come_back() {
         assert!(matches!(refusal(&swapped), ErrorKind::Degree { .. }));
 
         // To a smaller ring, by a rank reduction in between.
-        let target = Params::new(spec(128, rank, 3, 1)).unwrap();
+        let target = ParamsSpec { degree: 128, ..large.spec().clone() };
+        let target = Params::new(target).unwrap();
         let both = (large.clone(), target);
         let (keys, _) = RingSwitchKeys::generate(&key, &both.1, 64, 2, &mut rng(4)).unwrap();
         let bytes = comes_back(&both, &keys);
@@ -137,8 +138,7 @@ fn conversions_between_rings_come_back() {
         }
         // Parts of two switches do not belong together.
         let (other, _) = RingSwitchKeys::generate(&key, &both.1, 64, 2, &mut rng(6)).unwrap();
-        let mixed =
-            RingSwitchKeys::from_parts(&large, keys.reduce().clone(), other.up().clone());
+        let mixed = RingSwitchKeys::from_parts(&large, keys.reduce().clone(), other.up().clone());
         assert!(matches!(refusal(&mixed), ErrorKind::KeyMismatch { .. }));
     }
 }

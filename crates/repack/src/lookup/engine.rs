@@ -1,8 +1,8 @@
 //! The engines of the blind rotation of look-ups.
 
-use serde::{Deserialize, Serialize};
 use bellerophon_lwe::{self as lwe, Engine, NtruSpec, RgswGadget};
 use bellerophon_ring::prime;
+use serde::{Deserialize, Serialize};
 
 use crate::Result;
 
