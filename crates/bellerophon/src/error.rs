@@ -187,6 +187,13 @@ pub enum ErrorKind {
     },
 }
 
+/// Programs read and write files beside bytes of this library, under one error type.
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        crate::format::FormatError::Io(error).into()
+    }
+}
+
 // Each reason has one spelling: a layer in between does not wrap that of a layer below.
 
 impl From<bellerophon_mlwe::ErrorKind> for ErrorKind {

@@ -62,6 +62,19 @@ use crate::{During, Evaluator, Result};
 /// # }
 /// ```
 ///
+/// # Which family to take
+/// Three families order values. They differ in what a comparison costs and in what it needs.
+///
+/// | | these functions ([`Evaluator::within`]) | [`lwe::Evaluator`] of [`Evaluator::tables`] | [`Comparator`](bellerophon_ckks::ordering::Comparator) on slots |
+/// | --- | --- | --- | --- |
+/// | take it for | few values: the time grows with each comparison | chains of tables: no packing in between | whole vectors: a step compares all pairs at once |
+/// | operands | vectors | [`LweVec`], from [`Evaluator::extract`] | vectors |
+/// | parameters | with look-ups | with look-ups | with enough levels, or bootstrapping |
+/// | keys | [`Needs::map`](crate::Needs::map) | [`Needs::map`](crate::Needs::map) | `Comparator::sort_keys` and its kin, [`Needs::bootstrap`](crate::Needs::bootstrap) |
+/// | levels | those of one look-up | none | those of a comparison for each step |
+/// | close values | either, to the index error of a table | either, to the index error of a table | results off by at most `Comparator::sort_error` and its kin |
+/// | only there | indices, one-hot results, pooling | functions between the comparisons | ranks, quantiles, counts, histograms |
+///
 /// # Errors
 /// All functions return: [`OutsideDomain`](crate::repack::ErrorKind::OutsideDomain) if a carried
 /// range does not lie in the domain; [`Domain`](crate::repack::ErrorKind::Domain) and
