@@ -49,8 +49,7 @@ pub fn reductions(world: &'static World) -> Vec<Vec<u8>> {
 pub fn switches(world: &'static World) -> Vec<Vec<u8>> {
     let Ranks { switch, secret, .. } = world.ranks();
     let slots = switch.1.max_slots() / 2;
-    let (key, _) =
-        RingSwitch::generate(&switch.0, secret, &switch.1, slots, &mut rng(34)).unwrap();
+    let (key, _) = RingSwitch::generate(&switch.0, secret, &switch.1, slots, &mut rng(34)).unwrap();
     vec![sample(switch, &key)]
 }
 
