@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bellerophon::prelude::*;
 use serde::Serialize;
+use serde_json::json;
 
 use super::Place;
 use super::home::{Home, Job};
@@ -11,8 +12,9 @@ use super::remote::Remote;
 use crate::cli::{self, Failure, Stages, tell};
 use crate::files::{self, about};
 use crate::programs::Program;
-use crate::protocol::{AnswerHead, ClientId, JobId, Refusal, line};
+use crate::protocol::{AnswerHead, ClientId, JobId, Refusal};
 use crate::wire;
+use crate::words::line;
 
 /// Decrypt the results of the jobs that are ready
 #[derive(Debug, clap::Args)]
@@ -48,14 +50,6 @@ struct Answer {
     refusal: Option<Refusal>,
     /// The reason why there is neither of them; the job is kept.
     trouble: Option<String>,
-}
-
-/// The report of `--json`.
-#[derive(Debug, Serialize)]
-struct Report<'a> {
-    n: usize,
-    answers: &'a [Answer],
-    stages: &'a Stages,
 }
 
 /// What `decrypt` knows of its client.
@@ -147,8 +141,8 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
             (None, None, None) => {}
         }
     }
-    let n = answers.iter().flat_map(|answer| &answer.values).map(Vec::len).sum();
-    cli::report(place.json, &Report { n, answers: &answers, stages: &stages })?;
+    let n: usize = answers.iter().flat_map(|answer| &answer.values).map(Vec::len).sum();
+    cli::report(place.json, &json!({"n": n, "answers": answers, "stages": stages}))?;
     let (without, with): (Vec<_>, Vec<_>) =
         answers.iter().partition(|answer| answer.trouble.is_some());
     if !arguments.keep {
