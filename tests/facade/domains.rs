@@ -5,7 +5,6 @@ use crate::common::{Party, encrypt, errors, party, spread};
 use bellerophon::ckks::KeyLevels;
 use bellerophon::lwe::{self, Headroom, Order};
 use bellerophon::prelude::*;
-use bellerophon::repack;
 use bellerophon::{Bridge, Engine, ErrorKind, repack};
 
 #[track_caller]

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{Party, check_map, encrypt, errors, law, party, refusal, sigmoid, spread};
 use bellerophon::prelude::*;
-use bellerophon::repack;
 use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Progress, Stage, ckks, lwe, mlwe, repack};
 
 #[test]

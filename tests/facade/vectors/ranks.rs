@@ -1,7 +1,5 @@
 //! Keys between ranks and rings, and requests for keys.
 
-use std::sync::LazyLock;
-
 use bellerophon::{
     ckks::{
         self, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, RankConversion,
@@ -13,7 +11,7 @@ use bellerophon::{
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::{Reader, Stored, VALUES, again, close, versions};
+use super::{Reader, VALUES, again, close, versions};
 
 /// The sets from which the files were made: the same chain of primes at three ranks and degrees.
 pub struct Ranks {
