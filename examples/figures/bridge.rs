@@ -73,7 +73,9 @@ impl<'a> OverRing<'a> {
     fn generate(params: &'a Params, rng: &mut impl CryptoRng) -> bellerophon::Result<Self> {
         let (slots, lookups) = (params.ckks(), params.lookups()?);
         let lookup = lookups.lattice();
-        let ring = lookups.ring().ok_or(bellerophon::ErrorKind::NoRingBridge)?;
+        let ring = lookups
+            .ring()
+            .ok_or(bellerophon::ErrorKind::Repack(bellerophon::repack::ErrorKind::NoRingBridge))?;
         let secret = SecretKey::generate(slots.lattice(), rng)?;
         let small = lwe::SecretKey::generate_ring(lookup, rng)?;
         let keys = RingBridgeKeys::generate(ring, &secret, &small, rng)?;

@@ -23,6 +23,7 @@ pub mod envelope;
 mod integers;
 mod lookups;
 pub mod mutate;
+mod ranks;
 mod target;
 mod targets;
 pub mod trial;

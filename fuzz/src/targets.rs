@@ -13,7 +13,7 @@ use bellerophon::{
 };
 
 use crate::{
-    Memory, Read, Shape, Target, World, bfv, envelope, integers, lookups,
+    Memory, Read, Shape, Target, World, bfv, envelope, integers, lookups, ranks,
     target::{ANY, object, sample, streamed},
     world::rng,
 };
@@ -36,6 +36,12 @@ const HOISTED: Memory = Memory { factor: 5, more: 64 << 10 };
 
 /// LWE polynomials of eight coefficients take more than these.
 const SHORT: Memory = Memory { factor: 4, more: 64 << 10 };
+
+/// The entries of a request are nodes of trees, and its levels are computed.
+const REQUESTS: Memory = Memory { factor: 64, more: 1 << 20 };
+
+/// Keys of several ranks come with the parameters of each, and expand two masks for a body.
+const RANKS: Memory = Memory { factor: 5, more: 4 << 20 };
 
 const fn target(
     name: &'static str,
@@ -64,6 +70,49 @@ pub static TARGETS: &[Target] = &[
     target("relinearisation_keys", relinearisation_keys, |w, b| {
         object::<RelinKeys, _>(&w.route, b)
     }),
+    Target {
+        memory: RANKS,
+        ..target("ring_conversion", ranks::ring_conversions, |w, b| {
+            object::<mlwe::RingConversion, _>(&w.ranks().rings, b)
+        })
+    },
+    Target {
+        memory: RANKS,
+        ..target("ring_switch_keys", ranks::ring_switch_keys, |w, b| {
+            object::<mlwe::RingSwitchKeys, _>(&w.ranks().switched, b)
+        })
+    },
+    target("rank_reduction", ranks::reductions, |w, b| {
+        object::<ckks::RankReduction, _>(&w.ranks().reduction, b)
+    }),
+    Target {
+        memory: RANKS,
+        ..target("rank_conversion", ranks::conversions, |w, b| {
+            object::<ckks::RankConversion, _>(&w.ranks().conversion, b)
+        })
+    },
+    Target {
+        memory: RANKS,
+        ..target("ring_switch", ranks::switches, |w, b| {
+            object::<ckks::RingSwitch, _>(&w.ranks().switch, b)
+        })
+    },
+    Target {
+        memory: RANKS,
+        ..target("reducing_keys", ranks::reducing_keys, |w, b| {
+            object::<ckks::ReducingKeys, _>(&w.ranks().reduction.0, b)
+        })
+    },
+    Target {
+        memory: REQUESTS,
+        ..target("key_levels", ranks::key_levels, |w, b| {
+            object::<ckks::KeyLevels, _>(w.params.ckks(), b)
+        })
+    },
+    Target {
+        memory: REQUESTS,
+        ..target("needs", ranks::needs, |w, b| object::<Needs, _>(&w.tables().0, b))
+    },
     target("raising_key", raising_keys, |w, b| object::<ModRaiseKey, _>(w.lattice(), b)),
     Target {
         memory: TABLES,

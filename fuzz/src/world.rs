@@ -45,6 +45,45 @@ pub struct World {
     exact: OnceLock<[bfv::Params; 2]>,
     tables: OnceLock<(Params, ClientKey)>,
     functional: OnceLock<(Params, ClientKey)>,
+    ranks: OnceLock<Ranks>,
+}
+
+/// Sets of different ranks and degrees with one chain of primes: 5 levels.
+pub struct Ranks {
+    /// Rank 1 over the ring of twice the degree, and rank 2 over the ring of the degree.
+    pub conversion: (ckks::Params, ckks::Params),
+    /// Their lattices.
+    pub rings: (mlwe::Params, mlwe::Params),
+    /// Rank 1 over both rings.
+    pub switch: (ckks::Params, ckks::Params),
+    /// Their lattices.
+    pub switched: (mlwe::Params, mlwe::Params),
+    /// Rank 2 and rank 1 over the ring of the degree.
+    pub reduction: (ckks::Params, ckks::Params),
+    /// A secret of rank 1 over the ring of twice the degree.
+    pub secret: SecretKey,
+}
+
+impl Ranks {
+    fn new(degree: usize) -> Self {
+        let spec = slots(2 * degree, 50, (40, 5), (51, 1));
+        let at = |degree: usize, rank: usize| {
+            let mut spec = spec.clone();
+            (spec.lattice.degree, spec.lattice.rank) = (degree, rank);
+            ckks::Params::new(spec).unwrap()
+        };
+        let (large, module, small) = (at(2 * degree, 1), at(degree, 2), at(degree, 1));
+        let lattices =
+            |a: &ckks::Params, b: &ckks::Params| (a.lattice().clone(), b.lattice().clone());
+        Self {
+            rings: lattices(&large, &module),
+            switched: lattices(&large, &small),
+            secret: SecretKey::generate(large.lattice(), &mut rng(7)).unwrap(),
+            conversion: (large.clone(), module.clone()),
+            switch: (large, small.clone()),
+            reduction: (module, small),
+        }
+    }
 }
 
 /// Slots over a ring of a degree: the first prime, levels of one prime each, and special primes.
@@ -104,6 +143,7 @@ impl World {
             exact: OnceLock::new(),
             tables: OnceLock::new(),
             functional: OnceLock::new(),
+            ranks: OnceLock::new(),
             secret,
             bootstrapping,
             client,
@@ -143,6 +183,11 @@ impl World {
             let client = ClientKey::generate_with(&params, &mut rng(6)).unwrap();
             (params, client)
         })
+    }
+
+    /// Sets of different ranks.
+    pub fn ranks(&self) -> &Ranks {
+        self.ranks.get_or_init(|| Ranks::new(self.degree))
     }
 
     /// The lattice of the slots.

@@ -3,6 +3,7 @@
 
 use crate::common::{encrypt, refusal};
 use bellerophon::prelude::*;
+use bellerophon::repack;
 use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Prediction, ckks, lwe};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -105,7 +106,10 @@ fn corrections_take_the_index_error_away() {
     let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0);
     let one = tanh.clone().derivatives(&derivatives[..1]).bits(14.0).level(9);
     let refused = w.client.params().map_plan(&one);
-    assert!(matches!(refusal(&refused), ErrorKind::Accuracy { .. }), "{refused:?}");
+    assert!(
+        matches!(refusal(&refused), ErrorKind::Repack(repack::ErrorKind::Accuracy { .. })),
+        "{refused:?}"
+    );
     let pole: [&dyn Fn(f64) -> f64; 1] = [&|_| f64::INFINITY];
     let refused = w.server.map_with(&x, &tanh.derivatives(&pole).bits(9.0)).unwrap_err();
     assert!(
@@ -215,7 +219,10 @@ fn what_cannot_be_had_is_refused() {
     let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
     let x = w.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
     let error = w.server.map_with(&x, &MapRequest::new(|x| x.max(0.0)).bits(20.0)).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Accuracy { best, .. } if *best < 12.0), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::Repack(repack::ErrorKind::Accuracy { best, .. }) if *best < 12.0),
+        "{error}"
+    );
     let plain = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Rgsw]));
     let x = plain.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
     let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0);
@@ -224,9 +231,15 @@ fn what_cannot_be_had_is_refused() {
     assert!(error.to_string().contains("`Needs::map_with([Engine::Corrected])`"), "{error}");
     // The linear bridge is too noisy for corrections.
     let linear = w.server.map_with(&x, &tanh.clone().bridge(Bridge::Linear)).unwrap_err();
-    assert!(matches!(linear.kind(), ErrorKind::Request { .. }), "{linear}");
+    assert!(
+        matches!(linear.kind(), ErrorKind::Repack(repack::ErrorKind::Request { .. })),
+        "{linear}"
+    );
     let linear = w.client.params().map_plan(&tanh.clone().bridge(Bridge::Linear)).unwrap_err();
-    assert!(matches!(linear.kind(), ErrorKind::Request { .. }), "{linear}");
+    assert!(
+        matches!(linear.kind(), ErrorKind::Repack(repack::ErrorKind::Request { .. })),
+        "{linear}"
+    );
     // Too few levels for the correction.
     let low = w.server.drop_to_level(&w.client.encrypt(&[0.5], -4.0..=4.0).unwrap(), 1).unwrap();
     assert!(w.server.map_with(&low, &tanh).is_err());

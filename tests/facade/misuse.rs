@@ -84,6 +84,10 @@ fn what_clients_refuse() {
         record.call(&format!("encrypt, {what}"), || client.encrypt(values, unit()));
         record.call(&format!("encrypt_seeded, {what}"), || client.encrypt_seeded(values, unit()));
         record.call(&format!("PublicKey::encrypt, {what}"), || public.encrypt(values, unit()));
+        let integers = vec![1; values.len()];
+        record.call(&format!("PublicKey::encrypt_integers, {what}"), || {
+            public.encrypt_integers(&integers, 4)
+        });
         if values.len() <= slots {
             record
                 .call(&format!("encrypt_paired, {what}"), || client.encrypt_paired(values, unit()));
@@ -254,7 +258,7 @@ fn what_evaluators_refuse_of_arithmetic() {
         record.call(&format!("add {} values", values.len()), || server.add_values(x, values));
         record.call(&format!("mul by {} values", values.len()), || server.mul_values(x, values));
     }
-    record.call("add_many of none", || server.add_many(&[]));
+    record.call("add_many of none", || server.add_many::<Ciphertext>(&[]));
     record.call("dot of none", || server.dot(&[], &[]));
     record.call("dot of unequal counts", || server.dot(&[x], &[x, x]));
     record.call("linear_combination of none", || server.linear_combination(&[], 0.0, None));

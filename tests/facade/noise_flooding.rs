@@ -1,6 +1,7 @@
 //! Results for others than the owner of the key, and noise in front of the switch to LWE values.
 
 use crate::common::{Party, encrypt, errors, law, party, refusal, sigmoid, spread};
+use bellerophon::repack;
 use bellerophon::{
     DecryptionBudget, Engine, ErrorKind, Flooding,
     ckks::{
@@ -257,7 +258,10 @@ fn flooded_values_carry_their_noise() {
     assert!(matches!(refusal(&refused), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })));
     // A request for flooding never runs without a budget, nor on other terms.
     let request = |result: bellerophon::Result<Ciphertext>| {
-        assert!(matches!(result.unwrap_err().kind(), ErrorKind::Request { .. }));
+        assert!(matches!(
+            result.unwrap_err().kind(),
+            ErrorKind::Repack(repack::ErrorKind::Request { .. })
+        ));
     };
     request(server.map_with(&x, &abs(&wide)));
     request(server.map_flooded(&x, &abs(&wide), &mut foreign));

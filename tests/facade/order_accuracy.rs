@@ -1,6 +1,7 @@
 //! The predicted error of functions of several values: against the noise that results carry, and
 //! against measured errors from both sides.
 
+use bellerophon::repack;
 use bellerophon::{ErrorKind, OrderFunction, lwe::Order, prelude::*};
 
 use crate::common::{Party, encrypt, errors, party, spread};
@@ -102,7 +103,10 @@ fn what_cannot_be_predicted_is_refused() {
     let refused = |domain, function| params.order_accuracy(domain, function).unwrap_err();
     let sort = OrderFunction::Sort { values: 4 };
     for domain in [1.0..=1.0, 2.0..=-2.0, f64::NAN..=1.0] {
-        assert!(matches!(refused(domain, sort).kind(), ErrorKind::Domain { .. }));
+        assert!(matches!(
+            refused(domain, sort).kind(),
+            ErrorKind::Repack(repack::ErrorKind::Domain { .. })
+        ));
     }
     for none in [
         OrderFunction::Max { vectors: 0 },

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use crate::common::{Party, encrypt, errors, law, party, refusal, spread};
 use bellerophon::lwe::{self, Headroom, Order};
 use bellerophon::prelude::*;
+use bellerophon::repack;
 use bellerophon::{Bridge, Engine, ErrorKind, Stage, ckks, mlwe};
 
 /// The error bound of comparators in a number of layers on [-1, 1], at six standard deviations.
@@ -178,7 +179,9 @@ fn too_many_places_are_refused() {
     let many = vec![&x; 5000];
     for refused in [within.arg_max(&many), within.arg_min(&many)] {
         let refused = refused.unwrap_err();
-        let ErrorKind::TooManyPlaces { found: 5000, most, .. } = refused.kind() else {
+        let ErrorKind::Repack(repack::ErrorKind::TooManyPlaces { found: 5000, most, .. }) =
+            refused.kind()
+        else {
             panic!("{refused}");
         };
         assert!((400..500).contains(most), "{most}");
@@ -210,7 +213,10 @@ fn operands_with_a_past_are_compared() {
     let odd = x.clone().reinterpret_scale(0.77).unwrap();
     let watched = server.clone().with_progress(|report| panic!("{report:?}"));
     let refused = watched.extract_all(&[&x, &odd], -1000.0..=1000.0, room).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::Scales { vector: 1, .. }), "{refused}");
+    assert!(
+        matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::Scales { vector: 1, .. })),
+        "{refused}"
+    );
     let back = server.pack(&lwe::LweVec::concat(&out).unwrap()).unwrap();
     let expected: Vec<f64> =
         values.iter().copied().chain(values.iter().map(|v| v.powi(8))).collect();
@@ -275,12 +281,16 @@ fn refusals_name_the_function() {
     let wide = encrypt(&client, &[0.5], -2.0..=2.0);
     let refused = within.sort(&wide, Order::Ascending).unwrap_err();
     assert!(
-        refused.op() == "sort" && matches!(refused.kind(), ErrorKind::OutsideDomain { .. }),
+        refused.op() == "sort"
+            && matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })),
         "{refused}"
     );
     for domain in [1.0..=1.0, 2.0..=-2.0, f64::NAN..=1.0] {
         let refused = server.within(domain).abs(&x).unwrap_err();
-        assert!(matches!(refused.kind(), ErrorKind::Domain { .. }), "{refused}");
+        assert!(
+            matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::Domain { .. })),
+            "{refused}"
+        );
     }
     let low = server.drop_to_level(&x, 1).unwrap();
     let watched = server.clone().with_progress(|report| panic!("{report:?}"));
@@ -365,7 +375,10 @@ fn several_functions_of_the_same_values() {
         assert!(server.map_many(&[&x], &none.packed()).is_err());
         assert!(server.map_many(&[], &many.clone().packed()).is_err());
         let refused = server.map_many(&[&x], &many.clone().over(-1.0..=1.0)).unwrap_err();
-        assert!(matches!(refused.kind(), ErrorKind::OutsideDomain { .. }), "{refused}");
+        assert!(
+            matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })),
+            "{refused}"
+        );
         let roots = MapRequest::many(&[&f64::tanh, &f64::sqrt]);
         let refused = server.map_many(&[&x], &roots).unwrap_err();
         assert!(refused.to_string().contains("not finite"), "{refused}");

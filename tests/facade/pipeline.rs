@@ -162,7 +162,10 @@ fn tables_one_after_the_other() {
     assert!(mean > 1e-4, "suspiciously exact: {mean}");
     // A table's whole range leaves no room for the sine to be undone.
     let wide = server.pack(&squares).unwrap_err();
-    assert!(matches!(wide.kind(), ErrorKind::TooWideToPack { .. }), "{wide}");
+    assert!(
+        matches!(wide.kind(), ErrorKind::Repack(repack::ErrorKind::TooWideToPack { .. })),
+        "{wide}"
+    );
 }
 
 #[test]
@@ -196,9 +199,15 @@ fn bridges_that_are_not_there_are_named() {
     let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
     server.map_with(&x, &MapRequest::new(f64::abs).over(-1.0..=1.0)).unwrap();
     let refused = server.extract(&x, -1.0..=1.0).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::NoRingBridge), "{refused}");
+    assert!(
+        matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::NoRingBridge)),
+        "{refused}"
+    );
     let refused = client.evaluation_keys(&Needs::new().map().bridge(Bridge::Ring)).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::NoRingBridge), "{refused}");
+    assert!(
+        matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::NoRingBridge)),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -337,7 +346,10 @@ fn a_range_stated_of_the_values_says_nothing_of_the_padding() {
     let rotated = server.rotate(&x, 1).unwrap();
     assert!(rotated.range().lo() <= 0.0, "{:?}", rotated.range());
     let outside = server.map_with(&rotated, &MapRequest::new(|v| v).over(5.0..=6.0));
-    assert!(matches!(refusal(&outside), ErrorKind::OutsideDomain { .. }), "{outside:?}");
+    assert!(
+        matches!(refusal(&outside), ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })),
+        "{outside:?}"
+    );
 }
 
 #[test]
@@ -345,7 +357,10 @@ fn refusals_say_why() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 4);
     let x = client.encrypt(&[1.0, 9.0], -10.0..=10.0).unwrap();
     let outside = server.map_with(&x, &MapRequest::new(f64::abs).over(-8.0..=8.0));
-    assert!(matches!(refusal(&outside), ErrorKind::OutsideDomain { .. }));
+    assert!(matches!(
+        refusal(&outside),
+        ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })
+    ));
     let low = server.drop_to_level(&x, 1).unwrap();
     let levels = server.map_with(&low, &MapRequest::new(f64::abs).over(-10.0..=10.0));
     assert!(matches!(
@@ -354,11 +369,11 @@ fn refusals_say_why() {
     ));
     assert!(matches!(
         refusal(&server.map_with(&x, &MapRequest::new(f64::abs).over(3.0..=3.0))),
-        ErrorKind::Domain { .. }
+        ErrorKind::Repack(repack::ErrorKind::Domain { .. })
     ));
     assert!(matches!(
         refusal(&server.map_with(&x, &MapRequest::new(f64::abs).over(0.0..=f64::INFINITY))),
-        ErrorKind::Domain { .. }
+        ErrorKind::Repack(repack::ErrorKind::Domain { .. })
     ));
     let not_finite =
         server.map_with(&x, &MapRequest::new(f64::sqrt).over(-10.0..=10.0)).unwrap_err();
@@ -366,11 +381,14 @@ fn refusals_say_why() {
     let narrow = client.encrypt(&[0.0], 0.0..=0.0).unwrap();
     assert!(matches!(
         refusal(&server.map_with(&narrow, &MapRequest::new(f64::abs).over(0.0..=1e-9))),
-        ErrorKind::DomainScale { .. }
+        ErrorKind::Repack(repack::ErrorKind::DomainScale { .. })
     ));
     for domain in [-1e6..=1e6, 0.0..=1e-9] {
         let unusable = client.params().map_plan(&MapRequest::new(f64::abs).over(domain));
-        assert!(matches!(refusal(&unusable), ErrorKind::DomainScale { .. }), "{unusable:?}");
+        assert!(
+            matches!(refusal(&unusable), ErrorKind::Repack(repack::ErrorKind::DomainScale { .. })),
+            "{unusable:?}"
+        );
     }
 
     // Keys that were not requested, and keys and ciphertexts of another client.

@@ -3,6 +3,7 @@
 use crate::common::{encrypt, party, refusal, spread};
 use bellerophon::ckks::approx::Function;
 use bellerophon::prelude::*;
+use bellerophon::repack;
 use bellerophon::{CostModel, Engine, ErrorKind, MapPlan};
 
 const MODEL: CostModel = CostModel::SERVER;
@@ -125,7 +126,8 @@ fn keys_at_hand_restrict_the_engines() {
         assert!(missing.contains("functional bootstrapping"), "{missing}");
         if chosen.is_none() {
             let refused = party.server.map_with(&x, &sigmoid(-3.0));
-            let ErrorKind::NoPlan { refusals, .. } = refusal(&refused) else {
+            let ErrorKind::Repack(repack::ErrorKind::NoPlan { refusals, .. }) = refusal(&refused)
+            else {
                 panic!("planned without keys");
             };
             assert!(refusals.contains("Needs::multiply") && refusals.contains("Needs::map"));
@@ -309,21 +311,33 @@ fn what_cannot_be_had_is_told() {
     // Requests that mean nothing.
     let refused = |request: &MapRequest<'_>| params.map_plan(request).unwrap_err();
     let backwards = MapRequest::of(Function::exp()).over(1.0..=-1.0).error(-4.0);
-    assert!(matches!(refused(&backwards).kind(), ErrorKind::Domain { .. }));
-    assert!(matches!(refused(&sigmoid(f64::NAN)).kind(), ErrorKind::WantedError { .. }));
+    assert!(matches!(
+        refused(&backwards).kind(),
+        ErrorKind::Repack(repack::ErrorKind::Domain { .. })
+    ));
+    assert!(matches!(
+        refused(&sigmoid(f64::NAN)).kind(),
+        ErrorKind::Repack(repack::ErrorKind::WantedError { .. })
+    ));
     assert!(matches!(refused(&sigmoid(-4.0).count(1 << 20)).kind(), ErrorKind::Ckks(_)));
     assert!(matches!(refused(&sigmoid(-4.0).count(0)).kind(), ErrorKind::Ckks(_)));
     assert!(matches!(refused(&sigmoid(-4.0).level(99)).kind(), ErrorKind::Ckks(_)));
     let other = CostModel { version: 7, ..MODEL };
     let error = params.map_plan(&sigmoid(-4.0).prices(&other)).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::CostModel { found: 7, .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::Repack(repack::ErrorKind::CostModel { found: 7, .. })),
+        "{error}"
+    );
     let empty = MapRequest::table(vec![]).error(-4.0);
-    assert!(matches!(refused(&empty).kind(), ErrorKind::Domain { .. }));
+    assert!(matches!(refused(&empty).kind(), ErrorKind::Repack(repack::ErrorKind::Domain { .. })));
     // Values that may lie outside.
     let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 5);
     let x = encrypt(&party.client, &[9.0], -9.0..=9.0);
     let outside = party.server.map_with(&x, &sigmoid(-4.0)).unwrap_err();
-    assert!(matches!(outside.kind(), ErrorKind::OutsideDomain { .. }), "{outside}");
+    assert!(
+        matches!(outside.kind(), ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })),
+        "{outside}"
+    );
 }
 
 /// Requirements that do not fit together or do not fit the call, each with a remedy.
@@ -333,7 +347,10 @@ fn requests_that_do_not_fit_are_told() {
     let (params, server) = (party.client.params(), &party.server);
     let x = encrypt(&party.client, &[0.5, -1.0], -2.0..=2.0);
     let told = |error: bellerophon::Error, remedy: &str| {
-        assert!(matches!(error.kind(), ErrorKind::Request { .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Repack(repack::ErrorKind::Request { .. })),
+            "{error}"
+        );
         assert!(error.to_string().contains(remedy), "{error}");
     };
     let tanh = || MapRequest::new(f64::tanh);
@@ -359,7 +376,7 @@ fn requests_that_do_not_fit_are_told() {
     let ntru = server.map_with(&x, &tanh().pin(Engine::Ntru)).unwrap_err();
     assert!(matches!(ntru.kind(), ErrorKind::MissingKeys { need: "map_with", .. }), "{ntru}");
     let table = server.map_with(&x, &MapRequest::table(vec![1.0, 0.0]).over(-2.0..=2.0));
-    assert!(matches!(refusal(&table), ErrorKind::OutsideDomain { .. }));
+    assert!(matches!(refusal(&table), ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })));
 }
 
 /// Without a requested error the accuracy of tables is predicted for what the vector carries.
@@ -404,7 +421,10 @@ fn map_without_tables_is_planned() {
     let worst = worst.fold(0.0, f64::max);
     assert!(worst <= 2f64.powi(-7), "{worst:e}");
     let refused = party.server.map(&x, |x| if x < 0.3 { 0.0 } else { 1.0 }).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::NoPlan { .. }), "{refused}");
+    assert!(
+        matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::NoPlan { .. })),
+        "{refused}"
+    );
     assert!(refused.to_string().contains("jumps"), "{refused}");
     let infinite = party.server.map(&x, f64::ln).unwrap_err();
     assert!(infinite.to_string().contains("finite"), "{infinite}");

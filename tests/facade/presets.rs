@@ -5,6 +5,7 @@ use crate::common;
 use crate::common::{law, refusal, relu, sigmoid};
 use bellerophon::ckks::{CkksOps, Interval, simulator::Simulator};
 use bellerophon::prelude::*;
+use bellerophon::repack;
 use bellerophon::{
     Bridge, Engine, ErrorKind, LutEngine, ParamsSpec, ProgramBounds,
     mlwe::{
@@ -302,7 +303,10 @@ fn what_a_set_does_not_have_is_refused_by_name() {
         assert!(remedy && text.contains("'chosen'"), "{text}");
     };
     let refused = server.map(&x, f64::abs).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::NoPlan { .. }), "{refused}");
+    assert!(
+        matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::NoPlan { .. })),
+        "{refused}"
+    );
     assert!(refused.to_string().contains("Preset::Functions"), "{refused}");
     none(client.evaluation_keys(&Needs::new().map()).unwrap_err());
     none(chosen.evaluation_key_bytes(&Needs::new().map()).unwrap_err());
@@ -359,17 +363,29 @@ fn parts_that_do_not_fit_together_are_refused() {
     let spec = Preset::ToyInsecure.spec().unwrap();
     let mut other = spec.clone();
     other.lookup.as_mut().unwrap().ring_modulus = spec.slots.lattice.q[1];
-    assert!(matches!(refusal(&Params::new(other)), ErrorKind::Bridge { .. }));
+    assert!(matches!(
+        refusal(&Params::new(other)),
+        ErrorKind::Repack(repack::ErrorKind::Bridge { .. })
+    ));
     let mut module = spec.clone();
     module.slots.lattice.rank = 2;
-    assert!(matches!(refusal(&Params::new(module)), ErrorKind::Bridge { .. }));
+    assert!(matches!(
+        refusal(&Params::new(module)),
+        ErrorKind::Repack(repack::ErrorKind::Bridge { .. })
+    ));
     for log2_failure in [f64::NAN, 0.0, 0.5, -1e9] {
         let senseless = ParamsSpec { log2_failure, ..spec.clone() };
-        assert!(matches!(refusal(&Params::new(senseless)), ErrorKind::Bridge { .. }));
+        assert!(matches!(
+            refusal(&Params::new(senseless)),
+            ErrorKind::Repack(repack::ErrorKind::Bridge { .. })
+        ));
     }
     let mut short = spec;
     short.slots.lattice.q.truncate(9);
-    assert!(matches!(refusal(&Params::new(short)), ErrorKind::Bridge { .. }));
+    assert!(matches!(
+        refusal(&Params::new(short)),
+        ErrorKind::Repack(repack::ErrorKind::Bridge { .. })
+    ));
 }
 
 /// Failures of a program are the sum of those of its parts.

@@ -10,6 +10,7 @@ use bellerophon::ckks::{self, KeyLevels, LevelGroup, ModulusChain, bootstrap::Bo
 use bellerophon::lwe::{self, NtruSpec};
 use bellerophon::mlwe::{SecretKind, Security};
 use bellerophon::prelude::*;
+use bellerophon::repack;
 use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, ParamsSpec};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -484,7 +485,7 @@ fn every_need_is_served_or_refused() {
                 refused.kind(),
                 ErrorKind::NoLookUps { .. }
                     | ErrorKind::NoBootstrap { .. }
-                    | ErrorKind::NoRingBridge
+                    | ErrorKind::Repack(repack::ErrorKind::NoRingBridge)
             );
             assert!(named, "{what}: {refused}");
         }
@@ -598,7 +599,10 @@ fn what_cannot_work_is_refused_before_it_is_tried() {
     let refused =
         params.evaluation_key_bytes(&Needs::new().map().bridge(Bridge::Linear)).unwrap_err();
     assert!(
-        matches!(refused.kind(), ErrorKind::NoLinearBridge { dimension: 2048, .. }),
+        matches!(
+            refused.kind(),
+            ErrorKind::Repack(repack::ErrorKind::NoLinearBridge { dimension: 2048, .. })
+        ),
         "{refused}"
     );
     serve(&params, "map", &Needs::new().map());

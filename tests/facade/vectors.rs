@@ -29,6 +29,7 @@ use rand_chacha::ChaCha20Rng;
 
 mod integers;
 mod lookups;
+mod ranks;
 
 /// What was encrypted.
 const VALUES: [f64; 3] = [0.5, -0.25, 3.0];
@@ -46,7 +47,7 @@ type Reader = fn(&Stored, &[u8]) -> Result<Vec<u8>>;
 
 /// Every type: its folder, how many files that has, its reader.
 fn types() -> impl Iterator<Item = (&'static str, usize, Reader)> {
-    TYPES.into_iter().chain(integers::TYPES).chain(lookups::TYPES)
+    TYPES.into_iter().chain(integers::TYPES).chain(lookups::TYPES).chain(ranks::TYPES)
 }
 
 const TYPES: [(&str, usize, Reader); 19] = [
@@ -107,6 +108,7 @@ struct Stored {
     /// The client's secret, the same backwards, and both as a secret of rank 2.
     secrets: [SecretKey; 3],
     route: RelinStrategy,
+    ranks: ranks::Ranks,
 }
 
 impl Stored {
@@ -132,7 +134,19 @@ impl Stored {
         let both = SecretKey::restore(&larger.unwrap(), &both, KeyId(3)).unwrap();
         let route = RelinStrategy::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap();
         let secrets = [own, other, both];
-        Self { version, params, bootstrapping, tables, functional, client, secrets, route, folder }
+        let ranks = ranks::Ranks::new(lattice.degree());
+        Self {
+            version,
+            params,
+            bootstrapping,
+            tables,
+            functional,
+            client,
+            secrets,
+            route,
+            ranks,
+            folder,
+        }
     }
 
     fn bytes(&self, name: &str) -> Vec<u8> {

@@ -36,8 +36,6 @@ impl Evaluator {
     operations! {
         /// `x + y`. Takes no level.
         fn add(x: &Ciphertext, y: &Ciphertext) -> Ciphertext;
-        /// The sum of many vectors. Takes no level.
-        fn add_many(terms: &[&Ciphertext]) -> Ciphertext;
         /// `x - y`. Takes no level.
         fn sub(x: &Ciphertext, y: &Ciphertext) -> Ciphertext;
         /// `-x`. Takes no level.
@@ -73,6 +71,19 @@ impl Evaluator {
             constant: f64,
             scale: Option<f64>
         ) -> Ciphertext;
+    }
+}
+
+/// # Sums of many vectors
+impl Evaluator {
+    /// The sum of many vectors, given themselves or by reference: those of providers
+    /// ([`Provided`](crate::Provided)), too. Takes no level.
+    ///
+    /// # Errors
+    /// [`ckks::ErrorKind::NoValues`] for no vectors; otherwise as for two vectors.
+    pub fn add_many<T: AsRef<Ciphertext>>(&self, terms: &[T]) -> Result<Ciphertext> {
+        let terms: Vec<_> = terms.iter().map(AsRef::as_ref).collect();
+        Ok(self.arithmetic.add_many(&terms).during("add_many")?)
     }
 }
 

@@ -130,7 +130,8 @@ impl ClientKey {
     ///
     /// # Errors
     /// For needs that the parameters cannot serve, with the reason: [`ErrorKind::NoLookUps`],
-    /// [`ErrorKind::NoRingBridge`], [`ErrorKind::NoLinearBridge`], [`ErrorKind::NoEngine`],
+    /// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge),
+    /// [`NoLinearBridge`](crate::repack::ErrorKind::NoLinearBridge), [`ErrorKind::NoEngine`],
     /// [`ErrorKind::NoCorrection`], [`ErrorKind::NoBootstrap`], [`ErrorKind::Unserved`];
     /// [`ErrorKind::Cancelled`] by the callback of [`with_progress`](Self::with_progress).
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {

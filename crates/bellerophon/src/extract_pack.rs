@@ -21,9 +21,10 @@ impl Evaluator {
     /// rest counts as index error of earlier tables ([`LweVec`]).
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideDomain`] if the carried range does not lie in the domain;
-    /// [`ErrorKind::Domain`], [`ErrorKind::DomainScale`], [`ErrorKind::NoLookUps`],
-    /// [`ErrorKind::NoRingBridge`]; [`ErrorKind::MissingKeys`] without
+    /// [`OutsideDomain`](crate::repack::ErrorKind::OutsideDomain) if the carried range does not lie
+    /// in the domain; [`Domain`](crate::repack::ErrorKind::Domain),
+    /// [`DomainScale`](crate::repack::ErrorKind::DomainScale), [`ErrorKind::NoLookUps`],
+    /// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge); [`ErrorKind::MissingKeys`] without
     /// [`Needs::map`](crate::Needs::map) for the ring bridge; [`ErrorKind::Cancelled`]; and errors
     /// of the arithmetic, among them too few levels.
     pub fn extract(&self, x: &Ciphertext, domain: RangeInclusive<f64>) -> Result<LweVec> {
@@ -50,9 +51,9 @@ impl Evaluator {
     /// scales. The remaining difference, less than half a cell of the tables, counts as noise.
     ///
     /// # Errors
-    /// As [`extract`](Self::extract), if no vector is given, and [`ErrorKind::Scales`], before any
-    /// work, if the difference is larger. That happens for unrelated scales on domains more than
-    /// some ten wide.
+    /// As [`extract`](Self::extract), if no vector is given, and
+    /// [`Scales`](crate::repack::ErrorKind::Scales), before any work, if the difference is larger.
+    /// That happens for unrelated scales on domains more than some ten wide.
     pub fn extract_all(
         &self,
         operands: &[&Ciphertext],
@@ -98,11 +99,12 @@ impl Evaluator {
     /// One call packs the values of several tables: [`LweVec::concat`] joins them.
     ///
     /// # Errors
-    /// [`ErrorKind::TooWideToPack`] for values that reach more than an eighth of the encoding width
-    /// from the middle of their range; [`ErrorKind::MissingKeys`] without
-    /// [`Needs::map`](crate::Needs::map) for the ring bridge; [`ErrorKind::NoLookUps`],
-    /// [`ErrorKind::NoRingBridge`]; [`ErrorKind::Repack`] for a layout of another number of values
-    /// or a level that is too high; [`ErrorKind::Cancelled`]; keys of another client.
+    /// [`TooWideToPack`](crate::repack::ErrorKind::TooWideToPack) for values that reach more than
+    /// an eighth of the encoding width from the middle of their range; [`ErrorKind::MissingKeys`]
+    /// without [`Needs::map`](crate::Needs::map) for the ring bridge; [`ErrorKind::NoLookUps`],
+    /// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge); [`ErrorKind::Repack`] for a layout
+    /// of another number of values or a level that is too high; [`ErrorKind::Cancelled`]; keys of
+    /// another client.
     pub fn pack_in(&self, values: &LweVec, layout: &Layout, level: usize) -> Result<Ciphertext> {
         let op = "pack";
         Ok(self.lookup().during(op)?.pack(values, layout, level, Reduction::Identity).during(op)?)
@@ -124,8 +126,8 @@ impl Evaluator {
     /// The level of the result of [`pack`](Self::pack), the highest possible one.
     ///
     /// # Errors
-    /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoRingBridge`] for parameters without,
-    /// [`ErrorKind::Repack`] for a chain that is too short.
+    /// [`ErrorKind::NoLookUps`] and [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge) for
+    /// parameters without, [`ErrorKind::Repack`] for a chain that is too short.
     pub fn pack_level(&self) -> Result<usize> {
         let op = "pack";
         Ok(self.lookup().during(op)?.pack_level().during(op)?)

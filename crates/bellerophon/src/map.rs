@@ -50,12 +50,16 @@ impl Params {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Request`] without a domain; [`ErrorKind::Domain`], [`ErrorKind::WantedError`],
-    /// [`ErrorKind::CostModel`], and errors of the arithmetic for too many values or a level that
-    /// the parameters do not have. An engine that does not qualify is not an error: its row gives
-    /// the reason. For tables alone: [`ErrorKind::DomainScale`] for domains that no look-up takes,
-    /// [`ErrorKind::Accuracy`] if the bits are out of reach, with the best accuracy,
-    /// [`ErrorKind::NoCorrection`], [`ErrorKind::NoRingBridge`] and [`ErrorKind::NoEngine`] for
+    /// [`Request`](crate::repack::ErrorKind::Request) without a domain;
+    /// [`Domain`](crate::repack::ErrorKind::Domain),
+    /// [`WantedError`](crate::repack::ErrorKind::WantedError),
+    /// [`CostModel`](crate::repack::ErrorKind::CostModel), and errors of the arithmetic for too
+    /// many values or a level that the parameters do not have. An engine that does not qualify is
+    /// not an error: its row gives the reason. For tables alone:
+    /// [`DomainScale`](crate::repack::ErrorKind::DomainScale) for domains that no look-up takes,
+    /// [`Accuracy`](crate::repack::ErrorKind::Accuracy) if the bits are out of reach, with the best
+    /// accuracy, [`ErrorKind::NoCorrection`],
+    /// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge) and [`ErrorKind::NoEngine`] for
     /// parameters without, too few levels, or an error that names the argument at which the
     /// function is not finite.
     pub fn map_plan(&self, request: &MapRequest<'_>) -> Result<MapPlan> {
@@ -125,9 +129,9 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// As [`map_with`](Self::map_with): [`ErrorKind::DomainScale`] where the carried range is too
-    /// wide or too narrow; [`assume_range`](Self::assume_range) or a multiplication by a constant
-    /// changes it.
+    /// As [`map_with`](Self::map_with): [`DomainScale`](crate::repack::ErrorKind::DomainScale)
+    /// where the carried range is too wide or too narrow; [`assume_range`](Self::assume_range) or a
+    /// multiplication by a constant changes it.
     pub fn map(&self, x: &Ciphertext, f: impl Fn(f64) -> f64) -> Result<Ciphertext> {
         self.map_with(x, &MapRequest::new(f))
     }
@@ -206,17 +210,19 @@ impl Evaluator {
     /// [`with_progress`](Self::with_progress) sets a callback for progress.
     ///
     /// # Errors
-    /// - [`ErrorKind::OutsideDomain`] if the carried range does not lie in the domain;
-    ///   [`ErrorKind::Domain`] for an empty or infinite domain, [`ErrorKind::DomainScale`] for one
-    ///   too wide or too narrow for a table; [`ErrorKind::Complex`].
+    /// - [`OutsideDomain`](crate::repack::ErrorKind::OutsideDomain) if the carried range does not
+    ///   lie in the domain; [`Domain`](crate::repack::ErrorKind::Domain) for an empty or infinite
+    ///   domain, [`DomainScale`](crate::repack::ErrorKind::DomainScale) for one too wide or too
+    ///   narrow for a table; [`Complex`](crate::repack::ErrorKind::Complex).
     /// - [`ErrorKind::NoLookUps`] for parameters without look-ups and keys without products;
     ///   [`ErrorKind::MissingKeys`] without [`Needs::map`] for the bridge, or without the engine;
-    ///   [`ErrorKind::NoPlan`] if no engine qualifies, with the reason of each.
-    /// - [`ErrorKind::Accuracy`] if no correction reaches the bits, [`ErrorKind::NoCorrection`] for
-    ///   parameters without corrected look-ups.
+    ///   [`NoPlan`](crate::repack::ErrorKind::NoPlan) if no engine qualifies, with the reason of
+    ///   each.
+    /// - [`Accuracy`](crate::repack::ErrorKind::Accuracy) if no correction reaches the bits,
+    ///   [`ErrorKind::NoCorrection`] for parameters without corrected look-ups.
     /// - An error that names the argument if `f` is not finite on the carried range, or a
     ///   derivative where values can lie.
-    /// - [`ErrorKind::Request`] for requirements that do not fit together;
+    /// - [`Request`](crate::repack::ErrorKind::Request) for requirements that do not fit together;
     ///   [`ErrorKind::Cancelled`]; and errors of the arithmetic, among them too few levels.
     pub fn map_with(&self, x: &Ciphertext, request: &MapRequest<'_>) -> Result<Ciphertext> {
         self.planner(x, request).and_then(|planner| planner.run()).during("map")
@@ -227,8 +233,8 @@ impl Evaluator {
     /// number of values of `x`. [`MapRequest::planned`] runs it.
     ///
     /// # Errors
-    /// As [`Params::map_plan`]; [`ErrorKind::OutsideDomain`] for values that may lie outside the
-    /// domain; [`ErrorKind::Complex`].
+    /// As [`Params::map_plan`]; [`OutsideDomain`](crate::repack::ErrorKind::OutsideDomain) for
+    /// values that may lie outside the domain; [`Complex`](crate::repack::ErrorKind::Complex).
     pub fn map_plan(&self, x: &Ciphertext, request: &MapRequest<'_>) -> Result<MapPlan> {
         self.planner(x, request).and_then(|planner| planner.plan()).during("map_plan")
     }
@@ -274,9 +280,9 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`map_with`](Self::map_with) with the ring bridge; if there are no functions; for more
-    /// packed results than a vector has slots; and [`ErrorKind::Request`] for requirements that
-    /// several functions do not take: accuracy, derivatives, engines, the linear bridge and
-    /// flooding.
+    /// packed results than a vector has slots; and [`Request`](crate::repack::ErrorKind::Request)
+    /// for requirements that several functions do not take: accuracy, derivatives, engines, the
+    /// linear bridge and flooding.
     pub fn map_many(
         &self,
         operands: &[&Ciphertext],
@@ -341,11 +347,11 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`map_with`](Self::map_with), and those of [`NoiseBound::check`]; operands are never
-    /// bootstrapped. [`ErrorKind::Request`] without a bound, on other terms than the budget's, and
-    /// for more than a plain table. For a budget of another key; [`ErrorKind::NotReserved`]; an
-    /// error of the tables if the noise would fill them; and [`ErrorKind::DomainScale`] for domains
-    /// more than some 16 wide, because flooded values have a larger scale, so that the noise to be
-    /// hidden is smaller.
+    /// bootstrapped. [`Request`](crate::repack::ErrorKind::Request) without a bound, on other terms
+    /// than the budget's, and for more than a plain table. For a budget of another key;
+    /// [`ErrorKind::NotReserved`]; an error of the tables if the noise would fill them; and
+    /// [`DomainScale`](crate::repack::ErrorKind::DomainScale) for domains more than some 16 wide,
+    /// because flooded values have a larger scale, so that the noise to be hidden is smaller.
     ///
     /// [`NoiseBound::check`]: ckks::noise_flooding::NoiseBound::check
     pub fn map_flooded(

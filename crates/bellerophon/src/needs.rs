@@ -23,7 +23,7 @@ pub struct Needs {
     pub(crate) conjugate: bool,
     pub(crate) lookups: bool,
     /// The bridges that were asked for.
-    bridges: BTreeSet<Bridge>,
+    pub(crate) bridges: BTreeSet<Bridge>,
     pub(crate) corrected: bool,
     pub(crate) engine: LutEngine,
     pub(crate) bootstrap: bool,

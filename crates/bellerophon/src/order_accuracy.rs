@@ -27,9 +27,11 @@ impl Params {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoRingBridge`] for parameters without them;
-    /// [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for domains that no table takes; errors
-    /// for no values, for more results than values, and for networks deeper than the tables allow.
+    /// [`ErrorKind::NoLookUps`] and [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge) for
+    /// parameters without them; [`Domain`](crate::repack::ErrorKind::Domain) and
+    /// [`DomainScale`](crate::repack::ErrorKind::DomainScale) for domains that no table takes;
+    /// errors for no values, for more results than values, and for networks deeper than the tables
+    /// allow.
     pub fn order_accuracy(
         &self,
         domain: RangeInclusive<f64>,

@@ -62,15 +62,28 @@ use crate::{During, Evaluator, Result};
 /// # }
 /// ```
 ///
+/// # Which family to take
+/// Three families order values. They differ in what a comparison costs and in what it needs.
+///
+/// | | these functions ([`Evaluator::within`]) | [`lwe::Evaluator`] of [`Evaluator::tables`] | [`Comparator`](bellerophon_ckks::ordering::Comparator) on slots |
+/// | --- | --- | --- | --- |
+/// | take it for | few values: the time grows with each comparison | chains of tables: no packing in between | whole vectors: a step compares all pairs at once |
+/// | operands | vectors | [`LweVec`], from [`Evaluator::extract`] | vectors |
+/// | parameters | with look-ups | with look-ups | with enough levels, or bootstrapping |
+/// | keys | [`Needs::map`](crate::Needs::map) | [`Needs::map`](crate::Needs::map) | `Comparator::sort_keys` and its kin, [`Needs::bootstrap`](crate::Needs::bootstrap) |
+/// | levels | those of one look-up | none | those of a comparison for each step |
+/// | close values | either, to the index error of a table | either, to the index error of a table | results off by at most `Comparator::sort_error` and its kin |
+/// | only there | indices, one-hot results, pooling | functions between the comparisons | ranks, quantiles, counts, histograms |
+///
 /// # Errors
-/// All functions return: [`ErrorKind::OutsideDomain`](crate::ErrorKind::OutsideDomain) if a carried
-/// range does not lie in the domain; [`ErrorKind::Domain`](crate::ErrorKind::Domain) and
-/// [`ErrorKind::DomainScale`](crate::ErrorKind::DomainScale) for domains that no table takes;
+/// All functions return: [`OutsideDomain`](crate::repack::ErrorKind::OutsideDomain) if a carried
+/// range does not lie in the domain; [`Domain`](crate::repack::ErrorKind::Domain) and
+/// [`DomainScale`](crate::repack::ErrorKind::DomainScale) for domains that no table takes;
 /// [`ErrorKind::NoLookUps`](crate::ErrorKind::NoLookUps) and
-/// [`ErrorKind::NoRingBridge`](crate::ErrorKind::NoRingBridge) for parameters without them;
+/// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge) for parameters without them;
 /// [`ErrorKind::MissingKeys`](crate::ErrorKind::MissingKeys),
 /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled); errors for keys of another client, too
-/// few levels and vectors of different lengths; [`ErrorKind::Scales`](crate::ErrorKind::Scales) as
+/// few levels and vectors of different lengths; [`Scales`](crate::repack::ErrorKind::Scales) as
 /// for [`Evaluator::extract_all`]; and errors of [`lwe::Evaluator`], among them tables too small
 /// for a network of that depth.
 #[derive(Debug, Clone)]
@@ -123,7 +136,7 @@ impl OrderOps<'_> {
     ///
     /// # Errors
     /// Those of all functions ([`OrderOps`]), and
-    /// [`ErrorKind::TooManyPlaces`](crate::ErrorKind::TooManyPlaces) as for
+    /// [`TooManyPlaces`](crate::repack::ErrorKind::TooManyPlaces) as for
     /// [`argmax_index`](Self::argmax_index).
     pub fn arg_max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
         let op = "arg_max";
@@ -225,7 +238,7 @@ impl OrderOps<'_> {
     ///
     /// # Errors
     /// Those of all functions ([`OrderOps`]), and before any work
-    /// [`ErrorKind::TooManyPlaces`](crate::ErrorKind::TooManyPlaces), which names the largest
+    /// [`TooManyPlaces`](crate::repack::ErrorKind::TooManyPlaces), which names the largest
     /// number.
     pub fn argmax_index(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "argmax_index";

@@ -112,8 +112,9 @@ impl Params {
     /// tables return at the levels for programs, below those of the bootstrap.
     ///
     /// # Errors
-    /// Those of the layers below, which name what falls short; [`ErrorKind::Bridge`] if slots,
-    /// look-ups and bootstrapping do not fit together, or if a promise cannot be kept.
+    /// Those of the layers below, which name what falls short;
+    /// [`Bridge`](crate::repack::ErrorKind::Bridge) if slots, look-ups and bootstrapping do not fit
+    /// together, or if a promise cannot be kept.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         // Step 1: the CKKS parameters: sizes, primes, security.
         let slots = ckks::Params::new(spec.slots)?;

@@ -4,7 +4,7 @@
 
 use bellerophon_ckks::{Bounds, CkksOps, Interval, Metadata, fbt::IntTable, simulator::Simulator};
 
-use crate::{Bridge, During, Error, ErrorKind, LutEngine, Params, Result};
+use crate::{Bridge, During, Error, LutEngine, Params, Result};
 
 /// `log2` of the probability that the error of a vector exceeds its bound.
 const LOG2_FAILURE: f64 = -20.0;
@@ -24,7 +24,7 @@ pub(crate) fn check(params: &Params) -> Result<()> {
 }
 
 fn refuse(reason: String) -> Error {
-    ErrorKind::Bridge { reason }.into()
+    bellerophon_repack::ErrorKind::Bridge { reason }.into()
 }
 
 /// As many products in a row as there are levels, of a vector that fills the slots. With

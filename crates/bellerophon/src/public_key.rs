@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::RangeInclusive, sync::Arc};
 
-use bellerophon_ckks::{Encoder, Provided};
+use bellerophon_ckks::{self as ckks, Encoder, Provided, fbt::IntVec};
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use rand::CryptoRng;
 
@@ -121,6 +121,33 @@ impl PublicKey {
     ) -> Result<Provided> {
         let plaintext = encoded(&self.encoder, values, range, level)?;
         Ok(Provided::encrypt(self.params.ckks(), &plaintext, &self.inner, rng)?)
+    }
+
+    /// Encrypts integers of `0 .. modulus` for exact tables, at the highest level for programs, as
+    /// [`ClientKey::encrypt_integers`] does. The vector travels as an [`IntVec`]; the server
+    /// believes the noise that its bytes state.
+    ///
+    /// ```
+    /// use bellerophon::prelude::*;
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, which protect nothing.
+    /// let owner = ClientKey::generate(&Params::preset(Preset::ToyTables)?)?;
+    /// let server = Evaluator::new(owner.evaluation_keys(&Needs::new().functional())?)?;
+    /// let x = owner.public_key()?.encrypt_integers(&[3, 250, 7], 256)?;
+    /// let y = server.integers().table(&x, |k| k * k % 256)?;
+    /// assert_eq!(owner.decrypt_integers(&y)?, [9, 36, 49]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_integers`].
+    pub fn encrypt_integers(&self, integers: &[usize], modulus: usize) -> Result<IntVec> {
+        let (functional, level) = (self.params.functional()?, self.params.levels());
+        let plain = self.encoder.encode_integers(functional, integers, modulus, level)?;
+        let rng = &mut system_rng();
+        let inner = ckks::encrypt_public(self.params.ckks(), &plain, &self.inner, rng)?;
+        Ok(IntVec::new(inner, modulus, integers.len())?)
     }
 
     /// The key in its envelope (type `0x0103` of `docs/FORMAT.md`), for the providers.

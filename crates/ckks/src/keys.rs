@@ -110,6 +110,18 @@ impl KeyLevels {
         self.hoisted
     }
 
+    /// The highest level of conjugation, if it was requested.
+    pub fn conjugation(&self) -> Option<usize> {
+        self.conjugation
+    }
+
+    /// `Err` for a level that the parameters do not have.
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+        let all = [self.relinearization, self.conjugation, self.hoisted];
+        let mut levels = all.into_iter().flatten().chain(self.rotations.values().copied());
+        levels.try_for_each(|level| params.check_level(level).during("check a key request"))
+    }
+
     /// The requested rotation steps, with the highest level of each.
     pub fn rotations(&self) -> impl Iterator<Item = (i64, usize)> {
         self.rotations.iter().map(|(&step, &level)| (step, level))

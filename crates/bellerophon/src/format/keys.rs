@@ -13,7 +13,8 @@ use std::{
 use bellerophon_ckks as ckks;
 use bellerophon_lwe::{self as lwe, BlindRotationKey, LookupKeys, RotationPart};
 use bellerophon_mlwe::{
-    self as mlwe, GaloisKey, GaloisKeys, KeyId, KeyIdent, RankHoistedKeys, RankReduceKey, RelinKeys,
+    self as mlwe, GaloisKey, GaloisKeys, KeyId, KeyIdent, RankHoistedKeys, RelinKeys,
+    wire::HoistedKey,
 };
 use bellerophon_repack::{
     RingBridgeKeys, SeededRepackKey,
@@ -31,9 +32,6 @@ const NAME: &str = "evaluation keys";
 
 /// The largest number of keys in a set.
 const MOST_KEYS: usize = 4096;
-
-/// The largest ratio of the temporary rank of hoisted rotations to the rank.
-const MOST_RAISED: usize = 2;
 
 /// Coordinates per part of a blind-rotation key.
 const COORDINATES: usize = 64;
@@ -83,50 +81,6 @@ impl Part {
     }
 }
 
-/// The rank-reduction key from the temporary rank, with the parameters of that rank.
-pub(super) struct HoistedKey {
-    raised: mlwe::Params,
-    down: RankReduceKey,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct HoistedKeyForm<'a> {
-    raised: mlwe::wire::ParamsForm,
-    #[serde(borrow)]
-    down: mlwe::wire::KeySwitchKeyForm<'a>,
-}
-
-impl Wire for HoistedKey {
-    const KIND: u16 = kind::HOISTED_KEY;
-    const NAME: &'static str = "key of hoisted rotations";
-    type Params = mlwe::Params;
-    type Form<'a> = HoistedKeyForm<'a>;
-    type Error = mlwe::Error;
-
-    fn to_form(&self, params: &mlwe::Params) -> mlwe::Result<HoistedKeyForm<'_>> {
-        let raised = self.raised.spec().into();
-        Ok(HoistedKeyForm { raised, down: self.down.to_form(params)? })
-    }
-
-    fn from_form(params: &mlwe::Params, form: HoistedKeyForm) -> mlwe::Result<Self> {
-        let down = RankReduceKey::from_form(params, form.down)?;
-        // Bounds the memory: the NTT tables of another ring could be arbitrarily large.
-        let spec = form.raised.into_spec(params.spec().security)?;
-        let ranks = params.rank() + 1..=MOST_RAISED * params.rank();
-        let own = (spec.degree, &spec.q) == (params.degree(), &params.spec().q);
-        if !own || !ranks.contains(&spec.rank) {
-            let (degree, rank) = (spec.degree, spec.rank);
-            return Err(mlwe::ErrorKind::Parameter {
-                field: "parameters of hoisted rotations",
-                found: format!("degree {degree}, rank {rank}, {} primes", spec.q.len()),
-                needed: format!("the degree and primes of the slots, and a rank in {ranks:?}"),
-            }
-            .into());
-        }
-        Ok(Self { raised: mlwe::Params::new(spec)?, down })
-    }
-}
-
 impl EvaluationKeys {
     /// Writes all keys, one at a time, and returns the name of the set. Keys of hoisted rotations
     /// can be written for temporary ranks up to twice the rank, which includes the default choice.
@@ -160,11 +114,10 @@ impl EvaluationKeys {
                     out.object(lattice, &*key)?;
                 }
                 Part::Hoisted => {
-                    let hoisted = self.arithmetic.hoisted_keys().map(|keys| HoistedKey {
-                        raised: keys.raised().clone(),
-                        down: keys.down().clone(),
-                    });
-                    out.some(lattice, hoisted.as_ref())?;
+                    if let Some(keys) = self.arithmetic.hoisted_keys() {
+                        let (raised, down) = (keys.raised().clone(), keys.down().clone());
+                        out.object(lattice, &HoistedKey { raised, down })?;
+                    }
                 }
                 Part::HoistedGalois(exponent) => {
                     if let Some(keys) = self.arithmetic.hoisted_keys() {

@@ -8,7 +8,7 @@ use bellerophon_repack as repack;
 use bellerophon_ring::wire::{SecretWire, Wire};
 
 use super::kind;
-use crate::{ClientKey, Params};
+use crate::{ClientKey, Needs, Params};
 
 /// The number and the name of each type.
 macro_rules! names {
@@ -21,10 +21,13 @@ macro_rules! names {
 pub(super) fn name(kind: u16) -> Option<&'static str> {
     let objects = names! {
         Wire: mlwe::Ciphertext, mlwe::SeededCiphertext, mlwe::PublicKey, mlwe::KeySwitchKey,
-            mlwe::GaloisKey, mlwe::RankReduceKey, mlwe::RelinKeys, mlwe::ModRaiseKey, mlwe::Params;
+            mlwe::GaloisKey, mlwe::RankReduceKey, mlwe::RelinKeys, mlwe::ModRaiseKey, mlwe::Params,
+            mlwe::RingConversion, mlwe::RingSwitchKeys, mlwe::wire::HoistedKey;
         Wire: ckks::Params, ckks::Ciphertext, ckks::Published, ckks::Provided, ckks::SeededCiphertext,
             ckks::fbt::PairedVec, ckks::fbt::SeededPairedVec, ckks::fbt::PublishedPaired,
-            ckks::fbt::IntVec, ckks::fbt::SeededIntVec, ckks::fbt::PublishedIntegers, BootstrapKeys;
+            ckks::fbt::IntVec, ckks::fbt::SeededIntVec, ckks::fbt::PublishedIntegers, BootstrapKeys,
+            ckks::RankReduction, ckks::RankConversion, ckks::RingSwitch, ckks::RankBootstrap,
+            ckks::ReducingKeys, ckks::KeyLevels;
         Wire: lwe::Ciphertext, lwe::LweVec, lwe::PublishedValues, lwe::SeededKeySwitchKey,
             lwe::SeededLookupKeys, lwe::RotationPart, lwe::SeededBlindRotationKey;
         Wire: repack::SeededRepackKey, repack::RingBridgeKeys;
@@ -32,7 +35,7 @@ pub(super) fn name(kind: u16) -> Option<&'static str> {
             bfv::SeededPackingKeys, pir::ServerKeys, pir::Query, pir::Response,
             pir::EncryptedFunction;
         SecretWire: bfv::SecretKey, pir::Client, pir::Pending, ClientKey;
-        Wire: Params, super::keys::HoistedKey;
+        Wire: Params, Needs;
     };
     let list = [(kind::KEY_LIST, "evaluation keys")];
     objects.into_iter().chain(list).find(|&(number, _)| number == kind).map(|(_, name)| name)

@@ -48,6 +48,7 @@ mod envelope;
 mod error;
 mod keys;
 mod kinds;
+mod needs;
 mod params;
 mod secret;
 mod store;
@@ -76,8 +77,8 @@ pub mod kind {
     pub const SECRET_KEY: u16 = 0x0501;
     /// The list of the keys of [`EvaluationKeys`](crate::EvaluationKeys), in front of the keys.
     pub const KEY_LIST: u16 = 0x0502;
-    /// The rank-reduction key from the temporary rank of hoisted rotations.
-    pub const HOISTED_KEY: u16 = 0x0503;
+    /// [`Needs`](crate::Needs). (The number in between, `0x0503`, is of a key of the crate `mlwe`.)
+    pub const NEEDS: u16 = 0x0504;
 }
 
 /// A source of the parameters of an object: the parameters themselves, or a set that contains them.

@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
-use crate::{Ciphertext, ClientKey, ErrorKind, Preset};
+use crate::{Bridge, Ciphertext, ClientKey, ErrorKind, Needs, Preset};
 
 mod encoded;
 mod keys;
@@ -50,6 +50,45 @@ fn fingerprints_tell_sets_apart() {
     let prints = Preset::ALL.map(|preset| Params::preset(preset).unwrap().fingerprint());
     let distinct: std::collections::BTreeSet<_> = prints.into_iter().collect();
     assert_eq!(distinct.len(), prints.len());
+}
+
+/// A server states what it needs in bytes, and the client makes exactly those keys.
+#[test]
+fn needs_come_back_if_the_parameters_serve_them() {
+    let (params, client) = world(Preset::ToyInsecure, 1);
+    let needs = Needs::new().rotate([1, -2]).sums(10).statistics(4, 1).map().bridge(Bridge::Ring);
+    let sent = Encoded::new(&params, &needs).unwrap();
+    let back: Needs = sent.decode(&params).unwrap();
+    assert_eq!(back, needs);
+    let keys = client.evaluation_keys_with(&back, &mut rng(2)).unwrap();
+    assert_eq!(keys.byte_len(), params.evaluation_key_bytes(&needs).unwrap());
+    // Others than the parameters serve are neither written nor read.
+    let many = Needs::new().sums(params.slots() + 1);
+    let refused = to_bytes(&params, &many);
+    assert!(matches!(refusal(&refused), ErrorKind::Unserved { need: "sums", .. }));
+    let bytes = to_bytes(&params, &Needs::new().sums(1)).unwrap();
+    let at = Header::LEN + 3 + 8 + 1 + 4 + 3 + 8 + 1;
+    assert_eq!(bytes[at - 1..at + 4], [1, 1, 0, 0, 0]);
+    for (most, name) in [(0u32, "sums"), (u32::MAX, "sums")] {
+        let mut object = bytes[Header::LEN..bytes.len() - 32].to_vec();
+        object[at - Header::LEN..][..4].copy_from_slice(&most.to_le_bytes());
+        let mut sealed = [&bytes[..Header::LEN], &object].concat();
+        sealed.extend(blake3::hash(&sealed).as_bytes());
+        let refused = from_bytes::<Needs>(&params, &sealed);
+        assert!(
+            matches!(refusal(&refused), ErrorKind::Unserved { need, .. } if *need == name),
+            "{most}: {refused:?}"
+        );
+    }
+    for cut in 0..bytes.len() {
+        assert!(from_bytes::<Needs>(&params, &bytes[..cut]).is_err(), "{cut}");
+    }
+    // Another parameter set, of other levels.
+    let other = Params::preset(Preset::ToyBootstrapping).unwrap();
+    assert!(matches!(
+        refusal(&from_bytes::<Needs>(&other, &bytes)),
+        ErrorKind::Format(FormatError::Fingerprint { .. })
+    ));
 }
 
 #[test]

@@ -365,6 +365,14 @@ pub enum ErrorKind {
         /// The strategy of the parameters, printed.
         needed: String,
     },
+    /// Bytes of a key request or of several keys that do not list what they should.
+    #[error("the list has {found}: need {needed}: send the bytes that this library wrote")]
+    KeyList {
+        /// What the bytes hold.
+        found: String,
+        /// What the parameters need.
+        needed: String,
+    },
     // Worst-case noise bounds and noise flooding.
     /// A vector with an average noise estimate where a worst-case bound is needed, or the reverse.
     #[error(

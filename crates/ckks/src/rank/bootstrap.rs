@@ -45,19 +45,10 @@ impl RankBootstrap {
         let (op, bootstrapper) = ("generate keys to bootstrap a rank", bootstrapper.into());
         // Step 1: both sets must agree in slots, scale and levels.
         params.check(secret.params().fingerprint()).during(op)?;
-        let (small, large) = (params.lattice(), bootstrapper.params());
-        let (found, most) = (bootstrapper.spec().slots, params.max_slots());
-        if found > most {
-            return Err(ErrorKind::SlotCount { found, least: 1, most }.during(op));
-        }
-        let level = bootstrapper.output_level();
-        let reaches = level <= params.max_level() && params.scale() == large.scale();
-        if !reaches || (0..=level).any(|l| params.limbs_at(l) != large.limbs_at(l)) {
-            let (needed, found) = (params.lattice().fingerprint(), large.lattice().fingerprint());
-            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
-        }
+        check_sets(params, &bootstrapper).during(op)?;
 
         // Step 2: the secret as an element of the larger ring, and the keys of the conversion.
+        let (small, large) = (params.lattice(), bootstrapper.params());
         let map = ModuleMap::new(large.lattice(), small, params.limbs().min(large.limbs()))?;
         let embedded = map.embed_secret(secret)?;
         let limbs = large.limbs_at(bootstrapper.input_level());
@@ -65,11 +56,43 @@ impl RankBootstrap {
         let galois = GaloisKeys::generate(&embedded, exponents, limbs, rng)?;
         let rings = RingConversion::from_parts(large.lattice(), small, map, galois)?;
 
-        // Step 3: an evaluator over the larger ring with all keys of the bootstrap.
+        // Step 3: all keys of the bootstrap over the larger ring.
         let keys = EvaluationKeys::generate(large, &embedded, &bootstrapper.keys(), rng)?;
         let own = BootstrapKeys::generate(bootstrapper.raising(), &embedded, rng)?;
-        let evaluator = Evaluator::new(large, &keys)?.with_bootstrapping(bootstrapper, own)?;
+        Self::from_parts(params, bootstrapper, rings, &keys, own)
+    }
+
+    /// Assembles the keys of the conversion, of the rotations and products of the bootstrap, and of
+    /// the bootstrap itself.
+    ///
+    /// # Errors
+    /// As [`generate`](Self::generate) for sets that do not fit; [`mlwe::ErrorKind::KeyMismatch`]
+    /// for keys of different secrets; those of [`Evaluator::with_bootstrapping`].
+    pub(crate) fn from_parts(
+        params: &Params,
+        bootstrapper: Arc<Bootstrapper>,
+        rings: RingConversion,
+        keys: &EvaluationKeys,
+        own: BootstrapKeys,
+    ) -> Result<Self> {
+        let op = "assemble keys to bootstrap a rank";
+        check_sets(params, &bootstrapper).during(op)?;
+        // The trace leaves vectors under the secret of the bootstrap.
+        let needed = keys.secret_id();
+        let ids = rings.galois().iter().map(|key| key.key().shape().to.key);
+        if let Some(found) = ids.into_iter().find(|&found| found != needed) {
+            return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.during(op).into());
+        }
+        let evaluator = Evaluator::new(bootstrapper.params(), keys)?;
+        let evaluator = evaluator.with_bootstrapping(bootstrapper, own)?;
         Ok(Self { small: params.clone(), rings, evaluator })
+    }
+
+    /// The conversion, and the keys of the bootstrap over the larger ring.
+    pub(crate) fn parts(&self) -> (&RingConversion, &EvaluationKeys, &BootstrapKeys) {
+        let bootstrapping = self.evaluator.bootstrapping.as_ref();
+        let own = &bootstrapping.expect("it was assembled with bootstrapping").keys;
+        (&self.rings, self.evaluator.keys(), own)
     }
 
     /// The same vector at [`Bootstrapper::output_level`] and the default scale. The operand needs
@@ -103,4 +126,21 @@ impl RankBootstrap {
         let inner = self.rings.to_rank(bootstrapped.lattice())?;
         Ciphertext::from_parts(&self.small, inner, *bootstrapped.meta())
     }
+}
+
+/// `Err` unless vectors of `params` can be bootstrapped over the larger ring: in slots, scale and
+/// levels up to that of the result.
+fn check_sets(params: &Params, bootstrapper: &Bootstrapper) -> Result<()> {
+    let large = bootstrapper.params();
+    let (found, most) = (bootstrapper.spec().slots, params.max_slots());
+    if found > most {
+        return Err(ErrorKind::SlotCount { found, least: 1, most }.into());
+    }
+    let level = bootstrapper.output_level();
+    let reaches = level <= params.max_level() && params.scale() == large.scale();
+    if !reaches || (0..=level).any(|l| params.limbs_at(l) != large.limbs_at(l)) {
+        let (needed, found) = (params.lattice().fingerprint(), large.lattice().fingerprint());
+        return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
+    }
+    Ok(())
 }

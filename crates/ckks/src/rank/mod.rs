@@ -52,7 +52,37 @@ impl RankReduction {
         // The first components of the secret: the masks of the others are switched to them.
         let part = secret.truncate_rank(to.lattice(), rng)?;
         let key = RankReduceKey::generate(secret, &part, to.limbs(), rng)?;
-        Ok((Self { from: from.clone(), to: to.clone(), key }, part))
+        Ok((Self::from_parts(from, to, key)?, part))
+    }
+
+    /// Assembles a key that leads from one set to another.
+    ///
+    /// # Errors
+    /// [`mlwe::ErrorKind::ParamsMismatch`] for a key between other sets,
+    /// [`mlwe::ErrorKind::Rank`] for a key of other components, [`mlwe::ErrorKind::Limbs`] for a
+    /// key that does not serve all levels of `to`.
+    pub(crate) fn from_parts(from: &Params, to: &Params, key: RankReduceKey) -> Result<Self> {
+        let (op, shape) = ("assemble a rank reduction", *key.key().shape());
+        // The key must lead from one set to the other, and drop the components in between.
+        from.check(shape.from.fingerprint).during(op)?;
+        to.check(shape.to.fingerprint).during(op)?;
+        let needed = from.lattice().rank().saturating_sub(to.lattice().rank());
+        if needed == 0 || shape.from_rank != needed {
+            let found = shape.from_rank;
+            return Err(mlwe::ErrorKind::Rank { found, needed }.during(op).into());
+        }
+        if shape.limbs != to.limbs() {
+            let (found, needed) = (shape.limbs, format!("{} of the smaller rank", to.limbs()));
+            return Err(mlwe::ErrorKind::Limbs { found, needed }.during(op).into());
+        }
+        Ok(Self { from: from.clone(), to: to.clone(), key })
+    }
+
+    /// `Err` unless the key leads from one of these sets to the other.
+    pub(crate) fn check_params(&self, from: &Params, to: &Params) -> Result<()> {
+        let op = "write a rank reduction";
+        from.check(self.from.lattice().fingerprint()).during(op)?;
+        to.check(self.to.lattice().fingerprint()).during(op)
     }
 
     /// The parameters of reduced vectors.
@@ -115,7 +145,17 @@ impl RankConversion {
         let limbs = large.limbs().min(small.limbs());
         let rings = RingConversion::generate(secret, small.lattice(), limbs, rng)?;
         let module = rings.map().extract_secret(secret)?;
-        Ok((Self { large: large.clone(), small: small.clone(), rings }, module))
+        Ok((Self::from_parts(large, small, rings), module))
+    }
+
+    /// Assembles the conversion of two sets, between whose lattices `rings` converts.
+    pub(crate) fn from_parts(large: &Params, small: &Params, rings: RingConversion) -> Self {
+        Self { large: large.clone(), small: small.clone(), rings }
+    }
+
+    /// The conversion of the lattices.
+    pub(crate) fn rings(&self) -> &RingConversion {
+        &self.rings
     }
 
     /// Converts from the large ring to the module: exact, without a key switch.

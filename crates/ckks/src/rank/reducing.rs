@@ -2,11 +2,13 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use bellerophon_mlwe::{SecretKey, pad_rank, rank_schedule};
+use bellerophon_mlwe::{self as mlwe, SecretKey, pad_rank, rank_schedule};
 use rand::CryptoRng;
 
 use super::RankReduction;
-use crate::{Ciphertext, During, EvaluationKeys, Evaluator, KeyLevels, Params, ParamsSpec, Result};
+use crate::{
+    Ciphertext, During, ErrorKind, EvaluationKeys, Evaluator, KeyLevels, Params, ParamsSpec, Result,
+};
 
 /// Levels that an operand keeps above the lowest operand of an operation, to match its scale.
 const SPARE_LEVELS: usize = 2;
@@ -76,6 +78,51 @@ impl ReducingKeys {
             above = Some((set, secret));
         }
         Ok(Self { ranks, reductions })
+    }
+
+    /// Assembles keys of the ranks of a set and the reductions between neighbours.
+    ///
+    /// # Errors
+    /// [`mlwe::ErrorKind::KeyMismatch`] if a reduction leads between other secrets than those of
+    /// its ranks.
+    pub(crate) fn from_parts(
+        ranks: Vec<(Params, EvaluationKeys)>,
+        reductions: Vec<RankReduction>,
+    ) -> Result<Self> {
+        for (pair, step) in ranks.windows(2).zip(&reductions) {
+            let shape = step.key().key().shape();
+            for (found, (_, keys)) in [shape.from.key, shape.to.key].into_iter().zip(pair) {
+                let needed = keys.secret_id();
+                if found != needed {
+                    let kind = mlwe::ErrorKind::KeyMismatch { found, needed };
+                    return Err(kind.during("assemble keys of all ranks").into());
+                }
+            }
+        }
+        Ok(Self { ranks, reductions: reductions.into_iter().map(Arc::new).collect() })
+    }
+
+    /// `Err` unless there are keys for every rank, and a reduction between neighbours.
+    pub(crate) fn check_counts(sets: &[Params], keys: usize, reductions: usize) -> Result<()> {
+        let needed = sets.len();
+        if (keys, reductions + 1) == (needed, needed) {
+            return Ok(());
+        }
+        let found = format!("{keys} sets of keys and {reductions} reductions");
+        let needed =
+            format!("{needed} sets for the ranks of the parameters, {} reductions", needed - 1);
+        Err(ErrorKind::KeyList { found, needed }.during("read keys of all ranks"))
+    }
+
+    /// `Err` unless these are the keys of the ranks of `params`.
+    pub(crate) fn check_params(&self, params: &Params) -> Result<()> {
+        let (own, _) = &self.ranks[0];
+        params.check(own.lattice().fingerprint()).during("write keys of all ranks")
+    }
+
+    /// The keys from each rank to the next.
+    pub(crate) fn reductions(&self) -> impl ExactSizeIterator<Item = &RankReduction> {
+        self.reductions.iter().map(|step| &**step)
     }
 
     /// Parameters and keys of every rank, the largest first.

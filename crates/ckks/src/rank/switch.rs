@@ -15,6 +15,18 @@ pub struct RingSwitch {
     keys: RingSwitchKeys,
 }
 
+/// `Err` unless vectors of both sets have this number of slots.
+fn check_slots(from: &Params, to: &Params, slots: usize) -> Result<()> {
+    let most = to.max_slots().min(from.max_slots());
+    // The polynomials of the slots form a ring of degree 2 slots, and the smallest ring has
+    // degree 8.
+    let least = 4;
+    match slots.is_power_of_two() && (least..=most).contains(&slots) {
+        true => Ok(()),
+        false => Err(ErrorKind::SlotCount { found: slots, least, most }.into()),
+    }
+}
+
 impl RingSwitch {
     /// Generates the keys from `from`, to which `secret` belongs, to `to`, for vectors of up to
     /// `slots` slots, a power of two. The set `to` has the first primes of the chain over a smaller
@@ -34,16 +46,20 @@ impl RingSwitch {
     ) -> Result<(Self, SecretKey)> {
         let op = "generate keys of a ring switch";
         from.check(secret.params().fingerprint()).during(op)?;
-        let most = to.max_slots().min(from.max_slots());
-        // The polynomials of the slots form a ring of degree 2 slots, and the smallest ring has
-        // degree 8.
-        let least = 4;
-        if !slots.is_power_of_two() || !(least..=most).contains(&slots) {
-            return Err(ErrorKind::SlotCount { found: slots, least, most }.during(op));
-        }
+        check_slots(from, to, slots).during(op)?;
         let (keys, part) =
             RingSwitchKeys::generate(secret, to.lattice(), 2 * slots, to.limbs(), rng)?;
         Ok((Self { from: from.clone(), to: to.clone(), slots, keys }, part))
+    }
+
+    /// Assembles the switch of two sets, between whose lattices `keys` switch.
+    ///
+    /// # Errors
+    /// [`ErrorKind::SlotCount`] for keys of more slots than the sets have, or fewer than four.
+    pub(crate) fn from_parts(from: &Params, to: &Params, keys: RingSwitchKeys) -> Result<Self> {
+        let slots = keys.module().degree() / 2;
+        check_slots(from, to, slots).during("assemble a ring switch")?;
+        Ok(Self { from: from.clone(), to: to.clone(), slots, keys })
     }
 
     /// The keys.

@@ -1,22 +1,29 @@
 //! Byte forms of parameters, encrypted vectors and keys ([`bellerophon_ring::wire`]).
 //!
 //! Each type has a *plain form*, a struct that `serde` writes and that the reader checks before it
-//! builds the type. [`EvaluationKeys`](crate::EvaluationKeys) have no form of their own: keys are
-//! sent one by one in the forms of [`bellerophon_mlwe::wire`], so that neither side holds a set of
-//! keys twice.
+//! builds the type. [`EvaluationKeys`](crate::EvaluationKeys) have a form inside other keys only: a
+//! set of its own is sent key by key in the forms of [`bellerophon_mlwe::wire`], so that neither
+//! side holds it twice.
 
 mod bootstrap;
 mod ciphertext;
 mod fbt;
+mod keys;
 mod params;
+mod rank;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tests_fbt;
+#[cfg(test)]
+mod tests_rank;
 
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
-use crate::{Params, bootstrap::Raising};
+use crate::{
+    Params,
+    bootstrap::{Bootstrapper, Raising},
+};
 
 pub use bootstrap::{BootstrapForm, BootstrapKeysForm};
 pub use ciphertext::{CiphertextForm, MetaForm, ProvidedForm, PublishedForm, SeededCiphertextForm};
@@ -24,7 +31,9 @@ pub use fbt::{
     FbtForm, IntegersForm, PairedForm, PublishedIntegersForm, PublishedPairedForm,
     SeededIntegersForm,
 };
+pub use keys::{EvaluationKeysForm, KeyLevelsForm};
 pub use params::ParamsForm;
+pub use rank::{RankBootstrapForm, ReducingKeysForm};
 
 /// Type numbers of serialized objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
 pub mod kind {
@@ -52,11 +61,29 @@ pub mod kind {
     pub const PUBLISHED_INTEGERS: u16 = 0x020a;
     /// [`Provided`](crate::Provided).
     pub const PROVIDED: u16 = 0x020b;
+    /// [`RankReduction`](crate::RankReduction).
+    pub const RANK_REDUCTION: u16 = 0x020c;
+    /// [`RankConversion`](crate::RankConversion).
+    pub const RANK_CONVERSION: u16 = 0x020d;
+    /// [`RingSwitch`](crate::RingSwitch).
+    pub const RING_SWITCH: u16 = 0x020e;
+    /// [`RankBootstrap`](crate::RankBootstrap).
+    pub const RANK_BOOTSTRAP: u16 = 0x020f;
+    /// [`ReducingKeys`](crate::ReducingKeys).
+    pub const REDUCING_KEYS: u16 = 0x0210;
+    /// [`KeyLevels`](crate::KeyLevels).
+    pub const KEY_LEVELS: u16 = 0x0211;
 }
 
 impl Fingerprinted for Params {
     fn fingerprint(&self) -> Fingerprint {
         self.lattice().fingerprint()
+    }
+}
+
+impl Fingerprinted for Bootstrapper {
+    fn fingerprint(&self) -> Fingerprint {
+        self.params().fingerprint()
     }
 }
 

@@ -71,8 +71,8 @@ impl RingConversion {
     /// # Errors
     /// [`ErrorKind::MissingGaloisKey`] if one of [`trace_exponents`] has no key,
     /// [`ErrorKind::ParamsMismatch`] if keys or map belong to another parameter set,
-    /// [`ErrorKind::Rank`] unless the rank over the small ring is `f` times the rank over the large
-    /// ring.
+    /// [`ErrorKind::KeyMismatch`] for keys of different secrets, [`ErrorKind::Rank`] unless the
+    /// rank over the small ring is `f` times the rank over the large ring.
     pub fn from_parts(
         large: &Params,
         small: &Params,
@@ -85,11 +85,13 @@ impl RingConversion {
         small.check(map.small().fingerprint()).during(op)?;
         map.check_module_rank().during(op)?;
         let exponents = trace_exponents(large.degree(), small.degree());
-        // Every automorphism of the trace needs a key.
+        // Every automorphism of the trace needs a key, and all keys have one secret.
+        let mut end = None;
         for &exponent in &exponents {
-            large
-                .check(galois.get(exponent).during(op)?.key().shape().to.fingerprint)
-                .during(op)?;
+            let key = galois.get(exponent).during(op)?;
+            let to = key.key().shape().to;
+            large.check(to.fingerprint).during(op)?;
+            key.key().check_end(*end.get_or_insert(to)).during(op)?;
         }
         Ok(Self { large: large.clone(), map, galois, exponents })
     }
@@ -187,7 +189,8 @@ impl RingSwitchKeys {
     ///
     /// # Errors
     /// [`ErrorKind::Degree`] unless `n` divides the degree of the target and of `secret`;
-    /// [`ErrorKind::Rank`] unless the target has the smaller dimension; the errors of
+    /// [`ErrorKind::Rank`] unless the target has the smaller dimension; those of
+    /// [`ModuleMap::new`] and of key generation.
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         target: &Params,
@@ -214,6 +217,50 @@ impl RingSwitchKeys {
         let embedded = ModuleMap::new(target, &module, limbs)?.embed_secret(&part)?;
         let up = RingConversion::generate(&embedded, &module, limbs, rng)?;
         Ok((Self { down, reduce, module, up }, embedded))
+    }
+
+    /// Assembles the rank reduction and the conversion to the target ring, for a `source` whose
+    /// ciphertexts are switched.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] unless the reduction leads from
+    /// the module of the source to that of the conversion, [`ErrorKind::Rank`] for a reduction of
+    /// other components; those of [`Params::module_view`] and [`ModuleMap::new`].
+    pub fn from_parts(source: &Params, reduce: RankReduceKey, up: RingConversion) -> Result<Self> {
+        let op = "assemble keys of a ring switch";
+        // Step 1: the source as a module over the ring of the conversion.
+        let module = up.map().small().clone();
+        let (found, needed) = (module.degree(), source.degree());
+        if !needed.is_multiple_of(found) {
+            return Err(ErrorKind::Degree { found, needed }.during(op));
+        }
+        let whole = source.module_view(needed / found)?;
+        // Step 2: the reduction drops the components that the target does not have.
+        let shape = *reduce.key().shape();
+        whole.check(shape.from.fingerprint).during(op)?;
+        module.check(shape.to.fingerprint).during(op)?;
+        if shape.from_rank + module.rank() != whole.rank() {
+            let needed = whole.rank().saturating_sub(module.rank());
+            return Err(ErrorKind::Rank { found: shape.from_rank, needed }.during(op));
+        }
+        // Step 3: the trace starts at the secret where the reduction ends.
+        let needed = shape.to.key;
+        let found = up.galois().iter().map(|key| key.key().shape().to.key).find(|&id| id != needed);
+        if let Some(found) = found {
+            return Err(ErrorKind::KeyMismatch { found, needed }.during(op));
+        }
+        let down = ModuleMap::new(source, &whole, shape.limbs)?;
+        Ok(Self { down, reduce, module, up })
+    }
+
+    /// The parameters of ciphertexts that are switched.
+    pub fn source(&self) -> &Params {
+        self.down.large()
+    }
+
+    /// The conversion to the target ring.
+    pub fn up(&self) -> &RingConversion {
+        &self.up
     }
 
     /// `N' / n`: the factor by which the switch multiplies messages.

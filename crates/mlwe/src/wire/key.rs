@@ -25,6 +25,22 @@ pub struct KeySwitchKeyForm<'a> {
     bodies: Packed<'a>,
 }
 
+impl KeySwitchKeyForm<'static> {
+    /// The form of a key whose output has these parameters. It borrows nothing of the key.
+    pub(super) fn new(params: &Params, key: &KeySwitchKey) -> Result<Self> {
+        let shape = key.shape();
+        params.check(shape.to.fingerprint).during("write a switching key")?;
+        Ok(Self {
+            from: shape.from,
+            to: shape.to,
+            limbs: shape.limbs as u32,
+            from_rank: shape.from_rank as u32,
+            seed: *key.seed(),
+            bodies: Packed::rows(params.gadget().ring(shape.limbs), key.bodies().iter()),
+        })
+    }
+}
+
 /// Read with the parameters of its output.
 impl Wire for KeySwitchKey {
     const KIND: u16 = kind::KEY_SWITCH_KEY;
@@ -34,16 +50,7 @@ impl Wire for KeySwitchKey {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
-        let shape = self.shape();
-        params.check(shape.to.fingerprint).during("write a switching key")?;
-        Ok(KeySwitchKeyForm {
-            from: shape.from,
-            to: shape.to,
-            limbs: shape.limbs as u32,
-            from_rank: shape.from_rank as u32,
-            seed: *self.seed(),
-            bodies: Packed::rows(params.gadget().ring(shape.limbs), self.bodies().iter()),
-        })
+        KeySwitchKeyForm::new(params, self)
     }
 
     fn from_form(params: &Params, form: KeySwitchKeyForm) -> Result<Self> {
@@ -66,9 +73,9 @@ fn seeded(params: &Params, form: KeySwitchKeyForm) -> Result<SeededKeySwitchKey>
 /// The plain form of a [`GaloisKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GaloisKeyForm<'a> {
-    exponent: u32,
+    pub(super) exponent: u32,
     #[serde(borrow)]
-    key: KeySwitchKeyForm<'a>,
+    pub(super) key: KeySwitchKeyForm<'a>,
 }
 
 impl Wire for GaloisKey {

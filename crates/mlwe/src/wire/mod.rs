@@ -7,7 +7,9 @@
 
 mod ciphertext;
 mod key;
+mod key_set;
 mod params;
+mod rings;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +19,9 @@ use crate::{Params, RelinStrategy, Security};
 
 pub use ciphertext::{CiphertextForm, PublicKeyForm, SeededCiphertextForm};
 pub use key::{GaloisKeyForm, KeySwitchKeyForm, RelinKeysForm};
+pub use key_set::{GaloisKeysForm, HoistedKey, HoistedKeyForm};
 pub use params::{ParamsForm, SecretForm, SecurityForm};
+pub use rings::{RingConversionForm, RingSwitchKeysForm};
 
 /// Type numbers of the objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
 pub mod kind {
@@ -39,6 +43,13 @@ pub mod kind {
     pub const RELIN_KEYS: u16 = 0x0107;
     /// [`ModRaiseKey`](crate::ModRaiseKey).
     pub const RAISE_KEY: u16 = 0x0108;
+    /// [`RingConversion`](crate::RingConversion).
+    pub const RING_CONVERSION: u16 = 0x0109;
+    /// [`RingSwitchKeys`](crate::RingSwitchKeys).
+    pub const RING_SWITCH_KEYS: u16 = 0x010a;
+    /// [`HoistedKey`](super::HoistedKey). Its number is of the list of evaluation keys, which
+    /// contains it.
+    pub const HOISTED_KEY: u16 = 0x0503;
 }
 
 impl Fingerprinted for Params {

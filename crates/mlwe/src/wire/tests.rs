@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use crate::{
     Ciphertext, Error, ErrorKind, GaloisKey, KeySwitchKey, ModRaiseKey, Params, ParamsSpec,
-    PublicKey, RankReduceKey, RelinKeys, RelinStrategy, SecretKey, SecretKind, Security,
-    SeededCiphertext,
+    PublicKey, RankReduceKey, RelinKeys, RelinStrategy, RingConversion, RingSwitchKeys, SecretKey,
+    SecretKind, Security, SeededCiphertext,
     testing::{message, params, rng, spec},
 };
 
@@ -102,6 +102,45 @@ fn keys_come_back() {
             let back: RelinKeys = read(&strategy, &bytes).unwrap().unwrap();
             assert_eq!((back.cross(), back.down()), (keys.cross(), keys.down()));
         }
+    }
+}
+
+/// Forms of conversions are read with the parameters of both rings.
+#[test]
+fn conversions_between_rings_come_back() {
+    for rank in [1, 2] {
+        let large = params(256, rank, 3, 1);
+        let key = secret(&large, 1);
+        // To the module of a smaller ring.
+        let both = (large.clone(), large.module_view(4).unwrap());
+        let conversion = RingConversion::generate(&key, &both.1, 2, &mut rng(2)).unwrap();
+        let bytes = comes_back(&both, &conversion);
+        let back: RingConversion = read(&both, &bytes).unwrap().unwrap();
+        let ct = conversion.to_rank(&key.encrypt(&message(&large, 2, 1), &mut rng(3)).unwrap());
+        let ct = ct.unwrap();
+        assert_eq!(back.from_rank(&ct).unwrap(), conversion.from_rank(&ct).unwrap());
+        let swapped = read::<RingConversion>(&(both.1.clone(), both.0), &bytes).unwrap();
+        assert!(matches!(refusal(&swapped), ErrorKind::Degree { .. }));
+
+        // To a smaller ring, by a rank reduction in between.
+        let target = ParamsSpec { degree: 128, ..large.spec().clone() };
+        let target = Params::new(target).unwrap();
+        let both = (large.clone(), target);
+        let (keys, _) = RingSwitchKeys::generate(&key, &both.1, 64, 2, &mut rng(4)).unwrap();
+        let bytes = comes_back(&both, &keys);
+        let back: RingSwitchKeys = read(&both, &bytes).unwrap().unwrap();
+        let ct = key.encrypt(&message(&large, 2, 1), &mut rng(5)).unwrap();
+        assert_eq!(back.switch(&ct).unwrap(), keys.switch(&ct).unwrap());
+        for degree in [0u32, 3, 96, 256, u32::MAX] {
+            let mut changed = bytes.clone();
+            changed[..4].copy_from_slice(&degree.to_le_bytes());
+            let refused = read::<RingSwitchKeys>(&both, &changed).unwrap();
+            assert!(matches!(refusal(&refused), ErrorKind::Degree { .. }), "{degree}");
+        }
+        // Parts of two switches do not belong together.
+        let (other, _) = RingSwitchKeys::generate(&key, &both.1, 64, 2, &mut rng(6)).unwrap();
+        let mixed = RingSwitchKeys::from_parts(&large, keys.reduce().clone(), other.up().clone());
+        assert!(matches!(refusal(&mixed), ErrorKind::KeyMismatch { .. }));
     }
 }
 

@@ -1,7 +1,9 @@
 //! The bridges between slots and LWE ciphertexts, and the choice between them.
 
+use serde::{Deserialize, Serialize};
+
 /// A path from slots to LWE ciphertexts and back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Bridge {
     /// The bridge that is cheaper for the number of values, by fixed costs that were measured once.

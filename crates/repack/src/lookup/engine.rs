@@ -2,6 +2,7 @@
 
 use bellerophon_lwe::{self as lwe, Engine, NtruSpec, RgswGadget};
 use bellerophon_ring::prime;
+use serde::{Deserialize, Serialize};
 
 use crate::Result;
 
@@ -11,7 +12,7 @@ use crate::Result;
 /// their keys, in their security assumptions, and in the noise of an entry. That noise matters
 /// only if it is of the size of the effect of the index error
 /// (`Params::map_plan` predicts both).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum LutEngine {
     /// The engine whose security rests on (ring) LWE alone: [`Rgsw`](Self::Rgsw), even if the set

@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{engine::Engine, prepared::Ready};
 use crate::lookup::ErrorDistribution;
 
+/// Why an engine that the request does not allow is refused: another one, and NTRU.
+pub(super) const EXCLUDED: [&str; 2] =
+    ["not among the allowed engines", "allowed only if it is named (`MapRequest::allow`)"];
+
 /// The predicted cost and error of an engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
@@ -103,11 +107,26 @@ impl MapPlan {
 
     /// The refusals of all engines in one line.
     pub(crate) fn refusals(&self) -> String {
-        let lines = self
-            .rows
-            .iter()
-            .filter_map(|row| Some(format!("{}: {}", row.engine, row.refusal.as_ref()?)));
-        lines.collect::<Vec<_>>().join("; ")
+        self.refused().map(|(_, reason)| reason).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The refusals of two engines: of the one with the smallest error, and of the first one that
+    /// lacks keys or parameters. Engines that the request excludes do not count.
+    pub(crate) fn nearest(&self) -> [Option<String>; 2] {
+        let error = |row: &EngineRow| row.prediction.as_ref().map(|p| p.log2_error);
+        let predicted = self.refused().filter_map(|(row, reason)| Some((error(row)?, reason)));
+        let best = predicted.min_by(|(one, _), (other, _)| one.total_cmp(other));
+        let mut lacking = self.refused().filter(|(row, _)| {
+            let excluded = row.refusal.as_deref().is_some_and(|why| EXCLUDED.contains(&why));
+            row.prediction.is_none() && !excluded
+        });
+        [best.map(|(_, reason)| reason), lacking.next().map(|(_, reason)| reason)]
+    }
+
+    /// The refused engines, each with its name and its refusal.
+    fn refused(&self) -> impl Iterator<Item = (&EngineRow, String)> {
+        let rows = self.rows.iter();
+        rows.filter_map(|row| Some((row, format!("{}: {}", row.engine, row.refusal.as_ref()?))))
     }
 }
 

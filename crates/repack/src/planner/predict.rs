@@ -12,7 +12,7 @@ use super::{
     engine::Engine,
     goal::Goal,
     look_up::Tables,
-    plan::{EngineRow, MapPlan, Prediction},
+    plan::{EXCLUDED, EngineRow, MapPlan, Prediction},
     prepared::{Prepared, Ready, ReadyEngine},
     request::{MapRequest, refused},
     subject::{MapServer, PlanSubject},
@@ -171,10 +171,8 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         };
         // Step 1: the request allows the engine.
         if !goal.engines.contains(&engine) {
-            let reason = match engine {
-                Engine::Ntru => "allowed only if it is named (`MapRequest::allow`)",
-                _ => "not among the allowed engines",
-            };
+            let [other, ntru] = EXCLUDED;
+            let reason = if engine == Engine::Ntru { ntru } else { other };
             return refused(None, reason.into());
         }
         // Step 2: an error of the engine is the reason of its refusal.

@@ -92,12 +92,9 @@ impl<P: PlanSubject> Planner<'_, P> {
         let (plan, prepared) = self.candidates(&goal);
         let Some(prepared) = prepared else {
             let (function, refusals) = (plan.function.clone(), plan.refusals());
-            return Err(Error::from(ErrorKind::NoPlan {
-                function,
-                log2_error: goal.log2_error,
-                refusals,
-            })
-            .into());
+            let (log2_error, nearest) = (goal.log2_error, plan.nearest());
+            let kind = ErrorKind::NoPlan { function, log2_error, nearest, refusals };
+            return Err(Error::from(kind).into());
         };
         self.run_prepared(&prepared, &server, x)
     }

@@ -1,6 +1,6 @@
 //! Cryptographic fingerprints of parameters.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,20 @@ pub trait Fingerprinted {
     /// The fingerprint. Equal parameters have the same fingerprint on every machine and in every
     /// version of the byte format.
     fn fingerprint(&self) -> Fingerprint;
+}
+
+/// Two parameter sets, for objects that lead from the first to the second.
+impl<A: Fingerprinted, B: Fingerprinted> Fingerprinted for (A, B) {
+    fn fingerprint(&self) -> Fingerprint {
+        let prints = [self.0.fingerprint(), self.1.fingerprint()].map(|print| print.0);
+        Fingerprint::of_bytes("bellerophon 2026-11-26 pair of parameters", &prints.concat())
+    }
+}
+
+impl<T: Fingerprinted> Fingerprinted for Arc<T> {
+    fn fingerprint(&self) -> Fingerprint {
+        (**self).fingerprint()
+    }
 }
 
 #[cfg(test)]

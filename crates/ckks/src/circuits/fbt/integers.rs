@@ -144,8 +144,20 @@ impl<A: CkksOps> Integers<'_, A> {
         x: &IntVec<A::Ciphertext>,
         f: impl Fn(usize) -> usize,
     ) -> Result<IntVec<A::Ciphertext>> {
-        let table = IntTable::new(x.modulus, x.modulus, f)?;
-        let mut results = self.tables(x, &[&table])?;
+        self.apply(x, &IntTable::new(x.modulus, x.modulus, f)?)
+    }
+
+    /// One table that was made before, from the modulus of `x` to any other. The result is
+    /// bootstrapped.
+    ///
+    /// # Errors
+    /// As for [`tables`](Self::tables).
+    pub fn apply(
+        &self,
+        x: &IntVec<A::Ciphertext>,
+        table: &IntTable,
+    ) -> Result<IntVec<A::Ciphertext>> {
+        let mut results = self.tables(x, &[table])?;
         Ok(results.pop().expect("one table"))
     }
 
@@ -213,9 +225,7 @@ impl<A: CkksOps> Integers<'_, A> {
         // k = a + p b runs over all pairs: one table of p q entries.
         let both = self.beside(x, y)?;
         let p = x.modulus;
-        let table = IntTable::new(both.modulus, to, |k| f(k % p, k / p))?;
-        let mut results = self.tables(&both, &[&table])?;
-        Ok(results.pop().expect("one table"))
+        self.apply(&both, &IntTable::new(both.modulus, to, |k| f(k % p, k / p))?)
     }
 
     /// Two vectors as the digits of one: `x + p y` modulo `p q` for `x` modulo `p` and `y` modulo

@@ -1,0 +1,92 @@
+//! The byte form of the needs of a program: a server sends them to the client that makes the keys.
+
+use bellerophon_ckks::{KeyLevels, wire::KeyLevelsForm};
+use bellerophon_ring::wire::{List, Wire};
+use serde::{Deserialize, Serialize};
+
+use super::{FormatError, kind};
+use crate::{Bridge, Error, LutEngine, Needs, Params, Result, keys};
+
+/// The largest number of rotations, and of tables.
+const MOST: usize = 4096;
+
+/// The wire form of [`Needs`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct NeedsForm {
+    multiply: bool,
+    conjugate: bool,
+    lookups: bool,
+    bridges: List<Bridge, 3>,
+    corrected: bool,
+    engine: LutEngine,
+    bootstrap: bool,
+    functional: bool,
+    rotate_any: bool,
+    rotations: List<i64, MOST>,
+    sums: Option<u32>,
+    tables: List<(u32, u32), MOST>,
+    keys: KeyLevelsForm,
+}
+
+/// The parameters must be able to serve the needs.
+impl Wire for Needs {
+    const KIND: u16 = kind::NEEDS;
+    const NAME: &'static str = "the needs of a program";
+    type Params = Params;
+    type Form<'a> = NeedsForm;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<NeedsForm> {
+        keys::key_spec(params, self)?;
+        // Checked needs have numbers below the slots.
+        let tables = self.tables.iter().map(|&(rows, columns)| (rows as u32, columns as u32));
+        Ok(NeedsForm {
+            multiply: self.multiply,
+            conjugate: self.conjugate,
+            lookups: self.lookups,
+            bridges: List(self.bridges.iter().copied().collect()),
+            corrected: self.corrected,
+            engine: self.engine,
+            bootstrap: self.bootstrap,
+            functional: self.functional,
+            rotate_any: self.rotate_any,
+            rotations: List(self.rotations.iter().copied().collect()),
+            sums: self.sums.map(|most| most as u32),
+            tables: List(tables.collect()),
+            keys: self.keys.to_form(params.ckks())?,
+        })
+    }
+
+    fn from_form(params: &Params, form: NeedsForm) -> Result<Self> {
+        // Step 1: each entry of a list once, in increasing order.
+        let (bridges, rotations, tables) = (form.bridges.0, form.rotations.0, form.tables.0);
+        let sorted = bridges.is_sorted_by(|one, next| one < next)
+            && rotations.is_sorted_by(|one, next| one < next)
+            && tables.is_sorted_by(|one, next| one < next);
+        if !sorted {
+            let reason = "a list is not in order, or has an entry twice".into();
+            return Err(FormatError::Malformed { name: Self::NAME, reason }.into());
+        }
+        let needs = Self {
+            multiply: form.multiply,
+            conjugate: form.conjugate,
+            lookups: form.lookups,
+            bridges: bridges.into_iter().collect(),
+            corrected: form.corrected,
+            engine: form.engine,
+            bootstrap: form.bootstrap,
+            functional: form.functional,
+            rotate_any: form.rotate_any,
+            rotations: rotations.into_iter().collect(),
+            sums: form.sums.map(|most| most as usize),
+            tables: tables
+                .iter()
+                .map(|&(rows, columns)| (rows as usize, columns as usize))
+                .collect(),
+            keys: KeyLevels::from_form(params.ckks(), form.keys)?,
+        };
+        // Step 2: the parameters must serve them, as for needs that a program states.
+        keys::key_spec(params, &needs)?;
+        Ok(needs)
+    }
+}

@@ -1,0 +1,173 @@
+//! Keys between ranks and rings, and requests for keys.
+
+use std::sync::Arc;
+
+use bellerophon_mlwe::{self as mlwe, SecretKey, Security};
+use bellerophon_ring::wire::Wire;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::tests::{read, real, write};
+use crate::{
+    Ciphertext, CkksOps, Encoder, Error, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params,
+    ParamsSpec, RankBootstrap, RankConversion, RankReduction, ReducingEvaluator, ReducingKeys,
+    RingSwitch,
+    bootstrap::{BootstrapSpec, Bootstrapper},
+    encrypt,
+    error::refusal,
+};
+
+/// Five levels over a ring of this degree, at this rank.
+fn set(degree: usize, rank: usize) -> Params {
+    let chain = ModulusChain {
+        degree: 128,
+        first_bits: 50,
+        levels: vec![LevelGroup::single(40, 5)],
+        special: (51, 1),
+    };
+    let mut spec = ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
+    (spec.lattice.degree, spec.lattice.rank) = (degree, rank);
+    Params::new(spec).unwrap()
+}
+
+fn encrypted(params: &Params, secret: &SecretKey, limbs: usize) -> Ciphertext {
+    let plain = Encoder::new(params)
+        .encode(&[0.5, -0.25, 1.0], real(-1.0, 1.0), params.scale(), limbs)
+        .unwrap();
+    encrypt(params, &plain, secret, &mut ChaCha20Rng::seed_from_u64(9)).unwrap()
+}
+
+/// Reads what was written and writes the same bytes again. Truncated bytes are refused; with any of
+/// the first `head` bytes changed, the bytes are refused or give another object.
+fn comes_back<T: Wire<Error = Error>>(params: &T::Params, object: &T, head: usize) -> T {
+    let bytes = write(params, object);
+    let back: T = read(params, &bytes).expect("a form").unwrap();
+    assert!(write(params, &back) == bytes, "{}", T::NAME);
+    for cut in [0, 1, bytes.len() / 2, bytes.len() - 1] {
+        assert!(!matches!(read::<T>(params, &bytes[..cut]), Some(Ok(_))), "{} at {cut}", T::NAME);
+    }
+    for at in 0..bytes.len().min(head) {
+        for flip in [1, 0x80, 0xff] {
+            let mut changed = bytes.clone();
+            changed[at] ^= flip;
+            if let Some(Ok(other)) = read::<T>(params, &changed) {
+                assert!(write(params, &other) != bytes, "{} at {at}", T::NAME);
+            }
+        }
+    }
+    back
+}
+
+#[test]
+fn keys_between_two_sets_come_back() {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let (large, module, small) = (set(128, 1), set(64, 2), set(64, 1));
+    let secret = SecretKey::generate(large.lattice(), &mut rng).unwrap();
+    let x = encrypted(&large, &secret, 4);
+
+    let both = (large.clone(), module.clone());
+    let (keys, inner) = RankConversion::generate(&large, &secret, &module, &mut rng).unwrap();
+    let back = comes_back(&both, &keys, 100);
+    let y = keys.to_rank(&x).unwrap();
+    assert_eq!(back.from_rank(&y).unwrap(), keys.from_rank(&y).unwrap());
+
+    let both = (module.clone(), small.clone());
+    let (key, _) = RankReduction::generate(&module, &inner, &small, &mut rng).unwrap();
+    let back = comes_back(&both, &key, 160);
+    assert_eq!(back.apply(&y).unwrap(), key.apply(&y).unwrap());
+    // The same key between other sets.
+    let bytes = write(&both, &key);
+    let refused = read::<RankReduction>(&(large.clone(), small.clone()), &bytes).unwrap();
+    let other = ErrorKind::Mlwe(mlwe::ErrorKind::ParamsMismatch {
+        found: module.lattice().fingerprint(),
+        needed: large.lattice().fingerprint(),
+    });
+    assert_eq!(refusal(&refused), &other);
+    let refused = key.to_form(&(large.clone(), small.clone())).map(|_| ());
+    assert_eq!(refusal(&refused), &other);
+
+    let both = (large.clone(), small.clone());
+    let (switch, _) = RingSwitch::generate(&large, &secret, &small, 16, &mut rng).unwrap();
+    let back = comes_back(&both, &switch, 160);
+    assert_eq!(back.apply(&x).unwrap(), switch.apply(&x).unwrap());
+}
+
+#[test]
+fn keys_of_all_ranks_come_back() {
+    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let params = set(64, 2);
+    let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
+    let request = KeyLevels::new().multiply(2).rotate([1], 2).rotate_hoisted(1);
+    let keys = ReducingKeys::generate(&params, &secret, &request, &mut rng).unwrap();
+    assert_eq!(keys.ranks().len(), 2);
+    let back = comes_back(&params, &keys, 120);
+    let x = encrypted(&params, &secret, params.limbs_at(2));
+    let [old, new] = [&keys, &back].map(|keys| {
+        let server = ReducingEvaluator::new(keys).unwrap();
+        server.rotate(&server.square(&x).unwrap(), 1).unwrap()
+    });
+    assert_eq!(old, new);
+
+    // Keys of two clients in one set.
+    let other = SecretKey::generate(params.lattice(), &mut rng).unwrap();
+    let other = ReducingKeys::generate(&params, &other, &request, &mut rng).unwrap();
+    let ranks = keys.ranks().map(|(params, keys)| (params.clone(), keys.clone())).collect();
+    let mixed = ReducingKeys::from_parts(ranks, other.reductions().cloned().collect());
+    assert!(matches!(refusal(&mixed), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })));
+    // One set of keys where the parameters have two ranks.
+    let sets = params.ranks().unwrap();
+    let refused = ReducingKeys::check_counts(&sets, 1, 0);
+    assert!(matches!(refusal(&refused), ErrorKind::KeyList { .. }));
+}
+
+#[test]
+fn keys_to_bootstrap_a_rank_come_back() {
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let spec = BootstrapSpec::new(8);
+    let chain = spec.chain(64, 40, 2, (50, 2)).unwrap();
+    let large = ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
+    let mut small = large.clone();
+    (small.lattice.degree, small.lattice.rank) = (32, 2);
+    let (large, small) = (Params::new(large).unwrap(), Params::new(small).unwrap());
+    let bootstrapper = Arc::new(Bootstrapper::new(&large, spec).unwrap());
+    let secret = SecretKey::generate(small.lattice(), &mut rng).unwrap();
+    let keys = RankBootstrap::generate(&small, &secret, bootstrapper.clone(), &mut rng).unwrap();
+    let both = (small.clone(), bootstrapper.clone());
+    let back = comes_back(&both, &keys, 8);
+    let x = encrypted(&small, &secret, small.limbs_at(bootstrapper.input_level()));
+    assert_eq!(back.bootstrap(&x).unwrap(), keys.bootstrap(&x).unwrap());
+
+    // Keys of two secrets.
+    let other = SecretKey::generate(small.lattice(), &mut rng).unwrap();
+    let other = RankBootstrap::generate(&small, &other, bootstrapper.clone(), &mut rng).unwrap();
+    let ((rings, ..), (_, evaluation, own)) = (keys.parts(), other.parts());
+    let mixed =
+        RankBootstrap::from_parts(&small, bootstrapper, rings.clone(), evaluation, own.clone());
+    assert!(matches!(refusal(&mixed), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })));
+}
+
+#[test]
+fn requests_come_back() {
+    let params = set(64, 1);
+    let all = KeyLevels::new().multiply(5).conjugate(0).rotate([i64::MIN, -3, 1], 2);
+    for request in [KeyLevels::new(), all.clone(), all.rotate_hoisted(4)] {
+        assert_eq!(comes_back(&params, &request, usize::MAX), request);
+    }
+    // A level that the parameters do not have, on both sides.
+    let high = KeyLevels::new().rotate([1], 6);
+    let refused = high.to_form(&params).map(|_| ());
+    assert!(matches!(refusal(&refused), ErrorKind::LevelTooHigh { wanted: 6, highest: 5 }));
+    let mut bytes = write(&params, &KeyLevels::new().rotate([1], 5));
+    let at = bytes.len() - 4;
+    bytes[at] = 6;
+    let refused = read::<KeyLevels>(&params, &bytes).unwrap();
+    assert!(matches!(refusal(&refused), ErrorKind::LevelTooHigh { wanted: 6, highest: 5 }));
+    // Steps twice, and in another order.
+    let bytes = write(&params, &KeyLevels::new().rotate([1, 2], 0));
+    for step in [2u8, 3] {
+        let mut changed = bytes.clone();
+        changed[11] = step;
+        let refused = read::<KeyLevels>(&params, &changed).unwrap();
+        assert!(matches!(refusal(&refused), ErrorKind::KeyList { .. }), "{step}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Serialized forms of several Galois keys and of the keys of hoisted rotations.
+
+use bellerophon_ring::wire::{List, Wire};
+use serde::{Deserialize, Serialize};
+
+use super::{GaloisKeyForm, KeySwitchKeyForm, ParamsForm, kind};
+use crate::{
+    During, Error, ErrorKind, GaloisKey, GaloisKeys, Params, RankHoistedKeys, RankReduceKey, Result,
+};
+
+/// The largest number of Galois keys in one form.
+const MOST_KEYS: usize = 4096;
+
+/// The largest ratio of the temporary rank of hoisted rotations to the rank.
+const MOST_RAISED: usize = 2;
+
+/// The plain form of [`GaloisKeys`]: each exponent once, in increasing order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GaloisKeysForm<'a>(#[serde(borrow)] List<GaloisKeyForm<'a>, MOST_KEYS>);
+
+impl GaloisKeysForm<'_> {
+    /// The form of keys of these parameters. Keys that stay in a file are loaded one by one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ParamsMismatch`] for keys of other parameters, [`ErrorKind::Stored`].
+    pub fn new(params: &Params, keys: &GaloisKeys) -> Result<GaloisKeysForm<'static>> {
+        let forms = keys.exponents().map(|exponent| {
+            let key = KeySwitchKeyForm::new(params, keys.get(exponent)?.key())?;
+            Ok(GaloisKeyForm { exponent: exponent as u32, key })
+        });
+        Ok(GaloisKeysForm(List(forms.collect::<Result<_>>()?)))
+    }
+
+    /// The keys, each checked against the parameters.
+    ///
+    /// # Errors
+    /// Those of each key; [`ErrorKind::Parameter`] for exponents that do not increase.
+    pub fn into_keys(self, params: &Params) -> Result<GaloisKeys> {
+        let forms = self.0.0;
+        // A second key of one exponent would be ignored.
+        if !forms.is_sorted_by(|one, next| one.exponent < next.exponent) {
+            return Err(ErrorKind::Parameter {
+                field: "list of Galois keys",
+                found: "exponents that do not increase".into(),
+                needed: "each exponent once, in increasing order".into(),
+            }
+            .during("read Galois keys"));
+        }
+        let mut keys = GaloisKeys::new();
+        for form in forms {
+            keys.insert(GaloisKey::from_form(params, form)?);
+        }
+        Ok(keys)
+    }
+}
+
+/// The rank-reduction key from the temporary rank of hoisted rotations, with the parameters of that
+/// rank. The Galois keys of that rank are read with these parameters.
+#[derive(Debug, Clone)]
+pub struct HoistedKey {
+    /// The parameters of the temporary rank.
+    pub raised: Params,
+    /// The key back to the rank.
+    pub down: RankReduceKey,
+}
+
+/// The plain form of a [`HoistedKey`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HoistedKeyForm<'a> {
+    raised: ParamsForm,
+    #[serde(borrow)]
+    down: KeySwitchKeyForm<'a>,
+}
+
+impl HoistedKeyForm<'static> {
+    /// The form of the key and the parameters of `keys`, which lead back to `params`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ParamsMismatch`] for keys of other parameters.
+    pub fn new(params: &Params, keys: &RankHoistedKeys) -> Result<Self> {
+        let down = KeySwitchKeyForm::new(params, keys.down().key())?;
+        Ok(Self { raised: keys.raised().spec().into(), down })
+    }
+}
+
+impl Wire for HoistedKey {
+    const KIND: u16 = kind::HOISTED_KEY;
+    const NAME: &'static str = "key of hoisted rotations";
+    type Params = Params;
+    type Form<'a> = HoistedKeyForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<HoistedKeyForm<'_>> {
+        let down = KeySwitchKeyForm::new(params, self.down.key())?;
+        Ok(HoistedKeyForm { raised: self.raised.spec().into(), down })
+    }
+
+    fn from_form(params: &Params, form: HoistedKeyForm) -> Result<Self> {
+        let down = RankReduceKey::from_form(params, form.down)?;
+        // Bounds the memory: the NTT tables of another ring could be arbitrarily large.
+        let spec = form.raised.into_spec(params.spec().security)?;
+        let ranks = params.rank() + 1..=MOST_RAISED * params.rank();
+        let own = (spec.degree, &spec.q) == (params.degree(), &params.spec().q);
+        if !own || !ranks.contains(&spec.rank) {
+            let (degree, rank) = (spec.degree, spec.rank);
+            return Err(ErrorKind::Parameter {
+                field: "parameters of hoisted rotations",
+                found: format!("degree {degree}, rank {rank}, {} primes", spec.q.len()),
+                needed: format!("the degree and primes of the slots, and a rank in {ranks:?}"),
+            }
+            .into());
+        }
+        Ok(Self { raised: Params::new(spec)?, down })
+    }
+}
