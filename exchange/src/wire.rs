@@ -89,7 +89,7 @@ pub fn keys(params: &Params, mut reader: impl Read, bytes: u64) -> Result<Loaded
 /// `wrong_parameters` for other parameters, `malformed` for other faults.
 pub fn ciphertext(params: &Params, bytes: &[u8]) -> Result<Ciphertext, Refusal> {
     let header = Header::parse(bytes).map_err(malformed)?;
-    if header.fingerprint != params.ckks().fingerprint() {
+    if header.fingerprint != params.ckks().lattice().fingerprint() {
         return Err(Refusal::new(Code::WrongParameters, "the ciphertext has other parameters"));
     }
     let read = || match header.kind {
@@ -115,7 +115,7 @@ pub fn published(params: &Params, bytes: &[u8]) -> Result<Published, Refusal> {
 /// The largest number of bytes of a result under these parameters.
 pub fn largest_result(params: &Params) -> u64 {
     let (slots, lattice) = (params.ckks(), params.ckks().lattice());
-    8 * (lattice.rank() as u64 + 1) * (slots.degree() * slots.limbs()) as u64 + AROUND
+    8 * (lattice.rank() as u64 + 1) * (slots.lattice().degree() * slots.limbs()) as u64 + AROUND
 }
 
 /// Encrypts a vector in its wire form. The ciphertext states the number of values and the given

@@ -120,9 +120,7 @@ pub(crate) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     if words < a.len() {
         dispatch!(of_table(table), table.forward_over_pieces(a, 0), neon);
     }
-    for (i, piece) in a.chunks_exact_mut(words).enumerate() {
-        forward_piece(table, piece, Piece::reduced(i));
-    }
+    finish_forward(table, a);
 }
 
 /// Inverse transform, `[0, q) -> [0, q)`.
@@ -372,6 +370,13 @@ pub(crate) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
     debug_assert!(piece.ahead.iter().all(|row| row.len() <= a.len()));
     debug_assert!((piece.index + 1) * a.len() <= table.degree(), "a piece of the transform");
     dispatch!(of_table(table), table.forward_piece(a, piece), neon);
+}
+
+/// The second half of a forward transform, reduced to `[0, q)`.
+pub(crate) fn finish_forward(table: &NttTable, a: &mut [u64]) {
+    for (i, piece) in a.chunks_exact_mut(piece_words(table)).enumerate() {
+        forward_piece(table, piece, Piece::reduced(i));
+    }
 }
 
 /// `out = (a - remainder) w + addend v` for factors `[w, v]`, all in `[0, q)`: a quotient.

@@ -158,7 +158,7 @@ impl Raising {
     /// Sizes of [`BootstrapKeys`].
     pub(crate) fn own_key_sizes(&self) -> KeySizes {
         let (low, high) = (&self.low, self.params.lattice());
-        let (degree, rank) = (self.params.degree(), high.rank());
+        let (degree, rank) = (self.params.lattice().degree(), high.rank());
         let (from, to) = (low.gadget(), high.gadget());
         let rows = rank * from.digits(1);
         let to_sparse = KeySizes::of_rows(rows, 1, from.ring(1));

@@ -51,7 +51,7 @@ impl CoeffsToSlots {
     /// [`ErrorKind::SlotCount`] for a count that the ring does not have, [`ErrorKind::Linear`] for
     /// numbers of levels or of baby steps outside their range, [`ErrorKind::Scale`],
     /// [`ErrorKind::LevelTooHigh`].
-    pub fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
+    pub(crate) fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
         Self::with_short_stages(params, slots, None, spec)
     }
 
@@ -111,12 +111,13 @@ impl CoeffsToSlots {
             .map(|(i, matrix)| {
                 let squared: f64 = matrix.iter().map(|(_, d)| d[0].norm_sqr()).sum();
                 let matrix = matrix.scaled(gain / squared.sqrt());
-                let at = LinearOptions::at_level(input_level - i)
-                    .encode_ahead(spec.encode_ahead && i == 0)
-                    .giants(Giants::Horner)
-                    .hoisting(Hoisting::Double);
+                let at = LinearOptions {
+                    encode_ahead: spec.encode_ahead && i == 0,
+                    giants: Giants::Horner,
+                    hoisting: Hoisting::Double,
+                };
                 let schedule = matrix.schedule_with_babies(babies);
-                LinearTransform::with_schedule(params, &matrix, &schedule, at)
+                LinearTransform::with_schedule(params, &matrix, &schedule, input_level - i, at)
             })
             .collect::<Result<_>>()?;
         Ok(Self { params: params.clone(), slots, spec, transforms, gain })
@@ -133,7 +134,7 @@ impl CoeffsToSlots {
     }
 
     /// Level of the result.
-    pub fn output_level(&self) -> usize {
+    pub(crate) fn output_level(&self) -> usize {
         self.spec.input_level - self.spec.levels
     }
 
