@@ -223,7 +223,7 @@ impl<const LAZY: bool> Arithmetic for Double<LAZY> {
     /// Products of the last stage, with the factor `1 / N`, are at most `(1/2 + 8 e B) q < 2 q`.
     #[inline(always)]
     fn settles(half: usize, row: usize, last: bool) -> bool {
-        if LAZY { last && row == 0 } else { last || half == 2 && row % 4 == 0 }
+        if LAZY { last && row == 0 } else { last || half == 2 && row & 3 == 0 }
     }
 
     #[inline(always)]
