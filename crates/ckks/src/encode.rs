@@ -19,7 +19,7 @@ pub trait SlotValue: Copy + Send + Sync + sealed::Sealed {
     /// Whether the type is real.
     const REAL: bool;
     /// The value as a complex number.
-    fn as_complex(self) -> Complex64;
+    fn to_complex(self) -> Complex64;
     /// The value of a decoded slot; `f64` drops the imaginary part.
     fn from_complex(value: Complex64) -> Self;
     /// Whether the value lies in a range. A real number lies in a disc if its magnitude does. A
@@ -36,7 +36,7 @@ mod sealed {
 impl SlotValue for f64 {
     const REAL: bool = true;
 
-    fn as_complex(self) -> Complex64 {
+    fn to_complex(self) -> Complex64 {
         Complex64::new(self, 0.0)
     }
 
@@ -52,7 +52,7 @@ impl SlotValue for f64 {
 impl SlotValue for Complex64 {
     const REAL: bool = false;
 
-    fn as_complex(self) -> Complex64 {
+    fn to_complex(self) -> Complex64 {
         self
     }
 
@@ -293,7 +293,7 @@ impl Encoder {
         // Step 1: pad with zeros. The capacity is exact, so no copy is left behind by a
         // reallocation.
         let mut spectrum: Vec<Complex64> = Vec::with_capacity(slots);
-        spectrum.extend(values.iter().map(|v| v.as_complex()));
+        spectrum.extend(values.iter().map(|v| v.to_complex()));
         spectrum.resize(slots, Complex64::ZERO);
         // Step 2: the inverse embedding. Real parts are m_0 .. m_{n-1}, imaginary parts m_n ..
         // m_{2n-1}.
@@ -431,7 +431,7 @@ pub(crate) fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<(
         return Err(ErrorKind::TooManyValues { found: values.len(), slots }.into());
     }
     for (index, v) in values.iter().enumerate() {
-        if !v.as_complex().is_finite() {
+        if !v.to_complex().is_finite() {
             return Err(ErrorKind::NonFinite { index }.into());
         }
     }
@@ -452,7 +452,7 @@ pub(crate) fn check_range<T: SlotValue>(values: &[T], range: &Interval) -> Resul
 /// the range would reveal them.
 pub(crate) fn constants_range<T: SlotValue>(constants: &[T], slots: usize) -> Result<Interval> {
     check_values(constants, slots)?;
-    let complex = constants.iter().map(|c| c.as_complex());
+    let complex = constants.iter().map(|c| c.to_complex());
     if T::REAL {
         let (lo, hi) = complex
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), c| (lo.min(c.re), hi.max(c.re)));
