@@ -104,7 +104,7 @@ impl Simulator {
         check_values(values, self.params.max_slots())?;
         let slots = values.len().next_power_of_two().max(slots);
         let metadata = self.rules().encoded((values, range), slots, scale, level)?;
-        let mut padded: Vec<Complex64> = values.iter().map(|v| v.as_complex()).collect();
+        let mut padded: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
         padded.resize(slots, Complex64::ZERO);
         Ok(self.vector(padded, metadata))
     }

@@ -14,7 +14,7 @@ type Rows = Vec<Vec<Complex64>>;
 
 fn random(world: &World, rows: usize, columns: usize, real: bool) -> Rows {
     let row = |_| match real {
-        true => world.reals(columns).iter().map(|x| x.as_complex()).collect(),
+        true => world.reals(columns).iter().map(|x| x.to_complex()).collect(),
         false => world.complex(columns),
     };
     (0..rows).map(row).collect()

@@ -37,7 +37,7 @@ impl Matrix {
             let reason = format!("row {i} has {} entries, row 0 has {columns}", rows[i].len());
             return Err(ErrorKind::Shape { reason }.during(op));
         }
-        let entries: Vec<Complex64> = rows.iter().flatten().map(|x| x.as_complex()).collect();
+        let entries: Vec<Complex64> = rows.iter().flatten().map(|x| x.to_complex()).collect();
         crate::encode::check_values(&entries, entries.len()).during(op)?;
         Ok(Self { rows: rows.len(), columns, entries })
     }

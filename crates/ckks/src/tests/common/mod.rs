@@ -120,7 +120,7 @@ impl World {
 /// A range as tight as tests of predictions need. Tests know their values; programs declare a range
 /// that does not depend on them.
 pub(crate) fn span<T: SlotValue>(values: &[T]) -> Interval {
-    let values = values.iter().map(|v| v.as_complex());
+    let values = values.iter().map(|v| v.to_complex());
     if !T::REAL {
         return Interval::complex(values.map(|z| z.norm()).fold(0.0, f64::max)).unwrap();
     }
