@@ -151,7 +151,7 @@ impl Interval {
     }
 
     /// The disc of the same bound.
-    pub(crate) fn to_complex(&self) -> Self {
+    pub(crate) fn as_complex(&self) -> Self {
         Self::disc(self.bound())
     }
 }
@@ -251,7 +251,7 @@ mod tests {
         {
             assert!(zero.padding_is_zero());
         }
-        assert!(b.map(Interval::to_complex).padding_is_zero());
+        assert!(b.map(Interval::as_complex).padding_is_zero());
         assert!(!b.map(|r| r.shift(1.0)).padding_is_zero());
         assert!(!b.zip(&other, Interval::add).padding_is_zero() && !b.mixed().padding_is_zero());
     }
@@ -276,7 +276,7 @@ mod tests {
             prop_assert!(holds(x.shift(v), u + v));
             prop_assert!(holds(x.neg(), -u));
             prop_assert!(x.hull(&y).contains(&x) && x.hull(&y).contains(&y));
-            prop_assert!(x.to_complex().contains(&x) && !x.contains(&x.to_complex()));
+            prop_assert!(x.as_complex().contains(&x) && !x.contains(&x.as_complex()));
         }
     }
 }

@@ -247,7 +247,7 @@ impl Declaration {
 pub(crate) fn widened(range: &Interval) -> Interval {
     let slack = 1e-9 * range.bound();
     let wide = Interval::between(range.lo() - slack, range.hi() + slack);
-    if range.is_real() { wide } else { wide.to_complex() }
+    if range.is_real() { wide } else { wide.as_complex() }
 }
 
 #[cfg(test)]

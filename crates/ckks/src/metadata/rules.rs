@@ -500,7 +500,7 @@ impl MetadataRules<'_> {
 
     /// `i x`.
     pub(crate) fn mul_i(self, x: &Metadata) -> Metadata {
-        let bounds = x.meta.bounds.map(Interval::to_complex);
+        let bounds = x.meta.bounds.map(Interval::as_complex);
         Metadata { meta: CiphertextMeta { bounds, ..x.meta }, ..*x }
     }
 

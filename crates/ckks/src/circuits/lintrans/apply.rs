@@ -180,7 +180,7 @@ impl LinearTransform {
     pub(super) fn range(&self, x: &CiphertextMeta) -> Interval {
         let bound = x.bounds.slots().bound() * self.norm;
         let range = Interval::between(-bound, bound);
-        if self.real && x.bounds.slots().is_real() { range } else { range.to_complex() }
+        if self.real && x.bounds.slots().is_real() { range } else { range.as_complex() }
     }
 
     /// Refuses an operand whose product would wrap, before the work is done.

@@ -128,7 +128,7 @@ impl Monomial {
         let most = self.magnitude(of.bound());
         let disc = Interval::between(-most, most);
         if !of.is_real() || !self.is_real() {
-            return disc.to_complex();
+            return disc.as_complex();
         }
         match self.to_chebyshev(of.lo(), of.hi()) {
             Ok(p) => {
