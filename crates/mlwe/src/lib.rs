@@ -85,6 +85,7 @@ mod module_map;
 pub mod noise;
 pub mod paper;
 mod params;
+mod raise_transform;
 mod rank;
 mod relinearize;
 mod secret;
@@ -114,6 +115,7 @@ pub use keyswitch::{
 pub use mod_raise::ModRaiseKey;
 pub use module_map::ModuleMap;
 pub use params::{MOST_PRIMES, Params, ParamsSpec};
+pub use raise_transform::{RaiseTerm, RaiseTransform, RaiseTransformKey};
 pub use rank::{RankReduceKey, pad_rank};
 pub use relinearize::RelinKeys;
 pub use secret::{KeyId, SecretKey};

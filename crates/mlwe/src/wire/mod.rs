@@ -13,10 +13,10 @@ mod tests;
 
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
-use crate::{Params, RelinStrategy, Security};
+use crate::{Params, RaiseTransform, RelinStrategy, Security};
 
 pub use ciphertext::{CiphertextForm, PublicKeyForm, SeededCiphertextForm};
-pub use key::{GaloisKeyForm, KeySwitchKeyForm, RelinKeysForm};
+pub use key::{GaloisKeyForm, KeySwitchKeyForm, RaiseTransformKeyForm, RelinKeysForm};
 pub use params::{ParamsForm, SecretForm, SecurityForm};
 
 /// Type numbers of the objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
@@ -39,6 +39,8 @@ pub mod kind {
     pub const RELIN_KEYS: u16 = 0x0107;
     /// [`ModRaiseKey`](crate::ModRaiseKey).
     pub const RAISE_KEY: u16 = 0x0108;
+    /// [`RaiseTransformKey`](crate::RaiseTransformKey).
+    pub const RAISE_TRANSFORM_KEY: u16 = 0x0109;
 }
 
 impl Fingerprinted for Params {
@@ -48,6 +50,12 @@ impl Fingerprinted for Params {
 }
 
 impl Fingerprinted for RelinStrategy {
+    fn fingerprint(&self) -> Fingerprint {
+        self.params().fingerprint()
+    }
+}
+
+impl Fingerprinted for RaiseTransform {
     fn fingerprint(&self) -> Fingerprint {
         self.params().fingerprint()
     }

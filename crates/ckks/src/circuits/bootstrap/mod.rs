@@ -56,6 +56,7 @@
 //! | --- | --- |
 //! | `spec` | [`BootstrapSpec`], [`Bootstrapper`]: options and preparation |
 //! | `raising` | [`Raising`]: S2C, mod raise, C2S |
+//! | `first_matrix` | the first matrix of C2S, which the mod raise applies |
 //! | `evaluate` | one bootstrap: metadata and computation |
 //! | `iterated` | Meta-BTS |
 //! | `progress` | [`BootstrapStage`]: reports to a callback that can stop a bootstrap |
@@ -67,6 +68,7 @@
 
 pub(crate) mod auto_bootstrap;
 mod evaluate;
+mod first_matrix;
 pub(crate) mod iterated;
 mod keys;
 mod progress;
