@@ -203,15 +203,13 @@ pub struct RaiseTransformKeyForm<'a> {
     bodies: Packed<'a>,
 }
 
-/// Read with its matrix.
-impl Wire for RaiseTransformKey {
-    const KIND: u16 = kind::RAISE_TRANSFORM_KEY;
-    const NAME: &'static str = "key of a matrix of the mod raise";
-    type Params = RaiseTransform;
-    type Form<'a> = RaiseTransformKeyForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, transform: &RaiseTransform) -> Result<RaiseTransformKeyForm<'_>> {
+/// A part of other keys, read with its matrix: not an object of its own.
+impl RaiseTransformKey {
+    /// The plain form.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ParamsMismatch`] for the key of another matrix.
+    pub fn to_form(&self, transform: &RaiseTransform) -> Result<RaiseTransformKeyForm<'_>> {
         self.check_matrix(transform).during("write the key of a mod raise")?;
         Ok(RaiseTransformKeyForm {
             from: self.from(),
@@ -222,7 +220,12 @@ impl Wire for RaiseTransformKey {
         })
     }
 
-    fn from_form(transform: &RaiseTransform, form: RaiseTransformKeyForm) -> Result<Self> {
+    /// Reads the key of a matrix.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ParamsMismatch`] for another matrix or another target; ring errors for another
+    /// number of bytes or residues outside their range.
+    pub fn from_form(transform: &RaiseTransform, form: RaiseTransformKeyForm) -> Result<Self> {
         let bodies = form.bodies.unpack_polys(transform.ring(), transform.terms())?;
         Self::from_bodies(transform, (form.from, form.to), form.matrix, form.seed, &bodies)
             .during("read the key of a mod raise")

@@ -13,7 +13,7 @@ mod tests;
 
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
-use crate::{Params, RaiseTransform, RelinStrategy, Security};
+use crate::{Params, RelinStrategy, Security};
 
 pub use ciphertext::{CiphertextForm, PublicKeyForm, SeededCiphertextForm};
 pub use key::{GaloisKeyForm, KeySwitchKeyForm, RaiseTransformKeyForm, RelinKeysForm};
@@ -39,8 +39,6 @@ pub mod kind {
     pub const RELIN_KEYS: u16 = 0x0107;
     /// [`ModRaiseKey`](crate::ModRaiseKey).
     pub const RAISE_KEY: u16 = 0x0108;
-    /// [`RaiseTransformKey`](crate::RaiseTransformKey).
-    pub const RAISE_TRANSFORM_KEY: u16 = 0x0109;
 }
 
 impl Fingerprinted for Params {
@@ -50,12 +48,6 @@ impl Fingerprinted for Params {
 }
 
 impl Fingerprinted for RelinStrategy {
-    fn fingerprint(&self) -> Fingerprint {
-        self.params().fingerprint()
-    }
-}
-
-impl Fingerprinted for RaiseTransform {
     fn fingerprint(&self) -> Fingerprint {
         self.params().fingerprint()
     }

@@ -92,11 +92,6 @@ impl FirstMatrix {
         self.traced
     }
 
-    /// Number of distinct diagonals.
-    pub(crate) fn diagonals(&self) -> usize {
-        self.diagonals.len()
-    }
-
     /// The metadata after the mod raise and the matrix of coefficients with this metadata.
     pub(crate) fn meta(&self, x: CiphertextMeta) -> Metadata {
         // 1: the message and its noise, twice as large after each halving.
