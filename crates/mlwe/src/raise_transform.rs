@@ -390,14 +390,15 @@ impl RaiseTransformKey {
         (from, to): (KeyIdent, KeyIdent),
         matrix: Fingerprint,
         seed: Seed,
-        b: &[Poly<Ntt>],
+        b: Vec<Poly<Ntt>>,
     ) -> Result<Self> {
         transform.params().check(to.fingerprint)?;
         if matrix != transform.fingerprint() {
             let (found, needed) = (matrix, transform.fingerprint());
             return Err(ErrorKind::ParamsMismatch { found, needed }.into());
         }
-        let b = b.iter().map(|body| PackedPoly::new(transform.ring(), body)).collect();
+        // Each polynomial is dropped when it is packed.
+        let b = b.into_iter().map(|body| PackedPoly::new(transform.ring(), &body)).collect();
         Ok(Self::of(transform, from, to, seed, b))
     }
 

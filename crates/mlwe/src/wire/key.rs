@@ -227,7 +227,7 @@ impl RaiseTransformKey {
     /// number of bytes or residues outside their range.
     pub fn from_form(transform: &RaiseTransform, form: RaiseTransformKeyForm) -> Result<Self> {
         let bodies = form.bodies.unpack_polys(transform.ring(), transform.terms())?;
-        Self::from_bodies(transform, (form.from, form.to), form.matrix, form.seed, &bodies)
+        Self::from_bodies(transform, (form.from, form.to), form.matrix, form.seed, bodies)
             .during("read the key of a mod raise")
     }
 }
