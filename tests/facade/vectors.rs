@@ -40,11 +40,8 @@ const OLDEST: u16 = 2;
 const NEWEST: u16 = 3;
 
 /// The types that some versions have in another form, and the first version that is read.
-const LATER: [(&str, u16); 3] = [
-    ("refreshing_keys", 3),
-    ("evaluation_keys_refreshing", 3),
-    ("evaluation_keys_functional", 3),
-];
+const LATER: [(&str, u16); 3] =
+    [("refreshing_keys", 3), ("evaluation_keys_refreshing", 3), ("evaluation_keys_functional", 3)];
 
 /// The first version of a type that is read.
 fn since(name: &str) -> u16 {

@@ -13,6 +13,7 @@
 //! | [`RelinStrategy`], [`RelinKeys`] | relinearization: direct, through a temporary rank, or through a larger ring |
 //! | [`GaloisKey`], [`GaloisKeys`] | automorphisms, with and without hoisting |
 //! | [`RankHoistedKeys`] | sequences of rotations at a temporary rank |
+//! | [`ModRaiseKey`], [`RaiseTransform`] | from `q_0` to `Q`: alone, and with a matrix in the same key switch |
 //! | [`RankReduceKey`], [`pad_rank`] | changes of rank |
 //! | [`rank_schedule`] | the levels at which a circuit can reduce the rank |
 //! | [`ModuleMap`] | `R_N` as a module over `R_n`: extraction and embedding in NTT form |
