@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The factors are rounded at a scale that the special primes hold, not at that of a prime of the
-//! chain: `M_k = round(m_k P' / C)` with `C = floor(P' / 2^f)`, where `P'` is a product of the first
-//! special primes. The rows of the key encrypt the whole second product,
+//! chain: `M_k = round(m_k P' / C)` with `C = floor(P' / 2^f)`, where `P'` is a product of the
+//! first special primes. The rows of the key encrypt the whole second product,
 //!
 //! ```text
 //! row_k = (-<a_k, s> + e_k + C M_k sigma_k(s'), a_k)   modulo Q P',
@@ -95,10 +95,10 @@ impl std::fmt::Debug for RaiseTransform {
 }
 
 impl RaiseTransform {
-    /// Prepares the matrix `sum_k m_k sigma_k`. `encode` returns the coefficients of the polynomials
-    /// `m_k`, `N` each, multiplied by the given scale and rounded, of magnitude below `2^62`.
-    /// `name` identifies the matrix: the same words for the same matrix on every machine, also where
-    /// roundings differ in the last bit.
+    /// Prepares the matrix `sum_k m_k sigma_k`. `encode` returns the coefficients of the
+    /// polynomials `m_k`, `N` each, multiplied by the given scale and rounded, of magnitude below
+    /// `2^62`. `name` identifies the matrix: the same words for the same matrix on every machine,
+    /// also where roundings differ in the last bit.
     ///
     /// # Errors
     /// [`ErrorKind::Empty`] without terms, [`ErrorKind::Parameter`] for a term without a polynomial
@@ -214,8 +214,8 @@ impl RaiseTransform {
     }
 
     /// The variance of the noise of [`apply`](Self::apply) by the key and the mod-down:
-    /// `K N sigma^2 (q_0 / P')^2 / 12 + (|s|^2 + 1) / 12` for `K` terms. The rounding of the factors
-    /// is an error of the matrix and not included.
+    /// `K N sigma^2 (q_0 / P')^2 / 12 + (|s|^2 + 1) / 12` for `K` terms. The rounding of the
+    /// factors is an error of the matrix and not included.
     pub fn noise(&self) -> f64 {
         self.0.noise
     }

@@ -9,8 +9,8 @@ use super::Raising;
 use crate::{During, ErrorKind, Result};
 
 /// The keys for bootstrapping only: to the sparse secret at `q_0`, and back at the top of the
-/// chain with the first matrix of C2S. Clones share the keys. Keys for rotations and products, listed by
-/// [`Bootstrapper::keys`](super::Bootstrapper::keys), are in
+/// chain with the first matrix of C2S. Clones share the keys. Keys for rotations and products,
+/// listed by [`Bootstrapper::keys`](super::Bootstrapper::keys), are in
 /// [`EvaluationKeys`](crate::EvaluationKeys).
 #[derive(Clone)]
 pub struct BootstrapKeys(Arc<Inner>);

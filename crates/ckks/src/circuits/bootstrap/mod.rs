@@ -23,9 +23,9 @@
 //! | C2S ([`dft`](crate::dft)) | the highest | one level for each further matrix |
 //! | EvalMod ([`eval_mod`](crate::eval_mod)), once for real vectors, twice for complex ones | below | its depth |
 //!
-//! **The first matrix.** After the mod raise the coefficients are integers of the size of `q_0`: the
-//! matrix needs no prime of the chain to round its entries, and its products with the key need no
-//! digits. The switch from the sparse secret, the rotations and the matrix are rows of one key
+//! **The first matrix.** After the mod raise the coefficients are integers of the size of `q_0`:
+//! the matrix needs no prime of the chain to round its entries, and its products with the key need
+//! no digits. The switch from the sparse secret, the rotations and the matrix are rows of one key
 //! (level-conserving rescaling and aggregated key switch, eprint 2025/1403).
 //!
 //! **The secret.** The largest multiple `I` of `q_0` depends on the weight of the secret during the

@@ -7,9 +7,9 @@
 //!    is that of its value: the `n` slots have the length `|e| / sqrt(n)`, in units of the
 //!    coefficient of a slot of 1.
 //! 2. Everything from the mod raise on is an error of the argument of EvalMod: the mod raise with
-//!    the first matrix ([`FirstMatrix`](super::first_matrix::FirstMatrix)), the trace, which doubles
-//!    the error and adds a key switch in each step, C2S, the sum with the conjugate. EvalMod multiplies it by the largest slope in its interval and adds its own errors
-//!    ([`eval_mod`](crate::eval_mod)).
+//!    the first matrix (`FirstMatrix::bounded`), the trace, which doubles the error and adds a key
+//!    switch in each step, C2S, the sum with the conjugate. EvalMod multiplies it by the largest
+//!    slope in its interval and adds its own errors ([`eval_mod`](crate::eval_mod)).
 //! 3. The approximation error is a function of the argument, and so of the key: it counts at its
 //!    largest magnitude in every slot.
 //!
