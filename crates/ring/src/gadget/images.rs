@@ -59,7 +59,7 @@ impl Ring {
                     let mut columns: Vec<Column> = limbs
                         .iter_mut()
                         .zip(&factors)
-                        .map(|(out, factors)| Column { out: &mut **out, factors })
+                        .map(|(out, factors)| Column { out, factors })
                         .collect();
                     let part = Part { before, all: maps.len() };
                     backend::columns_of_products(table, &images, &mut columns, part);
