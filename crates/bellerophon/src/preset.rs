@@ -48,8 +48,8 @@ pub enum Preset {
     /// between two bootstraps of values in [-1, 1]. A bootstrapped vector has about 25 correct bits
     /// in the worst slot (measured); the bootstrap of a vector fails with probability 2^-60. Both
     /// secrets are sparse: one of weight 256, and one of weight 32 under the lowest modulus only.
-    /// The keys of a program with products and bootstraps take about 1.25 GB in transit and 3.5 GB
-    /// in memory (2.9 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded
+    /// The keys of a program with products and bootstraps take about 1.29 GB in transit and 3.7 GB
+    /// in memory (2.85 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded
     /// matrices.
     Bootstrapping,
     /// [`Bootstrapping`](Self::Bootstrapping) with a dense secret, except for the one of weight 32
