@@ -3,8 +3,8 @@
 mod common;
 
 use bellerophon_ckks::{
-    Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, Params, ParamsSpec, decrypt_values,
-    encrypt, encrypt_public,
+    CkksOps, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, Params, ParamsSpec,
+    decrypt_values, encrypt, encrypt_public,
 };
 use bellerophon_mlwe::{PublicKey, SecretKey};
 use common::{id, rng, slow};

@@ -154,7 +154,7 @@ impl World {
         self.errors.1 += errors.mean * expected.len() as f64;
         self.errors.2 += expected.len();
         self.rows.push(Row {
-            ring_degree: self.params().degree(),
+            ring_degree: self.params().lattice().degree(),
             slots: expected.len(),
             eval_s,
             us_per_slot: eval_s * 1e6 / expected.len() as f64,
@@ -280,7 +280,7 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
     let worlds = [&smooth, &deep];
     let keys = worlds.iter().map(|w| w.evaluator.keys().byte_len() as u64).sum();
     let params = smooth.params();
-    let fresh = params.limbs() * params.degree() * 2 * size_of::<u64>();
+    let fresh = params.limbs() * params.lattice().degree() * 2 * size_of::<u64>();
     let count = smooth.errors.2 + deep.errors.2;
     let security = worlds.iter().map(|w| w.params().lattice().security_bits());
     let report = Report {

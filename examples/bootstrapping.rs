@@ -143,7 +143,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     console.say(format_args!(
         "{slots} {} numbers, N = {}, log2 QP = {:.0}, {:.0}-bit security, failure below 2^{:.0}",
         if *real { "real" } else { "complex" },
-        arithmetic.degree(),
+        arithmetic.lattice().degree(),
         arithmetic.lattice().log2_modulus(),
         params.security_bits().floor(),
         log2_failure,

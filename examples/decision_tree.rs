@@ -245,7 +245,7 @@ fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<(), Fai
         agreement: same(&seen, &clear),
         ciphertexts_up: ciphertexts,
         bytes_up: session.sent_bytes(),
-        bytes_down_per_row: ((lattice.ring_degree() as u64 + 1) * bits).div_ceil(8),
+        bytes_down_per_row: ((lattice.spec().ring_degree as u64 + 1) * bits).div_ceil(8),
         seed: arguments.seed,
         source: &data.source,
         label: &data.label,

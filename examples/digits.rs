@@ -126,8 +126,8 @@ impl Layer {
             let weight = |i: usize, j: usize| layer.weights.get(i)?.get(j).copied();
             let row = |i| (from..from + BLOCKS).map(|j| weight(i, j).unwrap_or(0) as f64).collect();
             let square = Matrix::from_rows(&(0..BLOCKS).map(row).collect::<Vec<Vec<f64>>>())?;
-            let options = LinearOptions::at_level(level).encode_ahead(true);
-            LinearTransform::new(params.ckks(), &square.times_left(count)?, options)
+            let options = LinearOptions { encode_ahead: true, ..LinearOptions::default() };
+            LinearTransform::new(params.ckks(), &square.times_left(count)?, level, options)
         };
         let transforms = (0..inputs).step_by(BLOCKS).map(transform);
         let transforms = transforms.collect::<Result<_, _>>().map_err(Failure::run)?;

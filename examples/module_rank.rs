@@ -12,8 +12,8 @@
 use std::process::ExitCode;
 
 use bellerophon::ckks::{
-    self, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, Params,
-    ParamsSpec, RankReduction, SecretKey,
+    self, Ciphertext, CkksOps, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels,
+    Params, ParamsSpec, RankReduction, SecretKey,
 };
 use bellerophon::mlwe::{self, RankStep, RelinStrategy, Security, paper::DPad, rank_schedule};
 use clap::{Parser, ValueEnum};
@@ -319,8 +319,8 @@ fn l2_bits(stage: &Stage, rng: &mut StdRng) -> Result<f64, Failure> {
         let expected = x.iter().zip(&y).map(|(x, y)| x * y);
         let squares: f64 = found.iter().zip(expected).map(|(z, m)| (z - m).norm_sqr()).sum();
         // Slots and their conjugates are n times the square of the coefficients.
-        let coefficients = 2.0 * squares / params.degree() as f64;
-        sum -= 0.5 * (coefficients / params.degree() as f64).log2();
+        let coefficients = 2.0 * squares / params.lattice().degree() as f64;
+        sum -= 0.5 * (coefficients / params.lattice().degree() as f64).log2();
     }
     Ok(sum / f64::from(PRODUCTS))
 }

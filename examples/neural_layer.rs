@@ -100,9 +100,8 @@ struct Layer {
 impl Layer {
     fn new(params: &Params, layer: &Linear, count: usize, level: usize) -> Result<Self, Failure> {
         let matrix = Matrix::from_rows(&layer.weights).and_then(|m| m.times_left(count));
-        let options = LinearOptions::at_level(level);
         let transform = matrix
-            .and_then(|m| LinearTransform::new(params.ckks(), &m, options))
+            .and_then(|m| LinearTransform::new(params.ckks(), &m, level, LinearOptions::default()))
             .map_err(Failure::run)?;
         let bias = layer.bias.iter().flat_map(|b| vec![*b; count]).collect();
         Ok(Self { transform, bias })

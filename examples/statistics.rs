@@ -468,7 +468,7 @@ fn report(
     ));
     console.say(format_args!(
         "N = {}, {top} levels at scale 2^{LOG_SCALE}, {:.1}-bit security, {} thread(s); inverse square roots to {:.1e}\n",
-        params.degree(),
+        params.lattice().degree(),
         report.security_bits,
         report.threads,
         root.error()

@@ -305,7 +305,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let encrypted = |key: &SecretKey, rng: &mut ChaCha20Rng| ckks::encrypt(slots, &plain, key, rng);
     let vector = encrypted(&drawn, &mut rng).map_err(Failure::run)?;
     let of_other = encrypted(&other, &mut rng).map_err(Failure::run)?;
-    let narrow = Gaussian::new(lattice.sigma()).map_err(Failure::run)?;
+    let narrow = Gaussian::new(lattice.spec().sigma).map_err(Failure::run)?;
     let wide = Gaussian::new(WIDE).map_err(Failure::run)?;
     // Step 3: a result to be shared, and the bound on its noise.
     let level = slots.max_level().min(1);

@@ -31,7 +31,7 @@ fn the_linear_bridge_keeps_its_promises() {
     let party = party(Preset::Functions, &Needs::new().map().bridge(Bridge::Linear), 2);
     let law = |bridge| {
         let tanh = MapRequest::new(f64::tanh).over(-8.0..=8.0).bridge(bridge);
-        common::law(party.client.params(), &tanh).mean_abs()
+        common::law(party.client.params(), &tanh).mean_abs
     };
     // What the second key switch of the values adds shows in the prediction, and little of it.
     assert!(

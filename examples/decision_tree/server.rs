@@ -63,14 +63,14 @@ fn index_room(params: &lwe::Params) -> (f64, usize) {
 pub fn capacity(params: &lwe::Params) -> usize {
     let (_, room) = index_room(params);
     let index = noise::largest_index_error(params, TERMS * noise::look_up(params));
-    let usable = params.ring_degree() - 2 * noise::guard(index, LEAVES);
+    let usable = params.spec().ring_degree - 2 * noise::guard(index, LEAVES);
     usable / (2 * room + 1)
 }
 
 /// The standard deviation with which tables read a value of a domain of this width.
 pub fn reading_noise(params: &lwe::Params, width: f64) -> f64 {
     let (index, room) = index_room(params);
-    index * width / (params.ring_degree() - 2 * room) as f64
+    index * width / (params.spec().ring_degree - 2 * room) as f64
 }
 
 /// `log2` of a bound on the statistical distance of the body of one [drowned](Server::drowned)

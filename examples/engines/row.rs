@@ -107,7 +107,7 @@ pub fn measure(contender: &Contender, count: usize) -> std::result::Result<Row, 
         false => look_ups(&params, count),
     };
     let run = run.map_err(Failure::run)?;
-    let (degree, spec) = (params.ring_degree(), params.spec());
+    let (degree, spec) = (params.spec().ring_degree, params.spec());
     let (engine, log2_modulus, digits, base_log) = match (params.rgsw(), spec.engine) {
         (Some(context), Engine::Rgsw(gadget)) => {
             let base_log = match gadget {
@@ -126,7 +126,7 @@ pub fn measure(contender: &Contender, count: usize) -> std::result::Result<Row, 
         set: contender.name,
         engine,
         degree,
-        dimension: params.dimension(),
+        dimension: params.spec().dimension,
         log2_modulus,
         digits,
         base_log,
@@ -197,7 +197,7 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
         errors: Errors::between(&expected, &y.decrypt(&ring)?),
         predicted: predicted(index, y.noise_variance()),
         noise: [deviation(&flat), y.noise_variance().sqrt()],
-        ciphertext_bytes: count * (params.ring_degree() + 1) * 8,
+        ciphertext_bytes: count * (params.spec().ring_degree + 1) * 8,
     })
 }
 
@@ -208,7 +208,7 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     let start = Instant::now();
     let keys = Ntru128::generate(&lwe, rng)?;
     let keygen_s = start.elapsed().as_secs_f64();
-    let (q, q0, n) = (params.modulus(), *params.ring_modulus(), params.ring_degree());
+    let (q, q0, n) = (params.modulus(), *params.ring_modulus(), params.spec().ring_degree);
     let domain = TableDomain::fit(-END, END, n, n / 8)?;
     let encode = |y: f64| ((y - 0.5) * q0.value() as f64 / WIDTH).round() as i64;
     let table = TestPolynomial::new(q0, domain, sigmoid, encode)?;
@@ -237,7 +237,7 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
         errors: Errors::between(&expected, &decrypt(found)?),
         predicted: predicted(index, variance),
         noise: [deviation(&flat), variance.sqrt()],
-        ciphertext_bytes: count * (params.dimension() + 1) * 8,
+        ciphertext_bytes: count * (params.spec().dimension + 1) * 8,
     })
 }
 

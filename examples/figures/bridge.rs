@@ -150,8 +150,8 @@ impl<'a> Bridge<'a> {
     fn generate(params: &'a Params, rng: &mut impl CryptoRng) -> bellerophon::Result<Self> {
         let (slots, lookup, top) = (params.ckks(), params.lookups()?.lattice(), params.levels());
         let secret = SecretKey::generate(slots.lattice(), rng)?;
-        let baby = BABY_STEPS.min(lookup.dimension());
-        let giants = rotation_steps(lookup.dimension(), baby)?;
+        let baby = BABY_STEPS.min(lookup.spec().dimension);
+        let giants = rotation_steps(lookup.spec().dimension, baby)?;
         let needs = KeyLevels::new().multiply(top - 1).rotate(giants, top);
         let keys = EvaluationKeys::generate(slots, &secret, &needs, rng)?;
         let lwe = lwe::SecretKey::generate_lwe(lookup, rng)?;

@@ -13,8 +13,8 @@
 use std::hint::black_box;
 
 use bellerophon_ckks::{
-    Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
-    ParamsSpec, encrypt, encrypt_public,
+    CkksOps, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain,
+    Params, ParamsSpec, encrypt, encrypt_public,
 };
 use bellerophon_mlwe::{PublicKey, SecretKey, Security};
 use rand::SeedableRng;

@@ -51,7 +51,7 @@ fn measure_on(
     let look_up = LookUp::new(sizes, &keys);
 
     // The time depends neither on the function nor on the guard band.
-    let degree = sizes.ring_degree();
+    let degree = sizes.spec().ring_degree;
     let domain = TableDomain::fit(-8.0, 8.0, degree, degree / 64).map_err(Failure::run)?;
     let encode = |y: f64| (y * q0.value() as f64 / 8.0).round() as i64;
     let table = TestPolynomial::new(q0, domain, sigmoid, encode).map_err(Failure::run)?;

@@ -137,7 +137,7 @@ fn describe(row: &mut Row, route: &RelinStrategy, limbs: usize) -> Result<(), Fa
     row.extra.insert("ring_factor", route.factor().into());
     row.extra.insert("raised_rank", (route.raised().rank() * route.factor()).into());
     let bits = route.params().security_bits().min(route.raised().security_bits());
-    secured(row, bits, route.params().security());
+    secured(row, bits, route.params().spec().security);
     Ok(())
 }
 
@@ -153,7 +153,7 @@ fn conversions(bench: &mut Bench) -> Result<(), Failure> {
     let set = DPad::SetIV;
     let large = Params::new(set.spec().map_err(Failure::run)?).map_err(Failure::run)?;
     let small = large.module_view(4).map_err(Failure::run)?;
-    let (limbs, bits, security) = (large.limbs(), large.security_bits(), large.security());
+    let (limbs, bits, security) = (large.limbs(), large.security_bits(), large.spec().security);
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let secret = SecretKey::generate(&large, &mut rng).map_err(Failure::run)?;
     let ct = secret.encrypt(&large.q().zero(), &mut rng).map_err(Failure::run)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bellerophon_ckks::{Ciphertext, KeyLevels, Params, noise::Heaan, paper::FullRnsHeaan};
+use bellerophon_ckks::{Ciphertext, CkksOps, KeyLevels, Params, noise::Heaan, paper::FullRnsHeaan};
 use plotters::prelude::{RGBColor, SeriesLabelPosition};
 
 use super::chart::{Chart, Line};

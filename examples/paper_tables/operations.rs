@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use bellerophon_ckks::{
-    Encoder, Interval, KeyLevels, Params, decrypt_values, encrypt_public, paper::FullRnsHeaan,
+    CkksOps, Encoder, Interval, KeyLevels, Params, decrypt_values, encrypt_public,
+    paper::FullRnsHeaan,
 };
 
 use super::measure::Bench;

@@ -42,7 +42,7 @@ fn planned(preset: &str, engine: Engine, count: usize, seconds: Option<f64>) -> 
         levels: 4,
         output_level: 2,
         key_bytes: 1,
-        refreshed: false,
+        bootstrapped: false,
         detail: "of the test".into(),
         order: None,
         accuracy: None,

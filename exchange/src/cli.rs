@@ -11,7 +11,7 @@ use clap::Parser;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::protocol::{is_plain, line};
+use crate::words::{is_plain, line};
 
 /// The reason why a program stops early.
 #[derive(Debug)]
@@ -176,14 +176,9 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "expected a whole number of bytes, optionally with K, M or G".to_string())
 }
 
-/// `bytes` with a binary unit, for people.
-pub fn human(bytes: u64) -> String {
-    let log = (bytes.max(1).ilog2() / 10).min(4);
-    let unit = ["B", "KiB", "MiB", "GiB", "TiB"][log as usize];
-    match log {
-        0 => format!("{bytes} B"),
-        _ => format!("{:.1} {unit}", bytes as f64 / (1u64 << (10 * log)) as f64),
-    }
+/// Seconds up to a century, which can be added to any time.
+pub fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(..=100 * 366 * 24 * 3600)
 }
 
 /// A field of `/proc/PID/status` in bytes, such as `VmRSS` and `VmHWM`; `None` outside Linux.

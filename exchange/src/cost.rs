@@ -211,7 +211,7 @@ fn slots_to_coeffs_bytes(params: &Params) -> u64 {
         return 0;
     }
     let slots = params.ckks();
-    let (degree, limbs) = (slots.degree() as u64, slots.limbs_at(LOWERING) as u64);
+    let (degree, limbs) = (slots.lattice().degree() as u64, slots.limbs_at(LOWERING) as u64);
     diagonals(degree) * (degree / 2 * SLOT + limbs * degree * 8)
 }
 
@@ -223,6 +223,6 @@ fn built(params: &Params) -> u64 {
     };
     let mut sets = lattices(params).to_vec();
     sets.dedup_by_key(|lattice| lattice.fingerprint());
-    let ring = params.lookups().map_or(0, |lookups| 2 * lookups.lattice().ring_degree());
+    let ring = params.lookups().map_or(0, |lookups| 2 * lookups.lattice().spec().ring_degree);
     TABLES * (ring + sets.into_iter().map(residues).sum::<usize>()) as u64
 }

@@ -214,8 +214,9 @@ pub fn remove(path: &Path) -> io::Result<()> {
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     match path.parent() {
         // Only Unix opens folders.
-        Some(folder) if cfg!(unix) && !folder.as_os_str().is_empty() => {
-            File::open(folder)?.sync_all()
+        Some(folder) if cfg!(unix) => {
+            let here = folder.as_os_str().is_empty();
+            File::open(if here { Path::new(".") } else { folder })?.sync_all()
         }
         _ => Ok(()),
     }

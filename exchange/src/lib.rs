@@ -12,3 +12,4 @@ pub mod protocol;
 pub mod scanner;
 pub mod server;
 pub mod wire;
+pub mod words;

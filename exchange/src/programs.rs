@@ -98,7 +98,8 @@ impl Program {
 
     /// Predicted multiplications modulo a prime, which order the jobs of a client.
     pub fn work(self, params: &Params, values: usize) -> u64 {
-        let (degree, limbs) = (params.ckks().degree() as u64, params.ckks().limbs() as u64);
+        let (degree, limbs) =
+            (params.ckks().lattice().degree() as u64, params.ckks().limbs() as u64);
         // Each digit of a key switch takes a transform of every limb.
         let switch = degree * u64::from(degree.ilog2()) * limbs * limbs;
         match self {
@@ -109,8 +110,8 @@ impl Program {
             Self::Sigmoid => {
                 let lattice = params.lookups().map(|lookups| lookups.lattice());
                 let rotation = lattice.map_or(0, |lattice| {
-                    let ring = lattice.ring_degree() as u64;
-                    8 * lattice.dimension() as u64 * ring * u64::from(ring.ilog2())
+                    let ring = lattice.spec().ring_degree as u64;
+                    8 * lattice.spec().dimension as u64 * ring * u64::from(ring.ilog2())
                 });
                 256 * switch + rotation * values as u64
             }

@@ -6,6 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::cli::{parse_bytes, seconds};
+use crate::words::line;
+
 /// The first part of every path. Another version of the protocol gets another one.
 pub const VERSION: &str = "v1";
 
@@ -13,7 +16,8 @@ pub const VERSION: &str = "v1";
 pub const JOBS_PAGE: usize = 256;
 
 /// A name of `N` lower-case hexadecimal digits: safe in a path and as a file name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Hex<const N: usize>([u8; N]);
 
 /// The name of a job. The client draws it at random, so that it can repeat a request.
@@ -103,46 +107,22 @@ impl<const N: usize> fmt::Display for Hex<N> {
 
 impl<const N: usize> fmt::Debug for Hex<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        fmt::Display::fmt(self, f)
     }
 }
 
-impl<const N: usize> Serialize for Hex<N> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
+impl<const N: usize> TryFrom<String> for Hex<N> {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 
-impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+impl<const N: usize> From<Hex<N>> for String {
+    fn from(name: Hex<N>) -> Self {
+        name.to_string()
     }
-}
-
-/// The largest number of characters of a line.
-const LONGEST_LINE: usize = 1000;
-
-/// Text from outside on one line, truncated, with control characters, bidirectional marks and
-/// other invisible characters escaped, so that no terminal obeys it and no reader is misled.
-pub fn line(words: &str) -> String {
-    let mut line = String::new();
-    for c in words.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_LINE) {
-        match is_plain(c) {
-            true => line.push(c),
-            false => line.extend(c.escape_unicode()),
-        }
-    }
-    line
-}
-
-/// Whether a terminal prints a character visibly and does not change the text around it.
-pub fn is_plain(c: char) -> bool {
-    let hidden = matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}'
-        | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}');
-    !c.is_control() && !hidden
 }
 
 /// Text of the other side, as a [`line()`].
@@ -331,24 +311,39 @@ pub struct Offer {
     pub computes: String,
 }
 
-/// The limits of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The limits of a client, as flags of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 pub struct Bounds {
-    /// Largest ciphertext of a job in bytes.
+    /// Largest ciphertext of a job, in bytes (K, M, G for powers of 1024)
+    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = parse_bytes)]
     pub job_bytes: u64,
-    /// Largest size of parameters and keys together in bytes.
+
+    /// Largest upload of parameters and keys
+    #[arg(long, value_name = "BYTES", default_value = "2G", value_parser = parse_bytes)]
     pub key_bytes: u64,
-    /// Jobs of a client that wait or run.
+
+    /// Jobs of one client that wait or run
+    #[arg(long, value_name = "N", default_value_t = 64)]
     pub queued_jobs: usize,
-    /// Stored jobs of a client, including ended ones.
+
+    /// Jobs that are kept for one client, ended ones too
+    #[arg(long, value_name = "N", default_value_t = 1000)]
     pub kept_jobs: usize,
-    /// Stored key sets of a client.
+
+    /// Key sets that are kept for one client
+    #[arg(long, value_name = "N", default_value_t = 100)]
     pub kept_keys: usize,
-    /// Largest running time of a job in seconds.
+
+    /// Seconds that a job may run once its keys are loaded
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = seconds())]
     pub job_seconds: u64,
-    /// Stored bytes of a client without a quota of its own.
+
+    /// Bytes that are kept for one client without a quota of its own
+    #[arg(long = "client-storage", value_name = "BYTES", default_value = "8G", value_parser = parse_bytes)]
     pub stored_bytes: u64,
-    /// Concurrent requests of a client.
+
+    /// Requests of one client at the same time
+    #[arg(long = "client-requests", value_name = "N", default_value_t = 8)]
     pub requests: usize,
 }
 

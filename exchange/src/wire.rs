@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bellerophon::ckks::SeededCiphertext;
 use bellerophon::format::{self, Header, SecretBytes};
-use bellerophon::mlwe::Security;
+use bellerophon::mlwe::{KeyId, Security};
 use bellerophon::prelude::*;
 use bellerophon::ring::wire::Wire;
 
@@ -48,29 +48,39 @@ pub fn read_params(reader: &mut impl Read) -> Result<Vec<u8>, Refusal> {
 /// A received parameter set.
 ///
 /// # Errors
-/// `insecure` for parameters below `security`, `malformed` for other faults.
+/// `too_large` for what is not served ([`cost::check`]), `insecure` for parameters below `security`,
+/// `malformed` for other faults.
 pub fn params(bytes: &[u8], security: Security) -> Result<Params, Refusal> {
+    cost::check(bytes)?;
     Params::from_bytes(bytes, security).map_err(|e| {
         let insecure = Params::from_bytes(bytes, Security::Insecure).is_ok();
         Refusal::new(if insecure { Code::Insecure } else { Code::Malformed }, e)
     })
 }
 
-/// A received key set of `bytes` bytes at most, and nothing behind it, with its name.
+/// Keys in memory.
+pub struct Loaded {
+    /// The server on them.
+    pub server: Evaluator,
+    /// The secret key to which they belong.
+    pub secret: KeyId,
+    /// Their name.
+    pub name: Hash,
+}
+
+/// A received key set of `bytes` bytes at most, and nothing behind it.
 ///
 /// # Errors
 /// For bytes that are no keys of these parameters.
-pub fn keys(
-    params: &Params,
-    mut reader: impl Read,
-    bytes: u64,
-) -> Result<(EvaluationKeys, Hash), Refusal> {
+pub fn keys(params: &Params, mut reader: impl Read, bytes: u64) -> Result<Loaded, Refusal> {
     let read = EvaluationKeys::read_named(params, &mut reader, bytes);
     let (keys, name) = read.map_err(malformed)?;
-    match reader.read(&mut [0]).map_err(malformed)? {
-        0 => Ok((keys, Hex::of(&name.0))),
-        _ => Err(malformed("there are extra bytes behind the keys")),
+    if reader.read(&mut [0]).map_err(malformed)? > 0 {
+        return Err(malformed("there are extra bytes behind the keys"));
     }
+    let secret = keys.id();
+    let server = Evaluator::new(keys).map_err(malformed)?;
+    Ok(Loaded { server, secret, name: Hex::of(&name.0) })
 }
 
 /// A received encrypted vector: fresh, of a provider, or computed.
@@ -79,7 +89,7 @@ pub fn keys(
 /// `wrong_parameters` for other parameters, `malformed` for other faults.
 pub fn ciphertext(params: &Params, bytes: &[u8]) -> Result<Ciphertext, Refusal> {
     let header = Header::parse(bytes).map_err(malformed)?;
-    if header.fingerprint != params.ckks().fingerprint() {
+    if header.fingerprint != params.ckks().lattice().fingerprint() {
         return Err(Refusal::new(Code::WrongParameters, "the ciphertext has other parameters"));
     }
     let read = || match header.kind {
@@ -105,7 +115,7 @@ pub fn published(params: &Params, bytes: &[u8]) -> Result<Published, Refusal> {
 /// The largest number of bytes of a result under these parameters.
 pub fn largest_result(params: &Params) -> u64 {
     let (slots, lattice) = (params.ckks(), params.ckks().lattice());
-    8 * (lattice.rank() as u64 + 1) * (slots.degree() * slots.limbs()) as u64 + AROUND
+    8 * (lattice.rank() as u64 + 1) * (slots.lattice().degree() * slots.limbs()) as u64 + AROUND
 }
 
 /// Encrypts a vector in its wire form. The ciphertext states the number of values and the given
@@ -139,10 +149,7 @@ pub fn write_public(key: &PublicKey, path: &Path) -> Result<(), Failure> {
 pub fn read_public(path: &Path, security: Security) -> Result<PublicKey, Failure> {
     let bytes = files::read(path, LARGEST_PUBLIC)?;
     let mut rest = &bytes[..];
-    let read = read_params(&mut rest).and_then(|bytes| {
-        cost::check(&bytes)?;
-        params(&bytes, security)
-    });
+    let read = read_params(&mut rest).and_then(|bytes| params(&bytes, security));
     let params = read.map_err(|e| about(path, e))?;
     PublicKey::from_bytes(&params, rest).map_err(|e| about(path, e))
 }

@@ -81,7 +81,7 @@ const PARTS: [(usize, usize); 9] =
 /// The number of the first part that is no rotation.
 const SPECIAL: u32 = 4;
 
-/// A set of keys without its rotations, which are long: of refreshing, tables, bridges and functional
+/// A set of keys without its rotations, which are long: of bootstrapping, tables, bridges and functional
 /// bootstrapping only those that nothing else takes, which come last.
 ///
 /// # Panics

@@ -2,7 +2,7 @@
 
 use bellerophon::{
     Bridge, ClientKey, Engine, Error, EvaluationKeys, Needs, Params, Result,
-    ckks::{self, SeededCiphertext, bootstrap::BootstrapKeys, fbt},
+    ckks::{self, CkksOps, SeededCiphertext, bootstrap::BootstrapKeys, fbt},
     format::{Context, SecretBytes},
     lwe,
     mlwe::{
@@ -89,7 +89,7 @@ pub static TARGETS: &[Target] = &[
     target("published_integers", integers::published_integers, |w, b| {
         object::<fbt::PublishedIntegers, _>(&w.params, b)
     }),
-    target("refreshing_keys", refreshing_keys, |w, b| {
+    target("refreshing_keys", bootstrap_keys, |w, b| {
         object::<BootstrapKeys, _>(w.bootstrapper().raising(), b)
     }),
     Target { memory: TABLES, ..target("params", params, |_, b| object::<Params, _>(&ANY, b)) },
@@ -179,8 +179,8 @@ pub static TARGETS: &[Target] = &[
     },
     Target {
         shape: Shape::Set,
-        ..target("evaluation_keys_refreshing", evaluation_keys_refreshing, |w, b| {
-            read_evaluation_keys(&w.refreshing, b)
+        ..target("evaluation_keys_refreshing", evaluation_keys_bootstrap, |w, b| {
+            read_evaluation_keys(&w.bootstrapping, b)
         })
     },
     Target {
@@ -274,7 +274,7 @@ fn slot_params(world: &'static World) -> Vec<Vec<u8>> {
     let plain = world.params.ckks();
     let routed = plain.clone().relinearizing(world.route.clone()).unwrap();
     let bridged = world.lookups().slots.clone();
-    let sets = [plain.clone(), routed, world.refreshing.ckks().clone(), bridged];
+    let sets = [plain.clone(), routed, world.bootstrapping.ckks().clone(), bridged];
     sets.iter().map(|params| sample(&ANY, params)).collect()
 }
 
@@ -322,14 +322,14 @@ fn fresh_vectors(world: &'static World) -> Vec<Vec<u8>> {
     vec![of(3), of(1)]
 }
 
-fn refreshing_keys(world: &'static World) -> Vec<Vec<u8>> {
-    let all = key_set(&world.refreshed, &Needs::new().bootstrap());
+fn bootstrap_keys(world: &'static World) -> Vec<Vec<u8>> {
+    let all = key_set(&world.bootstrap_client, &Needs::new().bootstrap());
     let last = envelope::split_set(&all).pop();
     vec![last.expect("they come last").to_vec()]
 }
 
 fn params(world: &'static World) -> Vec<Vec<u8>> {
-    [&world.params, &world.refreshing, &world.tables().0, &world.functional().0]
+    [&world.params, &world.bootstrapping, &world.tables().0, &world.functional().0]
         .map(|params| sample(&ANY, params))
         .to_vec()
 }
@@ -352,8 +352,8 @@ fn evaluation_keys(world: &'static World) -> Vec<Vec<u8>> {
     ]
 }
 
-fn evaluation_keys_refreshing(world: &'static World) -> Vec<Vec<u8>> {
-    vec![envelope::special_keys(&key_set(&world.refreshed, &Needs::new().bootstrap()))]
+fn evaluation_keys_bootstrap(world: &'static World) -> Vec<Vec<u8>> {
+    vec![envelope::special_keys(&key_set(&world.bootstrap_client, &Needs::new().bootstrap()))]
 }
 
 fn evaluation_keys_functional(world: &'static World) -> Vec<Vec<u8>> {

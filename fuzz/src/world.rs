@@ -35,10 +35,10 @@ pub struct World {
     pub raised: SecretKey,
     /// Products by way of the larger rank.
     pub route: RelinStrategy,
-    /// Slots with refreshing.
-    pub refreshing: Params,
+    /// Slots with bootstrapping.
+    pub bootstrapping: Params,
     /// Its client.
-    pub refreshed: ClientKey,
+    pub bootstrap_client: ClientKey,
     degree: usize,
     /// Made when they are needed.
     lookups: OnceLock<Lookups>,
@@ -65,7 +65,7 @@ pub fn rng(seed: u64) -> ChaCha20Rng {
 }
 
 impl World {
-    /// Over a ring of this degree, but for refreshing, which takes 64 coefficients.
+    /// Over a ring of this degree, except for bootstrapping, which takes 64 coefficients.
     ///
     /// # Panics
     /// If the parameters are refused, which would be a fault of this program.
@@ -92,20 +92,20 @@ impl World {
         let slots = ckks::ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
         let spec =
             ParamsSpec { bootstrap: Some(bootstrap), ..ParamsSpec::arithmetic("tiny", slots) };
-        let refreshing = Params::new(spec).unwrap();
+        let bootstrapping = Params::new(spec).unwrap();
         Self {
             needs: Needs::new().multiply().rotate([1, -1]).conjugate().rotate_any(),
             raised: SecretKey::restore(&larger, &coefficients, KeyId(3)).unwrap(),
             other,
             route: RelinStrategy::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap(),
-            refreshed: ClientKey::generate_with(&refreshing, &mut rng(5)).unwrap(),
+            bootstrap_client: ClientKey::generate_with(&bootstrapping, &mut rng(5)).unwrap(),
             degree,
             lookups: OnceLock::new(),
             exact: OnceLock::new(),
             tables: OnceLock::new(),
             functional: OnceLock::new(),
             secret,
-            refreshing,
+            bootstrapping,
             client,
             params,
         }
@@ -150,12 +150,12 @@ impl World {
         self.params.ckks().lattice()
     }
 
-    /// How vectors are refreshed.
+    /// The bootstrapper of the parameters.
     ///
     /// # Panics
-    /// Never: the parameters have refreshing.
+    /// Never: the parameters have bootstrapping.
     pub fn bootstrapper(&self) -> &Bootstrapper {
-        self.refreshing.bootstrapper().unwrap()
+        self.bootstrapping.bootstrapper().unwrap()
     }
 
     /// `2, 0, 3, 1, 2, 0, ..` in one part of the slots or in both, at so many primes, with their range.

@@ -81,7 +81,7 @@ pub fn check_map(party: &Party, count: usize, f: fn(f64) -> f64, mean_bits: f64,
     eprintln!(
         "{count} values: mean 2^{:.2} (predicted 2^{:.2}), max 2^{:.2} (95%: 2^{:.2})",
         mean.log2(),
-        law.mean_abs().log2(),
+        law.mean_abs.log2(),
         max.log2(),
         law.max_abs(count).log2()
     );
@@ -92,7 +92,7 @@ pub fn check_map(party: &Party, count: usize, f: fn(f64) -> f64, mean_bits: f64,
         // The mean of n errors scatters by about 1 / sqrt(n) of itself; and the prediction is an
         // average over keys, of which this is one.
         let slack = (5.0 / (count as f64).sqrt()).clamp(0.08, 0.6);
-        let ratio = mean / law.mean_abs();
+        let ratio = mean / law.mean_abs;
         assert!((ratio - 1.0).abs() < slack, "{count}: {mean} against {ratio}");
         assert!(mean < 2f64.powf(-mean_bits), "{count}: {mean}");
     }

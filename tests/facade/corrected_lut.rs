@@ -74,13 +74,13 @@ fn corrections_take_the_index_error_away() {
     let mut w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
     let (mean, worst, plan) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
     assert!(plan.order > Some(0) && worst < 2f64.powi(-9), "{worst} {plan:?}");
-    let ratio = mean / plan.accuracy.as_ref().unwrap().mean_abs();
+    let ratio = mean / plan.accuracy.as_ref().unwrap().mean_abs;
     assert!((0.4..1.6).contains(&ratio), "measured / predicted = {ratio}");
     // An operand without levels is packed beside the tables, as its plan states.
     let (mean, worst, raised) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, Some(2)));
     assert!(worst < 2f64.powi(-9), "{worst}");
     assert_ne!(raised.accuracy, plan.accuracy);
-    let ratio = mean / raised.accuracy.unwrap().mean_abs();
+    let ratio = mean / raised.accuracy.unwrap().mean_abs;
     assert!((0.4..1.6).contains(&ratio), "raised: measured / predicted = {ratio}");
     // By its derivatives, to the accuracy that was planned for them.
     let slope = |x: f64| 1.0 - x.tanh().powi(2);
@@ -99,7 +99,7 @@ fn corrections_take_the_index_error_away() {
             found.iter().zip(&inputs).map(|(y, x)| (y - x.tanh()).abs()).collect();
         let mean = errors.iter().sum::<f64>() / 256.0;
         assert!(errors.iter().all(|&e| e < 2f64.powi(-9)));
-        let ratio = mean / plan.accuracy.unwrap().mean_abs();
+        let ratio = mean / plan.accuracy.unwrap().mean_abs;
         assert!((0.4..1.6).contains(&ratio), "level {level}: measured / predicted = {ratio}");
     }
     let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0);
@@ -128,7 +128,7 @@ fn corrections_work_on_ntru() {
         let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0).pin(Engine::Ntru);
         let plan = planned(params, &tanh);
         assert!(plan.order > Some(0) && worst < 2f64.powi(-9), "{worst} {plan:?}");
-        let ratio = mean / plan.accuracy.unwrap().mean_abs();
+        let ratio = mean / plan.accuracy.unwrap().mean_abs;
         assert!((0.4..1.6).contains(&ratio), "measured / predicted = {ratio}");
     }
 }

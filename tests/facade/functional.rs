@@ -58,7 +58,7 @@ fn matrices_of_integers_are_exact_between_tables() {
     let rows: Vec<Vec<f64>> = (0..blocks).map(row).collect();
     let matrix = Matrix::from_rows(&rows).unwrap().times_left(count).unwrap();
     let level = params.functional().unwrap().input_level() + 1;
-    let transform = LinearTransform::new(params.ckks(), &matrix, LinearOptions::at_level(level));
+    let transform = LinearTransform::new(params.ckks(), &matrix, level, LinearOptions::default());
     let transform = transform.unwrap();
     let client = ClientKey::generate(&params).unwrap();
     let needs = Needs::new().functional().keys(&KeyLevels::new().transform(&transform));

@@ -27,7 +27,7 @@ fn check<T: std::fmt::Debug>(result: Result<T>, op: &str, with: &[&str], without
     }
 }
 
-/// A refresh that the parameters do not have is not to be asked for; one that they have is.
+/// A bootstrap that the parameters do not have is not to be asked for; one that they have is.
 #[test]
 fn missing_bootstraps_say_what_would_help() {
     let toy = party(Preset::ToyInsecure, &Needs::new().multiply(), 71);

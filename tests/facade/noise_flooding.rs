@@ -76,8 +76,15 @@ fn smoothed<A: CkksOps>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext>
     let mut differences = Diagonals::zero(a.metadata(&y).meta.slots);
     differences.add_diagonal(0, vec![Complex64::ONE]);
     differences.add_diagonal(1, vec![-Complex64::ONE]);
-    let at = LinearOptions::at_level(a.metadata(&y).level);
-    a.transform(&y, &LinearTransform::new(a.params(), &differences, at)?)
+    a.transform(
+        &y,
+        &LinearTransform::new(
+            a.params(),
+            &differences,
+            a.metadata(&y).level,
+            LinearOptions::default(),
+        )?,
+    )
 }
 
 /// Results of polynomials and of transforms are shared as those of products are, as exact as they
@@ -179,7 +186,7 @@ fn fresh(server: &Evaluator, x: &Ciphertext, reach: f64) -> NoiseBound {
 
 /// A budget with reserved results.
 fn reserved(x: &Ciphertext, queries: u64, bits: f64) -> DecryptionBudget {
-    let mut budget = DecryptionBudget::new(x.key(), queries, bits).unwrap();
+    let mut budget = DecryptionBudget::new(x.lattice().key(), queries, bits).unwrap();
     budget.reserve(queries.min(4)).unwrap();
     budget
 }
@@ -203,11 +210,11 @@ fn flooded_look_ups_err_as_predicted() {
         let (mean, max) = errors(&found, values.iter().map(|&v| sigmoid(v)));
         let params = client.params();
         let (flooded, plain) = (law(params, &flooded), law(params, &request));
-        let ratio = mean / flooded.mean_abs();
+        let ratio = mean / flooded.mean_abs;
         let slack = (5.0 / (count as f64).sqrt()).clamp(0.2, 0.6);
         assert!((ratio - 1.0).abs() < slack, "{count}: {ratio}");
         assert!(max < flooded.max_abs(100 * count), "{count}: {max}");
-        let (with, without) = (flooded.mean_abs(), plain.mean_abs());
+        let (with, without) = (flooded.mean_abs, plain.mean_abs);
         assert!(with > 1.5 * without, "{count}: {with} {without}");
     }
 }
@@ -335,7 +342,7 @@ fn evaluators_add_up_what_may_fail() {
     let params = client.params();
     let x = encrypt(&client, &spread(8, -1.0, 1.0), -1.0..=1.0);
     let close = |server: &Evaluator, halves: f64| {
-        let expected = params.lookups().unwrap().log2_failure() - 1.0 + halves.log2();
+        let expected = params.lookups().unwrap().spec().log2_failure - 1.0 + halves.log2();
         (server.failures().log2() - expected).abs() < 1e-9
     };
     assert_eq!(server.failures(), bellerophon::FailureProbability::NONE);
@@ -365,13 +372,14 @@ fn evaluators_add_up_what_may_fail() {
     let exp = MapRequest::new(f64::exp).bits(9.0);
     let order = anew.map_plan(&x, &exp).unwrap().prediction().unwrap().order.unwrap();
     anew.map_with(&x, &exp).unwrap();
-    let halves = (anew.failures().log2() - params.lookups().unwrap().log2_failure() + 1.0).exp2();
+    let halves =
+        (anew.failures().log2() - params.lookups().unwrap().spec().log2_failure + 1.0).exp2();
     let tables = (8 * (order + 2)) as f64;
     assert!(order > 0 && halves >= tables + 7.9 && halves <= 2.0 * tables + 8.1, "{halves}");
 }
 
 #[test]
-fn refreshes_add_up_by_themselves() {
+fn automatic_bootstraps_add_up() {
     let needs = Needs::new().multiply().bootstrap();
     let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 12);
     let server = server.with_auto_bootstrap().unwrap();

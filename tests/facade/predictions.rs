@@ -190,7 +190,7 @@ fn flooded_look_ups() {
     let range = Interval::real(-2.0, 2.0).unwrap();
     let any = shadow.encrypt(&[0.0; 300], range, x.level()).unwrap();
     let bound = shadow.noise_bound(&any).unwrap();
-    let mut budget = DecryptionBudget::new(x.key(), 4, 30.0).unwrap();
+    let mut budget = DecryptionBudget::new(x.lattice().key(), 4, 30.0).unwrap();
     budget.reserve(2).unwrap();
     let exp = MapRequest::new(f64::exp).flooded(&bound, budget.flooding());
     let y = server.map_flooded(&x, &exp, &mut budget).unwrap();
@@ -385,5 +385,5 @@ fn the_account_has_the_noise() {
     let slot = (meta.noise.total * meta.slots as f64).sqrt() / meta.scale;
     assert!((y.noise() / slot - 1.0).abs() < 1e-9);
     let law = law(client.params(), &MapRequest::new(|v| -v).over(-1.0..=1.0));
-    assert!((y.noise() / law.worst_rms() - 1.0).abs() < 0.05, "{} {}", y.noise(), law.worst_rms());
+    assert!((y.noise() / law.worst_rms - 1.0).abs() < 0.05, "{} {}", y.noise(), law.worst_rms);
 }

@@ -173,7 +173,7 @@ fn temporary_ranks_of_presets_are_counted() {
             Err(refused) => {
                 let sparse = [Preset::Bootstrapping, Preset::Full].contains(&preset)
                     || params.functional().is_ok();
-                assert!(sparse && params.ckks().degree() == 1 << 16, "{refused}");
+                assert!(sparse && params.ckks().lattice().degree() == 1 << 16, "{refused}");
             }
         }
     }
@@ -246,7 +246,7 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
 
 /// What the dense secret of the twin costs, and what it gives.
 #[test]
-fn the_dense_twin_refreshes_less_precisely_and_less_often() {
+fn the_dense_twin_bootstraps_less_precisely_and_less_often() {
     let bits = |preset: Preset| {
         let params = Params::preset(preset).unwrap();
         let bootstrapper = params.bootstrapper().unwrap();
@@ -267,7 +267,7 @@ fn the_dense_twin_refreshes_less_precisely_and_less_often() {
 
 /// Chosen sets bootstrap if that is requested, and match their report.
 #[test]
-fn a_chosen_set_refreshes() {
+fn a_chosen_set_bootstraps() {
     let security = Security::Bits128;
     let requirements = ProgramBounds { security, slots: 8, depth: 1, bits: 12.0, bootstraps: true };
     let chosen = Params::choose(&requirements).unwrap();

@@ -62,7 +62,7 @@ fn check_printed(params: &Params) {
     if let Ok(lookups) = params.lookups() {
         let (after, levels) = (lookups.level_after(), lookups.levels());
         has(format!("look-ups: {after} levels after one, which takes {levels}"));
-        has(format!("failure probability 2^{:.0} per value", lookups.log2_failure()));
+        has(format!("failure probability 2^{:.0} per value", lookups.spec().log2_failure));
         assert_eq!(lookups.ring().is_some(), shown.contains("ring bridge"));
     }
     if let Ok(bootstrapper) = params.bootstrapper() {
@@ -190,7 +190,7 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
             "{bridge:?}: {worst:e}, {:e}",
             law.max_abs(count)
         );
-        let ratio = mean / law.mean_abs();
+        let ratio = mean / law.mean_abs;
         assert!(count < 100 || (0.5..1.6).contains(&ratio), "{bridge:?}: {ratio}");
         found.push((y, decrypted));
     }
@@ -232,7 +232,7 @@ fn check_corrected(params: &Params, party: &Party, (count, bits): (usize, f64)) 
             planned.order > Some(0) && worst < 2f64.powf(-bits),
             "from level {level}: {worst:e}"
         );
-        let ratio = mean / plan.accuracy().unwrap().mean_abs();
+        let ratio = mean / plan.accuracy().unwrap().mean_abs;
         assert!(count < 100 || (0.4..1.6).contains(&ratio), "from level {level}: {ratio}");
     }
 }

@@ -60,7 +60,7 @@ fn types() -> impl Iterator<Item = (&'static str, usize, Reader)> {
 
 const TYPES: [(&str, usize, Reader); 19] = [
     ("evaluation_keys", 3, |s, b| key_set(&s.params, b)),
-    ("evaluation_keys_refreshing", 1, |s, b| key_set(&s.refreshing, b)),
+    ("evaluation_keys_refreshing", 1, |s, b| key_set(&s.bootstrapping, b)),
     ("fresh_lattice_ciphertext", 2, |s, b| again::<mlwe::SeededCiphertext, _>(&s.params, b)),
     ("fresh_vector", 2, |s, b| again::<SeededCiphertext, _>(&s.params, b)),
     ("galois_key", 2, |s, b| again::<GaloisKey, _>(&s.params, b)),
@@ -72,7 +72,7 @@ const TYPES: [(&str, usize, Reader); 19] = [
     ("raising_key", 1, |s, b| again::<ModRaiseKey, _>(&s.params, b)),
     ("rank_key", 1, |s, b| again::<RankReduceKey, _>(&s.params, b)),
     ("refreshing_keys", 1, |s, b| {
-        again::<BootstrapKeys, _>(s.refreshing.bootstrapper().unwrap().raising(), b)
+        again::<BootstrapKeys, _>(s.bootstrapping.bootstrapper().unwrap().raising(), b)
     }),
     ("relinearisation_keys", 2, |s, b| again::<RelinKeys, _>(&s.route, b)),
     ("secret_key", 1, |s, b| {
@@ -107,7 +107,7 @@ struct Stored {
     folder: PathBuf,
     version: u16,
     params: Params,
-    refreshing: Params,
+    bootstrapping: Params,
     /// Slots with tables and both bridges.
     tables: Params,
     /// Slots with functional bootstrapping.
@@ -122,7 +122,7 @@ impl Stored {
     fn open(version: u16) -> Self {
         let folder = folder(version);
         let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
-        let [params, refreshing, tables, functional] = [0, 1, 2, 3]
+        let [params, bootstrapping, tables, functional] = [0, 1, 2, 3]
             .map(|i| Params::from_bytes(&bytes(&format!("params/{i}.bin")), ANY).unwrap());
         let secret = SecretBytes::new(bytes("secret_key/0.bin"));
         let client = ClientKey::from_secret_bytes(&params, &secret).unwrap();
@@ -141,7 +141,7 @@ impl Stored {
         let both = SecretKey::restore(&larger.unwrap(), &both, KeyId(3)).unwrap();
         let route = RelinStrategy::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap();
         let secrets = [own, other, both];
-        Self { version, params, refreshing, tables, functional, client, secrets, route, folder }
+        Self { version, params, bootstrapping, tables, functional, client, secrets, route, folder }
     }
 
     fn bytes(&self, name: &str) -> Vec<u8> {
@@ -284,20 +284,20 @@ fn parameter_sets_are_what_they_were() {
         let prints = [stored.params.fingerprint(), stored.lattice().fingerprint()];
         assert_eq!(prints.map(|print| format!("{print:?}")), FINGERPRINTS);
         let refreshing = REFRESHING[usize::from(stored.version - OLDEST)];
-        assert_eq!(format!("{:?}", stored.refreshing.fingerprint()), refreshing);
+        assert_eq!(format!("{:?}", stored.bootstrapping.fingerprint()), refreshing);
         let lattice: mlwe::Params = stored.read(&ANY, "lattice_params/0.bin");
         assert_eq!(lattice.spec(), stored.lattice().spec());
         assert_eq!((lattice.degree(), lattice.limbs(), lattice.p().limbs()), (16, 4, 2));
         let larger: mlwe::Params = stored.read(&ANY, "lattice_params/1.bin");
         assert_eq!(larger.spec(), stored.secrets[2].params().spec());
         let sparse: mlwe::Params = stored.read(&ANY, "lattice_params/2.bin");
-        assert_eq!(sparse.secret_kind(), mlwe::SecretKind::Sparse(4));
+        assert_eq!(sparse.spec().secret, mlwe::SecretKind::Sparse(4));
         let slots: ckks::Params = stored.read(&ANY, "slot_params/0.bin");
         assert!(slots == *stored.params.ckks());
         let routed: ckks::Params = stored.read(&ANY, "slot_params/1.bin");
         assert_eq!(*routed.relin_strategy(), stored.route);
-        let refreshing: ckks::Params = stored.read(&ANY, "slot_params/2.bin");
-        assert!(refreshing == *stored.refreshing.ckks());
+        let bootstrapping: ckks::Params = stored.read(&ANY, "slot_params/2.bin");
+        assert!(bootstrapping == *stored.bootstrapping.ckks());
     }
 }
 
@@ -401,9 +401,9 @@ fn key_sets_do_what_they_did() {
         if stored.version < since("refreshing_keys") {
             continue;
         }
-        let bootstrapper = stored.refreshing.bootstrapper().unwrap();
+        let bootstrapper = stored.bootstrapping.bootstrapper().unwrap();
         let own: BootstrapKeys = stored.read(bootstrapper.raising(), "refreshing_keys/0.bin");
-        let set = stored.keys(&stored.refreshing, "evaluation_keys_refreshing/0.bin");
+        let set = stored.keys(&stored.bootstrapping, "evaluation_keys_refreshing/0.bin");
         assert_eq!((set.id(), set.byte_len()), (own.secret_id(), own.byte_len()));
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bellerophon_ckks::{
-    self as ckks, Ciphertext, Interval,
+    self as ckks, Ciphertext, CkksOps, Interval,
     bootstrap::{BootstrapSpec, Bootstrapper},
     dft::SlotsToCoeffs,
     fbt::{FbtSpec, FunctionalBootstrapper},

@@ -60,7 +60,7 @@ pub(crate) fn flooded<T>(
     rng: &mut dyn CryptoRng,
     run: impl FnOnce(&mut Flood<'_>) -> Result<T>,
 ) -> Result<T> {
-    budget.check(x.key())?;
+    budget.check(x.lattice().key())?;
     let mut flood = Flood::new(bound, *budget.flooding(), rng);
     let result = run(&mut flood);
     // The vector counts as a result, whatever became of it.

@@ -105,8 +105,8 @@ impl EvaluationKeys {
         let tables_id = tables.iter().map(|keys| keys.lookup.key);
         let ring_id = ring.iter().map(|keys| keys.id());
         let linear_id = linear.iter().map(|keys| keys.repack.secret_id());
-        let refresh_id = bootstrap.iter().chain(&functional).map(BootstrapKeys::secret_id);
-        let mut all = tables_id.chain(ring_id).chain(linear_id).chain(refresh_id);
+        let bootstrap_id = bootstrap.iter().chain(&functional).map(BootstrapKeys::secret_id);
+        let mut all = tables_id.chain(ring_id).chain(linear_id).chain(bootstrap_id);
         if let Some(found) = all.find(|&id| id != left) {
             let op = "read evaluation keys";
             return Err(
@@ -275,7 +275,7 @@ impl fmt::Debug for EvaluationKeys {
             .field("arithmetic", &self.arithmetic)
             .field("ring_bridge", &self.ring.is_some())
             .field("linear_bridge", &self.linear.is_some())
-            .field("refresh", &self.bootstrap.is_some())
+            .field("bootstrap", &self.bootstrap.is_some())
             .field("functional", &self.functional.is_some())
             .finish()
     }

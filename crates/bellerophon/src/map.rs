@@ -44,7 +44,7 @@ impl Params {
     /// // One table for each value: what error is to be expected?
     /// let plan = params.map_plan(&MapRequest::new(f64::tanh).over(-4.0..=4.0))?;
     /// let law = plan.prediction().and_then(|table| table.accuracy.as_ref());
-    /// assert!(law.is_some_and(|law| law.mean_abs() < 0.1));
+    /// assert!(law.is_some_and(|law| law.mean_abs < 0.1));
     /// # Ok(())
     /// # }
     /// ```
@@ -411,7 +411,7 @@ mod tests {
         };
         let functions = Params::preset(Preset::Functions).unwrap();
         let tables = functions.lookups().unwrap().on(LutEngine::Rgsw).unwrap();
-        near(model.rotations(tables, tables.ring_degree(), 1, 1), 11e-3);
+        near(model.rotations(tables, tables.spec().ring_degree, 1, 1), 11e-3);
         let entries = Params::preset(Preset::Tables8).unwrap();
         let table = IntTable::real(256, |k| (k * 77 % 256) as f64).unwrap();
         let bootstrapper = entries.functional().unwrap();

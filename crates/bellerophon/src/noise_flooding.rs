@@ -237,7 +237,8 @@ impl ClientKey {
         budget.check(self.id()).during("decrypt_flooded")?;
         let flooding = budget.flooding();
         let noise = noise_flooding::Predicted::new(bound, flooding);
-        let (worst, largest) = (noise.worst(LOG2_FAILURE), bound.range().bound());
+        let (worst, largest) =
+            (noise.worst(LOG2_FAILURE), bound.metadata().meta.bounds.values.bound());
         if worst >= largest {
             return Err(ErrorKind::NothingLeft { noise: worst, largest }.during("decrypt_flooded"));
         }

@@ -20,7 +20,7 @@ impl Params {
     /// let params = Params::preset(Preset::Functions)?;
     /// let max = params.order_accuracy(0.0..=1.0, OrderFunction::Max { vectors: 2 })?;
     /// let sort = params.order_accuracy(0.0..=1.0, OrderFunction::Sort { values: 64 })?;
-    /// assert!(max.rms() < 0.01 && sort.rms() > 4.0 * max.rms());
+    /// assert!(max.rms < 0.01 && sort.rms > 4.0 * max.rms);
     /// println!("errors up to {:.3}, in order beyond {:.3}", sort.max_abs(64), sort.order_gap());
     /// # Ok(())
     /// # }

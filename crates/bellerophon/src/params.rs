@@ -97,9 +97,9 @@ impl Params {
     pub fn choose(requirements: &ProgramBounds) -> Result<Self> {
         let choice = requirements.choose()?;
         // The search has already built the bootstrapper.
-        let bootstrap = choice.bootstrap().map(|selected| selected.bootstrapper().clone());
+        let bootstrap = choice.bootstrap.as_ref().map(|selected| selected.bootstrapper.clone());
         let bootstraps = Bootstraps { bootstrap, functional: None };
-        Self::checked("chosen".into(), choice.params().clone(), None, bootstraps, Some(choice))
+        Self::checked("chosen".into(), choice.params.clone(), None, bootstraps, Some(choice))
     }
 
     /// Checks a specification: sizes, primes, security of every key, levels for the bridge and for
@@ -208,7 +208,7 @@ impl Params {
     /// vector, whichever is larger. A failure returns garbage. Arithmetic never fails like that:
     /// without look-ups and bootstrapping this is minus infinity.
     pub fn log2_failure(&self) -> f64 {
-        let lookups = self.0.lookups.iter().map(LutParams::log2_failure);
+        let lookups = self.0.lookups.iter().map(|lookups| lookups.spec().log2_failure);
         let bootstrap = self.0.bootstraps.bootstrap.iter().map(|b| b.spec().log2_failure);
         let functional = self.0.bootstraps.functional.iter().map(|b| b.spec().log2_failure);
         lookups.chain(bootstrap).chain(functional).fold(f64::NEG_INFINITY, f64::max)
@@ -232,14 +232,14 @@ impl Params {
     pub fn program_failure(
         &self,
         values_looked_up: u64,
-        vectors_refreshed: u64,
+        vectors_bootstrapped: u64,
     ) -> Result<FailureProbability> {
         let mut sum = FailureProbability::NONE;
         if values_looked_up > 0 {
-            sum = sum.and(self.lookups()?.log2_failure(), values_looked_up);
+            sum = sum.and(self.lookups()?.spec().log2_failure, values_looked_up);
         }
-        if vectors_refreshed > 0 {
-            sum = sum.and(self.bootstrapper()?.spec().log2_failure, vectors_refreshed);
+        if vectors_bootstrapped > 0 {
+            sum = sum.and(self.bootstrapper()?.spec().log2_failure, vectors_bootstrapped);
         }
         Ok(sum)
     }
@@ -385,10 +385,10 @@ impl fmt::Display for Params {
                  degree {}, failure probability 2^{:.0} per value",
                 lookups.level_after(),
                 lookups.levels(),
-                lwe.dimension(),
+                lwe.spec().dimension,
                 lwe.spec().secret,
-                lwe.ring_degree(),
-                lookups.log2_failure(),
+                lwe.spec().ring_degree,
+                lookups.spec().log2_failure,
             )?;
             if let Some(ring) = lookups.ring() {
                 let weight = ring.spec().weight;

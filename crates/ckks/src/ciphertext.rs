@@ -1,7 +1,6 @@
 //! Encrypted vectors: a lattice ciphertext with the public metadata of its message.
 
 use bellerophon_mlwe as mlwe;
-use bellerophon_mlwe::KeyId;
 
 use crate::{
     Bounds, During, ErrorKind, Interval, Params, Result,
@@ -89,7 +88,7 @@ impl CiphertextMeta {
     /// The metadata after the statement that every slot, error included, lies in `range`; see
     /// [`Ciphertext::assume_range_with_padding`].
     #[must_use]
-    pub fn assume_range_with_padding(self, range: Interval) -> Self {
+    pub(crate) fn assume_range_with_padding(self, range: Interval) -> Self {
         let stated = self.within(range);
         Self { noise: self.noise.included(), ..stated }
     }
@@ -208,11 +207,6 @@ impl Ciphertext {
         self.meta.len == 0
     }
 
-    /// Number of limbs.
-    pub fn limbs(&self) -> usize {
-        self.inner.limbs()
-    }
-
     /// The level: the number of rescalings left.
     pub fn level(&self) -> usize {
         self.level
@@ -221,11 +215,6 @@ impl Ciphertext {
     /// The range of the values.
     pub fn range(&self) -> &Interval {
         &self.meta.bounds.values
-    }
-
-    /// Public id of the secret key.
-    pub fn key(&self) -> KeyId {
-        self.inner.key()
     }
 
     /// Predicted standard deviation of a slot's error against the exact program, in units of the
@@ -278,7 +267,8 @@ impl Ciphertext {
     ///
     /// If the statement is false, later checks and noise estimates are meaningless.
     #[must_use]
-    pub fn assume_real(mut self) -> Self {
+    #[cfg(test)]
+    pub(crate) fn assume_real(mut self) -> Self {
         self.meta = self.meta.assume_real();
         self
     }

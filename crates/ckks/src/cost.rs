@@ -277,7 +277,7 @@ impl<'p> Count<'p> {
         let moduli = || lattice.q().moduli().chain(lattice.p().moduli());
         let wide = moduli().filter(|q| q.bits() > FAST_BITS).count();
         Work {
-            degree: self.params.degree(),
+            degree: self.params.lattice().degree(),
             transforms: self.transforms,
             multiplications: self.multiplications,
             width: 1.0 + (WIDE - 1.0) * wide as f64 / moduli().count() as f64,
@@ -505,7 +505,7 @@ mod tests {
         let needs =
             ProgramBounds { security, slots: 1000, depth: 2, bits: 20.0, bootstraps: false };
         let choice = needs.choose().unwrap();
-        let (params, predicted) = (choice.params(), choice.predicted());
+        let (params, predicted) = (&choice.params, choice.predicted());
         let shadow = Simulator::new(params);
         let range = Interval::real(-1.0, 1.0).unwrap();
         let x = shadow.encrypt(&[0.5, 1.0], range, params.max_level()).unwrap();

@@ -57,7 +57,7 @@ impl Embedding {
     }
 
     /// Largest number of slots served.
-    pub fn max_slots(&self) -> usize {
+    pub(crate) fn max_slots(&self) -> usize {
         self.roots.len() + 1
     }
 
@@ -177,13 +177,13 @@ impl Embedding {
 }
 
 /// Reverses the low `log2 n` bits of `index`; `n` is a power of two.
-pub fn reversed(index: usize, n: usize) -> usize {
+pub(crate) fn reversed(index: usize, n: usize) -> usize {
     debug_assert!(n.is_power_of_two() && index < n);
     if n == 1 { 0 } else { index.reverse_bits() >> (usize::BITS - n.trailing_zeros()) }
 }
 
 /// Permutes `values` (a power of two of them) by [`reversed`].
-pub fn bit_reverse<T>(values: &mut [T]) {
+pub(crate) fn bit_reverse<T>(values: &mut [T]) {
     let n = values.len();
     for i in 0..n {
         let j = reversed(i, n);

@@ -88,12 +88,13 @@ impl Plaintext {
     }
 
     /// The scale: the factor of the message.
-    pub fn scale(&self) -> f64 {
+    pub(crate) fn scale(&self) -> f64 {
         self.scale
     }
 
     /// Number of slots of one period, a power of two.
-    pub fn slots(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 
@@ -108,7 +109,7 @@ impl Plaintext {
     }
 
     /// Number of limbs.
-    pub fn limbs(&self) -> usize {
+    pub(crate) fn limbs(&self) -> usize {
         self.poly.limbs()
     }
 
@@ -118,7 +119,8 @@ impl Plaintext {
     }
 
     /// The ranges of the values and of the padding.
-    pub fn bounds(&self) -> &Bounds {
+    #[cfg(test)]
+    pub(crate) fn bounds(&self) -> &Bounds {
         &self.bounds
     }
 }
@@ -210,7 +212,7 @@ impl Encoder {
             level,
             bounds,
             magnitude: magnitude(bound, crate::noise::ENCODING),
-            fingerprint: self.params.fingerprint(),
+            fingerprint: self.params.lattice().fingerprint(),
             declared: true,
         })
     }
@@ -332,7 +334,7 @@ impl Encoder {
         // Step 2: the 2n coefficients at the multiples of the gap, centred and divided by the
         // scale.
         let slots = plaintext.slots;
-        let gap = self.params.degree() / (2 * slots);
+        let gap = self.params.lattice().degree() / (2 * slots);
         let residues: Vec<&[u64]> = (0..limbs).map(|i| poly.limb(i)).collect();
         let centred = Centred::new(ring);
         let mut digits = vec![0; limbs];

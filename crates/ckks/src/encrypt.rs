@@ -51,7 +51,7 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<Ciphertext> {
     check(params, plaintext)?;
-    params.check(key.fingerprint()).during("encrypt")?;
+    params.check(key.params().fingerprint()).during("encrypt")?;
     let inner = key.encrypt(&plaintext.poly, rng)?;
     Ciphertext::from_parts(
         params,
@@ -68,7 +68,7 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<SeededCiphertext> {
     check(params, plaintext)?;
-    params.check(key.fingerprint()).during("encrypt")?;
+    params.check(key.params().fingerprint()).during("encrypt")?;
     let inner = key.encrypt_seeded(&plaintext.poly, rng)?;
     let meta = params.rules().encrypted_secret(&plaintext.metadata()).meta;
     Ok(SeededCiphertext { inner, meta })
@@ -125,7 +125,7 @@ pub(crate) fn decrypt_up_to(
     } else {
         ciphertext.inner.phase(key)?
     };
-    let fingerprint = params.fingerprint();
+    let fingerprint = params.lattice().fingerprint();
     let poly = (*phase).clone();
     // Nobody declared this range: it must not be encrypted again as if it were public.
     let declared = false;

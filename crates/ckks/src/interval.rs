@@ -151,7 +151,7 @@ impl Interval {
     }
 
     /// The disc of the same bound.
-    pub fn to_complex(&self) -> Self {
+    pub(crate) fn to_complex(&self) -> Self {
         Self::disc(self.bound())
     }
 }

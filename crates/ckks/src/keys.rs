@@ -93,7 +93,7 @@ impl KeyLevels {
 
     /// The same keys with levels lowered to at most `level`.
     #[must_use]
-    pub fn up_to(mut self, level: usize) -> Self {
+    pub(crate) fn up_to(mut self, level: usize) -> Self {
         let all = [&mut self.relinearization, &mut self.conjugation, &mut self.hoisted];
         let all = all.into_iter().flatten().chain(self.rotations.values_mut());
         all.for_each(|present| *present = level.min(*present));
@@ -150,7 +150,7 @@ impl KeyLevels {
     /// `params`; those of [`RankHoistedKeys::choose`].
     pub fn sizes(&self, params: &Params) -> Result<KeySizes> {
         // A switching key has a row for each digit and each component of the secret.
-        let (lattice, degree) = (params.lattice(), params.degree());
+        let (lattice, degree) = (params.lattice(), params.lattice().degree());
         let (gadget, rank) = (lattice.gadget(), lattice.rank());
         let one = |components: usize, level: usize| {
             let limbs = params.limbs_at(level);
@@ -277,7 +277,7 @@ impl EvaluationKeys {
         mut made: impl FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
         let op = "generate evaluation keys";
-        params.check(secret.fingerprint()).during(op)?;
+        params.check(secret.params().fingerprint()).during(op)?;
         let mut keys = Self::none(params, secret.id());
 
         // Step 1: choose the temporary rank, so that an error is returned before any key
@@ -401,7 +401,7 @@ impl EvaluationKeys {
         }
         // A rotation may need any of the powers of two.
         let limbs = keys.limbs();
-        let exponents = RankHoistedKeys::exponents(self.params.degree());
+        let exponents = RankHoistedKeys::exponents(self.params.lattice().degree());
         if !exponents.into_iter().all(|exponent| keys.galois().covers(exponent, limbs)) {
             let level = self.params.level_at(limbs);
             return Err(ErrorKind::MissingKey {
@@ -439,7 +439,7 @@ impl EvaluationKeys {
 
     /// Fingerprint of the parameters.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
-        self.params.fingerprint()
+        self.params.lattice().fingerprint()
     }
 
     /// The relinearization keys, if there are any.

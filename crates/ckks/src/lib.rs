@@ -68,13 +68,13 @@
 //! | | rule |
 //! | --- | --- |
 //! | slotwise operations | act on padding as on values: `x + 1` makes it 1, `2 x` and `x y` leave zeros, a polynomial makes it `p(0)` |
-//! | products with values or masks | make it zero: [`Evaluator::mul_values`], [`CkksOps::mask`], [`CkksOps::clear_padding`] |
+//! | products with values or masks | make it zero: [`CkksOps::mul_values`], [`CkksOps::mask`], [`CkksOps::clear_padding`] |
 //! | rotations | move slots: padding becomes values, values become padding |
 //! | reductions | take the values alone: [`CkksOps::sum_slots`], [`CkksOps::inner_sum`], [`CkksOps::replicate`], [`CkksOps::replicate_slot`], [`statistics`], [`matrix`], [`learning`] |
 //! | linear transforms | act on all slots: the columns of a [`lintrans::LinearTransform`] behind the values multiply the padding |
 //! | operands of unequal length | [`ErrorKind::LengthMismatch`]: two vectors, or a vector and values |
 //! | repetition | only when asked for: [`Ciphertext::broadcast`] for values, [`Ciphertext::repeated`] for slots |
-//! | one number for all values | [`Evaluator::add_scalar`], [`Evaluator::mul_scalar`] |
+//! | one number for all values | [`CkksOps::add_scalar`], [`CkksOps::mul_scalar`] |
 //! | another number of values | [`Ciphertext::with_len`] makes padding into values, or values into padding |
 //!
 //! [`Bounds::padding`] carries the range of the padding. A reduction uses padding as it is if that
@@ -177,6 +177,8 @@ mod rank;
 mod rotation_plan;
 pub mod simulator;
 mod sparse_slots;
+#[cfg(test)]
+mod tests;
 pub mod wire;
 
 // One flat list of names for users; circuits keep their modules.

@@ -5,7 +5,7 @@
 //!
 //! Variances of different contributions are added, as if the contributions were independent.
 //! Operands that share their error need another rule: `x + x` has twice the error of `x`, not
-//! `sqrt(2)` times, so compute it by [`Evaluator::mul_integer`](crate::Evaluator::mul_integer).
+//! `sqrt(2)` times, so compute it by [`CkksOps::mul_integer`](crate::CkksOps::mul_integer).
 //!
 //! A message enters a product by the largest magnitude of a slot times the scale, which bounds the
 //! effect on the variance. Predictions are therefore upper estimates for messages below their
@@ -160,7 +160,7 @@ pub struct Operand {
 
 /// The noise of a product before relinearization: `M_x^2 V_y + M_y^2 V_x + N V_x V_y` (Full-RNS
 /// HEAAN, appendix A.2, with the messages by their bounds in the slots).
-pub fn product(degree: usize, x: Operand, y: Operand) -> Noise {
+pub(crate) fn product(degree: usize, x: Operand, y: Operand) -> Noise {
     x.noise.zip(y.noise, |of_x, of_y| {
         times(x.message.powi(2), of_y)
             + times(y.message.powi(2), of_x)
@@ -169,7 +169,7 @@ pub fn product(degree: usize, x: Operand, y: Operand) -> Noise {
 }
 
 /// The noise of a square before relinearization: the error is `2 m e + e^2`.
-pub fn square(degree: usize, x: Operand) -> Noise {
+pub(crate) fn square(degree: usize, x: Operand) -> Noise {
     // The variance of 2 m e is 4 m^2 V. The squared error counts 2 N V^2, twice that of independent
     // errors.
     x.noise.map(|v| 4.0 * times(x.message.powi(2), v) + 2.0 * degree as f64 * v.powi(2))
@@ -184,7 +184,7 @@ pub fn square(degree: usize, x: Operand) -> Noise {
 ///
 /// # Panics
 /// When there is no such level.
-pub fn approximate_basis(params: &Params, level: usize) -> f64 {
+pub(crate) fn approximate_basis(params: &Params, level: usize) -> f64 {
     (1.0 - params.scale() / params.divisor(level)).abs()
 }
 

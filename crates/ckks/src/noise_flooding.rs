@@ -56,7 +56,7 @@ impl NoiseBound {
     pub(crate) fn new(params: &Params, metadata: Metadata) -> Self {
         // The noise is measured from the nearest integers to the message: one half per coefficient.
         let each = metadata.meta.noise.total.sqrt() + 0.5;
-        let length = each * (params.degree() as f64).sqrt();
+        let length = each * (params.lattice().degree() as f64).sqrt();
         Self { params: params.clone(), metadata, length }
     }
 
@@ -69,11 +69,6 @@ impl NoiseBound {
     /// The metadata of the program's result; its variances are squares of bounds.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
-    }
-
-    /// The range of the values of the program's result.
-    pub fn range(&self) -> &Interval {
-        &self.metadata.meta.bounds.values
     }
 
     /// Refuses a ciphertext whose metadata shows that it is not a result of the program.
@@ -245,14 +240,15 @@ pub fn decrypt_flooded<R: CryptoRng + ?Sized>(
     let scale = ciphertext.scale();
     let message = bound.metadata().meta.bounds.slots().bound() * scale;
     let magnitude = message + bound.length() + REACH * deviation;
-    params.check_range(magnitude / scale, scale, ciphertext.limbs()).during(op)?;
+    params.check_range(magnitude / scale, scale, ciphertext.lattice().limbs()).during(op)?;
     let gaussian = Gaussian::new(deviation)?;
 
     // Step 3: decrypt and add the flooding before the phase leaves this function.
     let mut plaintext = decrypt_up_to(params, ciphertext, magnitude, key)?;
     let ring = params.ring(plaintext.limbs());
-    let noise: Zeroizing<Poly<_>> =
-        Zeroizing::new(ring.forward(ring.from_signed(&gaussian.sample(params.degree(), rng))));
+    let noise: Zeroizing<Poly<_>> = Zeroizing::new(
+        ring.forward(ring.from_signed(&gaussian.sample(params.lattice().degree(), rng))),
+    );
     ring.add_assign(&mut plaintext.poly, &noise);
     Ok(plaintext)
 }

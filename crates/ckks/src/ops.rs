@@ -3,7 +3,7 @@
 use std::{iter::once, ops::Range, sync::Arc};
 
 #[cfg(doc)]
-use crate::{Ciphertext, Evaluator};
+use crate::{Ciphertext, Evaluator, Plaintext};
 use crate::{
     CiphertextMeta, Complex64, During, ErrorKind, Interval, Metadata, Params, Result, SlotValue,
     approx::{Approximation, Function, Sign, apply, compare},
@@ -44,52 +44,100 @@ pub trait CkksOps: Sized {
     /// Level, scale, ranges and predicted noise.
     fn metadata(&self, x: &Self::Ciphertext) -> Metadata;
 
-    /// [`Evaluator::add`].
+    /// `x + y`, slot by slot.
+    ///
+    /// # Errors
+    /// [`ErrorKind::LengthMismatch`] for vectors of unequal length,
+    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`],
+    /// [`ErrorKind::ScaleMismatch`], [`ErrorKind::RangeOverflow`].
     fn add(&self, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::sub`].
+    /// `x - y`, slot by slot. Errors as for [`add`](Self::add).
     fn sub(&self, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::neg`].
+    /// `-x`.
+    ///
+    /// # Errors
+    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
     fn neg(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::add_values`].
+    /// `x + v`, the values encoded at the ciphertext's own scale and level. Padding stays as it is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has, and those of
+    /// [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
     fn add_values<T: SlotValue>(
         &self,
         x: &Self::Ciphertext,
         values: &[T],
     ) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::add_scalar`].
+    /// `x + c` in every slot. Takes no level.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and those of [`add`](Self::add).
     fn add_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::mul_no_rescale`].
+    /// `x y` relinearized but not rescaled, at the product of the scales: for sums of products with
+    /// one rescale.
+    ///
+    /// # Errors
+    /// As for [`mul`](Self::mul), levels apart.
     fn mul_no_rescale(
         &self,
         x: &Self::Ciphertext,
         y: &Self::Ciphertext,
     ) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::square_no_rescale`].
+    /// `x^2` relinearized but not rescaled.
+    ///
+    /// # Errors
+    /// As for [`mul`](Self::mul), levels apart.
     fn square_no_rescale(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::mul`].
+    /// `x y`, slot by slot: multiplied, relinearized, rescaled. Takes one level. With the same
+    /// ciphertext twice (`mul(&x, &x)`) it is [`square`](Self::square).
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::LengthMismatch`] for vectors of unequal length,
+    /// [`ErrorKind::MissingKey`] without a relinearization key, [`ErrorKind::RangeOverflow`],
+    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
     fn mul(&self, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::square`].
+    /// `x^2`; its range is not negative for a real `x`. Takes one level.
+    ///
+    /// # Errors
+    /// As for [`mul`](Self::mul).
     fn square(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::rescale`].
+    /// The rescale (Full-RNS HEAAN, section 4, RS): divides the phase by the primes of the level,
+    /// with rounding, and drops them. The result is one level lower, its scale is divided by
+    /// exactly their product ([`Params::divisor`](crate::Params::divisor)), and the message is
+    /// unchanged.
+    ///
+    /// The noise is one rounding, also for a level of several primes.
+    ///
+    /// # Errors
+    /// [`OutOfLevels`](crate::ErrorKind::OutOfLevels) at level 0, and those of
+    /// [`add`](Self::add).
     fn rescale(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::mul_values`].
+    /// `x v`, the values encoded so that the scale stays, rescaled. Takes one level. Padding
+    /// becomes zero. One value for all slots: [`mul_scalar`](Self::mul_scalar).
+    ///
+    /// # Errors
+    /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has, and those of
+    /// [`mul_plain`](Self::mul_plain) and [`Encoder::encode`](crate::Encoder::encode).
     fn mul_values<T: SlotValue>(
         &self,
         x: &Self::Ciphertext,
         values: &[T],
     ) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::mul_values_to`].
+    /// `x v` as [`mul_values`](Self::mul_values), with a result at the given scale.
+    ///
+    /// # Errors
+    /// As for [`mul_values`](Self::mul_values).
     fn mul_values_to<T: SlotValue>(
         &self,
         x: &Self::Ciphertext,
@@ -97,19 +145,44 @@ pub trait CkksOps: Sized {
         scale: f64,
     ) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::mul_scalar`].
+    /// `c x` for a real constant, rescaled; the scale stays. Takes one level.
+    ///
+    /// The constant is rounded to a multiple of one over the divisor of the level
+    /// ([`Params::divisor`](crate::Params::divisor)).
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and
+    /// mismatches.
     fn mul_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::mul_complex`].
+    /// Multiplies by a complex constant (see [`mul_values`](Self::mul_values)). Takes one level.
+    ///
+    /// # Errors
+    /// As for [`mul_values`](Self::mul_values).
     fn mul_complex(&self, x: &Self::Ciphertext, c: Complex64) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::mul_integer`].
+    /// `k x` for an integer: exact, no level, the scale stays.
+    ///
+    /// # Errors
+    /// [`ErrorKind::RangeOverflow`] and mismatches.
     fn mul_integer(&self, x: &Self::Ciphertext, k: i64) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::mul_i`].
+    /// `i x`: a multiplication by `X^{N/2}`, exact and without a level. The slots become complex.
+    ///
+    /// # Errors
+    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
     fn mul_i(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::mul_add_many`].
+    /// `sum_j x_j y_j + sum_i c_i z_i + constant` with one relinearization and one rescale, one
+    /// level below the lowest operand.
+    ///
+    /// The products `x_j y_j` must agree in scale. If a `scale` is given, they must have that scale
+    /// times the divisor of the level, and the result has exactly that scale. Constants are encoded
+    /// to fit.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ScaleMismatch`] when the products do not agree, [`ErrorKind::NoValues`] for an
+    /// empty sum, otherwise as for [`mul`](Self::mul).
     fn mul_add_many(
         &self,
         products: &[(&Self::Ciphertext, &Self::Ciphertext)],
@@ -136,16 +209,43 @@ pub trait CkksOps: Sized {
         self.mul_add_many(&[], terms, constant, Some(scale.unwrap_or(self.params().scale())))
     }
 
-    /// [`Evaluator::rotate`].
+    /// Rotates the slots to the left: slot `j` of the result is slot `j + step` of `x`, modulo the
+    /// slots of `x`. Negative steps rotate to the right. Takes no level.
+    ///
+    /// Without a key for the step itself, the rotation is composed: of the powers of two of its
+    /// non-adjacent form at a temporary rank
+    /// ([`KeyLevels::rotate_hoisted`](crate::KeyLevels::rotate_hoisted)), or, without keys for
+    /// that, of the shortest sequence of rotations with keys. With keys for the powers of two and
+    /// their negatives that sequence is the non-adjacent form as well.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingRotationKey`], [`mlwe::ErrorKind::KeyMismatch`],
+    /// [`mlwe::ErrorKind::ParamsMismatch`].
     fn rotate(&self, x: &Self::Ciphertext, step: i64) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::rotate_many`].
+    /// Several rotations of one ciphertext, in the order of `steps`, with hoisting: all rotations
+    /// with a key of their own share the decomposition, the larger part of the work.
+    ///
+    /// # Errors
+    /// As for [`rotate`](Self::rotate).
     fn rotate_many(&self, x: &Self::Ciphertext, steps: &[i64]) -> Result<Vec<Self::Ciphertext>>;
 
-    /// [`Evaluator::conjugate`].
+    /// Conjugates every slot. Takes no level.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingKey`], [`mlwe::ErrorKind::KeyMismatch`],
+    /// [`mlwe::ErrorKind::ParamsMismatch`].
     fn conjugate(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::polynomial`].
+    /// `p(x)` in every slot, at the given scale (by default [`Params::scale`]).
+    ///
+    /// Takes [`p.levels()`](Polynomial::levels) levels when the scale of `x` is near the divisor of
+    /// its level, one more otherwise.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideDomain`] when the carried range of `x`, padding included, is not in the
+    /// domain of `p`; [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
+    /// relinearization key, [`ErrorKind::RangeOverflow`] and mismatches.
     fn polynomial(
         &self,
         x: &Self::Ciphertext,
@@ -153,13 +253,33 @@ pub trait CkksOps: Sized {
         scale: Option<f64>,
     ) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::transform`].
+    /// `M x`. Takes one level from the transform's own.
+    ///
+    /// The matrix acts on all slots: its columns multiply padding as well as values. The result has
+    /// as many values as `x`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfLevels`] when the operand is below the transform's level,
+    /// [`ErrorKind::LengthMismatch`] when it has fewer slots than the matrix (see
+    /// [`Ciphertext::broadcast`] and [`Ciphertext::repeated`]), [`ErrorKind::SlotCount`] when it
+    /// has more, [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] and mismatches.
     fn transform(&self, x: &Self::Ciphertext, m: &LinearTransform) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::drop_to_level`].
+    /// Drops the ciphertext to `level`: the same message modulo fewer primes, without noise.
+    ///
+    /// # Errors
+    /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh) when the ciphertext is below
+    /// that level; [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow) when the message
+    /// does not fit its modulus.
     fn drop_to_level(&self, x: &Self::Ciphertext, level: usize) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::match_scale`].
+    /// The ciphertext at the given level and scale. If the scales differ, a product with a constant
+    /// and a rescale match them, which takes a level.
+    ///
+    /// # Errors
+    /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh),
+    /// [`ErrorKind::ScaleMismatch`](crate::ErrorKind::ScaleMismatch) without a spare level,
+    /// [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow).
     fn match_scale(
         &self,
         x: &Self::Ciphertext,
@@ -190,26 +310,54 @@ pub trait CkksOps: Sized {
         work().during(op)
     }
 
-    /// [`Evaluator::sum_of_rotations`].
+    /// The sum of several rotations (to the left) of several ciphertexts at one level and scale:
+    /// one decomposition for each ciphertext, one mod-down for all. Steps without a key of their
+    /// own are composed. Takes no level.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoValues`] for no rotation at all, [`ErrorKind::ScaleMismatch`],
+    /// [`ErrorKind::SlotCount`] and [`ErrorKind::LengthMismatch`] unless the ciphertexts are alike,
+    /// and as for [`rotate`](Self::rotate) and [`add`](Self::add).
     fn sum_of_rotations(&self, terms: &[(&Self::Ciphertext, &[i64])]) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::rotates_by`].
+    /// Whether a rotation of `x` by `step` has a key of its own, or needs none.
     fn rotates_by(&self, x: &Self::Ciphertext, step: i64) -> bool;
 
-    /// [`Evaluator::dot_values`].
+    /// `sum_i x_i v_i` at the scale of the operands, with one rescale. Takes one level. Padding
+    /// becomes zero.
+    ///
+    /// # Errors
+    /// As for [`dot_plain`](Self::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
     fn dot_values<T: SlotValue>(
         &self,
         x: &[&Self::Ciphertext],
         values: &[Vec<T>],
     ) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::bootstrapper`].
+    /// The bootstrapper, if there is one.
     fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>>;
 
-    /// [`Evaluator::auto_bootstraps`].
+    /// Whether operands are bootstrapped when their levels run out.
     fn auto_bootstraps(&self) -> bool;
 
-    /// [`Evaluator::bootstrap_to`].
+    /// Bootstraps `x`: the same values at [`Bootstrapper::output_level`], at the given scale. The
+    /// operand needs [`Bootstrapper::input_level`] levels; higher levels are dropped.
+    /// [`CkksOps::bootstrap`] takes the default scale; a smaller one costs precision.
+    ///
+    /// Real vectors (by their carried range) take about half the time of complex ones.
+    ///
+    /// The carried range and the [excess](Ciphertext::excess) together must not wrap. The error
+    /// against the exact program ([`Ciphertext::noise`]) may have any size: a loop that states its
+    /// range in every step ([`Ciphertext::assume_range_with_padding`]) can bootstrap without end.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingKey`] for an evaluator without
+    /// [`with_bootstrapping`](Self::with_bootstrapping) or without keys of
+    /// [`Bootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
+    /// [`ErrorKind::SlotCount`] for too many slots, [`ErrorKind::BootstrapRange`] for values whose
+    /// magnitude and excess exceed [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in
+    /// proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback of
+    /// [`watching`](Self::watching), and mismatches.
     fn bootstrap_to(&self, x: &Self::Ciphertext, scale: f64) -> Result<Self::Ciphertext>;
 
     /// Bootstraps `x` to the default scale: the same values at [`Bootstrapper::output_level`]. The
@@ -233,10 +381,22 @@ pub trait CkksOps: Sized {
         self.composed("bootstrap_iterated", || iterated::bootstrapped(self, x, rounds))
     }
 
-    /// [`Evaluator::functional_bootstrapper`].
+    /// The functional bootstrapper, if there is one.
     fn functional_bootstrapper(&self) -> Option<&Arc<FunctionalBootstrapper>>;
 
-    /// [`Evaluator::functional_bootstrap`].
+    /// Functional bootstrapping: functions of every value of `x`, each with the scale of its
+    /// result, at [`FunctionalBootstrapper::output_level`]. All share the exponential and its
+    /// powers: another function costs its sums only. The operand needs
+    /// [`FunctionalBootstrapper::input_level`] levels, one more if no integer multiple of its scale
+    /// is the scale of the circle.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingKey`] for an evaluator without
+    /// [`with_functional`](Self::with_functional) or keys of [`FunctionalBootstrapper::keys`],
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers
+    /// whose noise a table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave
+    /// the domain, [`ErrorKind::Shape`] for functions of different periods,
+    /// [`ErrorKind::Cancelled`] by the callback of [`watching`](Self::watching), and mismatches.
     fn functional_bootstrap(
         &self,
         x: &Self::Ciphertext,
@@ -248,7 +408,7 @@ pub trait CkksOps: Sized {
     /// All share the exponential and its powers.
     ///
     /// # Errors
-    /// Those of [`Evaluator::functional_bootstrap`].
+    /// Those of [`CkksOps::functional_bootstrap`].
     fn functions_of(
         &self,
         x: &PairedVec<Self::Ciphertext>,
@@ -262,21 +422,47 @@ pub trait CkksOps: Sized {
         Integers(self)
     }
 
-    /// [`Evaluator::power_basis`].
+    /// The powers of `x` for the given polynomials, each at its optimal depth.
+    ///
+    /// ```no_run
+    /// # use bellerophon_ckks::{CkksOps, Ciphertext, Evaluator, Result, polynomial::Monomial};
+    /// # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
+    /// let p = Monomial::new(&[1.0, 1.0, 0.5, 1.0 / 6.0])?;
+    /// let q = Monomial::new(&[0.0, 1.0, 0.0, -1.0 / 6.0])?;
+    /// let powers = evaluator.power_basis(&x, &[&p, &q])?;
+    /// let exp = evaluator.monomial_in(&powers, &p, None)?;
+    /// let sin = evaluator.monomial_in(&powers, &q, None)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
+    /// [`ErrorKind::RangeOverflow`] when a power could wrap, and mismatches.
     fn power_basis(
         &self,
         x: &Self::Ciphertext,
         polynomials: &[&Monomial],
     ) -> Result<PowerBasis<Self::Powers>>;
 
-    /// [`Evaluator::chebyshev_basis`].
+    /// The Chebyshev polynomials of `x`, mapped from the common domain onto `[-1, 1]`, for the
+    /// given polynomials.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoValues`] without polynomials, [`ErrorKind::OutsideDomain`] when the carried
+    /// range of `x` leaves the domain of any of them, [`ErrorKind::Powers`] when their domains
+    /// differ, and as for [`power_basis`](Self::power_basis).
     fn chebyshev_basis(
         &self,
         x: &Self::Ciphertext,
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<Self::Powers>>;
 
-    /// [`Evaluator::monomial_in`].
+    /// As [`monomial`](crate::CkksOps::monomial), from computed powers.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Powers`] when a power that `p` needs is missing, and as for
+    /// [`monomial`](crate::CkksOps::monomial).
     fn monomial_in(
         &self,
         powers: &PowerBasis<Self::Powers>,
@@ -284,7 +470,11 @@ pub trait CkksOps: Sized {
         scale: Option<f64>,
     ) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::polynomial_in`].
+    /// As [`polynomial`](Self::polynomial), from computed Chebyshev polynomials.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Powers`] when `p` needs another domain or a missing power, and as for
+    /// [`polynomial`](Self::polynomial).
     fn polynomial_in(
         &self,
         powers: &PowerBasis<Self::Powers>,
@@ -329,7 +519,7 @@ pub trait CkksOps: Sized {
     /// The sum of many vectors.
     ///
     /// # Errors
-    /// [`ErrorKind::NoValues`] for none of them; those of [`Evaluator::add`].
+    /// [`ErrorKind::NoValues`] for none of them; those of [`CkksOps::add`].
     fn add_many(&self, terms: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
         let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues).during("add_many")?;
         rest.iter().try_fold((*first).clone(), |sum, term| self.add(&sum, term))
@@ -340,7 +530,7 @@ pub trait CkksOps: Sized {
     /// otherwise.
     ///
     /// # Errors
-    /// As for [`Evaluator::conjugate`].
+    /// As for [`CkksOps::conjugate`].
     fn real_part(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         rotate::real_part(self, x)
     }

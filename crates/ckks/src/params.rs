@@ -160,7 +160,7 @@ impl Params {
         let lattice = relin_strategy.params();
         self.check(lattice.fingerprint()).during("choose a relinearization strategy")?;
         if lattice.spec() != self.lattice().spec() {
-            let (found, needed) = (lattice.security(), self.lattice().security());
+            let (found, needed) = (lattice.spec().security, self.lattice().spec().security);
             let reason =
                 format!("the relinearization strategy was checked for {found}: need {needed}");
             return Err(ErrorKind::Params { reason }.into());
@@ -202,14 +202,9 @@ impl Params {
         smaller.map(|set| own(&set)).fold(own(self), f64::min)
     }
 
-    /// The ring degree `N`.
-    pub fn degree(&self) -> usize {
-        self.inner.lattice.degree()
-    }
-
     /// The number of complex slots, `N / 2`.
     pub fn max_slots(&self) -> usize {
-        self.degree() / 2
+        self.lattice().degree() / 2
     }
 
     /// Number of primes of the full chain.
@@ -234,7 +229,7 @@ impl Params {
     ///
     /// # Panics
     /// When `limbs` is zero.
-    pub fn level_at(&self, limbs: usize) -> usize {
+    pub(crate) fn level_at(&self, limbs: usize) -> usize {
         assert!(limbs > 0, "no limbs: a ciphertext has at least one");
         self.inner.limbs.partition_point(|&l| l <= limbs) - 1
     }
@@ -288,13 +283,13 @@ impl Params {
 
     /// The exponent `5^step mod 2N` of the automorphism that moves slot `j + step` to slot `j`.
     /// Steps count modulo [`max_slots`](Self::max_slots); negative ones rotate to the right.
-    pub fn rotation_exponent(&self, step: i64) -> usize {
-        mlwe::rotation_exponent(self.degree(), step)
+    pub(crate) fn rotation_exponent(&self, step: i64) -> usize {
+        mlwe::rotation_exponent(self.lattice().degree(), step)
     }
 
     /// The step in `[0, N/2)` by which `X -> X^exponent` rotates; `None` if it is not a rotation.
-    pub fn rotation_step(&self, exponent: usize) -> Option<usize> {
-        let order = 2 * self.degree();
+    pub(crate) fn rotation_step(&self, exponent: usize) -> Option<usize> {
+        let order = 2 * self.lattice().degree();
         if exponent % 4 != 1 {
             return None;
         }
@@ -312,12 +307,7 @@ impl Params {
 
     /// The exponent `2N - 1` of the automorphism that conjugates every slot.
     pub fn conjugation_exponent(&self) -> usize {
-        mlwe::conjugation_exponent(self.degree())
-    }
-
-    /// Fingerprint of the lattice parameters, as mismatch errors print it.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.inner.lattice.fingerprint()
+        mlwe::conjugation_exponent(self.lattice().degree())
     }
 
     /// The canonical embedding of up to [`max_slots`](Self::max_slots) slots, which the encoder
@@ -349,8 +339,8 @@ impl Params {
 
     /// Refuses operands of another parameter set.
     pub(crate) fn check(&self, fingerprint: Fingerprint) -> Result<()> {
-        if fingerprint != self.fingerprint() {
-            let (needed, found) = (self.fingerprint(), fingerprint);
+        if fingerprint != self.lattice().fingerprint() {
+            let (needed, found) = (self.lattice().fingerprint(), fingerprint);
             return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
         }
         Ok(())
@@ -367,7 +357,7 @@ impl Params {
 
     /// Refuses a chain of other primes, or of the same primes grouped into other levels.
     pub(crate) fn check_chain(&self, other: &Self) -> Result<()> {
-        self.check(other.fingerprint())?;
+        self.check(other.lattice().fingerprint())?;
         // The fingerprint is that of the lattice: the grouping into levels is compared one by one.
         for level in 0..=self.max_level().min(other.max_level()) {
             self.check_level_of(other.limbs_at(level), level)?;
@@ -425,14 +415,14 @@ impl Params {
 impl fmt::Debug for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Params")
-            .field("degree", &self.degree())
+            .field("degree", &self.lattice().degree())
             .field("rank", &self.lattice().rank())
             .field("relinearization", &format_args!("{}", self.relin_strategy))
             .field("limbs", &self.inner.limbs)
             .field("log_scale", &self.inner.log_scale)
-            .field("security", &self.lattice().security().name())
+            .field("security", &self.lattice().spec().security.name())
             .field("security_bits", &self.lattice().security_bits().floor())
-            .field("fingerprint", &format_args!("{}", self.fingerprint()))
+            .field("fingerprint", &format_args!("{}", self.lattice().fingerprint()))
             .finish()
     }
 }

@@ -122,7 +122,7 @@ impl Encoding {
         noise::check_failure(log2_failure)?;
         // Step 2: the noise of one term before the next look-up. Each comparator adds the index
         // error of a look-up.
-        let (n, terms) = (params.ring_degree(), f64::from(headroom.terms.max(1)));
+        let (n, terms) = (params.spec().ring_degree, f64::from(headroom.terms.max(1)));
         let cell = params.ring_modulus().value() as f64 / (2 * n) as f64;
         let fresh = noise::largest_index_error(params, noise::look_up(params));
         let levels = f64::from(headroom.levels);

@@ -32,9 +32,9 @@ impl SeededKeySwitchKey {
         target: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
-        target.check(params.dimension()).during("key-switching key")?;
+        target.check(params.spec().dimension).during("key-switching key")?;
         let (ring, gadget) = (params.lwe_ring(), params.key_switch_gadget());
-        let n = params.dimension();
+        let n = params.spec().dimension;
         let noise = sample::Gaussian::new(params.spec().sigma)?;
         let seed = sample::Seed::random(rng);
         let secret = Zeroizing::new(ring.forward(ring.from_signed(target.coefficients())));
@@ -99,7 +99,7 @@ impl SeededKeySwitchKey {
     /// The number of bodies of a key with this source dimension: one for each digit of each block
     /// of `n` coefficients.
     pub(crate) fn rows(params: &Params, source: usize) -> usize {
-        source.div_ceil(params.dimension()).saturating_mul(params.key_switch_gadget().digits())
+        source.div_ceil(params.spec().dimension).saturating_mul(params.key_switch_gadget().digits())
     }
 
     /// The dimension of the source secret.
@@ -171,7 +171,7 @@ impl KeySwitchKey {
         check(&self.gadget, &self.bodies, params)?;
         value.check(self.source, params.modulus()).during("key switch")?;
         let (table, gadget) = (params.lwe_ring().table(0), params.key_switch_gadget());
-        let (n, q) = (params.dimension(), params.modulus());
+        let (n, q) = (params.spec().dimension, params.modulus());
         let mut sums = [vec![0; n], vec![0; n]];
         let mut partial = vec![0; n];
         let mut coefficients = vec![0; n];
@@ -208,7 +208,7 @@ impl KeySwitchKey {
 
 /// Fails unless a key with these digits and bodies belongs to these parameters.
 fn check(gadget: &DigitGadget, bodies: &[Poly<Ntt>], params: &Params) -> Result<()> {
-    let (op, needed) = ("LWE key switch", params.dimension());
+    let (op, needed) = ("LWE key switch", params.spec().dimension);
     if let Some(found) = bodies.iter().map(Poly::degree).find(|&found| found != needed) {
         let remedy = "use the key of these parameters";
         return Err(ErrorKind::Dimension { found, needed, remedy }.during(op));

@@ -68,7 +68,8 @@ impl LweVec {
             return Err(ErrorKind::ValueRange { lo, hi, variance }.into());
         }
         for item in &items {
-            item.check(params.ring_degree(), params.ring_modulus()).during("values of tables")?;
+            item.check(params.spec().ring_degree, params.ring_modulus())
+                .during("values of tables")?;
         }
         let (noise, index, deviation) = (variance, 0.0, variance.sqrt());
         Self { items, encoding, lo, hi, noise, index, deviation, key }.checked().during("values")

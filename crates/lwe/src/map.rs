@@ -60,7 +60,7 @@ impl Evaluator<'_> {
 
     /// The step of a table for values of an encoding.
     pub(crate) fn step(&self, encoding: &Encoding) -> f64 {
-        encoding.width() / (2 * self.params.ring_degree()) as f64
+        encoding.width() / (2 * self.params.spec().ring_degree) as f64
     }
 
     /// Applies one function to each value, with a common output encoding. It serves, for example,
@@ -131,7 +131,7 @@ impl Evaluator<'_> {
     pub(crate) fn table_domain(&self, values: &LweVec) -> Result<TableDomain> {
         self.check_key(values)?;
         // The guard band covers the largest secrets and shared noise.
-        let degree = self.params.ring_degree();
+        let degree = self.params.spec().ring_degree;
         let index = noise::largest_index_error(self.params, values.largest_phase_variance());
         let guard = noise::guard(index, self.log2_failure);
         let (lo, hi, width) = (values.lo(), values.hi(), values.encoding().width());

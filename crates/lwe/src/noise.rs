@@ -48,8 +48,8 @@ pub(crate) fn blind_rotation(params: &Params, lwe_norm2: f64, ring_norm2: f64) -
         EngineContext::Ntru(context) => return ntru::blind_rotation(params, context, lwe_norm2),
     };
     // The variance of a step for one digit of each of the two components, per E[digit^2].
-    let fresh = 2.0 * params.ring_degree() as f64 * 4.0 * spec.ring_sigma.powi(2);
-    let steps = params.dimension() as f64;
+    let fresh = 2.0 * params.spec().ring_degree as f64 * 4.0 * spec.ring_sigma.powi(2);
+    let steps = params.spec().dimension as f64;
     match context.digit_gadget() {
         None => {
             // A digit is a uniform residue modulo q0. Mod-down rounds once in each step.
@@ -68,7 +68,7 @@ pub(crate) fn blind_rotation(params: &Params, lwe_norm2: f64, ring_norm2: f64) -
 /// noise of the input (`input_variance`, modulo `q`) and the rounding to `Z_2N`. Engines with even
 /// exponents round the mask to even elements.
 pub fn index_error(params: &Params, lwe_norm2: f64, input_variance: f64) -> f64 {
-    let (q, order) = (params.modulus().value() as f64, 2.0 * params.ring_degree() as f64);
+    let (q, order) = (params.modulus().value() as f64, 2.0 * params.spec().ring_degree as f64);
     let grid = if params.even_exponents() { 2.0 } else { 1.0 };
     modulus_switch(input_variance, q, order, grid * grid * lwe_norm2)
 }
@@ -85,7 +85,7 @@ pub(crate) fn index_error_of_value(
     let (q0, q) = (params.ring_modulus().value() as f64, params.modulus().value() as f64);
     // Modulus switch to q, key switch to n, then the index error of the result.
     let switched = modulus_switch(variance, q0, q, ring_norm2)
-        + key_switch(params, ring_norm2, params.ring_degree());
+        + key_switch(params, ring_norm2, params.spec().ring_degree);
     index_error(params, lwe_norm2, switched)
 }
 
@@ -100,8 +100,8 @@ pub fn expected_index_error(params: &Params, variance: f64) -> f64 {
 /// ([`largest_norm2`]). Guard bands use it.
 pub fn largest_index_error(params: &Params, variance: f64) -> f64 {
     let spec = params.spec();
-    let lwe = largest_norm2(spec.secret, params.dimension());
-    let ring = largest_norm2(spec.ring_secret, params.ring_degree());
+    let lwe = largest_norm2(spec.secret, params.spec().dimension);
+    let ring = largest_norm2(spec.ring_secret, params.spec().ring_degree);
     index_error_of_value(params, lwe, ring, variance)
 }
 
@@ -142,8 +142,8 @@ pub fn multi_value_unit(params: &Params, steps2: f64) -> f64 {
 /// The expected squared norms of the LWE secret and the ring secret.
 fn expected_norms(params: &Params) -> (f64, f64) {
     let spec = params.spec();
-    let lwe = spec.secret.expected_norm2(params.dimension());
-    (lwe, spec.ring_secret.expected_norm2(params.ring_degree()))
+    let lwe = spec.secret.expected_norm2(params.spec().dimension);
+    (lwe, spec.ring_secret.expected_norm2(params.spec().ring_degree))
 }
 
 /// The guard band: the number of steps to keep free at either end of a table, so that an index with
@@ -226,8 +226,8 @@ pub fn deviations(log2_failure: f64) -> f64 {
 /// The variance that one comparator adds to its result, in squared units of values whose encoding
 /// has this width ([`Evaluator::max`](crate::Evaluator::max)): the index error of the look-up of
 /// the difference, and the noise of the look-up.
-pub fn comparator(params: &Params, width: f64) -> f64 {
-    let step = width / (2 * params.ring_degree()) as f64;
+pub(crate) fn comparator(params: &Params, width: f64) -> f64 {
+    let step = width / (2 * params.spec().ring_degree) as f64;
     let unit = width / params.ring_modulus().value() as f64;
     expected_index_error(params, 0.0) * step * step + look_up(params) * unit * unit
 }

@@ -38,7 +38,7 @@ impl Ntru128 {
     /// If the secret does not have the dimension of the set, 512.
     pub fn generate<R: CryptoRng + ?Sized>(lwe: &SecretKey, rng: &mut R) -> Result<Self> {
         let params = Self::params()?;
-        lwe.check(params.dimension()).during("blind-rotation key")?;
+        lwe.check(params.spec().dimension).during("blind-rotation key")?;
         let context = params.ntru().expect("a set of the NTRU engine");
         let secret = NtruSecret::generate(context, rng)?;
         let rotation = NtruKeyMaterial::generate(context, &secret, lwe.coefficients(), rng)?;
@@ -73,13 +73,13 @@ impl Ntru128 {
         let params = &self.params;
         let context = params.ntru().expect("a set of the NTRU engine");
         try_map(values, |value| {
-            value.check(params.dimension(), params.modulus()).during("look-up")?;
+            value.check(params.spec().dimension, params.modulus()).during("look-up")?;
             table.check(params).during("look-up")?;
             // Step 1: modulus switch to 2N and blind rotation.
             let exponents = params.exponents(value)?;
             let c = self.rotation.rotate(context, &[(table, &exponents)]).remove(0);
             // Step 2: sample extraction. (0, c) is a ring ciphertext under f.
-            let zeros = vec![0; params.ring_degree()];
+            let zeros = vec![0; params.spec().ring_degree];
             let under_f = extract(context.gadget().modulus(), &zeros, c.limb(0), 0)?;
             // Step 3: modulus switch to Q_ks, and the key switch from f to the LWE secret.
             self.table.apply(&switch_modulus(&under_f, params.modulus()))
@@ -91,8 +91,8 @@ impl Ntru128 {
     pub fn variance(&self) -> f64 {
         let params = &self.params;
         let (from, to) = (params.ring_modulus().value() as f64, params.modulus().value() as f64);
-        let f_norm2 = 2.0 / 3.0 * params.ring_degree() as f64;
-        let digits = (DIGITS * params.ring_degree()) as f64;
+        let f_norm2 = 2.0 / 3.0 * params.spec().ring_degree as f64;
+        let digits = (DIGITS * params.spec().ring_degree) as f64;
         noise::modulus_switch(noise::look_up(params), from, to, f_norm2)
             + digits * params.spec().sigma.powi(2)
     }

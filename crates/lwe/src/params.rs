@@ -242,11 +242,6 @@ impl Params {
         self.0.fingerprint
     }
 
-    /// The LWE dimension `n`.
-    pub fn dimension(&self) -> usize {
-        self.0.spec.dimension
-    }
-
     /// The LWE modulus `q`.
     pub fn modulus(&self) -> &Modulus {
         self.0.lwe_ring.modulus(0)
@@ -260,11 +255,6 @@ impl Params {
     /// The digits of the LWE key switch.
     pub fn key_switch_gadget(&self) -> &DigitGadget {
         &self.0.key_switch_gadget
-    }
-
-    /// The degree `n'` of the tables.
-    pub fn ring_degree(&self) -> usize {
-        self.0.spec.ring_degree
     }
 
     /// `q0`, the modulus of the results of look-ups.
@@ -316,7 +306,7 @@ impl Params {
             // For every limb: forward transforms of the digits of both components, and inverse
             // transforms of the two components of the product.
             EngineContext::Rgsw(context) => {
-                (self.dimension() * context.ring().limbs() * (context.rows() + 2)) as f64
+                (self.spec().dimension * context.ring().limbs() * (context.rows() + 2)) as f64
             }
             // The external products, and the ring key switch with its two components.
             EngineContext::Ntru(context) => {
@@ -331,7 +321,7 @@ impl Params {
     pub fn products(&self) -> f64 {
         match &self.0.engine {
             EngineContext::Rgsw(context) => {
-                (self.dimension() * context.ring().limbs() * context.rows() * 2) as f64
+                (self.spec().dimension * context.ring().limbs() * context.rows() * 2) as f64
             }
             EngineContext::Ntru(context) => {
                 let switch = 2 * context.switch_gadget().digits();
@@ -344,25 +334,25 @@ impl Params {
     /// digits by the rows (two of a ternary coordinate, one of a general coordinate), and of the
     /// sums by `X^a - 1`.
     pub fn multiplications(&self) -> f64 {
-        let n = self.ring_degree() as f64;
+        let n = self.spec().ring_degree as f64;
         let butterflies = self.transforms() * n / 2.0 * n.log2();
         let (signs, columns) = match &self.0.engine {
             _ if self.0.spec.engine.allows_any_secret() => (1.0, 0.0),
             EngineContext::Rgsw(context) => (2.0, 2.0 * context.ring().limbs() as f64),
             EngineContext::Ntru(_) => (2.0, 1.0),
         };
-        let factors = signs * columns * self.dimension() as f64;
+        let factors = signs * columns * self.spec().dimension as f64;
         butterflies + (signs * self.products() + factors) * n
     }
 
     /// The number of external products of an NTRU blind rotation, including the one that encrypts
     /// the test polynomial.
     fn ntru_products(&self, context: &NtruContext) -> f64 {
-        let n = self.dimension();
+        let n = self.spec().dimension;
         1.0 + match context.spec().rotation {
             NtruRotation::Ternary => n as f64,
             NtruRotation::Any { window } => {
-                (n + 1) as f64 + noise::ntru_automorphisms(n, self.ring_degree(), window)
+                (n + 1) as f64 + noise::ntru_automorphisms(n, self.spec().ring_degree, window)
             }
         }
     }
@@ -374,7 +364,7 @@ impl Params {
     pub fn exponents(&self, value: &Ciphertext) -> Result<Mod2NCiphertext> {
         Mod2NCiphertext::on_grid(
             value,
-            self.ring_degree(),
+            self.spec().ring_degree,
             if self.even_exponents() { 2 } else { 1 },
         )
     }

@@ -86,7 +86,7 @@ impl<'k> Evaluator<'k> {
         let work = self.begin(values.len()).during("look-up")?;
         // Line 2 of Fig. 2: modulus switch to 2N.
         let exponents = try_map(values, |value| {
-            value.check(self.params.dimension(), self.params.modulus()).during("look-up")?;
+            value.check(self.params.spec().dimension, self.params.modulus()).during("look-up")?;
             self.params.exponents(value)
         })?;
         // Lines 3 to 6: blind rotation of the test polynomials.

@@ -182,7 +182,7 @@ mod tests {
             let params = Params::new(set.spec().unwrap()).unwrap();
             let context = params.ntru().unwrap();
             let log2_q = context.ring().log2_modulus();
-            let found = ntru_estimate_bits(params.ring_degree(), log2_q, NTRU_TERNARY_SIGMA);
+            let found = ntru_estimate_bits(params.spec().ring_degree, log2_q, NTRU_TERNARY_SIGMA);
             assert_eq!(found.floor() as i32, bits, "{set:?}");
             if set != NtruSet::Paper128 {
                 assert!(params.security_bits() >= 128.0, "{set:?}: {}", params.security_bits());
@@ -190,7 +190,7 @@ mod tests {
             let turn = params.ring_modulus().log2();
             let found = turn - noise::look_up(&params).log2() / 2.0;
             assert!((found - noise_bits).abs() < 0.06, "{set:?}: {found}");
-            let found = params.transforms() / params.dimension() as f64;
+            let found = params.transforms() / params.spec().dimension as f64;
             assert!((found - transforms).abs() < 0.06, "{set:?}: {found}");
             let fresh = params.spec().ring_sigma.powi(2);
             let found = noise::expected_index_error(&params, fresh).sqrt();
@@ -207,7 +207,7 @@ mod tests {
             let params = Params::new(set.spec().unwrap()).unwrap();
             let fresh = params.spec().ring_sigma.powi(2);
             let guard = noise::guard(noise::largest_index_error(&params, fresh), -60.0);
-            assert!(4 * guard < params.ring_degree(), "{set:?}: {guard}");
+            assert!(4 * guard < params.spec().ring_degree, "{set:?}: {guard}");
             let sixteenth = params.ring_modulus().value() as f64 / 16.0;
             let surprise = sixteenth * sixteenth / noise::look_up(&params) / 2.0;
             assert!(1.0 - surprise / std::f64::consts::LN_2 < -60.0, "{set:?}: {surprise}");
@@ -220,7 +220,7 @@ mod tests {
         let params = Params::new(NtruSet::Paper128.spec().unwrap()).unwrap();
         let fresh = params.spec().ring_sigma.powi(2);
         let guard = noise::guard(noise::largest_index_error(&params, fresh), -60.0);
-        let room = params.ring_degree() / 2 - guard;
+        let room = params.spec().ring_degree / 2 - guard;
         assert!((room as f64) < noise::expected_index_error(&params, fresh).sqrt(), "{room}");
         let fit = |variance| Encoding::fit(&params, -1.0, 1.0, variance, Headroom::TABLE, -60.0);
         let error = fit(noise::look_up(&params)).unwrap_err();
@@ -259,7 +259,7 @@ mod tests {
             let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
             let key = SeededBlindRotationKey::generate(&params, &lwe, &ring, &mut rng).unwrap();
             let key = key.expand(&params).unwrap();
-            let (n, q0) = (params.ring_degree() as i64, params.ring_modulus());
+            let (n, q0) = (params.spec().ring_degree as i64, params.ring_modulus());
             let domain = TableDomain::fit(-8.0, 8.0, n as usize, 0).unwrap();
             let encode = |y: f64| (y * q0.value() as f64 / 4.0).round() as i64;
             let table = TestPolynomial::new(*q0, domain, f64::tanh, encode).unwrap();

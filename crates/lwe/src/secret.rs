@@ -44,12 +44,12 @@ impl SecretKey {
 
     /// Generates an LWE secret of a parameter set.
     pub fn generate_lwe<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
-        Self::generate(params.dimension(), params.spec().secret, rng)
+        Self::generate(params.spec().dimension, params.spec().secret, rng)
     }
 
     /// Generates a ring secret of a parameter set.
     pub fn generate_ring<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
-        Self::generate(params.ring_degree(), params.spec().ring_secret, rng)
+        Self::generate(params.spec().ring_degree, params.spec().ring_secret, rng)
     }
 
     /// A secret from given coefficients.
@@ -72,7 +72,7 @@ impl SecretKey {
     /// If the number of coefficients is not the dimension of the set, or the coefficients are not
     /// possible for its distribution ([`SecretKind::may_be`]).
     pub fn restore_lwe(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
-        Self::restore(params.dimension(), params.spec().secret, coefficients)
+        Self::restore(params.spec().dimension, params.spec().secret, coefficients)
     }
 
     /// A stored ring secret of a parameter set.
@@ -80,7 +80,7 @@ impl SecretKey {
     /// # Errors
     /// As [`restore_lwe`](Self::restore_lwe).
     pub fn restore_ring(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
-        Self::restore(params.ring_degree(), params.spec().ring_secret, coefficients)
+        Self::restore(params.spec().ring_degree, params.spec().ring_secret, coefficients)
     }
 
     fn restore(

@@ -66,12 +66,14 @@ impl TableDomain {
     }
 
     /// The lower end.
-    pub fn lo(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn lo(&self) -> f64 {
         self.lo
     }
 
     /// The upper end.
-    pub fn hi(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn hi(&self) -> f64 {
         self.hi
     }
 
@@ -193,7 +195,7 @@ impl TestPolynomial {
 
     /// Fails with the operation's name unless the test polynomial belongs to these parameters.
     pub(crate) fn check(&self, params: &Params) -> Result<()> {
-        let (found, needed) = (self.degree(), params.ring_degree());
+        let (found, needed) = (self.degree(), params.spec().ring_degree);
         if found != needed {
             let remedy = "create the test polynomial with the ring degree of the parameters";
             return Err(ErrorKind::Dimension { found, needed, remedy }.into());

@@ -12,10 +12,12 @@
 //! `q_0..q_{limbs-1}, p_0..p_{k-1}`. Lower levels read a subset of these limbs in place.
 
 use std::borrow::Borrow;
+use std::sync::{Arc, OnceLock};
 
 use bellerophon_ring::sample::{Seed, uniform_from_seed};
 use bellerophon_ring::{
-    Addend, Digits, Epilogue, KeyRows, Ntt, PackedPoly, Poly, Ring, wire::Fingerprint,
+    Addend, DecomposedRows, Digits, Epilogue, GadgetKey, KeyDecomposition, KeyRows, Modulus, Ntt,
+    PackedPoly, Poly, Ring, wire::Fingerprint,
 };
 use rand::CryptoRng;
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,7 @@ use crate::encrypt::{
     SEED_BYTES, check_extended, check_residues, error_poly, restrict_extended, sub_product,
 };
 use crate::hoisted_digits::HoistedDigits;
+use crate::keyswitch_cost::Switch;
 use crate::rank::check_no_weaker;
 use crate::{Ciphertext, During, ErrorKind, KeyId, Params, Result, SecretKey};
 
@@ -41,7 +44,7 @@ pub struct KeyIdent {
 
 impl From<&SecretKey> for KeyIdent {
     fn from(secret: &SecretKey) -> Self {
-        Self { fingerprint: secret.fingerprint(), key: secret.id() }
+        Self { fingerprint: secret.params().fingerprint(), key: secret.id() }
     }
 }
 
@@ -91,7 +94,7 @@ pub struct SeededKeySwitchKey {
 }
 
 /// A switching key ready for use.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct KeySwitchKey {
     shape: SwitchKeyInfo,
     seed: Seed,
@@ -99,6 +102,25 @@ pub struct KeySwitchKey {
     b: Vec<PackedPoly>,
     /// The masks of row `j * r1 + i`; mask `c` is stream `(j * r1 + i) * r2 + c` of the seed.
     a: Vec<Vec<PackedPoly>>,
+    /// The same rows cut into digits, after [`prepare`](Self::prepare). `None` if that never pays.
+    decomposed: OnceLock<Option<Arc<Decomposed>>>,
+}
+
+/// Keys are equal if their rows are, prepared or not.
+impl PartialEq for KeySwitchKey {
+    fn eq(&self, other: &Self) -> bool {
+        let rows = |key: &Self| (key.shape, key.seed);
+        rows(self) == rows(other) && self.b == other.b && self.a == other.a
+    }
+}
+
+/// The rows of a key, cut into digits.
+#[derive(Debug)]
+struct Decomposed {
+    decomposition: KeyDecomposition,
+    rows: DecomposedRows,
+    /// The levels at which the switch with these rows is the cheaper one: by limbs, from one on.
+    pays: Vec<bool>,
 }
 
 impl SeededKeySwitchKey {
@@ -298,7 +320,7 @@ impl KeySwitchKey {
 
     fn of(shape: SwitchKeyInfo, seed: Seed, rows: Vec<(PackedPoly, Vec<PackedPoly>)>) -> Self {
         let (b, a) = rows.into_iter().unzip();
-        Self { shape, seed, b, a }
+        Self { shape, seed, b, a, decomposed: OnceLock::new() }
     }
 
     /// Ranks, limbs and identities.
@@ -332,9 +354,58 @@ impl KeySwitchKey {
         SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.shape.limbs))
     }
 
-    /// Size in bytes of the expanded key in memory. It depends on the machine: see [`PackedPoly`].
+    /// Size in bytes of the expanded key in memory. It depends on the machine (see [`PackedPoly`]),
+    /// and on whether the key is [prepared](Self::prepare).
     pub fn memory_len(&self) -> usize {
-        self.b.iter().chain(self.a.iter().flatten()).map(PackedPoly::byte_len).sum()
+        let decomposed = self.decomposed.get().and_then(Option::as_ref);
+        let rows = self.b.iter().chain(self.a.iter().flatten()).map(PackedPoly::byte_len);
+        rows.sum::<usize>() + decomposed.map_or(0, |decomposed| decomposed.rows.memory_len())
+    }
+
+    /// Cuts the rows into digits too if switches at some level are then cheaper, by count (key
+    /// decomposition, see [`KeyDecomposition`]): the case for keys of many short digits. Later
+    /// switches of ciphertexts at such levels use these rows. Their results are the same bit for
+    /// bit. The rows are kept beside the others and take about as much memory. `params` are those of
+    /// the target.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ParamsMismatch`]; ring errors if there are too few primes.
+    pub fn prepare(&self, params: &Params) -> Result<()> {
+        params.check(self.shape.to.fingerprint).during("prepare a switching key")?;
+        if self.decomposed.get().is_some() {
+            return Ok(());
+        }
+        let decomposed = self.cut(params)?.map(Arc::new);
+        // A key that another thread prepared meanwhile is as good. Waiting for it could deadlock:
+        // the work above may run other jobs of the pool.
+        self.decomposed.set(decomposed).ok();
+        Ok(())
+    }
+
+    /// The rows cut into digits, if they pay at some level.
+    fn cut(&self, params: &Params) -> Result<Option<Decomposed>> {
+        let log2_q: Vec<f64> = params.q().moduli().map(Modulus::log2).collect();
+        let (components, columns) = (self.shape.from_rank, self.shape.to_rank + 1);
+        let switch = |limbs: usize| Switch {
+            degree: params.degree(),
+            log2_q: &log2_q[..limbs],
+            log2_p: params.p().log2_modulus(),
+            special: params.p().limbs(),
+            components,
+            columns,
+        };
+        // Step 1: the cheapest cut at the top level, and where it is cheaper than whole rows.
+        let Some(cut) = switch(self.limbs()).cut() else { return Ok(None) };
+        let pays: Vec<bool> =
+            (1..=self.limbs()).map(|limbs| switch(limbs).is_cheaper_with(&cut)).collect();
+        if !pays.contains(&true) {
+            return Ok(None);
+        }
+        // Step 2: the rows.
+        let decomposition =
+            KeyDecomposition::new(params.gadget(), self.limbs(), components, cut.log2_digit)?;
+        let rows = decomposition.rows(&self.rows());
+        Ok(Some(Decomposed { decomposition, rows, pays }))
     }
 
     /// Body and masks of the row of digit `j` and component `i`: an encryption of `P g_j s1_i`
@@ -424,8 +495,17 @@ impl KeySwitchKey {
     /// The inner product with `digits`, with mod-down and the epilogue fused, as a ciphertext of
     /// the target.
     pub(crate) fn finish(&self, digits: &Digits, epilogue: &Epilogue) -> Ciphertext {
+        let rows = self.rows();
+        // Stored digits are those modulo the primes of the key.
+        let decomposed = self.decomposed.get().and_then(Option::as_ref);
+        let decomposed = decomposed
+            .filter(|decomposed| !digits.are_stored() && decomposed.pays[digits.limbs() - 1]);
+        let key = match decomposed {
+            Some(decomposed) => GadgetKey::Decomposed(&decomposed.decomposition, &decomposed.rows),
+            None => GadgetKey::Rows(&rows),
+        };
         // The product of each limb is divided as soon as it is complete.
-        let mut columns = digits.divided_product(&self.rows(), epilogue).into_iter();
+        let mut columns = digits.divided_product(key, epilogue).into_iter();
         Ciphertext {
             b: columns.next().expect("a key has bodies"),
             a: columns.collect(),

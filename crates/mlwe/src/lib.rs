@@ -81,6 +81,9 @@ mod error;
 mod galois;
 mod hoisted_digits;
 mod keyswitch;
+mod keyswitch_cost;
+#[cfg(test)]
+mod laws;
 mod mod_raise;
 mod module_map;
 pub mod noise;
@@ -101,7 +104,7 @@ pub use ciphertext::Ciphertext;
 pub use ciphertext_qp::CiphertextQP;
 pub use double_hoisting::Rotation;
 pub use dpad::{
-    RankHoistedKeys, RankStep, RelinCost, RelinKind, RelinStrategy, RingConversion, RingSwitchKeys,
+    RankHoistedKeys, RankStep, RelinKind, RelinStrategy, RingConversion, RingSwitchKeys,
     non_adjacent_form, rank_at, rank_schedule, temporary_security_bits, trace_exponents,
 };
 pub use encrypt::{PublicKey, SeededCiphertext};
@@ -113,6 +116,7 @@ pub use hoisted_digits::HoistedDigits;
 pub use keyswitch::{
     KeyIdent, KeySwitchKey, SeededKeySwitchKey, SwitchKeyInfo, key_switch, key_switch_decomposed,
 };
+pub use keyswitch_cost::RelinCost;
 pub use mod_raise::ModRaiseKey;
 pub use module_map::ModuleMap;
 pub use params::{MOST_PRIMES, Params, ParamsSpec};

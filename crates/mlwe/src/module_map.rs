@@ -163,7 +163,7 @@ impl ModuleMap {
     /// `(s_0, Y s_{f-1}, ..., Y s_1)` for each component. It keeps the identity of the key.
     pub fn extract_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
         let op = "extract a secret";
-        self.large.check(secret.fingerprint()).during(op)?;
+        self.large.check(secret.params().fingerprint()).during(op)?;
         check_no_weaker(secret.params(), &self.small)?;
         self.check_module_rank().during(op)?;
         let (f, n) = (self.factor(), self.small.degree());
@@ -185,7 +185,7 @@ impl ModuleMap {
     /// keeps the identity of the key.
     pub fn embed_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
         let op = "embed a secret";
-        self.small.check(secret.fingerprint()).during(op)?;
+        self.small.check(secret.params().fingerprint()).during(op)?;
         check_no_weaker(secret.params(), &self.large)?;
         self.check_module_rank().during(op)?;
         let (f, n) = (self.factor(), self.small.degree());
@@ -212,7 +212,7 @@ impl ModuleMap {
     /// small ring allows.
     pub fn subring_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
         let op = "embed a secret into a larger ring";
-        self.small.check(secret.fingerprint()).during(op)?;
+        self.small.check(secret.params().fingerprint()).during(op)?;
         check_no_weaker(secret.params(), &self.large)?;
         self.check_equal_rank().during(op)?;
         // s(X^f): the coefficients at multiples of f, zeros elsewhere.

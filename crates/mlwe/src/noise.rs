@@ -36,7 +36,7 @@ pub fn declared_log2(deviation: f64) -> Option<i32> {
 
 /// Fresh secret-key encryption: `sigma^2`.
 pub fn fresh_secret(params: &Params) -> f64 {
-    params.sigma().powi(2)
+    params.spec().sigma.powi(2)
 }
 
 /// Fresh public-key encryption modulo `Q P'`, divided by `P'`, the product of as many special
@@ -52,7 +52,7 @@ pub fn fresh_public(params: &Params) -> f64 {
 /// The part of [`fresh_public`] before the division: `sigma^2 (2/3 r N + 1 + |s|^2)`.
 pub(crate) fn public_product(params: &Params) -> f64 {
     let dimension = params.dimension() as f64;
-    params.sigma().powi(2) * (dimension * 2.0 / 3.0 + 1.0 + params.secret_norm2())
+    params.spec().sigma.powi(2) * (dimension * 2.0 / 3.0 + 1.0 + params.secret_norm2())
 }
 
 /// Rounding of every polynomial of a ciphertext in mod-down or rescale: `(|s|^2 + 1) / 12`.
@@ -83,7 +83,7 @@ fn switched_digits(params: &Params, components: f64, limbs: usize) -> f64 {
     let digits: f64 = (0..gadget.digits(limbs))
         .map(|j| (2.0 * (gadget.log2_digit(j, limbs) - log2_p)).exp2() / 12.0)
         .sum();
-    components * params.degree() as f64 * params.sigma().powi(2) * digits
+    components * params.degree() as f64 * params.spec().sigma.powi(2) * digits
 }
 
 /// Noise added by ModRaise from `q_0`, with a key from a secret of rank `r'`
@@ -94,7 +94,7 @@ pub fn raise(params: &Params, from_rank: usize, factor: i64) -> f64 {
     // The single digit is `factor` times a uniform residue modulo q_0.
     let log2_input = (params.q().modulus(0).value() as f64 * factor as f64).abs().log2();
     let input = (2.0 * (log2_input - params.p().log2_modulus())).exp2() / 12.0;
-    let products = (from_rank * params.degree()) as f64 * params.sigma().powi(2);
+    let products = (from_rank * params.degree()) as f64 * params.spec().sigma.powi(2);
     products * input + rounding(params)
 }
 
@@ -105,14 +105,19 @@ pub fn automorphism(params: &Params, limbs: usize) -> f64 {
 }
 
 /// Noise added by relinearization: a key switch of `r (r + 1) / 2` components.
-pub fn relinearize(params: &Params, limbs: usize) -> f64 {
+pub(crate) fn relinearize(params: &Params, limbs: usize) -> f64 {
     key_switch(params, params.rank() * (params.rank() + 1) / 2, limbs)
 }
 
 /// Noise of a product after relinearization and rescale by the last `primes` primes in one
 /// division. The noise `variance` of the product and the digits' part of the key switch are divided
 /// by `D^2`, where `D` is the product of those primes. One rounding is added.
-pub fn relinearize_rescale(params: &Params, limbs: usize, primes: usize, variance: f64) -> f64 {
+pub(crate) fn relinearize_rescale(
+    params: &Params,
+    limbs: usize,
+    primes: usize,
+    variance: f64,
+) -> f64 {
     let divisor = log2_divisor(params, limbs, primes);
     // The digits' part alone: the one rounding follows the division.
     let products = relinearize(params, limbs) - rounding(params);
@@ -147,7 +152,7 @@ pub mod canonical {
     /// `8 sqrt(2) sigma N + 6 sigma sqrt(N) + 16 sigma sqrt(h N)`. Encryption modulo `Q P'`,
     /// [`fresh_public`](super::fresh_public), is far below this bound.
     pub fn fresh(params: &Params) -> f64 {
-        let (n, sigma) = (params.dimension() as f64, params.sigma());
+        let (n, sigma) = (params.dimension() as f64, params.spec().sigma);
         let h = params.secret_norm2();
         8.0 * 2f64.sqrt() * sigma * n + 6.0 * sigma * n.sqrt() + 16.0 * sigma * (h * n).sqrt()
     }
@@ -163,7 +168,7 @@ pub mod canonical {
     pub fn single_digit_relinearize(params: &Params, limbs: usize) -> f64 {
         let quotient =
             (params.q().at_limbs(limbs).log2_modulus() - params.p().log2_modulus()).exp2();
-        let switch = 8.0 * params.sigma() * params.degree() as f64 / 3f64.sqrt();
+        let switch = 8.0 * params.spec().sigma * params.degree() as f64 / 3f64.sqrt();
         (limbs as f64 / 2.0).sqrt() * quotient * switch
             + (params.p().limbs() as f64).sqrt() * rescale(params)
     }
@@ -200,7 +205,8 @@ pub mod canonical {
         let largest =
             (0..digits).map(|j| gadget.log2_digit(j, limbs)).fold(f64::NEG_INFINITY, f64::max);
         let n = params.degree() as f64;
-        let products = 8.0 * digits as f64 * params.sigma() * from_rank as f64 * n / 3f64.sqrt();
+        let products =
+            8.0 * digits as f64 * params.spec().sigma * from_rank as f64 * n / 3f64.sqrt();
         products * (largest - params.p().log2_modulus()).exp2()
             + (3.0 * n).sqrt()
             + 8.0 * 2f64.sqrt() * params.rank() as f64 * n / 3.0
@@ -314,7 +320,7 @@ mod tests {
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
         let relin =
             RelinKeys::generate(&RelinStrategy::direct(&params), &secret, 3, &mut rng(2)).unwrap();
-        let (m, sigma) = (message(&params, 3, 1), params.sigma());
+        let (m, sigma) = (message(&params, 3, 1), params.spec().sigma);
         let ct = secret.encrypt(&m, &mut rng(3)).unwrap();
         let mut expected = m.clone();
         params.q().mul_assign(&mut expected, &m);

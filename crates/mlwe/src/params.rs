@@ -153,24 +153,14 @@ impl Params {
         &self.inner.gadget
     }
 
-    /// Standard deviation of the error.
-    pub fn sigma(&self) -> f64 {
-        self.inner.spec.sigma
-    }
-
     /// The sampler for errors.
     pub(crate) fn gaussian(&self) -> &Gaussian {
         &self.inner.gaussian
     }
 
-    /// Distribution of secret keys.
-    pub fn secret_kind(&self) -> SecretKind {
-        self.inner.spec.secret
-    }
-
     /// Expected `|s|^2`.
     pub fn secret_norm2(&self) -> f64 {
-        self.secret_kind().expected_norm2(self.dimension())
+        self.spec().secret.expected_norm2(self.dimension())
     }
 
     /// `log2(Q * P)`.
@@ -182,11 +172,6 @@ impl Params {
     /// between the columns of the table: see [`security::estimate_bits`].
     pub fn security_bits(&self) -> f64 {
         self.inner.security_bits
-    }
-
-    /// The required security level.
-    pub fn security(&self) -> Security {
-        self.inner.spec.security
     }
 
     /// A hash of every field except the security level. Equal schemes have equal fingerprints on

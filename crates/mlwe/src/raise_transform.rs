@@ -294,7 +294,7 @@ fn special_primes(params: &Params, terms: usize) -> usize {
 /// `K N sigma^2 (q_0 / P')^2 / 12`.
 fn products(params: &Params, special: usize, terms: usize) -> f64 {
     let ratio = params.q().modulus(0).log2() - params.p().at_limbs(special).log2_modulus();
-    (terms * params.degree()) as f64 * params.sigma().powi(2) * (2.0 * ratio).exp2() / 12.0
+    (terms * params.degree()) as f64 * params.spec().sigma.powi(2) * (2.0 * ratio).exp2() / 12.0
 }
 
 /// The key of a [`RaiseTransform`]: from the sparse secret at `q_0` to the secret at the top of the
@@ -327,7 +327,7 @@ impl RaiseTransformKey {
         let op = "generate the key of a mod raise";
         let Inner { params, ring, factor, terms, matrix, .. } = &*transform.0;
         // Step 1: the source has rank 1, the degree and the first prime of the target.
-        params.check(to.fingerprint()).during(op)?;
+        params.check(to.params().fingerprint()).during(op)?;
         let source = from.params();
         if source.degree() != params.degree() {
             let (found, needed) = (source.degree(), params.degree());

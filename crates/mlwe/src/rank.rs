@@ -155,7 +155,7 @@ pub(crate) fn check_extension(raised: &SecretKey, secret: &SecretKey) -> Result<
     check_no_weaker(secret.params(), raised.params())?;
     // The expected weight of `more` ternary coefficients is 2/3 each, with variance 2/9 each.
     let more = (raised.params().dimension() - secret.params().dimension()) as f64;
-    let needed = match raised.params().secret_kind() {
+    let needed = match raised.params().spec().secret {
         SecretKind::Ternary | SecretKind::Bounded(_) => {
             more * 2.0 / 3.0 - 8.0 * (more * 2.0 / 9.0).sqrt()
         }
@@ -174,7 +174,7 @@ pub(crate) fn check_extension(raised: &SecretKey, secret: &SecretKey) -> Result<
 
 /// `Err` if `to` has a lower security level than `from`, whose secret it has to protect.
 pub(crate) fn check_no_weaker(from: &Params, to: &Params) -> Result<()> {
-    let (own, found) = (from.security(), to.security());
+    let (own, found) = (from.spec().security, to.spec().security);
     // Equal levels fit, as does any target for an insecure source, and the strictest target.
     if found == own || own == Security::Insecure || found == Security::Bits128 {
         return Ok(());

@@ -67,7 +67,7 @@ impl RelinKeys {
         rng: &mut R,
     ) -> Result<Self> {
         let op = "generate relinearization keys";
-        strategy.raised().check(raised.fingerprint()).during(op)?;
+        strategy.raised().check(raised.params().fingerprint()).during(op)?;
         let work = work_secret(strategy, secret)?;
         // A given secret must extend this one securely, or be this one.
         if strategy.is_raised() {
@@ -193,6 +193,16 @@ impl RelinKeys {
         self.cross.memory_len() + down.unwrap_or(0)
     }
 
+    /// Prepares both keys for switches with key decomposition, where they are cheaper:
+    /// [`KeySwitchKey::prepare`].
+    ///
+    /// # Errors
+    /// Ring errors if there are too few primes.
+    pub fn prepare(&self) -> Result<()> {
+        self.cross.prepare(self.strategy.raised())?;
+        self.down.as_ref().map_or(Ok(()), |down| down.key().prepare(self.strategy.work()))
+    }
+
     /// Relinearizes a product.
     ///
     /// # Errors
@@ -308,7 +318,10 @@ impl RelinKeys {
 
 /// The secret in the ring of the strategy. Packing keeps its identity.
 fn work_secret<'a>(strategy: &RelinStrategy, secret: &'a SecretKey) -> Result<Cow<'a, SecretKey>> {
-    strategy.params().check(secret.fingerprint()).during("generate relinearization keys")?;
+    strategy
+        .params()
+        .check(secret.params().fingerprint())
+        .during("generate relinearization keys")?;
     match strategy.map() {
         None => Ok(Cow::Borrowed(secret)),
         Some(map) => Ok(Cow::Owned(map.embed_secret(secret)?)),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bellerophon_ring::{Ntt, Poly, sample, wire::Fingerprint};
+use bellerophon_ring::{Ntt, Poly, sample};
 use rand::{CryptoRng, RngExt};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -61,7 +61,7 @@ impl fmt::Debug for SecretKey {
 impl SecretKey {
     /// Draws a secret of the kind given by the parameters.
     pub fn generate<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
-        let coefficients = match params.secret_kind() {
+        let coefficients = match params.spec().secret {
             SecretKind::Ternary => sample::ternary(params.dimension(), rng),
             SecretKind::Sparse(weight) => {
                 sample::ternary_fixed_weight(params.dimension(), weight, rng)?
@@ -128,11 +128,6 @@ impl SecretKey {
         self.id
     }
 
-    /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.params.fingerprint()
-    }
-
     /// The `N` coefficients of component `component < rank`. Secret: wipe every copy.
     pub fn coefficients(&self, component: usize) -> &[i64] {
         let degree = self.params.degree();
@@ -176,17 +171,17 @@ impl SecretKey {
         check_no_weaker(&self.params, to)?;
         let part = &self.coefficients[..to.dimension()];
         // Chance determines the weight of a part of a sparse secret, so it is checked here.
-        let checked = to.security() != Security::Insecure && to.rank() < self.params.rank();
-        if checked && matches!(self.params.secret_kind(), SecretKind::Sparse(_)) {
+        let checked = to.spec().security != Security::Insecure && to.rank() < self.params.rank();
+        if checked && matches!(self.params.spec().secret, SecretKind::Sparse(_)) {
             let weight = part.iter().map(|&c| c * c).sum::<i64>() as usize;
-            let enough = match to.secret_kind() {
+            let enough = match to.spec().secret {
                 SecretKind::Sparse(needed) => weight >= needed,
                 SecretKind::Ternary | SecretKind::Bounded(_) => false,
             };
             if !enough {
                 return Err(ErrorKind::Secret {
-                    found: format!("a part of a {}", self.params.secret_kind()),
-                    needed: format!("at least the weight of a secret that is {}", to.secret_kind()),
+                    found: format!("a part of a {}", self.params.spec().secret),
+                    needed: format!("at least the weight of a secret that is {}", to.spec().secret),
                 }
                 .into());
             }
@@ -219,7 +214,7 @@ impl SecretKey {
         check_no_weaker(own, to)?;
         // Step 2: fresh components, with the kind of this secret and at least its density.
         let more = to.dimension() - own.dimension();
-        let further = match (own.secret_kind(), to.secret_kind()) {
+        let further = match (own.spec().secret, to.spec().secret) {
             (SecretKind::Ternary, SecretKind::Ternary) => sample::ternary(more, rng),
             (SecretKind::Sparse(own_weight), SecretKind::Sparse(weight))
                 if weight * own.rank() >= own_weight * to.rank() =>

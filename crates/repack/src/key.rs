@@ -2,7 +2,7 @@
 //! rotations.
 
 use bellerophon_ckks::{
-    Ciphertext, Encoder, Evaluator, Interval, Params, SeededCiphertext, encrypt_seeded,
+    Ciphertext, CkksOps, Encoder, Evaluator, Interval, Params, SeededCiphertext, encrypt_seeded,
 };
 use bellerophon_mlwe::{self as mlwe, KeyId, SecretKey};
 use bellerophon_ring::{sample::Seed, wire::Fingerprint};
@@ -180,7 +180,7 @@ impl RepackKey {
     /// # Errors
     /// [`ErrorKind::Shape`] unless the ciphertext has as many slots as the dimension, rounded up to
     /// a power of two, and `baby` is a power of two up to that; those of
-    /// [`Evaluator::rotate_many`].
+    /// [`CkksOps::rotate_many`].
     pub fn from_rotations(
         evaluator: &Evaluator,
         encrypted_secret: &Ciphertext,
@@ -229,29 +229,35 @@ impl RepackKey {
     }
 
     /// Number of baby steps `G`.
-    pub fn baby_steps(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn baby_steps(&self) -> usize {
         self.babies.len()
     }
 
     /// Limbs of the encryptions: results are at least one level below them.
-    pub fn limbs(&self) -> usize {
-        self.babies[0].limbs()
+    #[cfg(test)]
+    pub(crate) fn limbs(&self) -> usize {
+        self.babies[0].lattice().limbs()
     }
 
     /// Public identity of the CKKS secret.
     pub fn secret_id(&self) -> KeyId {
-        self.babies[0].key()
+        self.babies[0].lattice().key()
     }
 
     /// Bytes in memory.
-    pub fn memory_len(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn memory_len(&self) -> usize {
         let polys = |ct: &Ciphertext| ct.lattice().rank() + 1;
-        self.babies.iter().map(|ct| polys(ct) * ct.limbs() * ct.lattice().degree() * 8).sum()
+        self.babies
+            .iter()
+            .map(|ct| polys(ct) * ct.lattice().limbs() * ct.lattice().degree() * 8)
+            .sum()
     }
 }
 
 fn check_fingerprint(params: &Params, found: Fingerprint) -> Result<()> {
-    let needed = params.fingerprint();
+    let needed = params.lattice().fingerprint();
     if found != needed {
         return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
     }

@@ -139,6 +139,36 @@ impl Layout {
 mod tests {
     use super::*;
     use crate::error::refusal;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Rows and their slots are a bijection for every number of rows and every order.
+        #[test]
+        fn rows_and_slots_correspond(
+            (slots, order) in (0u32..10).prop_flat_map(|log| {
+                let all: Vec<usize> = (0..1 << log).collect();
+                (Just(1 << log), Just(all).prop_shuffle())
+            }),
+            share in 0.0..1.0,
+        ) {
+            let rows = 1 + (share * slots as f64) as usize;
+            let layout = Layout::new(slots, &order[..rows]).unwrap();
+            let values: Vec<f64> = (1..=rows).map(|row| row as f64).collect();
+            let placed = layout.place(&values);
+            prop_assert_eq!(placed.len(), slots);
+            for (row, &slot) in layout.positions().iter().enumerate() {
+                prop_assert_eq!(layout.row_at(slot), Some(row));
+                prop_assert_eq!(placed[slot], values[row]);
+            }
+            let (taken, sum) = (placed.iter().filter(|&&x| x != 0.0).count(), rows * (rows + 1) / 2);
+            prop_assert_eq!((taken, placed.iter().sum::<f64>()), (rows, sum as f64));
+            let sorted = order[..rows].iter().all(|&slot| slot < rows);
+            prop_assert_eq!(layout.is_prefix(), sorted);
+            let in_order = Layout::in_order(rows).unwrap();
+            prop_assert!(in_order.is_prefix() && in_order.positions().iter().copied().eq(0..rows));
+            prop_assert!(in_order.slots() >= rows && in_order.slots() < 2 * rows);
+        }
+    }
 
     #[test]
     fn places_rows_in_slots() {

@@ -2,7 +2,7 @@
 //! (PEGASUS Fig. 6, steps 8 to 10).
 
 use bellerophon_ckks::{
-    Ciphertext, Evaluator, Interval,
+    Ciphertext, CkksOps, Evaluator, Interval,
     eval_mod::{Mod1, Mod1Output},
 };
 use bellerophon_lwe as lwe;

@@ -79,9 +79,9 @@ impl ModulePacking {
         rng: &mut R,
     ) -> Result<SeededModulePackingKeys> {
         let (large, small) = (self.map.large(), self.map.small());
-        if secret.fingerprint() != large.fingerprint() {
+        if secret.params().fingerprint() != large.fingerprint() {
             let op = "generate keys of packing through a module";
-            let (found, needed) = (secret.fingerprint(), large.fingerprint());
+            let (found, needed) = (secret.params().fingerprint(), large.fingerprint());
             return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
         }
         let middle = SecretKey::generate(small, rng)?;
@@ -268,7 +268,8 @@ impl ModulePackingKeys {
     }
 
     /// Bytes in memory.
-    pub fn memory_len(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn memory_len(&self) -> usize {
         self.first.memory_len() + self.second.memory_len()
     }
 }

@@ -59,6 +59,7 @@ pub fn linear_transform(
 
 /// The `R` of [`linear_transform`] for LWE masks modulo `q`, centred and multiplied by
 /// `factor / q`: `n factor^2 / 12` for each of `rows` rows in `slots` slots.
-pub fn mask_row_square(dimension: usize, factor: f64, rows: usize, slots: usize) -> f64 {
+#[cfg(test)]
+pub(crate) fn mask_row_square(dimension: usize, factor: f64, rows: usize, slots: usize) -> f64 {
     dimension as f64 * factor * factor / 12.0 * rows as f64 / slots as f64
 }

@@ -51,7 +51,8 @@ impl<'a> RowMajor<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] unless there are whole rows, at least one, of at least one column.
-    pub fn new(columns: usize, entries: &'a [f64]) -> Result<Self> {
+    #[cfg(test)]
+    pub(crate) fn new(columns: usize, entries: &'a [f64]) -> Result<Self> {
         if columns == 0 || entries.is_empty() || !entries.len().is_multiple_of(columns) {
             return Err(ErrorKind::Shape {
                 what: "number of entries",
@@ -93,7 +94,7 @@ impl Tiling {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] unless all are powers of two and `baby <= columns`.
-    pub fn new(slots: usize, columns: usize, baby: usize) -> Result<Self> {
+    pub(crate) fn new(slots: usize, columns: usize, baby: usize) -> Result<Self> {
         let op = "tiling";
         for (what, found) in [("number of slots", slots), ("number of columns", columns)] {
             if !found.is_power_of_two() {
@@ -107,39 +108,29 @@ impl Tiling {
         Ok(Self { period: slots, rows: slots.max(baby), columns, baby })
     }
 
-    /// Slots of the result: `l` rounded up to a power of two.
-    pub fn slots(&self) -> usize {
-        self.period
-    }
-
     /// Slots of the input: `n` rounded up to a power of two.
-    pub fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         self.columns
     }
 
     /// Baby steps `G`.
-    pub fn baby_steps(&self) -> usize {
+    pub(crate) fn baby_steps(&self) -> usize {
         self.baby
     }
 
     /// Giant steps: the number of diagonals divided by `G`. They take one rotation by `G` fewer.
-    pub fn giant_steps(&self) -> usize {
+    pub(crate) fn giant_steps(&self) -> usize {
         self.diagonals() / self.baby
     }
 
     /// Number of diagonals, `min(max(l, G), n)`.
-    pub fn diagonals(&self) -> usize {
+    pub(crate) fn diagonals(&self) -> usize {
         self.rows.min(self.columns)
     }
 
     /// Entries of a diagonal, `max(l, n)`.
-    pub fn length(&self) -> usize {
+    pub(crate) fn length(&self) -> usize {
         self.rows.max(self.columns)
-    }
-
-    /// Whether columns are summed up at the end.
-    pub fn is_short(&self) -> bool {
-        self.rows < self.columns
     }
 
     /// The rotations of step 7, in order: `l 2^(j-1)` for `j = 1, 2, .. log2(n / l)`. (The figure
@@ -151,7 +142,8 @@ impl Tiling {
     }
 
     /// Number of key switches: between giant steps and in column sums.
-    pub fn rotations(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn rotations(&self) -> usize {
         self.giant_steps() - 1 + self.column_sums().count()
     }
 

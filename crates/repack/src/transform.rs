@@ -1,6 +1,8 @@
 //! PEGASUS.LT (Fig. 5): the product of a plain matrix and an encrypted vector, plus a plain vector.
 
-use bellerophon_ckks::{Bounds, Ciphertext, CiphertextMeta, Evaluator, Interval, noise::Noise};
+use bellerophon_ckks::{
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, Evaluator, Interval, noise::Noise,
+};
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::Ring;
 
@@ -96,14 +98,17 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             if ct.slots() != columns {
                 return shape("number of slots of a rotation", ct.slots(), columns.to_string());
             }
-            if ct.scale() != first.scale() || ct.key() != first.key() {
+            if ct.scale() != first.scale() || ct.lattice().key() != first.lattice().key() {
                 let needed = "those of the first rotation".into();
                 return shape("scale or key of a rotation", 0, needed);
             }
-            if ct.level() <= level || ct.limbs() < needed {
-                return Err(
-                    ErrorKind::KeyLevel { wanted: level, needed, found: ct.limbs() }.during(op)
-                );
+            if ct.level() <= level || ct.lattice().limbs() < needed {
+                return Err(ErrorKind::KeyLevel {
+                    wanted: level,
+                    needed,
+                    found: ct.lattice().limbs(),
+                }
+                .during(op));
             }
         }
         // Step 3: the scale of the diagonals, such that rescaling gives the scale of the result.
@@ -208,7 +213,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         let mut polys = inner.polys;
         let masks = polys.split_off(1);
         let body = polys.remove(0);
-        let key = self.rotations[0].key();
+        let key = self.rotations[0].lattice().key();
         let inner = mlwe::Ciphertext::new(params.lattice(), body, masks, key)?;
         Ok(Ciphertext::from_parts(params, inner, meta)?)
     }

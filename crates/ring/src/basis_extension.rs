@@ -151,18 +151,35 @@ impl BaseConverter {
             HEAVY,
             || self.from.scratch(degree),
             |buffer, i, mut parts| {
-                let from = (&limbs[i * degree..(i + 1) * degree], self.hat_inverses[i]);
-                backend::inverse_to_parts(self.from.table(i), from, buffer, &mut parts);
+                self.write_row(i, &limbs[i * degree..(i + 1) * degree], buffer, &mut parts);
             },
         );
-        // Step 2: round(sum_i y_i / q_i) for each coefficient.
+        // Step 2: the quotients.
+        self.write_quotients(out);
+    }
+
+    /// One row of the blocks: the inverse NTT of limb `i`, times `[(Q / q_i)^-1]_{q_i}`. `parts` are
+    /// those of the row, and `buffer` holds one limb.
+    pub(crate) fn write_row(
+        &self,
+        i: usize,
+        limb: &[u64],
+        buffer: &mut [u64],
+        parts: &mut [&mut [u64]],
+    ) {
+        let from = (limb, self.hat_inverses[i]);
+        backend::inverse_to_parts(self.from.table(i), from, buffer, parts);
+    }
+
+    /// The quotients of the blocks, after all rows: `round(sum_i y_i / q_i)` for each coefficient.
+    pub(crate) fn write_quotients(&self, out: &mut [u64]) {
         if self.from.limbs() > 1 {
             let reciprocals = self.reciprocals();
             let table = self.from.table(0);
             let kernel = |rows: &[u64], bytes: &mut [u8]| {
                 backend::quotients(table, bytes, rows, &reciprocals);
             };
-            layout.write_quotients(kernel, out);
+            self.layout().write_quotients(kernel, out);
         }
     }
 

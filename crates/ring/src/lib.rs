@@ -13,6 +13,7 @@
 //! | [`BaseConverter`], [`ModDown`], [`rescale`] | basis extension: Conv, ModUp, mod-down, division by the last prime |
 //! | [`HybridGadget`], [`DigitGadget`] | RNS digits with special primes; signed base-`2^w` digits of one prime |
 //! | [`Digits`], [`KeyRows`], [`PackedPoly`], [`Epilogue`], [`Addend`] | the inner product of a key switch, evaluated limb by limb |
+//! | [`KeyDecomposition`], [`DecomposedRows`], [`GadgetKey`] | the same with key rows that are cut into digits too |
 //! | [`wire`] | serialized forms; bit-packed residues |
 //! | [`sample`] | uniform residues, also from a seed; secrets and errors in constant time |
 //!
@@ -57,7 +58,8 @@ pub use basis_extension::{BaseConverter, ModDown, rescale};
 pub use decimal::decimal;
 pub use error::{Error, ErrorKind, Result};
 pub use gadget::{
-    Addend, DigitGadget, Digits, Epilogue, Factor, HybridGadget, KeyRows, Rotated, Weighted,
+    Addend, DecomposedRows, DigitGadget, Digits, Epilogue, Factor, GadgetKey, HybridGadget,
+    KeyDecomposition, KeyRows, Rotated, Weighted,
 };
 pub use gaussian::Gaussian;
 pub use modulus::Modulus;

@@ -75,9 +75,14 @@ impl PackedPoly {
     pub fn unpack(&self) -> Poly<Ntt> {
         let mut poly = Poly::zero(self.shape.degree, self.limbs());
         for i in 0..self.limbs() {
-            unpack(self.limb(i), poly.limb_mut(i));
+            self.unpack_limb(i, poly.limb_mut(i));
         }
         poly
+    }
+
+    /// Unpacks one limb.
+    pub(crate) fn unpack_limb(&self, i: usize, out: &mut [u64]) {
+        unpack(self.limb(i), out);
     }
 
     /// The number of limbs.

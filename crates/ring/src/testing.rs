@@ -3,7 +3,7 @@
 use crate::{Domain, HybridGadget, NttTable, Poly, Ring, packed_poly, prime};
 
 /// The largest prime that is at most `most`.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) fn prime_up_to(most: u64) -> crate::Modulus {
     (0..).find_map(|k| crate::Modulus::new(most - k).ok()).unwrap()
 }

@@ -10,8 +10,8 @@ use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use bellerophon_exchange::protocol::{AnswerHead, Hex, JobId, State, Status, Toke
 use bellerophon_exchange::server::{Exchange, admin, limits::Limits, program};
 use bellerophon_exchange::wire;
 use clap::Parser;
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use ureq::Agent;
@@ -41,6 +42,15 @@ struct Arguments {
     /// Seconds altogether, a third of them without hostile clients
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(6..=86_400))]
     seconds: Option<u64>,
+
+    /// Fail if the slowest of 100 honest jobs takes this many times as long beside hostile clients
+    /// [default: 3 in runs of 10 minutes or more, no bound in others, which say little]
+    #[arg(long, value_name = "FACTOR")]
+    most_ratio: Option<f64>,
+
+    /// Fail if the memory of the server grows by this part [default: 0.05, likewise]
+    #[arg(long, value_name = "PART")]
+    most_growth: Option<f64>,
 }
 
 /// Honest clients, and hostile ones of each kind.
@@ -74,6 +84,25 @@ struct Report {
     hostile_attempts: u64,
     rss_bytes: u64,
     rss_growth: f64,
+}
+
+impl Report {
+    /// Fails a run in which honest clients have suffered.
+    fn judge(&self, arguments: &Arguments) -> Result<(), Failure> {
+        let Self { seconds, ratio, lost, wrong, rss_growth, .. } = *self;
+        let [most_ratio, most_growth] =
+            if seconds < 600 { [f64::INFINITY; 2] } else { [3.0, 0.05] };
+        let most_ratio = arguments.most_ratio.unwrap_or(most_ratio);
+        let most_growth = arguments.most_growth.unwrap_or(most_growth);
+        match lost + wrong == 0 && ratio <= most_ratio && rss_growth < most_growth {
+            true => Ok(()),
+            false => Err(Failure::run(format!(
+                "{lost} jobs lost, {wrong} answers wrong; in {seconds} s the slowest of 100 took \
+                 {ratio:.2} times as long and memory grew by {:.1} %",
+                100.0 * rss_growth
+            ))),
+        }
+    }
 }
 
 /// The server, ended on drop, and its folder.
@@ -230,7 +259,7 @@ fn work(honest: &[Honest], time: Duration, mut look: impl FnMut(Duration)) -> Se
                     turn += 1;
                     let begin = Instant::now();
                     let outcome = client.job(turn);
-                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut seen = seen.lock();
                     match outcome {
                         None => seen.lost += 1,
                         Some(right) => seen.wrong += usize::from(!right),
@@ -244,7 +273,7 @@ fn work(honest: &[Honest], time: Duration, mut look: impl FnMut(Duration)) -> Se
             look(start.elapsed());
         }
     });
-    seen.into_inner().unwrap_or_else(PoisonError::into_inner)
+    seen.into_inner()
 }
 
 /// The value that 99 of 100 do not exceed.
@@ -375,10 +404,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     cli::say(arguments.json, format_args!("{report:?}"));
     cli::report(arguments.json, &report)?;
-    match (report.lost, report.wrong) {
-        (0, 0) => Ok(()),
-        (lost, wrong) => Err(Failure::run(format!("{lost} jobs lost, {wrong} answers wrong"))),
-    }
+    report.judge(arguments)
 }
 
 fn main() -> ExitCode {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bellerophon::prelude::*;
 use serde::Serialize;
+use serde_json::json;
 
 use super::Place;
 use super::home::{Home, Job};
@@ -11,8 +12,9 @@ use super::remote::Remote;
 use crate::cli::{self, Failure, Stages, tell};
 use crate::files::{self, about};
 use crate::programs::Program;
-use crate::protocol::{AnswerHead, ClientId, JobId, Refusal, line};
+use crate::protocol::{AnswerHead, ClientId, JobId, Refusal};
 use crate::wire;
+use crate::words::line;
 
 /// Decrypt the results of the jobs that are ready
 #[derive(Debug, clap::Args)]
@@ -50,14 +52,6 @@ struct Answer {
     trouble: Option<String>,
 }
 
-/// The report of `--json`.
-#[derive(Debug, Serialize)]
-struct Report<'a> {
-    n: usize,
-    answers: &'a [Answer],
-    stages: &'a Stages,
-}
-
 /// What `decrypt` knows of its client.
 pub struct Reader {
     client: ClientKey,
@@ -70,7 +64,7 @@ impl Reader {
     pub fn open(&self, id: JobId, job: &Job, bytes: &[u8]) -> Result<Published, String> {
         let result = AnswerHead::open(id, self.owner, bytes)?;
         let result = wire::published(self.client.params(), result).map_err(|e| e.to_string())?;
-        let (key, found) = (result.as_ref().key(), result.as_ref().len());
+        let (key, found) = (result.as_ref().lattice().key(), result.as_ref().len());
         if key != self.client.id() {
             return Err("a result under the key of another client".to_string());
         }
@@ -147,8 +141,8 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
             (None, None, None) => {}
         }
     }
-    let n = answers.iter().flat_map(|answer| &answer.values).map(Vec::len).sum();
-    cli::report(place.json, &Report { n, answers: &answers, stages: &stages })?;
+    let n: usize = answers.iter().flat_map(|answer| &answer.values).map(Vec::len).sum();
+    cli::report(place.json, &json!({"n": n, "answers": answers, "stages": stages}))?;
     let (without, with): (Vec<_>, Vec<_>) =
         answers.iter().partition(|answer| answer.trouble.is_some());
     if !arguments.keep {
@@ -197,7 +191,9 @@ impl Answer {
                 // A published result states what its program declares, and its sender may have
                 // written anything: what counts is the client's own simulation.
                 let noise = bound.metadata().noise() / 2.0;
-                let result = result.into_ciphertext().assume_range_with_padding(*bound.range());
+                let result = result
+                    .into_ciphertext()
+                    .assume_range_with_padding(bound.metadata().meta.bounds.values);
                 let result = result.assume_noise(noise);
                 let result = result.map_err(|e| about(&path, e))?;
                 let mut budget = home.reserve(client)?;

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bellerophon::{format, prelude::*};
-use serde::Serialize;
+use serde_json::json;
 
 use super::Place;
 use super::home::{Home, Job};
@@ -62,19 +62,6 @@ fn vector<'t>(parts: impl IntoIterator<Item = &'t str>, what: &str) -> Result<Ve
     numbers.collect()
 }
 
-/// The report of `--json`.
-#[derive(Debug, Serialize)]
-struct Report<'a> {
-    jobs: Vec<JobId>,
-    n: usize,
-    program: &'a str,
-    ciphertext_bytes: u64,
-    sent: bool,
-    /// Earlier jobs that the server lacked.
-    sent_again: usize,
-    stages: &'a Stages,
-}
-
 /// Encrypts every vector, and sends the ciphertexts if there is a server, with everything else that
 /// the server lacks.
 pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
@@ -129,11 +116,10 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         let remote = Remote::open(place, &home, false)?;
         sent_again = stages.run("sending", || remote.send_open(&home, &jobs))?;
     }
-    let (program, ciphertext_bytes, stages) = (program.name(), bytes, &stages);
-    cli::report(
-        place.json,
-        &Report { jobs, n, program, ciphertext_bytes, sent, sent_again, stages },
-    )
+    // `sent_again` counts earlier jobs that the server lacked.
+    let report = json!({"jobs": jobs, "n": n, "program": program.name(), "ciphertext_bytes": bytes,
+        "sent": sent, "sent_again": sent_again, "stages": stages});
+    cli::report(place.json, &report)
 }
 
 /// A ciphertext of a provider, with its number of values, if it is one for this client.
@@ -146,7 +132,7 @@ fn provided(
     let params = client.params();
     let bytes = files::read(path, wire::largest_result(params))?;
     let x: Provided = format::from_bytes(params, &bytes).map_err(|e| about(path, e))?;
-    if x.key() != client.id() {
+    if x.lattice().key() != client.id() {
         return Err(about(path, "encrypted under the public key of another client"));
     }
     if x.len() > most {

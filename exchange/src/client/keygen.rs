@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use bellerophon::prelude::*;
 use clap::builder::PossibleValuesParser;
-use serde::Serialize;
+use serde_json::json;
 
 use super::Place;
 use super::home::{Home, Profile, read_token};
 use super::remote::Remote;
-use crate::cli::{self, Failure, Stages, human, say};
+use crate::cli::{self, Failure, Stages, say};
 use crate::files;
 use crate::programs::{PARAMETERS, Program, params};
 use crate::protocol::Token;
@@ -35,17 +35,6 @@ pub struct Arguments {
     /// token drawn at random]
     #[arg(long, value_name = "FILE")]
     invitation: Option<PathBuf>,
-}
-
-/// The report of `--json`.
-#[derive(Debug, Serialize)]
-struct Report<'a> {
-    #[serde(flatten)]
-    profile: Profile,
-    security_bits: f64,
-    eval_key_bytes: u64,
-    sent: bool,
-    stages: &'a Stages,
 }
 
 /// Generates the keys, stores the secret key, and sends the others if there is a server.
@@ -95,9 +84,12 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         stages.run("upload", || remote.send_keys(name, &home.shared.keys()))?;
     }
     say(place.json, format_args!("{params}"));
-    let (names, size) = (profile.programs.join(", "), human(bytes));
-    say(place.json, format_args!("keys {name} for {names}: {size}"));
-    let security_bits = params.security_bits();
-    let report = Report { profile, security_bits, eval_key_bytes: bytes, sent, stages: &stages };
+    let (names, mib) = (profile.programs.join(", "), bytes as f64 / f64::from(1 << 20));
+    say(place.json, format_args!("keys {name} for {names}: {mib:.1} MiB"));
+    let mut report = json!(profile);
+    report["security_bits"] = params.security_bits().into();
+    report["eval_key_bytes"] = bytes.into();
+    report["sent"] = sent.into();
+    report["stages"] = json!(stages);
     cli::report(place.json, &report)
 }

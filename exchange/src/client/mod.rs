@@ -12,7 +12,7 @@ mod remote;
 use std::path::PathBuf;
 
 use clap::Parser;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::cli::{self, Failure, Stages};
 use home::Home;
@@ -96,13 +96,6 @@ pub fn run(Arguments { command, threads, place }: &Arguments) -> Result<(), Fail
     }
 }
 
-/// The report of `send --json`.
-#[derive(Debug, Serialize)]
-struct Sent<'a> {
-    sent_again: usize,
-    stages: &'a Stages,
-}
-
 /// Sends whatever the server lacks.
 fn send(place: &Place) -> Result<(), Failure> {
     let home = Home::at(&place.dir);
@@ -110,5 +103,5 @@ fn send(place: &Place) -> Result<(), Failure> {
     let mut stages = Stages::default();
     let sent_again = stages.run("sending", || remote.send_open(&home, &[]))?;
     cli::say(place.json, format_args!("{sent_again} jobs sent again"));
-    cli::report(place.json, &Sent { sent_again, stages: &stages })
+    cli::report(place.json, &json!({"sent_again": sent_again, "stages": stages}))
 }

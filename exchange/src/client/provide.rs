@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bellerophon::{format, mlwe::Security};
-use serde::Serialize;
+use serde_json::json;
 
 use super::Place;
 use super::encrypt::{Data, check};
@@ -36,14 +36,6 @@ pub struct Arguments {
     accept_insecure: bool,
 }
 
-/// The report of `--json`.
-#[derive(Debug, Serialize)]
-struct Report {
-    n: usize,
-    ciphertext_bytes: usize,
-    security_bits: f64,
-}
-
 /// Encrypts one vector.
 pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let security = if arguments.accept_insecure { Security::Insecure } else { Security::Bits128 };
@@ -61,5 +53,9 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     files::write(&arguments.to, &bytes)?;
     let (n, security_bits) = (values.len(), key.params().security_bits());
     say(place.json, format_args!("{n} values for the key {}", key.id()));
-    cli::report(place.json, &Report { n, ciphertext_bytes: bytes.len(), security_bits })
+    let ciphertext_bytes = bytes.len();
+    cli::report(
+        place.json,
+        &json!({"n": n, "ciphertext_bytes": ciphertext_bytes, "security_bits": security_bits}),
+    )
 }

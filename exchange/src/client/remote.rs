@@ -84,15 +84,6 @@ impl Trouble {
     }
 }
 
-/// The states of open jobs at the server.
-struct Listed {
-    found: HashMap<JobId, Status>,
-    /// Whether the server has no others.
-    whole: bool,
-    /// The reason why it is not whole.
-    trouble: Option<String>,
-}
-
 /// Refuses to send a token in the clear over a network, unless told.
 fn check_url(url: &str, allow_http: bool) -> Result<(), Failure> {
     let uri: Uri = url.parse().map_err(|e| Failure::input(format!("--server: {e}")))?;
@@ -203,62 +194,53 @@ impl Remote {
         reader: &Reader,
         keep: bool,
     ) -> Vec<(JobId, String)> {
-        let mut open: Vec<&(JobId, Job)> = jobs.iter().collect();
-        open.retain(|(id, _)| !folder.is_answered(*id));
+        let mut open: Vec<_> = jobs.iter().filter(|(id, _)| !folder.is_answered(*id)).collect();
         let (mut troubles, mut pause) = (vec![], PAUSE);
         while !open.is_empty() {
-            // Step 1: everything that has ended.
-            let before = open.len();
-            let listed = self.list(&open);
-            let (mut waiting, mut stalled) = (vec![], vec![]);
+            // Step 1: everything that has ended. Of the others, `late` has those that may still
+            // come, and whether they have stalled.
+            let (before, (found, missing)) = (open.len(), self.list(&open));
+            let mut late: Vec<(bool, &(JobId, Job), String)> = vec![];
             for (place, one) in open.iter().enumerate() {
-                let (id, _) = one;
-                let fetched = match listed.found.get(id) {
+                let left = self.left();
+                let status = found.get(&one.0);
+                let ended = status.is_some_and(|status| status.state.is_final());
+                // Whether it may still come, and the reason why it is not here.
+                let trouble = match (status, &missing) {
                     // Beyond the end, one that stalls is enough.
-                    Some(status) if status.state.is_final() => {
-                        match self.left().is_zero() && !stalled.is_empty() {
-                            true => Err(Trouble::Silence("no time was left for it".to_string())),
-                            false => {
-                                let share = self.left() / (before - place) as u32;
-                                let most = share.max(SHORTEST);
-                                self.fetch(one, status, folder, reader, keep, most)
-                            }
-                        }
+                    (Some(_), _) if ended && left.is_zero() && late.iter().any(|late| late.0) => {
+                        Some((true, "no time was left for it".to_string()))
                     }
-                    None if listed.whole => {
-                        let why = "the server refused: unknown_job";
-                        Err(Trouble::Here(Failure::input(why)))
+                    (Some(status), _) if ended => {
+                        let share = left / (before - place) as u32;
+                        let most = share.max(SHORTEST);
+                        let fetched = self.fetch(one, status, folder, reader, keep, most).err();
+                        fetched.map(|t| (t.passes(), self.failure(t).to_string()))
                     }
-                    _ => {
-                        waiting.push(*one);
-                        continue;
+                    (Some(status), _) => {
+                        Some((true, format!("not within {:?}: {}", self.patience, show(status))))
                     }
+                    (None, Some(why)) => Some((true, why.clone())),
+                    (None, None) => Some((false, "the server refused: unknown_job".to_string())),
                 };
-                match fetched {
-                    Ok(()) => {}
-                    Err(trouble) if trouble.passes() => {
-                        stalled.push((*one, self.failure(trouble).to_string()));
-                    }
-                    Err(trouble) => troubles.push((*id, self.failure(trouble).to_string())),
+                match trouble {
+                    None => {}
+                    Some((true, why)) => late.push((ended, one, why)),
+                    Some((false, why)) => troubles.push((one.0, why)),
                 }
             }
             let left = self.left();
-            if left.is_zero() {
-                let late =
-                    |status: &Status| format!("not within {:?}: {}", self.patience, show(status));
-                troubles.extend(waiting.iter().map(|(id, _)| {
-                    let why = listed.found.get(id).map(late);
-                    (*id, why.or(listed.trouble.clone()).unwrap_or_default())
-                }));
-                troubles.extend(stalled.into_iter().map(|((id, _), why)| (*id, why)));
+            if late.is_empty() || left.is_zero() {
+                troubles.extend(late.into_iter().map(|(_, (id, _), why)| (*id, why)));
                 break;
             }
-            // Step 2: wait for the first of the others, and in any case for some time.
-            let first = waiting.first().map(|(id, _)| *id);
-            open = waiting.into_iter().chain(stalled.into_iter().map(|(one, _)| one)).collect();
+            // Step 2: wait for the first of those that run, and in any case for some time. What has
+            // stalled comes after the others.
+            late.sort_by_key(|(stalled, ..)| *stalled);
+            open = late.iter().map(|(_, one, _)| *one).collect();
             pause = if open.len() < before { PAUSE } else { LONGEST_PAUSE.min(pause * 2) };
-            if let Some(first) = first {
-                std::thread::sleep(pause.min(left));
+            std::thread::sleep(pause.min(left));
+            if let Some((false, (first, _), _)) = late.first() {
                 let wait = WAIT.min(self.left().as_secs());
                 let place = format!("/jobs/{first}?wait={wait}");
                 let most = Duration::from_secs(wait) + SHORTEST;
@@ -266,41 +248,34 @@ impl Remote {
                 if let Ok(status) = status {
                     tell(format_args!("job {first}: {}", show(&status)));
                 }
-            } else if !open.is_empty() {
-                std::thread::sleep(pause.min(left));
             }
         }
         troubles
     }
 
-    /// The states of open jobs, as far as the server tells them in time.
-    fn list(&self, open: &[&(JobId, Job)]) -> Listed {
-        let mut listed = Listed { found: HashMap::new(), whole: false, trouble: None };
+    /// The states of open jobs, as far as the server tells them in time, and the reason why others
+    /// are missing, unless the server has none.
+    fn list(&self, open: &[&(JobId, Job)]) -> (HashMap<JobId, Status>, Option<String>) {
         let wanted: HashSet<JobId> = open.iter().map(|(id, _)| *id).collect();
-        let mut after = String::new();
+        let (mut found, mut after) = (HashMap::new(), String::new());
         for page in 0..MOST_PAGES {
             if page > 0 && self.left().is_zero() {
-                listed.trouble = Some("the list of jobs did not end in time".to_string());
-                return listed;
+                return (found, Some("the list of jobs did not end in time".to_string()));
             }
             let page = self.try_again(|| self.ask::<Vec<Status>>(&format!("/jobs{after}")));
             let page = match page {
                 Ok(page) => page,
-                Err(trouble) => {
-                    listed.trouble = Some(self.failure(trouble).to_string());
-                    return listed;
-                }
+                Err(trouble) => return (found, Some(self.failure(trouble).to_string())),
             };
-            listed.whole = page.len() < JOBS_PAGE;
+            let last = page.len() < JOBS_PAGE;
             after = page.last().map_or(String::new(), |last| format!("?after={}", last.id));
             let known = page.into_iter().filter(|status| wanted.contains(&status.id));
-            listed.found.extend(known.map(|status| (status.id, status)));
-            if listed.whole || listed.found.len() == wanted.len() {
-                return listed;
+            found.extend(known.map(|status| (status.id, status)));
+            if last || found.len() == wanted.len() {
+                return (found, None);
             }
         }
-        listed.trouble = Some(format!("it is not among the first {MOST_PAGES} pages of jobs"));
-        listed
+        (found, Some(format!("it is not among the first {MOST_PAGES} pages of jobs")))
     }
 
     /// Brings the outcome of one job to the folder, if it is what it should be, in one attempt of

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -55,8 +55,7 @@ impl Exchange {
     pub fn command(&self, command: Command) -> Result<Value, String> {
         // Nobody stores the record of a client as it was before.
         let changes = !matches!(command, Command::List);
-        let writer = changes.then(|| self.forgetting.write());
-        let _writer = writer.map(|lock| lock.unwrap_or_else(PoisonError::into_inner));
+        let _writer = changes.then(|| self.forgetting.write());
         let keep = |client, record: Option<super::store::OwnerRecord>| {
             let record = record.ok_or_else(|| format!("no client {client}"))?;
             let kept = self.store.write(&[owner_change(client, Some(&record))]);
@@ -113,7 +112,15 @@ pub fn listen(exchange: Arc<Exchange>, path: &Path) -> io::Result<Operator> {
     let listener = tokio::net::UnixListener::bind(path)?;
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
     Ok(Operator(Some(tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
+        loop {
+            let mut stream = match listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(e) => {
+                    tracing::warn!(%e, "a command was not accepted");
+                    tokio::time::sleep(super::listen::ACCEPT_PAUSE).await;
+                    continue;
+                }
+            };
             let exchange = exchange.clone();
             tokio::spawn(async move {
                 let mut line = String::new();

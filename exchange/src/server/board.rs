@@ -1,9 +1,13 @@
 //! The scheduler: clients with their jobs and keys, and what each of them may have.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
 use super::limits::Limits;
@@ -101,7 +105,8 @@ impl Board {
     pub fn new(limits: Limits, workers: usize, guests: usize, found: Found) -> Self {
         let mut all = All::default();
         for (client, record) in found.owners {
-            all.owner(client).record = Some(record);
+            let owner = all.owner(client);
+            (owner.network, owner.record) = (record.network, Some(record));
         }
         for (client, record) in found.keys {
             all.charge(client, record.bytes.max(LEAST_COST));
@@ -118,11 +123,6 @@ impl Board {
         Self { limits, cap, guests, workers, state, work, moved }
     }
 
-    fn all(&self) -> MutexGuard<'_, All> {
-        // A panic elsewhere leaves entries intact: every change below is atomic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notifies when any job has changed.
     pub fn news(&self) -> watch::Receiver<()> {
         self.moved.subscribe()
@@ -130,7 +130,7 @@ impl Board {
 
     /// The counts at this time.
     pub fn counts(&self) -> Counts {
-        let all = self.all();
+        let all = self.state.lock();
         let mut counts = Counts { stored: all.stored, ..Counts::default() };
         for owner in all.owners.values() {
             counts.clients += usize::from(owner.record.is_some());
@@ -141,9 +141,13 @@ impl Board {
         counts
     }
 
-    /// Counts a request of a client for the lifetime of the guard.
-    pub fn enter(self: &Arc<Self>, client: ClientId) -> Result<(UnderWay, Standing), Refusal> {
-        let mut all = self.all();
+    /// Counts a request of a client from this network for the lifetime of the guard.
+    pub fn enter(
+        self: &Arc<Self>,
+        client: ClientId,
+        network: Option<IpAddr>,
+    ) -> Result<(UnderWay, Standing), Refusal> {
+        let mut all = self.state.lock();
         let record = all.owners.get(&client).and_then(|owner| owner.record.as_ref());
         let standing = match record {
             Some(record) if record.invited => Standing::Invited,
@@ -155,80 +159,110 @@ impl Board {
             return Err(unauthorised());
         }
         let owner = all.owner(client);
-        if owner.requests >= self.limits.client_requests {
+        if owner.requests >= self.limits.bounds.requests {
             return Err(too_many(format!("{} requests are in progress already", owner.requests)));
         }
         owner.requests += 1;
         owner.active = Instant::now();
+        if standing == Standing::Unknown {
+            owner.network = network;
+        }
         Ok((UnderWay { board: self.clone(), client }, standing))
     }
 
     /// The record of keys.
     pub fn keys(&self, client: ClientId, keys: Hash) -> Result<KeyRecord, Refusal> {
-        let all = self.all();
+        let all = self.state.lock();
         let owner = all.owners.get(&client);
         owner.and_then(|c| c.keys.get(&keys)).cloned().ok_or_else(|| unknown_keys(keys))
     }
 
     /// The record of a client, unless its token is refused by now.
     pub fn owner(&self, client: ClientId) -> Result<OwnerRecord, Refusal> {
-        let all = self.all();
+        let all = self.state.lock();
         let record = all.owners.get(&client).and_then(|owner| owner.record.clone());
         record.filter(|record| !record.revoked).ok_or_else(unauthorised)
     }
 
     /// Whether a new client has a place. If another one must make room, it is returned with the
-    /// changes of its records, and is forgotten here.
+    /// changes of its records, and is forgotten here: a guest of the same address or of one with
+    /// more guests, whose jobs have ended some time ago. The address with the most guests comes
+    /// first, there those without jobs, then the one that was seen longest ago.
     pub fn admit(&self, client: ClientId) -> Result<Option<Forgotten>, Refusal> {
-        let mut all = self.all();
-        if all.owner(client).record.is_some() {
+        let mut all = self.state.lock();
+        let owner = all.owner(client);
+        let network = owner.network;
+        if owner.record.is_some() {
             return Ok(None);
         }
-        let guest = |owner: &Owner| owner.record.as_ref().is_some_and(|record| !record.invited);
-        let taken = all.owners.values().filter(|owner| guest(owner)).count();
+        let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
+        for owner in all.owners.values().filter(|owner| owner.has_place()) {
+            *counts.entry(owner.network).or_default() += 1;
+        }
+        let of = |network| counts.get(&network).copied().unwrap_or(0);
+        let (own, taken) = (of(network), counts.values().sum::<usize>());
+        let near = own >= self.limits.address_guests(self.guests);
         let mut gone = None;
-        if taken >= self.guests {
-            let idle = all.owners.iter().filter(|(_, owner)| guest(owner) && owner.may_go());
-            let Some((&idlest, _)) = idle.min_by_key(|(_, owner)| owner.active) else {
-                let why = format!("the server already serves {taken} clients without invitation");
+        if near || taken >= self.guests {
+            let grace = Duration::from_secs(self.limits.guest_seconds);
+            let may_go = |owner: &Owner| {
+                owner.is_idle_guest()
+                    && (owner.jobs.is_empty() || owner.ended.elapsed() >= grace)
+                    && (owner.network == network || !near && of(owner.network) > own)
+            };
+            let idle = all.owners.iter().filter(|(_, owner)| may_go(owner));
+            let first = idle.min_by_key(|(_, owner)| {
+                (Reverse(of(owner.network)), !owner.jobs.is_empty(), owner.active)
+            });
+            let Some((&first, _)) = first else {
+                let why = format!(
+                    "the server already serves {taken} clients without invitation, {own} of them \
+                     from this address"
+                );
                 return Err(Refusal::new(Code::TooManyClients, why));
             };
-            gone = Some((idlest, all.forget(idlest)));
+            gone = Some((first, all.forget(first)));
         }
-        all.owner(client).record = Some(OwnerRecord::default());
+        all.owner(client).record = Some(OwnerRecord { network, ..OwnerRecord::default() });
         Ok(gone)
     }
 
-    /// Clients without an invitation and without jobs that were not seen for a long time; they are
-    /// forgotten here.
-    pub fn expire(&self, after: Duration) -> Vec<Forgotten> {
-        let mut all = self.all();
+    /// Clients without an invitation that were not seen for a long time; they are forgotten here.
+    pub fn expire(&self) -> Vec<Forgotten> {
+        let mut all = self.state.lock();
         let unused = all.owners.iter().filter(|(_, owner)| {
-            let guest = owner.record.as_ref().is_some_and(|record| !record.invited);
-            guest && owner.jobs.is_empty() && owner.may_go() && owner.active.elapsed() >= after
+            let Limits { unused_seconds, answer_seconds, .. } = self.limits;
+            let after = if owner.jobs.is_empty() { unused_seconds } else { answer_seconds };
+            let seen = owner.active.max(owner.ended);
+            owner.is_idle_guest() && seen.elapsed() >= Duration::from_secs(after)
         });
         let unused: Vec<ClientId> = unused.map(|(client, _)| *client).collect();
         unused.into_iter().map(|client| (client, all.forget(client))).collect()
     }
 
-    /// Reserves a place for keys that are about to be uploaded: one set of a client at a time.
+    /// Reserves a place for keys that are about to be uploaded, one set of a client at a time;
+    /// `None` if they are there.
     pub fn expect_keys(
         self: &Arc<Self>,
         client: ClientId,
         keys: Hash,
         bytes: u64,
-    ) -> Result<Held, Refusal> {
-        let mut all = self.all();
+    ) -> Result<Option<Held>, Refusal> {
+        let mut all = self.state.lock();
         let owner = all.owner(client);
+        if owner.keys.contains_key(&keys) {
+            return Ok(None);
+        }
         if owner.held.iter().any(|held| matches!(held.name, Name::Keys(_))) {
             return Err(too_many("another request is uploading or removing keys"));
         }
         let kept = owner.keys.len();
-        if kept >= self.limits.kept_keys {
+        if kept >= self.limits.bounds.kept_keys {
             return Err(full(format!("{kept} key sets are stored, the most allowed: delete some")));
         }
-        all.check_room(&self.limits, client, bytes.max(LEAST_COST))?;
-        Ok(self.hold(&mut all, client, Hold { name: Name::Keys(keys), keys: None }, LEAST_COST))
+        all.check_room(&self.limits, self.guests, client, bytes.max(LEAST_COST))?;
+        let hold = Hold { name: Name::Keys(keys), keys: None };
+        Ok(Some(self.hold(&mut all, client, hold, LEAST_COST)))
     }
 
     /// Reserves a place for a job that is about to be uploaded, or returns its record.
@@ -239,7 +273,7 @@ impl Board {
         keys: Hash,
         bytes: u64,
     ) -> Result<Brought, Refusal> {
-        let mut all = self.all();
+        let mut all = self.state.lock();
         let owner = all.owner(client);
         let busy = || too_many("another request is uploading or removing it");
         if let Some(known) = owner.jobs.get(&job) {
@@ -254,15 +288,15 @@ impl Board {
         }
         let arriving = owner.held.iter().filter(|held| held.keys.is_some()).count();
         let queued = owner.waiting.len() + owner.running + arriving;
-        if queued >= self.limits.queued_jobs {
+        if queued >= self.limits.bounds.queued_jobs {
             let why = format!("{queued} jobs wait or run, the largest number allowed");
             return Err(Refusal::new(Code::QueueFull, why));
         }
         let kept = owner.jobs.len() + arriving;
-        if kept >= self.limits.kept_jobs {
+        if kept >= self.limits.bounds.kept_jobs {
             return Err(full(format!("{kept} jobs are stored, the most allowed: delete some")));
         }
-        all.check_room(&self.limits, client, bytes.max(LEAST_COST))?;
+        all.check_room(&self.limits, self.guests, client, bytes.max(LEAST_COST))?;
         let hold = Hold { name: Name::Job(job), keys: Some(keys) };
         Ok(Brought::New(self.hold(&mut all, client, hold, LEAST_COST), record))
     }
@@ -277,7 +311,7 @@ impl Board {
 
     /// Adds keys that are on disk now. The guard of their name is dropped after this.
     pub fn add_keys(&self, client: ClientId, record: KeyRecord) {
-        let mut all = self.all();
+        let mut all = self.state.lock();
         let cost = record.bytes.max(LEAST_COST);
         if all.owner(client).keys.insert(record.keys, record).is_none() {
             all.charge(client, cost);
@@ -286,13 +320,13 @@ impl Board {
 
     /// Adds a job that is on disk now. The guard of its name is dropped after this.
     pub fn add_job(&self, client: ClientId, record: JobRecord) {
-        self.all().insert(client, record);
+        self.state.lock().insert(client, record);
         self.work.notify_one();
     }
 
     /// Forgets keys that no job needs. Their name stays reserved until their file is removed, too.
     pub fn remove_keys(self: &Arc<Self>, client: ClientId, keys: Hash) -> Result<Held, Refusal> {
-        let mut all = self.all();
+        let mut all = self.state.lock();
         let owner = all.owner(client);
         let open = owner.jobs.values().filter(|job| job.record.state == State::Accepted);
         let arriving = owner.held.iter().filter_map(|held| held.keys);
@@ -307,14 +341,14 @@ impl Board {
 
     /// All keys of a client.
     pub fn key_list(&self, client: ClientId) -> Vec<KeyStatus> {
-        let all = self.all();
+        let all = self.state.lock();
         let keys = all.owners.get(&client).into_iter().flat_map(|owner| owner.keys.values());
         keys.map(KeyRecord::status).collect()
     }
 
     /// The state of a job.
     pub fn status(&self, client: ClientId, job: JobId) -> Result<Status, Refusal> {
-        let all = self.all();
+        let all = self.state.lock();
         let owner = all.owners.get(&client);
         let found = owner.and_then(|owner| Some((owner, owner.jobs.get(&job)?)));
         found.map(|(owner, job)| owner.status(job)).ok_or_else(|| unknown(job))
@@ -322,7 +356,7 @@ impl Board {
 
     /// A page of the jobs of a client, in order of acceptance, after the named job.
     pub fn job_list(&self, client: ClientId, after: Option<JobId>) -> Result<Vec<Status>, Refusal> {
-        let all = self.all();
+        let all = self.state.lock();
         let Some(owner) = all.owners.get(&client) else { return Ok(vec![]) };
         let number = |job: JobId| {
             owner.jobs.get(&job).map(|job| job.record.number).ok_or_else(|| unknown(job))
@@ -338,7 +372,7 @@ impl Board {
     /// the job to remove them; if a worker has the job, the caller gets nothing and the worker
     /// removes them.
     pub fn delete(&self, client: ClientId, id: JobId) -> Result<Option<Taken>, Refusal> {
-        let mut all = self.all();
+        let mut all = self.state.lock();
         let owner = all.owner(client);
         let job = owner.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
         job.cancelled.store(true, Ordering::Relaxed);
@@ -352,7 +386,7 @@ impl Board {
     /// Waits for a job; `None` when the server stops. The client with the fewest running jobs comes
     /// first, then the one that has waited longest; its cheapest job is taken.
     pub fn take(&self) -> Option<Taken> {
-        let mut all = self.all();
+        let mut all = self.state.lock();
         loop {
             if all.stopping {
                 return None;
@@ -362,20 +396,20 @@ impl Board {
                 self.moved.send_replace(());
                 return Some(taken);
             }
-            all = self.work.wait_timeout(all, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            self.work.wait_for(&mut all, LOOK);
         }
     }
 
     /// Hands out no more jobs.
     pub fn stop(&self) {
-        self.all().stopping = true;
+        self.state.lock().stopping = true;
         self.work.notify_all();
     }
 
     /// Delays a job that the disk has refused.
     pub fn put_back(&self, taken: Taken) {
         let (client, id) = (taken.client, taken.record.id);
-        let mut all = self.all();
+        let mut all = self.state.lock();
         let owner = all.owner(client);
         owner.running -= 1;
         if let Some(job) = owner.jobs.get_mut(&id) {
@@ -391,7 +425,7 @@ impl Board {
 
     /// Records the progress of a running job.
     pub fn report(&self, client: ClientId, job: JobId, stage: &str, done: usize, total: usize) {
-        let mut all = self.all();
+        let mut all = self.state.lock();
         if let Some(job) = all.owner(client).jobs.get_mut(&job) {
             (job.stage, job.done, job.total) = (Some(stage.to_string()), done, total);
         }
@@ -400,12 +434,13 @@ impl Board {
     /// Records a job whose outcome is on disk now. Returns `false` without a change if its client
     /// has deleted it meanwhile.
     pub fn end(&self, client: ClientId, record: JobRecord) -> bool {
-        let (mut all, id) = (self.all(), record.id);
+        let (mut all, id) = (self.state.lock(), record.id);
         let owner = all.owner(client);
         if owner.jobs.get(&id).is_some_and(|job| job.cancelled.load(Ordering::Relaxed)) {
             return false;
         }
         owner.running -= 1;
+        owner.ended = Instant::now();
         all.remove(client, id);
         all.insert(client, record);
         drop(all);
@@ -416,7 +451,7 @@ impl Board {
 
     /// Forgets a deleted job whose files are removed now.
     pub fn gone(&self, taken: &Taken) {
-        let mut all = self.all();
+        let mut all = self.state.lock();
         all.owner(taken.client).running -= 1;
         all.remove(taken.client, taken.record.id);
         all.tidy(taken.client);
@@ -427,7 +462,7 @@ impl Board {
 
     /// All clients, for the operator.
     pub fn owners(&self) -> Vec<OwnerStatus> {
-        let all = self.all();
+        let all = self.state.lock();
         let known = all.owners.iter().filter_map(|(client, owner)| {
             let (record, keys, jobs) = (owner.record.clone()?, owner.keys.len(), owner.jobs.len());
             let idle_seconds = owner.active.elapsed().as_secs();
@@ -452,7 +487,7 @@ impl Board {
         invite: bool,
         change: impl FnOnce(&mut OwnerRecord),
     ) -> Option<OwnerRecord> {
-        let mut all = self.all();
+        let mut all = self.state.lock();
         if !invite && all.owners.get(&client)?.record.is_none() {
             return None;
         }
@@ -464,7 +499,7 @@ impl Board {
     /// Forgets the keys and jobs of a client, unless it is busy: its jobs run or a request is in
     /// progress. The caller removes them from the disk.
     pub fn purge(&self, client: ClientId) -> Option<(Vec<Change>, bool)> {
-        let mut all = self.all();
+        let mut all = self.state.lock();
         let owner = all.owners.get(&client)?;
         if owner.running > 0 || owner.requests > 0 || !owner.held.is_empty() {
             return None;
@@ -486,7 +521,7 @@ pub struct UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        let mut all = self.board.all();
+        let mut all = self.board.state.lock();
         all.owner(self.client).requests -= 1;
         all.tidy(self.client);
     }
@@ -507,8 +542,8 @@ impl Held {
     pub fn grow(&mut self, bytes: u64) -> Result<(), Refusal> {
         let more = bytes.saturating_sub(self.cost);
         if more > 0 {
-            let mut all = self.board.all();
-            all.check_room(&self.board.limits, self.client, more)?;
+            let mut all = self.board.state.lock();
+            all.check_room(&self.board.limits, self.board.guests, self.client, more)?;
             all.charge(self.client, more);
             self.cost += more;
         }
@@ -518,7 +553,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let mut all = self.board.all();
+        let mut all = self.board.state.lock();
         all.refund(self.client, self.cost);
         let held = &mut all.owner(self.client).held;
         if let Some(place) = held.iter().position(|hold| hold.name == self.name) {

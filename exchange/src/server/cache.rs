@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 use crate::protocol::{Code, Refusal};
 
@@ -12,7 +15,7 @@ use crate::protocol::{Code, Refusal};
 pub struct Cache<K, V> {
     budget: u64,
     state: Mutex<State<K, V>>,
-    /// Notified when a value is no longer used, or has been loaded.
+    /// Notified when a value is no longer used.
     freed: Condvar,
 }
 
@@ -23,10 +26,16 @@ struct State<K, V> {
 }
 
 struct Entry<V> {
-    /// `None` while it is being loaded.
-    value: Option<Arc<V>>,
+    /// Shared with those who use it.
+    slot: Arc<Slot<V>>,
     cost: u64,
     last: u64,
+}
+
+/// A value that is loaded by the first who asks for it, while others wait.
+struct Slot<V> {
+    value: OnceLock<V>,
+    loading: Mutex<()>,
 }
 
 /// The time between two looks whether a caller still waits.
@@ -45,7 +54,7 @@ impl From<Busy> for Refusal {
 /// A value in use.
 pub struct Lease<'c, K: Eq + Hash + Copy, V> {
     cache: &'c Cache<K, V>,
-    value: Option<Arc<V>>,
+    slot: Option<Arc<Slot<V>>>,
 }
 
 impl<K: Eq + Hash + Copy, V> Cache<K, V> {
@@ -55,10 +64,6 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
         Self { budget, state: Mutex::new(state), freed: Condvar::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<K, V>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The largest cost of a value.
     pub fn budget(&self) -> u64 {
         self.budget
@@ -66,18 +71,19 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
 
     /// Drops the value of a name, so that it is loaded again.
     pub fn forget(&self, name: K) {
-        self.state().remove(name);
+        self.state.lock().remove(name);
         self.freed.notify_all();
     }
 
     /// The value of a name, loaded if it is missing: by one caller, and only once the budget has
-    /// room for it, so that the budget holds during loading, too. Waits as long as `patient`.
-    ///
-    /// # Errors
-    /// Those of `load`, and [`Busy`].
+    /// room for it, so that the budget holds during loading, too. Waits for room as long as
+    /// `patient`.
     ///
     /// A caller must not hold a lease while it asks for another: two callers could wait for each
     /// other.
+    ///
+    /// # Errors
+    /// Those of `load`, and [`Busy`].
     ///
     /// # Panics
     /// For a cost above the budget.
@@ -89,57 +95,50 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
         load: impl FnOnce() -> Result<V, E>,
     ) -> Result<Lease<'_, K, V>, E> {
         assert!(cost <= self.budget, "callers refuse what never fits");
-        let mut state = self.state();
-        loop {
-            state.clock += 1;
-            let now = state.clock;
-            match state.entries.get_mut(&name) {
-                Some(Entry { value: Some(value), last, .. }) => {
-                    *last = now;
-                    return Ok(Lease { cache: self, value: Some(value.clone()) });
-                }
-                // Another caller loads it.
-                Some(_) => {}
-                None => {
-                    if state.make_room(self.budget - cost) {
-                        break;
-                    }
-                }
-            }
+        let mut state = self.state.lock();
+        while !state.entries.contains_key(&name) && !state.make_room(self.budget - cost) {
             if !patient() {
                 return Err(Busy.into());
             }
-            let waited = self.freed.wait_timeout(state, LOOK);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.freed.wait_for(&mut state, LOOK);
         }
-        state.used += cost;
-        let last = state.clock;
-        state.entries.insert(name, Entry { value: None, cost, last });
+        // The cost counts from here on. One that cannot be loaded is as good as unused.
+        let slot = state.reserve(name, cost);
         drop(state);
-        // Withdraws the entry if loading fails, also by a panic.
-        let loading = Loading { cache: self, name, done: false };
-        let value = Arc::new(load()?);
-        loading.end(value.clone());
-        Ok(Lease { cache: self, value: Some(value) })
+        let lease = Lease { cache: self, slot: Some(slot.clone()) };
+        let _loading = slot.loading.lock();
+        if slot.value.get().is_none() {
+            let value = load()?;
+            slot.value.get_or_init(|| value);
+        }
+        Ok(lease)
     }
 }
 
 impl<K: Eq + Hash + Copy, V> State<K, V> {
+    /// The slot of a name, which is the one used last.
+    fn reserve(&mut self, name: K, cost: u64) -> Arc<Slot<V>> {
+        self.clock += 1;
+        let entry = self.entries.entry(name).or_insert_with(|| {
+            self.used += cost;
+            let slot = Slot { value: OnceLock::new(), loading: Mutex::new(()) };
+            Entry { slot: Arc::new(slot), cost, last: 0 }
+        });
+        entry.last = self.clock;
+        entry.slot.clone()
+    }
+
     /// Drops unused values, the least recently used first, until at most `most` is used. Drops none
     /// if even dropping all of them does not suffice.
     fn make_room(&mut self, most: u64) -> bool {
-        let unused = |entry: &&Entry<V>| {
-            entry.value.as_ref().is_some_and(|value| Arc::strong_count(value) == 1)
-        };
-        let free: u64 = self.entries.values().filter(unused).map(|entry| entry.cost).sum();
+        let unused = |(_, entry): &(&K, &Entry<V>)| Arc::strong_count(&entry.slot) == 1;
+        let free: u64 = self.entries.iter().filter(unused).map(|(_, entry)| entry.cost).sum();
         if self.used - free > most {
             return false;
         }
         while self.used > most {
-            let entries = self.entries.iter().filter(|(_, entry)| unused(entry));
-            let Some((&name, _)) = entries.min_by_key(|(_, entry)| entry.last) else {
-                return false;
-            };
+            let oldest = self.entries.iter().filter(unused).min_by_key(|(_, entry)| entry.last);
+            let Some((&name, _)) = oldest else { return false };
             self.remove(name);
         }
         true
@@ -152,43 +151,22 @@ impl<K: Eq + Hash + Copy, V> State<K, V> {
     }
 }
 
-struct Loading<'c, K: Eq + Hash + Copy, V> {
-    cache: &'c Cache<K, V>,
-    name: K,
-    done: bool,
-}
-
-impl<K: Eq + Hash + Copy, V> Loading<'_, K, V> {
-    fn end(mut self, value: Arc<V>) {
-        if let Some(entry) = self.cache.state().entries.get_mut(&self.name) {
-            entry.value = Some(value);
-        }
-        self.done = true;
-    }
-}
-
-impl<K: Eq + Hash + Copy, V> Drop for Loading<'_, K, V> {
-    fn drop(&mut self) {
-        if !self.done {
-            self.cache.state().remove(self.name);
-        }
-        self.cache.freed.notify_all();
-    }
-}
-
-impl<K: Eq + Hash + Copy, V> std::ops::Deref for Lease<'_, K, V> {
+impl<K: Eq + Hash + Copy, V> Deref for Lease<'_, K, V> {
     type Target = V;
 
     fn deref(&self) -> &V {
-        self.value.as_ref().expect("a lease holds its value until it is dropped")
+        let value = self.slot.as_ref().and_then(|slot| slot.value.get());
+        value.expect(
+            "a lease is returned once its value is loaded, and holds it until it is dropped",
+        )
     }
 }
 
 impl<K: Eq + Hash + Copy, V> Drop for Lease<'_, K, V> {
     fn drop(&mut self) {
         // Under the lock, so that a waiting caller cannot miss it.
-        let state = self.cache.state();
-        self.value = None;
+        let state = self.cache.state.lock();
+        self.slot = None;
         drop(state);
         self.cache.freed.notify_all();
     }

@@ -6,16 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bellerophon::format;
-use bellerophon::mlwe::{KeyId, Security};
+use bellerophon::mlwe::Security;
 use bellerophon::prelude::*;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::cli::{self, Failure, parse_bytes, parse_threads};
-use crate::cost;
 use crate::files::{self, Asked, Shared, about};
 use crate::programs::Program;
-use crate::protocol::{AnswerHead, Code, Hash, JobId, Refusal};
-use crate::wire;
+use crate::protocol::{AnswerHead, Code, JobId, Refusal};
+use crate::wire::{self, Loaded};
 
 /// Run the jobs in a folder, and write the results there
 #[derive(Debug, clap::Args)]
@@ -46,73 +45,61 @@ pub struct Arguments {
     json: bool,
 }
 
-/// The report of `--json`.
-#[derive(Debug, Serialize)]
-struct Report {
-    jobs: usize,
-    done: usize,
-    refused: usize,
-    unwritten: usize,
-    preset: String,
-    security_bits: f64,
-    key_bytes: u64,
-    load_s: f64,
-    eval_s: f64,
-    peak_rss_bytes: Option<u64>,
-    threads: usize,
-}
-
 /// Runs all jobs without an answer.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     cli::use_threads(arguments.threads)?;
     let folder = Shared(arguments.dir.clone());
     let jobs = folder.open_jobs().map_err(|e| about(&folder.0, e))?;
-    let (loaded, mut report) = load(arguments, &folder.keys())?;
-    report.jobs = jobs.len();
-    let mut first = None;
+    let begin = Instant::now();
+    let loaded = load(arguments, &folder.keys())?;
+    let load_s = begin.elapsed().as_secs_f64();
+    let (mut first, mut done, mut refused, mut unwritten, mut eval_s) = (None, 0, 0, 0, 0.0);
     for (i, job) in jobs.iter().enumerate() {
         let begin = Instant::now();
         let (written, count) = match one(arguments, &folder, *job, &loaded) {
-            Ok(bytes) => (files::write(&folder.part(*job, "result"), &bytes), &mut report.done),
+            Ok(bytes) => (files::write(&folder.part(*job, "result"), &bytes), &mut done),
             Err(refusal) => {
                 cli::say(arguments.json, format_args!("job {job} refused: {refusal}"));
                 let path = folder.part(*job, "refused");
-                (files::write_json(&path, &refusal), &mut report.refused)
+                (files::write_json(&path, &refusal), &mut refused)
             }
         };
         match written {
             Ok(()) => *count += 1,
             Err(why) => {
                 cli::tell(format_args!("the answer to job {job} is not written: {why}"));
-                report.unwritten += 1;
+                unwritten += 1;
                 first = first.or(Some(why));
             }
         }
         let seconds = begin.elapsed().as_secs_f64();
-        report.eval_s += seconds;
+        eval_s += seconds;
         cli::say(
             arguments.json,
             format_args!("job {job}, {} of {}: {seconds:.2} s", i + 1, jobs.len()),
         );
     }
-    report.peak_rss_bytes = cli::memory(std::process::id(), "VmHWM");
+    let peak_rss_bytes = cli::memory(std::process::id(), "VmHWM");
+    let report = json!({"jobs": jobs.len(), "done": done, "refused": refused,
+        "unwritten": unwritten, "preset": loaded.params.name(),
+        "security_bits": loaded.params.security_bits(), "key_bytes": loaded.bytes,
+        "load_s": load_s, "eval_s": eval_s, "peak_rss_bytes": peak_rss_bytes,
+        "threads": rayon::current_num_threads()});
     cli::report(arguments.json, &report)?;
     first.map_or(Ok(()), |why| {
-        let (few, all) = (report.unwritten, report.jobs);
-        Err(Failure::input(format!("{few} of {all} answers are not written: {why}")))
+        let all = jobs.len();
+        Err(Failure::input(format!("{unwritten} of {all} answers are not written: {why}")))
     })
 }
 
 /// The parameters and keys of the folder.
-struct Loaded {
+struct Folder {
     params: Params,
-    server: Evaluator,
-    name: Hash,
-    secret: KeyId,
+    keys: Loaded,
+    bytes: u64,
 }
 
-fn load(arguments: &Arguments, path: &Path) -> Result<(Loaded, Report), Failure> {
-    let begin = Instant::now();
+fn load(arguments: &Arguments, path: &Path) -> Result<Folder, Failure> {
     let file = files::open(path, arguments.most)?;
     let bytes = file.metadata().map_err(|e| about(path, e))?.len();
     let security = match arguments.accept_insecure {
@@ -121,29 +108,11 @@ fn load(arguments: &Arguments, path: &Path) -> Result<(Loaded, Report), Failure>
     };
     let mut file = BufReader::new(file);
     let mut read = || {
-        let params = wire::read_params(&mut file)?;
-        cost::check(&params)?;
-        let params = wire::params(&params, security)?;
-        let (keys, name) = wire::keys(&params, &mut file, bytes)?;
-        let secret = keys.id();
-        let server = Evaluator::new(keys).map_err(|e| Refusal::new(Code::Malformed, e))?;
-        Ok(Loaded { params, server, name, secret })
+        let params = wire::params(&wire::read_params(&mut file)?, security)?;
+        let keys = wire::keys(&params, &mut file, bytes)?;
+        Ok(Folder { params, keys, bytes })
     };
-    let loaded = read().map_err(|refusal: Refusal| about(path, refusal))?;
-    let report = Report {
-        jobs: 0,
-        done: 0,
-        refused: 0,
-        unwritten: 0,
-        preset: loaded.params.name().to_string(),
-        security_bits: loaded.params.security_bits(),
-        key_bytes: bytes,
-        load_s: begin.elapsed().as_secs_f64(),
-        eval_s: 0.0,
-        peak_rss_bytes: None,
-        threads: rayon::current_num_threads(),
-    };
-    Ok((loaded, report))
+    read().map_err(|refusal: Refusal| about(path, refusal))
 }
 
 /// Runs one job: its result, or the refusal. Faults of its files affect this job only.
@@ -151,11 +120,11 @@ fn one(
     arguments: &Arguments,
     folder: &Shared,
     job: JobId,
-    loaded: &Loaded,
+    loaded: &Folder,
 ) -> Result<Vec<u8>, Refusal> {
     let unread = |why: Failure| Refusal::new(Code::Malformed, why);
     let asked: Asked = files::read_json(&folder.part(job, "request")).map_err(unread)?;
-    let Loaded { params, server, name, secret } = loaded;
+    let Folder { params, keys: Loaded { server, name, secret }, .. } = loaded;
     if asked.keys != *name {
         let why = format!("the job is for the keys {}, here are {name}", asked.keys);
         return Err(Refusal::new(Code::UnknownKeys, why));
@@ -164,7 +133,7 @@ fn one(
     let program: Program = arguments.program.map_or_else(named, Ok)?;
     let bytes = files::read(&folder.part(job, "input"), arguments.most).map_err(unread)?;
     let x = wire::ciphertext(params, &bytes)?;
-    if x.key() != *secret {
+    if x.lattice().key() != *secret {
         return Err(Refusal::new(Code::WrongKey, "the ciphertext is under another secret key"));
     }
     let y = program.run(server, &x, |_, _, _| ControlFlow::Continue(()));

@@ -2,47 +2,23 @@
 
 use std::time::Duration;
 
-use crate::cli::parse_bytes;
+use crate::cli::{parse_bytes, seconds};
 use crate::protocol::Bounds;
 
 /// Limits on requests of clients, and on the resources of the server.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Limits {
-    /// Largest ciphertext of a job, in bytes (K, M, G for powers of 1024)
-    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = parse_bytes)]
-    pub job_bytes: u64,
-
-    /// Largest upload of parameters and keys
-    #[arg(long, value_name = "BYTES", default_value = "2G", value_parser = parse_bytes)]
-    pub key_bytes: u64,
+    /// Those that clients are told.
+    #[command(flatten)]
+    pub bounds: Bounds,
 
     /// Memory for the keys of clients, by the estimate of docs/EXCHANGE.md
     #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = parse_bytes)]
     pub key_memory: u64,
 
-    /// Jobs of one client that wait or run
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub queued_jobs: usize,
-
     /// Jobs of one client that run at the same time [default: all workers but one, at least one]
     #[arg(long, value_name = "N")]
     pub running_jobs: Option<usize>,
-
-    /// Jobs that are kept for one client, ended ones too
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub kept_jobs: usize,
-
-    /// Key sets that are kept for one client
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub kept_keys: usize,
-
-    /// Seconds that a job may run once its keys are loaded
-    #[arg(long, value_name = "S", default_value_t = 600, value_parser = seconds())]
-    pub job_seconds: u64,
-
-    /// Bytes that are kept for one client without a quota of its own
-    #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = parse_bytes)]
-    pub client_storage: u64,
 
     /// Bytes that are kept for all clients
     #[arg(long, value_name = "BYTES", default_value = "64G", value_parser = parse_bytes)]
@@ -53,9 +29,28 @@ pub struct Limits {
     #[arg(long, value_name = "N")]
     pub clients: Option<usize>,
 
+    /// Clients without an invitation from one address [default: half of all]
+    #[arg(long, value_name = "N")]
+    pub address_clients: Option<usize>,
+
+    /// Bytes that are kept for all clients without an invitation; an address has its share of them
+    /// as of the clients [default: half of --storage]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub guest_storage: Option<u64>,
+
+    /// Seconds from the end of its last job for which a client without an invitation is kept from
+    /// others that need its place
+    #[arg(long, value_name = "S", default_value_t = 900, value_parser = seconds())]
+    pub guest_seconds: u64,
+
     /// Seconds after which a client without an invitation and without jobs is forgotten
     #[arg(long, value_name = "S", default_value_t = 3600, value_parser = seconds())]
     pub unused_seconds: u64,
+
+    /// Seconds after which a client without an invitation is forgotten with answers that it did not
+    /// fetch
+    #[arg(long, value_name = "S", default_value_t = 86_400, value_parser = seconds())]
+    pub answer_seconds: u64,
 
     /// Connections at the same time
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = parse_connections)]
@@ -64,10 +59,6 @@ pub struct Limits {
     /// Connections of one address at the same time [default: half of all]
     #[arg(long, value_name = "N", value_parser = parse_connections)]
     pub address_connections: Option<usize>,
-
-    /// Requests of one client at the same time
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub client_requests: usize,
 
     /// Seconds that the head of a request may take, and an idle connection is kept
     #[arg(long, value_name = "S", default_value_t = 5, value_parser = seconds())]
@@ -87,18 +78,17 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits that concern clients.
-    pub fn bounds(&self) -> Bounds {
-        Bounds {
-            job_bytes: self.job_bytes,
-            key_bytes: self.key_bytes,
-            queued_jobs: self.queued_jobs,
-            kept_jobs: self.kept_jobs,
-            kept_keys: self.kept_keys,
-            job_seconds: self.job_seconds,
-            stored_bytes: self.client_storage,
-            requests: self.client_requests,
-        }
+    /// What clients without an invitation may store, of a server for this many of them: together,
+    /// and those of one address.
+    pub fn guest_bytes(&self, guests: usize) -> [u64; 2] {
+        let all = self.guest_storage.unwrap_or(self.storage / 2);
+        let share = self.address_guests(guests) as f64 / guests.max(1) as f64;
+        [all, (all as f64 * share) as u64]
+    }
+
+    /// Clients without an invitation from one address, of a server for this many of them.
+    pub fn address_guests(&self, guests: usize) -> usize {
+        self.address_clients.unwrap_or(guests.div_ceil(2)).min(guests)
     }
 
     /// [`head_seconds`](Self::head_seconds) as a time.
@@ -110,11 +100,6 @@ impl Limits {
     pub fn body(&self) -> Duration {
         Duration::from_secs(self.body_seconds)
     }
-}
-
-/// Seconds up to a century, which can be added to any time.
-fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
-    clap::value_parser!(u64).range(..=100 * 366 * 24 * 3600)
 }
 
 fn parse_connections(text: &str) -> Result<usize, String> {

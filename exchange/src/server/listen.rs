@@ -3,8 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -15,11 +15,12 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tracing::{info, warn};
 
 use super::Exchange;
-use super::places::{Busy, Connection, Places};
+use super::places::{Busy, Connection, Place, Places};
 use super::routes::{Front, router};
 use super::stream::{self, Prompt};
 
@@ -27,10 +28,7 @@ use super::stream::{self, Prompt};
 const LARGEST_HEAD: usize = 16 << 10;
 
 /// The pause after a failure to accept a connection, such as too many open files.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// The time between two looks whether the last connections have ended.
-const LAST_LOOK: Duration = Duration::from_millis(20);
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The time between two looks for clients that are unused.
 const EXPIRY: Duration = Duration::from_secs(10);
@@ -82,11 +80,12 @@ pub fn serve(
             })
             .collect::<io::Result<_>>()?;
         let per_address = limits.address_connections.unwrap_or(limits.connections.div_ceil(2));
-        let places = Places::new(limits.connections, per_address, 2 * limits.client_requests);
+        let places = Places::new(limits.connections, per_address, 2 * limits.bounds.requests);
         let places = Arc::new(places);
         let front =
             Front { exchange: exchange.clone(), places: places.clone(), hosts: door.hosts.into() };
         let router = router(front);
+        let conversations = TaskTracker::new();
         let (stop, stopped) = watch::channel(());
         let mut terminate = terminations()?;
         let mut expiry = tokio::time::interval(EXPIRY);
@@ -122,34 +121,25 @@ pub fn serve(
                 exchange.clone(),
                 stopped.clone(),
             );
-            let places = places.clone();
-            tokio::spawn(async move {
+            let place = Place(places.clone(), connection);
+            conversations.spawn(async move {
+                let _place = place;
                 serving.await;
-                places.leave(&connection);
             });
         }
         drop((listener, stop, operator));
         info!("stopping: running jobs end or wait for the next start");
         exchange.board.stop();
-        let ended = tokio::task::spawn_blocking(move || {
+        let mut ended = tokio::task::spawn_blocking(move || {
             working.into_iter().for_each(|worker| drop(worker.join()));
         });
-        let (grace, done) =
-            (Duration::from_secs(limits.stop_seconds), Arc::<AtomicBool>::default());
-        let (told, over) = (exchange.clone(), done.clone());
-        tokio::spawn(async move {
-            sleep(grace).await;
-            if !over.load(Ordering::Relaxed) {
-                told.end_jobs();
-            }
-        });
-        ended.await.map_err(io::Error::other)?;
-        done.store(true, Ordering::Relaxed);
-        // Answers on their way have as long as a head.
-        let end = Instant::now() + limits.head();
-        while !places.is_empty() && Instant::now() < end {
-            sleep(LAST_LOOK).await;
+        if timeout(Duration::from_secs(limits.stop_seconds), &mut ended).await.is_err() {
+            exchange.end_jobs();
+            ended.await.map_err(io::Error::other)?;
         }
+        // Answers on their way have as long as a head.
+        conversations.close();
+        let _ = timeout(limits.head(), conversations.wait()).await;
         Ok(())
     })
 }

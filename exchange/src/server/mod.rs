@@ -3,6 +3,7 @@
 pub mod admin;
 pub mod board;
 pub mod cache;
+pub mod checks;
 pub mod evaluate;
 pub mod limits;
 pub mod listen;
@@ -21,16 +22,16 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use bellerophon::format;
 use bellerophon::mlwe::{KeyId, Security};
 use bellerophon::prelude::*;
+use parking_lot::RwLock;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::sync::Semaphore;
 use tracing::{error, info, warn};
 
 use crate::cli::Failure;
@@ -38,19 +39,13 @@ use crate::cost;
 use crate::files;
 use crate::programs::{Program, Stopped};
 use crate::protocol::{AnswerHead, ClientId, Code, Hash, Hex, JobId, Refusal};
-use crate::wire;
+use crate::wire::{self, Loaded};
 use board::{Board, Taken};
 use cache::{Cache, Lease};
+use checks::Checks;
 use limits::Limits;
 use metrics::Metrics;
 use store::{Change, JobRecord, KeyRecord, Spool, Store, job_change, lost};
-
-/// Uploads that are checked at the same time: ciphertexts, keys of clients for whom something is
-/// kept already, keys of others. Each client has one at a time, so none waits behind many of
-/// another, and strangers do not delay those who are known.
-const CIPHERTEXTS: usize = 2;
-const KNOWN_KEYS: usize = 2;
-const NEW_KEYS: usize = 1;
 
 /// The longest time that the check of keys waits for memory while jobs hold it. Others wait for the
 /// check meanwhile.
@@ -77,9 +72,7 @@ pub struct Exchange {
     store: Store,
     /// The scheduler.
     pub board: Arc<Board>,
-    ciphertexts: Arc<Semaphore>,
-    known_keys: Arc<Semaphore>,
-    new_keys: Arc<Semaphore>,
+    checks: Checks,
     metrics: Metrics,
     /// Read by jobs that run in parallel, written by one that runs alone.
     alone: RwLock<()>,
@@ -91,13 +84,6 @@ pub struct Exchange {
     security: Security,
     params: Cache<Hash, Params>,
     keys: Cache<(ClientId, Hash), Loaded>,
-}
-
-/// Keys in memory.
-struct Loaded {
-    server: Evaluator,
-    /// The client of the keys.
-    secret: KeyId,
 }
 
 /// The reason why a job has no result.
@@ -142,7 +128,7 @@ fn secret_name(id: KeyId) -> Hex<32> {
 /// A fault of the disk, as the client sees it.
 fn disk(e: io::Error) -> Refusal {
     match e.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             error!(%e, "the disk is full");
             Refusal::new(Code::StorageFull, "the server's disk is full")
         }
@@ -189,9 +175,7 @@ impl Exchange {
         Ok(Self {
             store,
             board: Arc::new(Board::new(limits.clone(), workers, guests, found)),
-            ciphertexts: Arc::new(Semaphore::new(CIPHERTEXTS)),
-            known_keys: Arc::new(Semaphore::new(KNOWN_KEYS)),
-            new_keys: Arc::new(Semaphore::new(NEW_KEYS)),
+            checks: Checks::default(),
             metrics: Metrics::default(),
             alone: RwLock::default(),
             forgetting: RwLock::default(),
@@ -205,10 +189,7 @@ impl Exchange {
 
     /// The parameters at the front of an upload or of stored keys.
     fn read_params(&self, bytes: &[u8]) -> Result<Params, Refusal> {
-        let load = || {
-            cost::check(bytes)?;
-            wire::params(bytes, self.security)
-        };
+        let load = || wire::params(bytes, self.security);
         // Nobody keeps one for long.
         Ok((*self.params.get(Hash::hash(bytes), 1, || true, load)?).clone())
     }
@@ -236,14 +217,14 @@ impl Exchange {
     ) -> Result<Lease<'_, (ClientId, Hash), Loaded>, Refusal> {
         let cost = self.check_memory(params, bytes)?;
         self.keys.get(name, cost, patient, || {
-            let (keys, found) = wire::keys(params, reader, bytes)?;
-            if found != name.1 {
-                let why = format!("these are the keys {found}");
-                return Err(Refusal::new(Code::HashMismatch, why));
+            let loaded = wire::keys(params, reader, bytes)?;
+            match loaded.name == name.1 {
+                true => Ok(loaded),
+                false => {
+                    let why = format!("these are the keys {}", loaded.name);
+                    Err(Refusal::new(Code::HashMismatch, why))
+                }
             }
-            let secret = keys.id();
-            let server = Evaluator::new(keys).map_err(|e| Refusal::new(Code::Malformed, e))?;
-            Ok(Loaded { server, secret })
         })
     }
 
@@ -269,13 +250,13 @@ impl Exchange {
         let (secret, params) = (secret_name(secret), params.name().to_string());
         let record = KeyRecord { keys, params, secret, params_bytes: start, bytes };
         {
-            let _forgetting = self.forgetting.write().unwrap_or_else(PoisonError::into_inner);
+            let _forgetting = self.forgetting.write();
             if let Some((idlest, changes)) = self.board.admit(client)? {
                 info!(client = %idlest, "makes room for another client");
                 self.purge(idlest, changes, false);
             }
         }
-        let _storing = self.forgetting.read().unwrap_or_else(PoisonError::into_inner);
+        let _storing = self.forgetting.read();
         // As it is now: the operator may have changed it meanwhile, and waits from here on.
         let owner = self.board.owner(client)?;
         self.store.keep_keys(client, &owner, spool, &record).map_err(disk)?;
@@ -291,12 +272,11 @@ impl Exchange {
         }
     }
 
-    /// Removes clients without an invitation that store keys and never use them.
+    /// Removes clients without an invitation that were not seen for a long time.
     fn expire(&self) {
-        let _forgetting = self.forgetting.write().unwrap_or_else(PoisonError::into_inner);
-        for (client, changes) in self.board.expire(Duration::from_secs(self.limits.unused_seconds))
-        {
-            info!(%client, "unused for a long time: forgotten");
+        let _forgetting = self.forgetting.write();
+        for (client, changes) in self.board.expire() {
+            info!(%client, "not seen for a long time: forgotten");
             self.purge(client, changes, false);
         }
     }
@@ -327,7 +307,7 @@ impl Exchange {
         let mut bytes = vec![];
         spool.content().and_then(|mut file| file.read_to_end(&mut bytes)).map_err(disk)?;
         let x = wire::ciphertext(&params, &bytes)?;
-        let found = secret_name(x.key());
+        let found = secret_name(x.lattice().key());
         if found != keys.secret {
             let why = format!(
                 "the ciphertext is under the secret key {found}, but the keys {} belong to {}",
@@ -340,7 +320,7 @@ impl Exchange {
 
     /// Stores a checked job. Once this returns, no crash loses it.
     fn accept_job(&self, client: ClientId, spool: Spool, record: JobRecord) -> Result<(), Refusal> {
-        let _storing = self.forgetting.read().unwrap_or_else(PoisonError::into_inner);
+        let _storing = self.forgetting.read();
         self.store.keep_job(client, spool, &record).map_err(disk)?;
         self.board.add_job(client, record);
         Ok(())
@@ -414,11 +394,11 @@ impl Exchange {
             let compute = || catch_unwind(AssertUnwindSafe(|| self.compute(job)));
             let computed = match tries >= SUSPECT {
                 true => {
-                    let _alone = self.alone.write().unwrap_or_else(PoisonError::into_inner);
+                    let _alone = self.alone.write();
                     compute()
                 }
                 false => {
-                    let _others = self.alone.read().unwrap_or_else(PoisonError::into_inner);
+                    let _others = self.alone.read();
                     compute()
                 }
             };
@@ -443,7 +423,7 @@ impl Exchange {
 
     /// Computes the bytes of a result.
     fn compute(&self, job: &Taken) -> Result<Vec<u8>, Stop> {
-        let most = self.limits.job_seconds;
+        let most = self.limits.bounds.job_seconds;
         let (client, id): (_, JobId) = (job.client, job.record.id);
         let program: Program =
             job.record.program.parse().map_err(|e| Refusal::new(Code::UnknownProgram, e))?;

@@ -1,9 +1,10 @@
 //! Clients in memory: their keys, jobs, reserved names and storage, and whose turn it is.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::limits::Limits;
 use super::store::{Change, JobRecord, KeyRecord, OwnerRecord, job_change, key_change};
@@ -11,9 +12,6 @@ use crate::protocol::{ClientId, Code, Hash, JobId, KeyStatus, Refusal, State, St
 
 /// The minimum cost of a file, which bounds the number of small ones.
 pub const LEAST_COST: u64 = 4096;
-
-/// A client without an invitation whose jobs have ended makes room for others after this time.
-const IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// All clients.
 #[derive(Default)]
@@ -37,9 +35,12 @@ pub struct Owner {
     pub held: Vec<Hold>,
     pub requests: usize,
     pub stored: u64,
-    /// When it was served last, as a turn and as a time.
+    /// When a job of it was taken last, as a turn; when it was seen last; when a job ended last.
     pub turn: u64,
     pub active: Instant,
+    pub ended: Instant,
+    /// Where it comes from, as long as it is no more than a guest.
+    pub network: Option<IpAddr>,
 }
 
 /// A job with its progress.
@@ -107,6 +108,8 @@ impl All {
             stored: 0,
             turn: 0,
             active: Instant::now(),
+            ended: Instant::now(),
+            network: None,
         })
     }
 
@@ -141,11 +144,18 @@ impl All {
         }
     }
 
-    /// Refuses a size that exceeds the remaining storage.
-    pub fn check_room(&self, limits: &Limits, client: ClientId, bytes: u64) -> Result<(), Refusal> {
+    /// Refuses a size that exceeds the remaining storage: that of the client, of all, and of the
+    /// guests, together and of one network.
+    pub fn check_room(
+        &self,
+        limits: &Limits,
+        guests: usize,
+        client: ClientId,
+        bytes: u64,
+    ) -> Result<(), Refusal> {
         let Some(owner) = self.owners.get(&client) else { return Ok(()) };
         let record = owner.record.as_ref();
-        let most = record.and_then(|record| record.quota).unwrap_or(limits.client_storage);
+        let most = record.and_then(|record| record.quota).unwrap_or(limits.bounds.stored_bytes);
         if owner.stored.saturating_add(bytes) > most {
             let stored = owner.stored;
             return Err(full(format!(
@@ -153,15 +163,24 @@ impl All {
                  and delete them"
             )));
         }
-        // What is promised to others stays free.
+        // What is promised to others stays free. Nothing is promised to those who are refused.
         let promised = self.owners.iter().filter(|(other, _)| **other != client).map(|(_, o)| {
-            let quota = o.record.as_ref().and_then(|record| record.quota);
-            quota.map_or(0, |quota| quota.saturating_sub(o.stored))
+            let promise = o.record.as_ref().filter(|record| !record.revoked);
+            promise.and_then(|record| record.quota).map_or(0, |q| q.saturating_sub(o.stored))
         });
-        let guest = record.is_none_or(|record| record.quota.is_none());
-        let kept = if guest { promised.sum() } else { 0 };
-        if self.stored.saturating_add(bytes).saturating_add(kept) > limits.storage {
+        let free = record.is_none_or(|record| record.quota.is_none());
+        let kept: u64 = if free { promised.sum() } else { 0 };
+        let exceeds = |stored: u64, most| stored.saturating_add(bytes) > most;
+        if exceeds(self.stored.saturating_add(kept), limits.storage) {
             return Err(full("the server's storage is full"));
+        }
+        if owner.is_guest() && free {
+            let [most, share] = limits.guest_bytes(guests);
+            let others = || self.owners.values().filter(|o| o.is_guest());
+            let near = others().filter(|o| o.network == owner.network).map(|o| o.stored).sum();
+            if exceeds(others().map(|o| o.stored).sum(), most) || exceeds(near, share) {
+                return Err(full("the storage for clients without invitation is full"));
+            }
         }
         Ok(())
     }
@@ -256,14 +275,24 @@ impl Owner {
         self.record.as_ref().is_some_and(|record| record.invited && !record.revoked)
     }
 
+    /// Whether it has no invitation, and is not refused.
+    pub fn is_guest(&self) -> bool {
+        self.record.as_ref().is_none_or(OwnerRecord::is_guest)
+    }
+
     pub fn is_empty(&self) -> bool {
         let nothing = self.keys.is_empty() && self.jobs.is_empty() && self.held.is_empty();
         nothing && self.requests == 0
     }
 
-    /// Whether it may make room for others.
-    pub fn may_go(&self) -> bool {
+    /// Whether it is a guest with a place, without open jobs and requests.
+    pub fn is_idle_guest(&self) -> bool {
         let busy = self.running + self.waiting.len() + self.requests + self.held.len() > 0;
-        !busy && (self.jobs.is_empty() || self.active.elapsed() >= IDLE)
+        !busy && self.has_place()
+    }
+
+    /// Whether it has one of the places of guests.
+    pub fn has_place(&self) -> bool {
+        self.record.as_ref().is_some_and(OwnerRecord::is_guest)
     }
 }

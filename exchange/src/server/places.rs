@@ -1,10 +1,13 @@
 //! Places for connections: who gets one, and who makes room.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::protocol::ClientId;
@@ -17,7 +20,7 @@ pub struct Connection {
     /// Requests in progress.
     busy: AtomicUsize,
     /// What counts as one address.
-    network: IpAddr,
+    pub network: IpAddr,
     /// The client, once it is one for whom something is kept, and whether it is invited.
     known: Mutex<Option<(ClientId, bool)>>,
     /// Notified when it must make room for others.
@@ -26,7 +29,7 @@ pub struct Connection {
 
 impl Connection {
     fn known(&self) -> Option<(ClientId, bool)> {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.known.lock()
     }
 }
 
@@ -40,8 +43,10 @@ fn network(address: IpAddr) -> IpAddr {
 }
 
 /// The places for connections. When they are taken, in total or by an address, a connection of
-/// somebody without an invitation makes room: those of nobody known first, then those without a
-/// request, then the oldest one. Invited clients keep theirs, a few each.
+/// somebody without an invitation makes room: those of nobody known first, of them those of the
+/// address with the most connections, then those without a request, then the oldest one. So the
+/// first upload of somebody with one connection outlasts many connections of others. Invited
+/// clients keep theirs, a few each.
 pub struct Places {
     total: usize,
     per_address: usize,
@@ -55,29 +60,23 @@ impl Places {
         Self { total, per_address, per_client, taken: Mutex::default() }
     }
 
-    fn taken(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether there is no connection.
-    pub fn is_empty(&self) -> bool {
-        self.taken().is_empty()
-    }
-
     /// A place for a new connection, and whether another one was closed for it; `None` if all are
     /// taken by invited clients.
     pub fn admit(&self, address: IpAddr) -> Option<(Arc<Connection>, bool)> {
-        let mut taken = self.taken();
+        let mut taken = self.taken.lock();
         let network = network(address);
         let same = taken.iter().filter(|c| c.network == network).count() >= self.per_address;
         let displaces = same || taken.len() >= self.total;
         if displaces {
+            let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+            taken.iter().for_each(|c| *counts.entry(c.network).or_default() += 1);
             let near = taken.iter().enumerate().filter(|(_, c)| !same || c.network == network);
             let candidates = near.filter_map(|(place, c)| {
                 let known = c.known();
                 let busy = c.busy.load(Ordering::Relaxed) > 0;
                 let invited = known.is_some_and(|(_, invited)| invited);
-                (!invited).then_some(((known.is_some(), busy, c.since), place))
+                let key = (known.is_some(), Reverse(counts[&c.network]), busy, c.since);
+                (!invited).then_some((key, place))
             });
             let (_, place) = candidates.min()?;
             taken.swap_remove(place).end.notify_one();
@@ -91,10 +90,10 @@ impl Places {
 
     /// Records the client of a connection. Returns `false` if it has its share of connections.
     pub fn know(&self, connection: &Connection, client: ClientId, invited: bool) -> bool {
-        let taken = self.taken();
+        let taken = self.taken.lock();
         let is_own = |known: Option<(ClientId, bool)>| known.is_some_and(|(of, _)| of == client);
         let own = taken.iter().filter(|c| is_own(c.known())).count();
-        let mut known = connection.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = connection.known.lock();
         if is_own(*known) || own < self.per_client {
             *known = Some((client, invited));
         } else {
@@ -102,10 +101,14 @@ impl Places {
         }
         known.is_some()
     }
+}
 
-    /// Gives the place of a connection back.
-    pub fn leave(&self, connection: &Arc<Connection>) {
-        self.taken().retain(|c| !Arc::ptr_eq(c, connection));
+/// A place that is given back on drop, whatever ends the connection.
+pub struct Place(pub Arc<Places>, pub Arc<Connection>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.taken.lock().retain(|c| !Arc::ptr_eq(c, &self.1));
     }
 }
 

@@ -2,23 +2,20 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, put};
 use axum::{Extension, Json, Router};
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::Semaphore;
+use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::io::ReaderStream;
 use tower_http::limit::RequestBodyLimitLayer;
@@ -27,9 +24,10 @@ use tower_http::request_id::{
 };
 use tower_http::timeout::TimeoutLayer;
 use tower_http::trace::{DefaultOnResponse, TraceLayer};
-use tracing::{Level, warn};
+use tracing::{Level, Span, warn};
 
 use super::board::{Brought, Standing, UnderWay};
+use super::checks::{Party, Upload};
 use super::places::{Connection, Places};
 use super::store::JobRecord;
 use super::{Exchange, disk, fault, uploads};
@@ -96,12 +94,14 @@ pub fn router(front: Front) -> Router {
         .method_not_allowed_fallback(method)
         .layer(from_fn(close));
     let span = |request: &Request| {
-        let id = request.extensions().get::<RequestId>().map(|id| id.header_value().clone());
+        let id = request.extensions().get::<RequestId>();
+        let id = id.and_then(|id| id.header_value().to_str().ok()).unwrap_or_default();
         // No headers: they hold tokens.
         let (method, path) = (request.method().as_str(), request.uri().path());
-        tracing::info_span!("request", id = ?id, method, path)
+        tracing::info_span!("request", id, method, path)
     };
     open.merge(closed)
+        .layer(map_response(explain))
         .layer(from_fn_with_state(front.clone(), check_host))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(
@@ -111,6 +111,26 @@ pub fn router(front: Front) -> Router {
         )
         .layer(SetRequestIdLayer::x_request_id(RandomId))
         .with_state(front.exchange)
+}
+
+/// Gives refusals of the layers below their code and reason.
+async fn explain(response: Response) -> Response {
+    let json = response.headers().get(CONTENT_TYPE).is_some_and(|t| t == "application/json");
+    let refusal = match response.status() {
+        status if json || !(status.is_client_error() || status.is_server_error()) => {
+            return response;
+        }
+        StatusCode::REQUEST_TIMEOUT => {
+            let why = format!("no answer within {} s", LONGEST_ANSWER.as_secs());
+            Refusal::new(Code::TooSlow, why)
+        }
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            Refusal::new(Code::TooLarge, format!("a body of more than {LARGEST_BODY} bytes"))
+        }
+        status if status.is_client_error() => bad(status),
+        status => fault(status),
+    };
+    refusal.into_response()
 }
 
 #[derive(Clone, Copy)]
@@ -155,21 +175,29 @@ fn closing(mut response: Response) -> Response {
 
 /// Finds out who asks. The request counts until its answer has been sent.
 async fn authenticate(State(front): State<Front>, mut request: Request, next: Next) -> Response {
+    let connection = request.extensions().get::<Arc<Connection>>().cloned();
+    let network = connection.as_ref().map(|connection| connection.network);
     let entered = client(request.headers())
-        .and_then(|client| Ok((client, front.exchange.board.enter(client)?)));
+        .and_then(|client| Ok((client, front.exchange.board.enter(client, network)?)));
     let (client, (under_way, standing)) = match entered {
         Ok(entered) => entered,
         Err(refusal) => return closing(refusal.into_response()),
     };
-    let connection = request.extensions().get::<Arc<Connection>>().cloned();
     let (known, invited) = (standing != Standing::Unknown, standing == Standing::Invited);
     let kept = known && connection.is_some_and(|c| front.places.know(&c, client, invited));
     let under_way = Arc::new(under_way);
     let exchange = front.exchange.clone();
-    let caller = Caller { exchange, under_way: under_way.clone(), client, known };
+    let party = if invited { Party::Client(client) } else { Party::Network(network) };
+    let caller = Caller { exchange, under_way: under_way.clone(), client, party, known };
     request.extensions_mut().insert(caller);
     let response = next.run(request).await;
-    let response = response.map(|body| Body::new(Keeping { body, _kept: under_way }));
+    let response = response.map(|body| {
+        // The body owns the guard as long as it is sent.
+        Body::new(body.map_err(move |e| {
+            let _counts = &under_way;
+            e
+        }))
+    });
     if kept { response } else { closing(response) }
 }
 
@@ -188,32 +216,6 @@ fn client(headers: &HeaderMap) -> Result<ClientId, Refusal> {
     })
 }
 
-/// A body that holds a value until it has been sent.
-struct Keeping<T> {
-    body: Body,
-    _kept: T,
-}
-
-impl<T: Unpin> HttpBody for Keeping<T> {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
 /// The client of a request.
 #[derive(Clone)]
 struct Caller {
@@ -221,6 +223,8 @@ struct Caller {
     /// A guard for work that continues after the connection breaks.
     under_way: Arc<UnderWay>,
     client: ClientId,
+    /// Who waits for a check.
+    party: Party,
     /// Whether something is kept for it.
     known: bool,
 }
@@ -232,10 +236,11 @@ impl Caller {
         work: impl FnOnce(&Exchange, ClientId) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let (exchange, client) = (self.exchange.clone(), self.client);
-        let under_way = self.under_way.clone();
+        // What it logs carries the id of the request.
+        let (under_way, span) = (self.under_way.clone(), Span::current());
         let done = tokio::task::spawn_blocking(move || {
             let _under_way = under_way;
-            work(&exchange, client)
+            span.in_scope(|| work(&exchange, client))
         });
         done.await.map_err(fault)?
     }
@@ -244,12 +249,12 @@ impl Caller {
     /// time, also after their connections break.
     async fn checking<T: Send + 'static>(
         &self,
-        places: &Arc<Semaphore>,
+        upload: Upload,
         work: impl FnOnce(&Exchange, ClientId) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let place = places.clone().acquire_owned().await.map_err(fault)?;
+        let check = self.exchange.checks.begin(self.party, upload).await.map_err(fault)?;
         self.blocking(move |exchange, client| {
-            let _place = place;
+            let _check = check;
             work(exchange, client)
         })
         .await
@@ -261,7 +266,7 @@ async fn info(State(exchange): State<Arc<Exchange>>) -> Json<Info> {
     Json(Info {
         protocol: VERSION.to_string(),
         programs: Program::ALL.into_iter().map(offer).collect(),
-        limits: exchange.limits.bounds(),
+        limits: exchange.limits.bounds,
     })
 }
 
@@ -290,11 +295,10 @@ async fn put_keys(
     Path(keys): Path<String>,
     request: Request,
 ) -> Answer {
-    let Exchange { board, store, limits, metrics, known_keys, new_keys, .. } = &*caller.exchange;
+    let Exchange { board, store, limits, metrics, .. } = &*caller.exchange;
     let (client, keys): (_, Hash) = (caller.client, name(&keys)?);
-    if board.keys(client, keys).is_err() {
-        let length = uploads::declared(request.headers(), limits.key_bytes)?;
-        let mut held = board.expect_keys(client, keys, length)?;
+    let length = uploads::declared(request.headers(), limits.bounds.key_bytes)?;
+    if let Some(mut held) = board.expect_keys(client, keys, length)? {
         let (spool, body) = (store.spool().map_err(disk)?, request.into_body());
         let mut scanner = Scanner::default();
         let look = |piece: &[u8], arrived| {
@@ -304,13 +308,13 @@ async fn put_keys(
         };
         let spool = uploads::receive(spool, body, length, limits.body(), look).await?;
         scanner.finish(keys)?;
-        let places = if caller.known { known_keys } else { new_keys };
+        let upload = if caller.known { Upload::KnownKeys } else { Upload::NewKeys };
         let check = move |exchange: &Exchange, client| {
             exchange.accept_keys(client, keys, &scanner.parameters, spool)?;
             drop(held);
             Ok(())
         };
-        caller.checking(places, check).await?;
+        caller.checking(upload, check).await?;
     }
     let status = board.keys(client, keys)?.status();
     Ok((StatusCode::CREATED, Json(status)).into_response())
@@ -341,12 +345,12 @@ async fn put_job(
     Path(id): Path<String>,
     request: Request,
 ) -> Answer {
-    let Exchange { board, store, limits, metrics, ciphertexts, .. } = &*caller.exchange;
+    let Exchange { board, store, limits, metrics, .. } = &*caller.exchange;
     let (client, id): (_, JobId) = (caller.client, name(&id)?);
     let program = query(request.uri(), "program").ok_or_else(|| bad("name a program"))?;
     let program: Program = program.parse().map_err(|e| Refusal::new(Code::UnknownProgram, e))?;
     let keys = name(query(request.uri(), "keys").ok_or_else(|| bad("name the keys"))?)?;
-    let length = uploads::declared(request.headers(), limits.job_bytes)?;
+    let length = uploads::declared(request.headers(), limits.bounds.job_bytes)?;
     let (brought, body) = (board.expect_job(client, id, keys, length)?, request.into_body());
     match brought {
         Brought::New(mut held, keys_record) => {
@@ -376,7 +380,7 @@ async fn put_job(
                 drop(held);
                 Ok(())
             };
-            caller.checking(ciphertexts, accept).await?;
+            caller.checking(Upload::Ciphertext, accept).await?;
         }
         // A repeated request, because the answer was lost.
         Brought::Again(known) => {

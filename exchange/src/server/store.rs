@@ -13,11 +13,12 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tracing::warn;
@@ -38,6 +39,17 @@ pub struct OwnerRecord {
     pub revoked: bool,
     /// Bytes that it may store; `None` is the server's default.
     pub quota: Option<u64>,
+    /// The network from which it was admitted without an invitation.
+    #[serde(default)]
+    pub network: Option<IpAddr>,
+}
+
+impl OwnerRecord {
+    /// Whether it has a place among those without an invitation. A revoked client has none, but
+    /// stays known, so that its token remains refused.
+    pub fn is_guest(&self) -> bool {
+        !self.invited && !self.revoked
+    }
 }
 
 /// Checked keys.
@@ -91,6 +103,8 @@ pub struct Found {
     pub keys: Vec<(ClientId, KeyRecord)>,
     /// Their jobs.
     pub jobs: Vec<(ClientId, JobRecord)>,
+    /// Files of records that cannot be read. They stay: the record may be of a newer server.
+    unread: Vec<PathBuf>,
 }
 
 /// The key and the new value of a record; `None` removes it.
@@ -115,17 +129,20 @@ pub struct Spool {
     pub written: u64,
 }
 
-impl Spool {
-    /// Appends bytes.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.hasher.update(bytes);
-        self.written += bytes.len() as u64;
-        self.file.write_all(bytes)
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        self.written += written as u64;
+        Ok(written)
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Spool {
     /// The hash of the bytes so far.
     pub fn hash(&self) -> Hash {
         Hex::of(self.hasher.finalize().as_bytes())
@@ -160,20 +177,14 @@ impl Drop for Spool {
 
 /// Refuses a file of another length, or with another hash.
 fn check(path: &Path, bytes: u64, hash: Option<Hash>) -> io::Result<()> {
-    let mut file = files::open_regular(path)?;
+    let file = files::open_regular(path)?;
     let (found, damaged) = (file.metadata()?.len(), io::ErrorKind::InvalidData);
     if found != bytes {
         return Err(io::Error::new(damaged, format!("{found} bytes, need {bytes}")));
     }
     let Some(hash) = hash else { return Ok(()) };
-    let (mut hasher, mut piece) = (blake3::Hasher::new(), vec![0; 1 << 18]);
-    loop {
-        match file.read(&mut piece)? {
-            0 => break,
-            read => hasher.update(&piece[..read]),
-        };
-    }
-    match Hash::of(hasher.finalize().as_bytes()) == hash {
+    let mut hasher = blake3::Hasher::new();
+    match Hash::of(hasher.update_reader(file)?.finalize().as_bytes()) == hash {
         true => Ok(()),
         false => Err(io::Error::new(damaged, "its hash differs from the recorded one")),
     }
@@ -216,6 +227,10 @@ impl Store {
         let (root, next, database) = (root.to_path_buf(), AtomicU64::new(0), Mutex::new(None));
         let store = Self { root, next, _lock: lock, database };
         let mut found = store.load()?;
+        // The names of the folder, of the database and of the other folders survive a crash.
+        for path in [&store.root, &store.root.join("blobs")] {
+            files::sync_folder(path)?;
+        }
         for path in store.entries("incoming") {
             files::remove(&path).unwrap_or_else(|e| warn!(?path, %e, "left where it is"));
         }
@@ -228,7 +243,7 @@ impl Store {
         &self,
         work: impl FnOnce(&Database) -> Result<T, E>,
     ) -> io::Result<T> {
-        let mut slot = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.database.lock();
         let path = self.root.join("exchange.redb");
         let open = || -> io::Result<Database> {
             // Created here, so that it is private whatever the umask.
@@ -277,10 +292,27 @@ impl Store {
                 let Some(owner) = parts.get(1).and_then(|owner| owner.parse().ok()) else {
                     continue;
                 };
-                match parts[0] {
-                    "owner" => found.owners.extend(read(key.value(), value.value(), owner)),
-                    "keys" => found.keys.extend(read(key.value(), value.value(), owner)),
-                    _ => found.jobs.extend(read(key.value(), value.value(), owner)),
+                let (bytes, file) = (value.value(), parts.get(2).copied().unwrap_or_default());
+                let fault = match parts[0] {
+                    "owner" => add(&mut found.owners, owner, bytes).inspect_err(|_| {
+                        // Its token may have been refused.
+                        let name = "an unreadable record".to_string();
+                        let closed = OwnerRecord {
+                            name,
+                            invited: true,
+                            revoked: true,
+                            ..OwnerRecord::default()
+                        };
+                        found.owners.push((owner, closed));
+                    }),
+                    "keys" => add(&mut found.keys, owner, bytes),
+                    _ => add(&mut found.jobs, owner, bytes),
+                };
+                if let Err(e) = fault {
+                    warn!(key = key.value(), %e, "a damaged record is left out; its files stay");
+                    let parts = ["keys", "request", "answer"];
+                    let paths = parts.map(|what| self.blob(owner, &format!("{file}.{what}")));
+                    found.unread.extend(paths);
                 }
             }
             Ok(())
@@ -291,7 +323,7 @@ impl Store {
 
     /// Names damaged files; their keys are left out, their jobs run again or end as lost.
     fn verify(&self, found: &mut Found) {
-        let mut known = HashSet::new();
+        let mut known: HashSet<PathBuf> = found.unread.drain(..).collect();
         found.keys.retain(|(owner, record)| {
             let path = self.keys(*owner, record.keys);
             let whole = check(&path, record.bytes, None);
@@ -412,7 +444,7 @@ impl Store {
         match outcome {
             Ok(answer) => {
                 let mut spool = self.spool()?;
-                spool.write(&answer)?;
+                spool.write_all(&answer)?;
                 record.answer = Some((spool.written, spool.hash()));
                 record.state = State::Done;
                 let path = self.job(owner, record.id, "answer");
@@ -462,14 +494,13 @@ impl Store {
     }
 }
 
-fn read<T: DeserializeOwned>(key: &str, bytes: &[u8], owner: ClientId) -> Option<(ClientId, T)> {
-    match serde_json::from_slice(bytes) {
-        Ok(record) => Some((owner, record)),
-        Err(e) => {
-            warn!(key, %e, "a damaged record is left out");
-            None
-        }
-    }
+fn add<T: DeserializeOwned>(
+    to: &mut Vec<(ClientId, T)>,
+    owner: ClientId,
+    bytes: &[u8],
+) -> serde_json::Result<()> {
+    to.push((owner, serde_json::from_slice(bytes)?));
+    Ok(())
 }
 
 /// The refusal of a job whose data the disk has lost.

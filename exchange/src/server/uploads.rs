@@ -1,7 +1,7 @@
 //! The body of a request on its way to its destination: only a few pieces are in memory, and never
 //! more bytes are read than were declared and allowed.
 
-use std::io;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -10,7 +10,6 @@ use http_body_util::BodyExt;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::store::Spool;
 use super::{disk, fault};
 use crate::protocol::{Code, Refusal};
 
@@ -39,29 +38,9 @@ pub fn declared(headers: &HeaderMap, most: u64) -> Result<u64, Refusal> {
     Ok(length)
 }
 
-/// The destination of a body.
-pub trait Sink: Send + 'static {
-    /// Takes the next bytes.
-    fn take(&mut self, bytes: &[u8]) -> io::Result<()>;
-}
-
-impl Sink for Spool {
-    fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write(bytes)
-    }
-}
-
-/// A destination that only computes the hash.
-impl Sink for blake3::Hasher {
-    fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.update(bytes);
-        Ok(())
-    }
-}
-
 /// Receives a body of the declared length, at 64 KiB per span of time or faster. `look` sees the
 /// bytes, and their number so far, before they reach the sink.
-pub async fn receive<S: Sink>(
+pub async fn receive<S: Write + Send + 'static>(
     mut sink: S,
     mut body: Body,
     length: u64,
@@ -71,7 +50,7 @@ pub async fn receive<S: Sink>(
     let (pieces, mut waiting) = mpsc::channel::<Bytes>(PIECES);
     let writer = tokio::task::spawn_blocking(move || {
         while let Some(piece) = waiting.blocking_recv() {
-            sink.take(&piece)?;
+            sink.write_all(&piece)?;
         }
         Ok::<_, io::Error>(sink)
     });

@@ -21,7 +21,8 @@ fn stranger(server: &Server, n: u8) -> Peer {
 fn found_1_fresh_tokens_lock_nobody_out() {
     let scratch = Scratch::new("tokens");
     let data = scratch.path("data");
-    let flags = ["--clients", "4"];
+    // All from one address.
+    let flags = ["--clients", "4", "--address-clients", "4"];
     let server = Server::start(&data, None, &flags);
     let ours = setting(&scratch.path("ours"), &server);
     ours.submit("a", "mean");

@@ -1,31 +1,18 @@
-//! What the review found to hold: tokens, names, the protocol, limits, restarts, disks that fail.
+//! What the review found to hold: tokens, names, the protocol, limits. `disk.rs` has restarts and
+//! disks that fail.
 
 use std::fs;
 use std::io::Write;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use bellerophon::ckks::{self, LevelGroup, ModulusChain};
 use bellerophon::mlwe::Security;
 use bellerophon::prelude::*;
-use bellerophon_exchange::protocol::{Code, Hex, JobId, State};
-use bellerophon_exchange::server::store::{JobRecord, Store};
+use bellerophon_exchange::protocol::{Hex, State};
 
 use super::processes::{Scratch, Server, program, report, until};
-use super::requests::{Peer, Setting, job_id, read_answer, setting};
-
-/// Puts a job where a server that was killed after its answer would have left it.
-fn leave_job(store: &Store, ours: &Setting, salt: &str, number: u64, tries: u32) {
-    let mut spool = store.spool().unwrap();
-    spool.write(&ours.input).unwrap();
-    let (digest, bytes) = (spool.hash(), ours.input.len() as u64);
-    let (program, keys) = ("mean".to_string(), ours.keys.parse().unwrap());
-    let (state, refusal, answer, work) = (State::Accepted, None, None, 1);
-    let id: JobId = job_id(salt);
-    let record =
-        JobRecord { id, program, keys, number, digest, bytes, work, tries, state, refusal, answer };
-    store.keep_job(ours.peer.name(), spool, &record).unwrap();
-}
+use super::requests::{Peer, job_id, read_answer, setting};
 
 fn place(salt: &str) -> String {
     format!("/v1/jobs/{}", job_id(salt))
@@ -142,6 +129,8 @@ fn the_protocol_is_kept() {
     ] {
         assert_eq!(ours.peer.send(method, path, b"").refused(), code, "{method} {path}");
     }
+    // Refusals of the layers in front have a code and a reason, too.
+    assert_eq!(ours.peer.send("GET", "/v1/keys", &[0; 5000]).refused(), "too_large");
 
     // A job, sent twice: one job. Another one under its name is refused.
     let path = ours.path("a", "mean");
@@ -343,36 +332,6 @@ fn storage_and_memory_are_limited() {
 }
 
 #[test]
-fn jobs_on_disk_are_run_after_a_restart_but_not_for_ever() {
-    let scratch = Scratch::new("restart");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
-    let address = server.kill();
-
-    // What a server leaves that is killed between the acknowledgement and the run, and one that
-    // ends each time that it runs the job.
-    let (store, _) = Store::open(&data).expect("the folder of the server");
-    assert!(Store::open(&data).is_err(), "two servers in one folder");
-    leave_job(&store, &ours, "once", 0, 1);
-    leave_job(&store, &ours, "always", 1, 5);
-    drop(store);
-    let server = Server::start(&data, Some(&address), &[]);
-    assert_eq!(server.recovered, 2);
-    assert_eq!(ours.wait("once").state, State::Done);
-    let refusal = ours.wait("always").refusal.expect("why");
-    assert_eq!(refusal.code.to_string(), "crashed");
-    // What was refused stays refused.
-    let address = server.kill();
-    let server = Server::start(&data, Some(&address), &[]);
-    assert_eq!(server.recovered, 0);
-    assert_eq!(ours.wait("once").state, State::Done);
-    assert_eq!(ours.wait("always").state, State::Refused);
-    let place = format!("/v1/jobs/{}/result", job_id("once"));
-    assert_eq!(ours.peer.send("GET", &place, b"").status, 200);
-}
-
-#[test]
 fn look_ups_travel_too_and_every_program_is_stopped_when_its_time_is_up() {
     let scratch = Scratch::new("look-ups");
     let (data, home) = (scratch.path("data"), scratch.path("client"));
@@ -422,92 +381,6 @@ fn keys_stay_while_a_job_for_them_arrives() {
     assert_eq!(ours.wait("a").state, State::Done);
     assert_eq!(ours.peer.send("DELETE", &keys, b"").status, 204);
     assert_eq!(ours.peer.send("PUT", &path, &ours.input).status, 202, "known without its keys");
-}
-
-#[test]
-fn what_the_disk_has_lost_ends_its_job_alone() {
-    let scratch = Scratch::new("lost");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let (ours, theirs) =
-        (setting(&scratch.path("ours"), &server), setting(&scratch.path("theirs"), &server));
-    let address = server.kill();
-    let (store, _) = Store::open(&data).expect("the folder of the server");
-    for (number, salt) in ["a", "b"].into_iter().enumerate() {
-        leave_job(&store, &ours, salt, number as u64, 0);
-    }
-    leave_job(&store, &theirs, "d", 9, 0);
-    leave_job(&store, &theirs, "e", 10, 0);
-    drop(store);
-    fs::remove_file(ours.peer.folder(&data).join(format!("{}.keys", ours.keys))).unwrap();
-    // A ciphertext that is there in part: its client has sent all of it.
-    let cut = theirs.peer.folder(&data).join(format!("{}.request", job_id("e")));
-    let bytes = fs::read(&cut).unwrap();
-    fs::write(&cut, &bytes[..bytes.len() - 100]).unwrap();
-    // What a disk has by itself, and what is not a file, in every place.
-    for folder in ["incoming", "blobs"] {
-        fs::create_dir(data.join(folder).join("lost+found")).unwrap();
-    }
-    fs::create_dir(ours.peer.folder(&data).join(format!("{}.answer", "7".repeat(32)))).unwrap();
-    // More jobs without keys than there are workers.
-    let server = Server::start(&data, Some(&address), &[]);
-    assert_eq!(server.recovered, 3);
-    for salt in ["a", "b"] {
-        assert_eq!(ours.wait(salt).refusal.unwrap().code, Code::UnknownKeys);
-    }
-    assert_eq!(theirs.wait("d").state, State::Done);
-    assert_eq!(theirs.wait("e").refusal.unwrap().code, Code::Lost);
-}
-
-#[test]
-fn a_disk_that_refuses_for_a_while_costs_no_job() {
-    let scratch = Scratch::new("refusing");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let (ours, theirs) =
-        (setting(&scratch.path("ours"), &server), setting(&scratch.path("theirs"), &server));
-    // Results that cannot be stored: something is in their place.
-    let bad = |salt: &str| ours.peer.folder(&data).join(format!("{}.answer", job_id(salt)));
-    for salt in ["a", "b", "c"] {
-        fs::create_dir(bad(salt)).unwrap();
-        ours.submit(salt, "mean");
-    }
-    // More of them than there are workers, and the job of another client runs all the same.
-    theirs.submit("d", "mean");
-    assert_eq!(theirs.wait("d").state, State::Done);
-    std::thread::sleep(Duration::from_millis(300));
-    for salt in ["a", "b", "c"] {
-        assert!(ours.is(salt, State::Accepted) || ours.is(salt, State::Running), "{salt}");
-    }
-    ["a", "b", "c"].iter().for_each(|salt| fs::remove_dir(bad(salt)).unwrap());
-    for salt in ["a", "b", "c"] {
-        assert_eq!(ours.wait(salt).state, State::Done);
-    }
-    assert!(bad("a").is_file() && !bad("a").with_extension("request").exists());
-}
-
-#[test]
-fn a_server_that_cannot_listen_begins_with_no_job() {
-    let scratch = Scratch::new("no-port");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
-    let address = server.kill();
-    let (store, _) = Store::open(&data).expect("the folder of the server");
-    leave_job(&store, &ours, "a", 0, 0);
-    drop(store);
-    let taken = TcpListener::bind(&address).unwrap();
-    let failed = program("exchange_server")
-        .args(["--accept-insecure", "--listen", &address, "--data"])
-        .arg(&data)
-        .output()
-        .unwrap();
-    assert_eq!(failed.status.code(), Some(2));
-    let request = ours.peer.folder(&data).join(format!("{}.request", job_id("a")));
-    assert!(request.exists() && !request.with_extension("answer").exists());
-    drop(taken);
-    let _server = Server::start(&data, Some(&address), &[]);
-    assert_eq!(ours.wait("a").state, State::Done);
 }
 
 #[test]

@@ -7,7 +7,9 @@
 mod attacks;
 mod crowd;
 mod deceit;
+mod disk;
 mod files;
+mod guests;
 mod held;
 mod operation;
 mod parts;

@@ -140,8 +140,31 @@ fn health_and_counts_are_told_and_logs_are_lines_of_json() {
         let line: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
         assert!(line["level"].is_string() && line["timestamp"].is_string());
     }
+    // What a request did away from its connection carries the id of the request.
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let accepted: Vec<Value> =
+        lines.filter(|line| line["fields"]["message"] == "keys accepted").collect();
+    let [accepted] = &accepted[..] else { panic!("{log}") };
+    let id = accepted["span"]["id"].as_str().expect("the id of the request");
+    assert!(id.len() == 16 && accepted["span"]["path"].to_string().contains(&ours.keys), "{log}");
     let token = fs::read_to_string(ours.folder.join("token")).unwrap();
     assert!(log.contains("/v1/keys/") && !log.contains(&token[..16]), "{log}");
+}
+
+/// Too many open files ended the operator's socket for good.
+#[cfg(unix)]
+#[test]
+fn the_operator_is_heard_after_too_many_open_files() {
+    let scratch = Scratch::new("files");
+    let data = scratch.path("data");
+    let server = Server::start_with("ulimit -n", 64, &data, None, &[]);
+    let socket = data.join("admin.sock");
+    let open = || std::os::unix::net::UnixStream::connect(&socket).unwrap();
+    let many: Vec<_> = (0..100).map(|_| open()).collect();
+    until("there are too many", || server.log().contains("a command was not accepted"));
+    drop(many);
+    let list = admin(&data, &["list"]).unwrap();
+    assert_eq!(list["clients"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]
@@ -230,7 +253,10 @@ fn connections_are_encrypted_and_plain_http_stays_at_home() {
 }
 
 #[test]
-fn the_soak_runs() {
+fn the_soak_runs_and_judges() {
+    let strict = finish(program("exchange_soak").args(["--seconds", "6", "--most-ratio", "0"]));
+    assert_eq!(strict.status.code(), Some(1));
+    assert!(String::from_utf8(strict.stderr).unwrap().contains("times as long"));
     let soak = report(program("exchange_soak").args(["--seconds", "6"]));
     assert_eq!((&soak["lost"], &soak["wrong"]), (&0.into(), &0.into()), "{soak}");
     assert!(

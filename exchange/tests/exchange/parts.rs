@@ -11,15 +11,16 @@ use bellerophon::prelude::*;
 use bellerophon::ring::wire::Wire;
 use bellerophon_exchange::cost;
 use bellerophon_exchange::protocol::{
-    AnswerHead, ClientId, Code, Hash, Hex, JobId, Refusal, State, Token, line,
+    AnswerHead, ClientId, Code, Hash, Hex, JobId, Refusal, State, Token,
 };
 use bellerophon_exchange::scanner::Scanner;
 use bellerophon_exchange::server::board::{Board, Brought};
 use bellerophon_exchange::server::cache::Cache;
 use bellerophon_exchange::server::limits::Limits;
-use bellerophon_exchange::server::places::{Busy, Connection, Places};
+use bellerophon_exchange::server::places::Places;
 use bellerophon_exchange::server::store::{Found, JobRecord, KeyRecord, Store};
 use bellerophon_exchange::server::stream::{Prompt, listen};
+use bellerophon_exchange::words::line;
 use clap::Parser;
 use tokio::io::AsyncWrite;
 
@@ -31,28 +32,28 @@ struct Flags {
     limits: Limits,
 }
 
-fn limits(flags: &[&str]) -> Limits {
+pub fn limits(flags: &[&str]) -> Limits {
     Flags::parse_from(std::iter::once(&"board").chain(flags)).limits
 }
 
-fn client(n: u8) -> ClientId {
+pub fn client(n: u8) -> ClientId {
     Hex::of(&[n; 16])
 }
 
-fn job(n: u8) -> JobId {
+pub fn job(n: u8) -> JobId {
     Hex::of(&[n; 16])
 }
 
-fn keys(n: u8) -> Hash {
+pub fn keys(n: u8) -> Hash {
     Hex::of(&[n; 32])
 }
 
-fn key_record(n: u8) -> KeyRecord {
+pub fn key_record(n: u8) -> KeyRecord {
     let (params, secret) = ("toy".to_string(), Hex::of(&[9; 16]));
     KeyRecord { keys: keys(n), params, secret, params_bytes: 3, bytes: 10 }
 }
 
-fn record(n: u8, work: u64) -> JobRecord {
+pub fn record(n: u8, work: u64) -> JobRecord {
     JobRecord {
         id: job(n),
         program: "mean".to_string(),
@@ -68,7 +69,7 @@ fn record(n: u8, work: u64) -> JobRecord {
     }
 }
 
-fn board(workers: usize, flags: &[&str]) -> Arc<Board> {
+pub fn board(workers: usize, flags: &[&str]) -> Arc<Board> {
     Arc::new(Board::new(limits(flags), workers, 10, Found::default()))
 }
 
@@ -135,16 +136,16 @@ fn vectors_of_providers_have_the_noise_of_public_key_encryption() {
     }
 }
 
-fn code<T>(outcome: Result<T, Refusal>) -> Option<Code> {
+pub fn code<T>(outcome: Result<T, Refusal>) -> Option<Code> {
     outcome.err().map(|refusal| refusal.code)
 }
 
 #[test]
 fn limits_of_a_client_are_its_own() {
     let board = board(2, &["--queued-jobs", "2", "--client-requests", "1", "--kept-keys", "1"]);
-    let entered = board.enter(client(1)).unwrap();
-    assert_eq!(code(board.enter(client(1))), Some(Code::TooManyRequests));
-    drop(board.enter(client(2)).unwrap());
+    let entered = board.enter(client(1), None).unwrap();
+    assert_eq!(code(board.enter(client(1), None)), Some(Code::TooManyRequests));
+    drop(board.enter(client(2), None).unwrap());
     let place = |of: u8, n| match board.expect_job(client(of), job(n), keys(1), 10)? {
         Brought::New(held, _) => Ok::<_, Refusal>(held),
         Brought::Again(_) => panic!("the job is there"),
@@ -159,6 +160,8 @@ fn limits_of_a_client_are_its_own() {
     assert!(place(2, 3).is_ok(), "another client");
     drop((first, second));
     assert_eq!(code(board.expect_keys(client(1), keys(2), 10)), Some(Code::StorageFull));
+    let there = board.expect_keys(client(1), keys(1), 10).unwrap();
+    assert!(there.is_none(), "what is there is not uploaded again, also beyond the limit");
     drop(board.remove_keys(client(1), keys(1)).unwrap());
     // One set at a time.
     let held = board.expect_keys(client(1), keys(2), 10).unwrap();
@@ -168,11 +171,12 @@ fn limits_of_a_client_are_its_own() {
 
 #[test]
 fn storage_is_taken_as_bytes_arrive() {
-    let board = board(2, &["--client-storage", "100K", "--storage", "150K"]);
-    let mut first = board.expect_keys(client(1), keys(1), 80 << 10).unwrap();
+    let all = ["--storage", "150K", "--guest-storage", "150K", "--address-clients", "10"];
+    let board = board(2, &[&["--client-storage", "100K"], &all[..]].concat());
+    let mut first = board.expect_keys(client(1), keys(1), 80 << 10).unwrap().unwrap();
     first.grow(80 << 10).unwrap();
     assert_eq!(code(first.grow(110 << 10)), Some(Code::StorageFull));
-    let mut second = board.expect_keys(client(2), keys(1), 60 << 10).unwrap();
+    let mut second = board.expect_keys(client(2), keys(1), 60 << 10).unwrap().unwrap();
     second.grow(60 << 10).unwrap();
     assert_eq!(code(second.grow(80 << 10)), Some(Code::StorageFull), "of all clients");
     drop(first);
@@ -252,59 +256,6 @@ fn found_2_places_for_connections_are_shared() {
     let all = Places::new(1, 1, 1);
     let (only, _) = all.admit(address(1)).unwrap();
     assert!(all.know(&only, client(1), true) && all.admit(address(2)).is_none());
-}
-
-/// Guests with keys held all places of their address, and of the server.
-#[test]
-fn guests_make_room_and_the_invited_keep_their_connections() {
-    let address = |n: u8| IpAddr::from([127, 0, 0, n]);
-    let ended = |connection: &Arc<Connection>| {
-        // A permit is there once it must end.
-        let mut end = std::pin::pin!(connection.end.notified());
-        end.as_mut().enable()
-    };
-    let places = Places::new(4, 2, 2);
-    let admit = |n| places.admit(address(n));
-    let [(invited, _), (guest, _), (busy, _)] = [1, 1, 2].map(|n| admit(n).unwrap());
-    assert!(places.know(&invited, client(1), true));
-    assert!(places.know(&guest, client(2), false) && places.know(&busy, client(2), false));
-    let _request = Busy::begin(busy.clone());
-    // The share of the address is full, then all places are.
-    let (stranger, displaces) = admit(1).unwrap();
-    assert!(displaces && ended(&guest));
-    let (other, displaces) = admit(3).unwrap();
-    assert!(!displaces && places.know(&other, client(3), false));
-    assert!(admit(4).unwrap().1 && ended(&stranger), "nobody known goes first");
-    let (last, _) = admit(5).unwrap();
-    assert!(places.know(&last, client(4), false) && !ended(&other));
-    assert!(admit(6).unwrap().1 && ended(&other), "then who is silent");
-    assert!(!ended(&invited));
-    // An address of IPv6 is a network.
-    let places = Places::new(9, 1, 1);
-    let of = |text: &str| places.admit(text.parse().unwrap()).unwrap().1;
-    assert!(!of("2001:db8:0:1::1") && of("2001:db8:0:1:ffff::2") && !of("2001:db8:0:2::1"));
-    assert!(!of("127.0.0.1") && of("::ffff:127.0.0.1"));
-}
-
-/// Guests together held all workers, and the invited waited.
-#[test]
-fn guests_leave_a_worker_for_the_invited() {
-    let jobs = |board: &Board| {
-        (1..=3).for_each(|n| board.add_job(client(n), record(n, 5)));
-    };
-    let alone = board(2, &[]);
-    jobs(&alone);
-    (0..2).for_each(|_| drop(alone.take().unwrap()));
-    let board = board(2, &[]);
-    board.change_owner(client(9), true, |record| record.invited = true);
-    jobs(&board);
-    assert_eq!(board.take().unwrap().client, client(1));
-    let late = board.clone();
-    let waiting = std::thread::spawn(move || late.take().unwrap().client);
-    std::thread::sleep(Duration::from_millis(500));
-    assert!(!waiting.is_finished(), "the last worker is for the invited");
-    board.add_job(client(9), record(9, 1000));
-    assert_eq!(waiting.join().unwrap(), client(9));
 }
 
 /// The check of an upload waited without an end for memory that jobs held.

@@ -95,7 +95,28 @@ impl Server {
 
     /// As [`start`](Self::start), for secure parameters alone.
     pub fn start_strict(data: &Path, before: Option<&str>, flags: &[&str]) -> Self {
-        let mut child = program("exchange_server")
+        Self::launch(program("exchange_server"), data, before, flags)
+    }
+
+    /// As [`start`](Self::start), under a limit of the shell such as `ulimit -n`. What exceeds it is
+    /// refused by the system and does not end the server.
+    #[cfg(unix)]
+    pub fn start_with(
+        limit: &str,
+        most: u64,
+        data: &Path,
+        before: Option<&str>,
+        flags: &[&str],
+    ) -> Self {
+        let server = program("exchange_server");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("trap '' XFSZ; {limit} {most}; exec \"$0\" \"$@\"")]);
+        shell.arg(server.get_program());
+        Self::launch(shell, data, before, &[flags, &["--accept-insecure"]].concat())
+    }
+
+    fn launch(mut server: Command, data: &Path, before: Option<&str>, flags: &[&str]) -> Self {
+        let mut child = server
             .args(["--json", "--listen", before.unwrap_or("127.0.0.1:0")])
             .arg("--data")
             .arg(data)

@@ -111,7 +111,7 @@ impl Wire for HoistedKey {
     fn from_form(params: &mlwe::Params, form: HoistedKeyForm) -> mlwe::Result<Self> {
         let down = RankReduceKey::from_form(params, form.down)?;
         // Bounds the memory: the NTT tables of another ring could be arbitrarily large.
-        let spec = form.raised.into_spec(params.security())?;
+        let spec = form.raised.into_spec(params.spec().security)?;
         let ranks = params.rank() + 1..=MOST_RAISED * params.rank();
         let own = (spec.degree, &spec.q) == (params.degree(), &params.spec().q);
         if !own || !ranks.contains(&spec.rank) {
@@ -223,7 +223,7 @@ impl EvaluationKeys {
         // Then bootstrapping, look-ups with their bridges, and functional bootstrapping.
         parts.extend(self.bootstrap.as_ref().map(|_| Part::Bootstrap));
         parts.extend(self.tables.as_ref().map(|tables| {
-            let count = tables.lattice.dimension().div_ceil(COORDINATES);
+            let count = tables.lattice.spec().dimension.div_ceil(COORDINATES);
             Part::Tables(tables.lattice.fingerprint(), count as u32)
         }));
         parts.extend(self.ring.as_ref().map(|_| Part::RingBridge));
@@ -375,7 +375,7 @@ impl<R: Read> Receiver<'_, R> {
             return Err(disorder("the list is not in order, or has a key twice"));
         }
         // Step 3: automorphisms of the ring of degree N have odd exponents below 2N.
-        let order = 2 * params.ckks().degree() as u32;
+        let order = 2 * params.ckks().lattice().degree() as u32;
         let exponents = list.parts.0.iter().filter_map(|part| match part {
             Part::Galois(exponent, _) | Part::HoistedGalois(exponent) => Some(*exponent),
             _ => None,
@@ -438,7 +438,7 @@ impl<R: Read> Receiver<'_, R> {
                     let down: lwe::SeededKeySwitchKey = self.object(lookup)?;
                     let up: SeededRepackKey = self.object(slots)?;
                     let dimensions = (down.source_dimension(), up.dimension());
-                    if dimensions != (lattice.dimension(), lookup.dimension()) {
+                    if dimensions != (lattice.dimension(), lookup.spec().dimension) {
                         return Err(disorder("the linear bridge has secrets of other dimensions"));
                     }
                     others.linear = Some(LinearKeys::new(params.lookups()?, &down, &up)?.into());
@@ -486,14 +486,14 @@ impl<R: Read> Receiver<'_, R> {
 
     fn tables(&mut self, lattice: &lwe::Params, count: u32, key: KeyId) -> Result<LookupKeys> {
         // Step 1: the LWE dimension determines the number of parts.
-        if count as usize != lattice.dimension().div_ceil(COORDINATES) {
+        if count as usize != lattice.spec().dimension.div_ceil(COORDINATES) {
             return Err(disorder("the blind-rotation key has the wrong number of parts"));
         }
         // Step 2: the parts, in the order of their coordinates.
         let parts = (0..count as usize).map(|i| {
             let part: RotationPart = self.object(lattice)?;
             let (first, last) = (i * COORDINATES, (i + 1) * COORDINATES);
-            match part.coordinates() == (first..last.min(lattice.dimension())) {
+            match part.coordinates() == (first..last.min(lattice.spec().dimension)) {
                 true => Ok(part),
                 false => {
                     Err(disorder("a part of the blind-rotation key has the wrong coordinates"))
@@ -504,7 +504,7 @@ impl<R: Read> Receiver<'_, R> {
         let rotation = BlindRotationKey::from_parts(lattice, parts)?;
         // Step 3: the key switch from the ring of the tables back to the LWE secret.
         let switch: lwe::SeededKeySwitchKey = self.object(lattice)?;
-        if switch.source_dimension() != lattice.ring_degree() {
+        if switch.source_dimension() != lattice.spec().ring_degree {
             return Err(disorder("the key switch of the tables has another ring"));
         }
         Ok(LookupKeys { rotation, switch: switch.expand(lattice)?, key })

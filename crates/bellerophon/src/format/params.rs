@@ -71,7 +71,7 @@ impl LookupForm {
             ring_secret: spec.ring_secret.into(),
             ring_sigma: spec.ring_sigma,
             security: spec.security.into(),
-            log2_failure: lookups.log2_failure(),
+            log2_failure: lookups.spec().log2_failure,
             ring_bridge: lookups.ring().map(|ring| ring.spec().weight as u32),
         }
     }

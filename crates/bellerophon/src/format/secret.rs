@@ -136,8 +136,8 @@ impl SecretWire for ClientKey {
         let lattice = params.ckks().lattice();
         // Step 1: the secret of the slots, with the weight that its kind prescribes.
         let slots = form.slots.coefficients(lattice.dimension())?;
-        if !lattice.secret_kind().may_be(&slots) {
-            return Err(malformed(format!("the secret is not {}", lattice.secret_kind())).into());
+        if !lattice.spec().secret.may_be(&slots) {
+            return Err(malformed(format!("the secret is not {}", lattice.spec().secret)).into());
         }
         let slots = SecretKey::restore(lattice, &slots, KeyId(form.id))?;
         // Step 2: the secrets of look-ups, present exactly if the parameters have look-ups.
@@ -145,8 +145,8 @@ impl SecretWire for ClientKey {
             (None, None) => None,
             (Some(lookups), Some((lwe, ring))) => {
                 let lattice = lookups.lattice();
-                let lwe = lwe.coefficients(lattice.dimension())?;
-                let ring = ring.coefficients(lattice.ring_degree())?;
+                let lwe = lwe.coefficients(lattice.spec().dimension)?;
+                let ring = ring.coefficients(lattice.spec().ring_degree)?;
                 Some(LookupSecrets {
                     lwe: lwe::SecretKey::restore_lwe(lattice, lwe)?,
                     ring: lwe::SecretKey::restore_ring(lattice, ring)?,

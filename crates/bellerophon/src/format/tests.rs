@@ -32,7 +32,7 @@ fn ciphertext(client: &ClientKey, seed: u64) -> Ciphertext {
 fn parameter_sets_come_back() {
     for preset in Preset::ALL {
         let params = Params::preset(preset).unwrap();
-        let security = params.ckks().lattice().security();
+        let security = params.ckks().lattice().spec().security;
         let bytes = params.to_bytes().unwrap();
         let back = Params::from_bytes(&bytes, security).unwrap();
         assert!(back == params, "{preset:?}");

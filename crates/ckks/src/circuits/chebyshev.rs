@@ -221,7 +221,7 @@ impl Chebyshev {
 
     /// Largest difference from `f` over `tabulate` points, the ends among them, spaced like
     /// Chebyshev nodes.
-    pub fn sampled_error(&self, f: impl Fn(f64) -> f64, samples: usize) -> f64 {
+    pub(crate) fn sampled_error(&self, f: impl Fn(f64) -> f64, samples: usize) -> f64 {
         let last = samples.max(2) - 1;
         let (middle, radius) = (0.5 * (self.lo + self.hi), 0.5 * (self.hi - self.lo));
         (0..=last)
@@ -235,7 +235,12 @@ impl Chebyshev {
     /// A bound on the difference from `f` over the whole domain, given that `f` has slope at most
     /// `lipschitz` there: the [sampled](Self::sampled_error) one, and what the difference can grow
     /// by towards the middle between two samples, whose angles differ by `pi / (samples - 1)`.
-    pub fn certified_error(&self, f: impl Fn(f64) -> f64, lipschitz: f64, samples: usize) -> f64 {
+    pub(crate) fn certified_error(
+        &self,
+        f: impl Fn(f64) -> f64,
+        lipschitz: f64,
+        samples: usize,
+    ) -> f64 {
         // Every angle is within half a spacing of a sample; slopes of function and polynomial bound
         // the change up to there.
         let spacing = PI / (samples.max(2) - 1) as f64;

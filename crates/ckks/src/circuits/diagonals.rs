@@ -66,7 +66,8 @@ pub struct GiantStep {
 
 impl Schedule {
     /// Every step other than 0 for which a rotation key is needed, in ascending order.
-    pub fn rotation_steps(&self) -> Vec<usize> {
+    #[cfg(test)]
+    pub(crate) fn rotation_steps(&self) -> Vec<usize> {
         let giants = self.giant.iter().map(|g| g.step);
         let steps: BTreeSet<usize> =
             self.baby.iter().copied().chain(giants).filter(|&step| step != 0).collect();
@@ -115,12 +116,12 @@ impl Diagonals {
     }
 
     /// How many diagonals are nonzero.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.diagonals.len()
     }
 
     /// Whether this is the zero matrix.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.diagonals.is_empty()
     }
 
@@ -216,7 +217,7 @@ impl Diagonals {
     }
 
     /// Largest sum of moduli over a row: no slot of `M v` exceeds this times the largest of `v`.
-    pub fn norm(&self) -> f64 {
+    pub(crate) fn norm(&self) -> f64 {
         // All diagonals repeat with the longest period, so the row sums of one period are those of
         // all rows.
         let mut sums = vec![0.0; self.diagonals.values().map(Vec::len).max().unwrap_or(1)];
@@ -256,7 +257,7 @@ impl Diagonals {
     ///
     /// With `stride` the largest power of two dividing every diagonal's index, the baby steps are
     /// multiples of it below `2^b stride`, the giant steps multiples of `2^b stride`.
-    pub fn schedule(&self) -> Schedule {
+    pub(crate) fn schedule(&self) -> Schedule {
         let stride = self.stride();
         let mut best: Option<(f64, Schedule)> = None;
         let mut window = stride;

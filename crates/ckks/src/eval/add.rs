@@ -18,18 +18,13 @@ enum Sign {
 }
 
 impl Evaluator {
-    /// `x + y`, slot by slot.
-    ///
-    /// # Errors
-    /// [`ErrorKind::LengthMismatch`] for vectors of unequal length,
-    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`],
-    /// [`ErrorKind::ScaleMismatch`], [`ErrorKind::RangeOverflow`].
-    pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::add`](crate::CkksOps::add).
+    pub(crate) fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         self.sum(x, y, Sign::Plus).during("add")
     }
 
-    /// `x - y`, slot by slot. Errors as for [`add`](Self::add).
-    pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::sub`](crate::CkksOps::sub).
+    pub(crate) fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         self.sum(x, y, Sign::Minus).during("sub")
     }
 
@@ -55,7 +50,7 @@ impl Evaluator {
     /// As [`sum`](Self::sum), in place if both have one level and scale.
     fn sum_assign(&self, x: &mut Ciphertext, y: &Ciphertext, sign: Sign) -> Result<()> {
         // In place only without alignment, which would copy.
-        if x.limbs() == y.limbs() && same_scale(x.scale(), y.scale()) {
+        if x.lattice().limbs() == y.lattice().limbs() && same_scale(x.scale(), y.scale()) {
             self.check(x)?;
             self.check(y)?;
             return self.sum_aligned(x, y, sign);
@@ -81,11 +76,8 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `-x`.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
-    pub fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::neg`](crate::CkksOps::neg).
+    pub(crate) fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let mut negative = x.clone();
         self.neg_assign(&mut negative)?;
         Ok(negative)
@@ -110,27 +102,26 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// `x + v`, the values encoded at the ciphertext's own scale and level. Padding stays as it is.
-    ///
-    /// # Errors
-    /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has, and those of
-    /// [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
-    pub fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::add_values`](crate::CkksOps::add_values).
+    pub(crate) fn add_values<T: SlotValue>(
+        &self,
+        x: &Ciphertext,
+        values: &[T],
+    ) -> Result<Ciphertext> {
         let op = "add_values";
         self.check(x).during(op)?;
         check_values(values, self.params().max_slots()).during(op)?;
         check_len(x.len(), values.len()).during(op)?;
         // Encoded at the level and scale of x, the values need no alignment.
-        let plain =
-            self.encoder().encode_constants(values, x.slots(), x.scale(), x.limbs()).during(op)?;
+        let plain = self
+            .encoder()
+            .encode_constants(values, x.slots(), x.scale(), x.lattice().limbs())
+            .during(op)?;
         self.add_plain(x, &plain)
     }
 
-    /// `x + c` in every slot. Takes no level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and those of [`add`](Self::add).
-    pub fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::add_scalar`](crate::CkksOps::add_scalar).
+    pub(crate) fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
         let mut sum = x.clone();
         self.add_scalar_assign(&mut sum, c)?;
         Ok(sum)

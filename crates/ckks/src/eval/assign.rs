@@ -29,16 +29,16 @@ impl Evaluator {
         self.check(x).during(op)?;
         self.check_plain(p).during(op)?;
         // Alignment would copy: only an aligned sum is in place.
-        if p.limbs() < x.limbs() || !same_scale(x.scale(), p.scale) {
+        if p.limbs() < x.lattice().limbs() || !same_scale(x.scale(), p.scale) {
             *x = self.add_plain(x, p)?;
             return Ok(());
         }
         let metadata = self.rules().sum(&x.metadata(), &p.metadata(), Interval::add).during(op)?;
         let lattice = self.params().lattice();
-        if p.limbs() == x.limbs() {
+        if p.limbs() == x.lattice().limbs() {
             x.inner.add_plain_assign(lattice, &p.poly)?;
         } else {
-            x.inner.add_plain_assign(lattice, &p.poly_at(x.limbs()))?;
+            x.inner.add_plain_assign(lattice, &p.poly_at(x.lattice().limbs()))?;
         }
         x.meta = metadata.meta;
         Ok(())
@@ -54,17 +54,17 @@ impl Evaluator {
         self.check(x).during(op)?;
         self.check_plain(p).during(op)?;
         // A lower factor or a bootstrap replaces x altogether.
-        if p.limbs() < x.limbs() || auto_bootstrap::is_short(self, x.level(), 1) {
+        if p.limbs() < x.lattice().limbs() || auto_bootstrap::is_short(self, x.level(), 1) {
             *x = self.mul_plain_no_rescale(x, p)?;
             return Ok(());
         }
         let metadata = self.rules().mul_plain(&x.metadata(), &p.metadata()).during(op)?;
         let lattice = self.params().lattice();
         // Without a copy of the factor where it has exactly the limbs of x.
-        if p.limbs() == x.limbs() {
+        if p.limbs() == x.lattice().limbs() {
             x.inner.mul_plain_assign(lattice, &p.poly)?;
         } else {
-            x.inner.mul_plain_assign(lattice, &p.poly_at(x.limbs()))?;
+            x.inner.mul_plain_assign(lattice, &p.poly_at(x.lattice().limbs()))?;
         }
         x.meta = metadata.meta;
         Ok(())

@@ -70,6 +70,7 @@ impl Evaluator {
         params.check(keys.fingerprint()).during(op)?;
         if let Some(relinearization) = keys.relinearization_keys() {
             params.check_relin_strategy(relinearization.strategy()).during(op)?;
+            relinearization.prepare().during(op)?;
         }
         Ok(Self {
             params: params.clone(),
@@ -86,8 +87,8 @@ impl Evaluator {
         self.params.rules()
     }
 
-    /// The parameters.
-    pub fn params(&self) -> &Params {
+    /// Computes [`CkksOps::params`](crate::CkksOps::params).
+    pub(crate) fn params(&self) -> &Params {
         &self.params
     }
 
@@ -105,7 +106,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::ParamsMismatch`].
-    pub fn trivial(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
+    pub(crate) fn trivial(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
         self.check_plain(plaintext).during("trivial encryption")?;
         let lattice = self.params.lattice();
         let inner =
@@ -116,9 +117,9 @@ impl Evaluator {
     /// Refuses ciphertexts under other parameters or another key.
     pub(crate) fn check(&self, ct: &Ciphertext) -> Result<()> {
         self.params.check(ct.inner.fingerprint())?;
-        self.params.check_level_of(ct.limbs(), ct.level())?;
-        if ct.key() != self.keys.secret_id() {
-            let (needed, found) = (self.keys.secret_id(), ct.key());
+        self.params.check_level_of(ct.lattice().limbs(), ct.level())?;
+        if ct.lattice().key() != self.keys.secret_id() {
+            let (needed, found) = (self.keys.secret_id(), ct.lattice().key());
             return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into());
         }
         Ok(())

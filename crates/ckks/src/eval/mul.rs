@@ -14,14 +14,8 @@ use crate::{
 };
 
 impl Evaluator {
-    /// `x y`, slot by slot: multiplied, relinearized, rescaled. Takes one level. With the same
-    /// ciphertext twice (`mul(&x, &x)`) it is [`square`](Self::square).
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::LengthMismatch`] for vectors of unequal length,
-    /// [`ErrorKind::MissingKey`] without a relinearization key, [`ErrorKind::RangeOverflow`],
-    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
-    pub fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::mul`](crate::CkksOps::mul).
+    pub(crate) fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "mul";
         if std::ptr::eq(x, y) {
             return self.square(x).during(op);
@@ -35,11 +29,8 @@ impl Evaluator {
         self.relinearized_rescaled(&metadata, (&x, &y)).during(op)
     }
 
-    /// `x^2`; its range is not negative for a real `x`. Takes one level.
-    ///
-    /// # Errors
-    /// As for [`mul`](Self::mul).
-    pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::square`](crate::CkksOps::square).
+    pub(crate) fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "square";
         let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check(&x).during(op)?;
@@ -48,12 +39,8 @@ impl Evaluator {
         self.relinearized_rescaled(&metadata, (&x, &x)).during(op)
     }
 
-    /// `x y` relinearized but not rescaled, at the product of the scales: for sums of products with
-    /// one rescale.
-    ///
-    /// # Errors
-    /// As for [`mul`](Self::mul), levels apart.
-    pub fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::mul_no_rescale`](crate::CkksOps::mul_no_rescale).
+    pub(crate) fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "mul";
         if std::ptr::eq(x, y) {
             return self.square_no_rescale(x).during(op);
@@ -65,11 +52,8 @@ impl Evaluator {
         self.relinearized(&metadata, (&x, &y)).during(op)
     }
 
-    /// `x^2` relinearized but not rescaled.
-    ///
-    /// # Errors
-    /// As for [`mul`](Self::mul), levels apart.
-    pub fn square_no_rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::square_no_rescale`](crate::CkksOps::square_no_rescale).
+    pub(crate) fn square_no_rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "square";
         let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check(&x).during(op)?;
@@ -133,7 +117,7 @@ impl Evaluator {
         let (x, p) = (&*auto_bootstrap::replenished(self, x, 1)?, &*self.lifted(x, p)?);
         let metadata = self.rules().mul_plain(&x.metadata(), &p.metadata()).during(op)?;
         let mut product = self.dropped(x, metadata.level).during(op)?.into_owned();
-        let limbs = product.limbs();
+        let limbs = product.lattice().limbs();
         let lattice = self.params().lattice();
         if p.limbs() == limbs {
             product.inner.mul_plain_assign(lattice, &p.poly)?;
@@ -173,21 +157,17 @@ impl Evaluator {
         Ok(Cow::Owned(again))
     }
 
-    /// `x v`, the values encoded so that the scale stays, rescaled. Takes one level. Padding
-    /// becomes zero. One value for all slots: [`mul_scalar`](Self::mul_scalar).
-    ///
-    /// # Errors
-    /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has, and those of
-    /// [`mul_plain`](Self::mul_plain) and [`Encoder::encode`](crate::Encoder::encode).
-    pub fn mul_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::mul_values`](crate::CkksOps::mul_values).
+    pub(crate) fn mul_values<T: SlotValue>(
+        &self,
+        x: &Ciphertext,
+        values: &[T],
+    ) -> Result<Ciphertext> {
         self.times_values(x, values, None)
     }
 
-    /// `x v` as [`mul_values`](Self::mul_values), with a result at the given scale.
-    ///
-    /// # Errors
-    /// As for [`mul_values`](Self::mul_values).
-    pub fn mul_values_to<T: SlotValue>(
+    /// Computes [`CkksOps::mul_values_to`](crate::CkksOps::mul_values_to).
+    pub(crate) fn mul_values_to<T: SlotValue>(
         &self,
         x: &Ciphertext,
         values: &[T],
@@ -211,20 +191,15 @@ impl Evaluator {
         self.check_levels(1, x.level()).during(op)?;
         // The scale of the factor for which the rescale gives the wanted scale.
         let scale = self.rules().factor_scale(&x.metadata(), scale);
-        let factor =
-            self.encoder().encode_constants(values, x.slots(), scale, x.limbs()).during(op)?;
+        let factor = self
+            .encoder()
+            .encode_constants(values, x.slots(), scale, x.lattice().limbs())
+            .during(op)?;
         self.mul_plain(&x, &factor)
     }
 
-    /// `c x` for a real constant, rescaled; the scale stays. Takes one level.
-    ///
-    /// The constant is rounded to a multiple of one over the divisor of the level
-    /// ([`Params::divisor`](crate::Params::divisor)).
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and
-    /// mismatches.
-    pub fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::mul_scalar`](crate::CkksOps::mul_scalar).
+    pub(crate) fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
         let op = "mul_scalar";
         self.check(x).during(op)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
@@ -239,7 +214,12 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`ErrorKind::Scale`], and as for [`mul_scalar`](Self::mul_scalar), levels apart.
-    pub fn mul_scalar_no_rescale(&self, x: &Ciphertext, c: f64, scale: f64) -> Result<Ciphertext> {
+    pub(crate) fn mul_scalar_no_rescale(
+        &self,
+        x: &Ciphertext,
+        c: f64,
+        scale: f64,
+    ) -> Result<Ciphertext> {
         let op = "mul_scalar";
         let x = &*auto_bootstrap::replenished(self, x, 1)?;
         self.check(x).during(op)?;
@@ -250,11 +230,8 @@ impl Evaluator {
         Ok(product)
     }
 
-    /// Multiplies by a complex constant (see [`mul_values`](Self::mul_values)). Takes one level.
-    ///
-    /// # Errors
-    /// As for [`mul_values`](Self::mul_values).
-    pub fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::mul_complex`](crate::CkksOps::mul_complex).
+    pub(crate) fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
         let op = "mul_scalar";
         self.check(x).during(op)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
@@ -265,11 +242,8 @@ impl Evaluator {
         self.mul_plain(&x, &factor.in_all_slots(x.slots(), x.len()))
     }
 
-    /// `k x` for an integer: exact, no level, the scale stays.
-    ///
-    /// # Errors
-    /// [`ErrorKind::RangeOverflow`] and mismatches.
-    pub fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::mul_integer`](crate::CkksOps::mul_integer).
+    pub(crate) fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
         let op = "mul_integer";
         self.check(x).during(op)?;
         let metadata = self.rules().mul_integer(&x.metadata(), k).during(op)?;
@@ -289,11 +263,8 @@ impl Evaluator {
         }
     }
 
-    /// `i x`: a multiplication by `X^{N/2}`, exact and without a level. The slots become complex.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
-    pub fn mul_i(&self, x: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::mul_i`](crate::CkksOps::mul_i).
+    pub(crate) fn mul_i(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "mul_i";
         self.check(x).during(op)?;
         let mut product = x.clone();
@@ -313,17 +284,8 @@ impl Evaluator {
         }
     }
 
-    /// `sum_j x_j y_j + sum_i c_i z_i + constant` with one relinearization and one rescale, one
-    /// level below the lowest operand.
-    ///
-    /// The products `x_j y_j` must agree in scale. If a `scale` is given, they must have that scale
-    /// times the divisor of the level, and the result has exactly that scale. Constants are encoded
-    /// to fit.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ScaleMismatch`] when the products do not agree, [`ErrorKind::NoValues`] for an
-    /// empty sum, otherwise as for [`mul`](Self::mul).
-    pub fn mul_add_many(
+    /// Computes [`CkksOps::mul_add_many`](crate::CkksOps::mul_add_many).
+    pub(crate) fn mul_add_many(
         &self,
         products: &[(&Ciphertext, &Ciphertext)],
         terms: &[(&Ciphertext, f64)],

@@ -6,17 +6,8 @@ use super::Evaluator;
 use crate::{Ciphertext, During, Result};
 
 impl Evaluator {
-    /// The rescale (Full-RNS HEAAN, section 4, RS): divides the phase by the primes of the level,
-    /// with rounding, and drops them. The result is one level lower, its scale is divided by
-    /// exactly their product ([`Params::divisor`](crate::Params::divisor)), and the message is
-    /// unchanged.
-    ///
-    /// The noise is one rounding, also for a level of several primes.
-    ///
-    /// # Errors
-    /// [`OutOfLevels`](crate::ErrorKind::OutOfLevels) at level 0, and those of
-    /// [`add`](Self::add).
-    pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::rescale`](crate::CkksOps::rescale).
+    pub(crate) fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.check(x).during("rescale")?;
         self.rescaled(x.clone()).during("rescale")
     }

@@ -11,19 +11,8 @@ use crate::{
 };
 
 impl Evaluator {
-    /// Rotates the slots to the left: slot `j` of the result is slot `j + step` of `x`, modulo the
-    /// slots of `x`. Negative steps rotate to the right. Takes no level.
-    ///
-    /// Without a key for the step itself, the rotation is composed: of the powers of two of its
-    /// non-adjacent form at a temporary rank
-    /// ([`KeyLevels::rotate_hoisted`](crate::KeyLevels::rotate_hoisted)), or, without keys for
-    /// that, of the shortest sequence of rotations with keys. With keys for the powers of two and
-    /// their negatives that sequence is the non-adjacent form as well.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingRotationKey`], [`mlwe::ErrorKind::KeyMismatch`],
-    /// [`mlwe::ErrorKind::ParamsMismatch`].
-    pub fn rotate(&self, x: &Ciphertext, step: i64) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::rotate`](crate::CkksOps::rotate).
+    pub(crate) fn rotate(&self, x: &Ciphertext, step: i64) -> Result<Ciphertext> {
         let op = "rotate";
         self.check(x).during(op)?;
         let step = step.rem_euclid(x.slots() as i64) as usize;
@@ -31,19 +20,15 @@ impl Evaluator {
         // noise.
         let path = self.rotation_path(&x.metadata(), step).during(op)?;
         let inner = path.apply(self.params(), &x.inner)?.into_owned();
-        Ok(self.after_rotation(inner, x, path.cost(self.params(), x.limbs())))
+        Ok(self.after_rotation(inner, x, path.cost(self.params(), x.lattice().limbs())))
     }
 
-    /// Several rotations of one ciphertext, in the order of `steps`, with hoisting: all rotations
-    /// with a key of their own share the decomposition, the larger part of the work.
-    ///
-    /// # Errors
-    /// As for [`rotate`](Self::rotate).
-    pub fn rotate_many(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>> {
+    /// Computes [`CkksOps::rotate_many`](crate::CkksOps::rotate_many).
+    pub(crate) fn rotate_many(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>> {
         let op = "rotate";
         self.check(x).during(op)?;
         let lattice = self.params().lattice();
-        let exponents = self.keys().rotations(x.slots(), x.limbs());
+        let exponents = self.keys().rotations(x.slots(), x.lattice().limbs());
         let mut digits = None;
         let mut results = Vec::with_capacity(steps.len());
         for &step in steps {
@@ -65,15 +50,11 @@ impl Evaluator {
         Ok(results)
     }
 
-    /// Conjugates every slot. Takes no level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`], [`mlwe::ErrorKind::KeyMismatch`],
-    /// [`mlwe::ErrorKind::ParamsMismatch`].
-    pub fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::conjugate`](crate::CkksOps::conjugate).
+    pub(crate) fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "conjugate";
         self.check(x).during(op)?;
-        let key = self.keys().conjugation(x.limbs()).during(op)?;
+        let key = self.keys().conjugation(x.lattice().limbs()).during(op)?;
         let lattice = self.params().lattice();
         // Slots follow powers of 5: the automorphism X -> X^-1 conjugates them.
         let inner = key.apply(lattice, &x.inner)?;

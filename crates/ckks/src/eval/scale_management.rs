@@ -6,27 +6,21 @@ use super::Evaluator;
 use crate::{Ciphertext, During, Result, bootstrap::auto_bootstrap, metadata::rules::Route};
 
 impl Evaluator {
-    /// Drops the ciphertext to `level`: the same message modulo fewer primes, without noise.
-    ///
-    /// # Errors
-    /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh) when the ciphertext is below
-    /// that level; [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow) when the message
-    /// does not fit its modulus.
-    pub fn drop_to_level(&self, ct: &Ciphertext, level: usize) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::drop_to_level`](crate::CkksOps::drop_to_level).
+    pub(crate) fn drop_to_level(&self, ct: &Ciphertext, level: usize) -> Result<Ciphertext> {
         let op = "drop_to_level";
         self.check(ct).during(op)?;
         self.rules().drop_to_level(&ct.metadata(), level).during(op)?;
         Ok(self.dropped(ct, level).during(op)?.into_owned())
     }
 
-    /// The ciphertext at the given level and scale. If the scales differ, a product with a constant
-    /// and a rescale match them, which takes a level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh),
-    /// [`ErrorKind::ScaleMismatch`](crate::ErrorKind::ScaleMismatch) without a spare level,
-    /// [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow).
-    pub fn match_scale(&self, ct: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::match_scale`](crate::CkksOps::match_scale).
+    pub(crate) fn match_scale(
+        &self,
+        ct: &Ciphertext,
+        scale: f64,
+        level: usize,
+    ) -> Result<Ciphertext> {
         let op = "match_scale";
         self.check(ct).during(op)?;
         let route = self.rules().match_scale(&ct.metadata(), scale, level).during(op);
@@ -62,7 +56,7 @@ impl Evaluator {
         let (lattice, limbs) = (self.params().lattice(), self.params().limbs_at(route.from));
         let b = ct.inner.b().limb_range(0..limbs);
         let a = ct.inner.masks().iter().map(|mask| mask.limb_range(0..limbs)).collect();
-        let mut inner = bellerophon_mlwe::Ciphertext::new(lattice, b, a, ct.key())?;
+        let mut inner = bellerophon_mlwe::Ciphertext::new(lattice, b, a, ct.lattice().key())?;
         // Multiply by the constant and rescale to the last level.
         if let Some(factor) = route.factor {
             self.mul_integer_assign(&mut inner, factor);

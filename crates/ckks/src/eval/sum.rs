@@ -245,15 +245,8 @@ impl MetadataRules<'_> {
 }
 
 impl Evaluator {
-    /// The sum of several rotations (to the left) of several ciphertexts at one level and scale:
-    /// one decomposition for each ciphertext, one mod-down for all. Steps without a key of their
-    /// own are composed. Takes no level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NoValues`] for no rotation at all, [`ErrorKind::ScaleMismatch`],
-    /// [`ErrorKind::SlotCount`] and [`ErrorKind::LengthMismatch`] unless the ciphertexts are alike,
-    /// and as for [`rotate`](Self::rotate) and [`add`](Self::add).
-    pub fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::sum_of_rotations`](crate::CkksOps::sum_of_rotations).
+    pub(crate) fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
         let op = "sum_of_rotations";
         // Step 1: the metadata of the sum, or an error before any work.
         terms.iter().try_for_each(|(x, _)| self.check(x).during(op))?;
@@ -307,10 +300,10 @@ impl Evaluator {
         Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
     }
 
-    /// Whether a rotation of `x` by `step` has a key of its own, or needs none.
-    pub fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
+    /// Computes [`CkksOps::rotates_by`](crate::CkksOps::rotates_by).
+    pub(crate) fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
         let step = normal(step, x.slots());
-        let keys = self.keys().rotations(x.slots(), x.limbs());
+        let keys = self.keys().rotations(x.slots(), x.lattice().limbs());
         step == 0 || keys.contains_key(&step)
     }
 
@@ -336,7 +329,7 @@ impl Evaluator {
         let (level, metadata) = self.rules().dot_plain(&terms).during(op)?;
         let terms = x.iter().zip(&p).map(|(x, p)| {
             let x = self.dropped(x, level).during(op)?;
-            let factor = p.poly_at(x.limbs());
+            let factor = p.poly_at(x.lattice().limbs());
             Ok((x, factor))
         });
         let terms = terms.collect::<Result<Vec<_>>>()?;
@@ -349,17 +342,13 @@ impl Evaluator {
                 ring.sum_of_products(&pairs)
             })
             .collect();
-        let (body, key) = (ring.sum_of_products(&body), terms[0].0.key());
+        let (body, key) = (ring.sum_of_products(&body), terms[0].0.lattice().key());
         let inner = mlwe::Ciphertext::new(self.params().lattice(), body, masks, key)?;
         Ok(Ciphertext::at_level(self.params(), self.divided(inner)?, metadata.meta))
     }
 
-    /// `sum_i x_i v_i` at the scale of the operands, with one rescale. Takes one level. Padding
-    /// becomes zero.
-    ///
-    /// # Errors
-    /// As for [`dot_plain`](Self::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
-    pub fn dot_values<T: SlotValue>(
+    /// Computes [`CkksOps::dot_values`](crate::CkksOps::dot_values).
+    pub(crate) fn dot_values<T: SlotValue>(
         &self,
         x: &[&Ciphertext],
         values: &[Vec<T>],

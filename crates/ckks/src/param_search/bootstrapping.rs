@@ -39,22 +39,12 @@ const WEIGHT: usize = 256;
 /// The bootstrapping part of a selected set.
 #[derive(Debug, Clone)]
 pub struct SelectedBootstrap {
-    bootstrapper: Arc<Bootstrapper>,
-    bits: f64,
-}
-
-impl SelectedBootstrap {
     /// The bootstrapper, with levels, keys and predictions. Its matrices are not encoded in
     /// advance.
-    pub fn bootstrapper(&self) -> &Arc<Bootstrapper> {
-        &self.bootstrapper
-    }
-
+    pub bootstrapper: Arc<Bootstrapper>,
     /// Correct bits after the binary point in the worst slot of a bootstrapped vector of numbers of
     /// `[-1, 1]`, except with probability `2^`[`LOG2_FAILURE`].
-    pub fn bits(&self) -> f64 {
-        self.bits
-    }
+    pub bits: f64,
 }
 
 /// A set that meets the requirements.

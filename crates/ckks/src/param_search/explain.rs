@@ -13,7 +13,7 @@ impl fmt::Display for SelectedParams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Line 1: ring, primes and secret.
         let Self { requirements, params, chain, log_scale, bits, bootstrap } = self;
-        let (degree, lattice) = (params.degree(), params.lattice());
+        let (degree, lattice) = (params.lattice().degree(), params.lattice());
         write!(f, "N = {degree} for {} slots, ", params.max_slots())?;
         write!(f, "{}: {}", counted(params.limbs(), "prime"), chain.first_bits)?;
         for levels in &chain.levels {
@@ -63,7 +63,7 @@ impl fmt::Display for SelectedParams {
 
         // Line 4: bootstrapping.
         if let Some(bootstrap) = bootstrap {
-            let bootstrapper = bootstrap.bootstrapper();
+            let bootstrapper = &bootstrap.bootstrapper;
             let spec = bootstrapper.spec();
             writeln!(
                 f,
@@ -76,7 +76,7 @@ impl fmt::Display for SelectedParams {
                 counted(spec.s2c_levels, "level"),
                 bootstrapper.reduction().depth(),
                 spec.c2s_levels,
-                bootstrap.bits(),
+                bootstrap.bits,
                 spec.log2_failure,
                 spec.weight,
                 bootstrapper.security_bits().floor(),

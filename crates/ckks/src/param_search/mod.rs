@@ -9,7 +9,7 @@
 //! let requirements = ProgramBounds { security, slots: 1000, depth: 2, bits: 20.0, bootstraps };
 //! let choice = requirements.choose()?;
 //! println!("{choice}"); // the set with its reasons, sizes and times
-//! assert!(choice.bits() >= 20.0 && choice.params().max_level() == 2);
+//! assert!(choice.bits >= 20.0 && choice.params.max_level() == 2);
 //! # Ok(())
 //! # }
 //! ```
@@ -96,12 +96,17 @@ pub struct ProgramBounds {
 /// choice.
 #[derive(Debug, Clone)]
 pub struct SelectedParams {
-    requirements: ProgramBounds,
-    params: Params,
+    /// The requirements.
+    pub requirements: ProgramBounds,
+    /// The checked set.
+    pub params: Params,
     chain: ModulusChain,
     log_scale: u32,
-    bits: f64,
-    bootstrap: Option<SelectedBootstrap>,
+    /// Correct bits after the binary point of the result, in the worst slot; at least the requested
+    /// bits.
+    pub bits: f64,
+    /// The bootstrapping part of the set, if requested.
+    pub bootstrap: Option<SelectedBootstrap>,
 }
 
 impl ProgramBounds {
@@ -297,16 +302,6 @@ impl ProgramBounds {
 }
 
 impl SelectedParams {
-    /// The requirements.
-    pub fn requirements(&self) -> &ProgramBounds {
-        &self.requirements
-    }
-
-    /// The checked set.
-    pub fn params(&self) -> &Params {
-        &self.params
-    }
-
     /// The set in literal form.
     ///
     /// # Errors
@@ -318,20 +313,9 @@ impl SelectedParams {
         Ok(spec)
     }
 
-    /// The bootstrapping part of the set, if requested.
-    pub fn bootstrap(&self) -> Option<&SelectedBootstrap> {
-        self.bootstrap.as_ref()
-    }
-
-    /// Correct bits after the binary point of the result, in the worst slot; at least the requested
-    /// bits.
-    pub fn bits(&self) -> f64 {
-        self.bits
-    }
-
     /// Predicted sizes and times.
     pub fn predicted(&self) -> Predicted {
-        let bootstrapper = self.bootstrap.as_ref().map(|r| &**r.bootstrapper());
+        let bootstrapper = self.bootstrap.as_ref().map(|r| &*r.bootstrapper);
         Predicted::of(&self.params, bootstrapper)
     }
 }

@@ -44,7 +44,7 @@ impl RankBootstrap {
     ) -> Result<Self> {
         let (op, bootstrapper) = ("generate keys to bootstrap a rank", bootstrapper.into());
         // Step 1: both sets must agree in slots, scale and levels.
-        params.check(secret.fingerprint()).during(op)?;
+        params.check(secret.params().fingerprint()).during(op)?;
         let (small, large) = (params.lattice(), bootstrapper.params());
         let (found, most) = (bootstrapper.spec().slots, params.max_slots());
         if found > most {
@@ -53,7 +53,7 @@ impl RankBootstrap {
         let level = bootstrapper.output_level();
         let reaches = level <= params.max_level() && params.scale() == large.scale();
         if !reaches || (0..=level).any(|l| params.limbs_at(l) != large.limbs_at(l)) {
-            let (needed, found) = (params.fingerprint(), large.fingerprint());
+            let (needed, found) = (params.lattice().fingerprint(), large.lattice().fingerprint());
             return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
         }
 
@@ -61,7 +61,7 @@ impl RankBootstrap {
         let map = ModuleMap::new(large.lattice(), small, params.limbs().min(large.limbs()))?;
         let embedded = map.embed_secret(secret)?;
         let limbs = large.limbs_at(bootstrapper.input_level());
-        let exponents = mlwe::trace_exponents(large.degree(), small.degree());
+        let exponents = mlwe::trace_exponents(large.lattice().degree(), small.degree());
         let galois = GaloisKeys::generate(&embedded, exponents, limbs, rng)?;
         let rings = RingConversion::from_parts(large.lattice(), small, map, galois)?;
 

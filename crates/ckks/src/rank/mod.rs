@@ -48,7 +48,7 @@ impl RankReduction {
         to: &Params,
         rng: &mut R,
     ) -> Result<(Self, SecretKey)> {
-        from.check(secret.fingerprint()).during("generate a rank reduction key")?;
+        from.check(secret.params().fingerprint()).during("generate a rank reduction key")?;
         // The first components of the secret: the masks of the others are switched to them.
         let part = secret.truncate_rank(to.lattice(), rng)?;
         let key = RankReduceKey::generate(secret, &part, to.limbs(), rng)?;
@@ -111,7 +111,7 @@ impl RankConversion {
         small: &Params,
         rng: &mut R,
     ) -> Result<(Self, SecretKey)> {
-        large.check(secret.fingerprint()).during("generate keys of a conversion")?;
+        large.check(secret.params().fingerprint()).during("generate keys of a conversion")?;
         let limbs = large.limbs().min(small.limbs());
         let rings = RingConversion::generate(secret, small.lattice(), limbs, rng)?;
         let module = rings.map().extract_secret(secret)?;
@@ -146,7 +146,7 @@ impl RankConversion {
         let op = "convert from a module";
         self.small.check(x.lattice().fingerprint()).during(op)?;
         // The trace multiplies the phase by the factor, which goes into the scale.
-        let (factor, limbs, meta) = (self.rings.factor(), x.limbs(), x.meta());
+        let (factor, limbs, meta) = (self.rings.factor(), x.lattice().limbs(), x.meta());
         let scale = meta.scale * factor as f64;
         self.large.check_range(meta.bounds.slots().bound(), scale, limbs).during(op)?;
         let inner = self.rings.from_rank(x.lattice())?;

@@ -23,7 +23,9 @@ impl Params {
     /// Those of [`Params::new`].
     pub fn ranks(&self) -> Result<Vec<Self>> {
         let mut sets = vec![self.clone()];
-        for step in rank_schedule(self.lattice(), self.lattice().security()).into_iter().skip(1) {
+        for step in
+            rank_schedule(self.lattice(), self.lattice().spec().security).into_iter().skip(1)
+        {
             // The schedule counts limbs; take the highest level that has no more.
             let level = self.level_at(step.limbs);
             let mut lattice = step.spec;
@@ -199,11 +201,11 @@ impl ReducingEvaluator {
     fn rank_of(&self, x: &Ciphertext) -> Result<usize> {
         // Each rank has parameters of its own, so the fingerprint identifies it.
         let found = x.lattice().fingerprint();
-        let own = |e: &Evaluator| e.params().fingerprint() == found;
+        let own = |e: &Evaluator| e.params().lattice().fingerprint() == found;
         let rank = self.evaluators.iter().position(own).ok_or(
             bellerophon_mlwe::ErrorKind::ParamsMismatch {
                 found,
-                needed: self.evaluators[0].params().fingerprint(),
+                needed: self.evaluators[0].params().lattice().fingerprint(),
             },
         )?;
         self.evaluators[rank].check(x)?;
@@ -221,9 +223,9 @@ impl ReducingEvaluator {
 
     /// The index of the evaluator with these parameters.
     pub(super) fn rank_with(&self, params: &Params) -> Result<usize> {
-        let found = params.fingerprint();
-        let own = |e: &Evaluator| e.params().fingerprint() == found;
-        let needed = self.evaluators[0].params().fingerprint();
+        let found = params.lattice().fingerprint();
+        let own = |e: &Evaluator| e.params().lattice().fingerprint() == found;
+        let needed = self.evaluators[0].params().lattice().fingerprint();
         let missing = bellerophon_mlwe::ErrorKind::ParamsMismatch { found, needed };
         self.evaluators.iter().position(own).ok_or_else(|| missing.into())
     }

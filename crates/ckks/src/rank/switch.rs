@@ -33,7 +33,7 @@ impl RingSwitch {
         rng: &mut R,
     ) -> Result<(Self, SecretKey)> {
         let op = "generate keys of a ring switch";
-        from.check(secret.fingerprint()).during(op)?;
+        from.check(secret.params().fingerprint()).during(op)?;
         let most = to.max_slots().min(from.max_slots());
         // The polynomials of the slots form a ring of degree 2 slots, and the smallest ring has
         // degree 8.

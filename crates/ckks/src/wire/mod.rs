@@ -56,7 +56,7 @@ pub mod kind {
 
 impl Fingerprinted for Params {
     fn fingerprint(&self) -> Fingerprint {
-        Params::fingerprint(self)
+        self.lattice().fingerprint()
     }
 }
 

@@ -300,7 +300,7 @@ impl Whole {
             part.key_params.check(params).during(op)?;
             if part.coordinates.start != next || part.coordinates.is_empty() {
                 let found = part.coordinates;
-                let needed = next..params.dimension();
+                let needed = next..params.spec().dimension;
                 return Err(Error::from(ErrorKind::Part { found, needed }).into());
             }
             // Step 2: the part has the seed of the first part, so it belongs to the same key.
@@ -312,9 +312,10 @@ impl Whole {
             rows.push(f(part));
         }
         // Step 3: the parts cover all coordinates.
-        let missing = || ErrorKind::Part { found: next..next, needed: next..params.dimension() };
+        let missing =
+            || ErrorKind::Part { found: next..next, needed: next..params.spec().dimension };
         match first {
-            Some((seed, shared)) if next == params.dimension() => {
+            Some((seed, shared)) if next == params.spec().dimension => {
                 Ok(Self { seed, rows: joined(rows), shared })
             }
             _ => Err(Error::from(missing()).into()),

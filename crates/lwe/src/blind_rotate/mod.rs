@@ -96,7 +96,7 @@ impl SeededBlindRotationKey {
         ring: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
-        lwe.check(params.dimension()).during("blind-rotation key")?;
+        lwe.check(params.spec().dimension).during("blind-rotation key")?;
         ring.check_ternary("a ternary secret for the ring of the tables")?;
         if !params.spec().engine.allows_any_secret() {
             lwe.check_ternary("a ternary LWE secret for this engine, or NtruRotation::Any")?;
@@ -142,7 +142,7 @@ impl SeededBlindRotationKey {
     pub fn byte_len(params: &Params) -> usize {
         match params.engine() {
             EngineContext::Rgsw(context) => {
-                SeededRgswRotationKey::wire_bytes(params.dimension(), context)
+                SeededRgswRotationKey::wire_bytes(params.spec().dimension, context)
             }
             EngineContext::Ntru(context) => NtruRotationKey::wire_bytes(params, context),
         }
@@ -223,15 +223,15 @@ pub(crate) fn blind_rotate_groups(
         return Err(ErrorKind::TableCount { tables: tables.len(), values: values.len() }.into());
     }
     // Step 1: check key, test polynomials and exponents, so that the rotation cannot fail.
-    let n = params.ring_degree();
+    let n = params.spec().ring_degree;
     let op = "blind rotation";
     let dimension =
         |found, needed, remedy| Err(ErrorKind::Dimension { found, needed, remedy }.during(op));
     key.key_params.check(params).during(op)?;
     tables.iter().try_for_each(|table| table.check(params).during(op))?;
     for value in values {
-        if value.a().len() != params.dimension() {
-            return dimension(value.a().len(), params.dimension(), "switch the key first");
+        if value.a().len() != params.spec().dimension {
+            return dimension(value.a().len(), params.spec().dimension, "switch the key first");
         }
         if value.order() != 2 * n {
             return dimension(value.order() / 2, n, "round to the degree of the tables");

@@ -220,7 +220,7 @@ impl NtruRotationKey {
     pub(super) fn wire_bytes(params: &Params, context: &NtruContext) -> usize {
         let bits = context.gadget().modulus().bits() as usize;
         let [each, shared] = Self::ciphertexts(context);
-        let words = (each * params.dimension() + shared) * context.digit_words();
+        let words = (each * params.spec().dimension + shared) * context.digit_words();
         (words * bits).div_ceil(8) + SeededRingSwitchKey::wire_bytes(context)
     }
 

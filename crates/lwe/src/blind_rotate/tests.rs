@@ -53,7 +53,7 @@ fn setup((name, spec): (&'static str, ParamsSpec)) -> Setup {
 
 /// A table whose entries differ everywhere, far above the noise.
 fn ramp(params: &Params) -> TestPolynomial {
-    let domain = TableDomain::fit(-1.0, 1.0, params.ring_degree(), 0).unwrap();
+    let domain = TableDomain::fit(-1.0, 1.0, params.spec().ring_degree, 0).unwrap();
     let encode = |y: f64| (y * (1u64 << 43) as f64).round() as i64;
     TestPolynomial::new(*params.ring_modulus(), domain, |x| x, encode).unwrap()
 }

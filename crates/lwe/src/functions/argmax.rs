@@ -261,7 +261,7 @@ impl Evaluator<'_> {
         self.begin(0)?;
         let q0 = self.params.ring_modulus();
         let phase = encoding.encode(value, q0);
-        let item = Ciphertext::trivial(*q0, self.params.ring_degree(), phase);
+        let item = Ciphertext::trivial(*q0, self.params.spec().ring_degree, phase);
         self.results(vec![item; like.len()], encoding, range, [1.0 / 12.0, 0.0], like.key())
     }
 }

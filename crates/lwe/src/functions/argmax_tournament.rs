@@ -83,7 +83,7 @@ impl Evaluator<'_> {
     /// sums are far enough apart for a table to distinguish them.
     pub(super) fn tournament_encoding(&self, bracket: &Bracket) -> Result<TournamentEncoding> {
         // Step 1: the noise of one bit.
-        let (q0, n) = (self.params.ring_modulus().value() as f64, self.params.ring_degree());
+        let (q0, n) = (self.params.ring_modulus().value() as f64, self.params.spec().ring_degree);
         let variance = if self.rotations(2) == 1 {
             // The worst case at the finest encoding: a step of 1 in a period of twice the range of
             // the sums, or, if it is steeper, the excess of the difference, which rises by half a

@@ -56,7 +56,7 @@ pub(crate) fn ntru_automorphisms(dimension: usize, degree: usize, window: usize)
 /// matter where the coordinate is not zero, and the factor `X^(a s) - 1` doubles their variance.
 /// The general rotation has one product for each coordinate, for `evk_n` and for each automorphism.
 pub(super) fn blind_rotation(params: &Params, context: &NtruContext, lwe_norm2: f64) -> f64 {
-    let steps = params.dimension() as f64;
+    let steps = params.spec().dimension as f64;
     // Step 1: the initial accumulator, with the rounding of the test polynomial to Q and the bits
     // that its digits drop.
     let entry = fresh(context) + dropped(context.gadget()) + 1.0 / 12.0;
@@ -65,7 +65,7 @@ pub(super) fn blind_rotation(params: &Params, context: &NtruContext, lwe_norm2: 
         NtruRotation::Ternary => steps * 4.0 * fresh(context) + 2.0 * lwe_norm2 * lost(context),
         NtruRotation::Any { window } => {
             let degree = context.ring().degree();
-            let automorphisms = ntru_automorphisms(params.dimension(), degree, window);
+            let automorphisms = ntru_automorphisms(params.spec().dimension, degree, window);
             (steps + 1.0 + automorphisms) * ntru_product(context)
         }
     };

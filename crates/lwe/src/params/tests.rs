@@ -74,7 +74,7 @@ fn the_real_set_is_secure_and_says_so() {
     let params = Params::new(real(false)).unwrap();
     assert!(params.security_bits() >= 128.0);
     assert_eq!(params.rgsw().unwrap().ring().limbs(), 2);
-    assert_eq!(params.dimension(), 1024);
+    assert_eq!(params.spec().dimension, 1024);
     let params = Params::new(real(true)).unwrap();
     assert!(params.security_bits() >= 128.0);
     assert_eq!(params.rgsw().unwrap().ring().limbs(), 1);

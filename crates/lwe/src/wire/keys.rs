@@ -41,7 +41,7 @@ impl Wire for SeededKeySwitchKey {
         let gadget = params.key_switch_gadget();
         Ok(KeySwitchForm {
             source: self.source_dimension() as u32,
-            dimension: params.dimension() as u32,
+            dimension: params.spec().dimension as u32,
             modulus: params.modulus().value(),
             base_log: gadget.base_log(),
             digits: gadget.digits() as u32,
@@ -53,7 +53,7 @@ impl Wire for SeededKeySwitchKey {
     fn from_form(params: &Params, form: KeySwitchForm) -> Result<Self> {
         // Step 1: dimension, modulus and digits are those of the parameters.
         let (op, gadget) = ("reading an LWE key-switching key", params.key_switch_gadget());
-        let (found, needed) = (form.dimension as usize, params.dimension());
+        let (found, needed) = (form.dimension as usize, params.spec().dimension);
         if found != needed {
             let remedy = "use the key of these parameters";
             return Err(ErrorKind::Dimension { found, needed, remedy }.during(op));
@@ -102,7 +102,7 @@ impl Wire for SeededLookupKeys {
     }
 
     fn from_form(params: &Params, form: LookupKeysForm) -> Result<Self> {
-        let (found, needed) = (form.switch.source as usize, params.ring_degree());
+        let (found, needed) = (form.switch.source as usize, params.spec().ring_degree);
         if found != needed {
             let remedy = "use a key switch from the coefficients of the ring secret";
             return Err(

@@ -55,8 +55,10 @@ fn side(
     dimension: usize,
 ) -> Result<(&bellerophon_ring::Modulus, usize)> {
     // (q, n) of inputs, and (q0, n') of results.
-    let sides =
-        [(params.modulus(), params.dimension()), (params.ring_modulus(), params.ring_degree())];
+    let sides = [
+        (params.modulus(), params.spec().dimension),
+        (params.ring_modulus(), params.spec().ring_degree),
+    ];
     let of_modulus = || sides.into_iter().filter(|(q, _)| q.value() == modulus);
     let Some((_, needed)) = of_modulus().next() else {
         return Err(ErrorKind::Modulus { found: modulus, needed: params.modulus().value() }.into());
@@ -119,7 +121,7 @@ impl Wire for LweVec {
 
 /// The number of values and their words: all bodies modulo `q0`, then the mask of each.
 fn pack(params: &Params, values: &LweVec) -> Result<(u32, Packed<'static>)> {
-    let (op, q, n) = ("writing values", params.ring_modulus(), params.ring_degree());
+    let (op, q, n) = ("writing values", params.ring_modulus(), params.spec().ring_degree);
     // Every run of residues modulo one prime starts at a whole byte.
     values.items().iter().try_for_each(|item| item.check(n, q).during(op))?;
     let bodies: Vec<u64> = values.items().iter().map(Ciphertext::b).collect();
@@ -133,7 +135,7 @@ fn pack(params: &Params, values: &LweVec) -> Result<(u32, Packed<'static>)> {
 
 /// The ciphertexts of `count` values.
 fn unpack(params: &Params, count: u32, words: &Packed) -> Result<Vec<Ciphertext>> {
-    let (q, n, count) = (params.ring_modulus(), params.ring_degree(), count as usize);
+    let (q, n, count) = (params.ring_modulus(), params.spec().ring_degree, count as usize);
     // Step 1: check the length before allocating. Saturation makes an overflow fail the check.
     let masks = count.saturating_mul(Packed::words_len(q, n));
     words.check(Packed::words_len(q, count).saturating_add(masks))?;

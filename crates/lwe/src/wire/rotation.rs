@@ -168,9 +168,9 @@ impl RotationForm<'_> {
         )?;
         let (first, count) = (self.first as usize, self.count as usize);
         let coordinates = first..first.saturating_add(count);
-        if count == 0 || coordinates.end > params.dimension() {
+        if count == 0 || coordinates.end > params.spec().dimension {
             return Err(
-                ErrorKind::Part { found: coordinates, needed: 0..params.dimension() }.into()
+                ErrorKind::Part { found: coordinates, needed: 0..params.spec().dimension }.into()
             );
         }
         // Step 2: the length of the rows, before memory is allocated for them.
@@ -234,7 +234,7 @@ impl Wire for SeededBlindRotationKey {
 
     fn to_form(&self, params: &Params) -> Result<RotationForm<'static>> {
         self.check(params).during("writing a blind-rotation key")?;
-        Ok(RotationForm::of(params, &self.part(params, 0..params.dimension())))
+        Ok(RotationForm::of(params, &self.part(params, 0..params.spec().dimension)))
     }
 
     fn from_form(params: &Params, form: RotationForm) -> Result<Self> {

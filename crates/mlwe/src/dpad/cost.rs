@@ -5,63 +5,15 @@ use bellerophon_ring::{Modulus, prime};
 use super::rotate::RankHoistedKeys;
 use super::schedule::largest_log2_modulus;
 use super::strategy::{RelinStrategy, raised_secret};
+use crate::keyswitch_cost::{RelinCost, SLACK_BITS, Switch, smallest_special};
 use crate::{During, ErrorKind, Params, Result, security};
 
 /// Upper bound on the bits of special primes in chosen strategies: the fastest kernels need primes
 /// below `2^50`.
 const SPECIAL_BITS: f64 = 50.0;
 
-/// A digit may exceed its special primes by this many bits, as in
-/// [`HybridGadget`](bellerophon_ring::HybridGadget).
-const SLACK_BITS: f64 = 1.0 / 1024.0;
-
 /// Largest ratio of a temporary rank to the rank; `r^ <= 2 r` in the paper.
 const MOST_RAISED: usize = 2;
-
-/// Nanoseconds per word: of one stage of a transform, of one prime of a base conversion, of a
-/// product with a key that is read from memory, and of one stage of a move between rings. The
-/// constants are rounded from a fit to the times of thirteen strategies on one machine (one thread,
-/// AVX-512 IFMA, primes below `2^50`). They predict no time on other machines; they only rank
-/// strategies.
-const BUTTERFLY_NS: f64 = 0.065;
-const CONVERSION_NS: f64 = 0.5;
-const PRODUCT_NS: f64 = 0.65;
-const MOVE_NS: f64 = 0.3;
-
-/// The cost of one relinearization, in words of eight bytes.
-///
-/// Counted as in Tables 1 and 2 of the paper, plus the base conversions of digits of several
-/// primes, which the tables leave out.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct RelinCost {
-    /// Words transformed, times the stages of each transform.
-    pub butterflies: f64,
-    /// Words written by base conversions, times the number of source primes of each.
-    pub conversions: f64,
-    /// Words of the keys. Each is read and multiplied once.
-    pub products: f64,
-    /// Words packed and unpacked, times the stages of these maps.
-    pub moves: f64,
-}
-
-impl RelinCost {
-    /// An estimated time on one thread. Use it only to compare strategies.
-    pub fn nanoseconds(&self) -> f64 {
-        self.butterflies * BUTTERFLY_NS
-            + self.conversions * CONVERSION_NS
-            + self.products * PRODUCT_NS
-            + self.moves * MOVE_NS
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            butterflies: self.butterflies + other.butterflies,
-            conversions: self.conversions + other.conversions,
-            products: self.products + other.products,
-            moves: self.moves + other.moves,
-        }
-    }
-}
 
 /// The numbers of a strategy that determine its cost.
 #[derive(Debug, Clone, Copy)]
@@ -69,71 +21,6 @@ struct Plan {
     factor: usize,
     /// Temporary rank over the ring of the strategy, bits and number of its special primes.
     temporary: Option<(usize, f64, usize)>,
-}
-
-/// One key switch over a chain of primes of the given sizes.
-struct Switch<'a> {
-    degree: f64,
-    log2_q: &'a [f64],
-    log2_p: f64,
-    special: f64,
-    components: f64,
-    columns: f64,
-}
-
-impl Switch<'_> {
-    /// The cost of the switch: transforms, base conversions and products.
-    fn cost(&self) -> RelinCost {
-        // A digit is extended to all primes but its own: `outer` counts these transforms per
-        // component, `converted` weighs them by the source primes.
-        let limbs = self.log2_q.len() as f64;
-        let all = limbs + self.special;
-        let runs = runs(self.log2_q, self.log2_p);
-        let outer: f64 = runs.iter().map(|&run| all - run as f64).sum();
-        let converted: f64 = runs.iter().map(|&run| run as f64 * (all - run as f64)).sum();
-        // Mod-down: the special limbs of each column return to coefficients, and the correction of
-        // every limb is transformed.
-        let divided = self.columns * (self.special + limbs);
-        let transforms = self.components * (limbs + outer) + divided;
-        RelinCost {
-            butterflies: transforms * self.degree * self.degree.log2(),
-            conversions: (self.components * converted + self.columns * self.special * limbs)
-                * self.degree,
-            products: self.components * runs.len() as f64 * all * self.columns * self.degree,
-            moves: 0.0,
-        }
-    }
-}
-
-/// The number of primes in each digit: greedy cuts by size, from the first prime on.
-// As `HybridGadget` cuts a chain.
-fn runs(log2_q: &[f64], log2_p: f64) -> Vec<usize> {
-    let (mut runs, mut bits) = (vec![], 0.0);
-    for &prime in log2_q {
-        bits += prime;
-        match runs.last_mut() {
-            Some(run) if bits <= log2_p + SLACK_BITS => *run += 1,
-            _ => {
-                runs.push(1);
-                bits = prime;
-            }
-        }
-    }
-    runs
-}
-
-/// The smallest `log2 P` that cuts a chain into at most `digits` digits, none larger than `P`.
-fn smallest_special(log2_q: &[f64], digits: usize) -> f64 {
-    // The optimum is the size of some run of consecutive primes: try every run.
-    let largest = log2_q.iter().copied().fold(0.0, f64::max);
-    let sums = (0..log2_q.len()).flat_map(|from| {
-        log2_q[from..].iter().scan(0.0, |sum, &prime| {
-            *sum += prime;
-            Some(*sum)
-        })
-    });
-    sums.filter(|&bits| bits >= largest && runs(log2_q, bits).len() <= digits)
-        .fold(f64::INFINITY, f64::min)
 }
 
 impl Plan {
@@ -157,12 +44,11 @@ impl Plan {
         // primes.
         let log2_q = sizes(params, limbs);
         let (rank, factor) = (params.rank(), self.factor);
-        let degree = (params.degree() * factor) as f64;
+        let degree = params.degree() * factor;
         let packed = (rank * (rank + 1) / 2).div_ceil(factor);
-        let (work, special) = (rank / factor, params.p().limbs() as f64);
+        let (work, special) = (rank / factor, params.p().limbs());
         let own = params.p().log2_modulus();
-        let switch = |components: usize, columns: usize, (log2_p, special): (f64, f64)| {
-            let (components, columns) = (components as f64, columns as f64);
+        let switch = |components: usize, columns: usize, (log2_p, special): (f64, usize)| {
             let log2_q = &log2_q;
             Switch { degree, log2_q, log2_p, special, components, columns }.cost()
         };
@@ -170,13 +56,13 @@ impl Plan {
         let cost = match self.temporary {
             None => switch(packed, work + 1, (own, special)),
             Some((raised, log2_p, count)) => {
-                let up = switch(packed, raised + 1, (log2_p, count as f64));
+                let up = switch(packed, raised + 1, (log2_p, count));
                 up.plus(switch(raised - work, work + 1, (own, special)))
             }
         };
         // Packing and unpacking run log2(f) stages on each moved word.
         let moved = (packed + 2 * (work + 1)) * limbs;
-        RelinCost { moves: moved as f64 * degree * (factor as f64).log2(), ..cost }
+        RelinCost { moves: moved as f64 * degree as f64 * (factor as f64).log2(), ..cost }
     }
 }
 
@@ -241,8 +127,7 @@ impl RankHoistedKeys {
         let log2_q = sizes(params, limbs);
         // Step 1: the cost of one switch in the base ring, in nanoseconds.
         let switch = |components: usize, columns: usize, log2_p: f64, special: usize| {
-            let (components, columns) = (components as f64, columns as f64);
-            let (degree, log2_q, special) = (params.degree() as f64, &log2_q[..], special as f64);
+            let (degree, log2_q) = (params.degree(), &log2_q[..]);
             Switch { degree, log2_q, log2_p, special, components, columns }.cost().nanoseconds()
         };
         // Step 2: the cost of a rotation. The non-adjacent form of a step has log2(n / 2) / 3 terms
@@ -266,7 +151,7 @@ impl RankHoistedKeys {
             found: params.rank().to_string(),
             needed: format!(
                 "a temporary rank above it that is secure ({}) at log2 Q = {:.0}; take a smaller Q",
-                params.security(),
+                params.spec().security,
                 params.q().log2_modulus()
             ),
         }.into()
@@ -283,9 +168,9 @@ pub fn temporary_security_bits(params: &Params) -> Option<f64> {
     // The modulus at a temporary rank is at most Q P^.
     let bits = plans(params).into_iter().filter_map(|plan| {
         let (rank, log2_p, _) = plan.temporary?;
-        let secret = raised_secret(params.secret_kind(), params.rank() / plan.factor, rank);
+        let secret = raised_secret(params.spec().secret, params.rank() / plan.factor, rank);
         let dimension = rank * plan.factor * params.degree();
-        Some(security::estimate_bits(dimension, secret, log2_q + log2_p, params.sigma()))
+        Some(security::estimate_bits(dimension, secret, log2_q + log2_p, params.spec().sigma))
     });
     bits.reduce(f64::min)
 }
@@ -307,9 +192,9 @@ fn plans(params: &Params) -> Vec<Plan> {
         let work = params.rank() / factor;
         // Step 2: every temporary rank, with the largest modulus that its dimension allows.
         for rank in work + 1..=MOST_RAISED * work {
-            let secret = raised_secret(params.secret_kind(), work, rank);
+            let secret = raised_secret(params.spec().secret, work, rank);
             let dimension = rank * factor * params.degree();
-            let bound = largest_log2_modulus(params, params.security(), (dimension, secret));
+            let bound = largest_log2_modulus(params, params.spec().security, (dimension, secret));
             let Some(bound) = bound else { continue };
             // Step 3: the fewest digits that fit. More digits at one rank mean smaller special
             // primes and more of everything else.
@@ -335,6 +220,7 @@ mod tests {
     use bellerophon_ring::PackedPoly;
 
     use super::*;
+    use crate::keyswitch_cost::runs;
     use crate::testing::{params, spec};
     use crate::{ParamsSpec, RelinKind, Security, paper::DPad, security::SecretKind};
 
@@ -412,7 +298,7 @@ mod tests {
                 let cost = |strategy: &RelinStrategy| strategy.cost(limbs).unwrap().nanoseconds();
                 assert!(cost(&chosen) <= cost(&RelinStrategy::direct(&params)));
                 assert_eq!(chosen.params(), &params);
-                if params.security() == Security::Bits128 {
+                if params.spec().security == Security::Bits128 {
                     assert!(chosen.raised().security_bits() >= 128.0);
                 } else {
                     let share = |p: &Params| p.log2_modulus() / p.dimension() as f64;

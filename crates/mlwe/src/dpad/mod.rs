@@ -17,7 +17,7 @@ mod rotate;
 mod schedule;
 pub(crate) mod strategy;
 
-pub use cost::{RelinCost, temporary_security_bits};
+pub use cost::temporary_security_bits;
 pub use ring_switch::{RingConversion, RingSwitchKeys, trace_exponents};
 pub use rotate::{RankHoistedKeys, non_adjacent_form};
 pub use schedule::{RankStep, rank_at, rank_schedule};

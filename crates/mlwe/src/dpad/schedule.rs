@@ -33,7 +33,7 @@ pub struct RankStep {
 pub fn rank_schedule(params: &Params, security: Security) -> Vec<RankStep> {
     let mut steps = vec![];
     let mut rank = params.rank();
-    let sparse = matches!(params.secret_kind(), SecretKind::Sparse(_));
+    let sparse = matches!(params.spec().secret, SecretKind::Sparse(_));
     // r, r / 2, r / 4, ..; sparse secrets keep their rank.
     loop {
         if let Some(step) = step(params, security, rank)
@@ -51,7 +51,7 @@ pub fn rank_schedule(params: &Params, security: Security) -> Vec<RankStep> {
 /// The step at one rank: the largest number of limbs whose modulus fits the dimension.
 fn step(params: &Params, security: Security, rank: usize) -> Option<RankStep> {
     let dimension = rank * params.degree();
-    let bound = largest_log2_modulus(params, security, (dimension, params.secret_kind()))?;
+    let bound = largest_log2_modulus(params, security, (dimension, params.spec().secret))?;
     // Keys at this rank are published modulo Q_l P.
     let fits = |&limbs: &usize| {
         params.q().at_limbs(limbs).log2_modulus() + params.p().log2_modulus() <= bound
@@ -82,7 +82,7 @@ pub(crate) fn largest_log2_modulus(
             return Some(params.log2_modulus() * ratio + 1e-6);
         }
     };
-    let allowance = security::sigma_allowance(params.sigma())?;
+    let allowance = security::sigma_allowance(params.spec().sigma)?;
     Some(security::max_log2_modulus(dimension, secret, model)? + allowance)
 }
 

@@ -342,7 +342,7 @@ fn temporary_params(base: &Params, rank: usize, p: Vec<u64>) -> Result<Params> {
         return Err(ErrorKind::Rank { found: rank, needed: base.rank() + 1 }.during(op));
     }
     // The secret keeps its density, so a sparse one gets a larger weight.
-    let secret = raised_secret(base.secret_kind(), base.rank(), rank);
+    let secret = raised_secret(base.spec().secret, base.rank(), rank);
     Params::new(ParamsSpec { rank, p, secret, ..base.spec().clone() })
 }
 

@@ -120,6 +120,51 @@ fn sizes_count_packed_residues() {
 }
 
 #[test]
+fn prepared_keys_give_the_same_ciphertexts() {
+    // Digits of one prime under one special prime: the case for key decomposition.
+    let params = params(1024, 1, 48, 1);
+    let from = SecretKey::generate(&params, &mut rng(1)).unwrap();
+    let to = SecretKey::generate(&params, &mut rng(2)).unwrap();
+    let key = KeySwitchKey::between(&from, &to, 48, &mut rng(3)).unwrap();
+    let prepared = key.clone();
+    prepared.prepare(&params).unwrap();
+    prepared.prepare(&params).unwrap();
+    assert_eq!(key, prepared);
+    // At most a quarter more words; a word may take one byte more.
+    let grown = prepared.memory_len() as f64 / key.memory_len() as f64;
+    assert!(grown > 1.8 && grown < 1.0 + 1.25 * 7.0 / 6.0, "{grown}");
+    let pays = &prepared.decomposed.get().unwrap().as_ref().unwrap().pays;
+    assert!(pays[47] && !pays[0] && pays.len() == 48);
+    for limbs in [1, 2, 20, 47, 48] {
+        let ct = from.encrypt(&message(&params, limbs, 7), &mut rng(4)).unwrap();
+        let expected = key.switch(&params, &ct).unwrap();
+        assert_eq!(prepared.switch(&params, &ct).unwrap(), expected, "{limbs} limbs");
+        // Digits that are stored use the other rows.
+        let digits = HoistedDigits::new(&params, ct.masks()).unwrap();
+        assert_eq!(
+            key_switch_decomposed(&params, &digits, &prepared).unwrap(),
+            key_switch(&params, ct.masks(), &prepared).unwrap()
+        );
+    }
+}
+
+#[test]
+fn keys_of_few_digits_or_several_components_stay_as_they_are() {
+    let (few, several) = (params(256, 1, 42, 6), params(1024, 2, 48, 1));
+    for params in [&few, &several] {
+        let secret = SecretKey::generate(params, &mut rng(1)).unwrap();
+        let key = KeySwitchKey::between(&secret, &secret, params.limbs(), &mut rng(3)).unwrap();
+        let before = key.memory_len();
+        key.prepare(params).unwrap();
+        assert_eq!(key.memory_len(), before);
+    }
+    let secret = SecretKey::generate(&few, &mut rng(1)).unwrap();
+    let key = KeySwitchKey::between(&secret, &secret, 2, &mut rng(3)).unwrap();
+    let other = crate::testing::params(256, 1, 3, 1);
+    assert!(matches!(refusal(&key.prepare(&other)), ErrorKind::ParamsMismatch { .. }));
+}
+
+#[test]
 fn refuses_what_does_not_fit() {
     let params = params(64, 1, 3, 1);
     let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();

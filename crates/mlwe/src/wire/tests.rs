@@ -1,6 +1,7 @@
 use crate::error::refusal;
 use bellerophon_ring::wire::Wire;
 use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
+use proptest::prelude::*;
 
 use crate::{
     Ciphertext, Error, ErrorKind, GaloisKey, KeySwitchKey, ModRaiseKey, Params, ParamsSpec,
@@ -162,4 +163,31 @@ fn parameters_come_back_with_the_security_asked_for() {
     lying[at..].copy_from_slice(&0u32.to_le_bytes());
     let refused = read::<Params>(&Security::Bits128, &lying).unwrap();
     assert!(matches!(refusal(&refused), ErrorKind::NoEstimate { .. } | ErrorKind::Insecure { .. }));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// Objects of random keys, messages, ranks and levels come back, and different ones have
+    /// different bytes.
+    #[test]
+    fn random_objects_come_back(seed: u64, rank in 1usize..=3, limbs in 1usize..=3) {
+        fn back<T: Wire<Error = Error> + PartialEq>(params: &T::Params, [x, y]: [&T; 2]) -> bool {
+            let bytes = write(params, x);
+            read::<T>(params, &bytes).expect("a form").unwrap() == *x && bytes != write(params, y)
+        }
+        let params = params(64, rank, 3, 2);
+        let rng = &mut rng(seed);
+        let keys = [(); 2].map(|()| SecretKey::generate(&params, rng).unwrap());
+        let m = message(&params, limbs, seed);
+        let seeded = keys.each_ref().map(|key| key.encrypt_seeded(&m, rng).unwrap());
+        prop_assert!(back(&params, seeded.each_ref()));
+        let full = seeded.map(|seeded| seeded.expand(&params).unwrap());
+        prop_assert!(back(&params, full.each_ref()));
+        let public = keys.each_ref().map(|key| PublicKey::generate(key, rng));
+        prop_assert!(back(&params, public.each_ref()));
+        let switch = [(); 2]
+            .map(|()| KeySwitchKey::between(&keys[0], &keys[1], limbs, rng).unwrap());
+        prop_assert!(back(&params, switch.each_ref()));
+    }
 }

@@ -139,7 +139,8 @@ impl Ciphertext {
     }
 
     /// A bound on its noise, modulo the primes of its limbs.
-    pub fn noise(&self) -> NoiseBound {
+    #[cfg(test)]
+    pub(crate) fn noise(&self) -> NoiseBound {
         self.noise
     }
 

@@ -160,7 +160,10 @@ impl RingBridge {
         let (degree, lattice) = (self.spec.degree, self.params.lattice());
         let dense = row(degree, self.dense.gadget().ring(1).moduli());
         let sparse = row(degree, self.sparse.gadget().ring(1).moduli());
-        let top = row(self.params.degree(), lattice.gadget().ring(self.params.limbs()).moduli());
+        let top = row(
+            self.params.lattice().degree(),
+            lattice.gadget().ring(self.params.limbs()).moduli(),
+        );
         let packing = (degree / PACKING_N).trailing_zeros() as usize;
         (SEED + self.module.factor() * dense)
             + packing * (SEED + dense)

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use bellerophon_ckks::{
-    self as ckks, Bounds, Ciphertext, CiphertextMeta, Evaluator, Interval,
+    self as ckks, Bounds, Ciphertext, CiphertextMeta, CkksOps, Evaluator, Interval,
     dft::{self, Coefficients},
     eval_mod::{Mod1, Mod1Output},
     noise::Noise,
@@ -127,7 +127,7 @@ impl RingBridge {
         slots: usize,
     ) -> Result<mlwe::Ciphertext> {
         // Step 1: groups of values whose positions are equal modulo N / n': one packing each.
-        let (degree, stride) = (self.params.degree(), self.subring.factor());
+        let (degree, stride) = (self.params.lattice().degree(), self.subring.factor());
         let mut groups: Vec<Vec<(usize, &lwe::Ciphertext)>> = vec![Vec::new(); stride];
         for (&slot, value) in layout.positions().iter().zip(values) {
             let position = dft::place(degree, slots, slot);
@@ -198,7 +198,7 @@ impl RingBridge {
         mod1: &Mod1,
     ) -> ckks::Result<Ciphertext> {
         // 2 Re(z): amplitudes double, so the variance quadruples.
-        let limbs = z.limbs();
+        let limbs = z.lattice().limbs();
         let noise = z.meta().noise * 4.0 + noise::automorphism(self.params.lattice(), limbs);
         let (inner, meta) = evaluator.add(z, &evaluator.conjugate(z)?)?.into_parts();
         let bound = mod1.bound() / mod1.width();

@@ -124,8 +124,8 @@ impl RingBridge {
             );
         }
         let degree = spec.degree;
-        if !degree.is_power_of_two() || degree < 64 || degree > params.degree() {
-            let needed = format!("a power of two from 64 to {}", params.degree());
+        if !degree.is_power_of_two() || degree < 64 || degree > params.lattice().degree() {
+            let needed = format!("a power of two from 64 to {}", params.lattice().degree());
             return Err(ErrorKind::Shape {
                 what: "degree of the small ring",
                 found: degree,
@@ -135,10 +135,10 @@ impl RingBridge {
         }
         // Step 2: the small ring under either secret, the large one under the sparse secret, and
         // the maps between them.
-        let factor = params.degree() / degree;
+        let factor = params.lattice().degree() / degree;
         let q0 = *params.modulus(0);
         let ring = |degree, secret, bits| -> Result<mlwe::Params> {
-            let p = prime::ntt_primes_below(params.degree(), bits, 1, &[q0])?[0];
+            let p = prime::ntt_primes_below(params.lattice().degree(), bits, 1, &[q0])?[0];
             Ok(mlwe::Params::new(mlwe::ParamsSpec {
                 degree,
                 rank: 1,
@@ -151,7 +151,7 @@ impl RingBridge {
         let sparse_secret = SecretKind::Sparse(spec.weight);
         let dense = ring(degree, spec.secret, DENSE_BITS)?;
         let sparse = ring(degree, sparse_secret, SPARSE_BITS)?;
-        let low = ring(params.degree(), sparse_secret, SPARSE_BITS)?;
+        let low = ring(params.lattice().degree(), sparse_secret, SPARSE_BITS)?;
         let module = ModuleMap::new(lattice, &lattice.module_view(factor)?, 1)?;
         let subring = ModuleMap::new(&low, &sparse, 1)?;
         // Step 3: both reductions, which the modulus chain must hold.
@@ -221,7 +221,7 @@ impl RingBridge {
 
     /// The highest level of a result of [`raise`](Self::raise); `None` if the chain is too short,
     /// or the primes of its levels differ too much in size for the reduction.
-    pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
+    pub(crate) fn highest_level(&self, reduction: Reduction) -> Option<usize> {
         Some(self.highest_start(reduction)? - self.reduction(reduction).depth())
     }
 
@@ -243,7 +243,7 @@ impl RingBridge {
     }
 
     /// Largest magnitude of a phase, as a fraction of `q0`, for [`Reduction::Identity`].
-    pub fn reach(&self) -> f64 {
+    pub(crate) fn reach(&self) -> f64 {
         REACH
     }
 

@@ -20,7 +20,7 @@ impl RingBridge {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] above level 0; those of the lattice layer for foreign keys.
-    pub fn lower(
+    pub(crate) fn lower(
         &self,
         keys: &RingBridgeKeys,
         values: &Coefficients,
@@ -36,7 +36,7 @@ impl RingBridge {
         }
         large.mul_signed_assign(lattice, factor)?;
         // Step 2: one ciphertext over the small ring for each position modulo N / n'.
-        let positions: Vec<usize> = (0..values.len()).map(|i| values.place(i)).collect();
+        let positions: Vec<usize> = (0..values.meta().len).map(|i| values.place(i)).collect();
         let mut small = BTreeMap::new();
         for rest in positions.iter().map(|position| position % stride) {
             if let Entry::Vacant(entry) = small.entry(rest) {
@@ -69,7 +69,7 @@ impl RingBridge {
         let mut shifted = large.clone();
         if rest > 0 {
             // X^-rest = -X^(N - rest).
-            let (ring, degree) = (lattice.q().at_limbs(1), self.params.degree());
+            let (ring, degree) = (lattice.q().at_limbs(1), self.params.lattice().degree());
             let mut monomial = vec![0; degree];
             monomial[degree - rest] = -1;
             shifted.mul_plain_assign(lattice, &ring.forward(ring.from_signed(&monomial)))?;

@@ -121,7 +121,7 @@ fn vectors_go_down_to_values() {
         let factor = 1 << 13;
         let values = w.bridge.lower(&w.keys, &coefficients, factor).unwrap();
         assert_eq!(values.len(), count);
-        let scale = coefficients.scale() * factor as f64;
+        let scale = coefficients.meta().scale * factor as f64;
         let errors: Vec<f64> = values
             .iter()
             .zip(&numbers)
@@ -131,7 +131,7 @@ fn vectors_go_down_to_values() {
             })
             .collect();
         let variance =
-            coefficients.variance() * (factor as f64).powi(2) + w.bridge.lowering_noise();
+            coefficients.meta().noise.total * (factor as f64).powi(2) + w.bridge.lowering_noise();
         let ratio = root_mean_square(&errors) / variance.sqrt();
         let least = if count < 32 { 0.0 } else { 0.5 };
         assert!(ratio < 2.0 && ratio >= least, "{count}: {ratio}");

@@ -76,7 +76,7 @@ pub(crate) struct Engines {
 impl Engines {
     pub(crate) fn new(lattice: &lwe::Params) -> Result<Self> {
         // Step 1: plain tables, on the engine of the specification and on the other one.
-        let (spec, degree) = (lattice.spec(), lattice.ring_degree());
+        let (spec, degree) = (lattice.spec(), lattice.spec().ring_degree);
         let q0 = *lattice.ring_modulus();
         let mut plain = vec![lattice.clone()];
         let other = match spec.engine {

@@ -30,10 +30,14 @@ const ROOM: f64 = 1.25;
 /// look-up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ErrorDistribution {
-    mean: f64,
-    rms: f64,
-    /// The root mean square of the error at the worst sample point.
-    worst_rms: f64,
+    /// The mean of the absolute error.
+    pub mean_abs: f64,
+    /// The root mean square of the error.
+    pub rms: f64,
+    /// The root mean square of the error of a value at the worst point of the range: the
+    /// [`Ciphertext::noise`](bellerophon_ckks::Ciphertext::noise) of the result for an operand
+    /// without noise. Points between the 1024 sample points may be slightly worse.
+    pub worst_rms: f64,
     /// A bound on the error at the worst sample point.
     worst_abs: f64,
     /// Errors in descending order, each with the probability of an error at least as large.
@@ -84,36 +88,19 @@ impl ErrorDistribution {
         }
         // Step 3: moments, and the tail probabilities of the sorted errors.
         errors.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        let mean = errors.iter().map(|(e, p)| e * p).sum();
+        let mean_abs = errors.iter().map(|(e, p)| e * p).sum();
         let rms = errors.iter().map(|(e, p)| e * e * p).sum::<f64>().sqrt();
         let mut cumulative = 0.0;
         for (_, probability) in &mut errors {
             cumulative += *probability;
             *probability = cumulative;
         }
-        Self { mean, rms, worst_rms: worst.sqrt(), worst_abs: ROOM * bound, tail: errors }
-    }
-
-    /// The mean of the absolute error.
-    pub fn mean_abs(&self) -> f64 {
-        self.mean
+        Self { mean_abs, rms, worst_rms: worst.sqrt(), worst_abs: ROOM * bound, tail: errors }
     }
 
     /// `-log2` of [`mean_abs`](Self::mean_abs).
     pub fn mean_bits(&self) -> f64 {
-        -self.mean.log2()
-    }
-
-    /// The root mean square of the error.
-    pub fn rms(&self) -> f64 {
-        self.rms
-    }
-
-    /// The root mean square of the error of a value at the worst point of the range: the
-    /// [`Ciphertext::noise`](bellerophon_ckks::Ciphertext::noise) of the result for an operand
-    /// without noise. Points between the 1024 sample points may be slightly worse.
-    pub fn worst_rms(&self) -> f64 {
-        self.worst_rms
+        -self.mean_abs.log2()
     }
 
     /// A bound on the error of every value at any point of the range, for an operand without noise.
@@ -180,10 +167,10 @@ mod tests {
             move |k| (k as f64 * step - x, output)
         });
         let sigma = (step * step * (index * index + 1.0 / 12.0) + output * output).sqrt();
-        assert!((law.rms() / sigma - 1.0).abs() < 0.01, "{} {sigma}", law.rms());
-        assert!((law.worst_rms() / sigma - 1.0).abs() < 0.02, "{} {sigma}", law.worst_rms());
+        assert!((law.rms / sigma - 1.0).abs() < 0.01, "{} {sigma}", law.rms);
+        assert!((law.worst_rms / sigma - 1.0).abs() < 0.02, "{} {sigma}", law.worst_rms);
         let mean = sigma * (2.0 / std::f64::consts::PI).sqrt();
-        assert!((law.mean_abs() / mean - 1.0).abs() < 0.02, "{} {mean}", law.mean_abs());
+        assert!((law.mean_abs / mean - 1.0).abs() < 0.02, "{} {mean}", law.mean_abs);
         // The bound is at most some 20 deviations, and the largest of thousands stays below it.
         let bound = law.worst_abs() / sigma;
         assert!((7.0..25.0).contains(&bound) && law.max_abs(1 << 16) < law.worst_abs(), "{bound}");

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use bellerophon_ckks::Ciphertext;
+use bellerophon_ckks::{Ciphertext, CkksOps};
 use bellerophon_lwe::{self as lwe, Encoding, Headroom, LweVec};
 
 use super::{
@@ -67,7 +67,7 @@ impl LookupEvaluator<'_> {
         let noise = |variance: f64, by: f64| variance * by.powi(2) + ring.lowering_noise();
         // The relative difference of scales that is allowed: it moves values at an end of the
         // domain by half a cell.
-        let most = 1.0 / lattice.ring_degree() as f64;
+        let most = 1.0 / lattice.spec().ring_degree as f64;
         let drifting = if operands.len() > 1 { (most * q0 / 4.0).powi(2) } else { 0.0 };
         let (mut shifted, mut scales, mut noises) = (Vec::new(), Vec::new(), Vec::new());
         let mut width = 0f64;

@@ -155,7 +155,7 @@ impl LutParams {
             _ => {
                 // The linear transform starts at the top of the chain and takes a level; the
                 // reduction multiplies below.
-                let giants = rotation_steps(self.lattice().dimension(), baby_steps(self))?;
+                let giants = rotation_steps(self.lattice().spec().dimension, baby_steps(self))?;
                 keys.multiply(top - 1).rotate(giants, top)
             }
         })
@@ -170,12 +170,12 @@ impl LutParams {
     ) -> usize {
         // Step 1: the blind-rotation key and the key switch back to the LWE secret.
         let slots = self.slots().lattice();
-        let (n, digits) = (lattice.dimension(), lattice.key_switch_gadget().digits());
+        let (n, digits) = (lattice.spec().dimension, lattice.key_switch_gadget().digits());
         let switch = |source: usize| {
             let words = source.div_ceil(n) * n * digits;
             SEED + (words * lattice.modulus().bits() as usize).div_ceil(8)
         };
-        let tables = switch(lattice.ring_degree()) + SeededBlindRotationKey::byte_len(lattice);
+        let tables = switch(lattice.spec().ring_degree) + SeededBlindRotationKey::byte_len(lattice);
         // Step 2: the bridges.
         let bridges = paths.into_iter().map(|path| match (path, self.ring()) {
             (BridgePath::Ring, Some(ring)) => ring.key_bytes(),
@@ -190,5 +190,5 @@ impl LutParams {
 }
 
 fn baby_steps(lookups: &LutParams) -> usize {
-    BABY_STEPS.min(lookups.lattice().dimension())
+    BABY_STEPS.min(lookups.lattice().spec().dimension)
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bellerophon_ckks::{
-    self as ckks, Bounds, Ciphertext, CiphertextMeta, Interval, Metadata,
+    self as ckks, Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval, Metadata,
     dft::{Coefficients, SlotsToCoeffs},
     eval_mod::Mod1Output,
     noise::Noise,
@@ -270,7 +270,7 @@ impl<'a> Map<'a> {
             coeffs = flood.apply(evaluator.params(), coeffs, deviation)?;
         }
         // Step 3: the table layout for the scale and the noise that the values really have.
-        let (fit, error_std) = self.fitted(coeffs.scale(), &noise)?;
+        let (fit, error_std) = self.fitted(coeffs.meta().scale, &noise)?;
         let (factor, domain) = (fit.factor as i64, fit.table);
         Ok(Lowered { coeffs, factor, domain, index_std: fit.index_std, error_std })
     }
@@ -280,7 +280,7 @@ impl<'a> Map<'a> {
     fn fitted(&self, scale: f64, noise: &LoweredNoise) -> Result<(Fit, f64)> {
         let tables = (self.lattice, self.path);
         let fit = fit(self.lookups, tables, &self.domain, scale, noise.leaving)?;
-        let degree = self.lattice.ring_degree();
+        let degree = self.lattice.spec().ring_degree;
         let cell = self.lattice.ring_modulus().value() as f64 / (2 * degree) as f64;
         let beyond = (noise.error - noise.leaving).max(0.0).sqrt() * fit.factor / cell;
         Ok((fit, beyond))
@@ -314,7 +314,7 @@ impl<'a> Map<'a> {
         let per_radian = q0.value() as f64 / TAU;
         let encode = |y: f64| (per_radian * output.angle(y)).round() as i64;
         let table = TestPolynomial::new(*q0, lowered.domain, f, encode)?;
-        let len = lowered.coeffs.len();
+        let len = lowered.coeffs.meta().len;
         let mut results = Vec::with_capacity(len);
         observer.tell(Stage::LookUps, 0, len)?;
         let mut source = self.source(crossing, lowered)?;
@@ -424,9 +424,10 @@ impl<'a> Map<'a> {
             }
             // The linear bridge switches modulus and key after the rotation.
             _ => {
-                let ring_norm2 = lookup.spec().ring_secret.expected_norm2(lookup.ring_degree());
+                let ring_norm2 =
+                    lookup.spec().ring_secret.expected_norm2(lookup.spec().ring_degree);
                 let variance = lwe_noise::modulus_switch(rotated, q0, q, ring_norm2)
-                    + lwe_noise::key_switch(lookup, ring_norm2, lookup.ring_degree());
+                    + lwe_noise::key_switch(lookup, ring_norm2, lookup.spec().ring_degree);
                 variance.sqrt() / q
             }
         };
@@ -520,7 +521,7 @@ fn fit(
     lowered: f64,
 ) -> Result<Fit> {
     let (lo, hi) = (*domain.start(), *domain.end());
-    let degree = lattice.ring_degree();
+    let degree = lattice.spec().ring_degree;
     let q0 = lattice.ring_modulus().value() as f64;
     let tried = |variance: f64| -> Result<Fit> {
         let (index_std, guard) = index(lookups, (lattice, path), variance);
@@ -565,7 +566,7 @@ fn index(
             let switched = lwe_noise::modulus_switch(variance, q0, q, norm2)
                 + lwe_noise::key_switch(lookup, norm2, dimension);
             let index = |norm2| lwe_noise::index_error(lookup, norm2, switched);
-            let expected = lookup.spec().secret.expected_norm2(lookup.dimension());
+            let expected = lookup.spec().secret.expected_norm2(lookup.spec().dimension);
             (index(expected), index(largest_weight(lookup) as f64))
         }
     };
@@ -585,7 +586,7 @@ mod tests {
         let lookups = &testing::toy();
         let scale = 2f64.powi(LOG_S2C_SCALE);
         let q0 = lookups.lattice().ring_modulus().value() as f64;
-        let cell = q0 / (2 * lookups.lattice().ring_degree()) as f64;
+        let cell = q0 / (2 * lookups.lattice().spec().ring_degree) as f64;
         for path in [BridgePath::Ring, BridgePath::Linear] {
             let tables = (lookups.lattice(), path);
             let fit = |lowered| fit(lookups, tables, &(-1.0..=1.0), scale, lowered).unwrap();

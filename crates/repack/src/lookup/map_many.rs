@@ -2,7 +2,7 @@
 
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{Ciphertext, Interval};
+use bellerophon_ckks::{Ciphertext, CkksOps, Interval};
 use bellerophon_lwe::{Encoding, Headroom, LweVec, OutputEncoding, Table};
 
 use super::{
@@ -141,7 +141,7 @@ impl<'a> LookupEvaluator<'a> {
         let tables = self.tables()?;
         let values = LweVec::concat(&self.extract(operands, domain, Headroom::TABLE, None)?)?;
         let (center, degree) =
-            (values.centred().encoding().center(), self.table_keys()?.lattice.ring_degree());
+            (values.centred().encoding().center(), self.table_keys()?.lattice.spec().ring_degree);
         // Step 2: the grid of the common index, from the tracked noise of the values.
         let step = values.encoding().width() / (2 * degree) as f64;
         let error_std = values.index_variance().sqrt() / step;

@@ -58,4 +58,4 @@ pub(crate) use local_poly::Smooth;
 pub(crate) use map::Map;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

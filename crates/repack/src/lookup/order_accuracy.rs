@@ -47,30 +47,18 @@ pub enum OrderFunction {
 /// The predicted error of a function of several values, in units of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OrderAccuracy {
-    comparators: usize,
-    rms: f64,
-    worst_rms: f64,
-}
-
-impl OrderAccuracy {
     /// Comparators in a row, each with one error.
-    pub fn comparators(&self) -> usize {
-        self.comparators
-    }
-
+    pub comparators: usize,
     /// The standard deviation of the error of a result to which every comparator adds its error,
     /// for values that differ by more than their errors. This is an upper estimate: a comparator
     /// computes `b + max(a - b, 0)`, which adds no error where `b` is the larger value.
-    pub fn rms(&self) -> f64 {
-        self.rms
-    }
-
+    pub rms: f64,
     /// The standard deviation of the error at the worst values, ties among them: the
     /// [noise](bellerophon_ckks::Ciphertext::noise) that the result of fresh operands carries.
-    pub fn worst_rms(&self) -> f64 {
-        self.worst_rms
-    }
+    pub worst_rms: f64,
+}
 
+impl OrderAccuracy {
     /// A bound on the errors of `count` results, which holds with probability 95% for any values.
     pub fn max_abs(&self, count: usize) -> f64 {
         let each = 0.05 / count.max(1) as f64;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use bellerophon_ckks::{Ciphertext, Interval, eval_mod::Mod1Output};
+use bellerophon_ckks::{Ciphertext, CkksOps, Interval, eval_mod::Mod1Output};
 use bellerophon_lwe::LweVec;
 use bellerophon_mlwe as mlwe;
 

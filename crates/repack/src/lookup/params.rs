@@ -54,7 +54,7 @@ fn slots_to_coeffs(
 
 /// A squared norm that the LWE secret exceeds with probability below `2^-60`.
 pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
-    lwe::noise::largest_norm2(lookup.spec().secret, lookup.dimension()) as usize
+    lwe::noise::largest_norm2(lookup.spec().secret, lookup.spec().dimension) as usize
 }
 
 /// The largest squared norm of an LWE secret. The search for a reduction takes time proportional to
@@ -154,12 +154,12 @@ impl LutParams {
         })?;
 
         // Step 3: the level of results with the linear bridge.
-        let linear = lattice.dimension() <= slots.max_slots();
+        let linear = lattice.spec().dimension <= slots.max_slots();
         if !linear && ring_bridge.is_none() {
             return refuse(format!(
                 "an LWE secret of {} coordinates does not fit the {} slots, as the linear bridge \
                  requires: take a smaller dimension, a larger ring, or a ring bridge",
-                lattice.dimension(),
+                lattice.spec().dimension,
                 slots.max_slots()
             ));
         }
@@ -184,7 +184,7 @@ impl LutParams {
         let ring = match ring_bridge {
             None => None,
             Some(weight) => {
-                let (degree, secret) = (lattice.ring_degree(), lattice.spec().ring_secret);
+                let (degree, secret) = (lattice.spec().ring_degree, lattice.spec().ring_secret);
                 // The same half of the failure probability.
                 let log2_failure = log2_failure - 1.0;
                 let bridge = RingBridgeSpec { degree, secret, weight, log2_failure };
@@ -254,7 +254,7 @@ impl LutParams {
     }
 
     /// Whether tables of these parameters, with their engine, serve corrected look-ups.
-    pub fn corrects(&self, lattice: &lwe::Params) -> bool {
+    pub(crate) fn corrects(&self, lattice: &lwe::Params) -> bool {
         let corrected = self.corrected_on(LutEngine::of(lattice));
         corrected.is_some_and(|corrected| corrected.spec() == lattice.spec())
     }
@@ -262,11 +262,6 @@ impl LutParams {
     /// The smallest estimate in bits over the keys of all engines.
     pub fn security_bits(&self) -> f64 {
         self.engines.security_bits()
-    }
-
-    /// `log2` of the probability that the look-up of one value fails and returns garbage.
-    pub fn log2_failure(&self) -> f64 {
-        self.spec.log2_failure
     }
 
     /// `log2` of half the failure probability, the share of the guard bands of tables. The
@@ -289,7 +284,7 @@ impl LutParams {
 
     /// The highest level of values that return with the ring bridge and a reduction, at most the
     /// highest level for programs; none without the bridge.
-    pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
+    pub(crate) fn highest_level(&self, reduction: Reduction) -> Option<usize> {
         let highest = self.ring.as_ref()?.highest_level(reduction)?;
         Some(highest.min(self.spec.highest_level))
     }
@@ -352,13 +347,13 @@ impl LutParams {
     pub fn path(&self, bridge: Bridge) -> Result<BridgePath> {
         match (bridge, &self.ring) {
             (Bridge::Linear, _) if !self.linear => {
-                Err(ErrorKind::NoLinearBridge { dimension: self.lattice.dimension() }.into())
+                Err(ErrorKind::NoLinearBridge { dimension: self.lattice.spec().dimension }.into())
             }
             (Bridge::Linear, _) => Ok(BridgePath::Linear),
             (Bridge::Ring, None) => Err(ErrorKind::NoRingBridge.into()),
             (Bridge::Ring, Some(_)) => Ok(BridgePath::Ring),
             (Bridge::Auto, ring) => {
-                let count = self.lattice.ring_degree() / 2;
+                let count = self.lattice.spec().ring_degree / 2;
                 Ok(cheapest(count, ring.is_some(), self.linear).unwrap_or(BridgePath::Linear))
             }
         }

@@ -99,7 +99,7 @@ impl CostModel {
 
     /// The number of transform steps in a blind rotation.
     pub(super) fn steps(tables: &lwe::Params) -> f64 {
-        let degree = tables.ring_degree() as f64;
+        let degree = tables.spec().ring_degree as f64;
         tables.transforms() * degree * degree.log2()
     }
 }
@@ -119,7 +119,26 @@ fn shared(serial: f64, threads: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::refusal;
+    use crate::{error::refusal, lookup::testing::toy};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(8))]
+
+        /// More values take longer and more threads do not, whatever share runs in parallel.
+        #[test]
+        fn rotations_grow_with_the_count(table_serial in 0.0..=1.0, threads in 1usize..=64) {
+            let model = CostModel { table_serial, ..CostModel::default() };
+            let tables = toy();
+            let time = |count, threads| model.rotations(tables.lattice(), 1024, count, threads);
+            for count in 1..300 {
+                let (own, more) = (time(count, threads), time(count + 1, threads));
+                prop_assert!(own > 0.0 && more >= own * (1.0 - 1e-12), "{count}: {own}, {more}");
+                prop_assert!(time(2 * threads * count, threads) > time(threads * count, threads));
+                prop_assert!(time(count, threads + 1) <= own * (1.0 + 1e-12));
+            }
+        }
+    }
 
     #[test]
     fn threads_shorten_and_the_version_counts() {

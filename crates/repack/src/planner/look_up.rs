@@ -62,8 +62,8 @@ impl Tables<'_> {
         // table.
         let rotations = if lattice.one_rotation_for_several() { 1 } else { tables };
         let source = match path {
-            BridgePath::Ring => lattice.ring_degree(),
-            BridgePath::Linear => slots.degree() + lattice.ring_degree(),
+            BridgePath::Ring => lattice.spec().ring_degree,
+            BridgePath::Linear => slots.lattice().degree() + lattice.spec().ring_degree,
         };
         let mut seconds = model.rotations(lattice, source, count * rotations, threads);
         // Step 3: ring packing and reduction.
@@ -76,7 +76,7 @@ impl Tables<'_> {
                 vectors += ring.work(period, Reduction::Sine, level)?;
             }
             _ => {
-                let (top, dimension) = (slots.max_level(), lattice.dimension());
+                let (top, dimension) = (slots.max_level(), lattice.spec().dimension);
                 let diagonals = count.next_power_of_two().min(dimension);
                 vectors += Work::of_matrix(slots, top, diagonals, 1, slots.max_slots());
                 vectors += Work::of_mod1(slots, lookups.reduction(), top - 1);

@@ -29,7 +29,8 @@ pub struct Prediction {
     pub key_bytes: usize,
     /// Whether the engine restores levels, so that `output_level` may exceed the level of the
     /// operand.
-    pub refreshed: bool,
+    #[serde(rename = "refreshed")]
+    pub bootstrapped: bool,
     /// A description of what will be evaluated.
     pub detail: String,
     /// The degree of the correction of a look-up; 0 is a plain table. None for other engines. Not

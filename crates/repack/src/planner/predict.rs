@@ -272,7 +272,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let worst = worst_factor(self.operand.meta.len, MapPlan::LOG2_FAILURE);
         // Step 2: the counted work, and the levels that the operand must have.
         let report = simulator.report();
-        let refreshed = report.bootstraps + report.functional > 0;
+        let bootstrapped = report.bootstraps + report.functional > 0;
         let levels = match (report.functional, report.bootstraps) {
             (0, 0) => before - result.level,
             (0, _) => self.params.bootstrapper()?.input_level(),
@@ -285,7 +285,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             levels,
             output_level: result.level,
             key_bytes: self.params.key_bytes(engine, self.request.bridge)?,
-            refreshed,
+            bootstrapped,
             detail: program.detail(),
             order: None,
             accuracy: None,
@@ -346,7 +346,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         correction: Option<&CorrectionPlan>,
     ) -> Result<Prediction, P::Error> {
         let Tables { lookups, lattice, .. } = tables;
-        let (count, degree) = (self.operand.meta.len, lattice.ring_degree());
+        let (count, degree) = (self.operand.meta.len, lattice.spec().ring_degree);
         let (order, levels) = correction.map_or((0, 0), |plan| (plan.order(), plan.levels()));
         // A correction takes levels of the result, not of the operand.
         Ok(Prediction {
@@ -356,7 +356,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             levels: lookups.levels(),
             output_level: lookups.level_after().saturating_sub(levels),
             key_bytes: self.params.key_bytes(engine, self.request.bridge)?,
-            refreshed: true,
+            bootstrapped: true,
             detail: match correction {
                 None => format!("table of degree {degree}"),
                 Some(_) => format!("tables of degree {degree}, correction of order {order}"),

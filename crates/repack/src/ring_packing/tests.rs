@@ -9,8 +9,10 @@ use std::sync::{
 
 use bellerophon_mlwe::{ParamsSpec, SecretKind, Security, noise::measured};
 use bellerophon_ring::prime;
+use proptest::prelude::*;
 use rand::{RngExt, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, Normal};
 
 use super::*;
 
@@ -296,4 +298,61 @@ fn misfits_are_refused() {
     assert!(matches!(refusal(&twice), ErrorKind::Shape { what: "index of two values", .. }));
     let other = lwe::Ciphertext::trivial(*params.q().modulus(1), 16, 0);
     assert!(matches!(refusal(&values(2, &[(0, other)])), ErrorKind::Value { .. }));
+}
+
+/// The first coefficients of a ring ciphertext as LWE values.
+fn extracted(params: &Params, ct: &Ciphertext, count: usize) -> Vec<lwe::Ciphertext> {
+    let ring = params.q();
+    let [b, a] = [ct.b(), ct.a(0)].map(|poly| ring.inverse(poly.clone()));
+    let value = |k| lwe::extract(ring.modulus(0), b.limb(0), a.limb(0), k).unwrap();
+    (0..count).map(value).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Packing inverts extraction, and is linear, up to its noise; eight standard deviations of it
+    /// are more than any coefficient shows.
+    #[test]
+    fn packing_inverts_extraction_and_is_linear(seed: u64, log_n in 0u32..4, c in -9i64..=9) {
+        let (params, n) = (params(64, 1, 50), 1 << log_n);
+        let random = &mut rng(seed);
+        let secret = SecretKey::generate(&params, random).unwrap();
+        let keys = row_packing_keys(&secret, n, 1, random).unwrap();
+        let (ring, count) = (params.q(), 64 / n);
+        let normal = Normal::new(0.0, f64::from(1 << 30)).unwrap();
+        let [x, y] = [(); 2].map(|()| -> Vec<i64> {
+            (0..64).map(|_| normal.sample(random).round() as i64).collect()
+        });
+        let [ct_x, ct_y] = [&x, &y].map(|message| {
+            secret.encrypt(&ring.forward(ring.from_signed(message)), random).unwrap()
+        });
+        let pack = |ct: &Ciphertext| {
+            let values = extracted(&params, ct, count);
+            pack_values(&params, &keys, secret.id(), n, values.iter().enumerate()).unwrap()
+        };
+        let combined = |x: &Ciphertext, y: &Ciphertext| {
+            let mut sum = x.clone();
+            sum.mul_signed_assign(&params, c).unwrap();
+            sum.add_assign(&params, y).unwrap();
+            sum
+        };
+        // The places of the values; all others hold zero or what `n` leaves there.
+        let largest = |ct: &Ciphertext, expected: &[i64]| {
+            let errors = errors(&secret, ct, expected);
+            errors[..count].iter().fold(0.0f64, |most, e| most.max(e.abs()))
+        };
+        let (fresh, weight) = (noise::fresh_secret(&params), (c * c + 1) as f64);
+        let packed = pack(&ct_x);
+        let bound = 8.0 * packed_values_noise(&params, n, fresh).unwrap().sqrt();
+        let found = largest(&packed, &x);
+        prop_assert!(found < bound && found > 0.0, "{n}: {found} of {bound}");
+        let sum: Vec<i64> = x.iter().zip(&y).map(|(x, y)| c * x + y).collect();
+        let bound = 8.0 * packed_values_noise(&params, n, weight * fresh).unwrap().sqrt();
+        let found = largest(&pack(&combined(&ct_x, &ct_y)), &sum);
+        prop_assert!(found < bound, "the packed sum, {n}: {found} of {bound}");
+        let bound = 8.0 * (weight * packed_values_noise(&params, n, fresh).unwrap()).sqrt();
+        let found = largest(&combined(&packed, &pack(&ct_y)), &sum);
+        prop_assert!(found < bound, "the sum of packed terms, {n}: {found} of {bound}");
+    }
 }

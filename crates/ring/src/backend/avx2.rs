@@ -3,8 +3,9 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    Blocks, Column, Part, Piece, Places, RowKind, Target, Term, WeightedRows, cmux, ntt,
-    ntt_first_pass, pointwise, scalar,
+    Blocks, Column, Part, Piece, Places, RowKind, Target, Term, WeightedRows, cmux,
+    integers::Integers,
+    ntt, ntt_first_pass, ntt_sources, pointwise, pointwise_words, scalar,
     shoup64::{self, Word, with_headroom, with_headroom_of_rows},
     shoup64_kernels::shoup64_kernels,
     simd::{Line, Wide},
@@ -40,15 +41,6 @@ impl Wide for Avx2 {
     }
 
     #[inline(always)]
-    fn load_bytes(self, bytes: &[u8; 8]) -> Pair {
-        let (halves, _) = bytes.as_chunks::<4>();
-        let words = |half: [u8; 4]| unsafe {
-            _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes(half)))
-        };
-        [words(halves[0]), words(halves[1])]
-    }
-
-    #[inline(always)]
     fn store(self, x: Pair, line: &mut Line) {
         let (halves, _) = line.as_chunks_mut::<4>();
         unsafe {
@@ -65,6 +57,45 @@ impl Wide for Avx2 {
     #[inline(always)]
     fn splat(self, x: u64) -> Pair {
         unsafe { [_mm256_set1_epi64x(x as i64); 2] }
+    }
+
+    #[inline(always)]
+    fn exchange<const BIT: u32>(self, x: &mut Pair, y: &mut Pair) {
+        let (a, b) = (*x, *y);
+        (*x, *y) = match BIT {
+            2 => ([a[0], b[0]], [a[1], b[1]]),
+            1 => (
+                unsafe {
+                    [
+                        _mm256_permute2x128_si256::<0x20>(a[0], b[0]),
+                        _mm256_permute2x128_si256::<0x20>(a[1], b[1]),
+                    ]
+                },
+                unsafe {
+                    [
+                        _mm256_permute2x128_si256::<0x31>(a[0], b[0]),
+                        _mm256_permute2x128_si256::<0x31>(a[1], b[1]),
+                    ]
+                },
+            ),
+            _ => (
+                unsafe { [_mm256_unpacklo_epi64(a[0], b[0]), _mm256_unpacklo_epi64(a[1], b[1])] },
+                unsafe { [_mm256_unpackhi_epi64(a[0], b[0]), _mm256_unpackhi_epi64(a[1], b[1])] },
+            ),
+        };
+    }
+}
+
+// In every block of this implementation: SAFETY: as above.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
+impl Integers for Avx2 {
+    #[inline(always)]
+    fn load_bytes(self, bytes: &[u8; 8]) -> Pair {
+        let (halves, _) = bytes.as_chunks::<4>();
+        let words = |half: [u8; 4]| unsafe {
+            _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes(half)))
+        };
+        [words(halves[0]), words(halves[1])]
     }
 
     #[inline(always)]
@@ -141,32 +172,6 @@ impl Wide for Avx2 {
     }
 
     #[inline(always)]
-    fn exchange<const BIT: u32>(self, x: &mut Pair, y: &mut Pair) {
-        let (a, b) = (*x, *y);
-        (*x, *y) = match BIT {
-            2 => ([a[0], b[0]], [a[1], b[1]]),
-            1 => (
-                unsafe {
-                    [
-                        _mm256_permute2x128_si256::<0x20>(a[0], b[0]),
-                        _mm256_permute2x128_si256::<0x20>(a[1], b[1]),
-                    ]
-                },
-                unsafe {
-                    [
-                        _mm256_permute2x128_si256::<0x31>(a[0], b[0]),
-                        _mm256_permute2x128_si256::<0x31>(a[1], b[1]),
-                    ]
-                },
-            ),
-            _ => (
-                unsafe { [_mm256_unpacklo_epi64(a[0], b[0]), _mm256_unpacklo_epi64(a[1], b[1])] },
-                unsafe { [_mm256_unpackhi_epi64(a[0], b[0]), _mm256_unpackhi_epi64(a[1], b[1])] },
-            ),
-        };
-    }
-
-    #[inline(always)]
     fn gather(self, a: &[u64], index: &[u32; 8]) -> Pair {
         let mask = a.len() - 1;
         assert!(a.len().is_power_of_two());
@@ -197,11 +202,11 @@ shoup64_kernels!(features: "avx2", simd: Avx2, rows: 2);
 #[target_feature(enable = "avx2")]
 pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Places) {
     // SAFETY: this function has the target features.
-    pointwise::permute(unsafe { Avx2::assume() }, out, a, places.map());
+    pointwise_words::permute(unsafe { Avx2::assume() }, out, a, places.map());
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn ranks(thresholds: &[[u64; 2]], draws: [&[u64]; 2], out: &mut [i64]) {
     // SAFETY: this function has the target features.
-    pointwise::ranks(unsafe { Avx2::assume() }, thresholds, draws, out);
+    pointwise_words::ranks(unsafe { Avx2::assume() }, thresholds, draws, out);
 }

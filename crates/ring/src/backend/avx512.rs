@@ -6,10 +6,11 @@ use std::{
 };
 
 use super::{
-    Blocks, Column, Part, Piece, Places, RowKind, Target, Term, WeightedRows, cmux, ntt,
-    ntt_first_pass,
+    Blocks, Column, Part, Piece, Places, RowKind, Target, Term, WeightedRows, cmux,
+    integers::Integers,
+    ntt, ntt_first_pass, ntt_sources,
     permutation::BACKWARDS,
-    pointwise, scalar,
+    pointwise, pointwise_words, scalar,
     shoup64::{self, Word, with_headroom, with_headroom_of_rows},
     shoup64_kernels::shoup64_kernels,
     simd::{Line, Wide},
@@ -41,11 +42,6 @@ impl Wide for Avx512 {
     }
 
     #[inline(always)]
-    fn load_bytes(self, bytes: &[u8; 8]) -> __m512i {
-        unsafe { _mm512_cvtepu8_epi64(_mm_loadl_epi64(bytes.as_ptr().cast())) }
-    }
-
-    #[inline(always)]
     fn store(self, x: __m512i, line: &mut Line) {
         unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), x) }
     }
@@ -58,6 +54,26 @@ impl Wide for Avx512 {
     #[inline(always)]
     fn splat(self, x: u64) -> __m512i {
         unsafe { _mm512_set1_epi64(x as i64) }
+    }
+
+    #[inline(always)]
+    fn exchange<const BIT: u32>(self, x: &mut __m512i, y: &mut __m512i) {
+        unsafe {
+            (*x, *y) = match BIT {
+                2 => (_mm512_shuffle_i64x2::<0x44>(*x, *y), _mm512_shuffle_i64x2::<0xee>(*x, *y)),
+                1 => (merge_swapped::<0xcc>(*x, *y), merge_swapped::<0x33>(*y, *x)),
+                _ => (_mm512_unpacklo_epi64(*x, *y), _mm512_unpackhi_epi64(*x, *y)),
+            };
+        }
+    }
+}
+
+// In every block of this implementation: SAFETY: as above.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
+impl Integers for Avx512 {
+    #[inline(always)]
+    fn load_bytes(self, bytes: &[u8; 8]) -> __m512i {
+        unsafe { _mm512_cvtepu8_epi64(_mm_loadl_epi64(bytes.as_ptr().cast())) }
     }
 
     #[inline(always)]
@@ -126,17 +142,6 @@ impl Wide for Avx512 {
     }
 
     #[inline(always)]
-    fn exchange<const BIT: u32>(self, x: &mut __m512i, y: &mut __m512i) {
-        unsafe {
-            (*x, *y) = match BIT {
-                2 => (_mm512_shuffle_i64x2::<0x44>(*x, *y), _mm512_shuffle_i64x2::<0xee>(*x, *y)),
-                1 => (merge_swapped::<0xcc>(*x, *y), merge_swapped::<0x33>(*y, *x)),
-                _ => (_mm512_unpacklo_epi64(*x, *y), _mm512_unpackhi_epi64(*x, *y)),
-            };
-        }
-    }
-
-    #[inline(always)]
     fn gather(self, a: &[u64], index: &[u32; 8]) -> __m512i {
         assert!(a.len().is_power_of_two() && a.len() <= 1 << 31);
         unsafe {
@@ -175,7 +180,7 @@ pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Pl
         return permute_tiles(out, a, (places.map(), stride));
     }
     // SAFETY: this function has the target features.
-    pointwise::permute(unsafe { Avx512::assume() }, out, a, places.map());
+    pointwise_words::permute(unsafe { Avx512::assume() }, out, a, places.map());
 }
 
 /// As [`permute`], tile by tile, see [`Places`]: a permutation of lanes within lines, then a
@@ -249,5 +254,5 @@ pub(super) fn keep(
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn ranks(thresholds: &[[u64; 2]], draws: [&[u64]; 2], out: &mut [i64]) {
     // SAFETY: this function has the target features.
-    pointwise::ranks(unsafe { Avx512::assume() }, thresholds, draws, out);
+    pointwise_words::ranks(unsafe { Avx512::assume() }, thresholds, draws, out);
 }

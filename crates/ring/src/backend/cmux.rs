@@ -1,8 +1,9 @@
 //! The inner loop of blind rotation, for any [`Rotation`].
 
 use super::{
+    integers::Rotation,
     pointwise::{lines, lines_mut},
-    simd::{Line, Rotation, V, Wide},
+    simd::{Line, V, Wide},
 };
 use crate::{MonomialTable, NttTable};
 

@@ -31,6 +31,7 @@ pub(super) use kernels::*;
 
 use super::{
     avx512::Avx512,
+    integers::{Integers, Sums},
     simd::{Arithmetic, Line, Wide},
 };
 use crate::{Backend, Modulus, NttTable};
@@ -275,7 +276,6 @@ fn negative_inverse(q: u64) -> u64 {
 impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
     type W = Avx512;
     type Root = Root;
-    type Sum = [__m512i; 2];
 
     #[inline(always)]
     fn wide(self) -> Avx512 {
@@ -285,11 +285,6 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
     #[inline(always)]
     fn root(self, [value, companion]: [u64; 2]) -> Root {
         Root { value: self.wide.splat(value), companion: self.wide.splat(companion) }
-    }
-
-    #[inline(always)]
-    fn lane_root(self, [value, companion]: &[Line; 2]) -> Root {
-        Root { value: self.wide.load(value), companion: self.wide.load(companion) }
     }
 
     /// Reads the companions only: `w' q = w 2^52 - r` with `r` in `(0, q)`, hence
@@ -442,6 +437,12 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         self.reduce_4(self.wide.and(difference, self.mask))
     }
 
+    const MULTIPLIES_FORWARD: bool = Self::LAZY;
+}
+
+impl<const EVERY: u32> Sums for Ifma<EVERY> {
+    type Sum = [__m512i; 2];
+
     /// A line has as many words as a residue has bytes, fewer than eight. The rest is not read.
     #[inline(always)]
     fn packed<const B: usize>(self, row: &[u64], first: usize) -> [__m512i; B] {
@@ -527,7 +528,6 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
     /// primes are below `2^48`.
     const PRODUCTS: usize = 15;
     const RESIDUE_BITS: u32 = MAX_BITS;
-    const MULTIPLIES_FORWARD: bool = Self::LAZY;
 
     #[inline(always)]
     fn reduce(self, x: __m512i) -> __m512i {

@@ -1,19 +1,22 @@
 //! The kernels for several instruction sets. The back end is chosen once, when a table is built.
 //!
 //! Every kernel works on the residues of one limb. `scalar.rs` is the reference. `avx2.rs`,
-//! `avx512.rs` and `ifma.rs` offer the same functions in the same order. Each function is an
-//! instance of the generic code in `ntt.rs`, `pointwise.rs` and `cmux.rs` for the arithmetic in
-//! `shoup64.rs` or `ifma.rs`. All results are equal bit for bit. This folder is the only place in
+//! `avx512.rs` and `ifma.rs` offer the same functions in the same order, and `neon.rs` offers some
+//! of them. Each function is an instance of the generic code in `ntt.rs`, `pointwise.rs`,
+//! `pointwise_words.rs` and `cmux.rs` for the arithmetic in `shoup64.rs`, `ifma.rs` or `double.rs`. All results are equal bit for bit. This folder is the only place in
 //! the workspace that may contain `unsafe`.
 //!
 //! | module | contents |
 //! | --- | --- |
+//! | `choice` | the enumeration of the instruction sets and the choice between them |
 //! | `scalar` | the reference kernels |
-//! | `avx2`, `avx512`, `ifma` | the instruction sets |
-//! | `simd` | the traits that an instruction set implements |
+//! | `avx2`, `avx512`, `ifma`, `neon` | the instruction sets |
+//! | `simd`, `integers` | the traits that an instruction set implements; those of integer products |
+//! | `double` | the arithmetic of NEON in floating point |
 //! | `shoup64`, `shoup64_kernels` | Shoup arithmetic in 64-bit words; the kernels of AVX2 and AVX-512 with it |
-//! | `ntt`, `ntt_first_pass`, `ntt_layout` | the transform, its fusion with base conversion, and the memory layout |
-//! | `pointwise`, `permutation` | pointwise kernels; automorphisms in NTT form |
+//! | `ntt`, `ntt_first_pass`, `ntt_sources`, `ntt_layout` | the transform, its fusion with base conversion, and the memory layout |
+//! | `pointwise`, `pointwise_words` | pointwise products; the other pointwise kernels |
+//! | `permutation` | automorphisms in NTT form |
 //! | `cmux` | the inner loop of blind rotation |
 //! | `subring` | maps between a ring and a subring |
 //! | `chacha20` | the keystream of seeds |
@@ -23,157 +26,64 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub(crate) mod chacha20;
+mod choice;
 #[cfg(target_arch = "x86_64")]
 mod cmux;
+#[cfg(target_arch = "aarch64")]
+mod double;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
 #[cfg(target_arch = "x86_64")]
+mod integers;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod ntt;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod ntt_first_pass;
 mod ntt_layout;
-mod permutation;
 #[cfg(target_arch = "x86_64")]
+mod ntt_sources;
+mod permutation;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod pointwise;
+#[cfg(target_arch = "x86_64")]
+mod pointwise_words;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod shoup64;
 #[cfg(target_arch = "x86_64")]
 mod shoup64_kernels;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod simd;
 #[cfg(target_arch = "x86_64")]
 mod subring;
 #[cfg(test)]
 mod tests;
 
+pub use choice::Backend;
 pub(crate) use ntt_layout::{Blocks, Layout, copy_to_parts};
 pub(crate) use permutation::Places;
 
-use crate::{DigitGadget, ErrorKind, Modulus, MonomialTable, NttTable, Result};
-
-/// An instruction set with kernels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Backend {
-    /// Portable Rust on 64-bit words; every modulus.
-    Scalar,
-    /// x86-64 with AVX2; every modulus.
-    Avx2,
-    /// x86-64 with AVX-512 F and DQ; every modulus.
-    Avx512,
-    /// x86-64 with AVX-512 F, DQ, IFMA and VBMI; moduli below `2^50`.
-    Ifma,
-}
-
-impl Backend {
-    /// All back ends, slowest first.
-    pub const ALL: [Backend; 4] = [Backend::Scalar, Backend::Avx2, Backend::Avx512, Backend::Ifma];
-
-    /// The fastest back end that this CPU supports for `modulus`, up to the one named by the
-    /// environment variable `BELLEROPHON_BACKEND` (`scalar`, `avx2`, `avx512`, `ifma`; other values
-    /// are ignored). The variable is for tests and measurements of whole programs. Results are the
-    /// same on every back end.
-    pub fn fastest(modulus: &Modulus) -> Self {
-        Self::allowed(named().as_deref())
-            .find(|b| b.check(modulus).is_ok())
-            .unwrap_or(Backend::Scalar)
-    }
-
-    /// The fastest back end that this CPU supports, for kernels without a modulus; see
-    /// [`fastest`](Self::fastest).
-    pub(crate) fn detected() -> Self {
-        Self::allowed(named().as_deref()).find(|b| b.is_detected()).unwrap_or(Backend::Scalar)
-    }
-
-    /// The back ends up to the named one, fastest first.
-    fn allowed(named: Option<&str>) -> impl Iterator<Item = Self> {
-        let limit = Self::ALL.iter().position(|b| named == Some(b.name()));
-        Self::ALL.into_iter().take(limit.map_or(Self::ALL.len(), |i| i + 1)).rev()
-    }
-
-    /// `Err` unless this CPU supports the back end and the back end supports the modulus.
-    pub(crate) fn check(self, modulus: &Modulus) -> Result<()> {
-        let refuse = |reason| Err(ErrorKind::Backend { backend: self.name(), reason }.into());
-        if self == Backend::Ifma && modulus.bits() > 50 {
-            return refuse("52-bit products need a modulus below 2^50");
-        }
-        if !self.is_detected() {
-            return refuse("this CPU lacks the instructions");
-        }
-        Ok(())
-    }
-
-    /// A short name for tables, benchmark ids and errors.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Backend::Scalar => "scalar",
-            Backend::Avx2 => "avx2",
-            Backend::Avx512 => "avx512",
-            Backend::Ifma => "ifma",
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    fn is_detected(self) -> bool {
-        let avx512 = || is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
-        match self {
-            Backend::Scalar => true,
-            Backend::Avx2 => is_x86_feature_detected!("avx2"),
-            Backend::Avx512 => avx512(),
-            Backend::Ifma => {
-                let vbmi = || is_x86_feature_detected!("avx512vbmi");
-                avx512() && is_x86_feature_detected!("avx512ifma") && vbmi()
-            }
-        }
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn is_detected(self) -> bool {
-        self == Backend::Scalar
-    }
-
-    /// Bytes per residue in a [`PackedPoly`](crate::PackedPoly).
-    pub(crate) fn packed_bytes(self, q: &Modulus) -> usize {
-        if self == Backend::Ifma { q.bits().div_ceil(8) as usize } else { 8 }
-    }
-
-    /// `b` such that each reduction of a blind rotation modulo `q` leaves a factor `2^-b`.
-    pub(crate) fn radix(self, _q: &Modulus) -> u32 {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Backend::Ifma if _q.bits() > ifma::LAZY_BITS => 52,
-            _ => 0,
-        }
-    }
-
-    /// The companion of a constant factor `w` is `floor(w 2^b / q)` with this `b`.
-    pub(crate) fn companion_bits(self) -> u32 {
-        if self == Backend::Ifma { 52 } else { 64 }
-    }
-
-    /// The same `b` for the factors of a transform.
-    pub(crate) fn transform_companion_bits(self, modulus: &Modulus) -> u32 {
-        match self {
-            Backend::Avx2 | Backend::Avx512 if modulus.bits() <= NARROW_BITS => 63,
-            _ => self.companion_bits(),
-        }
-    }
-}
-
-/// The back end named by the environment.
-fn named() -> Option<String> {
-    std::env::var("BELLEROPHON_BACKEND").ok()
-}
-
-/// Primes below `2^NARROW_BITS` leave four unused bits in a word.
-const NARROW_BITS: u32 = 60;
+use crate::{DigitGadget, Modulus, MonomialTable, NttTable};
 
 /// Transforms of smaller degrees run on the scalar back end.
 pub(crate) const MIN_WIDE_DEGREE: usize = 128;
 
-/// Calls a kernel on the back end of the table, or on a given back end.
+/// Calls a kernel on the back end of the table, or on a given back end. The word `neon` says that
+/// NEON has this kernel too; it runs all others in portable Rust.
 macro_rules! dispatch {
+    ($backend:expr, $table:ident . $kernel:ident ($($argument:expr),*), neon) => {
+        match $backend {
+            // SAFETY: as below.
+            #[cfg(target_arch = "aarch64")]
+            Backend::Neon => unsafe { neon::$kernel($table, $($argument),*) },
+            backend => dispatch!(backend, $table.$kernel($($argument),*)),
+        }
+    };
+    ($table:ident . $kernel:ident ($($argument:expr),*), neon) => {
+        dispatch!($table.backend(), $table.$kernel($($argument),*), neon)
+    };
     ($table:ident . $kernel:ident ($($argument:expr),*)) => {
         dispatch!($table.backend(), $table.$kernel($($argument),*))
     };
@@ -208,21 +118,19 @@ fn of_table(table: &NttTable) -> Backend {
 pub(crate) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     let words = piece_words(table);
     if words < a.len() {
-        dispatch!(of_table(table), table.forward_over_pieces(a, 0));
+        dispatch!(of_table(table), table.forward_over_pieces(a, 0), neon);
     }
-    for (i, piece) in a.chunks_exact_mut(words).enumerate() {
-        forward_piece(table, piece, Piece::reduced(i));
-    }
+    finish_forward(table, a);
 }
 
 /// Inverse transform, `[0, q) -> [0, q)`.
 pub(crate) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     let (words, last) = (piece_words(table), table.last_factors);
     for (i, piece) in a.chunks_exact_mut(words).enumerate() {
-        dispatch!(of_table(table), table.inverse_piece(last, (None, i), piece));
+        dispatch!(of_table(table), table.inverse_piece(last, (None, i), piece), neon);
     }
     if words < a.len() {
-        dispatch!(of_table(table), table.inverse_over_pieces(last, a));
+        dispatch!(of_table(table), table.inverse_over_pieces(last, a), neon);
     }
 }
 
@@ -236,9 +144,9 @@ pub(crate) fn inverse_to_parts(
 ) {
     let last = table.last_factors.map(|[factor, _]| table.factor(table.modulus().mul(factor, w)));
     for (i, piece) in buffer.chunks_exact_mut(piece_words(table)).enumerate() {
-        dispatch!(of_table(table), table.inverse_piece(last, (Some(from), i), piece));
+        dispatch!(of_table(table), table.inverse_piece(last, (Some(from), i), piece), neon);
     }
-    dispatch!(of_table(table), table.inverse_to_blocks(last, buffer, parts));
+    dispatch!(of_table(table), table.inverse_to_blocks(last, buffer, parts), neon);
 }
 
 /// `a += b`, all in `[0, q)`.
@@ -258,12 +166,12 @@ pub(crate) fn neg_assign(table: &NttTable, a: &mut [u64]) {
 
 /// `a *= b` pointwise, all in `[0, q)`.
 pub(crate) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
-    dispatch!(table.mul_assign(a, b));
+    dispatch!(table.mul_assign(a, b), neon);
 }
 
 /// `acc += a b` pointwise, all in `[0, q)`.
 pub(crate) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
-    dispatch!(table.mul_add_assign(acc, a, b));
+    dispatch!(table.mul_add_assign(acc, a, b), neon);
 }
 
 /// `out = sum_i a_i b_i` pointwise, all in `[0, q)`. There is one reduction for as many products as
@@ -335,17 +243,17 @@ pub(crate) const MAX_PRODUCTS: usize = 63;
 
 /// `a *= w` by a constant in `[0, q)`; `[0, 4q) -> [0, q)`.
 pub(crate) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
-    dispatch!(table.mul_constant(a, w));
+    dispatch!(table.mul_constant(a, w), neon);
 }
 
 /// `a = (a - b) * w`, all in `[0, q)`.
 pub(crate) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
-    dispatch!(table.sub_mul_constant(a, b, w));
+    dispatch!(table.sub_mul_constant(a, b, w), neon);
 }
 
 /// `acc += a w` by a constant in `[0, q)`, all in `[0, q)`.
 pub(crate) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64) {
-    dispatch!(table.add_multiple(acc, a, w));
+    dispatch!(table.add_multiple(acc, a, w), neon);
 }
 
 /// A sum of rows, each times its weight, plus small multiples of one more weight: the inner loop of
@@ -389,6 +297,8 @@ pub(crate) fn piece_words(table: &NttTable) -> usize {
     match of_table(table) {
         #[cfg(target_arch = "x86_64")]
         Backend::Avx2 | Backend::Avx512 | Backend::Ifma => ntt::piece_words(table.degree()),
+        #[cfg(target_arch = "aarch64")]
+        Backend::Neon => ntt::piece_words(table.degree()),
         _ => table.degree(),
     }
 }
@@ -423,13 +333,13 @@ pub(crate) fn forward_outer(targets: &mut [Target], blocks: Blocks, rows: RowKin
     // The first pass reads the blocks once per target; parts of them stay in cache meanwhile.
     for steps in blocks.layout.parts(readers(targets)) {
         for targets in targets.chunk_by_mut(|a, b| a.table.backend() == b.table.backend()) {
-            dispatch!(of_table(targets[0].table), targets.first_pass((blocks, &steps), rows));
+            dispatch!(of_table(targets[0].table), targets.first_pass((blocks, &steps), rows), neon);
         }
     }
     // The remaining passes over the whole polynomial.
     let done = blocks.layout.first_stages();
     for Target { table, out, .. } in targets {
-        dispatch!(of_table(table), table.forward_over_pieces(out, done));
+        dispatch!(of_table(table), table.forward_over_pieces(out, done), neon);
     }
 }
 
@@ -441,7 +351,10 @@ pub(crate) struct Piece<'a> {
     pub(crate) ahead: &'a [&'a [u64]],
     /// Whether the result has to be in `[0, q)`. Otherwise it is a factor for
     /// [`columns_of_products`].
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "always reduced there"))]
+    #[cfg_attr(
+        not(any(target_arch = "x86_64", target_arch = "aarch64")),
+        expect(dead_code, reason = "always reduced there")
+    )]
     pub(crate) reduced: bool,
 }
 
@@ -456,7 +369,14 @@ impl Piece<'_> {
 pub(crate) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
     debug_assert!(piece.ahead.iter().all(|row| row.len() <= a.len()));
     debug_assert!((piece.index + 1) * a.len() <= table.degree(), "a piece of the transform");
-    dispatch!(of_table(table), table.forward_piece(a, piece));
+    dispatch!(of_table(table), table.forward_piece(a, piece), neon);
+}
+
+/// The second half of a forward transform, reduced to `[0, q)`.
+pub(crate) fn finish_forward(table: &NttTable, a: &mut [u64]) {
+    for (i, piece) in a.chunks_exact_mut(piece_words(table)).enumerate() {
+        forward_piece(table, piece, Piece::reduced(i));
+    }
 }
 
 /// `out = (a - remainder) w + addend v` for factors `[w, v]`, all in `[0, q)`: a quotient.
@@ -466,7 +386,7 @@ pub(crate) fn quotient(
     terms: (&[u64], &[u64], Option<&[u64]>),
     factors: [u64; 2],
 ) {
-    dispatch!(table.quotient(out, terms, factors));
+    dispatch!(table.quotient(out, terms, factors), neon);
 }
 
 /// `out = a mod q` for residues modulo an odd `p < 2^63`, centred first: `a` in `[0, p)` represents
@@ -546,7 +466,8 @@ pub(crate) enum SubringTask<'a, 'b> {
 /// smaller.
 pub(crate) fn subring_kernels(table: &NttTable, factor: usize) -> bool {
     let tiled = table.degree() >= MIN_WIDE_DEGREE * factor;
-    table.backend() != Backend::Scalar && tiled && matches!(factor, 2 | 4 | 8)
+    let wide = !matches!(table.backend(), Backend::Scalar | Backend::Neon);
+    wide && tiled && matches!(factor, 2 | 4 | 8)
 }
 
 /// Runs a task with kernels on the back end of the table of degree `N`.

@@ -311,11 +311,20 @@ fn forward_block<A: Arithmetic, const R: usize>(
     }
 }
 
-/// Prepares the input of the very first stage. Only the `x` of its butterflies need it.
+/// Prepares the input of the very first stage. Only the `x` of its butterflies are reduced.
 #[inline(always)]
 pub(super) fn start<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
+    enter(f, x);
     for x in &mut x[..R / 2] {
         *x = f.start_forward(*x);
+    }
+}
+
+/// Brings words into the form in which stages hold numbers.
+#[inline(always)]
+fn enter<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
+    for x in x {
+        *x = f.enter(*x);
     }
 }
 
@@ -413,7 +422,8 @@ fn inverse_tile<A: Arithmetic, const LINES: usize>(
     tile: &mut [Line; 8],
 ) {
     let w = f.wide();
-    // The steps of `forward_tile` in reverse.
+    // The steps of `forward_tile` in reverse, on residues.
+    enter(f, &mut x);
     inverse_stages(f, &mut x, 1, roots);
     exchange::<A, 0>(f, &mut x);
     let root = f.roots(roots, 1);

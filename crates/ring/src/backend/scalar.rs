@@ -344,16 +344,25 @@ pub(super) fn first_pass(
         // Each block holds the words of all rows at one place.
         for (place, block) in blocks.iter(steps) {
             let words = blocks.layout.words();
-            let out = &mut out[place..place + words];
-            match rows {
-                RowKind::Several(bits) => {
-                    ntt_layout::weighted_sum((block, words), bits, weights, |sum| {
-                        weighted_sum(table, out, sum)
-                    })
-                }
-                RowKind::One(p) => reduce_centered(table, out, block, p),
-            }
+            convert((*table, *weights), rows, block, &mut out[place..place + words]);
         }
+    }
+}
+
+/// The residues of a block.
+pub(super) fn convert(
+    (table, weights): (&NttTable, &[u64]),
+    rows: RowKind,
+    block: &[u64],
+    out: &mut [u64],
+) {
+    match rows {
+        RowKind::Several(bits) => {
+            ntt_layout::weighted_sum((block, out.len()), bits, weights, |sum| {
+                weighted_sum(table, out, sum)
+            })
+        }
+        RowKind::One(p) => reduce_centered(table, out, block, p),
     }
 }
 

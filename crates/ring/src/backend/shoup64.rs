@@ -1,4 +1,4 @@
-//! 64-bit Shoup arithmetic on any [`Wide`] registers, for every modulus `q < 2^61`.
+//! 64-bit Shoup arithmetic on any registers with [`Integers`], for every modulus `q < 2^61`.
 //!
 //! High halves of products are approximated from three 32-bit products. A Shoup product is then
 //! `y w - h q` with a quotient `h` that is too small by less than 4, so it is in `[0, 4q)`.
@@ -12,8 +12,9 @@
 //!   [`Arithmetic::start_forward`]. An inverse transform reduces only the sums of three stages.
 //!   Sums of products are those of 28-bit halves.
 
-use super::NARROW_BITS;
-use super::simd::{Arithmetic, Line, Rotation, V, Wide};
+use super::choice::NARROW_BITS;
+use super::integers::{Integers, Rotation, Sums};
+use super::simd::{Arithmetic, Line, V};
 use crate::{Modulus, NttTable, ntt::roots::RECORD};
 
 /// The classes of [`headroom`]: primes from `2^60` on, primes below, and those that are [`LAZY`]
@@ -78,7 +79,7 @@ pub(super) use {with_headroom, with_headroom_of_rows};
 
 /// Residues modulo one prime in 64-bit words.
 #[derive(Clone, Copy)]
-pub(super) struct Word<W: Wide, const HEADROOM: u32> {
+pub(super) struct Word<W: Integers, const HEADROOM: u32> {
     wide: W,
     modulus: Modulus,
     q: W::V,
@@ -103,7 +104,7 @@ pub(super) struct Word<W: Wide, const HEADROOM: u32> {
 
 /// A factor with separate halves.
 #[derive(Clone, Copy)]
-pub(super) struct Constant<W: Wide> {
+pub(super) struct Constant<W: Integers> {
     /// The whole word, of which the multiplications read the low half.
     low: W::V,
     high: W::V,
@@ -113,7 +114,7 @@ pub(super) struct Constant<W: Wide> {
 
 /// A factor and `floor(w 2^64 / q)`, or `floor(w 2^63 / q)` unless `WHOLE`.
 #[derive(Clone, Copy)]
-pub(super) struct Root<W: Wide> {
+pub(super) struct Root<W: Integers> {
     value: W::V,
     companion: Constant<W>,
 }
@@ -121,11 +122,11 @@ pub(super) struct Root<W: Wide> {
 /// `words[0] + words[1] 2^32 + words[2] 2^64`, or `words[0] + words[1] 2^28 + words[2] 2^56` if
 /// `LAZY`. The words are unreduced.
 #[derive(Clone, Copy)]
-pub(super) struct Sum<W: Wide> {
+pub(super) struct Sum<W: Integers> {
     words: [W::V; 3],
 }
 
-impl<W: Wide, const HEADROOM: u32> Word<W, HEADROOM> {
+impl<W: Integers, const HEADROOM: u32> Word<W, HEADROOM> {
     const LAZY: bool = HEADROOM == LAZY;
 
     #[inline(always)]
@@ -246,10 +247,9 @@ fn companion(modulus: &Modulus, w: u64, headroom: u32) -> u64 {
     modulus.shoup(w) >> u32::from(headroom != WHOLE)
 }
 
-impl<W: Wide, const HEADROOM: u32> Arithmetic for Word<W, HEADROOM> {
+impl<W: Integers, const HEADROOM: u32> Arithmetic for Word<W, HEADROOM> {
     type W = W;
     type Root = Root<W>;
-    type Sum = Sum<W>;
 
     #[inline(always)]
     fn wide(self) -> W {
@@ -264,12 +264,6 @@ impl<W: Wide, const HEADROOM: u32> Arithmetic for Word<W, HEADROOM> {
             twice_high: self.wide.splat(companion >> 32 << 1),
         };
         Root { value: self.wide.splat(value), companion }
-    }
-
-    #[inline(always)]
-    fn lane_root(self, [value, companion]: &[Line; 2]) -> Root<W> {
-        let companion = self.constant(self.wide.load(companion));
-        Root { value: self.wide.load(value), companion }
     }
 
     #[inline(always)]
@@ -368,6 +362,10 @@ impl<W: Wide, const HEADROOM: u32> Arithmetic for Word<W, HEADROOM> {
     fn mul_root(self, x: V<Self>, root: Root<W>) -> V<Self> {
         self.reduce_4(self.mul_lazy(x, root))
     }
+}
+
+impl<W: Integers, const HEADROOM: u32> Sums for Word<W, HEADROOM> {
+    type Sum = Sum<W>;
 
     #[inline(always)]
     fn no_products(self) -> Sum<W> {
@@ -448,9 +446,15 @@ impl<W: Wide, const HEADROOM: u32> Arithmetic for Word<W, HEADROOM> {
     }
 }
 
-impl<W: Wide, const HEADROOM: u32> Rotation for Word<W, HEADROOM> {
+impl<W: Integers, const HEADROOM: u32> Rotation for Word<W, HEADROOM> {
     type Factor = V<Self>;
     type Partial = Sum<W>;
+
+    #[inline(always)]
+    fn lane_root(self, [value, companion]: &[Line; 2]) -> Root<W> {
+        let companion = self.constant(self.wide.load(companion));
+        Root { value: self.wide.load(value), companion }
+    }
 
     #[inline(always)]
     fn digit(self, x: V<Self>) -> V<Self> {
@@ -496,6 +500,7 @@ mod tests {
         backend::{
             avx2::Avx2,
             avx512::Avx512,
+            simd::Wide,
             tests::{compare_forward_stages, compare_inverse_stages},
         },
         testing::{prime_up_to, words},
@@ -520,7 +525,7 @@ mod tests {
         }
     }
 
-    fn compare<W: Wide, const HEADROOM: u32>(wide: W, q: &Modulus, times: u64) {
+    fn compare<W: Integers, const HEADROOM: u32>(wide: W, q: &Modulus, times: u64) {
         let f = Word::<W, HEADROOM>::new(wide, q);
         compare_inverse_stages(f, q, (times * q.value() - 1, u64::MAX), |x| f.finish_forward(x));
     }

@@ -60,13 +60,13 @@ macro_rules! shoup64_kernels {
         #[target_feature(enable = $features)]
         pub(super) fn add_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
             // SAFETY: this function has the target features.
-            pointwise::add_assign(unsafe { arithmetic::<{ shoup64::WHOLE }>(table) }, a, b);
+            pointwise_words::add_assign(unsafe { arithmetic::<{ shoup64::WHOLE }>(table) }, a, b);
         }
 
         #[target_feature(enable = $features)]
         pub(super) fn sub_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
             // SAFETY: this function has the target features.
-            pointwise::sub_assign(unsafe { arithmetic::<{ shoup64::WHOLE }>(table) }, a, b);
+            pointwise_words::sub_assign(unsafe { arithmetic::<{ shoup64::WHOLE }>(table) }, a, b);
         }
 
         #[target_feature(enable = $features)]
@@ -90,7 +90,7 @@ macro_rules! shoup64_kernels {
         pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
             with_headroom_of_rows!(table, true, HEADROOM => {
                 // SAFETY: this function has the target features.
-                pointwise::sum_of_products(unsafe { arithmetic::<HEADROOM>(table) }, out, pairs)
+                pointwise_words::sum_of_products(unsafe { arithmetic::<HEADROOM>(table) }, out, pairs)
             });
         }
 
@@ -103,7 +103,7 @@ macro_rules! shoup64_kernels {
         ) {
             with_headroom_of_rows!(table, true, HEADROOM => {
                 // SAFETY: this function has the target features.
-                pointwise::columns_of_products(unsafe { arithmetic::<HEADROOM>(table) }, rows, columns, part)
+                pointwise_words::columns_of_products(unsafe { arithmetic::<HEADROOM>(table) }, rows, columns, part)
             });
         }
 
@@ -111,7 +111,7 @@ macro_rules! shoup64_kernels {
         pub(super) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
             with_headroom_of_rows!(table, true, HEADROOM => {
                 // SAFETY: this function has the target features.
-                pointwise::sum_of_terms(unsafe { arithmetic::<HEADROOM>(table) }, out, first, terms)
+                pointwise_words::sum_of_terms(unsafe { arithmetic::<HEADROOM>(table) }, out, first, terms)
             });
         }
 
@@ -137,7 +137,7 @@ macro_rules! shoup64_kernels {
         pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
             with_headroom_of_rows!(table, sum.row_bits() <= shoup64::LAZY_BITS, HEADROOM => {
                 // SAFETY: this function has the target features.
-                pointwise::weighted_sum(unsafe { arithmetic::<HEADROOM>(table) }, out, sum)
+                pointwise_words::weighted_sum(unsafe { arithmetic::<HEADROOM>(table) }, out, sum)
             });
         }
 
@@ -153,7 +153,7 @@ macro_rules! shoup64_kernels {
                         with_headroom_of_rows!(table, fit, HEADROOM => {
                             // SAFETY: this function has the target features.
                             let f = [unsafe { arithmetic::<HEADROOM>(table) }];
-                            let source = ntt_first_pass::Sum::<_, false, 1, $rows>::new(f, target, bits);
+                            let source = ntt_sources::Sum::<_, false, 1, $rows>::new(f, target, bits);
                             ntt_first_pass::first_pass(target, blocks, source, stages)
                         });
                     }
@@ -161,7 +161,7 @@ macro_rules! shoup64_kernels {
                         with_headroom_of_rows!(table, p >> 9 < table.modulus().value(), HEADROOM => {
                             // SAFETY: this function has the target features.
                             let f = [unsafe { arithmetic::<HEADROOM>(table) }];
-                            let source = ntt_first_pass::Centered::<_, false, 1>::new(f, target, p);
+                            let source = ntt_sources::Centered::<_, false, 1>::new(f, target, p);
                             ntt_first_pass::first_pass(target, blocks, source, stages)
                         });
                     }
@@ -210,7 +210,7 @@ macro_rules! shoup64_kernels {
         pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: u64) {
             // SAFETY: this function has the target features.
             let f = unsafe { arithmetic::<{ shoup64::WHOLE }>(table) };
-            pointwise::reduce_centered(
+            pointwise_words::reduce_centered(
                 f,
                 table.modulus(),
                 out,
@@ -229,7 +229,7 @@ macro_rules! shoup64_kernels {
         ) {
             // SAFETY: this function has the target features.
             let arithmetic = unsafe { arithmetic::<{ shoup64::WHOLE }>(table) };
-            pointwise::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
+            pointwise_words::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
         }
 
         #[target_feature(enable = $features)]
@@ -250,7 +250,7 @@ macro_rules! shoup64_kernels {
         pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u64], a: &[u64]) {
             // SAFETY: this function has the target features.
             let f = unsafe { arithmetic::<{ shoup64::WHOLE }>(table) };
-            pointwise::signed_digits(
+            pointwise_words::signed_digits(
                 f,
                 table.modulus(),
                 gadget,
@@ -267,7 +267,7 @@ macro_rules! shoup64_kernels {
         #[target_feature(enable = $features)]
         pub(super) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u32) {
             // SAFETY: this function has the target features.
-            pointwise::permute_signed(unsafe { arithmetic::<{ shoup64::WHOLE }>(table) }, out, a, h);
+            pointwise_words::permute_signed(unsafe { arithmetic::<{ shoup64::WHOLE }>(table) }, out, a, h);
         }
     };
 }

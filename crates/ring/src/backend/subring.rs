@@ -25,7 +25,9 @@ pub(super) fn run(table: &NttTable, factor: usize, task: SubringTask) {
         Backend::Avx512 => unsafe { run_avx512(table, factor, task) },
         // SAFETY: as above.
         Backend::Ifma => unsafe { run_ifma(table, factor, task) },
-        Backend::Scalar => unreachable!("`subring_kernels` says that there are none"),
+        Backend::Scalar | Backend::Neon => {
+            unreachable!("`subring_kernels` says that there are none")
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use base_conversion::compare_transforms_of_sums;
 
 use super::*;
 use crate::{
+    ErrorKind,
     error::refusal,
     prime,
     testing::{packed, words},
@@ -73,8 +74,9 @@ fn compare_transforms(tables: &(NttTable, Vec<NttTable>), seed: u64) {
 
 /// Primes on both sides of three bounds: the largest prime for which the IFMA back end does not
 /// reduce at all (its transform takes residues below `4q`, or larger ones from conversions to
-/// smaller primes); `2^49` and the largest prime for which it reduces after three stages; and the
-/// largest prime for which the other back ends do not reduce at all.
+/// smaller primes); `2^49` and the largest prime for which it reduces after three stages; `2^48`
+/// and `2^50`, the same for NEON; and the largest prime for which the other back ends do not reduce
+/// at all.
 #[test]
 fn transforms_are_exact_where_there_is_least_room() {
     for log in [7u32, 12, 13, 15, 17] {
@@ -86,10 +88,11 @@ fn transforms_are_exact_where_there_is_least_room() {
         let up =
             |most| (1..).map(|k| start(most) + k * order).find(|&q| prime::is_prime(q)).unwrap();
         let (power, last) = (1 << 49, (1 << 49) + (1 << 40));
+        let neon = [1 << 48, 1 << 50];
         // The largest prime for which words are not reduced.
         let lazy = (1 << 63) / (8 * 17 + 8);
         let most = [limit(4), power, last, lazy];
-        let sides = most.into_iter().flat_map(|most| [down(most), up(most)]);
+        let sides = most.into_iter().chain(neon).flat_map(|most| [down(most), up(most)]);
         for q in sides.chain([down(limit(26))]) {
             let q = Modulus::new(q).unwrap();
             compare_transforms(&tables_of(1 << log, q), q.value());
@@ -496,11 +499,14 @@ fn says_what_could_not_be_tested() {
 #[test]
 fn refuses_moduli_that_are_too_wide() {
     let q = prime::ntt_primes_below(64, 51, 1, &[]).unwrap()[0];
-    assert!(matches!(
-        refusal(&Backend::Ifma.check(&q)),
-        ErrorKind::Backend { backend: "ifma", .. }
-    ));
-    assert_ne!(Backend::fastest(&q), Backend::Ifma);
+    for narrow in [Backend::Ifma, Backend::Neon] {
+        let name = narrow.name();
+        assert!(matches!(
+            refusal(&narrow.check(&q)),
+            ErrorKind::Backend { backend, .. } if *backend == name
+        ));
+        assert_ne!(Backend::fastest(&q), narrow);
+    }
 }
 
 proptest! {
@@ -516,7 +522,8 @@ proptest! {
 fn a_name_limits_the_choice() {
     let allowed = |named| Backend::allowed(named).collect::<Vec<_>>();
     assert_eq!(allowed(Some("scalar")), [Backend::Scalar]);
-    assert_eq!(allowed(Some("avx2")), [Backend::Avx2, Backend::Scalar]);
+    assert_eq!(allowed(Some("neon")), [Backend::Neon, Backend::Scalar]);
+    assert_eq!(allowed(Some("avx2")), [Backend::Avx2, Backend::Neon, Backend::Scalar]);
     for named in [None, Some("ifma"), Some("nothing")] {
         assert_eq!(allowed(named).len(), Backend::ALL.len());
     }

@@ -135,7 +135,7 @@ impl HybridGadget {
 }
 
 /// The first prime of each digit, then the end of the chain.
-fn digit_starts(q: &Ring, log2_p: f64) -> Vec<usize> {
+pub(super) fn digit_starts(q: &Ring, log2_p: f64) -> Vec<usize> {
     let mut starts = vec![0];
     let mut bits = 0.0;
     for (i, prime) in q.moduli().enumerate() {

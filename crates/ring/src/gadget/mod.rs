@@ -5,21 +5,29 @@
 //! | --- | --- |
 //! | `base2w` | signed digits in base `2^w` of one prime |
 //! | `hybrid` | RNS digits with special primes: ModUp, mod-down |
-//! | `product` | the inner product of a key switch, limb by limb |
+//! | `digits` | the digits of polynomials, modulo any prime |
+//! | `key_rows`, `key_decomposition` | the rows of a key; rows that are cut into digits too |
+//! | `product`, `limb_sums` | the inner product of a key switch, limb by limb |
 //! | `epilogue` | operations fused into the mod-down of an inner product |
 //! | `double_hoisting` | sums of rotated inner products before one mod-down |
 //! | `images` | sums of products of the images of one polynomial |
 
 mod base2w;
+mod digits;
 mod double_hoisting;
 mod epilogue;
 mod hybrid;
 mod images;
+mod key_decomposition;
+mod key_rows;
+mod limb_sums;
 mod product;
 
 pub use base2w::DigitGadget;
+pub use digits::Digits;
 pub use double_hoisting::{Factor, Rotated, Weighted};
 pub(crate) use epilogue::AddendLimb;
 pub use epilogue::{Addend, Epilogue};
 pub use hybrid::HybridGadget;
-pub use product::{Digits, KeyRows};
+pub use key_decomposition::KeyDecomposition;
+pub use key_rows::{DecomposedRows, GadgetKey, KeyRows};

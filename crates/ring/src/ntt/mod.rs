@@ -47,22 +47,21 @@ impl NttTable {
         // Step 1: psi and its inverse.
         let root = roots::primitive_root(&modulus, 2 * degree as u64, degree)?;
         let tiled = degree >= backend::MIN_WIDE_DEGREE;
-        let bits = backend::of_transform(backend, degree).transform_companion_bits(&modulus);
-        // Step 2: the powers of both in the order of the stages, with companions for Shoup
-        // products.
+        let of_transform = backend::of_transform(backend, degree);
+        // Step 2: the powers of both in the order of the stages, with companions.
         let inverse_root = modulus.inv(root)?;
-        let inverse_roots = Roots::new(&modulus, inverse_root, degree, bits, tiled);
+        let inverse_roots = Roots::new(&modulus, inverse_root, degree, of_transform, tiled);
         // Step 3: the last inverse stage multiplies by 1 / N too.
         let scale = modulus.inv(degree as u64)?;
         let last = modulus.mul(inverse_roots.head[1][0], scale);
-        let with_companion = |w| [w, (((w as u128) << bits) / modulus.value() as u128) as u64];
+        let with_companion = |w| [w, of_transform.transform_companion(&modulus, w)];
         Ok(Self {
             degree,
             modulus,
             backend,
             root,
             exponents: roots::exponents(degree, tiled).collect(),
-            forward_roots: Roots::new(&modulus, root, degree, bits, tiled),
+            forward_roots: Roots::new(&modulus, root, degree, of_transform, tiled),
             inverse_roots,
             last_factors: [scale, last].map(with_companion),
         })
@@ -88,11 +87,10 @@ impl NttTable {
         self.backend.packed_bytes(&self.modulus)
     }
 
-    /// A factor of the transform with its companion for Shoup products.
+    /// A factor of the transform with its companion.
     pub(crate) fn factor(&self, w: u64) -> [u64; 2] {
         let backend = backend::of_transform(self.backend, self.degree);
-        let bits = backend.transform_companion_bits(&self.modulus);
-        [w, (((w as u128) << bits) / self.modulus.value() as u128) as u64]
+        [w, backend.transform_companion(&self.modulus, w)]
     }
 
     /// The primitive `2N`-th root of unity `psi`. Roots of one prime are consistent: the root of

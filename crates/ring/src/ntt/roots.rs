@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use crate::{ErrorKind, Modulus, Result, aligned::AlignedVec};
+use crate::{Backend, ErrorKind, Modulus, Result, aligned::AlignedVec};
 
 /// A primitive `order`-th root of unity modulo `q`, for `order` a power of two: `x^((q-1) / order)`
 /// for the smallest quadratic non-residue `x`.
@@ -37,7 +37,7 @@ pub(crate) const RECORD: usize = 9;
 /// They form a binary tree. Node 1 is the first stage, the nodes `2^s .. 2^(s+1)` are the blocks of
 /// stage `s`, and the children of node `i` are `2i` and `2i + 1`. The factor of node `2^s + b` is
 /// `psi^(N / 2^(s+1) (2 rev_s(b) + 1))`, or its inverse for the inverse transform. Its companion
-/// for Shoup products is `floor(w 2^bits / q)`.
+/// is the one of the back end, see [`Backend::transform_companion`].
 #[derive(Debug, Clone)]
 pub(crate) struct Roots {
     /// `[value, companion]` by node. With tiles, the last five stages are left out.
@@ -50,19 +50,19 @@ pub(crate) struct Roots {
 }
 
 impl Roots {
-    /// All factors for the primitive `2N`-th root `psi` (or its inverse). With 52 bits, the records
-    /// hold companions only.
-    pub(crate) fn new(q: &Modulus, psi: u64, degree: usize, bits: u32, tiled: bool) -> Self {
+    /// All factors for the primitive `2N`-th root `psi` (or its inverse), for transforms on this
+    /// back end.
+    pub(crate) fn new(q: &Modulus, psi: u64, degree: usize, backend: Backend, tiled: bool) -> Self {
         // Step 1: the tree, in bit-reversed order of the exponents.
         let tree = bit_reversed_powers(q, psi, degree);
-        let companion = |w: u64| (((w as u128) << bits) / q.value() as u128) as u64;
+        let companion = |w| backend.transform_companion(q, w);
         // Step 2: small degrees have no tiles and keep the whole tree.
         if !tiled {
             let head = tree.iter().map(|&w| [w, companion(w)]).collect();
             return Self { head, memory: Arc::default(), range: 0..0, lines: 0 };
         }
         // Step 3: the factors of the last five stages, one record per tile.
-        let lines = if bits == 52 { RECORD } else { 2 * RECORD };
+        let lines = if backend.companions_suffice() { RECORD } else { 2 * RECORD };
         let tiles = degree / 64;
         let mut records = AlignedVec::zeroed(tiles * lines * 8);
         for (tile, record) in records.chunks_exact_mut(8 * lines).enumerate() {
@@ -111,8 +111,8 @@ impl Roots {
     }
 
     /// The factors of the last five stages for the 64 residues of each tile: [`RECORD`] lines of
-    /// companions, then as many lines of values. With 52-bit companions the values follow from the
-    /// companions and are left out.
+    /// companions, then as many lines of values, unless
+    /// [the companions suffice](Backend::companions_suffice).
     ///
     /// Line 0 holds the two factors of the first of these stages, each in four lanes. Line 1 holds
     /// the four factors of the second, each in two lanes. Line `1 + n` for `n = 1..8` holds node

@@ -1,5 +1,5 @@
 //! One bootstrap: its metadata ([`Bootstrapper::meta`]) beside its computation
-//! ([`Evaluator::bootstrap_to`]), in the same steps.
+//! ([`CkksOps::bootstrap_to`]), in the same steps.
 
 use std::f64::consts::TAU;
 use std::sync::{
@@ -72,8 +72,8 @@ impl Evaluator {
         Ok(self)
     }
 
-    /// The bootstrapper, if there is one.
-    pub fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>> {
+    /// Computes [`CkksOps::bootstrapper`](crate::CkksOps::bootstrapper).
+    pub(crate) fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>> {
         self.bootstrapping.as_ref().map(|bootstrapping| &bootstrapping.bootstrapper)
     }
 
@@ -126,8 +126,8 @@ impl Evaluator {
         Ok(self)
     }
 
-    /// Whether operands are bootstrapped when their levels run out.
-    pub fn auto_bootstraps(&self) -> bool {
+    /// Computes [`CkksOps::auto_bootstraps`](crate::CkksOps::auto_bootstraps).
+    pub(crate) fn auto_bootstraps(&self) -> bool {
         self.bootstrapping.as_ref().is_some_and(|bootstrapping| bootstrapping.automatic)
     }
 }
@@ -224,25 +224,8 @@ impl Bootstrapper {
 }
 
 impl Evaluator {
-    /// Bootstraps `x`: the same values at [`Bootstrapper::output_level`], at the given scale. The
-    /// operand needs [`Bootstrapper::input_level`] levels; higher levels are dropped.
-    /// [`CkksOps::bootstrap`] takes the default scale; a smaller one costs precision.
-    ///
-    /// Real vectors (by their carried range) take about half the time of complex ones.
-    ///
-    /// The carried range and the [excess](Ciphertext::excess) together must not wrap. The error
-    /// against the exact program ([`Ciphertext::noise`]) may have any size: a loop that states its
-    /// range in every step ([`Ciphertext::assume_range_with_padding`]) can bootstrap without end.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`] for an evaluator without
-    /// [`with_bootstrapping`](Self::with_bootstrapping) or without keys of
-    /// [`Bootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
-    /// [`ErrorKind::SlotCount`] for too many slots, [`ErrorKind::BootstrapRange`] for values whose
-    /// magnitude and excess exceed [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in
-    /// proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback of
-    /// [`watching`](Self::watching), and mismatches.
-    pub fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::bootstrap_to`](crate::CkksOps::bootstrap_to).
+    pub(crate) fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
         let op = "bootstrap";
         let level = self.params().max_level();
         let missing = ErrorKind::MissingKey { key: "bootstrapping key", level }.during(op);

@@ -70,7 +70,7 @@ impl FirstMatrix {
         let encoder = Encoder::new(params);
         let encode = |scale: f64| -> Vec<Vec<i64>> {
             let encoded = |(_, values)| encoder.factor_coefficients(values, scale);
-            matrix.iter().map(encoded).map(|c| c.signed(params.degree())).collect()
+            matrix.iter().map(encoded).map(|c| c.signed(params.lattice().degree())).collect()
         };
         let transform = mlwe::RaiseTransform::new(params.lattice(), &terms, &name, encode)?;
         let rms = |d: &[crate::Complex64]| {
@@ -115,7 +115,7 @@ impl FirstMatrix {
     /// `slot` after the trace. Each diagonal of period `p` is rounded in `2 p` coefficients by at
     /// most 1/2, a polynomial of length at most `sqrt(p / 2N)`.
     pub(crate) fn bounded(&self, rules: MetadataRules<'_>, slot: f64) -> Noise {
-        let degree = rules.params().degree() as f64;
+        let degree = rules.params().lattice().degree() as f64;
         let lengths = self.diagonals.iter().map(|&(_, p)| (p as f64 / (2.0 * degree)).sqrt());
         let rounding = lengths.sum::<f64>() * slot / self.transform.log2_scale().exp2();
         let source = rules.source(self.transform.noise());

@@ -33,7 +33,7 @@ impl BootstrapKeys {
         rng: &mut R,
     ) -> Result<Self> {
         let (params, low) = (raising.params(), raising.low());
-        params.check(secret.fingerprint()).during("generate bootstrapping keys")?;
+        params.check(secret.params().fingerprint()).during("generate bootstrapping keys")?;
         let sparse = SecretKey::generate(low, rng)?;
         let to_sparse = KeySwitchKey::between(secret, &sparse, 1, rng)?;
         let raise = RaiseTransformKey::generate(raising.first().transform(), &sparse, secret, rng)?;
@@ -57,10 +57,10 @@ impl BootstrapKeys {
         let (params, low) = (raising.params(), raising.low());
         let shape = to_sparse.shape();
         for (found, needed) in [
-            (shape.from.fingerprint, params.fingerprint()),
+            (shape.from.fingerprint, params.lattice().fingerprint()),
             (shape.to.fingerprint, low.fingerprint()),
             (raise.from().fingerprint, low.fingerprint()),
-            (raise.to().fingerprint, params.fingerprint()),
+            (raise.to().fingerprint, params.lattice().fingerprint()),
             (raise.matrix(), raising.first().transform().fingerprint()),
         ] {
             if found != needed {

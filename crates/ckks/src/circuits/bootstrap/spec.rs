@@ -288,7 +288,7 @@ impl Bootstrapper {
     }
 
     /// The parameters.
-    pub fn params(&self) -> &Params {
+    pub(crate) fn params(&self) -> &Params {
         self.raising.params()
     }
 
@@ -329,7 +329,7 @@ impl Bootstrapper {
     }
 
     /// Key switches of one bootstrap, of a real vector or of a complex one.
-    pub fn key_switches(&self, real: bool) -> usize {
+    pub(crate) fn key_switches(&self, real: bool) -> usize {
         let reductions = if real { 1 } else { 2 };
         self.raising.key_switches() + reductions * self.mod1.relinearizations()
     }

@@ -89,7 +89,7 @@ impl Bootstrapper {
         let per_slot = scale / message / (self.spec.slots as f64).sqrt();
         let added = result.meta.noise;
         let noise = errors.sum(added, before * per_slot.powi(2));
-        let noise = errors.with(noise, errors.mismatch(params.degree(), off));
+        let noise = errors.with(noise, errors.mismatch(params.lattice().degree(), off));
         result.meta = CiphertextMeta { scale, noise, ..x.meta };
         rules.check_range(&result)?;
         Ok(Bounded { result, added })
@@ -99,7 +99,7 @@ impl Bootstrapper {
     /// distances beyond the gap.
     fn distance(&self, lowered: &Metadata, noise: Noise) -> Result<f64> {
         let CiphertextMeta { scale, bounds, .. } = lowered.meta;
-        let error = (self.params().degree() as f64 * noise.excess).sqrt();
+        let error = (self.params().lattice().degree() as f64 * noise.excess).sqrt();
         let reach = bounds.slots().bound() * scale + error;
         let largest = self.params().divisor(0) * (-self.spec.log_gap).exp2();
         if reach > largest * NOISE_SLACK {
@@ -141,7 +141,7 @@ impl Raising {
 
     /// A bound on a slot of the operand of C2S, in units of the width.
     fn largest_slot(&self) -> f64 {
-        let (n, slots) = (self.params().degree() as f64, self.slots as f64);
+        let (n, slots) = (self.params().lattice().degree() as f64, self.slots as f64);
         let (x, weight) = (SOURCE_BITS * std::f64::consts::LN_2, self.weight as f64);
         let uniform = (2.0 * slots / 12.0 * 2.0 * (x + (4.0 * n).ln())).sqrt();
         let secret = (weight * (x + n.ln())).sqrt().min(weight);

@@ -31,7 +31,8 @@ pub struct C2sSpec {
 /// The division of the stages over the matrices.
 #[derive(Clone, Copy)]
 enum Borders {
-    /// Evenly.
+    /// Evenly: the transform on its own, as tests take it.
+    #[cfg(test)]
     Even,
     /// So many stages in the second of two matrices, of short blocks.
     Short(u32),
@@ -65,7 +66,8 @@ impl CoeffsToSlots {
     /// [`ErrorKind::SlotCount`] for a count that the ring does not have, [`ErrorKind::Linear`] for
     /// numbers of levels or of baby steps outside their range, [`ErrorKind::Scale`],
     /// [`ErrorKind::LevelTooHigh`].
-    pub fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
+    #[cfg(test)]
+    pub(crate) fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
         Ok(Self::with_borders(params, slots, spec, Borders::Even)?.1)
     }
 
@@ -121,6 +123,7 @@ impl CoeffsToSlots {
         // Step 1: the borders between the groups of stages.
         let stages = slots.trailing_zeros();
         let ends = match borders {
+            #[cfg(test)]
             Borders::Even => even_borders(slots, levels),
             Borders::First(first) => {
                 let mut ends = even_borders(slots >> first, levels);
@@ -146,7 +149,7 @@ impl CoeffsToSlots {
         let mut matrices = groups.into_iter().map(unitary);
         let first = match borders {
             Borders::First(_) => matrices.next(),
-            Borders::Even | Borders::Short(_) => None,
+            _ => None,
         };
         let before = first.as_ref().map_or(1.0, Diagonals::norm);
 
@@ -157,12 +160,13 @@ impl CoeffsToSlots {
             .enumerate()
             .map(|(i, matrix)| {
                 let matrix = matrix.scaled(gain);
-                let at = LinearOptions::at_level(input_level - i)
-                    .encode_ahead(spec.encode_ahead && i == 0 && first.is_none())
-                    .giants(Giants::Horner)
-                    .hoisting(Hoisting::Double);
+                let at = LinearOptions {
+                    encode_ahead: spec.encode_ahead && i == 0 && first.is_none(),
+                    giants: Giants::Horner,
+                    hoisting: Hoisting::Double,
+                };
                 let schedule = matrix.schedule_with_babies(babies);
-                LinearTransform::with_schedule(params, &matrix, &schedule, at)
+                LinearTransform::with_schedule(params, &matrix, &schedule, input_level - i, at)
             })
             .collect::<Result<_>>()?;
         Ok((first, Self { params: params.clone(), slots, spec, transforms, gain, before }))
@@ -179,7 +183,7 @@ impl CoeffsToSlots {
     }
 
     /// Level of the result.
-    pub fn output_level(&self) -> usize {
+    pub(crate) fn output_level(&self) -> usize {
         self.spec.input_level - self.spec.levels
     }
 

@@ -94,7 +94,11 @@ fn group(embedding: &Embedding, slots: usize, first: u32, last: u32) -> Diagonal
 ///
 /// # Panics
 /// When `slots` is not a power of two within the embedding, or `levels` is zero.
-pub fn decoding_factors(embedding: &Embedding, slots: usize, levels: usize) -> Vec<Diagonals> {
+pub(crate) fn decoding_factors(
+    embedding: &Embedding,
+    slots: usize,
+    levels: usize,
+) -> Vec<Diagonals> {
     let mut factors = groups(embedding, slots, &even_borders(slots, levels));
     // Rotate the rows of each group so that no diagonal is below the main one; the next group
     // undoes it.
@@ -111,7 +115,12 @@ pub fn decoding_factors(embedding: &Embedding, slots: usize, levels: usize) -> V
 ///
 /// # Panics
 /// As [`decoding_factors`].
-pub fn encoding_factors(embedding: &Embedding, slots: usize, levels: usize) -> Vec<Diagonals> {
+#[cfg(test)]
+pub(crate) fn encoding_factors(
+    embedding: &Embedding,
+    slots: usize,
+    levels: usize,
+) -> Vec<Diagonals> {
     encoding_groups(embedding, slots, &even_borders(slots, levels))
 }
 

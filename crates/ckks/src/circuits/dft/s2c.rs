@@ -96,10 +96,12 @@ impl SlotsToCoeffs {
             .iter()
             .enumerate()
             .map(|(i, matrix)| {
-                let at = LinearOptions::at_level(highest - i)
-                    .encode_ahead(spec.encode_ahead)
-                    .giants(spec.giants);
-                LinearTransform::new(params, matrix, at)
+                let at = LinearOptions {
+                    encode_ahead: spec.encode_ahead,
+                    giants: spec.giants,
+                    ..LinearOptions::default()
+                };
+                LinearTransform::new(params, matrix, highest - i, at)
             })
             .collect::<Result<_>>()?;
         Ok(Self { params: params.clone(), slots, spec, transforms, share, diagonals })
@@ -116,7 +118,7 @@ impl SlotsToCoeffs {
     }
 
     /// Least level of an operand; higher operands are dropped to it.
-    pub fn level(&self) -> usize {
+    pub(crate) fn level(&self) -> usize {
         self.spec.output_level + self.spec.levels
     }
 
@@ -265,34 +267,9 @@ impl Coefficients {
         self.inner
     }
 
-    /// Coefficient per unit of value.
-    pub fn scale(&self) -> f64 {
-        self.meta.scale
-    }
-
-    /// Slots that the vector had.
-    pub fn slots(&self) -> usize {
-        self.meta.slots
-    }
-
-    /// Number of values; the other slots held padding.
-    pub fn len(&self) -> usize {
-        self.meta.len
-    }
-
-    /// Whether there are no values: never, by construction.
-    pub fn is_empty(&self) -> bool {
-        self.meta.len == 0
-    }
-
     /// What is known of the values, with the scale and the noise of the coefficients.
     pub fn meta(&self) -> &CiphertextMeta {
         &self.meta
-    }
-
-    /// Predicted variance of the noise of a coefficient, against the exact program.
-    pub fn variance(&self) -> f64 {
-        self.meta.noise.total
     }
 
     /// The coefficient that holds value `i`.

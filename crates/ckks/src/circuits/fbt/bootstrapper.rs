@@ -95,7 +95,7 @@ impl FunctionalBootstrapper {
     }
 
     /// The parameters.
-    pub fn params(&self) -> &Params {
+    pub(crate) fn params(&self) -> &Params {
         self.raising.params()
     }
 

@@ -1,5 +1,5 @@
 //! One functional bootstrap: metadata ([`FunctionalBootstrapper::meta`]) beside computation
-//! ([`Evaluator::functional_bootstrap`]), in the same steps.
+//! ([`CkksOps::functional_bootstrap`]), in the same steps.
 //!
 //! ```text
 //! Step 1:       values in revolutions, at the scale of the circle, at the input level
@@ -77,8 +77,8 @@ impl Evaluator {
         Ok(self)
     }
 
-    /// The functional bootstrapper, if there is one.
-    pub fn functional_bootstrapper(&self) -> Option<&Arc<FunctionalBootstrapper>> {
+    /// Computes [`CkksOps::functional_bootstrapper`](crate::CkksOps::functional_bootstrapper).
+    pub(crate) fn functional_bootstrapper(&self) -> Option<&Arc<FunctionalBootstrapper>> {
         self.functional.as_ref().map(|functional| &functional.bootstrapper)
     }
 }
@@ -155,11 +155,12 @@ impl FunctionalBootstrapper {
                 true => Bounds::all(Interval::complex(2f64.sqrt() * padding.bound())?),
             };
             let switched = mlwe::noise::automorphism(params.lattice(), params.limbs_at(level));
-            let mut noise =
-                noise.map(|v| v * scale * scale / (params.degree() as f64 / 2.0)) + switched;
+            let mut noise = noise
+                .map(|v| v * scale * scale / (params.lattice().degree() as f64 / 2.0))
+                + switched;
             if f.levels() == 0 {
                 // A constant in every slot has its rounding only.
-                noise = Noise::new(ENCODING / params.degree() as f64);
+                noise = Noise::new(ENCODING / params.lattice().degree() as f64);
             }
             let meta = CiphertextMeta { scale, bounds, noise, ..part.meta };
             let result = Metadata {
@@ -191,20 +192,8 @@ impl FunctionalBootstrapper {
 }
 
 impl Evaluator {
-    /// Functional bootstrapping: functions of every value of `x`, each with the scale of its
-    /// result, at [`FunctionalBootstrapper::output_level`]. All share the exponential and its
-    /// powers: another function costs its sums only. The operand needs
-    /// [`FunctionalBootstrapper::input_level`] levels, one more if no integer multiple of its scale
-    /// is the scale of the circle.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`] for an evaluator without
-    /// [`with_functional`](Self::with_functional) or keys of [`FunctionalBootstrapper::keys`],
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers
-    /// whose noise a table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave
-    /// the domain, [`ErrorKind::Shape`] for functions of different periods,
-    /// [`ErrorKind::Cancelled`] by the callback of [`watching`](Self::watching), and mismatches.
-    pub fn functional_bootstrap(
+    /// Computes [`CkksOps::functional_bootstrap`](crate::CkksOps::functional_bootstrap).
+    pub(crate) fn functional_bootstrap(
         &self,
         x: &Ciphertext,
         input: FbtInput,
@@ -316,5 +305,5 @@ impl MetadataRules<'_> {
 
 /// The standard deviation of the real part of a slot for a variance of the coefficients.
 fn slot_deviation(params: &Params, variance: f64, scale: f64) -> f64 {
-    (params.degree() as f64 / 2.0 * variance).sqrt() / scale
+    (params.lattice().degree() as f64 / 2.0 * variance).sqrt() / scale
 }

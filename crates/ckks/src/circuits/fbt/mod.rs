@@ -28,7 +28,7 @@
 //! | [`FunctionalBootstrapper`] | the matrices and the exponential, prepared for a parameter set |
 //!
 //! **Steps**: see `evaluate.rs`
-//! ([`Evaluator::functional_bootstrap`](crate::Evaluator::functional_bootstrap)). S2C comes first,
+//! ([`CkksOps::functional_bootstrap`](crate::CkksOps::functional_bootstrap)). S2C comes first,
 //! at the lowest levels. The secret during the mod raise is sparse; its only modulus is `q_0` times
 //! a special prime of its own.
 //!

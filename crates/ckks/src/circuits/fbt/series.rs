@@ -76,13 +76,15 @@ impl Series {
     }
 
     /// `dR/dt`, per revolution.
-    pub fn derivative(&self, t: f64) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn derivative(&self, t: f64) -> f64 {
         -TAU * self.weighted(t, |j| j).im
     }
 
     /// `d Re P(r E) / dr` at `r = 1`, which is `Re sum_j j a_j E^j`: the error of the value for a
     /// relative error of the modulus of `E`.
-    pub fn radial(&self, t: f64) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn radial(&self, t: f64) -> f64 {
         self.weighted(t, |j| j).re
     }
 
@@ -93,7 +95,8 @@ impl Series {
 
     /// `sum_j (2 pi j)^order |a_j|`, a bound on the derivative of `R` of that order, per
     /// revolution.
-    pub fn derivative_bound(&self, order: u32) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn derivative_bound(&self, order: u32) -> f64 {
         let terms = self.coefficients.iter().enumerate();
         terms.map(|(j, a)| (TAU * j as f64).powi(order as i32) * a.norm()).sum()
     }

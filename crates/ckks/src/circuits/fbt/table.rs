@@ -82,7 +82,7 @@ impl Table {
     /// # Errors
     /// [`ErrorKind::Shape`] unless there are 2 to `2^16` entries and the order is at most 3, and
     /// for an entry beyond `1e100`; [`ErrorKind::NonFinite`] for an entry that is not finite.
-    pub fn new(entries: &[f64], order: usize) -> Result<Self> {
+    pub(crate) fn new(entries: &[f64], order: usize) -> Result<Self> {
         check(entries, order)?;
         let p = entries.len();
         let (least, most) = entries
@@ -152,7 +152,7 @@ impl Table {
     /// nodes, `C` is a bound on `|R^(m+3)| / (m+3)!` over the circle, derivatives by cells. Entries
     /// of spread 1 that alternate have `A = 2.47` at order 1 and 18.3 at order 3; a single entry
     /// that differs from all others has 3.29 and 23.8.
-    pub fn error(&self, e: f64) -> f64 {
+    pub(crate) fn error(&self, e: f64) -> f64 {
         let [a, b, c] = self.taylor;
         let e = e.abs();
         e.powi(self.order as i32 + 1) * (a + e * (b + e * c)) + self.rounding
@@ -161,7 +161,8 @@ impl Table {
     /// A bound on the output error per `e^(order + 1)` for input errors `e` up to
     /// [`tolerance`](Self::tolerance) cells: at order 1 half of the largest second derivative, plus
     /// the higher terms.
-    pub fn curvature(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn curvature(&self) -> f64 {
         let [a, b, c] = self.taylor;
         let e = self.tolerance();
         a + e * (b + e * c)
@@ -170,7 +171,7 @@ impl Table {
     /// The largest input error in cells, up to 1/2, for which the output still distinguishes `p`
     /// equally spaced values over the spread of the entries: `error <= spread / (2 (p - 1))`. About
     /// `0.45 / sqrt(p - 1)` at order 1 for alternating entries; 1/2 for equal entries.
-    pub fn tolerance(&self) -> f64 {
+    pub(crate) fn tolerance(&self) -> f64 {
         let allowed = 0.5 * self.spread() / (self.size - 1) as f64;
         self.largest(|_| allowed)
     }
@@ -178,7 +179,8 @@ impl Table {
     /// The largest input error in cells, up to 1/2, that does not grow in a chain of such tables,
     /// whose entries fill the `p` cells of the next: `error <= e spread / (p - 1)`. About
     /// `0.41 / (p - 1)` at order 1 for alternating entries; usually zero at order 0.
-    pub fn chain_tolerance(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn chain_tolerance(&self) -> f64 {
         let cell = self.spread() / (self.size - 1) as f64;
         self.largest(|e| e * cell)
     }

@@ -49,12 +49,14 @@ impl LeastSquaresSigmoid {
     }
 
     /// The degree.
-    pub fn degree(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn degree(&self) -> usize {
         2 * self.odd.len() - 1
     }
 
     /// `c_1, c_3, ..` of the odd powers of `x / bound`.
-    pub fn coefficients(&self) -> &[f64] {
+    #[cfg(test)]
+    pub(crate) fn coefficients(&self) -> &[f64] {
         &self.odd
     }
 

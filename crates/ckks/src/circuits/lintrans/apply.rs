@@ -1,5 +1,5 @@
 //! Linear transforms on ciphertexts: metadata ([`LinearTransform::meta`]) beside computation
-//! ([`Evaluator::transform`]), in the same steps.
+//! ([`CkksOps::transform`]), in the same steps.
 //!
 //! ```text
 //! Step 1:  bring the operand x to the level and slot count of the transform
@@ -89,17 +89,8 @@ impl LinearTransform {
 }
 
 impl Evaluator {
-    /// `M x`. Takes one level from the transform's own.
-    ///
-    /// The matrix acts on all slots: its columns multiply padding as well as values. The result has
-    /// as many values as `x`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfLevels`] when the operand is below the transform's level,
-    /// [`ErrorKind::LengthMismatch`] when it has fewer slots than the matrix (see
-    /// [`Ciphertext::broadcast`] and [`Ciphertext::repeated`]), [`ErrorKind::SlotCount`] when it
-    /// has more, [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] and mismatches.
-    pub fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
+    /// Computes [`CkksOps::transform`](crate::CkksOps::transform).
+    pub(crate) fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
         let op = "transform";
         self.check(x).during(op)?;
         self.params().check_chain(&m.params).during(op)?;
@@ -165,7 +156,7 @@ impl LinearTransform {
                 let message = size * divisor;
                 let diagonal = Operand { message, noise: Noise::new(ENCODING) };
                 let operand = Operand { noise: noise(term.baby), ..x.operand() };
-                sum += product(self.params.degree(), operand, diagonal);
+                sum += product(self.params.lattice().degree(), operand, diagonal);
             }
             // Step 4, direct: one key switch for each giant step.
             if self.options.giants == Giants::Direct && row.step != 0 {
@@ -208,7 +199,7 @@ impl Evaluator {
     /// [`ErrorKind::Linear`] when a rotation is missing or does not fit the others, and for a
     /// transform of [`Hoisting::Double`], which rotates the operand itself; otherwise as for
     /// [`transform`](Self::transform).
-    pub fn transform_rotated(
+    pub(crate) fn transform_rotated(
         &self,
         rotated: &BTreeMap<usize, &Ciphertext>,
         m: &LinearTransform,
@@ -372,7 +363,7 @@ impl Evaluator {
     /// `sum_i p_i x_i` of plaintexts and ciphertexts at one level.
     fn inner_product(&self, factors: &[(&Plaintext, &Ciphertext)]) -> Result<mlwe::Ciphertext> {
         let (_, first) = factors[0];
-        let ring = self.params().ring(first.limbs());
+        let ring = self.params().ring(first.lattice().limbs());
         let body: Vec<_> = factors.iter().map(|(p, x)| (&p.poly, x.inner.b())).collect();
         let masks = (0..first.inner.rank())
             .map(|i| {
@@ -381,6 +372,6 @@ impl Evaluator {
             })
             .collect();
         let body = ring.sum_of_products(&body);
-        Ok(mlwe::Ciphertext::new(self.params().lattice(), body, masks, first.key())?)
+        Ok(mlwe::Ciphertext::new(self.params().lattice(), body, masks, first.lattice().key())?)
     }
 }

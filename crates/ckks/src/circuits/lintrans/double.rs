@@ -61,7 +61,7 @@ impl Evaluator {
     fn row_sums(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Vec<CiphertextQP>> {
         let (params, lattice) = (self.params(), self.params().lattice());
         // The rotation of each baby step: a key for the hoisted kernel, or a finished ciphertext.
-        let exponents = self.keys().rotations(x.slots(), x.limbs());
+        let exponents = self.keys().rotations(x.slots(), x.lattice().limbs());
         let baby = |step: &usize| {
             if let Some(&exponent) = exponents.get(step) {
                 return Ok(Rotation::Key(self.keys().galois_keys().get(exponent)?));
@@ -94,7 +94,10 @@ impl Evaluator {
                     let factor = match (&term.diagonal, coefficients) {
                         (Diagonal::Extended { poly, .. }, _) => Factor::Stored(poly),
                         (_, Some(coefficients)) => {
-                            match Factor::<()>::is_by_tile(params.degree(), coefficients.len()) {
+                            match Factor::<()>::is_by_tile(
+                                params.lattice().degree(),
+                                coefficients.len(),
+                            ) {
                                 true => Factor::ByTile(coefficients),
                                 false => Factor::Written(coefficients),
                             }
@@ -109,7 +112,7 @@ impl Evaluator {
 
         // One decomposition of x; products and sums modulo P Q.
         let write = |coefficients: &Coefficients, i: usize, limb: &mut [u64]| {
-            plain.write_extended(special, coefficients, (x.limbs(), i), limb);
+            plain.write_extended(special, coefficients, (x.lattice().limbs(), i), limb);
         };
         Ok(CiphertextQP::sums_of_rotations(lattice, &x.inner, &babies, &sums, write)?)
     }

@@ -47,6 +47,8 @@ const BATCH: usize = 16;
 pub struct LinearTransform {
     params: Params,
     slots: usize,
+    /// Level of the operand.
+    level: usize,
     options: LinearOptions,
     babies: Vec<usize>,
     /// In ascending order of their steps.
@@ -97,6 +99,7 @@ impl std::fmt::Debug for LinearTransform {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LinearTransform")
             .field("slots", &self.slots)
+            .field("level", &self.level)
             .field("options", &self.options)
             .field("babies", &self.babies)
             .field("giants", &self.rows.len())
@@ -105,12 +108,18 @@ impl std::fmt::Debug for LinearTransform {
 }
 
 impl LinearTransform {
-    /// Prepares a matrix with the steps of [`Diagonals::schedule`].
+    /// Prepares a matrix for operands at `level`, at least 1, with the steps of
+    /// [`Diagonals::schedule`]. The result is one level lower.
     ///
     /// # Errors
     /// As for [`with_schedule`](Self::with_schedule).
-    pub fn new(params: &Params, matrix: &Diagonals, options: LinearOptions) -> Result<Self> {
-        Self::with_schedule(params, matrix, &matrix.schedule(), options)
+    pub fn new(
+        params: &Params,
+        matrix: &Diagonals,
+        level: usize,
+        options: LinearOptions,
+    ) -> Result<Self> {
+        Self::with_schedule(params, matrix, &matrix.schedule(), level, options)
     }
 
     /// Prepares a matrix with given steps: giant step `g` and baby step `b` serve the diagonal
@@ -121,10 +130,11 @@ impl LinearTransform {
     /// [`ErrorKind::OutOfLevels`] for level 0; [`ErrorKind::LevelTooHigh`],
     /// [`ErrorKind::TooManyValues`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] where
     /// the matrix does not fit the parameters.
-    pub fn with_schedule(
+    pub(crate) fn with_schedule(
         params: &Params,
         matrix: &Diagonals,
         schedule: &Schedule,
+        level: usize,
         options: LinearOptions,
     ) -> Result<Self> {
         let op = "prepare a linear transform";
@@ -134,13 +144,14 @@ impl LinearTransform {
                 ErrorKind::TooManyValues { found: slots, slots: params.max_slots() }.during(op)
             );
         }
-        params.check_level(options.level).during(op)?;
-        if options.level == 0 {
+        params.check_level(level).during(op)?;
+        if level == 0 {
             return Err(ErrorKind::OutOfLevels { needed: 1, left: 0 }.during(op));
         }
         let mut transform = Self {
             params: params.clone(),
             slots,
+            level,
             options,
             babies: schedule.baby.clone(),
             rows: Vec::with_capacity(schedule.giant.len()),
@@ -178,8 +189,7 @@ impl LinearTransform {
                 // The diagonal must be finite and must fit the modulus at the scale of its prime.
                 crate::encode::check_values(diagonal, slots).during(op)?;
                 let bound = diagonal.iter().map(|z| z.norm()).fold(0.0, f64::max);
-                let (scale, limbs) =
-                    (params.divisor(options.level), params.limbs_at(options.level));
+                let (scale, limbs) = (params.divisor(level), params.limbs_at(level));
                 params.check_range(bound, scale, limbs).during(op)?;
                 // A real matrix keeps real slots real, which halves the work of a bootstrap after
                 // it.
@@ -243,9 +253,7 @@ impl LinearTransform {
     /// The plaintext of a diagonal at the scale of the level's prime.
     fn encode(&self, values: &[Complex64]) -> Result<Plaintext> {
         let encoder = crate::Encoder::new(&self.params);
-        encoder
-            .constant_factor(values, values.len(), self.options.level)
-            .during("encode a diagonal")
+        encoder.constant_factor(values, values.len(), self.level).during("encode a diagonal")
     }
 
     /// The plaintext of a diagonal; encodes it unless that was done ahead.
@@ -258,23 +266,24 @@ impl LinearTransform {
     }
 
     /// Number of slots.
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 
     /// The level of operands; higher ones are dropped to it.
     pub fn level(&self) -> usize {
-        self.options.level
+        self.level
     }
 
     /// The baby steps, 0 included where used: the rotations that
     /// [`Evaluator::transform_rotated`](crate::Evaluator::transform_rotated) must be given.
-    pub fn baby_steps(&self) -> &[usize] {
+    #[cfg(test)]
+    pub(crate) fn baby_steps(&self) -> &[usize] {
         &self.babies
     }
 
     /// The giant steps that need a rotation key.
-    pub fn giant_steps(&self) -> Vec<usize> {
+    pub(crate) fn giant_steps(&self) -> Vec<usize> {
         match self.options.giants {
             Giants::Direct => self.rows.iter().map(|row| row.step).filter(|&s| s != 0).collect(),
             Giants::Horner if self.stride == 0 => vec![],
@@ -283,7 +292,7 @@ impl LinearTransform {
     }
 
     /// All steps that need a rotation key, baby and giant.
-    pub fn rotation_steps(&self) -> Vec<usize> {
+    pub(crate) fn rotation_steps(&self) -> Vec<usize> {
         let mut steps = self.giant_steps();
         steps.extend(self.babies.iter().filter(|&&step| step != 0));
         steps.sort_unstable();
@@ -293,7 +302,7 @@ impl LinearTransform {
 
     /// Largest sum of moduli of a row: the largest factor by which the transform enlarges the
     /// largest slot.
-    pub fn norm(&self) -> f64 {
+    pub(crate) fn norm(&self) -> f64 {
         self.norm
     }
 

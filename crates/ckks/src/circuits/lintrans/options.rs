@@ -22,11 +22,10 @@ pub enum Hoisting {
     Double,
 }
 
-/// Options of a [`LinearTransform`](super::LinearTransform).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a [`LinearTransform`](super::LinearTransform) is computed. By default diagonals are encoded
+/// during the product, giant steps are direct, and hoisting is single.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinearOptions {
-    /// Level of the operand, at least 1. The result is one lower.
-    pub level: usize,
     /// Encode all diagonals now and keep them (`limbs * N * 8` bytes each) instead of encoding a
     /// few at a time in every product.
     pub encode_ahead: bool,
@@ -34,33 +33,4 @@ pub struct LinearOptions {
     pub giants: Giants,
     /// Work that the rotations share.
     pub hoisting: Hoisting,
-}
-
-impl LinearOptions {
-    /// Diagonals encoded during the product, direct giant steps, single hoisting.
-    pub fn at_level(level: usize) -> Self {
-        let (giants, hoisting) = (Giants::Direct, Hoisting::Single);
-        Self { level, encode_ahead: false, giants, hoisting }
-    }
-
-    /// Sets [`encode_ahead`](Self::encode_ahead).
-    #[must_use]
-    pub fn encode_ahead(mut self, ahead: bool) -> Self {
-        self.encode_ahead = ahead;
-        self
-    }
-
-    /// Sets [`giants`](Self::giants).
-    #[must_use]
-    pub fn giants(mut self, giants: Giants) -> Self {
-        self.giants = giants;
-        self
-    }
-
-    /// Sets [`hoisting`](Self::hoisting).
-    #[must_use]
-    pub fn hoisting(mut self, hoisting: Hoisting) -> Self {
-        self.hoisting = hoisting;
-        self
-    }
 }

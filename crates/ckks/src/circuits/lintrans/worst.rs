@@ -49,7 +49,7 @@ impl LinearTransform {
         rules.check_range(&operand)?;
         let (params, level) = (&self.params, self.level());
         let (lattice, limbs, degree) =
-            (params.lattice(), params.limbs_at(level), params.degree() as f64);
+            (params.lattice(), params.limbs_at(level), params.lattice().degree() as f64);
         let divisor = params.divisor(level);
         let double = self.options.hoisting == Hoisting::Double;
         let rounding = mlwe::noise::rounding(lattice);

@@ -29,7 +29,7 @@
 //! # let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
 //! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
 //! let matrix = Matrix::from_rows(&[vec![1.0, 0.5, -1.0], vec![0.0, 2.0, 1.0]])?;
-//! let matrix = MatrixVector::new(&params, &matrix, LinearOptions::at_level(1))?;
+//! let matrix = MatrixVector::new(&params, &matrix, 1, LinearOptions::default())?;
 //! let keys = EvaluationKeys::generate(&params, &secret, &matrix.keys(), &mut rng)?;
 //! let range = Interval::real(0.0, 4.0)?;
 //! let plain = Encoder::new(&params).encode(&[1.0, 2.0, 3.0], range, params.scale(),

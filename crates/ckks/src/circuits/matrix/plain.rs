@@ -111,11 +111,11 @@ pub struct MatrixVector {
 }
 
 impl MatrixVector {
-    /// Prepares the product for vectors at [`LinearOptions::level`].
+    /// Prepares the product for vectors at `level`.
     ///
     /// # Errors
     /// As for [`LinearTransform::new`].
-    pub fn new(params: &Params, m: &Matrix, options: LinearOptions) -> Result<Self> {
+    pub fn new(params: &Params, m: &Matrix, level: usize, options: LinearOptions) -> Result<Self> {
         let (tall, wide) = (m.rows.next_power_of_two(), m.columns.next_power_of_two());
         let slots = tall.max(wide);
         let mut diagonals = Diagonals::zero(slots);
@@ -134,7 +134,7 @@ impl MatrixVector {
             }
         }
         Ok(Self {
-            transform: LinearTransform::new(params, &diagonals, options)?,
+            transform: LinearTransform::new(params, &diagonals, level, options)?,
             rows: m.rows,
             columns: m.columns,
             width: wide,

@@ -54,8 +54,12 @@ impl MatrixProduct {
                 let (i, j) = source(slot / d, slot % d);
                 (slot, i % d * d + j % d, Complex64::ONE)
             });
-            let options = LinearOptions::at_level(level);
-            LinearTransform::new(params, &from_entries(slots, entries), options)
+            LinearTransform::new(
+                params,
+                &from_entries(slots, entries),
+                level,
+                LinearOptions::default(),
+            )
         };
         Ok(Self {
             dimension,

@@ -1,5 +1,5 @@
 //! Polynomials of ciphertexts: metadata ([`MetadataRules::polynomial`]) beside computation
-//! ([`Evaluator::polynomial`]), in the same steps.
+//! ([`CkksOps::polynomial`]), in the same steps.
 //!
 //! ```text
 //! Step 1:  u = the argument mapped from the domain onto [-1, 1]
@@ -150,16 +150,8 @@ impl MetadataRules<'_> {
 }
 
 impl Evaluator {
-    /// `p(x)` in every slot, at the given scale (by default [`Params::scale`]).
-    ///
-    /// Takes [`p.levels()`](Polynomial::levels) levels when the scale of `x` is near the divisor of
-    /// its level, one more otherwise.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutsideDomain`] when the carried range of `x`, padding included, is not in the
-    /// domain of `p`; [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
-    /// relinearization key, [`ErrorKind::RangeOverflow`] and mismatches.
-    pub fn polynomial(
+    /// Computes [`CkksOps::polynomial`](crate::CkksOps::polynomial).
+    pub(crate) fn polynomial(
         &self,
         x: &Ciphertext,
         p: &Polynomial,

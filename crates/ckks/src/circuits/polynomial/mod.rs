@@ -1,7 +1,7 @@
 //! Polynomials of ciphertexts, in the Chebyshev or the monomial basis, at optimal depth.
 //!
 //! [`Chebyshev`] approximates a function, [`Polynomial`] adds the [`Plan`] of its evaluation, and
-//! [`Evaluator::polynomial`](crate::Evaluator::polynomial) evaluates it. [`Monomial`] is a
+//! [`CkksOps::polynomial`](crate::CkksOps::polynomial) evaluates it. [`Monomial`] is a
 //! polynomial in the monomial basis, real or complex, for
 //! [`CkksOps::monomial`](crate::CkksOps::monomial). Several polynomials of one ciphertext share
 //! its powers: [`PowerBasis`], [`CkksOps::polynomials`](crate::CkksOps::polynomials).

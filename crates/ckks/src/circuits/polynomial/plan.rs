@@ -278,7 +278,8 @@ impl Plan {
     }
 
     /// Products of two ciphertexts.
-    pub fn products(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn products(&self) -> usize {
         self.products
     }
 

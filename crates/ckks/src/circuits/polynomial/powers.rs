@@ -29,7 +29,7 @@ pub struct PowerBasis<P> {
 
 impl<P> PowerBasis<P> {
     /// The level of the argument. A polynomial takes the depth of its plan from it.
-    pub fn level(&self) -> usize {
+    pub(crate) fn level(&self) -> usize {
         self.known.argument.level
     }
 }
@@ -184,24 +184,8 @@ impl MetadataRules<'_> {
 }
 
 impl Evaluator {
-    /// The powers of `x` for the given polynomials, each at its optimal depth.
-    ///
-    /// ```no_run
-    /// # use bellerophon_ckks::{CkksOps, Ciphertext, Evaluator, Result, polynomial::Monomial};
-    /// # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
-    /// let p = Monomial::new(&[1.0, 1.0, 0.5, 1.0 / 6.0])?;
-    /// let q = Monomial::new(&[0.0, 1.0, 0.0, -1.0 / 6.0])?;
-    /// let powers = evaluator.power_basis(&x, &[&p, &q])?;
-    /// let exp = evaluator.monomial_in(&powers, &p, None)?;
-    /// let sin = evaluator.monomial_in(&powers, &q, None)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
-    /// [`ErrorKind::RangeOverflow`] when a power could wrap, and mismatches.
-    pub fn power_basis(
+    /// Computes [`CkksOps::power_basis`](crate::CkksOps::power_basis).
+    pub(crate) fn power_basis(
         &self,
         x: &Ciphertext,
         polynomials: &[&Monomial],
@@ -215,14 +199,8 @@ impl Evaluator {
         self.powers_by(x, meta, &plans).during(op)
     }
 
-    /// The Chebyshev polynomials of `x`, mapped from the common domain onto `[-1, 1]`, for the
-    /// given polynomials.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NoValues`] without polynomials, [`ErrorKind::OutsideDomain`] when the carried
-    /// range of `x` leaves the domain of any of them, [`ErrorKind::Powers`] when their domains
-    /// differ, and as for [`power_basis`](Self::power_basis).
-    pub fn chebyshev_basis(
+    /// Computes [`CkksOps::chebyshev_basis`](crate::CkksOps::chebyshev_basis).
+    pub(crate) fn chebyshev_basis(
         &self,
         x: &Ciphertext,
         polynomials: &[&Polynomial],
@@ -321,12 +299,8 @@ impl MetadataRules<'_> {
 }
 
 impl Evaluator {
-    /// As [`monomial`](crate::CkksOps::monomial), from computed powers.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Powers`] when a power that `p` needs is missing, and as for
-    /// [`monomial`](crate::CkksOps::monomial).
-    pub fn monomial_in(
+    /// Computes [`CkksOps::monomial_in`](crate::CkksOps::monomial_in).
+    pub(crate) fn monomial_in(
         &self,
         powers: &PowerBasis<Powers>,
         p: &Monomial,
@@ -341,12 +315,8 @@ impl Evaluator {
         Ok(Ciphertext::at_level(self.params(), inner, result.meta))
     }
 
-    /// As [`polynomial`](Self::polynomial), from computed Chebyshev polynomials.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Powers`] when `p` needs another domain or a missing power, and as for
-    /// [`polynomial`](Self::polynomial).
-    pub fn polynomial_in(
+    /// Computes [`CkksOps::polynomial_in`](crate::CkksOps::polynomial_in).
+    pub(crate) fn polynomial_in(
         &self,
         powers: &PowerBasis<Powers>,
         p: &Polynomial,

@@ -1,6 +1,6 @@
 //! Evaluation of local polynomials from the tables of their coefficients.
 
-use bellerophon_ckks::{self as ckks, Ciphertext, CiphertextMeta};
+use bellerophon_ckks::{self as ckks, Ciphertext, CiphertextMeta, CkksOps};
 use bellerophon_lwe::LweVec;
 
 use super::{

@@ -28,7 +28,7 @@ mod plan;
 
 use std::{cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, CiphertextMeta, Interval};
+use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval};
 use bellerophon_lwe::{self as lwe, Encoding, Headroom, Table};
 
 use super::{
@@ -133,7 +133,7 @@ impl<'a> LookupEvaluator<'a> {
 
         // Step 2: slots to LWE. The cells of the tables have the step of this encoding.
         let values = self.extract(&[x], map.domain().clone(), Headroom::TABLE, None)?.remove(0);
-        let degree = map.lattice().ring_degree();
+        let degree = map.lattice().spec().ring_degree;
         let step = values.encoding().width() / (2 * degree) as f64;
 
         // Step 3: the tables of g and of the coefficients of the local polynomials, all at one
@@ -175,7 +175,7 @@ impl<'a> LookupEvaluator<'a> {
             let error_std = operand / step;
             let carried = Grid { center, step, degree, index_std: 0.0, error_std };
             let carried = carried.operand_error(range, |x| f.value(x)).sqrt();
-            plan.accuracy().worst_rms().hypot(carried)
+            plan.accuracy().worst_rms.hypot(carried)
         };
         let (total, excess) = (error(x.noise()), error(x.excess()));
         let (lattice, meta) = sum.into_parts();

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Modulus, NttTable,
-    backend::{Blocks, RowKind, Target, WeightedRows, ntt_first_pass},
+    backend::{Blocks, RowKind, Target, WeightedRows, ntt_first_pass, ntt_sources},
 };
 
 /// Processes two primes at a time.
@@ -46,23 +46,23 @@ fn first_pass_of<const T: usize>(
     match rows {
         RowKind::Several(bits) if !targets.iter().all(|target| fits(target.table, bits)) => {
             let kernel = |table: &_, out: &mut _, sum: WeightedRows| weighted_sum(table, out, sum);
-            let source = ntt_first_pass::Reduced::new(targets, bits, kernel);
+            let source = ntt_sources::Reduced::new(targets, bits, kernel);
             ntt_first_pass::first_pass(targets, blocks, source, stages);
         }
         RowKind::Several(bits) if bits.iter().any(|&bits| bits > MAX_BITS) => {
-            let source = ntt_first_pass::Sum::<_, true, T, 4>::new(f, targets, bits);
+            let source = ntt_sources::Sum::<_, true, T, 4>::new(f, targets, bits);
             ntt_first_pass::first_pass(targets, blocks, source, stages);
         }
         RowKind::Several(bits) => {
-            let source = ntt_first_pass::Sum::<_, false, T, 4>::new(f, targets, bits);
+            let source = ntt_sources::Sum::<_, false, T, 4>::new(f, targets, bits);
             ntt_first_pass::first_pass(targets, blocks, source, stages);
         }
         RowKind::One(p) if p > 1 << 52 => {
-            let source = ntt_first_pass::Centered::<_, true, T>::new(f, targets, p);
+            let source = ntt_sources::Centered::<_, true, T>::new(f, targets, p);
             ntt_first_pass::first_pass(targets, blocks, source, stages);
         }
         RowKind::One(p) => {
-            let source = ntt_first_pass::Centered::<_, false, T>::new(f, targets, p);
+            let source = ntt_sources::Centered::<_, false, T>::new(f, targets, p);
             ntt_first_pass::first_pass(targets, blocks, source, stages);
         }
     }

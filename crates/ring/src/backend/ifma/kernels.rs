@@ -10,7 +10,10 @@ pub(in crate::backend) use crate::backend::avx512::{
 use super::{Ifma, LAZY_BITS, MAX_BITS, NEVER, every, is_lazy, with_every};
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
-    backend::{Column, Part, Piece, Term, WeightedRows, avx512, cmux, ntt, pointwise, simd::Wide},
+    backend::{
+        Column, Part, Piece, Term, WeightedRows, avx512, cmux, ntt, pointwise, pointwise_words,
+        simd::Wide,
+    },
     ntt::roots::RECORD,
 };
 
@@ -102,7 +105,7 @@ pub(in crate::backend) fn sum_of_products(
     pairs: &[(&[u64], &[u64])],
 ) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_products(unsafe { arithmetic(table) }, out, pairs);
+    pointwise_words::sum_of_products(unsafe { arithmetic(table) }, out, pairs);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
@@ -121,9 +124,9 @@ pub(in crate::backend) fn columns_of_products(
     unsafe {
         if pauses {
             // The arithmetic with pauses, regardless of the class of the transforms.
-            pointwise::columns_of_products(Ifma::<NEVER>::new(q), rows, columns, part);
+            pointwise_words::columns_of_products(Ifma::<NEVER>::new(q), rows, columns, part);
         } else {
-            pointwise::columns_of_products(Ifma::<1>::new(q), rows, columns, part);
+            pointwise_words::columns_of_products(Ifma::<1>::new(q), rows, columns, part);
         }
     }
 }
@@ -136,7 +139,7 @@ pub(in crate::backend) fn sum_of_terms(
     terms: &[Term],
 ) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_terms(unsafe { arithmetic(table) }, out, first, terms);
+    pointwise_words::sum_of_terms(unsafe { arithmetic(table) }, out, first, terms);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
@@ -163,7 +166,7 @@ pub(in crate::backend) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: W
         return avx512::weighted_sum(table, out, sum);
     }
     // SAFETY: this function has the target features.
-    pointwise::weighted_sum(unsafe { arithmetic(table) }, out, sum);
+    pointwise_words::weighted_sum(unsafe { arithmetic(table) }, out, sum);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
@@ -183,7 +186,7 @@ pub(in crate::backend) fn reduce_centered(table: &NttTable, out: &mut [u64], a: 
         return avx512::reduce_centered(table, out, a, p);
     }
     // SAFETY: this function has the target features.
-    pointwise::reduce_centered(unsafe { arithmetic(table) }, table.modulus(), out, a, p);
+    pointwise_words::reduce_centered(unsafe { arithmetic(table) }, table.modulus(), out, a, p);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
@@ -199,7 +202,7 @@ pub(in crate::backend) fn add_scaled_difference(
     }
     // SAFETY: this function has the target features.
     let arithmetic = unsafe { arithmetic(table) };
-    pointwise::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
+    pointwise_words::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
@@ -230,7 +233,7 @@ pub(in crate::backend) fn signed_digits(
     a: &[u64],
 ) {
     // SAFETY: this function has the target features.
-    pointwise::signed_digits(unsafe { arithmetic(table) }, table.modulus(), gadget, out, a);
+    pointwise_words::signed_digits(unsafe { arithmetic(table) }, table.modulus(), gadget, out, a);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]

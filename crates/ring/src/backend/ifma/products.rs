@@ -3,7 +3,10 @@
 use std::arch::x86_64::*;
 
 use super::{Ifma, Root};
-use crate::backend::simd::{Arithmetic, Rotation, Wide};
+use crate::backend::{
+    integers::{Integers, Rotation, Sums},
+    simd::{Arithmetic, Line, Wide},
+};
 
 /// A factor of a rotation: `x`, and `x` shifted so that the high half of a product with it is
 /// already divided by about `q`. The latter is used with `LAZY` only.
@@ -21,6 +24,11 @@ pub(in crate::backend) struct Factor {
 impl<const EVERY: u32> Rotation for Ifma<EVERY> {
     type Factor = Factor;
     type Partial = [__m512i; 2];
+
+    #[inline(always)]
+    fn lane_root(self, [value, companion]: &[Line; 2]) -> Root {
+        Root { value: self.wide.load(value), companion: self.wide.load(companion) }
+    }
 
     #[inline(always)]
     fn digit(self, x: __m512i) -> Factor {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::Addend;
 use crate::testing::{gadget, p_residues, values};
+use crate::{Addend, GadgetKey, HybridGadget, KeyDecomposition, KeyRows, PackedPoly};
 use proptest::prelude::*;
 
 /// The limbs of a polynomial that a lower level has.
@@ -126,4 +126,57 @@ fn more_products_than_a_sum_holds_are_refused() {
     let finish =
         Epilogue { addends: vec![Some(Addend::Products(products))], ..Epilogue::default() };
     g.digits_of(&[&input]).divided_product(&rows, &finish);
+}
+
+/// The product by a decomposed key against the product by rows, at every level, with epilogues.
+fn check_decomposed(g: &HybridGadget, components: usize, key_digit: f64, seed: u64) {
+    let most = g.q().limbs();
+    // Keys of all levels, and of fewer.
+    for stored in [most, most.div_ceil(2)] {
+        let decomposition = KeyDecomposition::new(g, stored, components, key_digit).unwrap();
+        let row = |c: usize, r: usize| values(g.ring(stored), seed + (100 * c + r) as u64);
+        let packed: Vec<Vec<PackedPoly>> = (0..2)
+            .map(|c| {
+                let rows = 0..g.digits(stored) * components;
+                rows.map(|r| PackedPoly::new(g.ring(stored), &row(c, r))).collect()
+            })
+            .collect();
+        let columns = packed.iter().map(|column| column.iter().collect()).collect();
+        let rows = KeyRows { columns, limbs: stored };
+        let cut = decomposition.rows(&rows);
+        let key = GadgetKey::Decomposed(&decomposition, &cut);
+        for limbs in [1, 2, stored.div_ceil(2), stored] {
+            let limbs = limbs.min(stored);
+            let q = g.q().at_limbs(limbs);
+            let inputs: Vec<_> = (0..components as u64).map(|i| values(&q, seed ^ i)).collect();
+            let inputs: Vec<&Poly<Ntt>> = inputs.iter().collect();
+            let digits = g.digits_of(&inputs);
+            assert!(digits.product(key) == digits.product(&rows), "{limbs} of {stored} limbs");
+            let map = g.q().automorphism(5).unwrap();
+            let addends = vec![None, Some(Addend::Poly(inputs[0]))];
+            let epilogue = Epilogue { addends, primes: usize::from(limbs > 1), map: Some(&map) };
+            let expected = digits.divided_product(&rows, &epilogue);
+            assert!(digits.divided_product(key, &epilogue) == expected);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn decomposed_keys_give_the_same_product(
+        seed: u64, components in 1usize..4, special in 1usize..4, key_digit in 40f64..600.0,
+    ) {
+        let g = gadget(16, &[(45, 3), (29, 3), (60, 1), (45, 2)], (50, special));
+        check_decomposed(&g, components, key_digit, seed);
+    }
+}
+
+#[test]
+fn decomposed_keys_at_larger_degrees() {
+    check_decomposed(&gadget(1 << 13, &[(60, 1), (40, 5)], (60, 1)), 1, 180.0, 1);
+    check_decomposed(&gadget(1 << 16, &[(60, 1), (40, 3)], (60, 1)), 1, 120.0, 2);
+    // Several groups of digits, fetched in parts.
+    check_decomposed(&gadget(1 << 12, &[(40, 20)], (49, 1)), 2, 130.0, 3);
 }

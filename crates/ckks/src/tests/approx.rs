@@ -1,0 +1,240 @@
+//! Functions of ciphertexts against the same functions of `f64`.
+
+use crate::approx::{Approximation, Function, Sign};
+use crate::tests::common::{World, max_error};
+use crate::{CkksOps, ErrorKind, Interval, KeyLevels};
+
+/// `count` numbers over `[lo, hi]`, its ends among them.
+fn spread(world: &World, lo: f64, hi: f64, count: usize) -> Vec<f64> {
+    let inner = world.reals(count - 2).into_iter().map(|t| lo + (hi - lo) * 0.5 * (1.0 + t));
+    [lo, hi].into_iter().chain(inner).collect()
+}
+
+#[test]
+fn functions_to_their_certified_error_in_their_levels() {
+    let world = World::new(10, 9, KeyLevels::new().multiply(9));
+    let eval = world.evaluator();
+    let all = [
+        (Function::inverse(), 0.5, 1.5, -24.0),
+        (Function::inverse(), 0.05, 1.0, -16.0),
+        (Function::inverse(), -3.0, -0.5, -16.0),
+        (Function::sqrt(), 0.1, 4.0, -16.0),
+        (Function::inverse_sqrt(), 0.1, 1.0, -12.0),
+        (Function::exp(), -1.0, 1.0, -24.0),
+        (Function::exp(), -6.0, 2.0, -16.0),
+        (Function::ln(), 0.25, 4.0, -16.0),
+        (Function::sigmoid(), -8.0, 8.0, -16.0),
+        (Function::tanh(), -3.0, 3.0, -16.0),
+        (Function::softplus(), -6.0, 6.0, -16.0),
+        (Function::silu(), -6.0, 6.0, -14.0),
+        (Function::gelu(), -4.0, 4.0, -14.0),
+        (Function::sin(), -3.0, 3.0, -20.0),
+    ];
+    for (f, lo, hi, bits) in all {
+        let plan = Approximation::new(&f, lo, hi, bits).unwrap();
+        let x = spread(&world, lo, hi, 512);
+        let cx = world.encrypt(&x);
+        let y = eval.apply(&cx, &plan).unwrap();
+        assert_eq!(y.level(), cx.level() - plan.levels(), "{plan}");
+        assert!((y.scale() / world.params.scale() - 1.0).abs() < 1e-3, "{plan}");
+        let found: Vec<f64> = world.decrypt(&y);
+        let expected: Vec<f64> = x.iter().map(|&x| f.value(x)).collect();
+        let error = max_error(&found, &expected);
+        let noise = y.noise();
+        assert!(error <= plan.error() + 16.0 * noise, "{plan}: {error:e}, noise {noise:e}");
+        assert!(noise < 2f64.powi(-18), "{plan}: the predicted noise {noise:e} allows anything");
+        // Without the approximation, what the scheme adds is what was predicted, and not far less.
+        let clear: Vec<f64> = x.iter().map(|&x| plan.eval(x)).collect();
+        let squares: f64 = found.iter().zip(&clear).map(|(a, b)| (a - b).powi(2)).sum();
+        let rms = (squares / 512.0).sqrt();
+        assert!(rms < 2.0 * noise && noise < 64.0 * rms, "{plan}: {rms:e}, predicted {noise:e}");
+        assert!(expected.iter().all(|v| y.range().lo() - 1e-9 <= v + plan.error()), "{plan}");
+        assert!(expected.iter().all(|v| v - plan.error() <= y.range().hi() + 1e-9), "{plan}");
+    }
+}
+
+#[test]
+fn functions_over_the_carried_range() {
+    let world = World::new(9, 6, KeyLevels::new().multiply(6));
+    let eval = world.evaluator();
+    let x = spread(&world, 1.0, 3.0, 256);
+    let y = eval.function(&world.encrypt(&x), &Function::ln(), -14.0).unwrap();
+    let expected: Vec<f64> = x.iter().map(|x| x.ln()).collect();
+    assert!(max_error(&world.decrypt(&y), &expected) < 2f64.powi(-14) + 1e-6);
+    // One value everywhere.
+    let y = eval.function(&world.encrypt(&[2.0; 256]), &Function::inverse(), -14.0).unwrap();
+    assert!(max_error(&world.decrypt(&y), &[0.5; 256]) < 2f64.powi(-14) + 1e-6);
+    // Padding with zeros has no logarithm; it is named.
+    let error = eval.function(&world.encrypt(&x[..200]), &Function::ln(), -14.0).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OutsideDomain { what: "padding", .. }), "{error}");
+    let wide = world.encrypt(&x).assume_range_with_padding(Interval::real(-1.0, 3.0).unwrap());
+    let error = eval.function(&wide, &Function::ln(), -14.0).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
+}
+
+#[test]
+fn violations_of_domain_and_levels_are_refused() {
+    let world = World::new(9, 4, KeyLevels::new().multiply(4));
+    let eval = world.evaluator();
+    let plan = Approximation::new(&Function::exp(), -1.0, 1.0, -20.0).unwrap();
+    let x = world.encrypt(&[0.5, -0.5]);
+    assert!(eval.apply(&x, &plan).is_ok());
+    let low = eval.drop_to_level(&x, plan.levels() - 1).unwrap();
+    let error = eval.apply(&low, &plan).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OutOfLevels { needed: 3, left: 2, .. }), "{error}");
+    let wide = x.clone().assume_range_with_padding(Interval::real(-1.5, 1.0).unwrap());
+    let error = eval.apply(&wide, &plan).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OutsideDomain { .. }), "{error}");
+    assert!(error.to_string().contains("assume_range"), "{error}");
+    let sign = Sign::new(-3.0, -3.0).unwrap();
+    let error = eval.sign(&wide, &sign).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OutsideDomain { .. }), "{error}");
+    let complex = x.assume_range_with_padding(Interval::complex(0.5).unwrap());
+    let error = eval.abs(&complex, &sign).unwrap_err();
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::OutsideDomain { complex: true, .. } | ErrorKind::OutOfLevels { .. }
+    ));
+}
+
+/// Pairs of `[0, 1]`: random ones, and ones that differ by just the margin.
+fn pairs(world: &World, margin: f64, count: usize) -> (Vec<f64>, Vec<f64>) {
+    let unit = |v: Vec<f64>| v.into_iter().map(|t| 0.5 * (1.0 + t)).collect::<Vec<f64>>();
+    let (mut x, mut y) = (unit(world.reals(count)), unit(world.reals(count)));
+    for i in 0..count {
+        let close = margin * (1.0 + 1e-3 * (i % 7) as f64);
+        match i % 4 {
+            0 => y[i] = if x[i] < 0.5 { x[i] + close } else { x[i] - close },
+            1 => x[i] = if y[i] < 0.5 { y[i] + close } else { y[i] - close },
+            _ => {}
+        }
+        if i % 64 == 3 {
+            y[i] = x[i];
+        }
+    }
+    (x, y)
+}
+
+#[test]
+fn comparisons_of_random_and_of_close_pairs() {
+    for bits in [8.0, 12.0] {
+        let sign = Sign::new(-bits, -bits).unwrap();
+        let levels = sign.levels() + 1;
+        let world = World::new(10, levels, KeyLevels::new().multiply(levels));
+        let eval = world.evaluator();
+        let (x, y) = pairs(&world, sign.margin(), 512);
+        let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+
+        let greater = eval.greater(&cx, &cy, &sign).unwrap();
+        assert_eq!(greater.level(), cx.level() - sign.levels(), "{sign}");
+        let found: Vec<f64> = world.decrypt(&greater);
+        let noise = greater.noise();
+        assert!(noise < 0.1 * sign.error(), "{sign}: noise {noise:e}");
+        let (mut worst, mut compared) = (0.0f64, 0);
+        for i in 0..512 {
+            if (x[i] - y[i]).abs() < sign.margin() {
+                continue;
+            }
+            let truth = if x[i] > y[i] { 1.0 } else { 0.0 };
+            worst = worst.max((found[i] - truth).abs());
+            compared += 1;
+        }
+        assert!(compared > 450);
+        let allowed = 0.5 * sign.error();
+        assert!(worst <= allowed * 1.01 + 16.0 * noise, "{sign}: {worst:e}, {allowed:e}");
+        assert!(worst > 0.3 * allowed, "{sign}: {worst:e} is far below {allowed:e}");
+
+        let larger = eval.max(&cx, &cy, &sign).unwrap();
+        let smaller = eval.min(&cx, &cy, &sign).unwrap();
+        assert_eq!((larger.level(), smaller.level()), (0, 0));
+        let truth: Vec<(f64, f64)> =
+            x.iter().zip(&y).map(|(x, y)| (x.max(*y), x.min(*y))).collect();
+        let (most, least): (Vec<f64>, Vec<f64>) = truth.into_iter().unzip();
+        for (ct, truth) in [(&larger, &most), (&smaller, &least)] {
+            let error = max_error(&world.decrypt(ct), truth);
+            let allowed = 0.5 * sign.magnitude_error() + 16.0 * ct.noise();
+            assert!(error <= allowed, "{sign}: {error:e}, {allowed:e}");
+            assert_eq!(ct.scale(), world.params.scale());
+        }
+    }
+}
+
+#[test]
+fn signs_steps_and_magnitudes_over_any_radius() {
+    for radius in [1.0, 5.0] {
+        let sign = Sign::within(radius, -6.0, -10.0).unwrap();
+        let levels = sign.levels() + 1;
+        let world = World::new(10, levels, KeyLevels::new().multiply(levels));
+        let eval = world.evaluator();
+        let mut x: Vec<f64> = world.reals(512).iter().map(|t| radius * t).collect();
+        for (i, x) in x.iter_mut().enumerate().filter(|(i, _)| i % 8 == 0) {
+            *x = if i % 16 == 0 { sign.margin() } else { -sign.margin() };
+        }
+        let cx = world.encrypt(&x);
+        let outside = |x: f64| x.abs() >= sign.margin();
+        for (ct, truth, error) in [
+            (eval.sign(&cx, &sign).unwrap(), f64::signum as fn(f64) -> f64, sign.error()),
+            (eval.step(&cx, &sign).unwrap(), |x| f64::from(x > 0.0), 0.5 * sign.error()),
+        ] {
+            assert_eq!((ct.level(), ct.scale()), (1, world.params.scale()), "{sign}");
+            let found: Vec<f64> = world.decrypt(&ct);
+            let far = x.iter().zip(&found).filter(|(x, _)| outside(**x));
+            let worst = far.map(|(x, y)| (truth(*x) - y).abs()).fold(0.0, f64::max);
+            assert!(worst <= error + 16.0 * ct.noise(), "{sign}: {worst:e}");
+        }
+        for (ct, truth, share) in [
+            (eval.abs(&cx, &sign).unwrap(), f64::abs as fn(f64) -> f64, 1.0),
+            (eval.relu(&cx, &sign).unwrap(), |x| x.max(0.0), 0.5),
+        ] {
+            assert_eq!((ct.level(), ct.scale()), (0, world.params.scale()));
+            let expected: Vec<f64> = x.iter().map(|&x| truth(x)).collect();
+            let worst = max_error(&world.decrypt(&ct), &expected);
+            let allowed = share * sign.magnitude_error() + 16.0 * ct.noise();
+            assert!(worst <= allowed, "{sign}: {worst:e}, {allowed:e}");
+            assert!(expected.iter().all(|y| ct.range().lo() <= *y && *y <= ct.range().hi()));
+        }
+    }
+}
+
+/// Values that the lowest level has no room for at the default scale.
+#[test]
+fn wide_rectifiers_end_at_the_lowest_level() {
+    let levels = Sign::for_magnitudes(1024.0, -5.0).unwrap().levels() + 1;
+    let world = World::new(7, levels, KeyLevels::new().multiply(levels));
+    let radius = world.params.divisor(0) / world.params.scale();
+    let sign = Sign::for_magnitudes(radius, -5.0).unwrap();
+    let x = spread(&world, -radius, radius, 64);
+    let (eval, cx) = (world.evaluator(), world.encrypt(&x));
+    for (y, truth, share) in [
+        (eval.abs(&cx, &sign).unwrap(), f64::abs as fn(f64) -> f64, 1.0),
+        (eval.relu(&cx, &sign).unwrap(), |x| x.max(0.0), 0.5),
+    ] {
+        assert!(y.level() == 0 && y.scale() < world.params.scale(), "{}", y.scale());
+        let expected: Vec<f64> = x.iter().map(|&x| truth(x)).collect();
+        let worst = max_error(&world.decrypt(&y), &expected);
+        let allowed = share * sign.magnitude_error() + 16.0 * y.noise();
+        assert!(worst <= allowed && allowed < radius / 16.0, "{sign}: {worst:e}, {allowed:e}");
+    }
+}
+
+/// Padding takes part where it is taken for a value, with its own range.
+#[test]
+fn the_larger_of_a_vector_and_padding() {
+    let sign = Sign::new(-3.0, -3.0).unwrap();
+    let level = sign.levels() + 1;
+    let world = World::new(7, level, KeyLevels::new().multiply(level));
+    let x = world.encrypt(&[0.5, 0.6, 0.7]);
+    let y = world.encrypt(&[-0.1, -0.2, -0.3, -0.25]);
+    let refused = world.evaluator().max(&x, &y, &sign);
+    assert!(matches!(
+        &refused,
+        Err(e)
+            if e.op() == "maximum"
+            && matches!(e.kind(), ErrorKind::LengthMismatch { left: 3, right: 4 })
+    ));
+    let larger = world.evaluator().max(&x.with_len(4).unwrap(), &y, &sign).unwrap();
+    let found = world.decrypt::<f64>(&larger);
+    assert!(max_error(&found, &[0.5, 0.6, 0.7, 0.0]) <= 0.5 * sign.magnitude_error() + 1e-6);
+    let range = larger.range();
+    assert!(found.iter().all(|x| range.lo() <= *x && *x <= range.hi()), "{found:?} {range:?}");
+}

@@ -1,0 +1,564 @@
+//! Bootstrapping on plain vectors and on ciphertexts: the same accounts, by hand and automatically,
+//! in every operation that takes levels.
+
+use crate::tests::common;
+
+use std::sync::{Arc, LazyLock};
+
+use crate::tests::common::{World, refusal, span};
+use crate::{
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, Encoder, Error, ErrorKind, Evaluator, Interval,
+    KeyLevels, Params, ParamsSpec, Result, Security,
+    approx::{Approximation, Function, Sign},
+    bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
+    chebyshev::Chebyshev,
+    diagonals::Diagonals,
+    lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
+    matrix::Packing,
+    noise::Noise,
+    polynomial::{Monomial, Polynomial},
+    simulator::{SimCiphertext, Simulator},
+};
+use bellerophon_mlwe::RelinStrategy;
+use bellerophon_ring::{Modulus, prime};
+
+const SLOTS: usize = 1 << 4;
+
+/// Three levels between bootstraps, which take two.
+static BOOTSTRAPPER: LazyLock<Arc<Bootstrapper>> = LazyLock::new(|| {
+    let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(SLOTS) };
+    let chain = spec.chain(1 << 10, 42, 3, (49, 6)).unwrap();
+    let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
+    Arc::new(Bootstrapper::new(&Params::new(params).unwrap(), spec).unwrap())
+});
+
+fn shadow() -> Simulator {
+    Simulator::new(BOOTSTRAPPER.params()).with_bootstrapping(BOOTSTRAPPER.clone()).unwrap()
+}
+
+fn world(keys: KeyLevels) -> (World, Evaluator) {
+    let world = World::of(BOOTSTRAPPER.params().clone(), keys, 5);
+    let rng = &mut *world.rng.borrow_mut();
+    let keys = BootstrapKeys::generate(BOOTSTRAPPER.raising(), &world.secret, rng).unwrap();
+    let eval = world.evaluator().with_bootstrapping(BOOTSTRAPPER.clone(), keys).unwrap();
+    let world = World { rng: rng.clone().into(), ..World::of(world.params, KeyLevels::new(), 5) };
+    (world, eval)
+}
+
+fn wave() -> Vec<f64> {
+    (0..SLOTS).map(|i| 0.6 + 0.4 * (0.7 * i as f64).sin()).collect()
+}
+
+/// The ciphertext is what its shadow says, but for six deviations of the noise that both predict
+/// and what the bootstraps' approximations are off by: no program here takes more than the sum of
+/// three products, each of two bootstrapped values of magnitude at most 1.
+#[track_caller]
+fn check(world: &World, found: &Ciphertext, expected: &SimCiphertext, what: &str) {
+    assert_eq!(found.metadata(), *expected.metadata(), "{what}");
+    let values: Vec<Complex64> = world.decrypt(found);
+    let allowed = 6.0 * found.noise() + 6.0 * BOOTSTRAPPER.approximation_error();
+    assert!(allowed < 2f64.powi(-27), "{what}: {allowed:e}");
+    for (a, b) in values.iter().zip(expected.values()) {
+        assert!((a - b).norm() <= allowed, "{what}: {a} against {b}, allowed {allowed:e}");
+    }
+}
+
+/// By hand, once and in rounds, of what a program made and of what a bootstrap gave.
+fn by_hand<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
+    let y = a.bootstrap(&a.mul(x, &a.rotate(x, 3)?)?)?;
+    let z = a.bootstrap_iterated(&a.drop_to_level(&y, 2)?, 2)?;
+    let smaller = a.bootstrap_to(&a.mul_integer(&a.neg(x)?, 1)?, a.params().scale() / 4.0)?;
+    let cube = a.square(&a.mul_i(&a.sub(&z, &y)?)?)?;
+    let imaginary = a.bootstrap(&a.mul_i(x)?)?;
+    Ok(vec![y, z, smaller, cube, imaginary])
+}
+
+#[test]
+fn a_program_that_bootstraps_has_the_account_of_its_shadow() {
+    let shadow = shadow();
+    let expected = by_hand(&shadow, &shadow.encrypt(&wave(), span(&wave()), 3).unwrap()).unwrap();
+    let report = shadow.report();
+    assert_eq!((report.bootstraps, report.lowest_level, report.failure), (5, Some(2), None));
+    let each = BOOTSTRAPPER.spec().log2_failure;
+    assert!((report.failures.log2() - each - 5f64.log2()).abs() < 1e-9);
+    assert!(report.key_switches > 4 * BOOTSTRAPPER.key_switches(true));
+    let of_bootstrap = BOOTSTRAPPER.keys();
+    assert_eq!(report.keys, of_bootstrap.rotate([3], 3));
+    // Nothing but those keys.
+    let (world, eval) = world(report.keys);
+    let found = by_hand(&eval, &world.encrypt_at(&wave(), 3)).unwrap();
+    for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        check(&world, found, expected, &format!("vector {i}"));
+    }
+    // What is predicted without a program is the same.
+    let x = Simulator::new(BOOTSTRAPPER.params()).encrypt(&wave(), span(&wave()), 2).unwrap();
+    let bootstrapped = BOOTSTRAPPER.bootstrapped(x.metadata()).unwrap();
+    assert_eq!(eval.bootstrap(&world.encrypt_at(&wave(), 2)).unwrap().metadata(), bootstrapped);
+}
+
+/// The sums of what bootstraps made of five values in eight slots, with and without zeros behind
+/// them.
+fn totals<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
+    let moved = a.add_scalar(x, -0.25)?;
+    let bootstrapped = [
+        a.bootstrap(x)?,
+        a.bootstrap_to(x, a.params().scale() / 4.0)?,
+        a.bootstrap_iterated(x, 2)?,
+        a.bootstrap(&moved)?,
+    ];
+    bootstrapped.iter().map(|y| a.sum_slots(y)).collect()
+}
+
+#[test]
+fn bootstrapping_keeps_what_is_known_of_the_padding() {
+    let values = &wave()[..5];
+    let shadow = shadow();
+    let expected = totals(&shadow, &shadow.encrypt(values, span(values), 3).unwrap()).unwrap();
+    let (world, eval) = world(shadow.report().keys);
+    let found = totals(&eval, &world.encrypt_at(values, 3)).unwrap();
+    let (sum, top) = (values.iter().sum::<f64>(), BOOTSTRAPPER.output_level());
+    for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        check(&world, found, expected, &format!("sum {i}"));
+        let (moved, cleared) = if i == 3 { (5.0 * 0.25, 1) } else { (0.0, 0) };
+        assert!((expected.reals()[0] - sum + moved).abs() < 1e-12, "sum {i}");
+        assert_eq!(found.level(), top - cleared, "sum {i}");
+    }
+}
+
+#[test]
+fn shadows_fail_where_ciphertexts_do() {
+    let (world, eval) = world(BOOTSTRAPPER.keys());
+    let both = |values: &[f64], level: usize, refused: fn(&Error) -> bool| {
+        let shadow = shadow();
+        let expected =
+            shadow.bootstrap(&shadow.encrypt(values, span(values), level).unwrap()).unwrap_err();
+        assert!(refused(&expected), "{expected}");
+        let found = eval.bootstrap(&world.encrypt_at(values, level)).unwrap_err();
+        assert_eq!(found, expected);
+        assert_eq!(shadow.report().failure.unwrap().error, expected);
+    };
+    both(&[0.5], 1, |e| {
+        e.op() == "bootstrap" && matches!(e.kind(), ErrorKind::OutOfLevels { needed: 2, left: 1 })
+    });
+    both(&[1.5], 2, |e| matches!(e.kind(), ErrorKind::BootstrapRange { .. }));
+    both(&[0.5; 2 * SLOTS], 2, |e| {
+        e.op() == "bootstrap" && matches!(e.kind(), ErrorKind::SlotCount { .. })
+    });
+    let without = Simulator::new(BOOTSTRAPPER.params());
+    let x = without.encrypt(&[0.5], span(&[0.5]), 2).unwrap();
+    assert!(matches!(
+        without.bootstrap(&x),
+        Err(e) if e.op() == "bootstrap" && matches!(e.kind(), ErrorKind::MissingKey { .. })
+    ));
+    assert!(without.with_auto_bootstrap().is_err());
+    let other = Simulator::new(&common::params(10, 3)).with_bootstrapping(BOOTSTRAPPER.clone());
+    assert!(matches!(
+        refusal(&other),
+        ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::ParamsMismatch { .. })
+    ));
+    // The same chain, relinearizing another way.
+    let lattice = world.params.lattice();
+    let q: Vec<Modulus> = lattice.q().moduli().cloned().collect();
+    let p = prime::ntt_primes_below(lattice.degree(), 50, 6, &q).unwrap();
+    let p = p.iter().map(Modulus::value).collect();
+    let route = RelinStrategy::through_rank(lattice, 2, p).unwrap();
+    let raised = world.params.clone().relinearizing(route).unwrap();
+    let other = Simulator::new(&raised).with_bootstrapping(BOOTSTRAPPER.clone());
+    assert!(matches!(refusal(&other), ErrorKind::RouteMismatch { .. }));
+    let raised = World::of(raised, KeyLevels::new(), 5);
+    let keys = BootstrapKeys::generate(
+        BOOTSTRAPPER.raising(),
+        &raised.secret,
+        &mut *raised.rng.borrow_mut(),
+    );
+    let other = raised.evaluator().with_bootstrapping(BOOTSTRAPPER.clone(), keys.unwrap());
+    assert!(matches!(refusal(&other), ErrorKind::RouteMismatch { .. }));
+}
+
+type Case<V> = (&'static str, Result<V>);
+
+/// Every operation that takes levels, on vectors that have none to spare, one of them of 4 slots,
+/// and on a high one.
+fn operations<A: CkksOps>(
+    a: &A,
+    [x, y, few, high]: &[A::Ciphertext; 4],
+) -> Vec<Case<A::Ciphertext>> {
+    let (params, scale) = (a.params(), a.params().scale());
+    let values: Vec<f64> = (0..SLOTS).map(|i| i as f64 / SLOTS as f64).collect();
+    let polynomial =
+        |f: fn(f64) -> f64, degree| Polynomial::new(Chebyshev::interpolate(f, -1.0, 1.0, degree));
+    let (p, q) = (polynomial(f64::sin, 7), polynomial(f64::cos, 4));
+    let m = Monomial::new(&[0.1, 0.2, 0.3, 0.2]).unwrap();
+    let complex = Monomial::complex(&[Complex64::I, Complex64::ONE, Complex64::I]).unwrap();
+    let transform = |hoisting| {
+        let mut matrix = Diagonals::zero(SLOTS);
+        for k in [0, 1, 2, 5] {
+            let d = (0..SLOTS).map(|i| Complex64::from((i + k) as f64 / 200.0)).collect();
+            matrix.add_diagonal(k, d);
+        }
+        let at = LinearOptions { giants: Giants::Horner, hoisting, ..LinearOptions::default() };
+        LinearTransform::new(params, &matrix, 4, at).unwrap()
+    };
+    let function = |f: Function, lo, log2_error| {
+        a.apply(x, &Approximation::new(&f, lo, 1.0, log2_error).unwrap())
+    };
+    let sign = Sign::of_degrees(1.0, 0.25, &[3, 3]).unwrap();
+    let short = Sign::of_degrees(1.0, 0.25, &[3]).unwrap();
+    // At a scale of its own, as sums of several histories meet.
+    let drifted = a.reinterpret_scale(y.clone(), 0.999).unwrap();
+    let packing = Packing::new(4, 4).unwrap();
+    vec![
+        ("mul", a.mul(x, y)),
+        ("mul by a high one", a.mul(high, x)),
+        ("square", a.square(x)),
+        ("mul with itself", a.mul(x, x)),
+        ("mul_unscaled", a.mul_no_rescale(x, y).and_then(|z| a.rescale(&z))),
+        ("square_unscaled", a.square_no_rescale(x).and_then(|z| a.rescale(&z))),
+        ("mul_values", a.mul_values(x, &values)),
+        ("mul_values_to", a.mul_values_to(x, &values, 1.5 * scale)),
+        ("mul_scalar", a.mul_scalar(x, -0.3)),
+        ("mul_complex", a.mul_complex(x, Complex64::new(0.5, -0.25))),
+        ("products", a.mul_add_many(&[(x, y), (y, x), (high, x)], &[], 0.1, None)),
+        ("products and terms", a.mul_add_many(&[(x, high)], &[(y, 0.5), (high, 0.25)], 0.0, None)),
+        (
+            "products to a scale",
+            a.mul_add_many(&[(x, y), (high, y)], &[(x, 0.5)], 0.0, Some(scale)),
+        ),
+        ("linear_combination", a.linear_combination(&[(x, 0.5), (&drifted, 0.25)], 0.1, None)),
+        ("dot", a.dot(&[x, y, x], &[y, y, high])),
+        (
+            "dot_values",
+            a.dot_values(&[x, high, y], &[values.clone(), vec![0.5; SLOTS], vec![0.25; SLOTS]]),
+        ),
+        ("polynomial", a.polynomial(x, &p, None)),
+        ("polynomials", {
+            a.polynomials(x, &[&p, &q], None).and_then(|both| a.add(&both[0], &both[1]))
+        }),
+        ("monomial", a.monomial(x, &m, None)),
+        ("complex monomial", a.monomial(x, &complex, None)),
+        ("transform", a.transform(x, &transform(Hoisting::Single))),
+        ("transform hoisted twice", a.transform(x, &transform(Hoisting::Double))),
+        ("match_scale", a.match_scale(x, 1.01 * scale, 2)),
+        ("add", a.add(x, &drifted)),
+        ("sub", a.sub(&drifted, x)),
+        ("keep", a.mask(x, 2..7)),
+        ("clear_padding", a.clear_padding(x)),
+        ("replicate_slot", a.replicate_slot(x, 3)),
+        ("matrix by rows", packing.times_by_rows(a, x, few)),
+        ("inverse", function(Function::inverse(), 0.2, -4.0)),
+        ("exp", function(Function::exp(), -1.0, -12.0)),
+        ("root", function(Function::sqrt(), 0.2, -7.0)),
+        ("deep root", function(Function::sqrt(), 0.1, -11.0)),
+        ("short sign", a.sign(x, &short)),
+        ("sign", a.sign(x, &sign)),
+        ("step", a.step(x, &sign)),
+        ("greater", a.greater(x, y, &sign)),
+        ("short maximum", a.max(x, y, &short)),
+        ("maximum beside a high one", a.max(high, y, &short)),
+        ("maximum", a.max(x, y, &sign)),
+        ("minimum", a.min(x, y, &sign)),
+        ("magnitude", a.abs(x, &sign)),
+        ("short magnitude", a.abs(x, &short)),
+        ("rectifier", a.relu(x, &sign)),
+    ]
+}
+
+#[test]
+fn every_operation_that_takes_levels_bootstraps_automatically() {
+    let (x, y) = (wave(), wave().into_iter().rev().collect::<Vec<_>>());
+    let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
+    let automatic = shadow().with_auto_bootstrap().unwrap();
+    let inputs = [(&x[..], least), (&y, least), (&y[..4], least), (&x, top)];
+    let on_shadow = |s: &Simulator| inputs.map(|(v, level)| s.encrypt(v, span(v), level).unwrap());
+    let expected = operations(&automatic, &on_shadow(&automatic));
+    let report = automatic.report();
+    assert!(report.failure.is_none(), "{report}");
+    assert!(report.bootstraps >= expected.len(), "{report}");
+    // Nothing of it works, or can be worked with, otherwise.
+    let plain = shadow();
+    for (what, result) in operations(&plain, &on_shadow(&plain)) {
+        assert!(result.is_err() || result.unwrap().metadata().level < least, "{what}");
+    }
+    let (world, eval) = world(report.keys);
+    let eval = eval.with_auto_bootstrap().unwrap();
+    let found = operations(&eval, &inputs.map(|(v, level)| world.encrypt_at(v, level)));
+    assert_eq!(found.len(), expected.len());
+    for ((what, found), (_, expected)) in found.iter().zip(&expected) {
+        let (found, expected) = (found.as_ref().unwrap(), expected.as_ref().unwrap());
+        assert!(found.level() >= least, "{what} ends at level {}", found.level());
+        check(&world, found, expected, what);
+    }
+}
+
+#[test]
+fn operands_that_occur_several_times_are_bootstrapped_once() {
+    let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
+    let bootstraps = |program: fn(&Simulator, [&SimCiphertext; 3]) -> Result<SimCiphertext>| {
+        let shadow = shadow().with_auto_bootstrap().unwrap();
+        let [x, y, high] =
+            [least, least, top].map(|level| shadow.encrypt(&wave(), span(&wave()), level).unwrap());
+        program(&shadow, [&x, &y, &high]).unwrap();
+        shadow.report().bootstraps
+    };
+    assert_eq!(bootstraps(|a, [x, y, high]| a.dot(&[x, y, x], &[y, y, high])), 2);
+    assert_eq!(
+        bootstraps(
+            |a, [x, y, _]| a.dot_values(&[x, y, x], &[0.5, 0.25, 1.0].map(|c| vec![c; SLOTS]))
+        ),
+        2
+    );
+    assert_eq!(
+        bootstraps(|a, [x, y, _]| a.linear_combination(&[(x, 0.5), (y, 1.0), (x, 2.0)], 0.0, None)),
+        2
+    );
+    // Two clones are two operands.
+    assert_eq!(bootstraps(|a, [x, ..]| a.dot(&[x], &[&x.clone()])), 2);
+}
+
+/// What has no shadow: encoded plaintexts, at any level.
+#[test]
+fn products_with_plaintexts_bootstrap_automatically() {
+    let shadow = shadow().with_auto_bootstrap().unwrap();
+    let values: Vec<f64> = (0..SLOTS).map(|i| i as f64 / SLOTS as f64).collect();
+    let x = shadow.encrypt(&wave(), span(&wave()), 2).unwrap();
+    let expected = shadow.mul_values(&x, &values).unwrap();
+    let sums = shadow.dot_values(&[&x, &x], &[values.clone(), vec![0.5; SLOTS]]).unwrap();
+    let (world, eval) = world(BOOTSTRAPPER.keys());
+    let eval = eval.with_auto_bootstrap().unwrap();
+    let encoder = Encoder::new(&world.params);
+    let x = world.encrypt_at(&wave(), 2);
+    let reals = |v: &SimCiphertext| v.reals();
+    for level in [1, 2, 4, 5] {
+        let factor = |v: &[f64]| encoder.encode_factor(v, span(v), SLOTS, level).unwrap();
+        let (p, half) = (factor(&values), factor(&[0.5; SLOTS]));
+        let product = eval.mul_plain(&x, &p).unwrap();
+        assert!((2..=4).contains(&product.level()), "level {level}: {}", product.level());
+        assert!((product.scale() / x.scale() - 1.0).abs() < 1e-6);
+        world.check(&product, &reals(&expected));
+        let mut unscaled = x.clone();
+        eval.mul_plain_no_rescale_assign(&mut unscaled, &p).unwrap();
+        assert_eq!(eval.rescale(&unscaled).unwrap().metadata(), product.metadata());
+        let sum = eval.dot_plain(&[&x, &x], &[&p, &half]).unwrap();
+        assert_eq!(sum.level(), product.level());
+        world.check(&sum, &reals(&sums));
+    }
+    let unscaled = eval.mul_scalar_no_rescale(&x, 0.5, 2f64.powi(42)).unwrap();
+    assert_eq!(unscaled.level(), 5);
+}
+
+/// `1 - 0.7 x^2`, which contracts to 0.678 but has derivatives up to 1.4 over `[-1, 1]`.
+fn step<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    a.add_scalar(&a.mul_scalar(&a.square(x)?, -0.7)?, 1.0)
+}
+
+fn unit() -> Interval {
+    Interval::real(-1.0, 1.0).unwrap()
+}
+
+fn stated<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    Ok(a.assume_range_with_padding(step(a, x)?, unit()))
+}
+
+/// Root mean square of differences.
+fn rms(found: &[f64], expected: &[f64]) -> f64 {
+    let squares: f64 = found.iter().zip(expected).map(|(a, b)| (a - b).powi(2)).sum();
+    (squares / found.len() as f64).sqrt()
+}
+
+/// The departure from the range stays what one step adds, and the loop goes on; the error against
+/// the exact program is counted over all steps, until it has no bound.
+#[test]
+fn ten_thousand_steps_with_a_stated_range_on_a_shadow() {
+    let shadow = shadow().with_auto_bootstrap().unwrap();
+    let mut x = shadow.encrypt(&wave(), span(&wave()), 5).unwrap();
+    let (mut last, mut unbounded) = (0.0, None);
+    for i in 0..10_000 {
+        let next = step(&shadow, &x).unwrap();
+        let (noise, excess) = (next.metadata().noise(), next.metadata().excess());
+        assert!(excess > 2f64.powi(-40) && excess < 2f64.powi(-26), "step {i}: {excess:e}");
+        assert!(noise >= last, "step {i}: {noise:e} after {last:e}");
+        x = shadow.assume_range_with_padding(next, unit());
+        assert_eq!((x.metadata().noise(), x.metadata().excess()), (noise, 0.0));
+        last = noise;
+        if noise.is_infinite() {
+            unbounded = unbounded.or(Some(i));
+        }
+    }
+    // A factor of at most 1.4 a step as long as the error is small.
+    assert!(unbounded.is_some_and(|i| i > 50 && i < 200), "{unbounded:?}");
+    let report = shadow.report();
+    assert!(report.failure.is_none() && report.bootstraps > 5_000, "{report}");
+    let estimate = x.metadata().estimate(BOOTSTRAPPER.params(), -20.0);
+    assert!(estimate.to_string().contains("error of a slot unbounded"), "{estimate}");
+    assert!(estimate.headroom.is_finite() && estimate.bits() == f64::NEG_INFINITY);
+}
+
+/// Padding, of which the statement does not speak, follows the same map.
+#[test]
+fn loops_with_padding_run_without_end() {
+    let shadow = shadow().with_auto_bootstrap().unwrap();
+    let mut x = shadow.encrypt(&wave()[1..], span(&wave()[1..]), 5).unwrap();
+    for i in 0..1_000 {
+        x = shadow.assume_range(step(&shadow, &x).unwrap(), unit());
+        let metadata = x.metadata();
+        assert!(metadata.excess() < 2f64.powi(-8), "step {i}: {:e}", metadata.excess());
+        assert!(metadata.meta.bounds.slots().bound() < 1.02, "step {i}");
+    }
+    assert_eq!(x.metadata().noise(), f64::INFINITY);
+}
+
+/// `1 - 2 x^2` leaves zeros, the padding, at -1, where errors grow fourfold a step: a statement on
+/// the values alone does not hide it.
+#[test]
+fn padding_that_leaves_its_range_is_noticed() {
+    let shadow = shadow().with_auto_bootstrap().unwrap();
+    let chaotic = |x: &SimCiphertext| {
+        let y = shadow.add_scalar(&shadow.mul_scalar(&shadow.square(x)?, -2.0)?, 1.0)?;
+        Ok(shadow.assume_range(y, unit()))
+    };
+    let mut x = shadow.encrypt(&wave()[1..], span(&wave()[1..]), 5).unwrap();
+    let refused: Option<Error> = (0..100).find_map(|_| match chaotic(&x) {
+        Ok(y) => {
+            x = y;
+            None
+        }
+        Err(error) => Some(error),
+    });
+    assert!(
+        matches!(
+            &refused,
+            Some(e) if matches!(e.kind(), ErrorKind::BootstrapRange { .. })
+        ),
+        "{refused:?}"
+    );
+}
+
+/// A dozen steps of the loop on ciphertexts: as its shadow says, bootstrapped on the way, and
+/// within the predicted error of the exact program.
+#[test]
+fn a_dozen_real_steps_with_a_stated_range() {
+    let plain = shadow().with_auto_bootstrap().unwrap();
+    let steps = |x: &SimCiphertext| (0..12).try_fold(x.clone(), |x, _| stated(&plain, &x));
+    let expected = steps(&plain.encrypt(&wave(), span(&wave()), 5).unwrap()).unwrap();
+    let (world, eval) = world(plain.report().keys);
+    let eval = eval.with_auto_bootstrap().unwrap();
+    let mut clear = wave();
+    let mut x = world.encrypt_at(&clear, 5);
+    for i in 0..12 {
+        x = stated(&eval, &x).unwrap();
+        clear = clear.iter().map(|x| 1.0 - 0.7 * x * x).collect();
+        let off = rms(&world.decrypt(&x), &clear);
+        assert!(off < x.noise() + BOOTSTRAPPER.approximation_error(), "step {i}: {off:e}");
+        assert!(off < 2f64.powi(-28), "step {i}: {off:e}");
+    }
+    assert_eq!(x.metadata(), *expected.metadata());
+    assert!(plain.report().bootstraps >= 6);
+    // Worst-case derivatives: far above what the map leaves, and reported.
+    assert!(x.noise() > 2f64.powi(-28) && x.noise() < 2f64.powi(-20), "{:e}", x.noise());
+    // A vector whose error has no bound is decrypted, and bootstrapped, as any other.
+    let CiphertextMeta { noise: Noise { excess, .. }, .. } = *x.meta();
+    let noise = Noise { total: f64::INFINITY, excess };
+    let endless = eval.with_metadata(x.clone(), CiphertextMeta { noise, ..*x.meta() });
+    assert_eq!(world.decrypt::<f64>(&endless), world.decrypt::<f64>(&x));
+    let low = eval.drop_to_level(&endless, 2).unwrap();
+    for fresh in [eval.bootstrap(&low).unwrap(), eval.bootstrap_iterated(&low, 2).unwrap()] {
+        assert!(rms(&world.decrypt(&fresh), &clear) < 2f64.powi(-27));
+        assert_eq!((fresh.noise(), fresh.excess() < 2f64.powi(-26)), (f64::INFINITY, true));
+    }
+    // What the caller knows of a contracting map.
+    let known = endless.assume_noise(2f64.powi(-28)).unwrap();
+    assert!((known.noise().log2() + 28.0).abs() < 1e-9 && known.excess() <= known.noise());
+}
+
+/// The excess is the error since the range was stated, of a bootstrap and of a step after it; the
+/// noise is that and what the vector brought along. Both from both sides.
+#[test]
+fn the_excess_is_the_departure_from_the_stated_range() {
+    let keys = BOOTSTRAPPER.keys().multiply(BOOTSTRAPPER.output_level());
+    let (world, eval) = world(keys);
+    let mut squares = [[0.0; 2]; 4];
+    for i in 0..6 {
+        let values: Vec<f64> = wave().iter().map(|x| (3.0 * x + i as f64).sin()).collect();
+        // A sum that cancels, all but its noise.
+        let [x, a, b] = [0; 3].map(|_| world.encrypt_at(&values, 2));
+        let nothing = eval.mul_integer(&eval.sub(&a, &b).unwrap(), 1 << 12).unwrap();
+        let x = eval.assume_range_with_padding(eval.add(&x, &nothing).unwrap(), unit());
+        let here: Vec<f64> = world.decrypt(&x);
+        let fresh = eval.bootstrap(&x).unwrap();
+        let after = step(&eval, &fresh).unwrap();
+        let map = |x: &[f64]| x.iter().map(|x| 1.0 - 0.7 * x * x).collect::<Vec<_>>();
+        let pairs = [
+            (&fresh, fresh.excess(), here.clone()),
+            (&after, after.excess(), map(&here)),
+            (&fresh, fresh.noise(), values.clone()),
+            (&after, after.noise(), map(&values)),
+        ];
+        for (sum, (y, predicted, exact)) in squares.iter_mut().zip(pairs) {
+            sum[0] += rms(&world.decrypt(y), &exact).powi(2);
+            sum[1] += predicted.powi(2);
+        }
+        assert!(fresh.noise() > 16.0 * fresh.excess());
+    }
+    for (k, [found, predicted]) in squares.into_iter().enumerate() {
+        let ratio = (found / predicted).sqrt();
+        println!("{k}: {ratio}, predicted {:e}", (predicted / 6.0).sqrt());
+        assert!(ratio < 1.2 && ratio > 0.25, "{k}: {ratio}");
+    }
+}
+
+/// Ones and a -1, so that the range is all of `[-1, 1]`.
+fn unit_ends() -> [f64; SLOTS] {
+    let mut ends = [1.0; SLOTS];
+    ends[0] = -1.0;
+    ends
+}
+
+/// `2 x^2 - 1`, whose derivative at 1 is four: twice its average.
+fn steep<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    let p = Chebyshev::interpolate(|x| 2.0 * x * x - 1.0, -1.0, 1.0, 2);
+    a.polynomial(x, &Polynomial::new(p), None)
+}
+
+/// Without a statement the worst case of a program counts: it is refused before anything could
+/// wrap, and until then every result is what it says.
+#[test]
+fn loops_without_a_stated_range_are_refused_in_time() {
+    type Program<A> = fn(&A, &<A as CkksOps>::Ciphertext) -> Result<<A as CkksOps>::Ciphertext>;
+    let square: Program<Simulator> = |a, x| a.square(x);
+    for (least, most, program) in
+        [(50, 200, step as Program<Simulator>), (20, 40, square), (10, 20, steep)]
+    {
+        let shadow = shadow().with_auto_bootstrap().unwrap();
+        let mut x = shadow.encrypt(&unit_ends(), span(&unit_ends()), 5).unwrap();
+        let refused = (0..1000).find_map(|i| match program(&shadow, &x) {
+            Ok(y) => {
+                x = y;
+                None
+            }
+            Err(error) => Some((i, error)),
+        });
+        let (i, error) = refused.unwrap();
+        assert!((least..most).contains(&i), "{i}");
+        assert!(matches!(error.kind(), ErrorKind::BootstrapRange { .. }), "{error}");
+    }
+    // To the end in reality, where the error doubles, or grows fourfold.
+    let (world, eval) = world(BOOTSTRAPPER.keys().multiply(5));
+    let eval = eval.with_auto_bootstrap().unwrap();
+    let square: Program<Evaluator> = |a, x| a.square(x);
+    for (least, most, program) in [(20, 40, square), (10, 20, steep)] {
+        let mut x = world.encrypt_at(&unit_ends(), 5);
+        let mut steps = 0;
+        let error = loop {
+            match program(&eval, &x) {
+                Ok(y) => x = y,
+                Err(error) => break error,
+            }
+            let off = rms(&world.decrypt(&x), &[1.0; SLOTS]);
+            assert!(off < 1.5 * x.excess(), "step {steps}: {off:e}, {:e}", x.excess());
+            steps += 1;
+        };
+        println!("refused after {steps} steps at {:e}", x.excess());
+        assert!(matches!(error.kind(), ErrorKind::BootstrapRange { .. }), "{error}");
+        assert!((least..most).contains(&steps), "{steps}");
+    }
+}

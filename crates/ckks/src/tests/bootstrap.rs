@@ -1,0 +1,320 @@
+//! Bootstrapping on toy rings: every kind of vector comes back with new levels, within the error
+//! that was predicted and not suspiciously far below it.
+
+use crate::approx::Sign;
+use crate::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
+use crate::simulator::Simulator;
+use crate::tests::common::{World, refusal, span};
+use crate::{
+    Ciphertext, CkksOps, Complex64, ErrorKind, Evaluator, Interval, KeyLevels, LevelGroup,
+    ModulusChain, Params, ParamsSpec, SecretKind, Security,
+};
+
+/// The structure of the full-size set with a small ring.
+fn params(log_degree: u32) -> Params {
+    let chain = BootstrapSpec::new(1 << (log_degree - 1)).chain(1 << log_degree, 42, 3, (49, 6));
+    let chain = chain.unwrap();
+    let mut spec = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
+    spec.lattice.secret = SecretKind::Sparse(64);
+    Params::new(spec).unwrap()
+}
+
+struct Bootstrapping {
+    world: World,
+    bootstrapper: Bootstrapper,
+    eval: Evaluator,
+}
+
+fn bootstrapping(log_degree: u32, spec: BootstrapSpec) -> Bootstrapping {
+    let bootstrapper = Bootstrapper::new(&params(log_degree), spec).unwrap();
+    let world = World::of(bootstrapper.params().clone(), bootstrapper.keys(), 1);
+    let keys = BootstrapKeys::generate(
+        bootstrapper.raising(),
+        &world.secret,
+        &mut *world.rng.borrow_mut(),
+    );
+    let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys.unwrap()).unwrap();
+    Bootstrapping { world, bootstrapper, eval }
+}
+
+impl Bootstrapping {
+    /// Root mean square and largest of the errors.
+    fn error(&self, x: &[Complex64], ct: &Ciphertext) -> (f64, f64) {
+        let found: Vec<Complex64> = self.world.decrypt(ct);
+        assert_eq!(found.len(), x.len());
+        let off: Vec<f64> = found.iter().zip(x).map(|(a, b)| (a - b).norm()).collect();
+        let rms = (off.iter().map(|e| e * e).sum::<f64>() / x.len() as f64).sqrt();
+        (rms, off.iter().copied().fold(0.0, f64::max))
+    }
+
+    fn bootstrapped(&self, x: &Ciphertext) -> Ciphertext {
+        let fresh = self.eval.bootstrap(x).unwrap();
+        assert_eq!(fresh.level(), self.bootstrapper.output_level());
+        assert_eq!(fresh.scale(), self.world.params.scale());
+        assert_eq!(fresh.meta().bounds, x.meta().bounds);
+        fresh
+    }
+}
+
+/// Bootstrapped values lie within the prediction, and not suspiciously far within.
+#[track_caller]
+fn check(r: &Bootstrapping, x: &[Complex64], fresh: &Ciphertext) {
+    let (rms, worst) = r.error(x, fresh);
+    let (predicted, biased) = (fresh.noise(), r.bootstrapper.approximation_error());
+    let [a, b, c, d] = [rms, worst, predicted, biased].map(f64::log2);
+    println!("error 2^{a:.2}, worst 2^{b:.2}; predicted 2^{c:.2} and bias 2^{d:.2}");
+    assert!(predicted < 2f64.powi(-28) && biased < 2f64.powi(-28), "{predicted:e} {biased:e}");
+    assert!(rms < 1.5 * predicted + biased, "{rms:e}, predicted {predicted:e}");
+    assert!(worst < 7.0 * predicted + biased, "{worst:e}, predicted {predicted:e}");
+    assert!(4.0 * rms > predicted, "{rms:e}, predicted {predicted:e}");
+}
+
+#[test]
+fn vectors_of_every_shape() {
+    let r = bootstrapping(11, BootstrapSpec::new(1 << 10));
+    let n = 1 << 10;
+    let level = r.bootstrapper.input_level();
+    assert_eq!((level, r.bootstrapper.levels()), (2, 3));
+    let one = |i: usize| if i == 17 { Complex64::ONE } else { Complex64::ZERO };
+    let vectors: [Vec<Complex64>; 4] = [
+        r.world.complex(n).iter().map(|z| z / 2f64.sqrt()).collect(),
+        vec![Complex64::new(0.0, -1.0); n],
+        (0..n).map(one).collect(),
+        (0..n).map(|i| Complex64::from_polar(1.0, 0.7 * i as f64)).collect(),
+    ];
+    for x in vectors {
+        let ct = r.world.encrypt_at(&x, level);
+        let fresh = r.bootstrapped(&ct.assume_range_with_padding(Interval::complex(1.0).unwrap()));
+        check(&r, &x, &fresh);
+    }
+    // Real vectors, with padding, and repeated ones.
+    for x in [r.world.reals(n), vec![1.0; n], vec![-1.0; 700], vec![0.25, -1.0, 0.5]] {
+        let fresh = r.bootstrapped(&r.world.encrypt_at(&x, level));
+        assert!(fresh.range().is_real());
+        let x: Vec<Complex64> = x.iter().map(|&x| x.into()).collect();
+        check(&r, &x, &fresh);
+    }
+    // The new levels are as good as others.
+    let x = r.world.reals(n);
+    let fresh = r.bootstrapped(&r.world.encrypt_at(&x, level));
+    let square = r.eval.square(&r.eval.square(&fresh).unwrap()).unwrap();
+    let again = r.eval.bootstrap(&square).unwrap();
+    r.world.check(&again, &x.iter().map(|x| x.powi(4)).collect::<Vec<_>>());
+}
+
+#[test]
+fn small_messages_come_out_more_precise() {
+    let r = bootstrapping(10, BootstrapSpec::new(1 << 9));
+    let x: Vec<Complex64> = r.world.complex(1 << 9).iter().map(|z| z / 2000.0).collect();
+    let ct = r.world.encrypt_at(&x, 2);
+    let fresh = r.bootstrapped(&ct.assume_range_with_padding(Interval::complex(1e-3).unwrap()));
+    assert!(fresh.noise() < 2f64.powi(-33), "{:e}", fresh.noise());
+    let (rms, worst) = r.error(&x, &fresh);
+    assert!(rms < 1.5 * fresh.noise() && worst < 7.0 * fresh.noise(), "{rms:e}");
+    let wide = r.world.encrypt_at(&[1.5], 2);
+    let error = r.eval.bootstrap(&wide).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::BootstrapRange { .. }), "{error}");
+}
+
+#[test]
+fn vectors_of_few_slots() {
+    for slots in [1, 8, 128] {
+        let r = bootstrapping(10, BootstrapSpec::new(slots));
+        let x: Vec<Complex64> = r.world.complex(slots).iter().map(|z| z / 2.0).collect();
+        let ct = r.world.encrypt_at(&x, 2);
+        let fresh = r.bootstrapped(&ct.assume_range_with_padding(Interval::complex(1.0).unwrap()));
+        let (_, worst) = r.error(&x, &fresh);
+        assert!(worst < 7.0 * fresh.noise() + r.bootstrapper.approximation_error(), "{worst:e}");
+        assert!(fresh.noise() < 2f64.powi(-28), "{:e}", fresh.noise());
+        let long = r.world.encrypt_at(&r.world.reals(2 * slots), 2);
+        let error = r.eval.bootstrap(&long).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::SlotCount { .. }), "{error}");
+    }
+}
+
+#[test]
+fn repetition_is_more_precise() {
+    // A gap that the arcsine is not made for: the first round is off by far more than noise.
+    let spec = BootstrapSpec { log_gap: 4.0, arcsine: 3, ..BootstrapSpec::new(1 << 9) };
+    let r = bootstrapping(10, spec);
+    let x = r.world.complex(1 << 9).iter().map(|z| z / 2f64.sqrt()).collect::<Vec<_>>();
+    let ct = r.world.encrypt_at(&x, 2).assume_range_with_padding(Interval::complex(1.0).unwrap());
+    let errors = [1, 2, 3].map(|rounds| {
+        let fresh = r.eval.bootstrap_iterated(&ct, rounds).unwrap();
+        assert_eq!((fresh.level(), fresh.scale()), (r.bootstrapper.output_level(), ct.scale()));
+        assert_eq!(fresh.meta().bounds, ct.meta().bounds);
+        (r.error(&x, &fresh), fresh.noise())
+    });
+    for rounds in [0, usize::MAX] {
+        assert!(matches!(
+            refusal(&r.eval.bootstrap_iterated(&ct, rounds)),
+            ErrorKind::Params { .. }
+        ));
+    }
+    // Every round takes off another factor of that.
+    let [((_, once), _), ((_, twice), _), ((rms, thrice), predicted)] = errors;
+    assert!(once > 2f64.powi(-16) && twice < once / 1e3, "{once:e} {twice:e}");
+    assert!(thrice < 2f64.powi(-30), "{thrice:e}");
+    assert!(rms < 1.5 * predicted && predicted < 4.0 * rms, "{rms:e}, predicted {predicted:e}");
+    // Levels above those that a bootstrap takes are given up.
+    let top = r.world.encrypt_at(&x, r.world.params.max_level());
+    let top = top.assume_range_with_padding(Interval::complex(1.0).unwrap());
+    let fresh = r.eval.bootstrap_iterated(&top, 2).unwrap();
+    assert!(r.error(&x, &fresh).1 < once / 1e3);
+}
+
+/// Products of numbers up to 1 have room at every level, whichever way their scales drift.
+#[test]
+fn products_of_all_levels_can_be_bootstrapped() {
+    let r = bootstrapping(10, BootstrapSpec::new(1 << 9));
+    let signs: Vec<f64> = r.world.reals(1 << 9).into_iter().map(f64::signum).collect();
+    let shadow = Simulator::new(&r.world.params);
+    for level in r.bootstrapper.input_level() + 1..=r.world.params.max_level() {
+        let square = shadow.square(&shadow.encrypt(&signs, span(&signs), level).unwrap()).unwrap();
+        let fresh = r.bootstrapper.bootstrapped(square.metadata()).unwrap();
+        assert_eq!(fresh.level, r.bootstrapper.output_level());
+    }
+    let low = r.bootstrapper.input_level() + 2;
+    let square = r.eval.square(&r.world.encrypt_at(&signs, low)).unwrap();
+    let fresh = r.eval.bootstrap(&square).unwrap();
+    let ones = vec![Complex64::ONE; 1 << 9];
+    assert!(r.error(&ones, &fresh).1 < 2f64.powi(-16));
+}
+
+#[test]
+fn an_evaluator_may_bootstrap_automatically() {
+    let r = bootstrapping(10, BootstrapSpec::new(1 << 9));
+    let x: Vec<f64> = r.world.reals(1 << 9);
+    let ct = r.world.encrypt_at(&x, 3);
+    // Without asking for it levels run out.
+    let low = r.eval.square(&ct).unwrap();
+    assert_eq!(low.level(), r.bootstrapper.input_level());
+    let lower = r.eval.square(&low).unwrap();
+    assert!(matches!(
+        refusal(&r.eval.bootstrap(&lower)),
+        ErrorKind::OutOfLevels { needed: 2, left: 1, .. }
+    ));
+    let eval = r.eval.clone().with_auto_bootstrap().unwrap();
+    let (mut power, mut expected) = (ct, x);
+    for _ in 0..6 {
+        power = eval.mul(&power, &power).unwrap();
+        expected.iter_mut().for_each(|x| *x *= *x);
+        assert!(power.level() >= r.bootstrapper.input_level());
+    }
+    let half = eval.mul_scalar(&eval.mul_values(&power, &[1.0; 512]).unwrap(), 0.5).unwrap();
+    expected.iter_mut().for_each(|x| *x *= 0.5);
+    r.world.check(&half, &expected);
+}
+
+/// A function that fits between two bootstraps is bootstrapped for once and planned from there; a
+/// product in a longer one divides by whatever prime it meets.
+#[test]
+fn magnitudes_keep_the_scale_of_what_is_bootstrapped_on_the_way() {
+    let r = bootstrapping(10, BootstrapSpec { bound: 2.0, ..BootstrapSpec::new(1 << 9) });
+    let (params, output) = (&r.world.params, r.bootstrapper.output_level());
+    let eval = r.eval.clone().with_auto_bootstrap().unwrap();
+    let x: Vec<f64> = r.world.reals(1 << 9);
+    for degrees in [&[3][..], &[3, 3]] {
+        let sign = Sign::of_degrees(1.0, 0.5, degrees).unwrap();
+        let ct = r.world.encrypt_at(&x, r.bootstrapper.input_level() + 1);
+        let found = eval.abs(&ct, &sign).unwrap();
+        if sign.levels() < r.bootstrapper.levels() {
+            assert_eq!(found.level(), output - sign.levels() - 1);
+            assert_eq!(found.scale(), params.scale());
+        } else {
+            let scale = params.scale() * (params.scale() / params.divisor(found.level() + 1));
+            assert!((found.scale() / scale - 1.0).abs() < 1e-12 && found.scale() != params.scale());
+        }
+        r.world.check(&found, &x.iter().map(|&x| x * sign.eval(x)).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let params = params(10);
+    let spec = || BootstrapSpec::new(1 << 9);
+    for spec in [
+        BootstrapSpec { slots: 1 << 10, ..spec() },
+        BootstrapSpec { slots: 3, ..spec() },
+        BootstrapSpec { s2c_levels: 9, ..spec() },
+        BootstrapSpec { c2s_levels: 0, ..spec() },
+        BootstrapSpec { log_gap: 2.0, ..spec() },
+        BootstrapSpec { log_gap: f64::NAN, ..spec() },
+        BootstrapSpec { bound: 0.0, ..spec() },
+        BootstrapSpec { weight: 0, ..spec() },
+        BootstrapSpec { babies: 3, ..spec() },
+        // What would take long to find out.
+        BootstrapSpec { weight: 1 << 20, ..spec() },
+        BootstrapSpec { bound: f64::NAN, ..spec() },
+        BootstrapSpec { log2_error: -1e9, ..spec() },
+        BootstrapSpec { log2_failure: -1e9, ..spec() },
+        BootstrapSpec { arcsine: 33, ..spec() },
+        BootstrapSpec { babies: 1 << 30, ..spec() },
+        BootstrapSpec { s2c_levels: 1, ..spec() },
+        BootstrapSpec { slots: 0, ..spec() },
+    ] {
+        assert!(Bootstrapper::new(&params, spec.clone()).is_err(), "{spec:?}");
+    }
+    // Chains of enough levels, of which those of the reduction, or its first ones, are too small.
+    let levels = |reduction: [LevelGroup; 3]| {
+        let mut levels = vec![LevelGroup::single(42, 5)];
+        levels.extend(reduction);
+        levels.push(LevelGroup::single(49, 2));
+        ModulusChain { degree: 1 << 10, first_bits: 45, levels, special: (49, 6) }
+    };
+    let single = |count| LevelGroup::single(49, count);
+    for (reduction, level) in [
+        ([single(9), single(1), single(1)], "level 15 has 49.0 bits and must have 59"),
+        (
+            [single(9), LevelGroup::pairs(59, 1), single(1)],
+            "level 16 has 49.0 bits and must have 54",
+        ),
+        (
+            [LevelGroup::single(42, 9), LevelGroup::pairs(59, 1), LevelGroup::pairs(54, 1)],
+            "level 6 has 42.0",
+        ),
+    ] {
+        let short = ParamsSpec::from_chain(&levels(reduction), 42, Security::Insecure).unwrap();
+        let error = Bootstrapper::new(&Params::new(short).unwrap(), spec()).unwrap_err();
+        assert!(error.to_string().contains(level), "{error}");
+    }
+    let bootstrapper = Bootstrapper::new(&params, spec()).unwrap();
+    let world = World::of(params, KeyLevels::new(), 2);
+    let other = World::of(world.params.clone(), KeyLevels::new(), 3);
+    let ct = world.encrypt_at(&[0.5], 2);
+    let error = world.evaluator().bootstrap(&ct).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::MissingKey { key: "bootstrapping key", .. }),
+        "{error}"
+    );
+    assert!(world.evaluator().with_auto_bootstrap().is_err());
+    let keys = |of: &World| {
+        BootstrapKeys::generate(bootstrapper.raising(), &of.secret, &mut *of.rng.borrow_mut())
+            .unwrap()
+    };
+    let refused = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys(&other));
+    assert!(matches!(
+        refusal(&refused),
+        ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::KeyMismatch { .. })
+    ));
+    let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys(&world)).unwrap();
+    assert!(matches!(refusal(&eval.bootstrap(&ct)), ErrorKind::MissingRotationKey { .. }));
+}
+
+/// The full-size set is what its documentation says. (Bootstrapping at full size: `tests/long.rs`.)
+#[test]
+fn the_full_set_is_secure_and_has_the_stated_levels() {
+    let spec = ParamsSpec::bootstrapping().unwrap();
+    assert_eq!((spec.lattice.security, spec.lattice.degree), (Security::Bits128, 1 << 16));
+    let params = Params::new(spec).unwrap();
+    assert_eq!(params.max_level(), 2 + 11 + 11 + 2);
+    assert_eq!(params.lattice().gadget().digits(params.limbs()), 3);
+    let bootstrapper = Bootstrapper::new(&params, BootstrapSpec::new(8)).unwrap();
+    assert_eq!((bootstrapper.input_level(), bootstrapper.levels()), (2, 11));
+    assert!(bootstrapper.security_bits() >= 128.0);
+    // C2S, reduction and S2C of full vectors take the same levels.
+    assert_eq!(
+        BootstrapSpec::new(1 << 15),
+        BootstrapSpec { slots: 1 << 15, ..bootstrapper.spec().clone() }
+    );
+}

@@ -1,0 +1,60 @@
+//! A client and a server that bootstraps functionally, on a toy ring.
+
+use crate::bootstrap::BootstrapKeys;
+use crate::fbt::{FbtSpec, FunctionalBootstrapper, IntVec, PairedVec};
+use crate::simulator::Simulator;
+use crate::{Encoder, Evaluator, Interval, Params, ParamsSpec, SecretKind, Security, encrypt};
+
+use super::World;
+
+pub struct Functional {
+    pub world: World,
+    pub bootstrapper: FunctionalBootstrapper,
+    pub eval: Evaluator,
+}
+
+/// The structure of the full-size sets with a small ring and one level for the user.
+pub(crate) fn functional(log_degree: u32, spec: FbtSpec, special: usize) -> Functional {
+    let chain = spec.chain(1 << log_degree, 42, 1, (50, special));
+    let mut set = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
+    set.lattice.secret = SecretKind::Sparse(64);
+    let bootstrapper = FunctionalBootstrapper::new(&Params::new(set).unwrap(), spec).unwrap();
+    let world = World::of(bootstrapper.params().clone(), bootstrapper.keys(), 1);
+    let keys = {
+        let rng = &mut *world.rng.borrow_mut();
+        BootstrapKeys::generate(bootstrapper.raising(), &world.secret, rng).unwrap()
+    };
+    let eval = world.evaluator().with_functional(bootstrapper.clone(), keys).unwrap();
+    Functional { world, bootstrapper, eval }
+}
+
+impl Functional {
+    pub(crate) fn integers(&self, x: &[usize], p: usize) -> IntVec {
+        self.integers_at(x, p, self.bootstrapper.input_level())
+    }
+
+    pub(crate) fn integers_at(&self, x: &[usize], p: usize, level: usize) -> IntVec {
+        let encoder = Encoder::new(&self.world.params);
+        let plain = encoder.encode_integers(&self.bootstrapper, x, p, level).unwrap();
+        let rng = &mut *self.world.rng.borrow_mut();
+        let inner = encrypt(&self.world.params, &plain, &self.world.secret, rng).unwrap();
+        IntVec::new(inner, p, x.len()).unwrap()
+    }
+
+    pub(crate) fn reals(&self, x: &[f64], range: Interval) -> PairedVec {
+        let params = &self.world.params;
+        let limbs = params.limbs_at(self.bootstrapper.input_level());
+        let plain = Encoder::new(params).encode_paired(x, range, params.scale(), limbs).unwrap();
+        let rng = &mut *self.world.rng.borrow_mut();
+        let inner = encrypt(params, &plain, &self.world.secret, rng).unwrap();
+        PairedVec::new(inner, range, x.len()).unwrap()
+    }
+
+    pub(crate) fn decrypt(&self, x: &IntVec) -> Vec<usize> {
+        x.decrypt(&self.world.params, &self.world.secret, -40.0).unwrap()
+    }
+
+    pub(crate) fn shadow(&self) -> Simulator {
+        Simulator::new(&self.world.params).with_functional(self.bootstrapper.clone()).unwrap()
+    }
+}

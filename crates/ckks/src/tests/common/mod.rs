@@ -1,0 +1,139 @@
+//! Small insecure parameter sets and comparisons for the tests of this crate.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+pub mod functional;
+
+use crate::{
+    Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup,
+    ModulusChain, Params, ParamsSpec, SecretKey, Security, SlotValue, decrypt_values, encrypt,
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+/// A client and its server in one.
+pub struct World {
+    pub params: Params,
+    pub secret: SecretKey,
+    pub keys: EvaluationKeys,
+    pub rng: std::cell::RefCell<ChaCha20Rng>,
+}
+
+/// The reason why a call was refused.
+#[track_caller]
+pub(crate) fn refusal<T>(result: &Result<T, crate::Error>) -> &crate::ErrorKind {
+    match result {
+        Err(error) => error.kind(),
+        Ok(_) => panic!("not refused"),
+    }
+}
+
+/// `N = 2^log_degree`, `q_0` of 55 bits, `levels` primes of 45 bits, two special primes of 50 bits.
+pub(crate) fn params(log_degree: u32, levels: usize) -> Params {
+    let chain = ModulusChain {
+        degree: 1 << log_degree,
+        first_bits: 55,
+        levels: vec![LevelGroup::single(45, levels)],
+        special: (50, 2),
+    };
+    Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap()).unwrap()
+}
+
+impl World {
+    pub(crate) fn new(log_degree: u32, levels: usize, spec: KeyLevels) -> Self {
+        Self::of(params(log_degree, levels), spec, 1)
+    }
+
+    pub(crate) fn of(params: Params, spec: KeyLevels, seed: u64) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
+        let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng).unwrap();
+        Self { params, secret, keys, rng: rng.into() }
+    }
+
+    pub(crate) fn evaluator(&self) -> Evaluator {
+        Evaluator::new(&self.params, &self.keys).unwrap()
+    }
+
+    pub(crate) fn encrypt<T: SlotValue>(&self, values: &[T]) -> Ciphertext {
+        self.encrypt_at(values, self.params.max_level())
+    }
+
+    pub(crate) fn encrypt_at<T: SlotValue>(&self, values: &[T], level: usize) -> Ciphertext {
+        self.encrypt_in(values, span(values), level)
+    }
+
+    /// Values of a declared range.
+    pub(crate) fn encrypt_in<T: SlotValue>(
+        &self,
+        values: &[T],
+        range: Interval,
+        level: usize,
+    ) -> Ciphertext {
+        let encoder = Encoder::new(&self.params);
+        let plain = encoder
+            .encode(values, range, self.params.scale(), self.params.limbs_at(level))
+            .unwrap();
+        encrypt(&self.params, &plain, &self.secret, &mut *self.rng.borrow_mut()).unwrap()
+    }
+
+    pub(crate) fn decrypt<T: SlotValue>(&self, ct: &Ciphertext) -> Vec<T> {
+        decrypt_values(&self.params, ct, &self.secret).unwrap()
+    }
+
+    pub(crate) fn reals(&self, n: usize) -> Vec<f64> {
+        let mut rng = self.rng.borrow_mut();
+        (0..n).map(|_| rng.random_range(-1.0..1.0)).collect()
+    }
+
+    pub(crate) fn complex(&self, n: usize) -> Vec<Complex64> {
+        self.reals(n).into_iter().zip(self.reals(n)).map(|(a, b)| Complex64::new(a, b)).collect()
+    }
+
+    /// The ciphertext decrypts to `expected` within 16 predicted standard deviations (the bound of
+    /// Full-RNS HEAAN, appendix A.2, for products of two Gaussians, such as roundings times the
+    /// secret, in a slot) and a rounding of `f64`; its range contains what is expected.
+    #[track_caller]
+    pub(crate) fn check(&self, ct: &Ciphertext, expected: &[f64]) {
+        let found: Vec<f64> = self.decrypt(ct);
+        assert_eq!(found.len(), expected.len());
+        let size = expected.iter().fold(1.0f64, |m, x| m.max(x.abs()));
+        let allowed = 16.0 * ct.noise() + 1e-12 * size;
+        assert!(allowed < 1e-4 * size, "the prediction {allowed:e} allows anything");
+        let error = max_error(&found, expected);
+        assert!(error <= allowed, "error {error:e}, allowed {allowed:e}");
+        for &x in expected {
+            let slack = 1e-9 * size;
+            assert!(ct.range().lo() - slack <= x && x <= ct.range().hi() + slack, "{x} outside");
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn check_complex(&self, ct: &Ciphertext, expected: &[Complex64]) {
+        let found: Vec<Complex64> = self.decrypt(ct);
+        assert_eq!(found.len(), expected.len());
+        let error = found.iter().zip(expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+        assert!(error <= 16.0 * ct.noise() + 1e-12, "error {error:e}, predicted {:e}", ct.noise());
+        assert!(expected.iter().all(|z| z.norm() <= ct.range().bound() + 1e-9));
+    }
+}
+
+/// A range as tight as tests of predictions need. Tests know their values; programs declare a range
+/// that does not depend on them.
+pub(crate) fn span<T: SlotValue>(values: &[T]) -> Interval {
+    let values = values.iter().map(|v| v.to_complex());
+    if !T::REAL {
+        return Interval::complex(values.map(|z| z.norm()).fold(0.0, f64::max)).unwrap();
+    }
+    let ends = (f64::INFINITY, f64::NEG_INFINITY);
+    let (lo, hi) = values.fold(ends, |(lo, hi), z| (lo.min(z.re), hi.max(z.re)));
+    Interval::real(lo, hi).unwrap()
+}
+
+pub(crate) fn max_error(found: &[f64], expected: &[f64]) -> f64 {
+    found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+pub(crate) fn rotated<T: Copy>(values: &[T], step: i64) -> Vec<T> {
+    let n = values.len() as i64;
+    (0..n).map(|j| values[(j + step).rem_euclid(n) as usize]).collect()
+}

@@ -1,0 +1,455 @@
+//! Every way to go wrong has its own error, and errors say what was found, what is needed and what
+//! to do.
+
+use crate::tests::common;
+
+use crate::tests::common::{World, refusal, span};
+use crate::{
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, Encoder, Error, ErrorKind, EvaluationKeys,
+    Evaluator, Interval, KeyLevels, Params, ParamsSpec, PublicKey, Result, SecretKey,
+    approx::{Approximation, Function, Sign},
+    chebyshev::Chebyshev,
+    decrypt, encrypt, encrypt_public, encrypt_seeded,
+    noise::Heaan,
+    polynomial::{Monomial, Polynomial},
+    simulator::{SimCiphertext, Simulator},
+};
+
+#[test]
+fn levels_run_out() {
+    let world = World::new(10, 1, KeyLevels::new().multiply(1));
+    let eval = world.evaluator();
+    let low = eval.square(&world.encrypt(&[0.5])).unwrap();
+    let plain = eval.encoder().encode(&[0.5], span(&[0.5]), world.params.scale(), 1).unwrap();
+    let out = |result: crate::Result<Ciphertext>| {
+        assert!(
+            matches!(refusal(&result), ErrorKind::OutOfLevels { needed: 1, left: 0, .. }),
+            "{result:?}"
+        );
+    };
+    out(eval.mul(&low, &low));
+    out(eval.square(&low));
+    out(eval.mul_scalar(&low, 0.5));
+    out(eval.mul_values(&low, &[0.5]));
+    out(eval.mul_plain(&low, &plain));
+    out(eval.mul_complex(&low, 0.5.into()));
+    out(eval.rescale(&low));
+    out(eval.linear_combination(&[(&low, 1.0)], 0.0, None));
+    let message = eval.square(&low).unwrap_err().to_string();
+    assert!(message.contains("square: needs 1 level(s), 0 left"), "{message}");
+}
+
+#[test]
+fn missing_keys_are_named() {
+    let world = World::new(10, 2, KeyLevels::new().multiply(1).rotate([2, 4], 1));
+    let eval = world.evaluator();
+    let x = world.encrypt(&world.reals(512));
+    let error = eval.square(&x).unwrap_err();
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::MissingKey { key: "relinearization key", level: 2, .. }
+    ));
+    let error = eval.conjugate(&x).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::MissingKey { key: "conjugation key", .. }));
+    // The keys live one level lower.
+    let error = eval.rotate(&x, 2).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::MissingRotationKey { step: 2, level: 2, .. }),
+        "{error}"
+    );
+    let low = eval.drop_to_level(&x, 1).unwrap();
+    assert!(eval.rotate(&low, 2).is_ok() && eval.square(&low).is_ok());
+    let error = eval.rotate(&low, 3).unwrap_err();
+    let ErrorKind::MissingRotationKey { step: 3, slots: 512, level: 1, have, .. } = error.kind()
+    else {
+        panic!("{error}")
+    };
+    assert_eq!(have, &[2, 4]);
+    assert!(error.to_string().contains("[2, 4]"));
+    assert!(eval.rotate_many(&low, &[2, 3]).is_err());
+}
+
+#[test]
+fn messages_that_could_wrap_are_refused() {
+    let world = World::new(10, 2, KeyLevels::new().multiply(2));
+    let eval = world.evaluator();
+    let capacity = world.params.capacity(1, world.params.scale());
+    let wraps = |result: crate::Result<Ciphertext>| {
+        assert!(matches!(refusal(&result), ErrorKind::RangeOverflow { .. }), "{result:?}");
+    };
+    let x = world.encrypt_at(&[0.6 * capacity], 0);
+    wraps(eval.add(&x, &x));
+    wraps(eval.add_many(&[&x, &x]));
+    wraps(eval.add_scalar(&x, 0.5 * capacity));
+    wraps(eval.add_values(&x, &[0.5 * capacity]));
+    wraps(eval.mul_integer(&x, 2));
+    // The difference of equal ranges could be twice as large, whatever the values are.
+    let wide = x
+        .clone()
+        .assume_range_with_padding(Interval::real(-capacity * 0.6, capacity * 0.6).unwrap());
+    wraps(eval.sub(&wide, &wide));
+    assert!(eval.sub(&x, &x).is_ok());
+    // What fits above does not fit below.
+    let high = world.encrypt(&[2.0 * capacity]);
+    wraps(eval.drop_to_level(&high, 0));
+    let at_one = eval.drop_to_level(&high, 1).unwrap();
+    wraps(eval.mul_scalar(&at_one, 1.0));
+    wraps(eval.square(&at_one));
+    wraps(eval.mul_values(&at_one, &[1.0]));
+    let error = eval.drop_to_level(&high, 0).unwrap_err().to_string();
+    assert!(error.contains("level 0") && error.contains("scale 2^45.0"), "{error}");
+    // Nearly the whole modulus is usable.
+    let y = world.encrypt_at(&[0.49 * capacity, -0.49 * capacity], 0);
+    let sum = eval.add(&y, &y).unwrap();
+    world.check(&sum, &[0.98 * capacity, -0.98 * capacity]);
+}
+
+#[test]
+fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
+    let world = World::new(10, 1, KeyLevels::new());
+    let eval = world.evaluator();
+    let x = world.encrypt_at(&[0.5], 0);
+    let y = x.clone().reinterpret_scale(0.9).unwrap();
+    let error = eval.add(&x, &y).unwrap_err();
+    let ErrorKind::ScaleMismatch { left, right, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!((left.level, right.level), (0, 0));
+    assert!(left.log2_scale < right.log2_scale);
+    assert!(matches!(refusal(&eval.sub(&y, &x)), ErrorKind::ScaleMismatch { .. }));
+    let plain = eval.encoder().encode(&[0.5], span(&[0.5]), 2f64.powi(40), 1).unwrap();
+    assert!(matches!(refusal(&eval.add_plain(&x, &plain)), ErrorKind::ScaleMismatch { .. }));
+    assert!(matches!(
+        refusal(&eval.match_scale(&x, y.scale(), 0)),
+        ErrorKind::ScaleMismatch { .. }
+    ));
+    assert!(matches!(refusal(&eval.match_scale(&x, y.scale(), 1)), ErrorKind::LevelTooHigh { .. }));
+    assert!(matches!(
+        refusal(&eval.drop_to_level(&x, 1)),
+        ErrorKind::LevelTooHigh { wanted: 1, .. }
+    ));
+    let high = world.encrypt(&[0.5]);
+    let products = [(&high, &high)];
+    let mismatch = eval.mul_add_many(&products, &[], 0.0, Some(1e9));
+    assert!(matches!(refusal(&mismatch), ErrorKind::ScaleMismatch { .. }));
+    for bad in [0.0, -2.0, f64::NAN, f64::MIN_POSITIVE] {
+        assert!(matches!(refusal(&x.clone().reinterpret_scale(bad)), ErrorKind::Scale { .. }));
+    }
+    assert!(matches!(refusal(&eval.match_scale(&high, -1.0, 0)), ErrorKind::Scale { .. }));
+}
+
+#[test]
+fn scales_near_one_are_told_apart() {
+    let world = World::new(10, 1, KeyLevels::new());
+    let x = world.encrypt_at(&[0.5], 0).reinterpret_scale(world.params.scale()).unwrap();
+    let y = x.clone().reinterpret_scale(0.6).unwrap();
+    assert_eq!(x.scale(), 1.0);
+    let sum = world.evaluator().add(&x, &y);
+    assert!(matches!(refusal(&sum), ErrorKind::ScaleMismatch { .. }), "{sum:?}");
+}
+
+/// Two scales that are printed alike come with what tells them apart.
+#[test]
+fn no_message_says_that_a_number_differs_from_itself() {
+    let world = World::new(10, 1, KeyLevels::new());
+    let x = world.encrypt_at(&[0.5], 0);
+    let y = x.clone().reinterpret_scale(1.0 + 2f64.powi(-36)).unwrap();
+    let error = world.evaluator().add(&x, &y).unwrap_err();
+    let ErrorKind::ScaleMismatch { left, right, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!(left.to_string(), right.to_string());
+    assert!(error.to_string().contains("(their quotient is 1 +1.5e-11)"), "{error}");
+}
+
+#[test]
+fn terms_that_leave_no_bits_to_their_constants_are_refused() {
+    let world = World::new(10, 1, KeyLevels::new());
+    let (eval, scale) = (world.evaluator(), world.params.scale());
+    let unscaled = eval.mul_scalar_no_rescale(&world.encrypt(&[0.5]), 1.0, scale).unwrap();
+    let sum = eval.linear_combination(&[(&unscaled, 0.3)], 0.0, None);
+    assert!(matches!(refusal(&sum), ErrorKind::ScaleMismatch { .. }), "{sum:?}");
+}
+
+#[test]
+fn other_keys_and_other_parameters_are_refused() {
+    let world = World::new(10, 1, KeyLevels::new().multiply(1).rotate([1], 1).conjugate(1));
+    let other = World::of(world.params.clone(), KeyLevels::new(), 2);
+    let eval = world.evaluator();
+    let (x, foreign) = (world.encrypt(&[0.5]), other.encrypt(&[0.5]));
+    let plain = eval.encoder().encode(&[0.5], span(&[0.5]), world.params.scale(), 2).unwrap();
+    for result in [
+        eval.add(&x, &foreign),
+        eval.sub(&foreign, &x),
+        eval.mul(&x, &foreign),
+        eval.neg(&foreign),
+        eval.square(&foreign),
+        eval.rotate(&foreign, 1),
+        eval.conjugate(&foreign),
+        eval.rescale(&foreign),
+        eval.mul_scalar(&foreign, 1.0),
+        eval.add_scalar(&foreign, 1.0),
+        eval.mul_plain(&foreign, &plain),
+        eval.add_plain(&foreign, &plain),
+        eval.mul_integer(&foreign, 2),
+        eval.mul_i(&foreign),
+        eval.drop_to_level(&foreign, 0),
+    ] {
+        let error = result.unwrap_err();
+        let ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }) =
+            error.kind()
+        else {
+            panic!("{error}")
+        };
+        assert_ne!(found, needed);
+    }
+    let error = decrypt(&world.params, &foreign, &world.secret).unwrap_err();
+    assert!(error.to_string().contains("key"), "{error}");
+
+    let strange = World::of(common::params(9, 1), KeyLevels::new(), 3);
+    let y = strange.encrypt(&[0.5]);
+    let strange_plain = Encoder::new(&strange.params)
+        .encode(&[0.5], span(&[0.5]), world.params.scale(), 2)
+        .unwrap();
+    let rng = &mut *world.rng.borrow_mut();
+    for result in [
+        eval.add(&x, &y),
+        eval.mul(&y, &x),
+        eval.mul_plain(&x, &strange_plain),
+        eval.add_plain(&x, &strange_plain),
+        eval.trivial(&strange_plain),
+        encrypt(&world.params, &strange_plain, &world.secret, rng),
+        encrypt(&world.params, &plain, &strange.secret, rng),
+    ] {
+        assert!(
+            matches!(
+                refusal(&result),
+                ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::ParamsMismatch { .. })
+            ),
+            "{result:?}"
+        );
+    }
+    assert!(decrypt(&world.params, &y, &strange.secret).is_err());
+    assert!(Evaluator::new(&world.params, &strange.keys).is_err());
+    let keys = EvaluationKeys::generate(&world.params, &strange.secret, &KeyLevels::new(), rng);
+    assert!(matches!(
+        refusal(&keys),
+        ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::ParamsMismatch { .. })
+    ));
+    let spec = KeyLevels::new().rotate([1], usize::MAX);
+    let keys = EvaluationKeys::generate(&world.params, &world.secret, &spec, rng);
+    assert!(matches!(refusal(&keys), ErrorKind::LevelTooHigh { .. }));
+    let spec = KeyLevels::new().multiply(7);
+    let keys = EvaluationKeys::generate(&world.params, &world.secret, &spec, rng);
+    assert!(matches!(refusal(&keys), ErrorKind::LevelTooHigh { wanted: 7, highest: 1, .. }));
+    let mut mixed = EvaluationKeys::none(&world.params, other.secret.id());
+    let galois = world.keys.galois_keys().iter().next().unwrap().clone();
+    assert!(matches!(
+        refusal(&mixed.insert_galois(galois)),
+        ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::KeyMismatch { .. })
+    ));
+}
+
+#[test]
+fn bad_constants_and_counts_are_refused() {
+    let world = World::new(10, 2, KeyLevels::new());
+    let eval = world.evaluator();
+    let x = world.encrypt(&[0.5, 0.25, 0.125]);
+    for bad in [f64::NAN, f64::INFINITY] {
+        assert!(matches!(refusal(&eval.mul_scalar(&x, bad)), ErrorKind::NonFinite { .. }));
+        assert!(matches!(refusal(&eval.add_scalar(&x, bad)), ErrorKind::NonFinite { .. }));
+        assert!(matches!(
+            refusal(&eval.add_values(&x, &[0.0, bad])),
+            ErrorKind::NonFinite { index: 1, .. }
+        ));
+        assert!(matches!(
+            refusal(&eval.mul_values(&x, &[bad])),
+            ErrorKind::NonFinite { index: 0, .. }
+        ));
+    }
+    assert!(matches!(refusal(&eval.add_values::<f64>(&x, &[])), ErrorKind::NoValues));
+    assert!(matches!(refusal(&eval.mul_values(&x, &[0.0; 600])), ErrorKind::TooManyValues { .. }));
+    assert!(matches!(refusal(&eval.add_many(&[])), ErrorKind::NoValues));
+    assert!(matches!(refusal(&eval.linear_combination(&[], 1.0, None)), ErrorKind::NoValues));
+    assert!(matches!(refusal(&x.clone().with_len(0)), ErrorKind::NoValues));
+    assert!(matches!(refusal(&x.clone().with_len(5)), ErrorKind::TooManyValues { slots: 4, .. }));
+    for bad in [0, 2, 6, 1024] {
+        assert!(matches!(refusal(&x.clone().repeated(bad)), ErrorKind::SlotCount { least: 4, .. }));
+    }
+    for range in [Interval::real(2.0, 1.0), Interval::complex(f64::NAN)] {
+        assert!(matches!(refusal(&range), ErrorKind::Interval { .. }));
+    }
+}
+
+#[test]
+fn assembled_ciphertexts_are_checked() {
+    let world = World::new(10, 2, KeyLevels::new());
+    let (inner, meta) = world.encrypt(&[0.5, 0.25, 0.125]).into_parts();
+    let assemble = |meta| Ciphertext::from_parts(&world.params, inner.clone(), meta);
+    assert_eq!(assemble(meta).unwrap().into_parts(), (inner.clone(), meta));
+    let huge = Bounds::all(Interval::real(0.0, 1e60).unwrap());
+    assert!(matches!(
+        refusal(&assemble(CiphertextMeta { scale: 0.0, ..meta })),
+        ErrorKind::Scale { .. }
+    ));
+    assert!(matches!(
+        refusal(&assemble(CiphertextMeta { slots: 3, ..meta })),
+        ErrorKind::SlotCount { .. }
+    ));
+    assert!(matches!(
+        refusal(&assemble(CiphertextMeta { len: 5, ..meta })),
+        ErrorKind::TooManyValues { .. }
+    ));
+    assert!(matches!(refusal(&assemble(CiphertextMeta { len: 0, ..meta })), ErrorKind::NoValues));
+    assert!(matches!(
+        refusal(&assemble(CiphertextMeta { bounds: huge, ..meta })),
+        ErrorKind::RangeOverflow { .. }
+    ));
+    let other = common::params(9, 2);
+    let strange = Ciphertext::from_parts(&other, inner.clone(), meta);
+    assert!(matches!(
+        refusal(&strange),
+        ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::ParamsMismatch { .. })
+    ));
+}
+
+#[test]
+fn parameters_are_checked() {
+    let spec = ParamsSpec::w1().unwrap();
+    for log_scale in [0, 9, 101] {
+        let refused = Params::new(ParamsSpec { log_scale, ..spec.clone() });
+        assert!(matches!(refusal(&refused), ErrorKind::Params { .. }));
+    }
+    let mut weak = spec.clone();
+    weak.lattice.degree /= 2;
+    let error = Params::new(weak).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::Insecure { .. })),
+        "{error}"
+    );
+    let params = Params::new(spec).unwrap();
+    assert!(params.lattice().security_bits() >= 128.0);
+    assert_eq!((params.limbs(), params.max_level(), params.max_slots()), (14, 13, 1 << 14));
+    for step in [0, 1, 7, 1 << 13, (1 << 14) - 1] {
+        let exponent = params.rotation_exponent(step);
+        assert_eq!(params.rotation_step(exponent), Some(step as usize));
+    }
+    assert_eq!(params.rotation_step(params.conjugation_exponent()), None);
+    assert!(format!("{params:?}").contains("degree: 32768"));
+}
+
+#[test]
+fn the_three_ways_to_encrypt_agree() {
+    let world = World::new(10, 2, KeyLevels::new());
+    let x = world.reals(300);
+    let plain = Encoder::new(&world.params).encode(&x, span(&x), world.params.scale(), 2).unwrap();
+    let rng = &mut *world.rng.borrow_mut();
+    let public = PublicKey::generate(&world.secret, rng);
+    let seeded = encrypt_seeded(&world.params, &plain, &world.secret, rng).unwrap();
+    let by_seed = seeded.expand(&world.params).unwrap();
+    let by_public = encrypt_public(&world.params, &plain, &public, rng).unwrap();
+    let by_secret = encrypt(&world.params, &plain, &world.secret, rng).unwrap();
+    for ct in [by_seed, by_public, by_secret] {
+        assert_eq!((ct.level(), ct.len(), ct.slots()), (1, 300, 512));
+        world.check(&ct, &x);
+    }
+    let trivial = world.evaluator().trivial(&plain).unwrap();
+    world.check(&trivial, &x);
+    let other = SecretKey::generate(world.params.lattice(), rng).unwrap();
+    assert!(decrypt(&world.params, &trivial, &other).is_err());
+}
+
+/// What comes of every operation on `x`, a vector of a longer chain than that of `a`.
+fn every_operation<A: CkksOps>(
+    a: &A,
+    own: &A::Ciphertext,
+    x: &A::Ciphertext,
+) -> Vec<Result<A::Ciphertext>> {
+    let line = Polynomial::new(Chebyshev::interpolate(|t| t, -1.0, 1.0, 1));
+    let cube = Polynomial::new(Chebyshev::interpolate(|t| t * t * t, -3.0, 3.0, 3));
+    let power = Monomial::new(&[0.0, 0.0, 1.0]).unwrap();
+    let sign = Sign::of_degrees(2.0, 0.25, &[3, 3]).unwrap();
+    let mut results = vec![
+        a.add_values(x, &[0.5; 2]),
+        a.mul_values(x, &[0.5; 2]),
+        a.mul_values_to(x, &[0.5; 2], 1e9),
+        a.mul_scalar(x, 0.5),
+        a.mul_complex(x, 0.5.into()),
+        a.mul_integer(x, 2),
+        a.mul(own, x),
+        a.square(x),
+        a.rescale(x),
+        a.mul_add_many(&[(x, own)], &[], 0.0, None),
+        a.linear_combination(&[(own, 1.0), (x, 1.0)], 0.0, None),
+        a.dot(&[own], &[x]),
+        a.dot_values(&[x], &[vec![0.5; 2]]),
+        a.sum_of_rotations(&[(x, &[0])]),
+        a.inner_sum(x, 2, 1),
+        a.mask(x, 0..1),
+        a.replicate_slot(x, 0),
+        a.polynomial(x, &line, None),
+        a.polynomial(x, &cube, None),
+        a.monomial(x, &power, None),
+        a.polynomials(x, &[&line, &line], None).map(|_| x.clone()),
+        a.sign(x, &sign),
+        a.abs(x, &sign),
+        a.greater(own, x, &sign),
+        a.relu(x, &sign),
+        a.function(x, &Function::exp(), -6.0),
+    ];
+    for (f, lo) in [
+        (Function::inverse(), 0.01),
+        (Function::sqrt(), 0.01),
+        (Function::exp(), -9.0),
+        (Function::sigmoid(), -1.0),
+    ] {
+        let x = a.assume_range(x.clone(), Interval::real(0.25, 0.5).unwrap());
+        results.push(a.apply(&x, &Approximation::new(&f, lo, 0.75, -6.0).unwrap()));
+    }
+    results
+}
+
+/// Vectors of a larger ring and a longer chain are refused by every operation.
+#[test]
+fn vectors_of_a_longer_chain_are_refused() {
+    let world = World::new(9, 2, KeyLevels::new().multiply(2).rotate([1], 2).conjugate(2));
+    let longer = World::of(common::params(10, 9), KeyLevels::new().multiply(9), 3);
+    let (eval, theirs) = (world.evaluator(), longer.evaluator());
+    let (own, x) = (world.encrypt(&[0.5, 0.25]), longer.encrypt(&[0.5, 0.25]));
+    let line = Polynomial::new(Chebyshev::interpolate(|t| t, -1.0, 1.0, 1));
+    let power = Monomial::new(&[0.0, 0.0, 1.0]).unwrap();
+    let chebyshev = theirs.chebyshev_basis(&x, &[&line]).unwrap();
+    let powers = theirs.power_basis(&x, &[&power]).unwrap();
+    let mut results = every_operation(&eval, &own, &x);
+    results.extend([
+        eval.mul_scalar_no_rescale(&x, 0.5, 1e9),
+        eval.mul_no_rescale(&own, &x),
+        eval.square_no_rescale(&x),
+        eval.mul_i(&x),
+        eval.real_part(&x),
+        eval.rotate_many(&x, &[0]).map(|mut all| all.remove(0)),
+        eval.match_scale(&x, 1e9, 0),
+        eval.drop_to_level(&x, 0),
+        eval.polynomial_in(&chebyshev, &line, None),
+        eval.monomial_in(&powers, &power, None),
+    ]);
+    let foreign = |error: &Error| {
+        matches!(
+            error.kind(),
+            ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::ParamsMismatch { .. })
+                | ErrorKind::LevelTooHigh { .. }
+        )
+    };
+    for (i, result) in results.into_iter().enumerate() {
+        assert!(result.as_ref().is_err_and(foreign), "{i}: {result:?}");
+    }
+    let (shadow, theirs) = (Simulator::new(&world.params), Simulator::new(&longer.params));
+    let own = shadow.encrypt(&[0.5, 0.25], span(&[0.5, 0.25]), 2).unwrap();
+    let vector = theirs.encrypt(&[0.5, 0.25], span(&[0.5, 0.25]), 9).unwrap();
+    // Plain vectors do not say whose they are: beside one of its own, a shadow takes them at the
+    // levels that it has.
+    for (i, result) in every_operation(&shadow, &own, &vector).into_iter().enumerate() {
+        let fits = |result: &SimCiphertext| result.metadata().level < 2;
+        assert!(result.is_err() || result.as_ref().is_ok_and(fits), "{i}: {result:?}");
+    }
+    // A report names what is known of it all the same.
+    assert_eq!(x.estimate(&world.params, -20.0).levels, 9);
+    let fresh = Heaan::fresh(&longer.params, 1.0);
+    assert!(matches!(refusal(&fresh.mul(&world.params, &fresh)), ErrorKind::LevelTooHigh { .. }));
+}

@@ -1,0 +1,192 @@
+//! Slot matrices against the same product in the clear, in every form of evaluation.
+
+use crate::tests::common;
+
+use std::collections::BTreeMap;
+
+use crate::tests::common::{World, refusal};
+use crate::{
+    Complex64, Error, ErrorKind, KeyLevels,
+    diagonals::{Diagonals, GiantStep, Schedule},
+    lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
+};
+
+/// A matrix with the given diagonals, random.
+fn matrix(world: &World, slots: usize, diagonals: &[usize], real: bool) -> Diagonals {
+    let mut m = Diagonals::zero(slots);
+    for (i, &k) in diagonals.iter().enumerate() {
+        // Some diagonals are periodic.
+        let period = if i % 3 == 2 { slots / 2 } else { slots };
+        let values = if real {
+            world.reals(period).into_iter().map(|x| Complex64::new(x, 0.0)).collect()
+        } else {
+            world.complex(period)
+        };
+        m.add_diagonal(k, values);
+    }
+    m
+}
+
+fn steps(transform: &LinearTransform) -> Vec<i64> {
+    transform.rotation_steps().into_iter().map(|step| step as i64).collect()
+}
+
+#[test]
+fn products_by_every_kind_of_giant_step() {
+    let scratch = World::new(10, 3, KeyLevels::new());
+    for (slots, diagonals) in [
+        (512, vec![0, 1, 2, 3, 17, 64, 65, 300, 511]),
+        (64, (0..64).collect()),
+        (64, vec![5]),
+        (8, vec![0]),
+        (2, vec![0, 1]),
+        (1, vec![0]),
+    ] {
+        for real in [true, false] {
+            let m = matrix(&scratch, slots, &diagonals, real);
+            for (giants, hoisting, ahead) in [
+                (Giants::Direct, Hoisting::Single, false),
+                (Giants::Horner, Hoisting::Single, true),
+                (Giants::Direct, Hoisting::Double, true),
+                (Giants::Horner, Hoisting::Double, false),
+            ] {
+                let options = LinearOptions { encode_ahead: ahead, giants, hoisting };
+                let transform = LinearTransform::new(&scratch.params, &m, 2, options).unwrap();
+                let spec = KeyLevels::new().rotate(steps(&transform), 2);
+                let world = World::of(scratch.params.clone(), spec, 5);
+                let x = scratch.complex(slots);
+                // From a higher level: the operand is brought down.
+                let product = world.evaluator().transform(&world.encrypt(&x), &transform).unwrap();
+                assert_eq!((product.level(), product.scale()), (1, world.params.scale()));
+                world.check_complex(&product, &m.apply(&x));
+                let x = scratch.reals(slots);
+                let product = world.evaluator().transform(&world.encrypt(&x), &transform).unwrap();
+                assert_eq!(product.range().is_real(), real);
+                let z: Vec<_> = x.iter().map(|&x| Complex64::new(x, 0.0)).collect();
+                world.check_complex(&product, &m.apply(&z));
+            }
+        }
+    }
+}
+
+#[test]
+fn horner_needs_one_key_beside_the_babies() {
+    let world = World::new(10, 2, KeyLevels::new());
+    let m = matrix(&world, 64, &(0..64).collect::<Vec<_>>(), true);
+    let options = LinearOptions { giants: Giants::Horner, ..LinearOptions::default() };
+    let transform = LinearTransform::new(&world.params, &m, 1, options).unwrap();
+    assert_eq!(transform.giant_steps().len(), 1);
+    let direct = LinearTransform::new(&world.params, &m, 1, LinearOptions::default()).unwrap();
+    assert!(direct.giant_steps().len() > 1);
+    assert_eq!(direct.norm(), m.norm());
+    assert_eq!((direct.level(), direct.slots()), (1, 64));
+}
+
+#[test]
+fn rotations_may_come_from_the_caller() {
+    // The caller encrypts the rotated vectors: only the giant steps need keys.
+    let scratch = World::new(10, 2, KeyLevels::new());
+    let m = matrix(&scratch, 64, &(0..40).collect::<Vec<_>>(), true);
+    let baby: Vec<usize> = (0..16).collect();
+    let giant = [0, 16, 32]
+        .map(|step| GiantStep { step, babies: (0..16).filter(|b| step + b < 40).collect() });
+    let schedule = Schedule { baby, giant: giant.to_vec() };
+    let options = LinearOptions { giants: Giants::Horner, ..LinearOptions::default() };
+    let transform =
+        LinearTransform::with_schedule(&scratch.params, &m, &schedule, 2, options).unwrap();
+    assert_eq!(transform.giant_steps(), [16]);
+    let spec = KeyLevels::new().rotate([16], 2);
+    let world = World::of(scratch.params.clone(), spec, 6);
+    let x = world.reals(64);
+    let rotated: Vec<_> = transform
+        .baby_steps()
+        .iter()
+        .map(|&b| world.encrypt(&common::rotated(&x, b as i64)))
+        .collect();
+    let babies: BTreeMap<usize, _> = transform.baby_steps().iter().copied().zip(&rotated).collect();
+    let product = world.evaluator().transform_rotated(&babies, &transform).unwrap();
+    let z: Vec<_> = x.iter().map(|&x| Complex64::new(x, 0.0)).collect();
+    world.check(&product, &m.apply(&z).iter().map(|z| z.re).collect::<Vec<_>>());
+
+    let mut some = babies.clone();
+    some.remove(&3);
+    let missing = world.evaluator().transform_rotated(&some, &transform);
+    assert!(matches!(refusal(&missing), ErrorKind::Linear { .. }), "{missing:?}");
+    let low = world.encrypt_at(&x, 1);
+    some.insert(3, &low);
+    let misfit = world.evaluator().transform_rotated(&some, &transform);
+    assert!(matches!(refusal(&misfit), ErrorKind::Linear { .. }), "{misfit:?}");
+}
+
+#[test]
+fn short_operands_repeat_when_they_are_asked_to_and_long_ones_are_refused() {
+    let scratch = World::new(10, 2, KeyLevels::new());
+    let m = matrix(&scratch, 8, &[0, 1, 5], true);
+    let transform = LinearTransform::new(&scratch.params, &m, 2, LinearOptions::default()).unwrap();
+    let spec = KeyLevels::new().rotate(steps(&transform), 2);
+    let world = World::of(scratch.params.clone(), spec, 7);
+    let x = world.reals(4);
+    let short = world.encrypt(&x);
+    let refused = world.evaluator().transform(&short, &transform);
+    let refused_as =
+        |error: &Error| matches!(error.kind(), ErrorKind::LengthMismatch { left: 4, right: 8, .. });
+    assert!(refused.as_ref().is_err_and(refused_as), "{refused:?}");
+    let product = world.evaluator().transform(&short.broadcast(8).unwrap(), &transform).unwrap();
+    let z: Vec<_> = (0..8).map(|j| Complex64::new(x[j % 4], 0.0)).collect();
+    let expected: Vec<f64> = m.apply(&z).iter().map(|z| z.re).collect();
+    world.check(&product, &expected);
+    let long = world.encrypt(&world.reals(16));
+    let refused = world.evaluator().transform(&long, &transform);
+    assert!(
+        matches!(refusal(&refused), ErrorKind::SlotCount { found: 8, least: 16, .. }),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let world = World::new(10, 2, KeyLevels::new());
+    let m = matrix(&world, 8, &[0, 1, 5], true);
+    let params = &world.params;
+    let prepare = |m: &Diagonals, level| {
+        LinearTransform::new(params, m, level, LinearOptions::default()).map(|_| ())
+    };
+    assert!(matches!(refusal(&prepare(&m, 0)), ErrorKind::OutOfLevels { needed: 1, left: 0, .. }));
+    assert!(matches!(
+        refusal(&prepare(&m, 3)),
+        ErrorKind::LevelTooHigh { wanted: 3, highest: 2, .. }
+    ));
+    let nothing = prepare(&Diagonals::zero(8), 1);
+    assert!(matches!(refusal(&nothing), ErrorKind::Linear { .. }), "{nothing:?}");
+    let large = prepare(&Diagonals::identity(1024), 1);
+    assert!(matches!(refusal(&large), ErrorKind::TooManyValues { .. }), "{large:?}");
+    let mut bad = m.clone();
+    bad.add_diagonal(2, vec![Complex64::new(f64::NAN, 0.0)]);
+    assert!(matches!(refusal(&prepare(&bad, 1)), ErrorKind::NonFinite { .. }));
+    let mut schedule = m.schedule();
+    schedule.giant.pop();
+    let options = LinearOptions::default();
+    let partial = LinearTransform::with_schedule(params, &m, &schedule, 1, options);
+    assert!(matches!(refusal(&partial), ErrorKind::Linear { .. }));
+    // One diagonal twice and another not at all; a step without diagonals; a step out of range.
+    let giant = |step, babies: &[usize]| GiantStep { step, babies: babies.to_vec() };
+    for giants in [
+        vec![giant(0, &[0, 1, 1])],
+        vec![giant(0, &[0, 1, 5]), giant(4, &[])],
+        vec![giant(0, &[0, 1]), giant(usize::MAX, &[5])],
+    ] {
+        let schedule = Schedule { baby: vec![0, 1, 5], giant: giants };
+        let wrong = LinearTransform::with_schedule(params, &m, &schedule, 1, options);
+        assert!(matches!(refusal(&wrong), ErrorKind::Linear { .. }), "{schedule:?}");
+    }
+
+    let transform = LinearTransform::new(params, &m, 1, options).unwrap();
+    let x = world.encrypt(&world.reals(8));
+    let missing = world.evaluator().transform(&x, &transform);
+    assert!(matches!(refusal(&missing), ErrorKind::MissingRotationKey { .. }), "{missing:?}");
+    let low = world.encrypt_at(&[0.5; 8], 0);
+    let low = world.evaluator().transform(&low, &transform);
+    assert!(matches!(refusal(&low), ErrorKind::OutOfLevels { needed: 1, left: 0, .. }), "{low:?}");
+    let huge = LinearTransform::new(params, &m.scaled(2f64.powi(57)), 1, options);
+    assert!(matches!(refusal(&huge), ErrorKind::RangeOverflow { .. }), "{:?}", huge.map(|_| ()));
+}

@@ -1,0 +1,565 @@
+//! Sorting, selection and counting on encrypted vectors against the same on `f64`, and against a
+//! shadow.
+
+use crate::tests::common;
+
+use std::sync::{Arc, LazyLock};
+
+use crate::tests::common::{World, refusal};
+use crate::{
+    Ciphertext, Complex64, ErrorKind, Evaluator, Interval, KeyLevels, Metadata, Params, ParamsSpec,
+    Result, Security,
+    approx::Sign,
+    bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
+    ordering::{Comparator, Order},
+    simulator::{SimCiphertext, Simulator},
+};
+
+const SLOTS: usize = 1 << 4;
+
+/// Nine levels between bootstraps, as at full size.
+static BOOTSTRAPPER: LazyLock<Arc<Bootstrapper>> = LazyLock::new(|| {
+    let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(SLOTS) };
+    let chain = spec.chain(1 << 9, 42, 9, (49, 9)).unwrap();
+    let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
+    Arc::new(Bootstrapper::new(&Params::new(params).unwrap(), spec).unwrap())
+});
+
+/// A comparison fits between two bootstraps.
+static COARSE: LazyLock<Comparator> =
+    LazyLock::new(|| Comparator::of(Sign::of_degrees(1.0, 1.0 / 16.0, &[7, 27]).unwrap()).unwrap());
+
+/// A comparison bootstraps on the way.
+static FINE: LazyLock<Comparator> = LazyLock::new(|| {
+    Comparator::of(Sign::of_degrees(1.0, 2f64.powi(-10), &[15, 31, 7, 7]).unwrap()).unwrap()
+});
+
+/// The declared range of all data here.
+const RANGE: [f64; 2] = [-0.5, 1.0];
+const WIDTH: f64 = RANGE[1] - RANGE[0];
+
+fn range() -> Interval {
+    Interval::real(RANGE[0], RANGE[1]).unwrap()
+}
+
+fn shadow() -> Simulator {
+    let shadow =
+        Simulator::new(BOOTSTRAPPER.params()).with_bootstrapping(BOOTSTRAPPER.clone()).unwrap();
+    shadow.with_auto_bootstrap().unwrap()
+}
+
+/// A world whose evaluator bootstraps automatically, with these keys beside those of bootstrapping.
+fn world(keys: KeyLevels) -> (World, Evaluator) {
+    let world = World::of(BOOTSTRAPPER.params().clone(), keys.and(&BOOTSTRAPPER.keys()), 7);
+    let rng = &mut *world.rng.borrow_mut();
+    let keys = BootstrapKeys::generate(BOOTSTRAPPER.raising(), &world.secret, rng).unwrap();
+    let eval = world.evaluator().with_bootstrapping(BOOTSTRAPPER.clone(), keys).unwrap();
+    let world = World { rng: rng.clone().into(), ..World::of(world.params, KeyLevels::new(), 7) };
+    (world, eval.with_auto_bootstrap().unwrap())
+}
+
+fn encrypt(world: &World, values: &[f64]) -> Ciphertext {
+    let encoder = crate::Encoder::new(&world.params);
+    let limbs = world.params.limbs_at(BOOTSTRAPPER.output_level());
+    let plain = encoder.encode(values, range(), world.params.scale(), limbs).unwrap();
+    let rng = &mut *world.rng.borrow_mut();
+    crate::encrypt(&world.params, &plain, &world.secret, rng).unwrap()
+}
+
+fn on_shadow(shadow: &Simulator, values: &[f64]) -> SimCiphertext {
+    shadow.encrypt(values, range(), BOOTSTRAPPER.output_level()).unwrap()
+}
+
+/// Values of the declared range: at random, with ties, sorted, reversed, constant, at its ends.
+fn data(world: &World, n: usize) -> Vec<Vec<f64>> {
+    let random: Vec<f64> = world.reals(n).iter().map(|x| 0.25 + 0.75 * x).collect();
+    let ties = random.iter().map(|x| (x * 4.0).round() / 4.0).collect();
+    let mut sorted = random.clone();
+    sorted.sort_by(f64::total_cmp);
+    let reversed = sorted.iter().rev().copied().collect();
+    let ends = (0..n).map(|i| RANGE[i % 2]).collect();
+    vec![random, ties, sorted, reversed, vec![0.3; n], ends]
+}
+
+fn sorted(values: &[f64], order: Order) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    if order == Order::Descending {
+        values.reverse();
+    }
+    values
+}
+
+/// The program on ciphertexts and on the shadow: one account, and values that agree but for 16
+/// predicted deviations of the noise and what the approximations of the bootstraps are off by.
+/// Returns the values.
+#[track_caller]
+fn agree(
+    world: &World,
+    found: &Ciphertext,
+    expected: &SimCiphertext,
+    shadow: &Simulator,
+) -> Vec<f64> {
+    assert_eq!(found.metadata(), *expected.metadata());
+    let bootstraps = shadow.report().bootstraps as f64;
+    let unit = found.meta().bounds.slots().bound().max(1.0);
+    let allowed = 16.0 * found.noise() + unit * bootstraps * BOOTSTRAPPER.approximation_error();
+    assert!(allowed < 1e-3 * unit, "the prediction {allowed:e} allows anything");
+    let values: Vec<f64> = world.decrypt(found);
+    let error = common::max_error(&values, &expected.reals());
+    assert!(error <= allowed, "error {error:e}, allowed {allowed:e}");
+    values
+}
+
+/// Sizes with and without padding.
+const SIZES: [usize; 7] = [1, 2, 3, 5, 8, 13, 16];
+
+const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
+
+#[test]
+fn sorts_as_its_shadow_and_within_the_bound() {
+    let (world, eval) = world(Comparator::sort_keys(SLOTS, BOOTSTRAPPER.output_level()));
+    for (n, kind, comparator) in
+        [(1, 0, &*COARSE), (3, 0, &COARSE), (8, 1, &COARSE), (5, 0, &FINE), (4, 4, &FINE)]
+    {
+        let values = &data(&world, n)[kind];
+        for order in ORDERS {
+            let shadow = shadow();
+            let found = comparator.sort(&eval, &encrypt(&world, values), order).unwrap();
+            let expected = comparator.sort(&shadow, &on_shadow(&shadow, values), order).unwrap();
+            let found = agree(&world, &found, &expected, &shadow);
+            let error = common::max_error(&found, &sorted(values, order));
+            assert!(error <= WIDTH * comparator.sort_error(n) + 1e-6, "{n}: {error:e}");
+        }
+    }
+}
+
+/// Every kind of data of every size on the shadow, which computes with the very polynomials.
+#[test]
+fn bounds_hold_for_all_data() {
+    let world = World::new(9, 1, KeyLevels::new());
+    for comparator in [&*COARSE, &FINE] {
+        let bound = |stages: f64| WIDTH * stages + 1e-12;
+        for n in SIZES {
+            for values in data(&world, n) {
+                let shadow = shadow();
+                let x = on_shadow(&shadow, &values);
+                for order in ORDERS {
+                    let found = comparator.sort(&shadow, &x, order).unwrap().reals();
+                    let error = common::max_error(&found, &sorted(&values, order));
+                    assert!(error <= bound(comparator.sort_error(n)), "{n}: {error:e}");
+                }
+                let descending = sorted(&values, Order::Descending);
+                for k in [1, n / 2, n - 1, n].into_iter().filter(|&k| k > 0) {
+                    let y = comparator.top_k(&shadow, &x, k).unwrap();
+                    assert_eq!((y.metadata().meta.len, y.metadata().meta.is_clear()), (k, true));
+                    let error = common::max_error(&y.reals(), &descending[..k]);
+                    assert!(error <= bound(comparator.top_k_error(n, k)), "{k} of {n}: {error:e}");
+                }
+                let slots = x.metadata().meta.slots;
+                let (max, min) =
+                    (comparator.max(&shadow, &x).unwrap(), comparator.min(&shadow, &x).unwrap());
+                for (found, expected) in [(max, descending[0]), (min, descending[n - 1])] {
+                    let error = common::max_error(&found.reals(), &vec![expected; n]);
+                    assert!(error <= bound(comparator.max_error(slots)), "{n}: {error:e}");
+                }
+                // Near ties make the place of the largest value what they like; equal values do
+                // not.
+                let next = descending.iter().find(|&&v| v < descending[0]);
+                if next.is_none_or(|next| descending[0] - next > 2.0 * comparator.margin() * WIDTH)
+                {
+                    let place = comparator.arg_max(&shadow, &x).unwrap().reals();
+                    let expected = values.iter().position(|&v| v == descending[0]).unwrap() as f64;
+                    assert!(place.len() == 1 && (place[0] - expected).abs() < 0.2, "{place:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The error of one exchange comes up to its bound, of a maximum from below.
+#[test]
+fn the_bound_of_an_exchange_is_reached() {
+    for comparator in [&*COARSE, &FINE] {
+        let (mut most, mut least) = (0.0f64, 0.0f64);
+        for i in 1..400 {
+            let gap = WIDTH * comparator.margin() * f64::from(i) / 200.0;
+            let shadow = shadow();
+            let x = on_shadow(&shadow, &[0.1 - gap / 2.0, 0.1 + gap / 2.0]);
+            let y = comparator.max(&shadow, &x).unwrap().reals();
+            let z = comparator.sort(&shadow, &x, Order::Descending).unwrap().reals();
+            assert!((y[0] - z[0]).abs() < 1e-9 && (z[0] + z[1] - 0.2).abs() < 1e-9);
+            let error = 0.1 + gap / 2.0 - y[0];
+            (most, least) = (most.max(error), least.min(error));
+        }
+        let bound = WIDTH * comparator.exchange_error();
+        assert!(most <= bound && most > 0.9 * bound, "{most:e} {bound:e}");
+        assert!(least > -1e-12, "{least:e}");
+    }
+}
+
+#[test]
+fn selects_as_its_shadow() {
+    let level = BOOTSTRAPPER.output_level();
+    let keys = Comparator::sort_keys(SLOTS, level).and(&Comparator::max_keys(SLOTS, level));
+    let (world, eval) = world(keys);
+    let values = [0.25, -0.5, 0.75, 0.75, 0.0, 0.3, 0.74, 0.1, -0.1, 0.2, -0.2];
+    let (shadow, x) = (shadow(), encrypt(&world, &values));
+    let v = on_shadow(&shadow, &values);
+    let found = COARSE.top_k(&eval, &x, 3).unwrap();
+    let found = agree(&world, &found, &COARSE.top_k(&shadow, &v, 3).unwrap(), &shadow);
+    assert!(common::max_error(&found, &[0.75, 0.75, 0.74]) < WIDTH * COARSE.top_k_error(11, 3));
+    let found = COARSE.max(&eval, &x).unwrap();
+    let found = agree(&world, &found, &COARSE.max(&shadow, &v).unwrap(), &shadow);
+    assert!(common::max_error(&found, &[0.75; 11]) < WIDTH * COARSE.max_error(SLOTS));
+    let found = FINE.min(&eval, &x).unwrap();
+    let found = agree(&world, &found, &FINE.min(&shadow, &v).unwrap(), &shadow);
+    assert!(common::max_error(&found, &[-0.5; 11]) < WIDTH * FINE.max_error(SLOTS));
+    let found = FINE.arg_max(&eval, &x).unwrap();
+    let found = agree(&world, &found, &FINE.arg_max(&shadow, &v).unwrap(), &shadow);
+    assert!((found[0] - 2.0).abs() < 0.2, "{found:?}");
+}
+
+/// Whether a quantile is as near as stated to a value of a rank as near as stated.
+#[track_caller]
+fn check_quantile(comparator: &Comparator, values: &[f64], q: f64, found: f64) -> f64 {
+    let (ascending, n) = (sorted(values, Order::Ascending), values.len() as f64);
+    let rank = comparator.quantile_rank_error();
+    // The quantile q' is the value with q' n values below it. For a whole q' n, any number between
+    // two adjacent sorted values is a quantile.
+    let place = |x: f64| ascending[(x.max(0.0) as usize).min(values.len() - 1)];
+    let lo = if q <= rank { RANGE[0] } else { place(((q - rank) * n).ceil() - 1.0) };
+    let hi = if q >= 1.0 - rank { RANGE[1] } else { place(((q + rank) * n).floor()) };
+    let off = (lo - found).max(found - hi);
+    let bound = WIDTH * comparator.quantile_error() + 1e-6;
+    assert!(off <= bound, "{q} of {ascending:?}: {found}, not in [{lo}, {hi}] +- {bound}");
+    off / bound
+}
+
+#[test]
+fn quantiles_of_all_data() {
+    let world = World::new(9, 1, KeyLevels::new());
+    for comparator in [&*COARSE, &FINE] {
+        let mut nearest = f64::NEG_INFINITY;
+        for n in SIZES {
+            for values in data(&world, n) {
+                for q in [0.0, 0.1, 0.5, 0.77, 1.0] {
+                    let shadow = shadow();
+                    let x = on_shadow(&shadow, &values);
+                    let found = comparator.quantile(&shadow, &x, q).unwrap().reals();
+                    assert!(common::max_error(&found, &vec![found[0]; n]) < 1e-9);
+                    nearest = nearest.max(check_quantile(comparator, &values, q, found[0]));
+                }
+            }
+        }
+        assert!(nearest > 0.3, "the bound is loose: {nearest}");
+    }
+}
+
+#[test]
+fn counts_as_its_shadow() {
+    let (world, eval) = world(Comparator::count_keys(SLOTS, BOOTSTRAPPER.output_level()));
+    let values = [0.25, -0.5, 0.75, 0.75, 0.0, 0.3, 1.0, 0.1, -0.1, 0.5, -0.2];
+    let (shadow, x) = (shadow(), encrypt(&world, &values));
+    let v = on_shadow(&shadow, &values);
+    let median = COARSE.median(&eval, &x).unwrap();
+    let expected = COARSE.median(&shadow, &v).unwrap();
+    let found = agree(&world, &median, &expected, &shadow);
+    check_quantile(&COARSE, &values, 0.5, found[0]);
+    // Values in equal distances on either side of the middle: the noise of the counts is all that
+    // decides.
+    let halves = [-0.25, 0.75, 0.0, 0.5];
+    let expected_half = FINE.median(&shadow, &on_shadow(&shadow, &halves)).unwrap();
+    // The result is a single number: one draw may happen to be near it.
+    let mut error = 0.0f64;
+    let mut deviation = 0.0;
+    for _ in 0..4 {
+        let undecided = FINE.median(&eval, &encrypt(&world, &halves)).unwrap();
+        let found_half = agree(&world, &undecided, &expected_half, &shadow);
+        error = error.max(common::max_error(&found_half, &expected_half.reals()));
+        deviation = undecided.noise();
+        check_quantile(&FINE, &halves, 0.5, found_half[0]);
+    }
+    println!("median without a decision: error {error:e}, deviation {deviation:e}");
+    assert!((deviation / 64.0..8.0 * deviation).contains(&error), "{error:e} {deviation:e}");
+    // Of the median, as it is.
+    let rank = FINE.rank(&eval, &x, &median).unwrap();
+    let found = agree(&world, &rank, &FINE.rank(&shadow, &v, &expected).unwrap(), &shadow);
+    assert!((found[0] - 5.0).abs() < 1.0, "{found:?}");
+    // No value is within the margin, and one is equal.
+    for (threshold, expected) in [(-0.3, 1.0), (0.05, 4.0), (0.25, 5.5), (-0.5, 0.5)] {
+        let found = FINE.count_below(&eval, &x, threshold).unwrap();
+        let shadowed = FINE.count_below(&shadow, &v, threshold).unwrap();
+        let found = agree(&world, &found, &shadowed, &shadow);
+        let bound = 11.0 * FINE.count_error() + 1e-4;
+        assert!(found.len() == 11 && (found[3] - expected).abs() <= bound, "{found:?}");
+    }
+    let edges = [-0.5, -0.3, 0.05, 0.4, 1.0];
+    let found = FINE.histogram(&eval, &x, &edges).unwrap();
+    let shadowed = FINE.histogram(&shadow, &v, &edges).unwrap();
+    let found = agree(&world, &found, &shadowed, &shadow);
+    let bound = 22.0 * FINE.count_error() + 1e-4;
+    assert!(common::max_error(&found, &[1.0, 3.0, 3.0, 4.0]) <= bound, "{found:?}");
+}
+
+/// Bins of any number, beyond the range and inside it; values on an edge are halved, and nothing is
+/// lost.
+#[test]
+fn histograms_count_every_value_once() {
+    let world = World::new(9, 1, KeyLevels::new());
+    for n in SIZES {
+        for values in data(&world, n) {
+            let cases: [&[f64]; 5] = [
+                &[-1.0, 2.0],
+                &[-0.5, 1.0],
+                &[-0.5, 0.3, 0.31, 1.0],
+                &[-0.25, 0.0, 0.25, 0.5],
+                &[
+                    -1.0, -0.75, -0.5, -0.4, -0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0,
+                    3.0,
+                ],
+            ];
+            for edges in cases {
+                let shadow = shadow();
+                let x = on_shadow(&shadow, &values);
+                let found = FINE.histogram(&shadow, &x, edges).unwrap().reals();
+                let bins = edges.len() - 1;
+                assert_eq!(found.len(), bins);
+                for (i, found) in found.iter().enumerate() {
+                    let (lo, hi) = (edges[i], edges[i + 1]);
+                    let closed = i + 1 == bins && hi >= RANGE[1];
+                    let inside = |v: &&f64| **v >= lo && (**v < hi || (closed && **v == hi));
+                    let near = |v: &&f64| {
+                        let near = |edge: f64| {
+                            edge > RANGE[0] && (**v - edge).abs() < FINE.margin() * WIDTH * 1.02
+                        };
+                        near(lo) || (near(hi) && !closed)
+                    };
+                    let exact = values.iter().filter(inside).count() as f64;
+                    let close = values.iter().filter(near).count() as f64;
+                    let bound = close / 2.0 + 2.0 * n as f64 * FINE.count_error() + 1e-9;
+                    assert!(
+                        (found - exact).abs() <= bound,
+                        "{found} {exact} of {values:?} {edges:?}"
+                    );
+                }
+                if edges[0] <= RANGE[0] && edges[bins] >= RANGE[1] {
+                    assert!((found.iter().sum::<f64>() - n as f64).abs() < 1e-9, "{found:?}");
+                }
+            }
+        }
+    }
+    // A value on an edge: half in either bin, which is the bound.
+    let shadow = shadow();
+    let found = FINE.histogram(&shadow, &on_shadow(&shadow, &[0.25]), &[-0.5, 0.25, 1.0]).unwrap();
+    assert!(common::max_error(&found.reals(), &[0.5, 0.5]) < 1e-9);
+}
+
+/// The keys that a function names are those that its shadow takes.
+#[test]
+fn keys_are_those_of_the_shadow() {
+    let level = BOOTSTRAPPER.output_level();
+    let own = |run: &dyn Fn(&Simulator, &SimCiphertext)| {
+        let shadow = shadow();
+        run(&shadow, &on_shadow(&shadow, &[0.5; 13]));
+        shadow.report().keys
+    };
+    let sort = own(&|a, x| drop(FINE.sort(a, x, Order::Ascending).unwrap()));
+    let top = own(&|a, x| drop(FINE.top_k(a, x, 3).unwrap()));
+    let max = own(&|a, x| drop(FINE.arg_max(a, x).unwrap()));
+    let count = own(&|a, x| drop(FINE.median(a, x).unwrap()));
+    let histogram = own(&|a, x| drop(FINE.histogram(a, x, &[-0.5, 0.0, 1.0]).unwrap()));
+    // Steps modulo the slots of the vector.
+    let steps = |keys: &KeyLevels| -> Vec<usize> {
+        let mut steps: Vec<_> =
+            keys.rotations().map(|(s, _)| s.rem_euclid(SLOTS as i64) as usize).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        steps.retain(|&step| step != 0);
+        steps
+    };
+    let bootstrapping = steps(&BOOTSTRAPPER.keys());
+    for (named, taken) in [
+        (Comparator::sort_keys(13, level), sort),
+        (Comparator::sort_keys(13, level), top),
+        (Comparator::max_keys(SLOTS, level), max),
+        (Comparator::count_keys(SLOTS, level), count),
+        (Comparator::count_keys(SLOTS, level), histogram),
+    ] {
+        let named = steps(&named.and(&BOOTSTRAPPER.keys()));
+        assert_eq!(steps(&taken), named, "beside {bootstrapping:?}");
+    }
+}
+
+/// What is predicted of the noise of a sort, over many values without near ties, from both sides.
+#[test]
+fn noise_from_both_sides() {
+    let (world, eval) = world(Comparator::sort_keys(SLOTS, BOOTSTRAPPER.output_level()));
+    let mut squares = [0.0; 2];
+    for _ in 0..6 {
+        let values = &data(&world, SLOTS)[0];
+        let shadow = shadow();
+        let found = FINE.sort(&eval, &encrypt(&world, values), Order::Ascending).unwrap();
+        let expected =
+            FINE.sort(&shadow, &on_shadow(&shadow, values), Order::Ascending).unwrap().reals();
+        let errors = world.decrypt::<f64>(&found).into_iter().zip(&expected);
+        squares[0] += errors.map(|(a, b)| (a - b).powi(2)).sum::<f64>() / SLOTS as f64;
+        squares[1] += found.noise().powi(2);
+    }
+    let ratio = (squares[0] / squares[1]).sqrt();
+    println!(
+        "ratio {ratio}, predicted 2^{:.1}, approximation 2^{:.1}",
+        (squares[1] / 6.0).sqrt().log2(),
+        BOOTSTRAPPER.approximation_error().log2()
+    );
+    assert!(ratio < 1.2 && ratio > 0.05, "{ratio}");
+}
+
+/// Levels alone, without bootstrapping, and bootstrapping less often than once a stage.
+#[test]
+fn levels_are_those_stated() {
+    let params = common::params(9, 24);
+    let shadow = Simulator::new(&params);
+    let level = |y: &SimCiphertext| -> usize { 24 - y.metadata().level };
+    let x = shadow.encrypt(&[0.5, 0.25], range(), 24).unwrap();
+    let stage = COARSE.levels();
+    assert_eq!(stage, 9);
+    assert_eq!(level(&COARSE.sort(&shadow, &x, Order::Ascending).unwrap()), stage + 2);
+    assert_eq!(level(&COARSE.max(&shadow, &x).unwrap()), stage + 2);
+    assert_eq!(level(&COARSE.count_below(&shadow, &x, 0.3).unwrap()), stage);
+    assert_eq!(level(&COARSE.histogram(&shadow, &x, &[-0.5, 0.3, 1.0]).unwrap()), stage + 1);
+    let x = shadow.encrypt(&[0.5, 0.25, 0.1, 0.0], range(), 24).unwrap();
+    let error = COARSE.sort(&shadow, &x, Order::Ascending).unwrap_err();
+    assert!(
+        error.op() == "sort" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
+        "{error}"
+    );
+    // One bootstrap for every stage, and one on the way of every comparison of more levels.
+    let bootstraps = |comparator: &Comparator, n| {
+        let shadow = self::shadow();
+        comparator.sort(&shadow, &on_shadow(&shadow, &vec![0.1; n]), Order::Ascending).unwrap();
+        shadow.report().bootstraps
+    };
+    assert_eq!(bootstraps(&COARSE, 16), Comparator::sort_stages(16) + 1);
+    assert_eq!(bootstraps(&FINE, 16), 2 * Comparator::sort_stages(16));
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let (world, eval) = world(Comparator::sort_keys(2, BOOTSTRAPPER.output_level()));
+    let x = encrypt(&world, &[0.5, 0.25, 0.1]);
+    let shape = |result: Result<Ciphertext>, op: &str, words: &str| {
+        let error = result.unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Shape { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.starts_with(op) && text.contains(words), "{text}");
+    };
+    for k in [0, 4, usize::MAX] {
+        shape(COARSE.top_k(&eval, &x, k), "top k", "k from 1 to 3");
+    }
+    for q in [-0.1, 1.5, f64::NAN, f64::INFINITY] {
+        shape(COARSE.quantile(&eval, &x, q), "quantile", "from 0 to 1");
+    }
+    for threshold in [-0.6, 1.1, f64::NAN, f64::NEG_INFINITY] {
+        shape(COARSE.count_below(&eval, &x, threshold), "count below", "in the range");
+    }
+    let many: Vec<f64> = (0..1 << 9).map(f64::from).collect();
+    for edges in [&[][..], &[0.0], &many] {
+        shape(COARSE.histogram(&eval, &x, edges), "histogram", "bins");
+    }
+    for edges in [&[0.0, 0.0][..], &[0.5, 0.25], &[0.0, 0.5, 0.4]] {
+        shape(COARSE.histogram(&eval, &x, edges), "histogram", "increase");
+    }
+    for edges in [&[0.0, f64::NAN][..], &[f64::NEG_INFINITY, 0.0]] {
+        let error = COARSE.histogram(&eval, &x, edges).unwrap_err();
+        assert!(
+            error.op() == "histogram" && matches!(error.kind(), ErrorKind::NonFinite { .. }),
+            "{error}"
+        );
+    }
+    let complex = world.encrypt_at(&[Complex64::new(0.1, 0.2); 2], 11);
+    shape(COARSE.sort(&eval, &complex, Order::Ascending), "sort", "complex");
+    shape(COARSE.max(&eval, &complex), "maximum", "complex");
+    shape(COARSE.arg_max(&eval, &complex), "index", "complex");
+    shape(COARSE.median(&eval, &complex), "median", "complex");
+    shape(COARSE.histogram(&eval, &complex, &[0.0, 1.0]), "histogram", "complex");
+    // Levels and products, but no rotations.
+    let poor = World::of(common::params(9, 24), KeyLevels::new().multiply(24), 3);
+    let error = COARSE.sort(&poor.evaluator(), &poor.encrypt(&[0.1, 0.2]), Order::Ascending);
+    let error = error.unwrap_err();
+    assert!(
+        error.op() == "sort" && matches!(error.kind(), ErrorKind::MissingRotationKey { .. }),
+        "{error}"
+    );
+    // Noise as large as the values.
+    let noisy = x.clone().assume_noise(0.01).unwrap();
+    let error = COARSE.sort(&eval, &noisy, Order::Ascending).unwrap_err();
+    assert!(error.op() == "sort" && matches!(error.kind(), ErrorKind::TooNoisy { .. }), "{error}");
+    // Margins and signs that compare nothing.
+    for margin in [-1.0, 0.0, -25.0, f64::NAN] {
+        assert!(matches!(refusal(&Comparator::new(margin)), ErrorKind::Approximation { .. }));
+    }
+    let wide = Sign::within(2.0, -4.0, -4.0).unwrap();
+    assert!(matches!(refusal(&Comparator::of(wide)), ErrorKind::Approximation { .. }));
+}
+
+/// Neither the account of a result nor an error depends on the values.
+#[test]
+fn accounts_do_not_depend_on_values() {
+    let metadata = |values: &[f64]| -> Vec<Metadata> {
+        let shadow = shadow();
+        let x = on_shadow(&shadow, values);
+        let results = [
+            FINE.sort(&shadow, &x, Order::Ascending),
+            FINE.arg_max(&shadow, &x),
+            FINE.median(&shadow, &x),
+            FINE.histogram(&shadow, &x, &[-0.5, 0.0, 1.0]),
+        ];
+        results.into_iter().map(|y| *y.unwrap().metadata()).collect()
+    };
+    assert_eq!(metadata(&[0.1, 0.2, 0.3]), metadata(&[1.0, -0.5, 1.0]));
+}
+
+/// Three levels between bootstraps: every polynomial of a sign, and the product after it,
+/// bootstraps.
+#[test]
+fn bootstraps_as_often_as_it_takes() {
+    let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(SLOTS) };
+    let chain = spec.chain(1 << 9, 42, 3, (49, 6)).unwrap();
+    let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
+    let params = Params::new(params).unwrap();
+    let bootstrapper = Arc::new(Bootstrapper::new(&params, spec).unwrap());
+    let level = bootstrapper.output_level();
+    let keys = Comparator::sort_keys(3, level).and(&Comparator::count_keys(4, level));
+    let world = World::of(params, keys.and(&bootstrapper.keys()), 3);
+    let keys = BootstrapKeys::generate(
+        bootstrapper.raising(),
+        &world.secret,
+        &mut *world.rng.borrow_mut(),
+    );
+    let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys.unwrap()).unwrap();
+    let eval = eval.with_auto_bootstrap().unwrap();
+    let shadow = Simulator::new(&world.params).with_bootstrapping(bootstrapper).unwrap();
+    let shadow = shadow.with_auto_bootstrap().unwrap();
+
+    let comparator = Comparator::of(Sign::of_degrees(1.0, 1.0 / 8.0, &[7, 7]).unwrap()).unwrap();
+    let values = [0.5, -0.25, 0.125];
+    let x = world.encrypt_at(&values, level);
+    let v = shadow.encrypt(&values, *x.range(), level).unwrap();
+    let width = x.range().hi() - x.range().lo();
+    let found = comparator.sort(&eval, &x, Order::Ascending).unwrap();
+    let expected = comparator.sort(&shadow, &v, Order::Ascending).unwrap();
+    assert_eq!(found.metadata(), *expected.metadata());
+    let found: Vec<f64> = world.decrypt(&found);
+    assert!(common::max_error(&found, &expected.reals()) < 1e-4);
+    let error = common::max_error(&found, &[-0.25, 0.125, 0.5]);
+    assert!(error < width * comparator.sort_error(3), "{error:e}");
+    let found = comparator.median(&eval, &x).unwrap();
+    let expected = comparator.median(&shadow, &v).unwrap();
+    assert_eq!(found.metadata(), *expected.metadata());
+    assert!(common::max_error(&world.decrypt::<f64>(&found), &expected.reals()) < 1e-3);
+    let found = comparator.histogram(&eval, &x, &[-0.25, 0.0, 0.5]).unwrap();
+    let expected = comparator.histogram(&shadow, &v, &[-0.25, 0.0, 0.5]).unwrap();
+    assert_eq!(found.metadata(), *expected.metadata());
+    assert!(common::max_error(&world.decrypt::<f64>(&found), &expected.reals()) < 1e-3);
+}

@@ -1,0 +1,272 @@
+//! Chosen parameters keep what they promise: precision from both sides, sizes, security.
+
+use crate::bootstrap::BootstrapKeys;
+use crate::paper::FullRnsHeaan;
+use crate::param_search::ProgramBounds;
+use crate::tests::common::{World, max_error, span};
+use crate::{
+    CkksOps, Encoder, ErrorKind, KeyLevels, Params, PublicKey, SecretKind, Security, encrypt_public,
+};
+
+fn requirements(slots: usize, depth: usize, bits: f64) -> ProgramBounds {
+    ProgramBounds { security: Security::Bits128, slots, depth, bits, bootstraps: false }
+}
+
+/// Squares and products `depth` deep of public-key encryptions keep the promised bits in the worst
+/// slot, and not many more.
+fn keeps_its_promise(slots: usize, depth: usize, bits: f64) {
+    let choice = requirements(slots, depth, bits).choose().unwrap();
+    println!("{choice}\n");
+    assert!(choice.bits >= bits, "{choice}");
+    let params = &choice.params;
+    // No more than asked for, above the least scale.
+    assert!(choice.bits < bits + 3.0 || params.scale() == 2f64.powi(30), "{choice}");
+    assert_eq!((params.max_level(), params.lattice().spec().security), (depth, Security::Bits128));
+    assert!(params.lattice().security_bits() >= 128.0 && params.max_slots() >= slots);
+
+    let world = World::of(params.clone(), KeyLevels::new().multiply(depth), 7);
+    let eval = world.evaluator();
+    let public = PublicKey::generate(&world.secret, &mut *world.rng.borrow_mut());
+    let encrypt = |values: &[f64]| {
+        let plain = Encoder::new(params)
+            .encode(values, span(values), params.scale(), params.limbs())
+            .unwrap();
+        encrypt_public(params, &plain, &public, &mut *world.rng.borrow_mut()).unwrap()
+    };
+    // Where the bounds of the messages are attained: the worst case of squaring.
+    let signs: Vec<f64> = world.reals(slots).into_iter().map(f64::signum).collect();
+    let mut square = encrypt(&signs);
+    let mut expected = signs;
+    for _ in 0..depth {
+        square = eval.square(&square).unwrap();
+        expected.iter_mut().for_each(|x| *x *= *x);
+    }
+    let log2_error = max_error(&world.decrypt(&square), &expected).log2();
+    assert!(log2_error < -bits && log2_error < -choice.bits, "{log2_error}: {choice}");
+    // The bound leaves 2^-40 of a chance, about 3 bits above the worst of many slots there are; a
+    // few slots may be luckier.
+    assert!(slots < 64 || log2_error > -choice.bits - 5.0, "{log2_error}: {choice}");
+
+    // Any other program of that depth: products with fresh numbers.
+    let mut expected = world.reals(slots);
+    let mut product = encrypt(&expected);
+    for _ in 0..depth {
+        let y = world.reals(slots);
+        product = eval.mul(&product, &encrypt(&y)).unwrap();
+        expected.iter_mut().zip(&y).for_each(|(x, y)| *x *= y);
+    }
+    let log2_error = max_error(&world.decrypt(&product), &expected).log2();
+    assert!(log2_error < -choice.bits, "{log2_error}: {choice}");
+
+    // Sizes are those of the things themselves.
+    let predicted = choice.predicted();
+    let words = 2 * params.limbs() * params.lattice().degree();
+    assert_eq!(predicted.ciphertext_bytes, 8 * words);
+    if let Some(keys) = world.keys.relinearization_keys() {
+        assert_eq!(predicted.key_bytes, keys.memory_len());
+        assert_eq!(predicted.key_bytes_seeded, keys.seeded_byte_len());
+    }
+    assert_eq!(predicted.digits, params.lattice().gadget().digits(params.limbs()));
+}
+
+#[test]
+fn small_sets_keep_their_promise() {
+    for (slots, depth, bits) in [
+        (1, 0, 10.0),
+        (8, 1, 8.0),
+        (1000, 2, 20.0),
+        (1024, 3, 16.0),
+        (64, 2, 36.0),
+        (2000, 5, 24.0),
+    ] {
+        keeps_its_promise(slots, depth, bits);
+    }
+}
+
+#[test]
+fn a_full_size_set_keeps_its_promise() {
+    keeps_its_promise(1 << 14, 11, 20.0);
+}
+
+#[test]
+fn the_choice_is_the_smallest_ring_and_says_why() {
+    // What binds is named.
+    let slots = requirements(8192, 1, 10.0).choose().unwrap();
+    assert_eq!(slots.params.lattice().degree(), 1 << 14);
+    assert!(slots.to_string().contains("The slots bind"), "{slots}");
+    let modulus = requirements(16, 6, 15.0).choose().unwrap();
+    let less = requirements(16, 5, 15.0).choose().unwrap();
+    assert!(modulus.to_string().contains("The modulus binds"), "{modulus}");
+    assert!(less.params.lattice().degree() <= modulus.params.lattice().degree());
+    for word in ["log2 QP", "digits", "MiB", "ms", "asked: 15 bits"] {
+        assert!(modulus.to_string().contains(word), "{modulus}");
+    }
+    // The specification rebuilds the set.
+    let again = Params::new(modulus.spec().unwrap()).unwrap();
+    assert_eq!(again.lattice().fingerprint(), modulus.params.lattice().fingerprint());
+    // The model in which other libraries count leaves more room.
+    let classical = ProgramBounds { security: Security::Bits128Classical, ..modulus.requirements };
+    assert!(
+        classical.choose().unwrap().params.lattice().degree() <= modulus.params.lattice().degree()
+    );
+}
+
+#[test]
+fn what_cannot_be_had_names_the_nearest() {
+    let error = |r: ProgramBounds| r.choose().unwrap_err();
+    let base = requirements(100, 2, 20.0);
+    let refused = error(ProgramBounds { slots: 1 << 17, ..base });
+    assert!(matches!(refused.kind(), ErrorKind::TooManyValues { slots: 65536, .. }), "{refused}");
+    // Too precise for any scale: the nearest precision can be had.
+    let ErrorKind::Unreachable { nearest_bits: Some(bits), nearest_depth: None, .. } =
+        error(ProgramBounds { bits: 60.0, ..base }).into_kind()
+    else {
+        panic!()
+    };
+    assert!(ProgramBounds { bits: f64::from(bits), ..base }.choose().is_ok(), "{bits}");
+    let more = error(ProgramBounds { bits: f64::from(bits + 1), ..base });
+    assert!(matches!(more.kind(), ErrorKind::Unreachable { .. }), "{more}");
+    // Too deep for any precision: the nearest depth can be had.
+    let deep = ProgramBounds { depth: 100, bits: 4.0, ..base };
+    let ErrorKind::Unreachable { nearest_bits: None, nearest_depth: Some(depth), .. } =
+        error(deep).into_kind()
+    else {
+        panic!()
+    };
+    assert!(ProgramBounds { depth, ..deep }.choose().is_ok());
+    let deeper = error(ProgramBounds { depth: usize::MAX, ..deep });
+    assert!(matches!(deeper.kind(), ErrorKind::Unreachable { .. }), "{deeper}");
+    assert!(error(deep).to_string().contains(&format!("allows {depth} product(s)")));
+    for senseless in [
+        ProgramBounds { slots: 0, ..base },
+        ProgramBounds { bits: 0.0, ..base },
+        ProgramBounds { bits: f64::NAN, ..base },
+        ProgramBounds { security: Security::Insecure, ..base },
+    ] {
+        assert!(matches!(error(senseless).kind(), ErrorKind::Params { .. } | ErrorKind::NoValues));
+    }
+}
+
+#[test]
+fn the_sets_of_the_paper() {
+    for (set, log2_q, log2_qp) in [
+        (FullRnsHeaan::Depth5, 336.0, 696.0),
+        (FullRnsHeaan::Depth10, 611.0, 1271.0),
+        (FullRnsHeaan::Depth15, 886.0, 1846.0),
+    ] {
+        let spec = set.spec().unwrap();
+        assert_eq!(spec.lattice.security, Security::Insecure);
+        let secure =
+            bellerophon_mlwe::ParamsSpec { security: Security::Bits128, ..spec.lattice.clone() };
+        assert!(matches!(
+            bellerophon_mlwe::Params::new(secure),
+            Err(e) if matches!(e.kind(), bellerophon_mlwe::ErrorKind::Insecure { .. })
+        ));
+        let log2 = |primes: &[u64]| primes.iter().map(|&q| (q as f64).log2()).sum::<f64>();
+        assert!((log2(&spec.lattice.q) - log2_q).abs() < 0.01);
+        assert!((log2(&spec.lattice.q) + log2(&spec.lattice.p) - log2_qp).abs() < 0.01);
+        let lattice = bellerophon_mlwe::Params::new(spec.lattice).unwrap();
+        assert_eq!(lattice.gadget().digits(set.depth() + 1), 1);
+        assert_eq!(lattice.security_bits().floor() as u32, set.security_bits());
+        assert!(set.to_string().contains("insecure"));
+    }
+}
+
+fn endless(slots: usize, depth: usize, bits: f64) -> ProgramBounds {
+    ProgramBounds { bootstraps: true, ..requirements(slots, depth, bits) }
+}
+
+/// A chosen set bootstraps, within what was promised and not far within, without end.
+#[test]
+fn a_set_that_bootstraps_keeps_its_promise() {
+    let (slots, depth, bits) = (32, 2, 12.0);
+    let choice = endless(slots, depth, bits).choose().unwrap();
+    println!("{choice}\n");
+    let (params, bootstrap) = (&choice.params, choice.bootstrap.as_ref().unwrap());
+    assert_eq!(params.lattice().spec().security, Security::Bits128);
+    assert!(params.lattice().degree() < 1 << 16 && choice.bits >= bits, "{choice}");
+    assert!(bootstrap.bits >= choice.bits + depth as f64 - 0.5, "{choice}");
+    let bootstrapper = &bootstrap.bootstrapper;
+    assert!(bootstrapper.security_bits() >= 128.0 && bootstrapper.levels() == depth);
+    let keys = bootstrapper.keys().multiply(bootstrapper.output_level());
+    let world = World::of(params.clone(), keys, 7);
+    let own = {
+        let rng = &mut *world.rng.borrow_mut();
+        BootstrapKeys::generate(bootstrapper.raising(), &world.secret, rng).unwrap()
+    };
+    let (sizes, bytes) = (choice.predicted().bootstrap.unwrap().keys, own.byte_len());
+    let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), own).unwrap();
+    let eval = eval.with_auto_bootstrap().unwrap();
+    assert_eq!(sizes.transit, world.keys.byte_len() + bytes);
+    // From one bootstrap to the next, again and again.
+    let mut expected: Vec<f64> = world.reals(slots).into_iter().map(f64::signum).collect();
+    let mut x = world.encrypt_at(&expected, bootstrapper.input_level());
+    for round in 0..2 {
+        x = eval.bootstrap(&x).unwrap();
+        let log2_error = max_error(&world.decrypt(&x), &expected).log2();
+        assert!(log2_error < -bootstrap.bits, "{log2_error} in round {round}: {choice}");
+        assert!(log2_error > -bootstrap.bits - 7.0, "{log2_error} in round {round}: {choice}");
+        for _ in 0..depth {
+            x = eval.square(&x).unwrap();
+            expected.iter_mut().for_each(|x| *x *= *x);
+        }
+        let log2_error = max_error(&world.decrypt(&x), &expected).log2();
+        assert!(log2_error < -choice.bits, "{log2_error} in round {round}: {choice}");
+        assert_eq!(x.level(), bootstrapper.input_level());
+    }
+}
+
+#[test]
+fn sets_that_bootstrap_are_chosen_by_what_binds() {
+    // The size and precision of the preset, which is made by hand.
+    let choice = endless(1 << 15, 9, 14.0).choose().unwrap();
+    println!("{choice}\n");
+    let (params, bootstrap) = (&choice.params, choice.bootstrap.as_ref().unwrap());
+    assert_eq!((params.lattice().degree(), params.max_slots()), (1 << 16, 1 << 15));
+    assert_eq!(bootstrap.bootstrapper.levels(), 9);
+    assert_eq!(
+        Params::new(choice.spec().unwrap()).unwrap().lattice().fingerprint(),
+        params.lattice().fingerprint()
+    );
+    let text = choice.to_string();
+    for part in
+        ["a bootstrap and then 9 products", "Bootstrapping: from level 2 to level 11", "2^-60"]
+    {
+        assert!(text.contains(part), "{text}");
+    }
+    let predicted = choice.predicted().bootstrap.unwrap();
+    assert!(predicted.complex.seconds() > 1.2 * predicted.real.seconds());
+    assert!((1.0..20.0).contains(&predicted.complex.seconds()), "{text}");
+    // The tables of the homomorphic encryption standard know dense secrets alone.
+    let security = Security::Bits128Classical;
+    let dense = ProgramBounds { security, ..endless(16, 2, 6.0) }.choose().unwrap();
+    println!("{dense}\n");
+    assert_eq!(dense.params.lattice().spec().secret, SecretKind::Ternary);
+    assert!(dense.bootstrap.as_ref().unwrap().bootstrapper.security_bits() >= 120.0, "{dense}");
+}
+
+#[test]
+fn what_no_bootstrap_gives_names_the_nearest() {
+    let base = endless(16, 3, 10.0);
+    let error = |r: ProgramBounds| r.choose().unwrap_err();
+    let refused = error(ProgramBounds { bits: 40.0, ..base });
+    let ErrorKind::Unreachable { nearest_bits: Some(bits), bootstraps: true, .. } =
+        refused.into_kind()
+    else {
+        panic!()
+    };
+    assert!(ProgramBounds { bits: f64::from(bits), ..base }.choose().is_ok(), "{bits}");
+    assert!(ProgramBounds { bits: f64::from(bits + 1), ..base }.choose().is_err(), "{bits}");
+    let refused = error(ProgramBounds { depth: 60, ..base });
+    let ErrorKind::Unreachable { nearest_depth: Some(depth), .. } = refused.kind() else {
+        panic!("{refused}")
+    };
+    assert!(ProgramBounds { depth: *depth, ..base }.choose().is_ok(), "{depth}");
+    assert!(refused.to_string().contains("product(s) that follow a bootstrap"), "{refused}");
+    // Rings beyond those for which the tables know a sparse secret.
+    let wide = error(ProgramBounds { slots: 1 << 16, ..base });
+    assert!(matches!(
+        wide.kind(),
+        ErrorKind::Unreachable { nearest_bits: None, nearest_depth: None, .. }
+    ));
+}

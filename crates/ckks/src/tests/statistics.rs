@@ -1,0 +1,257 @@
+//! Statistics of encrypted columns against the same on `f64`.
+
+use crate::tests::common;
+
+use crate::tests::common::{World, refusal};
+use crate::{
+    Ciphertext, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
+    approx::{Approximation, Function},
+    statistics::Table,
+};
+
+fn params(rank: usize) -> Params {
+    params_with(rank, 3)
+}
+
+fn params_with(rank: usize, levels: usize) -> Params {
+    let chain = ModulusChain {
+        degree: 1 << (11 - rank),
+        first_bits: 55,
+        levels: vec![LevelGroup::single(45, levels)],
+        special: (50, 2),
+    };
+    let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
+    spec.lattice.rank = rank;
+    Params::new(spec).unwrap()
+}
+
+fn columns(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    (0..rows[0].len()).map(|c| rows.iter().map(|row| row[c]).collect()).collect()
+}
+
+fn mean(x: &[f64]) -> f64 {
+    x.iter().sum::<f64>() / x.len() as f64
+}
+
+fn covariance(x: &[f64], y: &[f64], divisor: f64) -> f64 {
+    let (mx, my) = (mean(x), mean(y));
+    x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>() / divisor
+}
+
+/// Every row of the result holds the columns' values.
+fn check(world: &World, table: &Table, ct: &Ciphertext, level: usize, expected: &[f64]) {
+    assert_eq!(ct.level(), level);
+    let rows = table.unpack(&world.decrypt::<f64>(&ct.clone().with_len(table.slots()).unwrap()));
+    let allowed = 16.0 * ct.noise() + 1e-12;
+    assert!(allowed < 1e-6);
+    for row in rows.unwrap() {
+        for (found, expected) in row.iter().zip(expected) {
+            assert!((found - expected).abs() < allowed, "{found} {expected} {allowed:e}");
+            assert!(ct.range().lo() - 1e-9 <= *expected && *expected <= ct.range().hi() + 1e-9);
+        }
+    }
+}
+
+#[test]
+fn columns_of_any_shape() {
+    for (rank, rows, count) in [(1, 37, 3), (2, 37, 3), (1, 64, 4), (1, 5, 1), (1, 2, 9), (1, 8, 1)]
+    {
+        let whole = Table::new(rows, count).unwrap();
+        let world = World::of(params(rank), whole.keys(3).multiply(3), 1);
+        let eval = world.evaluator();
+        // Columns far from zero, of different widths; what a computation left in the padding.
+        let rows: Vec<Vec<f64>> = (0..rows)
+            .map(|_| {
+                world
+                    .reals(count)
+                    .iter()
+                    .enumerate()
+                    .map(|(c, x)| x / (c + 1) as f64 + 0.5)
+                    .collect()
+            })
+            .collect();
+        let packed = whole.pack(&rows).unwrap();
+        let x = eval.add_scalar(&world.encrypt(&packed), 0.25).unwrap();
+        let rows: Vec<Vec<f64>> =
+            rows.iter().map(|row| row.iter().map(|x| x + 0.25).collect()).collect();
+        let columns = columns(&rows);
+        let each = |f: &dyn Fn(&[f64]) -> f64| columns.iter().map(|c| f(c)).collect::<Vec<_>>();
+
+        let level = if rows.len().is_power_of_two() { 3 } else { 2 };
+        let sums = whole.sums(&eval, &x).unwrap();
+        check(&world, &whole, &sums, level, &each(&|c| c.iter().sum()));
+        check(&world, &whole, &whole.means(&eval, &x).unwrap(), 2, &each(&mean));
+        for table in [whole, whole.sample().unwrap()] {
+            let d = table.divisor();
+            let variances = table.variances(&eval, &x).unwrap();
+            check(&world, &table, &variances, 1, &each(&|c| covariance(c, c, d)));
+            let square = eval.square(&x).unwrap();
+            let squares: Vec<Vec<f64>> =
+                columns.iter().map(|c| c.iter().map(|x| x * x).collect()).collect();
+            let expected: Vec<f64> =
+                columns.iter().zip(&squares).map(|(x, y)| covariance(x, y, d)).collect();
+            let found = table.covariances(&eval, &x, &square).unwrap();
+            check(&world, &table, &found, 0, &expected);
+
+            let diagonals = table.covariance_matrix(&eval, &x).unwrap();
+            let diagonals: Vec<Vec<f64>> = diagonals.iter().map(|ct| world.decrypt(ct)).collect();
+            for (i, row) in table.symmetric(&diagonals).unwrap().iter().enumerate() {
+                for (j, found) in row.iter().enumerate() {
+                    let expected = covariance(&columns[i], &columns[j], d);
+                    assert!((found - expected).abs() < 1e-8, "({i}, {j}): {found} {expected}");
+                }
+            }
+        }
+
+        let centred = whole.centred(&eval, &x).unwrap().with_len(whole.slots()).unwrap();
+        assert_eq!(centred.level(), 1);
+        let centred: Vec<f64> = world.decrypt(&centred);
+        let means = each(&mean);
+        let expected: Vec<Vec<f64>> =
+            rows.iter().map(|row| row.iter().zip(&means).map(|(x, m)| x - m).collect()).collect();
+        let expected = whole.pack(&expected).unwrap();
+        assert!(common::max_error(&centred, &expected) < 1e-9, "padding included");
+    }
+}
+
+#[test]
+fn columns_divided_by_their_deviation() {
+    let root = Approximation::new(&Function::inverse_sqrt(), 0.01, 0.5, -17.0).unwrap();
+    let levels = Table::correlation_levels(&root);
+    for (rows, count) in [(37, 3), (16, 2)] {
+        let table = Table::new(rows, count).unwrap().sample().unwrap();
+        let world = World::of(params_with(1, levels), table.keys(levels), 3);
+        let eval = world.evaluator();
+        let rows: Vec<Vec<f64>> = (0..rows)
+            .map(|_| {
+                let x = world.reals(count);
+                (0..count).map(|c| x[c] * 0.8 / (c + 1) as f64 + 0.3 * x[0]).collect()
+            })
+            .collect();
+        let columns = columns(&rows);
+        let means: Vec<f64> = columns.iter().map(|c| mean(c)).collect();
+        let spread = |c: &[f64]| covariance(c, c, table.divisor());
+        assert!(columns.iter().all(|c| (0.01..0.5).contains(&spread(c))));
+        let x = world.encrypt(&table.pack(&rows).unwrap());
+        let close = |found: f64, expected: f64| {
+            assert!((found - expected).abs() < 4e-5, "{found} {expected}");
+        };
+
+        let variances = table.variances(&eval, &x).unwrap();
+        let deviations = table.standard_deviations(&eval, &variances, &root).unwrap();
+        assert_eq!(deviations.level(), levels - 2 - root.levels() - 1);
+        let found: Vec<f64> = world.decrypt(&deviations);
+        columns.iter().zip(&found).for_each(|(c, &found)| close(found, spread(c).sqrt()));
+
+        let scaled = table.standardised(&eval, &x, &root).unwrap();
+        assert_eq!(scaled.level(), levels - Table::standardised_levels(&root));
+        let found: Vec<f64> = world.decrypt(&scaled.with_len(table.slots()).unwrap());
+        let expected: Vec<Vec<f64>> = rows
+            .iter()
+            .map(|row| {
+                (0..count).map(|c| (row[c] - means[c]) / spread(&columns[c]).sqrt()).collect()
+            })
+            .collect();
+        let expected = table.pack(&expected).unwrap();
+        expected.iter().zip(&found).for_each(|(&e, &f)| close(f, e));
+
+        let diagonals = table.correlations(&eval, &x, &root).unwrap();
+        assert!(diagonals.iter().all(|ct| ct.level() == 0));
+        let diagonals: Vec<Vec<f64>> = diagonals.iter().map(|ct| world.decrypt(ct)).collect();
+        for (i, row) in table.symmetric(&diagonals).unwrap().iter().enumerate() {
+            for (j, &found) in row.iter().enumerate() {
+                let both = (spread(&columns[i]) * spread(&columns[j])).sqrt();
+                close(found, covariance(&columns[i], &columns[j], table.divisor()) / both);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_table_is_refused() {
+    assert!(matches!(refusal(&Table::new(0, 2)), ErrorKind::Shape { .. }));
+    assert!(Table::new(2, 0).is_err() && Table::new(usize::MAX, 2).is_err());
+    assert!(Table::new(1 << 40, 1 << 40).is_err());
+    assert!(Table::new(1, 2).unwrap().sample().is_err());
+    let table = Table::new(6, 2).unwrap();
+    assert!(table.pack(&vec![vec![0.5; 2]; 5]).is_err());
+    assert!(table.pack(&vec![vec![0.5; 3]; 6]).is_err());
+    assert!(table.unpack(&[0.0; 15]).is_err());
+
+    let world = World::of(params(1), KeyLevels::new().multiply(3), 2);
+    let eval = world.evaluator();
+    let x = world.encrypt(&table.pack(&vec![vec![0.5; 2]; 6]).unwrap());
+    let error = table.variances(&eval, &x).unwrap_err();
+    assert!(
+        error.op() == "Table::variances"
+            && matches!(error.kind(), ErrorKind::MissingRotationKey { .. }),
+        "{error}"
+    );
+    let low = eval.drop_to_level(&x, 0).unwrap();
+    let error = table.means(&eval, &low).unwrap_err();
+    assert!(
+        error.op() == "Table::means" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
+        "{error}"
+    );
+    let short = world.encrypt(&[0.5; 8]);
+    let error = table.means(&eval, &short).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::SlotCount { found: 8, least: 16, .. }), "{error}");
+    let complex = world.encrypt(&world.complex(16));
+    let error = table.means(&eval, &complex).unwrap_err().to_string();
+    assert!(error.contains("complex"), "{error}");
+}
+
+/// Columns without a partner meet the next row, and their range says so.
+#[test]
+fn ranges_hold_in_slots_without_meaning() {
+    let table = Table::new(3, 3).unwrap();
+    let world = World::of(params_with(1, 3), table.keys(3), 3);
+    let x = world.encrypt(&table.pack(&vec![vec![1.0; 3]; 3]).unwrap());
+    let matrix = table.covariance_matrix(&world.evaluator(), &x).unwrap();
+    let mut least = 0.0f64;
+    for entry in &matrix {
+        let range = entry.meta().bounds.slots();
+        for found in world.decrypt::<f64>(entry) {
+            assert!(range.lo() - 1e-6 <= found && found <= range.hi() + 1e-6, "{found} {range:?}");
+            least = least.min(found);
+        }
+    }
+    assert!((least + 1.0 / 3.0).abs() < 1e-6, "{least}");
+}
+
+/// A coarse root makes deviations and correlations too large, and their ranges say so.
+#[test]
+fn ranges_allow_for_the_error_of_the_root() {
+    let root = Approximation::new(&Function::inverse_sqrt(), 0.05, 1.0, -1.0).unwrap();
+    // What comes of the correlation of a column of this spread with itself: at its largest.
+    let off = |spread: &f64| spread * root.eval(spread * spread);
+    let spreads = (0..100).map(|i| 0.3 + 0.006 * f64::from(i));
+    let spread = spreads.max_by(|a, b| off(a).total_cmp(&off(b))).unwrap();
+    assert!(off(&spread) > 1.05);
+
+    let table = Table::new(4, 2).unwrap();
+    let level = Table::correlation_levels(&root);
+    let world = World::of(params_with(1, level), table.keys(level), 5);
+    let eval = world.evaluator();
+    let row = |sign: f64| vec![sign * spread, sign * spread];
+    let rows = [1.0, -1.0, 1.0, -1.0].map(row);
+    let x = world.encrypt(&table.pack(&rows).unwrap());
+    let variances = table.variances(&eval, &x).unwrap();
+    world.check(
+        &table.standard_deviations(&eval, &variances, &root).unwrap(),
+        &[spread * off(&spread); 8],
+    );
+    let correlations = table.correlations(&eval, &x, &root).unwrap();
+    let squared = off(&spread).powi(2);
+    world.check(&correlations[0], &[squared; 8]);
+    // The last column has no partner: it meets the next row, of the other sign.
+    world.check(&correlations[1], &[squared, -squared].repeat(4));
+}
+
+#[test]
+fn tables_that_cannot_be_are_refused() {
+    assert!(matches!(refusal(&Table::new(1, 1 << 62)), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&Table::new(usize::MAX, 1)), ErrorKind::Shape { .. }));
+    let wide = Table::new(1, 1 << 15).unwrap();
+    assert!(matches!(refusal(&wide.pack(&[vec![1.0]])), ErrorKind::Shape { .. }));
+}

@@ -1,0 +1,241 @@
+//! NEON: eight 64-bit words in four registers, for moduli below `2^50`.
+//!
+//! NEON has no product of 64-bit words, but it has fused products in floating point. Transforms and
+//! pointwise products use them. All other kernels run in portable Rust, where the compiler uses
+//! NEON for sums and differences, and `mul` and `umulh` of the integer unit for products. The
+//! counts of instructions are in `docs/performance.md`.
+
+use std::{
+    arch::{aarch64::*, asm},
+    ops::Range,
+};
+
+use super::{
+    Blocks, Piece, RowKind, Target,
+    double::{Double, is_lazy},
+    ntt,
+    ntt_first_pass::{self, Residues, Source},
+    pointwise, scalar,
+    simd::{Line, Wide},
+};
+use crate::{NttTable, ntt::roots::RECORD};
+
+/// Proof that the CPU has NEON.
+#[derive(Clone, Copy)]
+pub(super) struct Neon(());
+
+impl Neon {
+    /// # Safety
+    /// The CPU must have NEON.
+    #[inline(always)]
+    pub(super) unsafe fn assume() -> Self {
+        Self(())
+    }
+}
+
+/// Four pairs of lanes. (The compiler keeps `std::array::from_fn` in memory.)
+#[inline(always)]
+pub(super) fn pairs_of(pair: impl Fn(usize) -> uint64x2_t) -> [uint64x2_t; 4] {
+    [pair(0), pair(1), pair(2), pair(3)]
+}
+
+// In every block of this implementation: SAFETY: a value of this type exists only on CPUs with
+// NEON; loads and stores stay within the line that is borrowed, and a prefetch reads nothing.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
+impl Wide for Neon {
+    type V = [uint64x2_t; 4];
+
+    #[inline(always)]
+    fn load(self, line: &Line) -> Self::V {
+        let (pairs, _) = line.as_chunks::<2>();
+        pairs_of(|i| unsafe { vld1q_u64(pairs[i].as_ptr()) })
+    }
+
+    #[inline(always)]
+    fn store(self, x: Self::V, line: &mut Line) {
+        let (pairs, _) = line.as_chunks_mut::<2>();
+        for i in 0..4 {
+            unsafe { vst1q_u64(pairs[i].as_mut_ptr(), x[i]) }
+        }
+    }
+
+    #[inline(always)]
+    fn splat(self, x: u64) -> Self::V {
+        unsafe { [vdupq_n_u64(x); 4] }
+    }
+
+    #[inline(always)]
+    fn fetch(self, line: &Line) {
+        unsafe {
+            asm!(
+                "prfm pldl2keep, [{line}]",
+                line = in(reg) line.as_ptr(),
+                options(readonly, nostack, preserves_flags),
+            );
+        }
+    }
+
+    #[inline(always)]
+    fn exchange<const BIT: u32>(self, x: &mut Self::V, y: &mut Self::V) {
+        let (a, b) = (*x, *y);
+        (*x, *y) = match BIT {
+            2 => ([a[0], a[1], b[0], b[1]], [a[2], a[3], b[2], b[3]]),
+            1 => ([a[0], b[0], a[2], b[2]], [a[1], b[1], a[3], b[3]]),
+            _ => (
+                pairs_of(|i| unsafe { vzip1q_u64(a[i], b[i]) }),
+                pairs_of(|i| unsafe { vzip2q_u64(a[i], b[i]) }),
+            ),
+        };
+    }
+}
+
+/// The arithmetic of a table.
+///
+/// # Safety
+/// The CPU must have NEON.
+#[inline(always)]
+unsafe fn arithmetic<const LAZY: bool>(table: &NttTable) -> Double<LAZY> {
+    // SAFETY: demanded of the caller.
+    Double::new(unsafe { Neon::assume() }, table.modulus())
+}
+
+/// Runs an expression with [`is_lazy`] of a table as a constant.
+macro_rules! with_lazy {
+    ($table:expr, $lazy:ident => $run:expr) => {
+        if is_lazy($table.modulus()) {
+            const $lazy: bool = true;
+            $run
+        } else {
+            const $lazy: bool = false;
+            $run
+        }
+    };
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn forward_over_pieces(table: &NttTable, a: &mut [u64], done: u32) {
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        ntt::forward_over_pieces(unsafe { arithmetic::<LAZY>(table) }, table, a, done)
+    });
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn inverse_piece(
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    from: (Option<&[u64]>, usize),
+    a: &mut [u64],
+) {
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        let f = unsafe { arithmetic::<LAZY>(table) };
+        ntt::inverse_piece::<_, RECORD>(f, table, last, from, a)
+    });
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn inverse_over_pieces(table: &NttTable, last: [[u64; 2]; 2], a: &mut [u64]) {
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        ntt::inverse_over_pieces(unsafe { arithmetic::<LAZY>(table) }, table, last, a)
+    });
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn inverse_to_blocks(
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    a: &mut [u64],
+    parts: &mut [&mut [u64]],
+) {
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        ntt::inverse_to_blocks(unsafe { arithmetic::<LAZY>(table) }, table, last, a, parts)
+    });
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::mul_assign(unsafe { arithmetic::<false>(table) }, a, b);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::mul_add_assign(unsafe { arithmetic::<false>(table) }, acc, a, b);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        pointwise::mul_constant(unsafe { arithmetic::<LAZY>(table) }, a, w)
+    });
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        pointwise::sub_mul_constant(unsafe { arithmetic::<LAZY>(table) }, a, b, w)
+    });
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64) {
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        pointwise::add_multiple(unsafe { arithmetic::<LAZY>(table) }, acc, a, w)
+    });
+}
+
+/// Residues of a block, by the scalar kernels.
+struct Converted<'a> {
+    target: (&'a NttTable, &'a [u64]),
+    rows: RowKind<'a>,
+}
+
+impl Source<1> for Converted<'_> {
+    #[inline(always)]
+    fn write(&self, block: &[u64], _: &[u64], r: usize, out: &mut [Residues; 1]) {
+        scalar::convert(self.target, self.rows, block, out[0][r].as_flattened_mut());
+    }
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn first_pass(targets: &mut [Target], blocks: (Blocks, &Range<usize>), rows: RowKind) {
+    for target in targets.as_chunks_mut().0 {
+        let source = Converted { target: (target[0].table, target[0].weights), rows };
+        ntt_first_pass::first_pass(target, blocks, source, |table, residues, out, step| {
+            with_lazy!(table, LAZY => {
+                // SAFETY: this function has the target features.
+                let f = unsafe { arithmetic::<LAZY>(table) };
+                ntt_first_pass::first_stages(f, table, residues, out, step)
+            });
+        });
+    }
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        let f = unsafe { arithmetic::<LAZY>(table) };
+        ntt::forward_piece::<_, RECORD>(f, table, a, piece)
+    });
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn quotient(
+    table: &NttTable,
+    out: &mut [u64],
+    terms: (&[u64], &[u64], Option<&[u64]>),
+    factors: [u64; 2],
+) {
+    with_lazy!(table, LAZY => {
+        // SAFETY: this function has the target features.
+        pointwise::quotient(unsafe { arithmetic::<LAZY>(table) }, out, terms, factors)
+    });
+}

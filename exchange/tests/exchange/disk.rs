@@ -1,0 +1,227 @@
+//! Restarts, damaged folders and disks that refuse.
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use bellerophon_exchange::protocol::{Code, Hex, JobId, State};
+use bellerophon_exchange::server::store::{JobRecord, Store, job_change, key_change, owner_change};
+
+use super::processes::{Scratch, Server, program};
+use super::requests::{Peer, Setting, job_id, setting};
+
+/// Puts a job where a server that was killed after its answer would have left it.
+fn leave_job(store: &Store, ours: &Setting, salt: &str, number: u64, tries: u32) {
+    let mut spool = store.spool().unwrap();
+    spool.write_all(&ours.input).unwrap();
+    let (digest, bytes) = (spool.hash(), ours.input.len() as u64);
+    let (program, keys) = ("mean".to_string(), ours.keys.parse().unwrap());
+    let (state, refusal, answer, work) = (State::Accepted, None, None, 1);
+    let id: JobId = job_id(salt);
+    let record =
+        JobRecord { id, program, keys, number, digest, bytes, work, tries, state, refusal, answer };
+    store.keep_job(ours.peer.name(), spool, &record).unwrap();
+}
+
+#[test]
+fn jobs_on_disk_are_run_after_a_restart_but_not_for_ever() {
+    let scratch = Scratch::new("restart");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let address = server.kill();
+
+    // What a server leaves that is killed between the acknowledgement and the run, and one that
+    // ends each time that it runs the job.
+    let (store, _) = Store::open(&data).expect("the folder of the server");
+    assert!(Store::open(&data).is_err(), "two servers in one folder");
+    leave_job(&store, &ours, "once", 0, 1);
+    leave_job(&store, &ours, "always", 1, 5);
+    drop(store);
+    let server = Server::start(&data, Some(&address), &[]);
+    assert_eq!(server.recovered, 2);
+    assert_eq!(ours.wait("once").state, State::Done);
+    let refusal = ours.wait("always").refusal.expect("why");
+    assert_eq!(refusal.code.to_string(), "crashed");
+    // What was refused stays refused.
+    let address = server.kill();
+    let server = Server::start(&data, Some(&address), &[]);
+    assert_eq!(server.recovered, 0);
+    assert_eq!(ours.wait("once").state, State::Done);
+    assert_eq!(ours.wait("always").state, State::Refused);
+    let place = format!("/v1/jobs/{}/result", job_id("once"));
+    assert_eq!(ours.peer.send("GET", &place, b"").status, 200);
+}
+
+#[test]
+fn what_the_disk_has_lost_ends_its_job_alone() {
+    let scratch = Scratch::new("lost");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let (ours, theirs) =
+        (setting(&scratch.path("ours"), &server), setting(&scratch.path("theirs"), &server));
+    let address = server.kill();
+    let (store, _) = Store::open(&data).expect("the folder of the server");
+    for (number, salt) in ["a", "b"].into_iter().enumerate() {
+        leave_job(&store, &ours, salt, number as u64, 0);
+    }
+    leave_job(&store, &theirs, "d", 9, 0);
+    leave_job(&store, &theirs, "e", 10, 0);
+    drop(store);
+    fs::remove_file(ours.peer.folder(&data).join(format!("{}.keys", ours.keys))).unwrap();
+    // A ciphertext that is there in part: its client has sent all of it.
+    let cut = theirs.peer.folder(&data).join(format!("{}.request", job_id("e")));
+    let bytes = fs::read(&cut).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() - 100]).unwrap();
+    // What a disk has by itself, and what is not a file, in every place.
+    for folder in ["incoming", "blobs"] {
+        fs::create_dir(data.join(folder).join("lost+found")).unwrap();
+    }
+    fs::create_dir(ours.peer.folder(&data).join(format!("{}.answer", "7".repeat(32)))).unwrap();
+    // More jobs without keys than there are workers.
+    let server = Server::start(&data, Some(&address), &[]);
+    assert_eq!(server.recovered, 3);
+    for salt in ["a", "b"] {
+        assert_eq!(ours.wait(salt).refusal.unwrap().code, Code::UnknownKeys);
+    }
+    assert_eq!(theirs.wait("d").state, State::Done);
+    assert_eq!(theirs.wait("e").refusal.unwrap().code, Code::Lost);
+}
+
+#[test]
+fn a_disk_that_refuses_for_a_while_costs_no_job() {
+    let scratch = Scratch::new("refusing");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let (ours, theirs) =
+        (setting(&scratch.path("ours"), &server), setting(&scratch.path("theirs"), &server));
+    // Results that cannot be stored: something is in their place.
+    let bad = |salt: &str| ours.peer.folder(&data).join(format!("{}.answer", job_id(salt)));
+    for salt in ["a", "b", "c"] {
+        fs::create_dir(bad(salt)).unwrap();
+        ours.submit(salt, "mean");
+    }
+    // More of them than there are workers, and the job of another client runs all the same.
+    theirs.submit("d", "mean");
+    assert_eq!(theirs.wait("d").state, State::Done);
+    std::thread::sleep(Duration::from_millis(300));
+    for salt in ["a", "b", "c"] {
+        assert!(ours.is(salt, State::Accepted) || ours.is(salt, State::Running), "{salt}");
+    }
+    ["a", "b", "c"].iter().for_each(|salt| fs::remove_dir(bad(salt)).unwrap());
+    for salt in ["a", "b", "c"] {
+        assert_eq!(ours.wait(salt).state, State::Done);
+    }
+    assert!(bad("a").is_file() && !bad("a").with_extension("request").exists());
+}
+
+#[test]
+fn a_server_that_cannot_listen_begins_with_no_job() {
+    let scratch = Scratch::new("no-port");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let address = server.kill();
+    let (store, _) = Store::open(&data).expect("the folder of the server");
+    leave_job(&store, &ours, "a", 0, 0);
+    drop(store);
+    let taken = TcpListener::bind(&address).unwrap();
+    let failed = program("exchange_server")
+        .args(["--accept-insecure", "--listen", &address, "--data"])
+        .arg(&data)
+        .output()
+        .unwrap();
+    assert_eq!(failed.status.code(), Some(2));
+    let request = ours.peer.folder(&data).join(format!("{}.request", job_id("a")));
+    assert!(request.exists() && !request.with_extension("answer").exists());
+    drop(taken);
+    let _server = Server::start(&data, Some(&address), &[]);
+    assert_eq!(ours.wait("a").state, State::Done);
+}
+
+/// Records that could not be read were left out, and their files removed at the start.
+#[test]
+fn files_of_unreadable_records_stay() {
+    let scratch = Scratch::new("unreadable");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let theirs = setting(&scratch.path("theirs"), &server);
+    for salt in ["a", "b"] {
+        ours.submit(salt, "mean");
+        assert_eq!(ours.wait(salt).state, State::Done);
+    }
+    let address = server.kill();
+    let (store, _) = Store::open(&data).unwrap();
+    let (client, keys) = (ours.peer.name(), ours.keys.parse().unwrap());
+    for (key, _) in [
+        key_change(client, keys, None),
+        job_change(client, job_id("a"), None),
+        owner_change(theirs.peer.name(), None),
+    ] {
+        store.write(&[(key, Some(b"of a newer server".to_vec()))]).unwrap();
+    }
+    drop(store);
+    let server = Server::start(&data, Some(&address), &[]);
+    let folder = ours.peer.folder(&data);
+    assert!(folder.join(format!("{keys}.keys")).exists());
+    let answer = |salt| folder.join(format!("{}.answer", job_id(salt)));
+    assert!(answer("a").exists() && answer("b").exists());
+    assert_eq!(ours.wait("b").state, State::Done);
+    let place = format!("/v1/jobs/{}", job_id("a"));
+    assert_eq!(ours.peer.send("GET", &place, b"").refused(), "unknown_job");
+    // Nobody knows whether this token was refused.
+    assert_eq!(theirs.peer.send("GET", "/v1/keys", b"").refused(), "unauthorised");
+    assert!(server.log().contains("a damaged record is left out"));
+}
+
+/// No file may grow beyond this limit: the system refuses the next byte, as a full disk does.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_a_refusal_and_costs_nothing_that_is_there() {
+    let scratch = Scratch::new("full");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    let ours = setting(&scratch.path("ours"), &server);
+    ours.submit("a", "mean");
+    assert_eq!(ours.wait("a").state, State::Done);
+    let address = server.kill();
+    let keys = fs::read(ours.folder.join("shared").join("keys")).unwrap();
+    let path = format!("/v1/keys/{}", ours.keys);
+    let stranger = Peer::new(&address, Hex::<64>::of(&[7; 32]).as_str());
+    let size = |path: &std::path::Path| fs::metadata(path).unwrap().len();
+    let database = size(&data.join("exchange.redb"));
+
+    // Step 1: room for records and jobs, and for half of the keys.
+    let limit = (keys.len() as u64 / 2).max(database);
+    assert!(limit < keys.len() as u64, "{limit} bytes, and keys of {}", keys.len());
+    let server = Server::start_with("ulimit -f", limit / 512, &data, Some(&address), &[]);
+    for _ in 0..3 {
+        assert_eq!(stranger.send("PUT", &path, &keys).refused(), "storage_full");
+    }
+    assert_eq!(fs::read_dir(data.join("incoming")).unwrap().count(), 0);
+    ours.submit("b", "mean");
+    assert_eq!(ours.wait("b").state, State::Done);
+    server.kill();
+
+    // Step 2: no room for the ciphertext of a job. What is there is served.
+    let limit = ours.input.len() as u64 / 2;
+    let server = Server::start_with("ulimit -f", limit / 512, &data, Some(&address), &[]);
+    for salt in ["c", "d"] {
+        let answer = ours.peer.send("PUT", &ours.path(salt, "mean"), &ours.input);
+        assert_eq!(answer.refused(), "storage_full");
+    }
+    for salt in ["a", "b"] {
+        let place = format!("/v1/jobs/{}/result", job_id(salt));
+        assert_eq!(ours.peer.send("GET", &place, b"").status, 200);
+    }
+    server.kill();
+
+    // Step 3: with room again, everything goes on.
+    let _server = Server::start(&data, Some(&address), &[]);
+    ours.submit("c", "mean");
+    assert_eq!(ours.wait("c").state, State::Done);
+    assert_eq!(stranger.send("PUT", &path, &keys).status, 201);
+    assert_eq!(ours.wait("a").state, State::Done);
+}
