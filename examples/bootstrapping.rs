@@ -53,6 +53,8 @@ struct Json<'a> {
     levels_out: usize,
     /// Bits of the smallest such level.
     bits_per_level: f64,
+    /// Bits of all of them: of the modulus between the two levels.
+    usable_bits_out: f64,
     /// `-log2` of the largest error of a slot.
     error_bits_worst: f64,
     /// `-log2` of the mean error of a slot.
@@ -120,8 +122,9 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let worst = errors.iter().fold(0.0, |m: f64, &e| m.max(e));
     let mean = errors.iter().sum::<f64>() / slots as f64;
     let arithmetic = params.ckks();
-    let bits =
-        (level + 1..=output).map(|l| arithmetic.divisor(l).log2()).fold(f64::INFINITY, f64::min);
+    let bits_of_levels = (level + 1..=output).map(|l| arithmetic.divisor(l).log2());
+    let bits = bits_of_levels.clone().fold(f64::INFINITY, f64::min);
+    let usable: f64 = bits_of_levels.sum();
     let report = Report {
         n: slots,
         preset: preset.name().into(),
@@ -168,6 +171,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
             slots,
             levels_out: levels,
             bits_per_level: bits,
+            usable_bits_out: usable,
             error_bits_worst: -worst.log2(),
             error_bits_mean: -mean.log2(),
             error_bits_predicted: -fresh.noise().log2(),

@@ -32,8 +32,8 @@ const PRESETS: [&str; 2] = ["bootstrapping", "bootstrapping-dense"];
 const KEY_GENERATION: &str = "key generation";
 
 /// `log2` of the difference, relative to the range, that the comparator distinguishes, and the
-/// degrees of the sign: 9 and 8 levels, which with the product after it fill the 9 levels between
-/// two bootstraps twice.
+/// degrees of the sign: 9 and 8 levels, each of which fits between two bootstraps, the second one with
+/// the product after it.
 const FINE: (f64, &[usize]) = (-12.0, &[15, 31, 15, 15]);
 
 /// The same with `--small`: one polynomial of 3 levels.

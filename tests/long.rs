@@ -78,8 +78,8 @@ fn the_fine_and_precise_dense_twins_keep_their_promises() {
 /// takes more than 6 GiB.
 #[test]
 fn a_full_vector_is_refreshed_to_the_documented_precision() {
-    check_refresh(Preset::Bootstrapping, 9, [-28.0, -24.5]);
-    check_refresh(Preset::BootstrappingDense, 11, [-24.5, -21.0]);
+    check_refresh(Preset::Bootstrapping, 11, [-28.0, -24.5]);
+    check_refresh(Preset::BootstrappingDense, 12, [-24.5, -21.0]);
 }
 
 /// Refreshes values in all slots: gains `levels`, and `log2` of the worst error lies between the

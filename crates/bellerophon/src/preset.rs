@@ -44,50 +44,50 @@ pub enum Preset {
     /// error of a look-up is 2^-11.2 for the sigmoid, 2^-10.1 for tanh, 2^-8.2 for ReLU. Like
     /// [`FunctionsDense`](Self::FunctionsDense), it has no ring bridge.
     FunctionsPreciseDense,
-    /// Arithmetic with bootstrapping, 128-bit security, no look-ups: 2^15 slots and 9 levels
+    /// Arithmetic with bootstrapping, 128-bit security, no look-ups: 2^15 slots and 11 levels
     /// between two bootstraps of values in [-1, 1]. A bootstrapped vector has about 25 correct bits
     /// in the worst slot (measured); the bootstrap of a vector fails with probability 2^-60. Both
     /// secrets are sparse: one of weight 256, and one of weight 32 under the lowest modulus only.
-    /// The keys of a program with products and bootstraps take about 1.25 GB in transit and 3.5 GB
-    /// in memory (2.9 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded
+    /// The keys of a program with products and bootstraps take about 1.29 GB in transit and 3.7 GB
+    /// in memory (2.85 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded
     /// matrices.
     Bootstrapping,
     /// [`Bootstrapping`](Self::Bootstrapping) with a dense secret, except for the one of weight 32
-    /// under the lowest modulus only: 11 levels between two bootstraps, and 21.8 correct bits in
+    /// under the lowest modulus only: 12 levels between two bootstraps, and 21.8 correct bits in
     /// the worst slot (measured), about 3.5 bits less.
     BootstrappingDense,
     /// Everything from one key set, 128-bit security, 2^15 slots: arithmetic, functions by look-up,
     /// look-ups of single values ([`Evaluator::tables`](crate::Evaluator::tables)) and
-    /// bootstrapping of values in [-1, 1]. Nine levels lie between two bootstraps, and as many
+    /// bootstrapping of values in [-1, 1]. Eleven levels lie between two bootstraps, and as many
     /// between two look-ups: a program can look up and bootstrap in turns without end. The slots
     /// are those of [`Bootstrapping`](Self::Bootstrapping), the tables those of
     /// [`Functions`](Self::Functions) with the same accuracy. The keys of a program with products,
     /// look-ups and bootstraps take about 1.5 GB in transit.
     Full,
-    /// Exact tables of two entries on up to 65536 bits per vector, 128-bit security, 3 levels
+    /// Exact tables of two entries on up to 65536 bits per vector, 128-bit security, 4 levels
     /// between two tables. As in all presets for tables, the secret has weight 256 and the one
     /// under the lowest modulus weight 32; a table fails on a vector with a probability below
     /// 2^-128.
     Tables1,
-    /// Exact tables of up to 16 entries on up to 65536 integers per vector, 2 levels between two
+    /// Exact tables of up to 16 entries on up to 65536 integers per vector, 3 levels between two
     /// tables; otherwise as [`Tables1`](Self::Tables1).
     Tables4,
-    /// Exact tables of up to 256 entries on up to 65536 integers per vector, 2 levels between two
+    /// Exact tables of up to 256 entries on up to 65536 integers per vector, 3 levels between two
     /// tables; otherwise as [`Tables1`](Self::Tables1). The number of tables in a row is unlimited;
     /// of tables that differ from a constant in a single entry, up to 15 can follow each other.
     /// Real results have about 22 correct bits relative to the spread of the entries in the worst
     /// slot.
     Tables8,
-    /// Exact tables of up to 4096 entries on up to 65536 integers per vector, 2 levels between two
+    /// Exact tables of up to 4096 entries on up to 65536 integers per vector, 3 levels between two
     /// tables; otherwise as [`Tables1`](Self::Tables1). Results are not precise enough for another
     /// table of as many entries at that failure probability.
     Tables12,
-    /// Exact tables of up to 65536 entries on up to 65536 integers per vector, no level between two
+    /// Exact tables of up to 65536 entries on up to 65536 integers per vector, 1 level between two
     /// tables; otherwise as [`Tables1`](Self::Tables1). Results are not precise enough for another
     /// table of as many entries.
     Tables16,
     /// Smooth functions of up to 65536 reals per vector by functional bootstrapping, 128-bit
-    /// security. The sigmoid on [-8, 8] has about 26 correct bits in the worst slot, with 3 levels
+    /// security. The sigmoid on [-8, 8] has about 26 correct bits in the worst slot, with 4 levels
     /// between two functions.
     Smooth,
     /// [`Functions`](Self::Functions) in toy dimensions, for tests and experiments. Insecure.
@@ -181,13 +181,13 @@ impl Preset {
                 Ok(ParamsSpec { name: self.name().into(), lookup, ring_bridge, ..spec })
             }
             // Entries of the tables, then bits and number of the levels and of the special primes.
-            Self::Tables1 => self.functional(Some(2), (42, 3), (50, 10)),
-            Self::Tables4 => self.functional(Some(16), (42, 2), (50, 11)),
-            Self::Tables8 => self.functional(Some(256), (42, 2), (50, 9)),
-            Self::Tables12 => self.functional(Some(4096), (40, 2), (50, 7)),
-            Self::Tables16 => self.functional(Some(65536), (42, 0), (51, 4)),
+            Self::Tables1 => self.functional(Some(2), (42, 4), (50, 10)),
+            Self::Tables4 => self.functional(Some(16), (42, 3), (50, 11)),
+            Self::Tables8 => self.functional(Some(256), (42, 3), (50, 9)),
+            Self::Tables12 => self.functional(Some(4096), (40, 3), (50, 7)),
+            Self::Tables16 => self.functional(Some(65536), (42, 1), (51, 4)),
             // No entries: Fourier series of reals instead of tables.
-            Self::Smooth => self.functional(None, (45, 3), (50, 9)),
+            Self::Smooth => self.functional(None, (45, 4), (50, 9)),
             // Toy sets: a ring of degree 2^10, and fewer special primes.
             Self::ToyTables => self.functional(Some(256), (42, 2), (50, 6)),
             Self::ToySmooth => self.functional(None, (45, 2), (50, 6)),

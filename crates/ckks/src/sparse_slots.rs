@@ -56,6 +56,17 @@ impl Coefficients {
         }
     }
 
+    /// The `length` coefficients of the same polynomial, of magnitude below `2^62`.
+    ///
+    /// # Panics
+    /// For coefficients that take two words.
+    pub(crate) fn signed(&self, length: usize) -> Vec<i64> {
+        let Self::Narrow(coefficients) = self.spread(length) else {
+            panic!("coefficients of more than 62 bits");
+        };
+        coefficients.to_vec()
+    }
+
     /// Writes the residues modulo one prime.
     fn write(&self, q: &Modulus, out: &mut [u64]) {
         match self {

@@ -71,7 +71,7 @@ impl SwitchKeyInfo {
 }
 
 /// `Err` unless both identities are equal.
-fn check_end(found: KeyIdent, needed: KeyIdent) -> Result<()> {
+pub(crate) fn check_end(found: KeyIdent, needed: KeyIdent) -> Result<()> {
     if found.fingerprint != needed.fingerprint {
         let (found, needed) = (found.fingerprint, needed.fingerprint);
         return Err(ErrorKind::ParamsMismatch { found, needed }.into());

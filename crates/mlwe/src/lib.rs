@@ -13,6 +13,7 @@
 //! | [`RelinStrategy`], [`RelinKeys`] | relinearization: direct, through a temporary rank, or through a larger ring |
 //! | [`GaloisKey`], [`GaloisKeys`] | automorphisms, with and without hoisting |
 //! | [`RankHoistedKeys`] | sequences of rotations at a temporary rank |
+//! | [`ModRaiseKey`], [`RaiseTransform`] | from `q_0` to `Q`: alone, and with a matrix in the same key switch |
 //! | [`RankReduceKey`], [`pad_rank`] | changes of rank |
 //! | [`rank_schedule`] | the levels at which a circuit can reduce the rank |
 //! | [`ModuleMap`] | `R_N` as a module over `R_n`: extraction and embedding in NTT form |
@@ -88,6 +89,7 @@ mod module_map;
 pub mod noise;
 pub mod paper;
 mod params;
+mod raise_transform;
 mod rank;
 mod relinearize;
 mod secret;
@@ -118,6 +120,7 @@ pub use keyswitch_cost::RelinCost;
 pub use mod_raise::ModRaiseKey;
 pub use module_map::ModuleMap;
 pub use params::{MOST_PRIMES, Params, ParamsSpec};
+pub use raise_transform::{RaiseTerm, RaiseTransform, RaiseTransformKey};
 pub use rank::{RankReduceKey, pad_rank};
 pub use relinearize::RelinKeys;
 pub use secret::{KeyId, SecretKey};

@@ -2,6 +2,7 @@
 
 use std::{fmt, io::Read, str::FromStr};
 
+use bellerophon_ckks as ckks;
 use bellerophon_ring::wire::Fingerprint;
 use serde::Serialize;
 use zeroize::Zeroize;
@@ -12,15 +13,24 @@ use crate::Result;
 /// The first bytes of every object.
 const MAGIC: [u8; 8] = *b"BELLEROP";
 
-/// The version that is written, and the only one that is read.
-const VERSION: u16 = 2;
+/// The version that is written.
+const VERSION: u16 = 3;
+
+/// The first version in which a type has the form that is read.
+const fn since(kind: u16) -> u16 {
+    match kind {
+        // Those of version 2 have no rows for the first matrix of C2S.
+        ckks::wire::kind::BOOTSTRAP_KEYS => 3,
+        _ => 2,
+    }
+}
 
 /// The header in front of an object: 56 bytes, little-endian.
 ///
 /// | offset | bytes | |
 /// | --- | --- | --- |
 /// | 0 | 8 | `BELLEROP` |
-/// | 8 | 2 | version of the format, 2 |
+/// | 8 | 2 | version of the format, 3 |
 /// | 10 | 2 | type of the object |
 /// | 12 | 4 | reserved, zero |
 /// | 16 | 32 | fingerprint of the parameters, zero where there are none |
@@ -57,13 +67,15 @@ impl Header {
             let (found, needed) = (bytes.len() as u64, Self::LEN as u64);
             return Err(FormatError::Length { found, needed }.into());
         };
-        // Magic word and version first: the rest means something only in this format.
+        // Magic word and version first: the rest means something only in this format. The type
+        // decides which older versions are read.
         if bytes[..8] != MAGIC {
             return Err(FormatError::Foreign.into());
         }
         let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        if two(8) != VERSION {
-            return Err(FormatError::Version { found: two(8), newest: VERSION }.into());
+        let (found, oldest) = (two(8), since(two(10)));
+        if !(oldest..=VERSION).contains(&found) {
+            return Err(FormatError::Version { found, oldest, newest: VERSION }.into());
         }
         let reserved = u32::from(two(12)) | u32::from(two(14)) << 16;
         if reserved != 0 {

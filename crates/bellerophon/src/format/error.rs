@@ -16,15 +16,17 @@ pub enum FormatError {
     /// The bytes do not begin as the format does.
     #[error("not an object of Bellerophon: the bytes do not begin with its magic word")]
     Foreign,
-    /// A version that this library does not know.
+    /// A version in which this library does not read the type of the object.
     #[error(
-        "format version {found}: this library reads version {newest} only: write the object again \
-         with this release, or update the library"
+        "format version {found}: this library reads versions {oldest} to {newest} of such an \
+         object: write the object again with this release, or update the library"
     )]
     Version {
         /// The version of the bytes.
         found: u16,
-        /// The version that this library reads.
+        /// The oldest version of the type that this library reads.
+        oldest: u16,
+        /// The version that this library writes.
         newest: u16,
     },
     /// An object of another type.

@@ -16,7 +16,7 @@ use crate::{
 #[test]
 fn steps_of_a_bootstrap_have_their_metadata() {
     let (log_degree, op) = (8, "test");
-    for slots in [1 << (log_degree - 1), 1 << 3] {
+    for slots in [1 << (log_degree - 1), 1 << 6, 1 << 3] {
         let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(slots) };
         let chain = spec.chain(1 << log_degree, 42, 1, (49, 6)).unwrap();
         let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();

@@ -251,7 +251,6 @@ fn what_does_not_fit_is_refused() {
         BootstrapSpec { arcsine: 33, ..spec() },
         BootstrapSpec { babies: 1 << 30, ..spec() },
         BootstrapSpec { s2c_levels: 1, ..spec() },
-        BootstrapSpec { c2s_levels: 1, ..spec() },
         BootstrapSpec { slots: 0, ..spec() },
     ] {
         assert!(Bootstrapper::new(&params, spec.clone()).is_err(), "{spec:?}");
@@ -260,7 +259,7 @@ fn what_does_not_fit_is_refused() {
     let levels = |reduction: [LevelGroup; 3]| {
         let mut levels = vec![LevelGroup::single(42, 5)];
         levels.extend(reduction);
-        levels.push(LevelGroup::single(49, 3));
+        levels.push(LevelGroup::single(49, 2));
         ModulusChain { degree: 1 << 10, first_bits: 45, levels, special: (49, 6) }
     };
     let single = |count| LevelGroup::single(49, count);
@@ -308,10 +307,10 @@ fn the_full_set_is_secure_and_has_the_stated_levels() {
     let spec = ParamsSpec::bootstrapping().unwrap();
     assert_eq!((spec.lattice.security, spec.lattice.degree), (Security::Bits128, 1 << 16));
     let params = Params::new(spec).unwrap();
-    assert_eq!(params.max_level(), 2 + 9 + 11 + 3);
+    assert_eq!(params.max_level(), 2 + 11 + 11 + 2);
     assert_eq!(params.lattice().gadget().digits(params.limbs()), 3);
     let bootstrapper = Bootstrapper::new(&params, BootstrapSpec::new(8)).unwrap();
-    assert_eq!((bootstrapper.input_level(), bootstrapper.levels()), (2, 9));
+    assert_eq!((bootstrapper.input_level(), bootstrapper.levels()), (2, 11));
     assert!(bootstrapper.security_bits() >= 128.0);
     // C2S, reduction and S2C of full vectors take the same levels.
     assert_eq!(

@@ -261,12 +261,12 @@ fn what_cannot_work_is_refused() {
 #[test]
 fn full_size_sets_take_the_tables_that_they_are_for() {
     for (entries, scale, levels, special, again) in [
-        (2, 42, 3, (50, 10), true),
-        (16, 42, 2, (50, 11), true),
-        (256, 42, 2, (50, 9), true),
-        (1024, 42, 0, (50, 9), true),
-        (4096, 40, 2, (50, 7), false),
-        (65536, 42, 0, (51, 4), false),
+        (2, 42, 4, (50, 10), true),
+        (16, 42, 3, (50, 11), true),
+        (256, 42, 3, (50, 9), true),
+        (1024, 42, 1, (50, 9), true),
+        (4096, 40, 3, (50, 7), false),
+        (65536, 42, 1, (51, 4), false),
     ] {
         let spec = FbtSpec { encode_ahead: false, ..FbtSpec::table(1 << 15, entries).unwrap() };
         let set = ParamsSpec::functional(&spec, scale, levels, special).unwrap();

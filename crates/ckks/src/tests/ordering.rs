@@ -269,14 +269,19 @@ fn counts_as_its_shadow() {
     // Values in equal distances on either side of the middle: the noise of the counts is all that
     // decides.
     let halves = [-0.25, 0.75, 0.0, 0.5];
-    let undecided = FINE.median(&eval, &encrypt(&world, &halves)).unwrap();
     let expected_half = FINE.median(&shadow, &on_shadow(&shadow, &halves)).unwrap();
-    let found_half = agree(&world, &undecided, &expected_half, &shadow);
-    let error = common::max_error(&found_half, &expected_half.reals());
-    let deviation = undecided.noise();
+    // The result is a single number: one draw may happen to be near it.
+    let mut error = 0.0f64;
+    let mut deviation = 0.0;
+    for _ in 0..4 {
+        let undecided = FINE.median(&eval, &encrypt(&world, &halves)).unwrap();
+        let found_half = agree(&world, &undecided, &expected_half, &shadow);
+        error = error.max(common::max_error(&found_half, &expected_half.reals()));
+        deviation = undecided.noise();
+        check_quantile(&FINE, &halves, 0.5, found_half[0]);
+    }
     println!("median without a decision: error {error:e}, deviation {deviation:e}");
     assert!((deviation / 64.0..8.0 * deviation).contains(&error), "{error:e} {deviation:e}");
-    check_quantile(&FINE, &halves, 0.5, found_half[0]);
     // Of the median, as it is.
     let rank = FINE.rank(&eval, &x, &median).unwrap();
     let found = agree(&world, &rank, &FINE.rank(&shadow, &v, &expected).unwrap(), &shadow);

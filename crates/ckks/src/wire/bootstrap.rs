@@ -1,6 +1,6 @@
 //! Byte forms of bootstrap specifications and of the keys that only bootstrapping needs.
 
-use bellerophon_mlwe::{KeySwitchKey, ModRaiseKey, wire as lattice};
+use bellerophon_mlwe::{KeySwitchKey, RaiseTransformKey, wire as lattice};
 use bellerophon_ring::wire::Wire;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ pub struct BootstrapKeysForm<'a> {
     #[serde(borrow)]
     to_sparse: lattice::KeySwitchKeyForm<'a>,
     #[serde(borrow)]
-    raise: lattice::KeySwitchKeyForm<'a>,
+    raise: lattice::RaiseTransformKeyForm<'a>,
 }
 
 impl Wire for BootstrapKeys {
@@ -79,17 +79,17 @@ impl Wire for BootstrapKeys {
     type Error = Error;
 
     fn to_form(&self, raising: &Raising) -> Result<BootstrapKeysForm<'_>> {
-        // The first key works at the lowest modulus, the second at the full one.
+        // The first key works at the lowest modulus, the second at the full one with its matrix.
         Ok(BootstrapKeysForm {
             to_sparse: self.to_sparse().to_form(raising.low())?,
-            raise: self.raise().to_form(raising.params().lattice())?,
+            raise: self.raise().to_form(raising.first().transform())?,
         })
     }
 
     fn from_form(raising: &Raising, form: BootstrapKeysForm) -> Result<Self> {
         // Each key is checked for its own parameters, and both together for this bootstrap.
         let to_sparse = KeySwitchKey::from_form(raising.low(), form.to_sparse)?;
-        let raise = ModRaiseKey::from_form(raising.params().lattice(), form.raise)?;
+        let raise = RaiseTransformKey::from_form(raising.first().transform(), form.raise)?;
         Self::from_parts(raising, to_sparse, raise)
     }
 }

@@ -2,13 +2,14 @@
 
 use bellerophon_ring::{
     sample::Seed,
-    wire::{Packed, Wire},
+    wire::{Fingerprint, Packed, Wire},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
     During, Error, ErrorKind, GaloisKey, KeyIdent, KeySwitchKey, ModRaiseKey, Params,
-    RankReduceKey, RelinKeys, RelinStrategy, Result, SeededKeySwitchKey, SwitchKeyInfo, wire::kind,
+    RaiseTransform, RaiseTransformKey, RankReduceKey, RelinKeys, RelinStrategy, Result,
+    SeededKeySwitchKey, SwitchKeyInfo, wire::kind,
 };
 
 /// The plain form of a [`KeySwitchKey`], and of a [`ModRaiseKey`].
@@ -194,5 +195,46 @@ impl Wire for ModRaiseKey {
         let bodies = form.bodies.unpack_polys(ring, form.from_rank as usize)?;
         let (from, to) = (form.from, form.to);
         Ok(Self::from_bodies(params, from, to, limbs, form.seed, bodies))
+    }
+}
+
+/// The plain form of a [`RaiseTransformKey`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RaiseTransformKeyForm<'a> {
+    from: KeyIdent,
+    to: KeyIdent,
+    matrix: Fingerprint,
+    seed: Seed,
+    /// Term by term, over all primes of the chain and the special primes of the matrix.
+    #[serde(borrow)]
+    bodies: Packed<'a>,
+}
+
+/// A part of other keys, read with its matrix: not an object of its own.
+impl RaiseTransformKey {
+    /// The plain form.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ParamsMismatch`] for the key of another matrix.
+    pub fn to_form(&self, transform: &RaiseTransform) -> Result<RaiseTransformKeyForm<'_>> {
+        self.check_matrix(transform).during("write the key of a mod raise")?;
+        Ok(RaiseTransformKeyForm {
+            from: self.from(),
+            to: self.to(),
+            matrix: self.matrix(),
+            seed: *self.seed(),
+            bodies: Packed::rows(transform.ring(), self.bodies().iter()),
+        })
+    }
+
+    /// Reads the key of a matrix.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ParamsMismatch`] for another matrix or another target; ring errors for another
+    /// number of bytes or residues outside their range.
+    pub fn from_form(transform: &RaiseTransform, form: RaiseTransformKeyForm) -> Result<Self> {
+        let bodies = form.bodies.unpack_polys(transform.ring(), transform.terms())?;
+        Self::from_bodies(transform, (form.from, form.to), form.matrix, form.seed, bodies)
+            .during("read the key of a mod raise")
     }
 }

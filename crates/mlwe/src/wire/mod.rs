@@ -18,7 +18,7 @@ use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 use crate::{Params, RelinStrategy, Security};
 
 pub use ciphertext::{CiphertextForm, PublicKeyForm, SeededCiphertextForm};
-pub use key::{GaloisKeyForm, KeySwitchKeyForm, RelinKeysForm};
+pub use key::{GaloisKeyForm, KeySwitchKeyForm, RaiseTransformKeyForm, RelinKeysForm};
 pub use key_set::{GaloisKeysForm, HoistedKey, HoistedKeyForm};
 pub use params::{ParamsForm, SecretForm, SecurityForm};
 pub use rings::{RingConversionForm, RingSwitchKeysForm};

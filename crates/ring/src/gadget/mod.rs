@@ -10,12 +10,14 @@
 //! | `product`, `limb_sums` | the inner product of a key switch, limb by limb |
 //! | `epilogue` | operations fused into the mod-down of an inner product |
 //! | `double_hoisting` | sums of rotated inner products before one mod-down |
+//! | `images` | sums of products of the images of one polynomial |
 
 mod base2w;
 mod digits;
 mod double_hoisting;
 mod epilogue;
 mod hybrid;
+mod images;
 mod key_decomposition;
 mod key_rows;
 mod limb_sums;

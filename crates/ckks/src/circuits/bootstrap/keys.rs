@@ -2,22 +2,22 @@
 
 use std::{fmt, sync::Arc};
 
-use bellerophon_mlwe::{KeyId, KeySwitchKey, ModRaiseKey, SecretKey};
+use bellerophon_mlwe::{KeyId, KeySwitchKey, RaiseTransformKey, SecretKey};
 use rand::CryptoRng;
 
 use super::Raising;
 use crate::{During, ErrorKind, Result};
 
 /// The keys for bootstrapping only: to the sparse secret at `q_0`, and back at the top of the
-/// chain. Clones share the keys. Keys for rotations and products, listed by
-/// [`Bootstrapper::keys`](super::Bootstrapper::keys), are in
+/// chain with the first matrix of C2S. Clones share the keys. Keys for rotations and products,
+/// listed by [`Bootstrapper::keys`](super::Bootstrapper::keys), are in
 /// [`EvaluationKeys`](crate::EvaluationKeys).
 #[derive(Clone)]
 pub struct BootstrapKeys(Arc<Inner>);
 
 struct Inner {
     to_sparse: KeySwitchKey,
-    raise: ModRaiseKey,
+    raise: RaiseTransformKey,
     byte_len: usize,
 }
 
@@ -36,7 +36,7 @@ impl BootstrapKeys {
         params.check(secret.params().fingerprint()).during("generate bootstrapping keys")?;
         let sparse = SecretKey::generate(low, rng)?;
         let to_sparse = KeySwitchKey::between(secret, &sparse, 1, rng)?;
-        let raise = ModRaiseKey::generate(&sparse, secret, params.limbs(), rng)?;
+        let raise = RaiseTransformKey::generate(raising.first().transform(), &sparse, secret, rng)?;
         Self::from_parts(raising, to_sparse, raise)
     }
 
@@ -45,12 +45,12 @@ impl BootstrapKeys {
     /// # Errors
     /// `mlwe::ErrorKind::ParamsMismatch` and
     /// `mlwe::ErrorKind::KeyMismatch` unless they switch from the secret of the
-    /// parameters to the sparse secret and back;
-    /// [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey) if not at the top of the chain.
+    /// parameters to the sparse secret and back by the first matrix;
+    /// [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey) for a switch from another rank.
     pub(crate) fn from_parts(
         raising: &Raising,
         to_sparse: KeySwitchKey,
-        raise: ModRaiseKey,
+        raise: RaiseTransformKey,
     ) -> Result<Self> {
         let op = "assemble bootstrapping keys";
         // Step 1: both keys must belong to the parameters of the slots and of the sparse secret.
@@ -61,6 +61,7 @@ impl BootstrapKeys {
             (shape.to.fingerprint, low.fingerprint()),
             (raise.from().fingerprint, low.fingerprint()),
             (raise.to().fingerprint, params.lattice().fingerprint()),
+            (raise.matrix(), raising.first().transform().fingerprint()),
         ] {
             if found != needed {
                 return Err(bellerophon_mlwe::ErrorKind::ParamsMismatch { found, needed }
@@ -77,13 +78,13 @@ impl BootstrapKeys {
                     .into());
             }
         }
-        // Step 3: the ranks, and a raise to the top of the chain.
-        let (rank, low_rank) = (params.lattice().rank(), low.rank());
-        if shape.from_rank != rank || raise.rows() != low_rank || raise.limbs() < params.limbs() {
+        // Step 3: the rank.
+        if shape.from_rank != params.lattice().rank() {
             let level = params.max_level();
             return Err(ErrorKind::MissingKey { key: "key of the sparse secret", level }.during(op));
         }
-        let byte_len = to_sparse.seeded_byte_len(low) + raise.seeded_byte_len(params.lattice());
+        let raised = raise.seeded_byte_len(raising.first().transform());
+        let byte_len = to_sparse.seeded_byte_len(low) + raised;
         Ok(Self(Arc::new(Inner { to_sparse, raise, byte_len })))
     }
 
@@ -101,7 +102,7 @@ impl BootstrapKeys {
         &self.0.to_sparse
     }
 
-    pub(crate) fn raise(&self) -> &ModRaiseKey {
+    pub(crate) fn raise(&self) -> &RaiseTransformKey {
         &self.0.raise
     }
 }

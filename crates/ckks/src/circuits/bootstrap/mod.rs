@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!  slots, low level --S2C--> coefficients mod q_0 --switch--> under a sparse secret
-//!        --raise--> m + q_0 I mod Q --switch--> under the secret --C2S--> slots --EvalMod--> slots
+//!        --raise and first matrix--> m + q_0 I mod Q, under the secret
+//!        --C2S--> slots --EvalMod--> slots
 //! ```
 //!
 //! The steps are those of Cheon, Han, Kim, Kim and Song (eprint 2018/153), with SlotsToCoeffs
@@ -16,10 +17,16 @@
 //! | step | levels | cost |
 //! | --- | --- | --- |
 //! | S2C ([`dft`](crate::dft)) | the lowest | one level for each matrix |
-//! | encapsulation, mod raise ([`ModRaiseKey`](bellerophon_mlwe::ModRaiseKey)) | `q_0`, then all primes | two key switches of one digit |
-//! | trace, for vectors of few slots | all primes | a rotation for each halving of the slots |
-//! | C2S ([`dft`](crate::dft)) | the highest | one level for each matrix |
+//! | encapsulation | `q_0` | a key switch of one digit |
+//! | mod raise with the first matrix of C2S and the trace for vectors of few slots ([`RaiseTransform`](bellerophon_mlwe::RaiseTransform)) | from `q_0` to all primes | one row of a key for each diagonal, without digits |
+//! | what the trace exceeds | all primes | a rotation for each halving of the slots |
+//! | C2S ([`dft`](crate::dft)) | the highest | one level for each further matrix |
 //! | EvalMod ([`eval_mod`](crate::eval_mod)), once for real vectors, twice for complex ones | below | its depth |
+//!
+//! **The first matrix.** After the mod raise the coefficients are integers of the size of `q_0`:
+//! the matrix needs no prime of the chain to round its entries, and its products with the key need
+//! no digits. The switch from the sparse secret, the rotations and the matrix are rows of one key
+//! (level-conserving rescaling and aggregated key switch, eprint 2025/1403).
 //!
 //! **The secret.** The largest multiple `I` of `q_0` depends on the weight of the secret during the
 //! mod raise. That secret is sparse, and its only modulus is `q_0` times a special prime of its own
@@ -56,6 +63,7 @@
 //! | --- | --- |
 //! | `spec` | [`BootstrapSpec`], [`Bootstrapper`]: options and preparation |
 //! | `raising` | [`Raising`]: S2C, mod raise, C2S |
+//! | `first_matrix` | the first matrix of C2S, which the mod raise applies |
 //! | `evaluate` | one bootstrap: metadata and computation |
 //! | `iterated` | Meta-BTS |
 //! | `progress` | [`BootstrapStage`]: reports to a callback that can stop a bootstrap |
@@ -67,6 +75,7 @@
 
 pub(crate) mod auto_bootstrap;
 mod evaluate;
+mod first_matrix;
 pub(crate) mod iterated;
 mod keys;
 mod progress;

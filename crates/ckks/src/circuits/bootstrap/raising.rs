@@ -3,8 +3,9 @@
 //!
 //! ```text
 //! Step 1:  SlotsToCoeffs                             the lowest levels
-//! Step 2a: switch to the sparse secret, mod raise    from q_0 to all primes
-//! Step 2b: trace onto the subring of the slots       for vectors of few slots
+//! Step 2a: switch to the sparse secret, mod raise    from q_0 to all primes, with the first matrix
+//!                                                    of CoeffsToSlots, at no level
+//! Step 2b: trace onto the subring of the slots       for vectors of very few slots
 //! Step 3:  CoeffsToSlots, real and imaginary parts   the highest levels
 //! ```
 //!
@@ -15,6 +16,7 @@
 use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
 use bellerophon_ring::prime;
 
+use super::first_matrix::{FirstMatrix, Share};
 use super::{BootstrapKeys, BootstrapStage};
 use crate::dft::{C2sSpec, Coefficients, CoeffsToSlots, S2cSpec, SlotsToCoeffs};
 use crate::lintrans::{Giants, LinearTransform, RotationCosts};
@@ -40,7 +42,7 @@ pub(crate) struct RaisingSpec {
     pub s2c_scale: f64,
     /// Whether coefficients may wrap around modulo `q_0`.
     pub modular: bool,
-    /// Matrices of C2S.
+    /// Levels of C2S: its matrices but the first.
     pub c2s_levels: usize,
     /// Baby steps of each matrix of C2S.
     pub babies: usize,
@@ -61,6 +63,8 @@ pub struct Raising {
     pub(super) slots: usize,
     pub(super) weight: usize,
     pub(super) s2c: SlotsToCoeffs,
+    pub(super) first: FirstMatrix,
+    /// C2S after the first matrix.
     pub(crate) c2s: CoeffsToSlots,
     pub(super) width: f64,
     pub(super) reach: f64,
@@ -68,7 +72,8 @@ pub struct Raising {
 
 /// The metadata of [`Raising::apply`] of one vector.
 pub(crate) struct RaisingMeta {
-    /// The coefficients modulo `Q`, in units of the width.
+    /// The first matrix times the coefficients modulo `Q`, in units of the width. The range is that
+    /// of the coefficients: the matrix is unitary.
     pub raised: Metadata,
     /// The real or the imaginary parts in the slots.
     pub part: Metadata,
@@ -104,10 +109,13 @@ impl Raising {
             encode_ahead: spec.encode_ahead,
         };
         // Step 3: the lattice of the sparse secret, and the matrices.
+        let share = Share::new(params, spec.slots, spec.c2s_levels);
+        let (first, c2s) = CoeffsToSlots::after_first(params, spec.slots, share.stages, c2s)?;
         Ok(Self {
             low: low_params(params, spec.weight)?,
             s2c: SlotsToCoeffs::new(params, spec.slots, s2c)?,
-            c2s: CoeffsToSlots::new(params, spec.slots, c2s)?,
+            first: FirstMatrix::new(params, &first, share)?,
+            c2s,
             params: params.clone(),
             slots: spec.slots,
             weight: spec.weight,
@@ -150,24 +158,25 @@ impl Raising {
             .rotate(self.trace_steps().map(|step| step as i64), self.params.max_level())
     }
 
-    /// Key switches: those of the encapsulation, of the matrices, of the trace, and a conjugation.
+    /// Key switches: to the sparse secret, one for each row of the first matrix, those of the other
+    /// matrices and of the trace, and a conjugation.
     pub(crate) fn key_switches(&self) -> usize {
-        2 + self.s2c.rotations() + self.trace() + self.c2s.rotations() + 1
+        let first = self.first.transform().terms();
+        1 + self.s2c.rotations() + first + self.trace() + self.c2s.rotations() + 1
+    }
+
+    /// The first matrix of C2S.
+    pub(crate) fn first(&self) -> &FirstMatrix {
+        &self.first
     }
 
     /// Sizes of [`BootstrapKeys`].
     pub(crate) fn own_key_sizes(&self) -> KeySizes {
-        let (low, high) = (&self.low, self.params.lattice());
-        let (degree, rank) = (self.params.lattice().degree(), high.rank());
-        let (from, to) = (low.gadget(), high.gadget());
-        let rows = rank * from.digits(1);
-        let to_sparse = KeySizes::of_rows(rows, 1, from.ring(1));
-        let all = to.ring(self.params.limbs());
-        let raise = KeySizes {
-            // Not a key for inner products: its polynomials are not packed.
-            memory: low.rank() * (1 + rank) * all.limbs() * degree * size_of::<u64>(),
-            ..KeySizes::of_rows(low.rank(), rank, all)
-        };
+        let (low, rank) = (&self.low, self.params.lattice().rank());
+        let from = low.gadget();
+        let to_sparse = KeySizes::of_rows(rank * from.digits(1), 1, from.ring(1));
+        let first = self.first.transform();
+        let raise = KeySizes::of_rows(first.terms(), rank, first.ring());
         to_sparse + raise
     }
 
@@ -176,7 +185,7 @@ impl Raising {
         self.params.lattice().security_bits().min(self.low.security_bits())
     }
 
-    /// All matrices, those of S2C first.
+    /// The matrices of the two linear transforms, those of S2C first, without the first of C2S.
     pub(crate) fn transforms(&self) -> impl Iterator<Item = &LinearTransform> {
         self.s2c.transforms().iter().chain(self.c2s.transforms())
     }
@@ -212,9 +221,10 @@ impl Raising {
         self.trace_steps().count()
     }
 
-    /// Rotations whose sums project the ring onto the polynomials of `slots` slots.
+    /// Rotations whose sums project the vectors after the first matrix onto the polynomials of
+    /// `slots` slots.
     pub(super) fn trace_steps(&self) -> impl Iterator<Item = usize> {
-        let (slots, most) = (self.slots, self.params.max_slots());
+        let (slots, most) = (self.slots, self.first.traced());
         std::iter::successors(Some(slots), |step| Some(2 * step)).take_while(move |&s| s < most)
     }
 
@@ -232,7 +242,7 @@ impl Raising {
     pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<RaisingMeta> {
         // Step 1: SlotsToCoeffs.
         let lowered = self.s2c.meta(x, costs)?.result;
-        // Step 2: mod raise and trace.
+        // Step 2: mod raise with the first matrix, and trace.
         let raised = self.raised(&lowered, costs)?;
         // Step 3: CoeffsToSlots, and one part of the slots.
         let slots = self.c2s.meta(&raised, costs)?.result;
@@ -268,14 +278,12 @@ impl Raising {
         self.s2c.apply(evaluator, x)
     }
 
-    /// The metadata of step 2: the coefficients modulo `Q`, projected onto the slots of the
-    /// matrices.
+    /// The metadata of step 2: the first matrix times the coefficients modulo `Q`, projected onto
+    /// the slots of the matrices.
     pub(super) fn raised(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<Metadata> {
         let (rules, lattice) = (self.params.rules(), self.params.lattice());
-        // Step 2a: the switch to the sparse secret, and the mod raise.
-        let noise = x.meta.noise
-            + mlwe::noise::key_switch(&self.low, lattice.rank(), 1)
-            + mlwe::noise::raise(lattice, self.low.rank(), 1);
+        // Step 2a: the switch to the sparse secret, and the mod raise with the first matrix.
+        let noise = x.meta.noise + mlwe::noise::key_switch(&self.low, lattice.rank(), 1);
         // The slots of this polynomial have no meaning; its coefficients must not wrap.
         let bound = self.reach / self.width;
         let most = self.params.max_slots();
@@ -286,7 +294,7 @@ impl Raising {
             bounds: Bounds::all(Interval::complex(bound)?),
             noise,
         };
-        let mut sum = Metadata { level: self.params.max_level(), meta };
+        let mut sum = self.first.meta(meta);
         // Step 2b: the trace. The message and the multiples of q_0 in the subring double, the rest
         // vanishes.
         for step in self.trace_steps() {
@@ -303,8 +311,8 @@ impl Raising {
         Ok(sum)
     }
 
-    /// Step 2: the mod raise under the sparse secret, and the trace onto the subring of the slots:
-    /// the coefficients modulo `Q` hold the message and `q_0 I`.
+    /// Step 2: the mod raise under the sparse secret, where the coefficients modulo `Q` hold the
+    /// message and `q_0 I`; the first matrix of C2S; and the trace onto the subring of the slots.
     pub(crate) fn raise(
         &self,
         evaluator: &Evaluator,
@@ -313,9 +321,10 @@ impl Raising {
         meta: &RaisingMeta,
     ) -> Result<Coefficients> {
         let lattice = self.params.lattice();
-        // Step 2a: the switch to the sparse secret at q_0, and the mod raise with the switch back.
+        // Step 2a: the switch to the sparse secret at q_0; the mod raise with the first matrix and
+        // the switch back.
         let low = keys.to_sparse().switch(&self.low, &x.into_lattice())?;
-        let mut sum = keys.raise().mod_raise(lattice, &low, 1)?;
+        let mut sum = self.first.transform().apply(keys.raise(), &low)?;
         // Step 2b: the trace.
         let all = CiphertextMeta { slots: self.params.max_slots(), ..meta.raised.meta };
         let like = Metadata { meta: all, ..meta.raised };

@@ -47,7 +47,8 @@ pub struct BootstrapSpec {
     pub log_reduction: u32,
     /// Matrices of S2C, one level each, at most 16. Each has at most 8 of the `log2(slots)` stages.
     pub s2c_levels: usize,
-    /// Matrices of C2S, as those of S2C.
+    /// Levels of C2S, at most 16. It has one matrix more: the mod raise applies the first one at no
+    /// level.
     pub c2s_levels: usize,
     /// Baby steps of each matrix of C2S, at most 1024: one key each at the highest levels.
     pub babies: usize,
@@ -69,7 +70,7 @@ impl BootstrapSpec {
             arcsine: 7,
             log_reduction: 49,
             s2c_levels: 2,
-            c2s_levels: 3,
+            c2s_levels: 2,
             babies: 8,
             encode_ahead: true,
         }
@@ -157,11 +158,9 @@ impl BootstrapSpec {
         within("s2c_levels", self.s2c_levels as f64, 1.0..=16.0)?;
         within("c2s_levels", self.c2s_levels as f64, 1.0..=16.0)?;
         within("babies", self.babies as f64, 1.0..=1024.0)?;
-        // A matrix of k stages has about 2^k diagonals.
+        // A matrix of k stages has about 2^k diagonals. C2S always has two matrices at least.
         let stages = self.slots.ilog2() as usize;
-        for levels in [self.s2c_levels, self.c2s_levels] {
-            within("stages in a matrix", stages.div_ceil(levels) as f64, 0.0..=8.0)?;
-        }
+        within("stages in a matrix", stages.div_ceil(self.s2c_levels) as f64, 0.0..=8.0)?;
         Ok(())
     }
 
@@ -193,31 +192,31 @@ impl ParamsSpec {
     /// The parameters for bootstrapping at full size: `N = 2^16`, 128 bits of security, a secret of
     /// weight 256 and the levels of [`BootstrapSpec::new`].
     ///
-    /// Above the lowest prime (45 bits) there are 2 levels for S2C and 9 for the user, of 42 bits
-    /// each (the default scale), then 11 for EvalMod and 3 for C2S, of 49 bits: the kernels are
+    /// Above the lowest prime (45 bits) there are 2 levels for S2C and 11 for the user, of 42 bits
+    /// each (the default scale), then 11 for EvalMod and 2 for C2S, of 49 bits: the kernels are
     /// fastest below 50. The first two levels of EvalMod are pairs of small primes of 54 and 59
     /// bits together: the error of its first squaring is enlarged most (see
-    /// [`eval_mod`](crate::eval_mod)). The nine special primes make three digits.
+    /// [`eval_mod`](crate::eval_mod)). The nine special primes of 48 bits make three digits.
     ///
     /// # Errors
     /// None for this version's sizes.
     pub fn bootstrapping() -> Result<Self> {
-        Self::full_size(9, SecretKind::Sparse(256))
+        Self::full_size(11, (48, 9), SecretKind::Sparse(256))
     }
 
-    /// As [`bootstrapping`](Self::bootstrapping) with a dense secret, uniform ternary. It has two
-    /// levels more, since the security tables allow 1747 bits and not 1679, and about 3.5 bits less
+    /// As [`bootstrapping`](Self::bootstrapping) with a dense secret, uniform ternary. It has a
+    /// level more, since the security tables allow 1747 bits and not 1679, and about 3.5 bits less
     /// precision (21.8 bits in the worst slot, measured), since the noise of a rounding grows with
     /// the norm of the secret. Only the secret under the lowest modulus is sparse.
     ///
     /// # Errors
     /// None for this version's sizes.
     pub fn bootstrapping_dense() -> Result<Self> {
-        Self::full_size(11, SecretKind::Ternary)
+        Self::full_size(12, (46, 10), SecretKind::Ternary)
     }
 
-    fn full_size(levels: usize, secret: SecretKind) -> Result<Self> {
-        let chain = BootstrapSpec::new(1 << 15).chain(1 << 16, 42, levels, (49, 9))?;
+    fn full_size(levels: usize, special: (u32, usize), secret: SecretKind) -> Result<Self> {
+        let chain = BootstrapSpec::new(1 << 15).chain(1 << 16, 42, levels, special)?;
         let mut spec = Self::from_chain(&chain, 42, Security::Insecure)?;
         spec.lattice.secret = secret;
         spec.lattice.security = Security::Bits128;

@@ -6,10 +6,10 @@
 //!    secret is exactly the message with `e`, plus `q_0` times integers. The error of a coefficient
 //!    is that of its value: the `n` slots have the length `|e| / sqrt(n)`, in units of the
 //!    coefficient of a slot of 1.
-//! 2. Everything from the mod raise on is an error of the argument of EvalMod: the mod raise, the
-//!    trace, which doubles the error and adds a key switch in each step, C2S, the sum with the
-//!    conjugate. EvalMod multiplies it by the largest slope in its interval and adds its own errors
-//!    ([`eval_mod`](crate::eval_mod)).
+//! 2. Everything from the mod raise on is an error of the argument of EvalMod: the mod raise with
+//!    the first matrix (`FirstMatrix::bounded`), the trace, which doubles the error and adds a key
+//!    switch in each step, C2S, the sum with the conjugate. EvalMod multiplies it by the largest
+//!    slope in its interval and adds its own errors ([`eval_mod`](crate::eval_mod)).
 //! 3. The approximation error is a function of the argument, and so of the key: it counts at its
 //!    largest magnitude in every slot.
 //!
@@ -123,16 +123,16 @@ impl Raising {
         let switched = mlwe::noise::key_switch(&self.low, lattice.rank(), 1);
         let before = errors.with(lowered.meta.noise, rules.source(switched));
 
-        // Step 2: mod raise, and the trace, which doubles errors.
+        // Step 2: mod raise with the first matrix, and the trace, which doubles errors.
         let mut raised = self.raised(&silent(&lowered), &one_key)?;
-        let mut noise = Noise::new(rules.source(mlwe::noise::raise(lattice, self.low.rank(), 1)));
+        let mut noise = self.first.bounded(rules, self.largest_slot() * raised.meta.scale);
         let rotation = rules.source(mlwe::noise::automorphism(lattice, params.limbs()));
         for _ in self.trace_steps() {
             noise = errors.with(noise * 4.0, rotation);
         }
         raised.meta.noise = noise;
         // Step 3: C2S; the sum with the conjugate.
-        let slots = self.c2s.bounded(rules, &raised, self.largest_slot())?;
+        let slots = self.c2s.bounded(rules, &raised, self.largest_slot() * self.c2s.before())?;
         let mut part = self.part(&silent(&slots))?;
         let switch = mlwe::noise::automorphism(lattice, params.limbs_at(slots.level));
         part.meta.noise = errors.with(slots.meta.noise * 4.0, rules.source(switch));

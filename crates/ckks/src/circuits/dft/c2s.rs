@@ -3,6 +3,7 @@
 
 use super::{Coefficients, DftMeta, apply_all, encoding_groups, even_borders};
 use crate::cost::Work;
+use crate::diagonals::Diagonals;
 use crate::lintrans::{Giants, Hoisting, LinearOptions, LinearTransform, RotationCosts};
 use crate::{
     Bounds, Ciphertext, During, ErrorKind, Evaluator, Interval, KeyLevels, Metadata, Params,
@@ -23,8 +24,20 @@ pub struct C2sSpec {
     pub babies: usize,
     /// Encode the diagonals of the first matrix now and keep them, at `N * 8` bytes for each limb,
     /// special primes included. They have no period; the diagonals of the other matrices are cheap
-    /// to encode and never kept.
+    /// to encode and never kept. Without effect where a mod raise applies the first matrix.
     pub encode_ahead: bool,
+}
+
+/// The division of the stages over the matrices.
+#[derive(Clone, Copy)]
+enum Borders {
+    /// Evenly: the transform on its own, as tests take it.
+    #[cfg(test)]
+    Even,
+    /// So many stages in the second of two matrices, of short blocks.
+    Short(u32),
+    /// So many stages in a first matrix that others apply, the rest evenly.
+    First(u32),
 }
 
 /// The homomorphic encoding of vectors of one slot count, prepared: the inverse of
@@ -41,6 +54,8 @@ pub struct CoeffsToSlots {
     transforms: Vec<LinearTransform>,
     /// The factor by which each matrix enlarges the root mean square of a vector.
     gain: f64,
+    /// The largest sum of moduli of a row of the matrix that was applied before, 1 without one.
+    before: f64,
 }
 
 impl CoeffsToSlots {
@@ -51,8 +66,9 @@ impl CoeffsToSlots {
     /// [`ErrorKind::SlotCount`] for a count that the ring does not have, [`ErrorKind::Linear`] for
     /// numbers of levels or of baby steps outside their range, [`ErrorKind::Scale`],
     /// [`ErrorKind::LevelTooHigh`].
+    #[cfg(test)]
     pub(crate) fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
-        Self::with_short_stages(params, slots, None, spec)
+        Ok(Self::with_borders(params, slots, spec, Borders::Even)?.1)
     }
 
     /// As [`new`](Self::new) in two matrices, where the second, of short blocks, has `short`
@@ -63,16 +79,32 @@ impl CoeffsToSlots {
     /// As [`new`](Self::new), and [`ErrorKind::Linear`] unless there are two levels and at least
     /// `short` stages, `log2(slots)`.
     pub fn in_two(params: &Params, slots: usize, short: u32, spec: C2sSpec) -> Result<Self> {
-        Self::with_short_stages(params, slots, Some(short), spec)
+        Ok(Self::with_borders(params, slots, spec, Borders::Short(short))?.1)
     }
 
-    /// The transform; `short` fixes the stages of the second of two matrices.
-    fn with_short_stages(
+    /// The first matrix, of `stages` stages and unitary, and the transform by the others, whose
+    /// operand is the product with the first. The levels of the specification are those of the
+    /// others.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn after_first(
         params: &Params,
         slots: usize,
-        short: Option<u32>,
+        stages: u32,
         spec: C2sSpec,
-    ) -> Result<Self> {
+    ) -> Result<(Diagonals, Self)> {
+        let (first, rest) = Self::with_borders(params, slots, spec, Borders::First(stages))?;
+        Ok((first.expect("made for these borders"), rest))
+    }
+
+    /// The transform, and the first matrix if it is applied by others.
+    fn with_borders(
+        params: &Params,
+        slots: usize,
+        spec: C2sSpec,
+        borders: Borders,
+    ) -> Result<(Option<Diagonals>, Self)> {
         let op = "prepare coefficients to slots";
         let most = params.max_slots();
         if !slots.is_power_of_two() || slots > most {
@@ -90,10 +122,16 @@ impl CoeffsToSlots {
 
         // Step 1: the borders between the groups of stages.
         let stages = slots.trailing_zeros();
-        let borders = match short {
-            None => even_borders(slots, levels),
-            Some(short) if levels == 2 && short <= stages => vec![0, short, stages],
-            Some(short) => {
+        let ends = match borders {
+            #[cfg(test)]
+            Borders::Even => even_borders(slots, levels),
+            Borders::First(first) => {
+                let mut ends = even_borders(slots >> first, levels);
+                ends.push(stages);
+                ends
+            }
+            Borders::Short(short) if levels == 2 && short <= stages => vec![0, short, stages],
+            Borders::Short(short) => {
                 let reason = format!(
                     "{short} stages of {stages} in the second of {levels} matrices: need two \
                      matrices and no more than there are"
@@ -102,17 +140,28 @@ impl CoeffsToSlots {
             }
         };
 
-        // Step 2: one linear transform for each group, at double hoisting. The whole is 1 /
-        // sqrt(slots) times a unitary matrix; the factor is spread evenly.
+        // Step 2: the matrices, each a multiple of a unitary one.
+        let unitary = |matrix: Diagonals| {
+            let squared: f64 = matrix.iter().map(|(_, d)| d[0].norm_sqr()).sum();
+            matrix.scaled(1.0 / squared.sqrt())
+        };
+        let groups = encoding_groups(params.embedding(), slots, &ends);
+        let mut matrices = groups.into_iter().map(unitary);
+        let first = match borders {
+            Borders::First(_) => matrices.next(),
+            _ => None,
+        };
+        let before = first.as_ref().map_or(1.0, Diagonals::norm);
+
+        // Step 3: one linear transform for each, at double hoisting. The whole is 1 / sqrt(slots)
+        // times a unitary matrix; the factor is spread evenly over the transforms.
         let gain = (factor / (slots as f64).sqrt()).powf(1.0 / levels as f64);
-        let transforms = encoding_groups(params.embedding(), slots, &borders)
-            .into_iter()
+        let transforms = matrices
             .enumerate()
             .map(|(i, matrix)| {
-                let squared: f64 = matrix.iter().map(|(_, d)| d[0].norm_sqr()).sum();
-                let matrix = matrix.scaled(gain / squared.sqrt());
+                let matrix = matrix.scaled(gain);
                 let at = LinearOptions {
-                    encode_ahead: spec.encode_ahead && i == 0,
+                    encode_ahead: spec.encode_ahead && i == 0 && first.is_none(),
                     giants: Giants::Horner,
                     hoisting: Hoisting::Double,
                 };
@@ -120,7 +169,7 @@ impl CoeffsToSlots {
                 LinearTransform::with_schedule(params, &matrix, &schedule, input_level - i, at)
             })
             .collect::<Result<_>>()?;
-        Ok(Self { params: params.clone(), slots, spec, transforms, gain })
+        Ok((first, Self { params: params.clone(), slots, spec, transforms, gain, before }))
     }
 
     /// Slots of the vectors.
@@ -141,6 +190,11 @@ impl CoeffsToSlots {
     /// The factor by which each matrix lengthens a vector.
     pub(super) fn gain(&self) -> f64 {
         self.gain
+    }
+
+    /// The largest sum of moduli of a row of the matrix that was applied before.
+    pub(crate) fn before(&self) -> f64 {
+        self.before
     }
 
     /// The matrices in the order of application.
@@ -200,7 +254,7 @@ impl CoeffsToSlots {
         // Step 2: the slots of the operand have no meaning. Overflow follows their largest possible
         // size, the noise of the products their root mean square.
         let bound = x.meta.bounds.slots().bound() * 2f64.sqrt();
-        let mut largest = bound * self.slots as f64;
+        let mut largest = bound * self.slots as f64 * self.before;
         let mut typical = bound * (self.slots as f64).sqrt();
         let range = |size: f64| Interval::complex(size).map(Bounds::all);
         let (mut z, mut operands) = (*x, Vec::with_capacity(self.transforms.len()));

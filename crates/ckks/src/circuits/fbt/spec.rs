@@ -48,7 +48,8 @@ pub struct FbtSpec {
     pub series: Vec<u32>,
     /// Bits of each level of the exponential, in the order of their use.
     pub exponential: Vec<u32>,
-    /// Bits of each level of C2S, at most 16 of them.
+    /// Bits of each level of C2S, at most 16 of them. It has one matrix more: the mod raise applies
+    /// the first one at no level.
     pub c2s: Vec<u32>,
     /// Baby steps of each matrix of C2S, at most 1024: one key each at the highest levels.
     pub babies: usize,
@@ -81,11 +82,11 @@ impl FbtSpec {
         let depth = series_depth(entries - 1);
         // Step 2: bits of q_0, S2C (bits, levels), bits of the scale, C2S (bits, levels).
         let (q0_bits, s2c, scale, c2s) = match entries {
-            0..=2 => (42, (36, 3), 40, (40, 4)),
-            3..=16 => (42, (36, 3), 42, (42, 4)),
-            17..=1024 => (42, (36, 3), 46, (46, 4)),
-            1025..=4096 => (46, (36, 3), 46, (48, 3)),
-            _ => (45, (40, 2), 49, (50, 3)),
+            0..=2 => (42, (36, 3), 40, (40, 3)),
+            3..=16 => (42, (36, 3), 42, (42, 3)),
+            17..=1024 => (42, (36, 3), 46, (46, 3)),
+            1025..=4096 => (46, (36, 3), 46, (48, 2)),
+            _ => (45, (40, 2), 49, (50, 2)),
         };
         // Step 3: the primes of the exponential and of the series.
         let normalised = entries > 16;
@@ -125,7 +126,7 @@ impl FbtSpec {
             s2c: vec![45; 3],
             series: vec![46; series_depth(degree)],
             exponential: graded(9, 46, [48, 50]),
-            c2s: vec![48; 4],
+            c2s: vec![48; 3],
             babies: 8,
             encode_ahead: true,
         }
@@ -219,11 +220,10 @@ impl FbtSpec {
             self.exponential.len() as f64,
             depth as f64..=depth as f64,
         )?;
-        // Step 3: at most eight stages of the transform in one matrix.
+        // Step 3: at most eight stages of a transform in one matrix. C2S always has two matrices at
+        // least.
         let stages = self.slots.max(1).ilog2() as usize;
-        for levels in [self.s2c.len(), self.c2s.len()] {
-            within("stages in a matrix", stages.div_ceil(levels) as f64, 0.0..=8.0)?;
-        }
+        within("stages in a matrix", stages.div_ceil(self.s2c.len()) as f64, 0.0..=8.0)?;
         Ok(())
     }
 }
