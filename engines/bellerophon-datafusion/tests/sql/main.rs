@@ -1,0 +1,7 @@
+//! Queries over encrypted columns, with toy parameters.
+
+mod errors;
+mod keys;
+mod plans;
+mod queries;
+mod world;
