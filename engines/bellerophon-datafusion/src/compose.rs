@@ -96,7 +96,8 @@ impl Functions {
     /// The covariance `E[x y] - E[x] E[y]` of the values of a group, in every slot.
     pub fn covariance(&self, x: Expr, y: Expr) -> Expr {
         let products = self.mean_of(self.mul(x.clone(), y.clone()), x.clone());
-        self.sub(products, self.mul(self.mean(x), self.mean(y)))
+        let means = self.mul(self.mean(x.clone()), self.mean_of(y, x));
+        self.sub(products, means)
     }
 
     /// The mean of the values of vectors that have as many values as `counted`.
@@ -224,6 +225,11 @@ impl ExprPlanner for Composer {
         &self,
         call: RawAggregateExpr,
     ) -> EngineResult<PlannerResult<RawAggregateExpr>> {
+        // The engine would replace DISTINCT by a grouping.
+        if call.distinct && call.func.inner().is::<Sum>() {
+            let reason = "DISTINCT compares ciphertexts, which differ for equal values";
+            return Err(Error::plan("he_sum", reason).into());
+        }
         let Some(name) = call.func.inner().downcast_ref::<Name>() else {
             return Ok(PlannerResult::Original(call));
         };

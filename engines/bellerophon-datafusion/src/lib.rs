@@ -1,4 +1,6 @@
-//! SQL over encrypted columns.
+#![doc = include_str!("../../README.md")]
+#![forbid(unsafe_code)]
+
 mod circuit;
 mod compose;
 mod decrypt;

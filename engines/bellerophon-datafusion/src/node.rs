@@ -99,12 +99,14 @@ impl Node {
         work: impl Fn(usize) -> bellerophon::Result<T> + Sync,
     ) -> Result<Vec<T>> {
         *lock(&self.calls).entry(function).or_default() += rows as u64;
-        let guarded = |row| match catch_unwind(AssertUnwindSafe(|| work(row))) {
+        let guarded = |row| match guarded(|| work(row)) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(source)) => Err(Error::Row { function, row, source: Box::new(source) }),
-            Err(panic) => Err(Error::Panicked { function, row, message: message(&*panic) }),
+            Err(message) => Err(Error::Panicked { function, row, message }),
         };
-        self.threads.install(|| (0..rows).into_par_iter().map(guarded).collect())
+        // All rows first: the error is that of the first bad row, whatever thread meets it.
+        let work = || (0..rows).into_par_iter().map(guarded).collect::<Vec<_>>();
+        self.threads.install(work).into_iter().collect()
     }
 
     /// Reserves memory for the duration of a call.
@@ -148,10 +150,14 @@ impl Node {
     }
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
-    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
-        (Some(text), _) => text.to_string(),
-        (_, Some(text)) => text.clone(),
-        _ => "no message".into(),
-    }
+/// Runs code that calls functions of users. A panic becomes its message.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> std::result::Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let panic: &(dyn Any + Send) = &*panic;
+        match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+            (Some(text), _) => text.to_string(),
+            (_, Some(text)) => text.clone(),
+            _ => "no message".into(),
+        }
+    })
 }

@@ -24,7 +24,8 @@ use datafusion::{
 };
 
 use crate::{
-    Error, Hash, Node, Result, circuit::Circuit, map::MapCall, settings, shape::Shape, vector,
+    Error, Hash, Node, Result, circuit::Circuit, map::MapCall, node::guarded, settings,
+    shape::Shape, vector,
 };
 
 /// A function by its name in SQL.
@@ -437,7 +438,10 @@ impl ScalarUDFImpl for ScalarFunction {
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> EngineResult<FieldRef> {
         let (name, _) = self.function.signature();
         let operation = self.operation(args.scalar_arguments)?;
-        let shape = self.predicted(&operation, args.arg_fields)?;
+        // The planner of a map calls the function.
+        let shape = guarded(|| self.predicted(&operation, args.arg_fields));
+        let panicked = |message| Error::plan(name, format!("the function panicked: {message}"));
+        let shape = shape.map_err(panicked)??;
         let field = Field::new(name, self.return_type(&[])?, true);
         Ok(Arc::new(shape.on(name, field)?))
     }

@@ -1,10 +1,9 @@
 //! Objects of the store and keys in memory.
 
-use std::{fs, sync::Arc, thread};
+use std::{fs, thread};
 
 use bellerophon::{bfv, pir};
 use bellerophon_datafusion::{Error, Hash, Values};
-use datafusion::execution::memory_pool::MemoryPool;
 
 use crate::world::{World, close, needs, node, numbers};
 
@@ -91,7 +90,10 @@ async fn damaged_objects_are_refused() {
         (whole[..20].to_vec(), "fewer than a header"),
         (b"x".repeat(200), "not an object of Bellerophon"),
         (other, "need evaluation keys"),
-        (world.client.to_secret_bytes().unwrap().expose().to_vec(), "it holds a secret of a client"),
+        (
+            world.client.to_secret_bytes().unwrap().expose().to_vec(),
+            "it holds a secret of a client",
+        ),
     ];
     for (i, (bytes, expected)) in cases.into_iter().enumerate() {
         fs::write(&place, bytes).unwrap();
@@ -154,5 +156,4 @@ fn hashes_are_those_of_sha_256() {
     assert_eq!(Hash::of(b"abc").to_string(), digits);
     assert_eq!(digits.parse(), Ok(Hash::of(b"abc")));
     assert!(digits[1..].parse::<Hash>().is_err() && "g".repeat(64).parse::<Hash>().is_err());
-    let _: Arc<dyn MemoryPool> = World::new().node.memory().clone();
 }
