@@ -153,7 +153,7 @@ async fn plain(arguments: &Arguments) -> Result<Plain, Failure> {
     let bad = |why: String| Failure::input(format!("{source}: {why}"));
     let reader = SessionContext::new();
     let options = CsvReadOptions::new().file_extension("");
-    let frame = reader.read_csv(path.to_string_lossy(), options).await;
+    let frame = reader.read_csv(source.as_str(), options).await;
     let stream = frame.map_err(|e| bad(e.to_string()))?.execute_stream().await;
     let mut stream = stream.map_err(|e| bad(e.to_string()))?;
     let mut plain = Plain { source: source.clone(), range, values: vec![], groups: vec![] };
@@ -505,7 +505,8 @@ impl Bare {
                 .map(|(_, bytes)| {
                     let x = self.read(bytes)?;
                     let x = if squares { self.server.square(&x)? } else { x };
-                    Ok(x.with_len(x.slots())?)
+                    let slots = x.slots();
+                    Ok(x.with_len(slots)?)
                 })
                 .collect();
             let terms = terms?;
