@@ -8,6 +8,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
+    ops::RangeInclusive,
     path::PathBuf,
     process::ExitCode,
     sync::Arc,
@@ -15,7 +16,11 @@ use std::{
 };
 
 use bellerophon::{
-    Ciphertext, Engine, ProgramBounds, ckks::SeededCiphertext, format, mlwe::Security, prelude::*,
+    Ciphertext, Engine, ProgramBounds,
+    ckks::{SeededCiphertext, approx::Function, polynomial::Monomial},
+    format,
+    mlwe::Security,
+    prelude::*,
 };
 use bellerophon_datafusion::{
     EncryptedColumn, Node, NodeOptions, SessionOptions, TableOptions, TableWriter, Values, decrypt,
@@ -46,16 +51,19 @@ use rand::RngExt;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// The one parameter set: vectors of 8192 values, six products in a row.
+/// The one parameter set: vectors of 8192 values, seven products in a row.
 const PRESET: &str = "sql";
 const SLOTS: usize = 1 << 13;
-const DEPTH: usize = 6;
+const DEPTH: usize = 7;
 const BITS: f64 = 22.0;
 /// Rows and groups of the generated table.
 const ROWS: usize = 1_000_000;
 const SMALL: usize = 100_000;
 const GROUPS: [&str; 8] = ["ne", "nw", "se", "sw", "north", "east", "south", "west"];
 const RANGE: [f64; 2] = [-4.0, 4.0];
+/// The sigmoid of wider ranges takes their values scaled to [-4, 4].
+const WIDE: f64 = 8.0;
+const MARGIN: f64 = 1.0 / 32.0;
 /// Bits after the binary point of the function of every value.
 const MAP_BITS: f64 = 12.0;
 
@@ -100,8 +108,11 @@ struct Query {
     rayon_s: f64,
     /// `eval_s / rayon_s - 1`.
     overhead: f64,
-    /// Relative to `max(1, |value|)`.
+    /// Numbers that were compared.
+    results: usize,
+    /// Relative to `max(1, |value|)`, as the mean.
     max_abs_err: f64,
+    mean_abs_err: f64,
     /// Seconds on one thread that the planner predicted.
     predicted_s: f64,
 }
@@ -206,10 +217,17 @@ impl Plain {
         groups
     }
 
-    /// The function of every value: the sigmoid of the range, scaled to [-4, 4].
-    fn squash(&self) -> impl Fn(f64) -> f64 + Send + Sync + 'static {
+    /// The map of every value to where the sigmoid varies, `offset + factor v`, with the domain of
+    /// its results. None if the range already lies there.
+    fn scaling(&self) -> (Option<[f64; 2]>, [f64; 2]) {
         let [lo, hi] = self.range;
-        move |x| 1.0 / (1.0 + (-8.0 * (x - (lo + hi) / 2.0) / (hi - lo)).exp())
+        if lo >= -WIDE && hi <= WIDE {
+            return (None, self.range);
+        }
+        let factor = 2.0 * RANGE[1] / (hi - lo);
+        // A little wider than the results, which are not exact.
+        let domain = RANGE.map(|end| end * (1.0 + MARGIN));
+        (Some([-factor * (lo + hi) / 2.0, factor]), domain)
     }
 }
 
@@ -270,7 +288,6 @@ async fn compute(arguments: &Arguments, plain: &Plain) -> Result<(), Failure> {
     console.say(format!("encrypted in {encrypt_s:.1} s: {} in Parquet", human(file_bytes)));
 
     // Step 2: the server: the queries, and the same work without an engine.
-    node.define("squash", MapFunction::closure("squash", plain.squash()));
     let options = SessionOptions { keys: Some(keys), ..Default::default() };
     let encrypted = session(&node, &options).map_err(Failure::run)?;
     let name = path.to_string_lossy();
@@ -279,8 +296,12 @@ async fn compute(arguments: &Arguments, plain: &Plain) -> Result<(), Failure> {
     let plain_session = SessionContext::new_with_config(SessionConfig::new());
     plain_session.register_batch("t", clear).map_err(Failure::run)?;
     let bare = Bare::new(&client, &needs, &encrypted).await?;
-    let [lo, hi] = plain.range;
-    let map = format!("he_map(v, 'squash', {lo:?}, {hi:?}, {MAP_BITS:?})");
+    let (scaling, [lo, hi]) = plain.scaling();
+    let argument = match scaling {
+        Some([offset, factor]) => format!("he_polynomial(v, '{offset:?},{factor:?}')"),
+        None => "v".into(),
+    };
+    let map = format!("he_map({argument}, 'sigmoid', {lo:?}, {hi:?}, {MAP_BITS:?})");
     let mut run =
         Run { client: &client, encrypted: &encrypted, plain: &plain_session, queries: vec![] };
     // The first query loads the keys; it is not measured.
@@ -297,10 +318,12 @@ async fn compute(arguments: &Arguments, plain: &Plain) -> Result<(), Failure> {
     let clear = "SELECT g, sum(v) AS r FROM t GROUP BY g ORDER BY g";
     run.number("sum for each group", query, clear, vectors, || bare.sums()).await?;
     let query = format!("SELECT g, {map} AS r FROM t");
-    let request = || MapRequest::of(MapFunction::closure("squash", plain.squash()));
-    let request = || request().over(lo..=hi).error(-MAP_BITS);
-    let squash = plain.squash();
-    run.map(&query, &by_group, &squash, vectors, || bare.map(&request)).await?;
+    let sigmoid = |v: f64| {
+        let [offset, factor] = scaling.unwrap_or([0.0, 1.0]);
+        1.0 / (1.0 + (-offset - factor * v).exp())
+    };
+    let alone = || bare.map(scaling, lo..=hi);
+    run.map(&query, &by_group, &sigmoid, vectors, alone).await?;
     drop(cleanup);
 
     // Step 3: the report.
@@ -322,7 +345,7 @@ async fn compute(arguments: &Arguments, plain: &Plain) -> Result<(), Failure> {
         keygen_s,
         eval_s: total(|q| q.eval_s),
         max_abs_err,
-        mean_abs_err: total(|q| q.max_abs_err) / queries.len() as f64,
+        mean_abs_err: total(|q| q.mean_abs_err * q.results as f64) / total(|q| q.results as f64),
         eval_key_bytes,
         ciphertext_bytes: file_bytes,
         peak_rss_bytes: peak_rss_bytes(),
@@ -446,13 +469,21 @@ impl Run<'_> {
         let scaled = |values: &[f64]| -> Vec<f64> {
             values.iter().zip(expected).map(|(x, e)| x / e.abs().max(1.0)).collect()
         };
-        let max_abs_err = match expected.len() == found.len() {
-            true => Errors::between(&scaled(expected), &scaled(found)).max,
-            false => f64::INFINITY,
+        let errors = match expected.len() == found.len() {
+            true => Errors::between(&scaled(expected), &scaled(found)),
+            false => Errors { max: f64::INFINITY, mean: f64::INFINITY },
         };
-        let overhead = eval_s / rayon_s - 1.0;
-        let query =
-            Query { query, ciphertexts, eval_s, rayon_s, overhead, max_abs_err, predicted_s };
+        let query = Query {
+            query,
+            ciphertexts,
+            eval_s,
+            rayon_s,
+            overhead: eval_s / rayon_s - 1.0,
+            results: expected.len(),
+            max_abs_err: errors.max,
+            mean_abs_err: errors.mean,
+            predicted_s,
+        };
         self.queries.push(query);
     }
 }
@@ -542,14 +573,22 @@ impl Bare {
         work().map_err(Failure::run)
     }
 
-    /// The function of every value, planned once.
-    fn map(&self, request: &(impl Fn() -> MapRequest<'static> + Sync)) -> Result<(), Failure> {
+    /// The sigmoid of every value, planned once.
+    fn map(&self, scaling: Option<[f64; 2]>, domain: RangeInclusive<f64>) -> Result<(), Failure> {
+        let request = || MapRequest::of(Function::sigmoid()).over(domain.clone()).error(-MAP_BITS);
+        let read = |bytes: &[u8]| {
+            let x = self.read(bytes)?;
+            Ok::<_, bellerophon::Error>(match scaling {
+                Some(coefficients) => {
+                    self.server.monomial(&x, &Monomial::new(&coefficients)?, None)?
+                }
+                None => x,
+            })
+        };
         let work = || -> bellerophon::Result<()> {
-            let first = self.read(&self.vectors[0].1)?;
-            let plan = self.server.map_plan(&first, &request())?;
+            let plan = self.server.map_plan(&read(&self.vectors[0].1)?, &request())?;
             self.vectors.par_iter().try_for_each(|(_, bytes)| {
-                let x = self.read(bytes)?;
-                let y = self.server.map_with(&x, &request().planned(&plan))?;
+                let y = self.server.map_with(&read(bytes)?, &request().planned(&plan))?;
                 format::to_bytes(self.server.params(), &y).map(|_| ())
             })
         };

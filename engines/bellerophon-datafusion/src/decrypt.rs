@@ -48,7 +48,7 @@ pub fn decrypt(client: &ClientKey, batches: &[RecordBatch], values: Values) -> R
             Error::Column { column: field.name().clone(), reason }
         };
         let mut column = Vec::new();
-        for row in 0..batch.num_rows() {
+        for (row, known) in counts.iter_mut().enumerate() {
             if array.is_null(row) {
                 column.push(None);
                 continue;
@@ -59,7 +59,7 @@ pub fn decrypt(client: &ClientKey, batches: &[RecordBatch], values: Values) -> R
             if values == Values::First {
                 x.truncate(1);
             }
-            let count = *counts[row].get_or_insert(x.len());
+            let count = *known.get_or_insert(x.len());
             if x.len() != count {
                 let reason = format!("{} values beside {count} of another column", x.len());
                 return Err(failed(row, reason));

@@ -268,7 +268,7 @@ impl ScalarFunction {
         let read = |column: usize, row: usize| vector::read(&params, columns[column].value(row));
         if operation == Operation::Count {
             let count = |row| match valid(row) {
-                true => Ok(Some(read(0, row)?.len() as i64)),
+                true => Ok(Some(vector::len(&params, columns[0].value(row))? as i64)),
                 false => Ok(None),
             };
             let counts = self.node.rows(name, rows, count)?;

@@ -19,3 +19,13 @@ pub(crate) fn read(params: &Params, bytes: &[u8]) -> Result<Ciphertext> {
         _ => format::from_bytes(params, bytes),
     }
 }
+
+/// The number of values of a vector, without its mask where that is a seed.
+pub(crate) fn len(params: &Params, bytes: &[u8]) -> Result<usize> {
+    match Header::parse(bytes)?.kind {
+        kind::SEEDED_CIPHERTEXT => {
+            Ok(format::from_bytes::<SeededCiphertext>(params, bytes)?.meta.len)
+        }
+        _ => Ok(read(params, bytes)?.len()),
+    }
+}
