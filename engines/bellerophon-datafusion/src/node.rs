@@ -13,6 +13,7 @@ use bellerophon::{
     mlwe::KeyId,
 };
 use datafusion::{
+    common::DataFusionError,
     execution::memory_pool::{GreedyMemoryPool, MemoryConsumer, MemoryPool},
     object_store::ObjectStore,
 };
@@ -59,7 +60,7 @@ impl Node {
         let memory: Arc<dyn MemoryPool> = Arc::new(GreedyMemoryPool::new(options.memory));
         let keys = KeyStore::new(store, &memory, options.keys)?;
         let threads = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build();
-        let failed = |error| Error::plan("threads", error);
+        let failed = |error| DataFusionError::External(Box::new(error));
         let (functions, calls, plans) = Default::default();
         let threads = threads.map_err(failed)?;
         Ok(Arc::new(Self { keys, threads, memory, functions, calls, plans }))

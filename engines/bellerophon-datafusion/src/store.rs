@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fs::{self, File},
-    io::{BufWriter, Read, Write},
+    io::{BufWriter, ErrorKind, Read, Write},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -20,6 +20,7 @@ use bellerophon::{
     ring::wire::{SecretWire, Wire},
 };
 use datafusion::{
+    common::DataFusionError,
     execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation},
     object_store::{ObjectStore, ObjectStoreExt, WriteMultipart, path::Path as StorePath},
 };
@@ -164,8 +165,7 @@ impl KeyStore {
     /// # Errors
     /// [`Error::File`], [`Error::Store`], errors of keys that cannot be written.
     pub fn put_keys(&self, keys: &EvaluationKeys) -> Result<Hash> {
-        let path = self.folder.join(format!("upload-{}", std::process::id()));
-        let file = File::create(&path).map_err(Error::file(&path))?;
+        let (path, file) = self.scratch()?;
         let mut writer = Hashed { inner: BufWriter::new(file), hasher: Sha256::new() };
         keys.write_to(&mut writer)?;
         writer.flush().map_err(Error::file(&path))?;
@@ -317,6 +317,19 @@ impl KeyStore {
         }
     }
 
+    /// A new file in the folder.
+    fn scratch(&self) -> Result<(PathBuf, File)> {
+        let process = std::process::id();
+        for number in 0.. {
+            let path = self.folder.join(format!("upload-{process}-{number}"));
+            match File::create_new(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                file => return file.map_err(Error::file(&path)).map(|file| (path, file)),
+            }
+        }
+        unreachable!("some number is free")
+    }
+
     fn upload(&self, hash: Hash, reader: &mut (impl Read + Send)) -> Result<()> {
         wait(async {
             let mut upload = WriteMultipart::new(self.store.put_multipart(&place(hash)).await?);
@@ -401,7 +414,7 @@ fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.map_err(Error::file(Path::new("tokio runtime")))?.block_on(work)
+            runtime.map_err(DataFusionError::from)?.block_on(work)
         });
         waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })

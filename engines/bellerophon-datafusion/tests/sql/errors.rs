@@ -14,15 +14,14 @@ use bellerophon_datafusion::{
 };
 use datafusion::{
     arrow::{
-        array::{ArrayRef, AsArray, BinaryArray, Float64Array},
+        array::{ArrayRef, AsArray, Float64Array},
         record_batch::RecordBatch,
     },
-    datasource::MemTable,
     physical_plan::collect,
     prelude::{ParquetReadOptions, SessionContext, col},
 };
 
-use crate::world::{World, close, numbers};
+use crate::world::{World, close, forged, numbers};
 
 #[tokio::test]
 async fn a_query_does_not_mix_owners() {
@@ -113,18 +112,6 @@ async fn a_panic_fails_its_query_only() {
     armed.store(false, Ordering::Relaxed);
     let sql = format!("{sql} WHERE g = 'b'");
     session.sql(&sql).await.unwrap().collect().await.unwrap();
-}
-
-/// A table of one column of bytes, with the description of a column of the real table.
-async fn forged(session: &SessionContext, values: Vec<Vec<u8>>) {
-    let real = session.table("t").await.unwrap();
-    let field = real.schema().field_with_unqualified_name("x").unwrap().clone();
-    let schema = Arc::new(datafusion::arrow::datatypes::Schema::new(vec![field]));
-    let column: ArrayRef = Arc::new(BinaryArray::from_iter_values(values));
-    let batch = RecordBatch::try_new(schema.clone(), vec![column]).unwrap();
-    let table = MemTable::try_new(schema, vec![vec![batch]]).unwrap();
-    session.deregister_table("forged").unwrap();
-    session.register_table("forged", Arc::new(table)).unwrap();
 }
 
 #[tokio::test]

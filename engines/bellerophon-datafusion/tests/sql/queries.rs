@@ -1,9 +1,10 @@
 //! Results of queries against the same functions in the clear.
 
+use bellerophon::prelude::*;
 use bellerophon_datafusion::{Functions, TableProgress, Values, decrypt};
-use datafusion::{arrow::array::AsArray, prelude::col};
+use datafusion::{arrow::array::AsArray, execution::memory_pool::MemoryConsumer, prelude::col};
 
-use crate::world::{ROWS, World, close, node, numbers};
+use crate::world::{MEMORY, RANGE, ROWS, World, close, forged, node, numbers};
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
@@ -118,4 +119,83 @@ async fn a_published_result_carries_the_declared_range_alone() {
     let sql = "SELECT he_publish(he_mean(x), -4.0, 4.0) AS m FROM t";
     let found = world.query(&session, sql, Values::First).await;
     close(&numbers(&found, "m"), &[mean(&world.x)], 1e-5);
+}
+
+#[tokio::test]
+async fn a_dot_product_is_that_of_its_vectors() {
+    let world = World::new();
+    let session = world.session().await;
+    let sql = "SELECT he_dot(x, y) AS d FROM t WHERE g = 'b'";
+    let found = world.query(&session, sql, Values::First).await;
+    let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+    let expected = rows.map(|i| world.x[i] * world.y[i]).sum();
+    close(&numbers(&found, "d"), &[expected], 1e-3);
+}
+
+#[tokio::test]
+async fn a_table_is_looked_up_at_the_nearest_place() {
+    let world = World::of(Preset::ToyInsecure, &Needs::new().map());
+    let session = world.session().await;
+    let sql = "SELECT he_map(x, '-1;0;1;3', -3.0, 3.0) AS r FROM t WHERE g = 'b'";
+    let found = world.query(&session, sql, Values::All).await;
+    // Places at -3, -1, 1, 3. The index of a look-up is off by some cells: values near the middle
+    // of two places may take either.
+    let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+    let near = |x: f64| [-2.0, 0.0, 2.0].iter().any(|middle| (x - middle).abs() < 0.25);
+    let (mut checked, found) = (0, numbers(&found, "r"));
+    for (i, found) in rows.zip(found) {
+        let x = world.x[i];
+        let expected = [-1.0, 0.0, 1.0, 3.0][((x + 3.0) / 2.0).round() as usize];
+        if !near(x) {
+            assert!((found - expected).abs() < 0.1, "{x}: {found}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 300, "{checked}");
+}
+
+#[tokio::test]
+async fn a_bootstrap_returns_levels() {
+    let world = World::of(Preset::ToyBootstrapping, &Needs::new().multiply().bootstrap());
+    let session = world.session().await;
+    // One product more than there are levels.
+    let products = world.client.params().levels() + 1;
+    let squares =
+        |x: &str, count: usize| (0..count).fold(x.to_string(), |x, _| format!("he_mul({x}, {x})"));
+    let deep = squares("he_scale(x, 0.5)", products);
+    let refusal = world.refusal(&session, &format!("SELECT {deep} FROM t")).await;
+    assert!(refusal.contains("he_mul cannot be planned"), "{refusal}");
+    let first = squares("he_scale(x, 0.5)", 2);
+    let deep = squares(&format!("he_refresh({first})"), products - 2);
+    let sql = format!("SELECT {deep} AS p FROM t WHERE g = 'b'");
+    let found = world.query(&session, &sql, Values::All).await;
+    let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+    let expected: Vec<f64> = rows.map(|i| (world.x[i] / 2.0).powi(1 << products)).collect();
+    close(&numbers(&found, "p"), &expected, 1e-3);
+}
+
+#[tokio::test]
+async fn vectors_of_providers_are_columns_of_the_owner() {
+    let world = World::new();
+    let session = world.session().await;
+    let public = world.client.public_key().unwrap();
+    let given = public.encrypt(&world.x[..1024], RANGE[0]..=RANGE[1]).unwrap();
+    let given = bellerophon::format::to_bytes(world.client.params(), &given).unwrap();
+    forged(&session, vec![given]).await;
+    let sql = "SELECT he_mul(x, x) AS p FROM forged";
+    let found = world.query(&session, sql, Values::All).await;
+    let expected: Vec<f64> = world.x[..1024].iter().map(|x| x * x).collect();
+    close(&numbers(&found, "p"), &expected, 1e-3);
+}
+
+#[tokio::test]
+async fn vectors_in_work_count_in_the_memory_of_the_node() {
+    let world = World::new();
+    let session = world.session().await;
+    let taken = MemoryConsumer::new("test").register(world.node.memory());
+    taken.try_grow(MEMORY - (1 << 16)).unwrap();
+    let refusal = world.refusal(&session, "SELECT he_scale(x, 0.5) FROM t").await;
+    assert!(refusal.contains("Resources exhausted") && refusal.contains("he_scale"), "{refusal}");
+    taken.free();
+    world.query(&session, "SELECT he_scale(x, 0.5) AS s FROM t", Values::All).await;
 }

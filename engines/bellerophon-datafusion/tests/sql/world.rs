@@ -9,10 +9,11 @@ use bellerophon_datafusion::{
 };
 use datafusion::{
     arrow::{
-        array::{ArrayRef, AsArray, Float64Array, StringArray},
-        datatypes::Float64Type,
+        array::{ArrayRef, AsArray, BinaryArray, Float64Array, StringArray},
+        datatypes::{Float64Type, Schema},
         record_batch::RecordBatch,
     },
+    datasource::MemTable,
     object_store::local::LocalFileSystem,
     prelude::{ParquetReadOptions, SessionContext},
 };
@@ -20,6 +21,9 @@ use tempfile::TempDir;
 
 /// The declared range of both columns.
 pub const RANGE: [f64; 2] = [-2.0, 2.0];
+
+/// Bytes of memory of a node.
+pub const MEMORY: usize = 1 << 30;
 
 /// Rows: two vectors of the group `a` and one of the group `b`, the last ones not full.
 pub const ROWS: usize = 2500;
@@ -44,7 +48,7 @@ pub fn node(folder: &Path, cache: &str, budget: u64) -> Arc<Node> {
         budget,
         ..KeyStoreOptions::new(folder.join(cache))
     };
-    let options = NodeOptions { keys, threads: 2, memory: 1 << 30 };
+    let options = NodeOptions { keys, threads: 2, memory: MEMORY };
     Node::new(Arc::new(store), options).unwrap()
 }
 
@@ -55,12 +59,17 @@ pub fn needs() -> Needs {
 
 impl World {
     pub fn new() -> Self {
+        Self::of(Preset::ToyInsecure, &needs())
+    }
+
+    /// A world with other parameters and keys.
+    pub fn of(preset: Preset, needs: &Needs) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let params = Params::preset(Preset::ToyInsecure).unwrap();
+        let params = Params::preset(preset).unwrap();
         let client = ClientKey::generate(&params).unwrap();
         let node = node(folder.path(), "cache", 1 << 30);
         let params = node.keys().put_params(&params).unwrap();
-        let keys = node.keys().put_keys(&client.evaluation_keys(&needs()).unwrap()).unwrap();
+        let keys = node.keys().put_keys(&client.evaluation_keys(needs).unwrap()).unwrap();
         let x: Vec<f64> = (0..ROWS).map(|i| (i as f64 * 0.37).sin() * 1.9).collect();
         let y: Vec<f64> = (0..ROWS).map(|i| (i as f64 * 0.11).cos() + 0.5 * x[i] * 0.9).collect();
         let groups = (0..ROWS).map(|i| if i % 5 == 0 { "b" } else { "a" }).collect();
@@ -82,7 +91,7 @@ impl World {
     pub fn options(&self) -> TableOptions {
         let column = |name: &str| EncryptedColumn { name: name.into(), range: RANGE[0]..=RANGE[1] };
         let (columns, group) = (vec![column("x"), column("y")], Some("g".to_string()));
-        TableOptions { params: self.params, columns, group, most_vectors: 4 }
+        TableOptions { params: self.params, columns, group, most_vectors: 6 }
     }
 
     /// Encrypts the table for a client.
@@ -131,6 +140,18 @@ impl World {
         let result = async { session.sql(sql).await?.collect().await.map(|_| ()) };
         result.await.expect_err("the query fails").to_string()
     }
+}
+
+/// The table `forged` of one column of bytes, with the description of a column of the real table.
+pub async fn forged(session: &SessionContext, values: Vec<Vec<u8>>) {
+    let real = session.table("t").await.unwrap();
+    let field = real.schema().field_with_unqualified_name("x").unwrap().clone();
+    let schema = Arc::new(Schema::new(vec![field]));
+    let column: ArrayRef = Arc::new(BinaryArray::from_iter_values(values));
+    let batch = RecordBatch::try_new(schema.clone(), vec![column]).unwrap();
+    let table = MemTable::try_new(schema, vec![vec![batch]]).unwrap();
+    session.deregister_table("forged").unwrap();
+    session.register_table("forged", Arc::new(table)).unwrap();
 }
 
 /// The numbers of a column.
