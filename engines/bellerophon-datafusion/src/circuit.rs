@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use bellerophon::ckks::{CkksOps, Result, polynomial::Monomial};
+use bellerophon::ckks::{CkksOps, Interval, Result, polynomial::Monomial};
 
 /// A function of vectors that consists of operations on slots.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,8 @@ pub(crate) enum Circuit {
     Bootstrap,
     /// The mean of as many values, from their sum.
     Divide(NonZeroUsize),
+    /// A range that the caller promises.
+    AssumeRange(f64, f64),
 }
 
 impl Circuit {
@@ -27,20 +29,58 @@ impl Circuit {
         on: &E,
         operands: &[&E::Ciphertext],
     ) -> Result<E::Ciphertext> {
-        let (x, y) = (operands[0], operands[operands.len() - 1]);
+        if let [x, y] = operands
+            && !std::ptr::eq(*x, *y)
+        {
+            let (x, y) = cut(on, x, y)?;
+            return self.of_two(on, &x, &y);
+        }
+        let x = operands[0];
         match self {
-            Self::Add => on.add(x, y),
-            Self::Sub => on.sub(x, y),
-            Self::Mul => product(on, x, y),
-            Self::Dot => sum_slots(on, &product(on, x, y)?),
+            Self::Add | Self::Sub | Self::Mul | Self::Dot => self.of_two(on, x, x),
             Self::Scale(factor) => on.mul_scalar(x, *factor),
             Self::Rotate(step) => on.rotate(x, *step),
             Self::Polynomial(p) => on.monomial(x, p, None),
             Self::SumSlots => sum_slots(on, x),
             Self::Bootstrap => on.bootstrap(x),
             Self::Divide(count) => on.mul_scalar(x, 1.0 / count.get() as f64),
+            Self::AssumeRange(lo, hi) => Ok(on.assume_range(x.clone(), Interval::real(*lo, *hi)?)),
         }
     }
+
+    /// One of the circuits of two vectors, which may be one.
+    fn of_two<E: CkksOps>(
+        &self,
+        on: &E,
+        x: &E::Ciphertext,
+        y: &E::Ciphertext,
+    ) -> Result<E::Ciphertext> {
+        match self {
+            Self::Add => on.add(x, y),
+            Self::Sub => on.sub(x, y),
+            Self::Dot => sum_slots(on, &product(on, x, y)?),
+            _ => product(on, x, y),
+        }
+    }
+}
+
+/// Two vectors of unequal numbers of values: one that has a value in every slot, as sums and
+/// weights have, is cut to the values of the other.
+fn cut<E: CkksOps>(
+    on: &E,
+    x: &E::Ciphertext,
+    y: &E::Ciphertext,
+) -> Result<(E::Ciphertext, E::Ciphertext)> {
+    let [mx, my] = [x, y].map(|z| on.metadata(z).meta);
+    let (mut x, mut y) = (x.clone(), y.clone());
+    if mx.slots == my.slots && mx.len != my.len {
+        if mx.len == mx.slots {
+            x = on.with_len(x, my.len)?;
+        } else if my.len == my.slots {
+            y = on.with_len(y, mx.len)?;
+        }
+    }
+    Ok((x, y))
 }
 
 /// A product; a square, which is cheaper, for one vector twice.

@@ -68,6 +68,9 @@ impl Functions {
         fn map(x: Expr, function: &str, lo: f64, hi: f64) = Map;
         /// A function over a domain, to `bits` bits after the binary point.
         fn map_to(x: Expr, function: &str, lo: f64, hi: f64, bits: f64) = Map;
+        /// The same values with a range that the caller promises, where interval arithmetic derives
+        /// a wider one.
+        fn assume_range(x: Expr, lo: f64, hi: f64) = AssumeRange;
         /// The result in the form in which it leaves the server: with this range only.
         fn publish(x: Expr, lo: f64, hi: f64) = Publish;
         /// The number of values.

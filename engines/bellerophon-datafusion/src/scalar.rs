@@ -42,6 +42,7 @@ pub(crate) enum Function {
     Refresh,
     Divide,
     Map,
+    AssumeRange,
     Publish,
     Count,
     Object,
@@ -62,7 +63,7 @@ pub(crate) enum Parameter {
 use Parameter::{Integers, Number, Text, Vector};
 
 impl Function {
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Add,
         Self::Sub,
         Self::Mul,
@@ -74,6 +75,7 @@ impl Function {
         Self::Refresh,
         Self::Divide,
         Self::Map,
+        Self::AssumeRange,
         Self::Publish,
         Self::Count,
         Self::Object,
@@ -93,6 +95,7 @@ impl Function {
             Self::Refresh => ("he_refresh", &[Vector]),
             Self::Divide => ("he_divide", &[Vector, Integers]),
             Self::Map => ("he_map", &[Vector, Text, Number, Number, Number]),
+            Self::AssumeRange => ("he_assume_range", &[Vector, Number, Number]),
             Self::Publish => ("he_publish", &[Vector, Number, Number]),
             Self::Count => ("he_count", &[Vector]),
             Self::Object => ("he_object", &[Text]),
@@ -164,6 +167,7 @@ impl ScalarFunction {
             Function::Polynomial => Circuit::Polynomial(polynomial(name, text(1)?)?),
             Function::SumSlots => Circuit::SumSlots,
             Function::Refresh => Circuit::Bootstrap,
+            Function::AssumeRange => Circuit::AssumeRange(number(1)?, number(2)?),
             Function::Divide => return Ok(Operation::Divide),
             Function::Count => return Ok(Operation::Count),
             Function::Object => {

@@ -22,7 +22,7 @@ use bellerophon::{
 use datafusion::{
     common::DataFusionError,
     execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation},
-    object_store::{ObjectStore, ObjectStoreExt, WriteMultipart, path::Path as StorePath},
+    object_store::{self, ObjectStore, ObjectStoreExt, WriteMultipart, path::Path as StorePath},
 };
 use futures::StreamExt;
 use sha2::{Digest, Sha256};
@@ -175,6 +175,25 @@ impl KeyStore {
             .and_then(|mut file| self.upload(hash, &mut file));
         fs::remove_file(&path).map_err(Error::file(&path))?;
         stored.map(|()| hash)
+    }
+
+    /// Keeps a text under a name that is no hash: the last one replaces the others.
+    pub(crate) fn put_note(&self, name: &str, text: String) -> Result<()> {
+        let path = StorePath::from(format!("states/{name}"));
+        wait(async { Ok(self.store.put(&path, text.into()).await.map(|_| ())?) })
+    }
+
+    /// The text under a name, if there is one.
+    pub(crate) fn note(&self, name: &str) -> Result<Option<String>> {
+        let path = StorePath::from(format!("states/{name}"));
+        let bytes = wait(async {
+            match self.store.get(&path).await {
+                Ok(found) => Ok(Some(found.bytes().await?)),
+                Err(object_store::Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        })?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     /// Objects that this process copied from the store.
