@@ -1,0 +1,139 @@
+//! Predictions of a plan: seconds, levels and errors of every function of encrypted columns.
+
+use std::{
+    fmt::{self, Write},
+    sync::Arc,
+};
+
+use datafusion::{
+    common::{
+        DFSchema, Result as EngineResult,
+        tree_node::{TreeNode, TreeNodeRecursion},
+    },
+    execution::context::QueryPlanner,
+    logical_expr::{Expr, ExprSchemable, LogicalPlan},
+    physical_plan::ExecutionPlan,
+    physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner},
+};
+
+use crate::{Result, shape::Shape};
+
+/// The prediction of one function of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodePrediction {
+    /// The expression.
+    pub expression: String,
+    /// Seconds on one thread for all vectors of the table, of this function alone.
+    pub seconds: f64,
+    /// The vectors that it is evaluated on, at most.
+    pub vectors: usize,
+    /// The levels of its result.
+    pub level: usize,
+    /// The standard deviation of the error of its result, or the bound of a map.
+    pub error: f64,
+}
+
+/// The predictions of a plan.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Predictions(pub Vec<NodePrediction>);
+
+impl Predictions {
+    /// Predicts every function of encrypted columns in a plan. A plan that runs out of levels does
+    /// not come this far: the engine refuses to make it.
+    ///
+    /// The error of a mean is that of the mean over all vectors: smaller groups have larger ones.
+    ///
+    /// # Errors
+    /// Those of expressions that do not fit the plan.
+    pub fn of(plan: &LogicalPlan) -> Result<Self> {
+        let mut found = Self::default();
+        plan.apply(|node| {
+            let mut schema = DFSchema::empty();
+            for input in node.inputs() {
+                schema.merge(input.schema());
+            }
+            // A scan has no input: its filters are over its own columns.
+            if node.inputs().is_empty() {
+                schema = node.schema().as_ref().clone();
+            }
+            node.apply_expressions(|root| {
+                root.apply(|expr| {
+                    found.add(expr, &schema)?;
+                    Ok(TreeNodeRecursion::Continue)
+                })
+            })
+        })?;
+        Ok(found)
+    }
+
+    /// Seconds of all functions on one thread.
+    pub fn seconds(&self) -> f64 {
+        self.0.iter().map(|node| node.seconds).sum()
+    }
+
+    fn add(&mut self, expr: &Expr, schema: &DFSchema) -> EngineResult<()> {
+        let name = match expr {
+            Expr::ScalarFunction(call) => call.name(),
+            Expr::AggregateFunction(call) => call.func.name(),
+            _ => return Ok(()),
+        };
+        if !name.starts_with("he_") {
+            return Ok(());
+        }
+        let (_, field) = expr.to_field(schema)?;
+        let shape = Shape::of("EXPLAIN", 1, &field)?;
+        let (vectors, level, seconds) = (shape.vectors, shape.level, shape.seconds);
+        let meta = shape.meta()?;
+        let error = bellerophon::ckks::Metadata { level, meta }.noise();
+        let expression = expr.schema_name().to_string();
+        let node = NodePrediction { expression, seconds, vectors, level, error };
+        if !self.0.contains(&node) {
+            self.0.push(node);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Predictions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:>10} {:>8} {:>6} {:>9}  function", "seconds", "vectors", "level", "error")?;
+        for node in &self.0 {
+            let NodePrediction { expression, seconds, vectors, level, error } = node;
+            let error = format!("2^{:.1}", error.log2());
+            writeln!(f, "{seconds:>10.3} {vectors:>8} {level:>6} {error:>9}  {expression}")?;
+        }
+        write!(f, "{:>10.3} seconds on one thread", self.seconds())
+    }
+}
+
+/// The planner of the engine, which adds the predictions to what `EXPLAIN` prints.
+#[derive(Debug)]
+pub(crate) struct Planner;
+
+#[async_trait::async_trait]
+impl QueryPlanner for Planner {
+    async fn create_physical_plan(
+        &self,
+        plan: &LogicalPlan,
+        session: &dyn datafusion::catalog::Session,
+    ) -> EngineResult<Arc<dyn ExecutionPlan>> {
+        let planner = DefaultPhysicalPlanner::default();
+        let LogicalPlan::Explain(explain) = plan else {
+            return planner.create_physical_plan(plan, session).await;
+        };
+        let predictions = Predictions::of(&explain.plan)?;
+        let mut explain = explain.clone();
+        if !predictions.0.is_empty() {
+            let mut text = String::from("predictions of the functions of encrypted columns\n");
+            write!(text, "{predictions}").expect("a string takes text");
+            explain.stringified_plans.push(explained(text));
+        }
+        planner.create_physical_plan(&LogicalPlan::Explain(explain), session).await
+    }
+}
+
+/// A part of the output of `EXPLAIN` that is always shown.
+fn explained(text: String) -> datafusion::common::display::StringifiedPlan {
+    use datafusion::common::display::{PlanType, StringifiedPlan};
+    StringifiedPlan::new(PlanType::FinalLogicalPlan, text)
+}

@@ -1,0 +1,32 @@
+#![doc = include_str!("../../README.md")]
+#![forbid(unsafe_code)]
+
+mod circuit;
+mod compose;
+mod decrypt;
+mod error;
+mod explain;
+mod hash;
+mod iteration;
+mod map;
+mod node;
+mod scalar;
+mod session;
+mod settings;
+mod shape;
+mod store;
+mod sum;
+mod table;
+mod vector;
+
+pub use compose::Functions;
+pub use decrypt::{Values, decrypt};
+pub use error::{Error, ObjectFault, Result};
+pub use explain::{NodePrediction, Predictions};
+pub use hash::Hash;
+pub use iteration::{Iteration, State, logistic_regression};
+pub use node::{Node, NodeOptions};
+pub use session::{SessionOptions, session, state};
+pub use settings::{KEYS, MOST_VECTORS, Settings};
+pub use store::{KeyStore, KeyStoreOptions};
+pub use table::{EncryptedColumn, TableOptions, TableProgress, TableWriter};

@@ -1,0 +1,460 @@
+//! The scalar functions: a value of an encrypted column for each row.
+
+use std::{
+    hash::{Hash as StdHash, Hasher},
+    num::NonZeroUsize,
+    sync::Arc,
+};
+
+use bellerophon::{
+    Ciphertext, Evaluator,
+    ckks::{self, CkksOps, polynomial::Monomial},
+    format,
+};
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayRef, AsArray, BinaryArray, Int64Array},
+        datatypes::{DataType, Field, FieldRef, Int64Type},
+    },
+    common::{Result as EngineResult, ScalarValue},
+    logical_expr::{
+        ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+        Volatility,
+    },
+};
+
+use crate::{
+    Error, Hash, Node, Result, circuit::Circuit, map::MapCall, node::guarded, settings,
+    shape::Shape, vector,
+};
+
+/// A function by its name in SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Function {
+    Add,
+    Sub,
+    Mul,
+    Dot,
+    Scale,
+    Rotate,
+    Polynomial,
+    SumSlots,
+    Refresh,
+    Divide,
+    Map,
+    AssumeRange,
+    Publish,
+    Count,
+    Object,
+}
+
+/// A parameter of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parameter {
+    Vector,
+    /// A literal number.
+    Number,
+    /// A literal text.
+    Text,
+    /// An integer for each row.
+    Integers,
+}
+
+use Parameter::{Integers, Number, Text, Vector};
+
+impl Function {
+    pub(crate) const ALL: [Self; 15] = [
+        Self::Add,
+        Self::Sub,
+        Self::Mul,
+        Self::Dot,
+        Self::Scale,
+        Self::Rotate,
+        Self::Polynomial,
+        Self::SumSlots,
+        Self::Refresh,
+        Self::Divide,
+        Self::Map,
+        Self::AssumeRange,
+        Self::Publish,
+        Self::Count,
+        Self::Object,
+    ];
+
+    /// The name in SQL and the parameters.
+    pub(crate) const fn signature(self) -> (&'static str, &'static [Parameter]) {
+        match self {
+            Self::Add => ("he_add", &[Vector, Vector]),
+            Self::Sub => ("he_sub", &[Vector, Vector]),
+            Self::Mul => ("he_mul", &[Vector, Vector]),
+            Self::Dot => ("he_dot", &[Vector, Vector]),
+            Self::Scale => ("he_scale", &[Vector, Number]),
+            Self::Rotate => ("he_rotate", &[Vector, Number]),
+            Self::Polynomial => ("he_polynomial", &[Vector, Text]),
+            Self::SumSlots => ("he_sum_slots", &[Vector]),
+            Self::Refresh => ("he_refresh", &[Vector]),
+            Self::Divide => ("he_divide", &[Vector, Integers]),
+            Self::Map => ("he_map", &[Vector, Text, Number, Number, Number]),
+            Self::AssumeRange => ("he_assume_range", &[Vector, Number, Number]),
+            Self::Publish => ("he_publish", &[Vector, Number, Number]),
+            Self::Count => ("he_count", &[Vector]),
+            Self::Object => ("he_object", &[Text]),
+        }
+    }
+
+    /// Arguments at the end that may be left out.
+    const fn optional(self) -> usize {
+        match self {
+            Self::Map => 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether the function takes evaluation keys.
+    const fn needs_keys(self) -> bool {
+        use Function::*;
+        matches!(self, Mul | Dot | Rotate | Polynomial | SumSlots | Refresh | Map)
+    }
+}
+
+/// A function of a node.
+#[derive(Debug)]
+pub(crate) struct ScalarFunction {
+    pub(crate) function: Function,
+    pub(crate) node: Arc<Node>,
+    signature: Signature,
+}
+
+impl ScalarFunction {
+    /// The function for a session.
+    pub(crate) fn udf(function: Function, node: &Arc<Node>) -> ScalarUDF {
+        // An object has no arguments that vary, but it must not become a literal of the plan: a
+        // literal has no owner.
+        let volatility = match function {
+            Function::Object => Volatility::Volatile,
+            _ => Volatility::Immutable,
+        };
+        let signature = Signature::user_defined(volatility);
+        ScalarUDF::new_from_impl(Self { function, node: node.clone(), signature })
+    }
+
+    /// What to compute, from the literal arguments; none for columns where literals are needed.
+    fn operation(&self, constants: &[Option<&ScalarValue>]) -> Result<Operation> {
+        let (name, parameters) = self.function.signature();
+        let missing = |argument: usize| {
+            let reason = format!("argument {} must be a literal", argument + 1);
+            Error::plan(name, reason)
+        };
+        let number = |argument: usize| match constants.get(argument).copied().flatten() {
+            Some(ScalarValue::Float64(Some(number))) if number.is_finite() => Ok(*number),
+            Some(ScalarValue::Int64(Some(number))) => Ok(*number as f64),
+            _ => Err(missing(argument)),
+        };
+        let text = |argument: usize| match constants.get(argument).copied().flatten() {
+            Some(ScalarValue::Utf8(Some(text))) => Ok(text.as_str()),
+            _ => Err(missing(argument)),
+        };
+        let circuit = match self.function {
+            Function::Add => Circuit::Add,
+            Function::Sub => Circuit::Sub,
+            Function::Mul => Circuit::Mul,
+            Function::Dot => Circuit::Dot,
+            Function::Scale => Circuit::Scale(number(1)?),
+            Function::Rotate => match number(1)? {
+                step if step.fract() == 0.0 => Circuit::Rotate(step as i64),
+                _ => return Err(Error::plan(name, "argument 2 must be an integer")),
+            },
+            Function::Polynomial => Circuit::Polynomial(polynomial(name, text(1)?)?),
+            Function::SumSlots => Circuit::SumSlots,
+            Function::Refresh => Circuit::Bootstrap,
+            Function::AssumeRange => Circuit::AssumeRange(number(1)?, number(2)?),
+            Function::Divide => return Ok(Operation::Divide),
+            Function::Count => return Ok(Operation::Count),
+            Function::Object => {
+                let malformed = |reason| Error::plan(name, reason);
+                return Ok(Operation::Object(text(0)?.parse().map_err(malformed)?));
+            }
+            Function::Publish => return Ok(Operation::Publish(number(1)?, number(2)?)),
+            Function::Map => {
+                let given = constants.len() == parameters.len();
+                let bits = given.then(|| number(4)).transpose()?;
+                let (function, lo, hi) = (text(1)?.to_string(), number(2)?, number(3)?);
+                return Ok(Operation::Map(MapCall { function, lo, hi, bits }));
+            }
+        };
+        Ok(Operation::Circuit(circuit))
+    }
+
+    /// The shapes of the vectors among the arguments.
+    fn shapes(&self, fields: &[FieldRef]) -> Result<Vec<Shape>> {
+        let (name, parameters) = self.function.signature();
+        let vectors = parameters.iter().zip(fields).enumerate();
+        let vectors = vectors.filter(|(_, (parameter, _))| **parameter == Vector);
+        vectors.map(|(i, (_, field))| Shape::of(name, i + 1, field)).collect()
+    }
+
+    /// The shape of the result: the library's prediction.
+    fn predicted(&self, operation: &Operation, fields: &[FieldRef]) -> Result<Shape> {
+        let (name, _) = self.function.signature();
+        if let Operation::Object(hash) = operation {
+            let (params, x) = self.node.keys().object(*hash)?;
+            return Ok(Shape::new(params, x.key(), 1, &x.metadata()));
+        }
+        let shapes = self.shapes(fields)?;
+        let common = Shape::common(name, &shapes)?;
+        let vectors = shapes.iter().map(|shape| shape.vectors).max().unwrap_or(1);
+        let (params, simulator) = self.node.simulator(common.params(name)?)?;
+        let refused = |error: ckks::Error| Error::plan(name, error);
+        let operands =
+            shapes.iter().map(|shape| shape.simulated(&simulator)).collect::<Result<Vec<_>>>()?;
+        // A square has more noise than a product. Two expressions of one description may be one.
+        let mut borrowed: Vec<_> = operands.iter().collect();
+        if borrowed.len() == 2 && fields[0] == fields[1] {
+            borrowed[1] = borrowed[0];
+        }
+        let (result, seconds) = match operation {
+            Operation::Circuit(circuit) => {
+                (circuit.evaluate(&simulator, &borrowed).map_err(refused)?, None)
+            }
+            // The count of a query is not known: that of all vectors is the largest.
+            Operation::Divide => {
+                let most = common.vectors.max(1) * operands[0].metadata().meta.slots;
+                let count = NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN);
+                let circuit = Circuit::Divide(count);
+                (circuit.evaluate(&simulator, &borrowed).map_err(refused)?, None)
+            }
+            Operation::Map(call) => {
+                let metadata = *operands[0].metadata();
+                let (level, len) = (metadata.level, metadata.meta.len);
+                let place = format!("{} {level} {len}", params.fingerprint());
+                let request = call.request(&self.node).map_err(|error| Error::plan(name, error))?;
+                let request = request.count(len).level(level);
+                let plan = self.node.map_plan(call, &place, || params.map_plan(&request));
+                let plan = plan.map_err(|error| Error::plan(name, error))?;
+                let Some(prediction) = plan.prediction() else {
+                    return Err(Error::plan(name, format!("no engine serves it:\n{plan}")));
+                };
+                let x = call.result(&self.node, &simulator, &metadata, prediction)?;
+                (x, Some(prediction.seconds))
+            }
+            Operation::Publish(lo, hi) => {
+                let range = ckks::Interval::real(*lo, *hi).map_err(refused)?;
+                (simulator.assume_range(operands[0].clone(), range), None)
+            }
+            Operation::Count | Operation::Object(_) => (operands[0].clone(), None),
+        };
+        let each = seconds.unwrap_or_else(|| simulator.report().work.seconds());
+        Ok(common.with(result.metadata(), vectors, each * vectors as f64))
+    }
+
+    /// Computes the rows of a batch.
+    fn compute(&self, args: &ScalarFunctionArgs) -> Result<ArrayRef> {
+        let (name, parameters) = self.function.signature();
+        settings::checked(&args.config_options)?;
+        let constants = args.args.iter().map(|arg| match arg {
+            ColumnarValue::Scalar(scalar) => Some(scalar),
+            ColumnarValue::Array(_) => None,
+        });
+        let operation = self.operation(&constants.collect::<Vec<_>>())?;
+        let rows = args.number_rows;
+        if let Operation::Object(hash) = operation {
+            let bytes = self.node.keys().vector(hash)?;
+            return Ok(Arc::new(BinaryArray::from_iter_values((0..rows).map(|_| &bytes))));
+        }
+        // Step 1: columns of vectors.
+        let vectors = parameters.iter().zip(&args.args).filter(|(p, _)| **p == Vector);
+        let columns = vectors
+            .map(|(_, value)| Ok(value.to_array(rows)?.as_binary::<i32>().clone()))
+            .collect::<Result<Vec<BinaryArray>>>()?;
+        let valid = |row: usize| columns.iter().all(|column| column.is_valid(row));
+        // Step 2: parameters, keys, memory. The fields of the arguments need not carry metadata any
+        // more where the function runs; that of its result does.
+        let shape = Shape::of(name, 1, &args.return_field)?;
+        let params = self.node.keys().params(shape.params(name)?)?;
+        let memory = (columns.len() + 1) * rows * shape.memory(&params);
+        let _reserved = self.node.reserve(name, memory)?;
+        let read = |column: usize, row: usize| vector::read(&params, columns[column].value(row));
+        if operation == Operation::Count {
+            let count = |row| match valid(row) {
+                true => Ok(Some(vector::len(&params, columns[0].value(row))? as i64)),
+                false => Ok(None),
+            };
+            let counts = self.node.rows(name, rows, count)?;
+            return Ok(Arc::new(Int64Array::from(counts)));
+        }
+        let server = match self.function.needs_keys() {
+            true => {
+                let keys = settings::keys(name, &args.config_options)?;
+                Server::Keys(self.node.keys().evaluator(keys, &params)?)
+            }
+            false => Server::NoKeys(self.node.without_keys(&params, shape.owner(name)?)?),
+        };
+        // Step 3: the rows.
+        let counts = match operation {
+            Operation::Divide => Some(args.args[1].to_array(rows)?),
+            _ => None,
+        };
+        let twice = columns.len() == 2 && same(&columns[0], &columns[1]);
+        let compute = |row: usize| {
+            if !valid(row) {
+                return Ok(None);
+            }
+            let x = read(0, row)?;
+            let other = match columns.len() > 1 && !twice {
+                true => Some(read(1, row)?),
+                false => None,
+            };
+            let y = other.as_ref().unwrap_or(&x);
+            match &operation {
+                Operation::Circuit(circuit) => {
+                    let result = circuit.evaluate(server.slots(), &[&x, y])?;
+                    format::to_bytes(&params, &result).map(Some)
+                }
+                Operation::Divide => {
+                    let counts = counts.as_ref().map(|c| c.as_primitive::<Int64Type>());
+                    let count = counts.filter(|c| c.is_valid(row)).map(|c| c.value(row));
+                    let count = count.and_then(|count| NonZeroUsize::new(count.max(0) as usize));
+                    let Some(count) = count else { return Ok(None) };
+                    let result = Circuit::Divide(count).evaluate(server.slots(), &[&x])?;
+                    format::to_bytes(&params, &result).map(Some)
+                }
+                Operation::Publish(lo, hi) => {
+                    let published = server.slots().publish(&x, *lo..=*hi)?;
+                    format::to_bytes(&params, &published).map(Some)
+                }
+                Operation::Map(call) => {
+                    let result = server.map(&self.node, call, &x)?;
+                    format::to_bytes(&params, &result).map(Some)
+                }
+                Operation::Count | Operation::Object(_) => Ok(None),
+            }
+        };
+        let results = self.node.rows(name, rows, compute)?;
+        Ok(Arc::new(BinaryArray::from_iter(results)))
+    }
+}
+
+/// What a function computes, with its literal arguments.
+#[derive(Debug, Clone, PartialEq)]
+enum Operation {
+    Circuit(Circuit),
+    Map(MapCall),
+    Publish(f64, f64),
+    /// Division by an integer of the row.
+    Divide,
+    /// The number of values.
+    Count,
+    /// A vector of the key store.
+    Object(Hash),
+}
+
+/// The evaluator of a batch.
+enum Server {
+    Keys(Arc<Evaluator>),
+    NoKeys(ckks::Evaluator),
+}
+
+impl Server {
+    fn slots(&self) -> &ckks::Evaluator {
+        match self {
+            Self::Keys(evaluator) => evaluator,
+            Self::NoKeys(evaluator) => evaluator,
+        }
+    }
+
+    /// Applies a function, planned once for vectors of one level, length and range.
+    fn map(&self, node: &Node, call: &MapCall, x: &Ciphertext) -> bellerophon::Result<Ciphertext> {
+        let Self::Keys(evaluator) = self else {
+            return Err(bellerophon::ErrorKind::MissingKeys { need: "multiply" }.into());
+        };
+        let place = format!("{:?} {} {} {:?}", x.key(), x.level(), x.len(), x.range());
+        let request = call.request(node)?;
+        let plan = node.map_plan(call, &place, || evaluator.map_plan(x, &request))?;
+        evaluator.map_with(x, &request.planned(&plan))
+    }
+}
+
+/// Whether two columns are one: a square is cheaper than a product.
+fn same(x: &BinaryArray, y: &BinaryArray) -> bool {
+    x.value_data().as_ptr() == y.value_data().as_ptr() && x.value_offsets() == y.value_offsets()
+}
+
+/// The coefficients of a polynomial, the constant first, with commas between them.
+fn polynomial(name: &'static str, text: &str) -> Result<Monomial> {
+    let numbers: std::result::Result<Vec<f64>, _> =
+        text.split(',').map(|number| number.trim().parse()).collect();
+    let numbers = numbers.map_err(|_| {
+        let reason = format!("{text:?} is no polynomial: need coefficients such as '1,0,-0.5'");
+        Error::plan(name, reason)
+    })?;
+    Monomial::new(&numbers).map_err(|error| Error::plan(name, error))
+}
+
+impl PartialEq for ScalarFunction {
+    fn eq(&self, other: &Self) -> bool {
+        self.function == other.function && Arc::ptr_eq(&self.node, &other.node)
+    }
+}
+
+impl Eq for ScalarFunction {}
+
+impl StdHash for ScalarFunction {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.function.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for ScalarFunction {
+    fn name(&self) -> &str {
+        self.function.signature().0
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, given: &[DataType]) -> EngineResult<Vec<DataType>> {
+        let (name, parameters) = self.function.signature();
+        let least = parameters.len() - self.function.optional();
+        if !(least..=parameters.len()).contains(&given.len()) {
+            let reason = format!("{} argument(s): need {}", given.len(), parameters.len());
+            return Err(Error::plan(name, reason).into());
+        }
+        let coerced = |(parameter, given): (&Parameter, &DataType)| match (parameter, given) {
+            (Vector, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) => {
+                Ok(DataType::Binary)
+            }
+            // Integers stay integers: a cast would hide that the argument is a literal.
+            (Number, DataType::Int64) | (Integers, DataType::Int64) => Ok(DataType::Int64),
+            (Number, DataType::Float64) => Ok(DataType::Float64),
+            (Text, DataType::Utf8) => Ok(DataType::Utf8),
+            (parameter, given) => {
+                let reason = format!("an argument of type {given}: need {parameter:?}");
+                Err(Error::plan(name, reason).into())
+            }
+        };
+        parameters.iter().zip(given).map(coerced).collect()
+    }
+
+    fn return_type(&self, _: &[DataType]) -> EngineResult<DataType> {
+        Ok(match self.function {
+            Function::Count => DataType::Int64,
+            _ => DataType::Binary,
+        })
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> EngineResult<FieldRef> {
+        let (name, _) = self.function.signature();
+        let operation = self.operation(args.scalar_arguments)?;
+        // The planner of a map calls the function.
+        let shape = guarded(|| self.predicted(&operation, args.arg_fields));
+        let panicked = |message| Error::plan(name, format!("the function panicked: {message}"));
+        let shape = shape.map_err(panicked)??;
+        let field = Field::new(name, self.return_type(&[])?, true);
+        Ok(Arc::new(shape.on(name, field)?))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> EngineResult<ColumnarValue> {
+        Ok(ColumnarValue::Array(self.compute(&args)?))
+    }
+}

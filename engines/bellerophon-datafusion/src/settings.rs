@@ -1,0 +1,56 @@
+//! The settings of a query.
+
+use datafusion::{
+    common::extensions_options,
+    config::{ConfigExtension, ConfigOptions},
+};
+
+use crate::{Error, Hash, Result};
+
+extensions_options! {
+    /// The settings `bellerophon.*` of a session. An unknown name is an error of `SET`.
+    pub struct Settings {
+        /// SHA-256 of the evaluation keys of the owner, the name of an object of the key store
+        pub keys: Option<String>, default = None
+    }
+}
+
+impl ConfigExtension for Settings {
+    const PREFIX: &'static str = "bellerophon";
+}
+
+/// The setting that names the evaluation keys.
+pub const KEYS: &str = "bellerophon.keys";
+
+/// The largest number of encrypted vectors in a record batch: a vector takes megabytes.
+pub const MOST_VECTORS: usize = 64;
+
+/// The name of the evaluation keys.
+pub(crate) fn keys(function: &'static str, config: &ConfigOptions) -> Result<Hash> {
+    let settings = checked(config)?;
+    let Some(keys) = &settings.keys else {
+        return Err(Error::Setting { function, name: KEYS });
+    };
+    keys.parse().map_err(|reason| Error::plan(function, format!("{KEYS}: {reason}")))
+}
+
+/// The settings, if the engine runs as encrypted columns need it. Every function calls this where
+/// it runs, so that an executor without these settings refuses its task.
+pub(crate) fn checked(config: &ConfigOptions) -> Result<&Settings> {
+    let refused = |name, found: String, needed: &str| {
+        Err(Error::SessionSetting { name, found, needed: needed.into() })
+    };
+    let Some(settings) = config.extensions.get::<Settings>() else {
+        return refused("bellerophon", "missing".into(), "the settings of this crate");
+    };
+    let batch = config.execution.batch_size.get();
+    if batch > MOST_VECTORS {
+        let needed = format!("at most {MOST_VECTORS} encrypted vectors");
+        return refused("datafusion.execution.batch_size", batch.to_string(), &needed);
+    }
+    if config.execution.parquet.skip_metadata {
+        let name = "datafusion.execution.parquet.skip_metadata";
+        return refused(name, "true".into(), "false: it removes the owner of a column");
+    }
+    Ok(settings)
+}

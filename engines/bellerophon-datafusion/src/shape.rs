@@ -1,0 +1,136 @@
+//! What is public about an encrypted column, as metadata of its Arrow field.
+//!
+//! The writer of a file describes a column; every function derives the description of its result
+//! from those of its operands with the library's simulator, when the query is planned. A plan that
+//! runs out of levels, or in which values could wrap around, is therefore refused before it starts.
+
+use bellerophon::{
+    Params,
+    ckks::{
+        CiphertextMeta, CkksOps, Metadata,
+        simulator::{SimCiphertext, Simulator},
+        wire::MetaForm,
+    },
+    mlwe::KeyId,
+};
+use datafusion::arrow::datatypes::Field;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Hash, Result};
+
+/// The key of the description in the metadata of a field.
+pub(crate) const FIELD: &str = "bellerophon";
+
+/// The description of an encrypted column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Shape {
+    /// The name of the parameters in the key store.
+    params: String,
+    /// The identity of the owner's key.
+    owner: String,
+    /// The vectors of the column, at most.
+    pub(crate) vectors: usize,
+    pub(crate) level: usize,
+    meta: MetaForm,
+    /// Predicted seconds for all vectors, of the last function alone.
+    pub(crate) seconds: f64,
+}
+
+impl Shape {
+    /// A column as a client writes it.
+    pub(crate) fn new(params: Hash, owner: KeyId, vectors: usize, x: &Metadata) -> Self {
+        Self {
+            params: params.to_string(),
+            owner: format!("{:032x}", owner.0),
+            vectors,
+            level: x.level,
+            meta: (&x.meta).into(),
+            seconds: 0.0,
+        }
+    }
+
+    /// The result of a function of columns like this one.
+    pub(crate) fn with(&self, x: &Metadata, vectors: usize, seconds: f64) -> Self {
+        Self { level: x.level, meta: (&x.meta).into(), vectors, seconds, ..self.clone() }
+    }
+
+    /// Reads the description of argument `argument`, counted from 1.
+    pub(crate) fn of(function: &'static str, argument: usize, field: &Field) -> Result<Self> {
+        let text = field.metadata().get(FIELD);
+        let shape = text.and_then(|text| serde_json::from_str(text).ok());
+        shape.ok_or(Error::NotEncrypted { function, argument })
+    }
+
+    /// The field with this description.
+    pub(crate) fn on(&self, function: &'static str, field: Field) -> Result<Field> {
+        // Infinite noise has no JSON form, and no use.
+        if !self.meta()?.noise.total.is_finite() {
+            return Err(Error::plan(function, "the predicted error of its result is unbounded"));
+        }
+        let text = serde_json::to_string(self).map_err(|error| Error::plan(function, error))?;
+        Ok(field.with_metadata([(FIELD.to_string(), text)].into()))
+    }
+
+    /// The common parameters and owner of the operands of a function.
+    pub(crate) fn common<'s>(function: &'static str, shapes: &'s [Self]) -> Result<&'s Self> {
+        let [first, rest @ ..] = shapes else {
+            return Err(Error::NotEncrypted { function, argument: 1 });
+        };
+        for other in rest {
+            if other.owner != first.owner {
+                let (left, right) = (first.owner.clone(), other.owner.clone());
+                return Err(Error::Owners { function, left, right });
+            }
+            if other.params != first.params {
+                let reason = format!(
+                    "its operands have the parameters {} and {}",
+                    first.params, other.params
+                );
+                return Err(Error::plan(function, reason));
+            }
+        }
+        Ok(first)
+    }
+
+    pub(crate) fn params(&self, function: &'static str) -> Result<Hash> {
+        self.params.parse().map_err(|reason| Error::plan(function, reason))
+    }
+
+    pub(crate) fn owner(&self, function: &'static str) -> Result<KeyId> {
+        let malformed = |_| Error::plan(function, format!("{:?} is no owner", self.owner));
+        u128::from_str_radix(&self.owner, 16).map(KeyId).map_err(malformed)
+    }
+
+    /// The metadata of a vector of the column.
+    pub(crate) fn meta(&self) -> Result<CiphertextMeta> {
+        Ok(CiphertextMeta::try_from(self.meta).map_err(bellerophon::Error::from)?)
+    }
+
+    /// Bytes of memory of a vector: two polynomials of 64-bit residues.
+    pub(crate) fn memory(&self, params: &Params) -> usize {
+        params.ckks().limbs_at(self.level) * params.ckks().lattice().degree() * 16
+    }
+
+    /// A vector of the column on a simulator.
+    pub(crate) fn simulated(&self, simulator: &Simulator) -> Result<SimCiphertext> {
+        let meta = self.meta()?;
+        // A value of the range: the values of a simulated vector decide nothing.
+        let range = meta.bounds.slots();
+        let value = 0f64.clamp(range.lo(), range.hi());
+        let x = simulator
+            .encrypt(&vec![value; meta.slots], range, self.level)
+            .map_err(bellerophon::Error::from)?;
+        Ok(simulator.with_metadata(x, meta))
+    }
+}
+
+/// A simulator of the operations that these parameters have.
+pub(crate) fn simulator(params: &Params) -> Result<Simulator> {
+    let simulator = Simulator::new(params.ckks());
+    match params.bootstrapper() {
+        Ok(bootstrapper) => Ok(simulator
+            .with_bootstrapping(bootstrapper.clone())
+            .map_err(bellerophon::Error::from)?),
+        Err(_) => Ok(simulator),
+    }
+}

@@ -1,0 +1,445 @@
+//! Public objects by the hash of their bytes, and the keys that a node has in memory.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    io::{BufWriter, ErrorKind, Read, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bellerophon::{
+    Ciphertext, ClientKey, EvaluationKeys, Evaluator, Params, bfv,
+    ckks::wire::kind as vector,
+    format::{self, Header, kind},
+    mlwe::Security,
+    pir,
+    ring::wire::{SecretWire, Wire},
+};
+use datafusion::{
+    common::DataFusionError,
+    execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation},
+    object_store::{self, ObjectStore, ObjectStoreExt, WriteMultipart, path::Path as StorePath},
+};
+use futures::StreamExt;
+use sha2::{Digest, Sha256};
+
+use crate::{Error, Hash, ObjectFault, Result, vector as encrypted};
+
+/// The types of objects that are secrets, with their names.
+const SECRETS: [(u16, &str); 4] = [
+    (ClientKey::KIND, ClientKey::NAME),
+    (bfv::SecretKey::KIND, bfv::SecretKey::NAME),
+    (pir::Client::KIND, pir::Client::NAME),
+    (pir::Pending::KIND, pir::Pending::NAME),
+];
+
+/// The types of objects that a store takes.
+const PUBLIC: [u16; 6] = [
+    kind::PARAMS,
+    kind::KEY_LIST,
+    vector::CIPHERTEXT,
+    vector::SEEDED_CIPHERTEXT,
+    vector::PUBLISHED,
+    vector::PROVIDED,
+];
+
+/// Uploads of one object that wait for the store at a time.
+const PARTS: usize = 4;
+
+/// Public objects in an object store (a folder, or any other of [`object_store`]), each under
+/// `keys/` and the SHA-256 of its bytes.
+///
+/// Objects are parameters, evaluation keys and encrypted vectors. A node copies an object once into
+/// a folder of its own and hashes it while it arrives; processes of one machine that share the
+/// folder wait for each other. Evaluation keys stay in memory within a budget: the least recently
+/// used ones go first, and keys in use stay. Keys of rotations are read from the copy on demand.
+///
+/// [`object_store`]: datafusion::object_store
+#[derive(Debug)]
+pub struct KeyStore {
+    store: Arc<dyn ObjectStore>,
+    folder: PathBuf,
+    security: Security,
+    budget: u64,
+    rotations: usize,
+    loaded: Mutex<Loaded>,
+    params: Mutex<HashMap<Hash, Params>>,
+    downloads: AtomicU64,
+}
+
+/// How a node keeps keys.
+#[derive(Debug, Clone)]
+pub struct KeyStoreOptions {
+    /// The folder for copies of objects. Processes of one machine may share it.
+    pub folder: PathBuf,
+    /// The security that parameters must have.
+    pub security: Security,
+    /// Bytes of evaluation keys in memory, counted as their objects have.
+    pub budget: u64,
+    /// Bytes of memory for the rotation keys of each set of keys.
+    pub rotations: usize,
+}
+
+impl KeyStoreOptions {
+    /// 128 bits of security, 4 GiB of keys, 1 GiB of rotation keys.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        let (security, budget, rotations) = (Security::Bits128, 4 << 30, 1 << 30);
+        Self { folder: folder.into(), security, budget, rotations }
+    }
+}
+
+/// The keys in memory.
+#[derive(Debug)]
+struct Loaded {
+    keys: HashMap<Hash, Entry>,
+    clock: u64,
+    reservation: MemoryReservation,
+}
+
+#[derive(Debug)]
+struct Entry {
+    evaluator: Arc<Evaluator>,
+    bytes: u64,
+    used: u64,
+}
+
+impl KeyStore {
+    /// A store whose keys in memory count in a memory pool.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the folder cannot be made.
+    pub fn new(
+        store: Arc<dyn ObjectStore>,
+        memory: &Arc<dyn MemoryPool>,
+        options: KeyStoreOptions,
+    ) -> Result<Self> {
+        let KeyStoreOptions { folder, security, budget, rotations } = options;
+        fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
+        let reservation = MemoryConsumer::new("bellerophon keys").register(memory);
+        let loaded = Mutex::new(Loaded { keys: HashMap::new(), clock: 0, reservation });
+        let (params, downloads) = Default::default();
+        Ok(Self { store, folder, security, budget, rotations, loaded, params, downloads })
+    }
+
+    /// Stores the bytes of an envelope, and returns their name.
+    ///
+    /// # Errors
+    /// [`Error::Secret`] for secrets, [`Error::Object`] for types that no function reads,
+    /// [`Error::Store`].
+    pub fn put(&self, bytes: &[u8]) -> Result<Hash> {
+        let hash = Hash::of(bytes);
+        let kind = header(hash, bytes)?.kind;
+        if let Some((_, name)) = SECRETS.into_iter().find(|&(secret, _)| secret == kind) {
+            return Err(Error::Secret(name));
+        }
+        check_kind(hash, kind, &PUBLIC, "parameters, evaluation keys or an encrypted vector")?;
+        self.upload(hash, &mut &*bytes)?;
+        Ok(hash)
+    }
+
+    /// Stores parameters.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn put_params(&self, params: &Params) -> Result<Hash> {
+        self.put(&params.to_bytes()?)
+    }
+
+    /// Stores an encrypted vector, such as the state of an iteration.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put), and if the vector has other parameters.
+    pub fn put_vector<T>(&self, params: &Params, vector: &T) -> Result<Hash>
+    where
+        T: Wire<Params = bellerophon::ckks::Params, Error = bellerophon::ckks::Error>,
+    {
+        self.put(&format::to_bytes(params, vector)?)
+    }
+
+    /// Stores evaluation keys, by way of a file: they may be larger than the memory.
+    ///
+    /// # Errors
+    /// [`Error::File`], [`Error::Store`], errors of keys that cannot be written.
+    pub fn put_keys(&self, keys: &EvaluationKeys) -> Result<Hash> {
+        let (path, file) = self.scratch()?;
+        let mut writer = Hashed { inner: BufWriter::new(file), hasher: Sha256::new() };
+        keys.write_to(&mut writer)?;
+        writer.flush().map_err(Error::file(&path))?;
+        let hash = Hash::finished(writer.hasher);
+        let stored = File::open(&path)
+            .map_err(Error::file(&path))
+            .and_then(|mut file| self.upload(hash, &mut file));
+        fs::remove_file(&path).map_err(Error::file(&path))?;
+        stored.map(|()| hash)
+    }
+
+    /// Keeps a text under a name that is no hash: the last one replaces the others.
+    pub(crate) fn put_note(&self, name: &str, text: String) -> Result<()> {
+        let path = StorePath::from(format!("states/{name}"));
+        wait(async { Ok(self.store.put(&path, text.into()).await.map(|_| ())?) })
+    }
+
+    /// The text under a name, if there is one.
+    pub(crate) fn note(&self, name: &str) -> Result<Option<String>> {
+        let path = StorePath::from(format!("states/{name}"));
+        let bytes = wait(async {
+            match self.store.get(&path).await {
+                Ok(found) => Ok(Some(found.bytes().await?)),
+                Err(object_store::Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        })?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// Objects that this process copied from the store.
+    pub fn downloads(&self) -> u64 {
+        self.downloads.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of the keys in memory, counted as their objects have.
+    pub fn loaded_bytes(&self) -> u64 {
+        lock(&self.loaded).keys.values().map(|entry| entry.bytes).sum()
+    }
+
+    /// Parameters by name. Vectors of the store ([`he_object`](crate#functions)) have parameters
+    /// that were loaded here, or that belong to a column of an earlier query.
+    ///
+    /// # Errors
+    /// [`Error::Object`], [`Error::Store`], and those of parameters without the needed security.
+    pub fn params(&self, hash: Hash) -> Result<Params> {
+        let mut known = lock(&self.params);
+        if let Some(params) = known.get(&hash) {
+            return Ok(params.clone());
+        }
+        let path = self.local(hash, kind::PARAMS, "parameters")?;
+        let bytes = fs::read(&path).map_err(Error::file(&path))?;
+        let params = Params::from_bytes(&bytes, self.security)?;
+        known.insert(hash, params.clone());
+        Ok(params)
+    }
+
+    /// An encrypted vector, and the name of its parameters.
+    pub(crate) fn object(&self, hash: Hash) -> Result<(Hash, Ciphertext)> {
+        let bytes = self.vector(hash)?;
+        let fingerprint = header(hash, &bytes)?.fingerprint;
+        let known = lock(&self.params);
+        let found = known.iter().find(|(_, params)| params.ckks().fingerprint() == fingerprint);
+        let Some((&name, params)) = found else {
+            return Err(Error::Object { hash, fault: ObjectFault::UnknownParams });
+        };
+        Ok((name, encrypted::read(params, &bytes)?))
+    }
+
+    /// The bytes of an encrypted vector by name.
+    pub(crate) fn vector(&self, hash: Hash) -> Result<Vec<u8>> {
+        let path = self.copied(hash, &PUBLIC[2..], "an encrypted vector")?;
+        fs::read(&path).map_err(Error::file(&path))
+    }
+
+    /// An evaluator with the keys of this name, loaded at most once at a time.
+    pub(crate) fn evaluator(&self, hash: Hash, params: &Params) -> Result<Arc<Evaluator>> {
+        let mut loaded = lock(&self.loaded);
+        loaded.clock += 1;
+        let clock = loaded.clock;
+        if let Some(entry) = loaded.keys.get_mut(&hash) {
+            entry.used = clock;
+            return Ok(entry.evaluator.clone());
+        }
+        let path = self.local(hash, kind::KEY_LIST, "evaluation keys")?;
+        let bytes = fs::metadata(&path).map_err(Error::file(&path))?.len();
+        loaded.make_room(bytes, self.budget)?;
+        loaded.reservation.try_grow(bytes as usize)?;
+        let opened = EvaluationKeys::open(params, &path, self.rotations)
+            .and_then(|(keys, _)| Evaluator::new(keys));
+        match opened {
+            Ok(evaluator) => {
+                let evaluator = Arc::new(evaluator);
+                let entry = Entry { evaluator: evaluator.clone(), bytes, used: clock };
+                loaded.keys.insert(hash, entry);
+                Ok(evaluator)
+            }
+            Err(error) => {
+                loaded.reservation.shrink(bytes as usize);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn local(&self, hash: Hash, kind: u16, needed: &'static str) -> Result<PathBuf> {
+        self.copied(hash, &[kind], needed)
+    }
+
+    /// The file of an object of one of these types, copied from the store if it is not there yet.
+    fn copied(&self, hash: Hash, kinds: &[u16], needed: &'static str) -> Result<PathBuf> {
+        // Step 1: one process of the machine copies, the others wait.
+        let path = self.folder.join(hash.to_string());
+        let turn = path.with_extension("lock");
+        let guard = File::create(&turn).map_err(Error::file(&turn))?;
+        guard.lock().map_err(Error::file(&turn))?;
+        if !path.exists() {
+            // Step 2: under another name until the hash is right.
+            let partial = path.with_extension("partial");
+            let copied = wait(self.download(hash, kinds, needed, &partial));
+            if let Err(error) = copied {
+                // A partial file may not exist.
+                fs::remove_file(&partial).ok();
+                return Err(error);
+            }
+            fs::rename(&partial, &path).map_err(Error::file(&path))?;
+            self.downloads.fetch_add(1, Ordering::Relaxed);
+            return Ok(path);
+        }
+        // Step 3: the copy may be of another type than this caller needs.
+        let mut start = Vec::new();
+        let file = File::open(&path).map_err(Error::file(&path))?;
+        file.take(Header::LEN as u64).read_to_end(&mut start).map_err(Error::file(&path))?;
+        check_kind(hash, header(hash, &start)?.kind, kinds, needed)?;
+        Ok(path)
+    }
+
+    /// Copies an object to a file. Its type is checked before most of it arrives.
+    async fn download(
+        &self,
+        hash: Hash,
+        kinds: &[u16],
+        needed: &'static str,
+        path: &Path,
+    ) -> Result<()> {
+        let mut stream = self.store.get(&place(hash)).await?.into_stream();
+        let mut file = BufWriter::new(File::create(path).map_err(Error::file(path))?);
+        let (mut hasher, mut start, mut checked) = (Sha256::new(), Vec::new(), false);
+        while let Some(chunk) = stream.next().await.transpose()? {
+            hasher.update(&chunk);
+            file.write_all(&chunk).map_err(Error::file(path))?;
+            if !checked {
+                let missing = Header::LEN - start.len();
+                start.extend_from_slice(&chunk[..missing.min(chunk.len())]);
+                if start.len() == Header::LEN {
+                    check_kind(hash, header(hash, &start)?.kind, kinds, needed)?;
+                    checked = true;
+                }
+            }
+        }
+        if !checked {
+            let fault = ObjectFault::Short(start.len());
+            return Err(Error::Object { hash, fault });
+        }
+        file.flush().map_err(Error::file(path))?;
+        match Hash::finished(hasher) {
+            found if found == hash => Ok(()),
+            found => Err(Error::Object { hash, fault: ObjectFault::Hash(found) }),
+        }
+    }
+
+    /// A new file in the folder.
+    fn scratch(&self) -> Result<(PathBuf, File)> {
+        let process = std::process::id();
+        for number in 0.. {
+            let path = self.folder.join(format!("upload-{process}-{number}"));
+            match File::create_new(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                file => return file.map_err(Error::file(&path)).map(|file| (path, file)),
+            }
+        }
+        unreachable!("some number is free")
+    }
+
+    fn upload(&self, hash: Hash, reader: &mut (impl Read + Send)) -> Result<()> {
+        wait(async {
+            let mut upload = WriteMultipart::new(self.store.put_multipart(&place(hash)).await?);
+            let mut buffer = vec![0; 1 << 20];
+            loop {
+                let read = reader.read(&mut buffer).map_err(Error::file(&self.folder))?;
+                if read == 0 {
+                    break;
+                }
+                upload.wait_for_capacity(PARTS).await?;
+                upload.write(&buffer[..read]);
+            }
+            upload.finish().await?;
+            Ok(())
+        })
+    }
+}
+
+impl Loaded {
+    /// Evicts the least recently used keys that nobody uses, until `bytes` more fit the budget.
+    fn make_room(&mut self, bytes: u64, budget: u64) -> Result<()> {
+        loop {
+            let total: u64 = self.keys.values().map(|entry| entry.bytes).sum();
+            if total + bytes <= budget {
+                return Ok(());
+            }
+            let unused = |entry: &Entry| Arc::strong_count(&entry.evaluator) == 1;
+            let oldest = self.keys.iter().filter(|(_, entry)| unused(entry));
+            let Some((&oldest, _)) = oldest.min_by_key(|(_, entry)| entry.used) else {
+                return Err(Error::Budget { needed: bytes, pinned: total, budget });
+            };
+            if let Some(entry) = self.keys.remove(&oldest) {
+                self.reservation.shrink(entry.bytes as usize);
+            }
+        }
+    }
+}
+
+/// A writer that hashes what it writes.
+struct Hashed<W> {
+    inner: W,
+    hasher: Sha256,
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+fn place(hash: Hash) -> StorePath {
+    StorePath::from(format!("keys/{hash}"))
+}
+
+/// The header of an object.
+fn header(hash: Hash, bytes: &[u8]) -> Result<Header> {
+    if bytes.len() < Header::LEN {
+        return Err(Error::Object { hash, fault: ObjectFault::Short(bytes.len()) });
+    }
+    Header::parse(bytes).map_err(|error| Error::Object { hash, fault: ObjectFault::Header(error) })
+}
+
+/// Refuses secrets, and other types than the caller needs.
+fn check_kind(hash: Hash, found: u16, kinds: &[u16], needed: &'static str) -> Result<()> {
+    if SECRETS.iter().any(|&(secret, _)| secret == found) {
+        return Err(Error::Object { hash, fault: ObjectFault::Secret });
+    }
+    if !kinds.contains(&found) {
+        return Err(Error::Object { hash, fault: ObjectFault::Kind { found, needed } });
+    }
+    Ok(())
+}
+
+/// Waits for a store, from any thread: functions of a query are not asynchronous.
+fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.map_err(DataFusionError::from)?.block_on(work)
+        });
+        waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// The content of a lock. A panic of another thread leaves maps that are complete.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

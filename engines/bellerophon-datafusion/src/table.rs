@@ -1,0 +1,263 @@
+//! The client: tables in the clear to Parquet files of encrypted columns.
+//!
+//! A value of an encrypted column is a vector of rows in the byte format of the library. A row group
+//! has a few vectors, uncompressed, without dictionary and statistics: ciphertexts look random. With
+//! a group column, the rows of a vector belong to one group, whose name stays in the clear. **The
+//! groups, their sizes, the declared ranges and the owner's identity are public.**
+
+use std::{collections::BTreeMap, io::Write, ops::RangeInclusive, sync::Arc};
+
+use bellerophon::{
+    ClientKey,
+    ckks::{Bounds, CkksOps, Interval, SeededCiphertext},
+    format,
+};
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayRef, AsArray, BinaryArray, Float64Array, StringArray},
+        compute::cast,
+        datatypes::{DataType, Field, Schema, SchemaRef},
+        record_batch::RecordBatch,
+    },
+    common::DataFusionError,
+    parquet::{
+        arrow::ArrowWriter,
+        basic::Compression,
+        file::properties::{EnabledStatistics, WriterProperties},
+    },
+};
+use rayon::prelude::*;
+
+use crate::{
+    Error, Hash, Result,
+    shape::{self, Shape},
+};
+
+/// Vectors in a row group.
+const ROW_GROUP: usize = 4;
+
+/// A column to encrypt.
+#[derive(Debug, Clone)]
+pub struct EncryptedColumn {
+    /// Its name, in the table and in the file.
+    pub name: String,
+    /// The range of its values, which becomes public: that of the measured quantity, not that of
+    /// the data.
+    pub range: RangeInclusive<f64>,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone)]
+pub struct TableOptions {
+    /// The name of the parameters in the key store.
+    pub params: Hash,
+    /// The columns to encrypt; others are left out.
+    pub columns: Vec<EncryptedColumn>,
+    /// The column whose values are the groups. It stays in the clear.
+    pub group: Option<String>,
+    /// A bound on the number of vectors, for the predictions of sums: rows divided by the slots of
+    /// a vector, rounded up, for every group. The file has no more.
+    pub most_vectors: usize,
+}
+
+/// What was written so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TableProgress {
+    /// Rows of the table in the clear.
+    pub rows: usize,
+    /// Vectors of each column.
+    pub vectors: usize,
+}
+
+/// Encrypts record batches into a Parquet file, in memory of one vector for each group and column.
+#[derive(Debug)]
+pub struct TableWriter<'c, W: Write + Send> {
+    client: &'c ClientKey,
+    options: TableOptions,
+    ranges: Vec<Interval>,
+    schema: SchemaRef,
+    writer: ArrowWriter<W>,
+    /// For each group, the rows of a vector that is not full yet, column by column.
+    open: BTreeMap<String, Vec<Vec<f64>>>,
+    /// Vectors that wait for their row group.
+    full: Vec<(String, Vec<Vec<f64>>)>,
+    progress: TableProgress,
+}
+
+impl<'c, W: Write + Send> TableWriter<'c, W> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// [`Error::Library`] for ranges that do not fit the parameters; those of the writer.
+    pub fn new(client: &'c ClientKey, options: TableOptions, file: W) -> Result<Self> {
+        let mut fields = Vec::new();
+        if let Some(group) = &options.group {
+            fields.push(Field::new(group, DataType::Utf8, false));
+        }
+        // Step 1: the public description of every column.
+        let simulator = shape::simulator(client.params())?;
+        let mut ranges = Vec::new();
+        for EncryptedColumn { name, range } in &options.columns {
+            let range = Interval::real(*range.start(), *range.end()).map_err(library)?;
+            let (slots, level) = (client.params().ckks().max_slots(), client.params().levels());
+            let value = vec![range.lo(); slots];
+            let x = simulator.encrypt(&value, range, level).map_err(library)?;
+            // The last vector of a group has padding: predictions hold for it, too.
+            let mut meta = x.metadata().meta;
+            meta.len -= 1;
+            meta.bounds = padded(range)?;
+            let x = simulator.with_metadata(x, meta);
+            let column =
+                Shape::new(options.params, client.id(), options.most_vectors, x.metadata());
+            fields.push(column.on("TableWriter", Field::new(name, DataType::Binary, false))?);
+            ranges.push(range);
+        }
+        // Step 2: the file.
+        let schema = Arc::new(Schema::new(fields));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::UNCOMPRESSED)
+            .set_dictionary_enabled(false)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_max_row_group_row_count(Some(ROW_GROUP))
+            .build();
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties));
+        let writer = writer.map_err(DataFusionError::from)?;
+        let (open, full, progress) = Default::default();
+        Ok(Self { client, options, ranges, schema, writer, open, full, progress })
+    }
+
+    /// Encrypts the rows of a batch. Vectors that are full go to the file.
+    ///
+    /// # Errors
+    /// [`Error::Column`] for a column that is missing, or a value that is missing, not a number or
+    /// outside the declared range, with its row; the value itself is not repeated.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<TableProgress> {
+        let slots = self.client.params().ckks().max_slots();
+        // Step 1: the columns as numbers, the groups as text.
+        let groups = match &self.options.group {
+            Some(name) => Some(column(batch, name, &DataType::Utf8)?),
+            None => None,
+        };
+        let mut columns = Vec::new();
+        for (declared, range) in self.options.columns.iter().zip(&self.ranges) {
+            let values = column(batch, &declared.name, &DataType::Float64)?;
+            let values: Float64Array = values.as_primitive().clone();
+            let bad = (0..values.len()).find(|&row| {
+                let value = values.value(row);
+                values.is_null(row) || !(range.lo()..=range.hi()).contains(&value)
+            });
+            if let Some(row) = bad {
+                let row = self.progress.rows + row + 1;
+                let reason = format!(
+                    "row {row} has no number in the declared range [{}, {}]",
+                    range.lo(),
+                    range.hi()
+                );
+                return Err(Error::Column { column: declared.name.clone(), reason });
+            }
+            columns.push(values);
+        }
+        // Step 2: rows to the open vectors of their groups.
+        for row in 0..batch.num_rows() {
+            let group = groups.as_ref().map_or("", |groups| groups.as_string::<i32>().value(row));
+            if !self.open.contains_key(group) {
+                self.open.insert(group.to_string(), vec![Vec::new(); columns.len()]);
+            }
+            let Some(open) = self.open.get_mut(group) else { continue };
+            open.iter_mut().zip(&columns).for_each(|(open, values)| open.push(values.value(row)));
+            if open[0].len() == slots {
+                let vectors = std::mem::replace(open, vec![Vec::new(); columns.len()]);
+                self.full.push((group.to_string(), vectors));
+            }
+        }
+        self.progress.rows += batch.num_rows();
+        // Step 3: row groups that are complete.
+        while self.full.len() >= ROW_GROUP {
+            let vectors = self.full.drain(..ROW_GROUP).collect();
+            self.row_group(vectors)?;
+        }
+        Ok(self.progress)
+    }
+
+    /// Encrypts the rows that are left, and ends the file.
+    ///
+    /// # Errors
+    /// Those of the library and of the writer.
+    pub fn finish(mut self) -> Result<TableProgress> {
+        let open = std::mem::take(&mut self.open);
+        let left = open.into_iter().filter(|(_, vectors)| !vectors[0].is_empty());
+        let mut left: Vec<_> = std::mem::take(&mut self.full).into_iter().chain(left).collect();
+        while !left.is_empty() {
+            let vectors = left.drain(..ROW_GROUP.min(left.len())).collect();
+            self.row_group(vectors)?;
+        }
+        self.writer.close().map_err(DataFusionError::from)?;
+        Ok(self.progress)
+    }
+
+    /// Encrypts the vectors of a row group, in parallel.
+    fn row_group(&mut self, vectors: Vec<(String, Vec<Vec<f64>>)>) -> Result<()> {
+        self.progress.vectors += vectors.len();
+        if self.progress.vectors > self.options.most_vectors {
+            let reason = format!(
+                "more than {} vectors, the declared bound: count one more for every group",
+                self.options.most_vectors
+            );
+            let column = self.options.columns[0].name.clone();
+            return Err(Error::Column { column, reason });
+        }
+        let mut arrays: Vec<ArrayRef> = Vec::new();
+        if self.options.group.is_some() {
+            let groups = vectors.iter().map(|(group, _)| group.as_str());
+            arrays.push(Arc::new(StringArray::from_iter_values(groups)));
+        }
+        for (i, range) in self.ranges.iter().enumerate() {
+            let client = self.client;
+            let vectors = vectors.par_iter();
+            let column: Result<Vec<_>> =
+                vectors.map(|(_, columns)| encrypt(client, &columns[i], *range)).collect();
+            arrays.push(Arc::new(BinaryArray::from_iter_values(column?)));
+        }
+        let batch = RecordBatch::try_new(self.schema.clone(), arrays);
+        let batch = batch.map_err(DataFusionError::from)?;
+        let written = self.writer.write(&batch).and_then(|()| self.writer.flush());
+        Ok(written.map_err(DataFusionError::from)?)
+    }
+}
+
+/// Encrypts a vector in all slots; those behind the values are zero.
+fn encrypt(client: &ClientKey, values: &[f64], range: Interval) -> Result<Vec<u8>> {
+    let params = client.params();
+    let count = params.ckks().max_slots();
+    if values.len() == count {
+        let x = client.encrypt_seeded(values, range.lo()..=range.hi())?;
+        return Ok(format::to_bytes(params, &x)?);
+    }
+    let mut slots = values.to_vec();
+    slots.resize(count, 0.0);
+    let bounds = padded(range)?;
+    let all = bounds.slots();
+    let mut x: SeededCiphertext = client.encrypt_seeded(&slots, all.lo()..=all.hi())?;
+    (x.meta.len, x.meta.bounds) = (values.len(), bounds);
+    Ok(format::to_bytes(params, &x)?)
+}
+
+/// Values of a range, and zeros behind them.
+fn padded(range: Interval) -> Result<Bounds> {
+    Ok(Bounds { values: range, padding: Interval::real(0.0, 0.0).map_err(library)? })
+}
+
+fn library(error: bellerophon::ckks::Error) -> Error {
+    Error::Library(error.into())
+}
+
+/// A column of a batch, as this type.
+fn column(batch: &RecordBatch, name: &str, data_type: &DataType) -> Result<ArrayRef> {
+    let failed = |reason: String| Error::Column { column: name.into(), reason };
+    let column = batch.column_by_name(name).ok_or_else(|| failed("there is none".into()))?;
+    let column = cast(column, data_type).map_err(|error| failed(error.to_string()))?;
+    if *data_type == DataType::Utf8 && column.null_count() > 0 {
+        return Err(failed("a group has no name".into()));
+    }
+    Ok(column)
+}

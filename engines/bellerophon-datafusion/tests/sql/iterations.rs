@@ -1,0 +1,116 @@
+//! Programs of many queries.
+
+use std::sync::Arc;
+
+use bellerophon_datafusion::{Hash, Iteration, Node, State, Values, decrypt, logistic_regression};
+use datafusion::prelude::SessionContext;
+
+use crate::world::{ROWS, World, close, node, numbers};
+
+const RATE: f64 = 1.0;
+
+/// Steps of gradient ascent in the clear, with the same polynomial.
+fn trained(world: &World, iterations: usize) -> [f64; 2] {
+    let mut w = [0.25, -0.25];
+    for _ in 0..iterations {
+        let mut gradient = [0.0; 2];
+        for (x, y) in world.x.iter().zip(&world.y) {
+            // The label of the test is y itself: the gradient takes any number.
+            let z = w[0] * x + w[1] * y;
+            let error = y - (0.5 + 0.15012 * z - 0.001593 * z.powi(3));
+            gradient[0] += error * x;
+            gradient[1] += error * y;
+        }
+        w = [0, 1].map(|j| w[j] + RATE / ROWS as f64 * gradient[j]);
+    }
+    w
+}
+
+async fn step(iteration: &Iteration, session: &SessionContext, state: &State) -> State {
+    let sql = logistic_regression("t", &["x", "y"], "y", (RATE, ROWS), state);
+    iteration.step(session, state, &sql).await.unwrap()
+}
+
+fn first(world: &World, node: &Arc<Node>) -> Vec<Hash> {
+    let params = world.client.params();
+    let weights = [0.25, -0.25].map(|w| {
+        let w = vec![w; params.ckks().max_slots()];
+        let w = world.client.encrypt_seeded(&w, -1.0..=1.0).unwrap();
+        node.keys().put_vector(params, &w).unwrap()
+    });
+    weights.to_vec()
+}
+
+#[tokio::test]
+async fn logistic_regression_goes_on_where_a_process_ended() {
+    let world = World::new();
+    let first = first(&world, &world.node);
+    let session = world.session().await;
+    world.node.keys().params(world.params).unwrap();
+
+    // One process for both iterations.
+    let whole = Iteration::new(&world.node, "whole");
+    let mut state = whole.resume(&first).unwrap();
+    for _ in 0..2 {
+        state = step(&whole, &session, &state).await;
+    }
+    let [a, b] = [0, 1].map(|i| format!("he_object('{}') AS w{i}", state.vectors[i]));
+    let batches = session.sql(&format!("SELECT {a}, {b}")).await.unwrap().collect().await.unwrap();
+    let found = decrypt(&world.client, &batches, Values::First).unwrap();
+    let expected = trained(&world, 2);
+    close(&numbers(&found, "w0"), &expected[..1], 1e-4);
+    close(&numbers(&found, "w1"), &expected[1..], 1e-4);
+
+    // One process for the first iteration, and another one, with an empty cache, for the second.
+    let cut = Iteration::new(&world.node, "cut");
+    let begun = cut.resume(&first).unwrap();
+    assert_eq!(begun.iteration, 0);
+    step(&cut, &session, &begun).await;
+    drop((cut, session));
+    let fresh = node(world.folder.path(), "fresh cache", 1 << 30);
+    fresh.keys().params(world.params).unwrap();
+    let session = world.session_on(&fresh, Some(world.keys), 1).await;
+    let again = Iteration::new(&fresh, "cut");
+    let resumed = again.resume(&first).unwrap();
+    assert_eq!(resumed.iteration, 1);
+    let last = step(&again, &session, &resumed).await;
+    assert_eq!(last, state, "the same bits");
+}
+
+#[tokio::test]
+async fn a_step_needs_a_row_of_vectors() {
+    let world = World::new();
+    let first = first(&world, &world.node);
+    let session = world.session().await;
+    let iteration = Iteration::new(&world.node, "bad");
+    let state = iteration.resume(&first).unwrap();
+    for (sql, expected) in [
+        ("SELECT x, y FROM t", "3 row(s), 2 column(s): need 1, 2"),
+        ("SELECT he_sum(x) FROM t", "1 row(s), 1 column(s)"),
+        ("SELECT 1, 2", "without an encrypted vector"),
+        ("SELECT he_sum(x), he_sum(y) FROM t WHERE g = 'c'", "without an encrypted vector"),
+    ] {
+        let refused = iteration.step(&session, &state, sql).await.unwrap_err().to_string();
+        assert!(refused.contains(expected), "{refused}");
+    }
+    assert_eq!(iteration.resume(&first).unwrap(), state, "nothing was stored");
+}
+
+#[tokio::test]
+async fn sums_and_weights_meet_vectors_that_are_not_full() {
+    let world = World::new();
+    let session = world.session().await;
+    let sql = "SELECT he_sub(t.x, s.m) AS d FROM t, (SELECT he_mean(x) AS m FROM t) s \
+               WHERE t.g = 'b'";
+    let found = world.query(&session, sql, Values::All).await;
+    let mean = world.x.iter().sum::<f64>() / ROWS as f64;
+    let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+    close(&numbers(&found, "d"), &rows.map(|i| world.x[i] - mean).collect::<Vec<_>>(), 1e-4);
+    // A promise about the range serves later functions.
+    let sql = "SELECT he_map(he_assume_range(he_mul(x, y), -4.0, 4.0), 'sigmoid', -4.0, 4.0) AS f \
+               FROM t WHERE g = 'b'";
+    let found = world.query(&session, sql, Values::All).await;
+    let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+    let expected: Vec<f64> = rows.map(|i| 1.0 / (1.0 + (-world.x[i] * world.y[i]).exp())).collect();
+    close(&numbers(&found, "f"), &expected, 1e-3);
+}

@@ -1,0 +1,201 @@
+//! Results of queries against the same functions in the clear.
+
+use bellerophon::prelude::*;
+use bellerophon_datafusion::{Functions, TableProgress, Values, decrypt};
+use datafusion::{arrow::array::AsArray, execution::memory_pool::MemoryConsumer, prelude::col};
+
+use crate::world::{MEMORY, RANGE, ROWS, World, close, forged, node, numbers};
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn covariance(x: &[f64], y: &[f64]) -> f64 {
+    let products: Vec<f64> = x.iter().zip(y).map(|(x, y)| x * y).collect();
+    mean(&products) - mean(x) * mean(y)
+}
+
+#[tokio::test]
+async fn statistics_in_sql_equal_those_of_the_clear_table() {
+    let world = World::new();
+    let session = world.session().await;
+    let sql = "SELECT he_mean(x) AS m, he_variance(x) AS v, he_covariance(x, y) AS c, \
+               he_sum_slots(he_sum(x)) AS s FROM t";
+    let found = world.query(&session, sql, Values::First).await;
+    close(&numbers(&found, "m"), &[mean(&world.x)], 1e-5);
+    close(&numbers(&found, "v"), &[covariance(&world.x, &world.x)], 1e-4);
+    close(&numbers(&found, "c"), &[covariance(&world.x, &world.y)], 1e-4);
+    close(&numbers(&found, "s"), &[world.x.iter().sum()], 1e-2);
+
+    // Three vectors: each expression is evaluated once on each, also where it stands three times.
+    let calls = world.node.calls();
+    assert_eq!(calls["he_mul"], 2 * 3 + 2, "{calls:?}");
+    assert_eq!(calls["he_sum"], 4 * 3, "{calls:?}");
+    assert_eq!(calls["he_count"], 3, "{calls:?}");
+}
+
+#[tokio::test]
+async fn a_group_has_vectors_of_its_own() {
+    let world = World::new();
+    let written = world.write(&world.client, "again.parquet");
+    assert_eq!(written, TableProgress { rows: ROWS, vectors: 3 });
+    let session = world.session().await;
+    let sql =
+        "SELECT g, he_sum_slots(he_sum(x)) AS s, he_mean(y) AS m FROM t GROUP BY g ORDER BY g";
+    let found = world.query(&session, sql, Values::First).await;
+    let names = found.column_by_name("g").unwrap().as_string::<i32>();
+    assert_eq!(names.iter().flatten().collect::<Vec<_>>(), ["a", "b"]);
+    let of = |values: &[f64], group: &str| -> Vec<f64> {
+        let both = values.iter().zip(&world.groups);
+        both.filter(|(_, g)| **g == group).map(|(value, _)| *value).collect()
+    };
+    let sums: Vec<f64> = ["a", "b"].map(|g| of(&world.x, g).iter().sum()).to_vec();
+    let means: Vec<f64> = ["a", "b"].map(|g| mean(&of(&world.y, g))).to_vec();
+    close(&numbers(&found, "s"), &sums, 1e-2);
+    close(&numbers(&found, "m"), &means, 1e-5);
+}
+
+#[tokio::test]
+async fn functions_of_single_values_keep_the_rows() {
+    let world = World::new();
+    let session = world.session().await;
+    let sql = "SELECT he_polynomial(x, '1,0,-0.5') AS p, he_scale(he_sub(x, y), 2) AS d, \
+               he_map(x, 'sigmoid', -2.0, 2.0) AS f FROM t WHERE g = 'b'";
+    let found = world.query(&session, sql, Values::All).await;
+    let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+    let rows: Vec<(f64, f64)> = rows.map(|i| (world.x[i], world.y[i])).collect();
+    let expect =
+        |f: &dyn Fn(f64, f64) -> f64| rows.iter().map(|&(x, y)| f(x, y)).collect::<Vec<_>>();
+    close(&numbers(&found, "p"), &expect(&|x, _| 1.0 - x * x / 2.0), 1e-4);
+    close(&numbers(&found, "d"), &expect(&|x, y| 2.0 * (x - y)), 1e-4);
+    close(&numbers(&found, "f"), &expect(&|x, _| 1.0 / (1.0 + (-x).exp())), 1e-3);
+    let sql = "SELECT he_rotate(x, 1) AS r, he_add(he_mul(x, y), y) AS q FROM t WHERE g = 'b'";
+    let found = world.query(&session, sql, Values::All).await;
+    close(&numbers(&found, "r")[..rows.len() - 1], &expect(&|x, _| x)[1..], 1e-4);
+    close(&numbers(&found, "q"), &expect(&|x, y| x * y + y), 1e-4);
+}
+
+#[tokio::test]
+async fn the_data_frame_api_has_the_same_functions() {
+    let world = World::new();
+    let session = world.session().await;
+    let he = Functions::new(&world.node);
+    let frame = session.table("t").await.unwrap();
+    let results = vec![he.variance(col("x")).alias("v"), he.mean(col("y")).alias("m")];
+    let frame = frame.aggregate(vec![], results).unwrap();
+    let batches = frame.collect().await.unwrap();
+    let found = decrypt(&world.client, &batches, Values::First).unwrap();
+    close(&numbers(&found, "v"), &[covariance(&world.x, &world.x)], 1e-4);
+    close(&numbers(&found, "m"), &[mean(&world.y)], 1e-5);
+}
+
+#[tokio::test]
+async fn partitions_and_nodes_give_the_same_sums() {
+    let world = World::new();
+    let other = node(world.folder.path(), "another cache", 1 << 30);
+    let sql = "SELECT he_sum(x) AS s FROM t";
+    let one = world.query(&world.session().await, sql, Values::All).await;
+    let session = world.session_on(&other, Some(world.keys), 3).await;
+    let three = world.query(&session, sql, Values::All).await;
+    close(&numbers(&one, "s"), &numbers(&three, "s"), 1e-9);
+}
+
+#[tokio::test]
+async fn a_state_of_the_store_enters_a_query_by_its_hash() {
+    let world = World::new();
+    let session = world.session().await;
+    let slots = world.client.params().ckks().max_slots();
+    let weights = world.client.encrypt_seeded(&vec![0.25; slots], -1.0..=1.0).unwrap();
+    let weights = world.node.keys().put_vector(world.client.params(), &weights).unwrap();
+    let sql = format!("SELECT he_sum_slots(he_mul(he_sum(x), he_object('{weights}'))) AS s FROM t");
+    let found = world.query(&session, &sql, Values::First).await;
+    close(&numbers(&found, "s"), &[0.25 * world.x.iter().sum::<f64>()], 1e-2);
+}
+
+#[tokio::test]
+async fn a_published_result_carries_the_declared_range_alone() {
+    let world = World::new();
+    let session = world.session().await;
+    let sql = "SELECT he_publish(he_mean(x), -4.0, 4.0) AS m FROM t";
+    let found = world.query(&session, sql, Values::First).await;
+    close(&numbers(&found, "m"), &[mean(&world.x)], 1e-5);
+}
+
+#[tokio::test]
+async fn a_dot_product_is_that_of_its_vectors() {
+    let world = World::new();
+    let session = world.session().await;
+    let sql = "SELECT he_dot(x, y) AS d FROM t WHERE g = 'b'";
+    let found = world.query(&session, sql, Values::First).await;
+    let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+    let expected = rows.map(|i| world.x[i] * world.y[i]).sum();
+    close(&numbers(&found, "d"), &[expected], 1e-3);
+}
+
+#[tokio::test]
+async fn a_table_is_looked_up_at_the_nearest_place() {
+    let world = World::of(Preset::ToyInsecure, &Needs::new().map());
+    let session = world.session().await;
+    let sql = "SELECT he_map(x, '-1;0;1;3', -3.0, 3.0) AS r FROM t WHERE g = 'b'";
+    let found = world.query(&session, sql, Values::All).await;
+    // Places at -3, -1, 1, 3. The index of a look-up is off by some cells: values near the middle
+    // of two places may take either.
+    let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+    let near = |x: f64| [-2.0, 0.0, 2.0].iter().any(|middle| (x - middle).abs() < 0.25);
+    let (mut checked, found) = (0, numbers(&found, "r"));
+    for (i, found) in rows.zip(found) {
+        let x = world.x[i];
+        let expected = [-1.0, 0.0, 1.0, 3.0][((x + 3.0) / 2.0).round() as usize];
+        if !near(x) {
+            assert!((found - expected).abs() < 0.1, "{x}: {found}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 300, "{checked}");
+}
+
+#[tokio::test]
+async fn a_bootstrap_returns_levels() {
+    let world = World::of(Preset::ToyBootstrapping, &Needs::new().multiply().bootstrap());
+    let session = world.session().await;
+    // One product more than there are levels.
+    let products = world.client.params().levels() + 1;
+    let squares =
+        |x: &str, count: usize| (0..count).fold(x.to_string(), |x, _| format!("he_mul({x}, {x})"));
+    let deep = squares("he_scale(x, 0.5)", products);
+    let refusal = world.refusal(&session, &format!("SELECT {deep} FROM t")).await;
+    assert!(refusal.contains("he_mul cannot be planned"), "{refusal}");
+    let first = squares("he_scale(x, 0.5)", 2);
+    let deep = squares(&format!("he_refresh({first})"), products - 2);
+    let sql = format!("SELECT {deep} AS p FROM t WHERE g = 'b'");
+    let found = world.query(&session, &sql, Values::All).await;
+    let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+    let expected: Vec<f64> = rows.map(|i| (world.x[i] / 2.0).powi(1 << products)).collect();
+    close(&numbers(&found, "p"), &expected, 1e-3);
+}
+
+#[tokio::test]
+async fn vectors_of_providers_are_columns_of_the_owner() {
+    let world = World::new();
+    let session = world.session().await;
+    let public = world.client.public_key().unwrap();
+    let given = public.encrypt(&world.x[..1024], RANGE[0]..=RANGE[1]).unwrap();
+    let given = bellerophon::format::to_bytes(world.client.params(), &given).unwrap();
+    forged(&session, vec![given]).await;
+    let sql = "SELECT he_mul(x, x) AS p FROM forged";
+    let found = world.query(&session, sql, Values::All).await;
+    let expected: Vec<f64> = world.x[..1024].iter().map(|x| x * x).collect();
+    close(&numbers(&found, "p"), &expected, 1e-3);
+}
+
+#[tokio::test]
+async fn vectors_in_work_count_in_the_memory_of_the_node() {
+    let world = World::new();
+    let session = world.session().await;
+    let taken = MemoryConsumer::new("test").register(world.node.memory());
+    taken.try_grow(MEMORY - (1 << 16)).unwrap();
+    let refusal = world.refusal(&session, "SELECT he_scale(x, 0.5) FROM t").await;
+    assert!(refusal.contains("Resources exhausted") && refusal.contains("he_scale"), "{refusal}");
+    taken.free();
+    world.query(&session, "SELECT he_scale(x, 0.5) AS s FROM t", Values::All).await;
+}
