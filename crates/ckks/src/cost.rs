@@ -354,8 +354,8 @@ impl<'p> Count<'p> {
         // S2C and C2S. Servers keep the diagonals without a period encoded.
         raising.transforms().for_each(|m| self.transform(m, 0.0));
         let top = self.at(self.params.max_level());
-        // Mod raise with the first matrix: a mask and a body are raised to all primes, multiplied by
-        // the rows of the key, and divided by the few special primes of the rows.
+        // Mod raise with the first matrix: a mask and a body are raised to all primes, multiplied
+        // by the rows of the key, and divided by the few special primes of the rows.
         let first = raising.first().transform();
         let (all, l, rows) = (first.ring().limbs() as f64, top.limbs, first.terms() as f64);
         self.add((2.0 * all + 2.0 * all, 2.0 * rows * all + 2.0 * (all - l) * l));

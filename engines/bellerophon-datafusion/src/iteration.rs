@@ -1,5 +1,5 @@
-//! Programs of many queries: each iteration is one query over the table, and its result the state of
-//! the next one.
+//! Programs of many queries: each iteration is one query over the table, and its result the state
+//! of the next one.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub struct State {
     pub vectors: Vec<Hash>,
 }
 
-/// A program of many queries, under a name in the key store. The store holds the last state, so that
-/// another process goes on where one ended, and gets the same bits.
+/// A program of many queries, under a name in the key store. The store holds the last state, so
+/// that another process goes on where one ended, and gets the same bits.
 #[derive(Debug, Clone)]
 pub struct Iteration {
     node: Arc<Node>,
@@ -88,8 +88,8 @@ impl Iteration {
 /// least-squares polynomial of degree 3 over [-8, 8] (Kim et al., JMIR 2018). It takes five levels,
 /// and one more to clear padding.
 ///
-/// `state` has a weight for every feature, in every slot of a vector. `rows` is the number of rows of
-/// the table. Names are columns of the table, and enter the query as they are.
+/// `state` has a weight for every feature, in every slot of a vector. `rows` is the number of rows
+/// of the table. Names are columns of the table, and enter the query as they are.
 pub fn logistic_regression(
     table: &str,
     features: &[&str],

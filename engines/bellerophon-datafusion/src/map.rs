@@ -9,6 +9,7 @@ use bellerophon::{
         approx::Function,
         simulator::{SimCiphertext, Simulator},
     },
+    repack,
 };
 
 use crate::Node;
@@ -114,7 +115,7 @@ impl MapCall {
                 let reason = "no function has this name: take abs, relu, cos, exp, gelu, inverse, \
                               inverse_sqrt, ln, sigmoid, silu, sin, softplus, sqrt, tanh, the \
                               entries of a table ('0;1;4'), or define one with `Node::define`";
-                return Err(ErrorKind::Request { reason }.into());
+                return Err(ErrorKind::Repack(repack::ErrorKind::Request { reason }).into());
             }
         };
         Ok(Mapped::Named(function.into()))

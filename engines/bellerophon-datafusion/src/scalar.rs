@@ -198,7 +198,7 @@ impl ScalarFunction {
         let (name, _) = self.function.signature();
         if let Operation::Object(hash) = operation {
             let (params, x) = self.node.keys().object(*hash)?;
-            return Ok(Shape::new(params, x.key(), 1, &x.metadata()));
+            return Ok(Shape::new(params, x.lattice().key(), 1, &x.metadata()));
         }
         let shapes = self.shapes(fields)?;
         let common = Shape::common(name, &shapes)?;
@@ -367,7 +367,7 @@ impl Server {
         let Self::Keys(evaluator) = self else {
             return Err(bellerophon::ErrorKind::MissingKeys { need: "multiply" }.into());
         };
-        let place = format!("{:?} {} {} {:?}", x.key(), x.level(), x.len(), x.range());
+        let place = format!("{:?} {} {} {:?}", x.lattice().key(), x.level(), x.len(), x.range());
         let request = call.request(node)?;
         let plan = node.map_plan(call, &place, || evaluator.map_plan(x, &request))?;
         evaluator.map_with(x, &request.planned(&plan))

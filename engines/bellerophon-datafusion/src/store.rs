@@ -17,7 +17,7 @@ use bellerophon::{
     format::{self, Header, kind},
     mlwe::Security,
     pir,
-    ring::wire::{SecretWire, Wire},
+    ring::wire::{Fingerprinted, SecretWire, Wire},
 };
 use datafusion::{
     common::DataFusionError,

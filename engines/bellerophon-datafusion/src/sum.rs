@@ -164,7 +164,8 @@ impl Accumulator for SumState {
     }
 
     fn size(&self) -> usize {
-        let degree = self.params.ckks().lattice().degree();
-        size_of_val(self) + self.sum.as_ref().map_or(0, |sum| sum.limbs() * degree * 16)
+        let params = self.params.ckks();
+        let bytes = |sum: &Ciphertext| params.limbs_at(sum.level()) * params.lattice().degree() * 16;
+        size_of_val(self) + self.sum.as_ref().map_or(0, bytes)
     }
 }
