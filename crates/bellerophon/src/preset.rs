@@ -53,8 +53,8 @@ pub enum Preset {
     /// matrices.
     Bootstrapping,
     /// [`Bootstrapping`](Self::Bootstrapping) with a dense secret, except for the one of weight 32
-    /// under the lowest modulus only: 12 levels between two bootstraps, and 21.8 correct bits in
-    /// the worst slot (measured), about 3.5 bits less.
+    /// under the lowest modulus only: 12 levels between two bootstraps, and 21.1 correct bits in
+    /// the worst slot (measured), about 4 bits less.
     BootstrappingDense,
     /// Everything from one key set, 128-bit security, 2^15 slots: arithmetic, functions by look-up,
     /// look-ups of single values ([`Evaluator::tables`](crate::Evaluator::tables)) and
