@@ -165,7 +165,8 @@ impl Accumulator for SumState {
 
     fn size(&self) -> usize {
         let params = self.params.ckks();
-        let bytes = |sum: &Ciphertext| params.limbs_at(sum.level()) * params.lattice().degree() * 16;
+        let bytes =
+            |sum: &Ciphertext| params.limbs_at(sum.level()) * params.lattice().degree() * 16;
         size_of_val(self) + self.sum.as_ref().map_or(0, bytes)
     }
 }
