@@ -51,7 +51,7 @@ impl CoeffsToSlots {
     /// [`ErrorKind::SlotCount`] for a count that the ring does not have, [`ErrorKind::Linear`] for
     /// numbers of levels or of baby steps outside their range, [`ErrorKind::Scale`],
     /// [`ErrorKind::LevelTooHigh`].
-    pub(crate) fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
+    pub fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
         Self::with_short_stages(params, slots, None, spec)
     }
 

@@ -324,7 +324,7 @@ impl RealSeries {
 
     /// The largest `|Re sum_j j a_j E^j|` over the domain, sampled: the output error per relative
     /// error of `|E|`.
-    pub(crate) fn gain_radial(&self) -> f64 {
+    pub fn gain_radial(&self) -> f64 {
         self.radial.most
     }
 
@@ -335,8 +335,7 @@ impl RealSeries {
 
     /// The factor on independent noise of the powers of `E`: the output has `amplification` times
     /// the standard deviation of a real part, `sqrt(sum_{j > 0} |a_j|^2)`.
-    #[cfg(test)]
-    pub(crate) fn amplification(&self) -> f64 {
+    pub fn amplification(&self) -> f64 {
         amplification(&self.series)
     }
 }
