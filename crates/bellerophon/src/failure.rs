@@ -3,16 +3,15 @@
 use bellerophon_ckks::FailureProbability;
 
 use crate::Evaluator;
-#[cfg(doc)]
-use crate::LutParams;
 
 impl Evaluator {
     /// A bound on the probability that any operation of this evaluator so far has failed and
     /// returned garbage: the sum over its look-ups and bootstraps, including those on LWE values
     /// ([`tables`](Self::tables)) and automatic bootstraps. Arithmetic never fails like that.
     ///
-    /// A value of a look-up counts with half of the probability [`LutParams::log2_failure`] for
-    /// every blind rotation and with half for its packing. A bootstrapped vector counts with
+    /// A value of a look-up counts with half of the probability
+    /// [`LutSpec::log2_failure`](bellerophon_repack::lookup::LutSpec::log2_failure) for every blind
+    /// rotation and with half for its packing. A bootstrapped vector counts with
     /// [`BootstrapSpec::log2_failure`](bellerophon_ckks::bootstrap::BootstrapSpec::log2_failure).
     /// Cancelled operations count, too. Clones of an evaluator share one sum;
     /// [`reset_failures`](Self::reset_failures) starts a new one.

@@ -93,8 +93,7 @@ impl Plaintext {
     }
 
     /// Number of slots of one period, a power of two.
-    #[cfg(test)]
-    pub(crate) fn slots(&self) -> usize {
+    pub fn slots(&self) -> usize {
         self.slots
     }
 

@@ -114,8 +114,8 @@
 //! # Example
 //! ```
 //! use bellerophon_ckks::{
-//!     Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
-//!     ParamsSpec, SecretKey, Security, decrypt_values, encrypt,
+//!     CkksOps, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain,
+//!     Params, ParamsSpec, SecretKey, Security, decrypt_values, encrypt,
 //! };
 //! use rand::SeedableRng;
 //!

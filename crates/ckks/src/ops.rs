@@ -13,6 +13,8 @@ use crate::{
     lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
 };
+#[cfg(doc)]
+use bellerophon_mlwe as mlwe;
 
 /// Arithmetic on vectors of slots, by an [`Evaluator`] or by the
 /// [`Simulator`](crate::simulator::Simulator), which predicts the results of a program without
@@ -127,7 +129,7 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has, and those of
-    /// [`mul_plain`](Self::mul_plain) and [`Encoder::encode`](crate::Encoder::encode).
+    /// [`mul_plain`](Evaluator::mul_plain) and [`Encoder::encode`](crate::Encoder::encode).
     fn mul_values<T: SlotValue>(
         &self,
         x: &Self::Ciphertext,
@@ -327,7 +329,7 @@ pub trait CkksOps: Sized {
     /// becomes zero.
     ///
     /// # Errors
-    /// As for [`dot_plain`](Self::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
+    /// As for [`dot_plain`](Evaluator::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
     fn dot_values<T: SlotValue>(
         &self,
         x: &[&Self::Ciphertext],
@@ -352,12 +354,12 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without
-    /// [`with_bootstrapping`](Self::with_bootstrapping) or without keys of
+    /// [`with_bootstrapping`](Evaluator::with_bootstrapping) or without keys of
     /// [`Bootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
     /// [`ErrorKind::SlotCount`] for too many slots, [`ErrorKind::BootstrapRange`] for values whose
-    /// magnitude and excess exceed [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in
+    /// magnitude and excess exceed [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound) (in
     /// proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback of
-    /// [`watching`](Self::watching), and mismatches.
+    /// [`watching`](Evaluator::watching), and mismatches.
     fn bootstrap_to(&self, x: &Self::Ciphertext, scale: f64) -> Result<Self::Ciphertext>;
 
     /// Bootstraps `x` to the default scale: the same values at [`Bootstrapper::output_level`]. The
@@ -392,11 +394,11 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without
-    /// [`with_functional`](Self::with_functional) or keys of [`FunctionalBootstrapper::keys`],
+    /// [`with_functional`](Evaluator::with_functional) or keys of [`FunctionalBootstrapper::keys`],
     /// [`ErrorKind::OutOfLevels`], [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers
     /// whose noise a table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave
     /// the domain, [`ErrorKind::Shape`] for functions of different periods,
-    /// [`ErrorKind::Cancelled`] by the callback of [`watching`](Self::watching), and mismatches.
+    /// [`ErrorKind::Cancelled`] by the callback of [`watching`](Evaluator::watching), and mismatches.
     fn functional_bootstrap(
         &self,
         x: &Self::Ciphertext,
@@ -504,7 +506,10 @@ pub trait CkksOps: Sized {
         self.with_metadata(x, meta)
     }
 
-    /// [`Ciphertext::assume_real`].
+    /// States that every slot is real, where interval arithmetic cannot tell. Magnitudes and the
+    /// [`excess`](Metadata::excess) are unchanged.
+    ///
+    /// If the statement is false, later checks and noise estimates are meaningless.
     fn assume_real(&self, x: Self::Ciphertext) -> Self::Ciphertext {
         let meta = self.metadata(&x).meta.assume_real();
         self.with_metadata(x, meta)

@@ -175,7 +175,7 @@ impl Evaluator {
     /// [`Declaration`] of the program. Takes no level.
     ///
     /// ```
-    /// # use bellerophon_ckks::{Ciphertext, Declaration, Evaluator, Published, Result};
+    /// # use bellerophon_ckks::{Ciphertext, CkksOps, Declaration, Evaluator, Published, Result};
     /// # fn f(evaluator: &Evaluator, x: &Ciphertext) -> Result<Published> {
     /// // The constants are secrets of the server.
     /// let score = evaluator.add_scalar(&evaluator.mul_scalar(x, 0.37)?, -0.2)?;

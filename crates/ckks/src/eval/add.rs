@@ -29,7 +29,7 @@ impl Evaluator {
     }
 
     /// `x += y`, in place if both have one level and scale. On an error, which is one of
-    /// [`add`](Self::add), `x` is unchanged.
+    /// [`add`](crate::CkksOps::add), `x` is unchanged.
     pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<()> {
         self.sum_assign(x, y, Sign::Plus).during("add")
     }
@@ -84,11 +84,11 @@ impl Evaluator {
     }
 
     /// `x + p` for an encoded vector. If the scales differ, the ciphertext is matched to the scale
-    /// of the plaintext, which takes a level; [`add_values`](Self::add_values) encodes at the right
+    /// of the plaintext, which takes a level; `add_values` encodes at the right
     /// scale.
     ///
     /// # Errors
-    /// As for [`add`](Self::add).
+    /// As for [`add`](crate::CkksOps::add).
     pub fn add_plain(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
         let op = "add a plaintext";
         // The plaintext as a ciphertext without mask, so that both can be aligned.
@@ -127,7 +127,7 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// `x += c` in every slot. On an error, which is one of [`add_scalar`](Self::add_scalar), `x`
+    /// `x += c` in every slot. On an error, which is one of `add_scalar`, `x`
     /// is unchanged.
     pub fn add_scalar_assign(&self, x: &mut Ciphertext, c: f64) -> Result<()> {
         let op = "add_scalar";

@@ -12,7 +12,7 @@ impl Evaluator {
     /// `x = -x`.
     ///
     /// # Errors
-    /// As for [`neg`](Self::neg).
+    /// As for [`neg`](crate::CkksOps::neg).
     pub fn neg_assign(&self, x: &mut Ciphertext) -> Result<()> {
         self.check(x).during("neg")?;
         x.inner.neg_assign(self.params().lattice())?;

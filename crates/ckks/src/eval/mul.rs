@@ -97,7 +97,7 @@ impl Evaluator {
     /// the factor leaves the scale as it was.
     ///
     /// # Errors
-    /// As for [`mul`](Self::mul); no key is needed.
+    /// As for [`mul`](crate::CkksOps::mul); no key is needed.
     pub fn mul_plain(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
         let op = "multiply by a plaintext";
         // Refuse a missing level before the product. A factor encoded low takes x with it.

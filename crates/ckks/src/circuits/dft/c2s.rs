@@ -31,8 +31,7 @@ pub struct C2sSpec {
 /// The division of the stages over the matrices.
 #[derive(Clone, Copy)]
 enum Borders {
-    /// Evenly: the transform on its own, as tests take it.
-    #[cfg(test)]
+    /// Evenly: the transform on its own.
     Even,
     /// So many stages in the second of two matrices, of short blocks.
     Short(u32),
@@ -66,8 +65,7 @@ impl CoeffsToSlots {
     /// [`ErrorKind::SlotCount`] for a count that the ring does not have, [`ErrorKind::Linear`] for
     /// numbers of levels or of baby steps outside their range, [`ErrorKind::Scale`],
     /// [`ErrorKind::LevelTooHigh`].
-    #[cfg(test)]
-    pub(crate) fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
+    pub fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
         Ok(Self::with_borders(params, slots, spec, Borders::Even)?.1)
     }
 
@@ -123,7 +121,6 @@ impl CoeffsToSlots {
         // Step 1: the borders between the groups of stages.
         let stages = slots.trailing_zeros();
         let ends = match borders {
-            #[cfg(test)]
             Borders::Even => even_borders(slots, levels),
             Borders::First(first) => {
                 let mut ends = even_borders(slots >> first, levels);

@@ -118,7 +118,7 @@ impl SlotsToCoeffs {
     }
 
     /// Least level of an operand; higher operands are dropped to it.
-    pub(crate) fn level(&self) -> usize {
+    pub fn level(&self) -> usize {
         self.spec.output_level + self.spec.levels
     }
 
@@ -275,7 +275,7 @@ impl Coefficients {
     /// The coefficient that holds value `i`.
     ///
     /// # Panics
-    /// When `i` is not below [`slots`](Self::slots).
+    /// When `i` is not below the number of slots of [`meta`](Self::meta).
     pub fn place(&self, i: usize) -> usize {
         place(self.inner.degree(), self.meta.slots, i)
     }

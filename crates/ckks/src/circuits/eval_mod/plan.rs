@@ -201,8 +201,7 @@ impl Mod1 {
     }
 
     /// The offset of `x = 0` in the interval of approximation: see the [module](super).
-    #[cfg(test)]
-    pub(crate) fn offset(&self) -> usize {
+    pub fn offset(&self) -> usize {
         self.offset
     }
 
@@ -284,7 +283,7 @@ impl Mod1 {
     }
 
     /// The effect on the result of errors of the input slots `t` and of the rescales, at `x`.
-    pub(crate) fn sensitivity(&self, x: f64) -> Sensitivity {
+    pub fn sensitivity(&self, x: f64) -> Sensitivity {
         let u = x / self.width() - self.shift();
         let mut sensitivity = self.cosine.sensitivity(u);
         let mut c = self.cosine.eval(u).re;

@@ -65,14 +65,14 @@ pub enum ErrorBound {
 
 impl ErrorBound {
     /// The bound.
-    pub(crate) fn value(self) -> f64 {
+    pub fn value(self) -> f64 {
         match self {
             Self::Certified(error) | Self::Measured(error) => error,
         }
     }
 
     /// Whether the bound is proved.
-    pub(crate) fn is_certified(self) -> bool {
+    pub fn is_certified(self) -> bool {
         matches!(self, Self::Certified(_))
     }
 }
@@ -230,13 +230,7 @@ impl RealSeries {
     /// large: the function has a kink, a jump or a singularity in the domain or just beside it, or
     /// it is known by its slope alone, which certifies about `2^-18` of `slope (hi - lo)`.
     /// Otherwise as for [`of_degree`](Self::of_degree).
-    pub(crate) fn for_error(
-        f: &Function,
-        lo: f64,
-        hi: f64,
-        share: f64,
-        log2_error: f64,
-    ) -> Result<Self> {
+    pub fn for_error(f: &Function, lo: f64, hi: f64, share: f64, log2_error: f64) -> Result<Self> {
         let domain = Domain::new(f, lo, hi, share)?;
         let wanted = log2_error.exp2();
         if !(wanted.is_finite() && wanted > 0.0) {
@@ -283,12 +277,12 @@ impl RealSeries {
     }
 
     /// Lower end of the domain.
-    pub(crate) fn lo(&self) -> f64 {
+    pub fn lo(&self) -> f64 {
         self.domain.lo
     }
 
     /// Upper end of the domain.
-    pub(crate) fn hi(&self) -> f64 {
+    pub fn hi(&self) -> f64 {
         self.domain.hi
     }
 
@@ -303,12 +297,12 @@ impl RealSeries {
     }
 
     /// The largest difference from the function over the domain.
-    pub(crate) fn error(&self) -> ErrorBound {
+    pub fn error(&self) -> ErrorBound {
         self.error
     }
 
     /// The place of `x` on the circle, in revolutions: `share (x - middle) / (hi - lo)`.
-    pub(crate) fn angle(&self, x: f64) -> f64 {
+    pub fn angle(&self, x: f64) -> f64 {
         self.domain.angle(x)
     }
 
@@ -330,7 +324,7 @@ impl RealSeries {
 
     /// The largest `|Re sum_j j a_j E^j|` over the domain, sampled: the output error per relative
     /// error of `|E|`.
-    pub(crate) fn gain_radial(&self) -> f64 {
+    pub fn gain_radial(&self) -> f64 {
         self.radial.most
     }
 
@@ -341,8 +335,7 @@ impl RealSeries {
 
     /// The factor on independent noise of the powers of `E`: the output has `amplification` times
     /// the standard deviation of a real part, `sqrt(sum_{j > 0} |a_j|^2)`.
-    #[cfg(test)]
-    pub(crate) fn amplification(&self) -> f64 {
+    pub fn amplification(&self) -> f64 {
         amplification(&self.series)
     }
 }

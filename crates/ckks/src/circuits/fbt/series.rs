@@ -18,8 +18,8 @@ const BLOCK: usize = 64;
 /// ```
 ///
 /// An error of `E` is multiplied by one of two derivatives: an error of the angle by
-/// [`derivative`](Self::derivative), a relative error `r` of the modulus, `E (1 + r)` instead of
-/// `E`, by [`radial`](Self::radial).
+/// `derivative`, a relative error `r` of the modulus, `E (1 + r)` instead of
+/// `E`, by `radial`.
 #[derive(Clone, PartialEq)]
 pub struct Series {
     coefficients: Vec<Complex64>,
@@ -106,13 +106,13 @@ impl Series {
         self.weighted_nodes(count, |_| Complex64::ONE)
     }
 
-    /// [`derivative`](Self::derivative) at `k / count` for `k < count`, by a fast Fourier
+    /// `derivative` at `k / count` for `k < count`, by a fast Fourier
     /// transform.
     pub(crate) fn derivative_nodes(&self, count: usize) -> Vec<f64> {
         self.weighted_nodes(count, |j| Complex64::new(0.0, TAU * j))
     }
 
-    /// [`radial`](Self::radial) at `k / count` for `k < count`, by a fast Fourier transform.
+    /// `radial` at `k / count` for `k < count`, by a fast Fourier transform.
     pub(crate) fn radial_nodes(&self, count: usize) -> Vec<f64> {
         self.weighted_nodes(count, Complex64::from)
     }

@@ -130,7 +130,7 @@ impl LinearTransform {
     /// [`ErrorKind::OutOfLevels`] for level 0; [`ErrorKind::LevelTooHigh`],
     /// [`ErrorKind::TooManyValues`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] where
     /// the matrix does not fit the parameters.
-    pub(crate) fn with_schedule(
+    pub fn with_schedule(
         params: &Params,
         matrix: &Diagonals,
         schedule: &Schedule,
