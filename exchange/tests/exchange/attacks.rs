@@ -126,7 +126,7 @@ fn found_3_empty_envelopes_are_refused_as_they_arrive() {
     empty[48..].copy_from_slice(&0u64.to_le_bytes());
     empty.extend(blake3::hash(&empty).as_bytes());
     let mut hoisted = key.to_vec();
-    hoisted[10..12].copy_from_slice(&bellerophon::format::kind::HOISTED_KEY.to_le_bytes());
+    hoisted[10..12].copy_from_slice(&bellerophon::mlwe::wire::kind::HOISTED_KEY.to_le_bytes());
     for (front, part, code) in [
         (&keys[..first], &empty[..], Code::Malformed),
         (&keys[..first], &hoisted, Code::TooLarge),

@@ -182,6 +182,7 @@ fn functional_operations<A: CkksOps>(
         ("integers: add_constant", SHARP, inner(on.add_constant(x, 3))),
         ("integers: mul_constant", SHARP, inner(on.mul_constant(z, 7))),
         ("integers: table", FUNCTIONAL, inner(on.table(x, |k| 3 - k))),
+        ("integers: apply", FUNCTIONAL, inner(on.apply(x, &square))),
         ("integers: tables", FUNCTIONAL, last(on.tables(x, &[&square, &half]))),
         ("integers: real_tables", FUNCTIONAL, paired(on.real_tables(few, &[&real]))),
         ("integers: table_of_two", FUNCTIONAL, inner(on.table_of_two(x, y, 16, |a, b| a * b))),
