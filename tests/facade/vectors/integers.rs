@@ -69,10 +69,10 @@ fn integers_and_paired_vectors_hold_what_they_held() {
 fn functional_bootstrapping_is_what_it_was() {
     for stored in versions() {
         let functional = stored.functional.functional().unwrap();
-        // S2C in two matrices, as these were written; the specification of today takes three.
-        // Version 2 has a level of C2S more.
-        let c2s = vec![42; if stored.version < 3 { 4 } else { 3 }];
-        let expected = FbtSpec { s2c: vec![36; 2], c2s, ..FbtSpec::table(32, 4).unwrap() };
+        // Version 2 has S2C in two matrices, and a level of C2S more.
+        let (s2c, c2s) = if stored.version < 3 { (2, 4) } else { (3, 3) };
+        let (s2c, c2s) = (vec![36; s2c], vec![42; c2s]);
+        let expected = FbtSpec { s2c, c2s, ..FbtSpec::table(32, 4).unwrap() };
         assert_eq!(FbtForm::from(functional.spec()), FbtForm::from(&expected));
         assert_eq!((functional.input_level(), functional.least_output_level()), (2, 3));
         if stored.version < since("evaluation_keys_functional") {

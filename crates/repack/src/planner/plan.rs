@@ -111,16 +111,19 @@ impl MapPlan {
     }
 
     /// The refusals of two engines: of the one with the smallest error, and of the first one that
-    /// lacks keys or parameters. Engines that the request excludes do not count.
+    /// lacks keys, levels or parameters; of the first two such, if none has a predicted error.
+    /// Engines that the request excludes do not count.
     pub(crate) fn nearest(&self) -> [Option<String>; 2] {
         let error = |row: &EngineRow| row.prediction.as_ref().map(|p| p.log2_error);
         let predicted = self.refused().filter_map(|(row, reason)| Some((error(row)?, reason)));
         let best = predicted.min_by(|(one, _), (other, _)| one.total_cmp(other));
-        let mut lacking = self.refused().filter(|(row, _)| {
+        let best = best.map(|(_, reason)| reason);
+        let lacks = |row: &EngineRow| {
             let excluded = row.refusal.as_deref().is_some_and(|why| EXCLUDED.contains(&why));
             row.prediction.is_none() && !excluded
-        });
-        [best.map(|(_, reason)| reason), lacking.next().map(|(_, reason)| reason)]
+        };
+        let mut lacking = self.refused().filter(|(row, _)| lacks(row)).map(|(_, reason)| reason);
+        [best.or_else(|| lacking.next()), lacking.next()]
     }
 
     /// The refused engines, each with its name and its refusal.
