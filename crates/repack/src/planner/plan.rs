@@ -110,20 +110,20 @@ impl MapPlan {
         self.refused().map(|(_, reason)| reason).collect::<Vec<_>>().join("; ")
     }
 
-    /// The refusals of two engines: of the one with the smallest error, and of the first one that
-    /// lacks keys, levels or parameters; of the first two such, if none has a predicted error.
-    /// Engines that the request excludes do not count.
+    /// The refusals of two engines: of the one with the smallest error, or of the first one without
+    /// a prediction, and of the last one that lacks keys, levels or parameters. Look-ups come last
+    /// and lack the least. Engines that the request excludes do not count.
     pub(crate) fn nearest(&self) -> [Option<String>; 2] {
         let error = |row: &EngineRow| row.prediction.as_ref().map(|p| p.log2_error);
         let predicted = self.refused().filter_map(|(row, reason)| Some((error(row)?, reason)));
         let best = predicted.min_by(|(one, _), (other, _)| one.total_cmp(other));
-        let best = best.map(|(_, reason)| reason);
         let lacks = |row: &EngineRow| {
             let excluded = row.refusal.as_deref().is_some_and(|why| EXCLUDED.contains(&why));
             row.prediction.is_none() && !excluded
         };
         let mut lacking = self.refused().filter(|(row, _)| lacks(row)).map(|(_, reason)| reason);
-        [best.or_else(|| lacking.next()), lacking.next()]
+        let first = best.map(|(_, reason)| reason).or_else(|| lacking.next());
+        [first, lacking.last()]
     }
 
     /// The refused engines, each with its name and its refusal.
