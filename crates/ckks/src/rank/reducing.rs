@@ -80,7 +80,7 @@ impl ReducingKeys {
         Ok(Self { ranks, reductions })
     }
 
-    /// Assembles keys of the ranks of a set and the reductions between neighbours.
+    /// Assembles the keys of every rank of a set, and the reductions from each rank to the next.
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::KeyMismatch`] if a reduction leads between other secrets than those of
@@ -102,7 +102,7 @@ impl ReducingKeys {
         Ok(Self { ranks, reductions: reductions.into_iter().map(Arc::new).collect() })
     }
 
-    /// `Err` unless there are keys for every rank, and a reduction between neighbours.
+    /// `Err` unless there are keys for every rank, and a reduction from each rank to the next.
     pub(crate) fn check_counts(sets: &[Params], keys: usize, reductions: usize) -> Result<()> {
         let needed = sets.len();
         if (keys, reductions + 1) == (needed, needed) {

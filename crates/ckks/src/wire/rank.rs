@@ -147,7 +147,7 @@ impl Wire for ReducingKeys {
     fn from_form(params: &Params, form: ReducingKeysForm) -> Result<Self> {
         let (sets, ranks, steps) = (params.ranks()?, form.ranks.0, form.reductions.0);
         Self::check_counts(&sets, ranks.len(), steps.len())?;
-        // Each set of keys is read at its rank, and each reduction between two neighbours.
+        // Each set of keys is read at its rank, each reduction at the two ranks that it connects.
         let keys = sets.iter().zip(ranks).map(|(set, form)| form.into_keys(set));
         let keys = keys.collect::<Result<Vec<_>>>()?;
         let pairs = sets.windows(2).map(|pair| (pair[0].clone(), pair[1].clone()));
