@@ -19,8 +19,8 @@
 
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{
-    self as mlwe, Ciphertext, KeyId, KeySwitchKey, ModuleMap, Params, SecretKey,
-    SeededKeySwitchKey, key_switch, noise,
+    self as mlwe, Ciphertext, KeySwitchKey, ModuleMap, Params, SecretKey, SeededKeySwitchKey,
+    key_switch, noise,
 };
 use bellerophon_ring::{Ntt, Poly};
 use rand::CryptoRng;
@@ -262,11 +262,6 @@ impl SeededModulePackingKeys {
 }
 
 impl ModulePackingKeys {
-    /// Identity of the secret key of values and of results.
-    pub fn key(&self) -> KeyId {
-        self.second.shape().to.key
-    }
-
     /// Bytes in memory.
     #[cfg(test)]
     pub(crate) fn memory_len(&self) -> usize {
