@@ -8,8 +8,8 @@
 //! | [`remez`] | minimax approximation over unions of intervals |
 //!
 //! An approximation is prepared once; its cost and its error are known before anything is
-//! encrypted. [`CkksOps::apply`](crate::CkksOps::apply) evaluates it.
-//! [`CkksOps::function`](crate::CkksOps::function) prepares and evaluates at once, over the carried
+//! encrypted. [`ComposedOps::apply`](crate::ComposedOps::apply) evaluates it.
+//! [`ComposedOps::function`](crate::ComposedOps::function) prepares and evaluates at once, over the carried
 //! range of the ciphertext:
 //!
 //! ```no_run

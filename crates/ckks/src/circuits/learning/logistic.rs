@@ -2,8 +2,8 @@
 
 use super::LeastSquaresSigmoid;
 use crate::{
-    CkksOps, During, ErrorKind, Interval, KeyLevels, Metadata, Result, bootstrap::auto_bootstrap,
-    eval::mask::whole, eval::ranges::within,
+    CkksOps, ComposedOps, During, ErrorKind, Interval, KeyLevels, Metadata, Result,
+    bootstrap::auto_bootstrap, eval::mask::whole, eval::ranges::within,
 };
 
 /// What is trained, and how.

@@ -5,7 +5,7 @@ use super::{
     unit::{SLACK, Unit, check_noise, opened},
 };
 use crate::{
-    CiphertextMeta, CkksOps, During, ErrorKind, Interval, KeyLevels, Result,
+    CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval, KeyLevels, Result,
     bootstrap::auto_bootstrap, eval::ranges::within,
 };
 
