@@ -83,7 +83,7 @@
 //! first, which takes one level; with no level left it returns [`ErrorKind::Padding`].
 //!
 //! ```
-//! # use bellerophon_ckks::{CkksOps, ErrorKind, Interval, Params, Result, simulator::Simulator};
+//! # use bellerophon_ckks::{CkksOps, ComposedOps, ErrorKind, Interval, Params, Result, simulator::Simulator};
 //! # fn f(params: &Params) -> Result<()> {
 //! let a = Simulator::new(params);
 //! let range = Interval::real(0.0, 4.0)?;
