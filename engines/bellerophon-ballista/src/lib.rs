@@ -1,0 +1,1 @@
+//! Encrypted columns on an Apache Ballista cluster.
