@@ -95,6 +95,9 @@ pub enum Preset {
     /// [`Bootstrapping`](Self::Bootstrapping) in toy dimensions: 512 slots, 3 levels between two
     /// bootstraps. Insecure.
     ToyBootstrapping,
+    /// [`Full`](Self::Full) in toy dimensions, for the tests of its users: the same operations,
+    /// levels and refusals, 1024 slots. Look-ups have larger errors. Insecure.
+    ToyFull,
     /// [`Tables8`](Self::Tables8) in toy dimensions: up to 1024 integers per vector. Insecure.
     ToyTables,
     /// [`Smooth`](Self::Smooth) in toy dimensions: up to 1024 reals per vector. Insecure.
@@ -103,7 +106,7 @@ pub enum Preset {
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Functions,
         Self::FunctionsFine,
         Self::FunctionsPrecise,
@@ -121,6 +124,7 @@ impl Preset {
         Self::Smooth,
         Self::ToyInsecure,
         Self::ToyBootstrapping,
+        Self::ToyFull,
         Self::ToyTables,
         Self::ToySmooth,
     ];
@@ -145,6 +149,7 @@ impl Preset {
             Self::Smooth => "smooth",
             Self::ToyInsecure => "toy-insecure",
             Self::ToyBootstrapping => "toy-bootstrapping",
+            Self::ToyFull => "toy-full",
             Self::ToyTables => "toy-tables",
             Self::ToySmooth => "toy-smooth",
         }
@@ -173,13 +178,10 @@ impl Preset {
                 let bootstrap = Some(BootstrapSpec::new(slots.lattice.degree / 2));
                 Ok(ParamsSpec { bootstrap, ..ParamsSpec::arithmetic(self.name(), slots) })
             }
-            // The slots of one, with the tables of the other.
-            Self::Full => {
-                let spec = Self::Bootstrapping.spec()?;
-                let (lookup, ring_bridge) = self.tables(spec.slots.lattice.q[0])?;
-                let lookup = Some(lookup);
-                Ok(ParamsSpec { name: self.name().into(), lookup, ring_bridge, ..spec })
-            }
+            // The slots of one, with the tables of the other, and functions of whole vectors on the
+            // levels of the bootstrap.
+            Self::Full => self.full(Self::Bootstrapping.spec()?),
+            Self::ToyFull => self.full(self.toy_bootstrapping(1 << 11, 11)?),
             // Entries of the tables, then bits and number of the levels and of the special primes.
             Self::Tables1 => self.functional(Some(2), (42, 4), (50, 10)),
             Self::Tables4 => self.functional(Some(16), (42, 3), (50, 11)),
@@ -191,18 +193,30 @@ impl Preset {
             // Toy sets: a ring of degree 2^10, and fewer special primes.
             Self::ToyTables => self.functional(Some(256), (42, 2), (50, 6)),
             Self::ToySmooth => self.functional(None, (45, 2), (50, 6)),
-            // The chain is that of a bootstrap, in a ring far too small to be secure.
-            Self::ToyBootstrapping => {
-                let bootstrap = BootstrapSpec::new(1 << 9);
-                let chain = bootstrap.chain(1 << 10, 42, 3, (49, 6))?;
-                let mut slots = ckks::ParamsSpec::from_chain(&chain, 42, Security::Insecure)?;
-                slots.lattice.secret = SecretKind::Sparse(64);
-                Ok(ParamsSpec {
-                    bootstrap: Some(bootstrap),
-                    ..ParamsSpec::arithmetic(self.name(), slots)
-                })
-            }
+            Self::ToyBootstrapping => self.toy_bootstrapping(1 << 10, 3),
         }
+    }
+
+    /// The chain of a bootstrap of all slots with `levels` levels for programs, in a ring of a
+    /// degree far too small to be secure.
+    fn toy_bootstrapping(self, degree: usize, levels: usize) -> Result<ParamsSpec> {
+        let bootstrap = BootstrapSpec::new(degree / 2);
+        let chain = bootstrap.chain(degree, 42, levels, (49, 6))?;
+        let mut slots = ckks::ParamsSpec::from_chain(&chain, 42, Security::Insecure)?;
+        slots.lattice.secret = SecretKind::Sparse(64);
+        let bootstrap = Some(bootstrap);
+        Ok(ParamsSpec { bootstrap, ..ParamsSpec::arithmetic(self.name(), slots) })
+    }
+
+    /// The presets with look-ups and both kinds of bootstrapping, on the slots of a set for
+    /// bootstrapping.
+    fn full(self, spec: ParamsSpec) -> Result<ParamsSpec> {
+        let (lookup, ring_bridge) = self.tables(spec.slots.lattice.q[0])?;
+        let log_scale = spec.slots.log_scale;
+        let bootstrap = spec.bootstrap.as_ref();
+        let functional = bootstrap.map(|b| FbtSpec::beside(b, log_scale)).transpose()?;
+        let (name, lookup) = (self.name().into(), Some(lookup));
+        Ok(ParamsSpec { name, lookup, ring_bridge, functional, ..spec })
     }
 
     /// The presets with functional bootstrapping. `entries` is the size of their tables, or none
@@ -258,11 +272,11 @@ impl Preset {
     /// weight of the sparse secret of the ring bridge.
     fn tables(self, ring_modulus: u64) -> Result<(lwe::ParamsSpec, Option<usize>)> {
         let security = match self {
-            Self::ToyInsecure => Security::Insecure,
+            Self::ToyInsecure | Self::ToyFull => Security::Insecure,
             _ => Security::Bits128,
         };
         let (dimension, ring_degree) = match self {
-            Self::ToyInsecure => (64, 1 << 10),
+            Self::ToyInsecure | Self::ToyFull => (64, 1 << 10),
             Self::FunctionsFine | Self::FunctionsFineDense => (1 << 10, 1 << 13),
             Self::FunctionsPrecise | Self::FunctionsPreciseDense => (1 << 10, 1 << 14),
             _ => (1 << 10, 1 << 12),
@@ -302,7 +316,7 @@ impl Preset {
             Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise | Self::Full => {
                 Some(128)
             }
-            Self::ToyInsecure => Some(16),
+            Self::ToyInsecure | Self::ToyFull => Some(16),
             _ => None,
         };
         Ok((lookup, ring_bridge))
