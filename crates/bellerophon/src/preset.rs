@@ -57,12 +57,25 @@ pub enum Preset {
     /// the worst slot (measured), about 4 bits less.
     BootstrappingDense,
     /// Everything from one key set, 128-bit security, 2^15 slots: arithmetic, functions by look-up,
-    /// look-ups of single values ([`Evaluator::tables`](crate::Evaluator::tables)) and
-    /// bootstrapping of values in [-1, 1]. Eleven levels lie between two bootstraps, and as many
-    /// between two look-ups: a program can look up and bootstrap in turns without end. The slots
-    /// are those of [`Bootstrapping`](Self::Bootstrapping), the tables those of
-    /// [`Functions`](Self::Functions) with the same accuracy. The keys of a program with products,
-    /// look-ups and bootstraps take about 1.55 GB in transit.
+    /// look-ups of single values ([`Evaluator::tables`](crate::Evaluator::tables)), bootstrapping of
+    /// values in [-1, 1], and functional bootstrapping of whole vectors. A program can use all of
+    /// them in turns without end.
+    ///
+    /// Eleven levels lie between two bootstraps, and as many between two look-ups. The slots are
+    /// those of [`Bootstrapping`](Self::Bootstrapping), the tables those of
+    /// [`Functions`](Self::Functions) with the same accuracy. Functional bootstrapping
+    /// ([`Needs::functional`](crate::Needs::functional)) uses the levels of the bootstrap: ten of
+    /// EvalMod for the exponential, one more and seven of the program for the series. It takes
+    /// operands from level 2 on. A smooth function of degree up to 31 returns with 7 levels above
+    /// that, one of degree up to 63 with 6; an exact table of 256 entries with 4, of 16 entries with
+    /// 8. The sigmoid on [-8, 8] is predicted to 2^-25 in the worst slot. Tables of up to 256
+    /// entries follow each other without end at a failure probability of 2^-128 for a vector; for
+    /// larger tables take [`Tables12`](Self::Tables12) or [`Tables16`](Self::Tables16).
+    ///
+    /// `log2(QP)` is 1675 of the 1679 bits that the security table allows for weight 256. The keys
+    /// of a program with products, look-ups and bootstraps take about 1.55 GB in transit.
+    /// Functional bootstrapping adds none: its sparse secret, its rotations and its first matrix
+    /// are those of the bootstrap. The server encodes a second set of matrices.
     Full,
     /// Exact tables of two entries on up to 65536 bits per vector, 128-bit security, 4 levels
     /// between two tables. As in all presets for tables, the secret has weight 256 and the one

@@ -193,8 +193,7 @@ impl Raising {
     /// Whether [`BootstrapKeys`] of one serve the other: the sparse secret has the same parameters,
     /// and the first matrix is the same.
     pub fn shares_keys(&self, other: &Self) -> bool {
-        let keys =
-            |x: &Self| (x.low.fingerprint(), x.first.transform().fingerprint());
+        let keys = |x: &Self| (x.low.fingerprint(), x.first.transform().fingerprint());
         keys(self) == keys(other)
     }
 
