@@ -27,7 +27,7 @@ pub struct Common {
 }
 
 /// The presets of the library with look-ups, the default first.
-pub const WITH_LOOKUPS: [&str; 8] = [
+pub const WITH_LOOKUPS: [&str; 9] = [
     Preset::Functions.name(),
     Preset::FunctionsFine.name(),
     Preset::FunctionsPrecise.name(),
@@ -36,15 +36,17 @@ pub const WITH_LOOKUPS: [&str; 8] = [
     Preset::FunctionsPreciseDense.name(),
     Preset::Full.name(),
     Preset::ToyInsecure.name(),
+    Preset::ToyFull.name(),
 ];
 
 /// Those with a ring bridge, whose values can stay LWE values between tables.
-pub const WITH_VALUES: [&str; 5] = [
+pub const WITH_VALUES: [&str; 6] = [
     Preset::Functions.name(),
     Preset::FunctionsFine.name(),
     Preset::FunctionsPrecise.name(),
     Preset::Full.name(),
     Preset::ToyInsecure.name(),
+    Preset::ToyFull.name(),
 ];
 
 impl Common {

@@ -2,8 +2,9 @@
 
 use bellerophon::ckks::{
     self, Declaration, Evaluator,
-    fbt::{IntVec, PairedVec, SeededIntVec, SeededPairedVec},
+    fbt::{IntVec, PairedVec, ProvidedIntegers, SeededIntVec, SeededPairedVec},
 };
+use bellerophon::mlwe;
 
 use crate::{World, target::sample, world::rng};
 
@@ -70,6 +71,18 @@ pub(crate) fn fresh_integers(world: &'static World) -> Vec<Vec<u8>> {
     let of = |count| {
         let inner = fresh(world, count, 3).into_inner();
         sample(&world.params, &SeededIntVec::seeded(inner, MODULUS, count).unwrap())
+    };
+    counts(world).map(of).to_vec()
+}
+
+pub(crate) fn provided_integers(world: &'static World) -> Vec<Vec<u8>> {
+    let public = mlwe::PublicKey::generate(&world.secret, &mut rng(27));
+    let of = |count| {
+        let (slots, (plain, _)) = (world.params.ckks(), world.paired(count, 2));
+        let shape = (MODULUS, count);
+        let rng = &mut rng(28);
+        let provided = ProvidedIntegers::encrypt(slots, &plain, shape, &public, rng).unwrap();
+        sample(&world.params, &provided)
     };
     counts(world).map(of).to_vec()
 }

@@ -135,6 +135,9 @@ pub static TARGETS: &[Target] = &[
     target("fresh_integers", integers::fresh_integers, |w, b| {
         streamed::<fbt::SeededIntVec, _>(&w.params, b)
     }),
+    target("provided_integers", integers::provided_integers, |w, b| {
+        object::<fbt::ProvidedIntegers, _>(&w.params, b)
+    }),
     target("published_integers", integers::published_integers, |w, b| {
         object::<fbt::PublishedIntegers, _>(&w.params, b)
     }),

@@ -4,6 +4,7 @@
 mod common;
 mod corrected_lut;
 mod domains;
+mod full;
 mod functional;
 mod leaks;
 mod messages;

@@ -3,7 +3,7 @@
 use bellerophon::ckks::{self, SeededCiphertext, statistics::Table};
 use bellerophon::format::{self, FormatError};
 use bellerophon::prelude::*;
-use bellerophon::{ErrorKind, mlwe};
+use bellerophon::{ErrorKind, ProvidedIntegers, mlwe};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, Normal, Uniform};
@@ -149,6 +149,36 @@ fn bootstrapping_and_functional_bootstrapping_of_provided_vectors() {
     let result = client.decrypt(&server.map(&x, f64::tanh).unwrap()).unwrap();
     let (_, largest) = errors(&result, values.iter().map(|v| v.tanh()));
     assert!(largest < 2f64.powi(-8), "{largest}");
+}
+
+/// Integers of providers: exact tables, and noise that follows from the parameters on both sides.
+#[test]
+fn integers_of_providers_travel_without_their_noise() {
+    for preset in [Preset::ToyTables, Preset::ToyFull] {
+        let Party { client, server } = party(preset, &Needs::new().functional(), 19);
+        let (params, public) = (client.params(), client.public_key_with(&mut rng(20)).unwrap());
+        for count in [3, params.slots() + 5] {
+            let integers: Vec<usize> = (0..count).map(|i| i * 50 % 256).collect();
+            let sent = public.encrypt_integers(&integers, 256).unwrap();
+            let bytes = format::to_bytes(params, &sent).unwrap();
+            let received: ProvidedIntegers = format::from_bytes(params, &bytes).unwrap();
+            assert_eq!(received, sent);
+            let y = server.integers().table(&received, |k| k * k % 256).unwrap();
+            let expected: Vec<usize> = integers.iter().map(|k| k * k % 256).collect();
+            assert_eq!(client.decrypt_integers(&y).unwrap(), expected);
+            // Measured noise is that of the prediction.
+            let found = client.decrypt_paired(received.values()).unwrap();
+            let rms = (found.iter().zip(&integers).map(|(a, &b)| (a - b as f64).powi(2)))
+                .sum::<f64>()
+                .sqrt()
+                / (count as f64).sqrt();
+            let predicted = received.values().inner().noise();
+            let parts = if count > params.slots() { 2f64.sqrt() } else { 1.0 };
+            let share = rms * parts / predicted;
+            let most = if count < 10 { 3.0 } else { 1.5 };
+            assert!(share < most && (count < 10 || share > 0.5), "{share}");
+        }
+    }
 }
 
 #[test]

@@ -40,9 +40,13 @@ const OLDEST: u16 = 2;
 /// The present version of the format.
 const NEWEST: u16 = 3;
 
-/// The types that some versions have in another form, and the first version that is read.
-const LATER: [(&str, u16); 3] =
-    [("bootstrapping_keys", 3), ("evaluation_keys_bootstrapping", 3), ("evaluation_keys_functional", 3)];
+/// The types that some versions lack or have in another form, and the first version that is read.
+const LATER: [(&str, u16); 4] = [
+    ("bootstrapping_keys", 3),
+    ("evaluation_keys_bootstrapping", 3),
+    ("evaluation_keys_functional", 3),
+    ("provided_integers", 3),
+];
 
 /// The first version of a type that is read.
 fn since(name: &str) -> u16 {

@@ -49,7 +49,8 @@ impl EvaluationKeys {
         let spec = key_spec(params, needs)?;
         let paths = paths(params, needs)?;
         let tables = if paths.is_empty() { 0 } else { 1 + paths.len() };
-        let bootstraps = usize::from(needs.bootstrap) + usize::from(needs.functional);
+        let shared = needs.bootstrap && needs.functional && params.bootstraps_share_keys();
+        let bootstraps = usize::from(needs.bootstrap) + usize::from(needs.functional && !shared);
         let total = spec.count(params.ckks()) + tables + bootstraps;
         let mut progress = KeyProgress { watch, done: 0, total };
         progress.tell()?;
@@ -78,7 +79,9 @@ impl EvaluationKeys {
                 Some(BootstrapKeys::generate(params.bootstrapper()?.raising(), slots, rng)?);
             progress.advance()?;
         }
-        if needs.functional {
+        if shared {
+            parts.functional = parts.bootstrap.clone();
+        } else if needs.functional {
             let raising = params.functional()?.raising();
             parts.functional = Some(BootstrapKeys::generate(raising, slots, rng)?);
             progress.advance()?;
@@ -116,6 +119,12 @@ impl EvaluationKeys {
         Ok(Self { params: params.clone(), arithmetic, tables, ring, linear, bootstrap, functional })
     }
 
+    /// Whether the key set has both kinds of bootstrapping with the same keys of the sparse secret.
+    pub(crate) fn bootstraps_share_keys(&self) -> bool {
+        let both = self.bootstrap.is_some() && self.functional.is_some();
+        both && self.params.bootstraps_share_keys()
+    }
+
     /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
@@ -132,8 +141,8 @@ impl EvaluationKeys {
         let tables = self.tables.as_ref().map_or(0, |keys| keys.byte_len());
         let ring = self.ring.as_ref().map_or(0, |keys| keys.byte_len());
         let linear = self.linear.as_ref().map_or(0, |keys| keys.byte_len());
-        let bootstraps: usize =
-            self.bootstrap.iter().chain(&self.functional).map(BootstrapKeys::byte_len).sum();
+        let own = self.functional.iter().filter(|_| !self.bootstraps_share_keys());
+        let bootstraps: usize = self.bootstrap.iter().chain(own).map(BootstrapKeys::byte_len).sum();
         self.arithmetic.byte_len() + tables + ring + linear + bootstraps
     }
 }
@@ -256,7 +265,7 @@ pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize
     if needs.bootstrap {
         bytes += params.bootstrapper()?.own_key_sizes().transit;
     }
-    if needs.functional {
+    if needs.functional && !(needs.bootstrap && params.bootstraps_share_keys()) {
         bytes += params.functional()?.own_key_sizes().transit;
     }
     let paths = paths(params, needs)?;

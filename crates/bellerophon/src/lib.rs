@@ -118,7 +118,7 @@
 //! | [`ProgramBounds`], [`SelectedParams`] | parameter search for a program without look-ups |
 //! | [`LutParams`] | the look-up part of a parameter set |
 //! | [`ClientKey`] | the secret keys: encryption, decryption, generation of the public keys |
-//! | [`PublicKey`], [`Provided`] | encryption by others for the owner of a key: many providers, one owner |
+//! | [`PublicKey`], [`Provided`], [`ProvidedIntegers`] | encryption by others for the owner of a key: many providers, one owner |
 //! | [`Needs`], [`EvaluationKeys`] | the operations of a program; the public keys for them |
 //! | [`Evaluator`] | the server: arithmetic on slots, functions by [`Evaluator::map`], bootstraps |
 //! | [`ckks::statistics`], [`ckks::matrix`], [`ckks::learning`] | means, variances and correlations; products of matrices; logistic regression |
@@ -182,8 +182,8 @@ pub use bellerophon_repack as repack;
 pub use bellerophon_ring as ring;
 pub(crate) use bellerophon_ring::During;
 pub use ckks::fbt::{
-    IntTable, IntVec, PairedVec, PeriodicFunction, PublishedIntegers, PublishedPaired,
-    SeededIntVec, SeededPairedVec,
+    IntTable, IntVec, PairedVec, PeriodicFunction, ProvidedIntegers, PublishedIntegers,
+    PublishedPaired, SeededIntVec, SeededPairedVec,
 };
 pub use ckks::noise_flooding::Flooding;
 pub use ckks::param_search::{ProgramBounds, SelectedParams};

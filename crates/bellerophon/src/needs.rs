@@ -109,6 +109,10 @@ impl Needs {
 
     /// Bootstrapping: all its keys, each at the level at which it is used. Only for parameters with
     /// bootstrapping ([`Preset::Bootstrapping`](crate::Preset::Bootstrapping)).
+    ///
+    /// Its matrices take rotations by 1 to 7 and others, at high levels. These keys also serve the
+    /// rotations of the program, alone or composed: a composed rotation takes the time and the
+    /// noise of several. Programs that rotate ask for their steps ([`rotate`](Self::rotate)).
     pub fn bootstrap(mut self) -> Self {
         self.bootstrap = true;
         self
@@ -116,7 +120,8 @@ impl Needs {
 
     /// Functional bootstrapping: all the keys of tables and functions of whole vectors, each at the
     /// level at which it is used. Only for parameters with functional bootstrapping
-    /// ([`Preset::Tables8`](crate::Preset::Tables8) and others).
+    /// ([`Preset::Tables8`](crate::Preset::Tables8) and others). Beside [`bootstrap`](Self::bootstrap),
+    /// for [`Preset::Full`](crate::Preset::Full), it takes the same keys and adds none.
     pub fn functional(mut self) -> Self {
         self.functional = true;
         self

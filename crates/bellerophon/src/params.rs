@@ -175,7 +175,9 @@ impl Params {
     /// capacity of the lowest level ([`ckks::Params::capacity`] of one limb, about 1 for the
     /// presets with look-ups). With bootstrapping, this is the number that a bootstrapped
     /// ciphertext allows: the levels above are reserved for the bootstrap. With functional
-    /// bootstrapping, the levels below its
+    /// bootstrapping alone, it is that of the result of the deepest series; beside bootstrapping,
+    /// results of functions return lower
+    /// ([`least_output_level`](FunctionalBootstrapper::least_output_level)). The levels below its
     /// [input level](bellerophon_ckks::fbt::FunctionalBootstrapper::input_level) have primes for
     /// SlotsToCoeffs alone, too small for products of values near 1.
     pub fn levels(&self) -> usize {
@@ -300,6 +302,14 @@ impl Params {
         })
     }
 
+    /// Whether both kinds of bootstrapping take the same keys of the sparse secret, as on the chain
+    /// of [`FbtSpec::beside`].
+    pub(crate) fn bootstraps_share_keys(&self) -> bool {
+        let Bootstraps { bootstrap, functional } = &self.0.bootstraps;
+        let both = bootstrap.as_ref().zip(functional.as_ref());
+        both.is_some_and(|(b, f)| b.raising().shares_keys(f.raising()))
+    }
+
     /// The parameters of corrected tables on an engine.
     pub(crate) fn corrected_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
         match self.lookups_for()?.corrected_on(engine) {
@@ -334,10 +344,10 @@ pub(crate) fn levels(
     bootstrap: Option<&Bootstrapper>,
     functional: Option<&FunctionalBootstrapper>,
 ) -> usize {
-    // With both kinds of bootstrapping the lower output level counts.
+    // Keys for products serve every level, so the higher output level counts.
     let refreshed = bootstrap.map(Bootstrapper::output_level);
     let functional = functional.map(FunctionalBootstrapper::least_output_level);
-    refreshed.into_iter().chain(functional).min().unwrap_or(slots.max_level())
+    refreshed.into_iter().chain(functional).max().unwrap_or(slots.max_level())
 }
 
 impl PartialEq for Params {

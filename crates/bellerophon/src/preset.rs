@@ -57,12 +57,25 @@ pub enum Preset {
     /// the worst slot (measured), about 4 bits less.
     BootstrappingDense,
     /// Everything from one key set, 128-bit security, 2^15 slots: arithmetic, functions by look-up,
-    /// look-ups of single values ([`Evaluator::tables`](crate::Evaluator::tables)) and
-    /// bootstrapping of values in [-1, 1]. Eleven levels lie between two bootstraps, and as many
-    /// between two look-ups: a program can look up and bootstrap in turns without end. The slots
-    /// are those of [`Bootstrapping`](Self::Bootstrapping), the tables those of
-    /// [`Functions`](Self::Functions) with the same accuracy. The keys of a program with products,
-    /// look-ups and bootstraps take about 1.55 GB in transit.
+    /// look-ups of single values ([`Evaluator::tables`](crate::Evaluator::tables)), bootstrapping of
+    /// values in [-1, 1], and functional bootstrapping of whole vectors. A program can use all of
+    /// them in turns without end.
+    ///
+    /// Eleven levels lie between two bootstraps, and as many between two look-ups. The slots are
+    /// those of [`Bootstrapping`](Self::Bootstrapping), the tables those of
+    /// [`Functions`](Self::Functions) with the same accuracy. Functional bootstrapping
+    /// ([`Needs::functional`](crate::Needs::functional)) uses the levels of the bootstrap: ten of
+    /// EvalMod for the exponential, one more and seven of the program for the series. It takes
+    /// operands from level 2 on. A smooth function of degree up to 31 returns with 7 levels above
+    /// that, one of degree up to 63 with 6; an exact table of 256 entries with 4, of 16 entries with
+    /// 8. The sigmoid on [-8, 8] is predicted to 2^-25 in the worst slot. Tables of up to 256
+    /// entries follow each other without end at a failure probability of 2^-128 for a vector; for
+    /// larger tables take [`Tables12`](Self::Tables12) or [`Tables16`](Self::Tables16).
+    ///
+    /// `log2(QP)` is 1675 of the 1679 bits that the security table allows for weight 256. The keys
+    /// of a program with products, look-ups and bootstraps take about 1.55 GB in transit.
+    /// Functional bootstrapping adds none: its sparse secret, its rotations and its first matrix
+    /// are those of the bootstrap. The server encodes a second set of matrices.
     Full,
     /// Exact tables of two entries on up to 65536 bits per vector, 128-bit security, 4 levels
     /// between two tables. As in all presets for tables, the secret has weight 256 and the one
@@ -95,6 +108,9 @@ pub enum Preset {
     /// [`Bootstrapping`](Self::Bootstrapping) in toy dimensions: 512 slots, 3 levels between two
     /// bootstraps. Insecure.
     ToyBootstrapping,
+    /// [`Full`](Self::Full) in toy dimensions, for the tests of its users: the same operations,
+    /// levels and refusals, 1024 slots. Look-ups have larger errors. Insecure.
+    ToyFull,
     /// [`Tables8`](Self::Tables8) in toy dimensions: up to 1024 integers per vector. Insecure.
     ToyTables,
     /// [`Smooth`](Self::Smooth) in toy dimensions: up to 1024 reals per vector. Insecure.
@@ -103,7 +119,7 @@ pub enum Preset {
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Functions,
         Self::FunctionsFine,
         Self::FunctionsPrecise,
@@ -121,6 +137,7 @@ impl Preset {
         Self::Smooth,
         Self::ToyInsecure,
         Self::ToyBootstrapping,
+        Self::ToyFull,
         Self::ToyTables,
         Self::ToySmooth,
     ];
@@ -145,6 +162,7 @@ impl Preset {
             Self::Smooth => "smooth",
             Self::ToyInsecure => "toy-insecure",
             Self::ToyBootstrapping => "toy-bootstrapping",
+            Self::ToyFull => "toy-full",
             Self::ToyTables => "toy-tables",
             Self::ToySmooth => "toy-smooth",
         }
@@ -173,13 +191,10 @@ impl Preset {
                 let bootstrap = Some(BootstrapSpec::new(slots.lattice.degree / 2));
                 Ok(ParamsSpec { bootstrap, ..ParamsSpec::arithmetic(self.name(), slots) })
             }
-            // The slots of one, with the tables of the other.
-            Self::Full => {
-                let spec = Self::Bootstrapping.spec()?;
-                let (lookup, ring_bridge) = self.tables(spec.slots.lattice.q[0])?;
-                let lookup = Some(lookup);
-                Ok(ParamsSpec { name: self.name().into(), lookup, ring_bridge, ..spec })
-            }
+            // The slots of one, with the tables of the other, and functions of whole vectors on the
+            // levels of the bootstrap.
+            Self::Full => self.full(Self::Bootstrapping.spec()?),
+            Self::ToyFull => self.full(self.toy_bootstrapping(1 << 11, 11)?),
             // Entries of the tables, then bits and number of the levels and of the special primes.
             Self::Tables1 => self.functional(Some(2), (42, 4), (50, 10)),
             Self::Tables4 => self.functional(Some(16), (42, 3), (50, 11)),
@@ -191,18 +206,30 @@ impl Preset {
             // Toy sets: a ring of degree 2^10, and fewer special primes.
             Self::ToyTables => self.functional(Some(256), (42, 2), (50, 6)),
             Self::ToySmooth => self.functional(None, (45, 2), (50, 6)),
-            // The chain is that of a bootstrap, in a ring far too small to be secure.
-            Self::ToyBootstrapping => {
-                let bootstrap = BootstrapSpec::new(1 << 9);
-                let chain = bootstrap.chain(1 << 10, 42, 3, (49, 6))?;
-                let mut slots = ckks::ParamsSpec::from_chain(&chain, 42, Security::Insecure)?;
-                slots.lattice.secret = SecretKind::Sparse(64);
-                Ok(ParamsSpec {
-                    bootstrap: Some(bootstrap),
-                    ..ParamsSpec::arithmetic(self.name(), slots)
-                })
-            }
+            Self::ToyBootstrapping => self.toy_bootstrapping(1 << 10, 3),
         }
+    }
+
+    /// The chain of a bootstrap of all slots with `levels` levels for programs, in a ring of a
+    /// degree far too small to be secure.
+    fn toy_bootstrapping(self, degree: usize, levels: usize) -> Result<ParamsSpec> {
+        let bootstrap = BootstrapSpec::new(degree / 2);
+        let chain = bootstrap.chain(degree, 42, levels, (49, 6))?;
+        let mut slots = ckks::ParamsSpec::from_chain(&chain, 42, Security::Insecure)?;
+        slots.lattice.secret = SecretKind::Sparse(64);
+        let bootstrap = Some(bootstrap);
+        Ok(ParamsSpec { bootstrap, ..ParamsSpec::arithmetic(self.name(), slots) })
+    }
+
+    /// The presets with look-ups and both kinds of bootstrapping, on the slots of a set for
+    /// bootstrapping.
+    fn full(self, spec: ParamsSpec) -> Result<ParamsSpec> {
+        let (lookup, ring_bridge) = self.tables(spec.slots.lattice.q[0])?;
+        let log_scale = spec.slots.log_scale;
+        let bootstrap = spec.bootstrap.as_ref();
+        let functional = bootstrap.map(|b| FbtSpec::beside(b, log_scale)).transpose()?;
+        let (name, lookup) = (self.name().into(), Some(lookup));
+        Ok(ParamsSpec { name, lookup, ring_bridge, functional, ..spec })
     }
 
     /// The presets with functional bootstrapping. `entries` is the size of their tables, or none
@@ -258,11 +285,11 @@ impl Preset {
     /// weight of the sparse secret of the ring bridge.
     fn tables(self, ring_modulus: u64) -> Result<(lwe::ParamsSpec, Option<usize>)> {
         let security = match self {
-            Self::ToyInsecure => Security::Insecure,
+            Self::ToyInsecure | Self::ToyFull => Security::Insecure,
             _ => Security::Bits128,
         };
         let (dimension, ring_degree) = match self {
-            Self::ToyInsecure => (64, 1 << 10),
+            Self::ToyInsecure | Self::ToyFull => (64, 1 << 10),
             Self::FunctionsFine | Self::FunctionsFineDense => (1 << 10, 1 << 13),
             Self::FunctionsPrecise | Self::FunctionsPreciseDense => (1 << 10, 1 << 14),
             _ => (1 << 10, 1 << 12),
@@ -302,7 +329,7 @@ impl Preset {
             Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise | Self::Full => {
                 Some(128)
             }
-            Self::ToyInsecure => Some(16),
+            Self::ToyInsecure | Self::ToyFull => Some(16),
             _ => None,
         };
         Ok((lookup, ring_bridge))

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::RangeInclusive, sync::Arc};
 
-use bellerophon_ckks::{self as ckks, Encoder, Provided, fbt::IntVec};
+use bellerophon_ckks::{Encoder, Provided, fbt::ProvidedIntegers};
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use rand::CryptoRng;
 
@@ -124,8 +124,8 @@ impl PublicKey {
     }
 
     /// Encrypts integers of `0 .. modulus` for exact tables, at the highest level for programs, as
-    /// [`ClientKey::encrypt_integers`] does. The vector travels as an [`IntVec`]; the server
-    /// believes the noise that its bytes state.
+    /// [`ClientKey::encrypt_integers`] does. The server derives range and noise from the parameters:
+    /// a provider cannot misstate them. The result is used like any vector of integers.
     ///
     /// ```
     /// use bellerophon::prelude::*;
@@ -142,12 +142,11 @@ impl PublicKey {
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_integers`].
-    pub fn encrypt_integers(&self, integers: &[usize], modulus: usize) -> Result<IntVec> {
+    pub fn encrypt_integers(&self, integers: &[usize], modulus: usize) -> Result<ProvidedIntegers> {
         let (functional, level) = (self.params.functional()?, self.params.levels());
         let plain = self.encoder.encode_integers(functional, integers, modulus, level)?;
-        let rng = &mut system_rng();
-        let inner = ckks::encrypt_public(self.params.ckks(), &plain, &self.inner, rng)?;
-        Ok(IntVec::new(inner, modulus, integers.len())?)
+        let (params, shape) = (self.params.ckks(), (modulus, integers.len()));
+        Ok(ProvidedIntegers::encrypt(params, &plain, shape, &self.inner, &mut system_rng())?)
     }
 
     /// The key in its envelope (type `0x0103` of `docs/FORMAT.md`), for the providers.

@@ -2,8 +2,8 @@
 
 use bellerophon::ckks::{
     fbt::{
-        FbtSpec, IntVec, PairedVec, PublishedIntegers, PublishedPaired, SeededIntVec,
-        SeededPairedVec,
+        FbtSpec, IntVec, PairedVec, ProvidedIntegers, PublishedIntegers, PublishedPaired,
+        SeededIntVec, SeededPairedVec,
     },
     wire::FbtForm,
 };
@@ -11,12 +11,13 @@ use bellerophon::ckks::{
 use super::{Reader, again, close, key_set, since, versions};
 
 /// Every type: its folder, how many files that has, its reader.
-pub const TYPES: [(&str, usize, Reader); 7] = [
+pub const TYPES: [(&str, usize, Reader); 8] = [
     ("evaluation_keys_functional", 1, |s, b| key_set(&s.functional, b)),
     ("fresh_integers", 2, |s, b| again::<SeededIntVec, _>(&s.params, b)),
     ("fresh_paired", 2, |s, b| again::<SeededPairedVec, _>(&s.params, b)),
     ("integers", 2, |s, b| again::<IntVec, _>(&s.params, b)),
     ("paired", 2, |s, b| again::<PairedVec, _>(&s.params, b)),
+    ("provided_integers", 2, |s, b| again::<ProvidedIntegers, _>(&s.params, b)),
     ("published_integers", 2, |s, b| again::<PublishedIntegers, _>(&s.params, b)),
     ("published_paired", 2, |s, b| again::<PublishedPaired, _>(&s.params, b)),
 ];
@@ -61,6 +62,14 @@ fn integers_and_paired_vectors_hold_what_they_held() {
                 stored.read(params, &format!("published_integers/{file}.bin"));
             assert_eq!((published.log2_failure(), published.as_ref().modulus()), (-128.0, 4));
             assert_eq!(read(published.as_ref()), integers);
+
+            // Since version 3.
+            if stored.version >= since("provided_integers") {
+                let provided: ProvidedIntegers =
+                    stored.read(params, &format!("provided_integers/{file}.bin"));
+                assert_eq!((provided.modulus(), provided.raw_range()), (4, (0.0, 3.0)));
+                assert_eq!(read(&provided), integers);
+            }
         }
     }
 }

@@ -137,6 +137,8 @@ impl EvaluationKeys {
                         out.object(lattice, &keys.switch.compress())?;
                     }
                 }
+                // The bootstrapping keys of the list are these keys.
+                Part::Functional if self.bootstraps_share_keys() => {}
                 Part::Functional => {
                     out.some(self.params.functional()?.raising(), self.functional.as_ref())?
                 }
@@ -368,6 +370,11 @@ impl<R: Read> Receiver<'_, R> {
                 },
                 Part::Bootstrap => {
                     others.bootstrap = Some(self.object(params.bootstrapper()?.raising())?)
+                }
+                Part::Functional
+                    if others.bootstrap.is_some() && params.bootstraps_share_keys() =>
+                {
+                    others.functional = others.bootstrap.clone();
                 }
                 Part::Functional => {
                     others.functional = Some(self.object(params.functional()?.raising())?)

@@ -188,6 +188,24 @@ pub enum ErrorKind {
         /// Levels that the operand has.
         left: usize,
     },
+    /// Too few levels are left, and automatic bootstrapping does not provide them.
+    #[error(
+        "needs {needed} level(s), {left} left, which no automatic bootstrap provides: it takes \
+         vectors from level {least} on and returns them at level {fresh}: encrypt at a higher \
+         level, split steps of more than {} level(s), or take parameters with more levels between \
+         two bootstraps",
+        fresh - least
+    )]
+    BeyondBootstrap {
+        /// Levels that the operation takes.
+        needed: usize,
+        /// Levels that the operand has.
+        left: usize,
+        /// The lowest level at which a vector can be bootstrapped.
+        least: usize,
+        /// The level of a bootstrapped vector.
+        fresh: usize,
+    },
     /// A level above that of the operand, key or parameter set.
     #[error(
         "level {wanted} was requested, and the highest one here is {highest}: choose a lower \

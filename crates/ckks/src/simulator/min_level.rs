@@ -36,6 +36,7 @@ pub fn min_level<T>(
     let short = matches!(
         refused.kind(),
         ErrorKind::OutOfLevels { .. }
+            | ErrorKind::BeyondBootstrap { .. }
             | ErrorKind::RangeOverflow { .. }
             | ErrorKind::ScaleMismatch { .. }
     );

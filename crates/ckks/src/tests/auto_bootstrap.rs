@@ -125,6 +125,44 @@ fn bootstrapping_keeps_what_is_known_of_the_padding() {
     }
 }
 
+/// Levels that no automatic bootstrap provides: those of an operand below the level of a bootstrap,
+/// and those of an operation that takes more than a bootstrapped vector has.
+#[test]
+fn refusals_say_what_automatic_bootstraps_provide() {
+    fn refused<A: CkksOps>(a: &A, x: &A::Ciphertext) -> [Error; 3] {
+        let steep = Polynomial::new(Chebyshev::interpolate(|v| (20.0 * v).sin(), -1.0, 1.0, 70));
+        let lowest = a.drop_to_level(x, 0).unwrap();
+        [
+            a.mul_scalar(&lowest, 0.5).map(drop).unwrap_err(),
+            a.mul(&lowest, &lowest).map(drop).unwrap_err(),
+            a.polynomial(x, &steep, None).map(drop).unwrap_err(),
+        ]
+    }
+    let shadow = shadow().with_auto_bootstrap().unwrap();
+    let expected = refused(&shadow, &shadow.encrypt(&wave(), span(&wave()), 5).unwrap());
+    let (world, eval) = world(BOOTSTRAPPER.keys().multiply(5));
+    let eval = eval.with_auto_bootstrap().unwrap();
+    assert_eq!(refused(&eval, &world.encrypt_at(&wave(), 5)), expected);
+    for (error, needed, left) in [(&expected[0], 1, 0), (&expected[1], 1, 0), (&expected[2], 7, 5)]
+    {
+        let kind = ErrorKind::BeyondBootstrap { needed, left, least: 2, fresh: 5 };
+        assert_eq!(*error.kind(), kind, "{error}");
+        let message = error.to_string();
+        assert!(message.contains("from level 2 on") && !message.contains("with_auto_bootstrap"));
+    }
+}
+
+/// Values far below their noise are enlarged as far as the noise allows, and not refused.
+#[test]
+fn values_below_their_noise_are_bootstrapped() {
+    let (world, eval) = world(BOOTSTRAPPER.keys());
+    let x = world.encrypt_at(&[0.0; SLOTS], 2);
+    let tiny = Interval::real(-1e-18, 1e-18).unwrap();
+    let y = eval.bootstrap(&x.assume_range_with_padding(tiny)).unwrap();
+    let found: Vec<f64> = world.decrypt(&y);
+    assert!(found.iter().all(|v| v.abs() < 8.0 * y.noise().max(y.excess())), "{found:?}");
+}
+
 #[test]
 fn shadows_fail_where_ciphertexts_do() {
     let (world, eval) = world(BOOTSTRAPPER.keys());

@@ -28,8 +28,8 @@ use crate::{
 pub use bootstrap::{BootstrapForm, BootstrapKeysForm};
 pub use ciphertext::{CiphertextForm, MetaForm, ProvidedForm, PublishedForm, SeededCiphertextForm};
 pub use fbt::{
-    FbtForm, IntegersForm, PairedForm, PublishedIntegersForm, PublishedPairedForm,
-    SeededIntegersForm,
+    FbtForm, IntegersForm, PairedForm, ProvidedIntegersForm, PublishedIntegersForm,
+    PublishedPairedForm, SeededIntegersForm,
 };
 pub use keys::{EvaluationKeysForm, KeyLevelsForm};
 pub use params::ParamsForm;
@@ -61,6 +61,8 @@ pub mod kind {
     pub const PUBLISHED_INTEGERS: u16 = 0x020a;
     /// [`Provided`](crate::Provided).
     pub const PROVIDED: u16 = 0x020b;
+    /// [`ProvidedIntegers`](crate::fbt::ProvidedIntegers).
+    pub const PROVIDED_INTEGERS: u16 = 0x0212;
     /// [`RankReduction`](crate::RankReduction).
     pub const RANK_REDUCTION: u16 = 0x020c;
     /// [`RankConversion`](crate::RankConversion).

@@ -3,7 +3,9 @@
 //! An operation that takes levels passes its operands through this module first. An operand is
 //! bootstrapped if the operation would leave fewer levels than a bootstrap needs
 //! ([`Bootstrapper::input_level`](super::Bootstrapper::input_level)). An operand already below that
-//! level cannot be bootstrapped and is used as it is. Evaluator and simulator share these rules.
+//! level cannot be bootstrapped: it is used as it is if it has the levels, and refused otherwise
+//! ([`ErrorKind::BeyondBootstrap`]), as are operations of more levels than a bootstrapped operand
+//! has. Evaluator and simulator share these rules.
 
 use std::{borrow::Cow, ops::Deref, sync::Arc};
 
@@ -31,13 +33,29 @@ pub(crate) fn is_short<A: CkksOps>(a: &A, level: usize, needed: usize) -> bool {
     })
 }
 
+/// Refuses vectors with too few levels for an operation that an automatic bootstrap does not
+/// provide.
+fn check_provided<A: CkksOps>(a: &A, left: usize, needed: usize) -> Result<()> {
+    match span(a) {
+        Some((least, fresh)) if left < needed && (left < least || fresh < needed) => {
+            Err(ErrorKind::BeyondBootstrap { needed, left, least, fresh }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// `x`, bootstrapped if `needed` levels would leave too few.
+///
+/// # Errors
+/// [`ErrorKind::BeyondBootstrap`] if a bootstrap does not provide them.
 pub(crate) fn replenished<'c, A: CkksOps>(
     a: &A,
     x: &'c A::Ciphertext,
     needed: usize,
 ) -> Result<Operand<'c, A>> {
-    match is_short(a, a.metadata(x).level, needed) {
+    let level = a.metadata(x).level;
+    check_provided(a, level, needed)?;
+    match is_short(a, level, needed) {
         true => a.bootstrap(x).map(Cow::Owned),
         false => Ok(Cow::Borrowed(x)),
     }
@@ -64,7 +82,9 @@ pub(crate) fn factors<'c, A: CkksOps>(
     y: &'c A::Ciphertext,
 ) -> Result<(Operand<'c, A>, Operand<'c, A>)> {
     // Bootstrapping one is useless if the other is too low to be bootstrapped.
-    if !is_short(a, a.metadata(x).level.min(a.metadata(y).level), 1) {
+    let lower = a.metadata(x).level.min(a.metadata(y).level);
+    check_provided(a, lower, 1)?;
+    if !is_short(a, lower, 1) {
         return Ok((Cow::Borrowed(x), Cow::Borrowed(y)));
     }
     Ok((replenished(a, x, 1)?, replenished(a, y, 1)?))
@@ -121,6 +141,7 @@ pub(crate) fn alike<'c, A: CkksOps>(
     x: &[&'c A::Ciphertext],
 ) -> Result<Vec<Shared<'c, A::Ciphertext>>> {
     let lowest = x.iter().map(|x| a.metadata(x).level).min();
+    lowest.map_or(Ok(()), |level| check_provided(a, level, 1))?;
     let short = lowest.is_some_and(|level| is_short(a, level, 1));
     let mut bootstraps = Bootstraps::new();
     let one = |x: &&'c A::Ciphertext| {
@@ -152,7 +173,9 @@ pub(crate) fn mul_add_many<'c, A: CkksOps>(
     let level = |x: &A::Ciphertext| a.metadata(x).level;
     let pairs = products.iter().flat_map(|&(x, y)| [level(x), level(y)]);
     let levels: Vec<usize> = pairs.chain(terms.iter().map(|(x, _)| level(x))).collect();
-    let lowest = levels.iter().copied().min().unwrap_or(0);
+    let lowest = levels.iter().copied().min();
+    lowest.map_or(Ok(()), |level| check_provided(a, level, 1))?;
+    let lowest = lowest.unwrap_or(0);
     let Some((_, fresh)) = span(a).filter(|_| is_short(a, lowest, 1)) else {
         let products = products.iter().map(|&(x, y)| (Shared::Given(x), Shared::Given(y)));
         let terms = terms.iter().map(|&(x, c)| (Shared::Given(x), c));
@@ -229,6 +252,7 @@ pub(crate) fn check_levels<A: CkksOps>(a: &A, needed: usize, level: usize) -> Re
     if is_short(a, level, needed) {
         return Ok(());
     }
+    check_provided(a, level, needed)?;
     a.params().rules().check_levels(needed, level)
 }
 

@@ -217,7 +217,9 @@ impl Bootstrapper {
         // Scales drift slightly from product to product, and the noise outside the range is
         // enlarged with the message.
         let reach = bound + noise::worst_factor(x.meta.slots, self.spec.log2_failure) * x.excess();
-        let factor = headroom.floor().clamp(1.0, MAX_ENLARGEMENT);
+        // A message far below its noise is enlarged as far as the noise allows.
+        let noise = largest * NOISE_SLACK / (reach * per_value);
+        let factor = headroom.min(noise).floor().clamp(1.0, MAX_ENLARGEMENT);
         if reach * per_value * factor > largest * NOISE_SLACK {
             return Err(ErrorKind::BootstrapRange {
                 bound: power_of_two_above(reach),

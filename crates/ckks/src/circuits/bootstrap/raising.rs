@@ -203,6 +203,13 @@ impl Raising {
         self.s2c.transforms().iter().chain(self.c2s.transforms())
     }
 
+    /// Whether [`BootstrapKeys`] of one serve the other: the sparse secret has the same parameters,
+    /// and the first matrix is the same.
+    pub fn shares_keys(&self, other: &Self) -> bool {
+        let keys = |x: &Self| (x.low.fingerprint(), x.first.transform().fingerprint());
+        keys(self) == keys(other)
+    }
+
     /// Refuses keys for another sparse secret, or from another secret than that of the evaluator.
     pub(crate) fn check_keys(&self, evaluator: &Evaluator, keys: &BootstrapKeys) -> Result<()> {
         evaluator.params().check_same(&self.params)?;

@@ -121,7 +121,21 @@ impl BootstrapSpec {
             sized(self.log_reduction, self.c2s_levels),
         ];
         let levels = levels.into_iter().filter(|levels| levels.count > 0).collect();
-        ModulusChain { degree, first_bits: log_scale + WHOLE_BITS, levels, special }
+        ModulusChain { degree, first_bits: self.q0_bits(log_scale), levels, special }
+    }
+
+    /// Bits of the lowest prime at the scale `2^log_scale`.
+    pub(crate) fn q0_bits(&self, log_scale: u32) -> u32 {
+        log_scale + WHOLE_BITS
+    }
+
+    /// Bits of each level of EvalMod, in the order of their use.
+    pub(crate) fn reduction_sizes(&self) -> Result<Vec<u32>> {
+        let mut bits = vec![self.log_reduction; self.reduction()?.depth()];
+        for (bits, more) in bits.iter_mut().zip(FIRST_LEVELS) {
+            *bits += more;
+        }
+        Ok(bits)
     }
 
     /// The plan of EvalMod.

@@ -124,6 +124,16 @@ impl FunctionalBootstrapper {
         self.raising.output_level() - self.exponential.depth()
     }
 
+    /// The scale of `E`, for which `E^(2^k)` after `k` levels of the deepest series reaches the size
+    /// of its lowest level: a square at level `l` has the scale `s^2 / divisor(l)`, so the scale
+    /// before it is `sqrt(s divisor(l))`. The levels may differ in size.
+    pub(crate) fn series_scale(&self) -> f64 {
+        let params = self.params();
+        let lowest = self.least_output_level() + 1;
+        let before = |after: f64, level| (after * params.divisor(level)).sqrt();
+        (lowest..=self.series_level()).fold(params.divisor(lowest), before)
+    }
+
     /// The least scale, from the default scale on, at which integers modulo `entries` reach the
     /// scale of the circle by an integer factor.
     pub(crate) fn integer_scale(&self, entries: usize) -> f64 {

@@ -119,8 +119,7 @@ impl FunctionalBootstrapper {
         let raising = self.raising().meta(&circle, costs)?;
 
         // Step 5: the exponential of either part.
-        let rescaled_at = |level: usize| params.divisor(level);
-        let exponential = self.exponential().meta(params, &raising.part, rescaled_at)?;
+        let exponential = self.exponential().meta(params, &raising.part, self.series_scale())?;
         let circle_noise =
             self.exponential().noise(params, &raising.part, &exponential, self.spec().weight);
 

@@ -170,12 +170,12 @@ impl Exponential {
         self.plan.powers().len() + 4
     }
 
-    /// The metadata of [`apply`](Self::apply) of an argument, for `E` at the scale `scale(level)`.
+    /// The metadata of [`apply`](Self::apply) of an argument, for `E` at a scale.
     pub(crate) fn meta(
         &self,
         params: &Params,
         part: &Metadata,
-        scale: impl Fn(usize) -> f64,
+        scale: f64,
     ) -> Result<ExponentialMeta> {
         params.rules().check_levels(self.depth(), part.level)?;
         let drift = drift(params, &self.plan, part.level, part.meta.scale);
@@ -190,7 +190,6 @@ impl Exponential {
         // Scales backward from E: a square at level l has the scale s^2 / divisor(l), so the
         // operand of the step to the scale s has the scale sqrt(s divisor(l)).
         let level = part.level - self.depth();
-        let scale = scale(level);
         let mut below = level;
         let mut before = |after: f64| {
             below += 1;

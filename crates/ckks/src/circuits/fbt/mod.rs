@@ -21,6 +21,7 @@
 //! | [`IntVec`], [`Integers`] | encrypted integers modulo `p`: exact sums, multiples and tables |
 //! | [`PairedVec`] | up to `N` reals, two in each slot |
 //! | [`SeededIntVec`], [`SeededPairedVec`] | fresh encryptions with a seed for the mask |
+//! | [`ProvidedIntegers`] | integers of others, under the public key of an owner |
 //! | [`PublishedIntegers`], [`PublishedPaired`] | results for the client, with declared metadata |
 //! | [`BootstrapStage`](crate::bootstrap::BootstrapStage) | progress of a bootstrap; a callback can stop it |
 //! | [`Exponential`] | the plan for `E` |
@@ -54,6 +55,7 @@ mod function;
 mod int_vec;
 mod integers;
 pub(crate) mod paired;
+mod provided;
 mod publish;
 mod series;
 mod spec;
@@ -68,6 +70,7 @@ pub use function::PeriodicFunction;
 pub use int_vec::{IntVec, SeededIntVec};
 pub use integers::{IntTable, Integers};
 pub use paired::{PairedVec, SeededPairedVec};
+pub use provided::ProvidedIntegers;
 pub use publish::{PublishedIntegers, PublishedPaired};
 pub use series::Series;
 pub use spec::FbtSpec;

@@ -219,8 +219,7 @@ impl Evaluator {
         }
 
         // Step 3: the scale, written as the integer that follows from the operations.
-        let factor = fitting_factor(unit(self.params()), modulus as f64, scale);
-        let Some(factor) = factor.and_then(|factor| u32::try_from(factor).ok()) else {
+        let Some(factor) = scale_factor(self.params(), modulus, scale) else {
             return refused("the scale", "one that a functional bootstrap takes without a level");
         };
 
@@ -267,6 +266,12 @@ impl Evaluator {
 
 /// The scale per revolution of which the scales of published integers are integer parts, whatever
 /// the entries that the parameters are for.
-fn unit(params: &Params) -> f64 {
+pub(super) fn unit(params: &Params) -> f64 {
     params.scale() * f64::from(LOG_ENLARGEMENT).exp2()
+}
+
+/// The integer for which a scale of integers modulo `modulus` is that part of the [`unit`].
+pub(super) fn scale_factor(params: &Params, modulus: usize, scale: f64) -> Option<u32> {
+    let factor = fitting_factor(unit(params), modulus as f64, scale);
+    factor.and_then(|factor| u32::try_from(factor).ok())
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use bellerophon_mlwe::{SecretKind, Security};
 
 use super::exponential::{Exponential, series_depth};
+use crate::bootstrap::BootstrapSpec;
 use crate::{During, ErrorKind, LevelGroup, ModulusChain, ParamsSpec, Result};
 
 /// `log2` of the largest useful error of an exponential.
@@ -130,6 +131,50 @@ impl FbtSpec {
             babies: 8,
             encode_ahead: true,
         }
+    }
+
+    /// Options for functional bootstraps on the [modulus chain](BootstrapSpec::chain) of a bootstrap
+    /// at the scale `2^log_scale`, beside it: tables of up to 256 entries, and series of reals of
+    /// up to degree 255. Rotation keys, sparse secret and the first matrix of C2S are those of the
+    /// bootstrap, so one set of keys serves both. The exponential takes levels of EvalMod; the
+    /// series takes those that are left, and levels of the user.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Params`] when no plan of EvalMod meets the specification, or when it has fewer
+    /// levels than the exponential.
+    pub fn beside(bootstrap: &BootstrapSpec, log_scale: u32) -> Result<Self> {
+        let BootstrapSpec { log_reduction, s2c_levels, c2s_levels, .. } = *bootstrap;
+        let (degree, doublings, normalised) = (27, 4, true);
+        // Step 1: the exponential takes the highest levels of EvalMod.
+        let bound = 0.5 * bootstrap.weight as f64 + 0.5;
+        let depth = Exponential::new(bound, degree, doublings, normalised)?.depth();
+        let reduction = bootstrap.reduction_sizes()?;
+        if reduction.len() < depth {
+            let reason = format!(
+                "EvalMod has {} levels and the exponential of a functional bootstrap takes {depth}",
+                reduction.len()
+            );
+            return Err(ErrorKind::Params { reason }.into());
+        }
+        let (exponential, rest) = reduction.split_at(depth);
+        // Step 2: the deepest series takes the rest, and levels of the user.
+        let user = series_depth(255).saturating_sub(rest.len());
+        let series = [rest, &vec![log_scale; user]].concat();
+        Ok(Self {
+            slots: bootstrap.slots,
+            weight: bootstrap.weight,
+            log2_failure: -128.0,
+            degree,
+            doublings,
+            normalised,
+            q0_bits: bootstrap.q0_bits(log_scale),
+            s2c: vec![log_scale; s2c_levels],
+            series,
+            exponential: exponential.to_vec(),
+            c2s: vec![log_reduction; c2s_levels],
+            babies: bootstrap.babies,
+            encode_ahead: bootstrap.encode_ahead,
+        })
     }
 
     /// The modulus chain for these options, with `levels` levels for the user of the size of the

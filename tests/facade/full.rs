@@ -1,0 +1,152 @@
+//! `Preset::Full` and its toy twin: every operation from one key set, and loops without end.
+
+use bellerophon::ckks::approx::Function;
+use bellerophon::{Engine, EvaluationKeys, prelude::*};
+
+use crate::common::{Party, errors, party, spread};
+
+fn everything() -> Needs {
+    Needs::new().multiply().map().bootstrap().functional()
+}
+
+fn sigmoid<'f>() -> MapRequest<'f> {
+    MapRequest::of(Function::sigmoid()).over(-8.0..=8.0).error(-18.0)
+}
+
+/// Functional bootstraps take the keys of bootstraps: they cost no bytes in a set with both, and
+/// travel once.
+#[test]
+fn functional_bootstraps_take_the_keys_of_bootstraps() {
+    let without = Needs::new().multiply().map().bootstrap();
+    for preset in [Preset::Full, Preset::ToyFull] {
+        let params = Params::preset(preset).unwrap();
+        let bytes = |needs: &Needs| params.evaluation_key_bytes(needs).unwrap();
+        assert_eq!(bytes(&without), bytes(&everything()));
+        let plan = params.map_plan(&sigmoid()).unwrap();
+        let row = plan.rows.iter().find(|row| row.engine == Engine::Fbt).unwrap();
+        let prediction = row.prediction.as_ref().unwrap();
+        assert!(row.refusal.is_none() && prediction.log2_error < -18.0, "{plan}");
+        assert!(prediction.output_level >= 9 && prediction.levels == 2, "{plan}");
+    }
+    let client = ClientKey::generate(&Params::preset(Preset::ToyFull).unwrap()).unwrap();
+    let stored = |needs: &Needs| {
+        let (mut bytes, keys) = (vec![], client.evaluation_keys(needs).unwrap());
+        keys.write_to(&mut bytes).unwrap();
+        assert_eq!(keys.byte_len(), client.params().evaluation_key_bytes(needs).unwrap());
+        bytes
+    };
+    let (short, long) = (stored(&without), stored(&everything()));
+    assert!(long.len() > short.len() && long.len() - short.len() < 64);
+    // Keys that were read serve both kinds; a set that does not list one does not have it.
+    let x = client.encrypt(&[0.5, -0.25], -1.0..=1.0).unwrap();
+    let k = client.encrypt_integers(&[1, 2], 4).unwrap();
+    for (bytes, functional) in [(short, false), (long, true)] {
+        let limit = bytes.len() as u64;
+        let keys = EvaluationKeys::read_from(client.params(), &mut &bytes[..], limit).unwrap();
+        let server = Evaluator::new(keys).unwrap();
+        assert!(server.bootstrap(&x).is_ok());
+        let table = server.integers().table(&k, |k| 3 - k);
+        assert_eq!(table.is_ok(), functional);
+        if let Ok(table) = table {
+            assert_eq!(client.decrypt_integers(&table).unwrap(), [2, 1]);
+        }
+    }
+}
+
+/// Functions of the whole vector, products, look-ups and bootstraps in turns, as long as one likes.
+#[test]
+fn all_engines_and_bootstraps_take_turns_without_end() {
+    let Party { client, server } = party(Preset::ToyFull, &everything(), 91);
+    let server = server.with_auto_bootstrap().unwrap();
+    let mut clear = spread(200, -1.0, 1.0);
+    let mut x = client.encrypt(&clear, -1.0..=1.0).unwrap();
+    for round in 0..4 {
+        // A function of the whole vector, whose error is as predicted.
+        let wave = |x: f64| (2.0 * x).sin();
+        let request = MapRequest::new(wave).over(-1.0..=1.0).error(-16.0).pin(Engine::Fbt);
+        let y = server.map_with(&x, &request).unwrap();
+        let exact: Vec<f64> = client.decrypt(&x).unwrap().iter().map(|v| (2.0 * v).sin()).collect();
+        let (_, largest) = errors(&client.decrypt(&y).unwrap(), exact.into_iter());
+        assert!(largest < 2f64.powi(-16), "round {round}: {largest:e}");
+        assert!(y.level() >= 8);
+        clear.iter_mut().for_each(|v| *v = (2.0 * *v).sin());
+        // Products until the levels are used up and further.
+        let mut y = server.assume_range(&y, -1.0..=1.0).unwrap();
+        for _ in 0..9 {
+            y = server.mul_scalar(&y, 0.96).unwrap();
+            clear.iter_mut().for_each(|v| *v *= 0.96);
+        }
+        x = server.bootstrap(&y).unwrap();
+        assert_eq!(x.level(), client.params().levels());
+        x = server.assume_range(&x, -1.0..=1.0).unwrap();
+    }
+    let (_, largest) = errors(&client.decrypt(&x).unwrap(), clear.iter().copied());
+    assert!(largest < 2f64.powi(-11), "{largest:e}");
+    // A look-up of each value, in the same loop.
+    let y = server.map(&x, f64::abs).unwrap();
+    let (_, largest) = errors(&client.decrypt(&y).unwrap(), clear.iter().map(|v| v.abs()));
+    assert!(largest < 0.3 && y.level() == client.params().levels(), "{largest}");
+}
+
+/// Tables of 256 entries follow each other, on both parts of the slots.
+#[test]
+fn exact_tables_follow_each_other() {
+    let Party { client, server } = party(Preset::ToyFull, &everything(), 92);
+    let mut clear: Vec<usize> = (0..2 * client.params().slots()).map(|i| i * 77 % 256).collect();
+    let mut x = client.encrypt_integers(&clear, 256).unwrap();
+    for _ in 0..3 {
+        x = server.integers().table(&x, |k| (k * k + 3 * k + 1) % 256).unwrap();
+        clear.iter_mut().for_each(|k| *k = (*k * *k + 3 * *k + 1) % 256);
+        assert_eq!(client.decrypt_integers(&x).unwrap(), clear);
+    }
+}
+
+/// What the toy twin refuses, it refuses with the words of the real set.
+#[test]
+fn the_toy_twin_refuses_as_the_real_set_does() {
+    let messages = [Preset::Full, Preset::ToyFull].map(|preset| {
+        let Party { client, server } = party(preset, &Needs::new(), 93);
+        let x = client.encrypt(&[0.5, 0.25], -1.0..=1.0).unwrap();
+        let low = server.drop_to_level(&x, 1).unwrap();
+        let k = client.encrypt_integers(&[1, 2], 4).unwrap();
+        let refused = [
+            server.map(&x, f64::abs).map(drop).unwrap_err().to_string(),
+            server.bootstrap(&x).map(drop).unwrap_err().to_string(),
+            server.bootstrap(&low).map(drop).unwrap_err().to_string(),
+            server.clone().with_auto_bootstrap().map(drop).unwrap_err().to_string(),
+            server.mul(&x, &x).map(drop).unwrap_err().to_string(),
+            server.rotate(&x, 1).map(drop).unwrap_err().to_string(),
+            server.sum_slots(&x).map(drop).unwrap_err().to_string(),
+            server.conjugate(&x).map(drop).unwrap_err().to_string(),
+            server.tables().map(drop).unwrap_err().to_string(),
+            bellerophon::Error::from(server.integers().table(&k, |k| 3 - k).unwrap_err())
+                .to_string(),
+            client.encrypt(&[2.0], -1.0..=1.0).map(drop).unwrap_err().to_string(),
+            client.encrypt_integers(&[4], 4).map(drop).unwrap_err().to_string(),
+        ];
+        refused.map(|message| message.replace("toy-full", "full"))
+    });
+    let [real, toy] = &messages;
+    assert_eq!(real, toy);
+}
+
+/// Keys of bootstraps include rotations, which serve the program's own, at real sets as at toys.
+#[test]
+fn rotations_of_bootstraps_serve_programs_alike() {
+    for preset in [
+        Preset::Bootstrapping,
+        Preset::BootstrappingDense,
+        Preset::Full,
+        Preset::ToyBootstrapping,
+        Preset::ToyFull,
+    ] {
+        let params = Params::preset(preset).unwrap();
+        let keys = params.bootstrapper().unwrap().keys();
+        let high: Vec<i64> = keys
+            .rotations()
+            .filter(|&(_, level)| level >= params.levels())
+            .map(|(step, _)| step)
+            .collect();
+        assert!((1..=7).all(|step| high.contains(&step)), "{params}: {high:?}");
+    }
+}
