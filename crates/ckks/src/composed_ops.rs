@@ -3,9 +3,7 @@
 use std::{iter::once, ops::Range};
 
 #[cfg(doc)]
-use crate::ErrorKind;
-#[cfg(doc)]
-use crate::{Ciphertext, Evaluator};
+use crate::{Ciphertext, CiphertextMeta, ErrorKind, Params};
 use crate::{
     CkksOps, During, Result,
     approx::{Approximation, Function, Sign, apply, compare},
@@ -123,7 +121,7 @@ pub trait ComposedOps: CkksOps {
     ///
     /// # Errors
     /// [`ErrorKind::Lengths`] unless there are as many `y` as `x`, [`ErrorKind::NoValues`] for
-    /// none, [`ErrorKind::ScaleMismatch`], and those of [`mul`](Self::mul).
+    /// none, [`ErrorKind::ScaleMismatch`], and those of [`mul`](CkksOps::mul).
     fn dot(&self, x: &[&Self::Ciphertext], y: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
         let op = "dot";
         self.composed(op, || {
@@ -153,7 +151,8 @@ pub trait ComposedOps: CkksOps {
     /// Several polynomials of one vector over one domain, with shared powers.
     ///
     /// # Errors
-    /// As for [`chebyshev_basis`](Self::chebyshev_basis) and [`polynomial`](Self::polynomial).
+    /// As for [`chebyshev_basis`](CkksOps::chebyshev_basis) and
+    /// [`polynomial`](CkksOps::polynomial).
     fn polynomials(
         &self,
         x: &Self::Ciphertext,
@@ -172,9 +171,9 @@ pub trait ComposedOps: CkksOps {
     /// # Errors
     /// [`ErrorKind::OutsideDomain`] when the carried range of `x`, padding included, is not within
     /// the domain: prepare over a wider domain, or state a tighter range with
-    /// [`assume_range_with_padding`](Self::assume_range_with_padding). [`ErrorKind::OutOfLevels`],
-    /// [`ErrorKind::MissingKey`] without a relinearization key, [`ErrorKind::RangeOverflow`] and
-    /// mismatches.
+    /// [`assume_range_with_padding`](CkksOps::assume_range_with_padding).
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
+    /// [`ErrorKind::RangeOverflow`] and mismatches.
     fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
         let op = "apply a function";
         self.composed(op, || apply::apply(self, x, f))
@@ -202,8 +201,8 @@ pub trait ComposedOps: CkksOps {
     ///
     /// # Errors
     /// [`ErrorKind::OutsideDomain`] when the carried range exceeds the radius ([`Sign::within`]
-    /// takes a larger one, [`assume_range_with_padding`](Self::assume_range_with_padding) states a
-    /// smaller range), [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
+    /// takes a larger one, [`assume_range_with_padding`](CkksOps::assume_range_with_padding) states
+    /// a smaller range), [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
     /// relinearization key, and mismatches.
     fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
         self.composed("sign", || compare::sign(self, x, sign))

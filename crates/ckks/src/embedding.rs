@@ -87,7 +87,7 @@ impl Embedding {
     /// Slots to coefficients, in place: `z -> U^{-1} z`, both in natural order.
     ///
     /// # Panics
-    /// When the length is not a power of two up to [`Self::max_slots`].
+    /// When the length is not a power of two up to the slots of the ring.
     pub fn to_coefficients(&self, values: &mut [Complex64]) {
         self.check(values.len());
         self.inverse_stages(values);

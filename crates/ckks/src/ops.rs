@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 #[cfg(doc)]
-use crate::{Ciphertext, Evaluator, Plaintext};
+use crate::{Ciphertext, Evaluator};
 use crate::{
     CiphertextMeta, Complex64, During, ErrorKind, Interval, Metadata, Params, Result, SlotValue,
     bootstrap::{Bootstrapper, iterated},
@@ -346,9 +346,9 @@ pub trait CkksOps: Sized {
     /// [`with_bootstrapping`](Evaluator::with_bootstrapping) or without keys of
     /// [`Bootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
     /// [`ErrorKind::SlotCount`] for too many slots, [`ErrorKind::BootstrapRange`] for values whose
-    /// magnitude and excess exceed [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound) (in
-    /// proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback of
-    /// [`watching`](Evaluator::watching), and mismatches.
+    /// magnitude and excess exceed [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound)
+    /// (in proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback
+    /// of [`watching`](Evaluator::watching), and mismatches.
     fn bootstrap_to(&self, x: &Self::Ciphertext, scale: f64) -> Result<Self::Ciphertext>;
 
     /// Bootstraps `x` to the default scale: the same values at [`Bootstrapper::output_level`]. The
@@ -387,7 +387,8 @@ pub trait CkksOps: Sized {
     /// [`ErrorKind::OutOfLevels`], [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers
     /// whose noise a table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave
     /// the domain, [`ErrorKind::Shape`] for functions of different periods,
-    /// [`ErrorKind::Cancelled`] by the callback of [`watching`](Evaluator::watching), and mismatches.
+    /// [`ErrorKind::Cancelled`] by the callback of [`watching`](Evaluator::watching), and
+    /// mismatches.
     fn functional_bootstrap(
         &self,
         x: &Self::Ciphertext,

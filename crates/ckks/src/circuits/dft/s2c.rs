@@ -157,8 +157,8 @@ impl SlotsToCoeffs {
     /// Moves the values from the slots to the coefficients.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfLevels`] below [`level`](Self::level), [`ErrorKind::SlotCount`] for a
-    /// vector of more slots, [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] when a
+    /// [`ErrorKind::OutOfLevels`] below the level of the first matrix, [`ErrorKind::SlotCount`] for
+    /// a vector of more slots, [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] when a
     /// value may wrap around the modulus of the result, and mismatches. A vector of fewer slots is
     /// repeated.
     pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Coefficients> {

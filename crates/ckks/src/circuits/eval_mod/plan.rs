@@ -300,9 +300,9 @@ impl Mod1 {
         }
     }
 
-    /// Root mean square of [`sensitivity`](Self::sensitivity) over the expected `x`: within 1/4 of
-    /// the integers (`message` with an arcsine), the integers distributed normally with the
-    /// variance `(weight + 1) / 12`, or evenly when only the bound is known.
+    /// Root mean square of the sensitivity over the expected `x`: within 1/4 of the integers
+    /// (`message` with an arcsine), the integers distributed normally with the variance
+    /// `(weight + 1) / 12`, or evenly when only the bound is known.
     pub fn mean_sensitivity(&self) -> Sensitivity {
         self.mean
     }

@@ -47,7 +47,7 @@ const HALF_CELL: f64 = 0.5;
 /// A table over `Z_p` as a [`Series`]: input `k / p` revolutions gives entry `k`.
 ///
 /// An input with an error of `e` *cells* (`e / p` revolutions) gives the entry up to
-/// [`error(e)`](Self::error), which falls like `e^(order + 1)`.
+/// `error(e)`, which falls like `e^(order + 1)`.
 #[derive(Clone)]
 pub struct Table {
     size: usize,

@@ -112,7 +112,9 @@ impl LinearTransform {
     /// [`Diagonals::schedule`]. The result is one level lower.
     ///
     /// # Errors
-    /// As for [`with_schedule`](Self::with_schedule).
+    /// [`ErrorKind::Linear`] for a matrix without diagonals; [`ErrorKind::OutOfLevels`] for level 0;
+    /// [`ErrorKind::LevelTooHigh`], [`ErrorKind::TooManyValues`], [`ErrorKind::NonFinite`],
+    /// [`ErrorKind::RangeOverflow`] where the matrix does not fit the parameters.
     pub fn new(
         params: &Params,
         matrix: &Diagonals,
@@ -126,10 +128,7 @@ impl LinearTransform {
     /// `k = (g + b) mod slots`.
     ///
     /// # Errors
-    /// [`ErrorKind::Linear`] for a matrix without diagonals or a schedule that misses one;
-    /// [`ErrorKind::OutOfLevels`] for level 0; [`ErrorKind::LevelTooHigh`],
-    /// [`ErrorKind::TooManyValues`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] where
-    /// the matrix does not fit the parameters.
+    /// As for [`new`](Self::new); [`ErrorKind::Linear`] for a schedule that misses a diagonal.
     pub(crate) fn with_schedule(
         params: &Params,
         matrix: &Diagonals,
