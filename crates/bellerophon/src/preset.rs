@@ -62,7 +62,7 @@ pub enum Preset {
     /// between two look-ups: a program can look up and bootstrap in turns without end. The slots
     /// are those of [`Bootstrapping`](Self::Bootstrapping), the tables those of
     /// [`Functions`](Self::Functions) with the same accuracy. The keys of a program with products,
-    /// look-ups and bootstraps take about 1.55 GB in transit.
+    /// look-ups and bootstraps take about 1.5 GB in transit.
     Full,
     /// Exact tables of two entries on up to 65536 bits per vector, 128-bit security, 4 levels
     /// between two tables. As in all presets for tables, the secret has weight 256 and the one
