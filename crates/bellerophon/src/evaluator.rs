@@ -5,12 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use bellerophon_ckks::{
-    self as ckks, Ciphertext, CkksOps, Interval,
-    bootstrap::{BootstrapSpec, Bootstrapper},
-    dft::SlotsToCoeffs,
-    fbt::{FbtSpec, FunctionalBootstrapper},
-};
+use bellerophon_ckks::{self as ckks, Ciphertext, CkksOps, Interval, dft::SlotsToCoeffs};
 use bellerophon_repack::lookup::{Counts, LookupEvaluator, Watch};
 
 use crate::{
@@ -91,15 +86,11 @@ impl Evaluator {
         // Step 2: the parameters hold plans only: the server encodes the matrices once, ahead of
         // use.
         if let Some(bootstrap) = &keys.bootstrap {
-            let spec = keys.params.bootstrapper()?.spec().clone();
-            let spec = BootstrapSpec { encode_ahead: true, ..spec };
-            let bootstrapper = Bootstrapper::new(keys.params.ckks(), spec)?;
+            let bootstrapper = keys.params.bootstrapper()?.encoded()?;
             arithmetic = arithmetic.with_bootstrapping(bootstrapper, bootstrap.clone())?;
         }
         if let Some(functional) = &keys.functional {
-            let spec = keys.params.functional()?.spec().clone();
-            let spec = FbtSpec { encode_ahead: true, ..spec };
-            let bootstrapper = FunctionalBootstrapper::new(keys.params.ckks(), spec)?;
+            let bootstrapper = keys.params.functional()?.encoded()?;
             arithmetic = arithmetic.with_functional(bootstrapper, functional.clone())?;
         }
         // Step 3: SlotsToCoeffs of the look-ups, encoded ahead as well.

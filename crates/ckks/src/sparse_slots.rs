@@ -6,7 +6,7 @@
 //! ([`NttTable::root`]), so the value at `psi^e` is the value of the small table at exponent `e`
 //! modulo `4n`.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bellerophon_ring::{Modulus, Ntt, NttTable, Poly, Ring};
 use zeroize::{Zeroize, Zeroizing};
@@ -101,8 +101,8 @@ fn each_limb(data: &mut [u64], degree: usize, f: impl Fn(usize, &mut [u64]) + Sy
 /// The NTT of one degree modulo one prime.
 struct SmallTransform {
     table: NttTable,
-    /// Position `i` of the large NTT holds value `map[i]` of the small NTT.
-    map: Vec<u32>,
+    /// Position `i` of the large NTT holds value `map[i]` of the small NTT. Primes share it.
+    map: Arc<[u32]>,
 }
 
 impl SparseTransforms {
@@ -128,7 +128,7 @@ impl SparseTransforms {
         }
         let mut poly = self.ring.at_limbs(limbs).zero();
         self.prepare(length);
-        each_limb(poly.data_mut(), degree, |i, limb| self.write(coefficients, i, limb));
+        each_limb(poly.data_mut(), degree, |i, limb| self.write(coefficients, i, 0, limb));
         poly
     }
 
@@ -150,19 +150,23 @@ impl SparseTransforms {
         poly
     }
 
-    /// Builds the tables for [`write_extended`](Self::write_extended), and returns the coefficients
-    /// in the form that it takes.
+    /// As [`prepared`](Self::prepared), for [`write_extended`](Self::write_extended).
     pub(crate) fn prepare_extended(
         &self,
         special: &Self,
         coefficients: Coefficients,
     ) -> Coefficients {
+        special.prepared(self.prepared(coefficients))
+    }
+
+    /// Builds the tables for [`write`](Self::write), and returns the coefficients in the form that
+    /// it takes.
+    pub(crate) fn prepared(&self, coefficients: Coefficients) -> Coefficients {
         let coefficients = match coefficients.len() < MIN_DEGREE.min(self.ring.degree()) {
             true => coefficients.spread(MIN_DEGREE),
             false => coefficients,
         };
         self.prepare(coefficients.len());
-        special.prepare(coefficients.len());
         coefficients
     }
 
@@ -176,8 +180,8 @@ impl SparseTransforms {
         limb: &mut [u64],
     ) {
         match i.checked_sub(limbs) {
-            None => self.write(coefficients, i, limb),
-            Some(i) => special.write(coefficients, i, limb),
+            None => self.write(coefficients, i, 0, limb),
+            Some(i) => special.write(coefficients, i, 0, limb),
         }
     }
 
@@ -188,9 +192,15 @@ impl SparseTransforms {
         }
     }
 
-    /// Limb `i` of [`forward`](Self::forward), or the first line (8 words) of each of its tiles (64
-    /// words): the two cases differ in the length of `limb`.
-    fn write(&self, coefficients: &Coefficients, i: usize, limb: &mut [u64]) {
+    /// Limb `i` of [`forward`](Self::forward); or the first line (8 words) of each of its tiles (64
+    /// words), from the tile at position `first` on. The two cases differ in the length of `limb`.
+    pub(crate) fn write(
+        &self,
+        coefficients: &Coefficients,
+        i: usize,
+        first: usize,
+        limb: &mut [u64],
+    ) {
         let length = coefficients.len();
         // A full polynomial has no replication.
         if length == self.ring.degree() {
@@ -216,7 +226,7 @@ impl SparseTransforms {
         let by_tile = limb.len() < map.len();
         let limb = limb.as_chunks_mut().0.iter_mut();
         match by_tile {
-            true => limb.zip(tiles.iter().map(|tile| &tile[..8])).for_each(copy),
+            true => limb.zip(tiles[first / 64..].iter().map(|tile| &tile[..8])).for_each(copy),
             false => limb.zip(lines.iter().map(|line| &line[..])).for_each(copy),
         }
     }
@@ -235,25 +245,34 @@ impl SparseTransforms {
     fn transforms(&self, degree: usize) -> &[SmallTransform] {
         let index = (degree / MIN_DEGREE).trailing_zeros() as usize;
         self.by_degree[index].get_or_init(|| {
-            (0..self.ring.limbs())
-                .map(|i| SmallTransform::new(self.ring.table(i), degree))
-                .collect()
+            let mut small: Vec<SmallTransform> = Vec::with_capacity(self.ring.limbs());
+            for i in 0..self.ring.limbs() {
+                let large = self.ring.table(i);
+                // The order of the values depends on the back end alone.
+                let alike = |&k: &usize| self.ring.table(k).exponents() == large.exponents();
+                let before = i.checked_sub(1).filter(alike).map(|k| small[k].map.clone());
+                small.push(SmallTransform::new(large, degree, before));
+            }
+            small
         })
     }
 }
 
 impl SmallTransform {
-    fn new(large: &NttTable, degree: usize) -> Self {
+    /// For the positions `before` of a table with the same order of values, if there is one.
+    fn new(large: &NttTable, degree: usize, before: Option<Arc<[u32]>>) -> Self {
         let q = *large.modulus();
         let table = NttTable::new(degree, q).expect("a prime 1 mod 2N is 1 mod every divisor");
         let order = 2 * degree;
         // psi^g is the root of the small table, so exponents modulo the order match.
         debug_assert_eq!(q.pow(large.root(), (large.degree() / degree) as u64), table.root());
-        let mut position = vec![0u32; order];
-        for (i, &e) in table.exponents().iter().enumerate() {
-            position[e as usize] = i as u32;
-        }
-        let map = large.exponents().iter().map(|&e| position[e as usize % order]).collect();
+        let map = before.unwrap_or_else(|| {
+            let mut position = vec![0u32; order];
+            for (i, &e) in table.exponents().iter().enumerate() {
+                position[e as usize] = i as u32;
+            }
+            large.exponents().iter().map(|&e| position[e as usize % order]).collect()
+        });
         Self { table, map }
     }
 }

@@ -42,8 +42,8 @@ impl CiphertextQP {
             return Err(ErrorKind::Empty.during(op));
         }
         for term in sums.iter().flatten() {
-            if term.rotated >= rotations.len() {
-                let (found, given) = (term.rotated, rotations.len());
+            if term.row >= rotations.len() {
+                let (found, given) = (term.row, rotations.len());
                 return Err(ErrorKind::NoRotation { found, given }.during(op));
             }
             if let Factor::Stored(poly) = term.factor {
@@ -113,10 +113,10 @@ mod tests {
         ];
         let sums = [
             vec![
-                Weighted { rotated: 0, factor: Factor::Stored(&stored) },
-                Weighted { rotated: 2, factor: Factor::Written(1) },
+                Weighted { row: 0, factor: Factor::Stored(&stored) },
+                Weighted { row: 2, factor: Factor::Written(1) },
             ],
-            vec![Weighted { rotated: 1, factor: Factor::Written(2) }],
+            vec![Weighted { row: 1, factor: Factor::Written(2) }],
         ];
         let write = |t: &i64, i: usize, limb: &mut [u64]| limb.copy_from_slice(plain(*t).limb(i));
         let sum = |ct: &Ciphertext| {

@@ -50,6 +50,7 @@ mod small_poly;
 mod subring;
 #[cfg(test)]
 mod testing;
+mod weighted_sums;
 pub mod wire;
 
 pub use automorphism::Automorphism;
@@ -58,8 +59,8 @@ pub use basis_extension::{BaseConverter, ModDown, rescale};
 pub use decimal::decimal;
 pub use error::{Error, ErrorKind, Result};
 pub use gadget::{
-    Addend, DecomposedRows, DigitGadget, Digits, Epilogue, Factor, GadgetKey, HybridGadget,
-    KeyDecomposition, KeyRows, Rotated, Weighted,
+    Addend, DecomposedRows, DigitGadget, Digits, Epilogue, GadgetKey, HybridGadget,
+    KeyDecomposition, KeyRows, Rotated,
 };
 pub use gaussian::Gaussian;
 pub use modulus::Modulus;
@@ -72,3 +73,4 @@ pub use poly::{Coeff, Domain, Ntt, Poly};
 pub use ring::Ring;
 pub use small_poly::SmallProductSum;
 pub use subring::SubringMap;
+pub use weighted_sums::{Factor, Weighted};

@@ -9,22 +9,15 @@
 use std::ops::Range;
 
 use crate::{
-    Automorphism, Digits, KeyRows, Ntt, NttTable, Poly,
+    Automorphism, Digits, Factor, KeyRows, Ntt, NttTable, Poly, Weighted,
     aligned::AlignedVec,
-    backend::{self, Column, Part, Term},
+    backend::{self, Column, Part},
     par::{self, HEAVY},
+    weighted_sums::{Batches, PIECE},
 };
-
-/// Words of a piece of the sums: the pieces of sixteen rotated columns stay in the first-level
-/// cache until all sums have read them.
-const PIECE: usize = 1 << 8;
 
 /// Words between rotated columns, so that their pieces do not map to the same cache sets.
 const GAP: usize = PIECE;
-
-/// Maximum number of factor words of one prime that are written before use. A single sum may exceed
-/// it.
-const WRITTEN: usize = 1 << 19;
 
 /// One rotation of the operand, times `P`.
 #[derive(Debug, Clone)]
@@ -40,45 +33,6 @@ pub enum Rotated<'a> {
     },
     /// The columns of an already rotated ciphertext modulo `Q`, still to be multiplied by `P`.
     Lifted(Vec<&'a Poly<Ntt>>),
-}
-
-/// One product of a sum: the index of a rotation, and the polynomial modulo `P Q` that multiplies
-/// it.
-#[derive(Debug, Clone)]
-pub struct Weighted<'a, T> {
-    /// Index among the rotations.
-    pub rotated: usize,
-    /// The other factor.
-    pub factor: Factor<'a, T>,
-}
-
-/// A polynomial modulo `P Q` in NTT form.
-#[derive(Debug, Clone)]
-pub enum Factor<'a, T> {
-    /// A stored polynomial.
-    Stored(&'a Poly<Ntt>),
-    /// Written limb by limb when it is needed.
-    Written(T),
-    /// As `Written`, for a polynomial with [few enough](Factor::is_by_tile) coefficients: one line
-    /// of eight words for each tile of 64, since all eight lines of the tile are equal.
-    ByTile(T),
-}
-
-impl<T> Factor<'_, T> {
-    /// Whether a polynomial of this degree in the power `X^(degree / coefficients)` has equal
-    /// values in all eight lines of each tile of 64 words.
-    pub fn is_by_tile(degree: usize, coefficients: usize) -> bool {
-        degree >= backend::MIN_WIDE_DEGREE && 8 * coefficients <= degree
-    }
-
-    /// The number of words of one limb that are written.
-    fn written(&self, degree: usize) -> usize {
-        match self {
-            Self::Stored(_) => 0,
-            Self::Written(_) => degree,
-            Self::ByTile(_) => degree / 8,
-        }
-    }
 }
 
 /// The buffers for one limb.
@@ -112,15 +66,14 @@ impl Digits<'_> {
         let columns = rotated.first().map_or(0, Rotated::columns);
         rotated.iter().for_each(|x| self.check_rotated(x, columns));
         for factor in sums.iter().flatten() {
-            assert!(factor.rotated < rotated.len(), "every factor must refer to a given rotation");
+            assert!(factor.row < rotated.len(), "every factor must refer to a given rotation");
             if let Factor::Stored(poly) = factor.factor {
                 self.ring().check(poly);
             }
         }
         let (ring, n) = (self.ring(), self.ring().degree());
         // Step 2: batches of sums whose written factors fit the buffer.
-        let batches = batches(sums, n);
-        let most = batches.iter().map(|batch| written(&sums[batch.clone()], n)).max().unwrap_or(0);
+        let batches = Batches::new(sums, columns, n);
         let mut results: Vec<Poly<Ntt>> =
             (0..sums.len() * columns).map(|_| ring.uninit()).collect();
         let together = self.together(ring.limbs());
@@ -132,7 +85,7 @@ impl Digits<'_> {
                 digits: ring.scratch(self.converted() * n * together),
                 sums: ring.scratch(columns * n),
                 rotated: ring.scratch(rotated.len() * columns * (n + GAP)),
-                factors: ring.scratch(most),
+                factors: ring.scratch(batches.buffer(n)),
             },
             |scratch, i, limbs| {
                 let first = i * together;
@@ -144,21 +97,11 @@ impl Digits<'_> {
                 for (k, mut targets) in limbs.into_iter().enumerate() {
                     self.rotate(rotated, columns, (first + k, k), scratch);
                     let Scratch { rotated, factors, .. } = scratch;
-                    // Step 5: for each batch, write the factors, then sum piece by piece.
-                    for batch in &batches {
-                        let targets = &mut targets[batch.start * columns..batch.end * columns];
-                        let sums = &sums[batch.clone()];
-                        let write = |x: &T, limb: &mut [u64]| write(x, first + k, limb);
-                        let factors = write_factors(sums, (first + k, n), factors, write);
-                        let terms = terms(sums, &factors, (rotated, columns, n));
-                        for start in (0..n).step_by(PIECE) {
-                            let at = start..n.min(start + PIECE);
-                            for (target, terms) in targets.iter_mut().zip(&terms) {
-                                let table = ring.table(first + k);
-                                backend::sum_of_terms(table, &mut target[at.clone()], start, terms);
-                            }
-                        }
-                    }
+                    // Step 5: the sums.
+                    let rows: Vec<&[u64]> = rotated.chunks(n + GAP).map(|row| &row[..n]).collect();
+                    let (i, table) = (first + k, ring.table(first + k));
+                    let write = |x: &T, _: usize, limb: &mut [u64]| write(x, i, limb);
+                    batches.sum(table, (i, 0..n), &rows, &mut targets, factors, write);
                 }
             },
         );
@@ -265,61 +208,6 @@ impl Rotated<'_> {
     }
 }
 
-/// The number of factor words of one limb that some sums write.
-fn written<T>(sums: &[Vec<Weighted<T>>], degree: usize) -> usize {
-    sums.iter().flatten().map(|term| term.factor.written(degree)).sum()
-}
-
-/// Consecutive sums whose factors are written together.
-fn batches<T>(sums: &[Vec<Weighted<T>>], degree: usize) -> Vec<Range<usize>> {
-    let mut batches: Vec<Range<usize>> = Vec::new();
-    for k in 0..sums.len() {
-        match batches.last_mut() {
-            // A sum joins the batch while its written factors fit.
-            Some(last) if written(&sums[last.start..=k], degree) <= WRITTEN => last.end = k + 1,
-            _ => batches.push(k..k + 1),
-        }
-    }
-    batches
-}
-
-/// Limb `i` of the factors of some sums, written into `free` unless stored.
-fn write_factors<'a, T>(
-    sums: &'a [Vec<Weighted<T>>],
-    (i, degree): (usize, usize),
-    mut free: &'a mut [u64],
-    write: impl Fn(&T, &mut [u64]),
-) -> Vec<Vec<&'a [u64]>> {
-    let mut factor = |term: &'a Weighted<T>| -> &'a [u64] {
-        let words = term.factor.written(degree);
-        let (limb, rest) = std::mem::take(&mut free).split_at_mut(words);
-        free = rest;
-        match &term.factor {
-            Factor::Stored(poly) => return poly.limb(i),
-            Factor::Written(x) | Factor::ByTile(x) => write(x, limb),
-        }
-        limb
-    };
-    sums.iter().map(|sum| sum.iter().map(&mut factor).collect()).collect()
-}
-
-/// The products of every sum and column.
-fn terms<'a, T>(
-    sums: &[Vec<Weighted<T>>],
-    factors: &[Vec<&'a [u64]>],
-    (rotated, columns, degree): (&'a [u64], usize, usize),
-) -> Vec<Vec<Term<'a>>> {
-    let places = sums.iter().zip(factors).flat_map(|sum| (0..columns).map(move |c| (sum, c)));
-    let terms = places.map(|((sum, factors), column)| {
-        let term = |(term, &factor): (&Weighted<T>, &&'a [u64])| {
-            let from = (term.rotated * columns + column) * (degree + GAP);
-            Term { factor, row: &rotated[from..from + degree] }
-        };
-        sum.iter().zip(factors).map(term).collect()
-    });
-    terms.collect()
-}
-
 /// The sums of products of `rows` with the factors of each column, one after the other.
 fn summed(table: &NttTable, rows: &[&[u64]], factors: &[Vec<&[u64]>], sums: &mut [u64]) {
     let all = rows.len();
@@ -418,7 +306,7 @@ mod tests {
         };
         let plain: Vec<_> = (0..terms).map(plain).collect();
         let sum = |t: usize| Weighted {
-            rotated: t % 2,
+            row: t % 2,
             factor: match t % 3 {
                 0 => Factor::Written(t),
                 2 if by_tile(t) => Factor::ByTile(t),
@@ -447,7 +335,7 @@ mod tests {
                         Factor::Stored(plain) => plain,
                         Factor::Written(t) | Factor::ByTile(t) => &plain[t],
                     };
-                    ring.mul_add_assign(&mut expected, plain, &whole[term.rotated][column]);
+                    ring.mul_add_assign(&mut expected, plain, &whole[term.row][column]);
                 }
                 assert!(*found == expected, "column {column}");
             }

@@ -25,7 +25,7 @@ mod product;
 
 pub use base2w::DigitGadget;
 pub use digits::Digits;
-pub use double_hoisting::{Factor, Rotated, Weighted};
+pub use double_hoisting::Rotated;
 pub(crate) use epilogue::AddendLimb;
 pub use epilogue::{Addend, Epilogue};
 pub use hybrid::HybridGadget;

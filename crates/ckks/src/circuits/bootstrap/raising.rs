@@ -132,6 +132,13 @@ impl Raising {
         })
     }
 
+    /// The same with the diagonals of S2C kept encoded. All else is shared.
+    pub(crate) fn encoded(&self) -> Result<Self> {
+        let spec = S2cSpec { encode_ahead: true, ..*self.s2c.spec() };
+        let s2c = SlotsToCoeffs::new(&self.params, self.slots, spec)?;
+        Ok(Self { s2c, ..self.clone() })
+    }
+
     /// The parameters.
     pub(crate) fn params(&self) -> &Params {
         &self.params

@@ -291,6 +291,16 @@ impl Bootstrapper {
         Ok(Self { raising: Raising::new(params, raising)?, mod1, spec })
     }
 
+    /// The same with the diagonals of S2C kept encoded, as by [`BootstrapSpec::encode_ahead`]. All
+    /// else is shared.
+    ///
+    /// # Errors
+    /// None for a bootstrapper that exists.
+    pub fn encoded(&self) -> Result<Self> {
+        let spec = BootstrapSpec { encode_ahead: true, ..self.spec.clone() };
+        Ok(Self { raising: self.raising.encoded()?, mod1: self.mod1.clone(), spec })
+    }
+
     /// The options.
     pub fn spec(&self) -> &BootstrapSpec {
         &self.spec

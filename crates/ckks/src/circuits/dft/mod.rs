@@ -142,11 +142,12 @@ fn encoding_groups(embedding: &Embedding, slots: usize, borders: &[u32]) -> Vec<
     factors
 }
 
-/// Borders between `levels` groups of stages of nearly equal size.
+/// Borders between `levels` groups of stages of nearly equal size. Groups of short blocks are the
+/// larger ones: their diagonals have periods, which take little memory.
 fn even_borders(slots: usize, levels: usize) -> Vec<u32> {
     assert!(levels > 0, "levels: need at least one");
     let stages = slots.trailing_zeros() as usize;
-    (0..=levels).map(|i| (i * stages / levels) as u32).collect()
+    (0..=levels).map(|i| (i * stages).div_ceil(levels) as u32).collect()
 }
 
 /// The products of the stages between borders.

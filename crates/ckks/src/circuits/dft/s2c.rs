@@ -26,7 +26,8 @@ pub struct S2cSpec {
     /// Whether the coefficients are wanted modulo the primes of the output level and may wrap
     /// around there. Only intermediate results must then fit their modulus.
     pub modular: bool,
-    /// Encode all diagonals now and keep them, which costs up to `limbs * N * 8` bytes each.
+    /// Encode the diagonals without a short period now and keep them, at `limbs * N * 8` bytes
+    /// each.
     pub encode_ahead: bool,
     /// Keys of the giant steps: with [`Giants::Horner`], one key for each level.
     pub giants: Giants,

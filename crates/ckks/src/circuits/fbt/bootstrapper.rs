@@ -84,6 +84,16 @@ impl FunctionalBootstrapper {
         Ok(Self { raising: Raising::new(params, raising)?, exponential, spec })
     }
 
+    /// The same with the diagonals of S2C kept encoded, as by [`FbtSpec::encode_ahead`]. All else
+    /// is shared.
+    ///
+    /// # Errors
+    /// None for a bootstrapper that exists.
+    pub fn encoded(&self) -> Result<Self> {
+        let spec = FbtSpec { encode_ahead: true, ..self.spec.clone() };
+        Ok(Self { raising: self.raising.encoded()?, exponential: self.exponential.clone(), spec })
+    }
+
     /// The specification.
     pub fn spec(&self) -> &FbtSpec {
         &self.spec

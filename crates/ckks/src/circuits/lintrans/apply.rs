@@ -15,15 +15,19 @@ use std::collections::BTreeMap;
 
 use bellerophon_mlwe as mlwe;
 
-use super::{BATCH, Giants, Hoisting, LinearTransform, Row, each};
+use super::{Giants, Hoisting, LinearTransform, Row};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, Metadata,
-    Plaintext, Result,
+    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, Metadata, Result,
     bootstrap::auto_bootstrap,
     metadata::rules::same_scale,
     noise::{ENCODING, Noise, Operand, product},
     rotation_plan::RotationCost,
+    sparse_slots::Coefficients,
 };
+
+/// Limbs of the sums that are computed at a time, by column: more of them read the rotated operands
+/// less often, and take more memory.
+const TOGETHER: usize = 32;
 
 /// The effect of a rotation by a step on the metadata of a vector; none for step 0.
 pub(crate) type RotationCosts<'s> = &'s dyn Fn(&Metadata, usize) -> Result<RotationCost>;
@@ -230,10 +234,7 @@ impl Evaluator {
         // Steps 3 and 4: sums of products, then giant steps.
         let scale = common.scale * self.params().divisor(m.level());
         let meta = CiphertextMeta { scale, ..metadata.meta };
-        let sum = match m.options.giants {
-            Giants::Direct => self.sum_direct(rotated, m, &meta)?,
-            Giants::Horner => self.sum_horner(rotated, m, &meta)?,
-        };
+        let sum = self.sum_rows(rotated, m, &meta)?;
         // Step 5: rescale.
         Ok(Ciphertext::at_level(self.params(), self.divided(sum.inner)?, metadata.meta))
     }
@@ -279,25 +280,8 @@ impl Evaluator {
         common.ok_or_else(|| ErrorKind::NoValues.into())
     }
 
-    /// Steps 3 and 4 with one key for each giant step.
-    fn sum_direct(
-        &self,
-        rotated: &BTreeMap<usize, &Ciphertext>,
-        m: &LinearTransform,
-        meta: &CiphertextMeta,
-    ) -> Result<Ciphertext> {
-        let mut sum: Option<Ciphertext> = None;
-        for row in &m.rows {
-            let inner = self.row_sum(rotated, m, row, meta)?;
-            let inner = self.rotate(&inner, row.step as i64)?;
-            sum = Some(self.accumulate(sum, inner)?);
-        }
-        Ok(sum.expect("a transform has rows"))
-    }
-
-    /// Steps 3 and 4 by Horner: from the largest giant step down, the sum so far is rotated by the
-    /// stride until the next row joins it.
-    fn sum_horner(
+    /// Steps 3 and 4. Rows are summed up from the largest giant step down, a few at a time.
+    fn sum_rows(
         &self,
         rotated: &BTreeMap<usize, &Ciphertext>,
         m: &LinearTransform,
@@ -305,24 +289,39 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let mut sum: Option<Ciphertext> = None;
         let mut at = m.rows.last().map_or(0, |row| row.step);
-        for row in m.rows.iter().rev() {
-            // Rotate the sum down to the giant step of this row.
-            while let Some(s) = sum.take() {
-                if at == row.step {
-                    sum = Some(s);
-                    break;
-                }
-                sum = Some(self.rotate(&s, m.stride as i64)?);
-                at -= m.stride;
+        let together = (TOGETHER / self.params().limbs_at(m.level())).max(1);
+        for rows in m.rows.rchunks(together) {
+            let sums = self.sums_of_products(rotated, m, rows, meta)?;
+            for (row, inner) in rows.iter().zip(sums).rev() {
+                let inner = match m.options.giants {
+                    Giants::Direct => self.rotate(&inner, row.step as i64)?,
+                    // Horner: the sum so far is rotated by the stride down to this row.
+                    Giants::Horner => {
+                        sum = self.rotated_down(sum, m, at - row.step)?;
+                        at = row.step;
+                        inner
+                    }
+                };
+                sum = Some(self.accumulate(sum, inner)?);
             }
-            let inner = self.row_sum(rotated, m, row, meta)?;
-            sum = Some(self.accumulate(sum, inner)?);
         }
-        // The smallest giant step need not be 0.
-        let mut sum = sum.expect("a transform has rows");
-        while at > 0 {
-            sum = self.rotate(&sum, m.stride as i64)?;
-            at -= m.stride;
+        // Horner: the smallest giant step need not be 0.
+        let sum = match m.options.giants {
+            Giants::Direct => sum,
+            Giants::Horner => self.rotated_down(sum, m, at)?,
+        };
+        Ok(sum.expect("a transform has rows"))
+    }
+
+    /// A sum rotated by a multiple of the stride, by the stride each time.
+    fn rotated_down(
+        &self,
+        mut sum: Option<Ciphertext>,
+        m: &LinearTransform,
+        step: usize,
+    ) -> Result<Option<Ciphertext>> {
+        for _ in 0..step.checked_div(m.stride).unwrap_or(0) {
+            sum = sum.map(|sum| self.rotate(&sum, m.stride as i64)).transpose()?;
         }
         Ok(sum)
     }
@@ -334,49 +333,33 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// Step 3 for one giant step, not rescaled: `sum_b d_b . x_b`.
-    fn row_sum(
+    /// Step 3 for some giant steps, not rescaled: `sum_b d_b . x_b` for each.
+    fn sums_of_products(
         &self,
         rotated: &BTreeMap<usize, &Ciphertext>,
         m: &LinearTransform,
-        row: &Row,
+        rows: &[Row],
         meta: &CiphertextMeta,
-    ) -> Result<Ciphertext> {
-        let lattice = self.params().lattice();
-        let mut total: Option<mlwe::Ciphertext> = None;
-        // A batch of diagonals is encoded at a time, which bounds the memory.
-        for batch in row.terms.chunks(BATCH) {
-            let encoded = each(batch, |term| m.encoded(&term.diagonal))?;
-            let factors: Vec<(&Plaintext, &Ciphertext)> = batch
-                .iter()
-                .zip(&encoded)
-                .map(|(term, plain)| (&**plain, rotated[&term.baby]))
-                .collect();
-            let partial = self.inner_product(&factors)?;
-            total = Some(match total {
-                None => partial,
-                Some(mut total) => {
-                    total.add_assign(lattice, &partial)?;
-                    total
-                }
-            });
-        }
-        let inner = total.expect("a row has terms");
-        Ok(Ciphertext::at_level(self.params(), inner, *meta))
-    }
-
-    /// `sum_i p_i x_i` of plaintexts and ciphertexts at one level.
-    fn inner_product(&self, factors: &[(&Plaintext, &Ciphertext)]) -> Result<mlwe::Ciphertext> {
-        let (_, first) = factors[0];
-        let ring = self.params().ring(first.lattice().limbs());
-        let body: Vec<_> = factors.iter().map(|(p, x)| (&p.poly, x.inner.b())).collect();
-        let masks = (0..first.inner.rank())
-            .map(|i| {
-                let pairs: Vec<_> = factors.iter().map(|(p, x)| (&p.poly, x.inner.a(i))).collect();
-                ring.sum_of_products(&pairs)
-            })
-            .collect();
-        let body = ring.sum_of_products(&body);
-        Ok(mlwe::Ciphertext::new(self.params().lattice(), body, masks, first.lattice().key())?)
+    ) -> Result<Vec<Ciphertext>> {
+        let (params, sparse) = (self.params(), self.params().sparse());
+        let babies: Vec<&mlwe::Ciphertext> = m.babies.iter().map(|b| &rotated[b].inner).collect();
+        let columns = babies.iter().map(|x| std::iter::once(x.b()).chain(x.masks()).collect());
+        let columns: Vec<Vec<_>> = columns.collect();
+        let sums = m.weighted(rows, |coefficients| sparse.prepared(coefficients));
+        let sums = params.ring(babies[0].limbs()).weighted_sums(
+            &columns,
+            &sums,
+            |coefficients: &Coefficients, i, first, words| {
+                sparse.write(coefficients, i, first, words);
+            },
+        );
+        let ciphertext = |columns: Vec<_>| {
+            let mut columns = columns.into_iter();
+            let body = columns.next().expect("a ciphertext has a body");
+            let (masks, key) = (columns.collect(), babies[0].key());
+            let inner = mlwe::Ciphertext::new(params.lattice(), body, masks, key)?;
+            Ok(Ciphertext::at_level(params, inner, *meta))
+        };
+        sums.into_iter().map(ciphertext).collect()
     }
 }

@@ -15,11 +15,10 @@
 //! by the prime.
 
 use bellerophon_mlwe::{self as mlwe, CiphertextQP, Rotation};
-use bellerophon_ring::{Factor, Weighted};
 
-use super::{Diagonal, Giants, LinearTransform, Term, each};
+use super::{Giants, LinearTransform};
 use crate::{
-    Ciphertext, Encoder, Evaluator, Result, rotation_plan::RotationPath, sparse_slots::Coefficients,
+    Ciphertext, Evaluator, Result, rotation_plan::RotationPath, sparse_slots::Coefficients,
 };
 
 impl Evaluator {
@@ -71,44 +70,9 @@ impl Evaluator {
         };
         let babies: Vec<Rotation> = m.babies.iter().map(baby).collect::<Result<_>>()?;
 
-        // The factor of each term: the encoded diagonal, or its coefficients, which the kernel
-        // expands limb by limb.
         let (plain, special) = (params.sparse(), params.sparse_special());
-        let (encoder, scale) = (Encoder::new(params), params.divisor(m.level()));
-        let weighted = |term: &Term| -> Result<Option<Coefficients>> {
-            Ok(match &term.diagonal {
-                Diagonal::Values(values) => {
-                    let coefficients = encoder.factor_coefficients(values, scale);
-                    Some(plain.prepare_extended(special, coefficients))
-                }
-                _ => None,
-            })
-        };
-        let sums = m
-            .rows
-            .iter()
-            .map(|row| {
-                let coefficients = each(&row.terms, weighted)?;
-                let terms = row.terms.iter().zip(coefficients).map(|(term, coefficients)| {
-                    let rotated = m.babies.binary_search(&term.baby);
-                    let factor = match (&term.diagonal, coefficients) {
-                        (Diagonal::Extended { poly, .. }, _) => Factor::Stored(poly),
-                        (_, Some(coefficients)) => {
-                            match Factor::<()>::is_by_tile(
-                                params.lattice().degree(),
-                                coefficients.len(),
-                            ) {
-                                true => Factor::ByTile(coefficients),
-                                false => Factor::Written(coefficients),
-                            }
-                        }
-                        _ => unreachable!("made for single hoisting only"),
-                    };
-                    Weighted { rotated: rotated.expect("rows use the baby steps"), factor }
-                });
-                Ok(terms.collect())
-            })
-            .collect::<Result<Vec<Vec<_>>>>()?;
+        let sums =
+            m.weighted(&m.rows, |coefficients| plain.prepare_extended(special, coefficients));
 
         // One decomposition of x; products and sums modulo P Q.
         let write = |coefficients: &Coefficients, i: usize, limb: &mut [u64]| {

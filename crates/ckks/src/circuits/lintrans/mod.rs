@@ -28,19 +28,17 @@ mod double;
 mod options;
 mod worst;
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::collections::BTreeSet;
 
 pub(crate) use apply::RotationCosts;
-use bellerophon_ring::{Ntt, Poly};
+use bellerophon_ring::{Factor, Ntt, Poly, Weighted};
 pub use options::{Giants, Hoisting, LinearOptions};
 
 use crate::{
-    Complex64, During, ErrorKind, Params, Plaintext, Result,
+    Complex64, During, Encoder, ErrorKind, Params, Plaintext, Result,
     diagonals::{Diagonals, Schedule},
+    sparse_slots::Coefficients,
 };
-
-/// Diagonals encoded at a time during a product: bounds the memory.
-const BATCH: usize = 16;
 
 /// A slot matrix prepared for one level.
 #[derive(Clone)]
@@ -230,12 +228,16 @@ impl LinearTransform {
 
     /// A diagonal in the form that the options ask for.
     fn prepare(&self, values: Vec<Complex64>) -> Result<Diagonal> {
+        // A short period is encoded faster than its diagonal is read from memory.
+        let degree = self.params.lattice().degree();
+        if !self.options.encode_ahead || Factor::<()>::is_by_tile(degree, 2 * values.len()) {
+            return Ok(Diagonal::Values(values));
+        }
         // Encoding ahead trades memory for time. Double hoisting multiplies modulo P Q and also
         // keeps the values, which the simulator needs.
-        Ok(match (self.options.encode_ahead, self.options.hoisting) {
-            (false, _) => Diagonal::Values(values),
-            (true, Hoisting::Single) => Diagonal::Encoded(Box::new(self.encode(&values)?)),
-            (true, Hoisting::Double) => {
+        Ok(match self.options.hoisting {
+            Hoisting::Single => Diagonal::Encoded(Box::new(self.encode(&values)?)),
+            Hoisting::Double => {
                 Diagonal::Extended { poly: Box::new(self.encode_extended(&values)), values }
             }
         })
@@ -255,13 +257,31 @@ impl LinearTransform {
         encoder.constant_factor(values, values.len(), self.level).during("encode a diagonal")
     }
 
-    /// The plaintext of a diagonal; encodes it unless that was done ahead.
-    fn encoded<'d>(&self, diagonal: &'d Diagonal) -> Result<Cow<'d, Plaintext>> {
-        match diagonal {
-            Diagonal::Encoded(plain) => Ok(Cow::Borrowed(plain)),
-            Diagonal::Values(values) => self.encode(values).map(Cow::Owned),
-            Diagonal::Extended { .. } => unreachable!("made for double hoisting only"),
-        }
+    /// The products that some rows sum up, by the index of the baby step. Diagonals that are not
+    /// encoded enter as coefficients in the form that `prepare` returns.
+    fn weighted<'m>(
+        &'m self,
+        rows: &'m [Row],
+        prepare: impl Fn(Coefficients) -> Coefficients + Sync + Send,
+    ) -> Vec<Vec<Weighted<'m, Coefficients>>> {
+        let (encoder, scale) = (Encoder::new(&self.params), self.params.divisor(self.level()));
+        let degree = self.params.lattice().degree();
+        let term = |term: &'m Term| {
+            let row = self.babies.binary_search(&term.baby).expect("rows use the baby steps");
+            let factor = match &term.diagonal {
+                Diagonal::Encoded(plain) => Factor::Stored(&plain.poly),
+                Diagonal::Extended { poly, .. } => Factor::Stored(poly),
+                Diagonal::Values(values) => {
+                    let coefficients = prepare(encoder.factor_coefficients(values, scale));
+                    match Factor::<()>::is_by_tile(degree, coefficients.len()) {
+                        true => Factor::ByTile(coefficients),
+                        false => Factor::Written(coefficients),
+                    }
+                }
+            };
+            Weighted { row, factor }
+        };
+        rows.iter().map(|row| each(&row.terms, &term)).collect()
     }
 
     /// Number of slots.
@@ -378,18 +398,15 @@ impl LinearTransform {
     }
 }
 
-/// `f` of every term of a batch, in parallel with the feature `parallel`.
-fn each<'t, T: Send>(
-    batch: &'t [Term],
-    f: impl Fn(&'t Term) -> Result<T> + Sync + Send,
-) -> Result<Vec<T>> {
+/// `f` of every term, in parallel with the feature `parallel`.
+fn each<'t, T: Send>(terms: &'t [Term], f: impl Fn(&'t Term) -> T + Sync + Send) -> Vec<T> {
     #[cfg(feature = "parallel")]
     {
         use rayon::prelude::*;
-        batch.par_iter().map(f).collect()
+        terms.par_iter().map(f).collect()
     }
     #[cfg(not(feature = "parallel"))]
-    batch.iter().map(f).collect()
+    terms.iter().map(f).collect()
 }
 
 /// `d[(i - step) mod period]`.

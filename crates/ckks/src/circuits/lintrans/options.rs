@@ -26,8 +26,9 @@ pub enum Hoisting {
 /// during the product, giant steps are direct, and hoisting is single.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinearOptions {
-    /// Encode all diagonals now and keep them (`limbs * N * 8` bytes each) instead of encoding a
-    /// few at a time in every product.
+    /// Encode the diagonals now and keep them (`limbs * N * 8` bytes each) instead of encoding a
+    /// few at a time in every product. Diagonals with a period of at most `N / 16` slots are never
+    /// kept: encoding them is faster than reading them from memory.
     pub encode_ahead: bool,
     /// Keys of the giant steps.
     pub giants: Giants,
