@@ -496,7 +496,7 @@ mod tests {
     use crate::fbt::FbtSpec;
     use crate::param_search::ProgramBounds;
     use crate::simulator::Simulator;
-    use crate::{CkksOps, Interval, ParamsSpec, Security};
+    use crate::{CkksOps, ComposedOps, Interval, ParamsSpec, Security};
 
     /// A product and a rotation on the simulator are counted as those of the choice of parameters.
     #[test]

@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 
 use crate::tests::common::{World, refusal, span};
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, Encoder, Error, ErrorKind, Evaluator, Interval,
-    KeyLevels, Params, ParamsSpec, Result, Security,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, ComposedOps, Encoder, Error, ErrorKind,
+    Evaluator, Interval, KeyLevels, Params, ParamsSpec, Result, Security,
     approx::{Approximation, Function, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,

@@ -6,8 +6,8 @@ use crate::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
 use crate::simulator::Simulator;
 use crate::tests::common::{World, refusal, span};
 use crate::{
-    Ciphertext, CkksOps, Complex64, ErrorKind, Evaluator, Interval, KeyLevels, LevelGroup,
-    ModulusChain, Params, ParamsSpec, SecretKind, Security,
+    Ciphertext, CkksOps, Complex64, ComposedOps, ErrorKind, Evaluator, Interval, KeyLevels,
+    LevelGroup, ModulusChain, Params, ParamsSpec, SecretKind, Security,
 };
 
 /// The structure of the full-size set with a small ring.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use crate::tests::common::{World, functional::functional, refusal};
 use crate::{
-    Ciphertext, CkksOps, Complex64, Encoder, ErrorKind, Evaluator, Interval, KeyLevels, Params,
-    ParamsSpec, Result, SecretKind, Security, SlotValue,
+    Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, ErrorKind, Evaluator, Interval,
+    KeyLevels, Params, ParamsSpec, Result, SecretKind, Security, SlotValue,
     approx::Function,
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,

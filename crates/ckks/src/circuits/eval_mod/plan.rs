@@ -200,11 +200,6 @@ impl Mod1 {
         self.bound + self.offset as f64 + 0.25
     }
 
-    /// The offset of `x = 0` in the interval of approximation: see the [module](super).
-    pub fn offset(&self) -> usize {
-        self.offset
-    }
-
     /// The argument of the polynomial is `t - shift()`.
     pub(crate) fn shift(&self) -> f64 {
         (self.offset as f64 + 0.25) / self.width()
@@ -283,7 +278,7 @@ impl Mod1 {
     }
 
     /// The effect on the result of errors of the input slots `t` and of the rescales, at `x`.
-    pub fn sensitivity(&self, x: f64) -> Sensitivity {
+    pub(crate) fn sensitivity(&self, x: f64) -> Sensitivity {
         let u = x / self.width() - self.shift();
         let mut sensitivity = self.cosine.sensitivity(u);
         let mut c = self.cosine.eval(u).re;
@@ -477,9 +472,9 @@ mod tests {
             }
         }
         let plan = Mod1::new(&spec(192)).unwrap();
-        assert!(plan.offset() > 0 && plan.mean_sensitivity().steps < 400.0);
+        assert!(plan.offset > 0 && plan.mean_sensitivity().steps < 400.0);
         // Without it the middle of the interval costs (2 pi width)^2 / 4.
-        assert!(plan.sensitivity(plan.offset() as f64).steps > 8000.0);
+        assert!(plan.sensitivity(plan.offset as f64).steps > 8000.0);
     }
 
     #[test]
