@@ -220,39 +220,24 @@ wire_form! {
     }
 }
 
-/// The plain form of [`ProvidedIntegers`]: what the provider declares. The noise follows from the
-/// parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProvidedIntegersForm<'a> {
-    modulus: u32,
-    slots: u32,
-    len: u32,
-    /// As for [`PublishedIntegersForm`].
-    factor: u32,
-    #[serde(borrow)]
-    lattice: lattice::CiphertextForm<'a>,
-}
-
-impl Wire for ProvidedIntegers {
-    const KIND: u16 = kind::PROVIDED_INTEGERS;
-    const NAME: &'static str = "integers encrypted under a public key";
-    type Params = Params;
-    type Form<'a> = ProvidedIntegersForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<ProvidedIntegersForm<'_>> {
+wire_form! {
+    /// The plain form of [`ProvidedIntegers`]: what the provider declares. The noise follows from
+    /// the parameters.
+    pub struct ProvidedIntegersForm<'a> for ProvidedIntegers:
+        kind::PROVIDED_INTEGERS, "integers encrypted under a public key"
+    {
+        modulus: u32 = integers.modulus() as u32,
+        slots: u32 = inner.slots() as u32,
+        len: u32 = integers.len() as u32,
+        /// As for [`PublishedIntegersForm`].
+        factor: u32 = self.factor(),
+        lattice: lattice::CiphertextForm<'a> = inner.lattice().to_form(params.lattice())?,
+    }
+    fn write(&self, params: &Params) {
         let integers: &IntVec = self.as_ref();
         let inner = integers.values().inner();
-        Ok(ProvidedIntegersForm {
-            modulus: integers.modulus() as u32,
-            slots: inner.slots() as u32,
-            len: integers.len() as u32,
-            factor: self.factor(),
-            lattice: inner.lattice().to_form(params.lattice())?,
-        })
     }
-
-    fn from_form(params: &Params, form: ProvidedIntegersForm) -> Result<Self> {
+    fn read(params, form) {
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
         let shape = (form.modulus as usize, form.len as usize);
         Self::of(params, lattice, form.slots as usize, shape, form.factor)
