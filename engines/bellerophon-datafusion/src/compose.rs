@@ -72,6 +72,9 @@ impl Functions {
         /// The same values with a range that the caller promises, where interval arithmetic derives
         /// a wider one.
         fn assume_range(x: Expr, lo: f64, hi: f64) = AssumeRange;
+        /// The same values with a standard deviation of the error that the caller promises, where
+        /// the library bounds it by a larger one.
+        fn assume_error(x: Expr, error: f64) = AssumeError;
         /// The result in the form in which it leaves the server: with this range only.
         fn publish(x: Expr, lo: f64, hi: f64) = Publish;
         /// The number of values.
