@@ -46,12 +46,12 @@ const MARGIN: f64 = 1.0 / 8.0;
 const SIZE_MARGIN: f64 = 1.0 / 64.0;
 
 /// Sizes of clusters with an entry in the table of reciprocals.
-const SIZES: usize = 256;
+const SIZES: usize = 512;
 
 /// The error of indicators of 0 and 1 that look-ups return. The bound of the library counts a wrong
 /// entry as an error. Here the entry is wrong only where two centres are equally near, within the
 /// precision of a look-up, and either is then right.
-const ERROR: f64 = 1.0 / 256.0;
+const ERROR: f64 = 1.0 / 4096.0;
 
 /// The query of an iteration of K-means: the centres of the next state, each the mean of the rows
 /// that are nearest to a centre of `state` (PEGASUS, section V-C).

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use bellerophon::prelude::*;
+use bellerophon::{lwe, prelude::*};
 use bellerophon_datafusion::{
     EncryptedColumn, Functions, KEYS, TableOptions, TableWriter, Values, decrypt,
 };
@@ -154,7 +154,8 @@ async fn vectors_of_look_ups_are_no_values_of_a_column() {
     let keys = world.client.evaluation_keys(&Needs::new().multiply().map()).unwrap();
     let server = Evaluator::new(keys).unwrap();
     let x = world.client.encrypt(&world.x[..16], -2.0..=2.0).unwrap();
-    let extracted = server.extract(&x, -2.0..=2.0).unwrap();
+    let headroom = lwe::Headroom { terms: 2, levels: 0 };
+    let extracted = server.extract_for(&x, -2.0..=2.0, headroom).unwrap();
     let lattice = world.client.params().lookups().unwrap().lattice();
     let bytes = bellerophon::format::to_bytes(lattice, &extracted).unwrap();
     forged(&session, vec![bytes.clone()]).await;

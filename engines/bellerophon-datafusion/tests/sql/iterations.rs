@@ -159,12 +159,12 @@ async fn looked_up_indicators_are_zero_or_one() {
     let world = World::of(Preset::ToyInsecure, &Needs::new().multiply().sums(1024).map());
     let session = world.session().await;
     let table =
-        "(SELECT g, x, he_assume_error(he_map(x, '0;1', -2.0, 2.0), 0.00390625) AS i FROM t)";
+        "(SELECT g, x, he_assume_error(he_map(x, '0;1', -2.0, 2.0), 0.000244140625) AS i FROM t)";
     let sql = format!("SELECT g, i AS i FROM {table} WHERE g = 'b'");
     let found = world.query(&session, &sql, Values::All).await;
     let errors: Vec<f64> = numbers(&found, "i").iter().map(|i| i - i.round()).collect();
     let deviation = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt();
-    assert!((1e-6..1.0 / 256.0).contains(&deviation), "{deviation}");
+    assert!((1e-7..1.0 / 4096.0).contains(&deviation), "{deviation}");
     // Vectors of few values have few slots after a look-up, and are added to others.
     let sql = format!("SELECT he_sum_slots(he_sum(i)) AS n FROM {table}");
     let found = world.query(&session, &sql, Values::First).await;
