@@ -1,8 +1,8 @@
 //! A sum of many vectors by one partition, and by many partitions whose sums are added.
 //!
 //! The aggregate `he_sum` adds the vectors of a partition, and its states are ciphertexts. With one
-//! partition the sum is flat. With more it has two levels, as on several machines, and the result is
-//! the same.
+//! partition the sum is flat. With more it has two levels, as on several machines, and the result
+//! is the same.
 
 use std::{
     fs::{self, File},

@@ -303,7 +303,7 @@ impl LookupState {
         let rows = std::mem::take(&mut self.rows);
         let points = rows.iter().map(|&(point, _)| point);
         if let (Some(first), Some(last)) = (points.clone().min(), points.max()) {
-            // One shard from the first point to the last one: points without a row have the value 0.
+            // One shard from the first point to the last: points without a row have the value 0.
             let mut values = vec![0; last - first + 1];
             rows.iter().for_each(|&(point, value)| values[point - first] = value);
             let (params, server, query) = (&self.params, &self.server, &self.query);

@@ -13,7 +13,7 @@ use bellerophon::{
 };
 use datafusion::{
     arrow::{
-        array::{Array, ArrayRef, AsArray, BinaryArray, Int64Array},
+        array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, Int64Array},
         datatypes::{DataType, Field, FieldRef, Int64Type},
     },
     common::{Result as EngineResult, ScalarValue},
@@ -337,7 +337,11 @@ impl ScalarFunction {
             }
         };
         let results = self.node.rows(name, rows, compute)?;
-        Ok(Arc::new(BinaryArray::from_iter(results)))
+        // Results are megabytes: a buffer that grows would copy them several times.
+        let bytes = results.iter().flatten().map(Vec::len).sum();
+        let mut column = BinaryBuilder::with_capacity(rows, bytes);
+        results.iter().for_each(|result| column.append_option(result.as_deref()));
+        Ok(Arc::new(column.finish()))
     }
 }
 

@@ -174,7 +174,7 @@ async fn tables_and_queries_that_do_not_fit_are_refused() {
     let session = parties.session(1, &parties.shards());
     let planned = async |call: String| {
         let refused = session.sql(&format!("SELECT {call} AS r FROM prices")).await;
-        refused.err().expect("the query is refused").to_string()
+        refused.expect_err("the query is refused").to_string()
     };
     let Lookup { params, keys, query } = lookup;
     let mut stranger = Parties::new();
