@@ -128,8 +128,9 @@ async fn k_means_goes_on_where_a_process_ended() {
         let sql = format!("SELECT {}", vectors.join(", "));
         let found = world.query(&session, &sql, Values::First).await;
         let found: Vec<f64> = (0..6).map(|i| numbers(&found, &format!("c{i}"))[0]).collect();
-        // Some rows near a border count for the other centre.
-        close(&found, &expected.concat(), 0.05);
+        // Seven cells of the table of signs, which has 1024 over a range of 100, are 0.7: rows whose
+        // distances to two centres differ by less count for either, and move the mean.
+        close(&found, &expected.concat(), 0.15);
     }
 
     // Another process, with an empty cache, after the first iteration.
