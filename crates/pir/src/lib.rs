@@ -34,6 +34,7 @@
 //! | [`Function`] | the server's table, or a sum of tables of several variables |
 //! | [`Server`], [`ServerKeys`], [`Response`] | evaluation, with and without circuit privacy |
 //! | [`circuit_privacy`], [`PrivacyBudget`] | statistical distance of answers, alone and together |
+//! | [`Shard`] | a part of a table; responses of shards add up |
 //! | [`EncryptedFunction`] | the reverse: the table is encrypted and the points are plain |
 //! | [`batch`] | the batch code of compact queries |
 //! | [`SplitDomainKeys`] | the split-domain method, a slow reference |
@@ -104,6 +105,7 @@ mod privacy;
 mod query;
 mod response;
 mod server;
+mod shard;
 pub mod wire;
 
 pub use baseline::SplitDomainKeys;
@@ -117,6 +119,7 @@ pub use privacy::{CircuitPrivacy, circuit_privacy};
 pub use query::{Query, QueryLayout, Shape};
 pub use response::Response;
 pub use server::{Server, ServerKeys};
+pub use shard::Shard;
 
 #[cfg(test)]
 mod tests;

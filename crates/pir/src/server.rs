@@ -30,6 +30,11 @@ impl ServerKeys {
     pub fn byte_len(&self, params: &Params) -> usize {
         self.packing.byte_len(params) + self.public.byte_len(params)
     }
+
+    /// Identity of the client's secret key.
+    pub fn key(&self) -> KeyId {
+        self.packing.key()
+    }
 }
 
 /// A server with the keys of one client.
@@ -216,8 +221,7 @@ impl Server {
         // Step 1: everything that query and function must agree on.
         let op = "evaluate";
         let (params, shape) = (&self.params, &query.shape);
-        params.check(query.fingerprint).during(op)?;
-        check_key(query.key, self.packing.key()).during(op)?;
+        self.check_query(query).during(op)?;
         function.check(params).during(op)?;
         for (found, &needed) in function.domains().into_iter().zip(shape.domains()) {
             if found != needed {
@@ -233,20 +237,36 @@ impl Server {
         // Step 2: the factors. A compact query needs the table in buckets, by the batch code of its
         // seed.
         let factors = match &query.batch {
-            None => Factors::Blocks(function.blocks(params)),
+            None => Factors::Blocks { skipped: 0, factors: function.blocks(params) },
             Some(seed) => {
                 let mut entries = Zeroizing::new(vec![0; shape.values() * shape.entries()]);
                 let table = &function.tables()[0];
                 shape.code(seed).for_each(|point, place| {
                     entries[place.bucket * shape.entries() + place.place] = table[point];
                 });
-                let count = query.bodies.len();
-                let indices: Vec<usize> = (0..count).collect();
-                let masks = try_map(&indices, |&i| Ok::<_, Error>(query.mask(params, i)))?;
-                Factors::Buckets { entries, masks }
+                self.buckets(query, entries)?
             }
         };
-        Ok(Selection { params, query, factors })
+        // A bound over all tables, so that it reveals nothing about this one.
+        let noise = NoiseBound::of(shape.selected_noise(params));
+        Ok(Selection { params, query, factors, noise })
+    }
+
+    /// Checks that a query has these parameters and this client.
+    pub(crate) fn check_query(&self, query: &Query) -> Result<()> {
+        self.params.check(query.fingerprint)?;
+        check_key(query.key, self.packing.key())
+    }
+
+    /// Buckets of a compact query with these entries, and the masks that they share.
+    pub(crate) fn buckets<'a>(
+        &'a self,
+        query: &'a Query,
+        entries: Zeroizing<Vec<i64>>,
+    ) -> Result<Factors<'a>> {
+        let indices: Vec<usize> = (0..query.bodies.len()).collect();
+        let masks = try_map(&indices, |&i| Ok::<_, Error>(query.mask(&self.params, i)))?;
+        Ok(Factors::Buckets { entries, masks })
     }
 
     /// Packs the values that `make` computes: value `i` of the response is `make(order[i])`.
@@ -308,14 +328,16 @@ fn forks<R: CryptoRng + ?Sized>(count: usize, rng: &mut R) -> Vec<Zeroizing<[u8;
 
 /// A query and the factors of its ciphertexts.
 pub(crate) struct Selection<'a> {
-    params: &'a Params,
-    query: &'a Query,
-    factors: Factors<'a>,
+    pub(crate) params: &'a Params,
+    pub(crate) query: &'a Query,
+    pub(crate) factors: Factors<'a>,
+    /// The noise of a value.
+    pub(crate) noise: NoiseBound,
 }
 
-enum Factors<'a> {
-    /// One factor for each block, the same for every value.
-    Blocks(Vec<Plaintext>),
+pub(crate) enum Factors<'a> {
+    /// One factor for each block from the first that the table has, the same for every value.
+    Blocks { skipped: usize, factors: Vec<Plaintext> },
     /// The entries of every bucket. The buckets of a ciphertext share its mask.
     Buckets { entries: Zeroizing<Vec<i64>>, masks: Vec<Mask<'a>> },
 }
@@ -325,15 +347,14 @@ impl Selection<'_> {
     pub(crate) fn value(&self, value: usize) -> Result<Ciphertext> {
         let (params, query) = (self.params, self.query);
         let (ring, bodies) = (params.ring(), &query.bodies);
-        // A bound over all tables, so that it reveals nothing about this one.
-        let noise = NoiseBound::of(query.shape.selected_noise(params));
+        let noise = self.noise;
         let (first, offset) = query.shape.start(value);
         match &self.factors {
             // sum_i ct_i u_i over the blocks, in chunks.
-            Factors::Blocks(factors) => {
+            Factors::Blocks { skipped, factors } => {
                 let mut sum: Option<[Poly<Ntt>; 2]> = None;
                 for (i, factors) in factors.chunks(CHUNK).enumerate() {
-                    let at = first + i * CHUNK;
+                    let at = first + skipped + i * CHUNK;
                     let masks: Vec<_> =
                         (at..at + factors.len()).map(|i| query.mask(params, i)).collect();
                     let rows = (at..).map(|i| bodies.row(i)).zip(factors);

@@ -5,23 +5,20 @@
 //! The server, a session of DataFusion, has that file and these keys. The groups, their sizes and
 //! the declared range of the column are public.
 
+#[path = "encrypted_sql/bare.rs"]
+mod bare;
+
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    ops::RangeInclusive,
     path::PathBuf,
     process::ExitCode,
     sync::Arc,
     time::Instant,
 };
 
-use bellerophon::{
-    Ciphertext, Engine, ProgramBounds,
-    ckks::{SeededCiphertext, approx::Function, polynomial::Monomial},
-    format,
-    mlwe::Security,
-    prelude::*,
-};
+use bare::Bare;
+use bellerophon::{Engine, ProgramBounds, mlwe::Security, prelude::*};
 use bellerophon_datafusion::{
     EncryptedColumn, Node, NodeOptions, SessionOptions, TableOptions, TableWriter, Values, decrypt,
     session,
@@ -30,6 +27,7 @@ use clap::Parser;
 use common::{
     args::{Common, parse_range},
     console::Console,
+    cpu::cpu_seconds,
     memory::{human, peak_rss_bytes},
     output::{self, Report},
     program::{self, Defaults, Failure},
@@ -48,7 +46,6 @@ use datafusion::{
 };
 use futures::StreamExt;
 use rand::RngExt;
-use rayon::prelude::*;
 use serde::Serialize;
 
 /// The one parameter set: vectors of 8192 values, seven products in a row.
@@ -108,6 +105,12 @@ struct Query {
     rayon_s: f64,
     /// `eval_s / rayon_s - 1`.
     overhead: f64,
+    /// CPU seconds of all threads, which other programs of the machine do not change much; none
+    /// where the system does not provide them.
+    eval_cpu_s: Option<f64>,
+    rayon_cpu_s: Option<f64>,
+    /// `eval_cpu_s / rayon_cpu_s - 1`.
+    overhead_cpu: Option<f64>,
     /// Numbers that were compared.
     results: usize,
     /// Relative to `max(1, |value|)`, as the mean.
@@ -328,11 +331,16 @@ async fn compute(arguments: &Arguments, plain: &Plain) -> Result<(), Failure> {
 
     // Step 3: the report.
     let queries = run.queries;
-    for Query { query, eval_s, rayon_s, overhead, max_abs_err, predicted_s, .. } in &queries {
+    for Query {
+        query, eval_s, rayon_s, overhead, overhead_cpu, max_abs_err, predicted_s, ..
+    } in &queries
+    {
+        let cpu = overhead_cpu.map(|cpu| format!(" ({:.1} % of CPU time)", cpu * 100.0));
         console.say(format!(
-            "{query:20} {eval_s:8.3} s, rayon alone {rayon_s:8.3} s, overhead {:5.1} %, error \
+            "{query:20} {eval_s:8.3} s, rayon alone {rayon_s:8.3} s, overhead {:5.1} %{}, error \
              {max_abs_err:.1e}, predicted {predicted_s:.1} s on one thread",
-            overhead * 100.0
+            overhead * 100.0,
+            cpu.unwrap_or_default()
         ));
     }
     let total = |f: fn(&Query) -> f64| queries.iter().map(f).sum::<f64>();
@@ -387,14 +395,14 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs a query: its batches, its seconds and the seconds that were predicted.
-    async fn evaluate(&self, sql: &str) -> Result<(Vec<RecordBatch>, f64, f64), Failure> {
+    /// Runs a query: its batches, its time and the seconds that were predicted.
+    async fn evaluate(&self, sql: &str) -> Result<(Vec<RecordBatch>, Seconds, f64), Failure> {
         let frame = self.encrypted.sql(sql).await.map_err(Failure::input)?;
         let plan = frame.clone().into_optimized_plan().map_err(Failure::input)?;
         let predicted = bellerophon_datafusion::Predictions::of(&plan).map_err(Failure::run)?;
-        let begin = Instant::now();
+        let clock = Clock::start();
         let batches = frame.collect().await.map_err(Failure::run)?;
-        Ok((batches, begin.elapsed().as_secs_f64(), predicted.seconds()))
+        Ok((batches, clock.stop(), predicted.seconds()))
     }
 
     async fn first(&self, sql: &str) -> Result<Vec<f64>, Failure> {
@@ -412,10 +420,10 @@ impl Run<'_> {
         ciphertexts: usize,
         alone: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let begin = Instant::now();
+        let clock = Clock::start();
         alone()?;
-        let rayon_s = begin.elapsed().as_secs_f64();
-        let (batches, eval_s, predicted_s) = self.evaluate(sql).await?;
+        let rayon = clock.stop();
+        let (batches, eval, predicted_s) = self.evaluate(sql).await?;
         let found = decrypt(self.client, &batches, Values::First).map_err(Failure::run)?;
         let found = numbers(&found, found.num_columns() - 1)?;
         let clear = self.plain.sql(clear).await.map_err(Failure::run)?;
@@ -425,7 +433,7 @@ impl Run<'_> {
             .map(|batch| numbers(batch, batch.num_columns() - 1))
             .collect::<Result<Vec<_>, _>>()?
             .concat();
-        let times = (eval_s, rayon_s, predicted_s);
+        let times = (eval, rayon, predicted_s);
         self.record(query, ciphertexts, times, &expected, &found);
         Ok(())
     }
@@ -439,10 +447,10 @@ impl Run<'_> {
         ciphertexts: usize,
         alone: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let begin = Instant::now();
+        let clock = Clock::start();
         alone()?;
-        let rayon_s = begin.elapsed().as_secs_f64();
-        let (batches, eval_s, predicted_s) = self.evaluate(sql).await?;
+        let rayon = clock.stop();
+        let (batches, eval, predicted_s) = self.evaluate(sql).await?;
         // The rows of a group keep their order.
         let found = decrypt(self.client, &batches, Values::All).map_err(Failure::run)?;
         let groups = cast(found.column(0), &DataType::Utf8).map_err(Failure::run)?;
@@ -453,7 +461,7 @@ impl Run<'_> {
         }
         let expected: Vec<f64> = by_group.values().flatten().map(|&x| function(x)).collect();
         let found: Vec<f64> = results.into_values().flatten().collect();
-        let times = (eval_s, rayon_s, predicted_s);
+        let times = (eval, rayon, predicted_s);
         self.record("he_map of every value", ciphertexts, times, &expected, &found);
         Ok(())
     }
@@ -462,7 +470,7 @@ impl Run<'_> {
         &mut self,
         query: &'static str,
         ciphertexts: usize,
-        (eval_s, rayon_s, predicted_s): (f64, f64, f64),
+        (eval, rayon, predicted_s): (Seconds, Seconds, f64),
         expected: &[f64],
         found: &[f64],
     ) {
@@ -476,9 +484,12 @@ impl Run<'_> {
         let query = Query {
             query,
             ciphertexts,
-            eval_s,
-            rayon_s,
-            overhead: eval_s / rayon_s - 1.0,
+            eval_s: eval.wall,
+            rayon_s: rayon.wall,
+            overhead: eval.wall / rayon.wall - 1.0,
+            eval_cpu_s: eval.cpu,
+            rayon_cpu_s: rayon.cpu,
+            overhead_cpu: eval.cpu.zip(rayon.cpu).map(|(eval, rayon)| eval / rayon - 1.0),
             results: expected.len(),
             max_abs_err: errors.max,
             mean_abs_err: errors.mean,
@@ -488,110 +499,33 @@ impl Run<'_> {
     }
 }
 
+/// The time of a piece of work.
+#[derive(Debug, Clone, Copy)]
+struct Seconds {
+    wall: f64,
+    cpu: Option<f64>,
+}
+
+/// Measures both times.
+struct Clock {
+    wall: Instant,
+    cpu: Option<f64>,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { wall: Instant::now(), cpu: cpu_seconds() }
+    }
+
+    fn stop(&self) -> Seconds {
+        let cpu = cpu_seconds().zip(self.cpu).map(|(now, then)| now - then);
+        Seconds { wall: self.wall.elapsed().as_secs_f64(), cpu }
+    }
+}
+
 /// A column of numbers.
 fn numbers(batch: &RecordBatch, column: usize) -> Result<Vec<f64>, Failure> {
     let column = batch.columns().get(column).ok_or_else(|| Failure::run("no result"))?;
     let column = cast(column, &DataType::Float64).map_err(Failure::run)?;
     Ok(column.as_primitive::<Float64Type>().values().to_vec())
-}
-
-/// The same work by rayon alone: from the bytes of vectors to those of results.
-struct Bare {
-    server: Evaluator,
-    /// The group and the bytes of every vector.
-    vectors: Vec<(String, Vec<u8>)>,
-}
-
-impl Bare {
-    async fn new(
-        client: &ClientKey,
-        needs: &Needs,
-        encrypted: &SessionContext,
-    ) -> Result<Self, Failure> {
-        let keys = client.evaluation_keys(needs).map_err(Failure::run)?;
-        let server = Evaluator::new(keys).map_err(Failure::run)?;
-        let frame = encrypted.sql("SELECT g, v FROM t").await.map_err(Failure::run)?;
-        let mut vectors = vec![];
-        for batch in frame.collect().await.map_err(Failure::run)? {
-            let groups = cast(batch.column(0), &DataType::Utf8).map_err(Failure::run)?;
-            let rows = groups.as_string::<i32>().iter().zip(batch.column(1).as_binary::<i32>());
-            vectors.extend(rows.map(|(group, bytes)| {
-                (group.unwrap_or_default().to_string(), bytes.unwrap_or_default().to_vec())
-            }));
-        }
-        Ok(Self { server, vectors })
-    }
-
-    fn read(&self, bytes: &[u8]) -> bellerophon::Result<Ciphertext> {
-        let x: SeededCiphertext = format::from_bytes(self.server.params(), bytes)?;
-        Ok(x.expand(self.server.params().ckks())?)
-    }
-
-    /// The mean, or the mean and the mean square.
-    fn mean(&self, square: bool) -> Result<(), Failure> {
-        let sum = |squares: bool| -> bellerophon::Result<Vec<u8>> {
-            let terms: bellerophon::Result<Vec<Ciphertext>> = self
-                .vectors
-                .par_iter()
-                .map(|(_, bytes)| {
-                    let x = self.read(bytes)?;
-                    let x = if squares { self.server.square(&x)? } else { x };
-                    let slots = x.slots();
-                    Ok(x.with_len(slots)?)
-                })
-                .collect();
-            let terms = terms?;
-            let sum = self.server.add_many(&terms.iter().collect::<Vec<_>>())?;
-            let mean = self.server.mul_scalar(&self.server.sum_slots(&sum)?, 1e-6)?;
-            format::to_bytes(self.server.params(), &mean)
-        };
-        let work = || sum(false).and_then(|_| if square { sum(true).map(|_| ()) } else { Ok(()) });
-        work().map_err(Failure::run)
-    }
-
-    /// The sum of every group.
-    fn sums(&self) -> Result<(), Failure> {
-        let work = || -> bellerophon::Result<()> {
-            let terms: bellerophon::Result<Vec<(&str, Ciphertext)>> = self
-                .vectors
-                .par_iter()
-                .map(|(group, bytes)| {
-                    let x = self.read(bytes)?;
-                    let slots = x.slots();
-                    Ok((group.as_str(), x.with_len(slots)?))
-                })
-                .collect();
-            let mut groups = BTreeMap::<&str, Vec<Ciphertext>>::new();
-            terms?.into_iter().for_each(|(group, x)| groups.entry(group).or_default().push(x));
-            let groups: Vec<_> = groups.into_values().collect();
-            groups.par_iter().try_for_each(|terms| {
-                let sum = self.server.add_many(&terms.iter().collect::<Vec<_>>())?;
-                let sum = self.server.sum_slots(&sum)?;
-                format::to_bytes(self.server.params(), &sum).map(|_| ())
-            })
-        };
-        work().map_err(Failure::run)
-    }
-
-    /// The sigmoid of every value, planned once.
-    fn map(&self, scaling: Option<[f64; 2]>, domain: RangeInclusive<f64>) -> Result<(), Failure> {
-        let request = || MapRequest::of(Function::sigmoid()).over(domain.clone()).error(-MAP_BITS);
-        let read = |bytes: &[u8]| {
-            let x = self.read(bytes)?;
-            Ok::<_, bellerophon::Error>(match scaling {
-                Some(coefficients) => {
-                    self.server.monomial(&x, &Monomial::new(&coefficients)?, None)?
-                }
-                None => x,
-            })
-        };
-        let work = || -> bellerophon::Result<()> {
-            let plan = self.server.map_plan(&read(&self.vectors[0].1)?, &request())?;
-            self.vectors.par_iter().try_for_each(|(_, bytes)| {
-                let y = self.server.map_with(&read(bytes)?, &request().planned(&plan))?;
-                format::to_bytes(self.server.params(), &y).map(|_| ())
-            })
-        };
-        work().map_err(Failure::run)
-    }
 }

@@ -20,6 +20,8 @@ pub(crate) enum Circuit {
     Divide(NonZeroUsize),
     /// A range that the caller promises.
     AssumeRange(f64, f64),
+    /// A standard deviation of the error that the caller promises.
+    AssumeError(f64),
 }
 
 impl Circuit {
@@ -44,6 +46,10 @@ impl Circuit {
             Self::SumSlots => sum_slots(on, x),
             Self::Bootstrap => on.bootstrap(x),
             Self::Divide(count) => on.mul_scalar(x, 1.0 / count.get() as f64),
+            Self::AssumeError(error) => {
+                let meta = on.metadata(x).meta.assume_noise(*error)?;
+                Ok(on.with_metadata(x.clone(), meta))
+            }
             Self::AssumeRange(lo, hi) => Ok(on.assume_range(x.clone(), Interval::real(*lo, *hi)?)),
         }
     }

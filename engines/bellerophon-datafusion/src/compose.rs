@@ -17,7 +17,8 @@ use datafusion::{
 };
 
 use crate::{
-    Error, Node,
+    Error, Lookup, Node,
+    lookup::{self, LookupFunction},
     scalar::{Function, ScalarFunction},
     sum::Sum,
 };
@@ -71,6 +72,9 @@ impl Functions {
         /// The same values with a range that the caller promises, where interval arithmetic derives
         /// a wider one.
         fn assume_range(x: Expr, lo: f64, hi: f64) = AssumeRange;
+        /// The same values with a standard deviation of the error that the caller promises, where
+        /// the library bounds it by a larger one.
+        fn assume_error(x: Expr, error: f64) = AssumeError;
         /// The result in the form in which it leaves the server: with this range only.
         fn publish(x: Expr, lo: f64, hi: f64) = Publish;
         /// The number of values.
@@ -83,6 +87,16 @@ impl Functions {
     pub fn sum(&self, x: Expr) -> Expr {
         let function = Arc::new(Sum::udaf(&self.node));
         let call = AggregateFunction::new_udf(function, vec![x], false, None, vec![], None);
+        Expr::AggregateFunction(call)
+    }
+
+    /// The values of a table in the clear at the encrypted points of a query: private look-up.
+    /// `point` and `value` are integer columns.
+    pub fn lookup(&self, point: Expr, value: Expr, lookup: &Lookup) -> Expr {
+        let names = [lookup.params, lookup.keys, lookup.query].map(|name| lit(name.to_string()));
+        let args = [point, value].into_iter().chain(names).collect();
+        let function = Arc::new(LookupFunction::udaf(&self.node));
+        let call = AggregateFunction::new_udf(function, args, false, None, vec![], None);
         Expr::AggregateFunction(call)
     }
 
@@ -232,6 +246,14 @@ impl ExprPlanner for Composer {
         if call.distinct && call.func.inner().is::<Sum>() {
             let reason = "DISTINCT compares ciphertexts, which differ for equal values";
             return Err(Error::plan("he_sum", reason).into());
+        }
+        if let Some(function) = call.func.inner().downcast_ref::<LookupFunction>() {
+            if call.distinct {
+                let reason = "DISTINCT would hide rows that have the same point";
+                return Err(Error::plan(lookup::NAME, reason).into());
+            }
+            // A query that does not fit its keys is refused before it starts.
+            Lookup::of_args(&call.args)?.predicted(function.node.keys())?;
         }
         let Some(name) = call.func.inner().downcast_ref::<Name>() else {
             return Ok(PlannerResult::Original(call));

@@ -57,6 +57,14 @@ pub enum Error {
         /// The owner of a later operand.
         right: String,
     },
+    /// A point of a look-up with two rows, in one shard or in two.
+    #[error("{function}: two rows of the table have the point {point}: need one at most")]
+    Twice {
+        /// The function of the query.
+        function: &'static str,
+        /// The point.
+        point: usize,
+    },
     /// An argument does not carry the description of an encrypted column.
     #[error(
         "{function}: argument {argument} is no encrypted column: take a column of a file that \

@@ -16,7 +16,7 @@ use datafusion::{
     physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner},
 };
 
-use crate::{Result, shape::Shape};
+use crate::{Lookup, Result, lookup::LookupFunction, shape::Shape};
 
 /// The prediction of one function of a plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,8 @@ pub struct NodePrediction {
     pub vectors: usize,
     /// The levels of its result.
     pub level: usize,
-    /// The standard deviation of the error of its result, or the bound of a map.
+    /// The standard deviation of the error of its result, or the bound of a map; 0 for a look-up,
+    /// whose values are exact.
     pub error: f64,
 }
 
@@ -80,13 +81,29 @@ impl Predictions {
         if !name.starts_with("he_") {
             return Ok(());
         }
-        let (_, field) = expr.to_field(schema)?;
-        let shape = Shape::of("EXPLAIN", 1, &field)?;
-        let (vectors, level, seconds) = (shape.vectors, shape.level, shape.seconds);
-        let meta = shape.meta()?;
-        let error = bellerophon::ckks::Metadata { level, meta }.noise();
         let expression = expr.schema_name().to_string();
-        let node = NodePrediction { expression, seconds, vectors, level, error };
+        let looked_up = match expr {
+            Expr::AggregateFunction(call) => {
+                let function = call.func.inner().downcast_ref::<LookupFunction>();
+                function.map(|function| (function, &call.params.args))
+            }
+            _ => None,
+        };
+        let node = match looked_up {
+            // Its values are exact, and have no levels.
+            Some((function, args)) => {
+                let (vectors, seconds) = Lookup::of_args(args)?.predicted(function.node.keys())?;
+                NodePrediction { expression, seconds, vectors, level: 0, error: 0.0 }
+            }
+            None => {
+                let (_, field) = expr.to_field(schema)?;
+                let shape = Shape::of("EXPLAIN", 1, &field)?;
+                let (vectors, level, seconds) = (shape.vectors, shape.level, shape.seconds);
+                let meta = shape.meta()?;
+                let error = bellerophon::ckks::Metadata { level, meta }.noise();
+                NodePrediction { expression, seconds, vectors, level, error }
+            }
+        };
         if !self.0.contains(&node) {
             self.0.push(node);
         }
@@ -99,7 +116,10 @@ impl fmt::Display for Predictions {
         writeln!(f, "{:>10} {:>8} {:>6} {:>9}  function", "seconds", "vectors", "level", "error")?;
         for node in &self.0 {
             let NodePrediction { expression, seconds, vectors, level, error } = node;
-            let error = format!("2^{:.1}", error.log2());
+            let error = match *error {
+                0.0 => "none".to_string(),
+                error => format!("2^{:.1}", error.log2()),
+            };
             writeln!(f, "{seconds:>10.3} {vectors:>8} {level:>6} {error:>9}  {expression}")?;
         }
         write!(f, "{:>10.3} seconds on one thread", self.seconds())

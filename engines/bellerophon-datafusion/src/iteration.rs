@@ -76,40 +76,17 @@ impl Iteration {
         }
         // The objects first: the note never names an object that is not there.
         let next = State { iteration: state.iteration + 1, vectors };
-        let names: Vec<String> = next.vectors.iter().map(Hash::to_string).collect();
-        let note = format!("{}\n{}\n", next.iteration, names.join("\n"));
-        self.node.keys().put_note(&self.name, note)?;
+        self.keep(&next)?;
         Ok(next)
     }
-}
 
-/// The query of an iteration of logistic regression by gradient ascent: the weights of the next
-/// state, `w + rate / rows sum (label - sigmoid(w x)) x`, for labels 0 and 1. The sigmoid is its
-/// least-squares polynomial of degree 3 over [-8, 8] (Kim et al., JMIR 2018). It takes five levels,
-/// and one more to clear padding.
-///
-/// `state` has a weight for every feature, in every slot of a vector. `rows` is the number of rows
-/// of the table. Names are columns of the table, and enter the query as they are.
-pub fn logistic_regression(
-    table: &str,
-    features: &[&str],
-    label: &str,
-    (rate, rows): (f64, usize),
-    state: &State,
-) -> String {
-    let weighted = features.iter().zip(&state.vectors);
-    let weighted = weighted.map(|(x, w)| format!("he_mul({x}, he_object('{w}'))"));
-    let sum = weighted.reduce(|sum, term| format!("he_add({sum}, {term})")).unwrap_or_default();
-    let sigmoid = format!("he_polynomial({sum}, '{}')", "0.5,0.15012,0,-0.001593");
-    let columns = features.join(", ");
-    let factor = rate / rows as f64;
-    let next = features.iter().zip(&state.vectors).enumerate().map(|(i, (x, w))| {
-        let gradient = format!("he_scale(he_sum_slots(he_sum(he_mul(error, {x}))), {factor:?})");
-        format!("he_add(he_object('{w}'), {gradient}) AS w{i}")
-    });
-    let next: Vec<String> = next.collect();
-    format!(
-        "SELECT {} FROM (SELECT {columns}, he_sub({label}, {sigmoid}) AS error FROM {table})",
-        next.join(", ")
-    )
+    /// Makes a state the last one of the program, such as that of another program.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn keep(&self, state: &State) -> Result<()> {
+        let names: Vec<String> = state.vectors.iter().map(Hash::to_string).collect();
+        let note = format!("{}\n{}\n", state.iteration, names.join("\n"));
+        self.node.keys().put_note(&self.name, note)
+    }
 }

@@ -12,7 +12,7 @@ use bellerophon::{
     repack,
 };
 
-use crate::Node;
+use crate::{Node, expression::is_expression};
 
 /// Bits after the binary point of a result, unless a query says otherwise.
 const BITS: f64 = 12.0;
@@ -23,7 +23,7 @@ const SAMPLES: usize = 1 << 10;
 /// The constant arguments of `he_map`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct MapCall {
-    /// A name, or the entries of a table.
+    /// A name, the entries of a table, or an expression that the node knows.
     pub(crate) function: String,
     pub(crate) lo: f64,
     pub(crate) hi: f64,
@@ -42,8 +42,18 @@ impl MapCall {
     pub(crate) fn request(&self, node: &Node) -> Result<MapRequest<'static>> {
         let (call, domain) = (self.clone(), self.lo..=self.hi);
         Ok(match self.mapped(node)? {
+            // Without a number of bits as good as look-ups are: no other engine has jumps.
             Mapped::Table(entries) => {
-                MapRequest::new(move |x| call.nearest(&entries, x)).over(domain)
+                let request = MapRequest::new(move |x| call.nearest(&entries, x)).over(domain);
+                match self.bits {
+                    Some(bits) => request.error(-bits),
+                    None => request,
+                }
+            }
+            // The planner samples a closure once: expressions are slow.
+            Mapped::Named(function) if is_expression(&self.function) => {
+                let error = -self.bits.unwrap_or(BITS);
+                MapRequest::new(move |x| function.value(x)).over(domain).error(error)
             }
             Mapped::Named(function) => {
                 MapRequest::of(function).over(domain).error(-self.bits.unwrap_or(BITS))
@@ -114,7 +124,8 @@ impl MapCall {
             _ => {
                 let reason = "no function has this name: take abs, relu, cos, exp, gelu, inverse, \
                               inverse_sqrt, ln, sigmoid, silu, sin, softplus, sqrt, tanh, the \
-                              entries of a table ('0;1;4'), or define one with `Node::define`";
+                              entries of a table ('0;1;4'), an expression \
+                              ('x -> 1 / (1 + exp(-x))'), or define one with `Node::define`";
                 return Err(ErrorKind::Repack(repack::ErrorKind::Request { reason }).into());
             }
         };

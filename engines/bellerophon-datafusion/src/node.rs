@@ -19,7 +19,9 @@ use datafusion::{
 };
 use rayon::prelude::*;
 
-use crate::{Error, Hash, KeyStore, KeyStoreOptions, Result, map::MapCall, shape, store::lock};
+use crate::{
+    Error, Hash, KeyStore, KeyStoreOptions, Result, expression, map::MapCall, shape, store::lock,
+};
 
 /// What the functions of one process share. A process has one node, and with it one pool of
 /// threads, whatever the number of partitions.
@@ -79,6 +81,14 @@ impl Node {
     /// Makes a function known to `he_map` under a name. All processes of a cluster must know it.
     pub fn define(&self, name: impl Into<String>, function: MapFunction) {
         lock(&self.functions).insert(name.into(), function);
+    }
+
+    /// Makes the function of a text known under that text, if it is an expression.
+    pub(crate) fn know(&self, text: &str) -> std::result::Result<(), String> {
+        if expression::is_expression(text) && self.defined(text).is_none() {
+            self.define(text, expression::compile(text)?);
+        }
+        Ok(())
     }
 
     pub(crate) fn defined(&self, name: &str) -> Option<MapFunction> {

@@ -13,7 +13,7 @@ use bellerophon::{
 };
 use datafusion::{
     arrow::{
-        array::{Array, ArrayRef, AsArray, BinaryArray, Int64Array},
+        array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, Int64Array},
         datatypes::{DataType, Field, FieldRef, Int64Type},
     },
     common::{Result as EngineResult, ScalarValue},
@@ -43,6 +43,7 @@ pub(crate) enum Function {
     Divide,
     Map,
     AssumeRange,
+    AssumeError,
     Publish,
     Count,
     Object,
@@ -63,7 +64,7 @@ pub(crate) enum Parameter {
 use Parameter::{Integers, Number, Text, Vector};
 
 impl Function {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Add,
         Self::Sub,
         Self::Mul,
@@ -76,6 +77,7 @@ impl Function {
         Self::Divide,
         Self::Map,
         Self::AssumeRange,
+        Self::AssumeError,
         Self::Publish,
         Self::Count,
         Self::Object,
@@ -96,6 +98,7 @@ impl Function {
             Self::Divide => ("he_divide", &[Vector, Integers]),
             Self::Map => ("he_map", &[Vector, Text, Number, Number, Number]),
             Self::AssumeRange => ("he_assume_range", &[Vector, Number, Number]),
+            Self::AssumeError => ("he_assume_error", &[Vector, Number]),
             Self::Publish => ("he_publish", &[Vector, Number, Number]),
             Self::Count => ("he_count", &[Vector]),
             Self::Object => ("he_object", &[Text]),
@@ -168,6 +171,7 @@ impl ScalarFunction {
             Function::SumSlots => Circuit::SumSlots,
             Function::Refresh => Circuit::Bootstrap,
             Function::AssumeRange => Circuit::AssumeRange(number(1)?, number(2)?),
+            Function::AssumeError => Circuit::AssumeError(number(1)?),
             Function::Divide => return Ok(Operation::Divide),
             Function::Count => return Ok(Operation::Count),
             Function::Object => {
@@ -179,6 +183,9 @@ impl ScalarFunction {
                 let given = constants.len() == parameters.len();
                 let bits = given.then(|| number(4)).transpose()?;
                 let (function, lo, hi) = (text(1)?.to_string(), number(2)?, number(3)?);
+                self.node.know(&function).map_err(|reason| {
+                    Error::plan(name, format!("{function:?} is no function: {reason}"))
+                })?;
                 return Ok(Operation::Map(MapCall { function, lo, hi, bits }));
             }
         };
@@ -330,7 +337,11 @@ impl ScalarFunction {
             }
         };
         let results = self.node.rows(name, rows, compute)?;
-        Ok(Arc::new(BinaryArray::from_iter(results)))
+        // Results are megabytes: a buffer that grows would copy them several times.
+        let bytes = results.iter().flatten().map(Vec::len).sum();
+        let mut column = BinaryBuilder::with_capacity(rows, bytes);
+        results.iter().for_each(|result| column.append_option(result.as_deref()));
+        Ok(Arc::new(column.finish()))
     }
 }
 
@@ -370,7 +381,9 @@ impl Server {
         let place = format!("{:?} {} {} {:?}", x.lattice().key(), x.level(), x.len(), x.range());
         let request = call.request(node)?;
         let plan = node.map_plan(call, &place, || evaluator.map_plan(x, &request))?;
-        evaluator.map_with(x, &request.planned(&plan))
+        let mapped = evaluator.map_with(x, &request.planned(&plan))?;
+        // A look-up of few values returns few slots: sums need as many as other vectors have.
+        Ok(mapped.repeated(x.slots())?)
     }
 }
 
@@ -417,7 +430,11 @@ impl ScalarUDFImpl for ScalarFunction {
         let (name, parameters) = self.function.signature();
         let least = parameters.len() - self.function.optional();
         if !(least..=parameters.len()).contains(&given.len()) {
-            let reason = format!("{} argument(s): need {}", given.len(), parameters.len());
+            let needed = match least == parameters.len() {
+                true => least.to_string(),
+                false => format!("{least} to {}", parameters.len()),
+            };
+            let reason = format!("{} argument(s): need {needed}", given.len());
             return Err(Error::plan(name, reason).into());
         }
         let coerced = |(parameter, given): (&Parameter, &DataType)| match (parameter, given) {

@@ -11,6 +11,7 @@ use crate::{
     Functions, Hash, Node, Result,
     compose::{self, Composer},
     explain::Planner,
+    lookup::LookupFunction,
     scalar::{Function, ScalarFunction},
     settings::{KEYS, MOST_VECTORS, Settings},
     sum::Sum,
@@ -57,6 +58,7 @@ pub fn state(node: &Arc<Node>, options: &SessionOptions) -> Result<SessionState>
     builder.scalar_functions().get_or_insert_default().extend(functions);
     let aggregates = builder.aggregate_functions().get_or_insert_default();
     aggregates.push(Arc::new(Sum::udaf(node)));
+    aggregates.push(Arc::new(LookupFunction::udaf(node)));
     aggregates.extend(compose::names());
     let composer = Arc::new(Composer(Functions::new(node)));
     builder.expr_planners().get_or_insert_default().insert(0, composer);

@@ -37,15 +37,13 @@ const SECRETS: [(u16, &str); 4] = [
     (pir::Pending::KIND, pir::Pending::NAME),
 ];
 
-/// The types of objects that a store takes.
-const PUBLIC: [u16; 6] = [
-    kind::PARAMS,
-    kind::KEY_LIST,
-    vector::CIPHERTEXT,
-    vector::SEEDED_CIPHERTEXT,
-    vector::PUBLISHED,
-    vector::PROVIDED,
-];
+/// The types of encrypted vectors.
+const VECTORS: [u16; 4] =
+    [vector::CIPHERTEXT, vector::SEEDED_CIPHERTEXT, vector::PUBLISHED, vector::PROVIDED];
+
+/// The other types of objects that a store takes.
+const OTHERS: [u16; 5] =
+    [kind::PARAMS, kind::KEY_LIST, bfv::Params::KIND, pir::ServerKeys::KIND, pir::Query::KIND];
 
 /// Uploads of one object that wait for the store at a time.
 const PARTS: usize = 4;
@@ -53,9 +51,9 @@ const PARTS: usize = 4;
 /// Public objects in an object store (a folder, or any other of [`object_store`]), each under
 /// `keys/` and the SHA-256 of its bytes.
 ///
-/// Objects are parameters, evaluation keys and encrypted vectors. A node copies an object once into
-/// a folder of its own and hashes it while it arrives; processes of one machine that share the
-/// folder wait for each other. Evaluation keys stay in memory within a budget: the least recently
+/// Objects are parameters, public keys, encrypted vectors and queries of look-ups. A node copies an
+/// object once into a folder of its own and hashes it while it arrives; processes of one machine
+/// that share the folder wait for each other. Evaluation keys stay in memory within a budget: the least recently
 /// used ones go first, and keys in use stay. Keys of rotations are read from the copy on demand.
 ///
 /// [`object_store`]: datafusion::object_store
@@ -136,7 +134,9 @@ impl KeyStore {
         if let Some((_, name)) = SECRETS.into_iter().find(|&(secret, _)| secret == kind) {
             return Err(Error::Secret(name));
         }
-        check_kind(hash, kind, &PUBLIC, "parameters, evaluation keys or an encrypted vector")?;
+        let public = [&VECTORS[..], &OTHERS].concat();
+        let needed = "parameters, public keys, an encrypted vector or a query of a look-up";
+        check_kind(hash, kind, &public, needed)?;
         self.upload(hash, &mut &*bytes)?;
         Ok(hash)
     }
@@ -223,6 +223,21 @@ impl KeyStore {
         Ok(params)
     }
 
+    /// The security that parameters must have.
+    pub(crate) fn security(&self) -> &Security {
+        &self.security
+    }
+
+    /// An object that belongs to these parameters.
+    pub(crate) fn read<T: Wire>(&self, hash: Hash, params: &T::Params) -> Result<T>
+    where
+        bellerophon::Error: From<T::Error>,
+    {
+        let path = self.local(hash, T::KIND, T::NAME)?;
+        let bytes = fs::read(&path).map_err(Error::file(&path))?;
+        Ok(format::from_bytes(params, &bytes)?)
+    }
+
     /// An encrypted vector, and the name of its parameters.
     pub(crate) fn object(&self, hash: Hash) -> Result<(Hash, Ciphertext)> {
         let bytes = self.vector(hash)?;
@@ -237,7 +252,7 @@ impl KeyStore {
 
     /// The bytes of an encrypted vector by name.
     pub(crate) fn vector(&self, hash: Hash) -> Result<Vec<u8>> {
-        let path = self.copied(hash, &PUBLIC[2..], "an encrypted vector")?;
+        let path = self.copied(hash, &VECTORS, "an encrypted vector")?;
         fs::read(&path).map_err(Error::file(&path))
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A value of an encrypted column is a vector of rows in the byte format of the library. A row
 //! group has a few vectors, uncompressed, without dictionary and statistics: ciphertexts look
-//! random. With a group column, the rows of a vector belong to one group, whose name stays in the clear. **The
-//! groups, their sizes, the declared ranges and the owner's identity are public.**
+//! random. With a group column, the rows of a vector belong to one group, whose name stays in the
+//! clear. **The groups, their sizes, the declared ranges and the owner's identity are public.**
 
 use std::{collections::BTreeMap, io::Write, ops::RangeInclusive, sync::Arc};
 

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use bellerophon::prelude::*;
+use bellerophon::{lwe, prelude::*};
 use bellerophon_datafusion::{
     EncryptedColumn, Functions, KEYS, TableOptions, TableWriter, Values, decrypt,
 };
@@ -148,6 +148,38 @@ async fn foreign_and_damaged_vectors_are_refused_with_their_row() {
 }
 
 #[tokio::test]
+async fn vectors_of_look_ups_are_no_values_of_a_column() {
+    let world = World::of(Preset::ToyInsecure, &Needs::new().multiply().map());
+    let session = world.session().await;
+    let keys = world.client.evaluation_keys(&Needs::new().multiply().map()).unwrap();
+    let server = Evaluator::new(keys).unwrap();
+    let x = world.client.encrypt(&world.x[..16], -2.0..=2.0).unwrap();
+    let headroom = lwe::Headroom { terms: 2, levels: 0 };
+    let extracted = server.extract_for(&x, -2.0..=2.0, headroom).unwrap();
+    let lattice = world.client.params().lookups().unwrap().lattice();
+    let bytes = bellerophon::format::to_bytes(lattice, &extracted).unwrap();
+    forged(&session, vec![bytes.clone()]).await;
+    for call in ["he_scale(x, 0.5)", "he_sum(x)", "he_count(x)", "he_publish(x, -2.0, 2.0)"] {
+        let refusal = world.refusal(&session, &format!("SELECT {call} FROM forged")).await;
+        assert!(refusal.contains("row 0 of its batch"), "{refusal}");
+        assert!(refusal.contains("hold unpublished values of tables"), "{refusal}");
+    }
+    // Nor are they objects of a store, or results to decrypt.
+    let refused = world.node.keys().put(&bytes).unwrap_err().to_string();
+    assert!(refused.contains("need parameters, public keys, an encrypted vector"), "{refused}");
+    let batches = session.sql("SELECT x FROM forged").await.unwrap().collect().await.unwrap();
+    let refused = decrypt(&world.client, &batches, Values::All).unwrap_err().to_string();
+    assert!(refused.contains("row 1") && refused.contains("values of tables"), "{refused}");
+    // Packed, they are.
+    let packed = server.pack(&extracted).unwrap();
+    let packed = bellerophon::format::to_bytes(world.client.params(), &packed).unwrap();
+    forged(&session, vec![packed]).await;
+    let found = world.query(&session, "SELECT he_scale(x, 0.5) AS h FROM forged", Values::All);
+    let halves: Vec<f64> = world.x[..16].iter().map(|x| x / 2.0).collect();
+    close(&numbers(&found.await, "h"), &halves, 0.05);
+}
+
+#[tokio::test]
 async fn arguments_are_checked_when_a_query_is_planned() {
     let world = World::new();
     let session = world.session().await;
@@ -160,6 +192,11 @@ async fn arguments_are_checked_when_a_query_is_planned() {
         ("he_polynomial(x, '1,a')", "coefficients such as"),
         ("he_map(x, 'nothing', -2.0, 2.0)", "no function has this name"),
         ("he_map(x, 'sigmoid', 2.0, -2.0)", "domain"),
+        ("he_map(x, 'x -> x + y', -2.0, 2.0)", "is no function"),
+        ("he_map(x, 'x -> x +', -2.0, 2.0)", "is no function"),
+        ("he_map(x, 'X -> x', -2.0, 2.0)", "no name of a variable"),
+        ("he_map(x, 'x -> x + random()', -2.0, 2.0)", "not the same for every evaluation"),
+        ("he_map(x, 'x -> ln(x)', -2.0, 2.0)", "he_map cannot be planned"),
         ("he_mean(x, y)", "1"),
         ("he_sum(DISTINCT x)", "DISTINCT"),
         ("he_mean(DISTINCT x)", "no clauses"),

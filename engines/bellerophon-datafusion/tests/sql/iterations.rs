@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use bellerophon_datafusion::{Hash, Iteration, Node, State, Values, decrypt, logistic_regression};
+use bellerophon::prelude::*;
+use bellerophon_datafusion::{
+    Hash, Iteration, Node, State, Values, decrypt, k_means, logistic_regression,
+};
 use datafusion::prelude::SessionContext;
 
-use crate::world::{ROWS, World, close, node, numbers};
+use crate::world::{RANGE, ROWS, World, close, node, numbers};
 
 const RATE: f64 = 1.0;
 
@@ -75,6 +78,101 @@ async fn logistic_regression_goes_on_where_a_process_ended() {
     assert_eq!(resumed.iteration, 1);
     let last = step(&again, &session, &resumed).await;
     assert_eq!(last, state, "the same bits");
+}
+
+/// An iteration of K-means in the clear, over the rows of the group `b`.
+fn clustered(world: &World, centres: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let mut sums = vec![([0.0; 2], 0.0); centres.len()];
+    for i in (0..ROWS).filter(|&i| world.groups[i] == "b") {
+        let (x, y) = (world.x[i], world.y[i]);
+        let distance = |c: &[f64; 2]| (x - c[0]).powi(2) + (y - c[1]).powi(2);
+        let nearest = (0..centres.len())
+            .min_by(|&i, &j| distance(&centres[i]).total_cmp(&distance(&centres[j])));
+        let (sum, count) = &mut sums[nearest.unwrap()];
+        (sum[0], sum[1], *count) = (sum[0] + x, sum[1] + y, *count + 1.0);
+    }
+    sums.into_iter().map(|(sum, count)| sum.map(|sum| sum / count)).collect()
+}
+
+#[tokio::test]
+async fn k_means_goes_on_where_a_process_ended() {
+    let world = World::of(Preset::ToyInsecure, &Needs::new().multiply().sums(1024).map());
+    let features = [("x", RANGE[0]..=RANGE[1]), ("y", RANGE[0]..=RANGE[1])];
+    let query = |state: &State| {
+        k_means("(SELECT x, y FROM t WHERE g = 'b') AS b", &features, 500, state).unwrap()
+    };
+    let start = vec![[-1.0, -0.75], [0.0, 0.75], [1.0, 0.25]];
+    let params = world.client.params();
+    let vectors = start.iter().flatten().map(|&c| {
+        let c = vec![c; params.ckks().max_slots()];
+        let c = world.client.encrypt_seeded(&c, RANGE[0]..=RANGE[1]).unwrap();
+        world.node.keys().put_vector(params, &c).unwrap()
+    });
+    let first: Vec<Hash> = vectors.collect();
+    let session = world.session().await;
+    world.node.keys().params(world.params).unwrap();
+
+    // One process for both iterations.
+    let whole = Iteration::new(&world.node, "whole");
+    let begun = whole.resume(&first).unwrap();
+    let middle = whole.step(&session, &begun, &query(&begun)).await.unwrap();
+    // A look-up for every sign, every indicator and every reciprocal.
+    let calls = world.node.calls();
+    assert_eq!((calls["he_map"], calls["he_sum"]), (3 + 3 + 3, 3 + 6), "{calls:?}");
+    let last = whole.step(&session, &middle, &query(&middle)).await.unwrap();
+    let mut expected = start;
+    for state in [&middle, &last] {
+        expected = clustered(&world, &expected);
+        let vectors = state.vectors.iter().enumerate();
+        let vectors: Vec<_> = vectors.map(|(i, v)| format!("he_object('{v}') AS c{i}")).collect();
+        let sql = format!("SELECT {}", vectors.join(", "));
+        let found = world.query(&session, &sql, Values::First).await;
+        let found: Vec<f64> = (0..6).map(|i| numbers(&found, &format!("c{i}"))[0]).collect();
+        // Seven cells of the table of signs, which has 1024 over a range of 100, are 0.7: rows whose
+        // distances to two centres differ by less count for either, and move the mean.
+        close(&found, &expected.concat(), 0.15);
+    }
+
+    // Another process, with an empty cache, after the first iteration.
+    let cut = Iteration::new(&world.node, "cut");
+    cut.keep(&middle).unwrap();
+    drop((cut, session));
+    let fresh = node(world.folder.path(), "fresh cache", 1 << 30);
+    fresh.keys().params(world.params).unwrap();
+    let session = world.session_on(&fresh, Some(world.keys), 1).await;
+    let again = Iteration::new(&fresh, "cut");
+    let resumed = again.resume(&first).unwrap();
+    assert_eq!(resumed, middle);
+    let end = again.step(&session, &resumed, &query(&resumed)).await.unwrap();
+    assert_eq!(end, last, "the same bits");
+
+    // A state that is no whole number of centres, or one centre.
+    for vectors in [2, 3] {
+        let state = State { iteration: 0, vectors: first[..vectors].to_vec() };
+        let refused = k_means("t", &features, 500, &state).unwrap_err().to_string();
+        assert!(refused.contains("need 2 centres or more"), "{refused}");
+    }
+}
+
+/// Indicators have the error that the query of K-means promises.
+#[tokio::test]
+async fn looked_up_indicators_are_zero_or_one() {
+    let world = World::of(Preset::ToyInsecure, &Needs::new().multiply().sums(1024).map());
+    let session = world.session().await;
+    let table =
+        "(SELECT g, x, he_assume_error(he_map(x, '0;1', -2.0, 2.0), 0.000244140625) AS i FROM t)";
+    let sql = format!("SELECT g, i AS i FROM {table} WHERE g = 'b'");
+    let found = world.query(&session, &sql, Values::All).await;
+    let errors: Vec<f64> = numbers(&found, "i").iter().map(|i| i - i.round()).collect();
+    let deviation = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt();
+    assert!((1e-7..1.0 / 4096.0).contains(&deviation), "{deviation}");
+    // Vectors of few values have few slots after a look-up, and are added to others.
+    let sql = format!("SELECT he_sum_slots(he_sum(i)) AS n FROM {table}");
+    let found = world.query(&session, &sql, Values::First).await;
+    let above = world.x.iter().filter(|&&x| x > 0.0).count() as f64;
+    // The index of a look-up is off by some cells of 2^-8.
+    let near = world.x.iter().filter(|x| x.abs() < 0.05).count() as f64;
+    close(&numbers(&found, "n"), &[above], near + 1.0);
 }
 
 #[tokio::test]

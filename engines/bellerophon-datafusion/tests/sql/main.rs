@@ -3,6 +3,7 @@
 mod errors;
 mod iterations;
 mod keys;
+mod lookups;
 mod plans;
 mod queries;
 mod world;

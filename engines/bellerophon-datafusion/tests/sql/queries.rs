@@ -1,8 +1,12 @@
 //! Results of queries against the same functions in the clear.
 
 use bellerophon::prelude::*;
-use bellerophon_datafusion::{Functions, TableProgress, Values, decrypt};
-use datafusion::{arrow::array::AsArray, execution::memory_pool::MemoryConsumer, prelude::col};
+use bellerophon_datafusion::{Functions, TableProgress, Values, decrypt, write_csv};
+use datafusion::{
+    arrow::{array::AsArray, datatypes::Int64Type},
+    execution::memory_pool::MemoryConsumer,
+    prelude::col,
+};
 
 use crate::world::{MEMORY, RANGE, ROWS, World, close, forged, node, numbers};
 
@@ -155,6 +159,23 @@ async fn a_table_is_looked_up_at_the_nearest_place() {
 }
 
 #[tokio::test]
+async fn an_expression_of_a_query_is_a_function() {
+    let world = World::new();
+    let session = world.session().await;
+    for (function, f) in [
+        ("x -> 1 / (1 + exp(-x))", (|x| 1.0 / (1.0 + (-x).exp())) as fn(f64) -> f64),
+        // Integers in the expression, and another name.
+        ("v -> ln(v + 4) / 2", |x| (x + 4.0).ln() / 2.0),
+    ] {
+        let sql = format!("SELECT he_map(x, '{function}', -2.0, 2.0) AS f FROM t WHERE g = 'b'");
+        let found = world.query(&session, &sql, Values::All).await;
+        let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+        let expected: Vec<f64> = rows.map(|i| f(world.x[i])).collect();
+        close(&numbers(&found, "f"), &expected, 1e-3);
+    }
+}
+
+#[tokio::test]
 async fn a_bootstrap_returns_levels() {
     let world = World::of(Preset::ToyBootstrapping, &Needs::new().multiply().bootstrap());
     let session = world.session().await;
@@ -178,14 +199,67 @@ async fn a_bootstrap_returns_levels() {
 async fn vectors_of_providers_are_columns_of_the_owner() {
     let world = World::new();
     let session = world.session().await;
+    let params = world.client.params();
     let public = world.client.public_key().unwrap();
     let given = public.encrypt(&world.x[..1024], RANGE[0]..=RANGE[1]).unwrap();
-    let given = bellerophon::format::to_bytes(world.client.params(), &given).unwrap();
-    forged(&session, vec![given]).await;
+    let object = world.node.keys().put_vector(params, &given).unwrap();
+    let own = world.client.encrypt_seeded(&world.y[..1024], RANGE[0]..=RANGE[1]).unwrap();
+    let [given, own] = [
+        bellerophon::format::to_bytes(params, &given).unwrap(),
+        bellerophon::format::to_bytes(params, &own).unwrap(),
+    ];
+    // A vector of a provider beside one of the owner.
+    forged(&session, vec![given, own]).await;
+    let values: Vec<f64> = world.x[..1024].iter().chain(&world.y[..1024]).copied().collect();
     let sql = "SELECT he_mul(x, x) AS p FROM forged";
     let found = world.query(&session, sql, Values::All).await;
-    let expected: Vec<f64> = world.x[..1024].iter().map(|x| x * x).collect();
-    close(&numbers(&found, "p"), &expected, 1e-3);
+    close(&numbers(&found, "p"), &values.iter().map(|x| x * x).collect::<Vec<_>>(), 1e-3);
+    let sql = "SELECT he_sum_slots(he_sum(x)) AS s, sum(he_count(x)) AS n FROM forged";
+    let found = world.query(&session, sql, Values::First).await;
+    close(&numbers(&found, "s"), &[values.iter().sum()], 1e-2);
+    let count = found.column_by_name("n").unwrap().as_primitive::<Int64Type>().value(0);
+    assert_eq!(count, 2048);
+    // An object of the store.
+    let sql = format!("SELECT he_scale(he_object('{object}'), 2) AS d");
+    let found = world.query(&session, &sql, Values::All).await;
+    close(&numbers(&found, "d"), &values[..1024].iter().map(|x| 2.0 * x).collect::<Vec<_>>(), 1e-3);
+}
+
+#[tokio::test]
+async fn results_become_comma_separated_values() {
+    let world = World::new();
+    let session = world.session().await;
+    let run = async |sql: &str| session.sql(sql).await.unwrap().collect().await.unwrap();
+    let written = |batches: &[_], values| {
+        let mut text = Vec::new();
+        let rows = write_csv(&world.client, batches, values, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<String> = text.lines().map(str::to_string).collect();
+        assert_eq!(lines.len(), rows + usize::from(rows > 0), "{text}");
+        lines
+    };
+    let sql = "SELECT g, he_mean(x) AS m, CASE WHEN g = 'a' THEN he_sum(y) END AS s FROM t \
+               GROUP BY g ORDER BY g";
+    let lines = written(&run(sql).await, Values::First);
+    assert_eq!(lines[0], "g,m,s");
+    let of = |group: &str| -> Vec<f64> {
+        (0..ROWS).filter(|&i| world.groups[i] == group).map(|i| world.x[i]).collect()
+    };
+    for (line, group) in lines[1..].iter().zip(["a", "b"]) {
+        let fields: Vec<&str> = line.split(',').collect();
+        assert_eq!((fields.len(), fields[0]), (3, group));
+        close(&[fields[1].parse().unwrap()], &[mean(&of(group))], 1e-5);
+        assert_eq!(fields[2].is_empty(), group == "b", "{line}");
+    }
+    // A line for each value, in many batches; the same digits as the columns of Arrow.
+    let batches = run("SELECT g, x FROM t").await;
+    let lines = written(&batches, Values::All);
+    let clear = decrypt(&world.client, &batches, Values::All).unwrap();
+    assert_eq!((lines.len(), clear.num_rows()), (ROWS + 1, ROWS));
+    for (line, x) in lines[1..].iter().zip(numbers(&clear, "x")) {
+        assert_eq!(line.split(',').nth(1).unwrap().parse(), Ok(x));
+    }
+    assert!(written(&[], Values::All).is_empty());
 }
 
 #[tokio::test]

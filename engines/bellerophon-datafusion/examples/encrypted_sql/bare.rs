@@ -1,0 +1,123 @@
+//! The work of the queries by rayon alone.
+
+use std::{collections::BTreeMap, ops::RangeInclusive};
+
+use bellerophon::{
+    Ciphertext,
+    ckks::{SeededCiphertext, approx::Function, polynomial::Monomial},
+    format,
+    prelude::*,
+};
+use common::program::Failure;
+use datafusion::{
+    arrow::{array::AsArray, compute::cast, datatypes::DataType},
+    prelude::SessionContext,
+};
+use rayon::prelude::*;
+
+use crate::MAP_BITS;
+
+/// The same work by rayon alone: from the bytes of vectors to those of results.
+pub struct Bare {
+    server: Evaluator,
+    /// The group and the bytes of every vector.
+    vectors: Vec<(String, Vec<u8>)>,
+}
+
+impl Bare {
+    pub async fn new(
+        client: &ClientKey,
+        needs: &Needs,
+        encrypted: &SessionContext,
+    ) -> Result<Self, Failure> {
+        let keys = client.evaluation_keys(needs).map_err(Failure::run)?;
+        let server = Evaluator::new(keys).map_err(Failure::run)?;
+        let frame = encrypted.sql("SELECT g, v FROM t").await.map_err(Failure::run)?;
+        let mut vectors = vec![];
+        for batch in frame.collect().await.map_err(Failure::run)? {
+            let groups = cast(batch.column(0), &DataType::Utf8).map_err(Failure::run)?;
+            let rows = groups.as_string::<i32>().iter().zip(batch.column(1).as_binary::<i32>());
+            vectors.extend(rows.map(|(group, bytes)| {
+                (group.unwrap_or_default().to_string(), bytes.unwrap_or_default().to_vec())
+            }));
+        }
+        Ok(Self { server, vectors })
+    }
+
+    fn read(&self, bytes: &[u8]) -> bellerophon::Result<Ciphertext> {
+        let x: SeededCiphertext = format::from_bytes(self.server.params(), bytes)?;
+        Ok(x.expand(self.server.params().ckks())?)
+    }
+
+    /// The mean, or the mean and the mean square.
+    pub fn mean(&self, square: bool) -> Result<(), Failure> {
+        let sum = |squares: bool| -> bellerophon::Result<Vec<u8>> {
+            let terms: bellerophon::Result<Vec<Ciphertext>> = self
+                .vectors
+                .par_iter()
+                .map(|(_, bytes)| {
+                    let x = self.read(bytes)?;
+                    let x = if squares { self.server.square(&x)? } else { x };
+                    let slots = x.slots();
+                    Ok(x.with_len(slots)?)
+                })
+                .collect();
+            let terms = terms?;
+            let sum = self.server.add_many(&terms.iter().collect::<Vec<_>>())?;
+            let mean = self.server.mul_scalar(&self.server.sum_slots(&sum)?, 1e-6)?;
+            format::to_bytes(self.server.params(), &mean)
+        };
+        let work = || sum(false).and_then(|_| if square { sum(true).map(|_| ()) } else { Ok(()) });
+        work().map_err(Failure::run)
+    }
+
+    /// The sum of every group.
+    pub fn sums(&self) -> Result<(), Failure> {
+        let work = || -> bellerophon::Result<()> {
+            let terms: bellerophon::Result<Vec<(&str, Ciphertext)>> = self
+                .vectors
+                .par_iter()
+                .map(|(group, bytes)| {
+                    let x = self.read(bytes)?;
+                    let slots = x.slots();
+                    Ok((group.as_str(), x.with_len(slots)?))
+                })
+                .collect();
+            let mut groups = BTreeMap::<&str, Vec<Ciphertext>>::new();
+            terms?.into_iter().for_each(|(group, x)| groups.entry(group).or_default().push(x));
+            let groups: Vec<_> = groups.into_values().collect();
+            groups.par_iter().try_for_each(|terms| {
+                let sum = self.server.add_many(&terms.iter().collect::<Vec<_>>())?;
+                let sum = self.server.sum_slots(&sum)?;
+                format::to_bytes(self.server.params(), &sum).map(|_| ())
+            })
+        };
+        work().map_err(Failure::run)
+    }
+
+    /// The sigmoid of every value, planned once.
+    pub fn map(
+        &self,
+        scaling: Option<[f64; 2]>,
+        domain: RangeInclusive<f64>,
+    ) -> Result<(), Failure> {
+        let request = || MapRequest::of(Function::sigmoid()).over(domain.clone()).error(-MAP_BITS);
+        let read = |bytes: &[u8]| {
+            let x = self.read(bytes)?;
+            Ok::<_, bellerophon::Error>(match scaling {
+                Some(coefficients) => {
+                    self.server.monomial(&x, &Monomial::new(&coefficients)?, None)?
+                }
+                None => x,
+            })
+        };
+        let work = || -> bellerophon::Result<()> {
+            let plan = self.server.map_plan(&read(&self.vectors[0].1)?, &request())?;
+            self.vectors.par_iter().try_for_each(|(_, bytes)| {
+                let y = self.server.map_with(&read(bytes)?, &request().planned(&plan))?;
+                format::to_bytes(self.server.params(), &y).map(|_| ())
+            })
+        };
+        work().map_err(Failure::run)
+    }
+}
