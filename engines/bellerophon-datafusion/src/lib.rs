@@ -4,6 +4,7 @@
 mod circuit;
 mod compose;
 mod decrypt;
+mod describe;
 mod error;
 mod explain;
 mod hash;
@@ -21,12 +22,13 @@ mod vector;
 
 pub use compose::Functions;
 pub use decrypt::{Values, decrypt};
+pub use describe::Describe;
 pub use error::{Error, ObjectFault, Result};
 pub use explain::{NodePrediction, Predictions};
 pub use hash::Hash;
 pub use iteration::{Iteration, State, logistic_regression};
 pub use node::{Node, NodeOptions};
 pub use session::{SessionOptions, session, state};
-pub use settings::{KEYS, MOST_VECTORS, Settings};
+pub use settings::{KEYS, MOST_VECTORS, Settings, check_settings};
 pub use store::{KeyStore, KeyStoreOptions};
 pub use table::{EncryptedColumn, TableOptions, TableProgress, TableWriter};

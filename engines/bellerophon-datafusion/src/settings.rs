@@ -12,8 +12,13 @@ extensions_options! {
     pub struct Settings {
         /// SHA-256 of the evaluation keys of the owner, the name of an object of the key store
         pub keys: Option<String>, default = None
+        /// Version of these functions where the query was planned: executors need the same
+        pub version: String, default = VERSION.into()
     }
 }
+
+/// The version of the functions of this build.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl ConfigExtension for Settings {
     const PREFIX: &'static str = "bellerophon";
@@ -34,6 +39,15 @@ pub(crate) fn keys(function: &'static str, config: &ConfigOptions) -> Result<Has
     keys.parse().map_err(|reason| Error::plan(function, format!("{KEYS}: {reason}")))
 }
 
+/// Refuses settings with which encrypted columns cannot be computed: for engines that receive the
+/// settings of a query from elsewhere.
+///
+/// # Errors
+/// [`Error::SessionSetting`] with the setting, its value and what is needed.
+pub fn check_settings(config: &ConfigOptions) -> Result<()> {
+    checked(config).map(|_| ())
+}
+
 /// The settings, if the engine runs as encrypted columns need it. Every function calls this where
 /// it runs, so that an executor without these settings refuses its task.
 pub(crate) fn checked(config: &ConfigOptions) -> Result<&Settings> {
@@ -43,6 +57,10 @@ pub(crate) fn checked(config: &ConfigOptions) -> Result<&Settings> {
     let Some(settings) = config.extensions.get::<Settings>() else {
         return refused("bellerophon", "missing".into(), "the settings of this crate");
     };
+    if settings.version != VERSION {
+        let needed = format!("{VERSION}, the version of the functions here");
+        return refused("bellerophon.version", settings.version.clone(), &needed);
+    }
     let batch = config.execution.batch_size.get();
     if batch > MOST_VECTORS {
         let needed = format!("at most {MOST_VECTORS} encrypted vectors");
