@@ -16,12 +16,13 @@ use ballista_executor::{
     execution_engine::DefaultExecutionEngine,
     executor_process::{ExecutorProcessConfig, start_executor_process},
     flight_service::BallistaFlightService,
+    shutdown::Shutdown,
 };
 use bellerophon::mlwe::Security;
 use bellerophon_datafusion::{
     Error, KeyStoreOptions, Node, NodeOptions, Result, SessionOptions, state,
 };
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::{execution::runtime_env::RuntimeEnvBuilder, prelude::SessionConfig};
 
 use crate::{
     Tls, TlsOptions,
@@ -123,7 +124,9 @@ impl ExecutorOptions {
         let file = |source| Error::File { path: work.clone(), source };
         fs::create_dir_all(&self.work).map_err(file)?;
         if fs::read_dir(&self.work).map_err(file)?.next().is_some() {
-            return Err(failed(format!("the folder {work} is not empty: give one of its own")).into());
+            return Err(
+                failed(format!("the folder {work} is not empty: give one of its own")).into()
+            );
         }
         // Step 1: the functions and the settings that tasks begin with.
         let known = state(&node, &SessionOptions::default())?;
@@ -131,7 +134,7 @@ impl ExecutorOptions {
         let config = settings::cluster(known.config().clone(), tls.as_ref());
         // Step 2: one memory pool for all tasks, keys and vectors of the process.
         let (temporary, pool) = (work.clone(), node.memory().clone());
-        let runtime = move |_: &_| {
+        let runtime = move |_: &SessionConfig| {
             RuntimeEnvBuilder::new()
                 .with_temp_file_path(temporary.clone())
                 .with_memory_pool(pool.clone())
@@ -178,7 +181,7 @@ impl ExecutorOptions {
 
 /// The service that sends results to other processes.
 fn flight(tls: Option<Tls>) -> Arc<ArrowFlightServerProvider> {
-    Arc::new(move |work, address, mut shutdown, _| {
+    Arc::new(move |work: String, address, mut shutdown: Shutdown, _| {
         let service = FlightServiceServer::new(BallistaFlightService::new(work))
             .max_decoding_message_size(MESSAGE as usize)
             .max_encoding_message_size(MESSAGE as usize);

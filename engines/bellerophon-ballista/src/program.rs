@@ -11,11 +11,7 @@ use tracing_subscriber::EnvFilter;
 pub fn run(program: impl Future<Output = Result<()>>) -> ExitCode {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     // A caller may have a logger of its own.
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .try_init()
-        .ok();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init().ok();
     let finished = tokio::runtime::Runtime::new()
         .map_err(|error| DataFusionError::from(error).into())
         .and_then(|runtime| runtime.block_on(program));

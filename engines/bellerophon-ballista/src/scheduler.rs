@@ -3,7 +3,8 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use ballista_core::{
-    config::TaskSchedulingPolicy, serde::protobuf::scheduler_grpc_server::SchedulerGrpcServer,
+    config::TaskSchedulingPolicy, optimizer::with_ballista_optimizer_rules,
+    serde::protobuf::scheduler_grpc_server::SchedulerGrpcServer,
 };
 use ballista_scheduler::{
     cluster::BallistaCluster,
@@ -86,8 +87,9 @@ impl SchedulerOptions {
             override_create_grpc_client_endpoint: tls.as_ref().map(|tls| tls.endpoint()),
             override_config_producer: Some(Arc::new(move || config.clone())),
             override_session_builder: Some(Arc::new(move |config| {
+                let rules = with_ballista_optimizer_rules(known.optimizers());
                 let known = SessionStateBuilder::new_from_existing(known.clone());
-                Ok(known.with_new_session_id().with_config(config).build())
+                Ok(known.with_config(config).with_optimizer_rules(rules).build())
             })),
             ..SchedulerConfig::default()
         };
@@ -98,9 +100,10 @@ impl SchedulerOptions {
             .max_decoding_message_size(MESSAGE as usize)
             .max_encoding_message_size(MESSAGE as usize);
         if let Some(path) = self.status {
-            status::write(path, move || {
-                serde_json::json!({ "executors": executors.executor_heartbeats().len() })
-            });
+            status::write(
+                path,
+                move || serde_json::json!({ "executors": executors.executor_heartbeats().len() }),
+            );
         }
         // Step 3: its service, and no other: the engine's REST interface shows queries to everyone.
         let listener = TcpListener::bind(self.bind).await.map_err(DataFusionError::from)?;

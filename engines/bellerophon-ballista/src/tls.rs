@@ -33,7 +33,8 @@ impl TlsOptions {
     /// # Errors
     /// [`Error::File`] for files that cannot be read.
     pub fn read(&self) -> Result<Option<Tls>> {
-        let (Some(ca), Some(cert), Some(key)) = (&self.tls_ca, &self.tls_cert, &self.tls_key) else {
+        let (Some(ca), Some(cert), Some(key)) = (&self.tls_ca, &self.tls_cert, &self.tls_key)
+        else {
             return Ok(None);
         };
         let read = |path: &PathBuf| {
@@ -81,7 +82,9 @@ impl Tls {
         Arc::new(move |endpoint: Endpoint| {
             let address = endpoint.uri().to_string().replacen("http://", "https://", 1);
             let endpoint = create_grpc_client_endpoint(address, Some(&config))?;
-            endpoint.tls_config(tls.clone()).map_err(|error| Box::new(error) as Box<dyn StdError + Send + Sync>)
+            endpoint
+                .tls_config(tls.clone())
+                .map_err(|error| Box::new(error) as Box<dyn StdError + Send + Sync>)
         })
     }
 }

@@ -8,7 +8,9 @@ use datafusion::{
         DFSchema, Result as EngineResult, ScalarValue,
         tree_node::{Transformed, TreeNode},
     },
-    logical_expr::{Expr, ExprSchemable, LogicalPlan, expr::FieldMetadata, expr_rewriter::NamePreserver},
+    logical_expr::{
+        Expr, ExprSchemable, LogicalPlan, expr::FieldMetadata, expr_rewriter::NamePreserver,
+    },
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
@@ -37,6 +39,10 @@ impl OptimizerRule for Describe {
         let mut schema = DFSchema::empty();
         for input in plan.inputs() {
             schema.merge(input.schema());
+        }
+        // A scan has no input: its filters are over its own columns.
+        if plan.inputs().is_empty() {
+            schema = plan.schema().as_ref().clone();
         }
         let names = NamePreserver::new(&plan);
         let rewritten = plan.map_expressions(|expr| {

@@ -18,8 +18,8 @@ use datafusion::{
     },
     common::{Result as EngineResult, ScalarValue},
     logical_expr::{
-        ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-        Volatility,
+        ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+        Signature, Volatility,
     },
 };
 
@@ -154,8 +154,7 @@ impl ScalarFunction {
 
     /// The description of the result: a text behind the parameters.
     fn description<'a>(&self, constants: &[Option<&'a ScalarValue>]) -> Option<&'a str> {
-        let last = constants.get(self.function.least()..)?.last()?;
-        match last {
+        match *constants.get(self.function.least()..)?.last()? {
             Some(ScalarValue::Utf8(Some(text))) => Some(text),
             _ => None,
         }

@@ -15,7 +15,7 @@ use datafusion::arrow::{
 
 use crate::{
     processes::{Cluster, Process, text},
-    world::{self, World},
+    world::{self, World, bits},
 };
 
 /// Iterations, and the products in a row that each takes.
@@ -130,7 +130,14 @@ pub async fn killed_and_resumed(
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let at = fs::read_to_string(&begun).map_err(Failure::run)?.parse().map_err(Failure::run)?;
-    Ok(Resumed { at, identical: last()? == state })
+    let weights = |state: &State| -> Result<Vec<Hash>, Failure> {
+        let object = |hash: &Hash| fs::read(home.join("keys").join(hash.to_string()));
+        let weight = |hash| bits(world.client.params(), &object(hash).map_err(Failure::run)?);
+        state.vectors.iter().map(weight).collect()
+    };
+    let last = last()?;
+    let ended = last.iteration == state.iteration;
+    Ok(Resumed { at, identical: ended && weights(&last)? == weights(&state)? })
 }
 
 /// Vectors of two features and a label.

@@ -61,11 +61,7 @@ struct Figures {
 }
 
 /// Measures everything.
-pub async fn measure(
-    home: &Path,
-    arguments: &Arguments,
-    console: &Console,
-) -> Result<(), Failure> {
+pub async fn measure(home: &Path, arguments: &Arguments, console: &Console) -> Result<(), Failure> {
     let (rows, summed) = match arguments.common.small {
         true => (crate::SMALL, SUMMED / 20),
         false => (crate::SMALL * 4, SUMMED),

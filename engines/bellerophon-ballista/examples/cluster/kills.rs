@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bellerophon::Params;
+use bellerophon_datafusion::Hash;
 use common::program::Failure;
 use datafusion::{
     arrow::{
@@ -20,7 +22,7 @@ use serde::Serialize;
 
 use crate::{
     processes::{Cluster, Resources},
-    world::{QUERIES, World},
+    world::{QUERIES, World, bits},
 };
 
 /// The nodes of the executors: two share one.
@@ -64,19 +66,19 @@ pub struct Outcome {
     pub others_s: f64,
 }
 
-/// The results of a query: how often each vector came, by its group and its bytes.
-pub type Results = BTreeMap<(String, Vec<u8>), usize>;
+/// The results of a query: how often each vector came, by its group and its bits.
+pub type Results = BTreeMap<(String, Hash), usize>;
 
 /// The results of all queries.
-pub async fn results(session: &SessionContext) -> Result<Vec<Results>, Failure> {
+pub async fn results(params: &Params, session: &SessionContext) -> Result<Vec<Results>, Failure> {
     let mut all = vec![];
     for (_, sql) in QUERIES {
-        all.push(result(session, sql).await?);
+        all.push(result(params, session, sql).await?);
     }
     Ok(all)
 }
 
-async fn result(session: &SessionContext, sql: &str) -> Result<Results, Failure> {
+async fn result(params: &Params, session: &SessionContext, sql: &str) -> Result<Results, Failure> {
     let frame = session.sql(sql).await.map_err(Failure::run)?;
     let mut results = Results::new();
     for batch in frame.collect().await.map_err(Failure::run)? {
@@ -84,7 +86,7 @@ async fn result(session: &SessionContext, sql: &str) -> Result<Results, Failure>
         let groups = groups.as_string::<i32>();
         let vectors = batch.column(1).as_binary::<i32>();
         for row in 0..batch.num_rows() {
-            let key = (groups.value(row).to_string(), vectors.value(row).to_vec());
+            let key = (groups.value(row).to_string(), bits(params, vectors.value(row))?);
             *results.entry(key).or_default() += 1;
         }
     }
@@ -104,8 +106,8 @@ pub async fn run(
     // Step 1: the query that loses an executor.
     let begin = Instant::now();
     let query = tokio::spawn({
-        let session = session.clone();
-        async move { result(&session, QUERIES[death.query()].1).await }
+        let (params, session) = (world.client.params().clone(), session.clone());
+        async move { result(&params, &session, QUERIES[death.query()].1).await }
     });
     let mut victim = None;
     cluster.wait("executor to kill", |cluster| {
@@ -124,11 +126,12 @@ pub async fn run(
     // Step 2: the others, on what is left.
     let begin = Instant::now();
     for (i, (_, sql)) in QUERIES.iter().enumerate().filter(|(i, _)| *i != death.query()) {
-        all.push((i, result(&session, sql).await?));
+        all.push((i, result(world.client.params(), &session, sql).await?));
     }
     let others_s = begin.elapsed().as_secs_f64();
     // Step 3: the scheduler forgets an executor when it has been silent for long enough.
-    cluster.wait("end of the dead executor", |cluster| cluster.registered() < NODES.len() as u64)?;
+    cluster
+        .wait("end of the dead executor", |cluster| cluster.registered() < NODES.len() as u64)?;
     let alive = cluster.executors.iter_mut().map(|process| u64::from(process.is_alive()));
     let alive: u64 = alive.sum();
     let mut outcome = Outcome {

@@ -128,7 +128,7 @@ async fn kill(home: &PathBuf, arguments: &Arguments, console: &Console) -> Resul
     let world = World::numbers(home, rows, 1)?;
     console.say(format!("{rows} rows: {} vectors", world.vectors));
     let begin = Instant::now();
-    let expected = kills::results(&world.here().await?).await?;
+    let expected = kills::results(world.client.params(), &world.here().await?).await?;
     console.say(format!("in this process: {:.1} s", begin.elapsed().as_secs_f64()));
     // Step 2: two fresh clusters, a death in each.
     let resources = Resources { threads: 0, memory_mib: 4096 };

@@ -101,8 +101,7 @@ impl Cluster {
         let mut arguments = vec!["--bind".into(), address.clone(), "--work".into(), text(&at)];
         arguments.extend(status(&at));
         let scheduler = Process::start(&at, "scheduler", &arguments)?;
-        let mut cluster =
-            Self { address, scheduler, executors: vec![], folder, caches: vec![] };
+        let mut cluster = Self { address, scheduler, executors: vec![], folder, caches: vec![] };
         for (i, node) in nodes.iter().enumerate() {
             let at = cluster.folder.join(format!("executor-{i}"));
             let cache = cluster.folder.join(format!("node-{node}"));

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use bellerophon::{Engine, ProgramBounds, mlwe::Security, prelude::*};
+use bellerophon::{Ciphertext, Engine, ProgramBounds, format, mlwe::Security, prelude::*};
 use bellerophon_ballista::{ClientOptions, connect};
 use bellerophon_datafusion::{
     EncryptedColumn, Hash, Node, NodeOptions, SessionOptions, TableOptions, TableWriter, session,
@@ -33,7 +33,10 @@ pub const QUERIES: [(&str, &str); 5] = [
     ("mean", "SELECT 'all' AS g, he_mean(v) AS r FROM t"),
     ("variance", "SELECT 'all' AS g, he_variance(v) AS r FROM t"),
     ("sum for each group", "SELECT g, he_sum_slots(he_sum(v)) AS r FROM t GROUP BY g"),
-    ("sum of a function", "SELECT g, he_sum(he_map(v, 'sigmoid', -4.0, 4.0)) AS r FROM t GROUP BY g"),
+    (
+        "sum of a function",
+        "SELECT g, he_sum(he_map(v, 'sigmoid', -4.0, 4.0)) AS r FROM t GROUP BY g",
+    ),
     ("he_map of every value", "SELECT g, he_map(v, 'sigmoid', -4.0, 4.0) AS r FROM t"),
 ];
 
@@ -150,6 +153,16 @@ pub async fn remote(
     let session = connect(cluster, node, &options).map_err(Failure::run)?;
     register(&session, table).await?;
     Ok(session)
+}
+
+/// What a result is, in short: its polynomials, its scale, and how many values it has. Its estimate of
+/// the noise and its range are sums of floating-point numbers, whose last bits depend on their order.
+pub fn bits(params: &Params, bytes: &[u8]) -> Result<Hash, Failure> {
+    let x: Ciphertext = format::from_bytes(params, bytes).map_err(Failure::run)?;
+    let polys = std::iter::once(x.lattice().b()).chain(x.lattice().masks());
+    let words = polys.flat_map(|poly| poly.data()).copied();
+    let words = words.chain([x.scale().to_bits(), x.len() as u64]);
+    Ok(Hash::of(&words.flat_map(u64::to_le_bytes).collect::<Vec<_>>()))
 }
 
 async fn register(session: &SessionContext, table: &Path) -> Result<(), Failure> {

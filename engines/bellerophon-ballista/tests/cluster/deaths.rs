@@ -95,11 +95,15 @@ async fn an_executor_dies_and_the_others_give_the_same_bits() {
     let known = || counter(&world.path("scheduler-status"), "/executors");
     wait("executors", || known() == 2).await;
     let session = world.on(&address).await;
-    let query = tokio::spawn(async move { rows(&session, QUERY).await });
+    let params = world.client.params().clone();
+    let query = tokio::spawn(async move { rows(&params, &session, QUERY).await });
     wait("work", || counter(&status(0), "/calls/he_map") > 0).await;
     executors[0].kill();
     let found = query.await.unwrap();
-    assert!(found == rows(&world.here().await, QUERY).await, "lost, twice, or other bits");
+    assert!(
+        found == rows(world.client.params(), &world.here().await, QUERY).await,
+        "lost, twice, or other bits"
+    );
     wait("end of the dead executor", || known() == 1).await;
     assert!(matches!(executors[1].0.try_wait(), Ok(None)));
     // One node, two objects: the survivor copied none, or those that the other had not.

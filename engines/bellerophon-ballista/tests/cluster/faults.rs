@@ -44,7 +44,10 @@ async fn damaged_and_wrong_objects_are_refused() {
     assert!(refused.contains("IO error") && refused.contains("not found"), "{refused}");
     // The object is whole again: the same executors go on.
     fs::write(&place, whole).unwrap();
-    assert!(rows(&session, QUERY).await == rows(&world.here().await, QUERY).await);
+    assert!(
+        rows(world.client.params(), &session, QUERY).await
+            == rows(world.client.params(), &world.here().await, QUERY).await
+    );
     // Parameters and keys came once for both executors.
     let copies = fs::read_dir(world.path("node")).unwrap().flatten();
     assert_eq!(copies.filter(|entry| entry.path().extension().is_none()).count(), 2);
@@ -72,7 +75,7 @@ async fn settings_are_checked_where_functions_run() {
         let refused = refusal(&session, QUERY).await;
         assert!(refused.contains(setting) && refused.contains(value), "{refused}");
     }
-    assert_eq!(rows(&session, QUERY).await.len(), 2, "the executors live");
+    assert_eq!(rows(world.client.params(), &session, QUERY).await.len(), 2, "the executors live");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -98,7 +101,7 @@ async fn a_panic_fails_its_job_only() {
     assert!(refused.contains("he_map, row"), "{refused}");
     assert!(refused.contains("the function panicked: as the test wants"), "{refused}");
     armed.store(false, Ordering::Relaxed);
-    assert_eq!(rows(&session, sql).await.len(), 2, "the executors live");
+    assert_eq!(rows(world.client.params(), &session, sql).await.len(), 2, "the executors live");
     // A function that an executor does not know.
     world.node.define("unknown", MapFunction::closure("unknown", |x| x));
     let refused = refusal(&session, "SELECT he_map(x, 'unknown', -2.0, 2.0) FROM t").await;
@@ -127,5 +130,5 @@ async fn foreign_and_truncated_vectors_are_refused_with_their_row() {
     // A column without a description is refused before it leaves.
     let refused = refusal(&session, "SELECT he_scale(X'00', 0.5)").await;
     assert!(refused.contains("argument 1 is no encrypted column"), "{refused}");
-    assert_eq!(rows(&session, QUERY).await.len(), 2, "the executors live");
+    assert_eq!(rows(world.client.params(), &session, QUERY).await.len(), 2, "the executors live");
 }

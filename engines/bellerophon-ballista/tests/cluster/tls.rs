@@ -41,8 +41,8 @@ async fn all_connections_need_a_certificate_of_the_authority() {
     let options = ClientOptions { tls: files.read().unwrap(), ..Default::default() };
     let session = world.with(&cluster, options, Some(world.keys)).await;
     // Both stages, and the shuffle between them.
-    let found = rows(&session, QUERY).await;
-    assert!(found == rows(&world.here().await, QUERY).await);
+    let found = rows(world.client.params(), &session, QUERY).await;
+    assert!(found == rows(world.client.params(), &world.here().await, QUERY).await);
 
     // A client without a certificate, and one of another authority.
     let plain = world.on(&cluster).await;
@@ -53,5 +53,5 @@ async fn all_connections_need_a_certificate_of_the_authority() {
     let refused = refusal(&strange, QUERY).await;
     assert!(!refused.is_empty());
     // The cluster lives.
-    assert_eq!(rows(&session, QUERY).await.len(), 2);
+    assert_eq!(rows(world.client.params(), &session, QUERY).await.len(), 2);
 }

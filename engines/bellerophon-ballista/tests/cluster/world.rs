@@ -7,10 +7,8 @@ use std::{
     sync::Arc,
 };
 
-use bellerophon::{mlwe::Security, prelude::*};
-use bellerophon_ballista::{
-    ClientOptions, ExecutorOptions, SchedulerOptions, TlsOptions, connect,
-};
+use bellerophon::{Ciphertext, format, mlwe::Security, prelude::*};
+use bellerophon_ballista::{ClientOptions, ExecutorOptions, SchedulerOptions, TlsOptions, connect};
 use bellerophon_datafusion::{
     EncryptedColumn, Hash, KeyStoreOptions, Node, NodeOptions, SessionOptions, TableOptions,
     TableWriter, session,
@@ -40,8 +38,18 @@ pub struct World {
     pub folder: TempDir,
 }
 
-/// The rows of a result: group or constant, and bytes, in an order of their own.
-pub type Rows = Vec<(String, Vec<u8>)>;
+/// The rows of a result: group or constant, and the bits of a vector, in an order of their own.
+pub type Rows = Vec<(String, Hash)>;
+
+/// The polynomials of a result, in short. Its estimate of the noise and its range are sums of
+/// floating-point numbers, whose last bits depend on their order.
+pub fn bits(params: &Params, bytes: &[u8]) -> Hash {
+    let x: Ciphertext = format::from_bytes(params, bytes).unwrap();
+    let polys = std::iter::once(x.lattice().b()).chain(x.lattice().masks());
+    let words = polys.flat_map(|poly| poly.data()).copied();
+    let words = words.chain([x.scale().to_bits(), x.len() as u64]);
+    Hash::of(&words.flat_map(u64::to_le_bytes).collect::<Vec<_>>())
+}
 
 impl World {
     pub fn new() -> Self {
@@ -193,14 +201,15 @@ fn free_address() -> SocketAddr {
 }
 
 /// The rows of a query, sorted.
-pub async fn rows(session: &SessionContext, sql: &str) -> Rows {
+pub async fn rows(params: &Params, session: &SessionContext, sql: &str) -> Rows {
     let batches = session.sql(sql).await.unwrap().collect().await.unwrap();
     let mut rows = Rows::new();
     for batch in batches {
         let groups = cast(batch.column(0), &DataType::Utf8).unwrap();
         let vectors = batch.column(1).as_binary::<i32>();
         let groups = groups.as_string::<i32>();
-        rows.extend((0..batch.num_rows()).map(|i| (groups.value(i).into(), vectors.value(i).into())));
+        let bits = |i: usize| bits(params, vectors.value(i));
+        rows.extend((0..batch.num_rows()).map(|i| (groups.value(i).into(), bits(i))));
     }
     rows.sort();
     rows
