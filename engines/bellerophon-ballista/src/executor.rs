@@ -1,7 +1,7 @@
 //! The executor: it asks for tasks, computes them with the functions of its node, and serves their
 //! results to other executors and to the client.
 
-use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use arrow_flight::flight_service_server::FlightServiceServer;
 use ballista_core::{
@@ -12,7 +12,6 @@ use ballista_core::{
 };
 use ballista_executor::{
     ArrowFlightServerProvider,
-    client_pool::DefaultBallistaClientPool,
     execution_engine::DefaultExecutionEngine,
     executor_process::{ExecutorProcessConfig, start_executor_process},
     flight_service::BallistaFlightService,
@@ -88,6 +87,7 @@ pub struct ExecutorOptions {
     #[arg(long, value_name = "FILE")]
     pub status: Option<PathBuf>,
 
+    /// Certificates of this process.
     #[command(flatten)]
     pub tls: TlsOptions,
 }
@@ -141,8 +141,7 @@ impl ExecutorOptions {
                 .build_arc()
         };
         // Step 3: stages whose settings are checked.
-        let connections = DefaultBallistaClientPool::with_eviction_thread(Duration::from_secs(30));
-        let stages = DefaultExecutionEngine::with_client_pool(Arc::new(connections));
+        let stages = DefaultExecutionEngine::new();
         let process = ExecutorProcessConfig {
             bind_host: self.bind.ip().to_string(),
             port: self.bind.port(),

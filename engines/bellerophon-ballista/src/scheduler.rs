@@ -50,6 +50,7 @@ pub struct SchedulerOptions {
     #[arg(long, value_name = "FILE")]
     pub status: Option<PathBuf>,
 
+    /// Certificates of this process.
     #[command(flatten)]
     pub tls: TlsOptions,
 }

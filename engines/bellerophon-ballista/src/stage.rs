@@ -1,10 +1,11 @@
 //! The stages of queries on an executor: their settings are checked before they start, and their
 //! errors are sentences.
 
-use std::{error::Error as _, fmt, io, sync::Arc};
+use std::{fmt, io, sync::Arc};
 
 use ballista_core::{
     JobId,
+    error::BallistaError,
     serde::protobuf::{
         RuntimeStatsReport, ShuffleWritePartition, TaskColumnStats, WindowStateReport,
     },
@@ -83,19 +84,24 @@ impl QueryStageExecutor for Stage {
 /// that programmers debug. A fault of a store becomes the former, errors of this crate become text;
 /// errors of the engine, such as a shuffle of a dead executor, stay as they are.
 fn readable(error: DataFusionError) -> DataFusionError {
-    let text = error.to_string();
-    match error.find_root() {
-        DataFusionError::ObjectStore(_) => io::Error::other(text).into(),
-        DataFusionError::External(root) => {
-            let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&**root);
-            while let Some(at) = cause {
-                if at.is::<Error>() {
-                    return DataFusionError::Execution(text);
-                }
-                cause = at.source();
-            }
-            error
-        }
+    match root(&error) {
+        DataFusionError::ObjectStore(fault) => io::Error::other(fault.to_string()).into(),
+        DataFusionError::External(cause) => match cause.downcast_ref::<Error>() {
+            Some(cause) => DataFusionError::Execution(cause.to_string()),
+            None => error,
+        },
         _ => error,
+    }
+}
+
+/// The innermost error, also through the layers of the engine.
+fn root(error: &DataFusionError) -> &DataFusionError {
+    let inner = error.find_root();
+    match inner {
+        DataFusionError::External(cause) => match cause.downcast_ref::<BallistaError>() {
+            Some(BallistaError::DataFusionError(cause)) => root(cause),
+            _ => inner,
+        },
+        _ => inner,
     }
 }

@@ -1,19 +1,27 @@
 //! The settings of a query.
 
+use std::any::Any;
+
 use datafusion::{
-    common::extensions_options,
-    config::{ConfigExtension, ConfigOptions},
+    common::{Result as EngineResult, config_err},
+    config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions},
 };
 
 use crate::{Error, Hash, Result};
 
-extensions_options! {
-    /// The settings `bellerophon.*` of a session. An unknown name is an error of `SET`.
-    pub struct Settings {
-        /// SHA-256 of the evaluation keys of the owner, the name of an object of the key store
-        pub keys: Option<String>, default = None
-        /// Version of these functions where the query was planned: executors need the same
-        pub version: String, default = VERSION.into()
+/// The settings `bellerophon.*` of a session. An unknown name is an error of `SET`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// SHA-256 of the evaluation keys of the owner, the name of an object of the key store.
+    pub keys: Option<String>,
+    /// The version of these functions where the query was planned: where they run, it must be the
+    /// same.
+    pub version: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { keys: None, version: VERSION.into() }
     }
 }
 
@@ -22,6 +30,42 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl ConfigExtension for Settings {
     const PREFIX: &'static str = "bellerophon";
+}
+
+/// Engines send the settings of a query to other processes by their whole names, prefix included.
+impl ExtensionOptions for Settings {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> EngineResult<()> {
+        match key {
+            "keys" => self.keys = Some(value.into()),
+            "version" => self.version = value.into(),
+            _ => return config_err!("there is no setting bellerophon.{key}"),
+        }
+        Ok(())
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        let entry = |key: &str, value, description| ConfigEntry {
+            key: format!("{}.{key}", Self::PREFIX),
+            value,
+            description,
+        };
+        vec![
+            entry("keys", self.keys.clone(), "SHA-256 of the evaluation keys of the owner"),
+            entry("version", Some(self.version.clone()), "Version of the functions"),
+        ]
+    }
 }
 
 /// The setting that names the evaluation keys.

@@ -11,11 +11,7 @@ use bellerophon::Params;
 use bellerophon_datafusion::Hash;
 use common::program::Failure;
 use datafusion::{
-    arrow::{
-        array::{Array, AsArray},
-        compute::cast,
-        datatypes::DataType,
-    },
+    arrow::{array::AsArray, compute::cast, datatypes::DataType},
     prelude::SessionContext,
 };
 use serde::Serialize;

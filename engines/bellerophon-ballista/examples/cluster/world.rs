@@ -15,7 +15,7 @@ use bellerophon_datafusion::{
 use common::program::Failure;
 use datafusion::{
     arrow::{
-        array::{Array, ArrayRef, Float64Array, StringArray},
+        array::{ArrayRef, Float64Array, StringArray},
         record_batch::RecordBatch,
     },
     object_store::local::LocalFileSystem,

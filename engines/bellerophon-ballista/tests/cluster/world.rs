@@ -15,7 +15,7 @@ use bellerophon_datafusion::{
 };
 use datafusion::{
     arrow::{
-        array::{Array, ArrayRef, AsArray, BinaryArray, Float64Array, StringArray},
+        array::{ArrayRef, AsArray, BinaryArray, Float64Array, StringArray},
         compute::cast,
         datatypes::{DataType, Schema},
         record_batch::RecordBatch,
