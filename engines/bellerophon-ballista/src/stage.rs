@@ -1,7 +1,7 @@
 //! The stages of queries on an executor: their settings are checked before they start, and their
 //! errors are sentences.
 
-use std::{fmt, io, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use ballista_core::{
     JobId,
@@ -80,12 +80,14 @@ impl QueryStageExecutor for Stage {
     }
 }
 
-/// The engine repeats tasks after errors of input and output alone, and shows the form of an error
-/// that programmers debug. A fault of a store becomes the former, errors of this crate become text;
-/// errors of the engine, such as a shuffle of a dead executor, stay as they are.
+/// The engine shows the form of an error that programmers debug: errors of this crate and of stores
+/// become text. Errors of the engine, such as a shuffle of a dead executor, stay as they are: it
+/// repeats what failed.
 fn readable(error: DataFusionError) -> DataFusionError {
     match root(&error) {
-        DataFusionError::ObjectStore(fault) => io::Error::other(fault.to_string()).into(),
+        DataFusionError::ObjectStore(fault) => {
+            DataFusionError::Execution(format!("Object Store error: {fault}"))
+        }
         DataFusionError::External(cause) => match cause.downcast_ref::<Error>() {
             Some(cause) => DataFusionError::Execution(cause.to_string()),
             None => error,

@@ -27,6 +27,9 @@ pub const NODES: [usize; 3] = [0, 0, 1];
 /// Partitions of the table, so that every executor has several tasks.
 const PARTITIONS: usize = 12;
 
+/// Bytes of results that are more than empty partitions.
+const PART: u64 = 1 << 17;
+
 /// When an executor dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Death {
@@ -152,12 +155,12 @@ fn is_due(cluster: &Cluster, executor: usize, death: Death) -> bool {
         Death::MidStage => {
             let calls = &cluster.executors[executor].status()["calls"];
             let begun = calls["he_map"].as_u64().unwrap_or(0) > 0;
-            begun && written(&cluster.results(executor)) == 0
+            begun && written(&cluster.results(executor)) < PART
         }
         Death::AfterShuffle => {
             let before = written(&cluster.results(executor));
             std::thread::sleep(Duration::from_millis(50));
-            before > 0 && written(&cluster.results(executor)) == before
+            before > PART && written(&cluster.results(executor)) == before
         }
     }
 }

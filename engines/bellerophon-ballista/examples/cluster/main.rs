@@ -34,7 +34,7 @@ mod world;
 
 /// Rows of the table: 72 vectors or more.
 const ROWS: usize = 560_000;
-const SMALL: usize = 60_000;
+const SMALL: usize = 120_000;
 
 /// Runs SQL over an encrypted column on a cluster of processes, and kills some of them
 #[derive(Debug, Parser)]
