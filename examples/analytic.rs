@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{
-    self, Ciphertext, CkksOps, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup,
-    ModulusChain, Params, ParamsSpec, SecretKey, Security,
+    self, Ciphertext, CkksOps, ComposedOps, Encoder, EvaluationKeys, Evaluator, Interval,
+    KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, SecretKey, Security,
     approx::{Approximation, Function, Sign},
     decrypt_values, encrypt,
 };

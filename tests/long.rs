@@ -107,8 +107,7 @@ fn check_refresh(preset: Preset, levels: usize, worst_bits: [f64; 2]) {
     let [least, most] = worst_bits;
     assert!(bits[1] > least && bits[1] < most, "worst 2^{}", bits[1]);
     let biased = bootstrapper.approximation_error();
-    // As measured, the predicted deviation lies 2.2 bits above that of these values.
-    assert!(rms < 1.5 * predicted + biased && 5.0 * rms > predicted, "rms 2^{}", bits[2]);
+    assert!(rms < 1.5 * predicted + biased && 2.0 * rms > predicted, "rms 2^{}", bits[2]);
 }
 
 /// `x <- 1 - 0.7 x^2` a hundred times, with a declared range in each step and automatic
@@ -162,14 +161,14 @@ fn bounds_of_a_refresh_at_full_size() {
     let expected = average.bootstrap(&fresh(&average, unit)).unwrap().metadata().noise();
     let bound = worst.noise_bound(&worst.bootstrap(&fresh(&worst, unit)).unwrap()).unwrap();
     let rms = |bits: f64, length: f64| (length / params.scale()).log2() + bits;
-    assert!((expected.log2() + 28.3).abs() < 0.1, "{expected:e}");
-    assert!(rms(19.6, bound.length()).abs() < 0.1, "{:e}", bound.length());
+    assert!((expected.log2() + 30.5).abs() < 0.1, "{expected:e}");
+    assert!(rms(23.2, bound.length()).abs() < 0.1, "{:e}", bound.length());
     let left = |s| -Predicted::new(&bound, &Flooding::new(1, s).unwrap()).worst(-20.0).log2();
-    assert!((left(1.0) - 7.0).abs() < 0.1 && left(30.0) < 0.0, "{} {}", left(1.0), left(30.0));
+    assert!((left(1.0) - 10.6).abs() < 0.1 && left(30.0) < 0.0, "{} {}", left(1.0), left(30.0));
     let complex = fresh(&worst, Interval::complex(1.0).unwrap());
     let twice = worst.bootstrap_iterated(&complex, 2).unwrap();
     let twice = worst.noise_bound(&twice).unwrap().length();
-    assert!(rms(27.3, twice).abs() < 0.1, "{twice:e}");
+    assert!(rms(27.6, twice).abs() < 0.1, "{twice:e}");
 }
 
 /// Twenty vectors of 65536 integers through tables of 256 entries, five of each shape: random

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use bellerophon_ckks::{
-    CkksOps, Evaluator, Interval, KeyLevels, Params, Result,
+    CkksOps, ComposedOps, Evaluator, Interval, KeyLevels, Params, Result,
     simulator::{SimCiphertext, Simulator},
 };
 

@@ -138,7 +138,7 @@ pub static TARGETS: &[Target] = &[
     target("published_integers", integers::published_integers, |w, b| {
         object::<fbt::PublishedIntegers, _>(&w.params, b)
     }),
-    target("refreshing_keys", bootstrap_keys, |w, b| {
+    target("bootstrapping_keys", bootstrap_keys, |w, b| {
         object::<BootstrapKeys, _>(w.bootstrapper().raising(), b)
     }),
     Target { memory: TABLES, ..target("params", params, |_, b| object::<Params, _>(&ANY, b)) },
@@ -228,7 +228,7 @@ pub static TARGETS: &[Target] = &[
     },
     Target {
         shape: Shape::Set,
-        ..target("evaluation_keys_refreshing", evaluation_keys_bootstrap, |w, b| {
+        ..target("evaluation_keys_bootstrapping", evaluation_keys_bootstrap, |w, b| {
             read_evaluation_keys(&w.bootstrapping, b)
         })
     },

@@ -132,7 +132,7 @@ fn check_arithmetic(params: &Params, Party { client, server }: &Party) {
 }
 
 /// A bootstrap from the printed level to the highest level for programs, twice.
-fn check_refreshing(params: &Params, Party { client, server }: &Party) {
+fn check_bootstrapping(params: &Params, Party { client, server }: &Party) {
     let bootstrapper = params.bootstrapper().unwrap();
     let (from, to) = (bootstrapper.input_level(), params.levels());
     assert_eq!((bootstrapper.levels(), bootstrapper.output_level()), (to - from, to));
@@ -291,7 +291,7 @@ fn keep(params: &Params, count: usize, bits: f64) {
         let party = party(params, &needs);
         check_arithmetic(params, &party);
         if refreshes {
-            check_refreshing(params, &party);
+            check_bootstrapping(params, &party);
         }
         return check_failures(params, &party);
     };
@@ -302,7 +302,7 @@ fn keep(params: &Params, count: usize, bits: f64) {
     let with = party(params, &all);
     check_arithmetic(params, &with);
     if refreshes {
-        check_refreshing(params, &with);
+        check_bootstrapping(params, &with);
     }
     for bridge in bridges {
         check_look_ups(params, &with, bridge, count);
@@ -394,7 +394,7 @@ fn look_ups_keep_their_promises() {
 }
 
 #[test]
-fn look_ups_with_refreshing_keep_their_promises() {
+fn look_ups_with_bootstrapping_keep_their_promises() {
     for (ring, ntru) in [(None, false), (Some(16), false), (Some(16), true)] {
         let parts = Parts { lookup: true, ring, bootstrap: true, ntru, ..Parts::ARITHMETIC };
         let params = Params::new(parts.spec()).unwrap();

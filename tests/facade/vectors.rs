@@ -42,7 +42,7 @@ const NEWEST: u16 = 3;
 
 /// The types that some versions have in another form, and the first version that is read.
 const LATER: [(&str, u16); 3] =
-    [("refreshing_keys", 3), ("evaluation_keys_refreshing", 3), ("evaluation_keys_functional", 3)];
+    [("bootstrapping_keys", 3), ("evaluation_keys_bootstrapping", 3), ("evaluation_keys_functional", 3)];
 
 /// The first version of a type that is read.
 fn since(name: &str) -> u16 {
@@ -61,7 +61,7 @@ fn types() -> impl Iterator<Item = (&'static str, usize, Reader)> {
 
 const TYPES: [(&str, usize, Reader); 19] = [
     ("evaluation_keys", 3, |s, b| key_set(&s.params, b)),
-    ("evaluation_keys_refreshing", 1, |s, b| key_set(&s.bootstrapping, b)),
+    ("evaluation_keys_bootstrapping", 1, |s, b| key_set(&s.bootstrapping, b)),
     ("fresh_lattice_ciphertext", 2, |s, b| again::<mlwe::SeededCiphertext, _>(&s.params, b)),
     ("fresh_vector", 2, |s, b| again::<SeededCiphertext, _>(&s.params, b)),
     ("galois_key", 2, |s, b| again::<GaloisKey, _>(&s.params, b)),
@@ -72,7 +72,7 @@ const TYPES: [(&str, usize, Reader); 19] = [
     ("public_key", 1, |s, b| again::<PublicKey, _>(&s.params, b)),
     ("raising_key", 1, |s, b| again::<ModRaiseKey, _>(&s.params, b)),
     ("rank_key", 1, |s, b| again::<RankReduceKey, _>(&s.params, b)),
-    ("refreshing_keys", 1, |s, b| {
+    ("bootstrapping_keys", 1, |s, b| {
         again::<BootstrapKeys, _>(s.bootstrapping.bootstrapper().unwrap().raising(), b)
     }),
     ("relinearisation_keys", 2, |s, b| again::<RelinKeys, _>(&s.route, b)),
@@ -287,7 +287,7 @@ const FINGERPRINTS: [&str; 2] = [
 ];
 
 /// The same of the set with bootstrapping, from version 2 on.
-const REFRESHING: [&str; 2] = [
+const BOOTSTRAPPING: [&str; 2] = [
     "b21ba050aff90626ca8b4ff375981aa1379f8fd0e4b247ccfd7c50c4c8e41402",
     "739b39b26e7e79997be8d7f9f25fc60b237d461c13b302697c1d2299fae66a9c",
 ];
@@ -297,8 +297,8 @@ fn parameter_sets_are_what_they_were() {
     for stored in versions() {
         let prints = [stored.params.fingerprint(), stored.lattice().fingerprint()];
         assert_eq!(prints.map(|print| format!("{print:?}")), FINGERPRINTS);
-        let refreshing = REFRESHING[usize::from(stored.version - OLDEST)];
-        assert_eq!(format!("{:?}", stored.bootstrapping.fingerprint()), refreshing);
+        let bootstrapping = BOOTSTRAPPING[usize::from(stored.version - OLDEST)];
+        assert_eq!(format!("{:?}", stored.bootstrapping.fingerprint()), bootstrapping);
         let lattice: mlwe::Params = stored.read(&ANY, "lattice_params/0.bin");
         assert_eq!(lattice.spec(), stored.lattice().spec());
         assert_eq!((lattice.degree(), lattice.limbs(), lattice.p().limbs()), (16, 4, 2));
@@ -412,12 +412,12 @@ fn key_sets_do_what_they_did() {
         }
         assert_eq!(stored.keys(params, "evaluation_keys/2.bin").id(), client.id());
         // The keys of bootstrapping, alone and in a set.
-        if stored.version < since("refreshing_keys") {
+        if stored.version < since("bootstrapping_keys") {
             continue;
         }
         let bootstrapper = stored.bootstrapping.bootstrapper().unwrap();
-        let own: BootstrapKeys = stored.read(bootstrapper.raising(), "refreshing_keys/0.bin");
-        let set = stored.keys(&stored.bootstrapping, "evaluation_keys_refreshing/0.bin");
+        let own: BootstrapKeys = stored.read(bootstrapper.raising(), "bootstrapping_keys/0.bin");
+        let set = stored.keys(&stored.bootstrapping, "evaluation_keys_bootstrapping/0.bin");
         assert_eq!((set.id(), set.byte_len()), (own.secret_id(), own.byte_len()));
     }
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use bellerophon_ckks::{
-    Ciphertext, CkksOps, Complex64, SlotValue,
+    Ciphertext, CkksOps, Complex64, ComposedOps, SlotValue,
     approx::{Approximation, Function, Sign},
     lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial},

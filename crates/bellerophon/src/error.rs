@@ -194,39 +194,30 @@ impl From<std::io::Error> for Error {
     }
 }
 
-// Each reason has one spelling: a layer in between does not wrap that of a layer below.
-
-impl From<bellerophon_mlwe::ErrorKind> for ErrorKind {
-    fn from(kind: bellerophon_mlwe::ErrorKind) -> Self {
-        use bellerophon_mlwe::ErrorKind as Below;
-        match kind {
-            Below::Ring(kind) => Self::Ring(kind),
-            other => Self::Mlwe(other),
-        }
-    }
-}
-
-impl From<bellerophon_lwe::ErrorKind> for ErrorKind {
-    fn from(kind: bellerophon_lwe::ErrorKind) -> Self {
-        use bellerophon_lwe::ErrorKind as Below;
-        match kind {
-            Below::Ring(kind) => Self::Ring(kind),
-            Below::Mlwe(kind) => kind.into(),
-            other => Self::Lwe(other),
-        }
-    }
-}
-
-impl From<bellerophon_pir::ErrorKind> for ErrorKind {
-    fn from(kind: bellerophon_pir::ErrorKind) -> Self {
-        use bellerophon_pir::ErrorKind as Below;
-        match kind {
-            Below::Ring(kind) => Self::Ring(kind),
-            Below::Mlwe(kind) => kind.into(),
-            Below::Lwe(kind) => kind.into(),
-            other => Self::Pir(other),
-        }
-    }
+bellerophon_ring::lower_kinds! {
+    Mlwe(bellerophon_mlwe::ErrorKind) via [Ring];
+    Lwe(bellerophon_lwe::ErrorKind) via [Ring, Mlwe];
+    Pir(bellerophon_pir::ErrorKind) via [Ring, Mlwe, Lwe];
+    // Keys that are missing are named by the request for them.
+    Ckks(ckks::ErrorKind) via [Ring, Mlwe] {
+        ckks::ErrorKind::Cancelled { stage, done, total } => {
+            Self::Cancelled { stage: stage.into(), done, total }
+        },
+        ckks::ErrorKind::MissingRotationKey { step, slots, .. } => {
+            Self::MissingRotation { step, slots }
+        },
+        ckks::ErrorKind::MissingKey { key, level } => match need(key) {
+            Some(need) => Self::MissingKeys { need },
+            None => Self::Ckks(ckks::ErrorKind::MissingKey { key, level }),
+        },
+    };
+    // Missing keys and cancelled operations have one spelling for all crates.
+    Repack(repack::ErrorKind) via [Ring, Mlwe, Ckks, Lwe] {
+        repack::ErrorKind::MissingKeys { need } => Self::MissingKeys { need },
+        repack::ErrorKind::Cancelled { stage, done, total } => {
+            Self::Cancelled { stage, done, total }
+        },
+    };
 }
 
 /// The method of [`crate::Needs`] that asks for a key of the CKKS crate.
@@ -273,41 +264,5 @@ fn condition(need: &str) -> &'static str {
 
 // A cancelled operation of the CKKS crate becomes [`ErrorKind::Cancelled`], and keys that are
 // missing are named by the request for them.
-impl From<ckks::ErrorKind> for ErrorKind {
-    fn from(kind: ckks::ErrorKind) -> Self {
-        use ckks::ErrorKind as Below;
-        match kind {
-            Below::Ring(kind) => Self::Ring(kind),
-            Below::Mlwe(kind) => kind.into(),
-            Below::Cancelled { stage, done, total } => {
-                Self::Cancelled { stage: stage.into(), done, total }
-            }
-            Below::MissingRotationKey { step, slots, .. } => Self::MissingRotation { step, slots },
-            Below::MissingKey { key, level } => match need(key) {
-                Some(need) => Self::MissingKeys { need },
-                None => Self::Ckks(Below::MissingKey { key, level }),
-            },
-            other => Self::Ckks(other),
-        }
-    }
-}
-
-impl From<repack::ErrorKind> for ErrorKind {
-    fn from(kind: repack::ErrorKind) -> Self {
-        use repack::ErrorKind as Below;
-        match kind {
-            // Kinds of the crates below have a conversion of their own.
-            Below::Ring(kind) => Self::Ring(kind),
-            Below::Mlwe(kind) => kind.into(),
-            Below::Ckks(kind) => kind.into(),
-            Below::Lwe(kind) => kind.into(),
-            // Missing keys and cancelled operations have one spelling for all crates.
-            Below::MissingKeys { need } => Self::MissingKeys { need },
-            Below::Cancelled { stage, done, total } => Self::Cancelled { stage, done, total },
-            other => Self::Repack(other),
-        }
-    }
-}
-
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -123,7 +123,7 @@
 //! | [`Evaluator`] | the server: arithmetic on slots, functions by [`Evaluator::map`], bootstraps |
 //! | [`ckks::statistics`], [`ckks::matrix`], [`ckks::learning`] | means, variances and correlations; products of matrices; logistic regression |
 //! | [`ckks::ordering`] | sorting, medians, largest values, counts and histograms of whole vectors |
-//! | [`ckks::approx`], [`ckks::CkksOps::function`] | functions of vectors by polynomials of certified error |
+//! | [`ckks::approx`], [`ckks::ComposedOps::function`] | functions of vectors by polynomials of certified error |
 //! | [`ClientKey::encrypt_integers`], [`Evaluator::integers`] | exact tables of encrypted integers |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::LweVec`] and back: chains of tables, functions of several values |
 //! | [`Evaluator::within`] | maximum, argmax, comparison, sorting and pooling on slots ([`OrderOps`]) |

@@ -151,9 +151,10 @@ impl Needs {
     }
 
     /// Sums over the values of vectors of up to `most` values:
-    /// [`sum_slots`](ckks::CkksOps::sum_slots), [`replicate_slot`](ckks::CkksOps::replicate_slot),
-    /// and [`inner_sum`](ckks::CkksOps::inner_sum) of consecutive slots. This takes about
-    /// `1.5 log2(most)` rotation keys.
+    /// [`sum_slots`](ckks::ComposedOps::sum_slots),
+    /// [`replicate_slot`](ckks::ComposedOps::replicate_slot), and
+    /// [`inner_sum`](ckks::ComposedOps::inner_sum) of consecutive slots. This takes about `1.5
+    /// log2(most)` rotation keys.
     ///
     /// ```
     /// use bellerophon::prelude::*;

@@ -1,6 +1,6 @@
 //! The names that most programs need: `use bellerophon::prelude::*;`.
 
-pub use crate::ckks::CkksOps;
+pub use crate::ckks::{CkksOps, ComposedOps};
 pub use crate::{
     Ciphertext, ClientKey, Declaration, EvaluationKeys, Evaluator, IntTable, IntVec, MapFunction,
     MapRequest, Needs, PairedVec, Params, Preset, Provided, PublicKey, Published,

@@ -299,7 +299,7 @@ impl Ciphertext {
     /// # Errors
     /// [`ErrorKind::Shape`] for a vector with padding, which would repeat its padding too;
     /// [`ErrorKind::SlotCount`] if `len` is below its number of values or above `N / 2`.
-    pub fn broadcast(mut self, len: usize) -> Result<Self> {
+    pub(crate) fn broadcast(mut self, len: usize) -> Result<Self> {
         self.meta = self.meta.broadcast(len, self.inner.degree() / 2)?;
         Ok(self)
     }

@@ -22,6 +22,11 @@
 //! | key switch: basis extensions | about `L (L + k)` and `2 k L` |
 //! | tensor product | `4 L` |
 //!
+//! Two more counts do not enter the time: the residue polynomials that basis conversions write
+//! (`d (L + k) - L` for the digits of a key switch, `2 L` for its mod-down), and the bytes of the
+//! keys that are read, once for every key switch. [`StageWork`] has them for each stage of a
+//! bootstrap.
+//!
 //! # Time
 //! An NTT costs `N log2 N` steps and a multiplication `N`, each at a constant price on one thread
 //! of a server CPU with AVX-512 IFMA (Sapphire Rapids generation). The price of a step comes from
@@ -29,14 +34,17 @@
 //! of the product and the rotation of `figures -- --only ckks`. Estimates are good to a factor of
 //! 1.5 on that CPU, and to the ratio of the CPUs elsewhere. Counts are for modules of rank 1.
 
+mod switch;
+
 use std::ops::AddAssign;
 
-use crate::bootstrap::{Bootstrapper, Raising};
+use crate::bootstrap::{BootstrapStage, Bootstrapper, Raising};
 use crate::eval_mod::Mod1;
 use crate::fbt::{FunctionalBootstrapper, PeriodicFunction};
 use crate::lintrans::{Hoisting, LinearTransform};
 use crate::polynomial::{Basis, Node, Plan, Power, power_depth};
 use crate::{ModulusChain, Params};
+use switch::{Steps, Switch};
 
 /// Largest size in bits of primes on the fastest kernels.
 pub(crate) const FAST_BITS: u32 = 50;
@@ -55,6 +63,9 @@ impl Prices {
     /// NTTs of W1.
     pub const SERVER: Self = Self { step: 0.122e-9, multiplication: 0.9e-9 };
 }
+
+/// Bytes that one thread reads from memory in a second, as measured on Zen 5.
+const READ: f64 = 42e9;
 
 /// Cost of a step modulo a larger prime, relative to a prime below `2^50`.
 const WIDE: f64 = 1.7;
@@ -140,11 +151,9 @@ impl Work {
     /// Work of a bootstrap: S2C, encapsulation, mod raise, C2S, and EvalMod of one part (real
     /// slots) or two (complex slots).
     pub(crate) fn of_bootstrap(bootstrapper: &Bootstrapper, parts: usize) -> Self {
-        let mut count = Count::new(bootstrapper.params());
-        count.raising(bootstrapper.raising());
-        (0..parts)
-            .for_each(|_| count.mod1(bootstrapper.reduction(), bootstrapper.reduction_level()));
-        count.work()
+        let mut sum = Self::default();
+        StageWork::of_bootstrap(bootstrapper, parts).into_iter().for_each(|s| sum += s.work);
+        sum
     }
 
     /// Work of several functions of one vector by functional bootstrapping, with values in both
@@ -259,16 +268,59 @@ impl AddAssign for Work {
     }
 }
 
+/// The counted work of one stage of a bootstrap.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StageWork {
+    /// The stage.
+    pub stage: BootstrapStage,
+    /// Transforms and multiplications.
+    pub work: Work,
+    /// Residue polynomials that basis conversions write.
+    pub conversions: f64,
+    /// Bytes of the keys in memory that are read, once for every key switch.
+    pub key_bytes: f64,
+}
+
+impl StageWork {
+    /// Seconds on one thread at [`Prices::SERVER`] of the transforms, of the multiplications with
+    /// their loads and stores, and of one reading of the keys from memory.
+    pub fn parts(&self) -> [(&'static str, f64); 3] {
+        let Prices { step, multiplication } = Prices::SERVER;
+        let transforms = self.work.seconds_at(&Prices { step, multiplication: 0.0 });
+        let products = self.work.seconds_at(&Prices { step: 0.0, multiplication });
+        [("transforms", transforms), ("products", products), ("keys", self.key_bytes / READ)]
+    }
+
+    /// The stages of a bootstrap of real numbers (one part of the slots) or complex numbers (two).
+    pub fn of_bootstrap(bootstrapper: &Bootstrapper, parts: usize) -> Vec<Self> {
+        let (raising, mod1) = (bootstrapper.raising(), bootstrapper.reduction());
+        let stage = |stage, counted: &dyn Fn(&mut Count<'_>)| {
+            let mut count = Count::new(bootstrapper.params());
+            counted(&mut count);
+            let Steps { conversions, key_bytes, .. } = count.steps;
+            Self { stage, conversions, key_bytes, work: count.work() }
+        };
+        let eval_mod = |count: &mut Count<'_>| {
+            (0..parts).for_each(|_| count.mod1(mod1, bootstrapper.reduction_level()));
+        };
+        vec![
+            stage(BootstrapStage::SlotsToCoefficients, &|count| count.slots_to_coeffs(raising)),
+            stage(BootstrapStage::Raise, &|count| count.raise(raising)),
+            stage(BootstrapStage::CoefficientsToSlots, &|count| count.coeffs_to_slots(raising)),
+            stage(BootstrapStage::EvalMod, &eval_mod),
+        ]
+    }
+}
+
 /// Counts the work of operations on vectors of one parameter set.
 pub(crate) struct Count<'p> {
     params: &'p Params,
-    transforms: f64,
-    multiplications: f64,
+    steps: Steps,
 }
 
 impl<'p> Count<'p> {
     pub(crate) fn new(params: &'p Params) -> Self {
-        Self { params, transforms: 0.0, multiplications: 0.0 }
+        Self { params, steps: Steps::default() }
     }
 
     /// The counted work.
@@ -278,15 +330,14 @@ impl<'p> Count<'p> {
         let wide = moduli().filter(|q| q.bits() > FAST_BITS).count();
         Work {
             degree: self.params.lattice().degree(),
-            transforms: self.transforms,
-            multiplications: self.multiplications,
+            transforms: self.steps.transforms,
+            multiplications: self.steps.multiplications,
             width: 1.0 + (WIDE - 1.0) * wide as f64 / moduli().count() as f64,
         }
     }
 
-    fn add(&mut self, (transforms, multiplications): (f64, f64)) {
-        self.transforms += transforms;
-        self.multiplications += multiplications;
+    fn add(&mut self, steps: Steps) {
+        self.steps += steps;
     }
 
     fn at(&self, level: usize) -> Switch {
@@ -303,13 +354,16 @@ impl<'p> Count<'p> {
         let limbs = self.params.limbs_at(level);
         let primes = limbs - self.params.limbs_at(level.saturating_sub(1));
         let (limbs, primes) = (limbs as f64, primes as f64);
-        self.add((2.0 * limbs.max(primes), 2.0 * limbs * primes));
+        self.add(Steps {
+            conversions: 2.0 * (limbs - primes),
+            ..Steps::new(2.0 * limbs.max(primes), 2.0 * limbs * primes)
+        });
     }
 
     /// A sum of products at a level with one relinearization and no rescaling.
     pub(crate) fn relinearized(&mut self, level: usize, products: f64) {
         self.switch(level);
-        self.add((0.0, 4.0 * products * self.params.limbs_at(level) as f64));
+        self.add(Steps::new(0.0, 4.0 * products * self.params.limbs_at(level) as f64));
     }
 
     /// As [`relinearized`](Self::relinearized), then rescaled: mod-down and rescale are fused.
@@ -320,7 +374,7 @@ impl<'p> Count<'p> {
 
     /// Products of vectors with constants or plaintexts at a level.
     pub(crate) fn terms(&mut self, level: usize, count: f64) {
-        self.add((0.0, 2.0 * count * self.params.limbs_at(level) as f64));
+        self.add(Steps::new(0.0, 2.0 * count * self.params.limbs_at(level) as f64));
     }
 
     /// A linear transform. `part` is the fraction of the diagonals without a period that is encoded
@@ -345,23 +399,41 @@ impl<'p> Count<'p> {
     /// replication.
     fn encodings(&mut self, limbs: f64, count: f64, period: usize) {
         let share = period as f64 / self.params.max_slots() as f64;
-        self.add((count * limbs * share, count * limbs));
+        self.add(Steps::new(count * limbs * share, count * limbs));
     }
 
-    /// S2C, encapsulation and mod raise, trace, C2S, and the conjugation that separates the parts
-    /// of the slots.
+    /// From S2C to C2S.
     fn raising(&mut self, raising: &Raising) {
-        // S2C and C2S. Servers keep the diagonals without a period encoded.
-        raising.transforms().for_each(|m| self.transform(m, 0.0));
+        self.slots_to_coeffs(raising);
+        self.raise(raising);
+        self.coeffs_to_slots(raising);
+    }
+
+    /// S2C. Servers keep the diagonals without a period encoded.
+    fn slots_to_coeffs(&mut self, raising: &Raising) {
+        raising.s2c().transforms().iter().for_each(|m| self.transform(m, 0.0));
+    }
+
+    /// C2S, and the conjugation that separates the parts of the slots.
+    fn coeffs_to_slots(&mut self, raising: &Raising) {
+        raising.c2s.transforms().iter().for_each(|m| self.transform(m, 0.0));
+        self.switch(raising.output_level());
+    }
+
+    /// Encapsulation, mod raise with the first matrix of C2S, and trace.
+    fn raise(&mut self, raising: &Raising) {
         let top = self.at(self.params.max_level());
         // Mod raise with the first matrix: a mask and a body are raised to all primes, multiplied
         // by the rows of the key, and divided by the few special primes of the rows.
         let first = raising.first().transform();
         let (all, l, rows) = (first.ring().limbs() as f64, top.limbs, first.terms() as f64);
-        self.add((2.0 * all + 2.0 * all, 2.0 * rows * all + 2.0 * (all - l) * l));
-        // The trace to the subring of sparse slots, then the conjugation.
+        self.add(Steps {
+            conversions: all + 2.0 * l,
+            key_bytes: raising.own_key_sizes().memory as f64,
+            ..Steps::new(2.0 * all + 2.0 * all, 2.0 * rows * all + 2.0 * (all - l) * l)
+        });
+        // The trace to the subring of sparse slots.
         (0..raising.trace()).for_each(|_| self.add(top.whole()));
-        self.switch(raising.output_level());
     }
 
     /// EvalMod: the cosine, its double-angle steps, and the arcsine.
@@ -417,86 +489,15 @@ impl<'p> Count<'p> {
     }
 }
 
-/// The parts of a key switch at `limbs` limbs, each as its number of NTTs and of multiplications.
-struct Switch {
-    limbs: f64,
-    special: f64,
-    digits: f64,
-}
-
-impl Switch {
-    fn at(params: &Params, limbs: usize) -> Self {
-        let lattice = params.lattice();
-        let digits = lattice.gadget().digits(limbs) as f64;
-        Self { limbs: limbs as f64, special: lattice.p().limbs() as f64, digits }
-    }
-
-    /// The gadget decomposition and basis extension of the digits.
-    fn decomposition(&self) -> (f64, f64) {
-        let all = self.limbs + self.special;
-        (self.digits * all, self.limbs * all)
-    }
-
-    /// The products of the digits with the key.
-    fn key(&self) -> (f64, f64) {
-        (0.0, 2.0 * self.digits * (self.limbs + self.special))
-    }
-
-    /// The mod-down of one polynomial: its division by the special primes.
-    fn division(&self) -> (f64, f64) {
-        (self.special + self.limbs, self.special * self.limbs)
-    }
-
-    /// A whole key switch, with the mod-down of both polynomials.
-    fn whole(&self) -> (f64, f64) {
-        total([self.decomposition(), self.key(), self.division(), self.division()])
-    }
-
-    fn of_matrix(
-        &self,
-        (babies, giants, diagonals): (usize, usize, usize),
-        hoisting: Hoisting,
-    ) -> (f64, f64) {
-        let double = hoisting == Hoisting::Double;
-        // Hoisting: baby steps share one decomposition. Double hoisting also defers their mod-down,
-        // and giant steps divide the mask alone before their decomposition.
-        let baby = match double {
-            true => self.key(),
-            false => total([self.key(), self.division(), self.division()]),
-        };
-        let giant = match double {
-            true => total([self.decomposition(), self.key(), self.division()]),
-            false => self.whole(),
-        };
-        let limbs = if double { self.limbs + self.special } else { self.limbs };
-        // Double hoisting ends with one mod-down of both polynomials.
-        let ends = if double { 2.0 } else { 0.0 };
-        total([
-            self.decomposition(),
-            times(babies as f64, baby),
-            times(giants as f64, giant),
-            (0.0, 2.0 * limbs * diagonals as f64),
-            times(ends, self.division()),
-        ])
-    }
-}
-
-fn times(n: f64, (x, y): (f64, f64)) -> (f64, f64) {
-    (n * x, n * y)
-}
-
-fn total<const N: usize>(parts: [(f64, f64); N]) -> (f64, f64) {
-    parts.into_iter().fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::approx::{Approximation, Function};
+    use crate::bootstrap::BootstrapSpec;
     use crate::fbt::FbtSpec;
     use crate::param_search::ProgramBounds;
     use crate::simulator::Simulator;
-    use crate::{CkksOps, Interval, ParamsSpec, Security};
+    use crate::{CkksOps, ComposedOps, Interval, ParamsSpec, Security};
 
     /// A product and a rotation on the simulator are counted as those of the choice of parameters.
     #[test]
@@ -572,5 +573,30 @@ mod tests {
         let one = seconds(&[&f], false);
         assert!(seconds(&[&f, &g], false) < 1.5 * one && seconds(&[&f, &g], false) > 1.05 * one);
         assert!(seconds(&[&f], true) < 2.0 * one && seconds(&[&f], true) > 1.2 * one);
+    }
+
+    /// The stages add up to a bootstrap, and read about as many bytes of keys as its key switches.
+    #[test]
+    fn stages_add_up_to_a_bootstrap() {
+        let params = Params::new(ParamsSpec::bootstrapping().unwrap()).unwrap();
+        let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(1 << 15) };
+        let bootstrapper = Bootstrapper::new(&params, spec).unwrap();
+        let [real, complex] = [1, 2].map(|parts| StageWork::of_bootstrap(&bootstrapper, parts));
+        let sum =
+            |stages: &[StageWork], of: fn(&StageWork) -> f64| stages.iter().map(of).sum::<f64>();
+        complex.iter().for_each(|stage| println!("{stage:?} {:?}", stage.parts()));
+        let whole = Work::of_bootstrap(&bootstrapper, 2);
+        assert_eq!(sum(&complex, |s| s.work.transforms), whole.transforms);
+        assert_eq!(complex[..3], real[..3]);
+        assert_eq!(complex[3].key_bytes, 2.0 * real[3].key_bytes);
+        // The rows of the first matrix count once, every other key switch at its level.
+        let own = bootstrapper.own_key_sizes().memory as f64;
+        let largest = Switch::at(&params, params.limbs()).key;
+        let switches = bootstrapper.key_switches(false) as f64;
+        let others = sum(&complex, |s| s.key_bytes) - own;
+        assert!(others < switches * largest && others > 0.1 * switches * largest, "{others}");
+        assert!(
+            complex.iter().all(|s| s.conversions > 0.0 && s.conversions < 2.0 * s.work.transforms)
+        );
     }
 }

@@ -57,7 +57,7 @@ impl Embedding {
     }
 
     /// Largest number of slots served.
-    pub fn max_slots(&self) -> usize {
+    pub(crate) fn max_slots(&self) -> usize {
         self.roots.len() + 1
     }
 

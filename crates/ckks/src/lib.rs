@@ -25,7 +25,8 @@
 //! | [`noise`] | predicted noise of every operation, on average or in the worst case |
 //! | `keys`: [`KeyLevels`], [`EvaluationKeys`] | a request for evaluation keys; the keys, each up to its own level |
 //! | `eval`: [`Evaluator`] | addition, multiplication, rescaling, rotation, conjugation, alignment of levels and scales |
-//! | `ops`: [`CkksOps`] | the trait of programs that run on an [`Evaluator`] or a [`Simulator`](simulator::Simulator); sums, masks, comparison and functions |
+//! | `ops`: [`CkksOps`] | the trait of programs that run on an [`Evaluator`] or a [`Simulator`](simulator::Simulator) |
+//! | `composed_ops`: [`ComposedOps`] | sums, masks, comparison and functions on top of it |
 //! | [`simulator`] | runs a program on plain vectors and reports keys, levels, work and noise |
 //! | [`cost`] | work of operations and its predicted time |
 //! | `provided`: [`Provided`] | vectors that others encrypt under the public key of an owner |
@@ -68,9 +69,9 @@
 //! | | rule |
 //! | --- | --- |
 //! | slotwise operations | act on padding as on values: `x + 1` makes it 1, `2 x` and `x y` leave zeros, a polynomial makes it `p(0)` |
-//! | products with values or masks | make it zero: [`CkksOps::mul_values`], [`CkksOps::mask`], [`CkksOps::clear_padding`] |
+//! | products with values or masks | make it zero: [`CkksOps::mul_values`], [`ComposedOps::mask`], [`ComposedOps::clear_padding`] |
 //! | rotations | move slots: padding becomes values, values become padding |
-//! | reductions | take the values alone: [`CkksOps::sum_slots`], [`CkksOps::inner_sum`], [`CkksOps::replicate`], [`CkksOps::replicate_slot`], [`statistics`], [`matrix`], [`learning`] |
+//! | reductions | take the values alone: [`ComposedOps::sum_slots`], [`ComposedOps::inner_sum`], [`ComposedOps::replicate`], [`ComposedOps::replicate_slot`], [`statistics`], [`matrix`], [`learning`] |
 //! | linear transforms | act on all slots: the columns of a [`lintrans::LinearTransform`] behind the values multiply the padding |
 //! | operands of unequal length | [`ErrorKind::LengthMismatch`]: two vectors, or a vector and values |
 //! | repetition | only when asked for: [`Ciphertext::broadcast`] for values, [`Ciphertext::repeated`] for slots |
@@ -82,7 +83,7 @@
 //! first, which takes one level; with no level left it returns [`ErrorKind::Padding`].
 //!
 //! ```
-//! # use bellerophon_ckks::{CkksOps, ErrorKind, Interval, Params, Result, simulator::Simulator};
+//! # use bellerophon_ckks::{CkksOps, ComposedOps, ErrorKind, Interval, Params, Result, simulator::Simulator};
 //! # fn f(params: &Params) -> Result<()> {
 //! let a = Simulator::new(params);
 //! let range = Interval::real(0.0, 4.0)?;
@@ -152,6 +153,7 @@
 // The scheme: parameters, encoding, metadata, evaluator, simulator. `circuits` builds on all of it.
 mod ciphertext;
 mod circuits;
+mod composed_ops;
 pub mod cost;
 pub mod embedding;
 mod encode;
@@ -189,6 +191,7 @@ pub use circuits::{
     approx, bootstrap, chebyshev, dft, diagonals, eval_mod, fbt, learning, lintrans, matrix,
     ordering, polynomial, statistics,
 };
+pub use composed_ops::ComposedOps;
 pub use encode::{Encoder, Plaintext, SlotValue};
 pub use encrypt::{
     SeededCiphertext, decrypt, decrypt_values, encrypt, encrypt_public, encrypt_seeded,

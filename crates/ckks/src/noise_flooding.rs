@@ -166,11 +166,6 @@ impl Flooding {
         self.queries
     }
 
-    /// The statistical bits, `s`.
-    pub fn statistical_bits(&self) -> f64 {
-        self.statistical_bits
-    }
-
     /// The standard deviation of the flooding that hides noise of this length: `sqrt(12 q) 2^(s/2)`
     /// times the length.
     pub fn deviation(&self, length: f64) -> f64 {

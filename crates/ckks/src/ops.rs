@@ -1,14 +1,13 @@
 //! [`CkksOps`]: one interface for programs on ciphertexts and, as a dry run, on plain vectors.
 
-use std::{iter::once, ops::Range, sync::Arc};
+use std::sync::Arc;
 
 #[cfg(doc)]
 use crate::{Ciphertext, Evaluator, Plaintext};
 use crate::{
     CiphertextMeta, Complex64, During, ErrorKind, Interval, Metadata, Params, Result, SlotValue,
-    approx::{Approximation, Function, Sign, apply, compare},
     bootstrap::{Bootstrapper, iterated},
-    eval::{mask::masked, rotate, sum},
+    eval::rotate,
     fbt::{FbtInput, FunctionalBootstrapper, Integers, PairedVec, PeriodicFunction, paired},
     lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
@@ -21,18 +20,8 @@ use bellerophon_mlwe as mlwe;
 /// keys.
 ///
 /// Every operation has the meaning and the errors of the evaluator's operation of that name;
-/// levels, scales, ranges and predicted noise are equal. Operations composed of others (sums,
-/// masks, functions, comparison) are defined here, once for both.
-///
-/// ```
-/// use bellerophon_ckks::{CkksOps, Result};
-///
-/// /// `x^2 - 0.5 x`, summed over the values.
-/// fn energy<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-///     let y = a.sub(&a.square(x)?, &a.mul_scalar(x, 0.5)?)?;
-///     a.sum_slots(&y)
-/// }
-/// ```
+/// levels, scales, ranges and predicted noise are equal. Sums, masks, functions and comparison are
+/// composed of these operations: [`ComposedOps`](crate::ComposedOps).
 pub trait CkksOps: Sized {
     /// The vectors: ciphertexts, or plain vectors in their place.
     type Ciphertext: Clone;
@@ -460,11 +449,11 @@ pub trait CkksOps: Sized {
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<Self::Powers>>;
 
-    /// As [`monomial`](crate::CkksOps::monomial), from computed powers.
+    /// As [`monomial`](crate::ComposedOps::monomial), from computed powers.
     ///
     /// # Errors
     /// [`ErrorKind::Powers`] when a power that `p` needs is missing, and as for
-    /// [`monomial`](crate::CkksOps::monomial).
+    /// [`monomial`](crate::ComposedOps::monomial).
     fn monomial_in(
         &self,
         powers: &PowerBasis<Self::Powers>,
@@ -538,261 +527,5 @@ pub trait CkksOps: Sized {
     /// As for [`CkksOps::conjugate`].
     fn real_part(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         rotate::real_part(self, x)
-    }
-
-    /// The sum of `count` slots at distance `stride`: slot `j` of the result is
-    /// `x[j] + x[j + stride] + .. + x[j + (count - 1) stride]`, modulo the slots of `x`, where
-    /// padding counts as zero. Takes no level, or one to clear padding that is not [known to be
-    /// zero](CiphertextMeta::is_clear).
-    ///
-    /// About `1.5 log2(count)` rotations, half of a rotation's time each;
-    /// [`KeyLevels::inner_sum`](crate::KeyLevels::inner_sum) lists them. If `count * stride` is the
-    /// number of slots, every slot holds the sum of its residue class modulo `stride`; otherwise
-    /// the windows of some slots reach into the next part of the vector (see [`mask`](Self::mask)).
-    ///
-    /// # Errors
-    /// [`ErrorKind::SlotCount`] for a count that is zero or above the slots,
-    /// [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] and mismatches.
-    fn inner_sum(
-        &self,
-        x: &Self::Ciphertext,
-        count: usize,
-        stride: i64,
-    ) -> Result<Self::Ciphertext> {
-        let op = "inner_sum";
-        self.composed(op, || sum::inner_sum(self, x, count, stride))
-    }
-
-    /// The sum of the values, in every slot, padding included. Takes no level, or one to clear
-    /// padding that is not [known to be zero](CiphertextMeta::is_clear).
-    ///
-    /// # Errors
-    /// As for [`inner_sum`](Self::inner_sum).
-    fn sum_slots(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        self.composed("sum_slots", || self.inner_sum(x, self.metadata(x).meta.slots, 1))
-    }
-
-    /// Copies to the right: slot `j` of the result is the sum of `x[j - k stride]` for `k < count`.
-    /// A block of `stride` slots followed by `count - 1` blocks of zeros is copied into all of
-    /// them; one slot in a block of zeros (see [`mask`](Self::mask)) fills the block with stride 1.
-    /// Padding counts as zero, which takes a level as for [`inner_sum`](Self::inner_sum), otherwise
-    /// none.
-    ///
-    /// # Errors
-    /// As for [`inner_sum`](Self::inner_sum).
-    fn replicate(
-        &self,
-        x: &Self::Ciphertext,
-        count: usize,
-        stride: i64,
-    ) -> Result<Self::Ciphertext> {
-        self.composed("replicate", || self.inner_sum(x, count, stride.wrapping_neg()))
-    }
-
-    /// One of the values in every slot, padding included: a mask and a
-    /// [`sum_slots`](Self::sum_slots). Takes one level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::SlotOutOfRange`] for padding and beyond, [`ErrorKind::OutOfLevels`], and those
-    /// of [`inner_sum`](Self::inner_sum).
-    fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
-        let op = "replicate_slot";
-        self.composed(op, || sum::replicate_slot(self, x, slot))
-    }
-
-    /// Keeps the slots of the range and makes the others zero, by a product with ones and zeros.
-    /// Takes one level; the scale is unchanged.
-    ///
-    /// # Errors
-    /// [`ErrorKind::SlotOutOfRange`] for a slot that the vector does not have,
-    /// [`ErrorKind::OutOfLevels`], and mismatches.
-    fn mask(&self, x: &Self::Ciphertext, range: Range<usize>) -> Result<Self::Ciphertext> {
-        let op = "mask";
-        self.composed(op, || masked(self, x, once(range)))
-    }
-
-    /// Keeps the listed slots and makes the others zero, as [`mask`](Self::mask).
-    ///
-    /// # Errors
-    /// As for [`mask`](Self::mask).
-    fn mask_slots(&self, x: &Self::Ciphertext, slots: &[usize]) -> Result<Self::Ciphertext> {
-        let op = "mask";
-        let ranges = slots.iter().map(|&slot| slot..slot.saturating_add(1));
-        self.composed(op, || masked(self, x, ranges))
-    }
-
-    /// Makes the padding zero, as [`mask`](Self::mask) of the first [`len`](Ciphertext::len) slots.
-    /// Takes one level, also without padding.
-    ///
-    /// # Errors
-    /// As for [`mask`](Self::mask).
-    fn clear_padding(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        self.composed("clear_padding", || self.mask(x, 0..self.metadata(x).meta.len))
-    }
-
-    /// `sum_i x_i y_i` with one relinearization and one rescale. Takes one level from the lowest
-    /// operand.
-    ///
-    /// The products must agree in scale, as for operands of one level and history.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Lengths`] unless there are as many `y` as `x`, [`ErrorKind::NoValues`] for
-    /// none, [`ErrorKind::ScaleMismatch`], and those of [`mul`](Self::mul).
-    fn dot(&self, x: &[&Self::Ciphertext], y: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
-        let op = "dot";
-        self.composed(op, || {
-            sum::check_lengths(x.len(), y.len()).during(op)?;
-            let pairs: Vec<_> = x.iter().copied().zip(y.iter().copied()).collect();
-            self.mul_add_many(&pairs, &[], 0.0, None)
-        })
-    }
-
-    /// `p(x)` in every slot, real or complex, at the given scale (by default [`Params::scale`]).
-    /// Takes [`Monomial::levels`] levels, and one more if the scale of `x` is far from the divisor
-    /// of its level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
-    /// [`ErrorKind::RangeOverflow`] when a term could wrap (state a tighter range, or use the
-    /// [Chebyshev basis](Monomial::to_chebyshev)), and mismatches.
-    fn monomial(
-        &self,
-        x: &Self::Ciphertext,
-        p: &Monomial,
-        scale: Option<f64>,
-    ) -> Result<Self::Ciphertext> {
-        self.monomial_in(&self.power_basis(x, &[p])?, p, scale)
-    }
-
-    /// Several polynomials of one vector over one domain, with shared powers.
-    ///
-    /// # Errors
-    /// As for [`chebyshev_basis`](Self::chebyshev_basis) and [`polynomial`](Self::polynomial).
-    fn polynomials(
-        &self,
-        x: &Self::Ciphertext,
-        polynomials: &[&Polynomial],
-        scale: Option<f64>,
-    ) -> Result<Vec<Self::Ciphertext>> {
-        let powers = self.chebyshev_basis(x, polynomials)?;
-        polynomials.iter().map(|p| self.polynomial_in(&powers, p, scale)).collect()
-    }
-
-    /// `f(x)` in every slot for a prepared function. Takes [`Approximation::levels`] levels (one
-    /// more if the scale of `x` is far from the primes of its level).
-    ///
-    /// The result is at the default scale, or, for roots by Newton's iteration, near it.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutsideDomain`] when the carried range of `x`, padding included, is not within
-    /// the domain: prepare over a wider domain, or state a tighter range with
-    /// [`assume_range_with_padding`](Self::assume_range_with_padding). [`ErrorKind::OutOfLevels`],
-    /// [`ErrorKind::MissingKey`] without a relinearization key, [`ErrorKind::RangeOverflow`] and
-    /// mismatches.
-    fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
-        let op = "apply a function";
-        self.composed(op, || apply::apply(self, x, f))
-    }
-
-    /// `f(x)` in every slot, to an error of `2^log2_error` over the carried range of `x`, padding
-    /// included: [`Approximation::new`] and [`apply`](Self::apply) at once. For many vectors over
-    /// one domain, prepare once.
-    ///
-    /// # Errors
-    /// Those of both; [`ErrorKind::OutsideDomain`] for complex slots, and if the padding makes the
-    /// range too wide.
-    fn function(
-        &self,
-        x: &Self::Ciphertext,
-        f: &Function,
-        log2_error: f64,
-    ) -> Result<Self::Ciphertext> {
-        let op = "apply a function";
-        self.composed(op, || apply::function(self, x, f, log2_error))
-    }
-
-    /// The sign of every slot: within [`Sign::error`] of -1 or 1 for `margin <= |x|`, between them
-    /// for smaller `|x|`. Takes [`Sign::levels`] levels.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutsideDomain`] when the carried range exceeds the radius ([`Sign::within`]
-    /// takes a larger one, [`assume_range_with_padding`](Self::assume_range_with_padding) states a
-    /// smaller range), [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
-    /// relinearization key, and mismatches.
-    fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        self.composed("sign", || compare::sign(self, x, sign))
-    }
-
-    /// 1 where `x >= margin`, 0 where `x <= -margin`, within half of [`Sign::error`], at the cost
-    /// of [`sign`](Self::sign).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn step(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        self.composed("step", || compare::step(self, x, sign))
-    }
-
-    /// 1 where `x > y`, 0 where `x < y`, within half of [`Sign::error`] if the two differ by at
-    /// least the margin: the [`step`](Self::step) of `x - y`, whose range must be within the radius
-    /// (1 for numbers of `[0, 1]`).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn greater(
-        &self,
-        x: &Self::Ciphertext,
-        y: &Self::Ciphertext,
-        sign: &Sign,
-    ) -> Result<Self::Ciphertext> {
-        self.composed("compare", || self.step(&self.sub(x, y)?, sign))
-    }
-
-    /// The larger of the two, slot by slot, as `y + (x - y) step(x - y)`, within half of
-    /// [`Sign::magnitude_error`] for all `x` and `y` that differ by at most the radius. Takes one
-    /// level more than [`sign`](Self::sign).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn max(
-        &self,
-        x: &Self::Ciphertext,
-        y: &Self::Ciphertext,
-        sign: &Sign,
-    ) -> Result<Self::Ciphertext> {
-        let op = "maximum";
-        self.composed(op, || compare::max(self, x, y, sign))
-    }
-
-    /// The smaller of the two, slot by slot, as `-max(-x, -y)`; see [`max`](Self::max).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn min(
-        &self,
-        x: &Self::Ciphertext,
-        y: &Self::Ciphertext,
-        sign: &Sign,
-    ) -> Result<Self::Ciphertext> {
-        self.composed("minimum", || self.neg(&self.max(&self.neg(x)?, &self.neg(y)?, sign)?))
-    }
-
-    /// `|x|` as `x sign(x)`, within [`Sign::magnitude_error`] everywhere, best with
-    /// [`Sign::for_magnitudes`]. Takes one level more than [`sign`](Self::sign).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn abs(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        let op = "absolute value";
-        self.composed(op, || compare::abs(self, x, sign))
-    }
-
-    /// `max(x, 0)` as `x step(x)`, within half of [`Sign::magnitude_error`] everywhere, best with
-    /// [`Sign::for_magnitudes`]. Takes one level more than [`sign`](Self::sign).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn relu(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        let op = "rectifier";
-        self.composed(op, || compare::relu(self, x, sign))
     }
 }

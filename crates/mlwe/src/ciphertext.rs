@@ -163,13 +163,6 @@ impl Ciphertext {
         Ok(())
     }
 
-    /// Subtracts a plaintext of the same number of limbs from the phase.
-    pub fn sub_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
-        self.check_plain(params, plain).during("subtract a plaintext")?;
-        self.ring(params).sub_assign(&mut self.b, plain);
-        Ok(())
-    }
-
     /// Multiplies the phase by a plaintext of the same number of limbs.
     pub fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
         self.check_plain(params, plain).during("multiply by a plaintext")?;
@@ -333,7 +326,6 @@ mod tests {
             check(&apply(&|c| c.sub_assign(&params, &cy)), &|p| ring.sub_assign(p, &py));
             check(&apply(&|c| c.neg_assign(&params)), &|p| ring.neg_assign(p));
             check(&apply(&|c| c.add_plain_assign(&params, &y)), &|p| ring.add_assign(p, &y));
-            check(&apply(&|c| c.sub_plain_assign(&params, &y)), &|p| ring.sub_assign(p, &y));
             check(&apply(&|c| c.mul_plain_assign(&params, &y)), &|p| ring.mul_assign(p, &y));
             check(&apply(&|c| c.mul_signed_assign(&params, -7)), &|p| {
                 ring.mul_signed_assign(p, -7);

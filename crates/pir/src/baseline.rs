@@ -14,11 +14,11 @@
 //! of `N`, and values below `t` in place of values below `N`.
 
 use bellerophon_mlwe::KeyId;
-use bellerophon_repack::par;
 use bellerophon_ring::{
     DigitGadget, Ntt, Poly,
     aligned::AlignedVec,
     sample::{Seed, uniform_from_seed},
+    try_map,
 };
 use rand::CryptoRng;
 use zeroize::Zeroizing;
@@ -112,7 +112,7 @@ impl SplitDomainKeys {
             return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.during(op));
         }
         // Step 2: X^f(x) for every point, and their sum.
-        let results = par::map(&points, |&i| Ok::<_, Error>(self.exponent(function, query, i)))?;
+        let results = try_map(&points, |&i| Ok::<_, Error>(self.exponent(function, query, i)))?;
         let (ring, mut results) = (params.ring(), results.into_iter());
         let [mut b, mut a] = results.next().ok_or(ErrorKind::NoRows).during(op)?;
         for [body, mask] in results {

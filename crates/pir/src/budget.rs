@@ -85,7 +85,7 @@ impl PrivacyBudget {
 
     /// `log2` of the total distance of the answers so far, at most 0; minus infinity before the
     /// first.
-    pub fn log2_spent(&self) -> f64 {
+    pub(crate) fn log2_spent(&self) -> f64 {
         self.spent.log2().min(0.0)
     }
 

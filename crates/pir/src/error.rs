@@ -1,5 +1,7 @@
 //! The error type of the crate.
 
+use bellerophon_repack as repack;
+
 bellerophon_ring::op_error! {
     /// An operation that was refused, and why.
     #[derive(Debug, Clone, PartialEq)]
@@ -147,43 +149,15 @@ pub enum ErrorKind {
     },
 }
 
-// Each reason has one spelling: a layer in between does not wrap that of a layer below.
-
-impl From<bellerophon_mlwe::ErrorKind> for ErrorKind {
-    fn from(kind: bellerophon_mlwe::ErrorKind) -> Self {
-        use bellerophon_mlwe::ErrorKind as Below;
-        match kind {
-            Below::Ring(kind) => Self::Ring(kind),
-            other => Self::Mlwe(other),
-        }
-    }
-}
-
-impl From<bellerophon_lwe::ErrorKind> for ErrorKind {
-    fn from(kind: bellerophon_lwe::ErrorKind) -> Self {
-        use bellerophon_lwe::ErrorKind as Below;
-        match kind {
-            Below::Ring(kind) => Self::Ring(kind),
-            Below::Mlwe(kind) => kind.into(),
-            other => Self::Lwe(other),
-        }
-    }
-}
-
-// Errors that ring packing shares with this crate become the variants of this crate.
-impl From<bellerophon_repack::ErrorKind> for ErrorKind {
-    fn from(kind: bellerophon_repack::ErrorKind) -> Self {
-        use bellerophon_repack::ErrorKind as Below;
-        match kind {
-            Below::Ring(kind) => Self::Ring(kind),
-            Below::Mlwe(kind) => kind.into(),
-            Below::Lwe(kind) => kind.into(),
-            Below::NoRows => Self::NoRows,
-            Below::Shape { what, found, needed } => Self::Shape { what, found, needed },
-            Below::Value { what, found, needed } => Self::Value { what, found, needed },
-            other => Self::Repack(other),
-        }
-    }
+bellerophon_ring::lower_kinds! {
+    Mlwe(bellerophon_mlwe::ErrorKind) via [Ring];
+    Lwe(bellerophon_lwe::ErrorKind) via [Ring, Mlwe];
+    // Kinds that ring packing shares with this crate become its own.
+    Repack(repack::ErrorKind) via [Ring, Mlwe, Lwe] {
+        repack::ErrorKind::NoRows => Self::NoRows,
+        repack::ErrorKind::Shape { what, found, needed } => Self::Shape { what, found, needed },
+        repack::ErrorKind::Value { what, found, needed } => Self::Value { what, found, needed },
+    };
 }
 
 /// Shorthand for results of this crate.

@@ -95,11 +95,6 @@ impl Response {
         Ok(self)
     }
 
-    /// The number of values, those of buckets without a point included.
-    pub fn values(&self) -> usize {
-        self.values
-    }
-
     /// The number of ring ciphertexts.
     pub fn ciphertexts(&self) -> usize {
         self.parts.len()

@@ -3,8 +3,7 @@
 
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::KeyId;
-use bellerophon_repack::par;
-use bellerophon_ring::{Ntt, Poly, sample::SecretRng};
+use bellerophon_ring::{Ntt, Poly, sample::SecretRng, try_map};
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
@@ -176,7 +175,7 @@ impl Server {
         let selection = self.selection(function, query)?;
         let forks = forks(query.shape.values(), rng);
         let values: Vec<usize> = (0..query.shape.values()).collect();
-        par::map(&values, |&value| {
+        try_map(&values, |&value| {
             self.constant(self.rerandomised(&selection, value, &forks[value])?)
         })
     }
@@ -243,7 +242,7 @@ impl Server {
                 });
                 let count = query.bodies.len();
                 let indices: Vec<usize> = (0..count).collect();
-                let masks = par::map(&indices, |&i| Ok::<_, Error>(query.mask(params, i)))?;
+                let masks = try_map(&indices, |&i| Ok::<_, Error>(query.mask(params, i)))?;
                 Factors::Buckets { entries, masks }
             }
         };

@@ -61,10 +61,7 @@ fn both_forms_answer_right() {
                     let (query, pending) = client.query(domain, &points, form, random).unwrap();
                     let response = server.evaluate(&function, &query).unwrap();
                     let parts = query.shape().response_ciphertexts();
-                    assert_eq!(
-                        (response.values(), response.ciphertexts()),
-                        (query.shape().values(), parts)
-                    );
+                    assert_eq!(response.ciphertexts(), parts);
                     assert_eq!(*client.read(&pending, &response).unwrap(), at(&table, &points));
                     let short = response.clone().truncated(params).unwrap();
                     assert!(short.byte_len(params) < response.byte_len(params));

@@ -266,41 +266,14 @@ pub enum ErrorKind {
     },
 }
 
-// Each reason has one spelling: a layer in between does not wrap that of a layer below.
-
-impl From<bellerophon_mlwe::ErrorKind> for ErrorKind {
-    fn from(kind: bellerophon_mlwe::ErrorKind) -> Self {
-        use bellerophon_mlwe::ErrorKind as Below;
-        match kind {
-            Below::Ring(kind) => Self::Ring(kind),
-            other => Self::Mlwe(other),
-        }
-    }
-}
-
-impl From<bellerophon_ckks::ErrorKind> for ErrorKind {
-    fn from(kind: bellerophon_ckks::ErrorKind) -> Self {
-        use bellerophon_ckks::ErrorKind as Below;
-        match kind {
-            Below::Ring(kind) => Self::Ring(kind),
-            Below::Mlwe(kind) => kind.into(),
-            other => Self::Ckks(other),
-        }
-    }
-}
-
-impl From<bellerophon_lwe::ErrorKind> for ErrorKind {
-    fn from(kind: bellerophon_lwe::ErrorKind) -> Self {
-        use bellerophon_lwe::ErrorKind as Below;
-        match kind {
-            Below::Ring(kind) => Self::Ring(kind),
-            Below::Mlwe(kind) => kind.into(),
-            Below::Cancelled { done, total } => {
-                Self::Cancelled { stage: Stage::LookUps, done, total }
-            }
-            other => Self::Lwe(other),
-        }
-    }
+bellerophon_ring::lower_kinds! {
+    Mlwe(bellerophon_mlwe::ErrorKind) via [Ring];
+    Ckks(bellerophon_ckks::ErrorKind) via [Ring, Mlwe];
+    Lwe(bellerophon_lwe::ErrorKind) via [Ring, Mlwe] {
+        bellerophon_lwe::ErrorKind::Cancelled { done, total } => {
+            Self::Cancelled { stage: Stage::LookUps, done, total }
+        },
+    };
 }
 
 /// Shorthand for results of this crate.

@@ -5,11 +5,11 @@ use bellerophon_ckks::{
     Ciphertext, CkksOps, Encoder, Evaluator, Interval, Params, SeededCiphertext, encrypt_seeded,
 };
 use bellerophon_mlwe::{self as mlwe, KeyId, SecretKey};
-use bellerophon_ring::{sample::Seed, wire::Fingerprint};
+use bellerophon_ring::{sample::Seed, try_map, wire::Fingerprint};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{During, ErrorKind, Result, par, tall_diagonals::check_baby};
+use crate::{During, ErrorKind, Result, tall_diagonals::check_baby};
 
 /// A repacking key in the form to send: `G` symmetric encryptions whose masks are seeds.
 ///
@@ -107,7 +107,7 @@ impl SeededRepackKey {
     /// # Errors
     /// [`bellerophon_mlwe::ErrorKind::ParamsMismatch`] under other parameters.
     pub fn expand(&self, params: &Params) -> Result<RepackKey> {
-        let babies = par::map(&self.babies, |ct| ct.expand(params))?;
+        let babies = try_map(&self.babies, |ct| ct.expand(params))?;
         let seeds = self.babies.iter().map(|ct| *ct.inner.seed()).collect();
         Ok(RepackKey { dimension: self.dimension, babies, seeds: Some(seeds) })
     }

@@ -19,14 +19,14 @@
 
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{
-    self as mlwe, Ciphertext, KeyId, KeySwitchKey, ModuleMap, Params, SecretKey,
-    SeededKeySwitchKey, key_switch, noise,
+    self as mlwe, Ciphertext, KeySwitchKey, ModuleMap, Params, SecretKey, SeededKeySwitchKey,
+    key_switch, noise,
 };
-use bellerophon_ring::{Ntt, Poly};
+use bellerophon_ring::{Ntt, Poly, try_map};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{During, ErrorKind, Result, par};
+use crate::{During, ErrorKind, Result};
 
 /// The two parameter sets of a packing through a middle rank.
 #[derive(Debug, Clone)]
@@ -159,7 +159,7 @@ impl ModulePacking {
             return Err(ErrorKind::NoRows.during(op));
         }
         // Step 2: every group to the middle rank; then all together to rank 1.
-        let parts = par::map(&groups, |group| {
+        let parts = try_map(&groups, |group| {
             (!group.is_empty()).then(|| self.gather(keys, group)).transpose()
         })?;
         self.join(keys, &parts)
@@ -262,11 +262,6 @@ impl SeededModulePackingKeys {
 }
 
 impl ModulePackingKeys {
-    /// Identity of the secret key of values and of results.
-    pub fn key(&self) -> KeyId {
-        self.second.shape().to.key
-    }
-
     /// Bytes in memory.
     #[cfg(test)]
     pub(crate) fn memory_len(&self) -> usize {

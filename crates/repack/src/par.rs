@@ -1,24 +1,5 @@
 //! Independent pieces of work on the active rayon pool.
 
-/// `f` of every item, in order, or the first error.
-///
-/// # Errors
-/// Those of `f`.
-pub fn map<T: Sync, U: Send, E: Send>(
-    items: &[T],
-    f: impl Fn(&T) -> Result<U, E> + Sync + Send,
-) -> Result<Vec<U>, E> {
-    #[cfg(feature = "parallel")]
-    {
-        use rayon::prelude::*;
-        items.par_iter().map(f).collect()
-    }
-    #[cfg(not(feature = "parallel"))]
-    {
-        items.iter().map(f).collect()
-    }
-}
-
 /// Calls `f` with the index of every item and the item.
 pub fn for_each<T: Send>(items: Vec<T>, f: impl Fn(usize, T) + Sync + Send) {
     #[cfg(feature = "parallel")]

@@ -6,7 +6,7 @@
 //! computed together, so that each part of the key is read from memory once for all of them.
 
 use bellerophon_ckks::{Ciphertext, Complex64, Params};
-use bellerophon_ring::{Modulus, Ntt, Poly, Ring};
+use bellerophon_ring::{Modulus, Ntt, Poly, Ring, try_map};
 
 use crate::{During, ErrorKind, Layout, Matrix, Result, Tiling, par};
 
@@ -66,7 +66,7 @@ impl<'r, M: Matrix + ?Sized> Products<'r, M> {
         // Step 1: encode the diagonals of these giant steps.
         let baby = self.tiling.baby_steps();
         let diagonals: Vec<usize> = (giants.start * baby..giants.end * baby).collect();
-        let encoded = par::map(&diagonals, |&j| self.encode(j / baby, j % baby))?;
+        let encoded = try_map(&diagonals, |&j| self.encode(j / baby, j % baby))?;
         let parts = self.rotations[0].lattice().rank() + 1;
         let mut polys: Vec<Poly<Ntt>> =
             (0..giants.len() * parts).map(|_| self.ring.zero()).collect();

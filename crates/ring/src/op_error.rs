@@ -127,3 +127,27 @@ macro_rules! op_error {
         }
     };
 }
+
+/// Conversions of the kinds of lower crates into the `ErrorKind` of the calling crate.
+///
+/// Every reason has one spelling: a kind that a lower crate has taken over from one further below
+/// (`[Ring, Mlwe]`) is converted as itself. Further patterns translate single kinds. All others
+/// become the variant that holds the kinds of that crate.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! lower_kinds {
+    ($(
+        $own:ident($lower:path) via [$($below:ident),*] $({ $($kind:pat => $same:expr,)* })?;
+    )*) => {$(
+        impl From<$lower> for ErrorKind {
+            fn from(kind: $lower) -> Self {
+                use $lower as Lower;
+                match kind {
+                    $(Lower::$below(kind) => kind.into(),)*
+                    $($($kind => $same,)*)?
+                    other => Self::$own(other),
+                }
+            }
+        }
+    )*};
+}

@@ -15,6 +15,7 @@ use serde::{
 use crate::{Domain, ErrorKind, Modulus, PackedPoly, Poly, Result, Ring, par};
 
 mod fingerprint;
+mod form;
 mod secret;
 
 pub use fingerprint::{Fingerprint, Fingerprinted};

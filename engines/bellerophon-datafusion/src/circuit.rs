@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use bellerophon::ckks::{CkksOps, Interval, Result, polynomial::Monomial};
+use bellerophon::ckks::{CkksOps, ComposedOps, Interval, Result, polynomial::Monomial};
 
 /// A function of vectors that consists of operations on slots.
 #[derive(Debug, Clone, PartialEq)]

@@ -529,16 +529,8 @@ pub enum ErrorKind {
     },
 }
 
-// Each reason has one spelling: a layer in between does not wrap that of a layer below.
-
-impl From<bellerophon_mlwe::ErrorKind> for ErrorKind {
-    fn from(kind: bellerophon_mlwe::ErrorKind) -> Self {
-        use bellerophon_mlwe::ErrorKind as Below;
-        match kind {
-            Below::Ring(kind) => Self::Ring(kind),
-            other => Self::Mlwe(other),
-        }
-    }
+bellerophon_ring::lower_kinds! {
+    Mlwe(bellerophon_mlwe::ErrorKind) via [Ring];
 }
 
 /// The smallest power of two at or above a magnitude, as [`ErrorKind::RangeOverflow`] reports it.

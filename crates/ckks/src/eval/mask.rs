@@ -4,7 +4,7 @@ use std::{borrow::Cow, iter::once, ops::Range};
 
 use crate::{Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result};
 
-/// Keeps the slots of the ranges, by a product with ones and zeros; see [`CkksOps::mask`].
+/// Keeps the slots of the ranges, by a product with ones and zeros; see [`ComposedOps::mask`].
 pub(crate) fn masked<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,

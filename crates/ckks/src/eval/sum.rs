@@ -18,8 +18,8 @@ use bellerophon_mlwe::{self as mlwe, CiphertextQP, HoistedDigits};
 use super::Evaluator;
 use crate::noise::Noise;
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, Interval, KeyLevels, Metadata,
-    Plaintext, Result, SlotValue,
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval,
+    KeyLevels, Metadata, Plaintext, Result, SlotValue,
     bootstrap::auto_bootstrap,
     error::LevelScale,
     eval::mask::cleared,
@@ -69,7 +69,7 @@ fn stages(mut count: usize, usable: impl Fn(Stage) -> bool) -> Vec<Stage> {
 }
 
 impl KeyLevels {
-    /// The rotations of [`CkksOps::inner_sum`] up to `level`.
+    /// The rotations of [`ComposedOps::inner_sum`] up to `level`.
     #[must_use]
     pub fn inner_sum(mut self, count: usize, stride: i64, level: usize) -> Self {
         for stage in stages(count, |_| true) {
@@ -81,20 +81,20 @@ impl KeyLevels {
         self
     }
 
-    /// The rotations of [`CkksOps::sum_slots`] for vectors of `slots` slots, up to `level`.
+    /// The rotations of [`ComposedOps::sum_slots`] for vectors of `slots` slots, up to `level`.
     #[must_use]
     pub fn sum_slots(self, slots: usize, level: usize) -> Self {
         self.inner_sum(slots, 1, level)
     }
 
-    /// The rotations of [`CkksOps::replicate`] up to `level`.
+    /// The rotations of [`ComposedOps::replicate`] up to `level`.
     #[must_use]
     pub fn replicate(self, count: usize, stride: i64, level: usize) -> Self {
         self.inner_sum(count, stride.wrapping_neg(), level)
     }
 }
 
-/// The sum of `count` slots at distance `stride`; see [`CkksOps::inner_sum`].
+/// The sum of `count` slots at distance `stride`; see [`ComposedOps::inner_sum`].
 pub(crate) fn inner_sum<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
@@ -141,7 +141,7 @@ pub(crate) fn inner_sum<A: CkksOps>(
     Ok(a.with_metadata(sum, meta))
 }
 
-/// One of the values in every slot; see [`CkksOps::replicate_slot`].
+/// One of the values in every slot; see [`ComposedOps::replicate_slot`].
 pub(crate) fn replicate_slot<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,

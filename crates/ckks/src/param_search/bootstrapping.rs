@@ -4,7 +4,8 @@
 //! ([`Bootstrapper::bootstrapped`] adds them up), and the approximation error of EvalMod, which no
 //! scale changes ([`Bootstrapper::approximation_error`]). With levels larger by `k` bits, the first
 //! part is smaller by `2^-k`. One bootstrap predicted at a reference scale, without keys, therefore
-//! gives the precision at every scale of that ring. The chosen set is then predicted again exactly.
+//! gives the precision at every scale of that ring, with every EvalMod ([`reduction`](super)). The
+//! chosen set is then predicted again exactly.
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use bellerophon_mlwe::{
     security::{self, Model},
 };
 
+use super::reduction::{ReductionChoice, Reference, Variant};
 use super::{LOG2_FAILURE, MOST_LEVELS, ProgramBounds, Work, bound, log2_size, squared};
 use crate::bootstrap::{BootstrapSpec, Bootstrapper};
 use crate::{During, Interval, Metadata, ModulusChain, Params, ParamsSpec, Result, noise};
@@ -20,9 +22,16 @@ use crate::{During, Interval, Metadata, ModulusChain, Params, ParamsSpec, Result
 /// `log2` of the reference scale at which a bootstrap is predicted first.
 const REFERENCE: u32 = 42;
 
-/// Bits of an EvalMod level above the scale: the gap between `q_0` and the message, and the period
+/// Bits of an EvalMod level above the scale and the gap between `q_0` and the message: the period
 /// of the sine (a factor of `2 pi`).
-const REDUCTION: u32 = 7;
+const PERIOD: u32 = 2;
+
+/// Levels of the reference beyond the EvalMod of the default: of an arcsine of twice the degree,
+/// and of a sine of a smaller error.
+const SPARE: usize = 2;
+
+/// `log2` of the share of the approximation error in the error of a result.
+const BIAS: f64 = -3.0;
 
 /// `log2` of the scales tried. Below, large rings have too few primes.
 const LOG_SCALES: std::ops::RangeInclusive<u32> = 28..=50;
@@ -45,6 +54,9 @@ pub struct SelectedBootstrap {
     /// Correct bits after the binary point in the worst slot of a bootstrapped vector of numbers of
     /// `[-1, 1]`, except with probability `2^`[`LOG2_FAILURE`].
     pub bits: f64,
+    /// The chosen EvalMod, and those that should meet the requirements at a higher cost: by their
+    /// predicted times.
+    pub reductions: Vec<ReductionChoice>,
 }
 
 /// A set that meets the requirements.
@@ -56,18 +68,20 @@ pub(super) struct Found {
     pub bootstrap: SelectedBootstrap,
 }
 
-/// A ring and a secret kind, with the error of a bootstrap there.
+impl Found {
+    /// The report of its EvalMod.
+    fn report(&self) -> ReductionChoice {
+        self.bootstrap.reductions[0]
+    }
+}
+
+/// A ring and a secret kind, with a bootstrap there.
 pub(super) struct Candidate {
     degree: usize,
     secret: SecretKind,
-    spec: BootstrapSpec,
+    slots: usize,
     security: Security,
-    /// Levels of EvalMod.
-    reduction: usize,
-    /// Noise variance of a bootstrapped vector, in coefficients of the phase.
-    variance: f64,
-    /// Approximation error of EvalMod.
-    bias: f64,
+    reference: Reference,
 }
 
 impl Candidate {
@@ -80,28 +94,34 @@ impl Candidate {
     ) -> Option<Self> {
         // Step 1: the security tables must cover both secrets.
         let ProgramBounds { security, slots, .. } = *requirements;
-        bound(security, degree, secret)?;
+        let most = bound(security, degree, secret)?;
         let spec =
             BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(slots.next_power_of_two()) };
         let sparse = SecretKind::Sparse(spec.weight);
         security::max_log2_modulus(degree, sparse, Model::Bits128)?;
 
-        // Step 2: even the smallest chain must fit. This check is cheaper than the prediction.
+        // Step 2: even a chain with half the levels of the default EvalMod, at the least scale,
+        // must fit. This check is cheaper than the prediction.
         let reduction = spec.reduction().ok()?.depth();
-        let (variance, bias) = (0.0, 0.0);
-        let mut candidate = Self { degree, secret, spec, security, reduction, variance, bias };
-        candidate.chain(*LOG_SCALES.start(), requirements.depth)?;
+        let user = (*LOG_SCALES.start(), requirements.depth.max(1));
+        let least =
+            at_scale(&spec, user.0).chain_around(reduction / 2, degree, user, (SPECIAL.0, 1));
+        if log2_size(&least) > most {
+            return None;
+        }
 
-        // Step 3: noise and approximation error at the reference scale.
-        let prepared = || -> Result<Bootstrapper> {
-            let spec = candidate.spec_at(REFERENCE);
-            let chain = spec.chain_around(reduction, degree, (REFERENCE, 1), (SPECIAL.0, 4));
-            Bootstrapper::new(&candidate.params(&chain, REFERENCE, Security::Insecure)?, spec)
+        // Step 3: a bootstrap at the reference scale.
+        let prepared = || -> Result<Reference> {
+            let spec = at_scale(&spec, REFERENCE);
+            let user = (REFERENCE, 1);
+            let chain = spec.chain_around(reduction + SPARE, degree, user, (SPECIAL.0, 4));
+            let params = with_secret(&chain, REFERENCE, secret, Security::Insecure)?;
+            let bootstrapper = Bootstrapper::new(&params, spec)?;
+            let x = operand(&bootstrapper)?;
+            Reference::new(bootstrapper, &x)
         };
-        let bootstrapper = prepared().ok()?;
-        candidate.variance = bootstrapped(&bootstrapper).ok()?.meta.noise.total;
-        candidate.bias = bootstrapper.approximation_error();
-        Some(candidate)
+        let reference = prepared().ok()?;
+        Some(Self { degree, secret, slots: slots.next_power_of_two(), security, reference })
     }
 
     /// The secret kinds that a set may have, the one with the smaller noise first.
@@ -109,80 +129,132 @@ impl Candidate {
         [SecretKind::Sparse(WEIGHT), SecretKind::Ternary]
     }
 
-    fn spec_at(&self, log_scale: u32) -> BootstrapSpec {
-        BootstrapSpec { log_reduction: log_scale + REDUCTION, ..self.spec.clone() }
-    }
-
     /// The chain with the fastest products among all chains within the security bound.
-    fn chain(&self, log_scale: u32, depth: usize) -> Option<ModulusChain> {
+    fn chain(&self, variant: &Variant, log_scale: u32, depth: usize) -> Option<ModulusChain> {
         let bound = bound(self.security, self.degree, self.secret)?;
         // At least one level for the program, or bootstrapping would be pointless.
         let levels = Some(depth.max(1)).filter(|&levels| levels <= MOST_LEVELS)?;
-        let user = (log_scale, levels);
-        let chain =
-            self.spec_at(log_scale).chain_around(self.reduction, self.degree, user, SPECIAL);
+        let (user, reduction) = ((log_scale, levels), variant.mod1.depth());
+        let spec = at_scale(&variant.spec, log_scale);
+        let chain = spec.chain_around(reduction, self.degree, user, SPECIAL);
         (1..=SPECIAL.1)
             .map(|count| ModulusChain { special: (SPECIAL.0, count), ..chain.clone() })
             .filter(|chain| log2_size(chain) <= bound)
             .min_by(|x, y| Work::of_product(x).seconds().total_cmp(&Work::of_product(y).seconds()))
     }
 
-    fn params(&self, chain: &ModulusChain, log_scale: u32, security: Security) -> Result<Params> {
-        let mut spec = ParamsSpec::from_chain(chain, log_scale, Security::Insecure)?;
-        spec.lattice.secret = self.secret;
-        spec.lattice.security = security;
-        Params::new(spec)
-    }
-
     /// Predicted bits in the worst slot after a bootstrap and `depth` squarings at this scale.
-    fn bits(&self, log_scale: u32, depth: usize) -> f64 {
+    fn bits(&self, variant: &Variant, log_scale: u32, depth: usize) -> f64 {
         let rounding = (self.secret.expected_norm2(self.degree) + 1.0) / 12.0;
-        let variance = (0..depth).fold(self.variance, |v, _| 4.0 * v + rounding);
-        let slots = self.spec.slots;
+        let variance = (0..depth).fold(variant.variance, |v, _| 4.0 * v + rounding);
+        let slots = self.slots;
         let std = noise::slot_std(variance, slots, f64::from(log_scale).exp2(), true);
-        let bias = self.bias * (depth as f64).exp2();
+        let bias = variant.bias * (depth as f64).exp2();
         -(noise::worst_factor(slots, LOG2_FAILURE) * std + bias).log2()
-    }
-
-    /// The least scale that should be enough.
-    fn log_scale(&self, bits: f64, depth: usize) -> Option<u32> {
-        let mut scales = LOG_SCALES;
-        scales.find(|&s| self.bits(s, depth) >= bits && self.chain(s, depth).is_some())
     }
 
     /// The set, predicted exactly.
     pub(crate) fn choose(&self, requirements: &ProgramBounds) -> Option<Found> {
+        let ProgramBounds { depth, bits: wanted, .. } = *requirements;
+        // Step 1: for every EvalMod the least scale by the prediction at the reference scale, and
+        // the predicted time there.
+        let variants = self.reference.variants(wanted + depth as f64 - BIAS);
+        let reported = |variant: Variant| {
+            let log_scale = LOG_SCALES.into_iter().find(|&s| {
+                self.bits(&variant, s, depth) >= wanted && self.chain(&variant, s, depth).is_some()
+            })?;
+            let chain = self.chain(&variant, log_scale, depth)?;
+            let params = with_secret(&chain, log_scale, self.secret, Security::Insecure).ok()?;
+            let seconds = self.reference.seconds(&params, &variant);
+            let bits = self.bits(&variant, log_scale, depth);
+            let report = variant.report(&params, log_scale, bits, seconds);
+            Some((variant, report))
+        };
+        let mut reported: Vec<_> = variants.into_iter().filter_map(reported).collect();
+        reported.sort_by(|(_, x), (_, y)| x.seconds.total_cmp(&y.seconds));
+
+        // Step 2: the fastest one that meets the requirements with the actual primes. Its exact
+        // time may exceed the estimate: the next ones are tried as long as theirs is less.
+        let (mut best, mut others) = (None::<Found>, vec![]);
+        for (variant, report) in reported {
+            if best.as_ref().is_some_and(|best| best.report().seconds <= report.seconds) {
+                others.push(report);
+                continue;
+            }
+            let Some(mut found) = self.exact(requirements, &variant, report) else { continue };
+            if let Some(before) = &mut best {
+                if before.report().seconds > found.report().seconds {
+                    std::mem::swap(before, &mut found);
+                }
+                others.push(found.report());
+            } else {
+                best = Some(found);
+            }
+        }
+        others.sort_by(|x, y| x.seconds.total_cmp(&y.seconds));
+        let mut best = best?;
+        best.bootstrap.reductions.extend(others);
+        Some(best)
+    }
+
+    /// The set with an EvalMod at the least scale at which the exact prediction meets the
+    /// requirements.
+    fn exact(
+        &self,
+        requirements: &ProgramBounds,
+        variant: &Variant,
+        report: ReductionChoice,
+    ) -> Option<Found> {
         let ProgramBounds { depth, bits: wanted, security, .. } = *requirements;
-        // Step 1: the least scale by the prediction at the reference scale.
-        let least = self.log_scale(wanted, depth)?;
+        let least = report.log_scale;
         (least..=least + RETRIES).find_map(|log_scale| {
-            // Step 2: the actual primes and the actual bootstrap.
-            let chain = self.chain(log_scale, depth)?;
-            let params = self.params(&chain, log_scale, security).ok()?;
-            let bootstrapper = Bootstrapper::new(&params, self.spec_at(log_scale)).ok()?;
-            let fresh = bootstrapped(&bootstrapper).ok()?;
+            // Step 1: the actual primes and the actual bootstrap.
+            let chain = self.chain(variant, log_scale, depth)?;
+            let params = with_secret(&chain, log_scale, self.secret, security).ok()?;
+            let spec = at_scale(&variant.spec, log_scale);
+            let bootstrapper = Bootstrapper::new(&params, spec).ok()?;
+            let fresh = bootstrapper.bootstrapped(&operand(&bootstrapper).ok()?).ok()?;
             let bias = bootstrapper.approximation_error();
             let bits = |x: &Metadata, bias: f64| {
                 -(x.estimate(&params, LOG2_FAILURE).log2_worst.exp2() + bias).log2()
             };
 
-            // Step 3: precision after `depth` squarings. The result must be bootstrappable again,
+            // Step 2: precision after `depth` squarings. The result must be bootstrappable again,
             // which scales that drift too far prevent.
             let after = squared(&params, fresh, depth).ok()?;
             bootstrapper.bootstrapped(&after).ok()?;
             let last = bits(&after, bias * (depth as f64).exp2());
+            let seconds = Work::of_bootstrap(&bootstrapper, 2).seconds();
             let bootstrap = SelectedBootstrap {
                 bits: bits(&fresh, bias),
                 bootstrapper: Arc::new(bootstrapper),
+                reductions: vec![variant.report(&params, log_scale, last, seconds)],
             };
             (last >= wanted).then_some(Found { params, chain, log_scale, bits: last, bootstrap })
         })
     }
 }
 
-/// The metadata after a bootstrap of a public-key encryption of numbers of `[-1, 1]` that fill the
-/// slots.
-fn bootstrapped(bootstrapper: &Bootstrapper) -> Result<Metadata> {
+/// A bootstrap with the levels of a scale.
+fn at_scale(spec: &BootstrapSpec, log_scale: u32) -> BootstrapSpec {
+    let log_reduction = log_scale + spec.log_gap.ceil() as u32 + PERIOD;
+    BootstrapSpec { log_reduction, ..spec.clone() }
+}
+
+/// The parameters of a chain with a kind of secret.
+fn with_secret(
+    chain: &ModulusChain,
+    log_scale: u32,
+    secret: SecretKind,
+    security: Security,
+) -> Result<Params> {
+    let mut spec = ParamsSpec::from_chain(chain, log_scale, Security::Insecure)?;
+    (spec.lattice.secret, spec.lattice.security) = (secret, security);
+    Params::new(spec)
+}
+
+/// The metadata of a public-key encryption of numbers of `[-1, 1]` that fill the slots.
+fn operand(bootstrapper: &Bootstrapper) -> Result<Metadata> {
     let (op, params, slots) =
         ("predict a bootstrap", bootstrapper.params(), bootstrapper.spec().slots);
     let ends = [-1.0, 1.0];
@@ -192,5 +264,5 @@ fn bootstrapped(bootstrapper: &Bootstrapper) -> Result<Metadata> {
         .encoded((values, Interval::real(-1.0, 1.0)?), slots, params.scale(), level)
         .during(op)?;
     metadata.meta.noise += mlwe::noise::fresh_public(params.lattice());
-    bootstrapper.bootstrapped(&metadata)
+    Ok(metadata)
 }

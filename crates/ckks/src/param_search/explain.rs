@@ -2,11 +2,26 @@
 
 use std::fmt;
 
-use super::{LOG2_FAILURE, SelectedParams, bound};
+use super::{LOG2_FAILURE, ReductionChoice, SelectedParams, bound};
 
 /// `1 digit`, `2 digits`.
 fn counted(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+impl fmt::Display for ReductionChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { log_gap, degree, double_angles, arcsine, bound, levels, .. } = self;
+        let Self { modulus_bits, log_scale, bits, seconds, .. } = self;
+        write!(
+            f,
+            "a cosine of degree {degree} over |x| <= {bound:.1}, {}, an arcsine of degree {arcsine} \
+             and a gap of {log_gap} bits, in {} of {modulus_bits:.0} bits together; at scale \
+             2^{log_scale}, {bits:.1} bits; a bootstrap of complex numbers in {seconds:.2} s.",
+            counted(*double_angles, "double angle"),
+            counted(*levels, "level"),
+        )
+    }
 }
 
 impl fmt::Display for SelectedParams {
@@ -81,6 +96,10 @@ impl fmt::Display for SelectedParams {
                 spec.weight,
                 bootstrapper.security_bits().floor(),
             )?;
+            for (i, choice) in bootstrap.reductions.iter().enumerate() {
+                let lead = if i == 0 { "EvalMod:" } else { "Instead, at a higher cost:" };
+                writeln!(f, "{lead} {choice}")?;
+            }
         }
 
         // Lines 5 and 6: sizes and times.

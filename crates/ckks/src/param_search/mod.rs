@@ -43,6 +43,7 @@
 mod bootstrapping;
 mod cost;
 mod explain;
+mod reduction;
 
 use bellerophon_mlwe::{
     self as mlwe, SecretKind, Security,
@@ -53,6 +54,7 @@ pub use crate::cost::Work;
 pub use bootstrapping::SelectedBootstrap;
 use bootstrapping::{Candidate, Found};
 pub use cost::{Predicted, PredictedBootstrap};
+pub use reduction::ReductionChoice;
 
 use crate::cost::FAST_BITS;
 use crate::{

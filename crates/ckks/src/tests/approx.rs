@@ -2,7 +2,7 @@
 
 use crate::approx::{Approximation, Function, Sign};
 use crate::tests::common::{World, max_error};
-use crate::{CkksOps, ErrorKind, Interval, KeyLevels};
+use crate::{ComposedOps, ErrorKind, Interval, KeyLevels};
 
 /// `count` numbers over `[lo, hi]`, its ends among them.
 fn spread(world: &World, lo: f64, hi: f64, count: usize) -> Vec<f64> {

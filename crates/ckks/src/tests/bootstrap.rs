@@ -3,11 +3,12 @@
 
 use crate::approx::Sign;
 use crate::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
-use crate::simulator::Simulator;
+use crate::noise::Noise;
+use crate::simulator::{Simulator, one_key};
 use crate::tests::common::{World, refusal, span};
 use crate::{
-    Ciphertext, CkksOps, Complex64, ErrorKind, Evaluator, Interval, KeyLevels, LevelGroup,
-    ModulusChain, Params, ParamsSpec, SecretKind, Security,
+    Ciphertext, CkksOps, Complex64, ComposedOps, ErrorKind, Evaluator, Interval, KeyLevels,
+    LevelGroup, ModulusChain, Params, ParamsSpec, SecretKind, Security,
 };
 
 /// The structure of the full-size set with a small ring.
@@ -22,6 +23,7 @@ fn params(log_degree: u32) -> Params {
 struct Bootstrapping {
     world: World,
     bootstrapper: Bootstrapper,
+    keys: BootstrapKeys,
     eval: Evaluator,
 }
 
@@ -33,8 +35,9 @@ fn bootstrapping(log_degree: u32, spec: BootstrapSpec) -> Bootstrapping {
         &world.secret,
         &mut *world.rng.borrow_mut(),
     );
-    let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys.unwrap()).unwrap();
-    Bootstrapping { world, bootstrapper, eval }
+    let keys = keys.unwrap();
+    let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys.clone()).unwrap();
+    Bootstrapping { world, bootstrapper, keys, eval }
 }
 
 impl Bootstrapping {
@@ -100,6 +103,82 @@ fn vectors_of_every_shape() {
     let square = r.eval.square(&r.eval.square(&fresh).unwrap()).unwrap();
     let again = r.eval.bootstrap(&square).unwrap();
     r.world.check(&again, &x.iter().map(|x| x.powi(4)).collect::<Vec<_>>());
+}
+
+/// The error that a part of a bootstrap adds, measured with the secret, and its prediction.
+struct Term {
+    name: &'static str,
+    measured: f64,
+    predicted: f64,
+}
+
+/// The parts of one bootstrap of complex values: S2C in the coefficients, from the mod raise to C2S
+/// and EvalMod in the real parts of the slots.
+fn terms(r: &Bootstrapping, x: &[Complex64]) -> [Term; 3] {
+    let (params, raising, mod1) =
+        (&r.world.params, r.bootstrapper.raising(), r.bootstrapper.reduction());
+    let unit = Interval::complex(1.0).unwrap();
+    let ct = r.world.encrypt_at(x, r.bootstrapper.input_level()).assume_range_with_padding(unit);
+    let meta = r.bootstrapper.meta(&ct.metadata(), params.scale(), &one_key).unwrap();
+    let rms =
+        |errors: Vec<f64>| (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt();
+
+    // S2C: the coefficient of a value against the value.
+    let enlarged = r.eval.mul_integer(&ct, meta.factor).unwrap();
+    let coefficients = raising.to_coefficients(&r.eval, &enlarged).unwrap();
+    let scale = coefficients.meta().scale;
+    let places: Vec<usize> = (0..x.len()).map(|i| coefficients.place(i)).collect();
+    let (ring, phase) = (
+        coefficients.lattice().ring(params.lattice()),
+        coefficients.lattice().phase(&r.world.secret).unwrap(),
+    );
+    let phase = ring.inverse((*phase).clone());
+    let q0 = params.lattice().q().modulus(0);
+    let centered = |place: usize| q0.center(phase.limb(0)[place]) as f64;
+    let factor = meta.factor as f64;
+    let s2c =
+        rms(places.iter().zip(x).map(|(&p, x)| centered(p) / scale - factor * x.re).collect());
+    let s2c = Term {
+        name: "S2C",
+        measured: s2c,
+        predicted: coefficients.meta().noise.total.sqrt() / scale,
+    };
+
+    // Mod raise and C2S: the distance from an integer against the coefficient over q_0.
+    let exact: Vec<f64> = places.iter().map(|&p| centered(p) / q0.value() as f64).collect();
+    let raised = raising.raise(&r.eval, &r.keys, coefficients, &meta.raising).unwrap();
+    let (part, _) = raising.to_slots(&r.eval, &raised, (&meta.raising, false)).unwrap();
+    let arguments: Vec<f64> = r.world.decrypt(&part);
+    let width = mod1.width();
+    let off = arguments.iter().zip(&exact).map(|(t, m)| t * width - m);
+    // The predicted error of a slot includes that of its coefficient before the raise.
+    let before = s2c.predicted * scale / (q0.value() as f64 * width);
+    let c2s = Term {
+        name: "mod raise and C2S",
+        measured: rms(off.map(|off| (off - off.round()) / width).collect()),
+        predicted: (part.noise().powi(2) - before.powi(2)).sqrt(),
+    };
+
+    // EvalMod: its result against its polynomials at the same argument.
+    let mut silent = part.metadata();
+    silent.meta.noise = Noise::NONE;
+    let predicted = mod1.meta(params, &silent, meta.output).unwrap().result.noise();
+    let reduced: Vec<f64> = r.world.decrypt(&mod1.apply(&r.eval, &part, meta.output).unwrap());
+    let clear = arguments.iter().map(|t| meta.output.amplitude * mod1.eval(t * width));
+    let off = reduced.iter().zip(clear).map(|(y, clear)| y - clear).collect();
+    [s2c, c2s, Term { name: "EvalMod", measured: rms(off), predicted }]
+}
+
+/// Each part adds the error that is predicted of it, from both sides.
+#[test]
+fn every_part_adds_the_noise_that_is_predicted() {
+    let r = bootstrapping(11, BootstrapSpec::new(1 << 10));
+    let x: Vec<Complex64> = r.world.complex(1 << 10).iter().map(|z| z / 2f64.sqrt()).collect();
+    for Term { name, measured, predicted } in terms(&r, &x) {
+        let ratio = predicted / measured;
+        println!("{name}: {measured:e}, predicted {predicted:e}: {ratio:.2}");
+        assert!((1.0 / 1.2..2.0).contains(&ratio), "{name}: {measured:e} {predicted:e}");
+    }
 }
 
 #[test]

@@ -14,8 +14,8 @@
 
 use crate::tests::common::{self, World, functional::functional, span};
 use crate::{
-    Ciphertext, CkksOps, Complex64, Evaluator, Interval, KeyLevels, Params, ParamsSpec, Result,
-    Security,
+    Ciphertext, CkksOps, Complex64, ComposedOps, Evaluator, Interval, KeyLevels, Params,
+    ParamsSpec, Result, Security,
     approx::{Approximation, Function, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,

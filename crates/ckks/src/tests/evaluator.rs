@@ -4,8 +4,8 @@ use crate::tests::common;
 
 use crate::tests::common::{World, refusal, rotated, span};
 use crate::{
-    Ciphertext, CkksOps, Complex64, Error, ErrorKind, EvaluationKeys, Evaluator, Interval,
-    KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Plaintext, Security,
+    Ciphertext, CkksOps, Complex64, ComposedOps, Error, ErrorKind, EvaluationKeys, Evaluator,
+    Interval, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Plaintext, Security,
     lintrans::LinearTransform,
 };
 

@@ -5,8 +5,9 @@ use crate::tests::common;
 
 use crate::tests::common::{World, refusal, span};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, CkksOps, Encoder, Error, ErrorKind, EvaluationKeys,
-    Evaluator, Interval, KeyLevels, Params, ParamsSpec, PublicKey, Result, SecretKey,
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, ComposedOps, Encoder, Error, ErrorKind,
+    EvaluationKeys, Evaluator, Interval, KeyLevels, Params, ParamsSpec, PublicKey, Result,
+    SecretKey,
     approx::{Approximation, Function, Sign},
     chebyshev::Chebyshev,
     decrypt, encrypt, encrypt_public, encrypt_seeded,

@@ -2,8 +2,8 @@
 
 use crate::tests::common::{World, refusal, rotated};
 use crate::{
-    CkksOps, Complex64, ErrorKind, EvaluationKeys, Evaluator, KeyLevels, LevelGroup, ModulusChain,
-    Params, ParamsSpec, SecretKey, Security,
+    Complex64, ComposedOps, ErrorKind, EvaluationKeys, Evaluator, KeyLevels, LevelGroup,
+    ModulusChain, Params, ParamsSpec, SecretKey, Security,
     diagonals::Diagonals,
     lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
 };

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use crate::tests::common::{World, refusal, span};
 use crate::{
-    Ciphertext, CkksOps, Complex64, ErrorKind, Evaluator, Interval, Metadata, Params, Result,
+    Ciphertext, CkksOps, Complex64, ComposedOps, ErrorKind, Evaluator, Interval, Metadata, Params,
+    Result,
     approx::{Approximation, Function, Sign},
     chebyshev::Chebyshev,
     diagonals::Diagonals,

@@ -3,7 +3,7 @@
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::{Monomial, Polynomial};
 use crate::tests::common::{World, refusal};
-use crate::{CkksOps, Complex64, ErrorKind, Interval, KeyLevels};
+use crate::{Complex64, ComposedOps, ErrorKind, Interval, KeyLevels};
 
 fn coefficients(degree: usize) -> Vec<f64> {
     (0..=degree).map(|k| (1.7 * k as f64 + 0.3).sin() / (1 + k) as f64).collect()

@@ -1,11 +1,13 @@
 //! Chosen parameters keep what they promise: precision from both sides, sizes, security.
 
-use crate::bootstrap::BootstrapKeys;
+use crate::bootstrap::{BootstrapKeys, BootstrapSpec};
+use crate::eval_mod::overflow_bound;
 use crate::paper::FullRnsHeaan;
-use crate::param_search::ProgramBounds;
+use crate::param_search::{ProgramBounds, ReductionChoice};
 use crate::tests::common::{World, max_error, span};
 use crate::{
-    CkksOps, Encoder, ErrorKind, KeyLevels, Params, PublicKey, SecretKind, Security, encrypt_public,
+    CkksOps, Encoder, ErrorKind, KeyLevels, Params, ParamsSpec, PublicKey, SecretKind, Security,
+    encrypt_public,
 };
 
 fn requirements(slots: usize, depth: usize, bits: f64) -> ProgramBounds {
@@ -243,6 +245,62 @@ fn sets_that_bootstrap_are_chosen_by_what_binds() {
     println!("{dense}\n");
     assert_eq!(dense.params.lattice().spec().secret, SecretKind::Ternary);
     assert!(dense.bootstrap.as_ref().unwrap().bootstrapper.security_bits() >= 120.0, "{dense}");
+}
+
+/// EvalMod is the cheapest of those that meet the requirements, and the report names the others.
+#[test]
+fn the_reduction_is_chosen_by_cost() {
+    let mut before: Option<ReductionChoice> = None;
+    for bits in [6.0, 12.0, 20.0] {
+        let choice = endless(1 << 15, 4, bits).choose().unwrap();
+        println!("{choice}\n");
+        let bootstrap = choice.bootstrap.as_ref().unwrap();
+        let [chosen, others @ ..] = &bootstrap.reductions[..] else { panic!("nothing chosen") };
+        // The report is that of the bootstrapper.
+        let (spec, mod1) = (bootstrap.bootstrapper.spec(), bootstrap.bootstrapper.reduction());
+        assert_eq!((chosen.arcsine, chosen.log_gap), (spec.arcsine, spec.log_gap));
+        assert_eq!((chosen.levels, chosen.bound), (mod1.depth(), mod1.bound()));
+        assert_eq!(
+            chosen.bound,
+            overflow_bound(spec.weight, spec.log2_failure - (2.0 * spec.slots as f64).log2())
+        );
+        assert!(spec.log2_failure <= -60.0 && bootstrap.bootstrapper.security_bits() >= 128.0);
+        assert_eq!(chosen.bits, choice.bits);
+        let text = choice.to_string();
+        assert!(text.contains(&format!("EvalMod: {chosen}")), "{text}");
+        // Another arcsine meets the requirements as well, for more time.
+        assert!(!others.is_empty(), "{choice}");
+        for other in others {
+            assert!(other.bits >= bits && other.seconds >= chosen.seconds, "{choice}");
+            assert!(other.arcsine != chosen.arcsine && text.contains(&other.to_string()), "{text}");
+        }
+        // More precision takes more work, or more modulus.
+        if let Some(before) = before {
+            let more = chosen.seconds > before.seconds || chosen.modulus_bits > before.modulus_bits;
+            assert!(more, "{before} {chosen}");
+        }
+        before = Some(*chosen);
+    }
+}
+
+/// The full-size set has the EvalMod that the search takes for its slots and precision: 25 bits
+/// after a bootstrap. The number of levels between two bootstraps changes neither.
+#[test]
+fn the_full_set_has_the_reduction_of_the_search() {
+    let spec = BootstrapSpec::new(1 << 15);
+    let (preset, mod1) = (ParamsSpec::bootstrapping().unwrap(), spec.reduction().unwrap());
+    let choice = endless(1 << 15, 4, 20.0).choose().unwrap();
+    println!("{choice}\n");
+    let bootstrap = choice.bootstrap.as_ref().unwrap();
+    let (found, chosen) = (bootstrap.bootstrapper.spec(), &bootstrap.reductions[0]);
+    assert!((24.0..27.0).contains(&bootstrap.bits), "{choice}");
+    assert_eq!(
+        (found.arcsine, found.log_gap, found.log_reduction),
+        (spec.arcsine, spec.log_gap, spec.log_reduction),
+        "{choice}"
+    );
+    assert_eq!((chosen.levels, chosen.double_angles), (mod1.depth(), mod1.doublings()), "{choice}");
+    assert_eq!(choice.params.scale(), f64::from(preset.log_scale).exp2(), "{choice}");
 }
 
 #[test]

@@ -12,7 +12,8 @@ use crate::tests::common::{
     span,
 };
 use crate::{
-    Ciphertext, CkksOps, Complex64, Interval, KeyLevels, Params, ParamsSpec, Result, Security,
+    Ciphertext, CkksOps, Complex64, ComposedOps, Interval, KeyLevels, Params, ParamsSpec, Result,
+    Security,
     approx::{Approximation, Function, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,

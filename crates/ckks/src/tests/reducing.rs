@@ -2,9 +2,9 @@
 
 use crate::tests::common::{World, max_error, rotated, span};
 use crate::{
-    Ciphertext, CkksOps, Complex64, Encoder, ErrorKind, Interval, KeyLevels, LevelGroup,
-    ModulusChain, Params, ParamsSpec, PublicKey, ReducingEvaluator, ReducingKeys, Result,
-    SecretKey, Security,
+    Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, ErrorKind, Interval, KeyLevels,
+    LevelGroup, ModulusChain, Params, ParamsSpec, PublicKey, ReducingEvaluator, ReducingKeys,
+    Result, SecretKey, Security,
     approx::{Approximation, Function},
     chebyshev::Chebyshev,
     decrypt_values,

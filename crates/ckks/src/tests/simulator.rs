@@ -5,8 +5,8 @@ use crate::tests::common;
 
 use crate::tests::common::{World, refusal, span};
 use crate::{
-    Ciphertext, CkksOps, Complex64, Error, ErrorKind, EvaluationKeys, Evaluator, Interval,
-    KeyLevels, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec, Result, Security,
+    Ciphertext, CkksOps, Complex64, ComposedOps, Error, ErrorKind, EvaluationKeys, Evaluator,
+    Interval, KeyLevels, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec, Result, Security,
     approx::{Approximation, Function, Sign},
     chebyshev::Chebyshev,
     diagonals::Diagonals,

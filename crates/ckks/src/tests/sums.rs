@@ -4,8 +4,8 @@ use crate::tests::common;
 
 use crate::tests::common::{World, refusal, span};
 use crate::{
-    Ciphertext, CkksOps, Complex64, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params,
-    ParamsSpec, Security,
+    Ciphertext, CkksOps, Complex64, ComposedOps, ErrorKind, KeyLevels, LevelGroup, ModulusChain,
+    Params, ParamsSpec, Security,
 };
 
 /// A toy set of the given rank.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use crate::tests::common::{World, functional::functional, refusal};
 use crate::{
-    Ciphertext, CkksOps, Complex64, Encoder, ErrorKind, Evaluator, Interval, KeyLevels, Params,
-    ParamsSpec, Result, SecretKind, Security, SlotValue,
+    Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, ErrorKind, Evaluator, Interval,
+    KeyLevels, Params, ParamsSpec, Result, SecretKind, Security, SlotValue,
     approx::Function,
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
@@ -323,11 +323,11 @@ fn bootstraps_stay_below_their_bounds() {
         let programs = Programs::bootstrapping(10, BootstrapSpec::new(slots));
         let x = programs.world.reals(slots);
         let parts = programs.parts(&x, real(-1.0, 1.0), program, program);
-        parts.into_iter().for_each(|part| check(&format!("{slots} real slots"), part, 4096.0));
+        parts.into_iter().for_each(|part| check(&format!("{slots} real slots"), part, 512.0));
         let x: Vec<Complex64> =
             x.iter().map(|&x| Complex64::from_polar(1.0 - 1e-9, 3.0 * x)).collect();
         let parts = programs.parts(&x, Interval::complex(1.0).unwrap(), program, program);
-        parts.into_iter().for_each(|part| check(&format!("{slots} complex slots"), part, 4096.0));
+        parts.into_iter().for_each(|part| check(&format!("{slots} complex slots"), part, 512.0));
     }
 }
 
@@ -394,7 +394,7 @@ fn automatic_bootstraps_stay_below_their_bounds() {
     // A fixed point, where the slope is largest.
     let [part] = programs.parts(&[1.0; 512], real(-1.0, 1.0), program, program);
     assert!(programs.shadow.report().bootstraps > 1);
-    check("a loop", part, 4096.0);
+    check("a loop", part, 512.0);
 }
 
 /// Functions of reals by functional bootstrapping, in one part of the slots and in both, by plain

@@ -1,11 +1,11 @@
 //! Byte forms of bootstrap specifications and of the keys that only bootstrapping needs.
 
 use bellerophon_mlwe::{KeySwitchKey, RaiseTransformKey, wire as lattice};
-use bellerophon_ring::wire::Wire;
+use bellerophon_ring::wire_form;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Error, Result,
+    Error,
     bootstrap::{BootstrapKeys, BootstrapSpec, Raising},
 };
 
@@ -62,31 +62,19 @@ impl From<BootstrapForm> for BootstrapSpec {
     }
 }
 
-/// The plain form of [`BootstrapKeys`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BootstrapKeysForm<'a> {
-    #[serde(borrow)]
-    to_sparse: lattice::KeySwitchKeyForm<'a>,
-    #[serde(borrow)]
-    raise: lattice::RaiseTransformKeyForm<'a>,
-}
-
-impl Wire for BootstrapKeys {
-    const KIND: u16 = super::kind::BOOTSTRAP_KEYS;
-    const NAME: &'static str = "bootstrapping keys";
-    type Params = Raising;
-    type Form<'a> = BootstrapKeysForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, raising: &Raising) -> Result<BootstrapKeysForm<'_>> {
-        // The first key works at the lowest modulus, the second at the full one with its matrix.
-        Ok(BootstrapKeysForm {
-            to_sparse: self.to_sparse().to_form(raising.low())?,
-            raise: self.raise().to_form(raising.first().transform())?,
-        })
+wire_form! {
+    /// The plain form of [`BootstrapKeys`].
+    pub struct BootstrapKeysForm<'a> for BootstrapKeys:
+        super::kind::BOOTSTRAP_KEYS, "bootstrapping keys"
+    {
+        to_sparse: lattice::KeySwitchKeyForm<'a> = self.to_sparse().to_form(raising.low())?,
+        raise: lattice::RaiseTransformKeyForm<'a> =
+            self.raise().to_form(raising.first().transform())?,
     }
-
-    fn from_form(raising: &Raising, form: BootstrapKeysForm) -> Result<Self> {
+    fn write(&self, raising: &Raising) {
+        // The first key works at the lowest modulus, the second at the full one with its matrix.
+    }
+    fn read(raising, form) {
         // Each key is checked for its own parameters, and both together for this bootstrap.
         let to_sparse = KeySwitchKey::from_form(raising.low(), form.to_sparse)?;
         let raise = RaiseTransformKey::from_form(raising.first().transform(), form.raise)?;

@@ -1,7 +1,7 @@
 //! Byte forms of encrypted vectors: the lattice ciphertext and its public metadata.
 
 use bellerophon_mlwe::{self as mlwe, wire as lattice};
-use bellerophon_ring::wire::Wire;
+use bellerophon_ring::wire_form;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -76,31 +76,19 @@ impl TryFrom<MetaForm> for CiphertextMeta {
     }
 }
 
-/// The plain form of a [`Ciphertext`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CiphertextForm<'a> {
-    meta: MetaForm,
-    #[serde(borrow)]
-    lattice: lattice::CiphertextForm<'a>,
-}
-
-/// The ciphertext with all metadata of the server, for the server's own use only. Results leave a
-/// server as [`Published`].
-impl Wire for Ciphertext {
-    const KIND: u16 = super::kind::CIPHERTEXT;
-    const NAME: &'static str = "unpublished encrypted vector";
-    type Params = Params;
-    type Form<'a> = CiphertextForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<CiphertextForm<'_>> {
-        Ok(CiphertextForm {
-            meta: self.meta().into(),
-            lattice: self.lattice().to_form(params.lattice())?,
-        })
+wire_form! {
+    /// The plain form of a [`Ciphertext`].
+    ///
+    /// The ciphertext with all metadata of the server, for the server's own use only. Results leave
+    /// a server as [`Published`].
+    pub struct CiphertextForm<'a> for Ciphertext:
+        super::kind::CIPHERTEXT, "unpublished encrypted vector"
+    {
+        meta: MetaForm = self.meta().into(),
+        lattice: lattice::CiphertextForm<'a> = self.lattice().to_form(params.lattice())?,
     }
-
-    fn from_form(params: &Params, form: CiphertextForm) -> Result<Self> {
+    fn write(&self, params: &Params) {}
+    fn read(params, form) {
         // `from_parts` checks the metadata against the parameters.
         let meta = form.meta.try_into()?;
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
@@ -108,43 +96,27 @@ impl Wire for Ciphertext {
     }
 }
 
-/// The plain form of a [`Published`]: only the declaration of the program, and what follows from
-/// its public operations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PublishedForm<'a> {
-    scale: f64,
-    slots: u32,
-    len: u32,
-    /// The declared range of the values.
-    range: RangeForm,
-    /// `log2` of the declared standard deviation of a slot's error.
-    log2_noise: i32,
-    #[serde(borrow)]
-    lattice: lattice::CiphertextForm<'a>,
-}
-
-impl Wire for Published {
-    const KIND: u16 = super::kind::PUBLISHED;
-    const NAME: &'static str = "published encrypted vector";
-    type Params = Params;
-    type Form<'a> = PublishedForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<PublishedForm<'_>> {
+wire_form! {
+    /// The plain form of a [`Published`]: only the declaration of the program, and what follows
+    /// from its public operations.
+    pub struct PublishedForm<'a> for Published:
+        super::kind::PUBLISHED, "published encrypted vector"
+    {
+        scale: f64 = scale,
+        slots: u32 = slots as u32,
+        len: u32 = len as u32,
+        /// The declared range of the values.
+        range: RangeForm = (&bounds.values).into(),
+        /// `log2` of the declared standard deviation of a slot's error.
+        log2_noise: i32 = self.log2_noise(),
+        lattice: lattice::CiphertextForm<'a> = ciphertext.lattice().to_form(params.lattice())?,
+    }
+    fn write(&self, params: &Params) {
         // The padding is left out: its range follows from the declared range.
         let ciphertext: &Ciphertext = self.as_ref();
         let CiphertextMeta { scale, slots, len, bounds, .. } = *ciphertext.meta();
-        Ok(PublishedForm {
-            scale,
-            slots: slots as u32,
-            len: len as u32,
-            range: (&bounds.values).into(),
-            log2_noise: self.log2_noise(),
-            lattice: ciphertext.lattice().to_form(params.lattice())?,
-        })
     }
-
-    fn from_form(params: &Params, form: PublishedForm) -> Result<Self> {
+    fn read(params, form) {
         // Step 1: a ciphertext with provisional metadata: the declared range, and no noise.
         let range: Interval = form.range.try_into()?;
         let (slots, len) = (form.slots as usize, form.len as usize);
@@ -157,39 +129,24 @@ impl Wire for Published {
     }
 }
 
-/// The plain form of a [`Provided`]: what the provider declares. The noise follows from the
-/// parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProvidedForm<'a> {
-    /// The scale of the parameters.
-    scale: f64,
-    slots: u32,
-    len: u32,
-    /// The declared range of the values.
-    range: RangeForm,
-    #[serde(borrow)]
-    lattice: lattice::CiphertextForm<'a>,
-}
-
-impl Wire for Provided {
-    const KIND: u16 = super::kind::PROVIDED;
-    const NAME: &'static str = "vector encrypted under a public key";
-    type Params = Params;
-    type Form<'a> = ProvidedForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<ProvidedForm<'_>> {
-        let CiphertextMeta { scale, slots, len, bounds, .. } = *self.meta();
-        Ok(ProvidedForm {
-            scale,
-            slots: slots as u32,
-            len: len as u32,
-            range: (&bounds.values).into(),
-            lattice: self.lattice().to_form(params.lattice())?,
-        })
+wire_form! {
+    /// The plain form of a [`Provided`]: what the provider declares. The noise follows from the
+    /// parameters.
+    pub struct ProvidedForm<'a> for Provided:
+        super::kind::PROVIDED, "vector encrypted under a public key"
+    {
+        /// The scale of the parameters.
+        scale: f64 = scale,
+        slots: u32 = slots as u32,
+        len: u32 = len as u32,
+        /// The declared range of the values.
+        range: RangeForm = (&bounds.values).into(),
+        lattice: lattice::CiphertextForm<'a> = self.lattice().to_form(params.lattice())?,
     }
-
-    fn from_form(params: &Params, form: ProvidedForm) -> Result<Self> {
+    fn write(&self, params: &Params) {
+        let CiphertextMeta { scale, slots, len, bounds, .. } = *self.meta();
+    }
+    fn read(params, form) {
         let range: Interval = form.range.try_into()?;
         let (len, slots) = (form.len as usize, form.slots as usize);
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
@@ -197,27 +154,18 @@ impl Wire for Provided {
     }
 }
 
-/// The plain form of a [`SeededCiphertext`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SeededCiphertextForm<'a> {
-    meta: MetaForm,
-    #[serde(borrow)]
-    lattice: lattice::SeededCiphertextForm<'a>,
-}
-
-impl Wire for SeededCiphertext {
-    const KIND: u16 = super::kind::SEEDED_CIPHERTEXT;
-    const NAME: &'static str = "fresh encrypted vector";
-    type Params = Params;
-    type Form<'a> = SeededCiphertextForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<SeededCiphertextForm<'_>> {
-        let lattice = self.inner.to_form(params.lattice())?;
-        Ok(SeededCiphertextForm { meta: (&self.meta).into(), lattice })
+wire_form! {
+    /// The plain form of a [`SeededCiphertext`].
+    pub struct SeededCiphertextForm<'a> for SeededCiphertext:
+        super::kind::SEEDED_CIPHERTEXT, "fresh encrypted vector"
+    {
+        meta: MetaForm = (&self.meta).into(),
+        lattice: lattice::SeededCiphertextForm<'a> = lattice,
     }
-
-    fn from_form(params: &Params, form: SeededCiphertextForm) -> Result<Self> {
+    fn write(&self, params: &Params) {
+        let lattice = self.inner.to_form(params.lattice())?;
+    }
+    fn read(params, form) {
         let meta: CiphertextMeta = form.meta.try_into()?;
         let inner = mlwe::SeededCiphertext::from_form(params.lattice(), form.lattice)?;
         // The mask is still a seed, so the body gives the number of limbs.

@@ -1,7 +1,7 @@
 //! Byte forms of functional bootstrapping: specifications, encrypted integers and paired vectors.
 
 use bellerophon_mlwe::{self as mlwe, wire as lattice};
-use bellerophon_ring::wire::{List, Wire};
+use bellerophon_ring::{wire::List, wire_form};
 use serde::{Deserialize, Serialize};
 
 use super::ciphertext::{CiphertextForm, SeededCiphertextForm};
@@ -90,19 +90,13 @@ impl<F> PairedForm<F> {
     }
 }
 
-/// For the server's own use only. Results leave a server as [`PublishedPaired`].
-impl Wire for PairedVec {
-    const KIND: u16 = kind::PAIRED;
-    const NAME: &'static str = "unpublished paired vector";
-    type Params = Params;
-    type Form<'a> = PairedForm<CiphertextForm<'a>>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<Self::Form<'_>> {
+wire_form! {
+    // For the server's own use only. Results leave a server as [`PublishedPaired`].
+    for PairedVec: kind::PAIRED, "unpublished paired vector" as PairedForm<CiphertextForm<'a>>;
+    fn write(&self, params: &Params) {
         Ok(PairedForm::new(self, self.inner().to_form(params)?))
     }
-
-    fn from_form(params: &Params, form: PairedForm<CiphertextForm>) -> Result<Self> {
+    fn read(params, form) {
         // The ciphertext form checks the metadata; `of_shape` checks range and length against it.
         let (range, len) = (form.range()?, form.len as usize);
         let inner = Ciphertext::from_form(params, form.inner)?;
@@ -111,18 +105,13 @@ impl Wire for PairedVec {
     }
 }
 
-impl Wire for SeededPairedVec {
-    const KIND: u16 = kind::SEEDED_PAIRED;
-    const NAME: &'static str = "fresh paired vector";
-    type Params = Params;
-    type Form<'a> = PairedForm<SeededCiphertextForm<'a>>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<Self::Form<'_>> {
+wire_form! {
+    for SeededPairedVec: kind::SEEDED_PAIRED, "fresh paired vector"
+        as PairedForm<SeededCiphertextForm<'a>>;
+    fn write(&self, params: &Params) {
         Ok(PairedForm::new(self, self.inner().to_form(params)?))
     }
-
-    fn from_form(params: &Params, form: PairedForm<SeededCiphertextForm>) -> Result<Self> {
+    fn read(params, form) {
         let (range, len) = (form.range()?, form.len as usize);
         Self::seeded(SeededCiphertext::from_form(params, form.inner)?, range, len)
     }
@@ -135,108 +124,59 @@ pub struct IntegersForm<F> {
     values: PairedForm<F>,
 }
 
-/// For the server's own use only. Results leave a server as [`PublishedIntegers`].
-impl Wire for IntVec {
-    const KIND: u16 = kind::INTEGERS;
-    const NAME: &'static str = "unpublished encrypted integers";
-    type Params = Params;
-    type Form<'a> = IntegersForm<CiphertextForm<'a>>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<Self::Form<'_>> {
+wire_form! {
+    // For the server's own use only. Results leave a server as [`PublishedIntegers`].
+    for IntVec: kind::INTEGERS, "unpublished encrypted integers"
+        as IntegersForm<CiphertextForm<'a>>;
+    fn write(&self, params: &Params) {
         let modulus = self.modulus() as u32;
         Ok(IntegersForm { modulus, values: self.values().to_form(params)? })
     }
-
-    fn from_form(params: &Params, form: IntegersForm<CiphertextForm>) -> Result<Self> {
+    fn read(params, form) {
         let values = PairedVec::from_form(params, form.values)?;
         Self::of_values(values, form.modulus as usize)
     }
 }
 
-impl Wire for SeededIntVec {
-    const KIND: u16 = kind::SEEDED_INTEGERS;
-    const NAME: &'static str = "fresh encrypted integers";
-    type Params = Params;
-    type Form<'a> = SeededIntegersForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<SeededIntegersForm<'_>> {
-        // No range: the modulus determines it.
-        let inner = self.values().inner().to_form(params)?;
-        Ok(SeededIntegersForm { modulus: self.modulus() as u32, len: self.len() as u32, inner })
+wire_form! {
+    /// The plain form of a [`SeededIntVec`]. The modulus determines its range.
+    pub struct SeededIntegersForm<'a> for SeededIntVec:
+        kind::SEEDED_INTEGERS, "fresh encrypted integers"
+    {
+        modulus: u32 = self.modulus() as u32,
+        len: u32 = self.len() as u32,
+        inner: SeededCiphertextForm<'a> = self.values().inner().to_form(params)?,
     }
-
-    fn from_form(params: &Params, form: SeededIntegersForm) -> Result<Self> {
+    fn write(&self, params: &Params) {
+        // No range: the modulus determines it.
+    }
+    fn read(params, form) {
         let inner = SeededCiphertext::from_form(params, form.inner)?;
         Self::seeded(inner, form.modulus as usize, form.len as usize)
     }
 }
 
-/// The plain form of a [`SeededIntVec`]. The modulus determines its range.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SeededIntegersForm<'a> {
-    modulus: u32,
-    len: u32,
-    #[serde(borrow)]
-    inner: SeededCiphertextForm<'a>,
-}
-
-/// The plain form of a [`PublishedPaired`]: only the declaration of the program, and what follows
-/// from its public operations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PublishedPairedForm<'a> {
-    scale: f64,
-    slots: u32,
-    len: u32,
-    /// The declared range of the values.
-    lo: f64,
-    hi: f64,
-    /// `log2` of the declared standard deviation of a value's error.
-    log2_noise: i32,
-    #[serde(borrow)]
-    lattice: lattice::CiphertextForm<'a>,
-}
-
-/// The plain form of [`PublishedIntegers`]: only modulus, length and failure probability, and what
-/// follows from the public operations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PublishedIntegersForm<'a> {
-    modulus: u32,
-    slots: u32,
-    len: u32,
-    /// The scale is the default scale times `2^16`, divided by the product of this factor and the
-    /// modulus.
-    factor: u32,
-    /// `log2` of the failure probability that determines the declared noise, the largest that meets
-    /// it.
-    log2_failure: f64,
-    #[serde(borrow)]
-    lattice: lattice::CiphertextForm<'a>,
-}
-
-impl Wire for PublishedPaired {
-    const KIND: u16 = kind::PUBLISHED_PAIRED;
-    const NAME: &'static str = "published paired vector";
-    type Params = Params;
-    type Form<'a> = PublishedPairedForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<PublishedPairedForm<'_>> {
+wire_form! {
+    /// The plain form of a [`PublishedPaired`]: only the declaration of the program, and what
+    /// follows from its public operations.
+    pub struct PublishedPairedForm<'a> for PublishedPaired:
+        kind::PUBLISHED_PAIRED, "published paired vector"
+    {
+        scale: f64 = inner.scale(),
+        slots: u32 = inner.slots() as u32,
+        len: u32 = values.len() as u32,
+        /// The declared range of the values.
+        lo: f64 = range.lo(),
+        hi: f64 = range.hi(),
+        /// `log2` of the declared standard deviation of a value's error.
+        log2_noise: i32 = self.log2_noise(),
+        lattice: lattice::CiphertextForm<'a> = inner.lattice().to_form(params.lattice())?,
+    }
+    fn write(&self, params: &Params) {
         let values: &PairedVec = self.as_ref();
         let (range, inner) = (values.range(), values.inner());
-        Ok(PublishedPairedForm {
-            scale: inner.scale(),
-            slots: inner.slots() as u32,
-            len: values.len() as u32,
-            lo: range.lo(),
-            hi: range.hi(),
-            log2_noise: self.log2_noise(),
-            lattice: inner.lattice().to_form(params.lattice())?,
-        })
     }
-
-    fn from_form(params: &Params, form: PublishedPairedForm) -> Result<Self> {
+    fn read(params, form) {
         // Step 1: a ciphertext with provisional metadata: the declared range, and no noise.
         let range = Interval::real(form.lo, form.hi)?;
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
@@ -249,27 +189,28 @@ impl Wire for PublishedPaired {
     }
 }
 
-impl Wire for PublishedIntegers {
-    const KIND: u16 = kind::PUBLISHED_INTEGERS;
-    const NAME: &'static str = "published encrypted integers";
-    type Params = Params;
-    type Form<'a> = PublishedIntegersForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<PublishedIntegersForm<'_>> {
+wire_form! {
+    /// The plain form of [`PublishedIntegers`]: only modulus, length and failure probability, and
+    /// what follows from the public operations.
+    pub struct PublishedIntegersForm<'a> for PublishedIntegers:
+        kind::PUBLISHED_INTEGERS, "published encrypted integers"
+    {
+        modulus: u32 = integers.modulus() as u32,
+        slots: u32 = inner.slots() as u32,
+        len: u32 = integers.len() as u32,
+        /// The scale is the default scale times `2^16`, divided by the product of this factor and
+        /// the modulus.
+        factor: u32 = self.factor(),
+        /// `log2` of the failure probability that determines the declared noise, the largest that
+        /// meets it.
+        log2_failure: f64 = self.log2_failure(),
+        lattice: lattice::CiphertextForm<'a> = inner.lattice().to_form(params.lattice())?,
+    }
+    fn write(&self, params: &Params) {
         let integers: &IntVec = self.as_ref();
         let inner = integers.values().inner();
-        Ok(PublishedIntegersForm {
-            modulus: integers.modulus() as u32,
-            slots: inner.slots() as u32,
-            len: integers.len() as u32,
-            factor: self.factor(),
-            log2_failure: self.log2_failure(),
-            lattice: inner.lattice().to_form(params.lattice())?,
-        })
     }
-
-    fn from_form(params: &Params, form: PublishedIntegersForm) -> Result<Self> {
+    fn read(params, form) {
         // Range, scale and noise follow from modulus, factor and failure probability.
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
         let shape = (form.modulus as usize, form.len as usize);

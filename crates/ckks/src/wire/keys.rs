@@ -1,7 +1,10 @@
 //! Byte forms of key requests, and of evaluation keys as a part of other keys.
 
 use bellerophon_mlwe::{KeyId, RankHoistedKeys, RelinKeys, wire as lattice};
-use bellerophon_ring::wire::{List, Wire};
+use bellerophon_ring::{
+    wire::{List, Wire},
+    wire_form,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{During, Error, ErrorKind, EvaluationKeys, KeyLevels, Params, Result};
@@ -19,15 +22,10 @@ pub struct KeyLevelsForm {
     rotations: List<(i64, u32), MOST_ROTATIONS>,
 }
 
-/// The levels must be levels of the parameters.
-impl Wire for KeyLevels {
-    const KIND: u16 = super::kind::KEY_LEVELS;
-    const NAME: &'static str = "a key request";
-    type Params = Params;
-    type Form<'a> = KeyLevelsForm;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<KeyLevelsForm> {
+wire_form! {
+    // The levels must be levels of the parameters.
+    for KeyLevels: super::kind::KEY_LEVELS, "a key request" as KeyLevelsForm;
+    fn write(&self, params: &Params) {
         self.check(params)?;
         let level = |level: Option<usize>| level.map(|level| level as u32);
         let rotations = self.rotations().map(|(step, level)| (step, level as u32));
@@ -38,8 +36,7 @@ impl Wire for KeyLevels {
             rotations: List(rotations.collect()),
         })
     }
-
-    fn from_form(params: &Params, form: KeyLevelsForm) -> Result<Self> {
+    fn read(params, form) {
         let rotations = form.rotations.0;
         // A second entry of one step would be merged with the first.
         if !rotations.is_sorted_by(|(one, _), (next, _)| one < next) {

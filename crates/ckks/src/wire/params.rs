@@ -1,10 +1,10 @@
 //! Byte form of parameter sets: lattice, levels, scale and relinearization strategy.
 
 use bellerophon_mlwe::{self as mlwe, MOST_PRIMES, RelinStrategy, Security};
-use bellerophon_ring::wire::{List, Wire};
+use bellerophon_ring::{wire::List, wire_form};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind, Params, Result};
+use crate::{Error, ErrorKind, Params};
 
 /// The plain form of a parameter set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,16 +26,11 @@ struct RelinStrategyForm {
     temporary: Option<(u32, List<u64, MOST_PRIMES>)>,
 }
 
-/// The reader states the security that the set must have been checked for; [`Security::Insecure`]
-/// accepts any set.
-impl Wire for Params {
-    const KIND: u16 = super::kind::PARAMS;
-    const NAME: &'static str = "parameters of arithmetic";
-    type Params = Security;
-    type Form<'a> = ParamsForm;
-    type Error = Error;
-
-    fn to_form(&self, _: &Security) -> Result<ParamsForm> {
+wire_form! {
+    // The reader states the security that the set must have been checked for;
+    // [`Security::Insecure`] accepts any set.
+    for Params: super::kind::PARAMS, "parameters of arithmetic" as ParamsForm;
+    fn write(&self, _: &Security) {
         let strategy = self.relin_strategy();
         let special = || List(strategy.raised().spec().p.clone());
         let widths = (1..=self.max_level()).map(|l| self.limbs_at(l) - self.limbs_at(l - 1));
@@ -51,8 +46,7 @@ impl Wire for Params {
             },
         })
     }
-
-    fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
+    fn read(wanted, form) {
         // Step 1: the lattice, checked for the security that the reader wants.
         let ParamsForm { lattice, widths, log_scale, relin_strategy } = form;
         let lattice = mlwe::Params::new(lattice.into_spec(*wanted)?)?;

@@ -5,8 +5,7 @@
 use std::sync::Arc;
 
 use bellerophon_mlwe::{RankReduceKey, RingConversion, RingSwitchKeys, wire as lattice};
-use bellerophon_ring::wire::{List, Wire};
-use serde::{Deserialize, Serialize};
+use bellerophon_ring::{wire::List, wire_form};
 
 use super::{BootstrapKeysForm, EvaluationKeysForm, kind};
 use crate::{
@@ -22,90 +21,60 @@ fn lattices((from, to): &(Params, Params)) -> (bellerophon_mlwe::Params, bellero
     (from.lattice().clone(), to.lattice().clone())
 }
 
-/// Read with the larger rank and the smaller one.
-impl Wire for RankReduction {
-    const KIND: u16 = kind::RANK_REDUCTION;
-    const NAME: &'static str = "a rank reduction";
-    type Params = (Params, Params);
-    type Form<'a> = lattice::KeySwitchKeyForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, (from, to): &(Params, Params)) -> Result<lattice::KeySwitchKeyForm<'_>> {
+wire_form! {
+    // Read with the larger rank and the smaller one.
+    for RankReduction: kind::RANK_REDUCTION, "a rank reduction" as lattice::KeySwitchKeyForm<'a>;
+    fn write(&self, (from, to): &(Params, Params)) {
         self.check_params(from, to)?;
         Ok(self.key().to_form(to.lattice())?)
     }
-
-    fn from_form((from, to): &(Params, Params), form: lattice::KeySwitchKeyForm) -> Result<Self> {
+    fn read((from, to), form) {
         Self::from_parts(from, to, RankReduceKey::from_form(to.lattice(), form)?)
     }
 }
 
-/// Read with the parameters of the large ring and of the small one.
-impl Wire for RankConversion {
-    const KIND: u16 = kind::RANK_CONVERSION;
-    const NAME: &'static str = "a rank conversion";
-    type Params = (Params, Params);
-    type Form<'a> = lattice::RingConversionForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &(Params, Params)) -> Result<lattice::RingConversionForm<'_>> {
+wire_form! {
+    // Read with the parameters of the large ring and of the small one.
+    for RankConversion: kind::RANK_CONVERSION, "a rank conversion"
+        as lattice::RingConversionForm<'a>;
+    fn write(&self, params: &(Params, Params)) {
         Ok(self.rings().to_form(&lattices(params))?)
     }
-
-    fn from_form(params: &(Params, Params), form: lattice::RingConversionForm) -> Result<Self> {
+    fn read(params, form) {
         let rings = RingConversion::from_form(&lattices(params), form)?;
         Ok(Self::from_parts(&params.0, &params.1, rings))
     }
 }
 
-/// Read with the parameters of the source and of the target.
-impl Wire for RingSwitch {
-    const KIND: u16 = kind::RING_SWITCH;
-    const NAME: &'static str = "a ring switch";
-    type Params = (Params, Params);
-    type Form<'a> = lattice::RingSwitchKeysForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &(Params, Params)) -> Result<lattice::RingSwitchKeysForm<'_>> {
+wire_form! {
+    // Read with the parameters of the source and of the target.
+    for RingSwitch: kind::RING_SWITCH, "a ring switch" as lattice::RingSwitchKeysForm<'a>;
+    fn write(&self, params: &(Params, Params)) {
         Ok(self.keys().to_form(&lattices(params))?)
     }
-
-    fn from_form(params: &(Params, Params), form: lattice::RingSwitchKeysForm) -> Result<Self> {
+    fn read(params, form) {
         let keys = RingSwitchKeys::from_form(&lattices(params), form)?;
         Self::from_parts(&params.0, &params.1, keys)
     }
 }
 
-/// The plain form of a [`RankBootstrap`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RankBootstrapForm<'a> {
-    #[serde(borrow)]
-    rings: lattice::RingConversionForm<'a>,
-    #[serde(borrow)]
-    keys: EvaluationKeysForm<'a>,
-    #[serde(borrow)]
-    own: BootstrapKeysForm<'a>,
-}
-
-/// Read with the parameters of the vectors and the bootstrapper over the larger ring.
-impl Wire for RankBootstrap {
-    const KIND: u16 = kind::RANK_BOOTSTRAP;
-    const NAME: &'static str = "keys to bootstrap a rank";
-    type Params = (Params, Arc<Bootstrapper>);
-    type Form<'a> = RankBootstrapForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, (small, bootstrapper): &Self::Params) -> Result<RankBootstrapForm<'_>> {
+wire_form! {
+    /// The plain form of a [`RankBootstrap`].
+    ///
+    /// Read with the parameters of the vectors and the bootstrapper over the larger ring.
+    pub struct RankBootstrapForm<'a> for RankBootstrap:
+        kind::RANK_BOOTSTRAP, "keys to bootstrap a rank"
+    {
+        rings: lattice::RingConversionForm<'a> =
+            rings.to_form(&(large.lattice().clone(), small.lattice().clone()))?,
+        keys: EvaluationKeysForm<'a> = EvaluationKeysForm::new(large, keys)?,
+        own: BootstrapKeysForm<'a> = own.to_form(bootstrapper.raising())?,
+    }
+    fn write(&self, (small, bootstrapper): &(Params, Arc<Bootstrapper>)) {
         let large = bootstrapper.params();
         let (rings, keys, own) = self.parts();
-        Ok(RankBootstrapForm {
-            rings: rings.to_form(&(large.lattice().clone(), small.lattice().clone()))?,
-            keys: EvaluationKeysForm::new(large, keys)?,
-            own: own.to_form(bootstrapper.raising())?,
-        })
     }
-
-    fn from_form((small, bootstrapper): &Self::Params, form: RankBootstrapForm) -> Result<Self> {
+    fn read((small, bootstrapper), form) {
         let large = bootstrapper.params();
         let both = (large.lattice().clone(), small.lattice().clone());
         let rings = RingConversion::from_form(&both, form.rings)?;
@@ -115,36 +84,24 @@ impl Wire for RankBootstrap {
     }
 }
 
-/// The plain form of [`ReducingKeys`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ReducingKeysForm<'a> {
-    /// The keys of every rank, the largest first.
-    #[serde(borrow)]
-    ranks: List<EvaluationKeysForm<'a>, MOST_RANKS>,
-    /// The keys from each rank to the next.
-    #[serde(borrow)]
-    reductions: List<lattice::KeySwitchKeyForm<'a>, MOST_RANKS>,
-}
-
-/// Read with the parameters of the largest rank; those of the others follow ([`Params::ranks`]).
-impl Wire for ReducingKeys {
-    const KIND: u16 = kind::REDUCING_KEYS;
-    const NAME: &'static str = "keys of all ranks";
-    type Params = Params;
-    type Form<'a> = ReducingKeysForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<ReducingKeysForm<'_>> {
+wire_form! {
+    /// The plain form of [`ReducingKeys`].
+    ///
+    /// Read with the parameters of the largest rank; those of the others follow
+    /// ([`Params::ranks`]).
+    pub struct ReducingKeysForm<'a> for ReducingKeys: kind::REDUCING_KEYS, "keys of all ranks" {
+        /// The keys of every rank, the largest first.
+        ranks: List<EvaluationKeysForm<'a>, MOST_RANKS> = List(ranks.collect::<Result<_>>()?),
+        /// The keys from each rank to the next.
+        reductions: List<lattice::KeySwitchKeyForm<'a>, MOST_RANKS> =
+            List(reductions.collect::<bellerophon_mlwe::Result<_>>()?),
+    }
+    fn write(&self, params: &Params) {
         self.check_params(params)?;
         let ranks = self.ranks().map(|(params, keys)| EvaluationKeysForm::new(params, keys));
         let reductions = self.reductions().map(|step| step.key().to_form(step.to().lattice()));
-        Ok(ReducingKeysForm {
-            ranks: List(ranks.collect::<Result<_>>()?),
-            reductions: List(reductions.collect::<bellerophon_mlwe::Result<_>>()?),
-        })
     }
-
-    fn from_form(params: &Params, form: ReducingKeysForm) -> Result<Self> {
+    fn read(params, form) {
         let (sets, ranks, steps) = (params.ranks()?, form.ranks.0, form.reductions.0);
         Self::check_counts(&sets, ranks.len(), steps.len())?;
         // Each set of keys is read at its rank, each reduction at the two ranks that it connects.

@@ -1,56 +1,34 @@
 //! Serialized forms of key-switching keys and of all keys of programmable bootstrapping.
 
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::{
-    sample::Seed,
-    wire::{Packed, Wire},
-};
-use serde::{Deserialize, Serialize};
+use bellerophon_ring::{sample::Seed, wire::Packed, wire_form};
 
 use super::{RotationForm, kind};
 use crate::{
-    During, Error, ErrorKind, Params, Result, SeededBlindRotationKey, SeededKeySwitchKey,
-    SeededLookupKeys,
+    During, Error, ErrorKind, Params, SeededBlindRotationKey, SeededKeySwitchKey, SeededLookupKeys,
 };
 
-/// The serialized form of a [`SeededKeySwitchKey`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct KeySwitchForm<'a> {
-    /// The dimension of the source secret.
-    source: u32,
-    /// The dimension of the target secret, and the modulus.
-    dimension: u32,
-    modulus: u64,
-    base_log: u32,
-    digits: u32,
-    seed: Seed,
-    /// The bodies. Layout, outermost first: block of the source, digit.
-    #[serde(borrow)]
-    bodies: Packed<'a>,
-}
-
-impl Wire for SeededKeySwitchKey {
-    const KIND: u16 = kind::KEY_SWITCH_KEY;
-    const NAME: &'static str = "LWE key-switching key";
-    type Params = Params;
-    type Form<'a> = KeySwitchForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<KeySwitchForm<'static>> {
+wire_form! {
+    /// The serialized form of a [`SeededKeySwitchKey`].
+    pub struct KeySwitchForm<'a> for SeededKeySwitchKey:
+        kind::KEY_SWITCH_KEY, "LWE key-switching key"
+    {
+        /// The dimension of the source secret.
+        source: u32 = self.source_dimension() as u32,
+        /// The dimension of the target secret, and the modulus.
+        dimension: u32 = params.spec().dimension as u32,
+        modulus: u64 = params.modulus().value(),
+        base_log: u32 = gadget.base_log(),
+        digits: u32 = gadget.digits() as u32,
+        seed: Seed = *self.seed(),
+        /// The bodies. Layout, outermost first: block of the source, digit.
+        bodies: Packed<'a> = Packed::polys(params.lwe_ring(), self.bodies().iter()),
+    }
+    fn write(&self, params: &Params) {
         self.check(params)?;
         let gadget = params.key_switch_gadget();
-        Ok(KeySwitchForm {
-            source: self.source_dimension() as u32,
-            dimension: params.spec().dimension as u32,
-            modulus: params.modulus().value(),
-            base_log: gadget.base_log(),
-            digits: gadget.digits() as u32,
-            seed: *self.seed(),
-            bodies: Packed::polys(params.lwe_ring(), self.bodies().iter()),
-        })
     }
-
-    fn from_form(params: &Params, form: KeySwitchForm) -> Result<Self> {
+    fn read(params, form) {
         // Step 1: dimension, modulus and digits are those of the parameters.
         let (op, gadget) = ("reading an LWE key-switching key", params.key_switch_gadget());
         let (found, needed) = (form.dimension as usize, params.spec().dimension);
@@ -79,29 +57,15 @@ impl Wire for SeededKeySwitchKey {
     }
 }
 
-/// The serialized form of [`SeededLookupKeys`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LookupKeysForm<'a> {
-    key: KeyId,
-    #[serde(borrow)]
-    switch: KeySwitchForm<'a>,
-    #[serde(borrow)]
-    rotation: RotationForm<'a>,
-}
-
-impl Wire for SeededLookupKeys {
-    const KIND: u16 = kind::LOOKUP_KEYS;
-    const NAME: &'static str = "look-up keys";
-    type Params = Params;
-    type Form<'a> = LookupKeysForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<LookupKeysForm<'_>> {
-        let (switch, rotation) = (self.switch.to_form(params)?, self.rotation.to_form(params)?);
-        Ok(LookupKeysForm { key: self.key, switch, rotation })
+wire_form! {
+    /// The serialized form of [`SeededLookupKeys`].
+    pub struct LookupKeysForm<'a> for SeededLookupKeys: kind::LOOKUP_KEYS, "look-up keys" {
+        key: KeyId = self.key,
+        switch: KeySwitchForm<'a> = self.switch.to_form(params)?,
+        rotation: RotationForm<'a> = self.rotation.to_form(params)?,
     }
-
-    fn from_form(params: &Params, form: LookupKeysForm) -> Result<Self> {
+    fn write(&self, params: &Params) {}
+    fn read(params, form) {
         let (found, needed) = (form.switch.source as usize, params.spec().ring_degree);
         if found != needed {
             let remedy = "use a key switch from the coefficients of the ring secret";

@@ -1,44 +1,30 @@
 //! Serialized forms of LWE ciphertexts, vectors and published values.
 
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::wire::{Packed, Wire};
-use serde::{Deserialize, Serialize};
+use bellerophon_ring::{wire::Packed, wire_form};
 
 use super::kind;
 use crate::{
     Ciphertext, During, Encoding, Error, ErrorKind, LweVec, Params, PublishedValues, Result,
 };
 
-/// The serialized form of a [`Ciphertext`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CiphertextForm<'a> {
-    modulus: u64,
-    dimension: u32,
-    /// The body, then the mask.
-    #[serde(borrow)]
-    words: Packed<'a>,
-}
-
-/// An input (dimension `n`, modulus `q`) or a result (`n'` and `q0`) of programmable bootstrapping.
-impl Wire for Ciphertext {
-    const KIND: u16 = kind::CIPHERTEXT;
-    const NAME: &'static str = "LWE value";
-    type Params = Params;
-    type Form<'a> = CiphertextForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<CiphertextForm<'static>> {
+wire_form! {
+    /// The serialized form of a [`Ciphertext`].
+    ///
+    /// An input (dimension `n`, modulus `q`) or a result (`n'` and `q0`) of programmable
+    /// bootstrapping.
+    pub struct CiphertextForm<'a> for Ciphertext: kind::CIPHERTEXT, "LWE value" {
+        modulus: u64 = q.value(),
+        dimension: u32 = dimension as u32,
+        /// The body, then the mask.
+        words: Packed<'a> = Packed::words(q, &words),
+    }
+    fn write(&self, params: &Params) {
         let op = "writing an LWE value";
         let (q, dimension) = side(params, self.modulus().value(), self.dimension()).during(op)?;
         let words: Vec<u64> = std::iter::once(self.b()).chain(self.a().iter().copied()).collect();
-        Ok(CiphertextForm {
-            modulus: q.value(),
-            dimension: dimension as u32,
-            words: Packed::words(q, &words),
-        })
     }
-
-    fn from_form(params: &Params, form: CiphertextForm) -> Result<Self> {
+    fn read(params, form) {
         let op = "reading an LWE value";
         let (q, dimension) = side(params, form.modulus, form.dimension as usize).during(op)?;
         let mut a = form.words.unpack_words(q, dimension + 1)?;
@@ -69,49 +55,27 @@ fn side(
     })
 }
 
-/// The serialized form of [`LweVec`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ValuesForm<'a> {
-    key: KeyId,
-    count: u32,
-    /// The value at phase 0, and the width of a period.
-    center: f64,
-    width: f64,
-    lo: f64,
-    hi: f64,
-    /// The variance of the noise of the phase, and of the index errors of tables.
-    noise: f64,
-    index: f64,
-    deviation: f64,
-    /// The bodies of all values modulo `q0`, then the mask of each.
-    #[serde(borrow)]
-    words: Packed<'a>,
-}
-
-impl Wire for LweVec {
-    const KIND: u16 = kind::VALUES;
-    const NAME: &'static str = "unpublished values of tables";
-    type Params = Params;
-    type Form<'a> = ValuesForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<ValuesForm<'static>> {
-        let (count, words) = pack(params, self)?;
-        Ok(ValuesForm {
-            key: self.key(),
-            count,
-            center: self.encoding().center(),
-            width: self.encoding().width(),
-            lo: self.lo(),
-            hi: self.hi(),
-            noise: self.noise_variance(),
-            index: self.index_variance(),
-            deviation: self.deviation(),
-            words,
-        })
+wire_form! {
+    /// The serialized form of [`LweVec`].
+    pub struct ValuesForm<'a> for LweVec: kind::VALUES, "unpublished values of tables" {
+        key: KeyId = self.key(),
+        count: u32 = count,
+        /// The value at phase 0, and the width of a period.
+        center: f64 = self.encoding().center(),
+        width: f64 = self.encoding().width(),
+        lo: f64 = self.lo(),
+        hi: f64 = self.hi(),
+        /// The variance of the noise of the phase, and of the index errors of tables.
+        noise: f64 = self.noise_variance(),
+        index: f64 = self.index_variance(),
+        deviation: f64 = self.deviation(),
+        /// The bodies of all values modulo `q0`, then the mask of each.
+        words: Packed<'a> = words,
     }
-
-    fn from_form(params: &Params, form: ValuesForm) -> Result<Self> {
+    fn write(&self, params: &Params) {
+        let (count, words) = pack(params, self)?;
+    }
+    fn read(params, form) {
         let encoding = Encoding::new(form.center, form.width)?;
         let items = unpack(params, form.count, &form.words)?;
         let (range, noise) = (form.lo..=form.hi, [form.noise, form.index, form.deviation]);
@@ -147,45 +111,28 @@ fn unpack(params: &Params, count: u32, words: &Packed) -> Result<Vec<Ciphertext>
     bodies.into_iter().zip(masks).map(|(b, a)| Ciphertext::new(*q, b, a)).collect()
 }
 
-/// The serialized form of [`PublishedValues`]: only the declared metadata, and the width of a
-/// period.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PublishedValuesForm<'a> {
-    key: KeyId,
-    count: u32,
-    /// The width of a period. The middle of the range is at phase 0.
-    width: f64,
-    lo: f64,
-    hi: f64,
-    /// `log2` of the declared standard deviation of the noise.
-    log2_noise: i32,
-    #[serde(borrow)]
-    words: Packed<'a>,
-}
-
-impl Wire for PublishedValues {
-    const KIND: u16 = kind::PUBLISHED_VALUES;
-    const NAME: &'static str = "published values of tables";
-    type Params = Params;
-    type Form<'a> = PublishedValuesForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<PublishedValuesForm<'static>> {
+wire_form! {
+    /// The serialized form of [`PublishedValues`]: only the declared metadata, and the width of a
+    /// period.
+    pub struct PublishedValuesForm<'a> for PublishedValues:
+        kind::PUBLISHED_VALUES, "published values of tables"
+    {
+        key: KeyId = values.key(),
+        count: u32 = count,
+        /// The width of a period. The middle of the range is at phase 0.
+        width: f64 = values.encoding().width(),
+        lo: f64 = values.lo(),
+        hi: f64 = values.hi(),
+        /// `log2` of the declared standard deviation of the noise.
+        log2_noise: i32 = self.log2_noise(),
+        words: Packed<'a> = words,
+    }
+    fn write(&self, params: &Params) {
         let values: &LweVec = self.as_ref();
         // The center, the variances and the deviation follow from the declared metadata.
         let (count, words) = pack(params, values)?;
-        Ok(PublishedValuesForm {
-            key: values.key(),
-            count,
-            width: values.encoding().width(),
-            lo: values.lo(),
-            hi: values.hi(),
-            log2_noise: self.log2_noise(),
-            words,
-        })
     }
-
-    fn from_form(params: &Params, form: PublishedValuesForm) -> Result<Self> {
+    fn read(params, form) {
         let encoding = Encoding::new(form.lo + (form.hi - form.lo) / 2.0, form.width)?;
         let items = unpack(params, form.count, &form.words)?;
         let (range, key) = (form.lo..=form.hi, form.key);

@@ -1,11 +1,6 @@
 //! Serialized forms of blind-rotation keys, in parts and in one piece.
 
-use bellerophon_ring::{
-    Modulus,
-    aligned::AlignedVec,
-    sample::Seed,
-    wire::{Packed, Wire},
-};
+use bellerophon_ring::{Modulus, aligned::AlignedVec, sample::Seed, wire::Packed, wire_form};
 use serde::{Deserialize, Serialize};
 
 use super::kind;
@@ -207,37 +202,25 @@ impl RotationForm<'_> {
     }
 }
 
-impl Wire for RotationPart {
-    const KIND: u16 = kind::ROTATION_PART;
-    const NAME: &'static str = "part of a blind-rotation key";
-    type Params = Params;
-    type Form<'a> = RotationForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<RotationForm<'static>> {
+wire_form! {
+    for RotationPart: kind::ROTATION_PART, "part of a blind-rotation key" as RotationForm<'a>;
+    fn write(&self, params: &Params) {
         self.check(params).during("writing a part of a blind-rotation key")?;
         Ok(RotationForm::of(params, self))
     }
-
-    fn from_form(params: &Params, form: RotationForm) -> Result<Self> {
+    fn read(params, form) {
         form.into_part(params)
     }
 }
 
-/// For keys that fit in memory twice. For larger keys see [`SeededBlindRotationKey::parts`].
-impl Wire for SeededBlindRotationKey {
-    const KIND: u16 = kind::BLIND_ROTATION_KEY;
-    const NAME: &'static str = "blind-rotation key";
-    type Params = Params;
-    type Form<'a> = RotationForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<RotationForm<'static>> {
+wire_form! {
+    // For keys that fit in memory twice. For larger keys see [`SeededBlindRotationKey::parts`].
+    for SeededBlindRotationKey: kind::BLIND_ROTATION_KEY, "blind-rotation key" as RotationForm<'a>;
+    fn write(&self, params: &Params) {
         self.check(params).during("writing a blind-rotation key")?;
         Ok(RotationForm::of(params, &self.part(params, 0..params.spec().dimension)))
     }
-
-    fn from_form(params: &Params, form: RotationForm) -> Result<Self> {
+    fn read(params, form) {
         Self::from_parts(params, std::iter::once(form.into_part(params)))
     }
 }

@@ -2,7 +2,8 @@
 
 use bellerophon_ring::{
     sample::Seed,
-    wire::{Fingerprint, Packed, Wire},
+    wire::{Fingerprint, Packed},
+    wire_form,
 };
 use serde::{Deserialize, Serialize};
 
@@ -42,19 +43,13 @@ impl KeySwitchKeyForm<'static> {
     }
 }
 
-/// Read with the parameters of its output.
-impl Wire for KeySwitchKey {
-    const KIND: u16 = kind::KEY_SWITCH_KEY;
-    const NAME: &'static str = "switching key";
-    type Params = Params;
-    type Form<'a> = KeySwitchKeyForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
+wire_form! {
+    // Read with the parameters of its output.
+    for KeySwitchKey: kind::KEY_SWITCH_KEY, "switching key" as KeySwitchKeyForm<'a>;
+    fn write(&self, params: &Params) {
         KeySwitchKeyForm::new(params, self)
     }
-
-    fn from_form(params: &Params, form: KeySwitchKeyForm) -> Result<Self> {
+    fn read(params, form) {
         seeded(params, form)?.into_expanded(params)
     }
 }
@@ -71,26 +66,14 @@ fn seeded(params: &Params, form: KeySwitchKeyForm) -> Result<SeededKeySwitchKey>
     SeededKeySwitchKey::from_parts(params, shape, form.seed, bodies)
 }
 
-/// The plain form of a [`GaloisKey`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GaloisKeyForm<'a> {
-    pub(super) exponent: u32,
-    #[serde(borrow)]
-    pub(super) key: KeySwitchKeyForm<'a>,
-}
-
-impl Wire for GaloisKey {
-    const KIND: u16 = kind::GALOIS_KEY;
-    const NAME: &'static str = "Galois key";
-    type Params = Params;
-    type Form<'a> = GaloisKeyForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<GaloisKeyForm<'_>> {
-        Ok(GaloisKeyForm { exponent: self.exponent() as u32, key: self.key().to_form(params)? })
+wire_form! {
+    /// The plain form of a [`GaloisKey`].
+    pub struct GaloisKeyForm<'a> for GaloisKey: kind::GALOIS_KEY, "Galois key" {
+        pub(super) exponent: u32 = self.exponent() as u32,
+        pub(super) key: KeySwitchKeyForm<'a> = self.key().to_form(params)?,
     }
-
-    fn from_form(params: &Params, form: GaloisKeyForm) -> Result<Self> {
+    fn write(&self, params: &Params) {}
+    fn read(params, form) {
         // Reject a second encoding of the same automorphism.
         let (exponent, order) = (form.exponent as usize, 2 * params.degree());
         if exponent >= order {
@@ -106,45 +89,26 @@ impl Wire for GaloisKey {
     }
 }
 
-/// Read with the parameters of its output.
-impl Wire for RankReduceKey {
-    const KIND: u16 = kind::RANK_REDUCE_KEY;
-    const NAME: &'static str = "rank reduction key";
-    type Params = Params;
-    type Form<'a> = KeySwitchKeyForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
+wire_form! {
+    // Read with the parameters of its output.
+    for RankReduceKey: kind::RANK_REDUCE_KEY, "rank reduction key" as KeySwitchKeyForm<'a>;
+    fn write(&self, params: &Params) {
         self.key().to_form(params)
     }
-
-    fn from_form(params: &Params, form: KeySwitchKeyForm) -> Result<Self> {
+    fn read(params, form) {
         Ok(KeySwitchKey::from_form(params, form)?.into())
     }
 }
 
-/// The plain form of [`RelinKeys`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RelinKeysForm<'a> {
-    #[serde(borrow)]
-    cross: KeySwitchKeyForm<'a>,
-    #[serde(borrow)]
-    down: Option<KeySwitchKeyForm<'a>>,
-}
-
-impl Wire for RelinKeys {
-    const KIND: u16 = kind::RELIN_KEYS;
-    const NAME: &'static str = "relinearization keys";
-    type Params = RelinStrategy;
-    type Form<'a> = RelinKeysForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, strategy: &RelinStrategy) -> Result<RelinKeysForm<'_>> {
-        let down = self.down().map(|down| down.to_form(strategy.work())).transpose()?;
-        Ok(RelinKeysForm { cross: self.cross().to_form(strategy.raised())?, down })
+wire_form! {
+    /// The plain form of [`RelinKeys`].
+    pub struct RelinKeysForm<'a> for RelinKeys: kind::RELIN_KEYS, "relinearization keys" {
+        cross: KeySwitchKeyForm<'a> = self.cross().to_form(strategy.raised())?,
+        down: Option<KeySwitchKeyForm<'a>> =
+            self.down().map(|down| down.to_form(strategy.work())).transpose()?,
     }
-
-    fn from_form(strategy: &RelinStrategy, form: RelinKeysForm) -> Result<Self> {
+    fn write(&self, strategy: &RelinStrategy) {}
+    fn read(strategy, form) {
         // A rank-down key without a temporary rank would be ignored: reject it.
         if form.down.is_some() && !strategy.is_raised() {
             return Err(ErrorKind::Parameter {
@@ -162,15 +126,10 @@ impl Wire for RelinKeys {
     }
 }
 
-/// Read with the parameters of its output.
-impl Wire for ModRaiseKey {
-    const KIND: u16 = kind::RAISE_KEY;
-    const NAME: &'static str = "raising key";
-    type Params = Params;
-    type Form<'a> = KeySwitchKeyForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
+wire_form! {
+    // Read with the parameters of its output.
+    for ModRaiseKey: kind::RAISE_KEY, "raising key" as KeySwitchKeyForm<'a>;
+    fn write(&self, params: &Params) {
         params.check(self.to().fingerprint).during("write a raising key")?;
         Ok(KeySwitchKeyForm {
             from: self.from(),
@@ -181,8 +140,7 @@ impl Wire for ModRaiseKey {
             bodies: Packed::polys(params.gadget().ring(self.limbs()), self.bodies().iter()),
         })
     }
-
-    fn from_form(params: &Params, form: KeySwitchKeyForm) -> Result<Self> {
+    fn read(params, form) {
         let op = "read a raising key";
         let limbs = form.limbs as usize;
         params.check(form.to.fingerprint).during(op)?;

@@ -1,6 +1,9 @@
 //! Serialized forms of several Galois keys and of the keys of hoisted rotations.
 
-use bellerophon_ring::wire::{List, Wire};
+use bellerophon_ring::{
+    wire::{List, Wire},
+    wire_form,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{GaloisKeyForm, KeySwitchKeyForm, ParamsForm, kind};
@@ -65,14 +68,6 @@ pub struct HoistedKey {
     pub down: RankReduceKey,
 }
 
-/// The plain form of a [`HoistedKey`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HoistedKeyForm<'a> {
-    raised: ParamsForm,
-    #[serde(borrow)]
-    down: KeySwitchKeyForm<'a>,
-}
-
 impl HoistedKeyForm<'static> {
     /// The form of the key and the parameters of `keys`, which lead back to `params`.
     ///
@@ -84,19 +79,14 @@ impl HoistedKeyForm<'static> {
     }
 }
 
-impl Wire for HoistedKey {
-    const KIND: u16 = kind::HOISTED_KEY;
-    const NAME: &'static str = "key of hoisted rotations";
-    type Params = Params;
-    type Form<'a> = HoistedKeyForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<HoistedKeyForm<'_>> {
-        let down = KeySwitchKeyForm::new(params, self.down.key())?;
-        Ok(HoistedKeyForm { raised: self.raised.spec().into(), down })
+wire_form! {
+    /// The plain form of a [`HoistedKey`].
+    pub struct HoistedKeyForm<'a> for HoistedKey: kind::HOISTED_KEY, "key of hoisted rotations" {
+        raised: ParamsForm = self.raised.spec().into(),
+        down: KeySwitchKeyForm<'a> = KeySwitchKeyForm::new(params, self.down.key())?,
     }
-
-    fn from_form(params: &Params, form: HoistedKeyForm) -> Result<Self> {
+    fn write(&self, params: &Params) {}
+    fn read(params, form) {
         let down = RankReduceKey::from_form(params, form.down)?;
         // Bounds the memory: the NTT tables of another ring could be arbitrarily large.
         let spec = form.raised.into_spec(params.spec().security)?;

@@ -1,6 +1,6 @@
 //! Serialized forms of parameter sets: their specification.
 
-use bellerophon_ring::wire::{List, Wire};
+use bellerophon_ring::{wire::List, wire_form};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, ErrorKind, MOST_PRIMES, Params, ParamsSpec, Result, SecretKind, Security};
@@ -130,19 +130,14 @@ impl ParamsForm {
     }
 }
 
-/// The reader states the security level that it requires. [`Security::Insecure`] accepts any set.
-impl Wire for Params {
-    const KIND: u16 = super::kind::PARAMS;
-    const NAME: &'static str = "lattice parameters";
-    type Params = Security;
-    type Form<'a> = ParamsForm;
-    type Error = Error;
-
-    fn to_form(&self, _: &Security) -> Result<ParamsForm> {
+wire_form! {
+    // The reader states the security level that it requires. [`Security::Insecure`] accepts any
+    // set.
+    for Params: super::kind::PARAMS, "lattice parameters" as ParamsForm;
+    fn write(&self, _: &Security) {
         Ok(self.spec().into())
     }
-
-    fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
+    fn read(wanted, form) {
         Self::new(form.into_spec(*wanted)?)
     }
 }

@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use bellerophon_mlwe::{
     self as mlwe, GaloisKey, GaloisKeys, KeyId, SeededKeySwitchKey, inverse_exponent,
 };
-use bellerophon_repack::{
-    par,
-    ring_packing::{input_count, monomial, stages},
-};
+use bellerophon_repack::ring_packing::{input_count, monomial, stages};
 use bellerophon_ring::{
     Automorphism, DigitGadget, Ntt, Poly, Ring,
     aligned::AlignedVec,
     sample::{Seed, uniform_from_seed},
+    try_map,
     wire::Fingerprint,
 };
 use rand::CryptoRng;
@@ -119,7 +117,7 @@ impl SeededPackingKeys {
         let (ring, digits) = (params.ring(), gadget.digits());
         let stages: Vec<_> = stages(params.degree(), self.n).collect();
         // The keys of a stage are its digits; the masks are streams of one seed.
-        par::map(&stages, |stage| {
+        try_map(&stages, |stage| {
             let rows = stage.index * digits..(stage.index + 1) * digits;
             Ok(DigitKey {
                 map: ring.automorphism(stage.exponent)?,

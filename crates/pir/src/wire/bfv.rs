@@ -7,7 +7,8 @@ use bellerophon_repack::{row_packing_exponents, wire::Seeds};
 use bellerophon_ring::{
     Ntt, Poly, Ring,
     sample::Seed,
-    wire::{List, Packed, Wire},
+    wire::{List, Packed},
+    wire_form,
 };
 use serde::{Deserialize, Serialize};
 
@@ -37,15 +38,10 @@ enum GadgetForm {
     Special(List<u64, MOST_PRIMES>),
 }
 
-/// A reader states the security that it requires; [`Security::Insecure`] accepts any set.
-impl Wire for Params {
-    const KIND: u16 = kind::EXACT_PARAMS;
-    const NAME: &'static str = "parameters of exact plaintexts";
-    type Params = Security;
-    type Form<'a> = ParamsForm;
-    type Error = Error;
-
-    fn to_form(&self, _: &Security) -> Result<ParamsForm> {
+wire_form! {
+    // A reader states the security that it requires; [`Security::Insecure`] accepts any set.
+    for Params: kind::EXACT_PARAMS, "parameters of exact plaintexts" as ParamsForm;
+    fn write(&self, _: &Security) {
         // The specification determines everything that is derived from it.
         let spec = self.spec();
         Ok(ParamsForm {
@@ -62,8 +58,7 @@ impl Wire for Params {
             security: spec.security.into(),
         })
     }
-
-    fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
+    fn read(wanted, form) {
         // The constructor checks all sizes and the security of the set.
         Self::new(ParamsSpec {
             degree: form.degree as usize,
@@ -81,30 +76,20 @@ impl Wire for Params {
     }
 }
 
-/// The plain form of a [`SeededCiphertext`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SeededExactForm<'a> {
-    key: KeyId,
-    seed: Seed,
-    /// Over all primes.
-    #[serde(borrow)]
-    body: Packed<'a>,
-}
-
-impl Wire for SeededCiphertext {
-    const KIND: u16 = kind::SEEDED_EXACT_CIPHERTEXT;
-    const NAME: &'static str = "fresh exact ciphertext";
-    type Params = Params;
-    type Form<'a> = SeededExactForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<SeededExactForm<'_>> {
-        params.check(self.fingerprint).during("write a ciphertext")?;
-        let body = Packed::polys(params.ring(), std::iter::once(&self.b));
-        Ok(SeededExactForm { key: self.key, seed: self.seed, body })
+wire_form! {
+    /// The plain form of a [`SeededCiphertext`].
+    pub struct SeededExactForm<'a> for SeededCiphertext:
+        kind::SEEDED_EXACT_CIPHERTEXT, "fresh exact ciphertext"
+    {
+        key: KeyId = self.key,
+        seed: Seed = self.seed,
+        /// Over all primes.
+        body: Packed<'a> = Packed::polys(params.ring(), std::iter::once(&self.b)),
     }
-
-    fn from_form(params: &Params, form: SeededExactForm) -> Result<Self> {
+    fn write(&self, params: &Params) {
+        params.check(self.fingerprint).during("write a ciphertext")?;
+    }
+    fn read(params, form) {
         // A fresh ciphertext has all limbs, so its length is known.
         let b = form.body.unpack_polys(params.ring(), 1)?.remove(0);
         let (fingerprint, key) = (params.fingerprint(), form.key);
@@ -112,41 +97,23 @@ impl Wire for SeededCiphertext {
     }
 }
 
-/// The plain form of a [`Ciphertext`](crate::bfv::Ciphertext).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ExactForm<'a> {
-    key: KeyId,
-    limbs: u32,
-    /// The bound on its noise.
-    variance: f64,
-    rounding: f64,
-    independent: bool,
-    /// The body, then the mask.
-    #[serde(borrow)]
-    polys: Packed<'a>,
-}
-
-impl Wire for Ciphertext {
-    const KIND: u16 = kind::EXACT_CIPHERTEXT;
-    const NAME: &'static str = "exact ciphertext";
-    type Params = Params;
-    type Form<'a> = ExactForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<ExactForm<'_>> {
-        params.check(self.fingerprint).during("write a ciphertext")?;
-        Ok(ExactForm {
-            key: self.key,
-            limbs: self.limbs() as u32,
-            variance: self.noise.variance(),
-            rounding: self.noise.rounding(),
-            independent: self.noise.independent(),
-            // Body and mask at the limbs that are left.
-            polys: Packed::polys(&self.ring(params), [&self.b, &self.a].into_iter()),
-        })
+wire_form! {
+    /// The plain form of a [`Ciphertext`](crate::bfv::Ciphertext).
+    pub struct ExactForm<'a> for Ciphertext: kind::EXACT_CIPHERTEXT, "exact ciphertext" {
+        key: KeyId = self.key,
+        limbs: u32 = self.limbs() as u32,
+        /// The bound on its noise.
+        variance: f64 = self.noise.variance(),
+        rounding: f64 = self.noise.rounding(),
+        independent: bool = self.noise.independent(),
+        /// The body, then the mask.
+        // Body and mask at the limbs that are left.
+        polys: Packed<'a> = Packed::polys(&self.ring(params), [&self.b, &self.a].into_iter()),
     }
-
-    fn from_form(params: &Params, form: ExactForm) -> Result<Self> {
+    fn write(&self, params: &Params) {
+        params.check(self.fingerprint).during("write a ciphertext")?;
+    }
+    fn read(params, form) {
         let op = "read a ciphertext";
         // The number of limbs determines the length of the residues.
         let limbs = form.limbs as usize;
@@ -170,57 +137,37 @@ fn pair(polys: &Packed, ring: &Ring) -> Result<(Poly<Ntt>, Poly<Ntt>)> {
     Ok((b, polys.remove(0)))
 }
 
-/// The plain form of a [`PublicKey`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ExactPublicKeyForm<'a> {
-    key: KeyId,
-    /// The body, then the mask, over all primes.
-    #[serde(borrow)]
-    polys: Packed<'a>,
-}
-
-impl Wire for PublicKey {
-    const KIND: u16 = kind::EXACT_PUBLIC_KEY;
-    const NAME: &'static str = "public key of exact plaintexts";
-    type Params = Params;
-    type Form<'a> = ExactPublicKeyForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<ExactPublicKeyForm<'_>> {
+wire_form! {
+    /// The plain form of a [`PublicKey`].
+    pub struct ExactPublicKeyForm<'a> for PublicKey:
+        kind::EXACT_PUBLIC_KEY, "public key of exact plaintexts"
+    {
+        key: KeyId = self.key,
+        /// The body, then the mask, over all primes.
+        polys: Packed<'a> = Packed::polys(params.ring(), [&self.b, &self.a].into_iter()),
+    }
+    fn write(&self, params: &Params) {
         params.check(self.fingerprint).during("write a public key")?;
         // A public key has its mask in full: it is not expanded from a seed.
-        let polys = Packed::polys(params.ring(), [&self.b, &self.a].into_iter());
-        Ok(ExactPublicKeyForm { key: self.key, polys })
     }
-
-    fn from_form(params: &Params, form: ExactPublicKeyForm) -> Result<Self> {
+    fn read(params, form) {
         let (b, a) = pair(&form.polys, params.ring())?;
         Ok(Self { b, a, fingerprint: params.fingerprint(), key: form.key })
     }
 }
 
-/// The plain form of [`SeededPackingKeys`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PackingKeysForm<'a> {
-    key: KeyId,
-    /// Coefficients per input.
-    n: u32,
-    /// One for keys in digits; one for each stage of the packing with special primes.
-    #[serde(borrow)]
-    seeds: Seeds<'a>,
-    /// Stage by stage of the packing, digit by digit; over `Q P` with special primes.
-    #[serde(borrow)]
-    bodies: Packed<'a>,
-}
-
-impl Wire for SeededPackingKeys {
-    const KIND: u16 = kind::PACKING_KEYS;
-    const NAME: &'static str = "packing keys";
-    type Params = Params;
-    type Form<'a> = PackingKeysForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<PackingKeysForm<'_>> {
+wire_form! {
+    /// The plain form of [`SeededPackingKeys`].
+    pub struct PackingKeysForm<'a> for SeededPackingKeys: kind::PACKING_KEYS, "packing keys" {
+        key: KeyId = self.key,
+        /// Coefficients per input.
+        n: u32 = self.n as u32,
+        /// One for keys in digits; one for each stage of the packing with special primes.
+        seeds: Seeds<'a> = seeds,
+        /// Stage by stage of the packing, digit by digit; over `Q P` with special primes.
+        bodies: Packed<'a> = bodies,
+    }
+    fn write(&self, params: &Params) {
         let op = "write packing keys";
         params.check(self.fingerprint).during(op)?;
         let (seeds, bodies) = match (&self.kind, params.switching()) {
@@ -246,10 +193,8 @@ impl Wire for SeededPackingKeys {
                 unreachable!("keys have the kind of their parameters")
             }
         };
-        Ok(PackingKeysForm { key: self.key, n: self.n as u32, seeds, bodies })
     }
-
-    fn from_form(params: &Params, form: PackingKeysForm) -> Result<Self> {
+    fn read(params, form) {
         // `n` and the gadget determine the numbers of seeds and bodies.
         let (n, key) = (form.n as usize, form.key);
         let stages = row_packing_exponents(params.degree(), n)?;

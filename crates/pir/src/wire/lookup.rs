@@ -3,9 +3,9 @@
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::{
     sample::Seed,
-    wire::{Limit, List, Packed, Wire},
+    wire::{Limit, List, Packed},
+    wire_form,
 };
-use serde::{Deserialize, Serialize};
 
 use super::{ExactPublicKeyForm, PackingKeysForm, kind};
 use crate::{
@@ -16,29 +16,16 @@ use crate::{
     response::most_cut,
 };
 
-/// The plain form of [`ServerKeys`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ServerKeysForm<'a> {
-    #[serde(borrow)]
-    packing: PackingKeysForm<'a>,
-    #[serde(borrow)]
-    public: ExactPublicKeyForm<'a>,
-}
-
-impl Wire for ServerKeys {
-    const KIND: u16 = kind::SERVER_KEYS;
-    const NAME: &'static str = "keys for private look-up";
-    type Params = Params;
-    type Form<'a> = ServerKeysForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<ServerKeysForm<'_>> {
-        // Both check that they belong to the parameters.
-        let (packing, public) = (self.packing.to_form(params)?, self.public.to_form(params)?);
-        Ok(ServerKeysForm { packing, public })
+wire_form! {
+    /// The plain form of [`ServerKeys`].
+    pub struct ServerKeysForm<'a> for ServerKeys: kind::SERVER_KEYS, "keys for private look-up" {
+        packing: PackingKeysForm<'a> = self.packing.to_form(params)?,
+        public: ExactPublicKeyForm<'a> = self.public.to_form(params)?,
     }
-
-    fn from_form(params: &Params, form: ServerKeysForm) -> Result<Self> {
+    fn write(&self, params: &Params) {
+        // Both check that they belong to the parameters.
+    }
+    fn read(params, form) {
         let op = "read keys for private look-up";
         // Both keys of one client, and all automorphisms that packing constants takes.
         let packing = SeededPackingKeys::from_form(params, form.packing)?;
@@ -59,54 +46,33 @@ impl Wire for ServerKeys {
 /// Limit on the variables of a query.
 const MOST_VARIABLES: usize = 64;
 
-/// The plain form of a [`Query`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct QueryForm<'a> {
-    id: u128,
-    key: KeyId,
-    form: QueryLayout,
-    /// The size of the domain of each variable.
-    domains: List<u32, MOST_VARIABLES>,
-    points: u32,
-    /// The seed of the batch code of a compact query.
-    batch: Option<Seed>,
-    /// The seed of the masks, unless they are sent.
-    seed: Option<Seed>,
-    #[serde(borrow)]
-    bodies: Packed<'a>,
-    /// One for each body, or none if there is a seed.
-    #[serde(borrow)]
-    masks: Packed<'a>,
-}
-
-impl Wire for Query {
-    const KIND: u16 = kind::QUERY;
-    const NAME: &'static str = "query";
-    type Params = Params;
-    type Form<'a> = QueryForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<QueryForm<'_>> {
+wire_form! {
+    /// The plain form of a [`Query`].
+    pub struct QueryForm<'a> for Query: kind::QUERY, "query" {
+        id: u128 = self.id,
+        key: KeyId = self.key,
+        form: QueryLayout = self.shape.form(),
+        /// The size of the domain of each variable.
+        domains: List<u32, MOST_VARIABLES> =
+            List(self.shape.domains().iter().map(|&domain| domain as u32).collect()),
+        points: u32 = self.shape.points() as u32,
+        /// The seed of the batch code of a compact query.
+        batch: Option<Seed> = self.batch,
+        /// The seed of the masks, unless they are sent.
+        seed: Option<Seed> = seed,
+        bodies: Packed<'a> = packed(params, &self.bodies),
+        /// One for each body, or none if there is a seed.
+        masks: Packed<'a> = masks,
+    }
+    fn write(&self, params: &Params) {
         params.check(self.fingerprint).during("write a query")?;
         // Either the seed of the masks or the masks themselves.
         let (seed, masks) = match &self.masks {
             Masks::Seed(seed) => (Some(*seed), Packed::default()),
             Masks::Expanded(masks) => (None, packed(params, masks)),
         };
-        Ok(QueryForm {
-            id: self.id,
-            key: self.key,
-            form: self.shape.form(),
-            domains: List(self.shape.domains().iter().map(|&domain| domain as u32).collect()),
-            points: self.shape.points() as u32,
-            batch: self.batch,
-            seed,
-            bodies: packed(params, &self.bodies),
-            masks,
-        })
     }
-
-    fn from_form(params: &Params, form: QueryForm) -> Result<Self> {
+    fn read(params, form) {
         // Step 1: the shape, which bounds all sizes, before memory is allocated.
         let op = "read a query";
         let domains: Vec<usize> = form.domains.0.iter().map(|&domain| domain as usize).collect();
@@ -155,48 +121,28 @@ fn unpacked(params: &Params, packed: &Packed, count: usize) -> Result<Block> {
     Ok(block)
 }
 
-/// The plain form of a [`Response`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ResponseForm<'a> {
-    id: u128,
-    key: KeyId,
-    values: u32,
-    shuffled: bool,
-    /// Bits dropped from the coefficients of bodies and of masks.
-    drop: (u32, u32),
-    variance: f64,
-    weight: f64,
-    /// The coefficients of body and mask, ciphertext by ciphertext, each in the remaining bits of
-    /// the first prime.
-    #[serde(borrow)]
-    parts: Packed<'a>,
-}
-
-impl Wire for Response {
-    const KIND: u16 = kind::RESPONSE;
-    const NAME: &'static str = "response";
-    type Params = Params;
-    type Form<'a> = ResponseForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<ResponseForm<'_>> {
+wire_form! {
+    /// The plain form of a [`Response`].
+    pub struct ResponseForm<'a> for Response: kind::RESPONSE, "response" {
+        id: u128 = self.id,
+        key: KeyId = self.key,
+        values: u32 = self.values as u32,
+        shuffled: bool = self.shuffled,
+        /// Bits dropped from the coefficients of bodies and of masks.
+        drop: (u32, u32) = self.drop.into(),
+        variance: f64 = self.variance,
+        weight: f64 = self.weight,
+        /// The coefficients of body and mask, ciphertext by ciphertext, each in the remaining bits
+        /// of the first prime.
+        parts: Packed<'a> = Packed::limbs(parts.map(|(limit, poly)| (limit, &poly[..]))),
+    }
+    fn write(&self, params: &Params) {
         params.check(self.fingerprint).during("write a response")?;
         // Body and mask may have lost different numbers of bits.
         let limits = limits(params, self.drop);
         let parts = self.parts.iter().flat_map(|polys| limits.iter().copied().zip(polys));
-        Ok(ResponseForm {
-            id: self.id,
-            key: self.key,
-            values: self.values as u32,
-            shuffled: self.shuffled,
-            drop: self.drop.into(),
-            variance: self.variance,
-            weight: self.weight,
-            parts: Packed::limbs(parts.map(|(limit, poly)| (limit, &poly[..]))),
-        })
     }
-
-    fn from_form(params: &Params, form: ResponseForm) -> Result<Self> {
+    fn read(params, form) {
         // Step 1: the dropped bits and the stated noise.
         let op = "read a response";
         let value =
@@ -249,38 +195,23 @@ fn limits(params: &Params, drop: [u32; 2]) -> [Limit; 2] {
     drop.map(|drop| Limit::below(((q - 1) >> drop) + 1))
 }
 
-/// The plain form of an [`EncryptedFunction`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EncryptedFunctionForm<'a> {
-    id: u128,
-    key: KeyId,
-    domain: u32,
-    seed: Seed,
-    /// One for each `N` points of the domain, over all primes.
-    #[serde(borrow)]
-    bodies: Packed<'a>,
-}
-
-impl Wire for EncryptedFunction {
-    const KIND: u16 = kind::ENCRYPTED_FUNCTION;
-    const NAME: &'static str = "encrypted function";
-    type Params = Params;
-    type Form<'a> = EncryptedFunctionForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<EncryptedFunctionForm<'_>> {
-        params.check(self.fingerprint).during("write an encrypted function")?;
-        Ok(EncryptedFunctionForm {
-            id: self.id,
-            key: self.key,
-            domain: self.domain as u32,
-            seed: self.seed,
-            // The masks are expanded from the seed.
-            bodies: Packed::polys(params.ring(), self.bodies.iter()),
-        })
+wire_form! {
+    /// The plain form of an [`EncryptedFunction`].
+    pub struct EncryptedFunctionForm<'a> for EncryptedFunction:
+        kind::ENCRYPTED_FUNCTION, "encrypted function"
+    {
+        id: u128 = self.id,
+        key: KeyId = self.key,
+        domain: u32 = self.domain as u32,
+        seed: Seed = self.seed,
+        /// One for each `N` points of the domain, over all primes.
+        // The masks are expanded from the seed.
+        bodies: Packed<'a> = Packed::polys(params.ring(), self.bodies.iter()),
     }
-
-    fn from_form(params: &Params, form: EncryptedFunctionForm) -> Result<Self> {
+    fn write(&self, params: &Params) {
+        params.check(self.fingerprint).during("write an encrypted function")?;
+    }
+    fn read(params, form) {
         // The domain determines the number of bodies.
         let domain = form.domain as usize;
         if domain == 0 || domain > MAX_DOMAIN {

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use bellerophon_ckks::dft::Coefficients;
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{self as mlwe, noise};
-use bellerophon_ring::{Ntt, Poly};
+use bellerophon_ring::{Ntt, Poly, try_map};
 
 use super::{RingBridge, RingBridgeKeys};
-use crate::{During, ErrorKind, Result, par};
+use crate::{During, ErrorKind, Result};
 
 impl RingBridge {
     /// Extracts the values of a vector after SlotsToCoeffs to level 0, times an integer: value `i`
@@ -20,7 +20,7 @@ impl RingBridge {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] above level 0; those of the lattice layer for foreign keys.
-    pub fn lower(
+    pub(crate) fn lower(
         &self,
         keys: &RingBridgeKeys,
         values: &Coefficients,
@@ -45,7 +45,7 @@ impl RingBridge {
         }
         // Step 3: extraction.
         let q0 = self.dense.q().modulus(0);
-        par::map(&positions, |position| {
+        try_map(&positions, |position| {
             let [b, a] = &small[&(position % stride)];
             Ok(lwe::extract(q0, b, a, position / stride)?)
         })

@@ -5,7 +5,9 @@
 //! first block and arbitrary in the others. At the end of a computation a mask clears the other
 //! blocks, and the first is spread over all.
 
-use bellerophon_ckks::{self as ckks, Ciphertext, CkksOps, KeyLevels, eval_mod::Mod1Output};
+use bellerophon_ckks::{
+    self as ckks, Ciphertext, CkksOps, ComposedOps, KeyLevels, eval_mod::Mod1Output,
+};
 use bellerophon_lwe as lwe;
 
 use crate::{Layout, Reduction, Result, RingBridge, RingBridgeKeys};

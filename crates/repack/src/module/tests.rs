@@ -41,7 +41,7 @@ fn world(degree: usize, small: usize, special: u32) -> World {
     let secret = SecretKey::generate(&large, &mut rng(1)).unwrap();
     let packing = ModulePacking::new(&large, &params(degree, small, special)).unwrap();
     let keys = packing.keys(&secret, &mut rng(2)).unwrap().expand(&packing).unwrap();
-    assert_eq!(keys.key(), secret.id());
+    assert_eq!(keys.second.shape().to.key, secret.id());
     let values = secret.coefficients(0).to_vec().into();
     let values = lwe::SecretKey::from_coefficients(values).unwrap();
     World { secret, values, packing, keys, random: rng(3) }

@@ -108,7 +108,7 @@ impl MapFunction {
     }
 
     /// The name.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match &self.shape {
             Shape::General(f) | Shape::Sampled(f) => f.name(),
             Shape::Relu => "ReLU",
@@ -119,7 +119,7 @@ impl MapFunction {
     }
 
     /// The value at `x`.
-    pub fn value(&self, x: f64) -> f64 {
+    pub(crate) fn value(&self, x: f64) -> f64 {
         match &self.shape {
             Shape::General(f) | Shape::Sampled(f) => f.value(x),
             Shape::Relu => x.max(0.0),

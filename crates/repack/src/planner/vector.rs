@@ -5,7 +5,7 @@ use crate::During;
 use std::borrow::Cow;
 
 use bellerophon_ckks::{
-    self as ckks, Bounds, CiphertextMeta, CkksOps, Interval, Metadata,
+    self as ckks, Bounds, CiphertextMeta, CkksOps, ComposedOps, Interval, Metadata,
     approx::{Approximation, Sign},
     fbt::{FunctionalBootstrapper, IntTable, PairedVec, PeriodicFunction},
 };

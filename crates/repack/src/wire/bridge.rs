@@ -4,45 +4,30 @@ use bellerophon_mlwe::{
     GaloisKey, GaloisKeys, KeyId, KeyIdent, KeySwitchKey, ModRaiseKey, SeededKeySwitchKey,
     SwitchKeyInfo, wire::KeySwitchKeyForm,
 };
-use bellerophon_ring::{
-    Ntt, Poly,
-    wire::{Packed, Wire},
-};
-use serde::{Deserialize, Serialize};
+use bellerophon_ring::{Ntt, Poly, wire::Packed, wire_form};
 
 use super::{Seeds, kind};
 use crate::{During, Error, Result, RingBridge, RingBridgeKeys};
 
-/// The plain form of [`RingBridgeKeys`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RingBridgeKeysForm<'a> {
-    /// The client.
-    key: u128,
-    /// From the secret of the slots, as a module over the small ring, to that of the tables.
-    #[serde(borrow)]
-    down: KeySwitchKeyForm<'a>,
-    /// From the secret of the tables to the sparse one.
-    #[serde(borrow)]
-    to_sparse: KeySwitchKeyForm<'a>,
-    /// From the sparse secret to that of the slots.
-    #[serde(borrow)]
-    raise: KeySwitchKeyForm<'a>,
-    /// One for each stage of the packing, in order.
-    #[serde(borrow)]
-    packing_seeds: Seeds<'a>,
-    /// The bodies of the packing, stage by stage.
-    #[serde(borrow)]
-    packing: Packed<'a>,
-}
-
-impl Wire for RingBridgeKeys {
-    const KIND: u16 = kind::RING_BRIDGE_KEYS;
-    const NAME: &'static str = "keys of the ring bridge";
-    type Params = RingBridge;
-    type Form<'a> = RingBridgeKeysForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, bridge: &RingBridge) -> Result<RingBridgeKeysForm<'_>> {
+wire_form! {
+    /// The plain form of [`RingBridgeKeys`].
+    pub struct RingBridgeKeysForm<'a> for RingBridgeKeys:
+        kind::RING_BRIDGE_KEYS, "keys of the ring bridge"
+    {
+        /// The client.
+        key: u128 = self.id().0,
+        /// From the secret of the slots, as a module over the small ring, to that of the tables.
+        down: KeySwitchKeyForm<'a> = self.down.to_form(bridge.ring())?,
+        /// From the secret of the tables to the sparse one.
+        to_sparse: KeySwitchKeyForm<'a> = self.to_sparse.to_form(bridge.sparse_ring())?,
+        /// From the sparse secret to that of the slots.
+        raise: KeySwitchKeyForm<'a> = self.raise.to_form(bridge.slots().lattice())?,
+        /// One for each stage of the packing, in order.
+        packing_seeds: Seeds<'a> = Seeds::of(keys.iter().map(SeededKeySwitchKey::seed)),
+        /// The bodies of the packing, stage by stage.
+        packing: Packed<'a> = Packed::polys(bridge.ring().gadget().ring(1), bodies.into_iter()),
+    }
+    fn write(&self, bridge: &RingBridge) {
         // The packing keys share one run of residues, in the order of the stages.
         self.check(bridge)?;
         let keys: Vec<SeededKeySwitchKey> = bridge
@@ -53,17 +38,8 @@ impl Wire for RingBridgeKeys {
             })
             .collect::<Result<_>>()?;
         let bodies: Vec<&Poly<Ntt>> = keys.iter().flat_map(SeededKeySwitchKey::bodies).collect();
-        Ok(RingBridgeKeysForm {
-            key: self.id().0,
-            down: self.down.to_form(bridge.ring())?,
-            to_sparse: self.to_sparse.to_form(bridge.sparse_ring())?,
-            raise: self.raise.to_form(bridge.slots().lattice())?,
-            packing_seeds: Seeds::of(keys.iter().map(SeededKeySwitchKey::seed)),
-            packing: Packed::polys(bridge.ring().gadget().ring(1), bodies.into_iter()),
-        })
     }
-
-    fn from_form(bridge: &RingBridge, form: RingBridgeKeysForm) -> Result<Self> {
+    fn read(bridge, form) {
         // Step 1: the packing keys, one automorphism for each stage.
         let (ring, exponents) = (bridge.ring(), bridge.packing_exponents()?);
         let rows = ring.gadget().digits(1);

@@ -2,58 +2,35 @@
 
 use bellerophon_ckks::{CiphertextMeta, Params, SeededCiphertext, wire::MetaForm};
 use bellerophon_mlwe::{self as mlwe, KeyId};
-use bellerophon_ring::{
-    Ntt, Poly,
-    wire::{Packed, Wire},
-};
-use serde::{Deserialize, Serialize};
+use bellerophon_ring::{Ntt, Poly, wire::Packed, wire_form};
 
 use super::{Seeds, kind};
 use crate::{During, Error, ErrorKind, Result, SeededRepackKey, tall_diagonals::check_baby};
 
-/// The plain form of a [`SeededRepackKey`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RepackKeyForm<'a> {
-    /// The client.
-    key: u128,
-    /// The LWE dimension.
-    dimension: u32,
-    limbs: u32,
-    /// The metadata that all encrypted rotations share.
-    meta: MetaForm,
-    /// One for each baby step.
-    #[serde(borrow)]
-    seeds: Seeds<'a>,
-    /// The bodies, in the order of the baby steps.
-    #[serde(borrow)]
-    bodies: Packed<'a>,
-}
-
-impl Wire for SeededRepackKey {
-    const KIND: u16 = kind::REPACK_KEY;
-    const NAME: &'static str = "repacking key";
-    type Params = Params;
-    type Form<'a> = RepackKeyForm<'a>;
-    type Error = Error;
-
-    fn to_form(&self, params: &Params) -> Result<RepackKeyForm<'_>> {
+wire_form! {
+    /// The plain form of a [`SeededRepackKey`].
+    pub struct RepackKeyForm<'a> for SeededRepackKey: kind::REPACK_KEY, "repacking key" {
+        /// The client.
+        key: u128 = first.inner.key().0,
+        /// The LWE dimension.
+        dimension: u32 = self.dimension() as u32,
+        limbs: u32 = limbs as u32,
+        /// The metadata that all encrypted rotations share.
+        meta: MetaForm = (&first.meta).into(),
+        /// One for each baby step.
+        seeds: Seeds<'a> = Seeds::of(self.babies().iter().map(|ct| ct.inner.seed())),
+        /// The bodies, in the order of the baby steps.
+        bodies: Packed<'a> = Packed::polys(&lattice.q().at_limbs(limbs), bodies.into_iter()),
+    }
+    fn write(&self, params: &Params) {
         let lattice = params.lattice();
         // The check makes sure that the metadata of one ciphertext is that of all.
         self.check(params)?;
         let first = &self.babies()[0];
         let bodies: Vec<&Poly<Ntt>> = self.babies().iter().map(|ct| ct.inner.b()).collect();
         let limbs = first.inner.b().limbs();
-        Ok(RepackKeyForm {
-            key: first.inner.key().0,
-            dimension: self.dimension() as u32,
-            limbs: limbs as u32,
-            meta: (&first.meta).into(),
-            seeds: Seeds::of(self.babies().iter().map(|ct| ct.inner.seed())),
-            bodies: Packed::polys(&lattice.q().at_limbs(limbs), bodies.into_iter()),
-        })
     }
-
-    fn from_form(params: &Params, form: RepackKeyForm) -> Result<Self> {
+    fn read(params, form) {
         // Step 1: sizes and metadata, before memory is allocated.
         let op = "read a repacking key";
         let (lattice, limbs) = (params.lattice(), form.limbs as usize);

@@ -8,7 +8,7 @@ use crate::metadata::rules::same_scale;
 use crate::polynomial::check_domain;
 use crate::{CiphertextMeta, CkksOps, During, Metadata, Result};
 
-/// `f(x)`; see [`CkksOps::apply`].
+/// `f(x)`; see [`ComposedOps::apply`].
 pub(crate) fn apply<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
@@ -30,7 +30,7 @@ pub(crate) fn apply<A: CkksOps>(
     Ok(a.with_metadata(y, metadata.meta))
 }
 
-/// [`apply`] of what is prepared over the range of `x`; see [`CkksOps::function`].
+/// [`apply`] of what is prepared over the range of `x`; see [`ComposedOps::function`].
 pub(crate) fn function<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,

@@ -1,4 +1,4 @@
-//! Evaluation of sign, comparison, maximum, minimum and magnitude ([`CkksOps::sign`] and those
+//! Evaluation of sign, comparison, maximum, minimum and magnitude ([`ComposedOps::sign`] and those
 //! after it).
 
 use std::borrow::Cow;
@@ -28,17 +28,17 @@ fn magnitude(x: &Interval) -> Interval {
     Interval::between(if inside { 0.0 } else { x.lo().abs().min(x.hi().abs()) }, x.bound())
 }
 
-/// The sign of every slot at the default scale; see [`CkksOps::sign`].
+/// The sign of every slot at the default scale; see [`ComposedOps::sign`].
 pub(crate) fn sign<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<A::Ciphertext> {
     signed(a, x, sign, Kind::Sign, a.params().scale())
 }
 
-/// 1 for positive slots and 0 for negative ones, at the default scale; see [`CkksOps::step`].
+/// 1 for positive slots and 0 for negative ones, at the default scale; see [`ComposedOps::step`].
 pub(crate) fn step<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<A::Ciphertext> {
     signed(a, x, sign, Kind::Step, a.params().scale())
 }
 
-/// `x sign(x)`; see [`CkksOps::abs`].
+/// `x sign(x)`; see [`ComposedOps::abs`].
 pub(crate) fn abs<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<A::Ciphertext> {
     let bounds = widened(a.metadata(x).meta.bounds.map(magnitude), sign);
     let product = match ready(a, x, sign, &bounds)? {
@@ -56,7 +56,7 @@ pub(crate) fn abs<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<A
     Ok(a.with_metadata(product, meta))
 }
 
-/// `max(x, y) = y + (x - y) step(x - y)`; see [`CkksOps::max`].
+/// `max(x, y) = y + (x - y) step(x - y)`; see [`ComposedOps::max`].
 pub(crate) fn max<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
@@ -69,7 +69,7 @@ pub(crate) fn max<A: CkksOps>(
     stepped(a, &a.sub(x, y)?, Some(y), sign, range)
 }
 
-/// `max(x, 0) = x step(x)`; see [`CkksOps::relu`].
+/// `max(x, 0) = x step(x)`; see [`ComposedOps::relu`].
 pub(crate) fn relu<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<A::Ciphertext> {
     let range = a.metadata(x).meta.bounds.map(|r| larger(r, &Interval::ZERO));
     stepped(a, x, None, sign, range)

@@ -8,12 +8,12 @@
 //! | [`remez`] | minimax approximation over unions of intervals |
 //!
 //! An approximation is prepared once; its cost and its error are known before anything is
-//! encrypted. [`CkksOps::apply`](crate::CkksOps::apply) evaluates it.
-//! [`CkksOps::function`](crate::CkksOps::function) prepares and evaluates at once, over the carried
-//! range of the ciphertext:
+//! encrypted. [`ComposedOps::apply`](crate::ComposedOps::apply) evaluates it.
+//! [`ComposedOps::function`](crate::ComposedOps::function) prepares and evaluates at once, over the
+//! carried range of the ciphertext:
 //!
 //! ```no_run
-//! # use bellerophon_ckks::{CkksOps, Ciphertext, Evaluator, Interval, Result, approx::Function};
+//! # use bellerophon_ckks::{Ciphertext, ComposedOps, Evaluator, Interval, Result, approx::Function};
 //! # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
 //! let x = x.assume_range_with_padding(Interval::real(0.5, 2.0)?); // known of all slots
 //! let y = evaluator.function(&x, &Function::ln(), -20.0)?;
@@ -24,7 +24,7 @@
 //! A prepared function:
 //!
 //! ```
-//! use bellerophon_ckks::CkksOps;
+//! use bellerophon_ckks::ComposedOps;
 //! use bellerophon_ckks::approx::{Approximation, Function};
 //! # use bellerophon_ckks::{
 //! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, Params, ParamsSpec,

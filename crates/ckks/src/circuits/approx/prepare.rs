@@ -43,7 +43,7 @@ impl Program {
 
 /// A function over a domain with a certified error, by a polynomial or by an iteration from one.
 /// Prepared once, applied to any number of ciphertexts by
-/// [`CkksOps::apply`](crate::CkksOps::apply).
+/// [`ComposedOps::apply`](crate::ComposedOps::apply).
 ///
 /// It prints as `1/x on [0.5, 1.5]: degree 15, error 2^-27.5, 4 levels, ..`.
 #[derive(Clone, Debug)]

@@ -50,10 +50,10 @@ const WIDER: u32 = 16;
 
 /// A prepared sign function: `sign(x)` for `margin <= |x| <= radius`, with its certified error.
 ///
-/// [`CkksOps::sign`](crate::CkksOps::sign), [`step`](crate::CkksOps::step),
-/// [`greater`](crate::CkksOps::greater), [`max`](crate::CkksOps::max),
-/// [`min`](crate::CkksOps::min), [`abs`](crate::CkksOps::abs) and
-/// [`relu`](crate::CkksOps::relu) evaluate it.
+/// [`ComposedOps::sign`](crate::ComposedOps::sign), [`step`](crate::ComposedOps::step),
+/// [`greater`](crate::ComposedOps::greater), [`max`](crate::ComposedOps::max),
+/// [`min`](crate::ComposedOps::min), [`abs`](crate::ComposedOps::abs) and
+/// [`relu`](crate::ComposedOps::relu) evaluate it.
 ///
 /// ```
 /// use bellerophon_ckks::approx::Sign;

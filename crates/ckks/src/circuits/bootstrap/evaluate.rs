@@ -200,6 +200,12 @@ impl Bootstrapper {
         Ok(BootstrapMeta { factor, raising, output, result })
     }
 
+    /// The metadata of the argument of EvalMod in a bootstrap of `x`.
+    pub(crate) fn argument(&self, x: &Metadata) -> Result<Metadata> {
+        let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
+        Ok(self.meta(x, self.params().scale(), &one_key)?.raising.part)
+    }
+
     /// The largest integer factor of a message within the gap, and the coefficient modulo `q_0` of
     /// a value of 1 without that factor.
     pub(super) fn enlargement(&self, x: &Metadata) -> Result<(i64, f64)> {

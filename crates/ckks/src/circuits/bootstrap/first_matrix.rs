@@ -9,8 +9,9 @@
 //! at which they are rounded.
 //! 1. The trace doubles errors in the subring `t` times: `4^t V_x`. A unitary matrix keeps it.
 //! 2. The key and the mod-down add [`RaiseTransform::noise`](mlwe::RaiseTransform::noise).
-//! 3. Rounding each diagonal by 1/12 adds `m^2 / 12` for each of them, divided by `4^f`, where `m`
-//!    is the size of a slot of the operand.
+//! 3. Rounding the `2 p` coefficients of a diagonal of period `p` adds `m^2 / 12` times `p / n` for
+//!    `n` slots of the ring, divided by `4^f`, where `m` is the root mean square of a slot of the
+//!    operand.
 
 use bellerophon_mlwe as mlwe;
 
@@ -92,17 +93,19 @@ impl FirstMatrix {
         self.traced
     }
 
-    /// The metadata after the mod raise and the matrix of coefficients with this metadata.
-    pub(crate) fn meta(&self, x: CiphertextMeta) -> Metadata {
+    /// The metadata after the mod raise and the matrix of coefficients with this metadata and root
+    /// mean square.
+    pub(crate) fn meta(&self, x: CiphertextMeta, typical: f64) -> Metadata {
         // 1: the message and its noise, twice as large after each halving.
         let (params, repeated) = (self.transform.params(), self.repeated);
         let scale = x.scale * repeated;
-        let slot = x.bounds.slots().bound() * (2.0 * x.slots as f64).sqrt() * scale;
+        let slot = typical * (2.0 * x.slots as f64).sqrt() * scale;
         let operand = Operand { message: slot, noise: x.noise * repeated.powi(2) };
         // 3: products with rounded diagonals.
         let unit = self.transform.log2_scale().exp2();
-        let products = self.diagonals.iter().map(|&(rms, _)| {
-            let diagonal = Operand { message: rms * unit, noise: Noise::new(ENCODING) };
+        let products = self.diagonals.iter().map(|&(rms, period)| {
+            let share = 2.0 * period as f64 / params.degree() as f64;
+            let diagonal = Operand { message: rms * unit, noise: Noise::new(ENCODING * share) };
             product(params.degree(), operand, diagonal)
         });
         let sum = products.fold(Noise::NONE, |sum, product| sum + product);
@@ -111,13 +114,14 @@ impl FirstMatrix {
         Metadata { level: self.level, meta: CiphertextMeta { scale, noise, ..x } }
     }
 
-    /// The worst-case noise after the matrix of an operand without noise, whose slots are at most
-    /// `slot` after the trace. Each diagonal of period `p` is rounded in `2 p` coefficients by at
-    /// most 1/2, a polynomial of length at most `sqrt(p / 2N)`.
+    /// The worst-case noise after the matrix of an operand without noise. `slot` bounds every sum of
+    /// its slots with fixed weights, of squares with the sum 1, after the trace. Each diagonal of
+    /// period `p` is rounded in `2 p` coefficients by at most 1/2, a polynomial of length at most
+    /// `sqrt(p / 2N)`; in each slot of the product the diagonals are such weights.
     pub(crate) fn bounded(&self, rules: MetadataRules<'_>, slot: f64) -> Noise {
         let degree = rules.params().lattice().degree() as f64;
-        let lengths = self.diagonals.iter().map(|&(_, p)| (p as f64 / (2.0 * degree)).sqrt());
-        let rounding = lengths.sum::<f64>() * slot / self.transform.log2_scale().exp2();
+        let squares: f64 = self.diagonals.iter().map(|&(_, p)| p as f64 / (2.0 * degree)).sum();
+        let rounding = squares.sqrt() * slot / self.transform.log2_scale().exp2();
         let source = rules.source(self.transform.noise());
         Noise::new(source).map(|square| (square.sqrt() + rounding).powi(2))
     }

@@ -39,8 +39,10 @@
 //! **Noise.** Let `V` be one rounding, `(|s|^2 + 1) / 12`, `S` the scale in EvalMod, `w` its width
 //! ([`Mod1::width`](crate::eval_mod::Mod1::width)) and `2^g` the gap, the ratio of `q_0` to the
 //! largest message. The real part of a slot after C2S has the noise `2 sqrt(n V) / S`, in units of
-//! `w`. The steps of EvalMod add their roundings ([`Mod1::mean_sensitivity`]). Both are multiplied
-//! by `2^g` in units of the largest message. The noise of a bootstrapped ciphertext includes all
+//! `w`; the roundings of the diagonals, which are multiplied by the root mean square of a
+//! coefficient, `q_0 sqrt((h + 1) / 12)` for a sparse secret of weight `h`, are below that. The
+//! steps of EvalMod add their roundings, each at its own scale ([`eval_mod`](crate::eval_mod)).
+//! Both are multiplied by `2^g` in units of the largest message. The noise of a bootstrapped ciphertext includes all
 //! that ([`Ciphertext::noise`](crate::Ciphertext::noise)) but not the approximation error
 //! ([`Bootstrapper::approximation_error`]). [`Ciphertext::excess`](crate::Ciphertext::excess),
 //! which decides whether a vector may be bootstrapped again, includes it.
@@ -70,8 +72,6 @@
 //! | `auto_bootstrap` | operands bootstrapped automatically |
 //! | `keys` | [`BootstrapKeys`] |
 //! | `worst` | the worst-case noise bound |
-//!
-//! [`Mod1::mean_sensitivity`]: crate::eval_mod::Mod1::mean_sensitivity
 
 pub(crate) mod auto_bootstrap;
 mod evaluate;

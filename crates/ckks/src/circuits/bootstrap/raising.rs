@@ -54,6 +54,12 @@ pub(crate) struct RaisingSpec {
     pub reach: f64,
 }
 
+/// The standard deviation of a coefficient `b + a s` after the mod raise, in units of `q_0`: that of
+/// `weight + 1` uniform numbers.
+fn deviation(weight: usize) -> f64 {
+    ((weight as f64 + 1.0) / 12.0).sqrt()
+}
+
 /// S2C, mod raise and C2S, prepared for one parameter set.
 #[derive(Debug, Clone)]
 pub struct Raising {
@@ -110,7 +116,9 @@ impl Raising {
         };
         // Step 3: the lattice of the sparse secret, and the matrices.
         let share = Share::new(params, spec.slots, spec.c2s_levels);
-        let (first, c2s) = CoeffsToSlots::after_first(params, spec.slots, share.stages, c2s)?;
+        let typical = deviation(spec.weight) / spec.reach;
+        let (first, c2s) =
+            CoeffsToSlots::after_first(params, spec.slots, share.stages, c2s, typical)?;
         Ok(Self {
             low: low_params(params, spec.weight)?,
             s2c: SlotsToCoeffs::new(params, spec.slots, s2c)?,
@@ -163,6 +171,11 @@ impl Raising {
     pub(crate) fn key_switches(&self) -> usize {
         let first = self.first.transform().terms();
         1 + self.s2c.rotations() + first + self.trace() + self.c2s.rotations() + 1
+    }
+
+    /// S2C.
+    pub(crate) fn s2c(&self) -> &SlotsToCoeffs {
+        &self.s2c
     }
 
     /// The first matrix of C2S.
@@ -294,7 +307,7 @@ impl Raising {
             bounds: Bounds::all(Interval::complex(bound)?),
             noise,
         };
-        let mut sum = self.first.meta(meta);
+        let mut sum = self.first.meta(meta, deviation(self.weight) / self.width);
         // Step 2b: the trace. The message and the multiples of q_0 in the subring double, the rest
         // vanishes.
         for step in self.trace_steps() {

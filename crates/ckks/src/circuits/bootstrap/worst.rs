@@ -21,7 +21,10 @@
 //! and the sparse secret `s`. A slot of a polynomial of `2 n` uniform coefficients exceeds
 //! `q_0 sqrt(2n / 12) sqrt(2 (x + ln 4N))` with probability below `e^-x / N`. A slot of `s` exceeds
 //! `sqrt(h (x + ln N))` with that probability, and never the weight `h`. No slot is larger than
-//! `sqrt(2) n` times the largest coefficient; the smaller bound is used.
+//! `sqrt(2) n` times the largest coefficient; the smaller bound is used. The first bound holds for
+//! every sum of slots with fixed weights, of squares with the sum 1: it is a linear form of the
+//! uniform coefficients, whose squared length is that of one slot. Unitary matrices make such sums,
+//! and so do the roundings of their diagonals, which are fixed.
 
 use bellerophon_mlwe as mlwe;
 
@@ -132,14 +135,15 @@ impl Raising {
         }
         raised.meta.noise = noise;
         // Step 3: C2S; the sum with the conjugate.
-        let slots = self.c2s.bounded(rules, &raised, self.largest_slot() * self.c2s.before())?;
+        let slots = self.c2s.bounded(rules, &raised, self.largest_slot())?;
         let mut part = self.part(&silent(&slots))?;
         let switch = mlwe::noise::automorphism(lattice, params.limbs_at(slots.level));
         part.meta.noise = errors.with(slots.meta.noise * 4.0, rules.source(switch));
         Ok(BoundedRaising { lowered, before, part })
     }
 
-    /// A bound on a slot of the operand of C2S, in units of the width.
+    /// A bound on a slot of the operand of C2S, and on a sum of its slots with weights of length 1,
+    /// in units of the width.
     fn largest_slot(&self) -> f64 {
         let (n, slots) = (self.params().lattice().degree() as f64, self.slots as f64);
         let (x, weight) = (SOURCE_BITS * std::f64::consts::LN_2, self.weight as f64);

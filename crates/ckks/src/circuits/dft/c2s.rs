@@ -55,6 +55,8 @@ pub struct CoeffsToSlots {
     gain: f64,
     /// The largest sum of moduli of a row of the matrix that was applied before, 1 without one.
     before: f64,
+    /// The root mean square of a coefficient of the operand, relative to its bound.
+    typical: f64,
 }
 
 impl CoeffsToSlots {
@@ -82,7 +84,7 @@ impl CoeffsToSlots {
 
     /// The first matrix, of `stages` stages and unitary, and the transform by the others, whose
     /// operand is the product with the first. The levels of the specification are those of the
-    /// others.
+    /// others. `typical` is the root mean square of a coefficient, relative to its bound.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -91,9 +93,10 @@ impl CoeffsToSlots {
         slots: usize,
         stages: u32,
         spec: C2sSpec,
+        typical: f64,
     ) -> Result<(Diagonals, Self)> {
         let (first, rest) = Self::with_borders(params, slots, spec, Borders::First(stages))?;
-        Ok((first.expect("made for these borders"), rest))
+        Ok((first.expect("made for these borders"), Self { typical, ..rest }))
     }
 
     /// The transform, and the first matrix if it is applied by others.
@@ -166,7 +169,10 @@ impl CoeffsToSlots {
                 LinearTransform::with_schedule(params, &matrix, &schedule, input_level - i, at)
             })
             .collect::<Result<_>>()?;
-        Ok((first, Self { params: params.clone(), slots, spec, transforms, gain, before }))
+        Ok((
+            first,
+            Self { params: params.clone(), slots, spec, transforms, gain, before, typical: 1.0 },
+        ))
     }
 
     /// Slots of the vectors.
@@ -187,11 +193,6 @@ impl CoeffsToSlots {
     /// The factor by which each matrix lengthens a vector.
     pub(super) fn gain(&self) -> f64 {
         self.gain
-    }
-
-    /// The largest sum of moduli of a row of the matrix that was applied before.
-    pub(crate) fn before(&self) -> f64 {
-        self.before
     }
 
     /// The matrices in the order of application.
@@ -252,7 +253,7 @@ impl CoeffsToSlots {
         // size, the noise of the products their root mean square.
         let bound = x.meta.bounds.slots().bound() * 2f64.sqrt();
         let mut largest = bound * self.slots as f64 * self.before;
-        let mut typical = bound * (self.slots as f64).sqrt();
+        let mut typical = self.typical * bound * (self.slots as f64).sqrt();
         let range = |size: f64| Interval::complex(size).map(Bounds::all);
         let (mut z, mut operands) = (*x, Vec::with_capacity(self.transforms.len()));
         z.meta.bounds = range(typical)?;

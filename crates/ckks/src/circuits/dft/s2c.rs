@@ -118,7 +118,7 @@ impl SlotsToCoeffs {
     }
 
     /// Least level of an operand; higher operands are dropped to it.
-    pub fn level(&self) -> usize {
+    pub(crate) fn level(&self) -> usize {
         self.spec.output_level + self.spec.levels
     }
 

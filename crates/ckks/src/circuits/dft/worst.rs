@@ -9,8 +9,10 @@
 //! - C2S: the whole error counts in later steps. With few slots it may grow by the norm of the
 //!   matrix of the moduli ([`LinearTransform::bounded`](crate::lintrans::LinearTransform)).
 //!
-//! The rounding errors of the diagonals are multiplied by the largest magnitude of the operand's
-//! slots.
+//! The rounding errors of the diagonals are multiplied by the slots of the operand: in S2C by the
+//! largest magnitude, for each diagonal. The operand of C2S is a random polynomial. A slot of a
+//! product is a sum of its slots with fixed weights, the roundings of all diagonals there, and is
+//! bounded like one slot times the root of the sum of the squared weights.
 
 use super::{CoeffsToSlots, SlotsToCoeffs, even_borders};
 use crate::{
@@ -47,7 +49,8 @@ impl SlotsToCoeffs {
                 z.meta.bounds = Bounds::all(Interval::complex(coefficients)?);
             }
             let message = largest * z.meta.scale;
-            z = transform.bounded_by(rules, &z, lengthening, message)?;
+            let rounded = transform.roundings() * message;
+            z = transform.bounded_by(rules, &z, lengthening, rounded)?;
             largest *= transform.norm();
         }
         // Step 3: the metadata of the coefficients.
@@ -61,9 +64,10 @@ impl SlotsToCoeffs {
 }
 
 impl CoeffsToSlots {
-    /// The worst case of [`meta`](Self::meta), with a key for every rotation. `message` bounds the
-    /// slots of the operand, in units of the message, in products with the rounding errors of the
-    /// first diagonals.
+    /// The worst case of [`meta`](Self::meta), with a key for every rotation. `message` bounds every
+    /// sum of the operand's slots with fixed weights, of squares with the sum 1, in units of the
+    /// message. The matrices are multiples of unitary ones: times their factor, the bound holds for
+    /// the operand of each of them.
     pub(crate) fn bounded(
         &self,
         rules: MetadataRules<'_>,
@@ -82,11 +86,11 @@ impl CoeffsToSlots {
         let (mut z, mut message) = (*x, message);
         for transform in self.transforms() {
             z.meta.bounds = Bounds::all(Interval::complex(typical)?);
-            let scaled = message * z.meta.scale;
+            let rounded = transform.roundings_of_random() * message * z.meta.scale;
             // Unitary only where the slots fill the ring; Schur's bound otherwise.
             z = match whole {
-                true => transform.bounded_by(rules, &z, self.gain(), scaled)?,
-                false => transform.bounded_by(rules, &z, transform.schur(), scaled)?,
+                true => transform.bounded_by(rules, &z, self.gain(), rounded)?,
+                false => transform.bounded_by(rules, &z, transform.schur(), rounded)?,
             };
             typical *= self.gain();
             message *= self.gain();

@@ -7,12 +7,24 @@
 //! Step 3:  c <- 2 c^2 - 1                     r times: the sine of 2 pi x
 //! Step 4:  arcsine                            an odd polynomial, if planned
 //! ```
+//!
+//! **Noise.** Let `V` be one rounding and `S_i` the scale of the intermediate result `i` of steps 2
+//! to 4. A rescale there adds an error of variance `V / S_i^2`, and the result depends on it with
+//! the derivative `D_i(x)`. The predicted variance is the mean over the expected `x` of
+//!
+//! ```text
+//! D_t(x)^2 V_t / S_t^2 + sum_i D_i(x)^2 V / S_i^2
+//! ```
+//!
+//! for an operand `t` of the variance `V_t`. The scales differ: the first levels may have larger
+//! primes ([`BootstrapSpec::chain`](crate::bootstrap::BootstrapSpec::chain)), and the error of the
+//! first squaring, which is enlarged most, is made at the largest scale.
 
 use bellerophon_mlwe as mlwe;
 
 use super::Mod1;
 use crate::noise::Noise;
-use crate::polynomial::{Sensitivity, check_domain, drift};
+use crate::polynomial::{Steps, check_domain, drift};
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, KeyLevels,
     Metadata, Params, Result,
@@ -139,14 +151,8 @@ impl Mod1 {
 
         // Noise: the error of the operand times the mean slope, and the roundings of all steps.
         let rounding = mlwe::noise::rounding(params.lattice());
-        let Sensitivity { input, steps } = self.mean_sensitivity();
-        let input_error = meta.noise * (input / meta.scale).powi(2);
-        // A step rounds at a scale between those of its argument and of its result: steps 2 and 3
-        // between t and the sine, step 4 between the sine and the result.
-        let last = self.mean_arcsine();
-        let step_error = (steps * steps - last * last).max(0.0) * rounding
-            / meta.scale.min(sine_scale).powi(2)
-            + last * last * rounding / sine_scale.min(scale).powi(2);
+        let input_error = meta.noise * (self.mean_sensitivity().input / meta.scale).powi(2);
+        let step_error = rounding * self.mean_steps(params, t, &scales, scale);
         let unit = Bounds::all(Interval::real(-1.0, 1.0)?);
         let sine =
             CiphertextMeta { scale: sine_scale, bounds: unit, noise: Noise::new(rounding), ..meta };
@@ -162,6 +168,36 @@ impl Mod1 {
         };
         rules.check_range(&result)?;
         Ok(EvalModMeta { scales, sine, result })
+    }
+
+    /// The mean over the expected `x` of `sum_i D_i(x)^2 / S_i^2` ([module](self)). `scales` are
+    /// those of [`EvalModMeta::scales`]; the result has the scale `last`.
+    fn mean_steps(&self, params: &Params, t: &Metadata, scales: &[f64], last: f64) -> f64 {
+        let (sine, first) = (scales[0], scales[scales.len() - 1]);
+        let cosine = Steps::new(params, self.cosine(), (t.level, t.meta.scale), first);
+        let sine_level = t.level - self.cosine().depth() - self.doublings();
+        let arcsine =
+            self.arcsine().map(|plan| (plan, Steps::new(params, plan, (sine_level, sine), last)));
+        let at = |x: f64| {
+            // Step 2: the cosine of the divided angle.
+            let u = x / self.width() - self.shift();
+            let (_, mut sum) = self.cosine().derivatives_by(u, &cosine);
+            let mut c = self.cosine().eval(u).re;
+            // Step 3: the error of c is enlarged by 4 c; another rescale.
+            for scale in scales.iter().rev().skip(1) {
+                sum = 16.0 * c * c * sum + scale.powi(-2);
+                c = 2.0 * c * c - 1.0;
+            }
+            // Step 4: the arcsine.
+            match &arcsine {
+                Some((plan, steps)) => {
+                    let (slope, added) = plan.derivatives_by(c, steps);
+                    slope.norm_sqr() * sum + added
+                }
+                None => sum,
+            }
+        };
+        self.expected().into_iter().map(|(x, weight)| weight * at(x)).sum()
     }
 }
 

@@ -25,8 +25,8 @@
 //! integer plus 1/4. The interval is therefore centred on [`Mod1::offset`] `+ 1/4` instead of 1/4:
 //! it is wider (mostly at no extra level), with the frequent values away from its middle. For a
 //! secret of weight 192 this lowers the noise by 3.5 bits. [`Mod1::sensitivity`] follows the error
-//! of every rescale to the result, [`Mod1::mean_sensitivity`] averages it, and [`Mod1::apply`]
-//! predicts its noise from the average.
+//! of every rescale to the result, [`Mod1::mean_sensitivity`] averages it over the expected `x`,
+//! and [`Mod1::apply`] predicts its noise in the same way, with the scale of every rescale.
 //!
 //! The result is a sine and not the identity. A look-up table before it can hold the arcsine at no
 //! cost; otherwise an odd polynomial follows ([`Arcsine`]).

@@ -45,6 +45,17 @@ pub struct Arcsine {
     pub message: f64,
 }
 
+impl Arcsine {
+    /// The largest error of the polynomial, for an exact sine.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Params`] for an even degree, or fields outside their ranges.
+    pub(crate) fn error(self) -> Result<f64> {
+        let (_, polynomial, _) = arcsine_plan(self)?;
+        Ok(arcsine_error(&polynomial, self.message))
+    }
+}
+
 /// A plan for `sin(2 pi x)`, or for `2 pi` times `x` reduced modulo 1, over an interval: see the
 /// [module](super).
 #[derive(Clone, Debug)]
@@ -59,8 +70,6 @@ pub struct Mod1 {
     cosine_error: f64,
     arcsine: Option<(Arcsine, Chebyshev, Plan)>,
     mean: Sensitivity,
-    /// The part of `mean.steps` from the steps of the arcsine.
-    mean_arcsine: f64,
 }
 
 /// Half the width of the interval that contains `x = (b + <a, s>) / q` except with probability
@@ -167,9 +176,8 @@ impl Mod1 {
                 let mean = Sensitivity::IDENTITY;
                 let mut plan = Self {
                     bound, deviation, offset, doublings, polynomial, cosine, cosine_error, arcsine, mean,
-                    mean_arcsine: 0.0,
                 };
-                (plan.mean, plan.mean_arcsine) = plan.averaged_sensitivity();
+                plan.mean = plan.averaged_sensitivity();
                 plan
             })
             .min_by(|x, y| x.burden().total_cmp(&y.burden()))
@@ -198,11 +206,6 @@ impl Mod1 {
     /// cost. `|t| < 1` for `|x| <= bound()`.
     pub fn width(&self) -> f64 {
         self.bound + self.offset as f64 + 0.25
-    }
-
-    /// The offset of `x = 0` in the interval of approximation: see the [module](super).
-    pub fn offset(&self) -> usize {
-        self.offset
     }
 
     /// The argument of the polynomial is `t - shift()`.
@@ -283,7 +286,7 @@ impl Mod1 {
     }
 
     /// The effect on the result of errors of the input slots `t` and of the rescales, at `x`.
-    pub fn sensitivity(&self, x: f64) -> Sensitivity {
+    pub(crate) fn sensitivity(&self, x: f64) -> Sensitivity {
         let u = x / self.width() - self.shift();
         let mut sensitivity = self.cosine.sensitivity(u);
         let mut c = self.cosine.eval(u).re;
@@ -304,35 +307,31 @@ impl Mod1 {
         self.mean
     }
 
-    /// The part of [`mean_sensitivity`](Self::mean_sensitivity) from the steps of the arcsine.
-    pub(super) fn mean_arcsine(&self) -> f64 {
-        self.mean_arcsine
+    /// [`mean_sensitivity`](Self::mean_sensitivity).
+    fn averaged_sensitivity(&self) -> Sensitivity {
+        let (mut input, mut steps) = (0.0, 0.0);
+        for (x, weight) in self.expected() {
+            let s = self.sensitivity(x);
+            input += weight * s.input * s.input;
+            steps += weight * s.steps * s.steps;
+        }
+        Sensitivity { input: input.sqrt(), steps: steps.sqrt() }
     }
 
-    /// [`mean_sensitivity`](Self::mean_sensitivity) and [`mean_arcsine`](Self::mean_arcsine).
-    fn averaged_sensitivity(&self) -> (Sensitivity, f64) {
+    /// Points of the expected distribution of `x` and their weights, whose sum is 1: every integer
+    /// and the two ends of the message about it.
+    pub(super) fn expected(&self) -> Vec<(f64, f64)> {
         let message = self.arcsine.as_ref().map_or(0.25, |a| a.0.message);
-        let (mut weights, mut input, mut steps, mut last_steps) = (0.0, 0.0, 0.0, 0.0);
         let last = self.bound.floor() as i64;
-        for integer in -last..=last {
+        let about = |integer: i64| {
             let weight = (-0.5 * (integer as f64 / self.deviation).powi(2)).exp();
-            // The integer itself, and the ends of the message about it.
-            for i in -1..=1 {
-                let x = integer as f64 + message * i as f64;
-                if x.abs() > self.bound {
-                    continue;
-                }
-                let s = self.sensitivity(x);
-                weights += weight;
-                input += weight * s.input * s.input;
-                steps += weight * s.steps * s.steps;
-                if let Some((_, _, plan)) = &self.arcsine {
-                    last_steps += weight * plan.sensitivity((TAU * x).sin()).steps.powi(2);
-                }
-            }
-        }
-        let mean = |sum: f64| (sum / weights).sqrt();
-        (Sensitivity { input: mean(input), steps: mean(steps) }, mean(last_steps))
+            [-message, 0.0, message].map(|part| (integer as f64 + part, weight))
+        };
+        let mut points: Vec<_> =
+            (-last..=last).flat_map(about).filter(|(x, _)| x.abs() <= self.bound).collect();
+        let sum: f64 = points.iter().map(|(_, weight)| weight).sum();
+        points.iter_mut().for_each(|(_, weight)| *weight /= sum);
+        points
     }
 }
 
@@ -477,9 +476,9 @@ mod tests {
             }
         }
         let plan = Mod1::new(&spec(192)).unwrap();
-        assert!(plan.offset() > 0 && plan.mean_sensitivity().steps < 400.0);
+        assert!(plan.offset > 0 && plan.mean_sensitivity().steps < 400.0);
         // Without it the middle of the interval costs (2 pi width)^2 / 4.
-        assert!(plan.sensitivity(plan.offset() as f64).steps > 8000.0);
+        assert!(plan.sensitivity(plan.offset as f64).steps > 8000.0);
     }
 
     #[test]

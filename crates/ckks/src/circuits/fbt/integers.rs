@@ -235,7 +235,7 @@ impl<A: CkksOps> Integers<'_, A> {
     /// [`ErrorKind::Shape`] for a product of the moduli above 65536 or an `x` that is not reduced
     /// (an identity table reduces it), and those of [`CkksOps::match_scale`] where the product is
     /// not a power of two.
-    pub fn beside(
+    pub(crate) fn beside(
         &self,
         x: &IntVec<A::Ciphertext>,
         y: &IntVec<A::Ciphertext>,

@@ -97,7 +97,7 @@ impl<C> PairedVec<C> {
     }
 
     /// Whether there are no values; never true.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 

@@ -152,7 +152,7 @@ impl Table {
     /// nodes, `C` is a bound on `|R^(m+3)| / (m+3)!` over the circle, derivatives by cells. Entries
     /// of spread 1 that alternate have `A = 2.47` at order 1 and 18.3 at order 3; a single entry
     /// that differs from all others has 3.29 and 23.8.
-    pub fn error(&self, e: f64) -> f64 {
+    pub(crate) fn error(&self, e: f64) -> f64 {
         let [a, b, c] = self.taylor;
         let e = e.abs();
         e.powi(self.order as i32 + 1) * (a + e * (b + e * c)) + self.rounding

@@ -2,8 +2,8 @@
 
 use super::LeastSquaresSigmoid;
 use crate::{
-    CkksOps, During, ErrorKind, Interval, KeyLevels, Metadata, Result, bootstrap::auto_bootstrap,
-    eval::mask::whole, eval::ranges::within,
+    CkksOps, ComposedOps, During, ErrorKind, Interval, KeyLevels, Metadata, Result,
+    bootstrap::auto_bootstrap, eval::mask::whole, eval::ranges::within,
 };
 
 /// What is trained, and how.
@@ -208,7 +208,7 @@ impl LogisticRegression {
     ///
     /// # Errors
     /// As for [`train`](Self::train).
-    pub fn train_with<A: CkksOps>(
+    pub(crate) fn train_with<A: CkksOps>(
         &self,
         eval: &A,
         table: &A::Ciphertext,

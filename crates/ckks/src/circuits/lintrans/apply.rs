@@ -153,8 +153,8 @@ impl LinearTransform {
             // Step 3: products with the diagonals of one giant step.
             for term in &row.terms {
                 let size = if double { term.rms } else { term.bound };
-                let message = size * divisor;
-                let diagonal = Operand { message, noise: Noise::new(ENCODING) };
+                let diagonal =
+                    Operand { message: size * divisor, noise: self.encoding(term.period) };
                 let operand = Operand { noise: noise(term.baby), ..x.operand() };
                 sum += product(self.params.lattice().degree(), operand, diagonal);
             }
@@ -174,6 +174,11 @@ impl LinearTransform {
         let scale = x.scale * divisor;
         let meta = CiphertextMeta { scale, len: self.slots, bounds, noise: sum, ..*x };
         rules.rescaled(&Metadata { level, meta })
+    }
+
+    /// The rounding of a diagonal of this period: only every `N / 2 p`-th coefficient is not zero.
+    fn encoding(&self, period: usize) -> Noise {
+        Noise::new(ENCODING * period as f64 / self.params.max_slots() as f64)
     }
 
     /// The range of `M x`.

@@ -130,7 +130,7 @@ impl LinearTransform {
     /// [`ErrorKind::OutOfLevels`] for level 0; [`ErrorKind::LevelTooHigh`],
     /// [`ErrorKind::TooManyValues`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] where
     /// the matrix does not fit the parameters.
-    pub fn with_schedule(
+    pub(crate) fn with_schedule(
         params: &Params,
         matrix: &Diagonals,
         schedule: &Schedule,
@@ -271,7 +271,7 @@ impl LinearTransform {
     }
 
     /// The level of operands; higher ones are dropped to it.
-    pub fn level(&self) -> usize {
+    pub(crate) fn level(&self) -> usize {
         self.level
     }
 

@@ -26,7 +26,26 @@ impl LinearTransform {
     /// The worst-case metadata of `M x`, with a key for every rotation.
     pub(crate) fn bounded(&self, rules: MetadataRules<'_>, x: &Metadata) -> Result<Metadata> {
         let message = x.meta.bounds.slots().bound() * x.meta.scale;
-        self.bounded_by(rules, x, self.schur(), message)
+        self.bounded_by(rules, x, self.schur(), self.roundings() * message)
+    }
+
+    /// Number 3 of the list for an operand of slots up to 1: `sum_t sqrt(p_t / 2N)`.
+    pub(crate) fn roundings(&self) -> f64 {
+        self.rounded().sum()
+    }
+
+    /// As [`roundings`](Self::roundings) where every sum of the operand's slots with fixed weights
+    /// is at most the root of the sum of the squared weights, as for the slots of a random
+    /// polynomial: `sqrt(sum_t p_t / 2N)`. In each slot the diagonals have different factors.
+    pub(crate) fn roundings_of_random(&self) -> f64 {
+        self.rounded().map(|length| length * length).sum::<f64>().sqrt()
+    }
+
+    /// Bounds on the lengths of the rounding errors of all diagonals.
+    fn rounded(&self) -> impl Iterator<Item = f64> {
+        let degree = self.params.lattice().degree() as f64;
+        let terms = self.rows.iter().flat_map(|row| &row.terms);
+        terms.map(move |term| (term.period as f64 / (2.0 * degree)).sqrt())
     }
 
     /// Schur's bound `sqrt(|M|_1 |M|_inf)` on the factor by which the matrix lengthens a vector.
@@ -35,21 +54,20 @@ impl LinearTransform {
     }
 
     /// As [`bounded`](Self::bounded) for a matrix that lengthens vectors at most `lengthening`
-    /// times. `message` bounds the operand's slots times the scale in products with the rounding
-    /// errors of diagonals.
+    /// times. `rounded` bounds the length of the operand times the rounding errors of the diagonals
+    /// (number 3).
     pub(crate) fn bounded_by(
         &self,
         rules: MetadataRules<'_>,
         x: &Metadata,
         lengthening: f64,
-        message: f64,
+        rounded: f64,
     ) -> Result<Metadata> {
         // Numbers are those of the module's list.
         let operand = self.operand(x)?;
         rules.check_range(&operand)?;
         let (params, level) = (&self.params, self.level());
-        let (lattice, limbs, degree) =
-            (params.lattice(), params.limbs_at(level), params.lattice().degree() as f64);
+        let (lattice, limbs) = (params.lattice(), params.limbs_at(level));
         let divisor = params.divisor(level);
         let double = self.options.hoisting == Hoisting::Double;
         let rounding = mlwe::noise::rounding(lattice);
@@ -57,7 +75,11 @@ impl LinearTransform {
         // Under double hoisting the mod-down of a baby step comes at the end.
         let baby = rules.source(if double { switch - rounding } else { switch }).sqrt();
 
-        let mut added = if double { rules.source(rounding).sqrt() } else { 0.0 };
+        // 3: the roundings of the diagonals, multiplied by the operand.
+        let mut added = rounded;
+        if double {
+            added += rules.source(rounding).sqrt();
+        }
         // The factor of the operand's error by the rounding of diagonals.
         let mut of_error = 0.0;
         for term in self.rows.iter().flat_map(|row| &row.terms) {
@@ -65,8 +87,6 @@ impl LinearTransform {
             let switched = if term.baby == 0 { 0.0 } else { baby };
             // 2: the key switch of the baby step, multiplied by the rounded diagonal.
             added += (divisor * term.bound + period) * switched;
-            // 3: the rounding of the diagonal, multiplied by the operand.
-            added += (period / (2.0 * degree)).sqrt() * message;
             of_error += period;
         }
         // 4: the giant steps.

@@ -2,8 +2,8 @@
 
 use super::area;
 use crate::{
-    CkksOps, During, ErrorKind, KeyLevels, Metadata, Result, SlotValue, bootstrap::auto_bootstrap,
-    eval::mask::whole, eval::ranges::within,
+    CkksOps, ComposedOps, During, ErrorKind, KeyLevels, Metadata, Result, SlotValue,
+    bootstrap::auto_bootstrap, eval::mask::whole, eval::ranges::within,
 };
 
 /// The packing of an encrypted matrix and of its vectors into slots.

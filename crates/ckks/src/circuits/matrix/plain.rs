@@ -2,7 +2,7 @@
 
 use super::{area, encrypted::check_slots, from_entries};
 use crate::{
-    CkksOps, Complex64, During, ErrorKind, KeyLevels, Params, Result, SlotValue,
+    CkksOps, Complex64, ComposedOps, During, ErrorKind, KeyLevels, Params, Result, SlotValue,
     diagonals::Diagonals,
     lengths::check_len,
     lintrans::{LinearOptions, LinearTransform},

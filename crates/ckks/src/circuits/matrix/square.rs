@@ -3,7 +3,7 @@
 use super::{area, encrypted::check_slots, from_entries};
 use crate::eval::ranges::within;
 use crate::{
-    CkksOps, Complex64, During, ErrorKind, KeyLevels, Params, Result,
+    CkksOps, Complex64, ComposedOps, During, ErrorKind, KeyLevels, Params, Result,
     diagonals::Diagonals,
     eval::mask::whole,
     lintrans::{LinearOptions, LinearTransform},

@@ -5,7 +5,7 @@ use super::{
     unit::{SLACK, Unit, check_noise, opened},
 };
 use crate::{
-    CiphertextMeta, CkksOps, During, ErrorKind, Interval, KeyLevels, Result,
+    CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval, KeyLevels, Result,
     bootstrap::auto_bootstrap, eval::ranges::within,
 };
 
@@ -155,7 +155,7 @@ impl Comparator {
 impl Comparator {
     /// Steps of [`quantile`](Self::quantile): each halves what is left of the declared range, to a
     /// quarter of the margin or less.
-    pub fn quantile_steps(&self) -> usize {
+    pub(crate) fn quantile_steps(&self) -> usize {
         (STEP_BITS - self.sign().margin().log2()).ceil() as usize
     }
 

@@ -8,7 +8,7 @@ const LARGEST_VALUE: f64 = 1e280;
 
 /// A polynomial `sum_k c_k x^k` with the plan of its evaluation, for real or complex slots.
 ///
-/// [`CkksOps::monomial`](crate::CkksOps::monomial) evaluates it in `ceil(log2(degree + 1))` levels
+/// [`ComposedOps::monomial`](crate::ComposedOps::monomial) evaluates it in `ceil(log2(degree + 1))` levels
 /// and about `2 sqrt(degree)` relinearizations, without a level for a domain. The price is
 /// precision: an error of `x^k` is multiplied by `c_k`. If coefficients alternate and cancel, as in
 /// approximations over `[-r, r]` for large `r`, the [Chebyshev basis](Self::to_chebyshev) loses
@@ -68,7 +68,7 @@ impl Monomial {
     }
 
     /// The degree.
-    pub fn degree(&self) -> usize {
+    pub(crate) fn degree(&self) -> usize {
         self.coefficients.len() - 1
     }
 
@@ -94,7 +94,7 @@ impl Monomial {
     /// # Errors
     /// [`ErrorKind::Interval`] unless `lo < hi`, [`ErrorKind::Approximation`] for complex
     /// coefficients and values beyond `f64`.
-    pub fn to_chebyshev(&self, lo: f64, hi: f64) -> Result<Chebyshev> {
+    pub(crate) fn to_chebyshev(&self, lo: f64, hi: f64) -> Result<Chebyshev> {
         if !(lo.is_finite() && hi.is_finite() && lo < hi) {
             return Err(ErrorKind::Interval { lo, hi }.into());
         }

@@ -1,7 +1,9 @@
 //! Sums, means, variances and covariances of columns.
 
 use super::Table;
-use crate::{CkksOps, During, ErrorKind, Interval, Metadata, Result, eval::ranges::within};
+use crate::{
+    CkksOps, ComposedOps, During, ErrorKind, Interval, Metadata, Result, eval::ranges::within,
+};
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
 /// divisor: their squares sum up to variances.

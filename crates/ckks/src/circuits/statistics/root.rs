@@ -1,7 +1,9 @@
 //! Standard deviations, standardised columns and correlations.
 
 use super::Table;
-use crate::{CkksOps, During, Interval, Result, approx::Approximation, eval::ranges::within};
+use crate::{
+    CkksOps, ComposedOps, During, Interval, Result, approx::Approximation, eval::ranges::within,
+};
 
 /// These functions take an [`Approximation`] of
 /// [`Function::inverse_sqrt`](crate::approx::Function::inverse_sqrt) over a range that contains all

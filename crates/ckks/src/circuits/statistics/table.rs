@@ -53,7 +53,7 @@ impl Table {
     }
 
     /// What second moments divide by.
-    pub fn divisor(&self) -> f64 {
+    pub(crate) fn divisor(&self) -> f64 {
         (self.rows - self.lost) as f64
     }
 
