@@ -41,8 +41,11 @@ const OLDEST: u16 = 2;
 const NEWEST: u16 = 3;
 
 /// The types that some versions have in another form, and the first version that is read.
-const LATER: [(&str, u16); 3] =
-    [("bootstrapping_keys", 3), ("evaluation_keys_bootstrapping", 3), ("evaluation_keys_functional", 3)];
+const LATER: [(&str, u16); 3] = [
+    ("bootstrapping_keys", 3),
+    ("evaluation_keys_bootstrapping", 3),
+    ("evaluation_keys_functional", 3),
+];
 
 /// The first version of a type that is read.
 fn since(name: &str) -> u16 {

@@ -7,12 +7,16 @@ use std::{
 };
 
 use bellerophon_ballista::{ExecutorOptions, TlsOptions};
+use datafusion::prelude::SessionContext;
 use serde_json::Value;
 
 use crate::world::{World, refusal, rows, scheduler};
 
-/// A function of every value, three tasks.
-const QUERY: &str = "SELECT g, he_map(x, 'sigmoid', -2.0, 2.0, 16.0) AS r FROM t";
+/// A function of every value of a table that takes seconds: nobody dies when all is done.
+const QUERY: &str = "SELECT g, he_map(x, 'sigmoid', -2.0, 2.0, 16.0) AS r FROM long";
+
+/// Copies of the table in the long one.
+const COPIES: usize = 16;
 
 /// A process that dies with its owner.
 struct Process(Child);
@@ -71,6 +75,17 @@ fn cluster(world: &World, executors: usize) -> (String, Process, Vec<Process>) {
     (address, started, executors)
 }
 
+/// Registers the long table.
+async fn lengthen(world: &World, session: &SessionContext) {
+    let (from, to) = (world.path("table").join("0.parquet"), world.path("long"));
+    std::fs::create_dir_all(&to).unwrap();
+    for i in 0..COPIES {
+        // A second session finds the links of the first one.
+        std::fs::hard_link(&from, to.join(format!("{i}.parquet"))).ok();
+    }
+    world.register(session, "long", "long").await;
+}
+
 /// A counter of a process.
 fn counter(path: &Path, pointer: &str) -> u64 {
     let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -95,15 +110,16 @@ async fn an_executor_dies_and_the_others_give_the_same_bits() {
     let known = || counter(&world.path("scheduler-status"), "/executors");
     wait("executors", || known() == 2).await;
     let session = world.on(&address).await;
+    lengthen(&world, &session).await;
     let params = world.client.params().clone();
     let query = tokio::spawn(async move { rows(&params, &session, QUERY).await });
     wait("work", || counter(&status(0), "/calls/he_map") > 0).await;
     executors[0].kill();
     let found = query.await.unwrap();
-    assert!(
-        found == rows(world.client.params(), &world.here().await, QUERY).await,
-        "lost, twice, or other bits"
-    );
+    let here = world.here().await;
+    lengthen(&world, &here).await;
+    let expected = rows(world.client.params(), &here, QUERY).await;
+    assert!(found == expected, "lost, twice, or other bits");
     wait("end of the dead executor", || known() == 1).await;
     assert!(matches!(executors[1].0.try_wait(), Ok(None)));
     // One node, two objects: the survivor copied none, or those that the other had not.
@@ -117,6 +133,7 @@ async fn a_job_without_executors_ends_with_an_error() {
     let (address, _scheduler, mut executors) = cluster(&world, 1);
     wait("executor", || counter(&world.path("scheduler-status"), "/executors") == 1).await;
     let session = world.on(&address).await;
+    lengthen(&world, &session).await;
     let query = tokio::spawn(async move { refusal(&session, QUERY).await });
     let status = world.path("executor-0-status");
     wait("work", || counter(&status, "/calls/he_map") > 0).await;
