@@ -7,7 +7,12 @@
 //! `--figures` measures instead: two executors against one, starts with cold and warm keys, memory
 //! against what is counted, and sums of a thousand vectors.
 
-use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
 
 use bellerophon_ballista::{ExecutorOptions, SchedulerOptions, run};
 use clap::{Parser, Subcommand};
@@ -122,7 +127,7 @@ fn main() -> ExitCode {
 }
 
 /// The two runs, and the driver.
-async fn kill(home: &PathBuf, arguments: &Arguments, console: &Console) -> Result<(), Failure> {
+async fn kill(home: &Path, arguments: &Arguments, console: &Console) -> Result<(), Failure> {
     let rows = if arguments.common.small { SMALL } else { ROWS };
     // Step 1: the table, and the results in this process.
     let world = World::numbers(home, rows, 1)?;
