@@ -4,6 +4,7 @@
 mod circuit;
 mod compose;
 mod decrypt;
+mod describe;
 mod error;
 mod explain;
 mod expression;
@@ -24,6 +25,7 @@ mod vector;
 
 pub use compose::Functions;
 pub use decrypt::{Values, decrypt, write_csv};
+pub use describe::Describe;
 pub use error::{Error, ObjectFault, Result};
 pub use explain::{NodePrediction, Predictions};
 pub use hash::Hash;
@@ -32,6 +34,6 @@ pub use learning::{k_means, logistic_regression};
 pub use lookup::{Lookup, read_lookup};
 pub use node::{Node, NodeOptions};
 pub use session::{SessionOptions, session, state};
-pub use settings::{KEYS, MOST_VECTORS, Settings};
+pub use settings::{KEYS, MOST_VECTORS, Settings, check_settings};
 pub use store::{KeyStore, KeyStoreOptions};
 pub use table::{EncryptedColumn, TableOptions, TableProgress, TableWriter};

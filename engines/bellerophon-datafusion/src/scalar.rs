@@ -18,8 +18,8 @@ use datafusion::{
     },
     common::{Result as EngineResult, ScalarValue},
     logical_expr::{
-        ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-        Volatility,
+        ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+        Signature, Volatility,
     },
 };
 
@@ -113,6 +113,11 @@ impl Function {
         }
     }
 
+    /// Arguments that a call has at least.
+    const fn least(self) -> usize {
+        self.signature().1.len() - self.optional()
+    }
+
     /// Whether the function takes evaluation keys.
     const fn needs_keys(self) -> bool {
         use Function::*;
@@ -141,9 +146,28 @@ impl ScalarFunction {
         ScalarUDF::new_from_impl(Self { function, node: node.clone(), signature })
     }
 
+    /// Whether a call has the description of its result as the last argument.
+    pub(crate) fn is_described(&self, args: &[Expr]) -> bool {
+        let constants = args.iter().map(|arg| match arg {
+            Expr::Literal(value, _) => Some(value),
+            _ => None,
+        });
+        self.description(&constants.collect::<Vec<_>>()).is_some()
+    }
+
+    /// The description of the result: a text behind the parameters.
+    fn description<'a>(&self, constants: &[Option<&'a ScalarValue>]) -> Option<&'a str> {
+        match *constants.get(self.function.least()..)?.last()? {
+            Some(ScalarValue::Utf8(Some(text))) => Some(text),
+            _ => None,
+        }
+    }
+
     /// What to compute, from the literal arguments; none for columns where literals are needed.
     fn operation(&self, constants: &[Option<&ScalarValue>]) -> Result<Operation> {
         let (name, parameters) = self.function.signature();
+        let described = usize::from(self.description(constants).is_some());
+        let constants = &constants[..constants.len() - described];
         let missing = |argument: usize| {
             let reason = format!("argument {} must be a literal", argument + 1);
             Error::plan(name, reason)
@@ -262,7 +286,8 @@ impl ScalarFunction {
             ColumnarValue::Scalar(scalar) => Some(scalar),
             ColumnarValue::Array(_) => None,
         });
-        let operation = self.operation(&constants.collect::<Vec<_>>())?;
+        let constants = constants.collect::<Vec<_>>();
+        let operation = self.operation(&constants)?;
         let rows = args.number_rows;
         if let Operation::Object(hash) = operation {
             let bytes = self.node.keys().vector(hash)?;
@@ -275,8 +300,11 @@ impl ScalarFunction {
             .collect::<Result<Vec<BinaryArray>>>()?;
         let valid = |row: usize| columns.iter().all(|column| column.is_valid(row));
         // Step 2: parameters, keys, memory. The fields of the arguments need not carry metadata any
-        // more where the function runs; that of its result does.
-        let shape = Shape::of(name, 1, &args.return_field)?;
+        // more where the function runs; that of its result does, or the call has its description.
+        let shape = match self.description(&constants) {
+            Some(text) => Shape::parse(name, text)?,
+            None => Shape::of(name, 1, &args.return_field)?,
+        };
         let params = self.node.keys().params(shape.params(name)?)?;
         let memory = (columns.len() + 1) * rows * shape.memory(&params);
         let _reserved = self.node.reserve(name, memory)?;
@@ -428,7 +456,9 @@ impl ScalarUDFImpl for ScalarFunction {
 
     fn coerce_types(&self, given: &[DataType]) -> EngineResult<Vec<DataType>> {
         let (name, parameters) = self.function.signature();
-        let least = parameters.len() - self.function.optional();
+        let least = self.function.least();
+        let described = given.len() > least && given.last() == Some(&DataType::Utf8);
+        let given = &given[..given.len() - usize::from(described)];
         if !(least..=parameters.len()).contains(&given.len()) {
             let needed = match least == parameters.len() {
                 true => least.to_string(),
@@ -450,7 +480,8 @@ impl ScalarUDFImpl for ScalarFunction {
                 Err(Error::plan(name, reason).into())
             }
         };
-        parameters.iter().zip(given).map(coerced).collect()
+        let description = described.then_some(Ok(DataType::Utf8));
+        parameters.iter().zip(given).map(coerced).chain(description).collect()
     }
 
     fn return_type(&self, _: &[DataType]) -> EngineResult<DataType> {
@@ -462,12 +493,15 @@ impl ScalarUDFImpl for ScalarFunction {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> EngineResult<FieldRef> {
         let (name, _) = self.function.signature();
+        let field = Field::new(name, self.return_type(&[])?, true);
+        if let Some(text) = self.description(args.scalar_arguments) {
+            return Ok(Arc::new(Shape::parse(name, text)?.on(name, field)?));
+        }
         let operation = self.operation(args.scalar_arguments)?;
         // The planner of a map calls the function.
         let shape = guarded(|| self.predicted(&operation, args.arg_fields));
         let panicked = |message| Error::plan(name, format!("the function panicked: {message}"));
         let shape = shape.map_err(panicked)??;
-        let field = Field::new(name, self.return_type(&[])?, true);
         Ok(Arc::new(shape.on(name, field)?))
     }
 

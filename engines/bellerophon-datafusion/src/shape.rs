@@ -61,6 +61,12 @@ impl Shape {
         shape.ok_or(Error::NotEncrypted { function, argument })
     }
 
+    /// Reads a description that [`Describe`](crate::Describe) wrote into a call.
+    pub(crate) fn parse(function: &'static str, text: &str) -> Result<Self> {
+        let malformed = |error| Error::plan(function, format!("a malformed description: {error}"));
+        serde_json::from_str(text).map_err(malformed)
+    }
+
     /// The field with this description.
     pub(crate) fn on(&self, function: &'static str, field: Field) -> Result<Field> {
         // Infinite noise has no JSON form, and no use.

@@ -17,9 +17,10 @@ use datafusion::{
     },
     common::{Result as EngineResult, ScalarValue},
     logical_expr::{
-        Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility,
+        Accumulator, AggregateUDF, AggregateUDFImpl, Signature, TypeSignature, Volatility,
         function::{AccumulatorArgs, StateFieldsArgs},
     },
+    physical_expr::expressions::Literal,
 };
 
 use crate::{Error, Node, Result, circuit::summand, shape::Shape, vector};
@@ -36,7 +37,10 @@ pub(crate) struct Sum {
 impl Sum {
     /// The function for a session.
     pub(crate) fn udaf(node: &Arc<Node>) -> AggregateUDF {
-        let signature = Signature::exact(vec![DataType::Binary], Volatility::Immutable);
+        // The second argument is the description of the result.
+        let described = TypeSignature::Exact(vec![DataType::Binary, DataType::Utf8]);
+        let types = vec![TypeSignature::Exact(vec![DataType::Binary]), described];
+        let signature = Signature::one_of(types, Volatility::Immutable);
         AggregateUDF::new_from_impl(Self { node: node.clone(), signature })
     }
 
@@ -96,8 +100,16 @@ impl AggregateUDFImpl for Sum {
     }
 
     fn return_field(&self, fields: &[FieldRef]) -> EngineResult<FieldRef> {
-        let shape = self.predicted(&fields[0])?;
-        Ok(Arc::new(shape.on(NAME, Field::new(NAME, DataType::Binary, true))?))
+        let field = Field::new(NAME, DataType::Binary, true);
+        let shape = match fields {
+            // Processes that receive a plan find the description in the argument itself.
+            [_, text] => match Shape::of(NAME, 2, text) {
+                Ok(shape) => shape,
+                Err(_) => return Ok(Arc::new(field)),
+            },
+            _ => self.predicted(&fields[0])?,
+        };
+        Ok(Arc::new(shape.on(NAME, field)?))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> EngineResult<Vec<FieldRef>> {
@@ -106,7 +118,11 @@ impl AggregateUDFImpl for Sum {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> EngineResult<Box<dyn Accumulator>> {
-        let shape = Shape::of(NAME, 1, &args.return_field)?;
+        let literal = args.exprs.get(1).and_then(|expr| expr.downcast_ref::<Literal>());
+        let shape = match literal.map(Literal::value) {
+            Some(ScalarValue::Utf8(Some(text))) => Shape::parse(NAME, text)?,
+            _ => Shape::of(NAME, 1, &args.return_field)?,
+        };
         let params = self.node.keys().params(shape.params(NAME)?)?;
         let adder = self.node.without_keys(&params, shape.owner(NAME)?)?;
         Ok(Box::new(SumState { node: self.node.clone(), params, adder, sum: None }))

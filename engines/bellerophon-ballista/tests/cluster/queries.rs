@@ -1,0 +1,71 @@
+//! The same queries on a cluster and in this process.
+
+use bellerophon::prelude::*;
+use bellerophon_ballista::TlsOptions;
+use bellerophon_datafusion::{Iteration, Values, decrypt, logistic_regression};
+use datafusion::arrow::{array::AsArray, datatypes::Float64Type};
+
+use crate::world::{ROWS, World, bits, refusal, rows};
+
+const QUERIES: [&str; 6] = [
+    "SELECT 'all' AS g, he_mean(x) AS r FROM t",
+    "SELECT 'all' AS g, he_variance(x) AS r FROM t",
+    "SELECT g, he_sum_slots(he_sum(x)) AS r FROM t GROUP BY g",
+    "SELECT g, he_map(he_scale(x, 0.5), 'sigmoid', -1.0, 1.0, 10.0) AS r FROM t",
+    "SELECT g, he_polynomial(he_mul(x, x), '0.5,-1') AS r FROM t WHERE g = 'b'",
+    "SELECT g, he_sub(he_mul(x, x), m) AS r FROM t, (SELECT he_mean(x) AS m FROM t) s",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_have_the_bits_of_those_in_one_process() {
+    let world = World::new();
+    let cluster = world.cluster(&TlsOptions::default(), |_| {});
+    let (here, there) = (world.here().await, world.on(&cluster).await);
+    for sql in QUERIES {
+        let (expected, found) = (
+            rows(world.client.params(), &here, sql).await,
+            rows(world.client.params(), &there, sql).await,
+        );
+        assert_eq!(expected.len(), found.len(), "{sql}");
+        assert!(expected == found, "{sql}: other bits");
+    }
+    // One of them is right, too.
+    let batches = there.sql(QUERIES[0]).await.unwrap().collect().await.unwrap();
+    let found = decrypt(&world.client, &batches, Values::First).unwrap();
+    let mean = World::values().iter().sum::<f64>() / ROWS as f64;
+    assert!((found.column(1).as_primitive::<Float64Type>().value(0) - mean).abs() < 1e-4);
+
+    // A table of a stranger: refused before it leaves.
+    let stranger = ClientKey::generate(world.client.params()).unwrap();
+    world.write(&stranger, "strange");
+    world.register(&there, "strange", "strange").await;
+    let refused = refusal(&there, "SELECT he_add(t.x, strange.x) FROM t, strange").await;
+    assert!(refused.contains("its operands belong to the owners"), "{refused}");
+    // Predictions of the library.
+    let explained = there.sql("EXPLAIN SELECT he_mean(x) FROM t").await.unwrap();
+    let explained = format!("{:?}", explained.collect().await.unwrap());
+    assert!(explained.contains("seconds on one thread"), "{explained}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn iterations_run_on_a_cluster() {
+    let world = World::new();
+    let cluster = world.cluster(&TlsOptions::default(), |_| {});
+    world.node.keys().params(world.params).unwrap();
+    let params = world.client.params();
+    let weight = vec![0.25; params.ckks().max_slots()];
+    let weight = world.client.encrypt_seeded(&weight, -1.0..=1.0).unwrap();
+    let first = [world.node.keys().put_vector(params, &weight).unwrap()];
+    let mut last = vec![];
+    for (name, session) in [("here", world.here().await), ("there", world.on(&cluster).await)] {
+        let program = Iteration::new(&world.node, name);
+        let mut state = program.resume(&first).unwrap();
+        for _ in 0..2 {
+            let sql = logistic_regression("t", &["x"], "x", (1.0, ROWS), &state);
+            state = program.step(&session, &state, &sql).await.unwrap();
+        }
+        let object = std::fs::read(world.path("keys").join(state.vectors[0].to_string())).unwrap();
+        last.push(bits(params, &object));
+    }
+    assert_eq!(last[0], last[1]);
+}
