@@ -263,7 +263,7 @@ fn the_dense_twin_bootstraps_less_precisely_and_less_often() {
     assert_eq!((levels, secret), (11, SecretKind::Sparse(256)));
     let (levels, secret, dense) = bits(Preset::BootstrappingDense);
     assert_eq!((levels, secret), (12, SecretKind::Ternary));
-    assert!((sparse - dense - 3.0).abs() < 0.3, "{sparse} against {dense}");
+    assert!((sparse - dense - 3.6).abs() < 0.3, "{sparse} against {dense}");
 }
 
 /// Chosen sets bootstrap if that is requested, and match their report.

@@ -64,8 +64,7 @@ impl Declaration {
     }
 
     /// Standard deviation of a slot's error, a power of two; NaN if the stated noise was invalid.
-    #[cfg(test)]
-    pub(crate) fn noise(&self) -> f64 {
+    pub fn noise(&self) -> f64 {
         self.log2_noise.map_or(f64::NAN, |log2| f64::from(log2).exp2())
     }
 

@@ -38,7 +38,8 @@
 /// }
 ///
 /// let prime = Prime(Modulus::new(97)?);
-/// let form = Residues(vec![96, 5]).to_form(&prime)?;
+/// let residues = Residues(vec![96, 5]);
+/// let form = residues.to_form(&prime)?;
 /// assert_eq!(Residues::from_form(&prime, form)?.0, [96, 5]);
 /// # Ok::<(), Error>(())
 /// ```

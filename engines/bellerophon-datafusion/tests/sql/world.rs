@@ -64,14 +64,21 @@ impl World {
 
     /// A world with other parameters and keys.
     pub fn of(preset: Preset, needs: &Needs) -> Self {
+        Self::with_rows(preset, needs, |i| {
+            let x = (i as f64 * 0.37).sin() * 1.9;
+            [x, (i as f64 * 0.11).cos() + 0.5 * x * 0.9]
+        })
+    }
+
+    /// A world with other parameters, keys, and values `x` and `y` of row `i`.
+    pub fn with_rows(preset: Preset, needs: &Needs, row: impl Fn(usize) -> [f64; 2]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let params = Params::preset(preset).unwrap();
         let client = ClientKey::generate(&params).unwrap();
         let node = node(folder.path(), "cache", 1 << 30);
         let params = node.keys().put_params(&params).unwrap();
         let keys = node.keys().put_keys(&client.evaluation_keys(needs).unwrap()).unwrap();
-        let x: Vec<f64> = (0..ROWS).map(|i| (i as f64 * 0.37).sin() * 1.9).collect();
-        let y: Vec<f64> = (0..ROWS).map(|i| (i as f64 * 0.11).cos() + 0.5 * x[i] * 0.9).collect();
+        let (x, y) = (0..ROWS).map(|i| row(i).into()).unzip();
         let groups = (0..ROWS).map(|i| if i % 5 == 0 { "b" } else { "a" }).collect();
         let world = Self { client, params, keys, node, folder, x, y, groups };
         world.write(&world.client, "table.parquet");

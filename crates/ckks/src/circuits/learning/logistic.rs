@@ -208,7 +208,7 @@ impl LogisticRegression {
     ///
     /// # Errors
     /// As for [`train`](Self::train).
-    pub(crate) fn train_with<A: CkksOps>(
+    pub fn train_with<A: CkksOps>(
         &self,
         eval: &A,
         table: &A::Ciphertext,

@@ -68,7 +68,7 @@ impl Monomial {
     }
 
     /// The degree.
-    pub(crate) fn degree(&self) -> usize {
+    pub fn degree(&self) -> usize {
         self.coefficients.len() - 1
     }
 
