@@ -281,7 +281,7 @@ impl LinearTransform {
             };
             Weighted { row, factor }
         };
-        rows.iter().map(|row| each(&row.terms, &term)).collect()
+        rows.iter().map(|row| each(&row.terms, term)).collect()
     }
 
     /// Number of slots.
