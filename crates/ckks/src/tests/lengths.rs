@@ -40,7 +40,7 @@ fn mixing(params: &Params, slots: usize) -> LinearTransform {
     LinearTransform::new(params, &m, LEVELS, LinearOptions::default()).unwrap()
 }
 
-/// Every operation of [`CkksOps`] that returns a vector, on two vectors of one length.
+/// Every operation of [`CkksOps`] and [`ComposedOps`] that returns a vector, on two vectors of one length.
 fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Results<A::Ciphertext> {
     let Metadata { level, meta } = a.metadata(x);
     let (n, slots) = (meta.len, meta.slots);
@@ -230,7 +230,10 @@ fn totals_after_every_operation_are_those_of_the_values() {
             })
             .collect();
         let names: BTreeSet<String> = expected.iter().map(|(name, ..)| name.to_string()).collect();
-        let all = functions(include_str!("../ops.rs"), "    fn ");
+        let all = functions(
+            concat!(include_str!("../ops.rs"), include_str!("../composed_ops.rs")),
+            "    fn ",
+        );
         let others = BTreeSet::from(OTHERS.map(str::to_string));
         assert_eq!(names.union(&others).cloned().collect::<BTreeSet<_>>(), all);
 

@@ -338,10 +338,10 @@ fn returning<'s>(source: &'s str, start: &'s str, ciphertext: &'s str) -> Vec<&'
     signatures.collect()
 }
 
-/// Every operation of [`CkksOps`] that returns a ciphertext is measured here.
+/// Every operation of [`CkksOps`] and [`ComposedOps`] that returns a ciphertext is measured here.
 #[test]
 fn no_operation_is_left_out() {
-    let source = include_str!("../ops.rs");
+    let source = concat!(include_str!("../ops.rs"), include_str!("../composed_ops.rs"));
     let params = common::params(10, LEVELS);
     let shadow = Simulator::new(&params);
     let [x, y] =
