@@ -120,8 +120,9 @@ impl Needs {
 
     /// Functional bootstrapping: all the keys of tables and functions of whole vectors, each at the
     /// level at which it is used. Only for parameters with functional bootstrapping
-    /// ([`Preset::Tables8`](crate::Preset::Tables8) and others). Beside [`bootstrap`](Self::bootstrap),
-    /// for [`Preset::Full`](crate::Preset::Full), it takes the same keys and adds none.
+    /// ([`Preset::Tables8`](crate::Preset::Tables8) and others). Beside
+    /// [`bootstrap`](Self::bootstrap), for [`Preset::Full`](crate::Preset::Full), it takes the same
+    /// keys and adds none.
     pub fn functional(mut self) -> Self {
         self.functional = true;
         self

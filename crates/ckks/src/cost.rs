@@ -64,7 +64,8 @@ impl Prices {
     pub const SERVER: Self = Self { step: 0.122e-9, multiplication: 0.9e-9 };
 }
 
-/// Bytes that one thread reads from memory in a second, as measured on Zen 5.
+/// Bytes that one thread reads from memory in a second: an assumption, for comparison with the times
+/// of transforms and products only. No prediction of time counts it.
 const READ: f64 = 42e9;
 
 /// Cost of a step modulo a larger prime, relative to a prime below `2^50`.
@@ -584,7 +585,6 @@ mod tests {
         let [real, complex] = [1, 2].map(|parts| StageWork::of_bootstrap(&bootstrapper, parts));
         let sum =
             |stages: &[StageWork], of: fn(&StageWork) -> f64| stages.iter().map(of).sum::<f64>();
-        complex.iter().for_each(|stage| println!("{stage:?} {:?}", stage.parts()));
         let whole = Work::of_bootstrap(&bootstrapper, 2);
         assert_eq!(sum(&complex, |s| s.work.transforms), whole.transforms);
         assert_eq!(complex[..3], real[..3]);

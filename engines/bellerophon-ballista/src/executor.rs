@@ -31,6 +31,9 @@ use crate::{
     status, store,
 };
 
+/// Bytes of a MiB.
+const MIB: usize = 1 << 20;
+
 /// The arguments of an executor.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ExecutorOptions {
@@ -102,10 +105,11 @@ impl ExecutorOptions {
         let keys = KeyStoreOptions {
             folder: self.cache.clone(),
             security,
-            budget: self.keys << 20,
-            rotations: self.rotations << 20,
+            budget: self.keys.saturating_mul(MIB as u64),
+            rotations: self.rotations.saturating_mul(MIB),
         };
-        let options = NodeOptions { keys, threads: self.threads, memory: self.memory << 20 };
+        let options =
+            NodeOptions { keys, threads: self.threads, memory: self.memory.saturating_mul(MIB) };
         Node::new(store::open(&self.store)?, options)
     }
 

@@ -4,8 +4,8 @@ use std::{fs, path::PathBuf, time::Duration};
 
 use serde_json::Value;
 
-/// Replaces a file by the counters of the process five times a second. Faults are not reported: the file
-/// serves observers only.
+/// Replaces a file by the counters of the process five times a second. Faults are not reported: the
+/// file serves observers only.
 pub(crate) fn write(path: PathBuf, counters: impl Fn() -> Value + Send + 'static) {
     tokio::spawn(async move {
         let partial = path.with_extension("partial");

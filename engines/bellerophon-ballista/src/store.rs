@@ -9,8 +9,8 @@ use datafusion::{
 };
 use url::Url;
 
-/// Opens a store: a folder, or the URL of an object store (`s3://bucket/prefix`), whose settings come
-/// from the environment (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, ..).
+/// Opens a store: a folder, or the URL of an object store (`s3://bucket/prefix`). Settings of the
+/// latter come from the environment (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, ..).
 ///
 /// # Errors
 /// Those of the store for names that it does not take.

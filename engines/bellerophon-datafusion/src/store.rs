@@ -53,8 +53,9 @@ const PARTS: usize = 4;
 ///
 /// Objects are parameters, public keys, encrypted vectors and queries of look-ups. A node copies an
 /// object once into a folder of its own and hashes it while it arrives; processes of one machine
-/// that share the folder wait for each other. Evaluation keys stay in memory within a budget: the least recently
-/// used ones go first, and keys in use stay. Keys of rotations are read from the copy on demand.
+/// that share the folder wait for each other. Evaluation keys stay in memory within a budget: the
+/// least recently used ones go first, and keys in use stay. Keys of rotations are read from the copy
+/// on demand.
 ///
 /// [`object_store`]: datafusion::object_store
 #[derive(Debug)]

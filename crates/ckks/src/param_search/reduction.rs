@@ -2,10 +2,11 @@
 //!
 //! Let `2^-b` be the error that the approximation may make, a share of that of the program.
 //! 1. *Arcsine.* Degrees `2^k - 1` are tried: a lower degree takes as many levels.
-//! 2. *Gap.* A bit more of it costs a bit of precision against noise and a bit of every level. It
-//!    is the least with which the polynomial of the arcsine errs by at most `2^-(b + 1)`.
-//! 3. *Sine.* It errs by the same amount, in units of the values. The bound on the multiples of
-//!    `q_0` follows from the failure probability
+//! 2. *Gap.* A gap that is larger by one bit costs one bit of precision against noise, and one bit
+//!    of every level. The search takes the least gap for which the polynomial of the arcsine has an
+//!    error of at most `2^-(b + 1)`.
+//! 3. *Sine.* Its error is at most `2^-(b + 1)`, too, in units of the values. The bound on the
+//!    multiples of `q_0` follows from the failure probability
 //!    ([`overflow_bound`](crate::eval_mod::overflow_bound)). [`Mod1::new`] finds degree, double
 //!    angles and offset.
 //!
@@ -84,7 +85,7 @@ impl Reference {
         Ok(Self { bootstrapper, argument, others, switch })
     }
 
-    /// The plans that err by at most `2^-bits` each, one for each degree of the arcsine.
+    /// The plans with an error of at most `2^-bits`, one for each degree of the arcsine.
     pub(super) fn variants(&self, bits: f64) -> Vec<Variant> {
         ARCSINES.iter().filter_map(|&arcsine| self.variant(arcsine, bits)).collect()
     }

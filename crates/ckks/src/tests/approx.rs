@@ -2,12 +2,17 @@
 
 use crate::approx::{Approximation, Function, Sign};
 use crate::tests::common::{World, max_error};
-use crate::{ComposedOps, ErrorKind, Interval, KeyLevels};
+use crate::{Ciphertext, ComposedOps, ErrorKind, Interval, KeyLevels};
 
 /// `count` numbers over `[lo, hi]`, its ends among them.
 fn spread(world: &World, lo: f64, hi: f64, count: usize) -> Vec<f64> {
     let inner = world.reals(count - 2).into_iter().map(|t| lo + (hi - lo) * 0.5 * (1.0 + t));
     [lo, hi].into_iter().chain(inner).collect()
+}
+
+/// Values of a declared range at the highest level.
+fn declared(world: &World, values: &[f64], lo: f64, hi: f64) -> Ciphertext {
+    world.encrypt_in(values, Interval::real(lo, hi).unwrap(), world.params.max_level())
 }
 
 #[test]
@@ -62,7 +67,9 @@ fn functions_over_the_carried_range() {
     let expected: Vec<f64> = x.iter().map(|x| x.ln()).collect();
     assert!(max_error(&world.decrypt(&y), &expected) < 2f64.powi(-14) + 1e-6);
     // One value everywhere.
-    let y = eval.function(&world.encrypt(&[2.0; 256]), &Function::inverse(), -14.0).unwrap();
+    let y = eval
+        .function(&declared(&world, &[2.0; 256], 2.0, 2.0), &Function::inverse(), -14.0)
+        .unwrap();
     assert!(max_error(&world.decrypt(&y), &[0.5; 256]) < 2f64.powi(-14) + 1e-6);
     // Padding with zeros has no logarithm; it is named.
     let error = eval.function(&world.encrypt(&x[..200]), &Function::ln(), -14.0).unwrap_err();
@@ -77,7 +84,7 @@ fn violations_of_domain_and_levels_are_refused() {
     let world = World::new(9, 4, KeyLevels::new().multiply(4));
     let eval = world.evaluator();
     let plan = Approximation::new(&Function::exp(), -1.0, 1.0, -20.0).unwrap();
-    let x = world.encrypt(&[0.5, -0.5]);
+    let x = declared(&world, &[0.5, -0.5], -1.0, 1.0);
     assert!(eval.apply(&x, &plan).is_ok());
     let low = eval.drop_to_level(&x, plan.levels() - 1).unwrap();
     let error = eval.apply(&low, &plan).unwrap_err();
@@ -223,8 +230,8 @@ fn the_larger_of_a_vector_and_padding() {
     let sign = Sign::new(-3.0, -3.0).unwrap();
     let level = sign.levels() + 1;
     let world = World::new(7, level, KeyLevels::new().multiply(level));
-    let x = world.encrypt(&[0.5, 0.6, 0.7]);
-    let y = world.encrypt(&[-0.1, -0.2, -0.3, -0.25]);
+    let x = declared(&world, &[0.5, 0.6, 0.7], 0.5, 0.7);
+    let y = declared(&world, &[-0.1, -0.2, -0.3, -0.25], -0.3, -0.1);
     let refused = world.evaluator().max(&x, &y, &sign);
     assert!(matches!(
         &refused,

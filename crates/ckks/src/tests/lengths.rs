@@ -40,7 +40,8 @@ fn mixing(params: &Params, slots: usize) -> LinearTransform {
     LinearTransform::new(params, &m, LEVELS, LinearOptions::default()).unwrap()
 }
 
-/// Every operation of [`CkksOps`] and [`ComposedOps`] that returns a vector, on two vectors of one length.
+/// Every operation of [`CkksOps`] and [`ComposedOps`] that returns a vector, on two vectors of one
+/// length.
 fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Results<A::Ciphertext> {
     let Metadata { level, meta } = a.metadata(x);
     let (n, slots) = (meta.len, meta.slots);

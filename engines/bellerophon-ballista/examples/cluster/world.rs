@@ -155,8 +155,9 @@ pub async fn remote(
     Ok(session)
 }
 
-/// What a result is, in short: its polynomials, its scale, and how many values it has. Its estimate of
-/// the noise and its range are sums of floating-point numbers, whose last bits depend on their order.
+/// A hash of a result: of its polynomials, its scale, and its number of values. Its estimate of the
+/// noise and its range are left out: they are sums of floating-point numbers, whose last bits depend
+/// on their order.
 pub fn bits(params: &Params, bytes: &[u8]) -> Result<Hash, Failure> {
     let x: Ciphertext = format::from_bytes(params, bytes).map_err(Failure::run)?;
     let polys = std::iter::once(x.lattice().b()).chain(x.lattice().masks());

@@ -80,7 +80,7 @@ async fn logistic_regression_goes_on_where_a_process_ended() {
     assert_eq!(last, state, "the same bits");
 }
 
-/// Three clusters around these centres, each row at a distance of at most half of the square root of 2.
+/// Three clusters around these centres: each coordinate of a row differs by at most 1/2.
 const AROUND: [[f64; 2]; 3] = [[-1.25, -1.0], [0.0, 1.25], [1.25, -0.75]];
 
 fn row_of_a_cluster(i: usize) -> [f64; 2] {

@@ -42,10 +42,11 @@
 //! `w`; the roundings of the diagonals, which are multiplied by the root mean square of a
 //! coefficient, `q_0 sqrt((h + 1) / 12)` for a sparse secret of weight `h`, are below that. The
 //! steps of EvalMod add their roundings, each at its own scale ([`eval_mod`](crate::eval_mod)).
-//! Both are multiplied by `2^g` in units of the largest message. The noise of a bootstrapped ciphertext includes all
-//! that ([`Ciphertext::noise`](crate::Ciphertext::noise)) but not the approximation error
-//! ([`Bootstrapper::approximation_error`]). [`Ciphertext::excess`](crate::Ciphertext::excess),
-//! which decides whether a vector may be bootstrapped again, includes it.
+//! Both are multiplied by `2^g` in units of the largest message. The noise of a bootstrapped
+//! ciphertext includes all that ([`Ciphertext::noise`](crate::Ciphertext::noise)) but not the
+//! approximation error ([`Bootstrapper::approximation_error`]).
+//! [`Ciphertext::excess`](crate::Ciphertext::excess), which decides whether a vector may be
+//! bootstrapped again, includes it.
 //!
 //! **Prediction.** All of that is known without a key: [`Bootstrapper::bootstrapped`] predicts one
 //! vector, a [`Simulator`](crate::simulator::Simulator::with_bootstrapping) a program, and

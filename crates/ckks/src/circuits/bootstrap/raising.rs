@@ -54,8 +54,8 @@ pub(crate) struct RaisingSpec {
     pub reach: f64,
 }
 
-/// The standard deviation of a coefficient `b + a s` after the mod raise, in units of `q_0`: that of
-/// `weight + 1` uniform numbers.
+/// The standard deviation of a coefficient `b + a s` after the mod raise, in units of `q_0`: that
+/// of a sum of `weight + 1` uniform numbers.
 fn deviation(weight: usize) -> f64 {
     ((weight as f64 + 1.0) / 12.0).sqrt()
 }

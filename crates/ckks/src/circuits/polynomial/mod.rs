@@ -3,8 +3,8 @@
 //! [`Chebyshev`] approximates a function, [`Polynomial`] adds the [`Plan`] of its evaluation, and
 //! [`CkksOps::polynomial`](crate::CkksOps::polynomial) evaluates it. [`Monomial`] is a
 //! polynomial in the monomial basis, real or complex, for
-//! [`ComposedOps::monomial`](crate::ComposedOps::monomial). Several polynomials of one ciphertext share
-//! its powers: [`PowerBasis`], [`ComposedOps::polynomials`](crate::ComposedOps::polynomials).
+//! [`ComposedOps::monomial`](crate::ComposedOps::monomial). Several polynomials of one ciphertext
+//! share its powers: [`PowerBasis`], [`ComposedOps::polynomials`](crate::ComposedOps::polynomials).
 //!
 //! | module | contents |
 //! | --- | --- |

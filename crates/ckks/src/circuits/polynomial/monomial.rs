@@ -8,8 +8,8 @@ const LARGEST_VALUE: f64 = 1e280;
 
 /// A polynomial `sum_k c_k x^k` with the plan of its evaluation, for real or complex slots.
 ///
-/// [`ComposedOps::monomial`](crate::ComposedOps::monomial) evaluates it in `ceil(log2(degree + 1))` levels
-/// and about `2 sqrt(degree)` relinearizations, without a level for a domain. The price is
+/// [`ComposedOps::monomial`](crate::ComposedOps::monomial) evaluates it in `ceil(log2(degree + 1))`
+/// levels and about `2 sqrt(degree)` relinearizations, without a level for a domain. The price is
 /// precision: an error of `x^k` is multiplied by `c_k`. If coefficients alternate and cancel, as in
 /// approximations over `[-r, r]` for large `r`, the [Chebyshev basis](Self::to_chebyshev) loses
 /// less.

@@ -54,6 +54,7 @@ impl World {
         Evaluator::new(&self.params, &self.keys).unwrap()
     }
 
+    /// Values of the test itself, which are no secret: their least range is declared.
     pub(crate) fn encrypt<T: SlotValue>(&self, values: &[T]) -> Ciphertext {
         self.encrypt_at(values, self.params.max_level())
     }
