@@ -1,9 +1,27 @@
 //! The same queries on a cluster and in this process.
 
-use bellerophon::prelude::*;
+use std::{fs::File, sync::Arc};
+
+use bellerophon::{
+    bfv::{self, KeyGadget, ParamsSpec},
+    mlwe::Security,
+    pir::{Client, QueryLayout},
+    prelude::*,
+    ring::prime,
+};
 use bellerophon_ballista::TlsOptions;
-use bellerophon_datafusion::{Iteration, Values, decrypt, logistic_regression};
-use datafusion::arrow::{array::AsArray, datatypes::Float64Type};
+use bellerophon_datafusion::{
+    Iteration, Lookup, Values, decrypt, logistic_regression, read_lookup,
+};
+use datafusion::{
+    arrow::{
+        array::{ArrayRef, AsArray, Int64Array},
+        datatypes::Float64Type,
+        record_batch::RecordBatch,
+    },
+    parquet::arrow::ArrowWriter,
+};
+use rand::{SeedableRng, rngs::StdRng};
 
 use crate::world::{ROWS, World, bits, refusal, rows};
 
@@ -68,4 +86,59 @@ async fn iterations_run_on_a_cluster() {
         last.push(bits(params, &object));
     }
     assert_eq!(last[0], last[1]);
+}
+
+/// A private look-up in a table of three files: each task evaluates a shard, and responses add up.
+#[tokio::test(flavor = "multi_thread")]
+async fn look_ups_run_on_a_cluster() {
+    const DOMAIN: usize = 200;
+    const PLAIN: u64 = 257;
+    let world = World::new();
+    // A toy set, insecure.
+    let q = prime::ntt_primes_below(64, 50, 1, &[]).unwrap();
+    let params = bfv::Params::new(ParamsSpec {
+        degree: 64,
+        q: vec![q[0].value()],
+        plain: PLAIN,
+        gadget: KeyGadget::Digits { base_log: 9, count: 4 },
+        sigma: 3.2,
+        security: Security::Insecure,
+    })
+    .unwrap();
+    let mut rng = StdRng::seed_from_u64(7);
+    let client = Client::generate(&params, &mut rng).unwrap();
+    let points = [0, 66, 67, 131, 199, 0];
+    let (query, pending) = client.query(DOMAIN, &points, QueryLayout::Paper, &mut rng).unwrap();
+    let keys = client.server_keys(&mut rng).unwrap();
+    let lookup = Lookup::put(world.node.keys(), &params, &keys, &query).unwrap();
+    // The table, by three files.
+    let value = |point: usize| ((point * point * 31 + 7) % PLAIN as usize) as i64;
+    std::fs::create_dir(world.path("prices")).unwrap();
+    for (i, shard) in [0..67, 67..131, 131..DOMAIN].into_iter().enumerate() {
+        let column = |of: &dyn Fn(usize) -> i64| -> ArrayRef {
+            Arc::new(Int64Array::from_iter_values(shard.clone().map(of)))
+        };
+        let columns = [("point", column(&|point| point as i64)), ("value", column(&value))];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let file = File::create(world.path("prices").join(format!("{i}.parquet"))).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+
+    let cluster = world.cluster(&TlsOptions::default(), |_| {});
+    let session = world.on(&cluster).await;
+    world.register(&session, "prices", "prices").await;
+    let Lookup { params, keys, query } = lookup;
+    let sql =
+        format!("SELECT he_lookup(point, value, '{params}', '{keys}', '{query}') AS r FROM prices");
+    let found = session.sql(&sql).await.unwrap().collect().await.unwrap();
+    let found = read_lookup(&client, &pending, &found, "r").unwrap();
+    assert_eq!(found, points.map(|point| value(point) as u64));
+    // A point in two shards: the query fails, and the executors go on.
+    let both = "(SELECT * FROM prices UNION ALL SELECT * FROM prices)";
+    let refused = refusal(&session, &sql.replace("FROM prices", &format!("FROM {both}"))).await;
+    assert!(refused.contains("point"), "{refused}");
+    let found = session.sql(&sql).await.unwrap().collect().await.unwrap();
+    assert!(read_lookup(&client, &pending, &found, "r").is_ok());
 }
