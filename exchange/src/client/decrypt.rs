@@ -99,8 +99,9 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let remote = place.server.is_some().then(|| Remote::open(place, &home, true)).transpose()?;
     let mut troubles = match &remote {
         None => vec![],
-        Some(remote) => stages
-            .run("waiting and fetching", || remote.fetch_all(&jobs, &home.shared, &reader)),
+        Some(remote) => {
+            stages.run("waiting and fetching", || remote.fetch_all(&jobs, &home.shared, &reader))
+        }
     };
 
     tell("warning: nothing proves that a server computed what it was asked: values that it chose");
