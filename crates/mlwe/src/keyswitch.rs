@@ -370,7 +370,7 @@ impl KeySwitchKey {
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`]; ring errors if there are too few primes.
-    pub fn prepare(&self, params: &Params) -> Result<()> {
+    pub(crate) fn prepare(&self, params: &Params) -> Result<()> {
         params.check(self.shape.to.fingerprint).during("prepare a switching key")?;
         if self.decomposed.get().is_some() {
             return Ok(());
