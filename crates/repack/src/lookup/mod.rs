@@ -36,6 +36,7 @@ mod pack;
 mod params;
 mod progress;
 mod stage;
+mod table_fit;
 mod table_packing;
 
 pub use bridge_choice::{Bridge, BridgePath};
