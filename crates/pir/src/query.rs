@@ -128,7 +128,7 @@ impl Shape {
     }
 
     /// The size of the domain of each variable.
-    pub(crate) fn domains(&self) -> &[usize] {
+    pub fn domains(&self) -> &[usize] {
         &self.domains
     }
 
@@ -167,7 +167,7 @@ impl Shape {
     }
 
     /// Ciphertexts that hold the selector of one value.
-    pub(crate) fn blocks(&self) -> usize {
+    pub fn blocks(&self) -> usize {
         match self.form {
             QueryLayout::Paper => {
                 self.domains.iter().map(|domain| domain.div_ceil(self.degree)).sum()
