@@ -10,7 +10,7 @@ use bellerophon_exchange::server::store::{JobRecord, Store, job_change, key_chan
 
 use super::parts::{client, record};
 use super::processes::{Scratch, Server, program, until};
-use super::requests::{Peer, Setting, job_id, setting, setting_for};
+use super::requests::{Peer, Setting, job_id, serving, setting, setting_for};
 
 /// Puts a job where a server that was killed after its answer would have left it.
 fn leave_job(store: &Store, ours: &Setting, salt: &str, number: u64, tries: u32) {
@@ -27,10 +27,7 @@ fn leave_job(store: &Store, ours: &Setting, salt: &str, number: u64, tries: u32)
 
 #[test]
 fn jobs_on_disk_are_run_after_a_restart_but_not_for_ever() {
-    let scratch = Scratch::new("restart");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (_scratch, data, server, ours) = serving("restart", &[]);
     let address = server.kill();
 
     // What a server leaves that is killed between the acknowledgement and the run, and one that
@@ -186,10 +183,7 @@ fn a_disk_that_refuses_for_a_while_costs_no_job() {
 
 #[test]
 fn a_server_that_cannot_listen_begins_with_no_job() {
-    let scratch = Scratch::new("no-port");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (_scratch, data, server, ours) = serving("no-port", &[]);
     let address = server.kill();
     let (store, _) = Store::open(&data).expect("the folder of the server");
     leave_job(&store, &ours, "a", 0, 0);
@@ -211,10 +205,7 @@ fn a_server_that_cannot_listen_begins_with_no_job() {
 /// Records that could not be read were left out, and their files removed at the start.
 #[test]
 fn files_of_unreadable_records_stay() {
-    let scratch = Scratch::new("unreadable");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (scratch, data, server, ours) = serving("unreadable", &[]);
     let theirs = setting(&scratch.path("theirs"), &server);
     for salt in ["a", "b"] {
         ours.submit(salt, "mean");
@@ -248,10 +239,7 @@ fn files_of_unreadable_records_stay() {
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_a_refusal_and_costs_nothing_that_is_there() {
-    let scratch = Scratch::new("full");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (_scratch, data, server, ours) = serving("full", &[]);
     ours.submit("a", "mean");
     assert_eq!(ours.wait("a").state, State::Done);
     let address = server.kill();
