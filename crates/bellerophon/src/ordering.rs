@@ -188,7 +188,7 @@ impl OrderOps<'_> {
     /// for 16384 values, 105 layers, the error of one comparator is 1.5% of the domain.
     /// [`Params::order_accuracy`](crate::Params::order_accuracy) tells beforehand.
     pub fn sort(&self, x: &Ciphertext, order: Order) -> Result<Ciphertext> {
-        let network = Network::odd_even(x.len())?;
+        let network = Network::odd_even(x.len()).during("sort")?;
         let headroom = depth(&network);
         self.via_lwe(&[x], headroom, Reduction::Identity, |tables, values| {
             tables.sort_through(&values[0], &network, order)
@@ -298,7 +298,7 @@ impl OrderOps<'_> {
         columns: usize,
         window: usize,
     ) -> Result<Ciphertext> {
-        lwe::check_pooling(image.len(), columns, window)?;
+        lwe::check_pooling(image.len(), columns, window).during("max_pool")?;
         let headroom = tournament(window * window);
         self.via_lwe(&[image], headroom, Reduction::Identity, |tables, values| {
             tables.max_pool(&values[0], columns, window)

@@ -26,9 +26,9 @@ use crate::{
     Params, Result,
 };
 
-const PUBLISH_INTEGERS: &str = "publish integers";
+const PUBLISH_INTEGERS: &str = "publish_integers";
 
-const PUBLISH_PAIRED: &str = "publish a paired vector";
+const PUBLISH_PAIRED: &str = "publish_paired";
 
 /// `log2` of failure probabilities that integers are published for.
 const LOG2_FAILURE: RangeInclusive<f64> = -256.0..=-1.0;

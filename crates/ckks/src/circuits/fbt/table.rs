@@ -216,7 +216,7 @@ impl Table {
 
 /// Refuses entries and orders outside their ranges.
 fn check(entries: &[f64], order: usize) -> Result<()> {
-    let op = "table";
+    let op = "Table::new";
     let p = entries.len();
     if !(2..=MAX_ENTRIES).contains(&p) {
         let reason = format!("{p} entries: need 2 to {MAX_ENTRIES}");
@@ -487,7 +487,7 @@ mod tests {
         let shape = |entries: &[f64], order| {
             let error = Table::new(entries, order).unwrap_err();
             assert!(
-                error.op() == "table" && matches!(error.kind(), ErrorKind::Shape { .. }),
+                error.op() == "Table::new" && matches!(error.kind(), ErrorKind::Shape { .. }),
                 "{error}"
             );
             error.to_string()
