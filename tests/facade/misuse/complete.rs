@@ -73,8 +73,9 @@ fn fallible(block: &str, head: &str, methods: &mut BTreeSet<String>) {
     for (at, _) in block.match_indices("fn ") {
         let before = block[..at].rsplit('\n').next().unwrap_or_default().trim_start();
         let text = &block[at + 3..];
-        let end = text.find([';', '{']).unwrap_or(text.len());
-        let (signature, declared) = (&text[..end], text[end..].starts_with(';'));
+        // Arrays have a semicolon, too, but not at the end of a line.
+        let ends = [";\n", " {\n"].map(|end| text.find(end).unwrap_or(text.len()));
+        let (signature, declared) = (&text[..ends[0].min(ends[1])], ends[0] < ends[1]);
         let result = signature.contains("-> Result<");
         // The macro `operations!` adds `pub` and the `Result` to declarations.
         let fallible = match before {

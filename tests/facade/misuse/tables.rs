@@ -3,7 +3,7 @@
 use bellerophon::{
     ClientKey, Engine, Evaluator, MapRequest, Needs, Params, Preset,
     ckks::approx::Function,
-    lwe::{Encoding, Headroom, LweVec},
+    lwe::{Headroom, LweVec},
     repack::Layout,
 };
 
@@ -73,7 +73,6 @@ fn maps(record: &mut Record, world: &World) {
 fn several(record: &mut Record, world: &World) {
     let World { server, x, foreign, spent, .. } = world;
     let two = || MapRequest::many(&[&f64::sin, &f64::cos]);
-    refused!(record, "no vectors", Evaluator::map_many(server, &[], &two()));
     refused!(record, "no vectors", Evaluator::map_many(server, &[], &two().packed()));
     refused!(record, "no functions", Evaluator::map_many(server, &[x], &MapRequest::many(&[])));
     refused!(record, "another key", Evaluator::map_many(server, &[x, foreign], &two()));
@@ -98,7 +97,6 @@ fn plans(record: &mut Record, params: &Params) {
     refused!(record, "too many values", Params::map_plan(params, &request().count(1 << 40)));
     refused!(record, "no such level", Params::map_plan(params, &request().level(usize::MAX)));
     refused!(record, "no levels", Params::map_plan(params, &request().level(0)));
-    refused!(record, "no threads", Params::map_plan(params, &request().error(-4.0).threads(0)));
     for bad in BAD {
         let why = format!("the bound {bad}");
         refused!(record, why, Params::map_plan(params, &request().over(bad..=1.0)));
@@ -160,7 +158,6 @@ fn values(record: &mut Record, world: &World, other: &Evaluator) {
     let without = party(Preset::ToyBootstrapping, &Needs::new(), 1).client;
     refused!(record, "no look-ups", ClientKey::decrypt_values(&without, values));
     refused!(record, "no values", LweVec::concat(&[]));
-    refused!(record, "no width", Encoding::new(0.0, 0.0));
     for (slots, positions) in [(4, &[][..]), (3, &[0]), (2, &[0, 1, 2]), (4, &[0, 0]), (4, &[4])] {
         refused!(record, format!("{positions:?} of {slots}"), Layout::new(slots, positions));
     }

@@ -45,7 +45,10 @@ impl IntTable {
             return Err(ErrorKind::Shape { reason }.during(op));
         }
         let entries: Vec<f64> = entries.into_iter().map(|y| y as f64).collect();
-        Ok(Self { function: PeriodicFunction::table(Table::new(&entries, order)?), to: Some(to) })
+        Ok(Self {
+            function: PeriodicFunction::table(Table::new(&entries, order).during(op)?),
+            to: Some(to),
+        })
     }
 
     /// Real entries `f(k)` for `k` in `0 .. from`.
@@ -53,9 +56,13 @@ impl IntTable {
     /// # Errors
     /// As for [`new`](Self::new), and [`ErrorKind::NonFinite`].
     pub fn real(from: usize, f: impl Fn(usize) -> f64) -> Result<Self> {
-        check_modulus(from).during("IntTable::real")?;
+        let op = "IntTable::real";
+        check_modulus(from).during(op)?;
         let entries: Vec<f64> = (0..from).map(f).collect();
-        Ok(Self { function: PeriodicFunction::table(Table::new(&entries, 1)?), to: None })
+        Ok(Self {
+            function: PeriodicFunction::table(Table::new(&entries, 1).during(op)?),
+            to: None,
+        })
     }
 
     /// The function that is evaluated.

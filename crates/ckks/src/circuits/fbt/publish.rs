@@ -248,7 +248,7 @@ impl Evaluator {
     ) -> Result<PublishedPaired> {
         let (op, declaration) = (PUBLISH_PAIRED, declaration.into());
         self.check(x.inner()).during(op)?;
-        let (range, metadata) = (declaration.range()?, x.inner().metadata());
+        let (range, metadata) = (declaration.range().during(op)?, x.inner().metadata());
         let refused = |needed| Err(ErrorKind::Declaration { what: "range", needed }.during(op));
         if !range.is_real() {
             return refused("a real range, of the values in either part of the slots");
