@@ -499,7 +499,7 @@ mod tests {
         assert!(!shape(&[1.0, 1.2345e150], 1).contains("2345"));
         for bad in [f64::NAN, f64::INFINITY] {
             let error = Table::new(&[0.0, 1.0, bad], 1).unwrap_err();
-            assert_eq!(error, ErrorKind::NonFinite { index: 2 }.during("table"));
+            assert_eq!(error, ErrorKind::NonFinite { index: 2 }.during("Table::new"));
         }
         let debug = format!("{:?}", Table::new(&[1234.5, 4321.5, 0.0], 1).unwrap());
         assert!(debug.contains("degree: 2") && !debug.contains("1234") && !debug.contains("4321"));
