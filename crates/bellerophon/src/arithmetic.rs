@@ -49,7 +49,9 @@ impl Evaluator {
         /// `x^2`, faster than a product ([`Needs::multiply`]). Takes one level.
         fn square(x: &Ciphertext) -> Ciphertext;
         /// `sum_i x_i y_i` over pairs of vectors, with one relinearization ([`Needs::multiply`]).
-        /// Takes one level.
+        /// Takes one level. The range of the result is that of products of any values: where the
+        /// pairs are squares, declare that no value is negative
+        /// ([`assume_range`](Self::assume_range)).
         fn dot(x: &[&Ciphertext], y: &[&Ciphertext]) -> Ciphertext;
         /// `c x` for one number. Takes one level.
         fn mul_scalar(x: &Ciphertext, c: f64) -> Ciphertext;

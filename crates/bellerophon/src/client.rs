@@ -150,6 +150,7 @@ impl ClientKey {
     ) -> Result<EvaluationKeys> {
         let (lookups, watch) = (self.lookups.as_ref(), self.watch.as_ref());
         EvaluationKeys::generate(&self.params, &self.slots, lookups, needs, watch, rng)
+            .during("evaluation_keys")
     }
 
     /// Generates the public keys for a program that reduces the module rank automatically as its
@@ -162,7 +163,8 @@ impl ClientKey {
     /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoBootstrap`] for needs that the parameters cannot
     /// serve.
     pub fn reducing_keys(&self, needs: &Needs) -> Result<ckks::ReducingKeys> {
-        let (spec, rng) = (key_spec(&self.params, needs)?, &mut system_rng());
+        let spec = key_spec(&self.params, needs).during("reducing_keys")?;
+        let rng = &mut system_rng();
         Ok(ckks::ReducingKeys::generate(self.params.ckks(), &self.slots, &spec, rng)?)
     }
 
@@ -195,7 +197,7 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<Ciphertext> {
-        let plaintext = encoded(&self.encoder, values, range, level)?;
+        let plaintext = encoded(&self.encoder, values, range, level).during("encrypt")?;
         Ok(ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng)?)
     }
 
@@ -224,7 +226,7 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<SeededCiphertext> {
-        let plaintext = encoded(&self.encoder, values, range, level)?;
+        let plaintext = encoded(&self.encoder, values, range, level).during("encrypt_seeded")?;
         Ok(ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng)?)
     }
 
@@ -240,7 +242,8 @@ impl ClientKey {
     /// # Errors
     /// For a ciphertext of another key or other parameters.
     pub fn decrypt(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<f64>> {
-        Ok(ckks::decrypt_values(self.params.ckks(), ciphertext.as_ref(), &self.slots)?)
+        let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
+        Ok(ckks::decrypt_values(params, ciphertext, &self.slots).during("decrypt")?)
     }
 
     /// Decrypts LWE values that a server sends without packing them into slots
@@ -259,7 +262,7 @@ impl ClientKey {
             let (found, needed) = (values.key(), self.id());
             return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }.during(op))?;
         }
-        Ok(values.decrypt(&lookups.ring)?)
+        Ok(values.decrypt(&lookups.ring).during(op)?)
     }
 }
 
@@ -271,14 +274,14 @@ pub(crate) fn encoded(
     level: usize,
 ) -> Result<Plaintext> {
     // Levels above those for programs are allowed: they are the levels of a bootstrap.
-    let (op, arithmetic) = ("encrypt", encoder.params());
+    let arithmetic = encoder.params();
     let highest = arithmetic.max_level();
     if level > highest {
-        Err(ckks::ErrorKind::LevelTooHigh { wanted: level, highest }.during(op))?;
+        Err(ckks::ErrorKind::LevelTooHigh { wanted: level, highest })?;
     }
     let range = Interval::real(*range.start(), *range.end())?;
     let (scale, limbs) = (arithmetic.scale(), arithmetic.limbs_at(level));
-    Ok(encoder.encode(values, range, scale, limbs).during(op)?)
+    Ok(encoder.encode(values, range, scale, limbs)?)
 }
 
 impl fmt::Debug for ClientKey {

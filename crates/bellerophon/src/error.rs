@@ -128,7 +128,7 @@ pub enum ErrorKind {
     },
     /// Functional bootstrapping with parameters that have none.
     #[error(
-        "the parameters '{params}' have none: take a preset for tables \
+        "the parameters '{params}' have no functional bootstrapping: take a preset for tables \
          such as `Preset::Tables8`, or `Preset::Smooth`, or set `ParamsSpec::functional`"
     )]
     NoFunctional {

@@ -219,16 +219,17 @@ impl Evaluator {
     /// [`ErrorKind::Contradiction`] if the range has no value in common with the carried range;
     /// errors of the arithmetic if it is no interval or does not fit the modulus.
     pub fn assume_range(&self, x: &Ciphertext, range: RangeInclusive<f64>) -> Result<Ciphertext> {
-        let stated = Interval::real(*range.start(), *range.end())?;
+        let op = "assume_range";
+        let stated = Interval::real(*range.start(), *range.end()).during(op)?;
         let known = x.range();
         if stated.hi() < known.lo() || stated.lo() > known.hi() {
             let known = known.lo()..=known.hi();
-            return Err(ErrorKind::Contradiction { known, stated: range }.during("assume_range"));
+            return Err(ErrorKind::Contradiction { known, stated: range }.during(op));
         }
         // Only the metadata change. `from_parts` checks that the range fits the modulus.
         let (lattice, meta) = x.clone().into_parts();
         let meta = meta.assume_range(stated);
-        Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
+        Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta).during(op)?)
     }
 
     /// Declares the standard deviation of a slot's error against the exact program, where the

@@ -28,7 +28,7 @@ impl Evaluator {
     /// [`Needs::map`](crate::Needs::map) for the ring bridge; [`ErrorKind::Cancelled`]; and errors
     /// of the arithmetic, among them too few levels.
     pub fn extract(&self, x: &Ciphertext, domain: RangeInclusive<f64>) -> Result<LweVec> {
-        self.extract_for(x, domain, Headroom::TABLE)
+        self.extract_for(x, domain, Headroom::TABLE).during("extract")
     }
 
     /// As [`extract`](Self::extract), with headroom in the encoding for the operations before the
@@ -42,7 +42,7 @@ impl Evaluator {
         domain: RangeInclusive<f64>,
         headroom: Headroom,
     ) -> Result<LweVec> {
-        let op = "extract";
+        let op = "extract_for";
         Ok(self.lookup().during(op)?.extract(&[x], domain, headroom, None).during(op)?.remove(0))
     }
 
@@ -89,8 +89,8 @@ impl Evaluator {
     /// # Errors
     /// As [`pack_in`](Self::pack_in).
     pub fn pack(&self, values: &LweVec) -> Result<Ciphertext> {
-        let layout = Layout::in_order(values.len())?;
-        self.pack_in(values, &layout, self.pack_level()?)
+        let packed = |layout: Layout| self.pack_in(values, &layout, self.pack_level()?);
+        Layout::in_order(values.len()).map_err(Into::into).and_then(packed).during("pack")
     }
 
     /// As [`pack`](Self::pack) into any slots, at any level up to [`Evaluator::pack_level`]; a
@@ -106,7 +106,7 @@ impl Evaluator {
     /// of another number of values or a level that is too high; [`ErrorKind::Cancelled`]; keys of
     /// another client.
     pub fn pack_in(&self, values: &LweVec, layout: &Layout, level: usize) -> Result<Ciphertext> {
-        let op = "pack";
+        let op = "pack_in";
         Ok(self.lookup().during(op)?.pack(values, layout, level, Reduction::Identity).during(op)?)
     }
 
@@ -118,8 +118,8 @@ impl Evaluator {
     /// # Errors
     /// As [`pack_in`](Self::pack_in); values may reach nearly a quarter of the encoding width.
     pub fn pack_ends(&self, values: &LweVec, level: usize) -> Result<Ciphertext> {
-        let layout = Layout::in_order(values.len())?;
         let op = "pack_ends";
+        let layout = Layout::in_order(values.len()).during(op)?;
         Ok(self.lookup().during(op)?.pack(values, &layout, level, Reduction::Sine).during(op)?)
     }
 
@@ -129,7 +129,7 @@ impl Evaluator {
     /// [`ErrorKind::NoLookUps`] and [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge) for
     /// parameters without, [`ErrorKind::Repack`] for a chain that is too short.
     pub fn pack_level(&self) -> Result<usize> {
-        let op = "pack";
+        let op = "pack_level";
         Ok(self.lookup().during(op)?.pack_level().during(op)?)
     }
 }

@@ -52,7 +52,7 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<IntVec> {
-        let plain = self.encode_integers(integers, modulus, level)?;
+        let plain = self.encode_integers(integers, modulus, level).during("encrypt_integers")?;
         let inner = ckks::encrypt(self.params().ckks(), &plain, self.slots(), rng)?;
         Ok(IntVec::new(inner, modulus, integers.len())?)
     }
@@ -84,7 +84,8 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<SeededIntVec> {
-        let plain = self.encode_integers(integers, modulus, level)?;
+        let op = "encrypt_integers_seeded";
+        let plain = self.encode_integers(integers, modulus, level).during(op)?;
         let inner = ckks::encrypt_seeded(self.params().ckks(), &plain, self.slots(), rng)?;
         Ok(SeededIntVec::seeded(inner, modulus, integers.len())?)
     }
@@ -114,9 +115,10 @@ impl ClientKey {
     /// [`ckks::ErrorKind::TableNoise`] if noise may have changed an integer with more than the
     /// failure probability of the parameters; for a vector of another key or other parameters.
     pub fn decrypt_integers(&self, integers: &impl AsRef<IntVec>) -> Result<Vec<usize>> {
-        let log2_failure = self.params().functional()?.spec().log2_failure;
+        let op = "decrypt_integers";
+        let log2_failure = self.params().functional().during(op)?.spec().log2_failure;
         let (params, integers) = (self.params().ckks(), integers.as_ref());
-        Ok(integers.decrypt(params, self.slots(), log2_failure)?)
+        Ok(integers.decrypt(params, self.slots(), log2_failure).during(op)?)
     }
 
     /// Encrypts reals of a declared range at the highest level for programs, for functions of whole
@@ -141,7 +143,8 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<PairedVec> {
-        let (plain, range) = self.encode_paired(values, range, level)?;
+        let op = "encrypt_paired";
+        let (plain, range) = self.encode_paired(values, range, level).during(op)?;
         let inner = ckks::encrypt(self.params().ckks(), &plain, self.slots(), rng)?;
         Ok(PairedVec::new(inner, range, values.len())?)
     }
@@ -172,7 +175,8 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<SeededPairedVec> {
-        let (plain, range) = self.encode_paired(values, range, level)?;
+        let op = "encrypt_paired_seeded";
+        let (plain, range) = self.encode_paired(values, range, level).during(op)?;
         let inner = ckks::encrypt_seeded(self.params().ckks(), &plain, self.slots(), rng)?;
         Ok(SeededPairedVec::seeded(inner, range, values.len())?)
     }
@@ -183,14 +187,14 @@ impl ClientKey {
         range: RangeInclusive<f64>,
         level: usize,
     ) -> Result<(Plaintext, Interval)> {
-        let (op, arithmetic) = ("encrypt", self.params().ckks());
+        let arithmetic = self.params().ckks();
         let highest = arithmetic.max_level();
         if level > highest {
-            Err(ckks::ErrorKind::LevelTooHigh { wanted: level, highest }.during(op))?;
+            Err(ckks::ErrorKind::LevelTooHigh { wanted: level, highest })?;
         }
         let range = Interval::real(*range.start(), *range.end())?;
         let (scale, limbs) = (arithmetic.scale(), arithmetic.limbs_at(level));
-        Ok((self.encoder().encode_paired(values, range, scale, limbs).during(op)?, range))
+        Ok((self.encoder().encode_paired(values, range, scale, limbs)?, range))
     }
 
     /// Decrypts a paired vector. The warning about noise at [`decrypt`](Self::decrypt) applies.
@@ -200,7 +204,8 @@ impl ClientKey {
     /// # Errors
     /// For a vector of another key or other parameters.
     pub fn decrypt_paired(&self, values: &impl AsRef<PairedVec>) -> Result<Vec<f64>> {
-        Ok(values.as_ref().decrypt(self.params().ckks(), self.slots())?)
+        let (params, values) = (self.params().ckks(), values.as_ref());
+        Ok(values.decrypt(params, self.slots()).during("decrypt_paired")?)
     }
 }
 
@@ -240,7 +245,8 @@ impl Evaluator {
     /// identity table must reduce first.
     pub fn publish_integers(&self, x: &IntVec) -> Result<PublishedIntegers> {
         // Integers that would decrypt wrongly more often than this are refused.
-        let log2_failure = self.params().functional()?.spec().log2_failure;
+        let op = "publish_integers";
+        let log2_failure = self.params().functional().during(op)?.spec().log2_failure;
         Ok(self.arithmetic.publish_integers(x, log2_failure)?)
     }
 }

@@ -46,7 +46,7 @@ impl DecryptionBudget {
     /// # Errors
     /// For no results, and for bits outside that range.
     pub fn new(key: KeyId, queries: u64, statistical_bits: f64) -> Result<Self> {
-        let flooding = Flooding::new(queries, statistical_bits)?;
+        let flooding = Flooding::new(queries, statistical_bits).during("DecryptionBudget::new")?;
         Ok(Self { key, flooding, left: queries, reserved: 0 })
     }
 
@@ -56,10 +56,10 @@ impl DecryptionBudget {
     /// # Errors
     /// As [`new`](Self::new), and if `left` exceeds `queries`.
     pub fn resume(key: KeyId, queries: u64, statistical_bits: f64, left: u64) -> Result<Self> {
-        let budget = Self::new(key, queries, statistical_bits)?;
+        let op = "DecryptionBudget::resume";
+        let budget = Self::new(key, queries, statistical_bits).during(op)?;
         if left > queries {
-            return Err(ErrorKind::SharingSpent { wanted: left, left: queries, queries }
-                .during("DecryptionBudget"));
+            return Err(ErrorKind::SharingSpent { wanted: left, left: queries, queries }.during(op));
         }
         Ok(Self { left, ..budget })
     }
@@ -72,8 +72,7 @@ impl DecryptionBudget {
     pub fn reserve(&mut self, results: u64) -> Result<u64> {
         // Both counters change together, or neither does.
         let (left, queries) = (self.left, self.flooding.queries());
-        let spent =
-            ErrorKind::SharingSpent { wanted: results, left, queries }.during("DecryptionBudget");
+        let spent = ErrorKind::SharingSpent { wanted: results, left, queries }.during("reserve");
         self.left = left.checked_sub(results).ok_or(spent)?;
         self.reserved += results;
         Ok(self.left)

@@ -253,7 +253,7 @@ impl Params {
     /// As [`ClientKey::evaluation_keys`](crate::ClientKey::evaluation_keys) for needs that the
     /// parameters cannot serve.
     pub fn evaluation_key_bytes(&self, needs: &Needs) -> Result<usize> {
-        keys::predicted_byte_len(self, needs)
+        keys::predicted_byte_len(self, needs).during("evaluation_key_bytes")
     }
 
     /// The CKKS parameters: arithmetic on slots.

@@ -7,7 +7,7 @@ use bellerophon_mlwe::{self as mlwe, KeyId};
 use rand::CryptoRng;
 
 use crate::{
-    ClientKey, Params, Result,
+    ClientKey, During, Params, Result,
     client::{encoded, system_rng},
     format,
 };
@@ -121,7 +121,7 @@ impl PublicKey {
         level: usize,
         rng: &mut R,
     ) -> Result<Provided> {
-        let plaintext = encoded(&self.encoder, values, range, level)?;
+        let plaintext = encoded(&self.encoder, values, range, level).during("encrypt")?;
         Ok(Provided::encrypt(self.params.ckks(), &plaintext, &self.inner, rng)?)
     }
 
@@ -145,7 +145,8 @@ impl PublicKey {
     /// # Errors
     /// As [`ClientKey::encrypt_integers`].
     pub fn encrypt_integers(&self, integers: &[usize], modulus: usize) -> Result<ProvidedIntegers> {
-        let (functional, level) = (self.params.functional()?, self.params.levels());
+        let op = "encrypt_integers";
+        let (functional, level) = (self.params.functional().during(op)?, self.params.levels());
         let plain = self.encoder.encode_integers(functional, integers, modulus, level)?;
         let (params, shape) = (self.params.ckks(), (modulus, integers.len()));
         Ok(ProvidedIntegers::encrypt(params, &plain, shape, &self.inner, &mut system_rng())?)
@@ -165,7 +166,7 @@ impl PublicKey {
     /// # Errors
     /// As [`format::from_bytes`].
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self> {
-        Ok(Self::of(params, format::from_bytes(params, bytes)?))
+        Ok(Self::of(params, format::from_bytes(params, bytes).during("from_bytes")?))
     }
 }
 

@@ -126,7 +126,7 @@ impl CiphertextMeta {
         let per_unit = self.slot_std(1.0);
         let total = (deviation / per_unit).powi(2);
         if !(deviation >= 0.0 && total.is_finite()) {
-            return Err(ErrorKind::Variance { found: total }.during("state the noise"));
+            return Err(ErrorKind::Variance { found: total }.during("assume_noise"));
         }
         Ok(Self { noise: Noise { total, ..self.noise }, ..self })
     }

@@ -100,7 +100,7 @@ pub trait ComposedOps: CkksOps {
     /// # Errors
     /// As for [`mask`](Self::mask).
     fn mask_slots(&self, x: &Self::Ciphertext, slots: &[usize]) -> Result<Self::Ciphertext> {
-        let op = "mask";
+        let op = "mask_slots";
         let ranges = slots.iter().map(|&slot| slot..slot.saturating_add(1));
         self.composed(op, || masked(self, x, ranges))
     }
@@ -145,7 +145,7 @@ pub trait ComposedOps: CkksOps {
         p: &Monomial,
         scale: Option<f64>,
     ) -> Result<Self::Ciphertext> {
-        self.monomial_in(&self.power_basis(x, &[p])?, p, scale)
+        self.composed("monomial", || self.monomial_in(&self.power_basis(x, &[p])?, p, scale))
     }
 
     /// Several polynomials of one vector over one domain, with shared powers.
@@ -159,8 +159,10 @@ pub trait ComposedOps: CkksOps {
         polynomials: &[&Polynomial],
         scale: Option<f64>,
     ) -> Result<Vec<Self::Ciphertext>> {
-        let powers = self.chebyshev_basis(x, polynomials)?;
-        polynomials.iter().map(|p| self.polynomial_in(&powers, p, scale)).collect()
+        self.composed("polynomials", || {
+            let powers = self.chebyshev_basis(x, polynomials)?;
+            polynomials.iter().map(|p| self.polynomial_in(&powers, p, scale)).collect()
+        })
     }
 
     /// `f(x)` in every slot for a prepared function. Takes [`Approximation::levels`] levels (one
@@ -175,7 +177,7 @@ pub trait ComposedOps: CkksOps {
     /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
     /// [`ErrorKind::RangeOverflow`] and mismatches.
     fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
-        let op = "apply a function";
+        let op = "apply";
         self.composed(op, || apply::apply(self, x, f))
     }
 
@@ -192,7 +194,7 @@ pub trait ComposedOps: CkksOps {
         f: &Function,
         log2_error: f64,
     ) -> Result<Self::Ciphertext> {
-        let op = "apply a function";
+        let op = "function";
         self.composed(op, || apply::function(self, x, f, log2_error))
     }
 
@@ -229,7 +231,7 @@ pub trait ComposedOps: CkksOps {
         y: &Self::Ciphertext,
         sign: &Sign,
     ) -> Result<Self::Ciphertext> {
-        self.composed("compare", || self.step(&self.sub(x, y)?, sign))
+        self.composed("greater", || self.step(&self.sub(x, y)?, sign))
     }
 
     /// The larger of the two, slot by slot, as `y + (x - y) step(x - y)`, within half of
@@ -244,7 +246,7 @@ pub trait ComposedOps: CkksOps {
         y: &Self::Ciphertext,
         sign: &Sign,
     ) -> Result<Self::Ciphertext> {
-        let op = "maximum";
+        let op = "max";
         self.composed(op, || compare::max(self, x, y, sign))
     }
 
@@ -258,7 +260,7 @@ pub trait ComposedOps: CkksOps {
         y: &Self::Ciphertext,
         sign: &Sign,
     ) -> Result<Self::Ciphertext> {
-        self.composed("minimum", || self.neg(&self.max(&self.neg(x)?, &self.neg(y)?, sign)?))
+        self.composed("min", || self.neg(&self.max(&self.neg(x)?, &self.neg(y)?, sign)?))
     }
 
     /// `|x|` as `x sign(x)`, within [`Sign::magnitude_error`] everywhere, best with
@@ -267,7 +269,7 @@ pub trait ComposedOps: CkksOps {
     /// # Errors
     /// As for [`sign`](Self::sign).
     fn abs(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        let op = "absolute value";
+        let op = "abs";
         self.composed(op, || compare::abs(self, x, sign))
     }
 
@@ -277,7 +279,7 @@ pub trait ComposedOps: CkksOps {
     /// # Errors
     /// As for [`sign`](Self::sign).
     fn relu(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        let op = "rectifier";
+        let op = "relu";
         self.composed(op, || compare::relu(self, x, sign))
     }
 }

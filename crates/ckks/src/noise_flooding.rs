@@ -226,7 +226,7 @@ pub fn decrypt_flooded<R: CryptoRng + ?Sized>(
     flooding: &Flooding,
     rng: &mut R,
 ) -> Result<Plaintext> {
-    let op = "share a result";
+    let op = "decrypt_flooded";
     // Step 1: the ciphertext must be a result of the program that the bound belongs to.
     bound.check(params, ciphertext).during(op)?;
 

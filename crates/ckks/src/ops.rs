@@ -197,7 +197,8 @@ pub trait CkksOps: Sized {
         constant: f64,
         scale: Option<f64>,
     ) -> Result<Self::Ciphertext> {
-        self.mul_add_many(&[], terms, constant, Some(scale.unwrap_or(self.params().scale())))
+        let scale = Some(scale.unwrap_or(self.params().scale()));
+        self.composed("linear_combination", || self.mul_add_many(&[], terms, constant, scale))
     }
 
     /// Rotates the slots to the left: slot `j` of the result is slot `j + step` of `x`, modulo the
@@ -357,7 +358,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// Those of [`bootstrap_to`](Self::bootstrap_to).
     fn bootstrap(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        self.bootstrap_to(x, self.params().scale())
+        self.composed("bootstrap", || self.bootstrap_to(x, self.params().scale()))
     }
 
     /// Meta-BTS: as [`bootstrap`](Self::bootstrap), with about `rounds` times the bits of
@@ -406,7 +407,7 @@ pub trait CkksOps: Sized {
         x: &PairedVec<Self::Ciphertext>,
         functions: &[&PeriodicFunction],
     ) -> Result<Vec<PairedVec<Self::Ciphertext>>> {
-        paired::functions_of(self, x, functions)
+        self.composed("functions_of", || paired::functions_of(self, x, functions))
     }
 
     /// Exact sums, multiples and tables of integers.
@@ -516,8 +517,10 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`ErrorKind::NoValues`] for none of them; those of [`CkksOps::add`].
     fn add_many(&self, terms: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
-        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues).during("add_many")?;
-        rest.iter().try_fold((*first).clone(), |sum, term| self.add(&sum, term))
+        self.composed("add_many", || {
+            let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues)?;
+            rest.iter().try_fold((*first).clone(), |sum, term| self.add(&sum, term))
+        })
     }
 
     /// The real parts, `(x + conj(x)) / 2`, halved through the scale. The noise of both terms
@@ -527,6 +530,6 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// As for [`CkksOps::conjugate`].
     fn real_part(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        rotate::real_part(self, x)
+        self.composed("real_part", || rotate::real_part(self, x))
     }
 }

@@ -195,7 +195,7 @@ impl Evaluator {
         let (op, declaration) = ("publish", declaration.into());
         // Refuse what the declaration does not cover, then forget the computed metadata.
         self.check(x).during(op)?;
-        let range = declaration.range()?;
+        let range = declaration.range().during(op)?;
         let log2_noise = declaration.admits(&range, &x.metadata()).during(op)?;
         Published::of(self.params(), x.clone(), range, log2_noise)
     }

@@ -346,7 +346,7 @@ impl LweVec {
     /// # Errors
     /// If there are no parts, or two parts have different keys or encodings that cannot be aligned.
     pub fn concat(parts: &[Self]) -> Result<Self> {
-        let op = "concatenation of values";
+        let op = "LweVec::concat";
         // Step 1: the common encoding is that of the smallest width.
         let width = |part: &&Self| part.encoding.width();
         let finest = parts.iter().min_by(|x, y| width(x).total_cmp(&width(y)));

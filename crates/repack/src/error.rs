@@ -46,7 +46,7 @@ pub enum ErrorKind {
     #[error("no rows: at least one is needed")]
     NoRows,
     /// Rows that cannot be placed in the slots.
-    #[error("output layout: {reason}")]
+    #[error("{reason}")]
     Layout {
         /// What does not fit, what is needed.
         reason: String,

@@ -29,29 +29,29 @@ impl Layout {
     /// [`ErrorKind::NoRows`] for none; [`ErrorKind::Layout`] unless `slots` is a power of two and
     /// the positions are distinct and below it.
     pub fn new(slots: usize, positions: &[usize]) -> Result<Self> {
+        let op = "Layout::new";
+        let refused = |reason: String| Err(ErrorKind::Layout { reason }.during(op));
         // Step 1: at least one row, and a power of two of slots with room for all rows.
         if positions.is_empty() {
-            return Err(ErrorKind::NoRows.during("output layout"));
+            return Err(ErrorKind::NoRows.during(op));
         }
         if !slots.is_power_of_two() {
-            let reason = format!("{slots} slots: need a power of two");
-            return Err(ErrorKind::Layout { reason }.into());
+            return refused(format!("{slots} slots: need a power of two"));
         }
         if positions.len() > slots {
-            let reason = format!("{} rows do not fit {slots} slots", positions.len());
-            return Err(ErrorKind::Layout { reason }.into());
+            return refused(format!("{} rows do not fit {slots} slots", positions.len()));
         }
         // Step 2: the inverse map, which finds positions that are out of range or taken.
         let mut source = vec![None; slots];
         for (row, &slot) in positions.iter().enumerate() {
             match source.get(slot) {
                 None => {
-                    let reason = format!("row {row} goes to slot {slot}, there are {slots} slots");
-                    return Err(ErrorKind::Layout { reason }.into());
+                    return refused(format!(
+                        "row {row} goes to slot {slot}, there are {slots} slots"
+                    ));
                 }
                 Some(Some(other)) => {
-                    let reason = format!("rows {other} and {row} both go to slot {slot}");
-                    return Err(ErrorKind::Layout { reason }.into());
+                    return refused(format!("rows {other} and {row} both go to slot {slot}"));
                 }
                 Some(None) => source[slot] = Some(row),
             }
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn refuses_what_does_not_fit() {
-        assert_eq!(Layout::in_order(0), Err(ErrorKind::NoRows.during("output layout")));
+        assert_eq!(Layout::in_order(0), Err(ErrorKind::NoRows.during("Layout::new")));
         for (slots, positions) in
             [(3, vec![0]), (0, vec![0]), (4, vec![0, 4]), (4, vec![1, 1]), (1, vec![0, 0])]
         {

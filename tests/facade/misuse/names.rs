@@ -62,11 +62,3 @@ fn exists(name: &str) -> bool {
 pub fn unknown(message: &str) -> Vec<&str> {
     quoted(message).filter(|path| !exists(last(path))).collect()
 }
-
-/// Whether a message names an item of the library, most often a function: in front of the first
-/// colon with a space behind it, or in backticks.
-pub fn names_an_item(message: &str) -> bool {
-    let front = message.split(": ").next().unwrap_or_default();
-    let mut all = std::iter::once(front).chain(quoted(message)).map(last);
-    all.any(exists)
-}

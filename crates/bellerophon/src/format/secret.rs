@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::{Context, FormatError, Header, codec, envelope, kind};
 #[cfg(doc)]
 use crate::ErrorKind;
-use crate::{ClientKey, Error, Params, Result};
+use crate::{ClientKey, During, Error, Params, Result};
 
 /// The bytes of a secret. They are overwritten on drop and not shown by `Debug`. They are not
 /// encrypted: store them where nobody else can read them, and send them nowhere.
@@ -176,7 +176,7 @@ impl ClientKey {
     /// # Errors
     /// As [`SecretBytes::read`].
     pub fn from_secret_bytes(params: &Params, bytes: &SecretBytes) -> Result<Self> {
-        bytes.read(params)
+        bytes.read(params).during("from_secret_bytes")
     }
 }
 

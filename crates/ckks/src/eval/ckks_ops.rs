@@ -12,10 +12,20 @@ use crate::{
     polynomial::{Monomial, Polynomial, PowerBasis, Powers},
 };
 
-/// Operations of [`CkksOps`] that are the inherent methods of the same names.
+/// Operations of [`CkksOps`] that are the inherent methods of the same names. Their errors name
+/// them, and not a part of them.
 macro_rules! inherent_methods {
-    ($(fn $name:ident $(<$T:ident>)? ($($arg:ident: $type:ty),*) -> $output:ty;)*) => {$(
-        fn $name $(<$T: SlotValue>)? (&self, $($arg: $type),*) -> $output {
+    ($(fn $name:ident $(<$T:ident>)? ($($arg:ident: $type:ty),*) -> Result<$output:ty>;)*) => {$(
+        fn $name $(<$T: SlotValue>)? (&self, $($arg: $type),*) -> Result<$output> {
+            Self::$name(self, $($arg),*).during(stringify!($name))
+        }
+    )*};
+}
+
+/// As [`inherent_methods`], for those that cannot fail.
+macro_rules! inherent_getters {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*) => {$(
+        fn $name(&self, $($arg: $type),*) -> $output {
             Self::$name(self, $($arg),*)
         }
     )*};
@@ -56,9 +66,15 @@ impl CkksOps for Evaluator {
 
     metadata_operations!();
 
-    inherent_methods! {
+    inherent_getters! {
         fn params() -> &Params;
+        fn rotates_by(x: &Ciphertext, step: i64) -> bool;
+        fn bootstrapper() -> Option<&Arc<Bootstrapper>>;
+        fn auto_bootstraps() -> bool;
+        fn functional_bootstrapper() -> Option<&Arc<FunctionalBootstrapper>>;
+    }
 
+    inherent_methods! {
         fn add(x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext>;
         fn sub(x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext>;
         fn neg(x: &Ciphertext) -> Result<Ciphertext>;
@@ -86,7 +102,6 @@ impl CkksOps for Evaluator {
 
         fn rotate(x: &Ciphertext, step: i64) -> Result<Ciphertext>;
         fn rotate_many(x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>>;
-        fn rotates_by(x: &Ciphertext, step: i64) -> bool;
         fn sum_of_rotations(terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext>;
         fn conjugate(x: &Ciphertext) -> Result<Ciphertext>;
         fn transform(x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext>;
@@ -111,10 +126,7 @@ impl CkksOps for Evaluator {
             scale: Option<f64>
         ) -> Result<Ciphertext>;
 
-        fn bootstrapper() -> Option<&Arc<Bootstrapper>>;
-        fn auto_bootstraps() -> bool;
         fn bootstrap_to(x: &Ciphertext, scale: f64) -> Result<Ciphertext>;
-        fn functional_bootstrapper() -> Option<&Arc<FunctionalBootstrapper>>;
         fn functional_bootstrap(
             x: &Ciphertext,
             input: FbtInput,
@@ -124,9 +136,10 @@ impl CkksOps for Evaluator {
 
     /// In place, which saves a copy for every term.
     fn add_many(&self, terms: &[&Ciphertext]) -> Result<Ciphertext> {
-        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues).during("add_many")?;
+        let op = "add_many";
+        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues).during(op)?;
         let mut sum = (*first).clone();
-        rest.iter().try_for_each(|term| self.add_assign(&mut sum, term))?;
+        rest.iter().try_for_each(|term| self.add_assign(&mut sum, term)).during(op)?;
         Ok(sum)
     }
 }

@@ -81,11 +81,11 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two((x, y), Evaluator::mul_no_rescale).during("mul")
+        self.two((x, y), Evaluator::mul_no_rescale).during("mul_no_rescale")
     }
 
     fn square_no_rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one(x, Evaluator::square_no_rescale).during("square")
+        self.one(x, Evaluator::square_no_rescale).during("square_no_rescale")
     }
 
     fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
@@ -110,7 +110,7 @@ impl CkksOps for ReducingEvaluator {
         values: &[T],
         scale: f64,
     ) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.mul_values_to(x, values, scale)).during("mul_values")
+        self.one(x, |e, x| e.mul_values_to(x, values, scale)).during("mul_values_to")
     }
 
     fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
@@ -118,7 +118,7 @@ impl CkksOps for ReducingEvaluator {
     }
 
     fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.mul_complex(x, c)).during("mul_scalar")
+        self.one(x, |e, x| e.mul_complex(x, c)).during("mul_complex")
     }
 
     fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
@@ -136,7 +136,7 @@ impl CkksOps for ReducingEvaluator {
         constant: f64,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "linear_combination";
+        let op = "mul_add_many";
         let operands: Vec<&Ciphertext> = products
             .iter()
             .flat_map(|&(x, y)| [x, y])
@@ -216,7 +216,7 @@ impl CkksOps for ReducingEvaluator {
         input: FbtInput,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<Ciphertext>> {
-        let (evaluator, met) = self.all(&[x]).during("bootstrap functionally")?;
+        let (evaluator, met) = self.all(&[x]).during("functional_bootstrap")?;
         evaluator.functional_bootstrap(&met[0], input, functions)
     }
 
@@ -226,7 +226,7 @@ impl CkksOps for ReducingEvaluator {
 
     /// Refused for want of keys.
     fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
-        self.one(x, |e, x| e.bootstrap_to(x, scale)).during("bootstrap")
+        self.one(x, |e, x| e.bootstrap_to(x, scale)).during("bootstrap_to")
     }
 
     fn power_basis(
@@ -259,7 +259,7 @@ impl CkksOps for ReducingEvaluator {
     ) -> Result<Ciphertext> {
         let (rank, powers) = &powers.powers;
         let value = self.evaluator_at(*rank).monomial_in(powers, p, scale)?;
-        self.settled(value).during("polynomial")
+        self.settled(value).during("monomial_in")
     }
 
     fn polynomial_in(
@@ -270,6 +270,6 @@ impl CkksOps for ReducingEvaluator {
     ) -> Result<Ciphertext> {
         let (rank, powers) = &powers.powers;
         let value = self.evaluator_at(*rank).polynomial_in(powers, p, scale)?;
-        self.settled(value).during("polynomial")
+        self.settled(value).during("polynomial_in")
     }
 }

@@ -51,16 +51,11 @@ impl Simulator {
 
     /// `x` after a bootstrap to `scale`.
     pub(super) fn bootstrapped(&self, x: &SimCiphertext, scale: f64) -> Result<SimCiphertext> {
-        let op = "bootstrap";
         // Step 1: the metadata of the result.
-        let bootstrapper = self.prepared().during(op)?;
+        let bootstrapper = self.prepared()?;
         let metadata = match self.noise_model {
-            NoiseModel::Average => {
-                bootstrapper.meta(&x.metadata, scale, &one_key).during(op)?.result
-            }
-            NoiseModel::Worst => {
-                bootstrapper.bounded(self.rules(), &x.metadata, scale).during(op)?.result
-            }
+            NoiseModel::Average => bootstrapper.meta(&x.metadata, scale, &one_key)?.result,
+            NoiseModel::Worst => bootstrapper.bounded(self.rules(), &x.metadata, scale)?.result,
         };
         // Step 2: keys, work and failure probability. Complex slots take EvalMod twice.
         let count = bootstrapper.key_switches(x.metadata.meta.bounds.slots().is_real());
@@ -100,18 +95,16 @@ impl Simulator {
         input: FbtInput,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<SimCiphertext>> {
-        let op = "bootstrap functionally";
         let level = self.params.max_level();
-        let missing =
-            ErrorKind::MissingKey { key: "functional bootstrapping key", level }.during(op);
+        let missing = ErrorKind::MissingKey { key: "functional bootstrapping key", level };
         let bootstrapper = self.functional.as_ref().ok_or(missing)?;
         // Step 1: the metadata of every result.
         let metadata = match self.noise_model {
             NoiseModel::Average => {
-                bootstrapper.meta(&x.metadata, input, functions, &one_key).during(op)?.results
+                bootstrapper.meta(&x.metadata, input, functions, &one_key)?.results
             }
             NoiseModel::Worst => {
-                bootstrapper.bounded(self.rules(), &x.metadata, input, functions).during(op)?
+                bootstrapper.bounded(self.rules(), &x.metadata, input, functions)?
             }
         };
 

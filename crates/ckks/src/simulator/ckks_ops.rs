@@ -36,11 +36,11 @@ impl CkksOps for Simulator {
     }
 
     fn add(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("add", [x, y], |_| self.sum(x, y, Interval::add, |a, b| a + b).during("add"))
+        self.perform("add", [x, y], |_| self.sum(x, y, Interval::add, |a, b| a + b))
     }
 
     fn sub(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("sub", [x, y], |_| self.sum(x, y, Interval::sub, |a, b| a - b).during("sub"))
+        self.perform("sub", [x, y], |_| self.sum(x, y, Interval::sub, |a, b| a - b))
     }
 
     fn neg(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
@@ -52,54 +52,51 @@ impl CkksOps for Simulator {
     fn add_values<T: SlotValue>(&self, x: &SimCiphertext, values: &[T]) -> Result<SimCiphertext> {
         self.perform("add_values", [x], |_| {
             // Encoded at level and scale of `x`, so nothing has to be aligned.
-            check_values(values, self.params.max_slots()).during("add_values")?;
-            check_len(x.metadata.meta.len, values.len()).during("add_values")?;
+            check_values(values, self.params.max_slots())?;
+            check_len(x.metadata.meta.len, values.len())?;
             let Metadata { level, meta } = x.metadata;
-            let plain = self.constants(values, meta.slots, meta.scale, level).during("encode")?;
-            self.sum(x, &plain, Interval::add, |a, b| a + b).during("add a plaintext")
+            let plain = self.constants(values, meta.slots, meta.scale, level)?;
+            self.sum(x, &plain, Interval::add, |a, b| a + b)
         })
     }
 
     fn add_scalar(&self, x: &SimCiphertext, c: f64) -> Result<SimCiphertext> {
         self.perform("add_scalar", [x], |rules| {
-            let (metadata, _) = rules.add_scalar(&x.metadata, c).during("add_scalar")?;
+            let (metadata, _) = rules.add_scalar(&x.metadata, c)?;
             Ok(self.vector(map(x, |a| a + c), metadata))
         })
     }
 
     fn mul_no_rescale(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("mul", [x, y], |_| self.product(x, y).during("mul"))
+        self.perform("mul_no_rescale", [x, y], |_| self.product(x, y))
     }
 
     fn square_no_rescale(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("square", [x], |_| self.squared(x).during("square"))
+        self.perform("square_no_rescale", [x], |_| self.squared(x))
     }
 
     fn mul(&self, x: &SimCiphertext, y: &SimCiphertext) -> Result<SimCiphertext> {
-        let op = "mul";
-        self.perform(op, [x, y], |rules| {
+        self.perform("mul", [x, y], |rules| {
             // Refuse a missing level before the product: a failed operation records no key.
             let (x, y) = match ptr::eq(x, y) {
-                true => return self.rescaled_square(x).during(op),
+                true => return self.rescaled_square(x),
                 false => auto_bootstrap::factors(self, x, y)?,
             };
-            rules.check_levels(1, x.metadata.level.min(y.metadata.level)).during(op)?;
-            self.rescaled(&self.product(&x, &y).during(op)?).during(op)
+            rules.check_levels(1, x.metadata.level.min(y.metadata.level))?;
+            self.rescaled(&self.product(&x, &y)?)
         })
     }
 
     fn square(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
-        let op = "square";
-        self.perform(op, [x], |_| self.rescaled_square(x).during(op))
+        self.perform("square", [x], |_| self.rescaled_square(x))
     }
 
     fn rescale(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
-        self.perform("rescale", [x], |_| self.rescaled(x).during("rescale"))
+        self.perform("rescale", [x], |_| self.rescaled(x))
     }
 
     fn mul_values<T: SlotValue>(&self, x: &SimCiphertext, values: &[T]) -> Result<SimCiphertext> {
-        let op = "mul_values";
-        self.perform(op, [x], |_| self.times_values(x, values, None).during(op))
+        self.perform("mul_values", [x], |_| self.times_values(x, values, None))
     }
 
     fn mul_values_to<T: SlotValue>(
@@ -108,20 +105,17 @@ impl CkksOps for Simulator {
         values: &[T],
         scale: f64,
     ) -> Result<SimCiphertext> {
-        let op = "mul_values";
-        self.perform(op, [x], |_| self.times_values(x, values, Some(scale)).during(op))
+        self.perform("mul_values_to", [x], |_| self.times_values(x, values, Some(scale)))
     }
 
     fn mul_scalar(&self, x: &SimCiphertext, c: f64) -> Result<SimCiphertext> {
-        let op = "mul_scalar";
-        self.perform(op, [x], |rules| {
+        self.perform("mul_scalar", [x], |rules| {
             let x = &*auto_bootstrap::replenished(self, x, 1)?;
             let level = x.metadata.level;
-            rules.check_levels(1, level).during(op)?;
+            rules.check_levels(1, level)?;
             // The constant has the scale that the rescaling divides by: the scale of `x` stays.
-            let (product, _) =
-                rules.mul_scalar(&x.metadata, c, self.params.divisor(level)).during(op)?;
-            let metadata = rules.rescaled(&product).during(op)?;
+            let (product, _) = rules.mul_scalar(&x.metadata, c, self.params.divisor(level))?;
+            let metadata = rules.rescaled(&product)?;
             self.works(|count| {
                 count.terms(level, 1.0);
                 count.rescaling(level);
@@ -131,14 +125,12 @@ impl CkksOps for Simulator {
     }
 
     fn mul_complex(&self, x: &SimCiphertext, c: Complex64) -> Result<SimCiphertext> {
-        let op = "mul_scalar";
-        self.perform(op, [x], |rules| {
+        self.perform("mul_complex", [x], |rules| {
             let x = &*auto_bootstrap::replenished(self, x, 1)?;
             let Metadata { level, meta } = x.metadata;
-            rules.check_levels(1, level).during(op)?;
+            rules.check_levels(1, level)?;
             // One encoded slot is the constant in every slot: the same polynomial.
-            let mut factor =
-                self.constants(&[c], 1, self.params.divisor(level), level).during("encode")?;
+            let mut factor = self.constants(&[c], 1, self.params.divisor(level), level)?;
             (factor.metadata.meta.slots, factor.metadata.meta.len) = (meta.slots, meta.len);
             self.times_plain(x, &factor)
         })
@@ -147,7 +139,7 @@ impl CkksOps for Simulator {
     fn mul_integer(&self, x: &SimCiphertext, k: i64) -> Result<SimCiphertext> {
         self.perform("mul_integer", [x], |rules| {
             // No scale and no level: the integer multiplies the residues.
-            let metadata = rules.mul_integer(&x.metadata, k).during("mul_integer")?;
+            let metadata = rules.mul_integer(&x.metadata, k)?;
             Ok(self.vector(map(x, |a| a * k as f64), metadata))
         })
     }
@@ -165,16 +157,15 @@ impl CkksOps for Simulator {
         constant: f64,
         scale: Option<f64>,
     ) -> Result<SimCiphertext> {
-        let op = "linear_combination";
         let factors = products.iter().flat_map(|&(x, y)| [x, y]);
         let operands = factors.chain(terms.iter().map(|&(x, _)| x));
-        self.perform(op, operands, |rules| {
+        self.perform("mul_add_many", operands, |rules| {
             // Step 1: bootstrap operands if needed, and derive the metadata of the result.
             let Operands { products, terms } =
                 auto_bootstrap::mul_add_many(self, products, terms, scale)?;
             let pairs: Vec<_> = products.iter().map(|(x, y)| (x.metadata, y.metadata)).collect();
             let multiples: Vec<_> = terms.iter().map(|(x, c)| (x.metadata, *c)).collect();
-            let plan = rules.mul_add_many(&pairs, &multiples, constant, scale).during(op)?;
+            let plan = rules.mul_add_many(&pairs, &multiples, constant, scale)?;
 
             // Step 2: keys and work. All products share one relinearization and one rescaling.
             if !products.is_empty() {
@@ -208,7 +199,8 @@ impl CkksOps for Simulator {
     fn rotate_many(&self, x: &SimCiphertext, steps: &[i64]) -> Result<Vec<SimCiphertext>> {
         // The evaluator shares one decomposition (hoisting). Keys and noise are those of single
         // rotations.
-        steps.iter().map(|&step| self.rotate(x, step)).collect()
+        let rotations = || steps.iter().map(|&step| self.rotate(x, step)).collect();
+        self.composed("rotate_many", rotations)
     }
 
     fn conjugate(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
@@ -225,13 +217,12 @@ impl CkksOps for Simulator {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<SimCiphertext> {
-        let op = "polynomial";
-        self.perform(op, [x], |rules| {
+        self.perform("polynomial", [x], |rules| {
             // Step 1: bootstrap if the levels do not suffice, and derive the metadata of the
             // result.
             let needed = rules.polynomial_levels(&x.metadata, p);
             let x = &*auto_bootstrap::replenished(self, x, needed)?;
-            let result = rules.polynomial(&x.metadata, p, scale).during(op)?.result;
+            let result = rules.polynomial(&x.metadata, p, scale)?.result;
             // Step 2: keys and work, from the level at which the powers start.
             if p.plan().relinearizations() > 0 {
                 let level = result.level + p.plan().depth();
@@ -251,16 +242,15 @@ impl CkksOps for Simulator {
     }
 
     fn transform(&self, x: &SimCiphertext, m: &LinearTransform) -> Result<SimCiphertext> {
-        let op = "transform";
-        self.perform(op, [x], |rules| {
+        self.perform("transform", [x], |rules| {
             // Step 1: the transform must fit, and the vector must reach its level.
-            self.params.check_chain(m.params()).during(op)?;
-            m.check_slots(&x.metadata).during(op)?;
+            self.params.check_chain(m.params())?;
+            m.check_slots(&x.metadata)?;
             let x = &*auto_bootstrap::raised(self, x, m.level())?;
             // Step 2: metadata, one key per rotation step, and work.
             let metadata = match self.noise_model {
-                NoiseModel::Average => m.meta(&x.metadata, &one_key).during(op)?,
-                NoiseModel::Worst => m.bounded(rules, &x.metadata).during(op)?,
+                NoiseModel::Average => m.meta(&x.metadata, &one_key)?,
+                NoiseModel::Worst => m.bounded(rules, &x.metadata)?,
             };
             let steps = m.rotation_steps().into_iter().map(|step| step as i64);
             self.needs(m.rotations(), |keys| keys.rotate(steps, m.level()));
@@ -270,23 +260,21 @@ impl CkksOps for Simulator {
     }
 
     fn drop_to_level(&self, x: &SimCiphertext, level: usize) -> Result<SimCiphertext> {
-        let op = "drop_to_level";
-        self.perform(op, [x], |rules| {
-            let metadata = rules.drop_to_level(&x.metadata, level).during(op)?;
+        self.perform("drop_to_level", [x], |rules| {
+            let metadata = rules.drop_to_level(&x.metadata, level)?;
             Ok(SimCiphertext { metadata, ..x.clone() })
         })
     }
 
     fn match_scale(&self, x: &SimCiphertext, scale: f64, level: usize) -> Result<SimCiphertext> {
-        let op = "match_scale";
-        self.perform(op, [x], |rules| {
+        self.perform("match_scale", [x], |rules| {
             // Where no alignment exists for lack of levels, a bootstrap reaches the scale.
-            let route = rules.match_scale(&x.metadata, scale, level).during(op);
+            let route = rules.match_scale(&x.metadata, scale, level);
             if auto_bootstrap::is_stuck(self, x.metadata.level, level, &route) {
                 let x = self.bootstrap_to(x, scale)?;
-                return self.followed(&x, &Route::drop_to(level)).during(op);
+                return self.followed(&x, &Route::drop_to(level));
             }
-            self.followed(x, &route?).during(op)
+            self.followed(x, &route?)
         })
     }
 
@@ -373,12 +361,11 @@ impl CkksOps for Simulator {
         x: &[&SimCiphertext],
         values: &[Vec<T>],
     ) -> Result<SimCiphertext> {
-        let op = "dot_values";
-        self.perform(op, x.iter().copied(), |rules| {
+        self.perform("dot_values", x.iter().copied(), |rules| {
             // Step 1: equally many operands, each with as many values as the plain vector.
-            check_lengths(x.len(), values.len()).during(op)?;
+            check_lengths(x.len(), values.len())?;
             for (x, values) in x.iter().zip(values) {
-                check_len(x.metadata.meta.len, values.len()).during(op)?;
+                check_len(x.metadata.meta.len, values.len())?;
             }
 
             // Step 2: bootstrap operands if needed, and encode each plain vector at the scale that
@@ -387,16 +374,15 @@ impl CkksOps for Simulator {
             let x: Vec<&SimCiphertext> = x.iter().map(|x| &**x).collect();
             let plain = |(x, values): (&&SimCiphertext, &Vec<T>)| {
                 let Metadata { level, meta } = x.metadata;
-                rules.check_levels(1, level).during(op)?;
+                rules.check_levels(1, level)?;
                 self.constants(values, meta.slots, self.params.divisor(level), level)
-                    .during("encode")
             };
             let plain = x.iter().zip(values).map(plain).collect::<Result<Vec<_>>>()?;
 
             // Step 3: metadata and work of one rescaling, then the exact values.
             let terms: Vec<_> =
                 x.iter().zip(&plain).map(|(x, p)| (x.metadata, p.metadata)).collect();
-            let metadata = rules.dot_plain(&terms).during(op)?.1;
+            let metadata = rules.dot_plain(&terms)?.1;
             self.works(|count| {
                 count.terms(metadata.level + 1, terms.len() as f64);
                 count.rescaling(metadata.level + 1);
@@ -428,11 +414,11 @@ impl CkksOps for Simulator {
         input: FbtInput,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<SimCiphertext>> {
-        self.perform_all("bootstrap functionally", [x], |_| self.functions(x, input, functions))
+        self.perform_all("functional_bootstrap", [x], |_| self.functions(x, input, functions))
     }
 
     fn bootstrap_to(&self, x: &SimCiphertext, scale: f64) -> Result<SimCiphertext> {
-        self.perform("bootstrap", [x], |_| self.bootstrapped(x, scale))
+        self.perform("bootstrap_to", [x], |_| self.bootstrapped(x, scale))
     }
 
     fn bootstrap_iterated(&self, x: &SimCiphertext, rounds: usize) -> Result<SimCiphertext> {
@@ -450,8 +436,8 @@ impl CkksOps for Simulator {
         let op = "power_basis";
         // Bootstrap first if the deepest of the polynomials lacks levels.
         let needed = self.rules().power_levels(&x.metadata, polynomials);
-        let x = &*auto_bootstrap::replenished(self, x, needed)?;
-        let metadata = self.rules().power_basis(&x.metadata, polynomials).during(op);
+        let x = &*auto_bootstrap::replenished(self, x, needed).during(op)?;
+        let metadata = self.rules().power_basis(&x.metadata, polynomials);
         let plans = polynomials.iter().map(|p| p.plan());
         self.powers(op, x, metadata.map(|powers| powers.known), plans)
     }
@@ -464,8 +450,8 @@ impl CkksOps for Simulator {
         let op = "chebyshev_basis";
         // Bootstrap first if the deepest of the polynomials lacks levels.
         let needed = self.rules().chebyshev_levels(&x.metadata, polynomials);
-        let x = &*auto_bootstrap::replenished(self, x, needed)?;
-        let metadata = self.rules().chebyshev_basis(&x.metadata, polynomials).during(op);
+        let x = &*auto_bootstrap::replenished(self, x, needed).during(op)?;
+        let metadata = self.rules().chebyshev_basis(&x.metadata, polynomials);
         let plans = polynomials.iter().map(|p| p.plan());
         self.powers(op, x, metadata.map(|powers| powers.known), plans)
     }
@@ -476,7 +462,7 @@ impl CkksOps for Simulator {
         p: &Monomial,
         scale: Option<f64>,
     ) -> Result<SimCiphertext> {
-        self.perform("polynomial", [&powers.powers], |rules| {
+        self.perform("monomial_in", [&powers.powers], |rules| {
             // The powers exist: only the products and sums of this polynomial are recorded.
             let metadata = rules.monomial_in(&powers.known, p, scale)?;
             self.sums(powers, p.plan());
@@ -490,7 +476,7 @@ impl CkksOps for Simulator {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<SimCiphertext> {
-        self.perform("polynomial", [&powers.powers], |rules| {
+        self.perform("polynomial_in", [&powers.powers], |rules| {
             let metadata = rules.polynomial_in(&powers.known, p, scale)?;
             self.sums(powers, p.plan());
             Ok(self.vector(map(&powers.powers, |a| p.eval(a.re).into()), metadata))

@@ -36,8 +36,8 @@ impl Simulator {
     ) -> Result<Vec<SimCiphertext>> {
         // Step 1: check the operands and run the operation, without the lock: it may record keys
         // and work.
-        let checked = operands.into_iter().try_for_each(|x| self.check(x).during(op));
-        let result = checked.and_then(|()| operation(self.rules()));
+        let checked = operands.into_iter().try_for_each(|x| self.check(x));
+        let result = checked.and_then(|()| operation(self.rules())).during(op);
 
         // Step 2: count it, and record the lowest level or the first failure.
         let mut report = self.lock();

@@ -4,7 +4,7 @@ use std::ptr;
 
 use super::{SimCiphertext, Simulator};
 use crate::{
-    Complex64, During, Interval, Metadata, Result, SlotValue,
+    Complex64, Interval, Metadata, Result, SlotValue,
     bootstrap::auto_bootstrap,
     encode::check_values,
     lengths::check_len,
@@ -100,8 +100,7 @@ impl Simulator {
         rules.check_levels(1, level)?;
         // Step 2: encode at the scale for which the rescaled product has the wanted scale.
         let scale = rules.factor_scale(&x.metadata, scale);
-        let factor =
-            self.constants(values, x.metadata.meta.slots, scale, level).during("encode")?;
+        let factor = self.constants(values, x.metadata.meta.slots, scale, level)?;
         self.times_plain(x, &factor)
     }
 
@@ -112,9 +111,8 @@ impl Simulator {
         factor: &SimCiphertext,
     ) -> Result<SimCiphertext> {
         let rules = self.rules();
-        let op = "multiply by a plaintext";
-        let metadata = rules.mul_plain(&x.metadata, &factor.metadata).during(op)?;
-        let metadata = rules.rescaled(&metadata).during(op)?;
+        let metadata = rules.mul_plain(&x.metadata, &factor.metadata)?;
+        let metadata = rules.rescaled(&metadata)?;
         self.works(|count| {
             count.terms(x.metadata.level, 1.0);
             count.rescaling(x.metadata.level);

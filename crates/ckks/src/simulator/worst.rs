@@ -4,7 +4,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 
 use super::{SimCiphertext, Simulator};
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, During, Interval, Result, bootstrap::iterated::check_rounds,
+    Bounds, CiphertextMeta, CkksOps, Interval, Result, bootstrap::iterated::check_rounds,
     noise::Noise,
 };
 
@@ -54,13 +54,7 @@ impl Simulator {
             x.with(CiphertextMeta { noise: Noise { total: 0.0, ..noise }, ..x.metadata.meta });
         let mut result = self.bootstrap_to(&message, scale)?;
         let added = |x: &SimCiphertext| -> Result<Noise> {
-            let op = "bootstrap";
-            Ok(self
-                .prepared()
-                .during(op)?
-                .bounded(self.rules(), &x.metadata, scale)
-                .during(op)?
-                .added)
+            Ok(self.prepared()?.bounded(self.rules(), &x.metadata, scale)?.added)
         };
 
         // Step 3: every further round bootstraps the remainder and adds it to the result.

@@ -236,7 +236,7 @@ fn the_larger_of_a_vector_and_padding() {
     assert!(matches!(
         &refused,
         Err(e)
-            if e.op() == "maximum"
+            if e.op() == "max"
             && matches!(e.kind(), ErrorKind::LengthMismatch { left: 3, right: 4 })
     ));
     let larger = world.evaluator().max(&x.with_len(4).unwrap(), &y, &sign).unwrap();

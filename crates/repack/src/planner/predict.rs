@@ -110,6 +110,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         (domain, values): (RangeInclusive<f64>, RangeInclusive<f64>),
     ) -> Result<Self> {
         request.check_single()?;
+        request.check_accuracy()?;
         request.check_function(&domain)?;
         request.model.check()?;
         let interval = Interval::real(*domain.start(), *domain.end())?;

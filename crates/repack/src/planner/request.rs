@@ -329,6 +329,19 @@ impl<'f> MapRequest<'f> {
         }
     }
 
+    /// Refuses bits or an error without a finite number.
+    pub(crate) fn check_accuracy(&self) -> Result<()> {
+        let log2_error = match self.accuracy {
+            Accuracy::Any => return Ok(()),
+            Accuracy::Bits(bits) => -bits,
+            Accuracy::Error(log2_error) => log2_error,
+        };
+        match log2_error.is_finite() {
+            true => Ok(()),
+            false => Err(ErrorKind::WantedError { log2_error }.into()),
+        }
+    }
+
     /// Refuses what is not known of a single known function over a domain.
     pub(crate) fn check_function(&self, domain: &RangeInclusive<f64>) -> Result<()> {
         match self.functions.first() {

@@ -6,7 +6,7 @@ use super::prepare::{Approximation, Program};
 use crate::bootstrap::auto_bootstrap;
 use crate::metadata::rules::same_scale;
 use crate::polynomial::check_domain;
-use crate::{CiphertextMeta, CkksOps, During, Metadata, Result};
+use crate::{CiphertextMeta, CkksOps, Metadata, Result};
 
 /// `f(x)`; see [`ComposedOps::apply`].
 pub(crate) fn apply<A: CkksOps>(
@@ -117,7 +117,7 @@ fn squarings<A: CkksOps>(a: &A, x: &A::Ciphertext, s: &Squarings) -> Result<A::C
     let params = a.params();
     let metadata = a.metadata(x);
     let levels = params.rules().polynomial_levels(&metadata, &s.root) + s.steps;
-    let bootstrapped = auto_bootstrap::ready(a, x, levels).during("apply a function")?;
+    let bootstrapped = auto_bootstrap::ready(a, x, levels)?;
     // The scale of the root, so that the last square has the default scale.
     let scale = bootstrapped.as_deref().map(|x| {
         let metadata = a.metadata(x);

@@ -198,7 +198,7 @@ impl Evaluator {
         input: FbtInput,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<Ciphertext>> {
-        let op = "bootstrap functionally";
+        let op = "functional_bootstrap";
         let level = self.params().max_level();
         let missing =
             ErrorKind::MissingKey { key: "functional bootstrapping key", level }.during(op);

@@ -195,7 +195,7 @@ impl IntVec {
                 log2_tolerance: -1.0,
                 log2_failure,
             }
-            .during("decrypt integers"));
+            .during("decrypt_integers"));
         }
         // Rounding, then reduction: the integers may have grown beyond 0 .. p.
         let p = self.modulus as f64;

@@ -36,7 +36,7 @@ impl IntTable {
         order: usize,
         f: impl Fn(usize) -> usize,
     ) -> Result<Self> {
-        let op = "make a table";
+        let op = "IntTable::new";
         check_modulus(from).during(op)?;
         check_modulus(to).during(op)?;
         let entries: Vec<usize> = (0..from).map(f).collect();
@@ -45,7 +45,10 @@ impl IntTable {
             return Err(ErrorKind::Shape { reason }.during(op));
         }
         let entries: Vec<f64> = entries.into_iter().map(|y| y as f64).collect();
-        Ok(Self { function: PeriodicFunction::table(Table::new(&entries, order)?), to: Some(to) })
+        Ok(Self {
+            function: PeriodicFunction::table(Table::new(&entries, order).during(op)?),
+            to: Some(to),
+        })
     }
 
     /// Real entries `f(k)` for `k` in `0 .. from`.
@@ -53,9 +56,13 @@ impl IntTable {
     /// # Errors
     /// As for [`new`](Self::new), and [`ErrorKind::NonFinite`].
     pub fn real(from: usize, f: impl Fn(usize) -> f64) -> Result<Self> {
-        check_modulus(from).during("make a table")?;
+        let op = "IntTable::real";
+        check_modulus(from).during(op)?;
         let entries: Vec<f64> = (0..from).map(f).collect();
-        Ok(Self { function: PeriodicFunction::table(Table::new(&entries, 1)?), to: None })
+        Ok(Self {
+            function: PeriodicFunction::table(Table::new(&entries, 1).during(op)?),
+            to: None,
+        })
     }
 
     /// The function that is evaluated.
@@ -81,10 +88,12 @@ impl<A: CkksOps> Integers<'_, A> {
         x: &IntVec<A::Ciphertext>,
         y: &IntVec<A::Ciphertext>,
     ) -> Result<IntVec<A::Ciphertext>> {
-        self.check_pair(x, y).during("add integers")?;
-        let sum = self.0.add(x.values.inner(), y.values.inner())?;
-        let sum = self.correlated(sum, [x.values.inner(), y.values.inner()], 1.0)?;
-        Ok(x.with(sum, x.values.range().add(y.values.range())))
+        self.0.composed("add", || {
+            self.check_pair(x, y)?;
+            let sum = self.0.add(x.values.inner(), y.values.inner())?;
+            let sum = self.correlated(sum, [x.values.inner(), y.values.inner()], 1.0)?;
+            Ok(x.with(sum, x.values.range().add(y.values.range())))
+        })
     }
 
     /// `x - y`. Takes no level.
@@ -96,10 +105,13 @@ impl<A: CkksOps> Integers<'_, A> {
         x: &IntVec<A::Ciphertext>,
         y: &IntVec<A::Ciphertext>,
     ) -> Result<IntVec<A::Ciphertext>> {
-        self.check_pair(x, y).during("subtract integers")?;
-        let difference = self.0.sub(x.values.inner(), y.values.inner())?;
-        let difference = self.correlated(difference, [x.values.inner(), y.values.inner()], 1.0)?;
-        Ok(x.with(difference, x.values.range().sub(y.values.range())))
+        self.0.composed("sub", || {
+            self.check_pair(x, y)?;
+            let operands = [x.values.inner(), y.values.inner()];
+            let difference = self.0.sub(operands[0], operands[1])?;
+            let difference = self.correlated(difference, operands, 1.0)?;
+            Ok(x.with(difference, x.values.range().sub(y.values.range())))
+        })
     }
 
     /// `-x`. Takes no level.
@@ -116,8 +128,10 @@ impl<A: CkksOps> Integers<'_, A> {
     /// As for [`add`](Self::add).
     pub fn add_constant(&self, x: &IntVec<A::Ciphertext>, k: i64) -> Result<IntVec<A::Ciphertext>> {
         let k = (k.rem_euclid(x.modulus as i64)) as f64;
-        let sum = shifted(self.0, x.values.inner(), k, x.values.is_both())?;
-        Ok(x.with(sum, x.values.range().shift(k)))
+        self.0.composed("add_constant", || {
+            let sum = shifted(self.0, x.values.inner(), k, x.values.is_both())?;
+            Ok(x.with(sum, x.values.range().shift(k)))
+        })
     }
 
     /// `k x` for one integer, by its residue nearest to zero. Takes no level; noise grows by its
@@ -130,8 +144,10 @@ impl<A: CkksOps> Integers<'_, A> {
         let residue = k.rem_euclid(p);
         // The residue nearest to zero: the smallest growth of noise and range.
         let k = if 2 * residue > p { residue - p } else { residue };
-        let product = self.0.mul_integer(x.values.inner(), k)?;
-        Ok(x.with(product, x.values.range().scale(k as f64)))
+        self.0.composed("mul_constant", || {
+            let product = self.0.mul_integer(x.values.inner(), k)?;
+            Ok(x.with(product, x.values.range().scale(k as f64)))
+        })
     }
 
     /// `f(x)` modulo the same `p`, bootstrapped: exact except with the failure probability of the
@@ -144,7 +160,7 @@ impl<A: CkksOps> Integers<'_, A> {
         x: &IntVec<A::Ciphertext>,
         f: impl Fn(usize) -> usize,
     ) -> Result<IntVec<A::Ciphertext>> {
-        self.apply(x, &IntTable::new(x.modulus, x.modulus, f)?)
+        self.0.composed("table", || self.apply(x, &IntTable::new(x.modulus, x.modulus, f)?))
     }
 
     /// One table that was made before, from the modulus of `x` to any other. The result is
@@ -157,7 +173,7 @@ impl<A: CkksOps> Integers<'_, A> {
         x: &IntVec<A::Ciphertext>,
         table: &IntTable,
     ) -> Result<IntVec<A::Ciphertext>> {
-        let mut results = self.tables(x, &[table])?;
+        let mut results = self.0.composed("apply", || self.tables(x, &[table]))?;
         Ok(results.pop().expect("one table"))
     }
 
@@ -173,14 +189,10 @@ impl<A: CkksOps> Integers<'_, A> {
         x: &IntVec<A::Ciphertext>,
         tables: &[&IntTable],
     ) -> Result<Vec<IntVec<A::Ciphertext>>> {
-        let op = "apply tables";
+        let op = "tables";
         let moduli = tables.iter().map(|table| {
-            table.to.ok_or_else(|| {
-                ErrorKind::Shape {
-                    reason: "a table of reals among tables of integers: apply it as such".into(),
-                }
-                .during(op)
-            })
+            let reason = "the entries of a table are reals: apply it by `real_tables`";
+            table.to.ok_or_else(|| ErrorKind::Shape { reason: reason.into() }.during(op))
         });
         let moduli = moduli.collect::<Result<Vec<_>>>()?;
         // The scale follows from the modulus of the results, not from that of the operand.
@@ -206,7 +218,7 @@ impl<A: CkksOps> Integers<'_, A> {
         tables: &[&IntTable],
     ) -> Result<Vec<PairedVec<A::Ciphertext>>> {
         let scales = vec![self.0.params().scale(); tables.len()];
-        self.evaluate(x, tables, &scales).during("apply tables")
+        self.evaluate(x, tables, &scales).during("real_tables")
     }
 
     /// A function of two vectors, entry by entry: `f(a, b)` by one table of `P` entries, for the
@@ -223,9 +235,11 @@ impl<A: CkksOps> Integers<'_, A> {
         f: impl Fn(usize, usize) -> usize,
     ) -> Result<IntVec<A::Ciphertext>> {
         // k = a + p b runs over all pairs: one table of p q entries.
-        let both = self.beside(x, y)?;
-        let p = x.modulus;
-        self.apply(&both, &IntTable::new(both.modulus, to, |k| f(k % p, k / p))?)
+        self.0.composed("table_of_two", || {
+            let both = self.beside(x, y)?;
+            let p = x.modulus;
+            self.apply(&both, &IntTable::new(both.modulus, to, |k| f(k % p, k / p))?)
+        })
     }
 
     /// Two vectors as the digits of one: `x + p y` modulo `p q` for `x` modulo `p` and `y` modulo
@@ -240,16 +254,17 @@ impl<A: CkksOps> Integers<'_, A> {
         x: &IntVec<A::Ciphertext>,
         y: &IntVec<A::Ciphertext>,
     ) -> Result<IntVec<A::Ciphertext>> {
-        let op = "put integers side by side";
-        x.values.check_shape(&y.values).during(op)?;
-        let (p, modulus) = (x.modulus, x.modulus.saturating_mul(y.modulus));
-        check_modulus(modulus).during(op)?;
-        check_reduced(x).during(op)?;
-        let shifted = self.0.mul_integer(y.values.inner(), p as i64)?;
-        let sum = self.0.add(x.values.inner(), &shifted)?;
-        let sum = self.correlated(sum, [x.values.inner(), y.values.inner()], p as f64)?;
-        let range = x.values.range().add(&y.values.range().scale(p as f64));
-        Ok(IntVec { values: x.values.with(sum, range), modulus })
+        self.0.composed("beside", || {
+            x.values.check_shape(&y.values)?;
+            let (p, modulus) = (x.modulus, x.modulus.saturating_mul(y.modulus));
+            check_modulus(modulus)?;
+            check_reduced(x)?;
+            let shifted = self.0.mul_integer(y.values.inner(), p as i64)?;
+            let sum = self.0.add(x.values.inner(), &shifted)?;
+            let sum = self.correlated(sum, [x.values.inner(), y.values.inner()], p as f64)?;
+            let range = x.values.range().add(&y.values.range().scale(p as f64));
+            Ok(IntVec { values: x.values.with(sum, range), modulus })
+        })
     }
 
     /// The same integers modulo a divisor of their modulus, at no cost; a table then reads them so.
@@ -261,7 +276,7 @@ impl<A: CkksOps> Integers<'_, A> {
         x: &IntVec<A::Ciphertext>,
         modulus: usize,
     ) -> Result<IntVec<A::Ciphertext>> {
-        let op = "read integers modulo a divisor";
+        let op = "modulo";
         check_modulus(modulus).during(op)?;
         if !x.modulus.is_multiple_of(modulus) {
             let reason = format!("modulus {modulus}: need a divisor of {}", x.modulus);
@@ -282,25 +297,27 @@ impl<A: CkksOps> Integers<'_, A> {
         x: &IntVec<A::Ciphertext>,
         base: usize,
     ) -> Result<Vec<IntVec<A::Ciphertext>>> {
-        check_modulus(base).during("split integers into digits")?;
-        check_reduced(x).during("split integers into digits")?;
-        let (mut digits, mut rest) = (vec![], x.clone());
-        // Step by step from the lowest digit: an identity table modulo the base reads it, and the
-        // rest is divided.
-        while rest.modulus > base {
-            let low = self.table(&self.modulo(&rest, base)?, |k| k)?;
-            // rest - low is a multiple of the base: divide it through the scale.
-            let operands = [rest.values.inner(), low.values.inner()];
-            let difference = self.0.sub(operands[0], operands[1])?;
-            let difference = self.correlated(difference, operands, 1.0)?;
-            let divided = self.0.reinterpret_scale(difference, 1.0 / base as f64)?;
-            let modulus = rest.modulus / base;
-            let range = Interval::between(0.0, (modulus - 1) as f64);
-            rest = IntVec { values: rest.values.with(divided, range), modulus };
-            digits.push(low);
-        }
-        digits.push(rest);
-        Ok(digits)
+        self.0.composed("digits", || {
+            check_modulus(base)?;
+            check_reduced(x)?;
+            let (mut digits, mut rest) = (vec![], x.clone());
+            // Step by step from the lowest digit: an identity table modulo the base reads it, and
+            // the rest is divided.
+            while rest.modulus > base {
+                let low = self.table(&self.modulo(&rest, base)?, |k| k)?;
+                // rest - low is a multiple of the base: divide it through the scale.
+                let operands = [rest.values.inner(), low.values.inner()];
+                let difference = self.0.sub(operands[0], operands[1])?;
+                let difference = self.correlated(difference, operands, 1.0)?;
+                let divided = self.0.reinterpret_scale(difference, 1.0 / base as f64)?;
+                let modulus = rest.modulus / base;
+                let range = Interval::between(0.0, (modulus - 1) as f64);
+                rest = IntVec { values: rest.values.with(divided, range), modulus };
+                digits.push(low);
+            }
+            digits.push(rest);
+            Ok(digits)
+        })
     }
 
     /// The integers before their reduction as reals: one vector of up to `N / 2` values, or two if
@@ -314,21 +331,24 @@ impl<A: CkksOps> Integers<'_, A> {
         if !x.values.is_both() {
             return Ok(vec![z.clone()]);
         }
-        // Re z = (z + conj z) / 2 and Im z = i (conj z - z) / 2, halved through the scale.
-        let conjugate = self.0.conjugate(z)?;
-        let re = self.0.reinterpret_scale(self.0.add(z, &conjugate)?, 0.5)?;
-        let im = self.0.reinterpret_scale(self.0.mul_i(&self.0.sub(&conjugate, z)?)?, 0.5)?;
-        let slots = self.0.params().max_slots();
-        let part = |part: A::Ciphertext| {
-            let mut meta = self.0.metadata(&part).meta;
-            meta.bounds = crate::Bounds::all(range);
-            // The two terms have equal errors in this part of a slot; the sum counts independent
-            // ones.
-            meta.noise = meta.noise * 2.0;
-            self.0.with_metadata(part, meta)
-        };
-        let im = self.0.with_len(part(im), x.len() - slots)?;
-        Ok(vec![part(re), im])
+        self.0.composed("to_reals", || {
+            // Re z = (z + conj z) / 2 and Im z = i (conj z - z) / 2, halved through the scale.
+            let conjugate = self.0.conjugate(z)?;
+            let re = self.0.reinterpret_scale(self.0.add(z, &conjugate)?, 0.5)?;
+            let im = self.0.mul_i(&self.0.sub(&conjugate, z)?)?;
+            let im = self.0.reinterpret_scale(im, 0.5)?;
+            let slots = self.0.params().max_slots();
+            let part = |part: A::Ciphertext| {
+                let mut meta = self.0.metadata(&part).meta;
+                meta.bounds = crate::Bounds::all(range);
+                // The two terms have equal errors in this part of a slot; the sum counts
+                // independent ones.
+                meta.noise = meta.noise * 2.0;
+                self.0.with_metadata(part, meta)
+            };
+            let im = self.0.with_len(part(im), x.len() - slots)?;
+            Ok(vec![part(re), im])
+        })
     }
 
     /// Reals that are integers up to noise, as integers modulo `p`. Exactness then depends on the
@@ -338,7 +358,7 @@ impl<A: CkksOps> Integers<'_, A> {
     /// # Errors
     /// [`ErrorKind::Shape`] for complex values and moduli that are not in `2..=65536`.
     pub fn from_reals(&self, x: &A::Ciphertext, modulus: usize) -> Result<IntVec<A::Ciphertext>> {
-        let op = "read reals as integers";
+        let op = "from_reals";
         check_modulus(modulus).during(op)?;
         let meta = self.0.metadata(x).meta;
         let range = meta.bounds.values;

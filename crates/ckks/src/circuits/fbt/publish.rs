@@ -26,9 +26,9 @@ use crate::{
     Params, Result,
 };
 
-const PUBLISH_INTEGERS: &str = "publish integers";
+const PUBLISH_INTEGERS: &str = "publish_integers";
 
-const PUBLISH_PAIRED: &str = "publish a paired vector";
+const PUBLISH_PAIRED: &str = "publish_paired";
 
 /// `log2` of failure probabilities that integers are published for.
 const LOG2_FAILURE: RangeInclusive<f64> = -256.0..=-1.0;
@@ -248,7 +248,7 @@ impl Evaluator {
     ) -> Result<PublishedPaired> {
         let (op, declaration) = (PUBLISH_PAIRED, declaration.into());
         self.check(x.inner()).during(op)?;
-        let (range, metadata) = (declaration.range()?, x.inner().metadata());
+        let (range, metadata) = (declaration.range().during(op)?, x.inner().metadata());
         let refused = |needed| Err(ErrorKind::Declaration { what: "range", needed }.during(op));
         if !range.is_real() {
             return refused("a real range, of the values in either part of the slots");

@@ -216,7 +216,7 @@ impl Table {
 
 /// Refuses entries and orders outside their ranges.
 fn check(entries: &[f64], order: usize) -> Result<()> {
-    let op = "table";
+    let op = "Table::new";
     let p = entries.len();
     if !(2..=MAX_ENTRIES).contains(&p) {
         let reason = format!("{p} entries: need 2 to {MAX_ENTRIES}");
@@ -487,7 +487,7 @@ mod tests {
         let shape = |entries: &[f64], order| {
             let error = Table::new(entries, order).unwrap_err();
             assert!(
-                error.op() == "table" && matches!(error.kind(), ErrorKind::Shape { .. }),
+                error.op() == "Table::new" && matches!(error.kind(), ErrorKind::Shape { .. }),
                 "{error}"
             );
             error.to_string()
@@ -499,7 +499,7 @@ mod tests {
         assert!(!shape(&[1.0, 1.2345e150], 1).contains("2345"));
         for bad in [f64::NAN, f64::INFINITY] {
             let error = Table::new(&[0.0, 1.0, bad], 1).unwrap_err();
-            assert_eq!(error, ErrorKind::NonFinite { index: 2 }.during("table"));
+            assert_eq!(error, ErrorKind::NonFinite { index: 2 }.during("Table::new"));
         }
         let debug = format!("{:?}", Table::new(&[1234.5, 4321.5, 0.0], 1).unwrap());
         assert!(debug.contains("degree: 2") && !debug.contains("1234") && !debug.contains("4321"));

@@ -54,7 +54,7 @@ impl Table {
     /// # Errors
     /// As for [`sums`](Self::sums).
     pub(crate) fn centred<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-        let op = "deviations from the mean";
+        let op = "Table::centred";
         eval.composed(op, || {
             self.check(&eval.metadata(x)).during(op)?;
             // The mean is in padding rows too: the weights clear it there.
@@ -115,7 +115,7 @@ impl Table {
         eval: &A,
         x: &A::Ciphertext,
     ) -> Result<Vec<A::Ciphertext>> {
-        let op = "Table::covariances";
+        let op = "Table::covariance_matrix";
         eval.composed(op, || {
             let metadata = eval.metadata(x);
             self.check(&metadata).during(op)?;

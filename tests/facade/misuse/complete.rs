@@ -1,0 +1,91 @@
+//! Every public method that can fail is among those that the tests use wrongly.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+/// Types and traits: name, sources, and the first line of each block with methods.
+const OWNERS: [(&str, &str, &str); 7] = [
+    ("ClientKey", "bellerophon", "impl ClientKey {"),
+    ("PublicKey", "bellerophon", "impl PublicKey {"),
+    ("Evaluator", "bellerophon", "impl Evaluator {"),
+    ("OrderOps", "bellerophon", "impl OrderOps<'_> {"),
+    ("Integers", "ckks", "impl<A: CkksOps> Integers<'_, A> {"),
+    ("CkksOps", "ckks", "pub trait CkksOps: Sized {"),
+    ("ComposedOps", "ckks", "pub trait ComposedOps: CkksOps {"),
+];
+
+/// Methods that return a `Result` and fail for no argument.
+const CANNOT_FAIL: [(&str, &str); 8] = [
+    // Parameters are checked when they are made.
+    ("ClientKey", "generate"),
+    ("ClientKey", "generate_with"),
+    ("ClientKey", "public_key"),
+    ("ClientKey", "public_key_with"),
+    // Keys are written under their own parameters.
+    ("ClientKey", "to_secret_bytes"),
+    ("PublicKey", "to_bytes"),
+    // Keys are checked when they are made or read, and hold their parameters.
+    ("Evaluator", "new"),
+    // It fails as the closure does that it is given.
+    ("CkksOps", "composed"),
+];
+
+/// Methods that can fail and were not called, and exceptions that are none.
+pub fn never_called(called: &BTreeSet<(&str, &str)>) -> Vec<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut faults = vec![];
+    for (owner, folder, head) in OWNERS {
+        let mut methods = BTreeSet::new();
+        collect(&crates.join(folder).join("src"), head, &mut methods);
+        assert!(methods.len() > 1, "no methods behind {head:?}");
+        for method in &methods {
+            let excepted = CANNOT_FAIL.contains(&(owner, method));
+            match called.contains(&(owner, method)) {
+                false if !excepted => faults.push(format!("{owner}::{method}: never called")),
+                true if excepted => faults.push(format!("{owner}::{method}: can fail")),
+                _ => {}
+            }
+        }
+        let excepted = CANNOT_FAIL.iter().filter(|exception| exception.0 == owner);
+        let gone = excepted.filter(|exception| !methods.contains(exception.1));
+        faults.extend(gone.map(|(_, method)| format!("{owner}::{method}: no such method")));
+    }
+    faults
+}
+
+/// Adds the methods of all blocks with that first line.
+fn collect(folder: &Path, head: &str, methods: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, head, methods);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let source = fs::read_to_string(path).unwrap();
+            for block in source.split(&format!("\n{head}\n")).skip(1) {
+                fallible(block.split("\n}\n").next().unwrap(), head, methods);
+            }
+        }
+    }
+}
+
+/// Adds the public functions of a block that return a `Result`.
+fn fallible(block: &str, head: &str, methods: &mut BTreeSet<String>) {
+    let is_trait = head.starts_with("pub trait");
+    for (at, _) in block.match_indices("fn ") {
+        let before = block[..at].rsplit('\n').next().unwrap_or_default().trim_start();
+        let text = &block[at + 3..];
+        // Arrays have a semicolon, too, but not at the end of a line.
+        let ends = [";\n", " {\n"].map(|end| text.find(end).unwrap_or(text.len()));
+        let (signature, declared) = (&text[..ends[0].min(ends[1])], ends[0] < ends[1]);
+        let result = signature.contains("-> Result<");
+        // The macro `operations!` adds `pub` and the `Result` to declarations.
+        let fallible = match before {
+            "" if is_trait => result,
+            "" => declared,
+            _ => before == "pub " && result,
+        };
+        if fallible {
+            let name = signature.split(['(', '<']).next().unwrap_or_default();
+            methods.insert(name.trim().into());
+        }
+    }
+}
