@@ -11,7 +11,7 @@ use super::{ContentHash, kinds};
 #[non_exhaustive]
 pub enum FormatError {
     /// Reading or writing failed.
-    #[error("reading or writing failed: {0}{}", ended(.0))]
+    #[error("reading or writing failed: {}{}", .0, ended(.0))]
     Io(#[from] io::Error),
     /// The bytes do not begin as the format does.
     #[error("not an object of Bellerophon: the bytes do not begin with its magic word")]

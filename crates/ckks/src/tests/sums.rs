@@ -234,7 +234,7 @@ fn errors_name_the_operation_that_was_called() {
     #[expect(clippy::reversed_empty_ranges, reason = "what a caller may get wrong")]
     let backwards = eval.mask(&x, 5..3);
     named(backwards, "mask");
-    named(eval.mask_slots(&x, &[64]), "mask");
+    named(eval.mask_slots(&x, &[64]), "mask_slots");
     let low = eval.drop_to_level(&x, 0).unwrap();
     named(eval.mask(&low, 0..1), "mask");
     named(eval.clear_padding(&low), "clear_padding");
