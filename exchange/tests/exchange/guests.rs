@@ -152,7 +152,8 @@ fn is_ended(connection: &Arc<Connection>) -> bool {
 /// The same with a server: the answer that a guest left behind was its place for a week.
 #[test]
 fn found_1_a_guest_with_an_old_answer_makes_room() {
-    let (_scratch, data, server, ours) = serving("old-answer", &["--clients", "1", "--guest-seconds", "0"]);
+    let (_scratch, data, server, ours) =
+        serving("old-answer", &["--clients", "1", "--guest-seconds", "0"]);
     ours.submit("a", "mean");
     assert_eq!(ours.wait("a").state, State::Done);
     let keys = fs::read(ours.folder.join("shared").join("keys")).unwrap();
