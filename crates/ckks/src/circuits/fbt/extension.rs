@@ -230,7 +230,7 @@ impl RealSeries {
     /// large: the function has a kink, a jump or a singularity in the domain or just beside it, or
     /// it is known by its slope alone, which certifies about `2^-18` of `slope (hi - lo)`.
     /// Otherwise as for [`of_degree`](Self::of_degree).
-    pub(crate) fn for_error(
+    pub fn for_error(
         f: &Function,
         lo: f64,
         hi: f64,
@@ -308,7 +308,7 @@ impl RealSeries {
     }
 
     /// The place of `x` on the circle, in revolutions: `share (x - middle) / (hi - lo)`.
-    pub(crate) fn angle(&self, x: f64) -> f64 {
+    pub fn angle(&self, x: f64) -> f64 {
         self.domain.angle(x)
     }
 
