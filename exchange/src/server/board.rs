@@ -49,7 +49,7 @@ pub enum Brought {
 /// A job that is marked as deleted.
 pub enum Deleted {
     /// The caller has it, and removes its files.
-    Taken(Taken),
+    Taken(Box<Taken>),
     /// Somebody else has the job of this number, and removes its files.
     Running(u64),
 }
@@ -386,7 +386,8 @@ impl Board {
             return Ok(Deleted::Running(job.record.number));
         }
         owner.waiting.retain(|waiting| *waiting != id);
-        all.hand_out(client, id).map(Deleted::Taken).ok_or_else(|| unknown(id))
+        let taken = all.hand_out(client, id).map(|taken| Deleted::Taken(taken.into()));
+        taken.ok_or_else(|| unknown(id))
     }
 
     /// Waits for a job; `None` when the server stops. The client with the fewest running jobs comes

@@ -458,7 +458,7 @@ async fn delete_job(Extension(caller): Extension<Caller>, Path(job): Path<String
             Ok(()) => Ok(StatusCode::NO_CONTENT),
             Err(e) => {
                 warn!(%job, %e, "its files stay; a worker tries again");
-                exchange.board.put_back(taken);
+                exchange.board.put_back(*taken);
                 Ok(StatusCode::ACCEPTED)
             }
         },
