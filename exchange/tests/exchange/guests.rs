@@ -12,7 +12,6 @@ use bellerophon_exchange::server::places::{Busy, Connection, Places};
 use bellerophon_exchange::server::store::{Found, JobRecord};
 
 use super::parts::{board, client, code, keys, limits, record};
-use super::processes::{Scratch, Server};
 use super::requests::{Peer, serving};
 
 fn address(n: u8) -> IpAddr {
