@@ -243,7 +243,7 @@ impl RingBridge {
     }
 
     /// Largest magnitude of a phase, as a fraction of `q0`, for [`Reduction::Identity`].
-    pub(crate) fn reach(&self) -> f64 {
+    pub fn reach(&self) -> f64 {
         REACH
     }
 

@@ -77,7 +77,7 @@ impl Comparator {
     }
 
     /// The sign of differences, in units of the width of the declared range.
-    pub(crate) fn sign(&self) -> &Sign {
+    pub fn sign(&self) -> &Sign {
         &self.sign
     }
 
