@@ -94,9 +94,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     let Task { column, range: [lo, hi], best } = task;
     let count = column.values.len();
     column.check_fits(&params)?;
-    let (_, needs) = arguments.tables.of(&params)?;
-    let level = params.lookups().map_err(Failure::input)?.levels();
-    let mut session = Session::open(params, &needs)?;
+    let (mut session, level) = Session::with_tables(params, &arguments.tables)?;
 
     let x = session.encrypt(&column.values, *lo..=*hi, level)?;
     let labels: Vec<f64> = (0..count).map(|i| i as f64).collect();

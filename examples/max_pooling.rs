@@ -100,9 +100,7 @@ struct MaxPooling<'a> {
 fn compute(arguments: &Arguments, params: Params, image: &Image) -> Result<(), Failure> {
     let console = Console::new(arguments.common.json);
     let (side, window) = (image.side, arguments.window);
-    let (_, needs) = arguments.tables.of(&params)?;
-    let level = params.lookups().map_err(Failure::input)?.levels();
-    let mut session = Session::open(params, &needs)?;
+    let (mut session, level) = Session::with_tables(params, &arguments.tables)?;
 
     let x = session.encrypt(&image.pixels, 0.0..=1.0, level)?;
     let y = session.follow(|server| {

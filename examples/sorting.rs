@@ -96,9 +96,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     column.check_fits(&params)?;
     // Step 1: the network and the keys.
     let network = Network::odd_even(count).map_err(Failure::run)?;
-    let (_, needs) = arguments.tables.of(&params)?;
-    let level = params.lookups().map_err(Failure::input)?.levels();
-    let mut session = Session::open(params, &needs)?;
+    let (mut session, level) = Session::with_tables(params, &arguments.tables)?;
 
     // Step 2: encryption; slots to LWE, the network, LWE to slots. The margin leaves room for
     // noise.

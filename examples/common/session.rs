@@ -10,7 +10,7 @@ use rand::{SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 
-use super::args::Common;
+use super::args::{Common, Tables};
 use super::console::{Console, Stages};
 use super::memory::{human, peak_rss_bytes};
 use super::output::Report;
@@ -42,6 +42,13 @@ pub struct Session {
 }
 
 impl Session {
+    /// As [`open`](Self::open) for plain look-ups, with the level at which operands enter tables.
+    pub fn with_tables(params: Params, tables: &Tables) -> Result<(Self, usize), Failure> {
+        let (_, needs) = tables.of(&params)?;
+        let level = params.lookups().map_err(Failure::input)?.levels();
+        Ok((Self::open(params, &needs)?, level))
+    }
+
     /// Generates the keys of the client for the needs of the server.
     pub fn open(params: Params, needs: &Needs) -> Result<Self, Failure> {
         let mut stages = Stages::default();

@@ -273,15 +273,22 @@ pub(crate) fn encoded(
     range: RangeInclusive<f64>,
     level: usize,
 ) -> Result<Plaintext> {
-    // Levels above those for programs are allowed: they are the levels of a bootstrap.
-    let arithmetic = encoder.params();
-    let highest = arithmetic.max_level();
+    let (range, limbs) = declared(encoder.params(), range, level)?;
+    Ok(encoder.encode(values, range, encoder.params().scale(), limbs)?)
+}
+
+/// The interval of a declared range, and the limbs of a level. Levels above those for programs are
+/// allowed: they are the levels of a bootstrap.
+pub(crate) fn declared(
+    params: &ckks::Params,
+    range: RangeInclusive<f64>,
+    level: usize,
+) -> Result<(Interval, usize)> {
+    let highest = params.max_level();
     if level > highest {
         Err(ckks::ErrorKind::LevelTooHigh { wanted: level, highest })?;
     }
-    let range = Interval::real(*range.start(), *range.end())?;
-    let (scale, limbs) = (arithmetic.scale(), arithmetic.limbs_at(level));
-    Ok(encoder.encode(values, range, scale, limbs)?)
+    Ok((Interval::real(*range.start(), *range.end())?, params.limbs_at(level)))
 }
 
 impl fmt::Debug for ClientKey {

@@ -10,7 +10,10 @@ use rand::CryptoRng;
 
 #[cfg(doc)]
 use crate::ErrorKind;
-use crate::{ClientKey, During, Evaluator, Result, client::system_rng};
+use crate::{
+    ClientKey, During, Evaluator, Result,
+    client::{declared, system_rng},
+};
 
 impl ClientKey {
     /// Encrypts integers of `0 .. modulus` at the highest level for programs, for exact tables
@@ -187,14 +190,10 @@ impl ClientKey {
         range: RangeInclusive<f64>,
         level: usize,
     ) -> Result<(Plaintext, Interval)> {
-        let arithmetic = self.params().ckks();
-        let highest = arithmetic.max_level();
-        if level > highest {
-            Err(ckks::ErrorKind::LevelTooHigh { wanted: level, highest })?;
-        }
-        let range = Interval::real(*range.start(), *range.end())?;
-        let (scale, limbs) = (arithmetic.scale(), arithmetic.limbs_at(level));
-        Ok((self.encoder().encode_paired(values, range, scale, limbs)?, range))
+        let params = self.params().ckks();
+        let (range, limbs) = declared(params, range, level)?;
+        let plain = self.encoder().encode_paired(values, range, params.scale(), limbs)?;
+        Ok((plain, range))
     }
 
     /// Decrypts a paired vector. The warning about noise at [`decrypt`](Self::decrypt) applies.

@@ -300,7 +300,7 @@ impl KeySwitchKey {
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`]; ring errors if there are too few primes.
-    pub(crate) fn prepare(&self, params: &Params) -> Result<()> {
+    pub fn prepare(&self, params: &Params) -> Result<()> {
         params.check(self.shape.to.fingerprint).during("prepare a switching key")?;
         if self.decomposed.get().is_some() {
             return Ok(());

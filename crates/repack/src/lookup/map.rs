@@ -441,7 +441,8 @@ impl LutParams {
     /// Checks that tables of these parameters take the whole domain with this bridge.
     ///
     /// # Errors
-    /// [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for domains that no look-up takes.
+    /// [`ErrorKind::Domain`](crate::ErrorKind::Domain) and
+    /// [`ErrorKind::DomainScale`](crate::ErrorKind::DomainScale) for domains that no look-up takes.
     pub fn check_covers(
         &self,
         tables: &lwe::Params,

@@ -50,8 +50,7 @@ pub trait LookupServer {
 /// probability of a wrong decision, about 1/2 for two values, times the square of the difference
 /// between the outcomes.
 ///
-/// `Params::order_accuracy` predicts the error before any key
-/// exists.
+/// `Params::order_accuracy` predicts the error before any key exists.
 ///
 /// All functions take the ring bridge. `Needs::map` asks for its keys where it is the cheaper
 /// bridge, `Needs::bridge(Bridge::Ring)` always. All report to the callback of
