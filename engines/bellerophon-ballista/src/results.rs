@@ -4,6 +4,10 @@
 //! and keeps it when that task runs again because an executor died. The client would read both
 //! places: rows twice, or a place on the dead executor. This service answers for the scheduler, and
 //! names the last place of each partition alone.
+//!
+//! No last place is on an executor that the scheduler lost before the query ended: such an executor's
+//! tasks of a running stage run again, and their results are noted behind it. The last stage has one
+//! file for each partition.
 
 use std::{collections::HashSet, pin::Pin};
 
