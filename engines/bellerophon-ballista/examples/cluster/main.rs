@@ -37,7 +37,7 @@ mod kills;
 mod processes;
 mod world;
 
-/// Rows of the table: 72 vectors or more.
+/// Rows of the table: five vectors for each group, or one.
 const ROWS: usize = 560_000;
 const SMALL: usize = 120_000;
 
