@@ -161,28 +161,30 @@ fn is_due(cluster: &Cluster, executor: usize, death: Death) -> bool {
         Death::MidStage => {
             let calls = &cluster.executors[executor].status()["calls"];
             let begun = calls["he_map"].as_u64().unwrap_or(0) > 0;
-            begun && written(&results, 1) < PART
+            begun && written(&results, 1, Duration::ZERO) < PART
         }
         Death::AfterShuffle => {
-            let before = written(&results, 1);
-            std::thread::sleep(REPORTED);
-            before > PART && written(&results, 1) == before && written(&results, 2) == 0
+            written(&results, 1, REPORTED) > PART && written(&results, 2, Duration::ZERO) == 0
         }
     }
 }
 
-/// Bytes of the results of a stage, which are the folder `job/stage`. There is one job.
-fn written(results: &Path, stage: usize) -> u64 {
+/// Bytes of the results of a stage that nobody has changed for some time. They are the folder
+/// `job/stage`, and there is one job.
+fn written(results: &Path, stage: usize, unchanged: Duration) -> u64 {
     let jobs = fs::read_dir(results).into_iter().flatten().flatten();
-    jobs.map(|job| bytes(&job.path().join(stage.to_string()))).sum()
+    jobs.map(|job| bytes(&job.path().join(stage.to_string()), unchanged)).sum()
 }
 
-/// Bytes of the files of a folder.
-fn bytes(folder: &Path) -> u64 {
+/// Bytes of the files of a folder that nobody has changed for some time.
+fn bytes(folder: &Path, unchanged: Duration) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.metadata() {
-        Ok(data) if data.is_dir() => bytes(&entry.path()),
-        Ok(data) => data.len(),
+        Ok(data) if data.is_dir() => bytes(&entry.path(), unchanged),
+        Ok(data) => {
+            let age = data.modified().ok().and_then(|time| time.elapsed().ok());
+            if age.unwrap_or_default() >= unchanged { data.len() } else { 0 }
+        }
         Err(_) => 0,
     });
     sizes.sum()
