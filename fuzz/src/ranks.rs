@@ -2,7 +2,7 @@
 
 use bellerophon::{
     Bridge, Engine, Needs,
-    ckks::{KeyLevels, RankConversion, RankReduction, ReducingKeys, RingSwitch},
+    ckks::{KeyLevels, RankBootstrap, RankConversion, RankReduction, ReducingKeys, RingSwitch},
     mlwe::{RingConversion, RingSwitchKeys, SecretKey},
 };
 
@@ -51,6 +51,14 @@ pub fn switches(world: &'static World) -> Vec<Vec<u8>> {
     let slots = switch.1.max_slots() / 2;
     let (key, _) = RingSwitch::generate(&switch.0, secret, &switch.1, slots, &mut rng(34)).unwrap();
     vec![sample(switch, &key)]
+}
+
+pub fn bootstraps(world: &'static World) -> Vec<Vec<u8>> {
+    let both = &world.ranks().bootstrap;
+    let (mut rng, (small, bootstrapper)) = (rng(36), both);
+    let secret = SecretKey::generate(small.lattice(), &mut rng).unwrap();
+    let keys = RankBootstrap::generate(small, &secret, bootstrapper.clone(), &mut rng).unwrap();
+    vec![sample(both, &keys)]
 }
 
 pub fn reducing_keys(world: &'static World) -> Vec<Vec<u8>> {

@@ -99,6 +99,12 @@ pub static TARGETS: &[Target] = &[
     },
     Target {
         memory: RANKS,
+        ..target("rank_bootstrap", ranks::bootstraps, |w, b| {
+            object::<ckks::RankBootstrap, _>(&w.ranks().bootstrap, b)
+        })
+    },
+    Target {
+        memory: RANKS,
         ..target("reducing_keys", ranks::reducing_keys, |w, b| {
             object::<ckks::ReducingKeys, _>(&w.ranks().reduction.0, b)
         })

@@ -1,6 +1,6 @@
 //! Parameters and secrets of which the targets' objects are, the same in every run.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bellerophon::{
     ClientKey, Needs, Params, ParamsSpec, bfv,
@@ -62,6 +62,9 @@ pub struct Ranks {
     pub reduction: (ckks::Params, ckks::Params),
     /// A secret of rank 1 over the ring of twice the degree.
     pub secret: SecretKey,
+    /// Rank 2 over the ring of the degree, and a bootstrap of four slots over the ring of twice the
+    /// degree.
+    pub bootstrap: (ckks::Params, Arc<Bootstrapper>),
 }
 
 impl Ranks {
@@ -82,8 +85,21 @@ impl Ranks {
             conversion: (large.clone(), module.clone()),
             switch: (large, small.clone()),
             reduction: (module, small),
+            bootstrap: bootstrap_at_rank(degree),
         }
     }
+}
+
+/// Rank 2 over a ring of this degree, and a bootstrap of four slots over the ring of twice the degree.
+fn bootstrap_at_rank(degree: usize) -> (ckks::Params, Arc<Bootstrapper>) {
+    let spec = BootstrapSpec::new(4);
+    let chain = spec.chain(2 * degree, 40, 2, (50, 2)).unwrap();
+    let large = ckks::ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
+    let mut small = large.clone();
+    (small.lattice.degree, small.lattice.rank) = (degree, 2);
+    let large = ckks::Params::new(large).unwrap();
+    let bootstrapper = Arc::new(Bootstrapper::new(&large, spec).unwrap());
+    (ckks::Params::new(small).unwrap(), bootstrapper)
 }
 
 /// Slots over a ring of a degree: the first prime, levels of one prime each, and special primes.

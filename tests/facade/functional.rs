@@ -203,6 +203,8 @@ fn integers_travel_and_are_published() {
     }
     // What is not published is not taken for it.
     let whole = client.encrypt_integers(&[1], 256).unwrap();
+    let refused = client.encrypt_integers(&[4], 4).map(|_| ()).unwrap_err();
+    assert_eq!(refused.op(), "encrypt_integers");
     let bytes = format::to_bytes(&params, &whole).unwrap();
     assert!(format::from_bytes::<PublishedIntegers>(&params, &bytes).is_err());
 }

@@ -41,7 +41,7 @@ const OLDEST: u16 = 2;
 const NEWEST: u16 = 3;
 
 /// The types that came after the oldest version, and the first version that has them.
-const ADDED: [(&str, u16); 1] = [("provided_integers", 3)];
+const ADDED: [(&str, u16); 2] = [("provided_integers", 3), ("rank_bootstrap", 3)];
 
 /// The types that some versions have in another form, and the first version that is read.
 const LATER: [(&str, u16); 3] = [

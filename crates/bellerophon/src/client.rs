@@ -165,7 +165,8 @@ impl ClientKey {
         self.reducing_keys_with(needs, &mut system_rng())
     }
 
-    /// As [`reducing_keys`](Self::reducing_keys) from a given generator.
+    /// As [`reducing_keys`](Self::reducing_keys) from a given generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)).
     ///
     /// # Errors
     /// As [`reducing_keys`](Self::reducing_keys).
@@ -224,7 +225,8 @@ impl ClientKey {
         self.encrypt_seeded_with(values, range, self.params.levels(), &mut system_rng())
     }
 
-    /// As [`encrypt_with`](Self::encrypt_with), in the wire form of a fresh vector.
+    /// As [`encrypt_with`](Self::encrypt_with), also from a generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)), in the wire form of a fresh vector.
     ///
     /// # Errors
     /// As [`encrypt_with`](Self::encrypt_with).

@@ -27,8 +27,9 @@ impl Evaluator {
         self.extract_flooded_with(x, domain, headroom, bound, budget, &mut system_rng())
     }
 
-    /// As [`extract_flooded`](Self::extract_flooded), from a given generator. It must be secret and
-    /// serve no other vector.
+    /// As [`extract_flooded`](Self::extract_flooded), from a given generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)). The generator must be secret and serve no other
+    /// vector.
     ///
     /// # Errors
     /// As [`extract_flooded`](Self::extract_flooded).

@@ -40,7 +40,7 @@ impl ClientKey {
     }
 
     /// As [`encrypt_integers`](Self::encrypt_integers), at a given level and from a given
-    /// generator.
+    /// generator of `rand` 0.10 ([`bellerophon::rand`](crate::rand)).
     ///
     /// # Errors
     /// As [`encrypt_integers`](Self::encrypt_integers), and for a level that the parameters do not
@@ -72,8 +72,8 @@ impl ClientKey {
         self.encrypt_integers_seeded_with(integers, modulus, level, rng)
     }
 
-    /// As [`encrypt_integers_with`](Self::encrypt_integers_with), in the wire form of fresh
-    /// integers.
+    /// As [`encrypt_integers_with`](Self::encrypt_integers_with), also from a generator of
+    /// `rand` 0.10 ([`bellerophon::rand`](crate::rand)), in the wire form of fresh integers.
     ///
     /// # Errors
     /// As [`encrypt_integers_with`](Self::encrypt_integers_with).
@@ -129,7 +129,8 @@ impl ClientKey {
         self.encrypt_paired_with(values, range, self.params().levels(), &mut system_rng())
     }
 
-    /// As [`encrypt_paired`](Self::encrypt_paired), at a given level and from a given generator.
+    /// As [`encrypt_paired`](Self::encrypt_paired), at a given level and from a given
+    /// generator of `rand` 0.10 ([`bellerophon::rand`](crate::rand)).
     ///
     /// # Errors
     /// As [`encrypt_with`](Self::encrypt_with).
@@ -159,7 +160,8 @@ impl ClientKey {
         self.encrypt_paired_seeded_with(values, range, self.params().levels(), &mut system_rng())
     }
 
-    /// As [`encrypt_paired_with`](Self::encrypt_paired_with), in the wire form of a fresh vector.
+    /// As [`encrypt_paired_with`](Self::encrypt_paired_with), also from a generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)), in the wire form of a fresh vector.
     ///
     /// # Errors
     /// As [`encrypt_with`](Self::encrypt_with).
@@ -188,7 +190,7 @@ impl ClientKey {
         }
         let range = Interval::real(*range.start(), *range.end())?;
         let (scale, limbs) = (arithmetic.scale(), arithmetic.limbs_at(level));
-        Ok((self.encoder().encode_paired(values, range, scale, limbs)?, range))
+        Ok((self.encoder().encode_paired(values, range, scale, limbs).during(op)?, range))
     }
 
     /// Decrypts a paired vector. The warning about noise at [`decrypt`](Self::decrypt) applies.

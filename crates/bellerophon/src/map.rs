@@ -363,8 +363,9 @@ impl Evaluator {
         self.map_flooded_with(x, request, budget, &mut system_rng())
     }
 
-    /// As [`map_flooded`](Self::map_flooded), from a given generator. It must be secret and serve
-    /// no other vector.
+    /// As [`map_flooded`](Self::map_flooded), from a given generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)). The generator must be secret and serve no other
+    /// vector.
     ///
     /// # Errors
     /// As [`map_flooded`](Self::map_flooded).

@@ -220,9 +220,10 @@ impl ClientKey {
         self.decrypt_flooded_with(ciphertext, bound, budget, &mut system_rng())
     }
 
-    /// As [`decrypt_flooded`](Self::decrypt_flooded), from a given generator. It must be unknown to
-    /// those with whom the result is shared, and serve no other result: the difference of two
-    /// results under the same noise has no noise, and reveals the key.
+    /// As [`decrypt_flooded`](Self::decrypt_flooded), from a given generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)). The generator must be unknown to those with whom
+    /// the result is shared, and serve no other result: the difference of two results under the
+    /// same noise has no noise, and reveals the key.
     ///
     /// # Errors
     /// As [`decrypt_flooded`](Self::decrypt_flooded).

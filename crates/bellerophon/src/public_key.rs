@@ -69,7 +69,8 @@ impl ClientKey {
         self.public_key_with(&mut system_rng())
     }
 
-    /// As [`public_key`](Self::public_key) from a given generator.
+    /// As [`public_key`](Self::public_key) from a given generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)).
     ///
     /// # Errors
     /// As [`public_key`](Self::public_key).
@@ -108,7 +109,8 @@ impl PublicKey {
         self.encrypt_with(values, range, self.params.levels(), &mut system_rng())
     }
 
-    /// As [`encrypt`](Self::encrypt), at a given level and from a given generator.
+    /// As [`encrypt`](Self::encrypt), at a given level and from a given generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)).
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_with`].

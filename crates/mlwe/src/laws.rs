@@ -74,9 +74,12 @@ proptest! {
         });
         let switch = |ct: &Ciphertext| key.switch(&to_params, ct).unwrap();
         let each = noise::key_switch(&to_params, from_rank, limbs);
-        // The switched sum has the phase of the sum, and so has the sum of switched terms.
+        // The switched sum has the sum of the phases, and so has the sum of switched terms.
         let sum = combined(&from_params, &x, c, &y);
-        let phase = sum.phase(&from).unwrap();
+        let ring = x.ring(&from_params);
+        let [mut phase, addend] = [&x, &y].map(|ct| ct.phase(&from).unwrap());
+        ring.mul_signed_assign(&mut phase, c);
+        ring.add_assign(&mut phase, &addend);
         let found = deviations(&to, &switch(&sum), &phase, each);
         prop_assert!(found < 8.0, "the switched sum: {found}");
         let terms = combined(&to_params, &switch(&x), c, &switch(&y));

@@ -1,9 +1,12 @@
 //! Keys between ranks and rings, and requests for keys.
 
+use std::sync::Arc;
+
 use bellerophon::{
     ckks::{
-        self, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, RankConversion,
-        RankReduction, ReducingEvaluator, ReducingKeys, RingSwitch,
+        self, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, RankBootstrap,
+        RankConversion, RankReduction, ReducingEvaluator, ReducingKeys, RingSwitch,
+        bootstrap::{BootstrapSpec, Bootstrapper},
     },
     mlwe::{self, RingConversion, RingSwitchKeys, SecretKey, Security},
     prelude::*,
@@ -11,7 +14,7 @@ use bellerophon::{
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::{Reader, VALUES, again, close, versions};
+use super::{Reader, VALUES, again, close, has, versions};
 
 /// The sets from which the files were made: the same chain of primes at three ranks and degrees.
 pub struct Ranks {
@@ -22,6 +25,8 @@ pub struct Ranks {
     reduction: (ckks::Params, ckks::Params),
     /// The secret of the large ring.
     secret: SecretKey,
+    /// Rank 2, and a bootstrap over the ring of twice the degree.
+    bootstrap: (ckks::Params, Arc<Bootstrapper>),
 }
 
 impl Ranks {
@@ -49,13 +54,26 @@ impl Ranks {
             conversion: (large.clone(), module.clone()),
             switch: (large, small.clone()),
             reduction: (module, small),
+            bootstrap: bootstrap_at_rank(degree),
         }
     }
 }
 
-pub const TYPES: [(&str, usize, Reader); 8] = [
+fn bootstrap_at_rank(degree: usize) -> (ckks::Params, Arc<Bootstrapper>) {
+    let spec = BootstrapSpec::new(4);
+    let chain = spec.chain(2 * degree, 40, 2, (50, 2)).unwrap();
+    let large = ckks::ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
+    let mut small = large.clone();
+    (small.lattice.degree, small.lattice.rank) = (degree, 2);
+    let large = ckks::Params::new(large).unwrap();
+    let bootstrapper = Arc::new(Bootstrapper::new(&large, spec).unwrap());
+    (ckks::Params::new(small).unwrap(), bootstrapper)
+}
+
+pub const TYPES: [(&str, usize, Reader); 9] = [
     ("key_levels", 2, |s, b| again::<KeyLevels, _>(s.params.ckks(), b)),
     ("needs", 2, |s, b| again::<Needs, _>(&s.tables, b)),
+    ("rank_bootstrap", 1, |s, b| again::<RankBootstrap, _>(&s.ranks.bootstrap, b)),
     ("rank_conversion", 1, |s, b| again::<RankConversion, _>(&s.ranks.conversion, b)),
     ("rank_reduction", 1, |s, b| again::<RankReduction, _>(&s.ranks.reduction, b)),
     ("reducing_keys", 2, |s, b| again::<ReducingKeys, _>(&s.ranks.reduction.0, b)),
@@ -108,6 +126,27 @@ fn keys_between_ranks_do_what_they_did() {
         assert_eq!((found.level(), found.lattice().rank()), (0, 1));
         let found = server.padded(&found).unwrap();
         holds(module, &found, &module_secret, &[0.0625, 9.0, 0.0]);
+    }
+}
+
+#[test]
+fn keys_to_bootstrap_a_rank_do_what_they_did() {
+    for stored in versions() {
+        if !has(stored.version, "rank_bootstrap") {
+            continue;
+        }
+        let (small, bootstrapper) = &stored.ranks.bootstrap;
+        let keys: RankBootstrap = stored.read(&stored.ranks.bootstrap, "rank_bootstrap/0.bin");
+        // The secret is the first that the seed of the file gives.
+        let mut rng = ChaCha20Rng::seed_from_u64(36);
+        let secret = SecretKey::generate(small.lattice(), &mut rng).unwrap();
+        let (values, range) = ([0.5, -0.25, 0.75], Interval::real(-1.0, 1.0).unwrap());
+        let limbs = small.limbs_at(bootstrapper.input_level());
+        let x = Encoder::new(small).encode(&values, range, small.scale(), limbs).unwrap();
+        let x = ckks::encrypt(small, &x, &secret, &mut rng).unwrap();
+        let found = keys.bootstrap(&x).unwrap();
+        assert_eq!((found.level(), found.lattice().rank()), (bootstrapper.output_level(), 2));
+        holds(small, &found, &secret, &values);
     }
 }
 

@@ -26,8 +26,8 @@ pub(super) fn name(kind: u16) -> Option<&'static str> {
         Wire: ckks::Params, ckks::Ciphertext, ckks::Published, ckks::Provided, ckks::SeededCiphertext,
             ckks::fbt::PairedVec, ckks::fbt::SeededPairedVec, ckks::fbt::PublishedPaired,
             ckks::fbt::IntVec, ckks::fbt::SeededIntVec, ckks::fbt::PublishedIntegers, BootstrapKeys,
-            ckks::fbt::ProvidedIntegers, ckks::RankReduction, ckks::RankConversion, ckks::RingSwitch, ckks::RankBootstrap,
-            ckks::ReducingKeys, ckks::KeyLevels;
+            ckks::fbt::ProvidedIntegers, ckks::RankReduction, ckks::RankConversion,
+            ckks::RingSwitch, ckks::RankBootstrap, ckks::ReducingKeys, ckks::KeyLevels;
         Wire: lwe::Ciphertext, lwe::LweVec, lwe::PublishedValues, lwe::SeededKeySwitchKey,
             lwe::SeededLookupKeys, lwe::RotationPart, lwe::SeededBlindRotationKey;
         Wire: repack::SeededRepackKey, repack::RingBridgeKeys;

@@ -102,10 +102,7 @@ pub enum ErrorKind {
         slots: usize,
     },
     /// An invalid slot count.
-    #[error(
-        "{found} slots: need a power of two from {least} to {most}; choose another number of \
-         slots, or parameters of a larger ring degree"
-    )]
+    #[error("{found} slots: need {}", slots_needed(*found, *least, *most))]
     SlotCount {
         /// The count found.
         found: usize,
@@ -567,3 +564,17 @@ fn steps(have: &[usize]) -> String {
 
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// The numbers of slots that an operation takes, and a remedy.
+fn slots_needed(found: usize, least: usize, most: usize) -> String {
+    if least == most {
+        return format!(
+            "exactly {least}; prepare the operation for {found} slots, or encrypt vectors for \
+             {least}"
+        );
+    }
+    format!(
+        "a power of two from {least} to {most}; choose another number of slots, or parameters of \
+         a larger ring degree"
+    )
+}

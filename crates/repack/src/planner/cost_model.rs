@@ -125,7 +125,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(8))]
 
-        /// More values take longer and more threads do not, whatever share runs in parallel.
+        /// More values take longer, and more threads do not, whatever share runs in parallel. No
+        /// more threads work than there are values.
         #[test]
         fn rotations_grow_with_the_count(table_serial in 0.0..=1.0, threads in 1usize..=64) {
             let model = CostModel { table_serial, ..CostModel::default() };
@@ -136,6 +137,8 @@ mod tests {
                 prop_assert!(own > 0.0 && more >= own * (1.0 - 1e-12), "{count}: {own}, {more}");
                 prop_assert!(time(2 * threads * count, threads) > time(threads * count, threads));
                 prop_assert!(time(count, threads + 1) <= own * (1.0 + 1e-12));
+                // A value is the work of one thread.
+                prop_assert_eq!(time(count, count + threads), time(count, count));
             }
         }
     }

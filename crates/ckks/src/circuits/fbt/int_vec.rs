@@ -157,7 +157,8 @@ impl Encoder {
         let values: Vec<f64> = integers.iter().map(|&k| k as f64).collect();
         let range = Interval::real(0.0, (modulus - 1) as f64)?;
         let scale = bootstrapper.integer_scale(modulus);
-        self.encode_paired(&values, range, scale, bootstrapper.params().limbs_at(level))
+        let limbs = bootstrapper.params().limbs_at(level);
+        self.encode_paired(&values, range, scale, limbs).during(op)
     }
 }
 
