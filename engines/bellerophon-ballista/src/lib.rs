@@ -4,6 +4,7 @@
 mod client;
 mod executor;
 mod program;
+mod results;
 mod scheduler;
 mod settings;
 mod stage;

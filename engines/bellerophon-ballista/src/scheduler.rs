@@ -22,6 +22,7 @@ use tonic::transport::{Server, server::TcpIncoming};
 use crate::{
     TlsOptions,
     program::engine,
+    results::EachOnce,
     settings::{self, MESSAGE},
     status,
 };
@@ -97,7 +98,7 @@ impl SchedulerOptions {
         let cluster = BallistaCluster::new_from_config(&config).await.map_err(engine)?;
         let executors = cluster.cluster_state();
         let server = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, config.into());
-        let server = SchedulerGrpcServer::new(server.await.map_err(engine)?)
+        let server = SchedulerGrpcServer::new(EachOnce(server.await.map_err(engine)?))
             .max_decoding_message_size(MESSAGE as usize)
             .max_encoding_message_size(MESSAGE as usize);
         if let Some(path) = self.status {

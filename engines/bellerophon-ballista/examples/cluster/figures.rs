@@ -17,11 +17,11 @@ use serde::Serialize;
 
 use crate::{
     Arguments, driver,
-    processes::{Cluster, Resources},
+    processes::{Cluster, Process, Resources},
     world::World,
 };
 
-const MAP: &str = "SELECT g, he_map(v, 'sigmoid', -4.0, 4.0) AS r FROM t";
+const MAP: &str = "SELECT g, he_map(v, 'sigmoid', -4.0, 4.0, 12.0) AS r FROM t";
 const SUM: &str = "SELECT he_sum(v) AS r FROM t";
 const KEYED: &str = "SELECT he_sum_slots(he_sum(he_mul(x, y))) AS r FROM t";
 
@@ -34,14 +34,24 @@ const SUMMED: usize = 1000;
 /// One thread for each executor: two of them use two cores.
 const RESOURCES: Resources = Resources { threads: 1, memory_mib: 4096 };
 
+/// What a query took.
+#[derive(Debug, Default, Serialize)]
+struct Cost {
+    wall_s: f64,
+    /// CPU seconds of all executors, which other programs of the machine do not change.
+    cpu_s: f64,
+}
+
 /// The report of `--figures --json`.
 #[derive(Debug, Default, Serialize)]
 struct Figures {
     vectors: usize,
-    /// Seconds of `he_map` of every value on one executor and on two, and half of their ratio.
-    one_executor_s: f64,
-    two_executors_s: f64,
+    /// `he_map` of every value on one executor and on two. The efficiency is half of the ratio of
+    /// their times, and that of CPU times the ratio.
+    one_executor: Cost,
+    two_executors: Cost,
     efficiency: f64,
+    efficiency_cpu: f64,
     /// Seconds that the planner predicted for one thread.
     predicted_s: f64,
     /// Bytes of memory of an executor before its first query, what its pool counted at most, and
@@ -49,15 +59,15 @@ struct Figures {
     before_bytes: u64,
     counted_bytes: u64,
     peak_bytes: u64,
-    /// Seconds of a query of one vector: keys in the store, on the disk of the node, in memory.
+    /// A query of one vector: keys in the store, on the disk of the node, in memory.
     key_bytes: u64,
-    cold_s: f64,
-    warm_s: f64,
-    hot_s: f64,
-    /// Seconds of a sum by one task, and by twelve and one.
+    cold: Cost,
+    warm: Cost,
+    hot: Cost,
+    /// A sum by one task, and by twelve and one.
     summed: usize,
-    flat_s: f64,
-    two_level_s: f64,
+    flat: Cost,
+    two_level: Cost,
 }
 
 /// Measures everything.
@@ -73,10 +83,11 @@ pub async fn measure(home: &Path, arguments: &Arguments, console: &Console) -> R
     let mut one = Cluster::start(home, "one", &[0], RESOURCES)?;
     let session = world.on(&one.address, PARTITIONS).await?;
     figures.before_bytes = one.executors[0].peak_bytes();
-    timed(&session, "SELECT g, he_map(v, 'sigmoid', -4.0, 4.0) AS r FROM t LIMIT 1").await?;
+    timed(&one, &session, "SELECT g, he_map(v, 'sigmoid', -4.0, 4.0, 12.0) AS r FROM t LIMIT 1")
+        .await?;
     figures.predicted_s = predicted(&session, MAP).await?;
     let watched = Watched::start(&one);
-    figures.one_executor_s = timed(&session, MAP).await?;
+    figures.one_executor = timed(&one, &session, MAP).await?;
     figures.counted_bytes = watched.end().await?;
     figures.peak_bytes = one.executors[0].peak_bytes();
     one.executors[0].kill();
@@ -84,9 +95,11 @@ pub async fn measure(home: &Path, arguments: &Arguments, console: &Console) -> R
     let two = Cluster::start(home, "two", &[0, 0], RESOURCES)?;
     let session = world.on(&two.address, PARTITIONS).await?;
     // Both load their keys.
-    timed(&session, MAP).await?;
-    figures.two_executors_s = timed(&session, MAP).await?;
-    figures.efficiency = figures.one_executor_s / figures.two_executors_s / 2.0;
+    timed(&two, &session, MAP).await?;
+    figures.two_executors = timed(&two, &session, MAP).await?;
+    let (one, both) = (&figures.one_executor, &figures.two_executors);
+    figures.efficiency = one.wall_s / both.wall_s / 2.0;
+    figures.efficiency_cpu = one.cpu_s / both.cpu_s;
     console.say(format!("{figures:?}"));
     // Step 2: a sum of many vectors, on the same executors.
     let folder = home.join("long");
@@ -99,24 +112,24 @@ pub async fn measure(home: &Path, arguments: &Arguments, console: &Console) -> R
         fs::copy(object.path(), to).map_err(Failure::run)?;
     }
     let flat = long.on(&two.address, 1).await?;
-    figures.flat_s = timed(&flat, SUM).await?;
+    figures.flat = timed(&two, &flat, SUM).await?;
     let two_level = long.on(&two.address, PARTITIONS).await?;
-    figures.two_level_s = timed(&two_level, SUM).await?;
+    figures.two_level = timed(&two, &two_level, SUM).await?;
     drop(two);
     // Step 3: starts with keys of a deep program.
     let (deep, _) = driver::table(home, 1)?;
     figures.key_bytes = deep.key_bytes;
     let cold = Cluster::start(home, "cold", &[0], RESOURCES)?;
     let session = deep.on(&cold.address, 1).await?;
-    figures.cold_s = timed(&session, KEYED).await?;
-    figures.hot_s = timed(&session, KEYED).await?;
+    figures.cold = timed(&cold, &session, KEYED).await?;
+    figures.hot = timed(&cold, &session, KEYED).await?;
     drop(cold);
     let (from, to) = (home.join("cold").join("node-0"), home.join("warm").join("node-0"));
     fs::create_dir_all(home.join("warm")).map_err(Failure::run)?;
     fs::rename(from, to).map_err(Failure::run)?;
     let warm = Cluster::start(home, "warm", &[0], RESOURCES)?;
     let session = deep.on(&warm.address, 1).await?;
-    figures.warm_s = timed(&session, KEYED).await?;
+    figures.warm = timed(&warm, &session, KEYED).await?;
     console.say(format!("{figures:?}"));
     if arguments.common.json {
         return output::print_json(&figures);
@@ -124,12 +137,13 @@ pub async fn measure(home: &Path, arguments: &Arguments, console: &Console) -> R
     Ok(())
 }
 
-/// Seconds of a query, its results read.
-async fn timed(session: &SessionContext, sql: &str) -> Result<f64, Failure> {
-    let begin = Instant::now();
+/// The cost of a query, its results read.
+async fn timed(cluster: &Cluster, session: &SessionContext, sql: &str) -> Result<Cost, Failure> {
+    let cpu = || cluster.executors.iter().map(Process::cpu_seconds).sum::<f64>();
+    let (begin, cpu_begin) = (Instant::now(), cpu());
     let frame = session.sql(sql).await.map_err(Failure::run)?;
     frame.collect().await.map_err(Failure::run)?;
-    Ok(begin.elapsed().as_secs_f64())
+    Ok(Cost { wall_s: begin.elapsed().as_secs_f64(), cpu_s: cpu() - cpu_begin })
 }
 
 async fn predicted(session: &SessionContext, sql: &str) -> Result<f64, Failure> {

@@ -30,12 +30,15 @@ const PARTITIONS: usize = 12;
 /// Bytes of results that are more than empty partitions.
 const PART: u64 = 1 << 17;
 
+/// The time in which an executor tells the scheduler of a part that it wrote.
+const REPORTED: Duration = Duration::from_millis(50);
+
 /// When an executor dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Death {
     /// It computes, and has written nothing.
     MidStage,
-    /// It wrote a part of a shuffle, which others have not read yet.
+    /// It wrote a part of a shuffle, and no result of the last stage.
     AfterShuffle,
 }
 
@@ -149,28 +152,39 @@ pub async fn run(
     Ok((cluster, outcome))
 }
 
-/// Whether this executor is where it shall die.
+/// Whether this executor is where it shall die. Both queries begin with stage 1, and the second one
+/// ends with stage 2. An executor with results of its last stage stays alive: they are nowhere else
+/// when the query ends.
 fn is_due(cluster: &Cluster, executor: usize, death: Death) -> bool {
+    let results = cluster.results(executor);
     match death {
         Death::MidStage => {
             let calls = &cluster.executors[executor].status()["calls"];
             let begun = calls["he_map"].as_u64().unwrap_or(0) > 0;
-            begun && written(&cluster.results(executor)) < PART
+            begun && written(&results, 1, Duration::ZERO) < PART
         }
         Death::AfterShuffle => {
-            let before = written(&cluster.results(executor));
-            std::thread::sleep(Duration::from_millis(50));
-            before > PART && written(&cluster.results(executor)) == before
+            written(&results, 1, REPORTED) > PART && written(&results, 2, Duration::ZERO) == 0
         }
     }
 }
 
-/// Bytes of the files of a folder.
-fn written(folder: &Path) -> u64 {
+/// Bytes of the results of a stage that nobody has changed for some time. They are the folder
+/// `job/stage`, and there is one job.
+fn written(results: &Path, stage: usize, unchanged: Duration) -> u64 {
+    let jobs = fs::read_dir(results).into_iter().flatten().flatten();
+    jobs.map(|job| bytes(&job.path().join(stage.to_string()), unchanged)).sum()
+}
+
+/// Bytes of the files of a folder that nobody has changed for some time.
+fn bytes(folder: &Path, unchanged: Duration) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.metadata() {
-        Ok(data) if data.is_dir() => written(&entry.path()),
-        Ok(data) => data.len(),
+        Ok(data) if data.is_dir() => bytes(&entry.path(), unchanged),
+        Ok(data) => {
+            let age = data.modified().ok().and_then(|time| time.elapsed().ok());
+            if age.unwrap_or_default() >= unchanged { data.len() } else { 0 }
+        }
         Err(_) => 0,
     });
     sizes.sum()

@@ -37,7 +37,8 @@ mod kills;
 mod processes;
 mod world;
 
-/// Rows of the table: 72 vectors or more.
+/// Rows of the table: nine vectors for each group, or two. A task has four: more than one for each
+/// executor.
 const ROWS: usize = 560_000;
 const SMALL: usize = 120_000;
 

@@ -52,6 +52,16 @@ impl Process {
         self.child.wait().ok();
     }
 
+    /// CPU seconds of the process so far, in steps of 10 ms.
+    pub fn cpu_seconds(&self) -> f64 {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
+        // Two counters of hundredths of a second, user and system, are the fields 14 and 15 of the
+        // line. The name of the program is the second one, in brackets.
+        let text = text.unwrap_or_default();
+        let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
+        fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / 100.0
+    }
+
     /// The most memory that the process has had, in bytes.
     pub fn peak_bytes(&self) -> u64 {
         let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()));

@@ -35,9 +35,9 @@ pub const QUERIES: [(&str, &str); 5] = [
     ("sum for each group", "SELECT g, he_sum_slots(he_sum(v)) AS r FROM t GROUP BY g"),
     (
         "sum of a function",
-        "SELECT g, he_sum(he_map(v, 'sigmoid', -4.0, 4.0)) AS r FROM t GROUP BY g",
+        "SELECT g, he_sum(he_map(v, 'sigmoid', -4.0, 4.0, 12.0)) AS r FROM t GROUP BY g",
     ),
-    ("he_map of every value", "SELECT g, he_map(v, 'sigmoid', -4.0, 4.0) AS r FROM t"),
+    ("he_map of every value", "SELECT g, he_map(v, 'sigmoid', -4.0, 4.0, 12.0) AS r FROM t"),
 ];
 
 /// A client with a table in a folder, and its public keys in the store of that folder.
@@ -67,7 +67,7 @@ pub fn node(home: &Path, cache: &str) -> Result<Arc<Node>, Failure> {
 impl World {
     /// The table of the queries: numbers in eight groups. Its file may stand there several times.
     pub fn numbers(home: &Path, rows: usize, copies: usize) -> Result<Self, Failure> {
-        let params = params(8)?;
+        let params = params(7)?;
         let needs = Needs::new().multiply().sums(params.ckks().max_slots());
         let [lo, hi] = [*RANGE.start(), *RANGE.end()];
         let place = |i: usize| lo + (hi - lo) * ((i as f64 * 0.618_033_988_75) % 1.0);

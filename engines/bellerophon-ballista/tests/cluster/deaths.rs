@@ -8,6 +8,7 @@ use std::{
 
 use bellerophon_ballista::{ExecutorOptions, TlsOptions};
 use datafusion::prelude::SessionContext;
+use futures::{StreamExt, TryStreamExt};
 use serde_json::Value;
 
 use crate::world::{World, refusal, rows, scheduler};
@@ -102,6 +103,15 @@ async fn wait(what: &str, met: impl Fn() -> bool) {
     }
 }
 
+/// Results of a query of one stage that an executor has begun: folders `job/stage/partition`. It
+/// computes one at a time.
+fn begun(world: &World, executor: usize) -> usize {
+    let jobs = std::fs::read_dir(world.path(&format!("executor-{executor}")).join("work"));
+    let jobs = jobs.into_iter().flatten().flatten();
+    jobs.map(|job| std::fs::read_dir(job.path().join("1")).into_iter().flatten().count()).sum()
+}
+
+/// The executor has a result that the scheduler knows, and computes the next one.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_executor_dies_and_the_others_give_the_same_bits() {
     let world = World::new();
@@ -110,10 +120,12 @@ async fn an_executor_dies_and_the_others_give_the_same_bits() {
     let known = || counter(&world.path("scheduler-status"), "/executors");
     wait("executors", || known() == 2).await;
     let session = world.on(&address).await;
+    let tasks = "SET datafusion.execution.target_partitions = 12";
+    session.sql(tasks).await.unwrap().collect().await.unwrap();
     lengthen(&world, &session).await;
     let params = world.client.params().clone();
     let query = tokio::spawn(async move { rows(&params, &session, QUERY).await });
-    wait("work", || counter(&status(0), "/calls/he_map") > 0).await;
+    wait("result", || begun(&world, 0) > 1).await;
     executors[0].kill();
     let found = query.await.unwrap();
     let here = world.here().await;
@@ -141,4 +153,21 @@ async fn a_job_without_executors_ends_with_an_error() {
     let refused = tokio::time::timeout(Duration::from_secs(100), query).await;
     let refused = refused.expect("the job ends").unwrap();
     assert!(refused.to_lowercase().contains("executor"), "{refused}");
+}
+
+/// Results of the last stage are on their executors alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn results_that_died_before_they_were_fetched_are_an_error() {
+    let world = World::new();
+    let (address, _scheduler, mut executors) = cluster(&world, 2);
+    wait("executors", || counter(&world.path("scheduler-status"), "/executors") == 2).await;
+    let session = world.on(&address).await;
+    lengthen(&world, &session).await;
+    let mut results = session.sql(QUERY).await.unwrap().execute_stream().await.unwrap();
+    assert!(results.next().await.unwrap().unwrap().num_rows() > 0);
+    for executor in &mut executors {
+        executor.kill();
+    }
+    let refused = results.try_collect::<Vec<_>>().await.unwrap_err().to_string();
+    assert!(refused.contains("onnect"), "{refused}");
 }
