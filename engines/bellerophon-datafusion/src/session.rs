@@ -9,6 +9,7 @@ use datafusion::{
 
 use crate::{
     Functions, Hash, Node, Result,
+    comparison::NoComparisons,
     compose::{self, Composer},
     explain::Planner,
     lookup::LookupFunction,
@@ -53,6 +54,7 @@ pub fn state(node: &Arc<Node>, options: &SessionOptions) -> Result<SessionState>
         .with_config(config(options)?)
         .with_runtime_env(memory.build_arc()?)
         .with_default_features()
+        .with_analyzer_rule(Arc::new(NoComparisons))
         .with_query_planner(Arc::new(Planner));
     let functions = Function::ALL.map(|function| Arc::new(ScalarFunction::udf(function, node)));
     builder.scalar_functions().get_or_insert_default().extend(functions);
