@@ -49,7 +49,9 @@ fn check(node: &LogicalPlan, schema: &DFSchema) -> EngineResult<()> {
         exprs.into_iter().try_for_each(|expr| refuse(clause, expr, schema))
     };
     match node {
-        LogicalPlan::Sort(sort) => none_of("ORDER BY", sort.expr.iter().map(|by| &by.expr).collect()),
+        LogicalPlan::Sort(sort) => {
+            none_of("ORDER BY", sort.expr.iter().map(|by| &by.expr).collect())
+        }
         LogicalPlan::Aggregate(groups) => none_of("GROUP BY", groups.group_expr.iter().collect()),
         LogicalPlan::Distinct(Distinct::All(input)) => {
             let fields = input.schema().fields().iter();
@@ -58,7 +60,9 @@ fn check(node: &LogicalPlan, schema: &DFSchema) -> EngineResult<()> {
                 false => Ok(()),
             }
         }
-        LogicalPlan::Distinct(Distinct::On(on)) => none_of("DISTINCT ON", on.on_expr.iter().collect()),
+        LogicalPlan::Distinct(Distinct::On(on)) => {
+            none_of("DISTINCT ON", on.on_expr.iter().collect())
+        }
         LogicalPlan::Join(join) => {
             none_of("JOIN", join.on.iter().flat_map(|(left, right)| [left, right]).collect())
         }

@@ -209,7 +209,7 @@ impl KeyStore {
     pub(crate) fn put_note(&self, name: &str, text: String) -> Result<()> {
         let path = StorePath::from(format!("states/{name}"));
         let put = async || Ok(self.store.put(&path, text.clone().into()).await.map(|_| ())?);
-        wait(attempts(put))
+        wait(put)
     }
 
     /// The text under a name, if there is one.
@@ -220,7 +220,7 @@ impl KeyStore {
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         };
-        let bytes = wait(attempts(get))?;
+        let bytes = wait(get)?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
@@ -347,7 +347,7 @@ impl KeyStore {
         if !path.exists() {
             // Step 2: under another name until the hash is right.
             let partial = path.with_extension("partial");
-            let copied = wait(attempts(async || self.download(hash, wanted, &partial).await));
+            let copied = wait(async || self.download(hash, wanted, &partial).await);
             if let Err(error) = copied {
                 // A partial file may not exist.
                 fs::remove_file(&partial).ok();
@@ -407,7 +407,7 @@ impl KeyStore {
     }
 
     fn upload(&self, hash: Hash, reader: &mut (impl Read + Seek + Send)) -> Result<()> {
-        wait(attempts(async || {
+        wait(async || {
             reader.rewind().map_err(Error::file(&self.folder))?;
             let mut upload = WriteMultipart::new(self.store.put_multipart(&place(hash)).await?);
             match self.send(reader, &mut upload).await {
@@ -418,7 +418,7 @@ impl KeyStore {
                     Err(error)
                 }
             }
-        }))
+        })
     }
 
     /// Sends all bytes, some parts at a time.
@@ -526,12 +526,13 @@ fn check_kind(hash: Hash, found: u16, kinds: &[u16], needed: &'static str) -> Re
     Ok(())
 }
 
-/// Waits for a store, from any thread: functions of a query are not asynchronous.
-fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+/// Waits for an operation of a store, from any thread: functions of a query are not asynchronous.
+/// Faults that may pass are repeated.
+fn wait<T: Send>(operation: impl AsyncFnMut() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.map_err(DataFusionError::from)?.block_on(work)
+            runtime.map_err(DataFusionError::from)?.block_on(attempts(operation))
         });
         waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
