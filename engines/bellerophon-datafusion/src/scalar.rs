@@ -175,8 +175,11 @@ impl ScalarFunction {
         let described = usize::from(self.description(constants).is_some());
         let constants = &constants[..constants.len() - described];
         let missing = |argument: usize| {
-            let reason = format!("argument {} must be a literal", argument + 1);
-            Error::plan(name, reason)
+            let or = match parameters[argument] == Text && self.function == Function::Map {
+                true => ", or a table of the key store, he_object('hash')",
+                false => "",
+            };
+            Error::plan(name, format!("argument {} must be a literal{or}", argument + 1))
         };
         let number = |argument: usize| match constants.get(argument).copied().flatten() {
             Some(ScalarValue::Float64(Some(number))) if number.is_finite() => Ok(*number),

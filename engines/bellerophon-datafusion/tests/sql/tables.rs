@@ -65,7 +65,7 @@ async fn tables_vectors_and_secrets_are_not_taken_for_each_other() {
     let long = stored(&b"0;".repeat(9 << 20));
     let map = |table: Hash| format!("he_map(x, he_object('{table}'), -2.0, 2.0)");
     for (call, expected) in [
-        (map(vector), "need a table"),
+        (map(vector), "or a table of the key store"),
         (map(world.keys), "need an encrypted vector or a table"),
         (map(secret), "it holds a secret of a client"),
         (map(alone), "it is no table"),
@@ -73,7 +73,7 @@ async fn tables_vectors_and_secrets_are_not_taken_for_each_other() {
         (map(words), "fewer than a header"),
         (map(long), "it is no table"),
         (map(Hash::of(b"nothing")), "not found"),
-        ("he_map(x, y, -2.0, 2.0)".into(), "argument 2 must be a literal"),
+        ("he_map(x, y, -2.0, 2.0)".into(), "argument 2 must be a literal, or a table"),
         (format!("he_scale(he_object('{table}'), 2)"), "argument 1 is no encrypted column"),
         (format!("he_object('{table}')"), "only `he_map` takes"),
         (format!("he_object('{secret}')"), "it holds a secret of a client"),

@@ -150,7 +150,7 @@ impl World {
     /// The message of a query that fails.
     pub async fn refusal(&self, session: &SessionContext, sql: &str) -> String {
         let result = async { session.sql(sql).await?.collect().await.map(|_| ()) };
-        result.await.expect_err("the query fails").to_string()
+        result.await.expect_err(sql).to_string()
     }
 }
 
