@@ -197,7 +197,10 @@ impl ScalarFunction {
             Function::Dot => Circuit::Dot,
             Function::Scale => Circuit::Scale(number(1)?),
             Function::Rotate => match number(1)? {
-                step if step.fract() == 0.0 => Circuit::Rotate(step as i64),
+                // Larger numbers are no exact integers.
+                step if step.fract() == 0.0 && step.abs() < (1u64 << 53) as f64 => {
+                    Circuit::Rotate(step as i64)
+                }
                 _ => return Err(Error::plan(name, "argument 2 must be an integer")),
             },
             Function::Polynomial => Circuit::Polynomial(polynomial(name, text(1)?)?),

@@ -347,7 +347,7 @@ async fn damaged_files_are_refused() {
         let path = world.folder.path().join("bad.parquet");
         let options = datafusion::prelude::ParquetReadOptions::default();
         session.register_parquet("bad", path.to_str().unwrap(), options).await?;
-        let sql = "SELECT he_sum(x) AS s, sum(he_count(x)) AS n FROM bad";
+        let sql = "SELECT he_sum(x) AS s, sum(he_count(x)) AS n, he_sum(y) AS t FROM bad";
         session.sql(sql).await?.collect().await
     };
     // The file itself, so that the others fail for what is wrong with them.
