@@ -9,9 +9,10 @@ use datafusion::{
     functions_aggregate::sum::sum,
     logical_expr::{
         Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility,
+        WindowFunctionDefinition,
         expr::{AggregateFunction, ScalarFunction as Call},
         function::AccumulatorArgs,
-        planner::{ExprPlanner, PlannerResult, RawAggregateExpr},
+        planner::{ExprPlanner, PlannerResult, RawAggregateExpr, RawWindowExpr},
     },
     prelude::lit,
 };
@@ -281,5 +282,19 @@ impl ExprPlanner for Composer {
             Composed::Covariance => self.0.covariance(x, next()?),
         };
         Ok(PlannerResult::Planned(composed.alias(title.schema_name().to_string())))
+    }
+
+    fn plan_window(&self, call: RawWindowExpr) -> EngineResult<PlannerResult<RawWindowExpr>> {
+        let WindowFunctionDefinition::AggregateUDF(function) = &call.func_def else {
+            return Ok(PlannerResult::Original(call));
+        };
+        let function = function.inner();
+        let name = match function.downcast_ref::<Name>() {
+            Some(name) => name.composed.signature().0,
+            None if function.is::<Sum>() => "he_sum",
+            None if function.is::<LookupFunction>() => lookup::NAME,
+            None => return Ok(PlannerResult::Original(call)),
+        };
+        Err(Error::plan(name, "it is no window function: take GROUP BY in place of OVER").into())
     }
 }

@@ -14,7 +14,11 @@ use datafusion::{
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
-use crate::{scalar::ScalarFunction, shape::FIELD, sum::Sum};
+use crate::{
+    scalar::ScalarFunction,
+    shape::{self, FIELD},
+    sum::Sum,
+};
 
 /// The last rule of the optimizer in a session whose queries run in other processes: it writes the
 /// description of every encrypted result into its call. Functions that find one there need no field
@@ -36,14 +40,7 @@ impl OptimizerRule for Describe {
         plan: LogicalPlan,
         _: &dyn OptimizerConfig,
     ) -> EngineResult<Transformed<LogicalPlan>> {
-        let mut schema = DFSchema::empty();
-        for input in plan.inputs() {
-            schema.merge(input.schema());
-        }
-        // A scan has no input: its filters are over its own columns.
-        if plan.inputs().is_empty() {
-            schema = plan.schema().as_ref().clone();
-        }
+        let schema = shape::inputs(&plan);
         let names = NamePreserver::new(&plan);
         let rewritten = plan.map_expressions(|expr| {
             let name = names.save(&expr);

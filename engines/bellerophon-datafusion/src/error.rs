@@ -26,6 +26,16 @@ pub enum Error {
         /// The error of the library.
         source: Box<bellerophon::Error>,
     },
+    /// A division by an integer that counts nothing.
+    #[error("{function}, row {row} of its batch: division by {count}: need an integer above zero")]
+    Divisor {
+        /// The function of the query.
+        function: &'static str,
+        /// The row in its record batch.
+        row: usize,
+        /// The integer.
+        count: i64,
+    },
     /// A function panicked. Only the query fails.
     #[error("{function}, row {row} of its batch: the function panicked: {message}")]
     Panicked {
@@ -163,6 +173,15 @@ pub enum ObjectFault {
         /// The needed object.
         needed: &'static str,
     },
+    /// A table is not what the caller needs.
+    #[error("it is a table, which only `he_map` takes: need {0}")]
+    IsTable(&'static str),
+    /// The bytes are no table.
+    #[error(
+        "it is no table: need two or more finite numbers with semicolons between them, in at most \
+         16 MiB"
+    )]
+    Table,
     /// The bytes have no valid header.
     #[error("{0}")]
     Header(bellerophon::Error),

@@ -16,7 +16,11 @@ use datafusion::{
     physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner},
 };
 
-use crate::{Lookup, Result, lookup::LookupFunction, shape::Shape};
+use crate::{
+    Lookup, Result,
+    lookup::LookupFunction,
+    shape::{self, Shape},
+};
 
 /// The prediction of one function of a plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,14 +53,7 @@ impl Predictions {
     pub fn of(plan: &LogicalPlan) -> Result<Self> {
         let mut found = Self::default();
         plan.apply(|node| {
-            let mut schema = DFSchema::empty();
-            for input in node.inputs() {
-                schema.merge(input.schema());
-            }
-            // A scan has no input: its filters are over its own columns.
-            if node.inputs().is_empty() {
-                schema = node.schema().as_ref().clone();
-            }
+            let schema = shape::inputs(node);
             node.apply_expressions(|root| {
                 root.apply(|expr| {
                     found.add(expr, &schema)?;

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod circuit;
+mod comparison;
 mod compose;
 mod decrypt;
 mod describe;
@@ -14,6 +15,7 @@ mod learning;
 mod lookup;
 mod map;
 mod node;
+mod retry;
 mod scalar;
 mod session;
 mod settings;
@@ -36,4 +38,4 @@ pub use node::{Node, NodeOptions};
 pub use session::{SessionOptions, session, state};
 pub use settings::{KEYS, MOST_VECTORS, Settings, check_settings};
 pub use store::{KeyStore, KeyStoreOptions};
-pub use table::{EncryptedColumn, TableOptions, TableProgress, TableWriter};
+pub use table::{CSV_ROWS, EncryptedColumn, TableOptions, TableProgress, TableWriter};

@@ -309,7 +309,7 @@ impl LookupState {
             let (params, server, query) = (&self.params, &self.server, &self.query);
             let memory = 2 * params.degree() * size_of::<u64>() * query.shape().blocks();
             let _reserved = self.node.reserve(NAME, memory)?;
-            let mut responses = self.node.rows(NAME, 1, |_| {
+            let mut responses = self.node.rows(NAME, &[0], |_| {
                 let shard = Shard::new(params, self.points.domain, first, &values)?;
                 Ok(server.evaluate_shard(&shard, query)?)
             })?;

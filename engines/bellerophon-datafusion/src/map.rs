@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use bellerophon::{
-    ErrorKind, MapFunction, MapRequest, Prediction, Result,
+    MapFunction, MapRequest, Prediction, Result,
     ckks::{
         Bounds, CkksOps, Interval, Metadata,
         approx::Function,
         simulator::{SimCiphertext, Simulator},
     },
-    repack,
 };
 
-use crate::{Node, expression::is_expression};
+use crate::{Error, Hash, Node, expression::is_expression};
 
 /// Bits after the binary point of a result, unless a query says otherwise.
 const BITS: f64 = 12.0;
@@ -20,17 +19,19 @@ const BITS: f64 = 12.0;
 /// Places at which the range of a function is measured.
 const SAMPLES: usize = 1 << 10;
 
-/// The constant arguments of `he_map`.
-#[derive(Debug, Clone, PartialEq)]
+/// A call of `he_map`: its constant arguments, and the function that they name.
+#[derive(Debug, Clone)]
 pub(crate) struct MapCall {
-    /// A name, the entries of a table, or an expression that the node knows.
-    pub(crate) function: String,
-    pub(crate) lo: f64,
-    pub(crate) hi: f64,
-    pub(crate) bits: Option<f64>,
+    /// A name, the entries of a table or the name of an object with them, or an expression.
+    function: String,
+    lo: f64,
+    hi: f64,
+    bits: Option<f64>,
+    mapped: Mapped,
 }
 
 /// The function of a call.
+#[derive(Debug, Clone)]
 enum Mapped {
     /// Looked up at the nearest of places that are spread evenly over the domain.
     Table(Arc<[f64]>),
@@ -38,13 +39,33 @@ enum Mapped {
 }
 
 impl MapCall {
+    /// A call with these arguments.
+    ///
+    /// # Errors
+    /// Unknown functions, malformed expressions, and tables that cannot be read.
+    pub(crate) fn new(
+        node: &Node,
+        function: &str,
+        (lo, hi): (f64, f64),
+        bits: Option<f64>,
+    ) -> crate::Result<Self> {
+        let mapped = Mapped::of(node, function)?;
+        Ok(Self { function: function.into(), lo, hi, bits, mapped })
+    }
+
+    /// The constant arguments as a text, for caches.
+    pub(crate) fn key(&self) -> String {
+        format!("{:?} {:?} {:?} {:?}", self.function, self.lo, self.hi, self.bits)
+    }
+
     /// The request to the library's planner.
-    pub(crate) fn request(&self, node: &Node) -> Result<MapRequest<'static>> {
-        let (call, domain) = (self.clone(), self.lo..=self.hi);
-        Ok(match self.mapped(node)? {
+    pub(crate) fn request(&self) -> MapRequest<'static> {
+        let domain = self.lo..=self.hi;
+        match self.mapped.clone() {
             // Without a number of bits as good as look-ups are: no other engine has jumps.
             Mapped::Table(entries) => {
-                let request = MapRequest::new(move |x| call.nearest(&entries, x)).over(domain);
+                let (lo, hi) = (self.lo, self.hi);
+                let request = MapRequest::new(move |x| nearest(&entries, (lo, hi), x)).over(domain);
                 match self.bits {
                     Some(bits) => request.error(-bits),
                     None => request,
@@ -58,27 +79,18 @@ impl MapCall {
             Mapped::Named(function) => {
                 MapRequest::of(function).over(domain).error(-self.bits.unwrap_or(BITS))
             }
-        })
+        }
     }
 
     /// The simulated result by the prediction of the planner.
     pub(crate) fn result(
         &self,
-        node: &Node,
         simulator: &Simulator,
         x: &Metadata,
         prediction: &Prediction,
     ) -> Result<SimCiphertext> {
         // Step 1: the range of the values; padding is arbitrary within it.
-        let mapped = self.mapped(node)?;
-        let step = (self.hi - self.lo) / SAMPLES as f64;
-        let places = (0..=SAMPLES).map(|i| (self.lo + i as f64 * step).min(self.hi));
-        let values = places.map(|x| match &mapped {
-            Mapped::Table(entries) => self.nearest(entries, x),
-            Mapped::Named(function) => function.value(x),
-        });
-        let (lo, hi) =
-            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), y| (lo.min(y), hi.max(y)));
+        let (lo, hi) = self.range();
         let error = prediction.log2_error.exp2();
         let range = Interval::real(lo - error, hi + error)?;
         // Step 2: a vector at the level of the result, whose error is the predicted bound.
@@ -89,26 +101,42 @@ impl MapCall {
         Ok(simulator.with_metadata(fresh, meta))
     }
 
-    fn nearest(&self, entries: &[f64], x: f64) -> f64 {
-        let last = entries.len() - 1;
-        let place = (x - self.lo) / (self.hi - self.lo) * last as f64;
-        // A cast of a negative number gives 0.
-        entries[(place.round() as usize).min(last)]
+    /// The range of the function over the domain.
+    fn range(&self) -> (f64, f64) {
+        let extremes = |values: &[f64]| {
+            let ends = (f64::INFINITY, f64::NEG_INFINITY);
+            values.iter().fold(ends, |(lo, hi), &y| (lo.min(y), hi.max(y)))
+        };
+        let function = match &self.mapped {
+            Mapped::Table(entries) => return extremes(entries),
+            Mapped::Named(function) => function,
+        };
+        let step = (self.hi - self.lo) / SAMPLES as f64;
+        let places = (0..=SAMPLES).map(|i| (self.lo + i as f64 * step).min(self.hi));
+        let values: Vec<f64> = places.map(|x| function.value(x)).collect();
+        let (lo, hi) = extremes(&values);
+        // Between two places a function exceeds its values there by less than it changes elsewhere.
+        let changes = values.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+        let margin = changes.fold(0.0, f64::max);
+        (lo - margin, hi + margin)
     }
+}
 
+impl Mapped {
     /// The entries, the function of this name in the node, or that of the library.
-    fn mapped(&self, node: &Node) -> Result<Mapped> {
-        let entries: Option<Arc<[f64]>> =
-            self.function.split(';').map(|entry| entry.trim().parse().ok()).collect();
-        if let Some(entries) = entries.filter(|entries| entries.len() > 1) {
-            return Ok(Mapped::Table(entries));
+    fn of(node: &Node, text: &str) -> crate::Result<Self> {
+        if let Ok(hash) = text.parse::<Hash>() {
+            return Ok(Self::Table(node.keys().table(hash)?));
         }
-        if let Some(function) = node.defined(&self.function) {
-            return Ok(Mapped::Named(function));
+        if let Some(entries) = entries(text) {
+            return Ok(Self::Table(entries));
         }
-        let function = match self.function.as_str() {
-            "abs" => return Ok(Mapped::Named(MapFunction::abs())),
-            "relu" => return Ok(Mapped::Named(MapFunction::relu())),
+        if let Some(function) = node.known(text)? {
+            return Ok(Self::Named(function));
+        }
+        let function = match text {
+            "abs" => return Ok(Self::Named(MapFunction::abs())),
+            "relu" => return Ok(Self::Named(MapFunction::relu())),
             "cos" => Function::cos(),
             "exp" => Function::exp(),
             "gelu" => Function::gelu(),
@@ -124,11 +152,26 @@ impl MapCall {
             _ => {
                 let reason = "no function has this name: take abs, relu, cos, exp, gelu, inverse, \
                               inverse_sqrt, ln, sigmoid, silu, sin, softplus, sqrt, tanh, the \
-                              entries of a table ('0;1;4'), an expression \
-                              ('x -> 1 / (1 + exp(-x))'), or define one with `Node::define`";
-                return Err(ErrorKind::Repack(repack::ErrorKind::Request { reason }).into());
+                              entries of a table ('0;1;4') or the hash of a \
+                              table, an expression ('x -> 1 / (1 + exp(-x))'), or define one with `Node::define`";
+                return Err(Error::plan("he_map", reason));
             }
         };
-        Ok(Mapped::Named(function.into()))
+        Ok(Self::Named(function.into()))
     }
+}
+
+/// The entry at the place next to `x`, of places that are spread evenly over the domain.
+fn nearest(entries: &[f64], (lo, hi): (f64, f64), x: f64) -> f64 {
+    let last = entries.len() - 1;
+    let place = (x - lo) / (hi - lo) * last as f64;
+    // A cast of a negative number gives 0.
+    entries[(place.round() as usize).min(last)]
+}
+
+/// The entries of a table: two or more finite numbers with semicolons between them.
+pub(crate) fn entries(text: &str) -> Option<Arc<[f64]>> {
+    let number = |entry: &str| entry.trim().parse().ok().filter(|number: &f64| number.is_finite());
+    let entries: Option<Arc<[f64]>> = text.split(';').map(number).collect();
+    entries.filter(|entries| entries.len() > 1)
 }

@@ -20,8 +20,13 @@ use datafusion::{
 use rayon::prelude::*;
 
 use crate::{
-    Error, Hash, KeyStore, KeyStoreOptions, Result, expression, map::MapCall, shape, store::lock,
+    Error, Hash, KeyStore, KeyStoreOptions, Result, expression,
+    shape::{self, Shape},
+    store::lock,
 };
+
+/// Results of the planner that a node keeps of each kind.
+const PLANNED: usize = 1 << 10;
 
 /// What the functions of one process share. A process has one node, and with it one pool of
 /// threads, whatever the number of partitions.
@@ -33,6 +38,7 @@ pub struct Node {
     functions: Mutex<BTreeMap<String, MapFunction>>,
     calls: Mutex<BTreeMap<&'static str, u64>>,
     plans: Mutex<HashMap<String, Arc<MapPlan>>>,
+    shapes: Mutex<HashMap<String, Shape>>,
 }
 
 /// The resources of a node.
@@ -63,9 +69,9 @@ impl Node {
         let keys = KeyStore::new(store, &memory, options.keys)?;
         let threads = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build();
         let failed = |error| DataFusionError::External(Box::new(error));
-        let (functions, calls, plans) = Default::default();
+        let (functions, calls, plans, shapes) = Default::default();
         let threads = threads.map_err(failed)?;
-        Ok(Arc::new(Self { keys, threads, memory, functions, calls, plans }))
+        Ok(Arc::new(Self { keys, threads, memory, functions, calls, plans, shapes }))
     }
 
     /// The objects of the node.
@@ -81,18 +87,24 @@ impl Node {
     /// Makes a function known to `he_map` under a name. All processes of a cluster must know it.
     pub fn define(&self, name: impl Into<String>, function: MapFunction) {
         lock(&self.functions).insert(name.into(), function);
+        // They may be those of another function of this name.
+        lock(&self.plans).clear();
+        lock(&self.shapes).clear();
     }
 
-    /// Makes the function of a text known under that text, if it is an expression.
-    pub(crate) fn know(&self, text: &str) -> std::result::Result<(), String> {
-        if expression::is_expression(text) && self.defined(text).is_none() {
-            self.define(text, expression::compile(text)?);
+    /// The function that is defined under a text, or that the text expresses.
+    pub(crate) fn known(&self, text: &str) -> Result<Option<MapFunction>> {
+        if let Some(function) = lock(&self.functions).get(text) {
+            return Ok(Some(function.clone()));
         }
-        Ok(())
-    }
-
-    pub(crate) fn defined(&self, name: &str) -> Option<MapFunction> {
-        lock(&self.functions).get(name).cloned()
+        if !expression::is_expression(text) {
+            return Ok(None);
+        }
+        let malformed = |reason| format!("{text:?} is no function: {reason}");
+        let function = expression::compile(text).map_err(malformed);
+        let function = function.map_err(|reason| Error::plan("he_map", reason))?;
+        lock(&self.functions).insert(text.into(), function.clone());
+        Ok(Some(function))
     }
 
     /// How often each function was evaluated on a vector, since the node exists: a plan that
@@ -101,22 +113,32 @@ impl Node {
         lock(&self.calls).clone()
     }
 
-    /// Computes a value for every row on the threads of the node. An error or a panic names the
-    /// function and the row.
+    /// Evaluates a function on these rows of a batch, on the threads of the node, and counts them.
+    /// An error or a panic names the function and the row.
     pub(crate) fn rows<T: Send>(
         &self,
         function: &'static str,
-        rows: usize,
+        rows: &[usize],
         work: impl Fn(usize) -> bellerophon::Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        *lock(&self.calls).entry(function).or_default() += rows as u64;
-        let guarded = |row| match guarded(|| work(row)) {
+        *lock(&self.calls).entry(function).or_default() += rows.len() as u64;
+        self.each(function, rows, work)
+    }
+
+    /// Computes a value for every row, as [`rows`](Self::rows), without counting.
+    pub(crate) fn each<T: Send>(
+        &self,
+        function: &'static str,
+        rows: &[usize],
+        work: impl Fn(usize) -> bellerophon::Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let guarded = |&row: &usize| match guarded(|| work(row)) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(source)) => Err(Error::Row { function, row, source: Box::new(source) }),
             Err(message) => Err(Error::Panicked { function, row, message }),
         };
         // All rows first: the error is that of the first bad row, whatever thread meets it.
-        let work = || (0..rows).into_par_iter().map(guarded).collect::<Vec<_>>();
+        let work = || rows.par_iter().map(guarded).collect::<Vec<_>>();
         self.threads.install(work).into_iter().collect()
     }
 
@@ -144,21 +166,43 @@ impl Node {
         Ok((params, simulator))
     }
 
-    /// A plan of a map, made once: `place` says for what, besides the call.
+    /// A plan of a map, made once for a text that says for what.
     pub(crate) fn map_plan(
         &self,
-        call: &MapCall,
-        place: &str,
+        key: String,
         plan: impl FnOnce() -> bellerophon::Result<MapPlan>,
     ) -> bellerophon::Result<Arc<MapPlan>> {
-        let key = format!("{call:?} {place}");
-        if let Some(known) = lock(&self.plans).get(&key) {
-            return Ok(known.clone());
-        }
-        let made = Arc::new(plan()?);
-        lock(&self.plans).insert(key, made.clone());
-        Ok(made)
+        once(&self.plans, key, || plan().map(Arc::new))
     }
+
+    /// The description of a result, derived once for a text that says of what: an engine asks many
+    /// times while it plans a query, and the simulator takes milliseconds.
+    pub(crate) fn shape(
+        &self,
+        key: String,
+        derive: impl FnOnce() -> Result<Shape>,
+    ) -> Result<Shape> {
+        once(&self.shapes, key, derive)
+    }
+}
+
+/// A result that is computed if it is not known yet.
+fn once<T: Clone, E>(
+    known: &Mutex<HashMap<String, T>>,
+    key: String,
+    compute: impl FnOnce() -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
+    if let Some(found) = lock(known).get(&key) {
+        return Ok(found.clone());
+    }
+    let made = compute()?;
+    let mut known = lock(known);
+    // Other queries of a long life would take all memory.
+    if known.len() >= PLANNED {
+        known.clear();
+    }
+    known.insert(key, made.clone());
+    Ok(made)
 }
 
 /// Runs code that calls functions of users. A panic becomes its message.

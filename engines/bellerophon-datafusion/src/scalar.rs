@@ -13,19 +13,25 @@ use bellerophon::{
 };
 use datafusion::{
     arrow::{
-        array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, Int64Array},
-        datatypes::{DataType, Field, FieldRef, Int64Type},
+        array::{Array, ArrayRef, AsArray, BinaryArray, Int64Array},
+        datatypes::{DataType, Field, FieldRef},
     },
     common::{Result as EngineResult, ScalarValue},
     logical_expr::{
         ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-        Signature, Volatility,
+        Signature, Volatility, expr,
+        simplify::{ExprSimplifyResult, SimplifyContext},
     },
 };
 
 use crate::{
-    Error, Hash, Node, Result, circuit::Circuit, map::MapCall, node::guarded, settings,
-    shape::Shape, vector,
+    Error, Hash, Node, Result,
+    circuit::Circuit,
+    map::MapCall,
+    node::guarded,
+    settings,
+    shape::{Shape, TABLE},
+    vector,
 };
 
 /// A function by its name in SQL.
@@ -169,8 +175,11 @@ impl ScalarFunction {
         let described = usize::from(self.description(constants).is_some());
         let constants = &constants[..constants.len() - described];
         let missing = |argument: usize| {
-            let reason = format!("argument {} must be a literal", argument + 1);
-            Error::plan(name, reason)
+            let or = match parameters[argument] == Text && self.function == Function::Map {
+                true => ", or a table of the key store, he_object('hash')",
+                false => "",
+            };
+            Error::plan(name, format!("argument {} must be a literal{or}", argument + 1))
         };
         let number = |argument: usize| match constants.get(argument).copied().flatten() {
             Some(ScalarValue::Float64(Some(number))) if number.is_finite() => Ok(*number),
@@ -188,7 +197,10 @@ impl ScalarFunction {
             Function::Dot => Circuit::Dot,
             Function::Scale => Circuit::Scale(number(1)?),
             Function::Rotate => match number(1)? {
-                step if step.fract() == 0.0 => Circuit::Rotate(step as i64),
+                // Larger numbers are no exact integers.
+                step if step.fract() == 0.0 && step.abs() < (1u64 << 53) as f64 => {
+                    Circuit::Rotate(step as i64)
+                }
                 _ => return Err(Error::plan(name, "argument 2 must be an integer")),
             },
             Function::Polynomial => Circuit::Polynomial(polynomial(name, text(1)?)?),
@@ -204,13 +216,12 @@ impl ScalarFunction {
             }
             Function::Publish => return Ok(Operation::Publish(number(1)?, number(2)?)),
             Function::Map => {
-                let given = constants.len() == parameters.len();
-                let bits = given.then(|| number(4)).transpose()?;
-                let (function, lo, hi) = (text(1)?.to_string(), number(2)?, number(3)?);
-                self.node.know(&function).map_err(|reason| {
-                    Error::plan(name, format!("{function:?} is no function: {reason}"))
-                })?;
-                return Ok(Operation::Map(MapCall { function, lo, hi, bits }));
+                let bits = match constants.len() == parameters.len() {
+                    true => Some(number(4)?),
+                    false => None,
+                };
+                let domain = (number(2)?, number(3)?);
+                return Ok(Operation::Map(MapCall::new(&self.node, text(1)?, domain, bits)?));
             }
         };
         Ok(Operation::Circuit(circuit))
@@ -227,20 +238,23 @@ impl ScalarFunction {
     /// The shape of the result: the library's prediction.
     fn predicted(&self, operation: &Operation, fields: &[FieldRef]) -> Result<Shape> {
         let (name, _) = self.function.signature();
-        if let Operation::Object(hash) = operation {
-            let (params, x) = self.node.keys().object(*hash)?;
-            return Ok(Shape::new(params, x.lattice().key(), 1, &x.metadata()));
-        }
         let shapes = self.shapes(fields)?;
-        let common = Shape::common(name, &shapes)?;
+        // A square has more noise than a product. Two expressions of one description may be one.
+        let square = shapes.len() == 2 && fields[0] == fields[1];
+        let key = format!("{name} {} {square} {shapes:?}", operation.key());
+        self.node.shape(key, || self.simulated(operation, &shapes, square))
+    }
+
+    fn simulated(&self, operation: &Operation, shapes: &[Shape], square: bool) -> Result<Shape> {
+        let (name, _) = self.function.signature();
+        let common = Shape::common(name, shapes)?;
         let vectors = shapes.iter().map(|shape| shape.vectors).max().unwrap_or(1);
         let (params, simulator) = self.node.simulator(common.params(name)?)?;
         let refused = |error: ckks::Error| Error::plan(name, error);
-        let operands =
-            shapes.iter().map(|shape| shape.simulated(&simulator)).collect::<Result<Vec<_>>>()?;
-        // A square has more noise than a product. Two expressions of one description may be one.
+        let operands = shapes.iter().map(|shape| shape.simulated(name, &params, &simulator));
+        let operands = operands.collect::<Result<Vec<_>>>()?;
         let mut borrowed: Vec<_> = operands.iter().collect();
-        if borrowed.len() == 2 && fields[0] == fields[1] {
+        if square {
             borrowed[1] = borrowed[0];
         }
         let (result, seconds) = match operation {
@@ -249,7 +263,8 @@ impl ScalarFunction {
             }
             // The count of a query is not known: that of all vectors is the largest.
             Operation::Divide => {
-                let most = common.vectors.max(1) * operands[0].metadata().meta.slots;
+                let slots = operands[0].metadata().meta.slots;
+                let most = common.vectors.max(1).saturating_mul(slots);
                 let count = NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN);
                 let circuit = Circuit::Divide(count);
                 (circuit.evaluate(&simulator, &borrowed).map_err(refused)?, None)
@@ -258,14 +273,14 @@ impl ScalarFunction {
                 let metadata = *operands[0].metadata();
                 let (level, len) = (metadata.level, metadata.meta.len);
                 let place = format!("{} {level} {len}", params.fingerprint());
-                let request = call.request(&self.node).map_err(|error| Error::plan(name, error))?;
-                let request = request.count(len).level(level);
-                let plan = self.node.map_plan(call, &place, || params.map_plan(&request));
+                let request = call.request().count(len).level(level);
+                let key = format!("{} {place}", call.key());
+                let plan = self.node.map_plan(key, || params.map_plan(&request));
                 let plan = plan.map_err(|error| Error::plan(name, error))?;
                 let Some(prediction) = plan.prediction() else {
                     return Err(Error::plan(name, format!("no engine serves it:\n{plan}")));
                 };
-                let x = call.result(&self.node, &simulator, &metadata, prediction)?;
+                let x = call.result(&simulator, &metadata, prediction)?;
                 (x, Some(prediction.seconds))
             }
             Operation::Publish(lo, hi) => {
@@ -289,6 +304,7 @@ impl ScalarFunction {
         let constants = constants.collect::<Vec<_>>();
         let operation = self.operation(&constants)?;
         let rows = args.number_rows;
+        let all: Vec<usize> = (0..rows).collect();
         if let Operation::Object(hash) = operation {
             let bytes = self.node.keys().vector(hash)?;
             return Ok(Arc::new(BinaryArray::from_iter_values((0..rows).map(|_| &bytes))));
@@ -309,12 +325,12 @@ impl ScalarFunction {
         let memory = (columns.len() + 1) * rows * shape.memory(&params);
         let _reserved = self.node.reserve(name, memory)?;
         let read = |column: usize, row: usize| vector::read(&params, columns[column].value(row));
-        if operation == Operation::Count {
+        if matches!(operation, Operation::Count) {
             let count = |row| match valid(row) {
                 true => Ok(Some(vector::len(&params, columns[0].value(row))? as i64)),
                 false => Ok(None),
             };
-            let counts = self.node.rows(name, rows, count)?;
+            let counts = self.node.rows(name, &all, count)?;
             return Ok(Arc::new(Int64Array::from(counts)));
         }
         let server = match self.function.needs_keys() {
@@ -326,8 +342,8 @@ impl ScalarFunction {
         };
         // Step 3: the rows.
         let counts = match operation {
-            Operation::Divide => Some(args.args[1].to_array(rows)?),
-            _ => None,
+            Operation::Divide => counts(name, args.args[1].to_array(rows)?.as_primitive())?,
+            _ => vec![],
         };
         let twice = columns.len() == 2 && same(&columns[0], &columns[1]);
         let compute = |row: usize| {
@@ -346,10 +362,7 @@ impl ScalarFunction {
                     format::to_bytes(&params, &result).map(Some)
                 }
                 Operation::Divide => {
-                    let counts = counts.as_ref().map(|c| c.as_primitive::<Int64Type>());
-                    let count = counts.filter(|c| c.is_valid(row)).map(|c| c.value(row));
-                    let count = count.and_then(|count| NonZeroUsize::new(count.max(0) as usize));
-                    let Some(count) = count else { return Ok(None) };
+                    let Some(count) = counts[row] else { return Ok(None) };
                     let result = Circuit::Divide(count).evaluate(server.slots(), &[&x])?;
                     format::to_bytes(&params, &result).map(Some)
                 }
@@ -364,17 +377,12 @@ impl ScalarFunction {
                 Operation::Count | Operation::Object(_) => Ok(None),
             }
         };
-        let results = self.node.rows(name, rows, compute)?;
-        // Results are megabytes: a buffer that grows would copy them several times.
-        let bytes = results.iter().flatten().map(Vec::len).sum();
-        let mut column = BinaryBuilder::with_capacity(rows, bytes);
-        results.iter().for_each(|result| column.append_option(result.as_deref()));
-        Ok(Arc::new(column.finish()))
+        vector::column(name, &self.node.rows(name, &all, compute)?)
     }
 }
 
 /// What a function computes, with its literal arguments.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 enum Operation {
     Circuit(Circuit),
     Map(MapCall),
@@ -385,6 +393,16 @@ enum Operation {
     Count,
     /// A vector of the key store.
     Object(Hash),
+}
+
+impl Operation {
+    /// A text that says what is computed, for caches.
+    fn key(&self) -> String {
+        match self {
+            Self::Map(call) => call.key(),
+            operation => format!("{operation:?}"),
+        }
+    }
 }
 
 /// The evaluator of a batch.
@@ -407,8 +425,8 @@ impl Server {
             return Err(bellerophon::ErrorKind::MissingKeys { need: "multiply" }.into());
         };
         let place = format!("{:?} {} {} {:?}", x.lattice().key(), x.level(), x.len(), x.range());
-        let request = call.request(node)?;
-        let plan = node.map_plan(call, &place, || evaluator.map_plan(x, &request))?;
+        let (key, request) = (format!("{} {place}", call.key()), call.request());
+        let plan = node.map_plan(key, || evaluator.map_plan(x, &request))?;
         let mapped = evaluator.map_with(x, &request.planned(&plan))?;
         // A look-up of few values returns few slots: sums need as many as other vectors have.
         Ok(mapped.repeated(x.slots())?)
@@ -418,6 +436,18 @@ impl Server {
 /// Whether two columns are one: a square is cheaper than a product.
 fn same(x: &BinaryArray, y: &BinaryArray) -> bool {
     x.value_data().as_ptr() == y.value_data().as_ptr() && x.value_offsets() == y.value_offsets()
+}
+
+/// The divisors of the rows.
+fn counts(function: &'static str, counts: &Int64Array) -> Result<Vec<Option<NonZeroUsize>>> {
+    let divisor = |(row, count): (usize, Option<i64>)| match count {
+        None => Ok(None),
+        Some(count) => match usize::try_from(count).ok().and_then(NonZeroUsize::new) {
+            None => Err(Error::Divisor { function, row, count }),
+            divisor => Ok(divisor),
+        },
+    };
+    counts.iter().enumerate().map(divisor).collect()
 }
 
 /// The coefficients of a polynomial, the constant first, with commas between them.
@@ -475,6 +505,8 @@ impl ScalarUDFImpl for ScalarFunction {
             (Number, DataType::Int64) | (Integers, DataType::Int64) => Ok(DataType::Int64),
             (Number, DataType::Float64) => Ok(DataType::Float64),
             (Text, DataType::Utf8) => Ok(DataType::Utf8),
+            // The name of an object.
+            (Text, DataType::Binary) if self.function == Function::Map => Ok(DataType::Binary),
             (parameter, given) => {
                 let reason = format!("an argument of type {given}: need {parameter:?}");
                 Err(Error::plan(name, reason).into())
@@ -497,12 +529,60 @@ impl ScalarUDFImpl for ScalarFunction {
         if let Some(text) = self.description(args.scalar_arguments) {
             return Ok(Arc::new(Shape::parse(name, text)?.on(name, field)?));
         }
-        let operation = self.operation(args.scalar_arguments)?;
+        // The name of a table is that of an object, until the call is simplified.
+        let tables = args.arg_fields.iter().map(|field| {
+            let table = field.metadata().get(TABLE)?;
+            Some(ScalarValue::from(table.as_str()))
+        });
+        let tables = tables.collect::<Vec<_>>();
+        let constants = args.scalar_arguments.iter().zip(&tables);
+        let constants = constants.map(|(constant, table)| constant.or(table.as_ref()));
+        let operation = self.operation(&constants.collect::<Vec<_>>())?;
+        if let Operation::Object(hash) = operation {
+            let keys = self.node.keys();
+            if keys.is_table(hash)? {
+                let named = [(TABLE.to_string(), hash.to_string())];
+                return Ok(Arc::new(field.with_metadata(named.into())));
+            }
+            let shape = self.node.shape(format!("{name} {hash}"), || {
+                let (params, x) = keys.object(hash)?;
+                Ok(Shape::new(params, x.lattice().key(), 1, &x.metadata()))
+            })?;
+            return Ok(Arc::new(shape.on(name, field)?));
+        }
         // The planner of a map calls the function.
         let shape = guarded(|| self.predicted(&operation, args.arg_fields));
         let panicked = |message| Error::plan(name, format!("the function panicked: {message}"));
         let shape = shape.map_err(panicked)??;
         Ok(Arc::new(shape.on(name, field)?))
+    }
+
+    /// A table in the place of a literal becomes the literal of its name: executors get no field
+    /// metadata, and no copy of the table for every row.
+    fn simplify(
+        &self,
+        mut args: Vec<Expr>,
+        _: &SimplifyContext,
+    ) -> EngineResult<ExprSimplifyResult> {
+        let (_, parameters) = self.function.signature();
+        let texts = parameters.iter().zip(&mut args).filter(|(parameter, _)| **parameter == Text);
+        let mut simplified = false;
+        for (_, arg) in texts {
+            let Expr::ScalarFunction(call) = &*arg else { continue };
+            let Some(object) = call.func.inner().downcast_ref::<Self>() else { continue };
+            if object.function == Function::Object
+                && let [hash, ..] = &call.args[..]
+            {
+                *arg = hash.clone();
+                simplified = true;
+            }
+        }
+        if !simplified {
+            return Ok(ExprSimplifyResult::Original(args));
+        }
+        let function = Arc::new(Self::udf(self.function, &self.node));
+        let call = Expr::ScalarFunction(expr::ScalarFunction::new_udf(function, args));
+        Ok(ExprSimplifyResult::Simplified(call))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> EngineResult<ColumnarValue> {

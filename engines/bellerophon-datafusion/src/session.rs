@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use datafusion::{
     execution::{SessionState, SessionStateBuilder, runtime_env::RuntimeEnvBuilder},
+    optimizer::Analyzer,
     prelude::{SessionConfig, SessionContext},
 };
 
 use crate::{
     Functions, Hash, Node, Result,
+    comparison::NoComparisons,
     compose::{self, Composer},
     explain::Planner,
     lookup::LookupFunction,
@@ -49,10 +51,14 @@ pub fn session(node: &Arc<Node>, options: &SessionOptions) -> Result<SessionCont
 /// As [`session`].
 pub fn state(node: &Arc<Node>, options: &SessionOptions) -> Result<SessionState> {
     let memory = RuntimeEnvBuilder::new().with_memory_pool(node.memory().clone());
+    // In front of the rules of the engine, some of which fail for comparisons of bytes.
+    let mut rules = Analyzer::new().rules;
+    rules.insert(0, Arc::new(NoComparisons));
     let mut builder = SessionStateBuilder::new()
         .with_config(config(options)?)
         .with_runtime_env(memory.build_arc()?)
         .with_default_features()
+        .with_analyzer_rules(rules)
         .with_query_planner(Arc::new(Planner));
     let functions = Function::ALL.map(|function| Arc::new(ScalarFunction::udf(function, node)));
     builder.scalar_functions().get_or_insert_default().extend(functions);

@@ -13,13 +13,16 @@ use bellerophon::{
     },
     mlwe::KeyId,
 };
-use datafusion::arrow::datatypes::Field;
+use datafusion::{arrow::datatypes::Field, common::DFSchema, logical_expr::LogicalPlan};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Hash, Result};
 
 /// The key of the description in the metadata of a field.
 pub(crate) const FIELD: &str = "bellerophon";
+
+/// The key of the name of a table in the metadata of a field.
+pub(crate) const TABLE: &str = "bellerophon.table";
 
 /// The description of an encrypted column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,20 +117,44 @@ impl Shape {
 
     /// Bytes of memory of a vector: two polynomials of 64-bit residues.
     pub(crate) fn memory(&self, params: &Params) -> usize {
-        params.ckks().limbs_at(self.level) * params.ckks().lattice().degree() * 16
+        let params = params.ckks();
+        params.limbs_at(self.level.min(params.max_level())) * params.lattice().degree() * 16
     }
 
-    /// A vector of the column on a simulator.
-    pub(crate) fn simulated(&self, simulator: &Simulator) -> Result<SimCiphertext> {
-        let meta = self.meta()?;
+    /// A vector of the column on a simulator of these parameters. The description may come from a
+    /// file of anybody: it is checked as that of a vector.
+    pub(crate) fn simulated(
+        &self,
+        function: &'static str,
+        params: &Params,
+        simulator: &Simulator,
+    ) -> Result<SimCiphertext> {
+        let (params, meta) = (params.ckks(), self.meta()?);
+        let most = params.max_level();
+        if self.level > most {
+            let reason = format!("a column of level {}: its parameters have {most}", self.level);
+            return Err(Error::plan(function, reason));
+        }
+        let refused = |error| Error::plan(function, error);
+        meta.check(params, params.limbs_at(self.level)).map_err(refused)?;
         // A value of the range: the values of a simulated vector decide nothing.
         let range = meta.bounds.slots();
         let value = 0f64.clamp(range.lo(), range.hi());
-        let x = simulator
-            .encrypt(&vec![value; meta.slots], range, self.level)
-            .map_err(bellerophon::Error::from)?;
-        Ok(simulator.with_metadata(x, meta))
+        let x = simulator.encrypt(&vec![value; meta.slots], range, self.level);
+        Ok(simulator.with_metadata(x.map_err(refused)?, meta))
     }
+}
+
+/// The columns that the expressions of a node of a plan are over.
+pub(crate) fn inputs(node: &LogicalPlan) -> DFSchema {
+    let inputs = node.inputs();
+    // A scan has no input: its filters are over its own columns.
+    if inputs.is_empty() {
+        return node.schema().as_ref().clone();
+    }
+    let mut schema = DFSchema::empty();
+    inputs.iter().for_each(|input| schema.merge(input.schema()));
+    schema
 }
 
 /// A simulator of the operations that these parameters have.

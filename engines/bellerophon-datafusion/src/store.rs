@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fs::{self, File},
-    io::{BufWriter, ErrorKind, Read, Write},
+    io::{BufWriter, Cursor, ErrorKind, Read, Seek, Write},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -27,7 +27,7 @@ use datafusion::{
 use futures::StreamExt;
 use sha2::{Digest, Sha256};
 
-use crate::{Error, Hash, ObjectFault, Result, vector as encrypted};
+use crate::{Error, Hash, ObjectFault, Result, map, retry::attempts, vector as encrypted};
 
 /// The types of objects that are secrets, with their names.
 const SECRETS: [(u16, &str); 4] = [
@@ -45,15 +45,27 @@ const VECTORS: [u16; 4] =
 const OTHERS: [u16; 5] =
     [kind::PARAMS, kind::KEY_LIST, bfv::Params::KIND, pir::ServerKeys::KIND, pir::Query::KIND];
 
+/// Bytes of a table, at most.
+const MOST_TABLE: u64 = 1 << 24;
+
+/// The objects that a caller takes.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    kinds: &'a [u16],
+    tables: bool,
+    needed: &'static str,
+}
+
 /// Uploads of one object that wait for the store at a time.
 const PARTS: usize = 4;
 
 /// Public objects in an object store (a folder, or any other of [`object_store`]), each under
 /// `keys/` and the SHA-256 of its bytes.
 ///
-/// Objects are parameters, public keys, encrypted vectors and queries of look-ups. A node copies an
-/// object once into a folder of its own and hashes it while it arrives; processes of one machine
-/// that share the folder wait for each other. Evaluation keys stay in memory within a budget: the
+/// Objects are parameters, public keys, encrypted vectors, queries of look-ups and tables in the
+/// clear. A node copies an object once into a folder of its own and hashes it while it arrives;
+/// processes of one machine that share the folder wait for each other. Faults of the store that may
+/// pass are repeated, five times within a minute. Evaluation keys stay in memory within a budget: the
 /// least recently used ones go first, and keys in use stay. Keys of rotations are read from the copy
 /// on demand.
 ///
@@ -138,7 +150,22 @@ impl KeyStore {
         let public = [&VECTORS[..], &OTHERS].concat();
         let needed = "parameters, public keys, an encrypted vector or a query of a look-up";
         check_kind(hash, kind, &public, needed)?;
-        self.upload(hash, &mut &*bytes)?;
+        self.upload(hash, &mut Cursor::new(bytes))?;
+        Ok(hash)
+    }
+
+    /// Stores a table in the clear, for `he_map`: its entries as text.
+    ///
+    /// # Errors
+    /// [`Error::Object`] unless there are two or more finite entries, in at most 16 MiB of text;
+    /// [`Error::Store`].
+    pub fn put_table(&self, entries: &[f64]) -> Result<Hash> {
+        let text = entries.iter().map(f64::to_string).collect::<Vec<_>>().join(";");
+        let hash = Hash::of(text.as_bytes());
+        if map::entries(&text).is_none() || text.len() as u64 > MOST_TABLE {
+            return Err(Error::Object { hash, fault: ObjectFault::Table });
+        }
+        self.upload(hash, &mut Cursor::new(text.as_bytes()))?;
         Ok(hash)
     }
 
@@ -181,19 +208,19 @@ impl KeyStore {
     /// Keeps a text under a name that is no hash: the last one replaces the others.
     pub(crate) fn put_note(&self, name: &str, text: String) -> Result<()> {
         let path = StorePath::from(format!("states/{name}"));
-        wait(async { Ok(self.store.put(&path, text.into()).await.map(|_| ())?) })
+        let put = async || Ok(self.store.put(&path, text.clone().into()).await.map(|_| ())?);
+        wait(put)
     }
 
     /// The text under a name, if there is one.
     pub(crate) fn note(&self, name: &str) -> Result<Option<String>> {
         let path = StorePath::from(format!("states/{name}"));
-        let bytes = wait(async {
-            match self.store.get(&path).await {
-                Ok(found) => Ok(Some(found.bytes().await?)),
-                Err(object_store::Error::NotFound { .. }) => Ok(None),
-                Err(error) => Err(error.into()),
-            }
-        })?;
+        let get = async || match self.store.get(&path).await {
+            Ok(found) => Ok(Some(found.bytes().await?)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        };
+        let bytes = wait(get)?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
@@ -239,6 +266,13 @@ impl KeyStore {
         Ok(format::from_bytes(params, &bytes)?)
     }
 
+    /// Whether an object that a query names is a table; else it is an encrypted vector.
+    pub(crate) fn is_table(&self, hash: Hash) -> Result<bool> {
+        let needed = "an encrypted vector or a table";
+        let path = self.copied(hash, Wanted { kinds: &VECTORS, tables: true, needed })?;
+        Ok(is_table(&start(&path)?))
+    }
+
     /// An encrypted vector, and the name of its parameters.
     pub(crate) fn object(&self, hash: Hash) -> Result<(Hash, Ciphertext)> {
         let bytes = self.vector(hash)?;
@@ -251,9 +285,22 @@ impl KeyStore {
         Ok((name, encrypted::read(params, &bytes)?))
     }
 
+    /// The entries of a table by name.
+    pub(crate) fn table(&self, hash: Hash) -> Result<Arc<[f64]>> {
+        let path = self.copied(hash, Wanted { kinds: &[], tables: true, needed: "a table" })?;
+        let malformed = || Error::Object { hash, fault: ObjectFault::Table };
+        let file = File::open(&path).map_err(Error::file(&path))?;
+        let mut text = String::new();
+        let read =
+            file.take(MOST_TABLE + 1).read_to_string(&mut text).map_err(Error::file(&path))?;
+        let entries = map::entries(&text).filter(|_| read as u64 <= MOST_TABLE);
+        entries.ok_or_else(malformed)
+    }
+
     /// The bytes of an encrypted vector by name.
     pub(crate) fn vector(&self, hash: Hash) -> Result<Vec<u8>> {
-        let path = self.copied(hash, &VECTORS, "an encrypted vector")?;
+        let needed = "an encrypted vector";
+        let path = self.copied(hash, Wanted { kinds: &VECTORS, tables: false, needed })?;
         fs::read(&path).map_err(Error::file(&path))
     }
 
@@ -287,11 +334,11 @@ impl KeyStore {
     }
 
     fn local(&self, hash: Hash, kind: u16, needed: &'static str) -> Result<PathBuf> {
-        self.copied(hash, &[kind], needed)
+        self.copied(hash, Wanted { kinds: &[kind], tables: false, needed })
     }
 
-    /// The file of an object of one of these types, copied from the store if it is not there yet.
-    fn copied(&self, hash: Hash, kinds: &[u16], needed: &'static str) -> Result<PathBuf> {
+    /// The file of an object, copied from the store if it is not there yet.
+    fn copied(&self, hash: Hash, wanted: Wanted) -> Result<PathBuf> {
         // Step 1: one process of the machine copies, the others wait.
         let path = self.folder.join(hash.to_string());
         let turn = path.with_extension("lock");
@@ -300,7 +347,7 @@ impl KeyStore {
         if !path.exists() {
             // Step 2: under another name until the hash is right.
             let partial = path.with_extension("partial");
-            let copied = wait(self.download(hash, kinds, needed, &partial));
+            let copied = wait(async || self.download(hash, wanted, &partial).await);
             if let Err(error) = copied {
                 // A partial file may not exist.
                 fs::remove_file(&partial).ok();
@@ -311,21 +358,12 @@ impl KeyStore {
             return Ok(path);
         }
         // Step 3: the copy may be of another type than this caller needs.
-        let mut start = Vec::new();
-        let file = File::open(&path).map_err(Error::file(&path))?;
-        file.take(Header::LEN as u64).read_to_end(&mut start).map_err(Error::file(&path))?;
-        check_kind(hash, header(hash, &start)?.kind, kinds, needed)?;
+        wanted.check(hash, &start(&path)?)?;
         Ok(path)
     }
 
     /// Copies an object to a file. Its type is checked before most of it arrives.
-    async fn download(
-        &self,
-        hash: Hash,
-        kinds: &[u16],
-        needed: &'static str,
-        path: &Path,
-    ) -> Result<()> {
+    async fn download(&self, hash: Hash, wanted: Wanted<'_>, path: &Path) -> Result<()> {
         let mut stream = self.store.get(&place(hash)).await?.into_stream();
         let mut file = BufWriter::new(File::create(path).map_err(Error::file(path))?);
         let (mut hasher, mut start, mut checked) = (Sha256::new(), Vec::new(), false);
@@ -340,14 +378,13 @@ impl KeyStore {
                 let missing = Header::LEN - start.len();
                 start.extend_from_slice(&chunk[..missing.min(chunk.len())]);
                 if start.len() == Header::LEN {
-                    check_kind(hash, header(hash, &start)?.kind, kinds, needed)?;
+                    wanted.check(hash, &start)?;
                     checked = true;
                 }
             }
         }
         if !checked {
-            let fault = ObjectFault::Short(start.len());
-            return Err(Error::Object { hash, fault });
+            wanted.check(hash, &start)?;
         }
         file.flush().map_err(Error::file(path))?;
         match Hash::finished(hasher) {
@@ -369,21 +406,47 @@ impl KeyStore {
         unreachable!("some number is free")
     }
 
-    fn upload(&self, hash: Hash, reader: &mut (impl Read + Send)) -> Result<()> {
-        wait(async {
+    fn upload(&self, hash: Hash, reader: &mut (impl Read + Seek + Send)) -> Result<()> {
+        wait(async || {
+            reader.rewind().map_err(Error::file(&self.folder))?;
             let mut upload = WriteMultipart::new(self.store.put_multipart(&place(hash)).await?);
-            let mut buffer = vec![0; 1 << 20];
-            loop {
-                let read = reader.read(&mut buffer).map_err(Error::file(&self.folder))?;
-                if read == 0 {
-                    break;
+            match self.send(reader, &mut upload).await {
+                Ok(()) => Ok(upload.finish().await.map(|_| ())?),
+                Err(error) => {
+                    // The first error says more.
+                    upload.abort().await.ok();
+                    Err(error)
                 }
-                upload.wait_for_capacity(PARTS).await?;
-                upload.write(&buffer[..read]);
             }
-            upload.finish().await?;
-            Ok(())
         })
+    }
+
+    /// Sends all bytes, some parts at a time.
+    async fn send(&self, reader: &mut impl Read, upload: &mut WriteMultipart) -> Result<()> {
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            let read = reader.read(&mut buffer).map_err(Error::file(&self.folder))?;
+            if read == 0 {
+                return Ok(());
+            }
+            upload.wait_for_capacity(PARTS).await?;
+            upload.write(&buffer[..read]);
+        }
+    }
+}
+
+impl Wanted<'_> {
+    /// Refuses secrets, and other objects than the caller takes, by their first bytes.
+    fn check(&self, hash: Hash, start: &[u8]) -> Result<()> {
+        let header = match is_table(start) {
+            true if self.tables => return Ok(()),
+            true => {
+                let fault = ObjectFault::IsTable(self.needed);
+                return Err(Error::Object { hash, fault });
+            }
+            false => header(hash, start)?,
+        };
+        check_kind(hash, header.kind, self.kinds, self.needed)
     }
 }
 
@@ -429,6 +492,21 @@ fn place(hash: Hash) -> StorePath {
     StorePath::from(format!("keys/{hash}"))
 }
 
+/// The first bytes of a file, as many as a header has.
+fn start(path: &Path) -> Result<Vec<u8>> {
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(Error::file(path))?;
+    file.take(Header::LEN as u64).read_to_end(&mut start).map_err(Error::file(path))?;
+    Ok(start)
+}
+
+/// Whether bytes are those of a table, or its first ones: numbers with semicolons between them. An
+/// envelope begins otherwise.
+fn is_table(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(Header::LEN)];
+    start.iter().all(|byte| byte.is_ascii_digit() || b"+-.eE; ".contains(byte)) && start.len() > 2
+}
+
 /// The header of an object.
 fn header(hash: Hash, bytes: &[u8]) -> Result<Header> {
     if bytes.len() < Header::LEN {
@@ -448,12 +526,13 @@ fn check_kind(hash: Hash, found: u16, kinds: &[u16], needed: &'static str) -> Re
     Ok(())
 }
 
-/// Waits for a store, from any thread: functions of a query are not asynchronous.
-fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+/// Waits for an operation of a store, from any thread: functions of a query are not asynchronous.
+/// Faults that may pass are repeated.
+fn wait<T: Send>(operation: impl AsyncFnMut() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.map_err(DataFusionError::from)?.block_on(work)
+            runtime.map_err(DataFusionError::from)?.block_on(attempts(operation))
         });
         waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })

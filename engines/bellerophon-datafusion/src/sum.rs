@@ -1,6 +1,7 @@
 //! `he_sum`: the sum of the vectors of a group, slot by slot. It needs no key.
 
 use std::{
+    collections::BTreeMap,
     hash::{Hash as StdHash, Hasher},
     sync::Arc,
 };
@@ -12,12 +13,13 @@ use bellerophon::{
 };
 use datafusion::{
     arrow::{
-        array::{Array, ArrayRef, AsArray},
+        array::{Array, ArrayRef, AsArray, BinaryArray, BooleanArray},
         datatypes::{DataType, Field, FieldRef},
     },
     common::{Result as EngineResult, ScalarValue},
     logical_expr::{
-        Accumulator, AggregateUDF, AggregateUDFImpl, Signature, TypeSignature, Volatility,
+        Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature,
+        TypeSignature, Volatility,
         function::{AccumulatorArgs, StateFieldsArgs},
     },
     physical_expr::expressions::Literal,
@@ -44,12 +46,30 @@ impl Sum {
         AggregateUDF::new_from_impl(Self { node: node.clone(), signature })
     }
 
+    /// The sums of no vectors.
+    fn sums(&self, args: &AccumulatorArgs) -> Result<Sums> {
+        let literal = args.exprs.get(1).and_then(|expr| expr.downcast_ref::<Literal>());
+        let shape = match literal.map(Literal::value) {
+            Some(ScalarValue::Utf8(Some(text))) => Shape::parse(NAME, text)?,
+            _ => Shape::of(NAME, 1, &args.return_field)?,
+        };
+        let params = self.node.keys().params(shape.params(NAME)?)?;
+        let adder = self.node.without_keys(&params, shape.owner(NAME)?)?;
+        let vector = shape.memory(&params);
+        Ok(Sums { node: self.node.clone(), params, adder, vector, sums: vec![] })
+    }
+
     /// The shape of the sum of all vectors, as if they were one group.
     fn predicted(&self, field: &Field) -> Result<Shape> {
         let shape = Shape::of(NAME, 1, field)?;
-        let (_, simulator) = self.node.simulator(shape.params(NAME)?)?;
+        self.node.shape(format!("{NAME} {shape:?}"), || self.simulated(&shape))
+    }
+
+    fn simulated(&self, shape: &Shape) -> Result<Shape> {
+        let (params, simulator) = self.node.simulator(shape.params(NAME)?)?;
         let refused = |error: ckks::Error| Error::plan(NAME, error);
-        let x = summand(&simulator, &shape.simulated(&simulator)?).map_err(refused)?;
+        let x =
+            summand(&simulator, &shape.simulated(NAME, &params, &simulator)?).map_err(refused)?;
         // Sums of powers of two many vectors: the metadata of a sum do not depend on its order.
         let (mut sum, mut power): (Option<SimCiphertext>, _) = (None, x);
         let mut left = shape.vectors.max(1);
@@ -118,71 +138,159 @@ impl AggregateUDFImpl for Sum {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> EngineResult<Box<dyn Accumulator>> {
-        let literal = args.exprs.get(1).and_then(|expr| expr.downcast_ref::<Literal>());
-        let shape = match literal.map(Literal::value) {
-            Some(ScalarValue::Utf8(Some(text))) => Shape::parse(NAME, text)?,
-            _ => Shape::of(NAME, 1, &args.return_field)?,
-        };
-        let params = self.node.keys().params(shape.params(NAME)?)?;
-        let adder = self.node.without_keys(&params, shape.owner(NAME)?)?;
-        Ok(Box::new(SumState { node: self.node.clone(), params, adder, sum: None }))
+        Ok(Box::new(self.sums(&args)?))
+    }
+
+    fn groups_accumulator_supported(&self, _: AccumulatorArgs) -> bool {
+        true
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs,
+    ) -> EngineResult<Box<dyn GroupsAccumulator>> {
+        Ok(Box::new(self.sums(&args)?))
     }
 }
 
-/// The sum so far.
+/// The sums of all groups so far. A query without groups has one.
 #[derive(Debug)]
-struct SumState {
+struct Sums {
     node: Arc<Node>,
     params: Params,
     adder: ckks::Evaluator,
-    sum: Option<Ciphertext>,
+    /// Bytes of memory of a vector.
+    vector: usize,
+    sums: Vec<Option<Ciphertext>>,
 }
 
-impl SumState {
-    fn add(&mut self, vectors: &ArrayRef) -> Result<()> {
+impl Sums {
+    /// Adds the vectors of `rows` to their groups.
+    fn add(
+        &mut self,
+        vectors: &ArrayRef,
+        rows: impl Iterator<Item = usize>,
+        group: impl Fn(usize) -> usize,
+    ) -> Result<()> {
+        // Step 1: all vectors, in parallel, also those of different groups.
         let vectors = vectors.as_binary::<i32>();
-        let present: Vec<_> = (0..vectors.len()).filter(|&row| vectors.is_valid(row)).collect();
-        let terms = self.node.rows(NAME, present.len(), |i| {
-            let x = vector::read(&self.params, vectors.value(present[i]))?;
+        let rows: Vec<usize> = rows.filter(|&row| vectors.is_valid(row)).collect();
+        let _reserved = self.node.reserve(NAME, rows.len() * self.vector)?;
+        let terms = self.node.rows(NAME, &rows, |row| {
+            let x = vector::read(&self.params, vectors.value(row))?;
             Ok(summand(&self.adder, &x)?)
         })?;
-        let all: Vec<_> = self.sum.iter().chain(&terms).collect();
-        if !all.is_empty() {
-            let sum = self.adder.add_many(&all).map_err(bellerophon::Error::from);
-            let row = |source| Error::Row { function: NAME, row: 0, source: Box::new(source) };
-            self.sum = Some(sum.map_err(row)?);
+        // Step 2: the sums.
+        let mut groups = BTreeMap::<usize, Vec<(usize, Ciphertext)>>::new();
+        for (row, term) in rows.into_iter().zip(terms) {
+            groups.entry(group(row)).or_default().push((row, term));
+        }
+        for (group, terms) in groups {
+            let all: Vec<_> =
+                self.sums[group].iter().chain(terms.iter().map(|(_, term)| term)).collect();
+            let sum = self.adder.add_many(&all).map_err(|error| Error::Row {
+                function: NAME,
+                row: terms[0].0,
+                source: Box::new(error.into()),
+            });
+            self.sums[group] = Some(sum?);
         }
         Ok(())
     }
 
-    fn bytes(&self) -> Result<ScalarValue> {
-        let bytes = self.sum.as_ref().map(|sum| format::to_bytes(&self.params, sum));
-        Ok(ScalarValue::Binary(bytes.transpose()?))
+    /// The sums in the byte format.
+    fn bytes(&self, sums: &[Option<Ciphertext>]) -> Result<Vec<Option<Vec<u8>>>> {
+        let all: Vec<usize> = (0..sums.len()).collect();
+        self.node.each(NAME, &all, |group| {
+            sums[group].as_ref().map(|sum| format::to_bytes(&self.params, sum)).transpose()
+        })
+    }
+
+    fn only(&mut self) -> EngineResult<ScalarValue> {
+        Ok(ScalarValue::Binary(self.bytes(&self.sums)?.pop().flatten()))
+    }
+
+    fn emit(&mut self, groups: EmitTo) -> EngineResult<ArrayRef> {
+        let sums = groups.take_needed(&mut self.sums);
+        Ok(vector::column(NAME, &self.bytes(&sums)?)?)
+    }
+
+    fn memory(&self) -> usize {
+        size_of_val(self) + self.sums.iter().flatten().count() * self.vector
     }
 }
 
-impl Accumulator for SumState {
+impl Accumulator for Sums {
     fn update_batch(&mut self, values: &[ArrayRef]) -> EngineResult<()> {
-        Ok(self.add(&values[0])?)
+        self.sums.resize(1, None);
+        Ok(self.add(&values[0], 0..values[0].len(), |_| 0)?)
     }
 
     /// The states of partitions are ciphertexts, as their vectors are.
     fn merge_batch(&mut self, states: &[ArrayRef]) -> EngineResult<()> {
-        Ok(self.add(&states[0])?)
+        Accumulator::update_batch(self, states)
     }
 
     fn state(&mut self) -> EngineResult<Vec<ScalarValue>> {
-        Ok(vec![self.bytes()?])
+        Ok(vec![self.only()?])
     }
 
     fn evaluate(&mut self) -> EngineResult<ScalarValue> {
-        Ok(self.bytes()?)
+        self.only()
     }
 
     fn size(&self) -> usize {
-        let params = self.params.ckks();
-        let bytes =
-            |sum: &Ciphertext| params.limbs_at(sum.level()) * params.lattice().degree() * 16;
-        size_of_val(self) + self.sum.as_ref().map_or(0, bytes)
+        self.memory()
     }
+}
+
+impl GroupsAccumulator for Sums {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> EngineResult<()> {
+        self.sums.resize(total, None);
+        let rows = (0..groups.len()).filter(|&row| is_kept(filter, row));
+        Ok(self.add(&values[0], rows, |row| groups[row])?)
+    }
+
+    fn merge_batch(
+        &mut self,
+        states: &[ArrayRef],
+        groups: &[usize],
+        total: usize,
+    ) -> EngineResult<()> {
+        GroupsAccumulator::update_batch(self, states, groups, None, total)
+    }
+
+    fn state(&mut self, groups: EmitTo) -> EngineResult<Vec<ArrayRef>> {
+        Ok(vec![self.emit(groups)?])
+    }
+
+    /// A vector is the state of its own sum.
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> EngineResult<Vec<ArrayRef>> {
+        let vectors = values[0].as_binary::<i32>().iter().enumerate();
+        let kept = vectors.map(|(row, vector)| vector.filter(|_| is_kept(filter, row)));
+        Ok(vec![Arc::new(kept.collect::<BinaryArray>())])
+    }
+
+    fn evaluate(&mut self, groups: EmitTo) -> EngineResult<ArrayRef> {
+        self.emit(groups)
+    }
+
+    fn size(&self) -> usize {
+        self.memory()
+    }
+}
+
+/// Whether a row is one of those that an aggregate is over.
+fn is_kept(filter: Option<&BooleanArray>, row: usize) -> bool {
+    filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
 }

@@ -5,7 +5,12 @@
 //! random. With a group column, the rows of a vector belong to one group, whose name stays in the
 //! clear. **The groups, their sizes, the declared ranges and the owner's identity are public.**
 
-use std::{collections::BTreeMap, io::Write, ops::RangeInclusive, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Read, Write},
+    ops::RangeInclusive,
+    sync::Arc,
+};
 
 use bellerophon::{
     ClientKey,
@@ -16,6 +21,7 @@ use datafusion::{
     arrow::{
         array::{Array, ArrayRef, AsArray, BinaryArray, Float64Array, StringArray},
         compute::cast,
+        csv::{ReaderBuilder, reader::Format},
         datatypes::{DataType, Field, Schema, SchemaRef},
         record_batch::RecordBatch,
     },
@@ -32,6 +38,9 @@ use crate::{
     Error, Hash, Result,
     shape::{self, Shape},
 };
+
+/// Rows of comma-separated values in memory at a time.
+pub const CSV_ROWS: usize = 1 << 13;
 
 /// Vectors in a row group.
 const ROW_GROUP: usize = 4;
@@ -175,6 +184,34 @@ impl<'c, W: Write + Send> TableWriter<'c, W> {
         while self.full.len() >= ROW_GROUP {
             let vectors = self.full.drain(..ROW_GROUP).collect();
             self.row_group(vectors)?;
+        }
+        Ok(self.progress)
+    }
+
+    /// Encrypts the rows of comma-separated values under a line of column names, while they are
+    /// read. `progress` gets what was written so far, after every [`CSV_ROWS`] rows.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write), those of the reader, and rows with another number of fields.
+    pub fn write_csv(
+        &mut self,
+        csv: impl Read,
+        mut progress: impl FnMut(TableProgress),
+    ) -> Result<TableProgress> {
+        // Step 1: the names of the columns. All are text: `write` makes numbers of them, and repeats
+        // no value in its errors.
+        let mut csv = BufReader::new(csv);
+        let mut names = Vec::new();
+        csv.read_until(b'\n', &mut names).map_err(DataFusionError::from)?;
+        let named = Format::default().with_header(true).infer_schema(&names[..], Some(0));
+        let (named, _) = named.map_err(DataFusionError::from)?;
+        let fields =
+            named.fields().iter().map(|field| Field::new(field.name(), DataType::Utf8, true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        // Step 2: the rows.
+        let rows = ReaderBuilder::new(schema).with_batch_size(CSV_ROWS).build_buffered(csv);
+        for batch in rows.map_err(DataFusionError::from)? {
+            progress(self.write(&batch.map_err(DataFusionError::from)?)?);
         }
         Ok(self.progress)
     }

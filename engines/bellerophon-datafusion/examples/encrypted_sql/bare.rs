@@ -113,10 +113,12 @@ impl Bare {
         };
         let work = || -> bellerophon::Result<()> {
             let plan = self.server.map_plan(&read(&self.vectors[0].1)?, &request())?;
-            self.vectors.par_iter().try_for_each(|(_, bytes)| {
+            // The results of a query stay in memory, too.
+            let results = self.vectors.par_iter().map(|(_, bytes)| {
                 let y = self.server.map_with(&read(bytes)?, &request().planned(&plan))?;
-                format::to_bytes(self.server.params(), &y).map(|_| ())
-            })
+                format::to_bytes(self.server.params(), &y)
+            });
+            results.collect::<bellerophon::Result<Vec<Vec<u8>>>>().map(|_| ())
         };
         work().map_err(Failure::run)
     }

@@ -6,4 +6,7 @@ mod keys;
 mod lookups;
 mod plans;
 mod queries;
+mod refusals;
+mod stores;
+mod tables;
 mod world;

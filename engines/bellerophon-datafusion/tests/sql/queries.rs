@@ -1,7 +1,7 @@
 //! Results of queries against the same functions in the clear.
 
 use bellerophon::prelude::*;
-use bellerophon_datafusion::{Functions, TableProgress, Values, decrypt, write_csv};
+use bellerophon_datafusion::{Functions, TableProgress, TableWriter, Values, decrypt, write_csv};
 use datafusion::{
     arrow::{array::AsArray, datatypes::Int64Type},
     execution::memory_pool::MemoryConsumer,
@@ -263,6 +263,49 @@ async fn results_become_comma_separated_values() {
 }
 
 #[tokio::test]
+async fn a_table_of_comma_separated_values_is_encrypted_as_it_is_read() {
+    let world = World::new();
+    let mut csv = String::from("g,unused,y,\"x\"\n");
+    for i in 0..ROWS {
+        csv += &format!("{},\"a, b\",{},{}\n", world.groups[i], world.y[i], world.x[i]);
+    }
+    let write = |csv: &str| {
+        let file = std::fs::File::create(world.folder.path().join("csv.parquet")).unwrap();
+        let mut writer = TableWriter::new(&world.client, world.options(), file).unwrap();
+        let mut heard = vec![];
+        writer.write_csv(csv.as_bytes(), |progress| heard.push(progress.rows))?;
+        writer.finish().map(|_| heard)
+    };
+    // Once in every few thousand rows.
+    assert_eq!(write(&csv).unwrap(), [ROWS]);
+    let session = world.session().await;
+    world.register(&session, "c", "csv.parquet").await;
+    for column in ["x", "y"] {
+        let query = |table| format!("SELECT {column} AS v FROM {table}");
+        let [read, direct] = [query("c"), query("t")];
+        let read = numbers(&world.query(&session, &read, Values::All).await, "v");
+        let direct = numbers(&world.query(&session, &direct, Values::All).await, "v");
+        close(&read, &direct, 1e-6);
+    }
+    // What is no number, missing, or too much is refused with its row, and not repeated.
+    let lines: Vec<&str> = csv.lines().collect();
+    for (bad, expected) in [
+        ("a,u,0.5,secret", "row 2 has no number"),
+        ("a,u,0.5,", "row 2 has no number"),
+        ("a,u,0.5,17.25", "row 2 has no number"),
+        (",u,0.5,0.5", "a group has no name"),
+        ("a,u,0.5,0.5,0.5", "fields"),
+        ("a,u", "fields"),
+    ] {
+        let refused = write(&[lines[0], lines[1], bad].join("\n")).unwrap_err().to_string();
+        assert!(refused.contains(expected), "{bad}: {refused}");
+        assert!(!refused.contains("secret") && !refused.contains("17.25"), "{refused}");
+    }
+    assert!(write("x,y\n1,1\n").unwrap_err().to_string().contains("there is none"));
+    assert!(write("").unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn vectors_in_work_count_in_the_memory_of_the_node() {
     let world = World::new();
     let session = world.session().await;
@@ -270,6 +313,8 @@ async fn vectors_in_work_count_in_the_memory_of_the_node() {
     taken.try_grow(MEMORY - (1 << 16)).unwrap();
     let refusal = world.refusal(&session, "SELECT he_scale(x, 0.5) FROM t").await;
     assert!(refusal.contains("Resources exhausted") && refusal.contains("he_scale"), "{refusal}");
+    let refusal = world.refusal(&session, "SELECT he_sum(x) FROM t").await;
+    assert!(refusal.contains("Resources exhausted") && refusal.contains("he_sum"), "{refusal}");
     taken.free();
     world.query(&session, "SELECT he_scale(x, 0.5) AS s FROM t", Values::All).await;
 }

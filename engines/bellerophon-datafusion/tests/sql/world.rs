@@ -14,7 +14,7 @@ use datafusion::{
         record_batch::RecordBatch,
     },
     datasource::MemTable,
-    object_store::local::LocalFileSystem,
+    object_store::{ObjectStore, local::LocalFileSystem},
     prelude::{ParquetReadOptions, SessionContext},
 };
 use tempfile::TempDir;
@@ -43,13 +43,18 @@ pub struct World {
 /// A node over the store of a folder, with a cache of its own.
 pub fn node(folder: &Path, cache: &str, budget: u64) -> Arc<Node> {
     let store = LocalFileSystem::new_with_prefix(folder).unwrap();
+    node_on(Arc::new(store), folder, cache, budget)
+}
+
+/// A node over any store, with a cache in a folder.
+pub fn node_on(store: Arc<dyn ObjectStore>, folder: &Path, cache: &str, budget: u64) -> Arc<Node> {
     let keys = KeyStoreOptions {
         security: Security::Insecure,
         budget,
         ..KeyStoreOptions::new(folder.join(cache))
     };
     let options = NodeOptions { keys, threads: 2, memory: MEMORY };
-    Node::new(Arc::new(store), options).unwrap()
+    Node::new(store, options).unwrap()
 }
 
 /// The needs of all queries of the tests.
@@ -145,7 +150,7 @@ impl World {
     /// The message of a query that fails.
     pub async fn refusal(&self, session: &SessionContext, sql: &str) -> String {
         let result = async { session.sql(sql).await?.collect().await.map(|_| ()) };
-        result.await.expect_err("the query fails").to_string()
+        result.await.expect_err(sql).to_string()
     }
 }
 

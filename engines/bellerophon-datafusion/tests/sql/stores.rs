@@ -1,0 +1,211 @@
+//! Stores that fail.
+
+use std::{
+    fmt, fs,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use bellerophon_datafusion::{Hash, Iteration, Node, State, Values};
+use datafusion::object_store::{
+    CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload,
+    ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    local::LocalFileSystem, path::Path,
+};
+use futures::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+
+use crate::world::{World, close, needs, node_on, numbers};
+
+const QUERY: &str = "SELECT he_sum_slots(he_sum(x)) AS s FROM t";
+
+/// How a request fails.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fault {
+    /// A fault of the network.
+    Network,
+    /// The connection ends after some bytes of the object.
+    Cut,
+    /// The caller has no rights.
+    Denied,
+}
+
+/// A store whose first requests fail.
+#[derive(Debug)]
+struct Failing {
+    inner: LocalFileSystem,
+    fault: Fault,
+    left: AtomicUsize,
+    requests: AtomicUsize,
+}
+
+impl Failing {
+    fn new(world: &World, fault: Fault, times: usize) -> Arc<Self> {
+        let inner = LocalFileSystem::new_with_prefix(world.folder.path()).unwrap();
+        let (left, requests) = (times.into(), 0.into());
+        Arc::new(Self { inner, fault, left, requests })
+    }
+
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// The fault of this request, if it fails.
+    fn next(&self) -> Option<Fault> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let less = |left: usize| left.checked_sub(1);
+        let failed = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        failed.is_ok().then_some(self.fault)
+    }
+
+    fn checked(&self) -> Result<()> {
+        self.next().map_or(Ok(()), |fault| Err(error(fault)))
+    }
+}
+
+fn error(fault: Fault) -> Error {
+    match fault {
+        Fault::Denied => Error::PermissionDenied { path: "here".into(), source: "no".into() },
+        _ => Error::Generic { store: "failing", source: "the network is down".into() },
+    }
+}
+
+impl fmt::Display for Failing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "failing")
+    }
+}
+
+#[async_trait::async_trait]
+impl ObjectStore for Failing {
+    async fn put_opts(&self, at: &Path, bytes: PutPayload, how: PutOptions) -> Result<PutResult> {
+        self.checked()?;
+        self.inner.put_opts(at, bytes, how).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        at: &Path,
+        how: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.checked()?;
+        self.inner.put_multipart_opts(at, how).await
+    }
+
+    async fn get_opts(&self, at: &Path, how: GetOptions) -> Result<GetResult> {
+        match self.next() {
+            None => self.inner.get_opts(at, how).await,
+            Some(Fault::Cut) => {
+                let GetResult { meta, range, attributes, payload } =
+                    self.inner.get_opts(at, how).await?;
+                let whole = GetResult {
+                    payload,
+                    meta: meta.clone(),
+                    range: range.clone(),
+                    attributes: attributes.clone(),
+                };
+                let bytes = whole.bytes().await?;
+                let parts = [Ok(bytes.slice(..bytes.len() / 2)), Err(error(Fault::Network))];
+                let payload = GetResultPayload::Stream(stream::iter(parts).boxed());
+                Ok(GetResult { payload, meta, range, attributes })
+            }
+            Some(fault) => Err(error(fault)),
+        }
+    }
+
+    fn delete_stream(
+        &self,
+        places: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        self.inner.delete_stream(places)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.inner.list(prefix)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, how: CopyOptions) -> Result<()> {
+        self.inner.copy_opts(from, to, how).await
+    }
+}
+
+/// The sum of the query on a node whose copies of objects are new.
+async fn sum(world: &World, store: &Arc<Failing>, cache: &str) -> Vec<f64> {
+    let node = node_on(store.clone(), world.folder.path(), cache, 1 << 30);
+    let session = world.session_on(&node, Some(world.keys), 1).await;
+    numbers(&world.query(&session, QUERY, Values::First).await, "s")
+}
+
+#[tokio::test]
+async fn faults_that_may_pass_are_repeated() {
+    let world = World::new();
+    let expected = [world.x.iter().sum::<f64>()];
+    for (fault, cache) in [(Fault::Network, "one"), (Fault::Cut, "two")] {
+        // Parameters and keys: as many faults as the first of them survives.
+        let store = Failing::new(&world, fault, 4);
+        close(&sum(&world, &store, cache).await, &expected, 1e-2);
+        assert_eq!(store.requests(), 6, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_is_down_fails_the_query() {
+    let world = World::new();
+    for (fault, requests) in [(Fault::Network, 5), (Fault::Cut, 5), (Fault::Denied, 1)] {
+        let store = Failing::new(&world, fault, usize::MAX);
+        let cache = format!("{fault:?}");
+        let node = node_on(store.clone(), world.folder.path(), &cache, 1 << 30);
+        let session = world.session_on(&node, Some(world.keys), 1).await;
+        let refusal = world.refusal(&session, QUERY).await;
+        assert!(refusal.contains("Object Store error"), "{refusal}");
+        assert_eq!(store.requests(), requests, "{refusal}");
+        // Nothing is left that a later query takes for the object.
+        let copies = fs::read_dir(world.folder.path().join(cache)).unwrap();
+        let copies = copies.map(|file| file.unwrap().path());
+        let copies: Vec<_> =
+            copies.filter(|path| path.extension() != Some("lock".as_ref())).collect();
+        assert!(copies.is_empty(), "{copies:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_or_damaged_is_not_asked_for_again() {
+    let world = World::new();
+    let place = world.folder.path().join("keys").join(world.params.to_string());
+    let mut bytes = fs::read(&place).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&place, bytes).unwrap();
+    for expected in ["the SHA-256 of its bytes", "Object Store error"] {
+        let store = Failing::new(&world, Fault::Network, 0);
+        let node = node_on(store.clone(), world.folder.path(), "fresh", 1 << 30);
+        let session = world.session_on(&node, Some(world.keys), 1).await;
+        let refusal = world.refusal(&session, QUERY).await;
+        assert!(refusal.contains(expected), "{refusal}");
+        assert_eq!(store.requests(), 1, "{refusal}");
+        fs::remove_file(&place).ok();
+    }
+}
+
+#[test]
+fn objects_and_states_are_stored_in_spite_of_faults() {
+    let world = World::new();
+    let node = |faults, cache: &str| -> Arc<Node> {
+        let store = Failing::new(&world, Fault::Network, faults);
+        node_on(store, world.folder.path(), cache, 1 << 30)
+    };
+    let keys = world.client.evaluation_keys(&needs()).unwrap();
+    let name = node(3, "keys").keys().put_keys(&keys).unwrap();
+    let stored = fs::read(world.folder.path().join("keys").join(name.to_string())).unwrap();
+    assert_eq!(Hash::of(&stored), name);
+    let state = State { iteration: 3, vectors: vec![name] };
+    Iteration::new(&node(2, "states"), "program").keep(&state).unwrap();
+    assert_eq!(Iteration::new(&node(4, "more"), "program").resume(&[name]).unwrap(), state);
+}
