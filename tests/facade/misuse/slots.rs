@@ -140,7 +140,8 @@ pub fn rotations(record: &mut Record) {
     let World { server, bare, x, short, spent, foreign, .. } = &small();
     let lattice = server.params().ckks();
     let matrix = |slots, level| {
-        let mut diagonals = Diagonals::identity(slots);
+        let mut diagonals = Diagonals::zero(slots);
+        diagonals.add_diagonal(0, vec![Complex64::ONE; slots]);
         diagonals.add_diagonal(1, vec![Complex64::ONE; slots]);
         LinearTransform::new(lattice, &diagonals, level, LinearOptions::default()).unwrap()
     };
@@ -202,7 +203,6 @@ pub fn rotations(record: &mut Record) {
         let (t, on) = (&table, &**server);
         refused!(record, "another shape", Table::sums(t, on, x));
         refused!(record, "another shape", Table::means(t, on, x));
-        refused!(record, "another shape", Table::centred(t, on, x));
         refused!(record, "another shape", Table::variances(t, on, x));
         refused!(record, "another shape", Table::covariances(t, on, x, x));
         refused!(record, "another shape", Table::covariance_matrix(t, on, x));
