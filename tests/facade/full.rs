@@ -146,7 +146,8 @@ fn rotations_of_bootstraps_serve_programs_alike() {
         let params = Params::preset(preset).unwrap();
         let keys = params.bootstrapper().unwrap().keys();
         let high: Vec<i64> = keys
-            .rotations()
+            .rotations
+            .into_iter()
             .filter(|&(_, level)| level >= params.levels())
             .map(|(step, _)| step)
             .collect();

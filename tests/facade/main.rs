@@ -13,6 +13,7 @@ mod needs;
 mod noise_flooding;
 mod order_accuracy;
 mod ordering;
+mod parts;
 mod pipeline;
 mod planner;
 #[cfg(feature = "long-tests")]

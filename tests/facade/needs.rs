@@ -1,13 +1,20 @@
 //! Keys by what a program does: sums and statistics without a rotation spelled.
 
-use bellerophon::{Engine, ckks::statistics::Table, prelude::*};
+use bellerophon::{
+    Bridge, Engine, ErrorKind,
+    ckks::{KeyLevels, statistics::Table},
+    prelude::*,
+    repack,
+};
 
-use crate::common::{Party, encrypt, errors, party, spread};
+use crate::common::{Party, encrypt, errors, spread};
+use crate::parts::{Parts, serve};
 
 /// One request serves vectors of every length up to the stated one.
 #[test]
 fn sums_take_vectors_of_every_length() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().sums(100), 61);
+    let Party { client, server } =
+        crate::common::party(Preset::ToyInsecure, &Needs::new().sums(100), 61);
     for count in [1, 2, 3, 7, 8, 31, 64, 100, 128] {
         let values = spread(count, -1.0, 1.0);
         let x = encrypt(&client, &values, -1.0..=1.0);
@@ -23,7 +30,7 @@ fn sums_take_vectors_of_every_length() {
 #[test]
 fn statistics_take_tables_of_fewer_rows() {
     let needs = Needs::new().statistics(50, 1).statistics(10, 3);
-    let Party { client, server } = party(Preset::ToyInsecure, &needs, 62);
+    let Party { client, server } = crate::common::party(Preset::ToyInsecure, &needs, 62);
     for (rows, columns) in [(50, 1), (20, 1), (2, 1), (10, 3), (4, 3)] {
         let table = Table::new(rows, columns).unwrap();
         let all = spread(rows * columns, 0.0, 1.0);
@@ -77,4 +84,86 @@ fn the_order_of_engines_does_not_matter() {
     assert_eq!(named(&[Engine::Ntru, Engine::Rgsw]), ntru);
     assert_eq!(named(&[Engine::Rgsw]), Needs::new().map_with([Engine::Rgsw]));
     assert_ne!(named(&[Engine::Rgsw]), ntru);
+}
+
+/// Whatever one asks for: the keys are as large as foretold, and what they are for works.
+#[test]
+fn every_need_is_served_or_refused() {
+    let parts = Parts { lookup: true, ring: Some(16), bootstrap: true, ..Parts::ARITHMETIC };
+    let both = Params::new(parts.spec()).unwrap();
+    let linear = Params::new(Parts { ring: None, ..parts }.spec()).unwrap();
+    let plain = Params::new(Parts::ARITHMETIC.spec()).unwrap();
+    let module = Params::new(Parts { rank: 2, ..Parts::ARITHMETIC }.spec()).unwrap();
+    let needs = [
+        ("multiply", Needs::new().multiply()),
+        ("rotate", Needs::new().rotate([1, -3, 0, 5000])),
+        ("rotate_any", Needs::new().rotate_any()),
+        ("conjugate", Needs::new().conjugate()),
+        ("map", Needs::new().map()),
+        ("map over ring", Needs::new().map().bridge(Bridge::Ring)),
+        ("map over linear", Needs::new().map().bridge(Bridge::Linear)),
+        ("map on rgsw", Needs::new().map_with([Engine::Rgsw])),
+        ("map on ntru", Needs::new().map_with([Engine::Ntru])),
+        ("map corrected", Needs::new().map_with([Engine::Corrected])),
+        (
+            "map corrected over both",
+            Needs::new().map_with([Engine::Corrected]).bridge(Bridge::Linear),
+        ),
+        ("refresh", Needs::new().bootstrap()),
+        ("keys", Needs::new().keys(&KeyLevels::new().multiply(1).rotate([2], 1))),
+    ];
+    for params in [&both, &linear, &plain, &module] {
+        let (looks_up, refreshes) = (params.lookups().is_ok(), params.bootstrapper().is_ok());
+        let ring = params.lookups().is_ok_and(|lookups| lookups.ring().is_some());
+        for (name, needs) in &needs {
+            let served = match *name {
+                "map corrected" | "map corrected over both" | "map over ring" => ring,
+                name if name.starts_with("map") => looks_up,
+                "refresh" => refreshes,
+                _ => true,
+            };
+            let what = format!("{name} of {}", params.name());
+            if served {
+                serve(params, name, needs);
+                continue;
+            }
+            let client = ClientKey::generate(params).unwrap();
+            let refused = client.evaluation_keys(needs).unwrap_err();
+            let foretold = params.evaluation_key_bytes(needs).unwrap_err();
+            assert_eq!(refused.to_string(), foretold.to_string(), "{what}");
+            let named = matches!(
+                refused.kind(),
+                ErrorKind::NoLookUps { .. }
+                    | ErrorKind::NoBootstrap { .. }
+                    | ErrorKind::Repack(repack::ErrorKind::NoRingBridge)
+            );
+            assert!(named, "{what}: {refused}");
+        }
+    }
+}
+
+/// Rotations by every step take a larger rank, for which the largest rings leave no room: what the
+/// presets say of that before keys are made.
+#[test]
+fn presets_serve_rotations_by_every_step_or_refuse_them() {
+    let mut refused = vec![];
+    for preset in Preset::ALL {
+        let params = Params::preset(preset).unwrap();
+        match params.evaluation_key_bytes(&Needs::new().rotate_any()) {
+            Ok(bytes) => assert!(bytes > 0),
+            Err(error) => {
+                assert!(
+                    matches!(error.kind(), ErrorKind::Unserved { need: "rotate_any", .. }),
+                    "{error}"
+                );
+                refused.push(preset);
+            }
+        }
+    }
+    let tables =
+        [Preset::Tables1, Preset::Tables4, Preset::Tables8, Preset::Tables12, Preset::Tables16];
+    let functional = tables.into_iter().chain([Preset::Smooth]);
+    let expected: Vec<Preset> =
+        [Preset::Bootstrapping, Preset::Full].into_iter().chain(functional).collect();
+    assert_eq!(refused, expected);
 }

@@ -6,31 +6,16 @@
 use std::ops::RangeInclusive;
 
 use crate::common::{Party, errors, law, refusal, sigmoid, spread};
-use bellerophon::ckks::{self, KeyLevels, LevelGroup, ModulusChain, bootstrap::BootstrapSpec};
-use bellerophon::lwe::{self, NtruSpec};
+use crate::parts::{Parts, generator, party, serve};
+use bellerophon::ckks::{self, LevelGroup, ModulusChain, bootstrap::BootstrapSpec};
 use bellerophon::mlwe::{SecretKind, Security};
 use bellerophon::prelude::*;
 use bellerophon::repack;
 use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, ParamsSpec};
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 
 /// Standard deviations that no error of a vector exceeds: errors of products have heavier tails
 /// than normal ones.
 const WORST: f64 = 12.0;
-
-fn generator() -> ChaCha20Rng {
-    ChaCha20Rng::seed_from_u64(29)
-}
-
-/// A client and a server with the keys for some needs, which are as large as foretold.
-fn party(params: &Params, needs: &Needs) -> Party {
-    let client = ClientKey::generate_with(params, &mut generator()).unwrap();
-    let keys = client.evaluation_keys_with(needs, &mut generator()).unwrap();
-    let foretold = params.evaluation_key_bytes(needs).unwrap();
-    assert_eq!(keys.byte_len(), foretold, "{params}: {needs:?}");
-    Party { client, server: Evaluator::new(keys).unwrap() }
-}
 
 fn encrypt(
     client: &ClientKey,
@@ -318,62 +303,6 @@ fn keep(params: &Params, count: usize, bits: f64) {
     }
 }
 
-/// The parts of a toy set.
-#[derive(Debug, Clone, Copy)]
-struct Parts {
-    rank: usize,
-    lookup: bool,
-    ring: Option<usize>,
-    bootstrap: bool,
-    ntru: bool,
-}
-
-impl Parts {
-    const ARITHMETIC: Self =
-        Self { rank: 1, lookup: false, ring: None, bootstrap: false, ntru: false };
-
-    fn spec(self) -> ParamsSpec {
-        let toy = Preset::ToyInsecure.spec().unwrap();
-        let bootstrap = self.bootstrap.then(|| BootstrapSpec::new((1 << 10) / self.rank));
-        let chain = match (&bootstrap, self.lookup) {
-            (Some(bootstrap), _) => bootstrap.chain(1 << 11, 42, 5, (49, 6)).unwrap(),
-            (None, true) => ModulusChain {
-                degree: 1 << 11,
-                first_bits: 45,
-                levels: vec![LevelGroup::single(44, 15)],
-                special: (50, 3),
-            },
-            (None, false) => ModulusChain {
-                degree: 1 << 11,
-                first_bits: 50,
-                levels: vec![LevelGroup::single(40, 4), LevelGroup::pairs(40, 1)],
-                special: (50, 2),
-            },
-        };
-        let log_scale = if bootstrap.is_some() { 42 } else { chain.levels[0].bits };
-        let slots = ckks::ParamsSpec::from_chain(&chain, log_scale, Security::Insecure).unwrap();
-        let slots = slots.at_rank(self.rank).unwrap();
-        let lookup = self.lookup.then(|| {
-            let spec = toy.lookup.unwrap();
-            let engine = match self.ntru {
-                true => {
-                    let ntru = NtruSpec::for_degree(spec.ring_degree, spec.security);
-                    lwe::Engine::Ntru(ntru.unwrap().unwrap())
-                }
-                false => spec.engine,
-            };
-            bellerophon::lwe::ParamsSpec { ring_modulus: slots.lattice.q[0], engine, ..spec }
-        });
-        let name = format!("{self:?}");
-        ParamsSpec {
-            lookup,
-            ring_bridge: self.ring,
-            bootstrap,
-            ..ParamsSpec::arithmetic(name, slots)
-        }
-    }
-}
-
 #[test]
 fn arithmetic_keeps_its_promises_at_every_rank() {
     for rank in [1, 2] {
@@ -434,122 +363,6 @@ fn look_ups_and_refreshes_take_turns() {
         x = server.assume_range(&x, -1.0..=1.0).unwrap();
     }
     assert!(server.failures().log2() <= -50.0);
-}
-
-/// Whatever one asks for: the keys are as large as foretold, and what they are for works.
-#[test]
-fn every_need_is_served_or_refused() {
-    let parts = Parts { lookup: true, ring: Some(16), bootstrap: true, ..Parts::ARITHMETIC };
-    let both = Params::new(parts.spec()).unwrap();
-    let linear = Params::new(Parts { ring: None, ..parts }.spec()).unwrap();
-    let plain = Params::new(Parts::ARITHMETIC.spec()).unwrap();
-    let module = Params::new(Parts { rank: 2, ..Parts::ARITHMETIC }.spec()).unwrap();
-    let needs = [
-        ("multiply", Needs::new().multiply()),
-        ("rotate", Needs::new().rotate([1, -3, 0, 5000])),
-        ("rotate_any", Needs::new().rotate_any()),
-        ("conjugate", Needs::new().conjugate()),
-        ("map", Needs::new().map()),
-        ("map over ring", Needs::new().map().bridge(Bridge::Ring)),
-        ("map over linear", Needs::new().map().bridge(Bridge::Linear)),
-        ("map on rgsw", Needs::new().map_with([Engine::Rgsw])),
-        ("map on ntru", Needs::new().map_with([Engine::Ntru])),
-        ("map corrected", Needs::new().map_with([Engine::Corrected])),
-        (
-            "map corrected over both",
-            Needs::new().map_with([Engine::Corrected]).bridge(Bridge::Linear),
-        ),
-        ("refresh", Needs::new().bootstrap()),
-        ("keys", Needs::new().keys(&KeyLevels::new().multiply(1).rotate([2], 1))),
-    ];
-    for params in [&both, &linear, &plain, &module] {
-        let (looks_up, refreshes) = (params.lookups().is_ok(), params.bootstrapper().is_ok());
-        let ring = params.lookups().is_ok_and(|lookups| lookups.ring().is_some());
-        for (name, needs) in &needs {
-            let served = match *name {
-                "map corrected" | "map corrected over both" | "map over ring" => ring,
-                name if name.starts_with("map") => looks_up,
-                "refresh" => refreshes,
-                _ => true,
-            };
-            let what = format!("{name} of {}", params.name());
-            if served {
-                serve(params, name, needs);
-                continue;
-            }
-            let client = ClientKey::generate(params).unwrap();
-            let refused = client.evaluation_keys(needs).unwrap_err();
-            let foretold = params.evaluation_key_bytes(needs).unwrap_err();
-            assert_eq!(refused.to_string(), foretold.to_string(), "{what}");
-            let named = matches!(
-                refused.kind(),
-                ErrorKind::NoLookUps { .. }
-                    | ErrorKind::NoBootstrap { .. }
-                    | ErrorKind::Repack(repack::ErrorKind::NoRingBridge)
-            );
-            assert!(named, "{what}: {refused}");
-        }
-    }
-}
-
-/// Rotations by every step take a larger rank, for which the largest rings leave no room: what the
-/// presets say of that before keys are made.
-#[test]
-fn presets_serve_rotations_by_every_step_or_refuse_them() {
-    let mut refused = vec![];
-    for preset in Preset::ALL {
-        let params = Params::preset(preset).unwrap();
-        match params.evaluation_key_bytes(&Needs::new().rotate_any()) {
-            Ok(bytes) => assert!(bytes > 0),
-            Err(error) => {
-                assert!(
-                    matches!(error.kind(), ErrorKind::Unserved { need: "rotate_any", .. }),
-                    "{error}"
-                );
-                refused.push(preset);
-            }
-        }
-    }
-    let tables =
-        [Preset::Tables1, Preset::Tables4, Preset::Tables8, Preset::Tables12, Preset::Tables16];
-    let functional = tables.into_iter().chain([Preset::Smooth]);
-    let expected: Vec<Preset> =
-        [Preset::Bootstrapping, Preset::Full].into_iter().chain(functional).collect();
-    assert_eq!(refused, expected);
-}
-
-/// One need, and what it is for.
-fn serve(params: &Params, name: &str, needs: &Needs) {
-    let Party { client, server } = party(params, needs);
-    let values = spread(8, -1.0, 1.0);
-    let x = client.encrypt(&values, -1.0..=1.0).unwrap();
-    let rotated = |steps: usize| (0..8).map(move |i| (i + steps) % 8);
-    let (y, expected): (_, Vec<f64>) = match name {
-        "multiply" => (server.square(&x).unwrap(), values.iter().map(|v| v * v).collect()),
-        "rotate" => {
-            let y = server.rotate(&server.rotate(&x, 1).unwrap(), -3).unwrap();
-            (y, rotated(6).map(|i| values[i]).collect())
-        }
-        "rotate_any" => (server.rotate(&x, 5).unwrap(), rotated(5).map(|i| values[i]).collect()),
-        "conjugate" => (server.conjugate(&x).unwrap(), values.clone()),
-        "refresh" => (server.bootstrap(&x).unwrap(), values.clone()),
-        "keys" => {
-            let low = server.drop_to_level(&x, 1).unwrap();
-            (server.rotate(&low, 2).unwrap(), rotated(2).map(|i| values[i]).collect())
-        }
-        "map corrected" => {
-            let y =
-                server.map_with(&x, &MapRequest::new(f64::sin).over(-1.0..=1.0).bits(9.0)).unwrap();
-            (y, values.iter().map(|v| v.sin()).collect())
-        }
-        _ => {
-            let y = server.map_with(&x, &MapRequest::new(f64::sin).over(-1.0..=1.0)).unwrap();
-            (y, values.iter().map(|v| v.sin()).collect())
-        }
-    };
-    let allowed = if name.starts_with("map") { 0.2 } else { 1e-3 };
-    let (_, worst) = errors(&client.decrypt(&y).unwrap(), expected.into_iter());
-    assert!(worst < allowed, "{name} of {}: {worst:e}", params.name());
 }
 
 /// Sets whose promises could not be kept are refused, and the reason is said.
@@ -617,25 +430,14 @@ fn what_cannot_work_is_refused_before_it_is_tried() {
     );
 }
 
-/// One set after the other: each takes several GiB.
-#[cfg(feature = "long-tests")]
-static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
-
-#[cfg(feature = "long-tests")]
-#[test]
-fn a_set_with_everything_keeps_its_promises_at_full_size() {
-    let _turn = ONE_AT_A_TIME.lock();
-    let params = Params::preset(Preset::Full).unwrap();
-    keep(&params, 100, 12.0);
-}
-
+/// One set after the other: each takes several GiB. The set with everything has more values.
 #[cfg(feature = "long-tests")]
 #[test]
 fn presets_keep_their_promises_at_full_size() {
     for preset in Preset::ALL {
-        let _turn = ONE_AT_A_TIME.lock();
         let params = Params::preset(preset).unwrap();
-        keep(&params, 16, if params.security_bits() >= 128.0 { 12.0 } else { 9.0 });
+        let count = if preset == Preset::Full { 100 } else { 16 };
+        keep(&params, count, if params.security_bits() >= 128.0 { 12.0 } else { 9.0 });
     }
 }
 

@@ -162,20 +162,7 @@ impl ClientKey {
     /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoBootstrap`] for needs that the parameters cannot
     /// serve.
     pub fn reducing_keys(&self, needs: &Needs) -> Result<ckks::ReducingKeys> {
-        self.reducing_keys_with(needs, &mut system_rng())
-    }
-
-    /// As [`reducing_keys`](Self::reducing_keys) from a given generator of `rand` 0.10
-    /// ([`bellerophon::rand`](crate::rand)).
-    ///
-    /// # Errors
-    /// As [`reducing_keys`](Self::reducing_keys).
-    pub fn reducing_keys_with<R: CryptoRng + ?Sized>(
-        &self,
-        needs: &Needs,
-        rng: &mut R,
-    ) -> Result<ckks::ReducingKeys> {
-        let spec = key_spec(&self.params, needs)?;
+        let (spec, rng) = (key_spec(&self.params, needs)?, &mut system_rng());
         Ok(ckks::ReducingKeys::generate(self.params.ckks(), &self.slots, &spec, rng)?)
     }
 

@@ -170,7 +170,6 @@ mod ordering;
 mod params;
 pub mod prelude;
 mod preset;
-mod promises;
 mod public_key;
 
 pub use bellerophon_ckks as ckks;

@@ -99,12 +99,6 @@ impl DecryptionBudget {
         &self.flooding
     }
 
-    /// `log2` of the statistical distance that all results together stay below, if the bounds on
-    /// their noise hold.
-    pub fn log2_distance(&self) -> f64 {
-        self.flooding.log2_distance()
-    }
-
     /// Refuses results of another key, and results without a reservation.
     pub(crate) fn check(&self, key: KeyId) -> Result<()> {
         if key != self.key {

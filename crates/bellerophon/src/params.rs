@@ -12,11 +12,10 @@ use bellerophon_ckks::{
     param_search::{ProgramBounds, SelectedParams},
 };
 use bellerophon_lwe as lwe;
+use bellerophon_repack::planner::check_promises;
 use bellerophon_ring::wire::Fingerprint;
 
-use crate::{
-    During, ErrorKind, LutEngine, LutParams, LutSpec, Needs, Preset, Result, keys, promises,
-};
+use crate::{During, ErrorKind, LutEngine, LutParams, LutSpec, Needs, Preset, Result, keys};
 
 /// The specification of a parameter set; [`Params::new`] checks it.
 #[derive(Debug, Clone, PartialEq)]
@@ -150,7 +149,7 @@ impl Params {
         let fingerprint = OnceLock::new();
         let inner = Inner { name, slots, lookups, bootstraps, choice, fingerprint };
         let params = Self(Arc::new(inner));
-        promises::check(&params)?;
+        check_promises(&params)?;
         Ok(params)
     }
 

@@ -22,10 +22,14 @@ const SEED_BYTES: usize = 32;
 /// the square of the level, so request a rotation that occurs only at low levels at a low level.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyLevels {
-    relinearization: Option<usize>,
-    conjugation: Option<usize>,
-    rotations: BTreeMap<i64, usize>,
-    hoisted: Option<usize>,
+    /// The highest level of products, if there are any.
+    pub relinearization: Option<usize>,
+    /// The highest level of conjugation, if there is any.
+    pub conjugation: Option<usize>,
+    /// The rotation steps, with the highest level of each; negative steps rotate to the right.
+    pub rotations: BTreeMap<i64, usize>,
+    /// The highest level of rotations by every step at a temporary rank, if there are any.
+    pub hoisted: Option<usize>,
 }
 
 impl KeyLevels {
@@ -100,31 +104,11 @@ impl KeyLevels {
         self
     }
 
-    /// The highest level of products, if there are any.
-    pub fn relinearization(&self) -> Option<usize> {
-        self.relinearization
-    }
-
-    /// The highest level of rotations by every step at a temporary rank, if there are any.
-    pub fn hoisted(&self) -> Option<usize> {
-        self.hoisted
-    }
-
-    /// The highest level of conjugation, if it was requested.
-    pub fn conjugation(&self) -> Option<usize> {
-        self.conjugation
-    }
-
     /// `Err` for a level that the parameters do not have.
     pub(crate) fn check(&self, params: &Params) -> Result<()> {
         let all = [self.relinearization, self.conjugation, self.hoisted];
         let mut levels = all.into_iter().flatten().chain(self.rotations.values().copied());
         levels.try_for_each(|level| params.check_level(level).during("check a key request"))
-    }
-
-    /// The requested rotation steps, with the highest level of each.
-    pub fn rotations(&self) -> impl Iterator<Item = (i64, usize)> {
-        self.rotations.iter().map(|(&step, &level)| (step, level))
     }
 
     /// Exponents of the automorphisms, with the highest level of each.
@@ -294,7 +278,7 @@ impl EvaluationKeys {
 
         // Step 1: choose the temporary rank, so that an error is returned before any key
         // generation.
-        let hoisted = spec.hoisted().map(|level| {
+        let hoisted = spec.hoisted.map(|level| {
             params.check_level(level).during(op)?;
             let limbs = params.limbs_at(level);
             Ok::<_, Error>((limbs, RankHoistedKeys::choose(params.lattice(), limbs)?))
@@ -302,7 +286,7 @@ impl EvaluationKeys {
         let hoisted = hoisted.transpose()?;
 
         // Step 2: the relinearization keys.
-        if let Some(level) = spec.relinearization() {
+        if let Some(level) = spec.relinearization {
             params.check_level(level).during(op)?;
             let limbs = params.limbs_at(level);
             let key = RelinKeys::generate(params.relin_strategy(), secret, limbs, rng);

@@ -306,7 +306,7 @@ impl Params {
     }
 
     /// The exponent `2N - 1` of the automorphism that conjugates every slot.
-    pub fn conjugation_exponent(&self) -> usize {
+    pub(crate) fn conjugation_exponent(&self) -> usize {
         mlwe::conjugation_exponent(self.lattice().degree())
     }
 

@@ -442,7 +442,7 @@ impl LweVec {
     }
 
     /// `-x`.
-    pub fn neg(&self) -> Self {
+    pub(crate) fn neg(&self) -> Self {
         // Center and range change sign; the errors do not change.
         let encoding = Encoding::new(-self.encoding.center(), self.encoding.width());
         let mut out = self.clone();

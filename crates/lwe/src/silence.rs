@@ -1,33 +1,12 @@
 //! Tests that neither errors nor `Debug` output contain values, table entries or constants of
 //! programs.
 
-use std::fmt::Debug;
+use bellerophon_testing::silence::{SECRETS, refused, silent};
 
 use crate::{
-    Ciphertext, Encoding, Error, Headroom, LweVec, Mod2NCiphertext, OutputEncoding, TableDomain,
+    Ciphertext, Encoding, Headroom, LweVec, Mod2NCiphertext, OutputEncoding, TableDomain,
     TestPolynomial, params::tests::insecure, testing::Setup,
 };
-
-/// Values with digits that occur nowhere else.
-const SECRETS: [f64; 2] = [1234.56789, 987654.0];
-
-/// Fails if the text contains the digits of a secret, at any position of the decimal point.
-#[track_caller]
-fn assert_silent(text: &str) {
-    let digits = text.replace(['.', ',', '_'], "");
-    assert!(!digits.contains("12345") && !digits.contains("98765"), "{text}");
-}
-
-#[track_caller]
-fn silent(x: &impl Debug) {
-    assert_silent(&format!("{x:?} {x:#?}"));
-}
-
-#[track_caller]
-fn refused<T>(result: Result<T, Error>) {
-    let error = result.err().expect("an error");
-    assert_silent(&format!("{error} {error:?} {error:#?}"));
-}
 
 #[test]
 fn errors_repeat_no_value() {

@@ -11,6 +11,8 @@
 //! A key generated at `limbs` limbs serves every level up to `limbs - 1`. Its rows are stored over
 //! `q_0..q_{limbs-1}, p_0..p_{k-1}`. Lower levels read a subset of these limbs in place.
 
+mod seeded;
+
 use std::borrow::Borrow;
 use std::sync::{Arc, OnceLock};
 
@@ -25,13 +27,13 @@ use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
 use crate::ciphertext_qp::CiphertextQP;
-use crate::encrypt::{
-    SEED_BYTES, check_extended, check_residues, error_poly, restrict_extended, sub_product,
-};
+use crate::encrypt::{SEED_BYTES, check_extended, error_poly, restrict_extended, sub_product};
 use crate::hoisted_digits::HoistedDigits;
 use crate::keyswitch_cost::Switch;
 use crate::rank::check_no_weaker;
 use crate::{Ciphertext, During, ErrorKind, KeyId, Params, Result, SecretKey};
+
+pub use seeded::SeededKeySwitchKey;
 
 /// One end of a key switch: the parameters (by fingerprint) and the secret key (by identity).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,16 +85,6 @@ pub(crate) fn check_end(found: KeyIdent, needed: KeyIdent) -> Result<()> {
     Ok(())
 }
 
-/// A switching key in serializable form: the masks are replaced by their seed, which more than
-/// halves the size.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SeededKeySwitchKey {
-    shape: SwitchKeyInfo,
-    seed: Seed,
-    /// `b_ji` at `j * r1 + i`.
-    b: Vec<Poly<Ntt>>,
-}
-
 /// A switching key ready for use.
 #[derive(Debug, Clone)]
 pub struct KeySwitchKey {
@@ -121,68 +113,6 @@ struct Decomposed {
     rows: DecomposedRows,
     /// The levels at which the switch with these rows is the cheaper one: by limbs, from one on.
     pays: Vec<bool>,
-}
-
-impl SeededKeySwitchKey {
-    /// Expands the masks from the seed; `params` are those of the output.
-    pub fn expand(&self, params: &Params) -> Result<KeySwitchKey> {
-        KeySwitchKey::expanded(params, self.shape, self.seed, self.b.iter().collect())
-    }
-
-    /// As [`expand`](Self::expand). Each body is dropped once it is packed, so that the
-    /// bodies are not held twice.
-    pub(crate) fn into_expanded(self, params: &Params) -> Result<KeySwitchKey> {
-        KeySwitchKey::expanded(params, self.shape, self.seed, self.b)
-    }
-
-    /// Ranks, limbs and identities.
-    pub(crate) fn shape(&self) -> &SwitchKeyInfo {
-        &self.shape
-    }
-
-    /// The seed of the masks.
-    pub fn seed(&self) -> &Seed {
-        &self.seed
-    }
-
-    /// The bodies `b_ji` at `j * r1 + i`, over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
-    pub fn bodies(&self) -> &[Poly<Ntt>] {
-        &self.b
-    }
-
-    /// Size in bytes with residues bit-packed to the width of their primes, seed included.
-    pub fn byte_len(&self, params: &Params) -> usize {
-        SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.shape.limbs))
-    }
-
-    /// Assembles a key from stored parts.
-    ///
-    /// # Errors
-    /// If the polynomials do not fit the shape and the parameters.
-    pub fn from_parts(
-        params: &Params,
-        shape: SwitchKeyInfo,
-        seed: Seed,
-        b: Vec<Poly<Ntt>>,
-    ) -> Result<Self> {
-        let op = "assemble a switching key";
-        // A row for every digit and component, none of them missing.
-        params.check(shape.to.fingerprint).during(op)?;
-        params.check_limbs(shape.limbs).during(op)?;
-        let rows = params.gadget().digits(shape.limbs).saturating_mul(shape.from_rank);
-        if shape.to_rank != params.rank() {
-            return Err(ErrorKind::Rank { found: shape.to_rank, needed: params.rank() }.during(op));
-        }
-        if b.len() != rows || rows == 0 {
-            return Err(ErrorKind::Rank { found: b.len(), needed: rows.max(1) }.during(op));
-        }
-        // Degree, limbs and residues: the parts may come from untrusted input.
-        for poly in &b {
-            check_extended(params, shape.limbs, poly).during(op)?;
-            check_residues(params.gadget().ring(shape.limbs), poly).during(op)?;
-        }
-        Ok(Self { shape, seed, b })
-    }
 }
 
 impl KeySwitchKey {
@@ -370,7 +300,7 @@ impl KeySwitchKey {
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`]; ring errors if there are too few primes.
-    pub fn prepare(&self, params: &Params) -> Result<()> {
+    pub(crate) fn prepare(&self, params: &Params) -> Result<()> {
         params.check(self.shape.to.fingerprint).during("prepare a switching key")?;
         if self.decomposed.get().is_some() {
             return Ok(());

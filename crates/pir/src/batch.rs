@@ -80,7 +80,7 @@ const MOST_BUCKETS: usize = 1 << 22;
 
 /// `log2` of the bound on the probability that `points` distinct points cannot be assigned to
 /// `3 buckets` buckets. It is 0 where the bound is void, as for more than `2^22` buckets per group.
-pub fn log2_placement_failure(points: usize, buckets: usize) -> f64 {
+pub(crate) fn log2_placement_failure(points: usize, buckets: usize) -> f64 {
     if points < 4 {
         return f64::NEG_INFINITY;
     }

@@ -199,7 +199,7 @@ impl Server {
     }
 
     /// The constant coefficient as an LWE value modulo the first prime.
-    pub fn constant(&self, product: Ciphertext) -> Result<lwe::Ciphertext> {
+    pub(crate) fn constant(&self, product: Ciphertext) -> Result<lwe::Ciphertext> {
         // Sample extraction of coefficient 0, modulo the first prime.
         let product = product.to_one_limb(&self.params)?;
         let ring = self.params.ring().at_limbs(1);

@@ -69,9 +69,9 @@ pub use key::{RepackKey, SeededRepackKey, rotation_steps};
 pub use layout::Layout;
 pub use linear_repack::{partial_decryption, repack};
 pub use module::{ModulePacking, ModulePackingKeys, SeededModulePackingKeys};
+pub(crate) use ring_packing::packed_values_noise;
 pub use ring_packing::{
-    pack_rows, pack_rows_in_batches, pack_values, pack_values_in_batches, packed_values_noise,
-    row_packing_exponents, row_packing_keys, row_packing_noise,
+    pack_rows, pack_values, row_packing_exponents, row_packing_keys, row_packing_noise,
 };
 pub use tall_diagonals::{Matrix, RowMajor, Tiling};
 pub use transform::linear_transform;

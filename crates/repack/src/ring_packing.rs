@@ -90,7 +90,7 @@ pub fn pack_rows(
 ///
 /// # Errors
 /// As for [`pack_rows`], except that any index is allowed.
-pub fn pack_rows_in_batches(
+pub(crate) fn pack_rows_in_batches(
     params: &Params,
     keys: &GaloisKeys,
     n: usize,
@@ -158,7 +158,7 @@ pub fn pack_values<'v>(
 ///
 /// # Errors
 /// As for [`pack_values`], except that any index is allowed.
-pub fn pack_values_in_batches<'v>(
+pub(crate) fn pack_values_in_batches<'v>(
     params: &Params,
     keys: &GaloisKeys,
     key: KeyId,
@@ -207,7 +207,7 @@ pub fn row_packing_noise(degree: usize, n: usize, input: f64, automorphism: f64)
 ///
 /// # Errors
 /// As [`row_packing_noise`].
-pub fn packed_values_noise(params: &Params, n: usize, input: f64) -> Result<f64> {
+pub(crate) fn packed_values_noise(params: &Params, n: usize, input: f64) -> Result<f64> {
     row_packing_noise(params.degree(), n, input, noise::automorphism(params, 1))
 }
 

@@ -96,13 +96,11 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     }
     jobs.retain(|(id, _)| arguments.jobs.is_empty() || arguments.jobs.contains(id));
     let mut stages = Stages::default();
-    let mut troubles = match &place.server {
+    let remote = place.server.is_some().then(|| Remote::open(place, &home, true)).transpose()?;
+    let mut troubles = match &remote {
         None => vec![],
-        Some(_) => {
-            let remote = Remote::open(place, &home, true)?;
-            stages.run("waiting and fetching", || {
-                remote.fetch_all(&jobs, &home.shared, &reader, arguments.keep)
-            })
+        Some(remote) => {
+            stages.run("waiting and fetching", || remote.fetch_all(&jobs, &home.shared, &reader))
         }
     };
 
@@ -146,7 +144,13 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let (without, with): (Vec<_>, Vec<_>) =
         answers.iter().partition(|answer| answer.trouble.is_some());
     if !arguments.keep {
-        with.iter().for_each(|answer| home.forget_job(answer.id));
+        let mut done: Vec<JobId> = with.iter().map(|answer| answer.id).collect();
+        // At the server first: what stays there is deleted by the next call.
+        for (id, why) in remote.map_or(vec![], |remote| remote.forget(&done)) {
+            tell(format_args!("job {id} is kept, since it stays at the server: {why}"));
+            done.retain(|job| *job != id);
+        }
+        done.into_iter().for_each(|id| home.forget_job(id));
     }
     match without.first() {
         None => Ok(()),

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
-use ureq::http::{Response, Uri};
+use ureq::http::{Response, StatusCode, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, SendBody};
 
@@ -34,7 +34,7 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 const MOST_PAGES: usize = 64;
 
 /// The longest time for the answer to an upload, for any other whole request, for one at least, for
-/// the deletion of a job, and to find out that nobody is there.
+/// an attempt to delete a job, and to find out that nobody is there.
 const LONGEST: Duration = Duration::from_secs(600);
 const SHORT: Duration = Duration::from_secs(60);
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -185,14 +185,13 @@ impl Remote {
     }
 
     /// Brings every answer that is there, or comes within the patience of the client, to the
-    /// folder, and deletes it at the server unless told to keep it. One that stalls or breaks off
-    /// is tried again after the others. Returns the jobs without an answer, each with the reason.
+    /// folder. One that stalls or breaks off is tried again after the others. Returns the jobs
+    /// without an answer, each with the reason.
     pub fn fetch_all(
         &self,
         jobs: &[(JobId, Job)],
         folder: &Shared,
         reader: &Reader,
-        keep: bool,
     ) -> Vec<(JobId, String)> {
         let mut open: Vec<_> = jobs.iter().filter(|(id, _)| !folder.is_answered(*id)).collect();
         let (mut troubles, mut pause) = (vec![], PAUSE);
@@ -214,7 +213,7 @@ impl Remote {
                     (Some(status), _) if ended => {
                         let share = left / (before - place) as u32;
                         let most = share.max(SHORTEST);
-                        let fetched = self.fetch(one, status, folder, reader, keep, most).err();
+                        let fetched = self.fetch(one, status, folder, reader, most).err();
                         fetched.map(|t| (t.passes(), self.failure(t).to_string()))
                     }
                     (Some(status), _) => {
@@ -286,7 +285,6 @@ impl Remote {
         status: &Status,
         folder: &Shared,
         reader: &Reader,
-        keep: bool,
         most: Duration,
     ) -> Result<(), Trouble> {
         let kept = match (&status.refusal, status.state) {
@@ -301,17 +299,50 @@ impl Remote {
                 files::write(&folder.part(*id, "result"), &bytes)
             }
         };
-        kept.map_err(Trouble::Here)?;
-        if !keep {
-            // Once: the answer is here, and a server that keeps it does no harm.
-            match self.request("DELETE", &format!("/jobs/{id}"), most.min(DELETION)) {
-                Ok(_) | Err(Trouble::Refused(Refusal { code: Code::UnknownJob, .. })) => {}
-                Err(trouble) => {
-                    tell(format_args!("job {id} stays at the server: {}", self.failure(trouble)));
+        kept.map_err(Trouble::Here)
+    }
+
+    /// Deletes jobs. A server that does not say that a job is gone is asked again until the time is
+    /// up. Returns the jobs that may still be there, each with the reason.
+    pub fn forget(&self, jobs: &[JobId]) -> Vec<(JobId, String)> {
+        let (mut open, mut left_over, mut pause) = (jobs.to_vec(), vec![], PAUSE);
+        loop {
+            let (before, mut late) = (open.len(), vec![]);
+            for (place, id) in open.into_iter().enumerate() {
+                let left = self.left();
+                // Beyond the end, one that stays is enough.
+                if left.is_zero() && !late.is_empty() {
+                    late.push((id, "no time was left for it".to_string()));
+                    continue;
+                }
+                let share = left / (before - place) as u32;
+                match self.delete(id, share.clamp(SHORTEST, DELETION)) {
+                    Ok(true) => {}
+                    Ok(false) => late.push((id, "it is not gone from the disk yet".to_string())),
+                    Err(trouble) => match trouble.passes() {
+                        true => late.push((id, self.failure(trouble).to_string())),
+                        false => left_over.push((id, self.failure(trouble).to_string())),
+                    },
                 }
             }
+            let left = self.left();
+            if late.is_empty() || left.is_zero() {
+                left_over.extend(late);
+                return left_over;
+            }
+            open = late.into_iter().map(|(id, _)| id).collect();
+            pause = if open.len() < before { PAUSE } else { LONGEST_PAUSE.min(pause * 2) };
+            std::thread::sleep(pause.min(left));
         }
-        Ok(())
+    }
+
+    /// Whether a job is gone, after one attempt of at most this time to delete it.
+    fn delete(&self, id: JobId, most: Duration) -> Result<bool, Trouble> {
+        match self.request("DELETE", &format!("/jobs/{id}"), most) {
+            Ok(answer) => Ok(answer.status() != StatusCode::ACCEPTED),
+            Err(Trouble::Refused(Refusal { code: Code::UnknownJob, .. })) => Ok(true),
+            Err(trouble) => Err(trouble),
+        }
     }
 
     /// The time until the end, or the patience if there is none.

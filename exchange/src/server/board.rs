@@ -46,6 +46,14 @@ pub enum Brought {
     Again(JobRecord),
 }
 
+/// A job that is marked as deleted.
+pub enum Deleted {
+    /// The caller has it, and removes its files.
+    Taken(Box<Taken>),
+    /// Somebody else has the job of this number, and removes its files.
+    Running(u64),
+}
+
 /// What a client is to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
@@ -368,19 +376,18 @@ impl Board {
         Ok(jobs.into_iter().take(JOBS_PAGE).map(|job| owner.status(job)).collect())
     }
 
-    /// Marks a job as deleted. Its name stays reserved until its files are removed. The caller gets
-    /// the job to remove them; if a worker has the job, the caller gets nothing and the worker
-    /// removes them.
-    pub fn delete(&self, client: ClientId, id: JobId) -> Result<Option<Taken>, Refusal> {
+    /// Marks a job as deleted. Its name stays reserved until its files are removed.
+    pub fn delete(&self, client: ClientId, id: JobId) -> Result<Deleted, Refusal> {
         let mut all = self.state.lock();
         let owner = all.owner(client);
         let job = owner.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
         job.cancelled.store(true, Ordering::Relaxed);
         if job.running {
-            return Ok(None);
+            return Ok(Deleted::Running(job.record.number));
         }
         owner.waiting.retain(|waiting| *waiting != id);
-        Ok(all.hand_out(client, id))
+        let taken = all.hand_out(client, id).map(|taken| Deleted::Taken(taken.into()));
+        taken.ok_or_else(|| unknown(id))
     }
 
     /// Waits for a job; `None` when the server stops. The client with the fewest running jobs comes

@@ -26,7 +26,7 @@ use tower_http::timeout::TimeoutLayer;
 use tower_http::trace::{DefaultOnResponse, TraceLayer};
 use tracing::{Level, Span, warn};
 
-use super::board::{Brought, Standing, UnderWay};
+use super::board::{Brought, Deleted, Standing, UnderWay};
 use super::checks::{Party, Upload};
 use super::places::{Connection, Places};
 use super::store::JobRecord;
@@ -450,12 +450,15 @@ async fn result(Extension(caller): Extension<Caller>, Path(job): Path<String>) -
 async fn delete_job(Extension(caller): Extension<Caller>, Path(job): Path<String>) -> Answer {
     let job = name(&job)?;
     let delete = move |exchange: &Exchange, client| match exchange.board.delete(client, job)? {
-        None => Ok(StatusCode::ACCEPTED),
-        Some(taken) => match exchange.forget(&taken) {
+        Deleted::Running(number) => {
+            exchange.store.note_deletion(client, job, number).map_err(fault)?;
+            Ok(StatusCode::ACCEPTED)
+        }
+        Deleted::Taken(taken) => match exchange.forget(&taken) {
             Ok(()) => Ok(StatusCode::NO_CONTENT),
             Err(e) => {
                 warn!(%job, %e, "its files stay; a worker tries again");
-                exchange.board.put_back(taken);
+                exchange.board.put_back(*taken);
                 Ok(StatusCode::ACCEPTED)
             }
         },

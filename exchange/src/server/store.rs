@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ROOT/lock                        locked by the server that uses the folder
-//! ROOT/exchange.redb               owners, keys and jobs, in JSON
+//! ROOT/exchange.redb               owners, keys, jobs and deletions, in JSON
 //! ROOT/incoming/N                  an upload in progress; removed at the start
 //! ROOT/blobs/OWNER/HASH.keys       parameters and keys
 //! ROOT/blobs/OWNER/ID.request      the ciphertext of a job
@@ -103,6 +103,8 @@ pub struct Found {
     pub keys: Vec<(ClientId, KeyRecord)>,
     /// Their jobs.
     pub jobs: Vec<(ClientId, JobRecord)>,
+    /// Jobs that were deleted while a worker had them, each with its number.
+    deleted: Vec<(ClientId, (JobId, u64))>,
     /// Files of records that cannot be read. They stay: the record may be of a newer server.
     unread: Vec<PathBuf>,
 }
@@ -164,8 +166,9 @@ impl Spool {
             files::sync_folder(folder)?;
         }
         fs::rename(&self.path, to)?;
-        files::sync_folder(to)?;
-        check(to, self.written, Some(self.hash())).inspect_err(|_| drop(fs::remove_file(to)))
+        let whole =
+            files::sync_folder(to).and_then(|()| check(to, self.written, Some(self.hash())));
+        whole.inspect_err(|_| drop(fs::remove_file(to)))
     }
 }
 
@@ -205,6 +208,12 @@ pub fn job_change(owner: ClientId, job: JobId, record: Option<&JobRecord>) -> Ch
     change(format!("jobs/{owner}/{job}"), record)
 }
 
+/// The change of the record that a job is deleted. The number tells it from a later job of the same
+/// name.
+fn deletion_change(owner: ClientId, job: JobId, number: Option<u64>) -> Change {
+    change(format!("deleted/{owner}/{job}"), number.map(|number| (job, number)).as_ref())
+}
+
 fn change(key: String, record: Option<&impl Serialize>) -> Change {
     (key, record.map(|record| serde_json::to_vec(record).expect("records are plain data")))
 }
@@ -227,6 +236,7 @@ impl Store {
         let (root, next, database) = (root.to_path_buf(), AtomicU64::new(0), Mutex::new(None));
         let store = Self { root, next, _lock: lock, database };
         let mut found = store.load()?;
+        store.end_deletions(&mut found)?;
         // The names of the folder, of the database and of the other folders survive a crash.
         for path in [&store.root, &store.root.join("blobs")] {
             files::sync_folder(path)?;
@@ -306,6 +316,7 @@ impl Store {
                         found.owners.push((owner, closed));
                     }),
                     "keys" => add(&mut found.keys, owner, bytes),
+                    "deleted" => add(&mut found.deleted, owner, bytes),
                     _ => add(&mut found.jobs, owner, bytes),
                 };
                 if let Err(e) = fault {
@@ -319,6 +330,22 @@ impl Store {
         })?;
         found.jobs.sort_by_key(|(_, job)| job.number);
         Ok(found)
+    }
+
+    /// Forgets the jobs that were deleted while a worker had them. Their files go with all those that
+    /// no record names.
+    fn end_deletions(&self, found: &mut Found) -> io::Result<()> {
+        let deleted: HashSet<_> = found.deleted.drain(..).collect();
+        let mut changes: Vec<Change> =
+            deleted.iter().map(|(owner, (job, _))| deletion_change(*owner, *job, None)).collect();
+        found.jobs.retain(|(owner, job)| {
+            let stays = !deleted.contains(&(*owner, (job.id, job.number)));
+            if !stays {
+                changes.push(job_change(*owner, job.id, None));
+            }
+            stays
+        });
+        self.write(&changes)
     }
 
     /// Names damaged files; their keys are left out, their jobs run again or end as lost.
@@ -468,12 +495,21 @@ impl Store {
         files::remove(&self.keys(owner, keys))
     }
 
+    /// Records that a job in the hands of a worker is deleted. Once this returns, no crash brings it
+    /// back, whatever the worker writes afterwards.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn note_deletion(&self, owner: ClientId, job: JobId, number: u64) -> io::Result<()> {
+        self.write(&[deletion_change(owner, job, Some(number))])
+    }
+
     /// Removes a job.
     ///
     /// # Errors
     /// Those of the disk.
     pub fn forget_job(&self, owner: ClientId, job: JobId) -> io::Result<()> {
-        self.write(&[job_change(owner, job, None)])?;
+        self.write(&[job_change(owner, job, None), deletion_change(owner, job, None)])?;
         files::remove(&self.job(owner, job, "request"))?;
         files::remove(&self.job(owner, job, "answer"))
     }

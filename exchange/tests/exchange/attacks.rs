@@ -10,7 +10,7 @@ use bellerophon::prelude::*;
 use bellerophon_exchange::protocol::{Code, Hex, State};
 
 use super::processes::{Scratch, Server, until};
-use super::requests::{Peer, job_id, read_answer, setting};
+use super::requests::{Peer, job_id, read_answer, serving, setting};
 
 fn stranger(server: &Server, n: u8) -> Peer {
     Peer::new(server.address(), Hex::<64>::of(&[n; 32]).as_str())
@@ -161,10 +161,7 @@ fn found_3_empty_envelopes_are_refused_as_they_arrive() {
 /// Found 8: an answer that the disk has cut was served, and broke off each time.
 #[test]
 fn found_8_damaged_answers_are_named_and_not_served() {
-    let scratch = Scratch::new("damaged");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (_scratch, data, server, ours) = serving("damaged", &[]);
     for salt in ["whole", "cut", "flipped", "again"] {
         ours.submit(salt, "mean");
         assert_eq!(ours.wait(salt).state, State::Done);
@@ -221,10 +218,7 @@ fn found_9_host_and_authorization_are_checked() {
 #[cfg(unix)]
 #[test]
 fn found_9_a_fifo_in_the_folder_does_not_stop_the_start() {
-    let scratch = Scratch::new("fifo");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (_scratch, data, server, ours) = serving("fifo", &[]);
     ours.submit("a", "mean");
     assert_eq!(ours.wait("a").state, State::Done);
     let address = server.kill();

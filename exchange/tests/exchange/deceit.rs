@@ -27,6 +27,10 @@ type Says = HashMap<String, Vec<u8>>;
 const CUT: &[u8] = b"cut";
 const STALLED: &[u8] = b"stalled";
 
+/// In the place of a body: the connection ends without an answer, once or always.
+const GONE_ONCE: &[u8] = b"gone once";
+const GONE: &[u8] = b"gone";
+
 impl Liar {
     /// Answers requests such as `GET /v1/jobs` with these bodies, others with 404.
     fn start(says: Says) -> Self {
@@ -52,6 +56,7 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Vec<String>>, says: &Says) {
     let Some(first) = lines.next() else { return };
     lines.take_while(|line| !line.is_empty()).for_each(drop);
     let request = first.rsplit_once(' ').unwrap().0.to_string();
+    let again = seen.lock().unwrap().contains(&request);
     seen.lock().unwrap().push(request.clone());
     let path = request.split('?').next().unwrap();
     let (status, body) = match says.get(&request).or_else(|| says.get(path)) {
@@ -59,6 +64,7 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Vec<String>>, says: &Says) {
         Some(_) if request.contains("after=") => {
             ("200 OK", says.get("after").map_or(&b"[]"[..], |page| &page[..]))
         }
+        Some(body) if body == GONE || body == GONE_ONCE && !again => return,
         Some(body) => ("200 OK", &body[..]),
         None => ("404 Not Found", &b"{\"code\": \"unknown_job\", \"reason\": \"no\"}"[..]),
     };
@@ -168,6 +174,39 @@ fn found_5_and_9_an_endless_job_delays_no_other_and_is_not_asked_for_all_the_tim
     );
     let asked = server.asked.lock().unwrap().len();
     assert!(asked < 50, "{asked} requests in 3 s");
+}
+
+/// The deletion of a job was asked for once: a server that was killed then kept the answer, and the
+/// client forgot the job.
+#[test]
+fn a_job_is_deleted_at_a_server_that_was_away_or_stays_at_both() {
+    let scratch = Scratch::new("deletion");
+    let owner = Owner::new(&scratch.path("client"), &["0.5", "0.25"]);
+    let states: Vec<Value> = (0..2).map(|job| owner.status(job, "done", Value::Null)).collect();
+    let mut says = owner.server(&states, &[&owner.answers[0], &owner.answers[1]]).says;
+    let place = |job: usize| format!("DELETE /v1/jobs/{}", owner.jobs[job]);
+    says.extend([(place(0), GONE_ONCE.to_vec()), (place(1), GONE.to_vec())]);
+    let known = |job: usize| owner.home.join("jobs").join(&owner.jobs[job]).exists();
+    let decrypt = |says: &Says| {
+        let server = Liar::start(says.clone());
+        let start = Instant::now();
+        let (output, got) = owner.decrypt(&server, &["--patience", "3"]);
+        assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+        assert!(output.status.success(), "{output:?}");
+        (server, String::from_utf8(output.stderr).unwrap(), got["answers"].clone())
+    };
+    let (server, said, answers) = decrypt(&says);
+    assert!(answers[0]["values"].is_array() && answers[1]["values"].is_array(), "{answers}");
+    assert_eq!(server.count(&place(0)), 2, "once more, and no more than that");
+    assert!(server.count(&place(1)) >= 3 && server.count("DELETE") < 20);
+    assert!(said.contains(&format!("job {} is kept", owner.jobs[1])), "{said}");
+    assert!(!known(0) && known(1));
+    // The next call has the answer, and deletes it where it is.
+    says.insert(place(1), vec![]);
+    let (server, _, answers) = decrypt(&says);
+    assert!(answers[0]["id"] == owner.jobs[1] && answers[0]["values"].is_array(), "{answers}");
+    assert_eq!((server.count("/result"), server.count("DELETE")), (0, 1));
+    assert!(!known(1));
 }
 
 /// One result that broke off was asked for until the end, before any other.

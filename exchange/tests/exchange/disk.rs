@@ -5,11 +5,12 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use bellerophon_exchange::protocol::{Code, Hex, JobId, State};
+use bellerophon_exchange::protocol::{Code, Hex, JobId, Refusal, State};
 use bellerophon_exchange::server::store::{JobRecord, Store, job_change, key_change, owner_change};
 
-use super::processes::{Scratch, Server, program};
-use super::requests::{Peer, Setting, job_id, setting};
+use super::parts::{client, record};
+use super::processes::{Scratch, Server, program, until};
+use super::requests::{Peer, Setting, job_id, serving, setting, setting_for};
 
 /// Puts a job where a server that was killed after its answer would have left it.
 fn leave_job(store: &Store, ours: &Setting, salt: &str, number: u64, tries: u32) {
@@ -26,10 +27,7 @@ fn leave_job(store: &Store, ours: &Setting, salt: &str, number: u64, tries: u32)
 
 #[test]
 fn jobs_on_disk_are_run_after_a_restart_but_not_for_ever() {
-    let scratch = Scratch::new("restart");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (_scratch, data, server, ours) = serving("restart", &[]);
     let address = server.kill();
 
     // What a server leaves that is killed between the acknowledgement and the run, and one that
@@ -52,6 +50,73 @@ fn jobs_on_disk_are_run_after_a_restart_but_not_for_ever() {
     assert_eq!(ours.wait("always").state, State::Refused);
     let place = format!("/v1/jobs/{}/result", job_id("once"));
     assert_eq!(ours.peer.send("GET", &place, b"").status, 200);
+}
+
+/// A server was killed between the deletion of a job that a worker had and the worker's next look at
+/// it: the job came back, and so did its answer.
+#[test]
+fn a_deleted_job_leaves_nothing_whatever_its_worker_writes_before_a_crash() {
+    let scratch = Scratch::new("deletion");
+    let data = scratch.path("data");
+    let owner = client(1);
+    let outcomes: [Option<Result<Vec<u8>, Refusal>>; 3] =
+        [None, Some(Ok(b"answer".to_vec())), Some(Err(Refusal::new(Code::TimeLimit, "late")))];
+    for outcome in outcomes {
+        let (store, _) = Store::open(&data).unwrap();
+        // Step 1: two jobs are accepted.
+        let mut records = [1, 2].map(|n| {
+            let mut spool = store.spool().unwrap();
+            spool.write_all(b"request").unwrap();
+            let record = JobRecord { digest: spool.hash(), bytes: spool.written, ..record(n, 1) };
+            store.keep_job(owner, spool, &record).unwrap();
+            record
+        });
+        // Step 2: one is deleted while a worker has it, which writes afterwards.
+        store.note_deletion(owner, records[0].id, records[0].number).unwrap();
+        records[0].tries += 1;
+        store.write(&[job_change(owner, records[0].id, Some(&records[0]))]).unwrap();
+        if let Some(outcome) = outcome {
+            store.keep_outcome(owner, &mut records[0], outcome).unwrap();
+        }
+        // Step 3: an answer arrives on the disk, and the server is killed before it is recorded.
+        fs::write(store.job(owner, records[1].id, "answer"), b"answer").unwrap();
+        drop(store);
+        // Step 4: the other job alone is found, without an answer, and the next start is the same.
+        for _ in 0..2 {
+            let (store, found) = Store::open(&data).unwrap();
+            let jobs: Vec<_> = found.jobs.iter().map(|(_, job)| job).collect();
+            assert_eq!(jobs, [&records[1]]);
+            let files = fs::read_dir(data.join("blobs").join(owner.as_str())).unwrap();
+            let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+            assert_eq!(files, [store.job(owner, records[1].id, "request")]);
+        }
+        // Step 5: a later job of the same name is another one.
+        let (store, _) = Store::open(&data).unwrap();
+        store.note_deletion(owner, records[1].id, records[1].number + 1).unwrap();
+        drop(store);
+        let (store, found) = Store::open(&data).unwrap();
+        assert_eq!(found.jobs.len(), 1);
+        store.forget_job(owner, records[1].id).unwrap();
+    }
+}
+
+/// As the test above, with a server that is killed.
+#[test]
+fn a_job_that_is_deleted_while_it_runs_does_not_come_back() {
+    let scratch = Scratch::new("deleted");
+    let data = scratch.path("data");
+    let mut server = Server::start(&data, None, &[]);
+    let ours = setting_for(&scratch.path("ours"), &server, "sigmoid");
+    ours.submit("a", "sigmoid");
+    until("it runs", || !ours.is("a", State::Accepted));
+    let place = format!("/v1/jobs/{}", job_id("a"));
+    // It may have ended meanwhile.
+    assert!(matches!(ours.peer.send("DELETE", &place, b"").status, 202 | 204));
+    server.restart(&data, &[]);
+    assert_eq!(server.recovered, 0);
+    assert_eq!(ours.peer.send("GET", &place, b"").refused(), "unknown_job");
+    let left = fs::read_dir(ours.peer.folder(&data)).unwrap();
+    assert_eq!(left.count(), 1, "the keys alone");
 }
 
 #[test]
@@ -118,10 +183,7 @@ fn a_disk_that_refuses_for_a_while_costs_no_job() {
 
 #[test]
 fn a_server_that_cannot_listen_begins_with_no_job() {
-    let scratch = Scratch::new("no-port");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (_scratch, data, server, ours) = serving("no-port", &[]);
     let address = server.kill();
     let (store, _) = Store::open(&data).expect("the folder of the server");
     leave_job(&store, &ours, "a", 0, 0);
@@ -143,10 +205,7 @@ fn a_server_that_cannot_listen_begins_with_no_job() {
 /// Records that could not be read were left out, and their files removed at the start.
 #[test]
 fn files_of_unreadable_records_stay() {
-    let scratch = Scratch::new("unreadable");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (scratch, data, server, ours) = serving("unreadable", &[]);
     let theirs = setting(&scratch.path("theirs"), &server);
     for salt in ["a", "b"] {
         ours.submit(salt, "mean");
@@ -180,10 +239,7 @@ fn files_of_unreadable_records_stay() {
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_a_refusal_and_costs_nothing_that_is_there() {
-    let scratch = Scratch::new("full");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (_scratch, data, server, ours) = serving("full", &[]);
     ours.submit("a", "mean");
     assert_eq!(ours.wait("a").state, State::Done);
     let address = server.kill();

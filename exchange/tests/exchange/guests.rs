@@ -12,8 +12,7 @@ use bellerophon_exchange::server::places::{Busy, Connection, Places};
 use bellerophon_exchange::server::store::{Found, JobRecord};
 
 use super::parts::{board, client, code, keys, limits, record};
-use super::processes::{Scratch, Server};
-use super::requests::{Peer, setting};
+use super::requests::{Peer, serving};
 
 fn address(n: u8) -> IpAddr {
     IpAddr::from([127, 0, 0, n])
@@ -152,10 +151,8 @@ fn is_ended(connection: &Arc<Connection>) -> bool {
 /// The same with a server: the answer that a guest left behind was its place for a week.
 #[test]
 fn found_1_a_guest_with_an_old_answer_makes_room() {
-    let scratch = Scratch::new("old-answer");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &["--clients", "1", "--guest-seconds", "0"]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (_scratch, data, server, ours) =
+        serving("old-answer", &["--clients", "1", "--guest-seconds", "0"]);
     ours.submit("a", "mean");
     assert_eq!(ours.wait("a").state, State::Done);
     let keys = fs::read(ours.folder.join("shared").join("keys")).unwrap();

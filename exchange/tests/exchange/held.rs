@@ -12,7 +12,7 @@ use bellerophon::prelude::*;
 use bellerophon_exchange::protocol::{Hex, State};
 
 use super::processes::{Scratch, Server, program, report, until};
-use super::requests::{Peer, job_id, read_answer, setting};
+use super::requests::{Peer, job_id, read_answer, serving, setting};
 
 fn place(salt: &str) -> String {
     format!("/v1/jobs/{}", job_id(salt))
@@ -107,10 +107,7 @@ fn no_request_hides_another() {
 
 #[test]
 fn the_protocol_is_kept() {
-    let scratch = Scratch::new("protocol");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &["--job-bytes", "1M"]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (scratch, data, server, ours) = serving("protocol", &["--job-bytes", "1M"]);
     let theirs = setting(&scratch.path("theirs"), &server);
 
     let info = ours.peer.send("GET", "/v1", b"");
@@ -312,10 +309,7 @@ fn memory_for_keys_is_bounded() {
 
 #[test]
 fn storage_and_memory_are_limited() {
-    let scratch = Scratch::new("storage");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (scratch, data, server, ours) = serving("storage", &[]);
     let keys = fs::metadata(scratch.path("ours").join("shared").join("keys")).unwrap().len();
     let address = server.kill();
 
@@ -364,10 +358,7 @@ fn look_ups_travel_too_and_every_program_is_stopped_when_its_time_is_up() {
 
 #[test]
 fn keys_stay_while_a_job_for_them_arrives() {
-    let scratch = Scratch::new("keys-stay");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (_scratch, data, _server, ours) = serving("keys-stay", &[]);
     let path = ours.path("a", "mean");
     let mut stream = ours.peer.begin("PUT", &path, Some(ours.input.len() as u64)).unwrap();
     let (first, rest) = ours.input.split_at(1000);
@@ -413,10 +404,7 @@ fn uploads_are_exactly_what_they_say_and_come_at_a_pace() {
 
 #[test]
 fn a_request_counts_until_its_check_has_ended_also_when_its_client_is_gone() {
-    let scratch = Scratch::new("gone");
-    let data = scratch.path("data");
-    let server = Server::start(&data, None, &["--client-requests", "1"]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (scratch, data, _server, ours) = serving("gone", &["--client-requests", "1"]);
     let keys = fs::read(scratch.path("ours").join("shared").join("keys")).unwrap();
     let path = format!("/v1/keys/{}", ours.keys);
     assert_eq!(ours.peer.send("DELETE", &path, b"").status, 204);

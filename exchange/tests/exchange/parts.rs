@@ -14,7 +14,7 @@ use bellerophon_exchange::protocol::{
     AnswerHead, ClientId, Code, Hash, Hex, JobId, Refusal, State, Token,
 };
 use bellerophon_exchange::scanner::Scanner;
-use bellerophon_exchange::server::board::{Board, Brought};
+use bellerophon_exchange::server::board::{Board, Brought, Deleted};
 use bellerophon_exchange::server::cache::Cache;
 use bellerophon_exchange::server::limits::Limits;
 use bellerophon_exchange::server::places::Places;
@@ -191,7 +191,8 @@ fn a_name_comes_back_only_when_its_files_are_gone() {
     board.add_keys(client(1), key_record(1));
     board.add_job(client(1), record(1, 1));
     let taken = board.take().unwrap();
-    assert!(matches!(board.delete(client(1), job(1)), Ok(None)), "a worker has it");
+    let deleted = board.delete(client(1), job(1));
+    assert!(matches!(deleted, Ok(Deleted::Running(1))), "a worker has it");
     // Deleted while its outcome was written: it is not kept.
     assert!(!board.end(client(1), JobRecord { state: State::Done, ..record(1, 1) }));
     let again = || code(board.expect_job(client(1), job(1), keys(1), 10).map(drop));

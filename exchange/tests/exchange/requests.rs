@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::processes::{PATIENCE, Server, program, report};
+use super::processes::{PATIENCE, Scratch, Server, program, report};
 
 use bellerophon_exchange::protocol::{ClientId, Hex, JobId, Refusal, State, Status, Token};
 
@@ -199,4 +199,13 @@ pub fn setting_for(folder: &Path, server: &Server, programs: &str) -> Setting {
 /// A client of this server with keys for arithmetic.
 pub fn setting(folder: &Path, server: &Server) -> Setting {
     setting_for(folder, server, "mean,square-plus")
+}
+
+/// A folder with a server in it, and a client of that server with keys for arithmetic.
+pub fn serving(name: &str, flags: &[&str]) -> (Scratch, PathBuf, Server, Setting) {
+    let scratch = Scratch::new(name);
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, flags);
+    let ours = setting(&scratch.path("ours"), &server);
+    (scratch, data, server, ours)
 }

@@ -221,7 +221,7 @@ impl Chebyshev {
 
     /// Largest difference from `f` over `tabulate` points, the ends among them, spaced like
     /// Chebyshev nodes.
-    pub fn sampled_error(&self, f: impl Fn(f64) -> f64, samples: usize) -> f64 {
+    pub(crate) fn sampled_error(&self, f: impl Fn(f64) -> f64, samples: usize) -> f64 {
         let last = samples.max(2) - 1;
         let (middle, radius) = (0.5 * (self.lo + self.hi), 0.5 * (self.hi - self.lo));
         (0..=last)

@@ -89,7 +89,7 @@ impl Diagonals {
     ///
     /// # Panics
     /// When `slots` is not a power of two.
-    pub fn identity(slots: usize) -> Self {
+    pub(crate) fn identity(slots: usize) -> Self {
         let mut m = Self::zero(slots);
         m.add_diagonal(0, vec![Complex64::ONE]);
         m
@@ -179,7 +179,7 @@ impl Diagonals {
 
     /// The matrix times a constant.
     #[must_use]
-    pub fn scaled(mut self, factor: f64) -> Self {
+    pub(crate) fn scaled(mut self, factor: f64) -> Self {
         for x in self.diagonals.values_mut().flatten() {
             *x = x.scale(factor);
         }
@@ -257,7 +257,7 @@ impl Diagonals {
     ///
     /// With `stride` the largest power of two dividing every diagonal's index, the baby steps are
     /// multiples of it below `2^b stride`, the giant steps multiples of `2^b stride`.
-    pub fn schedule(&self) -> Schedule {
+    pub(crate) fn schedule(&self) -> Schedule {
         let stride = self.stride();
         let mut best: Option<(f64, Schedule)> = None;
         let mut window = stride;

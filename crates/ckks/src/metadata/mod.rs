@@ -107,7 +107,7 @@ impl Estimate {
     }
 
     /// Correct bits in the worst slot relative to the largest magnitude of the range.
-    pub fn bits_of_range(&self) -> f64 {
+    pub(crate) fn bits_of_range(&self) -> f64 {
         self.range.bound().log2() - self.log2_worst
     }
 }

@@ -47,11 +47,11 @@ impl fmt::Display for Report {
         // Operations and keys, then bootstraps with their failure probability, levels and failure.
         let Self { operations, bootstraps, key_switches, keys, .. } = self;
         write!(f, "{operations} operation(s), {key_switches} key switch(es); ")?;
-        match keys.relinearization() {
+        match keys.relinearization {
             Some(level) => write!(f, "products up to level {level}")?,
             None => write!(f, "no products")?,
         }
-        write!(f, ", {} rotation key(s)", keys.rotations().count())?;
+        write!(f, ", {} rotation key(s)", keys.rotations.len())?;
         if *bootstraps > 0 {
             let log2 = self.failures.log2();
             write!(f, "; {bootstraps} bootstrap(s), failure probability at most 2^{log2:.1}")?;

@@ -377,7 +377,7 @@ fn keys_are_those_of_the_shadow() {
     // Steps modulo the slots of the vector.
     let steps = |keys: &KeyLevels| -> Vec<usize> {
         let mut steps: Vec<_> =
-            keys.rotations().map(|(s, _)| s.rem_euclid(SLOTS as i64) as usize).collect();
+            keys.rotations.keys().map(|s| s.rem_euclid(SLOTS as i64) as usize).collect();
         steps.sort_unstable();
         steps.dedup();
         steps.retain(|&step| step != 0);

@@ -1,6 +1,6 @@
 //! Neither errors nor `Debug` repeat plaintext values.
 
-use std::fmt::{Debug, Display};
+use bellerophon_testing::silence::{SECRETS, refused, silent};
 
 use crate::tests::common::{World, functional::functional, span};
 use crate::{
@@ -14,27 +14,6 @@ use crate::{
     polynomial::{Monomial, Polynomial},
     simulator::Simulator,
 };
-
-/// Values with digits that nothing else has.
-const SECRETS: [f64; 2] = [1234.56789, 987654.0];
-
-/// The text has none of the digits of the secrets, wherever the point stands.
-#[track_caller]
-fn assert_silent(text: &str) {
-    let digits = text.replace(['.', ',', '_'], "");
-    assert!(!digits.contains("12345") && !digits.contains("98765"), "{text}");
-}
-
-#[track_caller]
-fn silent(x: &impl Debug) {
-    assert_silent(&format!("{x:?} {x:#?}"));
-}
-
-#[track_caller]
-fn refused<T, E: Debug + Display>(result: Result<T, E>) {
-    let error = result.err().expect("an error");
-    assert_silent(&format!("{error} {error:?} {error:#?}"));
-}
 
 #[test]
 fn errors_repeat_no_value() {

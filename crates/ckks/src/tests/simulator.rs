@@ -324,7 +324,7 @@ fn keys_are_those_that_are_used_at_the_levels_where_they_are() {
     full.check(&run(&full).unwrap(), &expected.reals());
     // Minimal: without any one of them, or with it one level lower, the program fails, or turns by
     // several other keys at the price of more noise.
-    let rotations: Vec<(i64, usize)> = report.keys.rotations().collect();
+    let rotations: Vec<(i64, usize)> = report.keys.rotations.clone().into_iter().collect();
     let with_rotations = |spec: KeyLevels, lowered: Option<usize>| {
         rotations.iter().enumerate().fold(spec, |spec, (i, &(step, level))| {
             spec.rotate([step], if lowered == Some(i) { level - 1 } else { level })

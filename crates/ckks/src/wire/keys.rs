@@ -28,11 +28,11 @@ wire_form! {
     fn write(&self, params: &Params) {
         self.check(params)?;
         let level = |level: Option<usize>| level.map(|level| level as u32);
-        let rotations = self.rotations().map(|(step, level)| (step, level as u32));
+        let rotations = self.rotations.iter().map(|(&step, &level)| (step, level as u32));
         Ok(KeyLevelsForm {
-            relinearization: level(self.relinearization()),
-            conjugation: level(self.conjugation()),
-            hoisted: level(self.hoisted()),
+            relinearization: level(self.relinearization),
+            conjugation: level(self.conjugation),
+            hoisted: level(self.hoisted),
             rotations: List(rotations.collect()),
         })
     }

@@ -1,30 +1,15 @@
 use crate::error::refusal;
 use bellerophon_mlwe::{RelinStrategy, SecretKey, Security};
-use bellerophon_ring::wire::Wire;
-use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
+use bellerophon_testing::bytes::{read, write};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use crate::{
-    Ciphertext, Complex64, Encoder, Error, ErrorKind, Interval, LevelGroup, ModulusChain, Params,
+    Ciphertext, Complex64, Encoder, ErrorKind, Interval, LevelGroup, ModulusChain, Params,
     ParamsSpec, Provided, PublicKey, SeededCiphertext,
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     encrypt, encrypt_seeded,
 };
-
-pub(super) fn write<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
-    encode_to_vec(object.to_form(params).unwrap(), bincode::config::legacy()).unwrap()
-}
-
-/// `None` for bytes that are no form at all.
-pub(super) fn read<T: Wire<Error = Error>>(
-    params: &T::Params,
-    bytes: &[u8],
-) -> Option<Result<T, Error>> {
-    let decoded = borrow_decode_from_slice(bytes, bincode::config::legacy());
-    let (form, _): (T::Form<'_>, usize) = decoded.ok()?;
-    Some(T::from_form(params, form))
-}
 
 pub(super) fn params(rank: usize) -> Params {
     // Primes that serve the ring of the whole module, too.

@@ -4,12 +4,13 @@
 use crate::error::refusal;
 use bellerophon_mlwe::SecretKey;
 use bellerophon_ring::wire::Wire;
+use bellerophon_testing::bytes::{read, write};
 use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::FbtForm;
-use super::tests::{params, read, real, write};
+use super::tests::{params, real};
 use crate::fbt::{FbtSpec, IntVec, PairedVec, SeededIntVec, SeededPairedVec};
 use crate::{
     Declaration, Encoder, Error, ErrorKind, EvaluationKeys, Evaluator, Interval, KeyLevels, Params,

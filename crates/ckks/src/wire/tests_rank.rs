@@ -7,7 +7,7 @@ use bellerophon_ring::wire::Wire;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::tests::{read, real, write};
+use super::tests::real;
 use crate::{
     Ciphertext, CkksOps, Encoder, Error, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params,
     ParamsSpec, RankBootstrap, RankConversion, RankReduction, ReducingEvaluator, ReducingKeys,
@@ -16,6 +16,7 @@ use crate::{
     encrypt,
     error::refusal,
 };
+use bellerophon_testing::bytes::{read, write};
 
 /// Five levels over a ring of this degree, at this rank.
 fn set(degree: usize, rank: usize) -> Params {

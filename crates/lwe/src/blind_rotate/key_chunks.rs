@@ -265,7 +265,7 @@ impl BlindRotationKey {
     ///
     /// # Errors
     /// If the parameters are not those of the key.
-    pub fn compress(&self, params: &Params) -> Result<SeededBlindRotationKey> {
+    pub(crate) fn compress(&self, params: &Params) -> Result<SeededBlindRotationKey> {
         let parts = self.parts(params, self.key_params.dimension)?;
         SeededBlindRotationKey::from_parts(params, parts.map(Ok::<_, Error>))
     }

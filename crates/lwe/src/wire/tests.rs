@@ -2,6 +2,7 @@
 
 use bellerophon_mlwe::{KeyId, SecretKind};
 use bellerophon_ring::{prime, wire::Wire};
+use bellerophon_testing::bytes::{read, set, survives, write};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -12,58 +13,6 @@ use crate::{
     SeededKeySwitchKey, SeededLookupKeys, blind_rotate::tests::specs, encrypt,
     params::tests::insecure,
 };
-
-fn config() -> impl bincode::config::Config {
-    bincode::config::standard().with_fixed_int_encoding().with_little_endian()
-}
-
-fn write<T: Wire<Params = Params, Error = Error>>(params: &Params, object: &T) -> Vec<u8> {
-    let form = object.to_form(params).unwrap();
-    bincode::serde::encode_to_vec(form, config()).unwrap()
-}
-
-/// `None` if the bytes are not exactly one form of this type.
-fn read<T: Wire<Params = Params, Error = Error>>(
-    params: &Params,
-    bytes: &[u8],
-) -> Option<Result<T, Error>> {
-    let (form, used) = bincode::serde::borrow_decode_from_slice(bytes, config()).ok()?;
-    (used == bytes.len()).then(|| T::from_form(params, form))
-}
-
-/// Truncated input, and every byte of the beginning and the end changed: reading fails, or writing
-/// gives the same bytes again.
-fn survives<T: Wire<Params = Params, Error = Error>>(params: &Params, bytes: &[u8]) {
-    let step = (bytes.len() / 500).max(1);
-    for len in (0..bytes.len()).step_by(step).chain(bytes.len() - 9..bytes.len()) {
-        assert!(read::<T>(params, &bytes[..len]).is_none_or(|read| read.is_err()), "{len}");
-    }
-    let head = 0..bytes.len().min(200);
-    for place in head.chain(bytes.len() - 20..bytes.len()) {
-        for change in [0x01, 0x10, 0x80, 0xff] {
-            let mut changed = bytes.to_vec();
-            changed[place] ^= change;
-            if let Some(Ok(object)) = read::<T>(params, &changed) {
-                assert_eq!(write(params, &object), changed, "{place} {change}");
-            }
-        }
-    }
-    for place in 0..bytes.len().min(200) - 8 {
-        for value in [u64::MAX, u64::from(u32::MAX), 1 << 63, 1 << 32, 0] {
-            let mut changed = bytes.to_vec();
-            changed[place..place + 8].copy_from_slice(&value.to_le_bytes());
-            if let Some(Ok(object)) = read::<T>(params, &changed) {
-                assert_eq!(write(params, &object), changed, "{place} {value}");
-            }
-        }
-    }
-}
-
-fn set(bytes: &[u8], place: usize, value: &[u8]) -> Vec<u8> {
-    let mut changed = bytes.to_vec();
-    changed[place..place + value.len()].copy_from_slice(value);
-    changed
-}
 
 fn keys(spec: ParamsSpec, seed: u64) -> (Params, SeededLookupKeys) {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -190,11 +139,11 @@ fn damaged_keys_are_refused() {
     let [rgsw, _, ternary, _, any, _] = specs(8, 64);
     for (_, spec) in [rgsw, ternary, any] {
         let (params, seeded) = keys(spec, 1);
-        survives::<SeededLookupKeys>(&params, &write(&params, &seeded));
-        survives::<SeededKeySwitchKey>(&params, &write(&params, &seeded.switch));
-        survives::<SeededBlindRotationKey>(&params, &write(&params, &seeded.rotation));
+        survives::<SeededLookupKeys>(&params, &write(&params, &seeded), 1, &[]);
+        survives::<SeededKeySwitchKey>(&params, &write(&params, &seeded.switch), 1, &[]);
+        survives::<SeededBlindRotationKey>(&params, &write(&params, &seeded.rotation), 1, &[]);
         for part in seeded.rotation.parts(&params, 3).unwrap() {
-            survives::<RotationPart>(&params, &write(&params, &part));
+            survives::<RotationPart>(&params, &write(&params, &part), 1, &[]);
         }
     }
 }
@@ -288,7 +237,7 @@ fn values_come_back_and_damaged_ones_do_not() {
         let value = encrypt(q, secret, 5 << 20, 1.0, &mut rng).unwrap();
         let bytes = write(&params, &value);
         assert_eq!(read::<Ciphertext>(&params, &bytes).unwrap().unwrap(), value);
-        survives::<Ciphertext>(&params, &bytes);
+        survives::<Ciphertext>(&params, &bytes, 1, &[]);
         assert!(read::<Ciphertext>(&params, &set(&bytes, 8, &[9])).unwrap().is_err());
         let error = read::<Ciphertext>(&params, &set(&bytes, 0, &[0])).unwrap().unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Modulus { .. }), "{error}");
@@ -316,7 +265,7 @@ fn values_come_back_and_damaged_ones_do_not() {
         let bytes = write(&params, &values);
         let back: LweVec = read(&params, &bytes).unwrap().unwrap();
         assert_eq!(back, values);
-        survives::<LweVec>(&params, &bytes);
+        survives::<LweVec>(&params, &bytes, 1, &[]);
         let change = |place: usize, value: &[u8]| {
             read::<LweVec>(&params, &set(&bytes, place, value)).unwrap()
         };

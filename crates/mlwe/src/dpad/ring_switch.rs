@@ -226,7 +226,11 @@ impl RingSwitchKeys {
     /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] unless the reduction leads from
     /// the module of the source to that of the conversion, [`ErrorKind::Rank`] for a reduction of
     /// other components; those of [`Params::module_view`] and [`ModuleMap::new`].
-    pub fn from_parts(source: &Params, reduce: RankReduceKey, up: RingConversion) -> Result<Self> {
+    pub(crate) fn from_parts(
+        source: &Params,
+        reduce: RankReduceKey,
+        up: RingConversion,
+    ) -> Result<Self> {
         let op = "assemble keys of a ring switch";
         // Step 1: the source as a module over the ring of the conversion.
         let module = up.map().small().clone();
@@ -259,7 +263,7 @@ impl RingSwitchKeys {
     }
 
     /// The conversion to the target ring.
-    pub fn up(&self) -> &RingConversion {
+    pub(crate) fn up(&self) -> &RingConversion {
         &self.up
     }
 

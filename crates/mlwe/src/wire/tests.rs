@@ -1,6 +1,6 @@
 use crate::error::refusal;
 use bellerophon_ring::wire::Wire;
-use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
+use bellerophon_testing::bytes::{read, write};
 use proptest::prelude::*;
 
 use crate::{
@@ -9,17 +9,6 @@ use crate::{
     SecretKind, Security, SeededCiphertext,
     testing::{message, params, rng, spec},
 };
-
-fn write<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
-    encode_to_vec(object.to_form(params).unwrap(), bincode::config::legacy()).unwrap()
-}
-
-/// `None` for bytes that are not a form.
-fn read<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8]) -> Option<Result<T, Error>> {
-    let decoded = borrow_decode_from_slice(bytes, bincode::config::legacy());
-    let (form, _): (T::Form<'_>, usize) = decoded.ok()?;
-    Some(T::from_form(params, form))
-}
 
 /// Reads what was written and writes the same bytes again. Truncated bytes are refused; with any
 /// byte of the head changed, the bytes are refused or give another object. Returns the bytes.

@@ -20,7 +20,7 @@ impl RingBridge {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] above level 0; those of the lattice layer for foreign keys.
-    pub fn lower(
+    pub(crate) fn lower(
         &self,
         keys: &RingBridgeKeys,
         values: &Coefficients,

@@ -10,7 +10,7 @@
 //! | [`Bridge`], [`BridgePath`] | the path between slots and LWE ciphertexts, as asked for and as chosen |
 //! | [`LookupSecrets`], [`TableKeys`], [`LinearKeys`] | secrets and keys |
 //! | [`LookupEvaluator`] | plain look-ups, several functions at once, look-ups to an accuracy, extraction and packing |
-//! | [`ordering`] | functions of several values: maximum, argmax, comparison, sorting |
+//! | [`OrderOps`], [`LookupServer`] | functions of several values: maximum, argmax, comparison, sorting |
 //! | [`OrderFunction`], [`OrderAccuracy`] | the predicted error of functions of several values |
 //! | [`Flood`] | noise flooding before the switch from slots to LWE values |
 //! | [`ErrorDistribution`] | the predicted error of a look-up |
@@ -31,11 +31,12 @@ mod local_poly;
 mod map;
 mod map_many;
 mod order_accuracy;
-pub mod ordering;
+mod ordering;
 mod pack;
 mod params;
 mod progress;
 mod stage;
+mod table_fit;
 mod table_packing;
 
 pub use bridge_choice::{Bridge, BridgePath};
@@ -46,6 +47,7 @@ pub use evaluator::LookupEvaluator;
 pub use flooding::Flood;
 pub use keys::{LinearKeys, LookupSecrets, TableKeys};
 pub use order_accuracy::{OrderAccuracy, OrderFunction};
+pub use ordering::{LookupServer, OrderOps, distinguishable, most_indices};
 pub use params::{LutParams, LutSpec};
 pub use progress::Watch;
 pub use stage::{Progress, Stage};

@@ -1,18 +1,330 @@
-//! Functions of several values on slots: from slots to LWE, through tables, and back.
+//! Functions of several values on slots: maximum, argmax, comparison, sorting, pooling.
+//!
+//! The values move from slots to LWE in an encoding with the headroom that the function needs, pass
+//! the tables of [`lwe::Evaluator`], and are packed into slots again.
 
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::{self as ckks, Ciphertext};
-use bellerophon_lwe::{self as lwe, Encoding, Headroom, LweVec, Network, noise};
+use bellerophon_lwe::{
+    self as lwe, Encoding, Headroom, LweVec, Network, Order, OutputEncoding, noise,
+};
 
 use super::evaluator::LookupEvaluator;
-use crate::{ErrorKind, Layout, Reduction, Result};
+use crate::{During, Error, ErrorKind, Layout, Reduction, Result};
 
 /// The headroom that packing needs, and nothing more.
-pub const PACKED: Headroom = Headroom { terms: 2, levels: 0 };
+pub(super) const PACKED: Headroom = Headroom { terms: 2, levels: 0 };
 
 /// The error of packing, as a part of the width that the values reach.
 const PACKING_ERROR: f64 = 1.0 / (1u64 << 13) as f64;
+
+/// A server with look-ups, and the error under which it refuses.
+pub trait LookupServer {
+    /// The error of its functions.
+    type Error: From<Error> + During<Named = Self::Error>;
+
+    /// Its look-ups.
+    ///
+    /// # Errors
+    /// If its parameters have none.
+    fn lookup(&self) -> Result<LookupEvaluator<'_>, Self::Error>;
+}
+
+/// Functions of the values of one vector, or slotwise functions of several vectors, on a domain:
+/// from `Evaluator::within`.
+///
+/// Each takes [`LutParams::levels`](super::LutParams::levels) levels of its operands, whose carried
+/// ranges must lie in the domain. Values return at `Evaluator::pack_level`, decisions (0 or 1) at
+/// [`LutParams::level_after`](super::LutParams::level_after). A comparator is one look-up. Its
+/// decision is right if the two values differ by more than the index error, a few thousandths of
+/// the domain's width with tables of degree 4096. If they differ by less, either value is right to
+/// that accuracy ([`lwe`] gives the distributions). Each layer of comparators adds one such error.
+///
+/// The range of a result is that of its exact values: sorted values, maxima and minima of values of
+/// a range lie in it. Noise may move them out by two fifths of half its width; the guard bands of
+/// the next tables absorb that. If it may be more, the range is wider. Padding is zero.
+///
+/// The [noise](Ciphertext::noise) of a result is that of the worst case. For values it covers ties
+/// and any correlation of their errors. Decisions are wrong for ties: their noise is the
+/// probability of a wrong decision, about 1/2 for two values, times the square of the difference
+/// between the outcomes.
+///
+/// `Params::order_accuracy` predicts the error before any key
+/// exists.
+///
+/// All functions take the ring bridge. `Needs::map` asks for its keys where it is the cheaper
+/// bridge, `Needs::bridge(Bridge::Ring)` always. All report to the callback of
+/// `Evaluator::with_progress`.
+///
+/// # Which family to take
+/// Three families order values. They differ in what a comparison costs and in what it needs.
+///
+/// | | these functions (`Evaluator::within`) | [`lwe::Evaluator`] of `Evaluator::tables` | [`Comparator`](bellerophon_ckks::ordering::Comparator) on slots |
+/// | --- | --- | --- | --- |
+/// | take it for | few values: the time grows with each comparison | chains of tables: no packing in between | whole vectors: a step compares all pairs at once |
+/// | operands | vectors | [`LweVec`], from `Evaluator::extract` | vectors |
+/// | parameters | with look-ups | with look-ups | with enough levels, or bootstrapping |
+/// | keys | `Needs::map` | `Needs::map` | `Comparator::sort_keys` and its kin, `Needs::bootstrap` |
+/// | levels | those of one look-up | none | those of a comparison for each step |
+/// | close values | either, to the index error of a table | either, to the index error of a table | results off by at most `Comparator::sort_error` and its kin |
+/// | only there | indices, one-hot results, pooling | functions between the comparisons | ranks, quantiles, counts, histograms |
+///
+/// # Errors
+/// All functions return: [`ErrorKind::OutsideDomain`] if a carried range does not lie in the domain;
+/// [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for domains that no table takes;
+/// [`ErrorKind::NoRingBridge`] for parameters without it, and [`LookupServer::lookup`]'s for those
+/// without look-ups; [`ErrorKind::MissingKeys`], [`ErrorKind::Cancelled`]; errors for keys of
+/// another client, too few levels and vectors of different lengths; [`ErrorKind::Scales`] as for
+/// `Evaluator::extract_all`; and errors of [`lwe::Evaluator`], among them tables too small for a
+/// network of that depth.
+#[derive(Debug, Clone)]
+pub struct OrderOps<'a, S> {
+    server: &'a S,
+    domain: RangeInclusive<f64>,
+}
+
+impl<'a, S: LookupServer> OrderOps<'a, S> {
+    /// Functions on a domain, with the look-ups of a server.
+    pub fn new(server: &'a S, domain: RangeInclusive<f64>) -> Self {
+        Self { server, domain }
+    }
+
+    /// Any function of the values of several vectors, by tables on LWE values. `headroom` is that
+    /// of the encoding of the operands. The values that `f` returns must leave headroom for packing
+    /// (`Evaluator::pack`); values that do not are refused only after `f` has run.
+    pub fn apply(
+        &self,
+        operands: &[&Ciphertext],
+        headroom: Headroom,
+        f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> lwe::Result<LweVec>,
+    ) -> Result<Ciphertext, S::Error> {
+        self.run("apply", |lookup| self.values(lookup, operands, headroom, f))
+    }
+
+    /// The slotwise maximum of several vectors of one length. A slot takes one comparator less than
+    /// there are vectors.
+    pub fn max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext, S::Error> {
+        self.run("max", |lookup| {
+            same_length(operands)?;
+            let headroom = tournament(operands.len());
+            self.values(lookup, operands, headroom, |tables, values| tables.max_of(values))
+        })
+    }
+
+    /// The slotwise minimum; otherwise as [`max`](Self::max).
+    pub fn min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext, S::Error> {
+        self.run("min", |lookup| {
+            same_length(operands)?;
+            let headroom = tournament(operands.len());
+            self.values(lookup, operands, headroom, |tables, values| tables.min_of(values))
+        })
+    }
+
+    /// The slotwise argmax of several vectors of one length: the index, from 0, of the vector with
+    /// the largest value. Ties give the index of one of them. Takes two to three look-ups per slot
+    /// and vector ([`lwe::Evaluator::arg_max_label`]).
+    ///
+    /// # Errors
+    /// Those of all functions ([`OrderOps`]), and
+    /// [`TooManyPlaces`](ErrorKind::TooManyPlaces) as for
+    /// [`argmax_index`](Self::argmax_index).
+    pub fn arg_max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext, S::Error> {
+        self.run("arg_max", |lookup| {
+            let headroom = lookup.tournament(operands.len())?;
+            let labels = lookup.labels(operands.len())?;
+            same_length(operands)?;
+            self.values(lookup, operands, headroom, |tables, values| {
+                tables.arg_max_label(values, &labels, OutputEncoding::Fit(PACKED))
+            })
+        })
+    }
+
+    /// The slotwise argmin; otherwise as [`arg_max`](Self::arg_max).
+    ///
+    /// # Errors
+    /// As [`arg_max`](Self::arg_max).
+    pub fn arg_min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext, S::Error> {
+        self.run("arg_min", |lookup| {
+            let headroom = lookup.tournament(operands.len())?;
+            let labels = lookup.labels(operands.len())?;
+            same_length(operands)?;
+            self.values(lookup, operands, headroom, |tables, values| {
+                tables.arg_min_label(values, &labels, OutputEncoding::Fit(PACKED))
+            })
+        })
+    }
+
+    /// The slotwise comparison: 1 where `x > y` and 0 elsewhere. One look-up per slot.
+    pub fn greater(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, S::Error> {
+        self.run("greater", |lookup| {
+            same_length(&[x, y])?;
+            self.decisions(lookup, &[x, y], Headroom::comparators(1), |tables, values| {
+                tables.greater(&values[0], &values[1], OutputEncoding::Fit(Headroom::TABLE))
+            })
+        })
+    }
+
+    /// The magnitude of every value. One look-up per value.
+    pub fn abs(&self, x: &Ciphertext) -> Result<Ciphertext, S::Error> {
+        self.run("abs", |lookup| {
+            self.values(lookup, &[x], Headroom::TABLE, |tables, values| {
+                tables.abs(&values[0], OutputEncoding::Fit(PACKED))
+            })
+        })
+    }
+
+    /// Sorts the values of a vector: one look-up for each comparator of [`Network::odd_even`], in
+    /// `r (r + 1) / 2` layers for up to `2^r` values. The headroom for the errors of all layers
+    /// makes the cells coarser. With very many values the order is imprecise, and no error says so:
+    /// for 16384 values, 105 layers, the error of one comparator is 1.5% of the domain.
+    /// `Params::order_accuracy` tells beforehand.
+    pub fn sort(&self, x: &Ciphertext, order: Order) -> Result<Ciphertext, S::Error> {
+        self.run("sort", |lookup| {
+            let network = Network::odd_even(x.len())?;
+            self.values(lookup, &[x], depth(&network), |tables, values| {
+                tables.sort_through(&values[0], &network, order)
+            })
+        })
+    }
+
+    /// The `count` largest values of a vector, the largest first. Two values that differ by less
+    /// than [`OrderAccuracy::order_gap`](super::OrderAccuracy::order_gap) may come back in reverse
+    /// order.
+    ///
+    /// # Errors
+    /// Those of all functions ([`OrderOps`]), and if `count` is 0 or above the number of values.
+    pub fn largest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext, S::Error> {
+        self.run("largest", |lookup| {
+            let headroom = few(x.len(), count, (0..x.len()).rev())?;
+            self.values(lookup, &[x], headroom, |tables, values| tables.largest(&values[0], count))
+        })
+    }
+
+    /// The `count` smallest values of a vector, the smallest first.
+    ///
+    /// # Errors
+    /// As [`largest`](Self::largest).
+    pub fn smallest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext, S::Error> {
+        self.run("smallest", |lookup| {
+            let headroom = few(x.len(), count, 0..x.len())?;
+            self.values(lookup, &[x], headroom, |tables, values| tables.smallest(&values[0], count))
+        })
+    }
+
+    /// The argmax of a vector: the index of its largest value, from 0, as a vector of one number to
+    /// be rounded. An index among `k` values carries the noise of `k / 2` look-ups whose entries
+    /// span `4 k`, and the error of packing, up to `2^-13 k`. Its error is below 1/2 except with
+    /// probability `2^``log2_failure` for up to this number of
+    /// values; more are refused:
+    ///
+    /// | parameters | NTRU | RGSW | RGSW, keys of [`Engine::Corrected`](crate::planner::Engine::Corrected) |
+    /// |---|---|---|---|
+    /// | `Functions` | 460 | 118 | 4096 |
+    /// | `FunctionsFine` | 642 | 95 | 4095 |
+    /// | `FunctionsPrecise` | | 76 | 4095 |
+    ///
+    /// # Errors
+    /// Those of all functions ([`OrderOps`]), and before any work
+    /// [`TooManyPlaces`](ErrorKind::TooManyPlaces), which names the largest
+    /// number.
+    pub fn argmax_index(&self, x: &Ciphertext) -> Result<Ciphertext, S::Error> {
+        self.run("argmax_index", |lookup| {
+            let (headroom, labels) = (lookup.tournament(x.len())?, lookup.labels(x.len())?);
+            self.values(lookup, &[x], headroom, |tables, values| {
+                tables.arg_max_label(&values[0].singles(), &labels, OutputEncoding::Fit(PACKED))
+            })
+        })
+    }
+
+    /// The argmin of a vector; otherwise as [`argmax_index`](Self::argmax_index).
+    ///
+    /// # Errors
+    /// As [`argmax_index`](Self::argmax_index).
+    pub fn argmin_index(&self, x: &Ciphertext) -> Result<Ciphertext, S::Error> {
+        self.run("argmin_index", |lookup| {
+            let (headroom, labels) = (lookup.tournament(x.len())?, lookup.labels(x.len())?);
+            self.values(lookup, &[x], headroom, |tables, values| {
+                tables.arg_min_label(&values[0].singles(), &labels, OutputEncoding::Fit(PACKED))
+            })
+        })
+    }
+
+    /// The argmax of a vector in one-hot form: 1 at the largest value, 0 elsewhere. Ties give
+    /// exactly one 1.
+    pub fn argmax_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext, S::Error> {
+        self.run("argmax_one_hot", |lookup| {
+            let headroom = lookup.tournament(x.len())?;
+            self.decisions(lookup, &[x], headroom, |tables, values| {
+                LweVec::concat(&tables.arg_max(&values[0].singles(), Headroom::TABLE)?)
+            })
+        })
+    }
+
+    /// The argmin in one-hot form; otherwise as [`argmax_one_hot`](Self::argmax_one_hot).
+    pub fn argmin_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext, S::Error> {
+        self.run("argmin_one_hot", |lookup| {
+            let headroom = lookup.tournament(x.len())?;
+            self.decisions(lookup, &[x], headroom, |tables, values| {
+                LweVec::concat(&tables.arg_min(&values[0].singles(), Headroom::TABLE)?)
+            })
+        })
+    }
+
+    /// Max pooling: the largest value of every `window` by `window` patch of an image, which is
+    /// given row by row with `columns` values per row. The patches come row by row
+    /// ([`lwe::Evaluator::max_pool`]).
+    ///
+    /// # Errors
+    /// Those of all functions ([`OrderOps`]), and [`lwe::ErrorKind::Image`] if the patches do not
+    /// tile the image.
+    pub fn max_pool(
+        &self,
+        image: &Ciphertext,
+        columns: usize,
+        window: usize,
+    ) -> Result<Ciphertext, S::Error> {
+        self.run("max_pool", |lookup| {
+            lwe::check_pooling(image.len(), columns, window)?;
+            let headroom = tournament(window * window);
+            self.values(lookup, &[image], headroom, |tables, values| {
+                tables.max_pool(&values[0], columns, window)
+            })
+        })
+    }
+
+    /// A function of the look-ups of the server, under the name that the caller called.
+    fn run(
+        &self,
+        op: &'static str,
+        f: impl FnOnce(&LookupEvaluator<'_>) -> Result<Ciphertext>,
+    ) -> Result<Ciphertext, S::Error> {
+        let lookup = self.server.lookup().during(op)?;
+        f(&lookup).map_err(S::Error::from).during(op)
+    }
+
+    /// A function whose results are values.
+    fn values(
+        &self,
+        lookup: &LookupEvaluator<'_>,
+        operands: &[&Ciphertext],
+        headroom: Headroom,
+        f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> lwe::Result<LweVec>,
+    ) -> Result<Ciphertext> {
+        lookup.via_lwe(operands, &self.domain, (headroom, Reduction::Identity), f)
+    }
+
+    /// A function whose results are decisions.
+    fn decisions(
+        &self,
+        lookup: &LookupEvaluator<'_>,
+        operands: &[&Ciphertext],
+        headroom: Headroom,
+        f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> lwe::Result<LweVec>,
+    ) -> Result<Ciphertext> {
+        lookup.via_lwe(operands, &self.domain, (headroom, Reduction::Sine), f)
+    }
+}
 
 impl LookupEvaluator<'_> {
     /// Any function of the values of several vectors, by tables on LWE values. Step 1: slots to
@@ -22,7 +334,7 @@ impl LookupEvaluator<'_> {
     ///
     /// # Errors
     /// As [`extract`](Self::extract) and [`pack`](Self::pack), and those of `f`.
-    pub fn via_lwe(
+    fn via_lwe(
         &self,
         operands: &[&Ciphertext],
         domain: &RangeInclusive<f64>,
@@ -48,7 +360,7 @@ impl LookupEvaluator<'_> {
     ///
     /// # Errors
     /// If the tables do not support it for so many values; [`ErrorKind::MissingKeys`].
-    pub fn tournament(&self, count: usize) -> Result<Headroom> {
+    fn tournament(&self, count: usize) -> Result<Headroom> {
         self.tables()?.check_contest(count)?;
         Ok(tournament(count))
     }
@@ -58,7 +370,7 @@ impl LookupEvaluator<'_> {
     /// # Errors
     /// [`ErrorKind::TooManyPlaces`] if packing does not keep them distinguishable;
     /// [`ErrorKind::MissingKeys`].
-    pub fn labels(&self, count: usize) -> Result<Vec<f64>> {
+    fn labels(&self, count: usize) -> Result<Vec<f64>> {
         let failure = self.lookups.log2_table_failure();
         let lattice = &self.table_keys()?.lattice;
         if !distinguishable(lattice, failure, count) {
@@ -70,12 +382,12 @@ impl LookupEvaluator<'_> {
 }
 
 /// The headroom of a tournament of `count` values.
-pub fn tournament(count: usize) -> Headroom {
+pub(super) fn tournament(count: usize) -> Headroom {
     Headroom::comparators(count.max(1).next_power_of_two().ilog2())
 }
 
 /// The headroom of a network of comparators.
-pub fn depth(network: &Network) -> Headroom {
+pub(super) fn depth(network: &Network) -> Headroom {
     Headroom::comparators(network.depth() as u32)
 }
 
@@ -83,7 +395,11 @@ pub fn depth(network: &Network) -> Headroom {
 ///
 /// # Errors
 /// If `count` is 0 or above `len`.
-pub fn few(len: usize, count: usize, places: impl Iterator<Item = usize>) -> Result<Headroom> {
+pub(super) fn few(
+    len: usize,
+    count: usize,
+    places: impl Iterator<Item = usize>,
+) -> Result<Headroom> {
     if count == 0 || count > len {
         return Err(lwe::ErrorKind::Count { found: count, most: len }.into());
     }
@@ -95,7 +411,7 @@ pub fn few(len: usize, count: usize, places: impl Iterator<Item = usize>) -> Res
 ///
 /// # Errors
 /// [`ckks::ErrorKind::LengthMismatch`].
-pub fn same_length(operands: &[&Ciphertext]) -> Result<()> {
+fn same_length(operands: &[&Ciphertext]) -> Result<()> {
     let lengths = || operands.iter().map(|x| x.len());
     match lengths().find(|&len| Some(len) != lengths().next()) {
         Some(right) => {

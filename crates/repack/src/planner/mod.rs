@@ -9,6 +9,7 @@
 //! | [`CostModel`] | the prices of counted work: a deterministic default, or calibrated |
 //! | [`PlanSubject`], [`MapServer`] | what a plan is made for: a parameter set, and the keys of a server |
 //! | [`Planner`] | planning and evaluation |
+//! | [`check_promises`] | what a parameter set promises, tried on the simulator |
 //!
 //! For each engine the planner prepares the polynomial, series or tables, runs them on the
 //! simulator ([`Simulator`](bellerophon_ckks::simulator::Simulator)), and prices the counted work.
@@ -25,6 +26,7 @@ mod many;
 mod plan;
 mod predict;
 mod prepared;
+mod promises;
 mod request;
 mod run;
 mod subject;
@@ -36,5 +38,6 @@ pub use engine::Engine;
 pub use function::MapFunction;
 pub use plan::{EngineRow, MapPlan, Prediction};
 pub use predict::Planner;
+pub use promises::check_promises;
 pub use request::MapRequest;
 pub use subject::{MapServer, PlanSubject};

@@ -10,64 +10,15 @@ use bellerophon_ckks::{
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{self as mlwe, KeyId, KeySwitchKey, ModRaiseKey};
 use bellerophon_ring::wire::{Fingerprinted, Wire};
+use bellerophon_testing::bytes::{read, set, survives, write};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::kind;
 use crate::{
-    Error, ErrorKind, RepackKey, RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey,
+    ErrorKind, RepackKey, RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey,
     row_packing_keys,
 };
-
-fn config() -> impl bincode::config::Config {
-    bincode::config::standard().with_fixed_int_encoding().with_little_endian()
-}
-
-fn write<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
-    bincode::serde::encode_to_vec(object.to_form(params).unwrap(), config()).unwrap()
-}
-
-/// None if there is no form of this type in the bytes, or something behind it.
-fn read<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8]) -> Option<Result<T, Error>> {
-    let (form, used) = bincode::serde::borrow_decode_from_slice(bytes, config()).ok()?;
-    (used == bytes.len()).then(|| T::from_form(params, form))
-}
-
-/// Cuts, and bytes changed at every `step`-th place of the head and around the given places: an
-/// error, or what is written as it was read.
-fn survives<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8], step: usize, at: &[usize]) {
-    let cuts = (0..bytes.len()).step_by((bytes.len() / 100).max(1));
-    for len in cuts.chain(bytes.len() - 9..bytes.len()) {
-        assert!(read::<T>(params, &bytes[..len]).is_none_or(|read| read.is_err()), "{len}");
-    }
-    let check = |changed: Vec<u8>, place: usize| {
-        if let Some(Ok(object)) = read::<T>(params, &changed) {
-            assert!(write(params, &object) == changed, "{place}");
-        }
-    };
-    let near = at.iter().flat_map(|&place| place.saturating_sub(8)..place + 16);
-    let places =
-        (0..200.min(bytes.len())).step_by(step).chain(near).chain(bytes.len() - 16..bytes.len());
-    for place in places {
-        for change in [0x01, 0x80, 0xff] {
-            let mut changed = bytes.to_vec();
-            changed[place] ^= change;
-            check(changed, place);
-        }
-        for value in [u64::MAX, u64::from(u32::MAX), 0] {
-            let mut changed = bytes.to_vec();
-            let end = (place + 8).min(bytes.len());
-            changed[place..end].copy_from_slice(&value.to_le_bytes()[..end - place]);
-            check(changed, place);
-        }
-    }
-}
-
-fn set(bytes: &[u8], place: usize, value: &[u8]) -> Vec<u8> {
-    let mut changed = bytes.to_vec();
-    changed[place..place + value.len()].copy_from_slice(value);
-    changed
-}
 
 fn params(degree: usize, levels: usize) -> Params {
     let chain = ModulusChain {

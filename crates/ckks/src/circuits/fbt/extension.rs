@@ -230,7 +230,13 @@ impl RealSeries {
     /// large: the function has a kink, a jump or a singularity in the domain or just beside it, or
     /// it is known by its slope alone, which certifies about `2^-18` of `slope (hi - lo)`.
     /// Otherwise as for [`of_degree`](Self::of_degree).
-    pub fn for_error(f: &Function, lo: f64, hi: f64, share: f64, log2_error: f64) -> Result<Self> {
+    pub(crate) fn for_error(
+        f: &Function,
+        lo: f64,
+        hi: f64,
+        share: f64,
+        log2_error: f64,
+    ) -> Result<Self> {
         let domain = Domain::new(f, lo, hi, share)?;
         let wanted = log2_error.exp2();
         if !(wanted.is_finite() && wanted > 0.0) {
@@ -277,12 +283,12 @@ impl RealSeries {
     }
 
     /// Lower end of the domain.
-    pub fn lo(&self) -> f64 {
+    pub(crate) fn lo(&self) -> f64 {
         self.domain.lo
     }
 
     /// Upper end of the domain.
-    pub fn hi(&self) -> f64 {
+    pub(crate) fn hi(&self) -> f64 {
         self.domain.hi
     }
 
@@ -302,7 +308,7 @@ impl RealSeries {
     }
 
     /// The place of `x` on the circle, in revolutions: `share (x - middle) / (hi - lo)`.
-    pub fn angle(&self, x: f64) -> f64 {
+    pub(crate) fn angle(&self, x: f64) -> f64 {
         self.domain.angle(x)
     }
 

@@ -155,7 +155,7 @@ impl Comparator {
 impl Comparator {
     /// Steps of [`quantile`](Self::quantile): each halves what is left of the declared range, to a
     /// quarter of the margin or less.
-    pub fn quantile_steps(&self) -> usize {
+    pub(crate) fn quantile_steps(&self) -> usize {
         (STEP_BITS - self.sign().margin().log2()).ceil() as usize
     }
 

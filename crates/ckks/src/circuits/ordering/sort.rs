@@ -9,13 +9,13 @@ use crate::{CiphertextMeta, CkksOps, During, ErrorKind, KeyLevels, Result};
 
 impl Comparator {
     /// Stages of [`sort`](Self::sort) of `len` values: `r (r + 1) / 2` for up to `2^r`.
-    pub fn sort_stages(len: usize) -> usize {
+    pub(crate) fn sort_stages(len: usize) -> usize {
         network::sorting(len.next_power_of_two(), Order::Ascending).len()
     }
 
     /// Stages of [`top_k`](Self::top_k): `s (s + 1) / 2 + (r - s) (s + 1)` for `k` up to `2^s` of
     /// up to `2^r` values.
-    pub fn top_k_stages(len: usize, k: usize) -> usize {
+    pub(crate) fn top_k_stages(len: usize, k: usize) -> usize {
         let wires = len.next_power_of_two();
         network::selection(k.next_power_of_two().min(wires), wires).len()
     }

@@ -115,7 +115,7 @@ impl Comparator {
     ///
     /// # Errors
     /// [`ErrorKind::Approximation`](crate::ErrorKind::Approximation) where no sign is exact enough.
-    pub fn arg_max_comparator(&self, slots: usize) -> Result<Self> {
+    pub(crate) fn arg_max_comparator(&self, slots: usize) -> Result<Self> {
         // A round is off by at most the error of the sign, of the distance of two places.
         let all = slots as f64 * f64::from(slots.ilog2().max(1));
         let needed = (INDEX_ERROR / all).log2();

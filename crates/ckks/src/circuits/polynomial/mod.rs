@@ -26,7 +26,8 @@ mod worst;
 pub(crate) use eval::{check_domain, drift};
 pub use monomial::Monomial;
 pub(crate) use plan::Response;
-pub use plan::{Basis, Node, Plan, Power, Sensitivity, power_depth};
+pub(crate) use plan::power_depth;
+pub use plan::{Basis, Node, Plan, Power, Sensitivity};
 pub(crate) use powers::Known;
 pub use powers::PowerBasis;
 pub(crate) use steps::Steps;
@@ -77,7 +78,7 @@ impl Polynomial {
     }
 
     /// The polynomial.
-    pub fn chebyshev(&self) -> &Chebyshev {
+    pub(crate) fn chebyshev(&self) -> &Chebyshev {
         &self.chebyshev
     }
 

@@ -69,7 +69,7 @@ impl Power {
 }
 
 /// Levels of `T_index`, `ceil(log2 index)`; `index >= 1`.
-pub fn power_depth(index: usize) -> usize {
+pub(crate) fn power_depth(index: usize) -> usize {
     index.next_power_of_two().trailing_zeros() as usize
 }
 

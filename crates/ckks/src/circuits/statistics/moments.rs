@@ -53,7 +53,7 @@ impl Table {
     ///
     /// # Errors
     /// As for [`sums`](Self::sums).
-    pub fn centred<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    pub(crate) fn centred<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "deviations from the mean";
         eval.composed(op, || {
             self.check(&eval.metadata(x)).during(op)?;

@@ -4,7 +4,11 @@
 
 use bellerophon_ckks::{Bounds, CkksOps, Interval, Metadata, fbt::IntTable, simulator::Simulator};
 
-use crate::{Bridge, During, Error, LutEngine, Params, Result};
+use super::subject::PlanSubject;
+use crate::{
+    During, Error, ErrorKind,
+    lookup::{Bridge, LutEngine},
+};
 
 /// `log2` of the probability that the error of a vector exceeds its bound.
 const LOG2_FAILURE: f64 = -20.0;
@@ -15,8 +19,11 @@ const LEAST_BITS: f64 = 1.0;
 /// The size of the tried values, as a part of the capacity of the lowest level.
 const INSIDE: f64 = 0.99;
 
-/// Refuses sets that cannot do what [`Params`] states when printed.
-pub(crate) fn check(params: &Params) -> Result<()> {
+/// Refuses sets that cannot do what their levels, bootstrappers and look-ups state.
+///
+/// # Errors
+/// [`ErrorKind::Bridge`], which names the part that fails and the remedy.
+pub fn check_promises<P: PlanSubject>(params: &P) -> Result<(), P::Error> {
     let used = products(params)?;
     bootstrap(params, used)?;
     tables(params)?;
@@ -24,14 +31,14 @@ pub(crate) fn check(params: &Params) -> Result<()> {
 }
 
 fn refuse(reason: String) -> Error {
-    bellerophon_repack::ErrorKind::Bridge { reason }.into()
+    ErrorKind::Bridge { reason }.into()
 }
 
 /// As many products in a row as there are levels, of a vector that fills the slots. With
 /// bootstrapping, the vector fills the slots of a bootstrap, and the products stop at its input
 /// level. Returns the metadata of the last product.
-fn products(params: &Params) -> Result<Metadata> {
-    let (slots, levels) = (params.ckks(), params.levels());
+fn products<P: PlanSubject>(params: &P) -> Result<Metadata, P::Error> {
+    let (slots, levels) = (params.slots(), params.levels());
     let bootstrap = params.bootstrapper().map_or(0, |bootstrapper| bootstrapper.input_level());
     let functional = params.functional().map_or(0, |functional| functional.input_level());
     let least = bootstrap.max(functional);
@@ -48,7 +55,8 @@ fn products(params: &Params) -> Result<Metadata> {
         return Err(refuse(format!(
             "programs start at level {levels}, below the input level {least} of a bootstrap: take \
              the modulus chain of a single bootstrap, or a longer one"
-        )));
+        ))
+        .into());
     };
     // Step 2: the products, each of which must leave some correct bits.
     let advice = "take primes of about the size of the scale, and a scale well above the noise";
@@ -63,14 +71,15 @@ fn products(params: &Params) -> Result<Metadata> {
             return Err(refuse(format!(
                 "{done} of {levels} products in a row leave {bits:.1} correct bits after the \
                  binary point: {advice}"
-            )));
+            ))
+            .into());
         }
     }
     Ok(*product.metadata())
 }
 
 /// A bootstrap of a vector whose levels are used up, with the largest values allowed.
-fn bootstrap(params: &Params, used: Metadata) -> Result<()> {
+fn bootstrap<P: PlanSubject>(params: &P, used: Metadata) -> Result<(), P::Error> {
     let Ok(bootstrapper) = params.bootstrapper() else { return Ok(()) };
     let bound = bootstrapper.spec().bound;
     // Step 1: the operand, whose values fill the range of the bootstrap.
@@ -83,7 +92,7 @@ fn bootstrap(params: &Params, used: Metadata) -> Result<()> {
         ))
     })?;
     // Step 2: the error of the worst value must leave at least one bit.
-    let worst = refreshed.estimate(params.ckks(), LOG2_FAILURE).log2_worst.exp2();
+    let worst = refreshed.estimate(params.slots(), LOG2_FAILURE).log2_worst.exp2();
     let error = worst + bootstrapper.approximation_error();
     if error < bound / 2.0 {
         return Ok(());
@@ -91,15 +100,16 @@ fn bootstrap(params: &Params, used: Metadata) -> Result<()> {
     Err(refuse(format!(
         "a bootstrap has an error of up to {error:.1e} for values up to {bound:.1e}: take a larger \
          scale and a larger `BootstrapSpec::log_reduction`"
-    )))
+    ))
+    .into())
 }
 
 /// Two tables in a row, with as many entries as the levels of the series allow, up to 256.
-fn tables(params: &Params) -> Result<()> {
+fn tables<P: PlanSubject>(params: &P) -> Result<(), P::Error> {
     let Ok(functional) = params.functional() else { return Ok(()) };
     // Step 1: as many entries as the series has levels for, at most 256.
     let entries = 1usize << functional.spec().series.len().clamp(1, 8);
-    let simulator = Simulator::new(params.ckks()).with_functional(functional.clone())?;
+    let simulator = Simulator::new(params.slots()).with_functional(functional.clone())?;
     let table = IntTable::new(entries, entries, |k| entries - 1 - k)?;
     let x = simulator.encrypt_integers(&[0, 1], entries, functional.input_level())?;
     // Step 2: two tables in a row: the second one reads the noisy result of the first.
@@ -107,17 +117,18 @@ fn tables(params: &Params) -> Result<()> {
         let integers = simulator.integers();
         integers.tables(&results[0], &[&table])
     });
-    twice.map(|_| ()).map_err(|error| {
+    twice.map_err(|error| {
         refuse(format!(
             "two tables of {entries} entries in a row fail ({error}): take the chain of \
              `FbtSpec::chain`"
         ))
-    })
+    })?;
+    Ok(())
 }
 
 /// A look-up on the domain `[-1, 1]` with every bridge.
-fn look_ups(params: &Params) -> Result<()> {
-    let Some(lookups) = params.optional_lookups() else { return Ok(()) };
+fn look_ups<P: PlanSubject>(params: &P) -> Result<(), P::Error> {
+    let Ok(lookups) = params.lookups() else { return Ok(()) };
     let (op, lattice) = ("look up", params.tables_on(LutEngine::Auto).during("look up")?);
     for bridge in [Bridge::Ring, Bridge::Linear] {
         // A set without this bridge promises nothing about it.
