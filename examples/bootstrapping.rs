@@ -25,6 +25,9 @@ const PRESETS: [&str; 2] = ["bootstrapping", "bootstrapping-dense"];
 /// Slots with `--small`: the security is the same, and the matrices have fewer diagonals.
 const SMALL: usize = 1 << 8;
 
+/// `log2` of the probability that the worst slot exceeds its predicted bound.
+const LOG2_FAILURE: f64 = -20.0;
+
 const KEY_GENERATION: &str = "key generation";
 
 /// Encrypts a vector at the lowest level, bootstraps it, compares with the input
@@ -61,6 +64,8 @@ struct Json<'a> {
     error_bits_mean: f64,
     /// `-log2` of the predicted standard deviation of the error of a slot.
     error_bits_predicted: f64,
+    /// `-log2` of the predicted bound on the error of the worst slot, after one iteration.
+    error_bits_worst_predicted: f64,
     log2_failure: f64,
     #[serde(serialize_with = "Stages::as_seconds")]
     stages_s: &'a Stages,
@@ -199,6 +204,9 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         threads: rayon::current_num_threads(),
     };
     let (levels, log2_failure) = (bootstrapper.levels(), params.log2_failure());
+    let once = bootstrapper.bootstrapped(&low.metadata()).map_err(Failure::run)?;
+    let most = bootstrapper.worst_factor(&low.metadata(), LOG2_FAILURE).map_err(Failure::run)?;
+    let bound = most * once.noise() + bootstrapper.approximation_error();
     console.say(format_args!(
         "{slots} {} numbers, N = {}, log2 QP = {:.0}, {:.0}-bit security, failure below 2^{:.0}",
         if *real { "real" } else { "complex" },
@@ -213,10 +221,12 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         report.eval_s, report.threads,
     ));
     console.say(format_args!(
-        "precision: {:.1} bits in the worst slot, {:.1} in the mean (predicted deviation: {:.1})",
+        "precision: {:.1} bits in the worst slot, {:.1} in the mean (predicted deviation: {:.1}; \
+         worst slot of one iteration: {:.1}, but for a chance of 2^{LOG2_FAILURE})",
         -worst.log2(),
         -mean.log2(),
         -fresh.noise().log2(),
+        -bound.log2(),
     ));
     let parts = if *real { 1 } else { 2 };
     let rows: Vec<StageRow> = StageWork::of_bootstrap(bootstrapper, parts)
@@ -244,6 +254,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
             error_bits_worst: -worst.log2(),
             error_bits_mean: -mean.log2(),
             error_bits_predicted: -fresh.noise().log2(),
+            error_bits_worst_predicted: -bound.log2(),
             log2_failure,
             stages_s: &stages,
             stages: &rows,

@@ -384,6 +384,11 @@ impl<'p> Count<'p> {
         // Step 1: baby steps, giant steps and products with the diagonals.
         let at = self.at(m.level());
         self.add(at.of_matrix(m.counts(), m.hoisting()));
+        // The far step is a rotation, and its result has a decomposition of its own.
+        if m.far().is_some() {
+            self.add(at.whole());
+            self.add(at.decomposition());
+        }
         let limbs = match m.hoisting() {
             Hoisting::Double => at.limbs + at.special,
             Hoisting::Single => at.limbs,

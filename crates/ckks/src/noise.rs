@@ -53,6 +53,36 @@ pub fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
     (((slots as f64).ln() - log2_failure * std::f64::consts::LN_2) / 2f64.sqrt()).max(1.0)
 }
 
+/// As [`worst_factor`], for errors whose variance differs from slot to slot: `parts` are the shares
+/// of the slots and their variances. The result is relative to the root of the mean variance `V`.
+///
+/// With the tail of [`worst_factor`] in every part, the union bound is
+///
+/// ```text
+/// slots sum_i w_i exp(-sqrt(2 V / V_i) t) = 2^log2_failure,   V = sum_i w_i V_i,
+/// ```
+///
+/// solved for `t`. One part gives [`worst_factor`]. Rare parts of a large variance raise it.
+pub(crate) fn worst_factor_of_mixture(
+    parts: &[(f64, f64)],
+    slots: usize,
+    log2_failure: f64,
+) -> f64 {
+    let mean: f64 = parts.iter().map(|(weight, variance)| weight * variance).sum();
+    let rates = parts.iter().map(|&(weight, v)| (weight, (2.0 * mean / v).sqrt()));
+    let rates: Vec<(f64, f64)> = rates.collect();
+    let allowed = log2_failure.exp2() / slots as f64;
+    let exceeds = |t: f64| rates.iter().map(|(w, rate)| w * (-rate * t).exp()).sum::<f64>();
+    // All slots in the part of the largest variance need no less.
+    let least = rates.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
+    let (mut lo, mut hi) = (1.0, (1.0f64).max(-allowed.ln() / least));
+    for _ in 0..60 {
+        let middle = 0.5 * (lo + hi);
+        if exceeds(middle) > allowed { lo = middle } else { hi = middle }
+    }
+    hi
+}
+
 /// The predicted noise of a vector: two variances of one coefficient of the phase, or, in a
 /// [worst case](crate::simulator::Simulator::worst_case), two squares of bounds.
 ///

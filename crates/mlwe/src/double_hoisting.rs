@@ -1,46 +1,58 @@
-//! Double hoisting: weighted sums of rotations of one ciphertext, modulo `P Q_l` throughout
-//! (Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, eprint 2020/1203, section 4). The digits are
-//! shared by all rotations, and mod-down is left to the caller.
+//! Double hoisting: weighted sums of rotations of one ciphertext or of a few, modulo `P Q_l`
+//! throughout (Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, eprint 2020/1203, section 4). The
+//! digits of a ciphertext are shared by all its rotations, and mod-down is left to the caller.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bellerophon_ring::{Factor, Ntt, Poly, Rotated, Weighted};
+use bellerophon_ring::{Digits, Factor, Ntt, Poly, Rotated, Weighted};
 
 use crate::encrypt::check_extended;
 use crate::{Ciphertext, CiphertextQP, During, ErrorKind, GaloisKey, Params, Result};
 
-/// One rotation of a ciphertext.
+/// One rotation of an operand.
 #[derive(Debug, Clone)]
 pub enum Rotation<'a> {
-    /// A rotation by a key, still to be computed.
-    Key(Arc<GaloisKey>),
-    /// A ciphertext that is already rotated, or the ciphertext itself: same level, same key.
+    /// A rotation by a key, still to be computed: the index of the operand, and the key.
+    Key(usize, Arc<GaloisKey>),
+    /// A ciphertext that is already rotated, or an operand itself: same level, same key.
     Done(Cow<'a, Ciphertext>),
 }
 
 impl CiphertextQP {
-    /// `P sum_t factor_t rotation_t(ct)` for every row of `sums`. Digits and rotations are computed
+    /// `P sum_t factor_t rotation_t` for every row of `sums`. Digits and rotations are computed
     /// limb by limb and not stored. Factors are polynomials over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
     /// For a factor that is not stored, `write(x, i, limb)` writes limb `i` in NTT form.
     ///
     /// # Errors
-    /// [`ErrorKind::Empty`] without rotations, [`ErrorKind::NoRotation`] for the index of a
-    /// rotation that is not given, and if the rotations differ in parameters, key or number of
-    /// limbs.
+    /// [`ErrorKind::Empty`] without operands or rotations, [`ErrorKind::NoRotation`] for the index
+    /// of an operand or a rotation that is not given, and if operands and rotations differ in
+    /// parameters, key or number of limbs.
     pub fn sums_of_rotations<T: Sync>(
         params: &Params,
-        ct: &Ciphertext,
+        operands: &[&Ciphertext],
         rotations: &[Rotation],
         sums: &[Vec<Weighted<T>>],
         write: impl Fn(&T, usize, &mut [u64]) + Sync + Send,
     ) -> Result<Vec<Self>> {
         let op = "sum up rotations";
         // Step 1: check every index and every stored factor before any computation.
-        params.check(ct.fingerprint).during(op)?;
+        let ct = *operands.first().ok_or(ErrorKind::Empty).during(op)?;
         if rotations.is_empty() {
             return Err(ErrorKind::Empty.during(op));
         }
+        let alike = |other: &Ciphertext| {
+            if other.key != ct.key {
+                return Err(ErrorKind::KeyMismatch { found: other.key, needed: ct.key }.during(op));
+            }
+            params.check(other.fingerprint).during(op)?;
+            if other.limbs() != ct.limbs() {
+                let (found, needed) = (other.limbs(), ct.limbs().to_string());
+                return Err(ErrorKind::Limbs { found, needed }.during(op));
+            }
+            Ok(())
+        };
+        operands.iter().try_for_each(|operand| alike(operand))?;
         for term in sums.iter().flatten() {
             if term.row >= rotations.len() {
                 let (found, given) = (term.row, rotations.len());
@@ -54,26 +66,24 @@ impl CiphertextQP {
         let rotated: Vec<Rotated> = rotations
             .iter()
             .map(|rotation| match rotation {
-                Rotation::Key(key) => key.rotated(ct).during(op),
+                Rotation::Key(operand, key) => {
+                    let given = operands.len();
+                    let no_operand = ErrorKind::NoRotation { found: *operand, given };
+                    let ct = operands.get(*operand).ok_or(no_operand).during(op)?;
+                    key.rotated(*operand, ct).during(op)
+                }
                 Rotation::Done(done) => {
-                    if done.key != ct.key {
-                        return Err(
-                            ErrorKind::KeyMismatch { found: done.key, needed: ct.key }.during(op)
-                        );
-                    }
-                    params.check(done.fingerprint).during(op)?;
-                    if done.limbs() != ct.limbs() {
-                        let (found, needed) = (done.limbs(), ct.limbs().to_string());
-                        return Err(ErrorKind::Limbs { found, needed }.during(op));
-                    }
+                    alike(done)?;
                     let columns = std::iter::once(&done.b).chain(&done.a);
                     Ok(Rotated::Lifted(columns.collect()))
                 }
             })
             .collect::<Result<_>>()?;
         // Step 3: digits, key-switch products and sums, one limb of Q_l P at a time.
-        let masks: Vec<&Poly<Ntt>> = ct.masks().iter().collect();
-        let rows = params.gadget().digits_of(&masks).transform(&rotated, sums, write);
+        let digits = operands
+            .iter()
+            .map(|ct| params.gadget().digits_of(&ct.masks().iter().collect::<Vec<&Poly<Ntt>>>()));
+        let rows = Digits::transform(&digits.collect::<Vec<_>>(), &rotated, sums, write);
         let row = |columns: Vec<Poly<Ntt>>| {
             let mut columns = columns.into_iter();
             Self {
@@ -107,9 +117,9 @@ mod tests {
         let plain = |t: i64| ring.forward(ring.from_signed(&vec![t + 2; params.degree()]));
         let stored = plain(0);
         let rotations = [
-            Rotation::Key(keys[0].clone()),
+            Rotation::Key(0, keys[0].clone()),
             Rotation::Done(Cow::Borrowed(&ct)),
-            Rotation::Key(keys[1].clone()),
+            Rotation::Key(1, keys[1].clone()),
         ];
         let sums = [
             vec![
@@ -119,13 +129,17 @@ mod tests {
             vec![Weighted { row: 1, factor: Factor::Written(2) }],
         ];
         let write = |t: &i64, i: usize, limb: &mut [u64]| limb.copy_from_slice(plain(*t).limb(i));
+        let two = secret.encrypt(&message(&params, 3, 8), &mut rng).unwrap();
         let sum = |ct: &Ciphertext| {
-            CiphertextQP::sums_of_rotations(&params, ct, &rotations, &sums, write)
+            CiphertextQP::sums_of_rotations(&params, &[ct, &two], &rotations, &sums, write)
         };
         let found = sum(&ct).unwrap();
 
-        let digits = HoistedDigits::new(&params, ct.masks()).unwrap();
-        let image = |k: usize| keys[k].apply_extended(&params, &ct, &digits).unwrap();
+        let image = |k: usize| {
+            let ct = [&ct, &two][k];
+            let digits = HoistedDigits::new(&params, ct.masks()).unwrap();
+            keys[k].apply_extended(&params, ct, &digits).unwrap()
+        };
         let mut first = image(0);
         first.mul_plain_assign(&params, &stored).unwrap();
         first.mul_plain_add_assign(&params, &image(1), &plain(1)).unwrap();
@@ -136,10 +150,17 @@ mod tests {
         let other = SecretKey::generate(&params, &mut rng).unwrap();
         let foreign = other.encrypt(&message(&params, 3, 7), &mut rng).unwrap();
         assert!(matches!(refusal(&sum(&foreign)), ErrorKind::KeyMismatch { .. }));
-        let none = CiphertextQP::sums_of_rotations(&params, &ct, &[], &sums, write);
+        let none = CiphertextQP::sums_of_rotations(&params, &[&ct], &[], &sums, write);
         assert!(matches!(refusal(&none), ErrorKind::Empty));
         let fewer = &rotations[..2];
-        let missing = CiphertextQP::sums_of_rotations(&params, &ct, fewer, &sums, write);
+        let missing = CiphertextQP::sums_of_rotations(&params, &[&ct], fewer, &sums, write);
         assert!(matches!(refusal(&missing), ErrorKind::NoRotation { found: 2, given: 2, .. }));
+        let alone = CiphertextQP::sums_of_rotations(&params, &[&ct], &rotations, &sums, write);
+        assert!(matches!(refusal(&alone), ErrorKind::NoRotation { found: 1, given: 1, .. }));
+        let mut lower = ct.clone();
+        lower.truncate(2).unwrap();
+        let uneven =
+            CiphertextQP::sums_of_rotations(&params, &[&ct, &lower], &rotations, &sums, write);
+        assert!(matches!(refusal(&uneven), ErrorKind::Limbs { found: 2, .. }));
     }
 }

@@ -60,7 +60,7 @@ impl Switch {
     }
 
     /// The gadget decomposition and basis extension of the digits.
-    fn decomposition(&self) -> Steps {
+    pub(super) fn decomposition(&self) -> Steps {
         let all = self.limbs + self.special;
         Steps {
             conversions: self.digits * all - self.limbs,

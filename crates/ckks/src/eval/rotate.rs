@@ -1,6 +1,7 @@
 //! Rotations and conjugation.
 
 use bellerophon_mlwe::{self as mlwe, HoistedDigits};
+use bellerophon_ring::try_map;
 
 use super::Evaluator;
 #[cfg(doc)]
@@ -29,25 +30,23 @@ impl Evaluator {
         self.check(x).during(op)?;
         let lattice = self.params().lattice();
         let exponents = self.keys().rotations(x.slots(), x.lattice().limbs());
-        let mut digits = None;
-        let mut results = Vec::with_capacity(steps.len());
-        for &step in steps {
-            let normal = step.rem_euclid(x.slots() as i64) as usize;
+        let exponent =
+            |step: i64| exponents.get(&(step.rem_euclid(x.slots() as i64) as usize)).copied();
+        // Step 1: the digits that the rotations by keys of their own share.
+        let digits = match steps.iter().any(|&step| exponent(step).is_some()) {
+            true => Some(HoistedDigits::new(lattice, x.inner.masks())?),
+            false => None,
+        };
+        // Step 2: the rotations, which are independent.
+        try_map(steps, |&step| {
             // Without a key of its own the rotation is composed, and not hoisted.
-            let Some(&exponent) = exponents.get(&normal) else {
-                results.push(self.rotate(x, step)?);
-                continue;
+            let (Some(exponent), Some(digits)) = (exponent(step), &digits) else {
+                return self.rotate(x, step);
             };
             let key = self.keys().galois_keys().get(exponent).during(op)?;
-            // The digits are computed at the first use.
-            let digits = match &digits {
-                Some(digits) => digits,
-                None => digits.insert(HoistedDigits::new(lattice, x.inner.masks())?),
-            };
             let inner = key.apply_decomposed(lattice, &x.inner, digits)?;
-            results.push(self.after_rotation(inner, x, RotationCost::Keys(1)));
-        }
-        Ok(results)
+            Ok(self.after_rotation(inner, x, RotationCost::Keys(1)))
+        })
     }
 
     /// Computes [`CkksOps::conjugate`](crate::CkksOps::conjugate).

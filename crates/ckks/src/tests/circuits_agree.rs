@@ -79,8 +79,8 @@ fn linear_transforms<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciph
     let mut results = vec![];
     for giants in [Giants::Direct, Giants::Horner] {
         for hoisting in [Hoisting::Single, Hoisting::Double] {
-            for ahead in [false, true] {
-                let options = LinearOptions { encode_ahead: ahead, giants, hoisting };
+            for (encode_ahead, halved) in [(false, true), (true, false)] {
+                let options = LinearOptions { encode_ahead, giants, hoisting, halved };
                 let transform = LinearTransform::new(a.params(), &matrix(), 4, options)?;
                 results.push(a.transform(x, &transform)?);
             }

@@ -104,6 +104,47 @@ fn arcsine_gives_the_fraction_itself() {
     assert!(max_error(&found, &expected) < allowed);
 }
 
+/// The error of a slot is that predicted for its integer, from both sides: where errors are enlarged
+/// the least, by the median, and the most, which is far above the mean.
+#[test]
+fn the_error_of_a_slot_follows_its_integer() {
+    let arcsine = Some(Arcsine { degree: 7, message: 1.0 / 32.0 });
+    let plan = Mod1Spec { arcsine, log2_error: -34.0, spare: 1, ..spec(32) };
+    let plan = Mod1::new(&plan).unwrap();
+    let world = World::new(11, plan.depth(), plan.keys(plan.depth()));
+    let (eval, slots) = (world.evaluator(), 1 << 10);
+    let output = Mod1Output { amplitude: 1.0, scale: world.params.scale() };
+    let range = plan.bound() / plan.width();
+    let range = Interval::real(-range, range).unwrap();
+    let fractions = phases(slots, 1, 1.0 / 32.0).into_iter().map(|x| x - x.round());
+    let fractions: Vec<f64> = fractions.collect();
+    let operand = |integer: f64| {
+        let t: Vec<f64> = fractions.iter().map(|x| (integer + x) / plan.width()).collect();
+        world.encrypt(&t).assume_range_with_padding(range)
+    };
+    let parts = plan.variances(&world.params, &operand(0.0).metadata(), output).unwrap();
+    let mean: f64 = parts.iter().map(|part| part.weight * part.variance).sum();
+    let of_integer = |integer: f64| {
+        let about = parts.iter().filter(|part| part.x.round() == integer);
+        let (sum, count) = about.fold((0.0, 0.0), |(s, n), part| (s + part.variance, n + 1.0));
+        sum / count
+    };
+    let mut integers: Vec<f64> = parts.iter().map(|part| part.x.round()).collect();
+    integers.dedup();
+    integers.sort_by(|&x, &y| of_integer(x).total_cmp(&of_integer(y)));
+    let last = integers[integers.len() - 1];
+    assert!(of_integer(last) > 30.0 * mean, "{last}: {:e}, mean {mean:e}", of_integer(last));
+    for integer in [integers[0], integers[integers.len() / 2], last] {
+        let y = plan.apply(&eval, &operand(integer), output).unwrap();
+        let found: Vec<f64> = world.decrypt(&y);
+        let clear: Vec<f64> = fractions.iter().map(|x| plan.eval(integer + x)).collect();
+        let rms = root_mean_square(&found, &clear);
+        let predicted = (slots as f64 * of_integer(integer)).sqrt();
+        println!("{integer}: {rms:e}, predicted {predicted:e}");
+        assert!(rms < 1.5 * predicted && predicted < 2.0 * rms, "{integer}: {rms:e} {predicted:e}");
+    }
+}
+
 #[test]
 fn unfit_operands_are_refused() {
     let plan = Mod1::within(2.5, -20.0, None).unwrap();

@@ -44,13 +44,14 @@ fn products_by_every_kind_of_giant_step() {
     ] {
         for real in [true, false] {
             let m = matrix(&scratch, slots, &diagonals, real);
-            for (giants, hoisting, ahead) in [
-                (Giants::Direct, Hoisting::Single, false),
-                (Giants::Horner, Hoisting::Single, true),
-                (Giants::Direct, Hoisting::Double, true),
-                (Giants::Horner, Hoisting::Double, false),
+            for (giants, hoisting, encode_ahead, halved) in [
+                (Giants::Direct, Hoisting::Single, false, true),
+                (Giants::Horner, Hoisting::Single, true, false),
+                (Giants::Direct, Hoisting::Double, true, false),
+                (Giants::Horner, Hoisting::Double, false, false),
+                (Giants::Horner, Hoisting::Double, true, true),
             ] {
-                let options = LinearOptions { encode_ahead: ahead, giants, hoisting };
+                let options = LinearOptions { encode_ahead, giants, hoisting, halved };
                 let transform = LinearTransform::new(&scratch.params, &m, 2, options).unwrap();
                 let spec = KeyLevels::new().rotate(steps(&transform), 2);
                 let world = World::of(scratch.params.clone(), spec, 5);
@@ -80,6 +81,24 @@ fn horner_needs_one_key_beside_the_babies() {
     assert!(direct.giant_steps().len() > 1);
     assert_eq!(direct.norm(), m.norm());
     assert_eq!((direct.level(), direct.slots()), (1, 64));
+}
+
+#[test]
+fn halved_baby_steps_take_half_the_keys() {
+    let world = World::new(10, 2, KeyLevels::new());
+    let m = matrix(&world, 64, &(0..63).collect::<Vec<_>>(), true);
+    let steps = |halved, hoisting| {
+        let options =
+            LinearOptions { giants: Giants::Horner, hoisting, halved, ..LinearOptions::default() };
+        let schedule = m.schedule_with_babies(8);
+        let transform =
+            LinearTransform::with_schedule(&world.params, &m, &schedule, 2, options).unwrap();
+        transform.rotation_steps()
+    };
+    assert_eq!(steps(false, Hoisting::Double), (1..=8).collect::<Vec<_>>());
+    assert_eq!(steps(true, Hoisting::Double), [1, 2, 3, 4, 8]);
+    // Single hoisting has no second operand.
+    assert_eq!(steps(true, Hoisting::Single), steps(false, Hoisting::Single));
 }
 
 #[test]

@@ -12,6 +12,8 @@ use crate::{
     lintrans::{Hoisting, LinearOptions, LinearTransform},
     noise::{self, Heaan},
 };
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
 
 /// Error of the slots: standard deviation and largest magnitude.
 fn errors(world: &World, ct: &Ciphertext, expected: &[f64]) -> (f64, f64) {
@@ -146,8 +148,10 @@ fn matrices() {
     for k in [0, 1, 2, 3, 64, 65, 66, 67, 2047] {
         m.add_diagonal(k, scratch.complex(2048).into_iter().map(|z| z.re.into()).collect());
     }
-    for hoisting in [Hoisting::Single, Hoisting::Double] {
-        let options = LinearOptions { hoisting, ..LinearOptions::default() };
+    for (hoisting, halved) in
+        [(Hoisting::Single, false), (Hoisting::Double, false), (Hoisting::Double, true)]
+    {
+        let options = LinearOptions { hoisting, halved, ..LinearOptions::default() };
         let transform = LinearTransform::new(&scratch.params, &m, 2, options).unwrap();
         let steps: Vec<i64> = transform.rotation_steps().iter().map(|&s| s as i64).collect();
         let world = World::of(scratch.params.clone(), KeyLevels::new().rotate(steps, 2), 8);
@@ -262,4 +266,31 @@ fn bounds_of_the_appendix_down_ten_products() {
         assert!(bound < estimate - 2.0 && bound > estimate - 12.0, "{bound}, estimate {estimate}");
     }
     assert!(bound.mul(&world.params, &paper).is_err());
+}
+
+/// The worst of many errors of different variances exceeds the bound about as often as allowed.
+#[test]
+fn the_worst_error_of_a_mixture() {
+    for slots in [1, 1 << 10] {
+        let (one, known) = (&[(1.0, 0.3)], noise::worst_factor(slots, -20.0));
+        assert!((noise::worst_factor_of_mixture(one, slots, -20.0) - known).abs() < 1e-9);
+    }
+    // Slots, parts, and the logarithm of the probability.
+    let (slots, log2_failure) = (256, -4.0);
+    let parts = [(0.99, 1.0), (0.01, 400.0)];
+    let factor = noise::worst_factor_of_mixture(&parts, slots, log2_failure);
+    assert!(factor > 1.5 * noise::worst_factor(slots, log2_failure), "{factor}");
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let std = parts.iter().map(|(weight, variance)| weight * variance).sum::<f64>().sqrt();
+    let mut error = || {
+        let rare = rng.random_range(0.0..1.0) < parts[1].0;
+        let variance: f64 = if rare { parts[1].1 } else { parts[0].1 };
+        // The Laplace distribution, without its sign.
+        -rng.random_range(f64::MIN_POSITIVE..1.0).ln() * (variance / 2.0).sqrt()
+    };
+    let trials = 4000;
+    let beyond = (0..trials).filter(|_| (0..slots).any(|_| error() > factor * std)).count() as f64;
+    let expected = f64::from(trials) * log2_failure.exp2();
+    // Four deviations of a count.
+    assert!((beyond - expected).abs() < 4.0 * expected.sqrt() + 0.05 * expected, "{beyond}");
 }

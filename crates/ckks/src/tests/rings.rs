@@ -121,9 +121,13 @@ fn bootstrapping(rank: usize, slots: usize) -> (Bootstrapper, World) {
     (bootstrapper, World::of(small, KeyLevels::new().multiply(5), 1))
 }
 
-/// A bootstrapped vector: values, level, and the error between the prediction and a quarter of it.
+/// `log2` of the probability that an error exceeds the bound of a test.
+const LOG2_FAILURE: f64 = -20.0;
+
+/// A bootstrapped vector: values, level, and the error between the prediction and a quarter of it,
+/// in the worst slot up to `most` predicted deviations.
 #[track_caller]
-fn check(world: &World, fresh: &Ciphertext, x: &[Complex64], bias: f64) {
+fn check(world: &World, fresh: &Ciphertext, x: &[Complex64], (most, bias): (f64, f64)) {
     let found: Vec<Complex64> = world.decrypt(fresh);
     let off: Vec<f64> = found.iter().zip(x).map(|(a, b)| (a - b).norm()).collect();
     assert_eq!(off.len(), x.len());
@@ -132,7 +136,7 @@ fn check(world: &World, fresh: &Ciphertext, x: &[Complex64], bias: f64) {
     let predicted = fresh.noise();
     assert!(predicted < 2f64.powi(-26), "{predicted:e}");
     assert!(rms < 1.5 * predicted + bias && 4.0 * rms > predicted, "{rms:e}, {predicted:e}");
-    assert!(worst < 7.0 * predicted + bias, "{worst:e}, {predicted:e}");
+    assert!(worst < most * predicted + bias, "{worst:e}, {predicted:e}");
 }
 
 #[test]
@@ -142,6 +146,9 @@ fn ranks_are_bootstrapped_through_rlwe() {
         let rng = &mut world.rng.borrow().clone();
         let (level, output) = (bootstrapper.input_level(), bootstrapper.output_level());
         let bias = bootstrapper.approximation_error();
+        let shape = bootstrapper.clone();
+        // The ways to RLWE and back add errors of one variance: the factor is smaller with them.
+        let most = |x: &Ciphertext| shape.worst_factor(&x.metadata(), LOG2_FAILURE).unwrap();
         let bootstrap =
             RankBootstrap::generate(&world.params, &world.secret, bootstrapper, rng).unwrap();
         let real: Vec<Complex64> = world.reals(slots).into_iter().map(Complex64::from).collect();
@@ -158,19 +165,20 @@ fn ranks_are_bootstrapped_through_rlwe() {
                 assert_eq!((fresh.level(), fresh.slots()), (output, slots));
                 assert_eq!(fresh.lattice().rank(), rank);
                 assert_eq!(fresh.scale(), world.params.scale());
-                check(&world, &fresh, &x, bias);
+                check(&world, &fresh, &x, (most(&ct), bias));
             }
         }
         // The circuit goes on at the rank, and is bootstrapped again.
         let x = world.reals(slots);
-        let fresh = bootstrap.bootstrap(&world.encrypt_at(&x, level)).unwrap();
+        let ct = world.encrypt_at(&x, level);
+        let fresh = bootstrap.bootstrap(&ct).unwrap();
         let eval = world.evaluator();
         let square = eval.square(&fresh).unwrap();
         // A square doubles what the approximation is off by.
         let squares: Vec<Complex64> = x.iter().map(|x| Complex64::from(x * x)).collect();
-        check(&world, &square, &squares, 2.0 * bias);
+        check(&world, &square, &squares, (most(&ct), 2.0 * bias));
         let again = bootstrap.bootstrap(&square).unwrap();
-        check(&world, &again, &squares, 3.0 * bias);
+        check(&world, &again, &squares, (most(&square), 3.0 * bias));
     }
 }
 
@@ -182,6 +190,7 @@ fn ranks_are_bootstrapped_at_their_own_rank() {
         let spec = through.spec().clone();
         let bootstrapper = Bootstrapper::new(&world.params, spec).unwrap();
         let bias = bootstrapper.approximation_error();
+        let shape = bootstrapper.clone();
         let native = World::of(world.params.clone(), bootstrapper.keys(), 1);
         let rng = &mut native.rng.borrow().clone();
         let keys = BootstrapKeys::generate(bootstrapper.raising(), &native.secret, rng).unwrap();
@@ -190,7 +199,8 @@ fn ranks_are_bootstrapped_at_their_own_rank() {
         let ct = native.encrypt_at(&x, 2).assume_real();
         let fresh = eval.bootstrap(&ct).unwrap();
         assert_eq!((fresh.lattice().rank(), fresh.level()), (rank, through.output_level()));
-        check(&native, &fresh, &x, bias);
+        let most = shape.worst_factor(&ct.metadata(), LOG2_FAILURE).unwrap();
+        check(&native, &fresh, &x, (most, bias));
     }
 }
 

@@ -239,13 +239,14 @@ fn transforms_stay_below_their_bounds() {
     for (slots, steps) in [(512, vec![0, 1, 2, 9, 64, 65]), (16, (0..16).collect()), (512, vec![0])]
     {
         let m = matrix(slots, &steps);
-        for (giants, hoisting) in [
-            (Giants::Direct, Hoisting::Single),
-            (Giants::Horner, Hoisting::Single),
-            (Giants::Direct, Hoisting::Double),
-            (Giants::Horner, Hoisting::Double),
+        for (giants, hoisting, halved) in [
+            (Giants::Direct, Hoisting::Single, false),
+            (Giants::Horner, Hoisting::Single, false),
+            (Giants::Direct, Hoisting::Double, false),
+            (Giants::Horner, Hoisting::Double, false),
+            (Giants::Horner, Hoisting::Double, true),
         ] {
-            let options = LinearOptions { giants, hoisting, ..LinearOptions::default() };
+            let options = LinearOptions { giants, hoisting, halved, ..LinearOptions::default() };
             let transform = LinearTransform::new(&common::params(10, 3), &m, 2, options).unwrap();
             let steps = transform.rotation_steps().into_iter().map(|step| step as i64);
             let programs = Programs::new(10, 3, KeyLevels::new().rotate(steps, 2));
@@ -257,7 +258,7 @@ fn transforms_stay_below_their_bounds() {
                 |a, x| Ok([a.transform(x, &transform)?]),
             );
             check(
-                &format!("{slots} slots, {giants:?}, {hoisting:?}"),
+                &format!("{slots} slots, {giants:?}, {hoisting:?}, halved: {halved}"),
                 part,
                 if slots == 16 { 256.0 } else { 32.0 },
             );

@@ -202,12 +202,13 @@ impl GaloisKey {
         Ok(CiphertextQP { b, a: columns.collect(), limbs, fingerprint, key })
     }
 
-    /// The operands of [`apply_extended`](Self::apply_extended), for evaluation limb by limb.
-    pub(crate) fn rotated<'a>(&'a self, ct: &'a Ciphertext) -> Result<Rotated<'a>> {
+    /// The operands of [`apply_extended`](Self::apply_extended), for evaluation limb by limb with
+    /// the digits of an operand.
+    pub(crate) fn rotated<'a>(&'a self, operand: usize, ct: &'a Ciphertext) -> Result<Rotated<'a>> {
         // The checks of `apply`; the work is left to the caller.
         self.key.check_source(ct)?;
         self.key.check_digits(ct.rank(), ct.limbs())?;
-        Ok(Rotated::Switched { rows: self.key.rows(), body: &ct.b, map: &self.map })
+        Ok(Rotated::Switched { operand, rows: self.key.rows(), body: &ct.b, map: &self.map })
     }
 
     /// The automorphism.

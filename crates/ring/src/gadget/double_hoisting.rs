@@ -19,11 +19,14 @@ use crate::{
 /// Words between rotated columns, so that their pieces do not map to the same cache sets.
 const GAP: usize = PIECE;
 
-/// One rotation of the operand, times `P`.
+/// One rotation of an operand, times `P`.
 #[derive(Debug, Clone)]
 pub enum Rotated<'a> {
-    /// `map` of the inner product of the digits with `rows`, with `P body` added to column 0.
+    /// `map` of the inner product of the digits of an operand with `rows`, with `P body` added to
+    /// column 0.
     Switched {
+        /// The index of the operand.
+        operand: usize,
         /// The rows of a key.
         rows: KeyRows<'a>,
         /// The polynomial of the operand that needs no switch, modulo `Q`.
@@ -37,8 +40,8 @@ pub enum Rotated<'a> {
 
 /// The buffers for one limb.
 struct Scratch {
-    /// By limb of those computed together, then digit.
-    digits: AlignedVec,
+    /// By operand, then limb of those computed together, then digit.
+    digits: Vec<AlignedVec>,
     /// The columns of one rotation.
     sums: AlignedVec,
     /// By rotation, then column, each followed by a gap.
@@ -49,40 +52,54 @@ struct Scratch {
 
 impl Digits<'_> {
     /// `sum_t factor_t rotated_t` for every row of `sums`: the columns of each sum, over
-    /// [`HybridGadget::ring`](crate::HybridGadget::ring)`(limbs)`. `write(x, i, limb)` writes limb
-    /// `i` of a factor that is not stored, or one line for each of its tiles.
+    /// [`HybridGadget::ring`](crate::HybridGadget::ring)`(limbs)`. `operands` are the digits of
+    /// polynomials of one level. `write(x, i, limb)` writes limb `i` of a factor that is not stored,
+    /// or one line for each of its tiles.
     ///
     /// # Panics
-    /// If the rotations differ in their number of columns, if there are too few rows or they have
-    /// too few limbs or belong to another ring, or if a polynomial does not have the limbs of the
-    /// digits.
+    /// Without operands, or if they differ in level or gadget; if the rotations differ in their
+    /// number of columns, if there are too few rows or they have too few limbs or belong to another
+    /// ring, or if a polynomial does not have the limbs of the digits.
     pub fn transform<T: Sync>(
-        &self,
+        operands: &[Self],
         rotated: &[Rotated],
         sums: &[Vec<Weighted<T>>],
         write: impl Fn(&T, usize, &mut [u64]) + Sync + Send,
     ) -> Vec<Vec<Poly<Ntt>>> {
         // Step 1: check all shapes.
         let columns = rotated.first().map_or(0, Rotated::columns);
-        rotated.iter().for_each(|x| self.check_rotated(x, columns));
+        let first = &operands[0];
+        for operand in operands {
+            assert_eq!(operand.limbs(), first.limbs(), "all operands must have the same level");
+        }
+        for x in rotated {
+            let operand = match x {
+                Rotated::Switched { operand, .. } => &operands[*operand],
+                Rotated::Lifted(_) => first,
+            };
+            operand.check_rotated(x, columns);
+        }
         for factor in sums.iter().flatten() {
             assert!(factor.row < rotated.len(), "every factor must refer to a given rotation");
             if let Factor::Stored(poly) = factor.factor {
-                self.ring().check(poly);
+                first.ring().check(poly);
             }
         }
-        let (ring, n) = (self.ring(), self.ring().degree());
+        let (ring, n) = (first.ring(), first.ring().degree());
         // Step 2: batches of sums whose written factors fit the buffer.
         let batches = Batches::new(sums, columns, n);
         let mut results: Vec<Poly<Ntt>> =
             (0..sums.len() * columns).map(|_| ring.uninit()).collect();
-        let together = self.together(ring.limbs());
+        let together = first.together(ring.limbs());
         par::each_with(
             par::grouped(par::by_limb(&mut results), together),
             n * sums.len() * columns * together,
             HEAVY,
             || Scratch {
-                digits: ring.scratch(self.converted() * n * together),
+                digits: operands
+                    .iter()
+                    .map(|operand| ring.scratch(operand.converted() * n * together))
+                    .collect(),
                 sums: ring.scratch(columns * n),
                 rotated: ring.scratch(rotated.len() * columns * (n + GAP)),
                 factors: ring.scratch(batches.buffer(n)),
@@ -90,12 +107,18 @@ impl Digits<'_> {
             |scratch, i, limbs| {
                 let first = i * together;
                 // Step 3: convert the digits to the primes of this group.
-                if rotated.iter().any(|x| matches!(x, Rotated::Switched { .. })) {
-                    self.convert(first..first + limbs.len(), &mut scratch.digits);
+                for (k, (operand, digits)) in operands.iter().zip(&mut scratch.digits).enumerate() {
+                    let used = |x: &Rotated| match x {
+                        Rotated::Switched { operand, .. } => *operand == k,
+                        Rotated::Lifted(_) => false,
+                    };
+                    if rotated.iter().any(used) {
+                        operand.convert(first..first + limbs.len(), digits);
+                    }
                 }
                 // Step 4: for each prime, compute every rotation.
                 for (k, mut targets) in limbs.into_iter().enumerate() {
-                    self.rotate(rotated, columns, (first + k, k), scratch);
+                    Self::rotate(operands, rotated, columns, (first + k, k), scratch);
                     let Scratch { rotated, factors, .. } = scratch;
                     // Step 5: the sums.
                     let rows: Vec<&[u64]> = rotated.chunks(n + GAP).map(|row| &row[..n]).collect();
@@ -126,44 +149,52 @@ impl Digits<'_> {
         }
     }
 
+    /// The digits in order at limb `i`, the `k`-th limb of the group: those in memory and those
+    /// converted.
+    fn rows_of<'a>(&'a self, (i, k): (usize, usize), converted: &'a [u64]) -> Vec<&'a [u64]> {
+        let n = self.ring().degree();
+        let mut converted = converted.chunks(n).skip(k * self.converted());
+        let digit = |row| match self.ready(row, i) {
+            Some(limb) => limb,
+            None => converted.next().expect("as many as are converted"),
+        };
+        (0..self.count() * self.components()).map(digit).collect()
+    }
+
     /// Computes limb `i` of every rotation, where `i` is the `k`-th limb of the group.
     fn rotate(
-        &self,
+        operands: &[Self],
         rotated: &[Rotated],
         columns: usize,
         (i, k): (usize, usize),
         scratch: &mut Scratch,
     ) {
-        let (ring, n) = (self.ring(), self.ring().degree());
+        let first = &operands[0];
+        let (ring, n) = (first.ring(), first.ring().degree());
         let table = ring.table(i);
         // Step 1: P modulo this prime. P body and P times a ciphertext are zero modulo the special
         // primes.
-        let p = match i < self.limbs() {
-            true => self.gadget().p_residue(i),
+        let p = match i < first.limbs() {
+            true => first.gadget().p_residue(i),
             false => 0,
         };
         let Scratch { digits, sums, rotated: out, .. } = scratch;
-        let all = self.count() * self.components();
-        // Step 2: the digits in order, those in memory and those converted.
-        let mut converted = digits.chunks(n).skip(k * self.converted());
-        let digits: Vec<&[u64]> = (0..all)
-            .map(|row| match self.ready(row, i) {
-                Some(limb) => limb,
-                None => converted.next().expect("as many as are converted"),
-            })
-            .collect();
+        // Step 2: the digits of each operand.
+        let digits = operands.iter().zip(&*digits);
+        let digits: Vec<_> = digits.map(|(of, converted)| of.rows_of((i, k), converted)).collect();
         // Step 3: each rotation into its padded columns.
         let padded = n + GAP;
         for (x, out) in rotated.iter().zip(out.chunks_mut((columns * padded).max(1))) {
             let out = out.chunks_mut(padded).map(|out| &mut out[..n]);
             match x {
                 // Inner product, plus P body in column 0, then the automorphism.
-                Rotated::Switched { rows, body, map } => {
-                    let stored = self.stored_limb(rows, i);
+                Rotated::Switched { operand, rows, body, map } => {
+                    let stored = first.stored_limb(rows, i);
+                    let digits = &digits[*operand];
                     let factors = rows.columns.iter().map(|column| {
-                        column.iter().take(all).map(|row| row.limb(stored)).collect()
+                        column.iter().take(digits.len()).map(|row| row.limb(stored)).collect()
                     });
-                    summed(table, &digits, &factors.collect::<Vec<_>>(), sums);
+                    summed(table, digits, &factors.collect::<Vec<_>>(), sums);
                     for (column, (sum, out)) in sums.chunks_mut(n).zip(out).enumerate() {
                         if column == 0 && p != 0 {
                             backend::add_multiple(table, sum, body.limb(i), p);
@@ -251,7 +282,7 @@ mod tests {
     fn check(degree: usize, limbs: usize, terms: usize) {
         let g = gadget(degree, &[(45, 5)], (50, 2));
         let (q, ring) = (g.q().at_limbs(limbs), g.ring(limbs));
-        let (body, mask) = (values(&q, 1), values(&q, 2));
+        let (body, mask, other) = (values(&q, 1), values(&q, 2), values(&q, 3));
         let maps = [5, 25].map(|e| g.q().automorphism(e).unwrap());
         let keys: Vec<Vec<Vec<Poly<Ntt>>>> = (0..2)
             .map(|k| {
@@ -272,11 +303,11 @@ mod tests {
             columns: packed[k].iter().map(|column: &Vec<_>| column.iter().collect()).collect(),
             limbs: 5,
         };
-        let switched = |k: usize| Rotated::Switched { rows: rows(k), body: &body, map: &maps[k] };
+        let switched =
+            |k: usize| Rotated::Switched { operand: k, rows: rows(k), body: &body, map: &maps[k] };
         let rotated = [switched(0), Rotated::Lifted(vec![&body, &mask]), switched(1)];
 
-        let inputs = [&mask];
-        let digits = g.digits_of(&inputs);
+        let operands = [g.digits_of(&[&mask]), g.digits_of(&[&other])];
         let lifted = |a: &Poly<Ntt>| {
             let mut out = ring.zero();
             out.data_mut()[..a.data().len()].copy_from_slice(a.data());
@@ -286,8 +317,8 @@ mod tests {
         let whole = |x: &Rotated| -> Vec<Poly<Ntt>> {
             match x {
                 Rotated::Lifted(polys) => polys.iter().map(|a| lifted(a)).collect(),
-                Rotated::Switched { rows, body, map } => {
-                    let mut columns = digits.product(rows);
+                Rotated::Switched { operand, rows, body, map } => {
+                    let mut columns = operands[*operand].product(rows);
                     ring.add_assign(&mut columns[0], &lifted(body));
                     columns.iter().map(|column| ring.apply_ntt(column, map)).collect()
                 }
@@ -323,9 +354,10 @@ mod tests {
                 line.copy_from_slice(&tile[..8]);
             }
         };
-        let found = digits.transform(&rotated, &sums, write);
-        let kept = digits.store();
-        assert!(found == g.stored_digits(&kept).transform(&rotated, &sums, write));
+        let found = Digits::transform(&operands, &rotated, &sums, write);
+        let kept = operands.each_ref().map(Digits::store);
+        let stored = kept.each_ref().map(|kept| g.stored_digits(kept));
+        assert!(found == Digits::transform(&stored, &rotated, &sums, write));
         assert_eq!(found.len(), sums.len());
         for (terms, found) in sums.iter().zip(&found) {
             for (column, found) in found.iter().enumerate() {

@@ -50,7 +50,8 @@ pub struct BootstrapSpec {
     /// Levels of C2S, at most 16. It has one matrix more: the mod raise applies the first one at no
     /// level.
     pub c2s_levels: usize,
-    /// Baby steps of each matrix of C2S, at most 1024: one key each at the highest levels.
+    /// Baby steps of each matrix of C2S, at most 1024: one key for two of them at the highest
+    /// levels.
     pub babies: usize,
     /// Keep the diagonals without a period encoded: faster, with more memory.
     pub encode_ahead: bool,

@@ -19,6 +19,12 @@
 //! for an operand `t` of the variance `V_t`. The scales differ: the first levels may have larger
 //! primes ([`BootstrapSpec::chain`](crate::bootstrap::BootstrapSpec::chain)), and the error of the
 //! first squaring, which is enlarged most, is made at the largest scale.
+//!
+//! The terms of this mean differ by orders of magnitude: the rare integers in the middle of the
+//! interval have by far the largest ([`Mod1::variances`]). The error of a slot is a mixture, with
+//! heavier tails than one of the mean variance ([`noise::worst_factor_of_mixture`]).
+//!
+//! [`noise::worst_factor_of_mixture`]: crate::noise::worst_factor_of_mixture
 
 use bellerophon_mlwe as mlwe;
 
@@ -173,12 +179,24 @@ impl Mod1 {
     /// The mean over the expected `x` of `sum_i D_i(x)^2 / S_i^2` ([module](self)). `scales` are
     /// those of [`EvalModMeta::scales`]; the result has the scale `last`.
     fn mean_steps(&self, params: &Params, t: &Metadata, scales: &[f64], last: f64) -> f64 {
+        let at = self.steps_at(params, t, scales, last);
+        self.expected().into_iter().map(|(x, weight)| weight * at(x)).sum()
+    }
+
+    /// The sum of [`mean_steps`](Self::mean_steps) at one `x`.
+    fn steps_at(
+        &self,
+        params: &Params,
+        t: &Metadata,
+        scales: &[f64],
+        last: f64,
+    ) -> impl Fn(f64) -> f64 {
         let (sine, first) = (scales[0], scales[scales.len() - 1]);
         let cosine = Steps::new(params, self.cosine(), (t.level, t.meta.scale), first);
         let sine_level = t.level - self.cosine().depth() - self.doublings();
         let arcsine =
             self.arcsine().map(|plan| (plan, Steps::new(params, plan, (sine_level, sine), last)));
-        let at = |x: f64| {
+        move |x: f64| {
             // Step 2: the cosine of the divided angle.
             let u = x / self.width() - self.shift();
             let (_, mut sum) = self.cosine().derivatives_by(u, &cosine);
@@ -196,9 +214,38 @@ impl Mod1 {
                 }
                 None => sum,
             }
-        };
-        self.expected().into_iter().map(|(x, weight)| weight * at(x)).sum()
+        }
     }
+
+    /// The expected `x`, their weights, and the variances of the result there, relative to the
+    /// square of its scale: the terms of the mean that [`meta`](Self::meta) predicts.
+    pub(crate) fn variances(
+        &self,
+        params: &Params,
+        t: &Metadata,
+        output: Mod1Output,
+    ) -> Result<Vec<Part>> {
+        let scales = self.meta(params, t, output)?.scales;
+        let at = self.steps_at(params, t, &scales, output.scale * output.amplitude);
+        let rounding = mlwe::noise::rounding(params.lattice());
+        let operand = t.meta.noise.total / t.meta.scale.powi(2);
+        let part = |(x, weight)| {
+            let slope = self.sensitivity(x).input;
+            Part { x, weight, variance: slope * slope * operand + rounding * at(x) }
+        };
+        Ok(self.expected().into_iter().map(part).collect())
+    }
+}
+
+/// The error of the result at an expected `x`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Part {
+    /// The operand times the width.
+    pub x: f64,
+    /// The share of the slots, of all parts 1.
+    pub weight: f64,
+    /// The variance of a coefficient, relative to the square of the scale times the amplitude.
+    pub variance: f64,
 }
 
 /// The metadata of EvalMod of one operand.

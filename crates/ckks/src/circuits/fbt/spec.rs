@@ -52,7 +52,8 @@ pub struct FbtSpec {
     /// Bits of each level of C2S, at most 16 of them. It has one matrix more: the mod raise applies
     /// the first one at no level.
     pub c2s: Vec<u32>,
-    /// Baby steps of each matrix of C2S, at most 1024: one key each at the highest levels.
+    /// Baby steps of each matrix of C2S, at most 1024: one key for two of them at the highest
+    /// levels.
     pub babies: usize,
     /// Keep the diagonals without a period encoded: faster, with more memory.
     pub encode_ahead: bool,

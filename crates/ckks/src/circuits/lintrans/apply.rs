@@ -44,7 +44,12 @@ impl LinearTransform {
         // Step 2: the rotations by baby steps.
         let mut babies = BTreeMap::new();
         for &step in &self.babies {
-            let cost = costs(&operand, step)?;
+            let (far, near) = self.split(step);
+            let operand = match far {
+                0 => operand,
+                far => rules.rotated(&operand, costs(&operand, far)?),
+            };
+            let cost = costs(&operand, near)?;
             let mut meta = rules.rotated(&operand, cost).meta;
             // Double hoisting leaves a rotation by one key modulo P Q: its mod-down does not round.
             // Rotations by several keys are computed before, with their mod-downs.

@@ -9,10 +9,16 @@
 //! For `n_1` baby and `n_2` giant steps that is `n_2 + 2` divisions of a polynomial by `P` instead
 //! of `2 (n_1 + n_2)`.
 //!
+//! With [`LinearOptions::halved`](super::LinearOptions::halved), the operand rotated by one of the
+//! baby steps, the far step, is a second operand. Baby steps from the far step on are rotations of
+//! this operand.
+//!
 //! **Noise.** Let `V_d` be the noise of a key switch without its rounding, `V_r` one rounding. A
-//! baby step adds `V_d`; a product with a diagonal adds the noise of a product; a giant step adds
-//! `V_d` and the rounding of the mask; the final mod-down adds `V_r`. The rescale divides all of it
-//! by the prime.
+//! baby step adds `V_d`, and a far step `V_d + V_r` before it; a product with a diagonal adds the
+//! noise of a product; a giant step adds `V_d` and the rounding of the mask; the final mod-down
+//! adds `V_r`. The rescale divides all of it by the prime.
+
+use std::borrow::Cow;
 
 use bellerophon_mlwe::{self as mlwe, CiphertextQP, Rotation};
 
@@ -58,15 +64,23 @@ impl Evaluator {
 
     /// Steps 2 and 3: `sum_b d_b . x_b` of every giant step, all rows prime by prime.
     fn row_sums(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Vec<CiphertextQP>> {
-        let (params, lattice) = (self.params(), self.params().lattice());
+        let (params, lattice, like) = (self.params(), self.params().lattice(), x.metadata());
+        // The operand, and the operand rotated by the far step.
+        let rotated = |x, step| self.rotation_path(&like, step)?.apply(params, x);
+        let mut operands = vec![Cow::Borrowed(&x.inner)];
+        if let Some(far) = m.far() {
+            operands.push(rotated(&x.inner, far)?);
+        }
         // The rotation of each baby step: a key for the hoisted kernel, or a finished ciphertext.
         let exponents = self.keys().rotations(x.slots(), x.lattice().limbs());
-        let baby = |step: &usize| {
-            if let Some(&exponent) = exponents.get(step) {
-                return Ok(Rotation::Key(self.keys().galois_keys().get(exponent)?));
+        let baby = |&step: &usize| {
+            let (far, near) = m.split(step);
+            let operand = usize::from(far != 0);
+            if let Some(&exponent) = exponents.get(&near) {
+                return Ok(Rotation::Key(operand, self.keys().galois_keys().get(exponent)?));
             }
             // Step 0, or a rotation by several keys.
-            Ok(Rotation::Done(self.rotation_path(&x.metadata(), *step)?.apply(params, &x.inner)?))
+            Ok(Rotation::Done(rotated(&operands[operand], near)?))
         };
         let babies: Vec<Rotation> = m.babies.iter().map(baby).collect::<Result<_>>()?;
 
@@ -74,11 +88,12 @@ impl Evaluator {
         let sums =
             m.weighted(&m.rows, |coefficients| plain.prepare_extended(special, coefficients));
 
-        // One decomposition of x; products and sums modulo P Q.
+        // One decomposition of each operand; products and sums modulo P Q.
         let write = |coefficients: &Coefficients, i: usize, limb: &mut [u64]| {
             plain.write_extended(special, coefficients, (x.lattice().limbs(), i), limb);
         };
-        Ok(CiphertextQP::sums_of_rotations(lattice, &x.inner, &babies, &sums, write)?)
+        let operands: Vec<&mlwe::Ciphertext> = operands.iter().map(|operand| &**operand).collect();
+        Ok(CiphertextQP::sums_of_rotations(lattice, &operands, &babies, &sums, write)?)
     }
 
     /// `sum + next`.

@@ -10,6 +10,7 @@
 //! | choice | options |
 //! | --- | --- |
 //! | baby steps ([`Hoisting`]) | share the decomposition, or the decomposition and the mod-down |
+//! | their keys ([`LinearOptions::halved`]) | one key each, or half of them |
 //! | giant steps ([`Giants`]) | one key each, or Horner's rule with one key for a common stride |
 //! | diagonals ([`LinearOptions::encode_ahead`]) | encoded ahead, or during every product |
 //!
@@ -310,10 +311,30 @@ impl LinearTransform {
         }
     }
 
+    /// The baby step from which on baby steps are rotations of the operand rotated by it, if there
+    /// is one: the largest power of two among them.
+    pub(crate) fn far(&self) -> Option<usize> {
+        // Two steps have no half to save.
+        let halved = self.options.halved && self.babies.len() > 2;
+        let halved = halved && self.options.hoisting == Hoisting::Double;
+        let largest = self.babies.last().filter(|_| halved)?;
+        largest.checked_ilog2().map(|log| 1 << log)
+    }
+
+    /// A baby step as a far step, 0 or [`far`](Self::far), and a rest.
+    fn split(&self, baby: usize) -> (usize, usize) {
+        match self.far() {
+            Some(far) if baby >= far => (far, baby - far),
+            _ => (0, baby),
+        }
+    }
+
     /// All steps that need a rotation key, baby and giant.
     pub(crate) fn rotation_steps(&self) -> Vec<usize> {
         let mut steps = self.giant_steps();
-        steps.extend(self.babies.iter().filter(|&&step| step != 0));
+        steps.extend(self.babies.iter().map(|&step| self.split(step).1));
+        steps.extend(self.far());
+        steps.retain(|&step| step != 0);
         steps.sort_unstable();
         steps.dedup();
         steps
@@ -333,12 +354,12 @@ impl LinearTransform {
     /// Key switches of one product, when every step has its own key.
     pub(crate) fn rotations(&self) -> usize {
         let (babies, giants, _) = self.counts();
-        babies + giants
+        babies + giants + self.far().iter().count()
     }
 
-    /// Rotations by baby steps and by giant steps, and diagonals.
+    /// Rotations by baby steps and by giant steps, without the far step, and diagonals.
     pub(crate) fn counts(&self) -> (usize, usize, usize) {
-        let babies = self.babies.iter().filter(|&&step| step != 0).count();
+        let babies = self.babies.iter().filter(|&&step| self.split(step).1 != 0).count();
         let last = self.rows.last().map_or(0, |row| row.step);
         // Horner's rule rotates by the stride once for each step up to the last row, also past
         // empty rows.

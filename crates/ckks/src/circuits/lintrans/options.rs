@@ -34,4 +34,7 @@ pub struct LinearOptions {
     pub giants: Giants,
     /// Work that the rotations share.
     pub hoisting: Hoisting,
+    /// With [`Hoisting::Double`]: compute the larger half of the baby steps from the operand
+    /// rotated by the least of them. This takes half the keys, and one decomposition more.
+    pub halved: bool,
 }

@@ -8,7 +8,8 @@
 //!    The bound also holds for repeated vectors, whose errors are not repeated: sums over rows and
 //!    columns do not depend on the copy that a rotation brings.
 //! 2. The key switch of a baby step `b`, of length `k`, is multiplied by every diagonal of that
-//!    step: `q k sum_t max |d_t|`, over all diagonals of a step other than 0.
+//!    step: `q k sum_t max |d_t|`, over all diagonals of a step other than 0. A step with a far
+//!    step has that key switch too.
 //! 3. Diagonals are rounded to integers: `2 p_t` coefficients by at most 1/2 each, a polynomial of
 //!    length at most `sqrt(p_t / 2N)` with slots of at most `p_t`. Products with the operand and
 //!    its error `e_b` add `sum_t (sqrt(p_t / 2N) m + p_t |e_b|)`.
@@ -73,7 +74,13 @@ impl LinearTransform {
         let rounding = mlwe::noise::rounding(lattice);
         let switch = mlwe::noise::automorphism(lattice, limbs);
         // Under double hoisting the mod-down of a baby step comes at the end.
-        let baby = rules.source(if double { switch - rounding } else { switch }).sqrt();
+        let near = rules.source(if double { switch - rounding } else { switch }).sqrt();
+        let switched = |baby: usize| match self.split(baby) {
+            (0, 0) => 0.0,
+            (0, _) => near,
+            (_, 0) => rules.source(switch).sqrt(),
+            _ => rules.source(switch).sqrt() + near,
+        };
 
         // 3: the roundings of the diagonals, multiplied by the operand.
         let mut added = rounded;
@@ -84,9 +91,8 @@ impl LinearTransform {
         let mut of_error = 0.0;
         for term in self.rows.iter().flat_map(|row| &row.terms) {
             let period = term.period as f64;
-            let switched = if term.baby == 0 { 0.0 } else { baby };
             // 2: the key switch of the baby step, multiplied by the rounded diagonal.
-            added += (divisor * term.bound + period) * switched;
+            added += (divisor * term.bound + period) * switched(term.baby);
             of_error += period;
         }
         // 4: the giant steps.
