@@ -29,7 +29,7 @@
 //!
 //! # Signs and rounding
 //! A [`Mod2NCiphertext`] has its coefficients modulo `2N`, where `N` is the degree of the test
-//! polynomials. Index `k` in `[-N, N)` represents the phases nearest to `k q / 2N`. A test
+//! polynomials. (The crates above, which also have a ring of slots, write `n'` for it.) Index `k` in `[-N, N)` represents the phases nearest to `k q / 2N`. A test
 //! polynomial covers `-N/2 <= k < N/2`. Past either end a look-up returns the negated entry of the
 //! other end, so domains keep a guard band inside.
 #![forbid(unsafe_code)]

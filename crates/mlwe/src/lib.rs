@@ -23,7 +23,7 @@
 //!
 //! # Conventions
 //! - The phase of `(b, a_1, ..., a_r)` is `b + <a, s>`; polynomials are in NTT form.
-//! - Level = limbs - 1. A polynomial modulo `Q_l P` has the limbs `q_0..q_l, p_0..p_{k-1}`.
+//! - A ciphertext has limbs, its primes `q_0..q_l`. The levels of `ckks` are groups of them. A polynomial modulo `Q_l P` has the limbs `q_0..q_l, p_0..p_{k-1}`.
 //! - Plaintexts are polynomials. The scheme above this crate keeps track of their scale.
 //! - Every ciphertext and key carries the fingerprint of its parameters and the identity of its
 //!   secret key. Operands of different parameters or keys give an error that names both.

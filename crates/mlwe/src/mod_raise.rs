@@ -4,7 +4,9 @@
 //! depends on the weight of the secret. Bootstrapping therefore switches ciphertexts to a sparse
 //! secret `s'` at the lowest level, where sparse secrets are safe, reads them modulo `Q`, and
 //! switches back to the dense secret `s` (sparse-secret encapsulation: Bossuat, Troncoso-Pastoriza
-//! and Hubaux, eprint 2022/024). This file implements the raise and the switch back.
+//! and Hubaux, eprint 2022/024). This file implements the raise and the switch back, for
+//! the ring bridge between slots and LWE. In bootstrapping, the same key switch also applies the first
+//! matrix of C2S ([`RaiseTransform`](crate::RaiseTransform)).
 //!
 //! The coefficients of the masks modulo `q_0` are integers of magnitude below `q_0 / 2`: each mask
 //! is the single digit of its own decomposition. The switch therefore takes one row

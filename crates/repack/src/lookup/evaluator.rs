@@ -65,7 +65,8 @@ impl<'a> LookupEvaluator<'a> {
         let (tables, s2c) = (self.table_keys()?, self.slots_to_coeffs(flood.is_some())?);
         let (path, crossing) = self.crossing(x.len())?;
 
-        // Step 1: the layout of the domain in the table. All refusals happen here, before any work.
+        // Step 1: the layout of the domain in the table. Refusals happen here, before any work, except
+        // that of an operand whose own error leaves the domain: `Map::fitted`, after S2C.
         check_domain(&domain)?;
         let deviation = match &flood {
             Some(flood) => {

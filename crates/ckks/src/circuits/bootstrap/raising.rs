@@ -1,12 +1,13 @@
 //! The common part of bootstrapping and functional bootstrapping: S2C, mod raise, C2S. Metadata
-//! ([`Raising::meta`]) beside computation ([`Raising::apply`]), in the same steps.
+//! ([`Raising::meta`]) beside computation ([`Raising::apply`]), in the same steps. They are steps 2 to 4
+//! of a bootstrap.
 //!
 //! ```text
-//! Step 1:  SlotsToCoeffs                             the lowest levels
-//! Step 2a: switch to the sparse secret, mod raise    from q_0 to all primes, with the first matrix
+//! Step 2:  SlotsToCoeffs                             the lowest levels
+//! Step 3a: switch to the sparse secret, mod raise    from q_0 to all primes, with the first matrix
 //!                                                    of CoeffsToSlots, at no level
-//! Step 2b: trace onto the subring of the slots       for vectors of very few slots
-//! Step 3:  CoeffsToSlots, real and imaginary parts   the highest levels
+//! Step 3b: trace onto the subring of the slots       for vectors of very few slots
+//! Step 4:  CoeffsToSlots, real and imaginary parts   the highest levels
 //! ```
 //!
 //! Each slot of the result holds `(m + q_0 I) / (width q_0)`: the coefficient `m` modulo `q_0` and
@@ -94,7 +95,7 @@ impl Raising {
             return Err(ErrorKind::SlotCount { found: spec.slots, least: 1, most }.during(op));
         }
         let top = params.max_level();
-        // Step 1: SlotsToCoeffs, which ends at level 0.
+        // Step 2: SlotsToCoeffs, which ends at level 0.
         let s2c = S2cSpec {
             levels: spec.s2c_levels,
             output_level: 0,
@@ -103,7 +104,7 @@ impl Raising {
             encode_ahead: spec.encode_ahead,
             giants: Giants::Horner,
         };
-        // Step 2: the trace multiplies by the number of copies of a slot; the sum with the
+        // Step 3: the trace multiplies by the number of copies of a slot; the sum with the
         // conjugate doubles.
         let repeated = (most / spec.slots) as f64;
         let wanted = params.divisor(top - spec.c2s_levels) / 2.0;
@@ -114,7 +115,7 @@ impl Raising {
             babies: spec.babies,
             encode_ahead: spec.encode_ahead,
         };
-        // Step 3: the lattice of the sparse secret, and the matrices.
+        // Step 4: the lattice of the sparse secret, and the matrices.
         let share = Share::new(params, spec.slots, spec.c2s_levels);
         let typical = deviation(spec.weight) / spec.reach;
         let (first, c2s) =
@@ -267,11 +268,11 @@ impl Raising {
 
     /// The metadata of [`apply`](Self::apply).
     pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<RaisingMeta> {
-        // Step 1: SlotsToCoeffs.
+        // Step 2: SlotsToCoeffs.
         let lowered = self.s2c.meta(x, costs)?.result;
-        // Step 2: mod raise with the first matrix, and trace.
+        // Step 3: mod raise with the first matrix, and trace.
         let raised = self.raised(&lowered, costs)?;
-        // Step 3: CoeffsToSlots, and one part of the slots.
+        // Step 4: CoeffsToSlots, and one part of the slots.
         let slots = self.c2s.meta(&raised, costs)?.result;
         let part = self.part(&slots)?;
         Ok(RaisingMeta { raised, part })
@@ -296,7 +297,7 @@ impl Raising {
         Ok(parts)
     }
 
-    /// Step 1: SlotsToCoeffs at the lowest levels, where key switches are cheapest.
+    /// Step 2: SlotsToCoeffs at the lowest levels, where key switches are cheapest.
     pub(crate) fn to_coefficients(
         &self,
         evaluator: &Evaluator,
@@ -305,11 +306,11 @@ impl Raising {
         self.s2c.apply(evaluator, x)
     }
 
-    /// The metadata of step 2: the first matrix times the coefficients modulo `Q`, projected onto
+    /// The metadata of step 3: the first matrix times the coefficients modulo `Q`, projected onto
     /// the slots of the matrices.
     pub(super) fn raised(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<Metadata> {
         let (rules, lattice) = (self.params.rules(), self.params.lattice());
-        // Step 2a: the switch to the sparse secret, and the mod raise with the first matrix.
+        // Step 3a: the switch to the sparse secret, and the mod raise with the first matrix.
         let noise = x.meta.noise + mlwe::noise::key_switch(&self.low, lattice.rank(), 1);
         // The slots of this polynomial have no meaning; its coefficients must not wrap.
         let bound = self.reach / self.width;
@@ -322,7 +323,7 @@ impl Raising {
             noise,
         };
         let mut sum = self.first.meta(meta, deviation(self.weight) / self.width);
-        // Step 2b: the trace. The message and the multiples of q_0 in the subring double, the rest
+        // Step 3b: the trace. The message and the multiples of q_0 in the subring double, the rest
         // vanishes.
         for step in self.trace_steps() {
             let before = sum.meta.noise;
@@ -338,7 +339,7 @@ impl Raising {
         Ok(sum)
     }
 
-    /// Step 2: the mod raise under the sparse secret, where the coefficients modulo `Q` hold the
+    /// Step 3: the mod raise under the sparse secret, where the coefficients modulo `Q` hold the
     /// message and `q_0 I`; the first matrix of C2S; and the trace onto the subring of the slots.
     pub(crate) fn raise(
         &self,
@@ -348,11 +349,11 @@ impl Raising {
         meta: &RaisingMeta,
     ) -> Result<Coefficients> {
         let lattice = self.params.lattice();
-        // Step 2a: the switch to the sparse secret at q_0; the mod raise with the first matrix and
+        // Step 3a: the switch to the sparse secret at q_0; the mod raise with the first matrix and
         // the switch back.
         let low = keys.to_sparse().switch(&self.low, &x.into_lattice())?;
         let mut sum = self.first.transform().apply(keys.raise(), &low)?;
-        // Step 2b: the trace.
+        // Step 3b: the trace.
         let all = CiphertextMeta { slots: self.params.max_slots(), ..meta.raised.meta };
         let like = Metadata { meta: all, ..meta.raised };
         for step in self.trace_steps() {
@@ -363,7 +364,7 @@ impl Raising {
         Coefficients::from_parts(&self.params, sum, meta.raised.meta)
     }
 
-    /// The metadata of step 3 after C2S: the real or the imaginary parts of the slots.
+    /// The metadata of step 4 after C2S: the real or the imaginary parts of the slots.
     pub(super) fn part(&self, slots: &Metadata) -> Result<Metadata> {
         let rules = self.params.rules();
         let conjugate = rules.conjugated(slots);
@@ -379,7 +380,7 @@ impl Raising {
         Ok(part)
     }
 
-    /// Step 3: CoeffsToSlots; the real parts of the slots, and the imaginary ones unless `real`.
+    /// Step 4: CoeffsToSlots; the real parts of the slots, and the imaginary ones unless `real`.
     pub(crate) fn to_slots(
         &self,
         evaluator: &Evaluator,

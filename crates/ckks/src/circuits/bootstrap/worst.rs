@@ -121,12 +121,12 @@ impl Raising {
     pub(crate) fn bounded(&self, rules: MetadataRules<'_>, x: &Metadata) -> Result<BoundedRaising> {
         let (params, errors) = (self.params(), rules.errors());
         let lattice = params.lattice();
-        // Step 1: S2C; the switch to the sparse secret.
+        // Step 2: S2C; the switch to the sparse secret.
         let lowered = self.s2c.bounded(rules, x)?;
         let switched = mlwe::noise::key_switch(&self.low, lattice.rank(), 1);
         let before = errors.with(lowered.meta.noise, rules.source(switched));
 
-        // Step 2: mod raise with the first matrix, and the trace, which doubles errors.
+        // Step 3: mod raise with the first matrix, and the trace, which doubles errors.
         let mut raised = self.raised(&silent(&lowered), &one_key)?;
         let mut noise = self.first.bounded(rules, self.largest_slot() * raised.meta.scale);
         let rotation = rules.source(mlwe::noise::automorphism(lattice, params.limbs()));
@@ -134,7 +134,7 @@ impl Raising {
             noise = errors.with(noise * 4.0, rotation);
         }
         raised.meta.noise = noise;
-        // Step 3: C2S; the sum with the conjugate.
+        // Step 4: C2S; the sum with the conjugate.
         let slots = self.c2s.bounded(rules, &raised, self.largest_slot())?;
         let mut part = self.part(&silent(&slots))?;
         let switch = mlwe::noise::automorphism(lattice, params.limbs_at(slots.level));
