@@ -48,8 +48,8 @@ pub enum Preset {
     /// between two bootstraps of values in [-1, 1]. A bootstrapped vector has about 25 correct bits
     /// in the worst slot (measured); the bootstrap of a vector fails with probability 2^-60. Both
     /// secrets are sparse: one of weight 256, and one of weight 32 under the lowest modulus only.
-    /// The keys of a program with products and bootstraps take about 1.26 GB in transit and 3.6 GB
-    /// in memory (2.74 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded
+    /// The keys of a program with products and bootstraps take about 1.03 GB in transit and 2.9 GB
+    /// in memory (2.2 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded
     /// matrices.
     Bootstrapping,
     /// [`Bootstrapping`](Self::Bootstrapping) with a dense secret, except for the one of weight 32
@@ -73,7 +73,7 @@ pub enum Preset {
     /// larger tables take [`Tables12`](Self::Tables12) or [`Tables16`](Self::Tables16).
     ///
     /// `log2(QP)` is 1675 of the 1679 bits that the security table allows for weight 256. The keys
-    /// of a program with products, look-ups and bootstraps take about 1.52 GB in transit.
+    /// of a program with products, look-ups and bootstraps take about 1.29 GB in transit.
     /// Functional bootstrapping adds none: its sparse secret, its rotations and its first matrix
     /// are those of the bootstrap. The server encodes a second set of matrices.
     Full,
