@@ -9,7 +9,7 @@
 //! ```
 
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Result,
+    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result,
     noise::{self, Noise},
 };
 
@@ -37,9 +37,14 @@ pub(crate) fn bootstrapped<A: CkksOps>(
 ) -> Result<A::Ciphertext> {
     check_rounds(rounds)?;
     let least = a.bootstrapper().map_or(0, |b| b.input_level());
+    // How far the worst slot of a bootstrapped vector is off, in deviations.
+    let worst = |of_input: &Metadata| match a.bootstrapper() {
+        Some(bootstrapper) => bootstrapper.worst_factor(of_input, LOG2_ROUND_FAILURE),
+        None => Ok(noise::worst_factor(of_input.meta.slots, LOG2_ROUND_FAILURE)),
+    };
     let x = a.drop_to_level(x, least.min(a.metadata(x).level))?;
     let of_x = a.metadata(&x);
-    let CiphertextMeta { scale, slots, bounds, .. } = of_x.meta;
+    let CiphertextMeta { scale, bounds, .. } = of_x.meta;
     if rounds == 1 {
         return a.bootstrap_to(&x, scale);
     }
@@ -47,6 +52,7 @@ pub(crate) fn bootstrapped<A: CkksOps>(
     // total then leaves out the approximation error, which `residual` counts.
     let beyond = Noise::new(of_x.meta.noise.excess);
     let x = a.with_metadata(x, CiphertextMeta { noise: beyond, ..of_x.meta });
+    let mut factor = worst(&a.metadata(&x))?;
     let mut result = a.bootstrap_to(&x, scale)?;
     let mut last = Noise::NONE;
     // The approximation error holds at the default scale; at a smaller scale a value is a smaller
@@ -61,7 +67,7 @@ pub(crate) fn bootstrapped<A: CkksOps>(
         let known = a.drop_to_level(&result, of_x.level)?;
         let rest = a.sub(&x, &known)?;
         let std = a.metadata(&rest).noise();
-        let off = residual + noise::worst_factor(slots, LOG2_ROUND_FAILURE) * std;
+        let off = residual + factor * std;
         residual = biased * (2.0 * off).min(1.0);
         let range = match bounds.slots().is_real() {
             true => Interval::real(-off, off)?,
@@ -74,7 +80,9 @@ pub(crate) fn bootstrapped<A: CkksOps>(
             ..a.metadata(&rest).meta
         };
         // Step 3: bootstrap it and add it.
-        let rest = a.bootstrap_to(&a.with_metadata(rest, meta), scale)?;
+        let rest = a.with_metadata(rest, meta);
+        factor = worst(&a.metadata(&rest))?;
+        let rest = a.bootstrap_to(&rest, scale)?;
         last = a.metadata(&rest).meta.noise;
         let sum = a.add(&result, &rest)?;
         let meta = CiphertextMeta { bounds, noise: last + beyond, ..a.metadata(&sum).meta };
