@@ -9,8 +9,8 @@ use bellerophon_mlwe::security::{
 use bellerophon_ring::{DigitGadget, Modulus, Ring, wire::Fingerprint};
 
 use crate::{
-    Ciphertext, ErrorKind, Mod2NCiphertext, Result, noise,
-    ntru::NtruContext,
+    Ciphertext, ErrorKind, Mod2NCiphertext, Result,
+    ntru::{NtruContext, expected_automorphisms},
     rgsw::RgswContext,
     secret::{BOUNDS, LARGEST},
 };
@@ -352,7 +352,7 @@ impl Params {
         1.0 + match context.spec().rotation {
             NtruRotation::Ternary => n as f64,
             NtruRotation::Any { window } => {
-                (n + 1) as f64 + noise::ntru_automorphisms(n, self.spec().ring_degree, window)
+                (n + 1) as f64 + expected_automorphisms(n, self.spec().ring_degree, window)
             }
         }
     }
