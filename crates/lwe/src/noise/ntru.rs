@@ -2,10 +2,7 @@
 //! and `f` are uniform ternary, and `|f|^2` counts as its expectation `2 N / 3`.
 
 use super::{digit_squares, dropped};
-use crate::{
-    NtruRotation, Params,
-    ntru::{NtruContext, expected_automorphisms},
-};
+use crate::{NtruRotation, Params, ntru::NtruContext, params::expected_automorphisms};
 
 /// The variance of a uniform ternary coefficient.
 const TERNARY: f64 = 2.0 / 3.0;

@@ -74,15 +74,6 @@ impl NtruAutomorphismKey {
     }
 }
 
-/// The expected number of automorphisms of a general rotation, for uniform exponents. Of the `N`
-/// exponents `+-5^l` a fraction `p = 1 - exp(-n / N)` is visited. The gaps between visited
-/// exponents have a geometric distribution, and a gap takes one automorphism for every started
-/// window. One more automorphism changes the sign.
-pub(crate) fn expected_automorphisms(dimension: usize, degree: usize, window: usize) -> f64 {
-    let empty = (-(dimension as f64) / degree as f64).exp();
-    degree as f64 * (1.0 - empty) / (1.0 - empty.powi(window as i32)) + 1.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

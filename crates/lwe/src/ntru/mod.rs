@@ -30,7 +30,7 @@ pub(crate) mod switch;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub(crate) use automorphism::{NtruAutomorphismKey, expected_automorphisms};
+pub(crate) use automorphism::NtruAutomorphismKey;
 pub(crate) use ciphertext::{NtruGadgetCiphertext, row, secret_monomial};
 pub(crate) use secret::NtruSecret;
 
