@@ -248,6 +248,10 @@ impl ExprPlanner for Composer {
             let reason = "DISTINCT compares ciphertexts, which differ for equal values";
             return Err(Error::plan("he_sum", reason).into());
         }
+        // The second argument is for descriptions: the engine would make text of a column.
+        if call.args.len() != 1 && call.func.inner().is::<Sum>() {
+            return Err(Error::plan("he_sum", "it takes 1 argument").into());
+        }
         if let Some(function) = call.func.inner().downcast_ref::<LookupFunction>() {
             if call.distinct {
                 let reason = "DISTINCT would hide rows that have the same point";

@@ -217,7 +217,7 @@ async fn arguments_of_wrong_types_are_refused() {
         ("SELECT he_sum() FROM t", "he_sum"),
         ("SELECT he_mean() FROM t", "he_mean"),
         ("SELECT he_sum(he_sum(x)) FROM t", "he_sum"),
-        ("SELECT he_mean(he_mean(x)) FROM t", "aggregate"),
+        ("SELECT he_mean(he_mean(x)) FROM t", "cannot be nested"),
         ("SELECT he_scale(CASE WHEN g = 'a' THEN x ELSE y END, 2) FROM t", "no encrypted column"),
         ("SELECT he_scale(coalesce(x, y), 2) FROM t", "no encrypted column"),
         ("SELECT he_object(g) FROM t", "argument 1 must be a literal"),
