@@ -2,14 +2,14 @@
 
 use std::{iter::once, ops::Range};
 
-#[cfg(doc)]
-use crate::{Ciphertext, CiphertextMeta, ErrorKind, Params};
 use crate::{
-    CkksOps, During, Result,
+    Bounds, CiphertextMeta, CkksOps, During, ErrorKind, Result,
     approx::{Approximation, Function, Sign, apply, compare},
     eval::{mask::masked, sum},
     polynomial::{Monomial, Polynomial},
 };
+#[cfg(doc)]
+use crate::{Ciphertext, Params};
 
 /// Operations composed of those of [`CkksOps`]: defined once for every implementation of it, so
 /// that levels, keys, ranges and predicted noise of a dry run are those of the evaluator.
@@ -81,7 +81,17 @@ pub trait ComposedOps: CkksOps {
     /// of [`inner_sum`](Self::inner_sum).
     fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
         let op = "replicate_slot";
-        self.composed(op, || sum::replicate_slot(self, x, slot))
+        self.composed(op, || {
+            let CiphertextMeta { len, bounds, .. } = self.metadata(x).meta;
+            if slot >= len {
+                return Err(ErrorKind::SlotOutOfRange { found: slot, slots: len }.into());
+            }
+            let all = self.sum_slots(&self.mask_slots(x, &[slot])?)?;
+            // One term is a value of `x`, the others are zeros.
+            let meta =
+                CiphertextMeta { bounds: Bounds::all(bounds.values), ..self.metadata(&all).meta };
+            Ok(self.with_metadata(all, meta))
+        })
     }
 
     /// Keeps the slots of the range and makes the others zero, by a product with ones and zeros.

@@ -7,7 +7,6 @@ use crate::{Ciphertext, Evaluator};
 use crate::{
     CiphertextMeta, Complex64, During, ErrorKind, Interval, Metadata, Params, Result, SlotValue,
     bootstrap::{Bootstrapper, iterated},
-    eval::rotate,
     fbt::{FbtInput, FunctionalBootstrapper, Integers, PairedVec, PeriodicFunction, paired},
     lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
@@ -530,6 +529,15 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// As for [`CkksOps::conjugate`].
     fn real_part(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        self.composed("real_part", || rotate::real_part(self, x))
+        self.composed("real_part", || {
+            let sum = self.add(x, &self.conjugate(x)?)?;
+            // The sum has counted the errors of both terms as independent: variance 2. Those of the
+            // real parts are equal, so the amplitude doubles: variance 4.
+            let mut meta = self.metadata(&sum).meta;
+            meta.noise += self.metadata(x).meta.noise * 2.0;
+            // The scale halves the sum, without a level.
+            let half = self.reinterpret_scale(self.with_metadata(sum, meta), 0.5)?;
+            Ok(self.assume_real(half))
+        })
     }
 }

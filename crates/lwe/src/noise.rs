@@ -9,7 +9,6 @@ mod ntru;
 use bellerophon_mlwe::security::SecretKind;
 use bellerophon_ring::DigitGadget;
 
-pub(crate) use ntru::ntru_automorphisms;
 #[cfg(test)]
 pub(crate) use ntru::{ntru_product, ntru_ring_switch};
 

@@ -9,7 +9,7 @@ use bellerophon_mlwe::security::{
 use bellerophon_ring::{DigitGadget, Modulus, Ring, wire::Fingerprint};
 
 use crate::{
-    Ciphertext, ErrorKind, Mod2NCiphertext, Result, noise,
+    Ciphertext, ErrorKind, Mod2NCiphertext, Result,
     ntru::NtruContext,
     rgsw::RgswContext,
     secret::{BOUNDS, LARGEST},
@@ -352,7 +352,7 @@ impl Params {
         1.0 + match context.spec().rotation {
             NtruRotation::Ternary => n as f64,
             NtruRotation::Any { window } => {
-                (n + 1) as f64 + noise::ntru_automorphisms(n, self.spec().ring_degree, window)
+                (n + 1) as f64 + expected_automorphisms(n, self.spec().ring_degree, window)
             }
         }
     }
@@ -374,6 +374,15 @@ impl Params {
     pub fn security_bits(&self) -> f64 {
         self.0.security_bits
     }
+}
+
+/// The expected number of automorphisms of a general rotation, for uniform exponents. Of the `N`
+/// exponents `+-5^l` a fraction `p = 1 - exp(-n / N)` is visited. The gaps between visited
+/// exponents have a geometric distribution, and a gap takes one automorphism for every started
+/// window. One more automorphism changes the sign.
+pub(crate) fn expected_automorphisms(dimension: usize, degree: usize, window: usize) -> f64 {
+    let empty = (-(dimension as f64) / degree as f64).exp();
+    degree as f64 * (1.0 - empty) / (1.0 - empty.powi(window as i32)) + 1.0
 }
 
 /// The hash of every field except the required security, in the order of [`wire`](crate::wire).

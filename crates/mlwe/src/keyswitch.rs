@@ -30,7 +30,7 @@ use crate::ciphertext_qp::CiphertextQP;
 use crate::encrypt::{SEED_BYTES, check_extended, error_poly, restrict_extended, sub_product};
 use crate::hoisted_digits::HoistedDigits;
 use crate::keyswitch_cost::Switch;
-use crate::rank::check_no_weaker;
+use crate::params::check_no_weaker;
 use crate::{Ciphertext, During, ErrorKind, KeyId, Params, Result, SecretKey};
 
 pub use seeded::SeededKeySwitchKey;

@@ -17,7 +17,7 @@ use bellerophon_ring::{Ntt, Poly, SubringMap};
 use zeroize::Zeroizing;
 
 use crate::keyswitch::check_primes;
-use crate::rank::check_no_weaker;
+use crate::params::check_no_weaker;
 use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey};
 
 /// The maps between two degrees, for the first `limbs` primes that both parameter sets share.

@@ -286,6 +286,21 @@ fn check_shape(spec: &ParamsSpec) -> Result<()> {
     }
 }
 
+/// `Err` if `to` has a lower security level than `from`, whose secret it has to protect.
+pub(crate) fn check_no_weaker(from: &Params, to: &Params) -> Result<()> {
+    let (own, found) = (from.spec().security, to.spec().security);
+    // Equal levels fit, as does any target for an insecure source, and the strictest target.
+    if found == own || own == Security::Insecure || found == Security::Bits128 {
+        return Ok(());
+    }
+    Err(ErrorKind::Parameter {
+        field: "security",
+        found: found.to_string(),
+        needed: format!("{own}, as the parameters of the secret require"),
+    }
+    .into())
+}
+
 /// The fingerprint of every field except the security level, including the lengths of the lists.
 fn fingerprint(spec: &ParamsSpec) -> Fingerprint {
     // Every choice has its own number, and every list is preceded by its length, so that different

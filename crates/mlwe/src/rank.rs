@@ -13,7 +13,8 @@ use rand::CryptoRng;
 
 use crate::ciphertext::check_divisors;
 use crate::keyswitch::{KeySwitchKey, check_chains};
-use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, SecretKind, Security};
+use crate::params::check_no_weaker;
+use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, SecretKind};
 
 /// The key from the last components of a secret to its first components.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,21 +171,6 @@ pub(crate) fn check_extension(raised: &SecretKey, secret: &SecretKey) -> Result<
         .into());
     }
     Ok(())
-}
-
-/// `Err` if `to` has a lower security level than `from`, whose secret it has to protect.
-pub(crate) fn check_no_weaker(from: &Params, to: &Params) -> Result<()> {
-    let (own, found) = (from.spec().security, to.spec().security);
-    // Equal levels fit, as does any target for an insecure source, and the strictest target.
-    if found == own || own == Security::Insecure || found == Security::Bits128 {
-        return Ok(());
-    }
-    Err(ErrorKind::Parameter {
-        field: "security",
-        found: found.to_string(),
-        needed: format!("{own}, as the parameters of the secret require"),
-    }
-    .into())
 }
 
 #[cfg(test)]

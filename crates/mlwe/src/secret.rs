@@ -7,7 +7,7 @@ use rand::{CryptoRng, RngExt};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::rank::check_no_weaker;
+use crate::params::check_no_weaker;
 use crate::security::{SecretKind, Security};
 use crate::{During, ErrorKind, Params, Result};
 

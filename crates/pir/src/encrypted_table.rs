@@ -76,6 +76,30 @@ impl Client {
             key,
         })
     }
+
+    /// Reads the values of an encrypted function at `points` plain points, in the order of the
+    /// points ([`Server::evaluate_encrypted`](super::Server::evaluate_encrypted)).
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongResponse`] for a response of another function or another number of points;
+    /// those of the lattice layer for other parameters or another client's response.
+    pub fn read_encrypted(
+        &self,
+        function: &EncryptedFunction,
+        points: usize,
+        response: &Response,
+    ) -> Result<Zeroizing<Vec<u64>>> {
+        // The response names the function, since no query belongs to it.
+        if response.id != function.id() {
+            let reason = "it is one of another function";
+            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
+        }
+        if response.values != points {
+            let reason = "it has not one value for each point";
+            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
+        }
+        response.decrypt(self.secret())
+    }
 }
 
 impl Server {

@@ -7,7 +7,7 @@ use super::Evaluator;
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{
-    Ciphertext, CkksOps, During, Metadata, Result,
+    Ciphertext, During, Metadata, Result,
     rotation_plan::{RotationCost, RotationPath},
 };
 
@@ -81,15 +81,4 @@ impl Evaluator {
         let metadata = self.rules().rotated(&x.metadata(), cost);
         Ciphertext::at_level(self.params(), inner, metadata.meta)
     }
-}
-
-/// The real parts, `(x + conj(x)) / 2`; see [`CkksOps::real_part`].
-pub(crate) fn real_part<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-    let sum = a.add(x, &a.conjugate(x)?)?;
-    // The sum has counted the errors of both terms as independent: variance 2. Those of the real
-    // parts are equal, so the amplitude doubles: variance 4.
-    let mut meta = a.metadata(&sum).meta;
-    meta.noise += a.metadata(x).meta.noise * 2.0;
-    // The scale halves the sum, without a level.
-    Ok(a.assume_real(a.reinterpret_scale(a.with_metadata(sum, meta), 0.5)?))
 }

@@ -16,10 +16,12 @@
 use bellerophon_mlwe::{self as mlwe, CiphertextQP, HoistedDigits};
 
 use super::Evaluator;
+#[cfg(doc)]
+use crate::ComposedOps;
 use crate::noise::Noise;
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval,
-    KeyLevels, Metadata, Plaintext, Result, SlotValue,
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, Interval, KeyLevels, Metadata,
+    Plaintext, Result, SlotValue,
     bootstrap::auto_bootstrap,
     error::LevelScale,
     eval::mask::cleared,
@@ -139,22 +141,6 @@ pub(crate) fn inner_sum<A: CkksOps>(
     // Step 5: the range known in advance replaces that of the stages.
     let meta = CiphertextMeta { bounds, ..a.metadata(&sum).meta };
     Ok(a.with_metadata(sum, meta))
-}
-
-/// One of the values in every slot; see [`ComposedOps::replicate_slot`].
-pub(crate) fn replicate_slot<A: CkksOps>(
-    a: &A,
-    x: &A::Ciphertext,
-    slot: usize,
-) -> Result<A::Ciphertext> {
-    let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
-    if slot >= len {
-        return Err(ErrorKind::SlotOutOfRange { found: slot, slots: len }.into());
-    }
-    let all = a.sum_slots(&a.mask_slots(x, &[slot])?)?;
-    // One term is a value of `x`, the others are zeros.
-    let meta = CiphertextMeta { bounds: Bounds::all(bounds.values), ..a.metadata(&all).meta };
-    Ok(a.with_metadata(all, meta))
 }
 
 /// A step modulo the slots.

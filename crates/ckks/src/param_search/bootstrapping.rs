@@ -14,9 +14,10 @@ use bellerophon_mlwe::{
     security::{self, Model},
 };
 
+use super::bounds::{LOG2_FAILURE, MOST_LEVELS, ProgramBounds, bound, log2_size, squared};
 use super::reduction::{ReductionChoice, Reference, Variant};
-use super::{LOG2_FAILURE, MOST_LEVELS, ProgramBounds, Work, bound, log2_size, squared};
 use crate::bootstrap::{BootstrapSpec, Bootstrapper};
+use crate::cost::Work;
 use crate::{During, Interval, Metadata, ModulusChain, Params, ParamsSpec, Result, noise};
 
 /// `log2` of the reference scale at which a bootstrap is predicted first.

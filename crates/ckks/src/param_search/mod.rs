@@ -41,29 +41,25 @@
 //! available in rings of degree `2^14` to `2^16`.
 
 mod bootstrapping;
+mod bounds;
 mod cost;
 mod explain;
 mod reduction;
 
-use bellerophon_mlwe::{
-    self as mlwe, SecretKind, Security,
-    security::{self, Model},
-};
+use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
 
 pub use crate::cost::Work;
 pub use bootstrapping::SelectedBootstrap;
 use bootstrapping::{Candidate, Found};
+pub use bounds::{LOG2_FAILURE, ProgramBounds};
+use bounds::{MOST_LEVELS, bound, log2_size, squared};
 pub use cost::{Predicted, PredictedBootstrap};
 pub use reduction::ReductionChoice;
 
 use crate::cost::FAST_BITS;
 use crate::{
-    During, Error, ErrorKind, Interval, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec,
-    Result,
+    During, Error, ErrorKind, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Result,
 };
-
-/// `log2` of the probability that the error of a result exceeds the guarantee.
-pub const LOG2_FAILURE: f64 = -40.0;
 
 /// Bits of the lowest modulus above the scale: a sign, values below 8, and one spare bit.
 const WHOLE_BITS: u32 = 5;
@@ -73,26 +69,6 @@ const LOG_SCALES: std::ops::RangeInclusive<u32> = 30..=56;
 
 /// `log2` of the ring degrees tried: those that the security tables cover.
 const LOG_DEGREES: std::ops::RangeInclusive<u32> = 11..=17;
-
-/// An upper bound on levels: no secure modulus of any ring has room for more levels of the least
-/// scale.
-const MOST_LEVELS: usize = 128;
-
-/// The requirements of a program on its parameters.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ProgramBounds {
-    /// The security of every key; not [`Security::Insecure`].
-    pub security: Security,
-    /// Numbers in one ciphertext, at least 1.
-    pub slots: usize,
-    /// Multiplicative depth: products in sequence.
-    pub depth: usize,
-    /// Correct bits after the binary point of the result, in the worst slot.
-    pub bits: f64,
-    /// Whether the program bootstraps: the set then bootstraps vectors of numbers of `[-1, 1]`, and
-    /// `depth` and `bits` count from one bootstrap to the next.
-    pub bootstraps: bool,
-}
 
 /// A parameter set chosen for [`ProgramBounds`]. [`Display`](std::fmt::Display) explains the
 /// choice.
@@ -322,22 +298,6 @@ impl SelectedParams {
     }
 }
 
-/// The largest `log2(Q P)` in a ring of this degree.
-fn bound(security: Security, degree: usize, secret: SecretKind) -> Option<f64> {
-    let model = match security {
-        Security::Bits128 => Model::Bits128,
-        Security::Bits128Classical => Model::Bits128Classical,
-        Security::Insecure => return None,
-    };
-    security::max_log2_modulus(degree, secret, model)
-}
-
-/// `log2(Q P)` by the nominal sizes of the primes.
-fn log2_size(chain: &ModulusChain) -> f64 {
-    let levels: f64 = chain.levels.iter().map(|l| f64::from(l.bits) * l.count as f64).sum();
-    f64::from(chain.first_bits) + levels + f64::from(chain.special.0) * chain.special.1 as f64
-}
-
 /// `log2` of the bound on the error, in units of one over the scale, after `depth` squarings of a
 /// fresh public-key encryption: `V_0 = V_rs + 1/12`, `V_{i+1} = 4 V_i + V_rs` with
 /// `V_rs = (2 N / 3 + 1) / 12`. These are the formulas of [`crate::noise`] without the noise of key
@@ -362,13 +322,4 @@ fn predicted_bits(params: &Params, slots: usize, depth: usize) -> Result<f64> {
     let mut metadata = rules.encoded(values, slots, params.scale(), level).during(op)?;
     metadata.meta.noise += mlwe::noise::fresh_public(params.lattice());
     Ok(squared(params, metadata, depth)?.estimate(params, LOG2_FAILURE).bits())
-}
-
-/// The metadata after `depth` squarings.
-fn squared(params: &Params, metadata: Metadata, depth: usize) -> Result<Metadata> {
-    let (op, rules) = ("predict precision", params.rules());
-    (0..depth).try_fold(metadata, |metadata, _| {
-        let square = rules.relinearized(&rules.square(&metadata)).during(op)?;
-        rules.rescaled(&square).during(op)
-    })
 }

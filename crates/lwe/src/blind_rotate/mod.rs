@@ -6,6 +6,7 @@ mod key_chunks;
 mod ntru;
 mod ntru_automorphism;
 mod ntru_cmux;
+mod ntru_parts;
 
 use rand::CryptoRng;
 

@@ -14,11 +14,9 @@
 use std::ops::Range;
 
 use bellerophon_ring::{Coeff, Modulus, Poly, aligned::AlignedVec};
-use chacha20::ChaCha20Rng;
-use rand::{CryptoRng, SeedableRng};
-use zeroize::Zeroizing;
+use rand::CryptoRng;
 
-use super::{ntru_automorphism::AutomorphismRotation, ntru_cmux::Cmux};
+use super::{ntru_automorphism::AutomorphismRotation, ntru_cmux::Cmux, ntru_parts::Streams};
 use crate::{
     Mod2NCiphertext, NtruRotation, Params, Result, SecretKey, TestPolynomial,
     ntru::{
@@ -55,24 +53,6 @@ pub(crate) struct NtruKeyMaterial {
 enum Steps {
     Ternary(Cmux),
     Any(Box<AutomorphismRotation>),
-}
-
-/// One random generator for each coordinate, all from one local key, so that coordinates can be
-/// generated in any order.
-pub(super) struct Streams(Zeroizing<[u8; 32]>);
-
-impl Streams {
-    fn new<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
-        let mut key = Zeroizing::new([0; 32]);
-        rng.fill_bytes(&mut *key);
-        Self(key)
-    }
-
-    pub(super) fn of(&self, coordinate: usize) -> ChaCha20Rng {
-        let mut rng = ChaCha20Rng::from_seed(*self.0);
-        rng.set_stream(coordinate as u64);
-        rng
-    }
 }
 
 impl SeededNtruRotationKey {
@@ -242,21 +222,4 @@ pub(super) fn copied(words: &[u64]) -> AlignedVec {
     let mut copy = AlignedVec::zeroed(words.len());
     copy.copy_from_slice(words);
     copy
-}
-
-/// The initial accumulator: an NTRU encryption of the polynomial with these coefficients. They are
-/// scaled from `q0` to `Q` and multiplied by NTRU' of `1 / f`.
-pub(super) fn initial_accumulator(
-    context: &NtruContext,
-    entry: &NtruGadgetCiphertext,
-    coefficients: &[u64],
-    digits: &mut AlignedVec,
-) -> Poly<Coeff> {
-    // Step 1: the coefficients modulo q0, scaled to Q.
-    let mut table = context.table_ring().zero::<Coeff>();
-    table.limb_mut(0).copy_from_slice(coefficients);
-    let mut c = context.scaled_from_table(table);
-    // Step 2: the external product with NTRU'(1 / f) has the phase c (1 / f) f = c.
-    context.multiply(c.limb_mut(0), entry.rows(), digits);
-    c
 }

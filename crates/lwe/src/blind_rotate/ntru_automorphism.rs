@@ -24,7 +24,7 @@
 use bellerophon_ring::{Coeff, Poly, aligned::AlignedVec, each_chunk};
 use zeroize::Zeroizing;
 
-use super::ntru::{Streams, initial_accumulator};
+use super::ntru_parts::{Streams, initial_accumulator};
 use crate::{
     Mod2NCiphertext, Result, TestPolynomial,
     ntru::{

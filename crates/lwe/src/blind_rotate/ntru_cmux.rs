@@ -10,7 +10,7 @@ use std::ops::Range;
 use bellerophon_ring::{Coeff, MonomialTable, Ntt, Poly, aligned::AlignedVec, each_chunk};
 use zeroize::Zeroizing;
 
-use super::ntru::{Streams, initial_accumulator};
+use super::ntru_parts::{Streams, initial_accumulator};
 use crate::{
     Mod2NCiphertext, TestPolynomial,
     ntru::{NtruContext, NtruGadgetCiphertext, NtruSecret, row},

@@ -2,7 +2,7 @@
 //! and `f` are uniform ternary, and `|f|^2` counts as its expectation `2 N / 3`.
 
 use super::{digit_squares, dropped};
-use crate::{NtruRotation, Params, ntru::NtruContext};
+use crate::{NtruRotation, Params, ntru::NtruContext, params::expected_automorphisms};
 
 /// The variance of a uniform ternary coefficient.
 const TERNARY: f64 = 2.0 / 3.0;
@@ -39,15 +39,6 @@ pub(crate) fn ntru_ring_switch(params: &Params, context: &NtruContext) -> f64 {
     context.ring().degree() as f64 * digits * sigma2 + rounded
 }
 
-/// The expected number of automorphisms of a general rotation, for uniform exponents. Of the `N`
-/// exponents `+-5^l` a fraction `p = 1 - exp(-n / N)` is visited. The gaps between visited
-/// exponents have a geometric distribution, and a gap takes one automorphism for every started
-/// window. One more automorphism changes the sign.
-pub(crate) fn ntru_automorphisms(dimension: usize, degree: usize, window: usize) -> f64 {
-    let empty = (-(dimension as f64) / degree as f64).exp();
-    degree as f64 * (1.0 - empty) / (1.0 - empty.powi(window as i32)) + 1.0
-}
-
 /// The variance that a whole blind rotation adds, modulo `q0` under the ring secret.
 ///
 /// One product encrypts the test polynomial; its digits drop bits of the test polynomial alone. A
@@ -65,7 +56,7 @@ pub(super) fn blind_rotation(params: &Params, context: &NtruContext, lwe_norm2: 
         NtruRotation::Ternary => steps * 4.0 * fresh(context) + 2.0 * lwe_norm2 * lost(context),
         NtruRotation::Any { window } => {
             let degree = context.ring().degree();
-            let automorphisms = ntru_automorphisms(params.spec().dimension, degree, window);
+            let automorphisms = expected_automorphisms(params.spec().dimension, degree, window);
             (steps + 1.0 + automorphisms) * ntru_product(context)
         }
     };

@@ -4,7 +4,7 @@ use bellerophon_ckks::cost::{Prices, Work};
 use bellerophon_lwe as lwe;
 use serde::{Deserialize, Serialize};
 
-use super::predict::OP;
+use super::OP;
 use crate::{During, ErrorKind, Result, lookup::LutEngine};
 
 /// The prices of counted work, in seconds on one thread, and its scaling with threads.

@@ -41,3 +41,6 @@ pub use predict::Planner;
 pub use promises::check_promises;
 pub use request::MapRequest;
 pub use subject::{MapServer, PlanSubject};
+
+/// The name of planning in errors.
+const OP: &str = "map_plan";

@@ -9,6 +9,7 @@ use bellerophon_ckks::{
 };
 
 use super::{
+    OP,
     engine::Engine,
     goal::Goal,
     look_up::Tables,
@@ -50,8 +51,6 @@ pub struct Planner<'a, P> {
     pub(super) interval: Interval,
     pub(super) threads: usize,
 }
-
-pub(super) const OP: &str = "map_plan";
 
 impl<'a, P: PlanSubject> Planner<'a, P> {
     /// For a fresh vector and any keys that the parameters allow.

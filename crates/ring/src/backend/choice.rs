@@ -3,7 +3,8 @@
 #[cfg(target_arch = "aarch64")]
 use super::double;
 #[cfg(target_arch = "x86_64")]
-use super::ifma;
+use super::prime_sizes::IFMA_LAZY_BITS;
+use super::prime_sizes::NARROW_BITS;
 use crate::{ErrorKind, Modulus, Result};
 
 /// An instruction set with kernels.
@@ -116,7 +117,7 @@ impl Backend {
     pub(crate) fn radix(self, _q: &Modulus) -> u32 {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Backend::Ifma if _q.bits() > ifma::LAZY_BITS => 52,
+            Backend::Ifma if _q.bits() > IFMA_LAZY_BITS => 52,
             _ => 0,
         }
     }
@@ -148,6 +149,3 @@ impl Backend {
 fn named() -> Option<String> {
     std::env::var("BELLEROPHON_BACKEND").ok()
 }
-
-/// Primes below `2^NARROW_BITS` leave four unused bits in a word.
-pub(super) const NARROW_BITS: u32 = 60;

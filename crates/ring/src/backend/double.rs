@@ -19,7 +19,7 @@
 use std::arch::aarch64::*;
 
 use super::{
-    neon::{Neon, pairs_of},
+    neon::registers::{Neon, pairs_of},
     simd::{Arithmetic, Line, V, Wide},
 };
 use crate::Modulus;

@@ -39,8 +39,6 @@ use crate::{Backend, Modulus, NttTable};
 /// The multiple of `q` that is added to the input of a lazy forward transform: `q` per stage of the
 /// longest transform.
 const OFFSET: u64 = *NttTable::LOG_DEGREES.end() as u64;
-/// Primes below `2^LAZY_BITS` have enough headroom for the lazy products of blind rotations.
-pub(super) const LAZY_BITS: u32 = 46;
 /// The value of [`every`] if nothing is reduced.
 pub(super) const NEVER: u32 = u32::MAX;
 /// Primes up to this bound have the headroom of three stages; see [`Arithmetic::continue_forward`]

@@ -2,7 +2,7 @@
 //! of products, and the products of a blind rotation.
 
 use super::{
-    pointwise_words::load_block,
+    pointwise::lines,
     simd::{Arithmetic, Line, V, Wide},
 };
 
@@ -34,6 +34,26 @@ pub(super) trait Integers: Wide {
     fn mul_sub_low(self, a: Self::V, b: Self::V, c: Self::V, d: Self::V) -> Self::V;
     /// The words of `a` at `index[0], index[1], ..`, each modulo the length of `a`, a power of two.
     fn gather(self, a: &[u64], index: &[u32; 8]) -> Self::V;
+}
+
+/// `B` lines of a row that is as long as the output.
+#[inline(always)]
+pub(super) fn block_at<const B: usize>(row: &[u64], first: usize) -> &[Line; B] {
+    lines(row)[first..].first_chunk().expect("rows as long as the output")
+}
+
+/// As [`block_at`], in registers.
+#[inline(always)]
+pub(super) fn load_block<A: Arithmetic, const B: usize>(
+    f: A,
+    row: &[u64],
+    first: usize,
+) -> [V<A>; B] {
+    let mut x = [f.wide().splat(0); B];
+    for (x, line) in x.iter_mut().zip(block_at::<B>(row, first)) {
+        *x = f.wide().load(line);
+    }
+    x
 }
 
 /// Sums of products modulo one prime, and reductions of words that are not its residues.

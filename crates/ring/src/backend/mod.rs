@@ -8,7 +8,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `choice` | the enumeration of the instruction sets and the choice between them |
+//! | `choice`, `prime_sizes` | the enumeration of the instruction sets and the choice between them; limits on primes |
 //! | `scalar` | the reference kernels |
 //! | `avx2`, `avx512`, `ifma`, `neon` | the instruction sets |
 //! | `simd`, `integers` | the traits that an instruction set implements; those of integer products |
@@ -49,6 +49,7 @@ mod permutation;
 mod pointwise;
 #[cfg(target_arch = "x86_64")]
 mod pointwise_words;
+mod prime_sizes;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod shoup64;

@@ -2,7 +2,7 @@
 
 use super::{
     Column, Part, Term, WeightedRows,
-    integers::{Integers, Sums},
+    integers::{Integers, Sums, block_at, load_block},
     pointwise::{lines, lines_mut},
     simd::{Arithmetic, Line, V, Wide},
 };
@@ -71,26 +71,6 @@ fn sums<'a, A: Sums, const C: usize, const PACKED: bool>(
     for first in done..lines {
         sum_block::<A, 1, C, PACKED>(f, &mut out, first, terms.clone(), part);
     }
-}
-
-/// `B` lines of a row that is as long as the output.
-#[inline(always)]
-fn block_at<const B: usize>(row: &[u64], first: usize) -> &[Line; B] {
-    lines(row)[first..].first_chunk().expect("rows as long as the output")
-}
-
-/// As [`block_at`], in registers.
-#[inline(always)]
-pub(super) fn load_block<A: Arithmetic, const B: usize>(
-    f: A,
-    row: &[u64],
-    first: usize,
-) -> [V<A>; B] {
-    let mut x = [f.wide().splat(0); B];
-    for (x, line) in x.iter_mut().zip(block_at::<B>(row, first)) {
-        *x = f.wide().load(line);
-    }
-    x
 }
 
 /// Parts of sums of products on `B` lines.

@@ -12,8 +12,8 @@
 //!   [`Arithmetic::start_forward`]. An inverse transform reduces only the sums of three stages.
 //!   Sums of products are those of 28-bit halves.
 
-use super::choice::NARROW_BITS;
 use super::integers::{Integers, Rotation, Sums};
+use super::prime_sizes::NARROW_BITS;
 use super::simd::{Arithmetic, Line, V};
 use crate::{Modulus, NttTable, ntt::roots::RECORD};
 

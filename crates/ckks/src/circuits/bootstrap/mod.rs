@@ -71,13 +71,14 @@
 //! | `iterated` | Meta-BTS |
 //! | `progress` | [`BootstrapStage`]: reports to a callback that can stop a bootstrap |
 //! | `auto_bootstrap` | operands bootstrapped automatically |
-//! | `keys` | [`BootstrapKeys`] |
+//! | `keys`, `key_generation` | [`BootstrapKeys`]; their generation from a secret |
 //! | `worst` | the worst-case noise bound |
 
 pub(crate) mod auto_bootstrap;
 mod evaluate;
 mod first_matrix;
 pub(crate) mod iterated;
+mod key_generation;
 mod keys;
 mod progress;
 pub(crate) mod raising;

@@ -10,20 +10,23 @@
 
 mod breaks;
 mod certify;
+mod domain;
 mod fit;
 #[cfg(test)]
 mod tests;
 
 pub use breaks::detect_breaks;
+pub use domain::ErrorBound;
 
 use std::{f64::consts::PI, f64::consts::TAU, fmt, sync::Arc};
 
 use num_complex::Complex64;
 
 use self::certify::{Refusal, certify, extremes, least};
+use self::domain::Domain;
 use self::fit::{Half, fit, samples};
 use super::Series;
-use crate::approx::{Function, check_domain, without_values};
+use crate::approx::{Function, without_values};
 use crate::{ErrorKind, Result};
 
 /// Degrees that are tried for an error.
@@ -44,83 +47,11 @@ const NEAR: f64 = 1.1;
 /// Gains up to this many times the natural one are harmless.
 const NATURAL: f64 = 8.0;
 
-/// Least share of the circle that a domain takes, and least share that it leaves.
-const LEAST_SHARE: f64 = 1.0 / 16.0;
-
 /// Points at which a candidate is compared with the function, per coefficient.
 const CHECKS: usize = 8;
 
 /// Nodes around the circle at which gains are taken, per coefficient.
 const GAIN_NODES: usize = 64;
-
-/// The largest difference of a series from its function over the domain.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ErrorBound {
-    /// Proved for the whole domain, from what is known of the function.
-    Certified(f64),
-    /// The largest difference in 16385 points of the domain, for a function that is known by its
-    /// values alone, or that is analytic in too small a neighbourhood of the domain.
-    Measured(f64),
-}
-
-impl ErrorBound {
-    /// The bound.
-    pub fn value(self) -> f64 {
-        match self {
-            Self::Certified(error) | Self::Measured(error) => error,
-        }
-    }
-
-    /// Whether the bound is proved.
-    pub fn is_certified(self) -> bool {
-        matches!(self, Self::Certified(_))
-    }
-}
-
-/// An interval on a share of the circle.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Domain {
-    lo: f64,
-    hi: f64,
-    share: f64,
-}
-
-impl Domain {
-    fn new(f: &Function, lo: f64, hi: f64, share: f64) -> Result<Self> {
-        check_domain(lo, hi)?;
-        if (LEAST_SHARE..=1.0 - LEAST_SHARE).contains(&share) {
-            return Ok(Self { lo, hi, share });
-        }
-        let reason = format!(
-            "a share {share:?} of the circle: need {LEAST_SHARE} to {}, the rest carries the \
-             continuation",
-            1.0 - LEAST_SHARE
-        );
-        Err(ErrorKind::Approximation { what: f.name().into(), reason }.into())
-    }
-
-    fn width(&self) -> f64 {
-        self.hi - self.lo
-    }
-
-    fn radius(&self) -> f64 {
-        0.5 * self.width()
-    }
-
-    fn middle(&self) -> f64 {
-        self.lo + self.radius()
-    }
-
-    /// The point at `u` of `[-1, 1]`.
-    fn point(&self, u: f64) -> f64 {
-        (self.middle() + self.radius() * u).clamp(self.lo, self.hi)
-    }
-
-    /// Revolutions of the circle for `x`.
-    fn angle(&self, x: f64) -> f64 {
-        self.share * ((x - self.middle()) / self.width())
-    }
-}
 
 /// A real function over a domain as a [`Series`], with the error and what noise does to it.
 ///

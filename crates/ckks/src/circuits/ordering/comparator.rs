@@ -85,14 +85,14 @@ impl Comparator {
     /// of the [`sign`](Self::sign), increased by 1/256 and by that margin of itself, since the
     /// range is widened for noise and for a shift.
     pub fn margin(&self) -> f64 {
-        self.sign.margin() * Unit::widening(self)
+        self.sign.margin() * Unit::widening(&self.sign)
     }
 
     /// Bound on the error of one maximum or minimum of two values, as a part of the width of the
     /// declared range: half of `max |d| - d s(d) / (1 + e)` over all differences `d`, for the sign
     /// `s` of error `e`. The maximum is never too large and the minimum never too small.
     pub fn exchange_error(&self) -> f64 {
-        0.5 * self.loss * Unit::widening(self)
+        0.5 * self.loss * Unit::widening(&self.sign)
     }
 
     /// Levels of one comparison with the product after it.

@@ -48,7 +48,7 @@ impl Comparator {
         let op = "count below a threshold";
         a.composed(op, || {
             let CiphertextMeta { bounds, .. } = a.metadata(x).meta;
-            let unit = Unit::of(bounds.values, self).during(op)?;
+            let unit = Unit::of(bounds.values, self.sign()).during(op)?;
             let (lo, hi) = (bounds.values.lo(), bounds.values.hi());
             if !(lo..=hi).contains(&threshold) {
                 let reason = format!(
@@ -96,7 +96,7 @@ impl Comparator {
                 return Err(ErrorKind::Shape { reason }.during(op));
             }
             let range = of_x.bounds.values.hull(&of_value.bounds.values);
-            let unit = Unit::of(range, self).during(op)?;
+            let unit = Unit::of(range, self.sign()).during(op)?;
             let u = unit.entered(a, x, 0.0).during(op)?;
             let v = a.repeated(unit.entered(a, value, 0.0).during(op)?, of_x.slots)?;
             let d = a.sub(&a.with_len(v, of_x.slots)?, &u)?;
@@ -164,7 +164,7 @@ impl Comparator {
     /// range: the margin, the last step and the error of the sign.
     pub fn quantile_error(&self) -> f64 {
         let last = 0.5f64.powi(self.quantile_steps() as i32 + 1);
-        (self.sign().margin() + self.sign().error()) * Unit::widening(self) + last
+        (self.sign().margin() + self.sign().error()) * Unit::widening(self.sign()) + last
     }
 
     /// Bound on the error of the rank in [`quantile`](Self::quantile), as a part of the number of
@@ -224,7 +224,7 @@ impl Comparator {
             }
             let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
             // Step 1: the values in the unit of the comparator.
-            let unit = Unit::of(bounds.values, self).during(op)?;
+            let unit = Unit::of(bounds.values, self.sign()).during(op)?;
             // Errors of the values move their quantile by at most the largest of them.
             let (of_u, u) = opened(a, unit.entered(a, x, 0.0).during(op)?);
             // Step 2: all moves together reach the ends of the declared range, and not beyond.

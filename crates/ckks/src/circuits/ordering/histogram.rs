@@ -30,7 +30,7 @@ impl Comparator {
         a.composed(op, || {
             let bins = check_edges(edges, a.params().max_slots()).during(op)?;
             let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
-            let unit = Unit::of(bounds.values, self).during(op)?;
+            let unit = Unit::of(bounds.values, self.sign()).during(op)?;
             let u = self.ready(a, unit.entered(a, x, 0.0).during(op)?)?;
             // Step 1: the number of values not below each edge; all or none at the ends of the
             // range.

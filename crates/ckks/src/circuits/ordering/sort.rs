@@ -97,7 +97,7 @@ impl Comparator {
         kept: usize,
     ) -> Result<A::Ciphertext> {
         let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
-        let unit = Unit::of(bounds.values, self)?;
+        let unit = Unit::of(bounds.values, self.sign())?;
         let wires = len.next_power_of_two();
         // Padding that is as far behind as a value can be: it ties with those, which costs nothing.
         let last = match order {

@@ -76,7 +76,7 @@ impl Comparator {
         a.composed(op, || {
             let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
             let comparator = self.arg_max_comparator(slots)?;
-            let unit = Unit::of(bounds.values, &comparator).during(op)?;
+            let unit = Unit::of(bounds.values, comparator.sign()).during(op)?;
             let mut u = unit.entered(a, x, unit.place(bounds.values.lo())).during(op)?;
             // Indices as parts of the number of slots: numbers of [0, 1].
             let numbers: Vec<f64> = (0..slots).map(|i| i as f64 / slots as f64).collect();
@@ -128,7 +128,7 @@ impl Comparator {
     /// The largest value, or the smallest one for the weight -1.
     fn extreme<A: CkksOps>(&self, a: &A, x: &A::Ciphertext, weight: f64) -> Result<A::Ciphertext> {
         let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
-        let unit = Unit::of(bounds.values, self)?;
+        let unit = Unit::of(bounds.values, self.sign())?;
         let least = if weight > 0.0 { bounds.values.lo() } else { bounds.values.hi() };
         let mut u = unit.entered(a, x, unit.place(least))?;
         let weights = vec![weight; slots];

@@ -1,8 +1,8 @@
 //! Values of a declared range brought onto an interval of width below 1, and back.
 
-use super::Comparator;
 use crate::{
     Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result,
+    approx::Sign,
     noise::{self, Noise},
 };
 
@@ -26,11 +26,11 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// The unit of vectors of one range.
+    /// The unit of vectors of one range, whose differences this sign compares.
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for a range that is not real.
-    pub(crate) fn of(range: Interval, comparator: &Comparator) -> Result<Self> {
+    pub(crate) fn of(range: Interval, sign: &Sign) -> Result<Self> {
         if !range.is_real() {
             let reason = "the values may be complex, and only real numbers have an order: take the real \
                           parts first (`real_part`), or state that they are real (`assume_real`)";
@@ -39,22 +39,22 @@ impl Unit {
         let width = range.hi() - range.lo();
         // A range of one point orders nothing, and any unit serves.
         let width = if width > 0.0 { width } else { 1.0 };
-        let half = Self::half(comparator);
+        let half = Self::half(sign);
         Ok(Self {
             centre: 0.5 * (range.lo() + range.hi()),
-            width: width * Self::widening(comparator),
+            width: width * Self::widening(sign),
             half,
             range,
         })
     }
 
-    fn half(comparator: &Comparator) -> f64 {
-        0.5 * (1.0 - comparator.sign().margin())
+    fn half(sign: &Sign) -> f64 {
+        0.5 * (1.0 - sign.margin())
     }
 
     /// The width of the unit over that of the declared range.
-    pub(crate) fn widening(comparator: &Comparator) -> f64 {
-        0.5 / (Self::half(comparator) - SLACK)
+    pub(crate) fn widening(sign: &Sign) -> f64 {
+        0.5 / (Self::half(sign) - SLACK)
     }
 
     /// A number of the range of the values in this unit.

@@ -7,7 +7,8 @@ pub(in crate::backend) use crate::backend::avx512::{
     add_assign, neg_assign, permute, permute_signed, quotients, sub_assign,
 };
 
-use super::{Ifma, LAZY_BITS, MAX_BITS, NEVER, every, is_lazy, with_every};
+use super::{Ifma, MAX_BITS, NEVER, every, is_lazy, with_every};
+use crate::backend::prime_sizes::IFMA_LAZY_BITS;
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
     backend::{
@@ -217,7 +218,7 @@ pub(in crate::backend) fn ternary_product(
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if q.bits() <= LAZY_BITS {
+        if q.bits() <= IFMA_LAZY_BITS {
             cmux::ternary_product(Ifma::<NEVER>::new(q), table, monomials, k, digits, key, out);
         } else {
             cmux::ternary_product(Ifma::<1>::new(q), table, monomials, k, digits, key, out);

@@ -14,7 +14,7 @@ use std::{f64::consts::PI, f64::consts::TAU, sync::Arc};
 
 use num_complex::Complex64;
 
-use super::{Domain, ErrorBound};
+use super::domain::{Domain, ErrorBound};
 use crate::approx::Function;
 use crate::approx::certify::{Proxy, rounding};
 use crate::chebyshev::Chebyshev;
