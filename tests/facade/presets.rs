@@ -106,9 +106,9 @@ fn predicted_accuracy_and_key_sizes_are_those_documented() {
     assert_eq!(sizes, [580, 470, 484, 374, 1150]);
     let full = Params::preset(Preset::Full).unwrap();
     let needs = Needs::new().multiply().map().bootstrap().functional();
-    assert_eq!(full.evaluation_key_bytes(&needs).unwrap() / 1_000_000, 1288);
+    assert_eq!(full.evaluation_key_bytes(&needs).unwrap() / 1_000_000, 1520);
     assert!(
-        full.evaluation_key_bytes(&needs.map_with([Engine::Corrected])).unwrap() < 1_435_000_000
+        full.evaluation_key_bytes(&needs.map_with([Engine::Corrected])).unwrap() < 1_666_000_000
     );
 }
 

@@ -73,7 +73,7 @@ pub enum Preset {
     /// larger tables take [`Tables12`](Self::Tables12) or [`Tables16`](Self::Tables16).
     ///
     /// `log2(QP)` is 1675 of the 1679 bits that the security table allows for weight 256. The keys
-    /// of a program with products, look-ups and bootstraps take about 1.29 GB in transit.
+    /// of a program with products, look-ups and bootstraps take about 1.52 GB in transit.
     /// Functional bootstrapping adds none: its sparse secret, its rotations and its first matrix
     /// are those of the bootstrap. The server encodes a second set of matrices.
     Full,

@@ -7,7 +7,7 @@ const OWNERS: [(&str, &str, &str); 7] = [
     ("ClientKey", "bellerophon", "impl ClientKey {"),
     ("PublicKey", "bellerophon", "impl PublicKey {"),
     ("Evaluator", "bellerophon", "impl Evaluator {"),
-    ("OrderOps", "bellerophon", "impl OrderOps<'_> {"),
+    ("OrderOps", "repack", "impl<'a, S: LookupServer> OrderOps<'a, S> {"),
     ("Integers", "ckks", "impl<A: CkksOps> Integers<'_, A> {"),
     ("CkksOps", "ckks", "pub trait CkksOps: Sized {"),
     ("ComposedOps", "ckks", "pub trait ComposedOps: CkksOps {"),
