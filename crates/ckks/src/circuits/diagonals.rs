@@ -89,7 +89,7 @@ impl Diagonals {
     ///
     /// # Panics
     /// When `slots` is not a power of two.
-    pub(crate) fn identity(slots: usize) -> Self {
+    pub fn identity(slots: usize) -> Self {
         let mut m = Self::zero(slots);
         m.add_diagonal(0, vec![Complex64::ONE]);
         m

@@ -30,7 +30,7 @@ impl Ellipse {
     }
 
     /// The largest imaginary part.
-    pub(crate) fn height(&self) -> f64 {
+    pub fn height(&self) -> f64 {
         0.25 * (self.hi - self.lo) * (self.rho - 1.0 / self.rho)
     }
 
