@@ -256,8 +256,8 @@ fn places_are_limited() {
     assert_eq!(upload.refused(), "too_many_clients");
     until("it has ended", || ours.is("first", State::Done));
 
-    // Two stalled requests, and the third of the same client. The place of an earlier request may not be
-    // free yet when one of them comes, which is refused then: another one is begun.
+    // Two stalled requests, and the third of the same client. The place of an earlier request may
+    // not be free yet when one of them comes, which is refused then: another one is begun.
     let stalled = |salt: &str| {
         let mut stream = begin(salt);
         stream.write_all(&ours.input[..100]).unwrap();
