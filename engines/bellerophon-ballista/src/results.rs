@@ -30,7 +30,11 @@ pub(crate) struct EachOnce<S>(pub(crate) S);
 fn each_once(locations: &mut Vec<PartitionLocation>) {
     let mut found = HashSet::new();
     locations.reverse();
-    locations.retain(|location| found.insert(location.partition_id.clone()));
+    // What has no partition cannot repeat one.
+    locations.retain(|location| match &location.partition_id {
+        Some(partition) => found.insert(partition.clone()),
+        None => true,
+    });
     locations.reverse();
 }
 

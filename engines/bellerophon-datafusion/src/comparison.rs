@@ -8,7 +8,9 @@ use datafusion::{
         tree_node::{TreeNode, TreeNodeRecursion},
     },
     config::ConfigOptions,
-    logical_expr::{Distinct, Expr, ExprSchemable, LogicalPlan, Operator},
+    logical_expr::{
+        Distinct, Expr, ExprSchemable, LogicalPlan, Operator, WindowFunctionDefinition,
+    },
     optimizer::AnalyzerRule,
 };
 
@@ -19,6 +21,9 @@ use crate::{
 
 /// Aggregates of the engine that do not look at the bytes of their argument.
 const HARMLESS: [&str; 4] = ["count", "first_value", "last_value", "array_agg"];
+
+/// Functions of the engine that compare their arguments.
+const COMPARING: [&str; 3] = ["nullif", "greatest", "least"];
 
 /// Refuses plans that compare, sort or group encrypted values.
 #[derive(Debug)]
@@ -55,13 +60,41 @@ fn check(node: &LogicalPlan, schema: &DFSchema) -> EngineResult<()> {
         }
         LogicalPlan::Aggregate(groups) => none_of("GROUP BY", groups.group_expr.iter().collect()),
         LogicalPlan::Distinct(Distinct::All(input)) => {
-            match input.schema().fields().iter().any(|field| is_encrypted(field)) {
-                true => Err(refusal("DISTINCT")),
-                false => Ok(()),
+            if has_encrypted(input) {
+                return Err(refusal("DISTINCT"));
+            }
+            match input.as_ref() {
+                LogicalPlan::Projection(rows) => {
+                    let schema = rows.input.schema();
+                    rows.expr.iter().try_for_each(|expr| refuse("DISTINCT", expr, schema))
+                }
+                _ => Ok(()),
             }
         }
         LogicalPlan::Distinct(Distinct::On(on)) => {
-            none_of("DISTINCT ON", on.on_expr.iter().collect())
+            none_of("DISTINCT ON", on.on_expr.iter().collect())?;
+            let order = on.sort_expr.iter().flatten();
+            none_of("ORDER BY", order.map(|by| &by.expr).collect())
+        }
+        LogicalPlan::RecursiveQuery(query) if query.is_distinct => {
+            match has_encrypted(&query.static_term) || has_encrypted(&query.recursive_term) {
+                true => Err(refusal("UNION")),
+                false => Ok(()),
+            }
+        }
+        LogicalPlan::Union(union) => {
+            let lost = |input: &LogicalPlan| {
+                let mut fields = input.schema().fields().iter().zip(union.schema.fields());
+                fields.any(|(given, result)| is_encrypted(given) && !is_encrypted(result))
+            };
+            match union.inputs.iter().any(|input| lost(input)) {
+                true => {
+                    let reason = "encrypted columns of different descriptions meet in one column, \
+                                  which has none";
+                    Err(Error::plan("UNION", reason).into())
+                }
+                false => Ok(()),
+            }
         }
         LogicalPlan::Join(join) => {
             none_of("JOIN", join.on.iter().flat_map(|(left, right)| [left, right]).collect())
@@ -78,21 +111,47 @@ fn check_expression(expr: &Expr, schema: &DFSchema) -> EngineResult<()> {
             refuse("a comparison", &pair.left)?;
             refuse("a comparison", &pair.right)
         }
-        Expr::Between(between) => refuse("BETWEEN", &between.expr),
-        Expr::InList(list) => refuse("IN", &list.expr),
-        Expr::InSubquery(list) => refuse("IN", &list.expr),
-        Expr::Like(like) | Expr::SimilarTo(like) => refuse("LIKE", &like.expr),
-        Expr::Case(case) => case.expr.iter().try_for_each(|base| refuse("CASE", base)),
+        Expr::Between(between) => {
+            let operands = [&between.expr, &between.low, &between.high];
+            operands.into_iter().try_for_each(|operand| refuse("BETWEEN", operand))
+        }
+        Expr::InList(list) => {
+            refuse("IN", &list.expr)?;
+            list.list.iter().try_for_each(|element| refuse("IN", element))
+        }
+        Expr::InSubquery(list) => {
+            refuse("IN", &list.expr)?;
+            refuse("IN", &Expr::ScalarSubquery(list.subquery.clone()))
+        }
+        Expr::SetComparison(set) => {
+            refuse("a comparison", &set.expr)?;
+            refuse("a comparison", &Expr::ScalarSubquery(set.subquery.clone()))
+        }
+        Expr::Like(like) | Expr::SimilarTo(like) => {
+            refuse("LIKE", &like.expr)?;
+            refuse("LIKE", &like.pattern)
+        }
+        Expr::Case(case) => case.expr.iter().try_for_each(|base| {
+            refuse("CASE", base)?;
+            case.when_then_expr.iter().try_for_each(|(when, _)| refuse("CASE", when))
+        }),
+        Expr::ScalarFunction(call) if COMPARING.contains(&call.name()) => {
+            call.args.iter().try_for_each(|arg| refuse("a comparison", arg))
+        }
         Expr::AggregateFunction(call) => {
-            let (name, params) = (call.func.name(), &call.params);
-            let harmless = name.starts_with("he_") || HARMLESS.contains(&name);
-            if !harmless || params.distinct {
+            let params = &call.params;
+            if params.distinct || !is_harmless(call.func.name()) {
                 params.args.iter().try_for_each(|arg| refuse("an aggregate", arg))?;
             }
             params.order_by.iter().try_for_each(|by| refuse("ORDER BY", &by.expr))
         }
         Expr::WindowFunction(call) => {
             let params = &call.params;
+            if let WindowFunctionDefinition::AggregateUDF(function) = &call.fun
+                && (params.distinct || !is_harmless(function.name()))
+            {
+                params.args.iter().try_for_each(|arg| refuse("an aggregate", arg))?;
+            }
             params.partition_by.iter().try_for_each(|by| refuse("PARTITION BY", by))?;
             params.order_by.iter().try_for_each(|by| refuse("ORDER BY", &by.expr))
         }
@@ -100,18 +159,36 @@ fn check_expression(expr: &Expr, schema: &DFSchema) -> EngineResult<()> {
     }
 }
 
+/// Whether an aggregate does not look at the bytes of its argument.
+fn is_harmless(aggregate: &str) -> bool {
+    aggregate.starts_with("he_") || HARMLESS.contains(&aggregate)
+}
+
 fn is_comparison(operator: Operator) -> bool {
     use Operator::*;
     matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
-/// Refuses an encrypted expression.
+/// Refuses an encrypted expression, and functions of the engine of one, which have no description.
 fn refuse(clause: &'static str, expr: &Expr, schema: &DFSchema) -> EngineResult<()> {
-    // What has no field yet fails elsewhere.
-    match expr.to_field(schema) {
+    let walk = expr.apply(|part| match part.to_field(schema) {
         Ok((_, field)) if is_encrypted(&field) => Err(refusal(clause)),
-        _ => Ok(()),
-    }
+        // Numbers of values are in the clear.
+        Ok((_, field)) if field.metadata().contains_key(FIELD) => Ok(TreeNodeRecursion::Jump),
+        // So is presence. Aggregates are checked on their own; what has no field fails elsewhere.
+        _ => Ok(match part {
+            Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::AggregateFunction(_) => {
+                TreeNodeRecursion::Jump
+            }
+            _ => TreeNodeRecursion::Continue,
+        }),
+    });
+    walk.map(|_| ())
+}
+
+/// Whether a plan has an encrypted column.
+fn has_encrypted(plan: &LogicalPlan) -> bool {
+    plan.schema().fields().iter().any(|field| is_encrypted(field))
 }
 
 /// Whether a field has ciphertexts: numbers of values are described, too, and are in the clear.

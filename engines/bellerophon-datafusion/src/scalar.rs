@@ -208,7 +208,13 @@ impl ScalarFunction {
             Function::Refresh => Circuit::Bootstrap,
             Function::AssumeRange => Circuit::AssumeRange(number(1)?, number(2)?),
             Function::AssumeError => Circuit::AssumeError(number(1)?),
-            Function::Divide => return Ok(Operation::Divide),
+            Function::Divide => {
+                let literal = match constants.get(1).copied().flatten() {
+                    Some(ScalarValue::Int64(Some(count))) => usize::try_from(*count).ok(),
+                    _ => None,
+                };
+                return Ok(Operation::Divide(literal.and_then(NonZeroUsize::new)));
+            }
             Function::Count => return Ok(Operation::Count),
             Function::Object => {
                 let malformed = |reason| Error::plan(name, reason);
@@ -261,12 +267,11 @@ impl ScalarFunction {
             Operation::Circuit(circuit) => {
                 (circuit.evaluate(&simulator, &borrowed).map_err(refused)?, None)
             }
-            // The count of a query is not known: that of all vectors is the largest.
-            Operation::Divide => {
+            // A count of the query is not known: that of all vectors is the largest.
+            Operation::Divide(literal) => {
                 let slots = operands[0].metadata().meta.slots;
-                let most = common.vectors.max(1).saturating_mul(slots);
-                let count = NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN);
-                let circuit = Circuit::Divide(count);
+                let most = NonZeroUsize::new(common.vectors.saturating_mul(slots));
+                let circuit = Circuit::Divide(literal.or(most).unwrap_or(NonZeroUsize::MIN));
                 (circuit.evaluate(&simulator, &borrowed).map_err(refused)?, None)
             }
             Operation::Map(call) => {
@@ -336,13 +341,15 @@ impl ScalarFunction {
         let server = match self.function.needs_keys() {
             true => {
                 let keys = settings::keys(name, &args.config_options)?;
-                Server::Keys(self.node.keys().evaluator(keys, &params)?)
+                Server::Keys(keys, self.node.keys().evaluator(keys, &params)?)
             }
             false => Server::NoKeys(self.node.without_keys(&params, shape.owner(name)?)?),
         };
         // Step 3: the rows.
         let counts = match operation {
-            Operation::Divide => counts(name, args.args[1].to_array(rows)?.as_primitive())?,
+            Operation::Divide(_) => {
+                counts(name, args.args[1].to_array(rows)?.as_primitive(), valid)?
+            }
             _ => vec![],
         };
         let twice = columns.len() == 2 && same(&columns[0], &columns[1]);
@@ -361,7 +368,7 @@ impl ScalarFunction {
                     let result = circuit.evaluate(server.slots(), &[&x, y])?;
                     format::to_bytes(&params, &result).map(Some)
                 }
-                Operation::Divide => {
+                Operation::Divide(_) => {
                     let Some(count) = counts[row] else { return Ok(None) };
                     let result = Circuit::Divide(count).evaluate(server.slots(), &[&x])?;
                     format::to_bytes(&params, &result).map(Some)
@@ -387,8 +394,8 @@ enum Operation {
     Circuit(Circuit),
     Map(MapCall),
     Publish(f64, f64),
-    /// Division by an integer of the row.
-    Divide,
+    /// Division by an integer of the row, which may be a literal.
+    Divide(Option<NonZeroUsize>),
     /// The number of values.
     Count,
     /// A vector of the key store.
@@ -407,24 +414,27 @@ impl Operation {
 
 /// The evaluator of a batch.
 enum Server {
-    Keys(Arc<Evaluator>),
+    /// With the keys of this name.
+    Keys(Hash, Arc<Evaluator>),
     NoKeys(ckks::Evaluator),
 }
 
 impl Server {
     fn slots(&self) -> &ckks::Evaluator {
         match self {
-            Self::Keys(evaluator) => evaluator,
+            Self::Keys(_, evaluator) => evaluator,
             Self::NoKeys(evaluator) => evaluator,
         }
     }
 
-    /// Applies a function, planned once for vectors of one level, length and range.
+    /// Applies a function, planned once for vectors of one level, length and range, and keys: the
+    /// engines that a plan takes are those of the keys.
     fn map(&self, node: &Node, call: &MapCall, x: &Ciphertext) -> bellerophon::Result<Ciphertext> {
-        let Self::Keys(evaluator) = self else {
+        let Self::Keys(keys, evaluator) = self else {
             return Err(bellerophon::ErrorKind::MissingKeys { need: "multiply" }.into());
         };
-        let place = format!("{:?} {} {} {:?}", x.lattice().key(), x.level(), x.len(), x.range());
+        let (owner, range) = (x.lattice().key(), x.range());
+        let place = format!("{keys} {owner:?} {} {} {range:?}", x.level(), x.len());
         let (key, request) = (format!("{} {place}", call.key()), call.request());
         let plan = node.map_plan(key, || evaluator.map_plan(x, &request))?;
         let mapped = evaluator.map_with(x, &request.planned(&plan))?;
@@ -438,9 +448,13 @@ fn same(x: &BinaryArray, y: &BinaryArray) -> bool {
     x.value_data().as_ptr() == y.value_data().as_ptr() && x.value_offsets() == y.value_offsets()
 }
 
-/// The divisors of the rows.
-fn counts(function: &'static str, counts: &Int64Array) -> Result<Vec<Option<NonZeroUsize>>> {
-    let divisor = |(row, count): (usize, Option<i64>)| match count {
+/// The divisors of the rows that have a vector.
+fn counts(
+    function: &'static str,
+    counts: &Int64Array,
+    valid: impl Fn(usize) -> bool,
+) -> Result<Vec<Option<NonZeroUsize>>> {
+    let divisor = |(row, count): (usize, Option<i64>)| match count.filter(|_| valid(row)) {
         None => Ok(None),
         Some(count) => match usize::try_from(count).ok().and_then(NonZeroUsize::new) {
             None => Err(Error::Divisor { function, row, count }),

@@ -64,10 +64,10 @@ const PARTS: usize = 4;
 ///
 /// Objects are parameters, public keys, encrypted vectors, queries of look-ups and tables in the
 /// clear. A node copies an object once into a folder of its own and hashes it while it arrives;
-/// processes of one machine that share the folder wait for each other. Faults of the store that may
-/// pass are repeated, five times within a minute. Evaluation keys stay in memory within a budget: the
-/// least recently used ones go first, and keys in use stay. Keys of rotations are read from the copy
-/// on demand.
+/// processes of one machine that share the folder wait for each other. Requests that fail with a
+/// fault that may pass are tried five times in all, with 1.5 seconds of pauses; no attempt begins
+/// after a minute. Evaluation keys stay in memory within a budget: the least recently used ones go
+/// first, and keys in use stay. Keys of rotations are read from the copy on demand.
 ///
 /// [`object_store`]: datafusion::object_store
 #[derive(Debug)]
@@ -290,11 +290,18 @@ impl KeyStore {
         let path = self.copied(hash, Wanted { kinds: &[], tables: true, needed: "a table" })?;
         let malformed = || Error::Object { hash, fault: ObjectFault::Table };
         let file = File::open(&path).map_err(Error::file(&path))?;
-        let mut text = String::new();
-        let read =
-            file.take(MOST_TABLE + 1).read_to_string(&mut text).map_err(Error::file(&path))?;
-        let entries = map::entries(&text).filter(|_| read as u64 <= MOST_TABLE);
-        entries.ok_or_else(malformed)
+        let mut bytes = Vec::new();
+        let read = file.take(MOST_TABLE + 1).read_to_end(&mut bytes).map_err(Error::file(&path))?;
+        if read as u64 > MOST_TABLE {
+            return Err(malformed());
+        }
+        // Nothing in a table tells that its copy was damaged since it arrived.
+        let found = Hash::of(&bytes);
+        if found != hash {
+            return Err(Error::Object { hash, fault: ObjectFault::Hash(found) });
+        }
+        let text = String::from_utf8(bytes).map_err(|_| malformed())?;
+        map::entries(&text).ok_or_else(malformed)
     }
 
     /// The bytes of an encrypted vector by name.

@@ -3,7 +3,7 @@
 use std::{fs, sync::Arc};
 
 use bellerophon::prelude::*;
-use bellerophon_datafusion::{Values, decrypt};
+use bellerophon_datafusion::{TableOptions, TableWriter, Values, decrypt};
 use datafusion::{
     arrow::{
         array::{Array, ArrayRef, AsArray, BinaryArray, Int64Array},
@@ -61,6 +61,28 @@ async fn ciphertexts_are_not_compared() {
         "SELECT DISTINCT ON (x) g FROM t",
         "SELECT count(DISTINCT x) FROM t",
         "SELECT min(x) FROM t",
+        "SELECT min(x) OVER (PARTITION BY g) FROM t",
+        "SELECT max(x) OVER () FROM t",
+        "SELECT count(DISTINCT x) OVER () FROM t",
+        "SELECT x FROM t GROUP BY ROLLUP(x)",
+        "SELECT x FROM t GROUP BY CUBE(g, x)",
+        "SELECT g FROM t GROUP BY GROUPING SETS ((g), (g, x))",
+        "SELECT DISTINCT ON (g) g, x FROM t ORDER BY g, x",
+        "SELECT g FROM t WHERE x = ANY (SELECT y FROM t)",
+        "SELECT g FROM t WHERE x <> ALL (SELECT y FROM t)",
+        "SELECT g FROM t WHERE 'a'::BYTEA BETWEEN 'a'::BYTEA AND x",
+        "SELECT g FROM t WHERE 'a'::BYTEA IN (x)",
+        "SELECT g FROM t WHERE 'a'::BYTEA IN (SELECT x FROM t)",
+        "SELECT CASE 'a'::BYTEA WHEN x THEN 1 ELSE 0 END FROM t",
+        "SELECT nullif(x, y) FROM t",
+        "SELECT greatest(x, y) FROM t",
+        "SELECT least(x, y) FROM t",
+        "SELECT count(*) FROM t GROUP BY coalesce(x, y)",
+        "SELECT min(coalesce(x, x)) FROM t",
+        "SELECT g FROM t ORDER BY encode(x, 'hex')",
+        "SELECT g FROM t WHERE coalesce(x, y) = coalesce(y, x)",
+        "SELECT DISTINCT coalesce(x, y) FROM t",
+        "WITH RECURSIVE r AS (SELECT x FROM t UNION SELECT x FROM r) SELECT x FROM r",
         "SELECT x FROM t UNION SELECT x FROM t",
         "SELECT x FROM t INTERSECT SELECT x FROM t",
         "SELECT a.g FROM t AS a JOIN t AS b ON a.x = b.x",
@@ -72,8 +94,20 @@ async fn ciphertexts_are_not_compared() {
         let refusal = world.refusal(&session, sql).await;
         assert!(refusal.contains("it compares ciphertexts"), "{sql}: {refusal}");
     }
+    // Columns of different descriptions have none after a union.
+    for sql in [
+        "SELECT x FROM t UNION SELECT he_scale(x, 2) FROM t",
+        "SELECT DISTINCT x FROM (SELECT x FROM t UNION ALL SELECT he_scale(x, 2) FROM t)",
+    ] {
+        let refusal = world.refusal(&session, sql).await;
+        assert!(refusal.contains("of different descriptions meet"), "{sql}: {refusal}");
+    }
     // Clauses over columns in the clear, and presence, are none of these.
     for sql in [
+        "SELECT g, count(x) OVER (PARTITION BY g) FROM t",
+        "SELECT g FROM t WHERE he_count(x) > 5.5 ORDER BY he_count(x) + 1, x IS NULL",
+        "SELECT count(*) FROM t GROUP BY ROLLUP(g, he_count(x))",
+        "SELECT greatest(he_count(x), he_count(y)) FROM t",
         "SELECT g, count(x) FROM t WHERE x IS NOT NULL AND g = 'a' GROUP BY g ORDER BY g",
         "SELECT DISTINCT g FROM t",
         "SELECT x FROM t UNION ALL SELECT x FROM t",
@@ -103,16 +137,17 @@ async fn missing_vectors_give_missing_results() {
     let columns = vec![
         (field, Arc::new(BinaryArray::from(vectors)) as ArrayRef),
         (Field::new("n", DataType::Int64, true), counts),
+        (Field::new("z", DataType::Int64, true), Arc::new(Int64Array::from(vec![0, 2, -1]))),
     ];
     table(&session, "gaps", columns);
     let sql = "SELECT he_scale(x, 0.5) AS a, he_mul(x, x) AS b, he_divide(x, n) AS c, \
-               he_add(x, he_scale(x, 2)) AS d, he_count(x) AS e FROM gaps";
+               he_add(x, he_scale(x, 2)) AS d, he_count(x) AS e, he_divide(x, z) AS f FROM gaps";
     let batches = session.sql(sql).await.unwrap().collect().await.unwrap();
     let nulls = |column: usize| {
         let column = batches[0].column(column);
         (0..3).map(|row| column.is_null(row)).collect::<Vec<_>>()
     };
-    assert_eq!([0, 1, 3, 4].map(nulls), [0; 4].map(|_| vec![true, false, true]));
+    assert_eq!([0, 1, 3, 4, 5].map(nulls), [0; 5].map(|_| vec![true, false, true]));
     assert_eq!(nulls(2), [true; 3]);
     // Sums leave them out, and a sum of none is none.
     let sql = "SELECT he_mean(x) AS m, he_variance(x) AS v FROM gaps";
@@ -135,6 +170,14 @@ async fn missing_vectors_give_missing_results() {
         let batches = session.sql(&sql).await.unwrap().collect().await.unwrap();
         assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 0, "{condition}");
     }
+}
+
+#[test]
+fn a_table_has_a_column_to_encrypt() {
+    let world = World::new();
+    let options = TableOptions { columns: vec![], ..world.options() };
+    let refusal = TableWriter::new(&world.client, options, Vec::new()).unwrap_err().to_string();
+    assert!(refusal.contains("no column to encrypt"), "{refusal}");
 }
 
 #[tokio::test]

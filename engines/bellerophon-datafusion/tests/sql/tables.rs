@@ -44,6 +44,21 @@ async fn a_table_of_the_store_is_looked_up_as_a_literal_one() {
 }
 
 #[tokio::test]
+async fn a_copy_of_a_table_that_was_damaged_is_refused() {
+    let world = World::new();
+    let name = world.node.keys().put_table(&ENTRIES).unwrap();
+    let session = world.session().await;
+    let sql = format!("SELECT he_map(x, he_object('{name}'), -3.0, 3.0) FROM t");
+    let copy = world.folder.path().join("cache").join(name.to_string());
+    for bytes in [b"-1;0;1;4".to_vec(), [&b"0;1;".repeat(100)[..], &[0xff]].concat()] {
+        fs::write(&copy, bytes).unwrap();
+        let refusal = world.refusal(&session, &sql).await;
+        let expected = format!("object {name}: the SHA-256 of its bytes is");
+        assert!(refusal.contains(&expected), "{refusal}");
+    }
+}
+
+#[tokio::test]
 async fn tables_vectors_and_secrets_are_not_taken_for_each_other() {
     let world = World::new();
     let session = world.session().await;
