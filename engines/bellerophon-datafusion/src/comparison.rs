@@ -1,10 +1,12 @@
 //! Queries that compare ciphertexts. Equal values have different ciphertexts, so an engine that
 //! compares their bytes gives a wrong result without an error.
 
+use std::collections::HashSet;
+
 use datafusion::{
     arrow::datatypes::{DataType, Field},
     common::{
-        DFSchema, Result as EngineResult,
+        Column, DFSchema, Result as EngineResult,
         tree_node::{TreeNode, TreeNodeRecursion},
     },
     config::ConfigOptions,
@@ -36,11 +38,11 @@ impl AnalyzerRule for NoComparisons {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> EngineResult<LogicalPlan> {
         plan.apply_with_subqueries(|node| {
-            let schema = shape::inputs(node);
-            check(node, &schema)?;
+            let scope = Scope::of(node);
+            check(node, &scope)?;
             node.apply_expressions(|root| {
                 root.apply(|expr| {
-                    check_expression(expr, &schema)?;
+                    check_expression(expr, &scope)?;
                     Ok(TreeNodeRecursion::Continue)
                 })
             })
@@ -50,51 +52,25 @@ impl AnalyzerRule for NoComparisons {
 }
 
 /// Refuses what a node of a plan does with its rows.
-fn check(node: &LogicalPlan, schema: &DFSchema) -> EngineResult<()> {
+fn check(node: &LogicalPlan, scope: &Scope) -> EngineResult<()> {
     let none_of = |clause, exprs: Vec<&Expr>| {
-        exprs.into_iter().try_for_each(|expr| refuse(clause, expr, schema))
+        exprs.into_iter().try_for_each(|expr| scope.refuse(clause, expr))
+    };
+    let none_of_all = |clause| {
+        let columns = node.inputs().into_iter().flat_map(|input| input.schema().columns());
+        columns.into_iter().try_for_each(|column| scope.refuse(clause, &Expr::Column(column)))
     };
     match node {
         LogicalPlan::Sort(sort) => {
             none_of("ORDER BY", sort.expr.iter().map(|by| &by.expr).collect())
         }
         LogicalPlan::Aggregate(groups) => none_of("GROUP BY", groups.group_expr.iter().collect()),
-        LogicalPlan::Distinct(Distinct::All(input)) => {
-            if has_encrypted(input) {
-                return Err(refusal("DISTINCT"));
-            }
-            match input.as_ref() {
-                LogicalPlan::Projection(rows) => {
-                    let schema = rows.input.schema();
-                    rows.expr.iter().try_for_each(|expr| refuse("DISTINCT", expr, schema))
-                }
-                _ => Ok(()),
-            }
-        }
+        LogicalPlan::Distinct(Distinct::All(_)) => none_of_all("DISTINCT"),
+        LogicalPlan::RecursiveQuery(query) if query.is_distinct => none_of_all("UNION"),
         LogicalPlan::Distinct(Distinct::On(on)) => {
             none_of("DISTINCT ON", on.on_expr.iter().collect())?;
             let order = on.sort_expr.iter().flatten();
             none_of("ORDER BY", order.map(|by| &by.expr).collect())
-        }
-        LogicalPlan::RecursiveQuery(query) if query.is_distinct => {
-            match has_encrypted(&query.static_term) || has_encrypted(&query.recursive_term) {
-                true => Err(refusal("UNION")),
-                false => Ok(()),
-            }
-        }
-        LogicalPlan::Union(union) => {
-            let lost = |input: &LogicalPlan| {
-                let mut fields = input.schema().fields().iter().zip(union.schema.fields());
-                fields.any(|(given, result)| is_encrypted(given) && !is_encrypted(result))
-            };
-            match union.inputs.iter().any(|input| lost(input)) {
-                true => {
-                    let reason = "encrypted columns of different descriptions meet in one column, \
-                                  which has none";
-                    Err(Error::plan("UNION", reason).into())
-                }
-                false => Ok(()),
-            }
         }
         LogicalPlan::Join(join) => {
             none_of("JOIN", join.on.iter().flat_map(|(left, right)| [left, right]).collect())
@@ -104,8 +80,8 @@ fn check(node: &LogicalPlan, schema: &DFSchema) -> EngineResult<()> {
 }
 
 /// Refuses what an expression does with its operands.
-fn check_expression(expr: &Expr, schema: &DFSchema) -> EngineResult<()> {
-    let refuse = |clause, operand: &Expr| refuse(clause, operand, schema);
+fn check_expression(expr: &Expr, scope: &Scope) -> EngineResult<()> {
+    let refuse = |clause, operand: &Expr| scope.refuse(clause, operand);
     match expr {
         Expr::BinaryExpr(pair) if is_comparison(pair.op) => {
             refuse("a comparison", &pair.left)?;
@@ -169,26 +145,75 @@ fn is_comparison(operator: Operator) -> bool {
     matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
-/// Refuses an encrypted expression, and functions of the engine of one, which have no description.
-fn refuse(clause: &'static str, expr: &Expr, schema: &DFSchema) -> EngineResult<()> {
-    let walk = expr.apply(|part| match part.to_field(schema) {
-        Ok((_, field)) if is_encrypted(&field) => Err(refusal(clause)),
-        // Numbers of values are in the clear.
-        Ok((_, field)) if field.metadata().contains_key(FIELD) => Ok(TreeNodeRecursion::Jump),
-        // So is presence. Aggregates are checked on their own; what has no field fails elsewhere.
-        _ => Ok(match part {
-            Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::AggregateFunction(_) => {
-                TreeNodeRecursion::Jump
-            }
-            _ => TreeNodeRecursion::Continue,
-        }),
-    });
-    walk.map(|_| ())
+/// The columns that the expressions of a node are over.
+struct Scope {
+    schema: DFSchema,
+    /// Columns with ciphertexts whose description a function or a union of the engine dropped.
+    concealed: HashSet<Column>,
 }
 
-/// Whether a plan has an encrypted column.
-fn has_encrypted(plan: &LogicalPlan) -> bool {
-    plan.schema().fields().iter().any(|field| is_encrypted(field))
+impl Scope {
+    fn of(node: &LogicalPlan) -> Self {
+        let concealed = node.inputs().into_iter().flat_map(concealed).collect();
+        Self { schema: shape::inputs(node), concealed }
+    }
+
+    /// Refuses an expression with ciphertexts.
+    fn refuse(&self, clause: &'static str, expr: &Expr) -> EngineResult<()> {
+        match self.has_ciphertexts(expr)? {
+            true => Err(refusal(clause)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether an expression is encrypted, or a function of the engine of an encrypted one.
+    fn has_ciphertexts(&self, expr: &Expr) -> EngineResult<bool> {
+        let mut found = false;
+        expr.apply(|part| {
+            // What has no field yet fails elsewhere.
+            let field = part.to_field(&self.schema).map(|(_, field)| field);
+            found |= match part {
+                Expr::Column(column) => self.concealed.contains(column),
+                _ => false,
+            };
+            found |= field.as_ref().is_ok_and(|field| is_encrypted(field));
+            // Numbers of values and presence are in the clear, and aggregates have their own check.
+            let described = field.is_ok_and(|field| field.metadata().contains_key(FIELD));
+            Ok(match part {
+                _ if found => TreeNodeRecursion::Stop,
+                _ if described => TreeNodeRecursion::Jump,
+                Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::AggregateFunction(_) => {
+                    TreeNodeRecursion::Jump
+                }
+                _ => TreeNodeRecursion::Continue,
+            })
+        })?;
+        Ok(found)
+    }
+}
+
+/// The columns of a plan that projections and unions in it make of ciphertexts.
+fn concealed(plan: &LogicalPlan) -> HashSet<Column> {
+    match plan {
+        LogicalPlan::Projection(rows) => {
+            let scope = Scope::of(plan);
+            let columns = rows.schema.columns().into_iter().zip(&rows.expr);
+            let columns = columns.filter(|(_, expr)| scope.has_ciphertexts(expr).unwrap_or(false));
+            columns.map(|(column, _)| column).collect()
+        }
+        // These give the columns of their inputs other names and descriptions.
+        LogicalPlan::SubqueryAlias(_) | LogicalPlan::Union(_) | LogicalPlan::RecursiveQuery(_) => {
+            let renamed = |input: &LogicalPlan| {
+                let (inner, schema) = (concealed(input), input.schema());
+                let fields = schema.columns().into_iter().zip(schema.fields());
+                let held = fields.map(|(from, field)| inner.contains(&from) || is_encrypted(field));
+                let columns = plan.schema().columns().into_iter().zip(held);
+                columns.filter(|(_, held)| *held).map(|(to, _)| to).collect::<Vec<_>>()
+            };
+            plan.inputs().into_iter().flat_map(renamed).collect()
+        }
+        _ => plan.inputs().into_iter().flat_map(concealed).collect(),
+    }
 }
 
 /// Whether a field has ciphertexts: numbers of values are described, too, and are in the clear.

@@ -97,8 +97,8 @@ impl<'c, W: Write + Send> TableWriter<'c, W> {
     /// Begins a file.
     ///
     /// # Errors
-    /// [`Error::Plan`] without a column to encrypt, [`Error::Library`] for ranges that do not fit the
-    /// parameters; those of the writer.
+    /// [`Error::Plan`] without a column to encrypt, [`Error::Library`] for ranges that do not fit
+    /// the parameters; those of the writer.
     pub fn new(client: &'c ClientKey, options: TableOptions, file: W) -> Result<Self> {
         if options.columns.is_empty() {
             return Err(Error::plan("TableWriter", "no column to encrypt: need one or more"));
