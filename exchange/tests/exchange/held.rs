@@ -248,7 +248,7 @@ fn places_are_limited() {
     let server = Server::start(&data, None, &[&flags[..], &["--body-seconds", "600"]].concat());
     let ours = setting(&scratch.path("ours"), &server);
     let length = Some(ours.input.len() as u64);
-    let begin = |salt| ours.peer.begin("PUT", &ours.path(salt, "mean"), length).unwrap();
+    let begin = |salt: &str| ours.peer.begin("PUT", &ours.path(salt, "mean"), length).unwrap();
     let stranger = Peer::new(server.address(), &"7".repeat(64));
     ours.submit("first", "mean");
     let keys = fs::read(ours.folder.join("shared").join("keys")).unwrap();
@@ -256,11 +256,19 @@ fn places_are_limited() {
     assert_eq!(upload.refused(), "too_many_clients");
     until("it has ended", || ours.is("first", State::Done));
 
-    // Two stalled requests, and the third of the same client.
-    let mut slow = [begin("a"), begin("b")];
-    slow.iter_mut().for_each(|stream| stream.write_all(&ours.input[..100]).unwrap());
+    // Two stalled requests, and the third of the same client. The place of an earlier request may
+    // not be free yet when one of them comes, which is refused then: another one is begun.
+    let stalled = |salt: &str| {
+        let mut stream = begin(salt);
+        stream.write_all(&ours.input[..100]).unwrap();
+        stream
+    };
+    let mut slow = vec![stalled("a")];
     let third = || ours.peer.send("GET", "/v1/keys", b"");
-    until("both have begun", || third().status == 429);
+    until("both have begun", || {
+        slow.push(stalled(&format!("b{}", slow.len())));
+        third().status == 429
+    });
     assert_eq!(third().refused(), "too_many_requests");
 }
 
