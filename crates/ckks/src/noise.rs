@@ -44,10 +44,13 @@ pub fn slot_std(variance: f64, slots: usize, scale: f64, real: bool) -> f64 {
 /// the error. In a slot, each of them is the product of two complex Gaussians, one of which (the
 /// secret, the key) is the same for all operations. The real part of such a product has the Laplace
 /// distribution, `P(|e| > t) = exp(-sqrt(2) t / std)`. The absolute value, relative to its own
-/// standard deviation, has a lighter tail. So have sums of products and Gaussian errors. The bound
-/// therefore covers all of them, and the union bound over the slots gives the formula. Full-RNS
+/// standard deviation, has a lighter tail beyond two deviations. So have sums of products and
+/// Gaussian errors. The bound therefore covers all errors of one variance, and the union bound over the slots gives the formula. Full-RNS
 /// HEAAN, appendix A.2, takes 16 deviations for a product of two Gaussians: probability `2^-19` at
 /// `2^14` slots.
+///
+/// After a bootstrap the variance differs from slot to slot:
+/// [`Bootstrapper::worst_factor`](crate::bootstrap::Bootstrapper::worst_factor).
 pub fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
     // slots exp(-sqrt(2) t) = 2^log2_failure, solved for t.
     (((slots as f64).ln() - log2_failure * std::f64::consts::LN_2) / 2f64.sqrt()).max(1.0)

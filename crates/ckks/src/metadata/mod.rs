@@ -42,7 +42,9 @@ impl Metadata {
 
     /// The remaining precision, range and levels under the parameters of the vector (under others
     /// the headroom is meaningless). `log2_failure` is `log2` of the failure probability of the
-    /// error bound for the worst slot, such as -20.
+    /// error bound for the worst slot, such as -20. It is that of errors of one variance: after a
+    /// bootstrap, [`Bootstrapper::worst_factor`](crate::bootstrap::Bootstrapper::worst_factor) times
+    /// the deviation bounds the worst slot.
     pub fn estimate(&self, params: &Params, log2_failure: f64) -> Estimate {
         let CiphertextMeta { scale, slots, len, bounds, .. } = self.meta;
         let std = self.noise();

@@ -53,7 +53,8 @@ pub struct SelectedBootstrap {
     /// advance.
     pub bootstrapper: Arc<Bootstrapper>,
     /// Correct bits after the binary point in the worst slot of a bootstrapped vector of numbers of
-    /// `[-1, 1]`, except with probability `2^`[`LOG2_FAILURE`].
+    /// `[-1, 1]`, except with probability `2^`[`LOG2_FAILURE`], for the mean variance of its slots
+    /// ([`Bootstrapper::worst_factor`] bounds all of them).
     pub bits: f64,
     /// The chosen EvalMod, and those that should meet the requirements at a higher cost: by their
     /// predicted times.

@@ -97,6 +97,21 @@ fn halved_baby_steps_take_half_the_keys() {
     };
     assert_eq!(steps(false, Hoisting::Double), (1..=8).collect::<Vec<_>>());
     assert_eq!(steps(true, Hoisting::Double), [1, 2, 3, 4, 8]);
+    // Nothing is saved where the far step is the only one, or where steps have gaps.
+    for (babies, expected) in [(vec![0, 1, 2], vec![1, 2]), (vec![0, 5, 14], vec![5, 14])] {
+        let giant = vec![GiantStep { step: 0, babies: babies.clone() }];
+        let schedule = Schedule { baby: babies.clone(), giant };
+        let m = matrix(&world, 64, &babies, true);
+        let options = LinearOptions {
+            giants: Giants::Direct,
+            hoisting: Hoisting::Double,
+            halved: true,
+            ..LinearOptions::default()
+        };
+        let transform =
+            LinearTransform::with_schedule(&world.params, &m, &schedule, 2, options).unwrap();
+        assert_eq!(transform.rotation_steps(), expected);
+    }
     // Single hoisting has no second operand.
     assert_eq!(steps(true, Hoisting::Single), steps(false, Hoisting::Single));
 }

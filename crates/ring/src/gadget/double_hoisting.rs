@@ -57,7 +57,7 @@ impl Digits<'_> {
     /// or one line for each of its tiles.
     ///
     /// # Panics
-    /// Without operands, or if they differ in level or gadget; if the rotations differ in their
+    /// Without operands, or if they differ in level; if the rotations differ in their
     /// number of columns, if there are too few rows or they have too few limbs or belong to another
     /// ring, or if a polynomial does not have the limbs of the digits.
     pub fn transform<T: Sync>(

@@ -164,8 +164,8 @@ impl Bootstrapper {
     }
 
     /// Number of predicted standard deviations ([`Metadata::noise`]) that bounds the error of the
-    /// worst slot of a bootstrapped vector, except with probability `2^log2_failure`. `x` is the
-    /// operand. The [approximation error](Self::approximation_error) comes on top.
+    /// worst slot of a bootstrapped vector, except with probability `2^log2_failure` beside that of
+    /// the bootstrap itself (`BootstrapSpec::log2_failure`). `x` is the operand. The [approximation error](Self::approximation_error) comes on top.
     ///
     /// EvalMod enlarges errors the most where the multiple of `q_0` is a rare one, up to tens of
     /// times as much as on average. The bound is [`noise::worst_factor`] with the variances at all
@@ -182,7 +182,7 @@ impl Bootstrapper {
         let parts = parts.during(op)?.into_iter().map(|part| (part.weight, part.variance));
         let count = if x.meta.bounds.slots().is_real() { 1 } else { 2 };
         let parts: Vec<_> = parts.collect();
-        Ok(noise::worst_factor_of_mixture(&parts, count * x.meta.slots, log2_failure))
+        Ok(noise::worst_factor_of_mixture(&parts, count * self.spec().slots, log2_failure))
     }
 
     /// The metadata of [`Evaluator::bootstrap_to`], in its steps.

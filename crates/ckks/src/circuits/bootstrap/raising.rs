@@ -1,6 +1,6 @@
 //! The common part of bootstrapping and functional bootstrapping: S2C, mod raise, C2S. Metadata
-//! ([`Raising::meta`]) beside computation ([`Raising::apply`]), in the same steps. They are steps 2 to 4
-//! of a bootstrap.
+//! ([`Raising::meta`]) beside computation ([`Raising::apply`]), in the same steps. They are steps 2
+//! to 4 of a bootstrap.
 //!
 //! ```text
 //! Step 2:  SlotsToCoeffs                             the lowest levels
@@ -115,7 +115,7 @@ impl Raising {
             babies: spec.babies,
             encode_ahead: spec.encode_ahead,
         };
-        // Step 4: the lattice of the sparse secret, and the matrices.
+        // The lattice of the sparse secret, and the matrices.
         let share = Share::new(params, spec.slots, spec.c2s_levels);
         let typical = deviation(spec.weight) / spec.reach;
         let (first, c2s) =

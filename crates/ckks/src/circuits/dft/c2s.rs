@@ -21,7 +21,7 @@ pub struct C2sSpec {
     /// matrices. Precision is best near `sqrt(slots)`, where all of them are about unitary.
     pub factor: f64,
     /// Baby steps of each matrix, a power of two: one key each, and one key for the giant steps.
-    /// Where a mod raise applies the first matrix, one key serves two baby steps.
+    /// Where a mod raise applies the first matrix, one key serves two of more than two baby steps.
     pub babies: usize,
     /// Encode the diagonals of the first matrix now and keep them, at `N * 8` bytes for each limb,
     /// special primes included. They have no period; the diagonals of the other matrices are cheap

@@ -218,7 +218,7 @@ impl Mod1 {
     }
 
     /// The expected `x`, their weights, and the variances of the result there, relative to the
-    /// square of its scale: the terms of the mean that [`meta`](Self::meta) predicts.
+    /// square of its scale times the amplitude: the terms of the mean that [`meta`](Self::meta) predicts.
     pub(crate) fn variances(
         &self,
         params: &Params,

@@ -53,7 +53,7 @@ pub struct FbtSpec {
     /// the first one at no level.
     pub c2s: Vec<u32>,
     /// Baby steps of each matrix of C2S, at most 1024: one key for two of them at the highest
-    /// levels.
+    /// levels if there are more than two.
     pub babies: usize,
     /// Keep the diagonals without a period encoded: faster, with more memory.
     pub encode_ahead: bool,

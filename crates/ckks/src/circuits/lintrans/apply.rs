@@ -9,7 +9,8 @@
 //! Step 5:  rescale y
 //! ```
 //!
-//! With [`Hoisting::Double`], steps 2 to 4 stay modulo `P Q`, and one mod-down follows step 4.
+//! With [`Hoisting::Double`], steps 2 to 4 stay modulo `P Q`, and one mod-down follows step 4. The
+//! operand of [`LinearOptions::halved`](super::LinearOptions::halved) has a rotation of its own.
 
 use std::collections::BTreeMap;
 

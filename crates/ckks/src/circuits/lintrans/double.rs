@@ -7,10 +7,10 @@
 //! - One mod-down of the whole comes last.
 //!
 //! For `n_1` baby and `n_2` giant steps that is `n_2 + 2` divisions of a polynomial by `P` instead
-//! of `2 (n_1 + n_2)`.
+//! of `2 (n_1 + n_2)`, and two more with a far step.
 //!
-//! With [`LinearOptions::halved`](super::LinearOptions::halved), the operand rotated by one of the
-//! baby steps, the far step, is a second operand. Baby steps from the far step on are rotations of
+//! With [`LinearOptions::halved`](super::LinearOptions::halved), the operand rotated by
+//! a power of two, the far step, is a second operand. Baby steps from the far step on are rotations of
 //! this operand.
 //!
 //! **Noise.** Let `V_d` be the noise of a key switch without its rounding, `V_r` one rounding. A

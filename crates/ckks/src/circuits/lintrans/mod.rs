@@ -311,14 +311,16 @@ impl LinearTransform {
         }
     }
 
-    /// The baby step from which on baby steps are rotations of the operand rotated by it, if there
-    /// is one: the largest power of two among them.
+    /// The step from which on baby steps are rotations of the operand rotated by it: the largest
+    /// power of two up to the largest of them. `None` unless it saves keys.
     pub(crate) fn far(&self) -> Option<usize> {
-        // Two steps have no half to save.
-        let halved = self.options.halved && self.babies.len() > 2;
-        let halved = halved && self.options.hoisting == Hoisting::Double;
+        let halved = self.options.halved && self.options.hoisting == Hoisting::Double;
         let largest = self.babies.last().filter(|_| halved)?;
-        largest.checked_ilog2().map(|log| 1 << log)
+        let far = 1 << largest.checked_ilog2()?;
+        let rest = |&baby: &usize| if baby >= far { baby - far } else { baby };
+        let rests: BTreeSet<usize> = self.babies.iter().map(rest).filter(|&r| r != 0).collect();
+        let without = self.babies.iter().filter(|&&baby| baby != 0).count();
+        (rests.len() + 1 < without).then_some(far)
     }
 
     /// A baby step as a far step, 0 or [`far`](Self::far), and a rest.

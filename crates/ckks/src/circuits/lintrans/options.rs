@@ -34,7 +34,8 @@ pub struct LinearOptions {
     pub giants: Giants,
     /// Work that the rotations share.
     pub hoisting: Hoisting,
-    /// With [`Hoisting::Double`]: compute the larger half of the baby steps from the operand
-    /// rotated by the least of them. This takes half the keys, and one decomposition more.
+    /// With [`Hoisting::Double`]: compute the baby steps from a power of two up to the largest of
+    /// them from the operand rotated by it. Steps without gaps take about half the keys, and one
+    /// rotation and one decomposition more. Without effect where it saves no key.
     pub halved: bool,
 }
