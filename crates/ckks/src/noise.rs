@@ -45,9 +45,9 @@ pub fn slot_std(variance: f64, slots: usize, scale: f64, real: bool) -> f64 {
 /// secret, the key) is the same for all operations. The real part of such a product has the Laplace
 /// distribution, `P(|e| > t) = exp(-sqrt(2) t / std)`. The absolute value, relative to its own
 /// standard deviation, has a lighter tail beyond two deviations. So have sums of products and
-/// Gaussian errors. The bound therefore covers all errors of one variance, and the union bound over the slots gives the formula. Full-RNS
-/// HEAAN, appendix A.2, takes 16 deviations for a product of two Gaussians: probability `2^-19` at
-/// `2^14` slots.
+/// Gaussian errors. The bound therefore covers all errors of one variance, and the union bound over
+/// the slots gives the formula. Full-RNS HEAAN, appendix A.2, takes 16 deviations for a product of
+/// two Gaussians: probability `2^-19` at `2^14` slots.
 ///
 /// After a bootstrap the variance differs from slot to slot:
 /// [`Bootstrapper::worst_factor`](crate::bootstrap::Bootstrapper::worst_factor).
@@ -56,8 +56,9 @@ pub fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
     (((slots as f64).ln() - log2_failure * std::f64::consts::LN_2) / 2f64.sqrt()).max(1.0)
 }
 
-/// As [`worst_factor`], for errors whose variance differs from slot to slot: `parts` are the shares
-/// of the slots and their variances. The result is relative to the root of the mean variance `V`.
+/// As [`worst_factor`], at least 1 as well, for errors whose variance differs from slot to slot:
+/// `parts` are the shares of the slots and their variances. The result is relative to the root of
+/// the mean variance `V`.
 ///
 /// With the tail of [`worst_factor`] in every part, the union bound is
 ///
@@ -74,14 +75,18 @@ pub(crate) fn worst_factor_of_mixture(
     let mean: f64 = parts.iter().map(|(weight, variance)| weight * variance).sum();
     let rates = parts.iter().map(|&(weight, v)| (weight, (2.0 * mean / v).sqrt()));
     let rates: Vec<(f64, f64)> = rates.collect();
-    let allowed = log2_failure.exp2() / slots as f64;
-    let exceeds = |t: f64| rates.iter().map(|(w, rate)| w * (-rate * t).exp()).sum::<f64>();
-    // All slots in the part of the largest variance need no less.
     let least = rates.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
-    let (mut lo, mut hi) = (1.0, (1.0f64).max(-allowed.ln() / least));
+    let allowed = log2_failure * std::f64::consts::LN_2 - (slots as f64).ln();
+    // The logarithm of the sum, relative to its slowest term, which underflows last.
+    let exceeds = |t: f64| {
+        let terms = rates.iter().map(|(weight, rate)| weight * ((least - rate) * t).exp());
+        terms.sum::<f64>().ln() - least * t > allowed
+    };
+    // All slots in the part of the largest variance need no less.
+    let (mut lo, mut hi) = (1.0, (1.0f64).max(-allowed / least));
     for _ in 0..60 {
         let middle = 0.5 * (lo + hi);
-        if exceeds(middle) > allowed { lo = middle } else { hi = middle }
+        if exceeds(middle) { lo = middle } else { hi = middle }
     }
     hi
 }

@@ -229,6 +229,14 @@ pub enum ErrorKind {
         /// Upper end of the range.
         hi: f64,
     },
+    /// An integer that is not below its modulus. The error does not repeat the integer.
+    #[error("integer {index} is not below the modulus {modulus}: take a larger modulus")]
+    NotBelowModulus {
+        /// Position of the integer.
+        index: usize,
+        /// The modulus.
+        modulus: usize,
+    },
     /// A result that may exceed its declaration. The error does not say by how much: the excess
     /// would reveal constants of the server.
     #[error(

@@ -53,8 +53,7 @@ pub struct SelectedBootstrap {
     /// advance.
     pub bootstrapper: Arc<Bootstrapper>,
     /// Correct bits after the binary point in the worst slot of a bootstrapped vector of numbers of
-    /// `[-1, 1]`, except with probability `2^`[`LOG2_FAILURE`], for the mean variance of its slots
-    /// ([`Bootstrapper::worst_factor`] bounds all of them).
+    /// `[-1, 1]`, except with probability `2^`[`LOG2_FAILURE`] ([`Bootstrapper::worst_factor`]).
     pub bits: f64,
     /// The chosen EvalMod, and those that should meet the requirements at a higher cost: by their
     /// predicted times.
@@ -152,7 +151,7 @@ impl Candidate {
         let slots = self.slots;
         let std = noise::slot_std(variance, slots, f64::from(log_scale).exp2(), true);
         let bias = variant.bias * (depth as f64).exp2();
-        -(noise::worst_factor(slots, LOG2_FAILURE) * std + bias).log2()
+        -(variant.worst * std + bias).log2()
     }
 
     /// The set, predicted exactly.
@@ -215,11 +214,11 @@ impl Candidate {
             let params = with_secret(&chain, log_scale, self.secret, security).ok()?;
             let spec = at_scale(&variant.spec, log_scale);
             let bootstrapper = Bootstrapper::new(&params, spec).ok()?;
-            let fresh = bootstrapper.bootstrapped(&operand(&bootstrapper).ok()?).ok()?;
+            let operand = operand(&bootstrapper).ok()?;
+            let fresh = bootstrapper.bootstrapped(&operand).ok()?;
+            let worst = bootstrapper.worst_factor(&operand, LOG2_FAILURE).ok()?;
             let bias = bootstrapper.approximation_error();
-            let bits = |x: &Metadata, bias: f64| {
-                -(x.estimate(&params, LOG2_FAILURE).log2_worst.exp2() + bias).log2()
-            };
+            let bits = |x: &Metadata, bias: f64| -(worst * x.noise() + bias).log2();
 
             // Step 2: precision after `depth` squarings. The result must be bootstrappable again,
             // which scales that drift too far prevent.

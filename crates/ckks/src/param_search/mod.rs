@@ -22,10 +22,7 @@
 //! [`Simulator`](crate::simulator::Simulator).
 //!
 //! With [`bootstraps`](ProgramBounds::bootstraps), the same holds from one bootstrap to the next,
-//! for a vector of numbers of `[-1, 1]` that is bootstrapped and then multiplied to depth `depth`,
-//! with the mean variance of its slots. EvalMod enlarges errors more where the multiple of `q_0` is
-//! rare: [`Bootstrapper::worst_factor`](crate::bootstrap::Bootstrapper::worst_factor) bounds these
-//! slots, and may be some bits less.
+//! for a vector of numbers of `[-1, 1]` that is bootstrapped and then multiplied to depth `depth`.
 //! The bound counts the error since the bootstrap. Earlier error remains and grows with the
 //! products.
 //!

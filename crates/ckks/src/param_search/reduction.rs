@@ -14,6 +14,7 @@
 //! of that ring has there, and work. Those that need one level more or less need other primes; the
 //! search takes the one with the least predicted time among those that meet the requirements.
 
+use super::bounds::LOG2_FAILURE;
 use crate::bootstrap::{BootstrapSpec, Bootstrapper};
 use crate::cost::Work;
 use crate::eval_mod::{Arcsine, Mod1, Mod1Output};
@@ -61,6 +62,8 @@ pub(super) struct Variant {
     pub mod1: Mod1,
     /// Noise variance of a bootstrapped vector, in coefficients of the phase.
     pub variance: f64,
+    /// Number of standard deviations that bounds the error of the worst slot.
+    pub worst: f64,
     /// Approximation error, for values up to 1.
     pub bias: f64,
 }
@@ -112,9 +115,12 @@ impl Reference {
         let bounds = Bounds::all(Interval::real(-reach, reach).ok()?);
         let meta = CiphertextMeta { bounds, ..self.argument.meta };
         let output = Mod1Output { amplitude: amplitude(gap), scale: params.scale() };
-        let result = mod1.meta(params, &Metadata { meta, ..self.argument }, output).ok()?.result;
+        let argument = Metadata { meta, ..self.argument };
+        let variance = mod1.meta(params, &argument, output).ok()?.result.meta.noise.total;
+        let slots = (spec.slots, LOG2_FAILURE);
+        let worst = mod1.worst_factor(params, &argument, output, slots).ok()?;
         let bias = amplitude(gap) * mod1.approximation_error();
-        Some(Variant { variance: result.meta.noise.total, bias, spec, mod1 })
+        Some(Variant { variance, worst, bias, spec, mod1 })
     }
 
     /// Predicted seconds of a bootstrap of complex numbers under other parameters with a variant.

@@ -167,16 +167,19 @@ fn bounds_fail_as_rarely_as_they_say() {
 #[test]
 fn accounts_read_as_sentences() {
     let world = World::new(10, 2, KeyLevels::new());
-    let ct = world.encrypt(&[0.5, -1.0, 0.25]);
+    let level = world.params.max_level();
+    let range = Interval::real(-1.0, 0.5).unwrap();
+    let ct = world.encrypt_in(&[0.5, -1.0, 0.25], range, level);
     let text = ct.estimate(&world.params, FAILURE).to_string();
     for part in ["2 level(s) left", "2^45.00", "3 values in 4 slots", "[-1, 0.5]", "room for"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let complex = world.encrypt(&[Complex64::new(0.0, 2.0)]);
+    let range = Interval::complex(2.0).unwrap();
+    let complex = world.encrypt_in(&[Complex64::new(0.0, 2.0)], range, level);
     let estimate = complex.estimate(&world.params, FAILURE);
     assert!(estimate.to_string().contains("of modulus up to 2"), "{estimate}");
     assert_eq!(estimate.bits_of_range(), estimate.bits() + 1.0);
-    let nothing = world.encrypt(&[0.0]);
+    let nothing = world.encrypt_in(&[0.0], Interval::real(0.0, 0.0).unwrap(), level);
     assert_eq!(nothing.estimate(&world.params, FAILURE).headroom, f64::INFINITY);
     let narrow = nothing.assume_range_with_padding(Interval::real(0.0, 0.5).unwrap());
     assert!(narrow.estimate(&world.params, FAILURE).bits_of_range() < estimate.bits());

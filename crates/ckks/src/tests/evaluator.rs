@@ -59,7 +59,8 @@ fn a_message_of_zero_decrypts_whatever_its_noise() {
     // The range says that there is nothing, the noise is larger than one limb.
     let world = World::new(10, 3, KeyLevels::new().multiply(3));
     let eval = world.evaluator();
-    let zero = world.encrypt(&[0.0; 512]);
+    let range = Interval::real(0.0, 0.0).unwrap();
+    let zero = world.encrypt_in(&[0.0; 512], range, world.params.max_level());
     let noisy = eval.mul_scalar_no_rescale(&zero, 1.0, 2f64.powi(70)).unwrap();
     assert_eq!(noisy.range().bound(), 0.0);
     assert!(noisy.meta().noise.total.log2() > 140.0);

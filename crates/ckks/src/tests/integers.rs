@@ -195,7 +195,7 @@ fn what_cannot_work_is_refused() {
     // Integers that are not below the modulus, moduli, tables.
     let encoder = f.eval.encoder();
     let outside = encoder.encode_integers(&f.bootstrapper, &[3, 256], 256, 2);
-    assert!(matches!(refusal(&outside), ErrorKind::OutsideRange { index: 1, .. }));
+    assert!(matches!(refusal(&outside), ErrorKind::NotBelowModulus { index: 1, modulus: 256 }));
     for modulus in [0, 1, 65537] {
         let refused = encoder.encode_integers(&f.bootstrapper, &[0], modulus, 2);
         assert!(matches!(refusal(&refused), ErrorKind::Shape { .. }));

@@ -165,24 +165,34 @@ impl Bootstrapper {
 
     /// Number of predicted standard deviations ([`Metadata::noise`]) that bounds the error of the
     /// worst slot of a bootstrapped vector, except with probability `2^log2_failure` beside that of
-    /// the bootstrap itself (`BootstrapSpec::log2_failure`). `x` is the operand. The [approximation error](Self::approximation_error) comes on top.
+    /// the bootstrap itself (`BootstrapSpec::log2_failure`). `x` is the operand. The
+    /// [approximation error](Self::approximation_error) comes on top.
     ///
     /// EvalMod enlarges errors the most where the multiple of `q_0` is a rare one, up to tens of
     /// times as much as on average. The bound is [`noise::worst_factor`] with the variances at all
     /// multiples, weighted by their probabilities. A complex error exceeds `t` only if one of its
-    /// two parts exceeds `t / sqrt(2)`, the same multiple of its own deviation.
+    /// two parts exceeds `t / sqrt(2)`, the same multiple of its own deviation. Each part sums the
+    /// errors at two multiples; the bound takes them as equal, which is the larger one where
+    /// `exp(-c / sqrt(v))` is convex in the variance `v`, beyond three deviations.
     ///
     /// # Errors
     /// Those of [`bootstrapped`](Self::bootstrapped).
     pub fn worst_factor(&self, x: &Metadata, log2_failure: f64) -> Result<f64> {
-        let op = "bound the error of a bootstrap";
+        self.worst_factor_at(x, self.params().scale(), log2_failure).during("worst_factor")
+    }
+
+    /// As [`worst_factor`](Self::worst_factor), for a result of a given scale.
+    pub(crate) fn worst_factor_at(
+        &self,
+        x: &Metadata,
+        scale: f64,
+        log2_failure: f64,
+    ) -> Result<f64> {
         let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
-        let meta = self.meta(x, self.params().scale(), &one_key).during(op)?;
-        let parts = self.mod1.variances(self.params(), &meta.raising.part, meta.output);
-        let parts = parts.during(op)?.into_iter().map(|part| (part.weight, part.variance));
+        let meta = self.meta(x, scale, &one_key)?;
         let count = if x.meta.bounds.slots().is_real() { 1 } else { 2 };
-        let parts: Vec<_> = parts.collect();
-        Ok(noise::worst_factor_of_mixture(&parts, count * self.spec().slots, log2_failure))
+        let slots = (count * self.spec().slots, log2_failure);
+        self.mod1.worst_factor(self.params(), &meta.raising.part, meta.output, slots)
     }
 
     /// The metadata of [`Evaluator::bootstrap_to`], in its steps.

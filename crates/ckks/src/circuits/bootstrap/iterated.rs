@@ -8,10 +8,7 @@
 //! Step 4:  repeat steps 2 and 3 for every further round
 //! ```
 
-use crate::{
-    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result,
-    noise::{self, Noise},
-};
+use crate::{Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result, noise::Noise};
 
 /// Most rounds: the scale limits the precision long before.
 const MAX_ROUNDS: usize = 8;
@@ -36,18 +33,17 @@ pub(crate) fn bootstrapped<A: CkksOps>(
     rounds: usize,
 ) -> Result<A::Ciphertext> {
     check_rounds(rounds)?;
-    let least = a.bootstrapper().map_or(0, |b| b.input_level());
-    // How far the worst slot of a bootstrapped vector is off, in deviations.
-    let worst = |of_input: &Metadata| match a.bootstrapper() {
-        Some(bootstrapper) => bootstrapper.worst_factor(of_input, LOG2_ROUND_FAILURE),
-        None => Ok(noise::worst_factor(of_input.meta.slots, LOG2_ROUND_FAILURE)),
+    let Some(bootstrapper) = a.bootstrapper() else {
+        return a.bootstrap_to(x, a.metadata(x).meta.scale); // refused
     };
-    let x = a.drop_to_level(x, least.min(a.metadata(x).level))?;
+    let x = a.drop_to_level(x, bootstrapper.input_level().min(a.metadata(x).level))?;
     let of_x = a.metadata(&x);
     let CiphertextMeta { scale, bounds, .. } = of_x.meta;
     if rounds == 1 {
         return a.bootstrap_to(&x, scale);
     }
+    // How far the worst slot of a bootstrapped vector is off, in deviations.
+    let worst = |x: &Metadata| bootstrapper.worst_factor_at(x, scale, LOG2_ROUND_FAILURE);
     // Step 1. Both variances start from the excess, the part of the error outside the range. The
     // total then leaves out the approximation error, which `residual` counts.
     let beyond = Noise::new(of_x.meta.noise.excess);
@@ -57,8 +53,7 @@ pub(crate) fn bootstrapped<A: CkksOps>(
     let mut last = Noise::NONE;
     // The approximation error holds at the default scale; at a smaller scale a value is a smaller
     // part of q_0.
-    let biased = a.bootstrapper().map_or(0.0, |b| b.approximation_error());
-    let biased = biased * a.params().scale() / scale;
+    let biased = bootstrapper.approximation_error() * a.params().scale() / scale;
     // The approximation error after a round is proportional to its input, which an integer factor
     // enlarges to at least half of the bound.
     let mut residual = biased;

@@ -22,14 +22,12 @@
 //!
 //! The terms of this mean differ by orders of magnitude: the rare integers in the middle of the
 //! interval have by far the largest ([`Mod1::variances`]). The error of a slot is a mixture, with
-//! heavier tails than one of the mean variance ([`noise::worst_factor_of_mixture`]).
-//!
-//! [`noise::worst_factor_of_mixture`]: crate::noise::worst_factor_of_mixture
+//! heavier tails than one of the mean variance ([`worst_factor_of_mixture`]).
 
 use bellerophon_mlwe as mlwe;
 
 use super::Mod1;
-use crate::noise::Noise;
+use crate::noise::{Noise, worst_factor_of_mixture};
 use crate::polynomial::{Steps, check_domain, drift};
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, KeyLevels,
@@ -218,7 +216,8 @@ impl Mod1 {
     }
 
     /// The expected `x`, their weights, and the variances of the result there, relative to the
-    /// square of its scale times the amplitude: the terms of the mean that [`meta`](Self::meta) predicts.
+    /// square of its scale times the amplitude: the terms of the mean that [`meta`](Self::meta)
+    /// predicts.
     pub(crate) fn variances(
         &self,
         params: &Params,
@@ -234,6 +233,20 @@ impl Mod1 {
             Part { x, weight, variance: slope * slope * operand + rounding * at(x) }
         };
         Ok(self.expected().into_iter().map(part).collect())
+    }
+
+    /// Number of standard deviations of the mean that bounds the error of the worst of `slots`
+    /// slots, except with probability `2^log2_failure`, for the operand `t`.
+    pub(crate) fn worst_factor(
+        &self,
+        params: &Params,
+        t: &Metadata,
+        output: Mod1Output,
+        (slots, log2_failure): (usize, f64),
+    ) -> Result<f64> {
+        let parts = self.variances(params, t, output)?;
+        let parts: Vec<_> = parts.iter().map(|part| (part.weight, part.variance)).collect();
+        Ok(worst_factor_of_mixture(&parts, slots, log2_failure))
     }
 }
 

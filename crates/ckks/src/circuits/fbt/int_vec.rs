@@ -81,9 +81,7 @@ impl<C> IntVec<C> {
         encrypt: impl FnOnce(&[Complex64], Interval) -> Result<C>,
     ) -> Result<Self> {
         let op = "encrypt_integers";
-        check_modulus(modulus).during(op)?;
-        let values: Vec<f64> = integers.iter().map(|&k| k as f64).collect();
-        let range = Interval::real(0.0, (modulus - 1) as f64)?;
+        let (values, range) = reals(integers, modulus).during(op)?;
         let both = values.len() > slots;
         let inner =
             encrypt(&slots_of(&values, &range, slots).during(op)?, slot_range(&range, both)?)?;
@@ -97,6 +95,15 @@ const ASSEMBLE: &str = "assemble integers";
 pub(crate) fn reduced(modulus: usize) -> Result<Interval> {
     check_modulus(modulus).during(ASSEMBLE)?;
     Interval::real(0.0, (modulus - 1) as f64)
+}
+
+/// Integers of `0 .. p` as reals, and their range.
+fn reals(integers: &[usize], modulus: usize) -> Result<(Vec<f64>, Interval)> {
+    let range = reduced(modulus)?;
+    match integers.iter().position(|&k| k >= modulus) {
+        Some(index) => Err(ErrorKind::NotBelowModulus { index, modulus }.into()),
+        None => Ok((integers.iter().map(|&k| k as f64).collect(), range)),
+    }
 }
 
 pub(super) fn check_modulus(modulus: usize) -> Result<()> {
@@ -141,7 +148,7 @@ impl Encoder {
     /// takes no level there. Its encryption becomes an [`IntVec`].
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideRange`] for an integer that is not below `p`, by its place;
+    /// [`ErrorKind::NotBelowModulus`] for an integer that is not below `p`, by its place;
     /// [`ErrorKind::Shape`] for a modulus that is not in `2..=65536`; those of
     /// [`encode_paired`](Self::encode_paired).
     pub fn encode_integers(
@@ -152,10 +159,8 @@ impl Encoder {
         level: usize,
     ) -> Result<Plaintext> {
         let op = "encrypt_integers";
-        check_modulus(modulus).during(op)?;
+        let (values, range) = reals(integers, modulus).during(op)?;
         bootstrapper.params().check_level(level).during(op)?;
-        let values: Vec<f64> = integers.iter().map(|&k| k as f64).collect();
-        let range = Interval::real(0.0, (modulus - 1) as f64)?;
         let scale = bootstrapper.integer_scale(modulus);
         let limbs = bootstrapper.params().limbs_at(level);
         self.encode_paired(&values, range, scale, limbs).during(op)

@@ -9,9 +9,9 @@
 //! For `n_1` baby and `n_2` giant steps that is `n_2 + 2` divisions of a polynomial by `P` instead
 //! of `2 (n_1 + n_2)`, and two more with a far step.
 //!
-//! With [`LinearOptions::halved`](super::LinearOptions::halved), the operand rotated by
-//! a power of two, the far step, is a second operand. Baby steps from the far step on are rotations of
-//! this operand.
+//! With [`LinearOptions::halved`](super::LinearOptions::halved), the operand rotated by a power of
+//! two, the far step, is a second operand. Baby steps from the far step on are rotations of this
+//! operand.
 //!
 //! **Noise.** Let `V_d` be the noise of a key switch without its rounding, `V_r` one rounding. A
 //! baby step adds `V_d`, and a far step `V_d + V_r` before it; a product with a diagonal adds the
