@@ -319,10 +319,14 @@ impl Remote {
                 match self.delete(id, share.clamp(SHORTEST, DELETION)) {
                     Ok(true) => {}
                     Ok(false) => late.push((id, "it is not gone from the disk yet".to_string())),
-                    Err(trouble) => match trouble.passes() {
-                        true => late.push((id, self.failure(trouble).to_string())),
-                        false => left_over.push((id, self.failure(trouble).to_string())),
-                    },
+                    Err(trouble) => {
+                        // A server whose disk refuses to record the deletion says `internal`.
+                        let refused = matches!(&trouble,
+                            Trouble::Refused(refusal) if refusal.code == Code::Internal);
+                        let stays =
+                            if trouble.passes() || refused { &mut late } else { &mut left_over };
+                        stays.push((id, self.failure(trouble).to_string()));
+                    }
                 }
             }
             let left = self.left();

@@ -372,7 +372,7 @@ impl Exchange {
 
     /// Removes a job that its client has deleted.
     fn forget(&self, job: &Taken) -> io::Result<()> {
-        self.store.forget_job(job.client, job.record.id)?;
+        self.store.forget_job(job.client, job.record.id, job.record.number)?;
         self.board.gone(job);
         Ok(())
     }

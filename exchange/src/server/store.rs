@@ -208,10 +208,10 @@ pub fn job_change(owner: ClientId, job: JobId, record: Option<&JobRecord>) -> Ch
     change(format!("jobs/{owner}/{job}"), record)
 }
 
-/// The change of the record that a job is deleted. The number tells it from a later job of the same
-/// name.
-fn deletion_change(owner: ClientId, job: JobId, number: Option<u64>) -> Change {
-    change(format!("deleted/{owner}/{job}"), number.map(|number| (job, number)).as_ref())
+/// The change of the record that a job is deleted, or that the deletion is done. The number tells
+/// the job from a later one of the same name.
+fn deletion_change(owner: ClientId, job: (JobId, u64), noted: bool) -> Change {
+    change(format!("deleted/{owner}/{}/{}", job.0, job.1), noted.then_some(&job))
 }
 
 fn change(key: String, record: Option<&impl Serialize>) -> Change {
@@ -336,8 +336,14 @@ impl Store {
     /// no record names.
     fn end_deletions(&self, found: &mut Found) -> io::Result<()> {
         let deleted: HashSet<_> = found.deleted.drain(..).collect();
+        // The record of a job that only a newer server can read keeps its deletion.
+        let unread: HashSet<_> = found.unread.iter().collect();
+        let done = deleted.iter().filter(|(owner, (job, _))| {
+            let request = self.job(*owner, *job, "request");
+            !unread.contains(&request)
+        });
         let mut changes: Vec<Change> =
-            deleted.iter().map(|(owner, (job, _))| deletion_change(*owner, *job, None)).collect();
+            done.map(|(owner, job)| deletion_change(*owner, *job, false)).collect();
         found.jobs.retain(|(owner, job)| {
             let stays = !deleted.contains(&(*owner, (job.id, job.number)));
             if !stays {
@@ -501,15 +507,16 @@ impl Store {
     /// # Errors
     /// Those of the disk.
     pub fn note_deletion(&self, owner: ClientId, job: JobId, number: u64) -> io::Result<()> {
-        self.write(&[deletion_change(owner, job, Some(number))])
+        self.write(&[deletion_change(owner, (job, number), true)])
     }
 
     /// Removes a job.
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn forget_job(&self, owner: ClientId, job: JobId) -> io::Result<()> {
-        self.write(&[job_change(owner, job, None), deletion_change(owner, job, None)])?;
+    pub fn forget_job(&self, owner: ClientId, job: JobId, number: u64) -> io::Result<()> {
+        let deletion = deletion_change(owner, (job, number), false);
+        self.write(&[job_change(owner, job, None), deletion])?;
         files::remove(&self.job(owner, job, "request"))?;
         files::remove(&self.job(owner, job, "answer"))
     }

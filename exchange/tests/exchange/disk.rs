@@ -96,7 +96,13 @@ fn a_deleted_job_leaves_nothing_whatever_its_worker_writes_before_a_crash() {
         drop(store);
         let (store, found) = Store::open(&data).unwrap();
         assert_eq!(found.jobs.len(), 1);
-        store.forget_job(owner, records[1].id).unwrap();
+        // Step 6: the record of another one, written late, does not undo a deletion.
+        for number in [records[1].number, records[1].number + 1] {
+            store.note_deletion(owner, records[1].id, number).unwrap();
+        }
+        drop(store);
+        let (_, found) = Store::open(&data).unwrap();
+        assert_eq!(found.jobs.len(), 0);
     }
 }
 
