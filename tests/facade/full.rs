@@ -151,6 +151,11 @@ fn rotations_of_bootstraps_serve_programs_alike() {
             .filter(|&(_, level)| level >= params.levels())
             .map(|(step, _)| step)
             .collect();
+        // A step by one key, or by two.
+        let served = |step: i64| {
+            high.contains(&step) || high.iter().any(|first| high.contains(&(step - first)))
+        };
         assert!((1..=4).all(|step| high.contains(&step)), "{params}: {high:?}");
+        assert!((5..=7).all(served), "{params}: {high:?}");
     }
 }
