@@ -96,6 +96,8 @@ async fn tables_vectors_and_secrets_are_not_taken_for_each_other() {
         let refusal = world.refusal(&session, &format!("SELECT {call} FROM t")).await;
         assert!(refusal.contains(expected), "{call}: {refusal}");
     }
+    // Its copy ended where a table does.
+    assert!(!world.folder.path().join("cache").join(long.to_string()).exists());
     for entries in [&[1.0][..], &[], &[0.0, f64::NAN], &[0.0, f64::INFINITY]] {
         let refused = keys.put_table(entries).unwrap_err().to_string();
         assert!(refused.contains("it is no table"), "{refused}");
