@@ -139,12 +139,20 @@ fn check_expression(expr: &Expr, scope: &Scope) -> EngineResult<()> {
 
 fn is_comparison(operator: Operator) -> bool {
     use Operator::*;
-    match operator {
-        Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom => true,
-        RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch => true,
-        LikeMatch | ILikeMatch | NotLikeMatch | NotILikeMatch => true,
-        _ => false,
-    }
+    let is_pattern = matches!(
+        operator,
+        RegexMatch
+            | RegexIMatch
+            | RegexNotMatch
+            | RegexNotIMatch
+            | LikeMatch
+            | ILikeMatch
+            | NotLikeMatch
+            | NotILikeMatch
+    );
+    is_pattern
+        || matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+        || matches!(operator, IsDistinctFrom | IsNotDistinctFrom)
 }
 
 /// The columns that the expressions of a node are over.
