@@ -363,8 +363,14 @@ fn full_vectors_at_full_size() {
 fn values_come_back_reduced() {
     let n = 64;
     let mut world = World::new(1024, 11, n, 8);
-    let spec =
-        Mod1Spec { weight: 16, log2_failure: -40.0, log2_error: -30.0, arcsine: None, spare: 0 };
+    let spec = Mod1Spec {
+        weight: 16,
+        log2_failure: -40.0,
+        log2_error: -30.0,
+        arcsine: None,
+        spare: 0,
+        early_bits: [0; 2],
+    };
     let reduction = Mod1::new(&spec).unwrap();
     let steps = rotation_steps(n, 8).unwrap();
     let top = world.params.max_level();
