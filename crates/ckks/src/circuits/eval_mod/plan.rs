@@ -129,7 +129,8 @@ impl Mod1 {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn within(bound: f64, log2_error: f64, arcsine: Option<Arcsine>) -> Result<Self> {
+    #[cfg(test)]
+    pub(crate) fn within(bound: f64, log2_error: f64, arcsine: Option<Arcsine>) -> Result<Self> {
         Self::build(bound, f64::INFINITY, log2_error, arcsine, 0)
     }
 
@@ -277,7 +278,8 @@ impl Mod1 {
     }
 
     /// The result of [`apply`](Self::apply) in the clear, for one `x`.
-    pub fn eval(&self, x: f64) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn eval(&self, x: f64) -> f64 {
         let mut c = self.cosine.eval(x / self.width() - self.shift()).re;
         for _ in 0..self.doublings {
             c = 2.0 * c * c - 1.0;
