@@ -4,15 +4,13 @@
 use std::collections::HashSet;
 
 use datafusion::{
-    arrow::datatypes::{DataType, Field},
+    arrow::datatypes::{DataType, Field, FieldRef},
     common::{
         Column, DFSchema, Result as EngineResult,
         tree_node::{TreeNode, TreeNodeRecursion},
     },
     config::ConfigOptions,
-    logical_expr::{
-        Distinct, Expr, ExprSchemable, LogicalPlan, Operator, WindowFunctionDefinition,
-    },
+    logical_expr::{Distinct, Expr, ExprSchemable, LogicalPlan, Operator},
     optimizer::AnalyzerRule,
 };
 
@@ -21,13 +19,17 @@ use crate::{
     shape::{self, FIELD},
 };
 
-/// Aggregates of the engine that do not look at the bytes of their argument.
-const HARMLESS: [&str; 4] = ["count", "first_value", "last_value", "array_agg"];
+const COMPARED: &str = "it compares ciphertexts, which differ for equal values: group and sort by \
+                        columns in the clear";
 
-/// Functions of the engine that compare their arguments.
+const AGGREGATED: &str = "it compares ciphertexts, which differ for equal values, or its result \
+                          does not say that it has some: take he_sum, count or first_value";
+
+/// Functions of the engine that compare their arguments, besides those that give a Boolean.
 const COMPARING: [&str; 3] = ["nullif", "greatest", "least"];
 
-/// Refuses plans that compare, sort or group encrypted values.
+/// Refuses plans that compare, sort or group encrypted values, and those that give them to
+/// aggregates of the engine that could.
 #[derive(Debug)]
 pub(crate) struct NoComparisons;
 
@@ -111,23 +113,23 @@ fn check_expression(expr: &Expr, scope: &Scope) -> EngineResult<()> {
             refuse("CASE", base)?;
             case.when_then_expr.iter().try_for_each(|(when, _)| refuse("CASE", when))
         }),
-        Expr::ScalarFunction(call) if COMPARING.contains(&call.name()) => {
+        Expr::ScalarFunction(call) if scope.compares(call.name(), expr) => {
             call.args.iter().try_for_each(|arg| refuse("a comparison", arg))
         }
         Expr::AggregateFunction(call) => {
             let params = &call.params;
-            if params.distinct || !is_harmless(call.func.name()) {
-                params.args.iter().try_for_each(|arg| refuse("an aggregate", arg))?;
+            if params.distinct {
+                params.args.iter().try_for_each(|arg| refuse("DISTINCT", arg))?;
             }
+            scope.refuse_aggregate(call.func.name(), expr, &params.args)?;
             params.order_by.iter().try_for_each(|by| refuse("ORDER BY", &by.expr))
         }
         Expr::WindowFunction(call) => {
             let params = &call.params;
-            if let WindowFunctionDefinition::AggregateUDF(function) = &call.fun
-                && (params.distinct || !is_harmless(function.name()))
-            {
-                params.args.iter().try_for_each(|arg| refuse("an aggregate", arg))?;
+            if params.distinct {
+                params.args.iter().try_for_each(|arg| refuse("DISTINCT", arg))?;
             }
+            scope.refuse_aggregate(call.fun.name(), expr, &params.args)?;
             params.partition_by.iter().try_for_each(|by| refuse("PARTITION BY", by))?;
             params.order_by.iter().try_for_each(|by| refuse("ORDER BY", &by.expr))
         }
@@ -135,14 +137,22 @@ fn check_expression(expr: &Expr, scope: &Scope) -> EngineResult<()> {
     }
 }
 
-/// Whether an aggregate does not look at the bytes of its argument.
-fn is_harmless(aggregate: &str) -> bool {
-    aggregate.starts_with("he_") || HARMLESS.contains(&aggregate)
-}
-
 fn is_comparison(operator: Operator) -> bool {
     use Operator::*;
-    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
+    let is_pattern = matches!(
+        operator,
+        RegexMatch
+            | RegexIMatch
+            | RegexNotMatch
+            | RegexNotIMatch
+            | LikeMatch
+            | ILikeMatch
+            | NotLikeMatch
+            | NotILikeMatch
+    );
+    is_pattern
+        || matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+        || matches!(operator, IsDistinctFrom | IsNotDistinctFrom)
 }
 
 /// The columns that the expressions of a node are over.
@@ -161,30 +171,60 @@ impl Scope {
     /// Refuses an expression with ciphertexts.
     fn refuse(&self, clause: &'static str, expr: &Expr) -> EngineResult<()> {
         match self.has_ciphertexts(expr)? {
-            true => Err(refusal(clause)),
+            true => Err(Error::plan(clause, COMPARED).into()),
             false => Ok(()),
         }
+    }
+
+    /// Refuses an aggregate or a window function of ciphertexts. Functions of the engine that only
+    /// choose a row keep the description of their argument; others may compare, or their results
+    /// hold ciphertexts without a description.
+    fn refuse_aggregate(&self, name: &str, call: &Expr, args: &[Expr]) -> EngineResult<()> {
+        let harmless = name == "count" || name.starts_with("he_");
+        if harmless || self.field(call).is_some_and(|field| is_encrypted(&field)) {
+            return Ok(());
+        }
+        let clause = "an aggregate or a window function";
+        args.iter().try_for_each(|arg| match self.has_ciphertexts(arg)? {
+            true => Err(Error::plan(clause, AGGREGATED).into()),
+            false => Ok(()),
+        })
+    }
+
+    /// Whether a function of the engine compares its arguments, or the elements of an array.
+    fn compares(&self, name: &str, call: &Expr) -> bool {
+        let is_test = || self.field(call).is_some_and(|it| *it.data_type() == DataType::Boolean);
+        COMPARING.contains(&name) || name.starts_with("array_") || is_test()
+    }
+
+    /// The field of an expression. What has none yet fails elsewhere.
+    fn field(&self, expr: &Expr) -> Option<FieldRef> {
+        expr.to_field(&self.schema).ok().map(|(_, field)| field)
     }
 
     /// Whether an expression is encrypted, or a function of the engine of an encrypted one.
     fn has_ciphertexts(&self, expr: &Expr) -> EngineResult<bool> {
         let mut found = false;
         expr.apply(|part| {
-            // What has no field yet fails elsewhere.
-            let field = part.to_field(&self.schema).map(|(_, field)| field);
+            let field = self.field(part);
             found |= match part {
                 Expr::Column(column) => self.concealed.contains(column),
+                Expr::ScalarSubquery(query) => {
+                    let hidden = concealed(&query.subquery);
+                    query.subquery.schema().columns().iter().any(|column| hidden.contains(column))
+                }
                 _ => false,
             };
-            found |= field.as_ref().is_ok_and(|field| is_encrypted(field));
+            found |= field.as_ref().is_some_and(|field| is_encrypted(field));
             // Numbers of values and presence are in the clear, and aggregates have their own check.
-            let described = field.is_ok_and(|field| field.metadata().contains_key(FIELD));
+            let described = field.is_some_and(|field| field.metadata().contains_key(FIELD));
             Ok(match part {
                 _ if found => TreeNodeRecursion::Stop,
                 _ if described => TreeNodeRecursion::Jump,
-                Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::AggregateFunction(_) => {
-                    TreeNodeRecursion::Jump
-                }
+                Expr::IsNull(_)
+                | Expr::IsNotNull(_)
+                | Expr::AggregateFunction(_)
+                | Expr::WindowFunction(_) => TreeNodeRecursion::Jump,
                 _ => TreeNodeRecursion::Continue,
             })
         })?;
@@ -192,7 +232,7 @@ impl Scope {
     }
 }
 
-/// The columns of a plan that projections and unions in it make of ciphertexts.
+/// The columns of a plan with ciphertexts whose description projections and unions in it dropped.
 fn concealed(plan: &LogicalPlan) -> HashSet<Column> {
     match plan {
         LogicalPlan::Projection(rows) => {
@@ -212,6 +252,11 @@ fn concealed(plan: &LogicalPlan) -> HashSet<Column> {
             };
             plan.inputs().into_iter().flat_map(renamed).collect()
         }
+        LogicalPlan::Unnest(rows) => {
+            let (inner, from) = (concealed(&rows.input), rows.input.schema().columns());
+            let columns = rows.schema.columns().into_iter().zip(&rows.dependency_indices);
+            columns.filter(|(_, of)| inner.contains(&from[**of])).map(|(to, _)| to).collect()
+        }
         _ => plan.inputs().into_iter().flat_map(concealed).collect(),
     }
 }
@@ -219,10 +264,4 @@ fn concealed(plan: &LogicalPlan) -> HashSet<Column> {
 /// Whether a field has ciphertexts: numbers of values are described, too, and are in the clear.
 fn is_encrypted(field: &Field) -> bool {
     field.metadata().contains_key(FIELD) && *field.data_type() != DataType::Int64
-}
-
-fn refusal(clause: &'static str) -> datafusion::common::DataFusionError {
-    let reason = "it compares ciphertexts, which differ for equal values: group and sort by columns \
-                  in the clear";
-    Error::plan(clause, reason).into()
 }

@@ -20,7 +20,8 @@ pub struct State {
 }
 
 /// A program of many queries, under a name in the key store. The store holds the last state, so
-/// that another process goes on where one ended, and gets the same bits.
+/// that another process goes on where one ended, and gets the same bits. A name has one writer at a
+/// time: two programs that run under one name replace each other's states.
 #[derive(Debug, Clone)]
 pub struct Iteration {
     node: Arc<Node>,

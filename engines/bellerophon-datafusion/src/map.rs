@@ -11,7 +11,7 @@ use bellerophon::{
     },
 };
 
-use crate::{Error, Hash, Node, expression::is_expression};
+use crate::{Error, Hash, Node, expression::is_expression, node::Known};
 
 /// Bits after the binary point of a result, unless a query says otherwise.
 const BITS: f64 = 12.0;
@@ -35,7 +35,7 @@ pub(crate) struct MapCall {
 enum Mapped {
     /// Looked up at the nearest of places that are spread evenly over the domain.
     Table(Arc<[f64]>),
-    Named(MapFunction),
+    Named(Known),
 }
 
 impl MapCall {
@@ -55,7 +55,11 @@ impl MapCall {
 
     /// The constant arguments as a text, for caches.
     pub(crate) fn key(&self) -> String {
-        format!("{:?} {:?} {:?} {:?}", self.function, self.lo, self.hi, self.bits)
+        let version = match &self.mapped {
+            Mapped::Table(_) => 0,
+            Mapped::Named(known) => known.version,
+        };
+        format!("{:?} {version} {:?} {:?} {:?}", self.function, self.lo, self.hi, self.bits)
     }
 
     /// The request to the library's planner.
@@ -72,11 +76,11 @@ impl MapCall {
                 }
             }
             // The planner samples a closure once: expressions are slow.
-            Mapped::Named(function) if is_expression(&self.function) => {
+            Mapped::Named(Known { function, .. }) if is_expression(&self.function) => {
                 let error = -self.bits.unwrap_or(BITS);
                 MapRequest::new(move |x| function.value(x)).over(domain).error(error)
             }
-            Mapped::Named(function) => {
+            Mapped::Named(Known { function, .. }) => {
                 MapRequest::of(function).over(domain).error(-self.bits.unwrap_or(BITS))
             }
         }
@@ -109,7 +113,7 @@ impl MapCall {
         };
         let function = match &self.mapped {
             Mapped::Table(entries) => return extremes(entries),
-            Mapped::Named(function) => function,
+            Mapped::Named(known) => &known.function,
         };
         let step = (self.hi - self.lo) / SAMPLES as f64;
         let places = (0..=SAMPLES).map(|i| (self.lo + i as f64 * step).min(self.hi));
@@ -131,33 +135,34 @@ impl Mapped {
         if let Some(entries) = entries(text) {
             return Ok(Self::Table(entries));
         }
-        if let Some(function) = node.known(text)? {
-            return Ok(Self::Named(function));
+        if let Some(known) = node.known(text)? {
+            return Ok(Self::Named(known));
         }
-        let function = match text {
-            "abs" => return Ok(Self::Named(MapFunction::abs())),
-            "relu" => return Ok(Self::Named(MapFunction::relu())),
-            "cos" => Function::cos(),
-            "exp" => Function::exp(),
-            "gelu" => Function::gelu(),
-            "inverse" => Function::inverse(),
-            "inverse_sqrt" => Function::inverse_sqrt(),
-            "ln" => Function::ln(),
-            "sigmoid" => Function::sigmoid(),
-            "silu" => Function::silu(),
-            "sin" => Function::sin(),
-            "softplus" => Function::softplus(),
-            "sqrt" => Function::sqrt(),
-            "tanh" => Function::tanh(),
+        let function: MapFunction = match text {
+            "abs" => MapFunction::abs(),
+            "relu" => MapFunction::relu(),
+            "cos" => Function::cos().into(),
+            "exp" => Function::exp().into(),
+            "gelu" => Function::gelu().into(),
+            "inverse" => Function::inverse().into(),
+            "inverse_sqrt" => Function::inverse_sqrt().into(),
+            "ln" => Function::ln().into(),
+            "sigmoid" => Function::sigmoid().into(),
+            "silu" => Function::silu().into(),
+            "sin" => Function::sin().into(),
+            "softplus" => Function::softplus().into(),
+            "sqrt" => Function::sqrt().into(),
+            "tanh" => Function::tanh().into(),
             _ => {
                 let reason = "no function has this name: take abs, relu, cos, exp, gelu, inverse, \
                               inverse_sqrt, ln, sigmoid, silu, sin, softplus, sqrt, tanh, the \
-                              entries of a table ('0;1;4') or the hash of a \
-                              table, an expression ('x -> 1 / (1 + exp(-x))'), or define one with `Node::define`";
+                              entries of a table ('0;1;4') or its hash in the key store, an \
+                              expression ('x -> 1 / (1 + exp(-x))'), or define one with \
+                              `Node::define`";
                 return Err(Error::plan("he_map", reason));
             }
         };
-        Ok(Self::Named(function.into()))
+        Ok(Self::Named(Known { function, version: 0 }))
     }
 }
 

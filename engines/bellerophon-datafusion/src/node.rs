@@ -25,8 +25,8 @@ use crate::{
     store::lock,
 };
 
-/// Results of the planner that a node keeps of each kind.
-const PLANNED: usize = 1 << 10;
+/// Results of one kind that a node keeps: plans, descriptions, compiled expressions.
+const KEPT: usize = 1 << 10;
 
 /// What the functions of one process share. A process has one node, and with it one pool of
 /// threads, whatever the number of partitions.
@@ -35,10 +35,21 @@ pub struct Node {
     keys: KeyStore,
     threads: rayon::ThreadPool,
     memory: Arc<dyn MemoryPool>,
-    functions: Mutex<BTreeMap<String, MapFunction>>,
+    defined: Mutex<HashMap<String, Known>>,
     calls: Mutex<BTreeMap<&'static str, u64>>,
-    plans: Mutex<HashMap<String, Arc<MapPlan>>>,
-    shapes: Mutex<HashMap<String, Shape>>,
+    /// Results under the hash of a text that says of what: texts hold tables.
+    expressions: Mutex<HashMap<Hash, MapFunction>>,
+    plans: Mutex<HashMap<Hash, Arc<MapPlan>>>,
+    shapes: Mutex<HashMap<Hash, Shape>>,
+}
+
+/// A function that a node knows under a text.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) function: MapFunction,
+    /// How often the text was defined. A query that began before a definition keeps the function
+    /// that it found, and its plans are not those of the next one.
+    pub(crate) version: u64,
 }
 
 /// The resources of a node.
@@ -69,9 +80,9 @@ impl Node {
         let keys = KeyStore::new(store, &memory, options.keys)?;
         let threads = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build();
         let failed = |error| DataFusionError::External(Box::new(error));
-        let (functions, calls, plans, shapes) = Default::default();
         let threads = threads.map_err(failed)?;
-        Ok(Arc::new(Self { keys, threads, memory, functions, calls, plans, shapes }))
+        let (defined, calls, expressions, plans, shapes) = Default::default();
+        Ok(Arc::new(Self { keys, threads, memory, defined, calls, expressions, plans, shapes }))
     }
 
     /// The objects of the node.
@@ -86,25 +97,24 @@ impl Node {
 
     /// Makes a function known to `he_map` under a name. All processes of a cluster must know it.
     pub fn define(&self, name: impl Into<String>, function: MapFunction) {
-        lock(&self.functions).insert(name.into(), function);
-        // They may be those of another function of this name.
-        lock(&self.plans).clear();
-        lock(&self.shapes).clear();
+        let (name, mut defined) = (name.into(), lock(&self.defined));
+        let version = defined.get(&name).map_or(0, |known| known.version) + 1;
+        defined.insert(name, Known { function, version });
     }
 
     /// The function that is defined under a text, or that the text expresses.
-    pub(crate) fn known(&self, text: &str) -> Result<Option<MapFunction>> {
-        if let Some(function) = lock(&self.functions).get(text) {
-            return Ok(Some(function.clone()));
+    pub(crate) fn known(&self, text: &str) -> Result<Option<Known>> {
+        if let Some(known) = lock(&self.defined).get(text) {
+            return Ok(Some(known.clone()));
         }
         if !expression::is_expression(text) {
             return Ok(None);
         }
-        let malformed = |reason| format!("{text:?} is no function: {reason}");
-        let function = expression::compile(text).map_err(malformed);
-        let function = function.map_err(|reason| Error::plan("he_map", reason))?;
-        lock(&self.functions).insert(text.into(), function.clone());
-        Ok(Some(function))
+        let malformed =
+            |reason| Error::plan("he_map", format!("{text:?} is no function: {reason}"));
+        let compile = || expression::compile(text).map_err(malformed);
+        let function = once(&self.expressions, text, compile)?;
+        Ok(Some(Known { function, version: 0 }))
     }
 
     /// How often each function was evaluated on a vector, since the node exists: a plan that
@@ -169,7 +179,7 @@ impl Node {
     /// A plan of a map, made once for a text that says for what.
     pub(crate) fn map_plan(
         &self,
-        key: String,
+        key: &str,
         plan: impl FnOnce() -> bellerophon::Result<MapPlan>,
     ) -> bellerophon::Result<Arc<MapPlan>> {
         once(&self.plans, key, || plan().map(Arc::new))
@@ -177,28 +187,25 @@ impl Node {
 
     /// The description of a result, derived once for a text that says of what: an engine asks many
     /// times while it plans a query, and the simulator takes milliseconds.
-    pub(crate) fn shape(
-        &self,
-        key: String,
-        derive: impl FnOnce() -> Result<Shape>,
-    ) -> Result<Shape> {
+    pub(crate) fn shape(&self, key: &str, derive: impl FnOnce() -> Result<Shape>) -> Result<Shape> {
         once(&self.shapes, key, derive)
     }
 }
 
 /// A result that is computed if it is not known yet.
 fn once<T: Clone, E>(
-    known: &Mutex<HashMap<String, T>>,
-    key: String,
+    known: &Mutex<HashMap<Hash, T>>,
+    key: &str,
     compute: impl FnOnce() -> std::result::Result<T, E>,
 ) -> std::result::Result<T, E> {
+    let key = Hash::of(key.as_bytes());
     if let Some(found) = lock(known).get(&key) {
         return Ok(found.clone());
     }
     let made = compute()?;
     let mut known = lock(known);
     // Other queries of a long life would take all memory.
-    if known.len() >= PLANNED {
+    if known.len() >= KEPT {
         known.clear();
     }
     known.insert(key, made.clone());

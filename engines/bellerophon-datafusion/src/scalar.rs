@@ -248,7 +248,7 @@ impl ScalarFunction {
         // A square has more noise than a product. Two expressions of one description may be one.
         let square = shapes.len() == 2 && fields[0] == fields[1];
         let key = format!("{name} {} {square} {shapes:?}", operation.key());
-        self.node.shape(key, || self.simulated(operation, &shapes, square))
+        self.node.shape(&key, || self.simulated(operation, &shapes, square))
     }
 
     fn simulated(&self, operation: &Operation, shapes: &[Shape], square: bool) -> Result<Shape> {
@@ -280,7 +280,7 @@ impl ScalarFunction {
                 let place = format!("{} {level} {len}", params.fingerprint());
                 let request = call.request().count(len).level(level);
                 let key = format!("{} {place}", call.key());
-                let plan = self.node.map_plan(key, || params.map_plan(&request));
+                let plan = self.node.map_plan(&key, || params.map_plan(&request));
                 let plan = plan.map_err(|error| Error::plan(name, error))?;
                 let Some(prediction) = plan.prediction() else {
                     return Err(Error::plan(name, format!("no engine serves it:\n{plan}")));
@@ -436,7 +436,7 @@ impl Server {
         let (owner, range) = (x.lattice().key(), x.range());
         let place = format!("{keys} {owner:?} {} {} {range:?}", x.level(), x.len());
         let (key, request) = (format!("{} {place}", call.key()), call.request());
-        let plan = node.map_plan(key, || evaluator.map_plan(x, &request))?;
+        let plan = node.map_plan(&key, || evaluator.map_plan(x, &request))?;
         let mapped = evaluator.map_with(x, &request.planned(&plan))?;
         // A look-up of few values returns few slots: sums need as many as other vectors have.
         Ok(evaluator.repeated(mapped, x.slots())?)
@@ -558,7 +558,7 @@ impl ScalarUDFImpl for ScalarFunction {
                 let named = [(TABLE.to_string(), hash.to_string())];
                 return Ok(Arc::new(field.with_metadata(named.into())));
             }
-            let shape = self.node.shape(format!("{name} {hash}"), || {
+            let shape = self.node.shape(&format!("{name} {hash}"), || {
                 let (params, x) = keys.object(hash)?;
                 Ok(Shape::new(params, x.lattice().key(), 1, &x.metadata()))
             })?;

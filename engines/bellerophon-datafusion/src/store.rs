@@ -103,12 +103,15 @@ impl KeyStoreOptions {
     }
 }
 
-/// The keys in memory.
+/// The keys in memory. Nothing waits for a store or a disk while it holds their lock.
 #[derive(Debug)]
 struct Loaded {
     keys: HashMap<Hash, Entry>,
     clock: u64,
+    /// Bytes of these keys, and of those that are on their way.
     reservation: MemoryReservation,
+    /// Those who load keys, one at a time for each name, and those who wait for them.
+    turns: HashMap<Hash, Arc<Mutex<()>>>,
 }
 
 #[derive(Debug)]
@@ -131,8 +134,8 @@ impl KeyStore {
         let KeyStoreOptions { folder, security, budget, rotations } = options;
         fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
         let reservation = MemoryConsumer::new("bellerophon keys").register(memory);
-        let loaded = Mutex::new(Loaded { keys: HashMap::new(), clock: 0, reservation });
-        let (params, downloads) = Default::default();
+        let (keys, turns, params, downloads) = Default::default();
+        let loaded = Mutex::new(Loaded { keys, clock: 0, reservation, turns });
         Ok(Self { store, folder, security, budget, rotations, loaded, params, downloads })
     }
 
@@ -205,7 +208,8 @@ impl KeyStore {
         stored.map(|()| hash)
     }
 
-    /// Keeps a text under a name that is no hash: the last one replaces the others.
+    /// Keeps a text under a name that is no hash: the last one replaces the others. A name has one
+    /// writer at a time: a repeated request could replace the text of another one.
     pub(crate) fn put_note(&self, name: &str, text: String) -> Result<()> {
         let path = StorePath::from(format!("states/{name}"));
         let put = async || Ok(self.store.put(&path, text.clone().into()).await.map(|_| ())?);
@@ -240,15 +244,14 @@ impl KeyStore {
     /// # Errors
     /// [`Error::Object`], [`Error::Store`], and those of parameters without the needed security.
     pub fn params(&self, hash: Hash) -> Result<Params> {
-        let mut known = lock(&self.params);
-        if let Some(params) = known.get(&hash) {
+        if let Some(params) = lock(&self.params).get(&hash) {
             return Ok(params.clone());
         }
+        // Without the lock: a copy may take long, and others want other parameters.
         let path = self.local(hash, kind::PARAMS, "parameters")?;
         let bytes = fs::read(&path).map_err(Error::file(&path))?;
         let params = Params::from_bytes(&bytes, self.security)?;
-        known.insert(hash, params.clone());
-        Ok(params)
+        Ok(lock(&self.params).entry(hash).or_insert(params).clone())
     }
 
     /// The security that parameters must have.
@@ -277,24 +280,22 @@ impl KeyStore {
     pub(crate) fn object(&self, hash: Hash) -> Result<(Hash, Ciphertext)> {
         let bytes = self.vector(hash)?;
         let fingerprint = header(hash, &bytes)?.fingerprint;
+        let is_its = |params: &Params| params.ckks().fingerprint() == fingerprint;
         let known = lock(&self.params);
-        let found = known.iter().find(|(_, params)| params.ckks().fingerprint() == fingerprint);
-        let Some((&name, params)) = found else {
+        let found = known.iter().find(|(_, params)| is_its(params));
+        let found = found.map(|(name, params)| (*name, params.clone()));
+        drop(known);
+        let Some((name, params)) = found else {
             return Err(Error::Object { hash, fault: ObjectFault::UnknownParams });
         };
-        Ok((name, encrypted::read(params, &bytes)?))
+        Ok((name, encrypted::read(&params, &bytes)?))
     }
 
     /// The entries of a table by name.
     pub(crate) fn table(&self, hash: Hash) -> Result<Arc<[f64]>> {
         let path = self.copied(hash, Wanted { kinds: &[], tables: true, needed: "a table" })?;
         let malformed = || Error::Object { hash, fault: ObjectFault::Table };
-        let file = File::open(&path).map_err(Error::file(&path))?;
-        let mut bytes = Vec::new();
-        let read = file.take(MOST_TABLE + 1).read_to_end(&mut bytes).map_err(Error::file(&path))?;
-        if read as u64 > MOST_TABLE {
-            return Err(malformed());
-        }
+        let bytes = fs::read(&path).map_err(Error::file(&path))?;
         // Nothing in a table tells that its copy was damaged since it arrived.
         let found = Hash::of(&bytes);
         if found != hash {
@@ -313,26 +314,29 @@ impl KeyStore {
 
     /// An evaluator with the keys of this name, loaded at most once at a time.
     pub(crate) fn evaluator(&self, hash: Hash, params: &Params) -> Result<Arc<Evaluator>> {
-        let mut loaded = lock(&self.loaded);
-        loaded.clock += 1;
-        let clock = loaded.clock;
-        if let Some(entry) = loaded.keys.get_mut(&hash) {
-            entry.used = clock;
-            return Ok(entry.evaluator.clone());
+        // Step 1: those who need the same keys wait for the first of them.
+        let turn = {
+            let mut loaded = lock(&self.loaded);
+            if let Some(evaluator) = loaded.get(hash) {
+                return Ok(evaluator);
+            }
+            loaded.turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+            loaded.turns.entry(hash).or_default().clone()
+        };
+        let _turn = lock(&turn);
+        if let Some(evaluator) = lock(&self.loaded).get(hash) {
+            return Ok(evaluator);
         }
+        // Step 2: the copy of the node, and memory for it.
         let path = self.local(hash, kind::KEY_LIST, "evaluation keys")?;
         let bytes = fs::metadata(&path).map_err(Error::file(&path))?.len();
-        loaded.make_room(bytes, self.budget)?;
-        loaded.reservation.try_grow(bytes as usize)?;
+        lock(&self.loaded).reserve(bytes, self.budget)?;
+        // Step 3: the keys.
         let opened = EvaluationKeys::open(params, &path, self.rotations)
             .and_then(|(keys, _)| Evaluator::new(keys));
+        let mut loaded = lock(&self.loaded);
         match opened {
-            Ok(evaluator) => {
-                let evaluator = Arc::new(evaluator);
-                let entry = Entry { evaluator: evaluator.clone(), bytes, used: clock };
-                loaded.keys.insert(hash, entry);
-                Ok(evaluator)
-            }
+            Ok(evaluator) => Ok(loaded.insert(hash, Arc::new(evaluator), bytes)),
             Err(error) => {
                 loaded.reservation.shrink(bytes as usize);
                 Err(error.into())
@@ -369,11 +373,13 @@ impl KeyStore {
         Ok(path)
     }
 
-    /// Copies an object to a file. Its type is checked before most of it arrives.
+    /// Copies an object to a file. Its type is checked before most of it arrives, and so is the size
+    /// of a table, whose type says little.
     async fn download(&self, hash: Hash, wanted: Wanted<'_>, path: &Path) -> Result<()> {
         let mut stream = self.store.get(&place(hash)).await?.into_stream();
         let mut file = BufWriter::new(File::create(path).map_err(Error::file(path))?);
         let (mut hasher, mut start, mut checked) = (Sha256::new(), Vec::new(), false);
+        let mut copied = 0;
         while let Some(chunk) = stream.next().await.transpose()? {
             // A local file that shrinks while it is read gives empty chunks without an end.
             if chunk.is_empty() {
@@ -381,6 +387,7 @@ impl KeyStore {
             }
             hasher.update(&chunk);
             file.write_all(&chunk).map_err(Error::file(path))?;
+            copied += chunk.len() as u64;
             if !checked {
                 let missing = Header::LEN - start.len();
                 start.extend_from_slice(&chunk[..missing.min(chunk.len())]);
@@ -388,6 +395,9 @@ impl KeyStore {
                     wanted.check(hash, &start)?;
                     checked = true;
                 }
+            }
+            if copied > MOST_TABLE && is_table(&start) {
+                return Err(Error::Object { hash, fault: ObjectFault::Table });
             }
         }
         if !checked {
@@ -458,12 +468,29 @@ impl Wanted<'_> {
 }
 
 impl Loaded {
-    /// Evicts the least recently used keys that nobody uses, until `bytes` more fit the budget.
-    fn make_room(&mut self, bytes: u64, budget: u64) -> Result<()> {
+    /// The evaluator of these keys, if they are in memory.
+    fn get(&mut self, hash: Hash) -> Option<Arc<Evaluator>> {
+        self.clock += 1;
+        let entry = self.keys.get_mut(&hash)?;
+        entry.used = self.clock;
+        Some(entry.evaluator.clone())
+    }
+
+    /// Adds keys whose bytes are reserved.
+    fn insert(&mut self, hash: Hash, evaluator: Arc<Evaluator>, bytes: u64) -> Arc<Evaluator> {
+        self.clock += 1;
+        let entry = Entry { evaluator: evaluator.clone(), bytes, used: self.clock };
+        self.keys.insert(hash, entry);
+        evaluator
+    }
+
+    /// Reserves memory for keys. The least recently used ones that nobody uses leave, until these
+    /// fit the budget.
+    fn reserve(&mut self, bytes: u64, budget: u64) -> Result<()> {
         loop {
-            let total: u64 = self.keys.values().map(|entry| entry.bytes).sum();
+            let total = self.reservation.size() as u64;
             if total + bytes <= budget {
-                return Ok(());
+                return Ok(self.reservation.try_grow(bytes as usize)?);
             }
             let unused = |entry: &Entry| Arc::strong_count(&entry.evaluator) == 1;
             let oldest = self.keys.iter().filter(|(_, entry)| unused(entry));

@@ -62,7 +62,7 @@ impl Sum {
     /// The shape of the sum of all vectors, as if they were one group.
     fn predicted(&self, field: &Field) -> Result<Shape> {
         let shape = Shape::of(NAME, 1, field)?;
-        self.node.shape(format!("{NAME} {shape:?}"), || self.simulated(&shape))
+        self.node.shape(&format!("{NAME} {shape:?}"), || self.simulated(&shape))
     }
 
     fn simulated(&self, shape: &Shape) -> Result<Shape> {

@@ -43,8 +43,8 @@ impl Drop for Process {
     }
 }
 
-/// A scheduler and executors as processes, with their status files.
-fn cluster(world: &World, executors: usize) -> (String, Process, Vec<Process>) {
+/// A scheduler and executors as processes, with their status files, and a session on them.
+async fn cluster(world: &World, executors: usize) -> (SessionContext, Process, Vec<Process>) {
     let options = scheduler(world.folder.path(), &TlsOptions::default());
     let address = options.bind.to_string();
     let started = Process::start(
@@ -72,8 +72,14 @@ fn cluster(world: &World, executors: usize) -> (String, Process, Vec<Process>) {
             .arg(status.unwrap());
         Process(process.stderr(Stdio::null()).spawn().unwrap())
     });
-    let executors = executors.collect();
-    (address, started, executors)
+    let executors: Vec<_> = executors.collect();
+    wait("executors", || known(world) == executors.len() as u64).await;
+    (world.on(&address).await, started, executors)
+}
+
+/// The executors that the scheduler knows.
+fn known(world: &World) -> u64 {
+    counter(&world.path("scheduler-status"), "/executors")
 }
 
 /// Registers the long table.
@@ -115,11 +121,8 @@ fn begun(world: &World, executor: usize) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_executor_dies_and_the_others_give_the_same_bits() {
     let world = World::new();
-    let (address, _scheduler, mut executors) = cluster(&world, 2);
+    let (session, _scheduler, mut executors) = cluster(&world, 2).await;
     let status = |i: usize| world.path(&format!("executor-{i}-status"));
-    let known = || counter(&world.path("scheduler-status"), "/executors");
-    wait("executors", || known() == 2).await;
-    let session = world.on(&address).await;
     let tasks = "SET datafusion.execution.target_partitions = 12";
     session.sql(tasks).await.unwrap().collect().await.unwrap();
     lengthen(&world, &session).await;
@@ -134,7 +137,7 @@ async fn an_executor_dies_and_the_others_give_the_same_bits() {
     lengthen(&world, &here).await;
     let expected = rows(world.client.params(), &here, QUERY).await;
     assert!(found == expected, "lost, twice, or other bits");
-    wait("end of the dead executor", || known() == 1).await;
+    wait("end of the dead executor", || known(&world) == 1).await;
     assert!(matches!(executors[1].0.try_wait(), Ok(None)));
     // The survivor copied none again.
     assert_eq!(downloads(), 2);
@@ -143,9 +146,7 @@ async fn an_executor_dies_and_the_others_give_the_same_bits() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_without_executors_ends_with_an_error() {
     let world = World::new();
-    let (address, _scheduler, mut executors) = cluster(&world, 1);
-    wait("executor", || counter(&world.path("scheduler-status"), "/executors") == 1).await;
-    let session = world.on(&address).await;
+    let (session, _scheduler, mut executors) = cluster(&world, 1).await;
     lengthen(&world, &session).await;
     let query = tokio::spawn(async move { refusal(&session, QUERY).await });
     let status = world.path("executor-0-status");
@@ -160,9 +161,7 @@ async fn a_job_without_executors_ends_with_an_error() {
 #[tokio::test(flavor = "multi_thread")]
 async fn results_that_died_before_they_were_fetched_are_an_error() {
     let world = World::new();
-    let (address, _scheduler, mut executors) = cluster(&world, 2);
-    wait("executors", || counter(&world.path("scheduler-status"), "/executors") == 2).await;
-    let session = world.on(&address).await;
+    let (session, _scheduler, mut executors) = cluster(&world, 2).await;
     lengthen(&world, &session).await;
     let mut results = session.sql(QUERY).await.unwrap().execute_stream().await.unwrap();
     assert!(results.next().await.unwrap().unwrap().num_rows() > 0);

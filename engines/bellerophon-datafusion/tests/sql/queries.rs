@@ -1,5 +1,7 @@
 //! Results of queries against the same functions in the clear.
 
+use std::sync::{Arc, Once};
+
 use bellerophon::prelude::*;
 use bellerophon_datafusion::{Functions, TableProgress, TableWriter, Values, decrypt, write_csv};
 use datafusion::{
@@ -303,6 +305,32 @@ async fn a_table_of_comma_separated_values_is_encrypted_as_it_is_read() {
     }
     assert!(write("x,y\n1,1\n").unwrap_err().to_string().contains("there is none"));
     assert!(write("").unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_function_that_is_defined_while_a_query_is_planned_has_plans_of_its_own() {
+    let world = World::new();
+    let session = world.session().await;
+    let mirrored = || MapFunction::closure("mirrored", |x| 1.0 - x);
+    let (node, once) = (Arc::downgrade(&world.node), Once::new());
+    let first = MapFunction::closure("first", move |x| {
+        once.call_once(|| node.upgrade().unwrap().define("f", mirrored()));
+        x / 2.0
+    });
+    world.node.define("f", first);
+    world.node.define("mirrored", mirrored());
+    let described = async |function: &str| {
+        let sql = format!("SELECT he_map(x, '{function}', -2.0, 2.0) AS r FROM t");
+        let frame = session.sql(&sql).await.unwrap();
+        (frame.schema().field(0).metadata().clone(), sql)
+    };
+    described("f").await;
+    let (found, sql) = described("f").await;
+    assert_eq!(found, described("mirrored").await.0);
+    let found = world.query(&session, &format!("{sql} WHERE g = 'b'"), Values::All).await;
+    let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+    let expected: Vec<_> = rows.map(|i| 1.0 - world.x[i]).collect();
+    close(&numbers(&found, "r"), &expected, 1e-3);
 }
 
 #[tokio::test]

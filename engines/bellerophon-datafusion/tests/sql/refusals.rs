@@ -99,9 +99,34 @@ async fn ciphertexts_are_not_compared() {
         "SELECT row_number() OVER (ORDER BY x) FROM t",
         "SELECT count(*) OVER (PARTITION BY x) FROM t",
         "SELECT g FROM t WHERE EXISTS (SELECT 1 FROM t AS u WHERE u.x = t.x)",
+        "SELECT g FROM t WHERE (SELECT coalesce(x, y) FROM t LIMIT 1) = 'a'::BYTEA",
+        "SELECT g FROM t WHERE encode(x, 'hex') LIKE 'a%'",
+        "SELECT g FROM t WHERE 'a' LIKE encode(x, 'hex')",
+        "SELECT g FROM t WHERE encode(x, 'hex') SIMILAR TO 'a'",
+        "SELECT g FROM t WHERE encode(x, 'hex') ~ '^a'",
+        "SELECT g FROM t WHERE encode(x, 'hex') !~ '^a'",
+        "SELECT g FROM t WHERE encode(x, 'hex') ~* '^a'",
+        "SELECT g FROM t WHERE encode(x, 'hex') !~* '^a'",
+        "SELECT g FROM t WHERE encode(x, 'hex') ~~ 'a%'",
+        "SELECT g FROM t WHERE encode(x, 'hex') !~~* 'a%'",
+        "SELECT g FROM t WHERE 'a' ~ encode(x, 'hex')",
+        "SELECT starts_with(encode(x, 'hex'), 'a') FROM t",
+        "SELECT [x] @> [y] FROM t",
+        "SELECT array_distinct([x, y]) FROM t",
+        "SELECT DISTINCT v FROM (SELECT unnest([x, y]) AS v FROM t)",
+        // Results without a description could be compared later.
+        "SELECT array_agg(x) FROM t",
+        "SELECT nth_value(x, 1 ORDER BY g) FROM t",
+        "SELECT array_agg(coalesce(x, y)) OVER () FROM t",
+        "SELECT first_value(coalesce(x, y)) FROM t",
+        // Those of these functions have one.
+        "SELECT g FROM t GROUP BY g ORDER BY first_value(x)",
+        "SELECT g FROM t GROUP BY g ORDER BY any_value(x)",
+        "SELECT v FROM (SELECT last_value(x) AS v FROM t) ORDER BY v",
+        "SELECT DISTINCT v FROM (SELECT nth_value(x, 1) OVER () AS v FROM t)",
+        "SELECT g FROM (SELECT g, lag(x) OVER (ORDER BY g) AS v FROM t) AS s WHERE v = v",
     ] {
-        let refusal = world.refusal(&session, sql).await;
-        assert!(refusal.contains("it compares ciphertexts"), "{sql}: {refusal}");
+        world.refuses(&session, sql, "it compares ciphertexts").await;
     }
     // Clauses over columns in the clear, and presence, are none of these.
     for sql in [
@@ -115,6 +140,12 @@ async fn ciphertexts_are_not_compared() {
         "SELECT x FROM t UNION ALL SELECT x FROM t",
         "SELECT x FROM t UNION ALL SELECT he_scale(x, 2) FROM t",
         "SELECT a.x FROM t AS a JOIN t AS b ON a.g = b.g",
+        "SELECT count(x) OVER (PARTITION BY g) AS n FROM t ORDER BY n, count(x) OVER ()",
+        "SELECT he_scale(first_value(x), 2), last_value(x) FROM t GROUP BY g",
+        "SELECT g, nth_value(x, 1) OVER w, lag(x) OVER w, lead(x) OVER w FROM t \
+         WINDOW w AS (PARTITION BY g ORDER BY g)",
+        "SELECT he_scale(any_value(x), 2) FROM t",
+        "SELECT g FROM t WHERE starts_with(g, 'a') AND g ~ 'a' AND [g] @> ['a']",
     ] {
         session.sql(sql).await.unwrap().collect().await.unwrap();
     }
@@ -125,8 +156,9 @@ async fn aggregates_are_no_window_functions() {
     let world = World::new();
     let session = world.session().await;
     for call in ["he_sum(x)", "he_mean(x)", "he_variance(x)", "he_covariance(x, y)"] {
-        let refusal = world.refusal(&session, &format!("SELECT {call} OVER () FROM t")).await;
-        assert!(refusal.contains("it is no window function"), "{refusal}");
+        world
+            .refuses(&session, &format!("SELECT {call} OVER () FROM t"), "it is no window function")
+            .await;
     }
 }
 
@@ -304,16 +336,14 @@ async fn owners_do_not_meet_in_any_part_of_a_query() {
             "no encrypted column",
         ),
     ] {
-        let refusal = world.refusal(&session, sql).await;
-        assert!(refusal.contains(expected), "{sql}: {refusal}");
+        world.refuses(&session, sql, expected).await;
     }
     // A file that gives itself another owner.
     let (field, _) = real(&session).await;
     let batches = session.sql("SELECT x FROM strange").await.unwrap().collect().await.unwrap();
     table(&session, "forged", vec![(field, batches[0].column(0).clone())]);
     for call in ["he_add(x, x)", "he_sum(x)", "he_mul(x, x)", "he_publish(x, -2.0, 2.0)"] {
-        let refusal = world.refusal(&session, &format!("SELECT {call} FROM forged")).await;
-        assert!(refusal.contains("row 0 of its batch"), "{refusal}");
+        world.refuses(&session, &format!("SELECT {call} FROM forged"), "row 0 of its batch").await;
     }
 }
 

@@ -4,15 +4,22 @@ use std::{
     fmt, fs,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::{self, Receiver},
     },
+    thread,
+    time::{Duration, Instant},
 };
 
-use bellerophon_datafusion::{Hash, Iteration, Node, State, Values};
-use datafusion::object_store::{
-    CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload,
-    ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
-    local::LocalFileSystem, path::Path,
+use bellerophon::prelude::*;
+use bellerophon_datafusion::{Hash, Iteration, Node, State, Values, decrypt};
+use datafusion::{
+    arrow::record_batch::RecordBatch,
+    object_store::{
+        CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload,
+        ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+        local::LocalFileSystem, path::Path,
+    },
 };
 use futures::{
     StreamExt,
@@ -23,6 +30,9 @@ use crate::world::{World, close, needs, node_on, numbers};
 
 const QUERY: &str = "SELECT he_sum_slots(he_sum(x)) AS s FROM t";
 
+/// The longest wait for work of other threads: the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(100);
+
 /// How a request fails.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
@@ -32,6 +42,8 @@ enum Fault {
     Cut,
     /// The caller has no rights.
     Denied,
+    /// The store does not answer before it is told to.
+    Silent,
 }
 
 /// A store whose first requests fail.
@@ -41,13 +53,28 @@ struct Failing {
     fault: Fault,
     left: AtomicUsize,
     requests: AtomicUsize,
+    answers: AtomicBool,
 }
 
 impl Failing {
     fn new(world: &World, fault: Fault, times: usize) -> Arc<Self> {
         let inner = LocalFileSystem::new_with_prefix(world.folder.path()).unwrap();
-        let (left, requests) = (times.into(), 0.into());
-        Arc::new(Self { inner, fault, left, requests })
+        let (left, requests, answers) = (times.into(), 0.into(), false.into());
+        Arc::new(Self { inner, fault, left, requests, answers })
+    }
+
+    /// Waits for a number of requests.
+    fn asked(&self, requests: usize) {
+        let begin = Instant::now();
+        while self.requests() < requests {
+            assert!(begin.elapsed() < PATIENCE, "{} requests", self.requests());
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Answers the requests that wait.
+    fn answer(&self) {
+        self.answers.store(true, Ordering::Relaxed);
     }
 
     fn requests(&self) -> usize {
@@ -112,6 +139,12 @@ impl ObjectStore for Failing {
                 let parts = [Ok(bytes.slice(..bytes.len() / 2)), Err(error(Fault::Network))];
                 let payload = GetResultPayload::Stream(stream::iter(parts).boxed());
                 Ok(GetResult { payload, meta, range, attributes })
+            }
+            Some(Fault::Silent) => {
+                while !self.answers.load(Ordering::Relaxed) {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                self.inner.get_opts(at, how).await
             }
             Some(fault) => Err(error(fault)),
         }
@@ -202,10 +235,67 @@ fn objects_and_states_are_stored_in_spite_of_faults() {
         node_on(store, world.folder.path(), cache, 1 << 30)
     };
     let keys = world.client.evaluation_keys(&needs()).unwrap();
-    let name = node(3, "keys").keys().put_keys(&keys).unwrap();
+    let name = node(3, "copies").keys().put_keys(&keys).unwrap();
     let stored = fs::read(world.folder.path().join("keys").join(name.to_string())).unwrap();
     assert_eq!(Hash::of(&stored), name);
     let state = State { iteration: 3, vectors: vec![name] };
     Iteration::new(&node(2, "states"), "program").keep(&state).unwrap();
     assert_eq!(Iteration::new(&node(4, "more"), "program").resume(&[name]).unwrap(), state);
+}
+
+/// The result of work on a thread of its own.
+fn started<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(work()));
+    receiver
+}
+
+/// The result of work that must not wait for other work.
+fn unhindered<T>(work: &Receiver<T>) -> T {
+    work.recv_timeout(PATIENCE).expect("it waits for other work")
+}
+
+#[test]
+fn an_object_that_does_not_come_hinders_no_other() {
+    let world = World::new();
+    let keys = world.client.evaluation_keys(&needs()).unwrap();
+    let other_keys = world.node.keys().put_keys(&keys).unwrap();
+    let other_params = Params::preset(Preset::ToyBootstrapping).unwrap();
+    let other_params = world.node.keys().put_params(&other_params).unwrap();
+
+    let store = Failing::new(&world, Fault::Silent, 1);
+    let node = node_on(store.clone(), world.folder.path(), "one", 1 << 30);
+    let params = |name: Hash| {
+        let node = node.clone();
+        started(move || node.keys().params(name).map(|_| ()))
+    };
+    let late = params(world.params);
+    store.asked(1);
+    unhindered(&params(other_params)).unwrap();
+    assert!(late.try_recv().is_err());
+    store.answer();
+    unhindered(&late).unwrap();
+
+    let store = Failing::new(&world, Fault::Silent, 0);
+    let node = node_on(store.clone(), world.folder.path(), "two", 1 << 30);
+    node.keys().params(world.params).unwrap();
+    store.left.store(1, Ordering::Relaxed);
+    let runtime = || tokio::runtime::Runtime::new().unwrap();
+    let query = |keys: Hash| {
+        let session = runtime().block_on(world.session_on(&node, Some(keys), 1));
+        started(move || runtime().block_on(async { session.sql(QUERY).await?.collect().await }))
+    };
+    let check = |batches: datafusion::common::Result<Vec<RecordBatch>>| {
+        let found = decrypt(&world.client, &batches.unwrap(), Values::First).unwrap();
+        close(&numbers(&found, "s"), &[world.x.iter().sum::<f64>()], 1e-2);
+    };
+    let late = query(world.keys);
+    store.asked(2);
+    check(unhindered(&query(other_keys)));
+    // Keys in memory, too.
+    check(unhindered(&query(other_keys)));
+    assert!(late.try_recv().is_err());
+    store.answer();
+    check(unhindered(&late));
+    assert_eq!(store.requests(), 3);
 }

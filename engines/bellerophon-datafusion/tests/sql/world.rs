@@ -152,6 +152,12 @@ impl World {
         let result = async { session.sql(sql).await?.collect().await.map(|_| ()) };
         result.await.expect_err(sql).to_string()
     }
+
+    /// Runs a query that fails for this reason.
+    pub async fn refuses(&self, session: &SessionContext, sql: &str, reason: &str) {
+        let refusal = self.refusal(session, sql).await;
+        assert!(refusal.contains(reason), "{sql}: {refusal}");
+    }
 }
 
 /// The table `forged` of one column of bytes, with the description of a column of the real table.
