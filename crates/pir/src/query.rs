@@ -9,7 +9,7 @@ use bellerophon_ring::{
 use serde::{Deserialize, Serialize};
 
 use super::batch::{self, BatchCode, GROUPS};
-use crate::bfv::{Block, Ciphertext, LOG2_FAILURE, NoiseBound, Params, noise};
+use crate::bfv::{Block, Ciphertext, LOG2_FAILURE, NoiseBound, Params, Switching, noise};
 use crate::{During, ErrorKind, Result};
 
 /// The layout of encrypted points in ciphertexts. The page of [the crate](crate) compares the two.
@@ -128,7 +128,7 @@ impl Shape {
     }
 
     /// The size of the domain of each variable.
-    pub(crate) fn domains(&self) -> &[usize] {
+    pub fn domains(&self) -> &[usize] {
         &self.domains
     }
 
@@ -154,7 +154,7 @@ impl Shape {
     }
 
     /// Ciphertexts of the response.
-    pub(crate) fn response_ciphertexts(&self) -> usize {
+    pub fn response_ciphertexts(&self) -> usize {
         self.values().div_ceil(self.degree)
     }
 
@@ -167,7 +167,7 @@ impl Shape {
     }
 
     /// Ciphertexts that hold the selector of one value.
-    pub(crate) fn blocks(&self) -> usize {
+    pub fn blocks(&self) -> usize {
         match self.form {
             QueryLayout::Paper => {
                 self.domains.iter().map(|domain| domain.div_ceil(self.degree)).sum()
@@ -189,6 +189,30 @@ impl Shape {
         // Selectors fill a ciphertext before the next one begins.
         let (first, slot) = (value / self.together(), value % self.together());
         (first * self.blocks(), slot * self.entries())
+    }
+
+    /// NTTs of one limb and products of one limb that an evaluation takes, for predictions of time.
+    ///
+    /// With `L` limbs, a value takes `2 L` products for each block, and an automorphism. That has
+    /// `d + 1` NTTs and `2 d` products with `d` digits over one prime. With `k` special primes it
+    /// has `d (L + k) + 2 (k + L)` NTTs and `2 d (L + k)` products. Factors take `L` NTTs for each
+    /// block, in the compact layout for each block of each bucket.
+    pub fn work(&self, params: &Params) -> [f64; 2] {
+        let (limbs, values) = (params.limbs(), self.values());
+        let switch = match params.switching() {
+            Switching::Digits(gadget) => [gadget.digits() + 1, 2 * gadget.digits()],
+            Switching::Special(lattice) => {
+                let k = lattice.p().limbs();
+                let digits = limbs.div_ceil(k);
+                [digits * (limbs + k) + 2 * (k + limbs), 2 * digits * (limbs + k)]
+            }
+        };
+        let factors = match self.form {
+            QueryLayout::Paper => self.blocks() * limbs,
+            QueryLayout::Compact => values * self.blocks() * limbs,
+        };
+        let products = 2 * limbs * self.blocks();
+        [(values * switch[0] + factors) as f64, (values * (switch[1] + products)) as f64]
     }
 
     /// The batch code of a seed.

@@ -254,7 +254,7 @@ pub struct PublicKey {
 
 impl PublicKey {
     /// The public key of a secret.
-    pub(crate) fn generate<R: CryptoRng + ?Sized>(secret: &SecretKey, rng: &mut R) -> Self {
+    pub fn generate<R: CryptoRng + ?Sized>(secret: &SecretKey, rng: &mut R) -> Self {
         let seed = Seed::random(rng);
         let (b, a) = secret.body(&seed, 0, rng, |_, _, _| 0);
         Self { b, a, fingerprint: secret.params.fingerprint(), key: secret.id }

@@ -59,7 +59,7 @@ impl SeededPackingKeys {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) unless `n` is a power of two up to the degree.
-    pub(crate) fn generate<R: CryptoRng + ?Sized>(
+    pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         n: usize,
         rng: &mut R,
