@@ -89,14 +89,14 @@ impl Blocks {
             }
             sines.push(all);
         }
-        sines.into_iter().map(|sine| self.whole(sine)).collect()
+        sines.into_iter().map(|sine| self.whole(evaluator, sine)).collect()
     }
 
     /// A vector of one period, or of fewer blocks, repeated over all blocks. Every slot counts as a
     /// value until the [`mask`](Self::mask).
-    pub(crate) fn whole(&self, x: Ciphertext) -> Result<Ciphertext> {
+    pub(crate) fn whole(&self, evaluator: &ckks::Evaluator, x: Ciphertext) -> Result<Ciphertext> {
         let slots = self.stride * self.together;
-        Ok(x.repeated(slots)?.with_len(slots)?)
+        Ok(evaluator.with_len(evaluator.repeated(x, slots)?, slots)?)
     }
 
     /// 1 in the slots of values in the first block, and 0 elsewhere.

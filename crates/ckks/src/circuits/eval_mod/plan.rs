@@ -133,7 +133,8 @@ impl Mod1 {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn within(bound: f64, log2_error: f64, arcsine: Option<Arcsine>) -> Result<Self> {
+    #[cfg(test)]
+    pub(crate) fn within(bound: f64, log2_error: f64, arcsine: Option<Arcsine>) -> Result<Self> {
         let of_bound = Mod1Spec {
             weight: 0,
             log2_failure: f64::NEG_INFINITY,
@@ -285,7 +286,8 @@ impl Mod1 {
     }
 
     /// The result of [`apply`](Self::apply) in the clear, for one `x`.
-    pub fn eval(&self, x: f64) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn eval(&self, x: f64) -> f64 {
         let mut c = self.cosine.eval(x / self.width() - self.shift()).re;
         for _ in 0..self.doublings {
             c = 2.0 * c * c - 1.0;

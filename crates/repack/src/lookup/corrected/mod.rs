@@ -177,7 +177,7 @@ impl<'a> LookupEvaluator<'a> {
             let carried = carried.operand_error(range, |x| f.value(x)).sqrt();
             plan.accuracy().worst_rms.hypot(carried)
         };
-        let (total, excess) = (error(x.noise()), error(x.excess()));
+        let (total, excess) = (error(x.noise()), error(x.metadata().excess()));
         let (lattice, meta) = sum.into_parts();
         let padded = meta.len < meta.slots;
         // A result may leave the range of the function by the error of the correction, and by noise
