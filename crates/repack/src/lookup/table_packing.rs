@@ -81,7 +81,8 @@ impl Blocks {
             let values: Vec<&lwe::Ciphertext> = group.iter().copied().flatten().collect();
             let layout = Layout::in_blocks(self.rows, self.period, group.len(), self.stride)?;
             let sine = Reduction::Sine;
-            let mut all = ring.raise(evaluator, keys, &values, &layout, sine, output, level)?;
+            let mut all =
+                ring.lwe_to_slots(evaluator, keys, &values, &layout, sine, output, level)?;
             // Step 2: rotations bring every block to the first.
             for _ in 1..group.len() {
                 let next = evaluator.rotate(&all, self.stride as i64)?;
@@ -109,9 +110,9 @@ impl Blocks {
     /// period.
     pub(crate) fn spread(&self, evaluator: &ckks::Evaluator, x: &Ciphertext) -> Result<Ciphertext> {
         // The masked blocks are zero, so a sum over all blocks copies the first to each of them.
-        let (lattice, mut meta) =
+        let (lwe_params, mut meta) =
             evaluator.inner_sum(x, self.together, self.stride as i64)?.into_parts();
         (meta.slots, meta.len) = (self.period, self.rows);
-        Ok(Ciphertext::from_parts(evaluator.params(), lattice, meta)?)
+        Ok(Ciphertext::from_parts(evaluator.params(), lwe_params, meta)?)
     }
 }

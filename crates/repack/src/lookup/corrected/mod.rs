@@ -93,11 +93,11 @@ impl<'a> LookupEvaluator<'a> {
 
     /// The possible corrections of a vector with the keys of this evaluator.
     fn corrections(&self, x: &Ciphertext, domain: &RangeInclusive<f64>) -> Result<Corrections<'a>> {
-        let lattice = &self.table_keys()?.lattice;
-        if !self.lookups.corrects(lattice) {
+        let lwe_params = &self.table_keys()?.lwe_params;
+        if !self.lookups.corrects(lwe_params) {
             return Err(ErrorKind::MissingKeys { need: KEYS }.into());
         }
-        Corrections::new(self.lookups, lattice, domain, x.range(), x.level())
+        Corrections::new(self.lookups, lwe_params, domain, x.range(), x.level())
     }
 
     /// Reads the tables and corrects the error of their index. A plan without a correction is a
@@ -133,7 +133,7 @@ impl<'a> LookupEvaluator<'a> {
 
         // Step 2: slots to LWE. The cells of the tables have the step of this encoding.
         let values = self.extract(&[x], map.domain().clone(), Headroom::TABLE, None)?.remove(0);
-        let degree = map.lattice().spec().ring_degree;
+        let degree = map.lwe_params().spec().ring_degree;
         let step = values.encoding().width() / (2 * degree) as f64;
 
         // Step 3: the tables of g and of the coefficients of the local polynomials, all at one
@@ -166,7 +166,7 @@ impl<'a> LookupEvaluator<'a> {
                 .hypot(correction.known.std());
         let reach = map.reach(step) + noise;
         let sum = self.correct(x, &correction, (&read, beside.as_ref()), reach)?;
-        let plain = map.output(&|x| f.value(x))?;
+        let plain = map.entry_encoding(&|x| f.value(x))?;
 
         // Step 5: the metadata: the error of the correction, and what the noise of the operand does
         // to the function.
@@ -178,7 +178,7 @@ impl<'a> LookupEvaluator<'a> {
             plan.accuracy().worst_rms.hypot(carried)
         };
         let (total, excess) = (error(x.noise()), error(x.excess()));
-        let (lattice, meta) = sum.into_parts();
+        let (lwe_params, meta) = sum.into_parts();
         let padded = meta.len < meta.slots;
         // A result may leave the range of the function by the error of the correction, and by noise
         // that moves the operand out of its range.
@@ -186,6 +186,6 @@ impl<'a> LookupEvaluator<'a> {
         let variance = |error: f64| (error * meta.scale).powi(2) / meta.slots as f64;
         let noise = ckks::noise::Noise { total: variance(total), excess: variance(excess) };
         let meta = CiphertextMeta { bounds: Bounds::padded(range, padded), noise, ..meta };
-        Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
+        Ok(Ciphertext::from_parts(self.arithmetic.params(), lwe_params, meta)?)
     }
 }
