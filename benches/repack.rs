@@ -54,6 +54,7 @@ fn repacking(c: &mut Criterion) {
         log2_error: -20.0,
         arcsine: None,
         spare: 0,
+        early_bits: [0; 2],
     };
     let reduction = Mod1::new(&spec).unwrap();
     let factor = 1.0 / reduction.width();

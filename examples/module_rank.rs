@@ -274,8 +274,8 @@ fn decrypt(stage: &Stage, ct: &Ciphertext) -> Result<Vec<f64>, Failure> {
 /// range of `f64`.
 fn squared(stage: &Stage, ct: &Ciphertext) -> Result<(Ciphertext, f64), Failure> {
     let square = stage.evaluator.square(ct).map_err(Failure::run)?;
-    let factor = square.scale() / stage.evaluator.params().scale();
-    Ok((square.reinterpret_scale(factor).map_err(Failure::run)?, factor))
+    let factor = square.meta().scale / stage.evaluator.params().scale();
+    Ok((stage.evaluator.reinterpret_scale(square, factor).map_err(Failure::run)?, factor))
 }
 
 /// For each product, the errors of all slots against the exact squares of the slots before.

@@ -108,7 +108,7 @@ impl Layer {
     }
 
     fn apply(&self, server: &Evaluator, x: &Ciphertext) -> bellerophon::Result<Ciphertext> {
-        let product = server.transform(x, &self.transform)?.with_len(self.bias.len())?;
+        let product = server.with_len(server.transform(x, &self.transform)?, self.bias.len())?;
         server.add_values(&product, &self.bias)
     }
 }

@@ -134,7 +134,7 @@ fn a_hundred_steps_with_a_stated_range() {
                     "{count} values, step {step}: error {mean:.1e} on average, {worst:.1e} at most; \
                      predicted {:.1e}, beyond the range {:.1e}",
                     x.noise(),
-                    x.excess()
+                    x.metadata().excess()
                 );
                 assert!(worst < 1e-6 && worst < 7.0 * x.noise(), "step {step}: {worst:e}");
             }

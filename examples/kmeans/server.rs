@@ -146,8 +146,10 @@ impl Server<'_> {
         let count = distances.len();
         let beside = |distance: &Ciphertext| {
             let many = evaluator.mul_integer(distance, count as i64)?;
-            let beside = evaluator.sub(&many, &total)?.reinterpret_scale(1.0 / count as f64)?;
-            evaluator.assume_range(&beside.with_len(self.layout.points)?, -reach..=reach)
+            let beside = evaluator.sub(&many, &total)?;
+            let beside = evaluator.reinterpret_scale(beside, 1.0 / count as f64)?;
+            let beside = evaluator.with_len(beside, self.layout.points)?;
+            evaluator.assume_range(&beside, -reach..=reach)
         };
         distances.iter().map(beside).collect()
     }
@@ -196,10 +198,11 @@ impl Server<'_> {
         let counts = indicators.iter().enumerate().map(|(j, bits)| {
             let mask: Vec<f64> = (0..block).map(|i| f64::from(u8::from(i % period == j))).collect();
             // Only of the points: slots without one are padding.
-            evaluator.mul_values(&evaluator.sum_slots(bits)?.with_len(block)?, &mask)
+            let total = evaluator.with_len(evaluator.sum_slots(bits)?, block)?;
+            evaluator.mul_values(&total, &mask)
         });
         let counts = sum(evaluator, counts)?;
-        let counts = counts.with_len(clusters)?;
+        let counts = evaluator.with_len(counts, clusters)?;
         let most = points as f64;
         let margin = 0.01 * most;
         let domain = -margin..=most + margin;
@@ -221,11 +224,13 @@ impl Server<'_> {
         let first: Vec<f64> =
             (0..slots).map(|slot| f64::from(u8::from(slot % block == 0))).collect();
         let noise = self.centre_noise(indicators, reciprocals);
+        // Every slot counts as a value.
+        let whole = |x| evaluator.with_len(evaluator.repeated(x, slots)?, slots);
         let centre = |(j, bits): (usize, &Ciphertext)| {
-            let turned = evaluator.rotate(reciprocals, j as i64)?.repeated(slots)?;
-            let weight = evaluator.mul_values(&turned.with_len(slots)?, &first)?;
+            let turned = evaluator.rotate(reciprocals, j as i64)?;
+            let weight = evaluator.mul_values(&whole(turned)?, &first)?;
             // The values of slots without a point are multiplied by zeros.
-            let bits = bits.clone().repeated(slots)?.with_len(slots)?;
+            let bits = whole(bits.clone())?;
             let part = |x: &Ciphertext| {
                 let sums = evaluator.inner_sum(&evaluator.mul(x, &bits)?, block, 1)?;
                 let means = evaluator.mul(&sums, &weight)?;

@@ -190,7 +190,8 @@ fn operands_of_all_shapes() {
         let inputs: Vec<f64> = (0..count).map(|i| f64::from(i as u32 % 97) / 97.0 - 0.5).collect();
         let mut all = inputs.clone();
         all.resize(slots, 0.25);
-        let x = encrypt(&w.client, &all, -0.5..=0.5).with_len(count).unwrap();
+        let x = encrypt(&w.client, &all, -0.5..=0.5);
+        let x = w.server.with_len(x, count).unwrap();
         let worst = error(&x, &inputs, -0.5..=0.5, 9.0);
         assert!(worst < 2f64.powi(-9), "{count} in {slots}: {worst}");
     }
@@ -206,7 +207,7 @@ fn operands_of_all_shapes() {
     }
     let inputs = [-0.5, 0.0, 0.3, 0.5];
     let x = encrypt(&w.client, &inputs.map(|v| v * 8.0), -4.0..=4.0);
-    let x = x.reinterpret_scale(0.125).unwrap();
+    let x = w.server.reinterpret_scale(x, 0.125).unwrap();
     for level in [x.level(), 5] {
         let x = w.server.drop_to_level(&x, level).unwrap();
         let worst = error(&x, &inputs, -0.5..=0.5, 9.0);

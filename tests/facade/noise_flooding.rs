@@ -305,7 +305,7 @@ fn flooding_is_sized_by_the_program() {
     let flooded =
         server.extract_flooded(&y, -4.0..=4.0, Headroom::TABLE, &bound, &mut budget).unwrap();
     let slots = client.params().slots() as f64;
-    let expected = budget.flooding().deviation(bound.length() * slots.sqrt()) / y.scale();
+    let expected = budget.flooding().deviation(bound.length() * slots.sqrt()) / y.meta().scale;
     let ratio = flooded.variance().sqrt() / expected;
     assert!((1.0..1.2).contains(&ratio), "{ratio}");
 }
@@ -420,7 +420,7 @@ fn automatic_bootstraps_add_up() {
 fn padding_is_cleared_before_release() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 8);
     let x = encrypt(&client, &[0.5, -0.25, 1.0], -1.0..=1.0);
-    let all = |y: &Ciphertext| client.decrypt(&y.clone().with_len(4).unwrap()).unwrap();
+    let all = |y: &Ciphertext| client.decrypt(&server.with_len(y.clone(), 4).unwrap()).unwrap();
     for (y, left) in [
         (server.add_scalar(&x, 2.0).unwrap(), 2.0),
         // Look-ups leave zeros.

@@ -196,7 +196,7 @@ fn operands_with_a_past_are_compared() {
     let x = encrypt(&client, &values, -1.0..=1.0);
     let square = server.square(&x).unwrap();
     let eighth = server.square(&server.square(&square).unwrap()).unwrap();
-    assert_ne!(x.scale(), eighth.scale());
+    assert_ne!(x.meta().scale, eighth.meta().scale);
     let y = server.within(-1.0..=1.0).max(&[&x, &square, &eighth]).unwrap();
     let expected: Vec<f64> = values.iter().map(|&v| v.max(v * v)).collect();
     check(&client, &y, &expected, tolerance(3));
@@ -206,11 +206,11 @@ fn operands_with_a_past_are_compared() {
     assert_eq!(out[0].encoding(), out[1].encoding());
     assert_eq!((out[0].lo(), out[1].lo()), (-1.0, 0.0));
     // A scale of its own.
-    let tilted = x.clone().reinterpret_scale(0.75).unwrap();
+    let tilted = server.reinterpret_scale(x.clone(), 0.75).unwrap();
     let y = server.within(-1.0..=1.0).max(&[&square, &tilted]).unwrap();
     let larger: Vec<f64> = values.iter().map(|&v| (v * v).max(0.75 * v)).collect();
     check(&client, &y, &larger, tolerance(3));
-    let odd = x.clone().reinterpret_scale(0.77).unwrap();
+    let odd = server.reinterpret_scale(x.clone(), 0.77).unwrap();
     let watched = server.clone().with_progress(|report| panic!("{report:?}"));
     let refused = watched.extract_all(&[&x, &odd], -1000.0..=1000.0, room).unwrap_err();
     assert!(

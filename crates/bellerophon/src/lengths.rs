@@ -64,7 +64,7 @@
 //! let pair = client.encrypt(&[0.5, -0.5], -1.0..=1.0)?;
 //! assert!(server.add(&x, &pair).is_err()); // lengths 3 and 2
 //!
-//! let sum = server.add(&x, &pair.broadcast(3)?)?; // 0.5, -0.5, 0.5
+//! let sum = server.add(&x, &server.broadcast(pair, 3)?)?; // 0.5, -0.5, 0.5
 //! let found = client.decrypt(&sum)?;
 //! assert!(found.iter().zip([1.5, 1.5, 3.5]).all(|(found, v)| (found - v).abs() < 1e-3));
 //!
@@ -93,7 +93,7 @@
 //! let moved = client.decrypt(&server.rotate(&x, 1)?)?; // the padding moves in
 //! assert!(moved.iter().zip([2.0, 3.0, 0.0]).all(|(found, v)| (found - v).abs() < 1e-3));
 //!
-//! assert_eq!(client.decrypt(&x.with_len(4)?)?.len(), 4);
+//! assert_eq!(client.decrypt(&server.with_len(x, 4)?)?.len(), 4);
 //! # Ok(())
 //! # }
 //! ```

@@ -66,8 +66,8 @@ presets! {
     /// [`FunctionsDense`](Self::FunctionsDense), it has no ring bridge.
     FunctionsPreciseDense = "functions-precise-dense",
     /// Arithmetic with bootstrapping, 128-bit security, no look-ups: 2^15 slots and 11 levels
-    /// between two bootstraps of values in [-1, 1]. A bootstrapped vector has about 25 correct bits
-    /// in the worst slot (measured); the bootstrap of a vector fails with probability 2^-60. Both
+    /// between two bootstraps of values in [-1, 1]. A bootstrapped vector has 26 correct bits in
+    /// the worst slot (measured); the bootstrap of a vector fails with probability 2^-60. Both
     /// secrets are sparse: one of weight 256, and one of weight 32 under the lowest modulus only.
     /// The keys of a program with products and bootstraps take about 1.03 GB in transit and 2.9 GB
     /// in memory (2.2 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded

@@ -188,7 +188,7 @@ impl Ciphertext {
     }
 
     /// The scale.
-    pub fn scale(&self) -> f64 {
+    pub(crate) fn scale(&self) -> f64 {
         self.meta.scale
     }
 
@@ -197,14 +197,10 @@ impl Ciphertext {
         self.meta.slots
     }
 
-    /// Number of values.
+    /// Number of values, at least one.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a value")]
     pub fn len(&self) -> usize {
         self.meta.len
-    }
-
-    /// Whether there are no values: never, by construction.
-    pub fn is_empty(&self) -> bool {
-        self.meta.len == 0
     }
 
     /// The level: the number of rescalings left.
@@ -224,12 +220,6 @@ impl Ciphertext {
         self.metadata().noise()
     }
 
-    /// Predicted standard deviation of a slot's departure from the carried range, in the same
-    /// units. See [`Metadata::excess`](crate::Metadata::excess).
-    pub fn excess(&self) -> f64 {
-        self.metadata().excess()
-    }
-
     /// States a range of all slots, padding included, that the caller can prove where interval
     /// arithmetic cannot (the value of a polynomial, a sum of products that cancel). Padding that
     /// is known to be zero stays known to be zero if the range contains 0.
@@ -237,8 +227,8 @@ impl Ciphertext {
     /// alone.
     ///
     /// The statement includes the error: the range holds for the slots of the exact program and for
-    /// the slots of this ciphertext, as they would be decrypted. Therefore [`excess`](Self::excess)
-    /// is zero afterwards, and a loop that states a range in every step can run any number of
+    /// the slots of this ciphertext, as they would be decrypted. Therefore
+    /// [`Metadata::excess`](crate::Metadata::excess) is zero afterwards, and a loop that states a range in every step can run any number of
     /// times. [`noise`](Self::noise) still counts the error of all steps.
     ///
     /// For a real range the statement also covers the imaginary part of the error. A bootstrap or a
@@ -253,7 +243,8 @@ impl Ciphertext {
 
     /// States the standard deviation of a slot's error against the exact program, in the units of
     /// [`noise`](Self::noise), where the caller knows more than worst-case derivatives tell: for a
-    /// map that contracts, or for sums that cancel. The [`excess`](Self::excess) is unchanged.
+    /// map that contracts, or for sums that cancel.
+    /// [`Metadata::excess`](crate::Metadata::excess) is unchanged.
     ///
     /// # Errors
     /// [`ErrorKind::Variance`] unless the deviation is finite and not negative.
@@ -263,7 +254,7 @@ impl Ciphertext {
     }
 
     /// States that every slot is real, where interval arithmetic cannot tell. Magnitudes and the
-    /// [`excess`](Self::excess) are unchanged.
+    /// excess are unchanged.
     ///
     /// If the statement is false, later checks and noise estimates are meaningless.
     #[must_use]
@@ -273,44 +264,27 @@ impl Ciphertext {
         self
     }
 
-    /// Multiplies the message by a positive constant without a change of the phase: the scale is
-    /// divided by the constant. This is exact and free, but the scale then differs from that of
-    /// other ciphertexts.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Scale`] if the factor or the resulting scale is not positive and finite.
-    pub fn reinterpret_scale(mut self, factor: f64) -> Result<Self> {
+    /// Computes [`CkksOps::reinterpret_scale`](crate::CkksOps::reinterpret_scale).
+    pub(crate) fn reinterpret_scale(mut self, factor: f64) -> Result<Self> {
         self.meta = self.meta.reinterpret_scale(factor)?;
         Ok(self)
     }
 
-    /// Sets the number of slots that hold values.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NoValues`] or [`ErrorKind::TooManyValues`].
-    pub fn with_len(mut self, len: usize) -> Result<Self> {
+    /// Computes [`CkksOps::with_len`](crate::CkksOps::with_len).
+    #[cfg(test)]
+    pub(crate) fn with_len(mut self, len: usize) -> Result<Self> {
         self.meta = self.meta.with_len(len)?;
         Ok(self)
     }
 
-    /// Repeats a vector without padding to `len` values; a vector of one value becomes that value
-    /// `len` times. Free.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for a vector with padding, which would repeat its padding too;
-    /// [`ErrorKind::SlotCount`] if `len` is below its number of values or above `N / 2`.
-    pub fn broadcast(mut self, len: usize) -> Result<Self> {
+    /// Computes [`CkksOps::broadcast`](crate::CkksOps::broadcast).
+    pub(crate) fn broadcast(mut self, len: usize) -> Result<Self> {
         self.meta = self.meta.broadcast(len, self.inner.degree() / 2)?;
         Ok(self)
     }
 
-    /// Reads the vector as one of more slots that repeats its slots, padding included. The number
-    /// of values is unchanged, and the repetitions are nonzero padding: for programs that lay out
-    /// slots themselves. [`broadcast`](Self::broadcast) repeats values. Free.
-    ///
-    /// # Errors
-    /// [`ErrorKind::SlotCount`] unless `slots` is a power of two from the current count to `N / 2`.
-    pub fn repeated(mut self, slots: usize) -> Result<Self> {
+    /// Computes [`CkksOps::repeated`](crate::CkksOps::repeated).
+    pub(crate) fn repeated(mut self, slots: usize) -> Result<Self> {
         self.meta = self.meta.repeated(slots, self.inner.degree() / 2)?;
         Ok(self)
     }

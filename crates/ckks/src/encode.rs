@@ -92,28 +92,13 @@ impl Plaintext {
         self.scale
     }
 
-    /// Number of slots of one period, a power of two.
-    pub fn slots(&self) -> usize {
-        self.slots
-    }
-
-    /// Number of encoded values, at most [`slots`](Self::slots).
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are no values: never, by construction.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Number of limbs.
     pub(crate) fn limbs(&self) -> usize {
         self.poly.limbs()
     }
 
     /// The level of ciphertexts with this number of limbs.
-    pub fn level(&self) -> usize {
+    pub(crate) fn level(&self) -> usize {
         self.level
     }
 

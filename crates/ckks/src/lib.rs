@@ -74,9 +74,9 @@
 //! | reductions | take the values alone: [`ComposedOps::sum_slots`], [`ComposedOps::inner_sum`], [`ComposedOps::replicate`], [`ComposedOps::replicate_slot`], [`statistics`], [`matrix`], [`learning`] |
 //! | linear transforms | act on all slots: the columns of a [`lintrans::LinearTransform`] behind the values multiply the padding |
 //! | operands of unequal length | [`ErrorKind::LengthMismatch`]: two vectors, or a vector and values |
-//! | repetition | only when asked for: [`Ciphertext::broadcast`] for values, [`Ciphertext::repeated`] for slots |
+//! | repetition | only when asked for: [`CkksOps::broadcast`] for values, [`CkksOps::repeated`] for slots |
 //! | one number for all values | [`CkksOps::add_scalar`], [`CkksOps::mul_scalar`] |
-//! | another number of values | [`Ciphertext::with_len`] makes padding into values, or values into padding |
+//! | another number of values | [`CkksOps::with_len`] makes padding into values, or values into padding |
 //!
 //! [`Bounds::padding`] carries the range of the padding. A reduction uses padding as it is if that
 //! is [known to be zero](CiphertextMeta::is_clear) up to noise. Otherwise it clears the padding

@@ -218,7 +218,7 @@ pub(crate) fn square(degree: usize, x: Operand) -> Noise {
 /// default scale) although it divides by a prime `q_l` near it.
 ///
 /// This library divides the scale of a ciphertext by the exact `q_l`, so it does not have this
-/// error ([`Ciphertext::scale`](crate::Ciphertext::scale)).
+/// error ([`CiphertextMeta::scale`](crate::CiphertextMeta::scale)).
 ///
 /// # Panics
 /// When there is no such level.

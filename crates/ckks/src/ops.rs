@@ -252,8 +252,9 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`ErrorKind::OutOfLevels`] when the operand is below the transform's level,
     /// [`ErrorKind::LengthMismatch`] when it has fewer slots than the matrix (see
-    /// [`Ciphertext::broadcast`] and [`Ciphertext::repeated`]), [`ErrorKind::SlotCount`] when it
-    /// has more, [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] and mismatches.
+    /// [`broadcast`](Self::broadcast) and [`repeated`](Self::repeated)),
+    /// [`ErrorKind::SlotCount`] when it has more, [`ErrorKind::MissingRotationKey`],
+    /// [`ErrorKind::RangeOverflow`] and mismatches.
     fn transform(&self, x: &Self::Ciphertext, m: &LinearTransform) -> Result<Self::Ciphertext>;
 
     /// Drops the ciphertext to `level`: the same message modulo fewer primes, without noise.
@@ -278,13 +279,28 @@ pub trait CkksOps: Sized {
         level: usize,
     ) -> Result<Self::Ciphertext>;
 
-    /// [`Ciphertext::reinterpret_scale`].
+    /// Multiplies the message by a positive constant without a change of the phase: the scale is
+    /// divided by the constant. This is exact and free, but the scale then differs from that of
+    /// other ciphertexts.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Scale`] if the factor or the resulting scale is not positive and finite.
     fn reinterpret_scale(&self, x: Self::Ciphertext, factor: f64) -> Result<Self::Ciphertext>;
 
-    /// [`Ciphertext::repeated`].
+    /// Reads the vector as one of more slots that repeats its slots, padding included. The number
+    /// of values is unchanged, and the repetitions are nonzero padding: for programs that lay out
+    /// slots themselves. [`broadcast`](Self::broadcast) repeats values. Free.
+    ///
+    /// # Errors
+    /// [`ErrorKind::SlotCount`] unless `slots` is a power of two from the current count to `N / 2`.
     fn repeated(&self, x: Self::Ciphertext, slots: usize) -> Result<Self::Ciphertext>;
 
-    /// [`Ciphertext::broadcast`].
+    /// Repeats a vector without padding to `len` values; a vector of one value becomes that value
+    /// `len` times. Free.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Shape`] for a vector with padding, which would repeat its padding too;
+    /// [`ErrorKind::SlotCount`] if `len` is below its number of values or above `N / 2`.
     fn broadcast(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext>;
 
     /// Overrides the tracked metadata where the caller knows more than the rules: bounds, noise,
@@ -337,7 +353,7 @@ pub trait CkksOps: Sized {
     ///
     /// Real vectors (by their carried range) take about half the time of complex ones.
     ///
-    /// The carried range and the [excess](Ciphertext::excess) together must not wrap. The error
+    /// The carried range and the [excess](Metadata::excess) together must not wrap. The error
     /// against the exact program ([`Ciphertext::noise`]) may have any size: a loop that states its
     /// range in every step ([`Ciphertext::assume_range_with_padding`]) can bootstrap without end.
     ///
@@ -505,7 +521,10 @@ pub trait CkksOps: Sized {
         self.with_metadata(x, meta)
     }
 
-    /// [`Ciphertext::with_len`].
+    /// Sets the number of slots that hold values.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoValues`] or [`ErrorKind::TooManyValues`].
     fn with_len(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext> {
         let meta = self.metadata(&x).meta;
         self.composed("with_len", || Ok(self.with_metadata(x, meta.with_len(len)?)))

@@ -285,7 +285,7 @@ impl KeySwitchKey {
     }
 
     /// Size in bytes of the expanded key in memory. It depends on the machine (see [`PackedPoly`]),
-    /// and on whether the key is [prepared](Self::prepare).
+    /// and on whether the key is [prepared](crate::RelinKeys::prepare).
     pub fn memory_len(&self) -> usize {
         let decomposed = self.decomposed.get().and_then(Option::as_ref);
         let rows = self.b.iter().chain(self.a.iter().flatten()).map(PackedPoly::byte_len);
@@ -300,7 +300,7 @@ impl KeySwitchKey {
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`]; ring errors if there are too few primes.
-    pub fn prepare(&self, params: &Params) -> Result<()> {
+    pub(crate) fn prepare(&self, params: &Params) -> Result<()> {
         params.check(self.shape.to.fingerprint).during("prepare a switching key")?;
         if self.decomposed.get().is_some() {
             return Ok(());

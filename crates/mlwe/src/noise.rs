@@ -135,7 +135,8 @@ fn log2_divisor(params: &Params, limbs: usize, primes: usize) -> f64 {
 /// Noise of a product before relinearization: `N (M_x^2 V_y + M_y^2 V_x + V_x V_y)`, where `M^2` is
 /// the mean square of the coefficients of a message and `V` the variance of its noise. Each operand
 /// is given as `(M^2, V)`.
-pub fn product(params: &Params, x: (f64, f64), y: (f64, f64)) -> f64 {
+#[cfg(test)]
+pub(crate) fn product(params: &Params, x: (f64, f64), y: (f64, f64)) -> f64 {
     let ((mx, vx), (my, vy)) = (x, y);
     params.degree() as f64 * (mx * vy + my * vx + vx * vy)
 }
@@ -184,14 +185,16 @@ pub mod canonical {
     /// Appendix A.1, "Fast Conversion" and "Approximate Modulus Raising": the converted polynomial
     /// is `a + Q e`, with `|e| <= limbs / 2` for every coefficient if digits are centred. Digits in
     /// `[0, q_i)` shift `e` by the same amount.
-    pub fn raising(limbs: usize) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn raising(limbs: usize) -> f64 {
         limbs as f64 / 2.0
     }
 
     /// Appendix A.1, "Approximate Modulus Reduction": the error of every coefficient is at most
     /// `k / 2`, where `k` is the number of special primes, with centred digits. An exact conversion
     /// ([`bellerophon_ring::ModDown::apply`]) has an error of at most 1/2 for every `k`.
-    pub fn reduction(special: usize) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn reduction(special: usize) -> f64 {
         special as f64 / 2.0
     }
 
@@ -199,7 +202,8 @@ pub mod canonical {
     /// `8 d sigma r1 n / (sqrt(3) P) max_j Q'_j + sqrt(3 n) + 8 sqrt(2) r2 n / 3`.
     ///
     /// The last term assumes a uniform ternary secret, as the lemma does.
-    pub fn key_switch(params: &Params, from_rank: usize, limbs: usize) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn key_switch(params: &Params, from_rank: usize, limbs: usize) -> f64 {
         let gadget = params.gadget();
         let digits = gadget.digits(limbs);
         let largest =
@@ -218,7 +222,8 @@ pub mod canonical {
     /// `4 mu sigma r (r + 1) n / (sqrt(3) P^) max_j Q''_j`
     /// `+ 8 d sigma (r^ - r) n / (sqrt(3) P) max_j Q'_j`
     /// `+ 2 sqrt(3 n) + 8 sqrt(2) (r^ + r) n / 3`.
-    pub fn dpad_relinearize(base: &Params, raised: &Params, limbs: usize) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn dpad_relinearize(base: &Params, raised: &Params, limbs: usize) -> f64 {
         let rank = base.rank();
         key_switch(raised, rank * (rank + 1) / 2, limbs)
             + key_switch(base, raised.rank().saturating_sub(rank), limbs)

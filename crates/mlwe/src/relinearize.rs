@@ -193,8 +193,9 @@ impl RelinKeys {
         self.cross.memory_len() + down.unwrap_or(0)
     }
 
-    /// Prepares both keys for switches with key decomposition, where they are cheaper:
-    /// [`KeySwitchKey::prepare`].
+    /// Cuts the rows of both keys into digits too, where switches at some level are then cheaper by
+    /// count (key decomposition, see [`bellerophon_ring::KeyDecomposition`]). The results of later
+    /// switches are the same bit for bit. The rows take about as much memory again.
     ///
     /// # Errors
     /// Ring errors if there are too few primes.

@@ -157,10 +157,10 @@ fn check_repacking(world: &mut World, q: Modulus, layout: &Layout, level: usize)
     let variance = noise::linear_transform(&world.params, &tiling, row, input, level).total;
     let (rows, slots) = (layout.rows(), layout.slots());
     for predicted in [ct.meta().noise.total, variance] {
-        let ratio = deviation / world.slot_std(predicted, ct.scale());
+        let ratio = deviation / world.slot_std(predicted, ct.meta().scale);
         assert!((0.7..1.2).contains(&ratio), "{rows} in {slots} at {level}: {ratio}");
     }
-    let formula = world.slot_std(variance, ct.scale());
+    let formula = world.slot_std(variance, ct.meta().scale);
     // Rescaling errs by a product with the secret in each slot, hence the long tail.
     assert!(largest < 12.0 * formula, "{rows} in {slots} at {level}: {largest:e}");
     largest
@@ -235,7 +235,7 @@ fn rotations_of_any_input_serve_as_baby_steps() {
         let expected: Vec<f64> =
             entries.chunks(n).zip(&offsets).map(|(row, t)| product(row) + t).collect();
         let (deviation, largest) = world.error(&ct, &layout.place(&expected));
-        let predicted = world.slot_std(ct.meta().noise.total, ct.scale());
+        let predicted = world.slot_std(ct.meta().noise.total, ct.meta().scale);
         let ratio = deviation / predicted;
         assert!((0.7..1.2).contains(&ratio), "{rows} of {size}: {ratio}");
         assert!(largest < 12.0 * predicted);
@@ -363,8 +363,14 @@ fn full_vectors_at_full_size() {
 fn values_come_back_reduced() {
     let n = 64;
     let mut world = World::new(1024, 11, n, 8);
-    let spec =
-        Mod1Spec { weight: 16, log2_failure: -40.0, log2_error: -30.0, arcsine: None, spare: 0 };
+    let spec = Mod1Spec {
+        weight: 16,
+        log2_failure: -40.0,
+        log2_error: -30.0,
+        arcsine: None,
+        spare: 0,
+        early_bits: [0; 2],
+    };
     let reduction = Mod1::new(&spec).unwrap();
     let steps = rotation_steps(n, 8).unwrap();
     let top = world.params.max_level();
@@ -380,14 +386,14 @@ fn values_come_back_reduced() {
         let evaluator = world.evaluator();
         let ct =
             repack(&evaluator, &world.repack, &values, &layout, &reduction, output, level).unwrap();
-        assert_eq!((ct.len(), ct.level(), ct.scale()), (count, level, world.params.scale()));
+        assert_eq!((ct.len(), ct.level(), ct.meta().scale), (count, level, world.params.scale()));
         let sine = |value: &lwe::Ciphertext| {
             let phase = lwe::phase(value, &world.lwe).unwrap() as f64;
             amplitude * (std::f64::consts::TAU * phase / q.value() as f64).sin()
         };
         let expected: Vec<f64> = values.iter().map(sine).collect();
         let (deviation, largest) = world.error(&ct, &layout.place(&expected));
-        let predicted = world.slot_std(ct.meta().noise.total, ct.scale());
+        let predicted = world.slot_std(ct.meta().noise.total, ct.meta().scale);
         let ratio = deviation / predicted;
         assert!((0.3..2.0).contains(&ratio), "{count} at {level}: {ratio}");
         assert!(largest < 20.0 * predicted + amplitude * reduction.approximation_error());

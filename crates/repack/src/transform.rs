@@ -39,7 +39,7 @@ pub fn linear_transform<M: Matrix + ?Sized>(
     let norm = (0..matrix.rows()).map(row_norm).fold(0.0, f64::max);
     let bound = rotations.iter().map(|ct| ct.meta().bounds.slots().bound()).fold(0.0, f64::max);
     let range = Interval::real(-norm * bound, norm * bound)?;
-    let scale = rotations.first().map_or(1.0, Ciphertext::scale);
+    let scale = rotations.first().map_or(1.0, |x| x.meta().scale);
     let transform = Transform::new(evaluator, rotations, matrix, layout, (level, scale), range)?;
     transform.apply(offsets)
 }
@@ -98,7 +98,8 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             if ct.slots() != columns {
                 return shape("number of slots of a rotation", ct.slots(), columns.to_string());
             }
-            if ct.scale() != first.scale() || ct.lattice().key() != first.lattice().key() {
+            if ct.meta().scale != first.meta().scale || ct.lattice().key() != first.lattice().key()
+            {
                 let needed = "those of the first rotation".into();
                 return shape("scale or key of a rotation", 0, needed);
             }
@@ -113,7 +114,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         }
         // Step 3: the scale of the diagonals, such that rescaling gives the scale of the result.
         let ring = params.ring(params.limbs_at(level + 1)).clone();
-        let scale = params.divisor(level + 1) * (scale / first.scale());
+        let scale = params.divisor(level + 1) * (scale / first.meta().scale);
         Ok(Self { evaluator, rotations, matrix, layout, tiling, ring, scale, range })
     }
 
@@ -203,7 +204,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             .fold(Noise::NONE, |sum, one| sum + one);
         let slots = self.tiling.length();
         let meta = CiphertextMeta {
-            scale: self.rotations[0].scale() * scale,
+            scale: self.rotations[0].meta().scale * scale,
             slots,
             len: slots,
             bounds: Bounds::all(self.range),

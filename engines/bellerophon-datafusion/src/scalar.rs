@@ -439,7 +439,7 @@ impl Server {
         let plan = node.map_plan(&key, || evaluator.map_plan(x, &request))?;
         let mapped = evaluator.map_with(x, &request.planned(&plan))?;
         // A look-up of few values returns few slots: sums need as many as other vectors have.
-        Ok(mapped.repeated(x.slots())?)
+        Ok(evaluator.repeated(mapped, x.slots())?)
     }
 }
 

@@ -109,27 +109,6 @@ impl Chebyshev {
         (Self::new(-1.0, 1.0, (0..=degree).map(term).collect()), error)
     }
 
-    /// Interpolates `f` by the least degree, up to `max_degree`, at which [`Self::sampled_error`]
-    /// is at most `error`; `None` when there is none.
-    pub fn fit(
-        f: impl Fn(f64) -> f64,
-        lo: f64,
-        hi: f64,
-        error: f64,
-        max_degree: usize,
-    ) -> Option<Self> {
-        let good = |degree| {
-            let p = Self::interpolate(&f, lo, hi, degree);
-            (p.sampled_error(&f, 8 * degree + 64) <= error).then_some(p)
-        };
-        // The error of interpolation is not monotone in the degree (parity), hence the short scan.
-        let mut degree = 1;
-        while degree < max_degree && good(degree).is_none() {
-            degree = (2 * degree).min(max_degree);
-        }
-        (degree / 2..=degree).find_map(good)
-    }
-
     /// Left end of the domain.
     pub(crate) fn lo(&self) -> f64 {
         self.lo
@@ -221,7 +200,7 @@ impl Chebyshev {
 
     /// Largest difference from `f` over `tabulate` points, the ends among them, spaced like
     /// Chebyshev nodes.
-    pub fn sampled_error(&self, f: impl Fn(f64) -> f64, samples: usize) -> f64 {
+    pub(crate) fn sampled_error(&self, f: impl Fn(f64) -> f64, samples: usize) -> f64 {
         let last = samples.max(2) - 1;
         let (middle, radius) = (0.5 * (self.lo + self.hi), 0.5 * (self.hi - self.lo));
         (0..=last)
@@ -366,15 +345,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn fit_finds_the_least_degree() {
-        let p = Chebyshev::fit(f64::exp, -1.0, 1.0, 1e-9, 60).unwrap();
-        assert!(p.sampled_error(f64::exp, 5000) < 1.1e-9);
-        let fewer = Chebyshev::interpolate(f64::exp, -1.0, 1.0, p.degree() - 1);
-        assert!(fewer.sampled_error(f64::exp, 5000) > 1e-9);
-        assert!(Chebyshev::fit(f64::abs, -1.0, 1.0, 1e-9, 60).is_none());
     }
 
     proptest! {

@@ -89,7 +89,7 @@ impl Diagonals {
     ///
     /// # Panics
     /// When `slots` is not a power of two.
-    pub fn identity(slots: usize) -> Self {
+    pub(crate) fn identity(slots: usize) -> Self {
         let mut m = Self::zero(slots);
         m.add_diagonal(0, vec![Complex64::ONE]);
         m
@@ -203,7 +203,8 @@ impl Diagonals {
     ///
     /// # Panics
     /// When the vector does not have `slots` entries.
-    pub fn apply(&self, v: &[Complex64]) -> Vec<Complex64> {
+    #[cfg(test)]
+    pub(crate) fn apply(&self, v: &[Complex64]) -> Vec<Complex64> {
         assert_eq!(v.len(), self.slots, "vector length and slot count differ");
         let mask = self.slots - 1;
         let mut out = vec![Complex64::ZERO; self.slots];

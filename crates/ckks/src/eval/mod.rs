@@ -93,7 +93,7 @@ impl Evaluator {
     }
 
     /// An encoder for the same parameters.
-    pub fn encoder(&self) -> &Encoder {
+    pub(crate) fn encoder(&self) -> &Encoder {
         &self.encoder
     }
 

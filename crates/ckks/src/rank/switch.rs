@@ -63,7 +63,7 @@ impl RingSwitch {
     }
 
     /// The keys.
-    pub fn keys(&self) -> &RingSwitchKeys {
+    pub(crate) fn keys(&self) -> &RingSwitchKeys {
         &self.keys
     }
 

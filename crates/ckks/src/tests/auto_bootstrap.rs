@@ -160,7 +160,10 @@ fn values_below_their_noise_are_bootstrapped() {
     let tiny = Interval::real(-1e-18, 1e-18).unwrap();
     let y = eval.bootstrap(&x.assume_range_with_padding(tiny)).unwrap();
     let found: Vec<f64> = world.decrypt(&y);
-    assert!(found.iter().all(|v| v.abs() < 8.0 * y.noise().max(y.excess())), "{found:?}");
+    assert!(
+        found.iter().all(|v| v.abs() < 8.0 * y.noise().max(y.metadata().excess())),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -506,11 +509,16 @@ fn a_dozen_real_steps_with_a_stated_range() {
     let low = eval.drop_to_level(&endless, 2).unwrap();
     for fresh in [eval.bootstrap(&low).unwrap(), eval.bootstrap_iterated(&low, 2).unwrap()] {
         assert!(rms(&world.decrypt(&fresh), &clear) < 2f64.powi(-27));
-        assert_eq!((fresh.noise(), fresh.excess() < 2f64.powi(-26)), (f64::INFINITY, true));
+        assert_eq!(
+            (fresh.noise(), fresh.metadata().excess() < 2f64.powi(-26)),
+            (f64::INFINITY, true)
+        );
     }
     // What the caller knows of a contracting map.
     let known = endless.assume_noise(2f64.powi(-28)).unwrap();
-    assert!((known.noise().log2() + 28.0).abs() < 1e-9 && known.excess() <= known.noise());
+    assert!(
+        (known.noise().log2() + 28.0).abs() < 1e-9 && known.metadata().excess() <= known.noise()
+    );
 }
 
 /// The excess is the error since the range was stated, of a bootstrap and of a step after it; the
@@ -531,8 +539,8 @@ fn the_excess_is_the_departure_from_the_stated_range() {
         let after = step(&eval, &fresh).unwrap();
         let map = |x: &[f64]| x.iter().map(|x| 1.0 - 0.7 * x * x).collect::<Vec<_>>();
         let pairs = [
-            (&fresh, fresh.excess(), here.clone()),
-            (&after, after.excess(), map(&here)),
+            (&fresh, fresh.metadata().excess(), here.clone()),
+            (&after, after.metadata().excess(), map(&here)),
             (&fresh, fresh.noise(), values.clone()),
             (&after, after.noise(), map(&values)),
         ];
@@ -540,7 +548,7 @@ fn the_excess_is_the_departure_from_the_stated_range() {
             sum[0] += rms(&world.decrypt(y), &exact).powi(2);
             sum[1] += predicted.powi(2);
         }
-        assert!(fresh.noise() > 16.0 * fresh.excess());
+        assert!(fresh.noise() > 16.0 * fresh.metadata().excess());
     }
     for (k, [found, predicted]) in squares.into_iter().enumerate() {
         let ratio = (found / predicted).sqrt();
@@ -597,10 +605,14 @@ fn loops_without_a_stated_range_are_refused_in_time() {
                 Err(error) => break error,
             }
             let off = rms(&world.decrypt(&x), &[1.0; SLOTS]);
-            assert!(off < 1.5 * x.excess(), "step {steps}: {off:e}, {:e}", x.excess());
+            assert!(
+                off < 1.5 * x.metadata().excess(),
+                "step {steps}: {off:e}, {:e}",
+                x.metadata().excess()
+            );
             steps += 1;
         };
-        println!("refused after {steps} steps at {:e}", x.excess());
+        println!("refused after {steps} steps at {:e}", x.metadata().excess());
         assert!(matches!(error.kind(), ErrorKind::BootstrapRange { .. }), "{error}");
         assert!((least..most).contains(&steps), "{steps}");
     }

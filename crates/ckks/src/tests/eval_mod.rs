@@ -9,7 +9,14 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 fn spec(weight: usize) -> Mod1Spec {
-    Mod1Spec { weight, log2_failure: -60.0, log2_error: -24.0, arcsine: None, spare: 0 }
+    Mod1Spec {
+        weight,
+        log2_failure: -60.0,
+        log2_error: -24.0,
+        arcsine: None,
+        spare: 0,
+        early_bits: [0; 2],
+    }
 }
 
 /// Phases under a secret of `weight` coefficients: integers plus fractions up to `message`.

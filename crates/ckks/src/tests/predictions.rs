@@ -159,7 +159,7 @@ fn functional_operations<A: CkksOps>(
     (u, f): (&PairedVec<A::Ciphertext>, &PeriodicFunction),
 ) -> Vec<Case<A::Ciphertext>> {
     let (on, scale) = (a.integers(), a.params().scale());
-    let inner = |v: Result<IntVec<A::Ciphertext>>| v.map(|v| v.into_values().into_inner());
+    let inner = |v: Result<IntVec<A::Ciphertext>>| v.map(|v| v.values().inner().clone());
     let last = |v: Result<Vec<IntVec<A::Ciphertext>>>| inner(v.map(|mut all| all.remove(1)));
     let [square, half] =
         [(4, 4), (4, 2)].map(|(from, to)| IntTable::new(from, to, |k| k * k % to).unwrap());
@@ -476,7 +476,7 @@ fn bootstrapped_vectors() {
         let expected = bootstraps(&shadow, &shadow.encrypt(&x, span(&x), 2).unwrap());
         let found = bootstraps(&eval, &world.encrypt_at(&x, 2));
         // Beside the noise, the excess counts what the approximation is off by.
-        ratios.count(&world, &found, &expected, Ciphertext::excess);
+        ratios.count(&world, &found, &expected, |x| x.metadata().excess());
     }
     ratios.check();
 }

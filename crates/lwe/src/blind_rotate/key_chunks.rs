@@ -139,7 +139,8 @@ impl SeededBlindRotationKey {
     ///
     /// # Errors
     /// If the parameters are not those of the key, or the size is 0.
-    pub fn parts(
+    #[cfg(test)]
+    pub(crate) fn parts(
         &self,
         params: &Params,
         size: usize,

@@ -15,7 +15,7 @@
 //! | [`SecretKey`], [`PublicKey`] | encryption and decryption; public encryptions of zero |
 //! | [`Ciphertext`], [`SeededCiphertext`], [`Plaintext`] | sums, products with plaintexts, monomials |
 //! | [`PackingKeys`], [`SeededPackingKeys`] | one key for each stage of Algorithm 1 |
-//! | [`pack`], [`pack_in_batches`], [`pack_values`] | Algorithm 1 on ciphertexts, and on LWE values |
+//! | [`pack`], [`pack_values`] | Algorithm 1 on ciphertexts, and on LWE values |
 //! | [`NoiseBound`] | predicted variances, probability of failure |
 //!
 //! The key switch of an automorphism has one of two gadgets. Over one prime, a mask is decomposed
@@ -44,7 +44,7 @@ pub use keys::{PackingKeys, SeededPackingKeys};
 pub(crate) use noise_bound::LOG2_FAILURE;
 pub use noise_bound::NoiseBound;
 pub(crate) use pack::pack_leaves;
-pub use pack::{pack, pack_in_batches, pack_values};
+pub use pack::{pack, pack_values};
 pub use params::{KeyGadget, Params, ParamsSpec};
 pub(crate) use params::{MOST_PRIMES, Switching};
 pub use plaintext::{Norms, Plaintext};

@@ -48,7 +48,7 @@ pub fn pack(keys: &PackingKeys, rows: BTreeMap<usize, Ciphertext>) -> Result<Cip
 ///
 /// # Errors
 /// As [`pack`], except that any index is allowed.
-pub fn pack_in_batches(
+pub(super) fn pack_in_batches(
     keys: &PackingKeys,
     rows: BTreeMap<usize, Ciphertext>,
 ) -> Result<BTreeMap<usize, Ciphertext>> {
@@ -72,14 +72,16 @@ pub fn pack_in_batches(
         .collect()
 }
 
-/// As [`pack_in_batches`] for LWE encryptions of `round(q m / t)` modulo the first prime, of
+/// As [`pack`] for any number of LWE encryptions of `round(q m / t)` modulo the first prime, of
 /// dimension `N`, under the coefficients of the secret of the keys. Each becomes the constant term
-/// of a ciphertext of one limb. `variance` bounds the variance of their noise, rounding errors
-/// included.
+/// of a ciphertext of one limb. Value `i` goes to position `i` modulo `N / n` of result
+/// `i / (N / n)`; a result without values is absent. `variance` bounds the variance of their noise,
+/// rounding errors included.
 ///
 /// # Errors
-/// As [`pack_in_batches`]; [`ErrorKind::Shape`] for a value of another dimension or two of one
-/// index, [`ErrorKind::Value`] for another modulus, or a variance that is negative or not finite.
+/// As [`pack`], except that any index is allowed; [`ErrorKind::Shape`] for a value of another
+/// dimension or two of one index, [`ErrorKind::Value`] for another modulus, or a variance that is
+/// negative or not finite.
 pub fn pack_values<'v>(
     keys: &PackingKeys,
     variance: f64,

@@ -9,7 +9,7 @@ use bellerophon_ring::prime;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use super::*;
+use super::{pack::pack_in_batches, *};
 use crate::ErrorKind;
 
 fn rng(seed: u64) -> ChaCha20Rng {

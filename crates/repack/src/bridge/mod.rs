@@ -162,6 +162,7 @@ impl RingBridge {
                 log2_error: -24.0,
                 arcsine,
                 spare: 0,
+                early_bits: [0; 2],
             })
         };
         let sine = reduction(None)?;

@@ -445,7 +445,7 @@ impl LutParams {
     /// # Errors
     /// [`ErrorKind::Domain`](crate::ErrorKind::Domain) and
     /// [`ErrorKind::DomainScale`](crate::ErrorKind::DomainScale) for domains that no look-up takes.
-    pub fn check_covers(
+    pub(crate) fn check_covers(
         &self,
         tables: &lwe::Params,
         path: BridgePath,

@@ -151,6 +151,7 @@ impl LutParams {
             log2_error: -22.0,
             arcsine: None,
             spare: 0,
+            early_bits: [0; 2],
         })?;
 
         // Step 3: the level of results with the linear bridge.

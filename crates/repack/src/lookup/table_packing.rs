@@ -90,14 +90,14 @@ impl Blocks {
             }
             sines.push(all);
         }
-        sines.into_iter().map(|sine| self.whole(sine)).collect()
+        sines.into_iter().map(|sine| self.whole(evaluator, sine)).collect()
     }
 
     /// A vector of one period, or of fewer blocks, repeated over all blocks. Every slot counts as a
     /// value until the [`mask`](Self::mask).
-    pub(crate) fn whole(&self, x: Ciphertext) -> Result<Ciphertext> {
+    pub(crate) fn whole(&self, evaluator: &ckks::Evaluator, x: Ciphertext) -> Result<Ciphertext> {
         let slots = self.stride * self.together;
-        Ok(x.repeated(slots)?.with_len(slots)?)
+        Ok(evaluator.with_len(evaluator.repeated(x, slots)?, slots)?)
     }
 
     /// 1 in the slots of values in the first block, and 0 elsewhere.
@@ -110,9 +110,9 @@ impl Blocks {
     /// period.
     pub(crate) fn spread(&self, evaluator: &ckks::Evaluator, x: &Ciphertext) -> Result<Ciphertext> {
         // The masked blocks are zero, so a sum over all blocks copies the first to each of them.
-        let (lwe_params, mut meta) =
+        let (lattice, mut meta) =
             evaluator.inner_sum(x, self.together, self.stride as i64)?.into_parts();
         (meta.slots, meta.len) = (self.period, self.rows);
-        Ok(Ciphertext::from_parts(evaluator.params(), lwe_params, meta)?)
+        Ok(Ciphertext::from_parts(evaluator.params(), lattice, meta)?)
     }
 }

@@ -162,7 +162,7 @@ pub fn bits(params: &Params, bytes: &[u8]) -> Result<Hash, Failure> {
     let x: Ciphertext = format::from_bytes(params, bytes).map_err(Failure::run)?;
     let polys = std::iter::once(x.lattice().b()).chain(x.lattice().masks());
     let words = polys.flat_map(|poly| poly.data()).copied();
-    let words = words.chain([x.scale().to_bits(), x.len() as u64]);
+    let words = words.chain([x.meta().scale.to_bits(), x.len() as u64]);
     Ok(Hash::of(&words.flat_map(u64::to_le_bytes).collect::<Vec<_>>()))
 }
 

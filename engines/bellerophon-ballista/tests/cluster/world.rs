@@ -48,7 +48,7 @@ pub fn bits(params: &Params, bytes: &[u8]) -> Hash {
     let x: Ciphertext = format::from_bytes(params, bytes).unwrap();
     let polys = std::iter::once(x.lattice().b()).chain(x.lattice().masks());
     let words = polys.flat_map(|poly| poly.data()).copied();
-    let words = words.chain([x.scale().to_bits(), x.len() as u64]);
+    let words = words.chain([x.meta().scale.to_bits(), x.len() as u64]);
     Hash::of(&words.flat_map(u64::to_le_bytes).collect::<Vec<_>>())
 }
 

@@ -59,7 +59,7 @@ impl Bare {
                     let x = self.read(bytes)?;
                     let x = if squares { self.server.square(&x)? } else { x };
                     let slots = x.slots();
-                    Ok(x.with_len(slots)?)
+                    Ok(self.server.with_len(x, slots)?)
                 })
                 .collect();
             let terms = terms?;
@@ -80,7 +80,7 @@ impl Bare {
                 .map(|(group, bytes)| {
                     let x = self.read(bytes)?;
                     let slots = x.slots();
-                    Ok((group.as_str(), x.with_len(slots)?))
+                    Ok((group.as_str(), self.server.with_len(x, slots)?))
                 })
                 .collect();
             let mut groups = BTreeMap::<&str, Vec<Ciphertext>>::new();

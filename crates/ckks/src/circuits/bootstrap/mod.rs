@@ -45,7 +45,7 @@
 //! Both are multiplied by `2^g` in units of the largest message. The noise of a bootstrapped
 //! ciphertext includes all that ([`Ciphertext::noise`](crate::Ciphertext::noise)) but not the
 //! approximation error ([`Bootstrapper::approximation_error`]).
-//! [`Ciphertext::excess`](crate::Ciphertext::excess), which decides whether a vector may be
+//! [`Metadata::excess`](crate::Metadata::excess), which decides whether a vector may be
 //! bootstrapped again, includes it.
 //!
 //! **Prediction.** All of that is known without a key: [`Bootstrapper::bootstrapped`] predicts one

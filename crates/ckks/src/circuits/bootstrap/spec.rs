@@ -15,9 +15,15 @@ const WHOLE_BITS: u32 = 3;
 /// levels are pairs of primes of half the size.
 const MAX_SINGLE: u32 = 50;
 
+/// Bits beyond [`BootstrapSpec::log_reduction`] of the scales of `T_2` and `T_4` in EvalMod, whose
+/// errors are enlarged most (see [`eval_mod`](crate::eval_mod)).
+const EARLY_BITS: [u32; 2] = [4, 3];
+
 /// Bits beyond [`BootstrapSpec::log_reduction`] of the first levels of EvalMod, in the order of
-/// their use. The error of the first squaring is enlarged most (see [`eval_mod`](crate::eval_mod)).
-const FIRST_LEVELS: [u32; 2] = [5, 10];
+/// their use. A square of the scale `s` at a level of the size `q` has the scale `s^2 / q`: the
+/// operand and `T_2` have the same scale, then `T_4` its own, and `T_8` that of all other steps.
+const FIRST_LEVELS: [u32; 3] =
+    [EARLY_BITS[0], 2 * EARLY_BITS[0] - EARLY_BITS[1], 2 * EARLY_BITS[1]];
 
 /// Largest difference of a level from its nominal size, in bits.
 const SHORT: f64 = 0.5;
@@ -42,8 +48,8 @@ pub struct BootstrapSpec {
     /// Odd degree of the polynomial that undoes the sine, at most 31.
     pub arcsine: usize,
     /// Bits of each level of EvalMod and of C2S, 20 to 120. Another bit gains a bit of precision,
-    /// up to the precision of the default scale. The first two levels of EvalMod have 5 and 10 bits
-    /// more.
+    /// up to the precision of the default scale. The first three levels of EvalMod have 4, 5 and 6
+    /// bits more.
     pub log_reduction: u32,
     /// Matrices of S2C, one level each, at most 16. Each has at most 8 of the `log2(slots)` stages.
     pub s2c_levels: usize,
@@ -110,13 +116,14 @@ impl BootstrapSpec {
             true => LevelGroup::single(bits, count),
             false => LevelGroup::pairs(bits, count),
         };
-        let [first, second] = FIRST_LEVELS.map(|more| sized(self.log_reduction + more, 1));
+        let [first, second, third] = FIRST_LEVELS.map(|more| sized(self.log_reduction + more, 1));
         // From the bottom up: S2C and the levels of the user at the default scale; EvalMod, whose
         // first levels have larger primes; C2S.
         let rest = reduction.saturating_sub(FIRST_LEVELS.len());
         let levels = [
             sized(log_scale, self.s2c_levels + levels),
             sized(self.log_reduction, rest),
+            third,
             second,
             first,
             sized(self.log_reduction, self.c2s_levels),
@@ -139,8 +146,13 @@ impl BootstrapSpec {
         Ok(bits)
     }
 
-    /// The plan of EvalMod.
+    /// The plan of EvalMod on the levels of [`chain`](Self::chain).
     pub(crate) fn reduction(&self) -> Result<Mod1> {
+        self.reduction_with(EARLY_BITS.map(|bits| bits as i32))
+    }
+
+    /// The plan of EvalMod with the [early scales](Mod1Spec::early_bits) of a chain.
+    fn reduction_with(&self, early_bits: [i32; 2]) -> Result<Mod1> {
         let message = (-self.log_gap).exp2();
         Mod1::new(&Mod1Spec {
             weight: self.weight,
@@ -149,6 +161,7 @@ impl BootstrapSpec {
             log2_error: self.log2_error,
             arcsine: Some(Arcsine { degree: self.arcsine, message }),
             spare: 1,
+            early_bits,
         })
     }
 
@@ -179,25 +192,37 @@ impl BootstrapSpec {
         Ok(())
     }
 
+    /// The [early scales](Mod1Spec::early_bits) of EvalMod from level `top` down: its operand has the
+    /// scale of the divisor there, and a square that of the squared scale over the divisor.
+    fn early_bits(params: &Params, top: usize) -> [i32; 2] {
+        let bits = |used: usize| params.divisor(top.saturating_sub(used)).log2();
+        let second = bits(0);
+        let fourth = 2.0 * second - bits(1);
+        [second, fourth].map(|scale| (scale - bits(3)).round() as i32)
+    }
+
     /// Refuses chains with levels that are too small for EvalMod, from level `top` down, or for
     /// C2S, above it: the result would be wrong, or far less precise than stated.
-    fn check_levels(&self, params: &Params, top: usize, depth: usize) -> Result<()> {
-        for level in top + 1 - depth..=params.max_level() {
-            let more = top.checked_sub(level).and_then(|used| FIRST_LEVELS.get(used));
-            let needed = self.log_reduction + more.copied().unwrap_or(0);
+    fn check_levels(&self, params: &Params, top: usize, reduction: &Mod1) -> Result<()> {
+        let (needed, depth) = (self.log_reduction, reduction.depth());
+        let lowest = top + 1 - depth;
+        let refuse = |found: String| ErrorKind::Params {
+            reason: format!(
+                "bootstrapping uses levels {lowest} to {top} of the chain for EvalMod and those above \
+                 for CoeffsToSlots; {found}: take the chain of BootstrapSpec::chain, or a smaller \
+                 BootstrapSpec::log_reduction"
+            ),
+        };
+        for level in lowest..=params.max_level() {
             let found = params.divisor(level).log2();
             if found < f64::from(needed) - SHORT {
-                return Err(ErrorKind::Params {
-                    reason: format!(
-                        "bootstrapping uses levels {} to {top} of the chain for EvalMod and those \
-                         above for CoeffsToSlots; level {level} has {found:.1} bits and must have \
-                         {needed}: take the chain of BootstrapSpec::chain, or a smaller \
-                         BootstrapSpec::log_reduction",
-                        top + 1 - depth
-                    ),
-                }
-                .into());
+                let found = format!("level {level} has {found:.1} bits and must have {needed}");
+                return Err(refuse(found).into());
             }
+        }
+        if !reduction.starts(params, top) {
+            let found = "their sizes do not keep the scale of EvalMod".into();
+            return Err(refuse(found).into());
         }
         Ok(())
     }
@@ -209,8 +234,8 @@ impl ParamsSpec {
     ///
     /// Above the lowest prime (45 bits) there are 2 levels for S2C and 11 for the user, of 42 bits
     /// each (the default scale), then 11 for EvalMod and 2 for C2S, of 49 bits: the kernels are
-    /// fastest below 50. The first two levels of EvalMod are pairs of small primes of 54 and 59
-    /// bits together: the error of its first squaring is enlarged most (see
+    /// fastest below 50. The first three levels of EvalMod are pairs of small primes of 53, 54 and
+    /// 55 bits together: the errors of its first two squarings are enlarged most (see
     /// [`eval_mod`](crate::eval_mod)). The nine special primes of 48 bits make three digits.
     ///
     /// # Errors
@@ -258,11 +283,12 @@ impl Bootstrapper {
         // Step 1: the options, and the plan of EvalMod.
         spec.check()?;
         let message = (-spec.log_gap).exp2();
-        let mod1 = spec.reduction()?;
+        let top = params.max_level();
+        let reduced_from = top.saturating_sub(spec.c2s_levels);
+        let mod1 = spec.reduction_with(BootstrapSpec::early_bits(params, reduced_from))?;
 
         // Step 2: the chain must have levels for S2C, the user, EvalMod and C2S, of sufficient
         // size.
-        let top = params.max_level();
         let taken = spec.s2c_levels.saturating_add(spec.c2s_levels).saturating_add(mod1.depth());
         if top <= taken {
             let reason = format!(
@@ -274,7 +300,7 @@ impl Bootstrapper {
             );
             return Err(ErrorKind::Params { reason }.into());
         }
-        spec.check_levels(params, top - spec.c2s_levels, mod1.depth())?;
+        spec.check_levels(params, reduced_from, &mod1)?;
 
         // Step 3: the matrices. The slots hold (m + q_0 I) / (width q_0), the argument of EvalMod.
         let raising = RaisingSpec {

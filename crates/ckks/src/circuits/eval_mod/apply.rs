@@ -17,8 +17,9 @@
 //! ```
 //!
 //! for an operand `t` of the variance `V_t`. The scales differ: the first levels may have larger
-//! primes ([`BootstrapSpec::chain`](crate::bootstrap::BootstrapSpec::chain)), and the error of the
-//! first squaring, which is enlarged most, is made at the largest scale.
+//! primes ([`BootstrapSpec::chain`](crate::bootstrap::BootstrapSpec::chain)). The errors of `T_2`
+//! and `T_4`, which are enlarged most, are then made at the largest scales
+//! ([`Mod1Spec::early_bits`](super::Mod1Spec::early_bits)).
 //!
 //! The terms of this mean differ by orders of magnitude: the rare integers in the middle of the
 //! interval have by far the largest ([`Mod1::variances`]). The error of a slot is a mixture, with
@@ -69,7 +70,7 @@ impl Mod1 {
     }
 
     /// Whether scales stay near the divisors from `level` down.
-    fn starts(&self, params: &Params, level: usize) -> bool {
+    pub(crate) fn starts(&self, params: &Params, level: usize) -> bool {
         drift(params, self.cosine(), level, params.divisor(level)) <= MAX_DRIFT
     }
 

@@ -24,9 +24,11 @@
 //! interval, where most `I` are. The symmetry that makes the polynomial even exists about every
 //! integer plus 1/4. The interval is therefore centred on an integer `+ 1/4` instead of 1/4:
 //! it is wider (mostly at no extra level), with the frequent values away from its middle. For a
-//! secret of weight 192 this lowers the noise by 3.5 bits. [`Mod1::mean_sensitivity`] averages
-//! the effect of the error of every rescale over the expected `x`, and [`Mod1::apply`] predicts its
-//! noise in the same way, with the scale of every rescale.
+//! secret of weight 192 this lowers the noise by 3.5 bits. Levels of different sizes achieve more,
+//! for the rare `I` as well: with larger scales of `T_2` and of `T_4`, whose error is multiplied by
+//! up to `A^2 / 16` ([`Mod1Spec::early_bits`]). [`Mod1::mean_sensitivity`] averages the effect of
+//! the error of every rescale over the expected `x`, and [`Mod1::apply`] predicts its noise in the
+//! same way, with the scale of every rescale.
 //!
 //! The result is a sine and not the identity. A look-up table before it can hold the arcsine at no
 //! cost; otherwise an odd polynomial follows ([`Arcsine`]).

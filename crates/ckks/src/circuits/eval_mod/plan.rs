@@ -33,6 +33,9 @@ pub struct Mod1Spec {
     /// Levels beyond the least depth that a plan may take to be cheaper or more precise: a double
     /// angle takes a level and halves the degree.
     pub spare: usize,
+    /// `log2` of the scales of `T_2` and of `T_4` relative to the scale of all other steps, which
+    /// follows from the sizes of the first levels. The choice of a plan weighs errors by it.
+    pub early_bits: [i32; 2],
 }
 
 /// A polynomial that maps `sin(2 pi x)` to `2 pi x`.
@@ -69,6 +72,7 @@ pub struct Mod1 {
     cosine: Plan,
     cosine_error: f64,
     arcsine: Option<(Arcsine, Chebyshev, Plan)>,
+    early_bits: [i32; 2],
     mean: Sensitivity,
 }
 
@@ -122,25 +126,30 @@ impl Mod1 {
         }
         let deviation = ((spec.weight as f64 + 1.0) / 12.0).sqrt();
         let bound = overflow_bound(spec.weight, spec.log2_failure);
-        Self::build(bound, deviation, spec.log2_error, spec.arcsine, spec.spare)
+        Self::build((bound, deviation), spec)
     }
 
     /// As [`new`](Self::new), for any `|x| <= bound`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn within(bound: f64, log2_error: f64, arcsine: Option<Arcsine>) -> Result<Self> {
-        Self::build(bound, f64::INFINITY, log2_error, arcsine, 0)
+    #[cfg(test)]
+    pub(crate) fn within(bound: f64, log2_error: f64, arcsine: Option<Arcsine>) -> Result<Self> {
+        let of_bound = Mod1Spec {
+            weight: 0,
+            log2_failure: f64::NEG_INFINITY,
+            log2_error,
+            arcsine,
+            spare: 0,
+            early_bits: [0; 2],
+        };
+        Self::build((bound, f64::INFINITY), &of_bound)
     }
 
-    /// The cheapest plan for an interval, by exhaustive search over offsets and double angles.
-    fn build(
-        bound: f64,
-        deviation: f64,
-        log2_error: f64,
-        arcsine: Option<Arcsine>,
-        spare: usize,
-    ) -> Result<Self> {
+    /// The cheapest plan for an interval and a standard deviation of `x`, by exhaustive search over
+    /// offsets and double angles.
+    fn build((bound, deviation): (f64, f64), spec: &Mod1Spec) -> Result<Self> {
+        let Mod1Spec { log2_error, arcsine, spare, early_bits, .. } = *spec;
         let refuse = |reason: String| ErrorKind::Params { reason };
         if !(0.25..=1e4).contains(&bound) || !(-45.0..0.0).contains(&log2_error) {
             return Err(refuse(format!(
@@ -172,10 +181,10 @@ impl Mod1 {
             .map(|(offset, doublings, polynomial, cosine_error)| {
                 let cosine = Plan::new(&polynomial);
                 let arcsine = arcsine.clone();
-                let (bound, deviation) = (bound, deviation);
                 let mean = Sensitivity::IDENTITY;
                 let mut plan = Self {
-                    bound, deviation, offset, doublings, polynomial, cosine, cosine_error, arcsine, mean,
+                    bound, deviation, offset, doublings, polynomial, cosine, cosine_error, arcsine,
+                    early_bits, mean,
                 };
                 plan.mean = plan.averaged_sensitivity();
                 plan
@@ -277,7 +286,8 @@ impl Mod1 {
     }
 
     /// The result of [`apply`](Self::apply) in the clear, for one `x`.
-    pub fn eval(&self, x: f64) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn eval(&self, x: f64) -> f64 {
         let mut c = self.cosine.eval(x / self.width() - self.shift()).re;
         for _ in 0..self.doublings {
             c = 2.0 * c * c - 1.0;
@@ -285,10 +295,17 @@ impl Mod1 {
         self.arcsine.as_ref().map_or(c, |(_, _, plan)| plan.eval(c).re)
     }
 
-    /// The effect on the result of errors of the input slots `t` and of the rescales, at `x`.
+    /// The effect on the result of errors of the input slots `t` and of the rescales, at `x`. Errors
+    /// of `T_2` and `T_4` count by their scales ([`Mod1Spec::early_bits`]).
     pub(crate) fn sensitivity(&self, x: f64) -> Sensitivity {
         let u = x / self.width() - self.shift();
-        let mut sensitivity = self.cosine.sensitivity(u);
+        let [second, fourth] = self.early_bits;
+        let weight = |index| match index {
+            2 => 0.25f64.powi(second),
+            4 => 0.25f64.powi(fourth),
+            _ => 1.0,
+        };
+        let mut sensitivity = self.cosine.weighted_sensitivity(u, weight);
         let mut c = self.cosine.eval(u).re;
         for _ in 0..self.doublings {
             sensitivity = sensitivity.then(Sensitivity { input: 4.0 * c, steps: 1.0 });
@@ -386,7 +403,14 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
 
     fn spec(weight: usize) -> Mod1Spec {
-        Mod1Spec { weight, log2_failure: -60.0, log2_error: -24.0, arcsine: None, spare: 0 }
+        Mod1Spec {
+            weight,
+            log2_failure: -60.0,
+            log2_error: -24.0,
+            arcsine: None,
+            spare: 0,
+            early_bits: [0; 2],
+        }
     }
 
     #[test]

@@ -118,6 +118,7 @@ mod tests {
                 log2_error: -34.0,
                 arcsine: Some(Arcsine { degree, message }),
                 spare: 1,
+                early_bits: [0; 2],
             });
             let plan = plan.unwrap();
             for distance in [message, 1.0625 * message] {

@@ -43,11 +43,6 @@ impl<C> IntVec<C> {
         self.values.len()
     }
 
-    /// Whether there are none; never true.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
     /// The range of the integers before their reduction.
     pub fn raw_range(&self) -> (f64, f64) {
         (self.values.range().lo(), self.values.range().hi())
@@ -56,11 +51,6 @@ impl<C> IntVec<C> {
     /// The integers before their reduction, as reals.
     pub fn values(&self) -> &PairedVec<C> {
         &self.values
-    }
-
-    /// As [`values`](Self::values), by value.
-    pub fn into_values(self) -> PairedVec<C> {
-        self.values
     }
 
     /// Integers with a range of their own before their reduction.

@@ -91,14 +91,10 @@ impl<C> PairedVec<C> {
         &self.range
     }
 
-    /// Number of values.
+    /// Number of values, at least one.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a value")]
     pub fn len(&self) -> usize {
         self.len
-    }
-
-    /// Whether there are no values; never true.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Whether the imaginary parts hold values.

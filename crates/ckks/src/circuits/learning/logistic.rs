@@ -60,8 +60,8 @@ impl LogisticRegression {
     /// Checks the specification.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for no rows, features or iterations, a rate that is not above zero, and
-    /// as for [`LeastSquaresSigmoid::new`].
+    /// [`ErrorKind::Shape`] for no rows, features or iterations, a rate or a bound that is not above
+    /// zero, and a degree of the sigmoid other than 3, 5 and 7.
     pub fn new(spec: LogisticSpec) -> Result<Self> {
         let op = "logistic regression";
         let wrong = |reason: String| Err(ErrorKind::Shape { reason }.during(op));

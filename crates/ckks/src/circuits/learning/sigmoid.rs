@@ -25,7 +25,7 @@ impl LeastSquaresSigmoid {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for a degree other than 3, 5 and 7, or a bound that is not above zero.
-    pub fn new(degree: usize, bound: f64) -> Result<Self> {
+    pub(crate) fn new(degree: usize, bound: f64) -> Result<Self> {
         let op = "approximate the sigmoid";
         if ![3, 5, 7].contains(&degree) {
             let reason = format!("degree {degree}: need 3, 5 or 7");

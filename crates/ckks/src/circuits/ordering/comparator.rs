@@ -77,12 +77,12 @@ impl Comparator {
     }
 
     /// The sign of differences, in units of the width of the declared range.
-    pub fn sign(&self) -> &Sign {
+    pub(crate) fn sign(&self) -> &Sign {
         &self.sign
     }
 
     /// The least distinguished difference, as a part of the width of the declared range: the margin
-    /// of the [`sign`](Self::sign), increased by 1/256 and by that margin of itself, since the
+    /// of the sign polynomial, increased by 1/256 and by that margin of itself, since the
     /// range is widened for noise and for a shift.
     pub fn margin(&self) -> f64 {
         self.sign.margin() * Unit::widening(&self.sign)

@@ -41,7 +41,7 @@ impl LookupEvaluator<'_> {
             }
             None => Some(x.clone()),
         };
-        let scale = finer * near.as_ref().map_or(params.scale(), Ciphertext::scale);
+        let scale = finer * near.as_ref().map_or(params.scale(), |near| near.meta().scale);
         let tables = read;
         let read: Vec<_> = read.iter().chain(beside).map(LweVec::items).collect();
         let blocks = Blocks::new(self.arithmetic, ring, x, read.len(), level);
@@ -52,20 +52,22 @@ impl LookupEvaluator<'_> {
         let mut sines = blocks.lwe_to_slots(self.arithmetic, (ring, keys), &read, at)?.into_iter();
         let mut next = |output: &EntryEncoding| -> Result<Ciphertext> {
             let sine = sines.next().expect("a vector for each table");
-            Ok(self.arithmetic.add_scalar(&sine.reinterpret_scale(output.gain)?, output.center)?)
+            let scaled = self.arithmetic.reinterpret_scale(sine, output.gain)?;
+            Ok(self.arithmetic.add_scalar(&scaled, output.center)?)
         };
         // Step 2: the cells c, the coefficients T_j, and the distance d = x - c.
         let cells = next(cells)?;
         let mut terms = coefficients.iter().map(&mut next).collect::<Result<Vec<_>>>()?.into_iter();
         let near = match near {
             Some(x) => {
-                let x = blocks.whole(x)?;
-                self.arithmetic.mul_integer(&x, finer as i64)?.reinterpret_scale(1.0 / finer)?
+                let x = blocks.whole(self.arithmetic, x)?;
+                let enlarged = self.arithmetic.mul_integer(&x, finer as i64)?;
+                self.arithmetic.reinterpret_scale(enlarged, 1.0 / finer)?
             }
             None => {
                 let sine = sines.next().expect("the operand is the last");
-                self.arithmetic
-                    .mul_integer(&sine.reinterpret_scale(correction.cells.gain)?, *times)?
+                let sine = self.arithmetic.reinterpret_scale(sine, correction.cells.gain)?;
+                self.arithmetic.mul_integer(&sine, *times)?
             }
         };
         let distance = self.arithmetic.sub(&near, &cells)?;
@@ -95,9 +97,9 @@ impl LookupEvaluator<'_> {
         let mask = blocks.mask();
         let at = sum.level().min(level - 1);
         let divisor = params.divisor(at);
-        let factor = params.scale() * divisor / sum.scale();
-        let factor = factor.max(LEAST_FACTOR * distance.scale());
-        let scale = factor * sum.scale() / divisor;
+        let factor = params.scale() * divisor / sum.meta().scale;
+        let factor = factor.max(LEAST_FACTOR * distance.meta().scale);
+        let scale = factor * sum.meta().scale / divisor;
         let factor = self
             .arithmetic
             .drop_to_level(&self.arithmetic.mul_values_to(&distance, &mask, factor)?, at)?;
@@ -110,10 +112,10 @@ impl LookupEvaluator<'_> {
         observer.tell(Stage::Repacking, total, total)?;
 
         // The tracked metadata counts noise of the other blocks, which the mask has cleared.
-        let (lwe_params, meta) = all.into_parts();
+        let (lattice, meta) = all.into_parts();
         let variance = (deviation * meta.scale).powi(2) / meta.slots as f64;
         let noise = ckks::noise::Noise::new(variance);
-        Ok(Ciphertext::from_parts(params, lwe_params, CiphertextMeta { noise, ..meta })?)
+        Ok(Ciphertext::from_parts(params, lattice, CiphertextMeta { noise, ..meta })?)
     }
 }
 

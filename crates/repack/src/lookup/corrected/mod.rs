@@ -177,8 +177,8 @@ impl<'a> LookupEvaluator<'a> {
             let carried = carried.operand_error(range, |x| f.value(x)).sqrt();
             plan.accuracy().worst_rms.hypot(carried)
         };
-        let (total, excess) = (error(x.noise()), error(x.excess()));
-        let (lwe_params, meta) = sum.into_parts();
+        let (total, excess) = (error(x.noise()), error(x.metadata().excess()));
+        let (lattice, meta) = sum.into_parts();
         let padded = meta.len < meta.slots;
         // A result may leave the range of the function by the error of the correction, and by noise
         // that moves the operand out of its range.
@@ -186,6 +186,6 @@ impl<'a> LookupEvaluator<'a> {
         let variance = |error: f64| (error * meta.scale).powi(2) / meta.slots as f64;
         let noise = ckks::noise::Noise { total: variance(total), excess: variance(excess) };
         let meta = CiphertextMeta { bounds: Bounds::padded(range, padded), noise, ..meta };
-        Ok(Ciphertext::from_parts(self.arithmetic.params(), lwe_params, meta)?)
+        Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
     }
 }
