@@ -78,7 +78,7 @@ fn repacking(c: &mut Criterion) {
     let plaintext = encoder.encode(&fractions, range, params.scale(), limbs).unwrap();
     let t = encrypt(&params, &plaintext, &secret, rng).unwrap();
     let output = Mod1Output { amplitude: 1.0, scale: params.scale() };
-    let name = id(&format!("repack/f_mod_weight_{WEIGHT}"), params.ring(limbs), limbs);
+    let name = id(&format!("repack/eval_mod_weight_{WEIGHT}"), params.ring(limbs), limbs);
     c.bench_function(&name, |b| b.iter(|| reduction.apply(&evaluator, &t, output).unwrap()));
 }
 

@@ -401,7 +401,7 @@ fn compute(arguments: &Arguments, task: &Task, plan: &Plan) -> Result<(), Failur
         Means::Table => tables.bridge(bridge),
         Means::Corrected(..) => tables.map_with([bellerophon::Engine::Corrected]),
     };
-    let degree = plan.params.lookups().ok().map(|lookups| lookups.lattice().spec().ring_degree);
+    let degree = plan.params.lookups().ok().map(|lookups| lookups.lwe_params().spec().ring_degree);
     let mut session = Session::open(plan.params.clone(), &needs)?;
     // Step 2: encryption, evaluation and decryption.
     let got = match &plan.means {

@@ -13,7 +13,7 @@ use clap::Parser;
 use common::args::{Common, Tables, WITH_VALUES};
 use common::console::Console;
 use common::data::Column;
-use common::numbers::Numbers;
+use common::numbers::{Numbers, Taken};
 use common::output;
 use common::program::{self, Defaults, Failure};
 use common::session::{self, CLOSE, Outcome, Session};
@@ -56,18 +56,14 @@ struct Task {
 fn main() -> ExitCode {
     let defaults = Defaults { presets: &WITH_VALUES, threads: None };
     program::run(defaults, |arguments: &Arguments| {
-        let data = &arguments.numbers.data;
-        output::check_out(data.out.as_deref(), data.csv.as_deref())?;
         let task = prepare(arguments)?;
-        let params = session::params(&arguments.common)?;
-        compute(arguments, &task, params)
+        compute(arguments, &task, session::params(&arguments.common)?)
     })
 }
 
 /// Reads or generates the values and checks them. All errors of the user are found here.
 fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
-    let small = arguments.common.small.then_some(SMALL);
-    let (column, range) = arguments.numbers.choose(small, COUNT)?;
+    let (column, range) = arguments.numbers.prepared(&arguments.common, SMALL, COUNT)?;
     let mut expected = column.values.clone();
     expected.sort_by(f64::total_cmp);
     if arguments.descending {
@@ -83,9 +79,8 @@ struct Sorting<'a> {
     outcome: Outcome<'a>,
     comparators: usize,
     layers: usize,
-    range: [f64; 2],
-    source: &'a str,
-    column: &'a str,
+    #[serde(flatten)]
+    taken: Taken<'a>,
 }
 
 /// The protocol: client, server, client.
@@ -140,9 +135,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
         output::print_json(&Sorting {
             comparators: network.comparators(),
             layers: network.depth(),
-            range: task.range,
-            source: &column.source,
-            column: &column.name,
+            taken: Taken::of(column, task.range),
             outcome,
         })?;
     }

@@ -68,11 +68,10 @@ pub struct Tables {
 impl Tables {
     /// The parameters of the tables and the keys of plain look-ups.
     pub fn of<'p>(&self, params: &'p Params) -> Result<(&'p lwe::Params, Needs), Failure> {
-        let lattice =
-            params.lookups().map_err(Failure::input)?.on(self.engine).ok_or_else(|| {
-                let (engine, preset) = (self.engine.name(), params.name());
-                Failure::input(format!("--engine {engine}: the preset {preset} does not have it"))
-            })?;
+        let lattice = params.lookups().map_err(Failure::input)?.on(self.engine).map_err(|_| {
+            let (engine, preset) = (self.engine.name(), params.name());
+            Failure::input(format!("--engine {engine}: the preset {preset} does not have it"))
+        })?;
         Ok((lattice, needs_on(self.engine)))
     }
 }

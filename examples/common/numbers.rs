@@ -1,7 +1,10 @@
 //! A vector of numbers, generated or read, and its declared range.
 
-use super::args::{Data, parse_range};
+use serde::Serialize;
+
+use super::args::{Common, Data, parse_range};
 use super::data::{self, Column};
+use super::output;
 use super::program::Failure;
 
 /// The seed of the generated values.
@@ -26,14 +29,37 @@ pub struct Numbers {
     pub range: Option<[f64; 2]>,
 }
 
+/// The column of a program in its report.
+#[derive(Debug, Serialize)]
+pub struct Taken<'a> {
+    range: [f64; 2],
+    source: &'a str,
+    column: &'a str,
+}
+
+impl<'a> Taken<'a> {
+    /// A column with its declared range.
+    pub fn of(column: &'a Column, range: [f64; 2]) -> Self {
+        Self { range, source: &column.source, column: &column.name }
+    }
+}
+
 impl Numbers {
-    /// The values and their declared range: the requested number of values, or `small`, or else
-    /// `usual` generated ones.
-    pub fn choose(
+    /// Checks the file of the results, and [chooses](Self::choose) the values: `small` ones with
+    /// `--small`.
+    pub fn prepared(
         &self,
-        small: Option<usize>,
+        common: &Common,
+        small: usize,
         usual: usize,
     ) -> Result<(Column, [f64; 2]), Failure> {
+        output::check_out(self.data.out.as_deref(), self.data.csv.as_deref())?;
+        self.choose(common.small.then_some(small), usual)
+    }
+
+    /// The values and their declared range: the requested number of values, or `small`, or else
+    /// `usual` generated ones.
+    fn choose(&self, small: Option<usize>, usual: usize) -> Result<(Column, [f64; 2]), Failure> {
         let read = self.data.csv.is_some() || self.data.column.is_some();
         let most = self.count.or(small);
         if most == Some(0) {

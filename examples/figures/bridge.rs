@@ -72,7 +72,7 @@ struct OverRing<'a> {
 impl<'a> OverRing<'a> {
     fn generate(params: &'a Params, rng: &mut impl CryptoRng) -> bellerophon::Result<Self> {
         let (slots, lookups) = (params.ckks(), params.lookups()?);
-        let lookup = lookups.lattice();
+        let lookup = lookups.lwe_params();
         let ring = lookups
             .ring()
             .ok_or(bellerophon::ErrorKind::Repack(bellerophon::repack::ErrorKind::NoRingBridge))?;
@@ -102,7 +102,7 @@ impl<'a> OverRing<'a> {
         let cross = || {
             let values = &self.values[..count];
             let (evaluator, keys) = (&self.evaluator, &self.keys);
-            self.ring.raise(evaluator, keys, values, &layout, reduction, output, level)
+            self.ring.lwe_to_slots(evaluator, keys, values, &layout, reduction, output, level)
         };
         let mut latest = None;
         let row = bench.time(format!("bridge/ring/{count}"), 1, || latest = Some(cross()));
@@ -150,7 +150,7 @@ struct Bridge<'a> {
 
 impl<'a> Bridge<'a> {
     fn generate(params: &'a Params, rng: &mut impl CryptoRng) -> bellerophon::Result<Self> {
-        let (slots, lookup, top) = (params.ckks(), params.lookups()?.lattice(), params.levels());
+        let (slots, lookup, top) = (params.ckks(), params.lookups()?.lwe_params(), params.levels());
         let secret = SecretKey::generate(slots.lattice(), rng)?;
         let baby = BABY_STEPS.min(lookup.spec().dimension);
         let giants = rotation_steps(lookup.spec().dimension, baby)?;

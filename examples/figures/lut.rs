@@ -26,7 +26,7 @@ pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
     let params = Params::preset(preset).map_err(Failure::run)?;
     let lookups = params.lookups().map_err(Failure::run)?;
     for engine in [LutEngine::Rgsw, LutEngine::Ntru] {
-        if let Some(sizes) = lookups.on(engine) {
+        if let Ok(sizes) = lookups.on(engine) {
             measure_on(bench, &params, engine, sizes)?;
         }
     }

@@ -1,6 +1,6 @@
 //! Parameters and secrets of which the targets' objects are, the same in every run.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use bellerophon::{
     ClientKey, Needs, Params, ParamsSpec, bfv,
@@ -14,10 +14,15 @@ use bellerophon::{
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+#[path = "../../tests/facade/vectors/rank_sets.rs"]
+mod rank_sets;
+
 use crate::{
     envelope,
     lookups::{self, Lookups},
 };
+
+pub use rank_sets::Ranks;
 
 /// Everything that objects are made of.
 pub struct World {
@@ -46,60 +51,6 @@ pub struct World {
     tables: OnceLock<(Params, ClientKey)>,
     functional: OnceLock<(Params, ClientKey)>,
     ranks: OnceLock<Ranks>,
-}
-
-/// Sets of different ranks and degrees with one chain of primes: 5 levels.
-pub struct Ranks {
-    /// Rank 1 over the ring of twice the degree, and rank 2 over the ring of the degree.
-    pub conversion: (ckks::Params, ckks::Params),
-    /// Their lattices.
-    pub rings: (mlwe::Params, mlwe::Params),
-    /// Rank 1 over both rings.
-    pub switch: (ckks::Params, ckks::Params),
-    /// Their lattices.
-    pub switched: (mlwe::Params, mlwe::Params),
-    /// Rank 2 and rank 1 over the ring of the degree.
-    pub reduction: (ckks::Params, ckks::Params),
-    /// A secret of rank 1 over the ring of twice the degree.
-    pub secret: SecretKey,
-    /// Rank 2 over the ring of the degree, and a bootstrap of four slots over the ring of twice the
-    /// degree.
-    pub bootstrap: (ckks::Params, Arc<Bootstrapper>),
-}
-
-impl Ranks {
-    fn new(degree: usize) -> Self {
-        let spec = slots(2 * degree, 50, (40, 5), (51, 1));
-        let at = |degree: usize, rank: usize| {
-            let mut spec = spec.clone();
-            (spec.lattice.degree, spec.lattice.rank) = (degree, rank);
-            ckks::Params::new(spec).unwrap()
-        };
-        let (large, module, small) = (at(2 * degree, 1), at(degree, 2), at(degree, 1));
-        let lattices =
-            |a: &ckks::Params, b: &ckks::Params| (a.lattice().clone(), b.lattice().clone());
-        Self {
-            rings: lattices(&large, &module),
-            switched: lattices(&large, &small),
-            secret: SecretKey::generate(large.lattice(), &mut rng(7)).unwrap(),
-            conversion: (large.clone(), module.clone()),
-            switch: (large, small.clone()),
-            reduction: (module, small),
-            bootstrap: bootstrap_at_rank(degree),
-        }
-    }
-}
-
-/// Rank 2 over a ring of this degree, and a bootstrap of four slots over the ring of twice the degree.
-fn bootstrap_at_rank(degree: usize) -> (ckks::Params, Arc<Bootstrapper>) {
-    let spec = BootstrapSpec::new(4);
-    let chain = spec.chain(2 * degree, 40, 2, (50, 2)).unwrap();
-    let large = ckks::ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
-    let mut small = large.clone();
-    (small.lattice.degree, small.lattice.rank) = (degree, 2);
-    let large = ckks::Params::new(large).unwrap();
-    let bootstrapper = Arc::new(Bootstrapper::new(&large, spec).unwrap());
-    (ckks::Params::new(small).unwrap(), bootstrapper)
 }
 
 /// Slots over a ring of a degree: the first prime, levels of one prime each, and special primes.
@@ -182,8 +133,8 @@ impl World {
         self.tables.get_or_init(|| lookups::set(self.degree))
     }
 
-    /// Slots with functional bootstrapping by tables of up to four entries, over a ring of at least 64
-    /// coefficients, and a client.
+    /// Slots with functional bootstrapping by tables of up to four entries, over a ring of at least
+    /// 64 coefficients, and a client.
     ///
     /// # Panics
     /// If the parameters are refused, which would be a fault of this program.
@@ -219,7 +170,8 @@ impl World {
         self.bootstrapping.bootstrapper().unwrap()
     }
 
-    /// `2, 0, 3, 1, 2, 0, ..` in one part of the slots or in both, at so many primes, with their range.
+    /// `2, 0, 3, 1, 2, 0, ..` in one part of the slots or in both, at so many primes, with their
+    /// range.
     ///
     /// # Panics
     /// If there are not so many places, or primes.

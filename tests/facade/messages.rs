@@ -209,6 +209,7 @@ fn messages_name_what_exists() {
                     format!("fn {member}<"),
                     format!("pub {member}:"),
                     format!("    {member},"),
+                    format!("    {member} = "),
                     format!("    {member}("),
                     format!("    {member} {{"),
                 ];

@@ -62,10 +62,15 @@ fn shared_results_are_as_exact_as_they_say_and_counted() {
         assert_ne!(first.values, second.values);
         assert!(first.bits == second.bits && first.bits > 4.0, "{count}: {}", first.bits);
         let spent = shared();
-        assert!(matches!(refusal(&spent), ErrorKind::NotReserved), "{spent:?}");
-        let more = budget.reserve(1);
-        let spent =
-            matches!(refusal(&more), ErrorKind::SharingSpent { wanted: 1, left: 0, queries: 2 });
+        assert!(
+            matches!(refusal(&spent), ErrorKind::Ckks(ckks::ErrorKind::NotReserved)),
+            "{spent:?}"
+        );
+        let more = budget.reserve(1).map_err(Into::into);
+        let spent = matches!(
+            refusal(&more),
+            ErrorKind::Ckks(ckks::ErrorKind::BudgetSpent { wanted: 1, left: 0, queries: 2 })
+        );
         assert!(spent, "{more:?}");
     }
 }
@@ -124,7 +129,10 @@ fn refused_results_cost_nothing() {
     let mut strict = DecryptionBudget::new(client.id(), 1 << 20, 60.0).unwrap();
     strict.reserve(1).unwrap();
     let nothing = client.decrypt_flooded(&y, &bound, &mut strict);
-    assert!(matches!(refusal(&nothing), ErrorKind::NothingLeft { .. }), "{nothing:?}");
+    assert!(
+        matches!(refusal(&nothing), ErrorKind::Ckks(ckks::ErrorKind::NothingLeft { .. })),
+        "{nothing:?}"
+    );
     let mut budget = DecryptionBudget::resume(client.id(), 10, 30.0, 4).unwrap();
     assert_eq!((budget.reserve(1).unwrap(), budget.left(), budget.reserved()), (3, 3, 1));
     let other = client.decrypt_flooded(&x, &bound, &mut budget);
@@ -149,10 +157,10 @@ fn refused_results_cost_nothing() {
     );
     assert_eq!((strict.reserved(), budget.reserved(), own.reserved()), (1, 1, 1));
     assert!(DecryptionBudget::new(client.id(), 0, 30.0).is_err());
-    let more = DecryptionBudget::resume(client.id(), 10, 30.0, 11);
+    let more = DecryptionBudget::resume(client.id(), 10, 30.0, 11).map_err(Into::into);
     assert!(matches!(
         refusal(&more),
-        ErrorKind::SharingSpent { wanted: 11, left: 10, queries: 10 }
+        ErrorKind::Ckks(ckks::ErrorKind::BudgetSpent { wanted: 11, left: 10, queries: 10 })
     ));
 }
 
@@ -249,7 +257,8 @@ fn flooded_values_carry_their_noise() {
     let spent = server.extract_flooded(&x, -4.0..=4.0, Headroom::TABLE, &bound, &mut budget);
     assert!(matches!(
         &spent,
-        Err(e) if e.op() == "extract_flooded" && matches!(e.kind(), ErrorKind::NotReserved)
+        Err(e) if e.op() == "extract_flooded"
+            && matches!(e.kind(), ErrorKind::Ckks(ckks::ErrorKind::NotReserved))
     ));
     let mut foreign =
         DecryptionBudget::new(ClientKey::generate(client.params()).unwrap().id(), 1, 28.0).unwrap();

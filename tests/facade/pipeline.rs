@@ -73,7 +73,10 @@ fn both_engines_agree() {
     let precise = Params::preset(Preset::FunctionsPrecise).unwrap();
     let needs = Needs::new().map_with([Engine::Ntru]);
     let refused = precise.evaluation_key_bytes(&needs).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::NoEngine { engine: "ntru", .. }), "{refused}");
+    assert!(
+        matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::NoEngine { engine: "ntru" })),
+        "{refused}"
+    );
     let Party { server, .. } = party(Preset::ToyInsecure, &Needs::new().map(), 22);
     assert_eq!(server.engine(), Some(LutEngine::Rgsw), "what rests on LWE alone, unless named");
 }

@@ -299,7 +299,7 @@ fn keep(params: &Params, count: usize, bits: f64) {
     }
     check_failures(params, &with);
     drop(with);
-    if ring && lookups.corrected_on(LutEngine::Auto).is_some() {
+    if ring && lookups.corrected_on(LutEngine::Auto).is_ok() {
         let needs = Needs::new().multiply().map_with([Engine::Corrected]);
         check_corrected(params, &party(params, &needs), (count, bits));
     }

@@ -29,6 +29,7 @@ use rand_chacha::ChaCha20Rng;
 
 mod integers;
 mod lookups;
+mod rank_sets;
 mod ranks;
 
 /// What was encrypted.
@@ -128,7 +129,7 @@ struct Stored {
     /// The client's secret, the same backwards, and both as a secret of rank 2.
     secrets: [SecretKey; 3],
     route: RelinStrategy,
-    ranks: ranks::Ranks,
+    ranks: rank_sets::Ranks,
 }
 
 impl Stored {
@@ -154,7 +155,7 @@ impl Stored {
         let both = SecretKey::restore(&larger.unwrap(), &both, KeyId(3)).unwrap();
         let route = RelinStrategy::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap();
         let secrets = [own, other, both];
-        let ranks = ranks::Ranks::new(lattice.degree());
+        let ranks = rank_sets::Ranks::new(lattice.degree());
         Self {
             version,
             params,

@@ -10,9 +10,9 @@ use bellerophon_ckks::{
     polynomial::{Monomial, Polynomial},
 };
 
-use crate::{During, ErrorKind, Evaluator, Result};
+use crate::{During, Evaluator, Result};
 #[cfg(doc)]
-use crate::{Needs, ckks};
+use crate::{ErrorKind, Needs, ckks};
 
 /// Methods that call the method of the same name of [`ckks::Evaluator`] or of its trait
 /// [`CkksOps`]. Errors name the method that the program called, not a part of it.
@@ -74,10 +74,7 @@ impl Evaluator {
             scale: Option<f64>
         ) -> Ciphertext;
     }
-}
 
-/// # Sums of many vectors
-impl Evaluator {
     /// The sum of many vectors, given themselves or by reference: those of providers
     /// ([`Provided`](crate::Provided)), too. Takes no level.
     ///
@@ -182,9 +179,9 @@ impl Evaluator {
     /// [`ErrorKind::NoBootstrap`] for parameters without bootstrapping, [`ErrorKind::MissingKeys`]
     /// for keys without it; errors for too few levels and a range that is too wide.
     pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        let op = "bootstrap";
-        self.check_bootstrap().during(op)?;
-        Ok(self.arithmetic.bootstrap(x).during(op)?)
+        // Keys could not be requested for parameters without bootstrapping.
+        self.params().bootstrapper()?;
+        Ok(self.arithmetic.bootstrap(x).during("bootstrap")?)
     }
 
     /// As [`bootstrap`](Self::bootstrap), with about `rounds` times the bits of precision.
@@ -193,17 +190,7 @@ impl Evaluator {
     /// As [`bootstrap`](Self::bootstrap).
     pub fn bootstrap_iterated(&self, x: &Ciphertext, rounds: usize) -> Result<Ciphertext> {
         let op = "bootstrap_iterated";
-        self.check_bootstrap().during(op)?;
+        self.params().bootstrapper().during(op)?;
         Ok(self.arithmetic.bootstrap_iterated(x, rounds).during(op)?)
-    }
-
-    /// Refuses parameters and keys without bootstrapping.
-    pub(crate) fn check_bootstrap(&self) -> Result<()> {
-        // Keys could not be asked for with parameters that have no bootstrapping.
-        self.params().bootstrapper()?;
-        match self.keys.bootstrap {
-            Some(_) => Ok(()),
-            None => Err(ErrorKind::MissingKeys { need: "bootstrap" }.into()),
-        }
     }
 }

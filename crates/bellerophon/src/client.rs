@@ -25,7 +25,7 @@ use crate::{During, ErrorKind, EvaluationKeys, Needs, Params, Progress, Result, 
 /// one for the ring of the tables.
 pub struct ClientKey {
     params: Params,
-    encoder: Encoder,
+    pub(crate) encoder: Encoder,
     pub(crate) slots: SecretKey,
     pub(crate) lookups: Option<LookupSecrets>,
     /// The progress callback of key generation.
@@ -116,24 +116,16 @@ impl ClientKey {
         self.slots.id()
     }
 
-    /// The secret of the slots.
-    pub(crate) fn slots(&self) -> &SecretKey {
-        &self.slots
-    }
-
-    /// The encoder of the slots.
-    pub(crate) fn encoder(&self) -> &Encoder {
-        &self.encoder
-    }
-
     /// Generates the public keys for a program: send them to the server.
     ///
     /// # Errors
     /// For needs that the parameters cannot serve, with the reason: [`ErrorKind::NoLookUps`],
     /// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge),
-    /// [`NoLinearBridge`](crate::repack::ErrorKind::NoLinearBridge), [`ErrorKind::NoEngine`],
-    /// [`ErrorKind::NoCorrection`], [`ErrorKind::NoBootstrap`], [`ErrorKind::Unserved`];
-    /// [`ErrorKind::Cancelled`] by the callback of [`with_progress`](Self::with_progress).
+    /// [`NoLinearBridge`](crate::repack::ErrorKind::NoLinearBridge),
+    /// [`NoEngine`](crate::repack::ErrorKind::NoEngine),
+    /// [`NoCorrection`](crate::repack::ErrorKind::NoCorrection), [`ErrorKind::NoBootstrap`],
+    /// [`ErrorKind::Unserved`]; [`ErrorKind::Cancelled`] by the callback of
+    /// [`with_progress`](Self::with_progress).
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
         self.evaluation_keys_with(needs, &mut system_rng())
     }
@@ -266,29 +258,21 @@ impl ClientKey {
     }
 }
 
-/// Encodes values of a declared range at a level.
+/// Encodes values of a declared range at a level. Levels above those for programs are allowed: they
+/// are the levels of a bootstrap.
 pub(crate) fn encoded(
     encoder: &Encoder,
     values: &[f64],
     range: RangeInclusive<f64>,
     level: usize,
 ) -> Result<Plaintext> {
-    let (range, limbs) = declared(encoder.params(), range, level)?;
-    Ok(encoder.encode(values, range, encoder.params().scale(), limbs)?)
+    let (params, range) = (encoder.params(), real(range)?);
+    Ok(encoder.encode(values, range, params.scale(), params.limbs_of(level)?)?)
 }
 
-/// The interval of a declared range, and the limbs of a level. Levels above those for programs are
-/// allowed: they are the levels of a bootstrap.
-pub(crate) fn declared(
-    params: &ckks::Params,
-    range: RangeInclusive<f64>,
-    level: usize,
-) -> Result<(Interval, usize)> {
-    let highest = params.max_level();
-    if level > highest {
-        Err(ckks::ErrorKind::LevelTooHigh { wanted: level, highest })?;
-    }
-    Ok((Interval::real(*range.start(), *range.end())?, params.limbs_at(level)))
+/// The interval of a declared range.
+pub(crate) fn real(range: RangeInclusive<f64>) -> Result<Interval> {
+    Ok(Interval::real(*range.start(), *range.end())?)
 }
 
 impl fmt::Debug for ClientKey {

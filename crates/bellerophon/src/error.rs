@@ -87,26 +87,6 @@ pub enum ErrorKind {
         /// The number of slots of the operand.
         slots: usize,
     },
-    /// Corrected look-ups with parameters that do not support them.
-    #[error(
-        "the parameters '{params}' do not support corrected look-ups, which need a ring \
-         bridge and a table ring that is secure with a special modulus: take `Preset::Functions`"
-    )]
-    NoCorrection {
-        /// Name of the parameters.
-        params: String,
-    },
-    /// Look-ups with an engine that the parameters do not have.
-    #[error(
-        "the parameters '{params}' have no engine {engine}: NTRU needs tables of degree 2048 \
-         to 8192 (`Preset::Functions`)"
-    )]
-    NoEngine {
-        /// The requested engine.
-        engine: &'static str,
-        /// The name of the parameters.
-        params: String,
-    },
     /// Look-ups with parameters that have none.
     #[error(
         "the parameters '{params}' have no look-ups: take `Preset::Functions`, or set \
@@ -143,37 +123,6 @@ pub enum ErrorKind {
     NoBootstrap {
         /// The name of the parameters.
         params: String,
-    },
-    /// A decryption budget with too few results left.
-    #[error(
-        "{wanted} results requested, {left} left of {queries}: more results \
-         would leak information about the key: generate another key with a larger budget"
-    )]
-    SharingSpent {
-        /// The requested results, or the results said to be left.
-        wanted: u64,
-        /// The results left.
-        left: u64,
-        /// The initial number of results.
-        queries: u64,
-    },
-    /// A result to be shared without a reservation.
-    #[error(
-        "no result of the budget is reserved: call `DecryptionBudget::reserve`, and store \
-         the number that it returns before any result is released"
-    )]
-    NotReserved,
-    /// Flooding noise as large as the values.
-    #[error(
-        "flooding noise up to {noise:.1e} is needed to hide the noise of the \
-         computation, but the values reach only {largest:.1e}: share fewer results, or vectors of \
-         fewer slots, ask for fewer statistical bits, or take parameters with a larger scale"
-    )]
-    NothingLeft {
-        /// The largest flooding noise.
-        noise: f64,
-        /// The largest magnitude of the values.
-        largest: f64,
     },
     /// The progress callback stopped the operation.
     #[error("cancelled by the callback during {}, {done} of {total} done", stage.name())]
@@ -243,6 +192,7 @@ fn remedy(kind: &repack::ErrorKind) -> &'static str {
             "; larger tables have `Preset::FunctionsFine` and `Preset::FunctionsPrecise`"
         }
         Below::NoRingBridge => "; `Preset::Functions` has one (`ParamsSpec::ring_bridge`)",
+        Below::NoEngine { .. } | Below::NoCorrection => ": take `Preset::Functions`",
         Below::TooManyPlaces { .. } => {
             "; the keys are those of `Needs::map_with([Engine::Corrected])`, and `argmax_one_hot` \
              takes any number of values"
@@ -262,7 +212,5 @@ fn condition(need: &str) -> &'static str {
     }
 }
 
-// A cancelled operation of the CKKS crate becomes [`ErrorKind::Cancelled`], and keys that are
-// missing are named by the request for them.
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

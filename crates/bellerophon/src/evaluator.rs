@@ -5,11 +5,12 @@ use std::{
     sync::Arc,
 };
 
-use bellerophon_ckks::{self as ckks, Ciphertext, CkksOps, Interval, dft::SlotsToCoeffs};
-use bellerophon_repack::lookup::{Counts, LookupEvaluator, Watch};
+use bellerophon_ckks::{self as ckks, Ciphertext, CkksOps, dft::SlotsToCoeffs};
+use bellerophon_repack::lookup::{Counts, LookupEvaluator, LookupServer, Watch};
 
 use crate::{
-    Bridge, During, ErrorKind, EvaluationKeys, LutEngine, LutParams, Params, Progress, Result,
+    Bridge, During, Error, ErrorKind, EvaluationKeys, LutEngine, Params, Progress, Result,
+    client::real,
 };
 
 /// Computes on encrypted vectors of one client.
@@ -71,6 +72,22 @@ impl std::ops::Deref for Evaluator {
     }
 }
 
+impl LookupServer for Evaluator {
+    type Error = Error;
+
+    fn lookup(&self) -> Result<LookupEvaluator<'_>> {
+        Ok(LookupEvaluator {
+            arithmetic: &self.arithmetic,
+            lookups: self.keys.params.lookups()?,
+            keys: &self.keys.lookups,
+            slots_to_coeffs: self.slots_to_coeffs.as_deref(),
+            bridge: Bridge::Auto,
+            watch: self.watch.as_ref(),
+            counts: &self.counts,
+        })
+    }
+}
+
 impl Evaluator {
     /// Creates an evaluator with the keys of a client.
     ///
@@ -94,13 +111,12 @@ impl Evaluator {
             arithmetic = arithmetic.with_functional(bootstrapper, functional.clone())?;
         }
         // Step 3: SlotsToCoeffs of the look-ups, encoded ahead as well.
-        let slots_to_coeffs = match keys.tables {
+        let slots_to_coeffs = match keys.lookups.tables {
             Some(_) => Some(Arc::new(keys.params.lookups()?.encoded_to_coefficients()?)),
             None => None,
         };
         // Clones share the counts of what may fail.
-        let counts = Arc::default();
-        Ok(Self { keys, arithmetic, slots_to_coeffs, watch: None, counts })
+        Ok(Self { keys, arithmetic, slots_to_coeffs, watch: None, counts: Arc::default() })
     }
 
     /// Returns this evaluator with a progress callback.
@@ -167,8 +183,9 @@ impl Evaluator {
     /// [`ErrorKind::NoBootstrap`] for parameters without bootstrapping, and
     /// [`ErrorKind::MissingKeys`] for keys without [`Needs::bootstrap`](crate::Needs::bootstrap).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
-        self.check_bootstrap().during("with_auto_bootstrap")?;
-        self.arithmetic = self.arithmetic.with_auto_bootstrap()?;
+        let op = "with_auto_bootstrap";
+        self.params().bootstrapper().during(op)?;
+        self.arithmetic = self.arithmetic.with_auto_bootstrap().during(op)?;
         Ok(self)
     }
 
@@ -179,27 +196,7 @@ impl Evaluator {
 
     /// The engine of the look-up keys, if there are any.
     pub fn engine(&self) -> Option<LutEngine> {
-        self.keys.tables.as_ref().map(|tables| LutEngine::of(&tables.lattice))
-    }
-
-    /// The look-ups of this evaluator, with its keys and settings.
-    pub(crate) fn lookup(&self) -> Result<LookupEvaluator<'_>> {
-        Ok(self.lookup_of(self.keys.params.lookups_for()?))
-    }
-
-    /// As [`lookup`](Self::lookup), for the look-up part of the parameters.
-    pub(crate) fn lookup_of<'a>(&'a self, lookups: &'a LutParams) -> LookupEvaluator<'a> {
-        LookupEvaluator {
-            arithmetic: &self.arithmetic,
-            lookups,
-            tables: self.keys.tables.as_deref(),
-            ring: self.keys.ring.as_deref(),
-            linear: self.keys.linear.as_deref(),
-            slots_to_coeffs: self.slots_to_coeffs.as_deref(),
-            bridge: Bridge::Auto,
-            watch: self.watch.as_ref(),
-            counts: &self.counts,
-        }
+        self.keys.lookups.tables.as_ref().map(|tables| LutEngine::of(&tables.lwe_params))
     }
 
     /// Declares a range of the values that interval arithmetic cannot derive: the range of a
@@ -220,7 +217,7 @@ impl Evaluator {
     /// errors of the arithmetic if it is no interval or does not fit the modulus.
     pub fn assume_range(&self, x: &Ciphertext, range: RangeInclusive<f64>) -> Result<Ciphertext> {
         let op = "assume_range";
-        let stated = Interval::real(*range.start(), *range.end()).during(op)?;
+        let stated = real(range.clone()).during(op)?;
         let known = x.range();
         if stated.hi() < known.lo() || stated.lo() > known.hi() {
             let known = known.lo()..=known.hi();

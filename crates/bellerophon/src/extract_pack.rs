@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use bellerophon_ckks::Ciphertext;
 use bellerophon_lwe::{self as lwe, Headroom, LweVec};
-use bellerophon_repack::{Layout, Reduction};
+use bellerophon_repack::{Layout, Reduction, lookup::LookupServer};
 
 #[cfg(doc)]
 use crate::ErrorKind;

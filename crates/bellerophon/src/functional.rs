@@ -12,7 +12,7 @@ use rand::CryptoRng;
 use crate::ErrorKind;
 use crate::{
     ClientKey, During, Evaluator, Result,
-    client::{declared, system_rng},
+    client::{real, system_rng},
 };
 
 impl ClientKey {
@@ -56,7 +56,7 @@ impl ClientKey {
         rng: &mut R,
     ) -> Result<IntVec> {
         let plain = self.encode_integers(integers, modulus, level).during("encrypt_integers")?;
-        let inner = ckks::encrypt(self.params().ckks(), &plain, self.slots(), rng)?;
+        let inner = ckks::encrypt(self.params().ckks(), &plain, &self.slots, rng)?;
         Ok(IntVec::new(inner, modulus, integers.len())?)
     }
 
@@ -89,7 +89,7 @@ impl ClientKey {
     ) -> Result<SeededIntVec> {
         let op = "encrypt_integers_seeded";
         let plain = self.encode_integers(integers, modulus, level).during(op)?;
-        let inner = ckks::encrypt_seeded(self.params().ckks(), &plain, self.slots(), rng)?;
+        let inner = ckks::encrypt_seeded(self.params().ckks(), &plain, &self.slots, rng)?;
         Ok(SeededIntVec::seeded(inner, modulus, integers.len())?)
     }
 
@@ -101,7 +101,7 @@ impl ClientKey {
     ) -> Result<Plaintext> {
         // The encoding of integers depends on the scale of the functional bootstrap.
         let functional = self.params().functional()?;
-        Ok(self.encoder().encode_integers(functional, integers, modulus, level)?)
+        Ok(self.encoder.encode_integers(functional, integers, modulus, level)?)
     }
 
     /// Decrypts integers modulo their modulus. Accepts a [published](Evaluator::publish_integers)
@@ -121,7 +121,7 @@ impl ClientKey {
         let op = "decrypt_integers";
         let log2_failure = self.params().functional().during(op)?.spec().log2_failure;
         let (params, integers) = (self.params().ckks(), integers.as_ref());
-        Ok(integers.decrypt(params, self.slots(), log2_failure).during(op)?)
+        Ok(integers.decrypt(params, &self.slots, log2_failure).during(op)?)
     }
 
     /// Encrypts reals of a declared range at the highest level for programs, for functions of whole
@@ -148,7 +148,7 @@ impl ClientKey {
     ) -> Result<PairedVec> {
         let op = "encrypt_paired";
         let (plain, range) = self.encode_paired(values, range, level).during(op)?;
-        let inner = ckks::encrypt(self.params().ckks(), &plain, self.slots(), rng)?;
+        let inner = ckks::encrypt(self.params().ckks(), &plain, &self.slots, rng)?;
         Ok(PairedVec::new(inner, range, values.len())?)
     }
 
@@ -180,7 +180,7 @@ impl ClientKey {
     ) -> Result<SeededPairedVec> {
         let op = "encrypt_paired_seeded";
         let (plain, range) = self.encode_paired(values, range, level).during(op)?;
-        let inner = ckks::encrypt_seeded(self.params().ckks(), &plain, self.slots(), rng)?;
+        let inner = ckks::encrypt_seeded(self.params().ckks(), &plain, &self.slots, rng)?;
         Ok(SeededPairedVec::seeded(inner, range, values.len())?)
     }
 
@@ -190,9 +190,9 @@ impl ClientKey {
         range: RangeInclusive<f64>,
         level: usize,
     ) -> Result<(Plaintext, Interval)> {
-        let params = self.params().ckks();
-        let (range, limbs) = declared(params, range, level)?;
-        let plain = self.encoder().encode_paired(values, range, params.scale(), limbs)?;
+        let (params, range) = (self.params().ckks(), real(range)?);
+        let limbs = params.limbs_of(level)?;
+        let plain = self.encoder.encode_paired(values, range, params.scale(), limbs)?;
         Ok((plain, range))
     }
 
@@ -204,7 +204,7 @@ impl ClientKey {
     /// For a vector of another key or other parameters.
     pub fn decrypt_paired(&self, values: &impl AsRef<PairedVec>) -> Result<Vec<f64>> {
         let (params, values) = (self.params().ckks(), values.as_ref());
-        Ok(values.decrypt(params, self.slots()).during("decrypt_paired")?)
+        Ok(values.decrypt(params, &self.slots).during("decrypt_paired")?)
     }
 }
 

@@ -1,36 +1,21 @@
 //! The public evaluation keys of a program.
 
-use std::{fmt, ops::ControlFlow, sync::Arc};
+use std::fmt;
 
 use bellerophon_ckks::{self as ckks, KeyLevels, bootstrap::BootstrapKeys, statistics::Table};
 use bellerophon_lwe as lwe;
-use bellerophon_mlwe::{KeyId, RankHoistedKeys, SecretKey};
-use bellerophon_repack::{
-    RingBridgeKeys,
-    lookup::{BridgePath, LinearKeys, LookupSecrets, TableKeys, Watch},
-};
+use bellerophon_mlwe::{self as mlwe, KeyId, RankHoistedKeys, SecretKey};
+use bellerophon_repack::lookup::{BridgePath, KeyProgress, LookupSecrets, LutKeys, Watch};
 use rand::CryptoRng;
 
-use crate::{During, ErrorKind, Needs, Params, Progress, Result, Stage};
+use crate::{During, ErrorKind, Needs, Params, Result};
 
 /// All public keys that a server needs for a program. Cheap to clone: the keys are shared.
 #[derive(Clone)]
 pub struct EvaluationKeys {
     pub(crate) params: Params,
     pub(crate) arithmetic: ckks::EvaluationKeys,
-    pub(crate) tables: Option<Arc<TableKeys>>,
-    pub(crate) ring: Option<Arc<RingBridgeKeys>>,
-    pub(crate) linear: Option<Arc<LinearKeys>>,
-    pub(crate) bootstrap: Option<BootstrapKeys>,
-    pub(crate) functional: Option<BootstrapKeys>,
-}
-
-/// The keys of a set beside those of the arithmetic on slots.
-#[derive(Default)]
-pub(crate) struct Parts {
-    pub(crate) tables: Option<Arc<TableKeys>>,
-    pub(crate) ring: Option<Arc<RingBridgeKeys>>,
-    pub(crate) linear: Option<Arc<LinearKeys>>,
+    pub(crate) lookups: LutKeys,
     pub(crate) bootstrap: Option<BootstrapKeys>,
     pub(crate) functional: Option<BootstrapKeys>,
 }
@@ -52,71 +37,63 @@ impl EvaluationKeys {
         let shared = needs.bootstrap && needs.functional && params.bootstraps_share_keys();
         let bootstraps = usize::from(needs.bootstrap) + usize::from(needs.functional && !shared);
         let total = spec.count(params.ckks()) + tables + bootstraps;
-        let mut progress = KeyProgress { watch, done: 0, total };
-        progress.tell()?;
+        let mut progress = KeyProgress::begin(watch, total)?;
         // Step 2: the keys of look-ups and of their bridges.
-        let mut parts = Parts::default();
+        let mut keys = Self::none(params, slots.id());
         if let Some(secrets) = lookups.filter(|_| !paths.is_empty()) {
-            let lattice = table_lattice(params, needs)?;
-            parts.tables = Some(TableKeys::generate(lattice, secrets, slots.id(), rng)?.into());
-            progress.advance()?;
-            if paths.contains(&BridgePath::Linear) {
-                let keys = LinearKeys::generate(params.lookups()?, slots, secrets, rng)?;
-                parts.linear = Some(keys.into());
-                progress.advance()?;
-            }
-            if let Some(bridge) =
-                params.lookups()?.ring().filter(|_| paths.contains(&BridgePath::Ring))
-            {
-                parts.ring =
-                    Some(RingBridgeKeys::generate(bridge, slots, &secrets.ring, rng)?.into());
-                progress.advance()?;
-            }
+            let (lookups, lattice) = (params.lookups()?, table_lattice(params, needs)?);
+            keys.lookups =
+                LutKeys::generate(lookups, lattice, &paths, slots, secrets, &mut progress, rng)?;
         }
         // Step 3: the keys of bootstrapping that have secrets of their own (sparse encapsulation).
         if needs.bootstrap {
-            parts.bootstrap =
-                Some(BootstrapKeys::generate(params.bootstrapper()?.raising(), slots, rng)?);
+            let raising = params.bootstrapper()?.raising();
+            keys.bootstrap = Some(BootstrapKeys::generate(raising, slots, rng)?);
             progress.advance()?;
         }
         if shared {
-            parts.functional = parts.bootstrap.clone();
+            keys.functional = keys.bootstrap.clone();
         } else if needs.functional {
             let raising = params.functional()?.raising();
-            parts.functional = Some(BootstrapKeys::generate(raising, slots, rng)?);
+            keys.functional = Some(BootstrapKeys::generate(raising, slots, rng)?);
             progress.advance()?;
         }
         // Step 4: relinearization and Galois keys of the slots.
-        let made = || progress.advance();
+        let made = || -> Result<()> { Ok(progress.advance()?) };
         let ckks = params.ckks();
-        let arithmetic = ckks::EvaluationKeys::generate_observed(ckks, slots, &spec, rng, made)?;
-        Self::assemble(params, arithmetic, parts)
+        keys.arithmetic = ckks::EvaluationKeys::generate_observed(ckks, slots, &spec, rng, made)?;
+        keys.of_one_client()
     }
 
-    /// Assembles keys that were generated or read one by one.
+    /// The keys of a client, of which there are none yet.
+    pub(crate) fn none(params: &Params, key: KeyId) -> Self {
+        let arithmetic = ckks::EvaluationKeys::none(params.ckks(), key);
+        let (bootstrap, functional) = (None, None);
+        Self {
+            params: params.clone(),
+            arithmetic,
+            lookups: LutKeys::default(),
+            bootstrap,
+            functional,
+        }
+    }
+
+    /// Checks keys that were generated or read one by one.
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::KeyMismatch`] for keys of different clients.
-    pub(crate) fn assemble(
-        params: &Params,
-        arithmetic: ckks::EvaluationKeys,
-        parts: Parts,
-    ) -> Result<Self> {
+    pub(crate) fn of_one_client(self) -> Result<Self> {
         // Every key carries the identity of its client; all must agree.
-        let Parts { tables, ring, linear, bootstrap, functional } = parts;
-        let left = arithmetic.secret_id();
-        let tables_id = tables.iter().map(|keys| keys.lookup.key);
-        let ring_id = ring.iter().map(|keys| keys.id());
-        let linear_id = linear.iter().map(|keys| keys.repack.secret_id());
-        let bootstrap_id = bootstrap.iter().chain(&functional).map(BootstrapKeys::secret_id);
-        let mut all = tables_id.chain(ring_id).chain(linear_id).chain(bootstrap_id);
-        if let Some(found) = all.find(|&id| id != left) {
-            let op = "read evaluation keys";
-            return Err(
-                bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed: left }.during(op)
-            )?;
+        let needed = self.id();
+        let bootstraps = self.bootstrap.iter().chain(&self.functional);
+        let bootstraps = bootstraps.map(BootstrapKeys::secret_id);
+        let foreign = self.lookups.ids().chain(bootstraps).find(|&id| id != needed);
+        match foreign {
+            Some(found) => {
+                Err(mlwe::ErrorKind::KeyMismatch { found, needed }.during("read evaluation keys"))?
+            }
+            None => Ok(self),
         }
-        Ok(Self { params: params.clone(), arithmetic, tables, ring, linear, bootstrap, functional })
     }
 
     /// Whether the key set has both kinds of bootstrapping with the same keys of the sparse secret.
@@ -138,37 +115,9 @@ impl EvaluationKeys {
     /// Bytes of all keys in their wire form: masks as seeds, residues packed to the bits of their
     /// primes.
     pub fn byte_len(&self) -> usize {
-        let tables = self.tables.as_ref().map_or(0, |keys| keys.byte_len());
-        let ring = self.ring.as_ref().map_or(0, |keys| keys.byte_len());
-        let linear = self.linear.as_ref().map_or(0, |keys| keys.byte_len());
         let own = self.functional.iter().filter(|_| !self.bootstraps_share_keys());
         let bootstraps: usize = self.bootstrap.iter().chain(own).map(BootstrapKeys::byte_len).sum();
-        self.arithmetic.byte_len() + tables + ring + linear + bootstraps
-    }
-}
-
-/// The progress of a generation of keys.
-struct KeyProgress<'w> {
-    watch: Option<&'w Watch>,
-    done: usize,
-    total: usize,
-}
-
-impl KeyProgress<'_> {
-    /// Reports one more key. An error if the callback stops the generation.
-    fn advance(&mut self) -> Result<()> {
-        self.done += 1;
-        self.tell()
-    }
-
-    fn tell(&self) -> Result<()> {
-        let (stage, done, total) = (Stage::Keys, self.done, self.total);
-        match self.watch.map(|watch| watch.tell(Progress { stage, done, total })) {
-            None | Some(ControlFlow::Continue(())) => Ok(()),
-            Some(ControlFlow::Break(())) => {
-                Err(ErrorKind::Cancelled { stage, done, total }.during("evaluation_keys"))
-            }
-        }
+        self.arithmetic.byte_len() + self.lookups.byte_len() + bootstraps
     }
 }
 
@@ -210,22 +159,18 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
         spec = spec.sum_slots(most.next_power_of_two(), top);
     }
     for &(rows, columns) in &needs.tables {
-        let table = Table::new(rows, columns).map_err(|error| error.to_string());
+        let table = Table::new(rows, columns).and_then(|table| match table.slots() {
+            found if found > slots => Err(ckks::ErrorKind::TooManyValues { found, slots }.into()),
+            _ => Ok(table),
+        });
         match table {
-            Ok(table) if table.slots() <= slots => spec = spec.and(&table.keys(top)),
-            Ok(table) => {
-                let reason = format!(
-                    "{rows} rows of {columns} column(s) take {} slots: vectors have {slots}",
-                    table.slots()
-                );
-                return unserved("statistics", reason);
-            }
-            Err(reason) => return unserved("statistics", reason),
+            Ok(table) => spec = spec.and(&table.keys(top)),
+            Err(error) => return unserved("statistics", error.to_string()),
         }
     }
     // Step 2: the keys of look-ups: SlotsToCoeffs, and packing with each bridge.
     for path in paths(params, needs)? {
-        spec = spec.and(&params.lookups_for().during("map")?.key_levels(path, needs.corrected)?);
+        spec = spec.and(&params.lookups().during("map")?.key_levels(path, needs.corrected)?);
     }
     // Step 3: the keys of the bootstrapping circuits.
     if needs.bootstrap {
@@ -241,7 +186,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
 fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
     let mut paths = Vec::new();
     for bridge in needs.bridges() {
-        let path = params.lookups_for().during("map")?.path(bridge).during("map")?;
+        let path = params.lookups().during("map")?.path(bridge).during("map")?;
         if !paths.contains(&path) {
             paths.push(path);
         }
@@ -251,30 +196,42 @@ fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
 
 /// The parameters of the tables that a program asks for.
 fn table_lattice<'p>(params: &'p Params, needs: &Needs) -> Result<&'p lwe::Params> {
-    match needs.corrected {
-        true => params.corrected_on(needs.engine).during("map_with"),
-        false => params.tables_on(needs.engine).during("map"),
-    }
+    let lookups = params.lookups().during("map")?;
+    Ok(match needs.corrected {
+        true => lookups.corrected_on(needs.engine).during("map_with")?,
+        false => lookups.on(needs.engine).during("map")?,
+    })
 }
 
-/// Predicts [`EvaluationKeys::byte_len`] of the keys for a program.
-pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize> {
-    // Step 1: keys of the slots and of bootstrapping.
-    let needs = &needs.resolved(params);
-    let mut bytes = key_spec(params, needs)?.sizes(params.ckks())?.transit;
-    if needs.bootstrap {
-        bytes += params.bootstrapper()?.own_key_sizes().transit;
+impl Params {
+    /// Predicts [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) of the keys for a
+    /// program, before they are made.
+    ///
+    /// # Errors
+    /// As [`ClientKey::evaluation_keys`](crate::ClientKey::evaluation_keys) for needs that the
+    /// parameters cannot serve.
+    pub fn evaluation_key_bytes(&self, needs: &Needs) -> Result<usize> {
+        self.key_bytes(needs).during("evaluation_key_bytes")
     }
-    if needs.functional && !(needs.bootstrap && params.bootstraps_share_keys()) {
-        bytes += params.functional()?.own_key_sizes().transit;
+
+    fn key_bytes(&self, needs: &Needs) -> Result<usize> {
+        // Step 1: keys of the slots and of bootstrapping.
+        let needs = &needs.resolved(self);
+        let mut bytes = key_spec(self, needs)?.sizes(self.ckks())?.transit;
+        if needs.bootstrap {
+            bytes += self.bootstrapper()?.own_key_sizes().transit;
+        }
+        if needs.functional && !(needs.bootstrap && self.bootstraps_share_keys()) {
+            bytes += self.functional()?.own_key_sizes().transit;
+        }
+        let paths = paths(self, needs)?;
+        if paths.is_empty() {
+            return Ok(bytes);
+        }
+        // Step 2: the keys of the tables and of the bridges.
+        let lookups = self.lookups().during("map")?;
+        Ok(bytes + lookups.key_bytes(table_lattice(self, needs)?, paths))
     }
-    let paths = paths(params, needs)?;
-    if paths.is_empty() {
-        return Ok(bytes);
-    }
-    // Step 2: the keys of the tables and of the bridges.
-    let lookups = params.lookups_for().during("map")?;
-    Ok(bytes + lookups.key_bytes(table_lattice(params, needs)?, paths))
 }
 
 impl fmt::Debug for EvaluationKeys {
@@ -282,8 +239,8 @@ impl fmt::Debug for EvaluationKeys {
         f.debug_struct("EvaluationKeys")
             .field("params", &self.params.name())
             .field("arithmetic", &self.arithmetic)
-            .field("ring_bridge", &self.ring.is_some())
-            .field("linear_bridge", &self.linear.is_some())
+            .field("ring_bridge", &self.lookups.ring.is_some())
+            .field("linear_bridge", &self.lookups.linear.is_some())
             .field("bootstrap", &self.bootstrap.is_some())
             .field("functional", &self.functional.is_some())
             .finish()
@@ -309,7 +266,7 @@ mod tests {
             (Needs::new().map_with([Engine::Ntru]), "ntru"),
         ] {
             let keys = client.evaluation_keys(&needs).unwrap();
-            assert_eq!(LutEngine::of(&keys.tables.unwrap().lattice).name(), name);
+            assert_eq!(LutEngine::of(&keys.lookups.tables.unwrap().lwe_params).name(), name);
         }
     }
 }

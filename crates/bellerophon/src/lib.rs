@@ -78,8 +78,8 @@
 //!
 //! # Builds
 //! Run programs and tests with `--release`. A build without optimisation is more than a hundred
-//! times slower. For development builds, add this to the `Cargo.toml` of the program: its own code stays
-//! quick to compile and to debug, and its dependencies are optimised once.
+//! times slower. For development builds, add this to the `Cargo.toml` of the program: its own code
+//! stays quick to compile and to debug, and its dependencies are optimised once.
 //!
 //! ```toml
 //! [profile.dev.package."*"]
@@ -157,7 +157,6 @@ mod error;
 mod evaluator;
 mod extract_pack;
 mod failure;
-mod flooding;
 pub mod format;
 mod functional;
 mod keys;
@@ -171,6 +170,7 @@ mod params;
 pub mod prelude;
 mod preset;
 mod public_key;
+mod spec;
 
 pub use bellerophon_ckks as ckks;
 pub use bellerophon_lwe as lwe;
@@ -184,7 +184,7 @@ pub use ckks::fbt::{
     IntTable, IntVec, PairedVec, PeriodicFunction, ProvidedIntegers, PublishedIntegers,
     PublishedPaired, SeededIntVec, SeededPairedVec,
 };
-pub use ckks::noise_flooding::Flooding;
+pub use ckks::noise_flooding::{DecryptionBudget, FloodedValues, Flooding};
 pub use ckks::param_search::{ProgramBounds, SelectedParams};
 pub use ckks::{Ciphertext, Declaration, FailureProbability, Provided, Published};
 pub use client::ClientKey;
@@ -192,9 +192,8 @@ pub use error::{Error, ErrorKind, Result};
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
 pub use needs::Needs;
-pub use noise_flooding::{DecryptionBudget, FloodedValues};
 pub use ordering::OrderOps;
-pub use params::{Params, ParamsSpec};
+pub use params::Params;
 pub use preset::Preset;
 pub use public_key::PublicKey;
 pub use rand;
@@ -205,6 +204,7 @@ pub use repack::lookup::{
 pub use repack::planner::{
     CostModel, Engine, EngineRow, MapFunction, MapPlan, MapRequest, Prediction,
 };
+pub use spec::ParamsSpec;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use bellerophon_ckks::{
     self as ckks, Ciphertext, bootstrap::Bootstrapper, fbt::FunctionalBootstrapper,
 };
-use bellerophon_lwe as lwe;
-use bellerophon_repack::planner::{MapServer, PlanSubject, Planner};
+use bellerophon_repack::{
+    lookup::{Flood, LookupServer},
+    planner::{MapServer, PlanSubject, Planner},
+};
 use rand::CryptoRng;
 
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{
-    Bridge, DecryptionBudget, During, Engine, Error, Evaluator, LutEngine, LutParams, MapPlan,
-    MapRequest, Needs, Params, Result, client::system_rng, flooding::flooded,
+    Bridge, DecryptionBudget, During, Engine, Error, Evaluator, LutParams, MapPlan, MapRequest,
+    Needs, Params, Result, client::system_rng,
 };
 
 impl Params {
@@ -58,8 +60,9 @@ impl Params {
     /// not an error: its row gives the reason. For tables alone:
     /// [`DomainScale`](crate::repack::ErrorKind::DomainScale) for domains that no look-up takes,
     /// [`Accuracy`](crate::repack::ErrorKind::Accuracy) if the bits are out of reach, with the best
-    /// accuracy, [`ErrorKind::NoCorrection`],
-    /// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge) and [`ErrorKind::NoEngine`] for
+    /// accuracy, [`NoCorrection`](crate::repack::ErrorKind::NoCorrection),
+    /// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge) and
+    /// [`NoEngine`](crate::repack::ErrorKind::NoEngine) for
     /// parameters without, too few levels, or an error that names the argument at which the
     /// function is not finite.
     pub fn map_plan(&self, request: &MapRequest<'_>) -> Result<MapPlan> {
@@ -80,15 +83,7 @@ impl PlanSubject for Params {
     }
 
     fn lookups(&self) -> Result<&LutParams> {
-        self.lookups_for()
-    }
-
-    fn tables_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
-        self.tables_on(engine)
-    }
-
-    fn corrected_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
-        self.corrected_on(engine)
+        self.lookups()
     }
 
     fn bootstrapper(&self) -> Result<&Arc<Bootstrapper>> {
@@ -219,7 +214,8 @@ impl Evaluator {
     ///   [`NoPlan`](crate::repack::ErrorKind::NoPlan) if no engine qualifies, with the reason of
     ///   each.
     /// - [`Accuracy`](crate::repack::ErrorKind::Accuracy) if no correction reaches the bits,
-    ///   [`ErrorKind::NoCorrection`] for parameters without corrected look-ups.
+    ///   [`NoCorrection`](crate::repack::ErrorKind::NoCorrection) for parameters without corrected
+    ///   look-ups.
     /// - An error that names the argument if `f` is not finite on the carried range, or a
     ///   derivative where values can lie.
     /// - [`Request`](crate::repack::ErrorKind::Request) for requirements that do not fit together;
@@ -349,9 +345,10 @@ impl Evaluator {
     /// As [`map_with`](Self::map_with), and those of [`NoiseBound::check`]; operands are never
     /// bootstrapped. [`Request`](crate::repack::ErrorKind::Request) without a bound, on other terms
     /// than the budget's, and for more than a plain table. For a budget of another key;
-    /// [`ErrorKind::NotReserved`]; an error of the tables if the noise would fill them; and
-    /// [`DomainScale`](crate::repack::ErrorKind::DomainScale) for domains more than some 16 wide,
-    /// because flooded values have a larger scale, so that the noise to be hidden is smaller.
+    /// [`NotReserved`](ckks::ErrorKind::NotReserved); an error of the tables if the noise would
+    /// fill them; and [`DomainScale`](crate::repack::ErrorKind::DomainScale) for domains more than
+    /// some 16 wide, because flooded values have a larger scale, so that the noise to be hidden is
+    /// smaller.
     ///
     /// [`NoiseBound::check`]: ckks::noise_flooding::NoiseBound::check
     pub fn map_flooded(
@@ -379,7 +376,7 @@ impl Evaluator {
         let op = "map_flooded";
         let bound = request.noise_bound(budget.flooding()).during(op)?;
         let planner = self.planner(x, request).during(op)?;
-        flooded(x, bound, budget, &mut rng, |flood| planner.run_flooded(flood)).during(op)
+        planner.run_flooded(&mut Flood::new(bound, budget, &mut rng)).during(op)
     }
 
     /// A request for a vector, with the keys and settings of this evaluator.
@@ -388,7 +385,7 @@ impl Evaluator {
         x: &'a Ciphertext,
         request: &'a MapRequest<'a>,
     ) -> Result<Planner<'a, Params>> {
-        let lookups = self.params().optional_lookups().map(|lookups| self.lookup_of(lookups));
+        let lookups = self.lookup().ok();
         let functional = self.keys.functional.is_some();
         let server = MapServer { arithmetic: &self.arithmetic, lookups, functional };
         Ok(Planner::for_vector(self.params(), server, x, request)?)
@@ -400,7 +397,7 @@ mod tests {
     use bellerophon_ckks::{cost::Work, fbt::IntTable};
 
     use super::*;
-    use crate::{CostModel, Preset};
+    use crate::{CostModel, LutEngine, Preset};
 
     #[test]
     fn every_engine_has_keys() {

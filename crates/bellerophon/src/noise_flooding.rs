@@ -1,145 +1,17 @@
-//! Noise flooding: results for anyone but the owner of the key.
+//! Noise flooding: results for anyone but the owner of the key, and vectors that leave the slots.
 
-use std::fmt;
+use std::ops::RangeInclusive;
 
-use bellerophon_ckks::{
-    Ciphertext,
-    noise_flooding::{self, Flooding, NoiseBound},
-};
-use bellerophon_mlwe::KeyId;
+use bellerophon_ckks::{Ciphertext, noise_flooding::NoiseBound};
+use bellerophon_lwe::{Headroom, LweVec};
+use bellerophon_repack::lookup::{Flood, LookupServer};
 use rand::CryptoRng;
 
 #[cfg(doc)]
 use crate::ckks;
-use crate::{ClientKey, During, ErrorKind, Result, client::system_rng};
-
-/// `log2` of the probability that the error of some value exceeds [`FloodedValues::bits`].
-const LOG2_FAILURE: f64 = -20.0;
-
-/// The number of results of one key that will ever be shared, and how well they hide the key. Make
-/// one budget per key, keep it as long as the key, and do not copy it: two budgets of `q` results
-/// at the same bits are one of `2 q`. Flooded look-ups ([`Evaluator::map_flooded`]) count as
-/// results.
-///
-/// Results are reserved before they are shared. A program that may stop, or restart from an older
-/// state, must store the remaining budget that [`reserve`](Self::reserve) returns, and be sure that
-/// it is on the disk, *before* it releases any reserved result. A crash then loses results that
-/// were never shared, but never a count.
-///
-/// [`Evaluator::map_flooded`]: crate::Evaluator::map_flooded
-#[derive(Debug, PartialEq)]
-pub struct DecryptionBudget {
-    key: KeyId,
-    flooding: Flooding,
-    left: u64,
-    reserved: u64,
-}
-
-impl DecryptionBudget {
-    /// A budget of `queries` results of a key ([`ClientKey::id`]) at `statistical_bits` bits of
-    /// statistical security (1 to 64; 30 or more are advised). If the bounds on their noise hold,
-    /// all results together are within a statistical distance of `2^(-bits / 2) / sqrt(48)` of
-    /// results that do not depend on the key
-    /// ([`ckks::noise_flooding`](bellerophon_ckks::noise_flooding)). The flooding noise grows with
-    /// the root of the number of results, and by half a bit for each bit.
-    ///
-    /// # Errors
-    /// For no results, and for bits outside that range.
-    pub fn new(key: KeyId, queries: u64, statistical_bits: f64) -> Result<Self> {
-        let flooding = Flooding::new(queries, statistical_bits).during("DecryptionBudget::new")?;
-        Ok(Self { key, flooding, left: queries, reserved: 0 })
-    }
-
-    /// Restores a budget from the remaining number of results, as [`reserve`](Self::reserve)
-    /// returned it. Results that were reserved and not shared are lost.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and if `left` exceeds `queries`.
-    pub fn resume(key: KeyId, queries: u64, statistical_bits: f64, left: u64) -> Result<Self> {
-        let op = "DecryptionBudget::resume";
-        let budget = Self::new(key, queries, statistical_bits).during(op)?;
-        if left > queries {
-            return Err(ErrorKind::SharingSpent { wanted: left, left: queries, queries }.during(op));
-        }
-        Ok(Self { left, ..budget })
-    }
-
-    /// Reserves `results` decryptions for later calls and returns the remaining budget. Store that
-    /// number before any of those results is released.
-    ///
-    /// # Errors
-    /// [`ErrorKind::SharingSpent`] if fewer are left; then none is reserved.
-    pub fn reserve(&mut self, results: u64) -> Result<u64> {
-        // Both counters change together, or neither does.
-        let (left, queries) = (self.left, self.flooding.queries());
-        let spent = ErrorKind::SharingSpent { wanted: results, left, queries }.during("reserve");
-        self.left = left.checked_sub(results).ok_or(spent)?;
-        self.reserved += results;
-        Ok(self.left)
-    }
-
-    /// Results that are neither reserved nor shared.
-    pub fn left(&self) -> u64 {
-        self.left
-    }
-
-    /// Results that are reserved but not shared yet.
-    pub fn reserved(&self) -> u64 {
-        self.reserved
-    }
-
-    /// The key to which the budget belongs.
-    pub fn key(&self) -> KeyId {
-        self.key
-    }
-
-    /// The terms of the flooding: number of results and statistical bits.
-    pub fn flooding(&self) -> &Flooding {
-        &self.flooding
-    }
-
-    /// Refuses results of another key, and results without a reservation.
-    pub(crate) fn check(&self, key: KeyId) -> Result<()> {
-        if key != self.key {
-            return Err(
-                bellerophon_mlwe::ErrorKind::KeyMismatch { found: key, needed: self.key }.into()
-            );
-        }
-        if self.reserved == 0 {
-            return Err(ErrorKind::NotReserved.into());
-        }
-        Ok(())
-    }
-
-    /// Counts a result that was [checked](Self::check).
-    pub(crate) fn spend(&mut self) {
-        self.reserved -= 1;
-    }
-}
-
-/// A result that may be shared.
-#[derive(Clone, PartialEq)]
-pub struct FloodedValues {
-    /// The values, with the flooding noise.
-    pub values: Vec<f64>,
-    /// Correct bits after the binary point in all values under the flooding noise, except with
-    /// probability `2^-20`. From some 20 statistical bits on, the error of the computation itself
-    /// is smaller by orders of magnitude; with one bit and one result it may be a thirtieth.
-    pub bits: f64,
-    /// Standard deviation of the flooding noise of a value.
-    pub noise: f64,
-}
-
-/// Does not show the values.
-impl fmt::Debug for FloodedValues {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FloodedValues")
-            .field("values", &self.values.len())
-            .field("bits", &self.bits)
-            .field("noise", &self.noise)
-            .finish()
-    }
-}
+use crate::{
+    ClientKey, DecryptionBudget, During, Evaluator, FloodedValues, Result, client::system_rng,
+};
 
 impl ClientKey {
     /// Decrypts a vector with noise flooding, for anyone but the owner of the key: the added noise
@@ -199,11 +71,10 @@ impl ClientKey {
     /// [`Evaluator::map`]: crate::Evaluator::map
     ///
     /// # Errors
-    /// [`ErrorKind::NotReserved`] if no result is reserved; an error for a budget of another key;
-    /// [`ErrorKind::NothingLeft`] if the noise would be as large as the values; and those of
-    /// [`decrypt_flooded`](bellerophon_ckks::noise_flooding::decrypt_flooded): a vector whose level
-    /// or scale is not that of the program's result, and one that could wrap around its modulus. A
-    /// refused call takes nothing from the budget.
+    /// Those of [`DecryptionBudget::decrypt_flooded`]: no reserved result, a budget of another key,
+    /// noise as large as the values, a vector whose level or scale is not that of the program's
+    /// result, and one that could wrap around its modulus. A refused call takes nothing from the
+    /// budget.
     pub fn decrypt_flooded(
         &self,
         ciphertext: &Ciphertext,
@@ -227,28 +98,47 @@ impl ClientKey {
         budget: &mut DecryptionBudget,
         rng: &mut R,
     ) -> Result<FloodedValues> {
-        // Step 1: refusals. They take nothing from the budget.
-        budget.check(self.id()).during("decrypt_flooded")?;
-        let flooding = budget.flooding();
-        let noise = noise_flooding::Predicted::new(bound, flooding);
-        let (worst, largest) =
-            (noise.worst(LOG2_FAILURE), bound.metadata().meta.bounds.values.bound());
-        if worst >= largest {
-            return Err(ErrorKind::NothingLeft { noise: worst, largest }.during("decrypt_flooded"));
-        }
-        // Step 2: decryption, with the flooding noise added before decoding.
-        let params = self.params().ckks();
-        let flooded = noise_flooding::decrypt_flooded(
-            params,
-            ciphertext,
-            self.slots(),
-            bound,
-            flooding,
-            rng,
-        )?;
-        // Step 3: the values leave this function, so the result counts.
-        let values = self.encoder().decode(&flooded)?;
-        budget.spend();
-        Ok(FloodedValues { values, bits: -worst.log2(), noise: noise.slot_std() })
+        let (key, encoder) = (&self.slots, &self.encoder);
+        Ok(budget.decrypt_flooded(encoder, ciphertext, key, bound, rng)?)
+    }
+}
+
+impl Evaluator {
+    /// As [`extract_for`](Self::extract_for), with the noise flooding of
+    /// [`map_flooded`](Self::map_flooded). The values carry its variance, and
+    /// [`tables`](Self::tables) take it into account.
+    ///
+    /// # Errors
+    /// As [`extract`](Self::extract) and [`map_flooded`](Self::map_flooded).
+    pub fn extract_flooded(
+        &self,
+        x: &Ciphertext,
+        domain: RangeInclusive<f64>,
+        headroom: Headroom,
+        bound: &NoiseBound,
+        budget: &mut DecryptionBudget,
+    ) -> Result<LweVec> {
+        self.extract_flooded_with(x, domain, headroom, bound, budget, &mut system_rng())
+    }
+
+    /// As [`extract_flooded`](Self::extract_flooded), from a given generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)). The generator must be secret and serve no other
+    /// vector.
+    ///
+    /// # Errors
+    /// As [`extract_flooded`](Self::extract_flooded).
+    pub fn extract_flooded_with<R: CryptoRng + ?Sized>(
+        &self,
+        x: &Ciphertext,
+        domain: RangeInclusive<f64>,
+        headroom: Headroom,
+        bound: &NoiseBound,
+        budget: &mut DecryptionBudget,
+        mut rng: &mut R,
+    ) -> Result<LweVec> {
+        let op = "extract_flooded";
+        let (lookup, x) = (self.lookup().during(op)?, [x]);
+        let mut flood = Flood::new(bound, budget, &mut rng);
+        Ok(lookup.extract(&x, domain, headroom, Some(&mut flood)).during(op)?.remove(0))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{During, LutEngine, OrderAccuracy, OrderFunction, Params, Result};
+use crate::{During, OrderAccuracy, OrderFunction, Params, Result};
 #[cfg(doc)]
 use crate::{ErrorKind, OrderOps};
 
@@ -38,8 +38,6 @@ impl Params {
         function: OrderFunction,
     ) -> Result<OrderAccuracy> {
         let op = "order_accuracy";
-        let tables = self.tables_on(LutEngine::Auto).during(op)?;
-        let lookups = self.lookups_for().during(op)?;
-        Ok(lookups.order_accuracy(tables, &domain, function).during(op)?)
+        Ok(self.lookups().during(op)?.order_accuracy(&domain, function).during(op)?)
     }
 }

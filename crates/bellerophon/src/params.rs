@@ -11,51 +11,15 @@ use bellerophon_ckks::{
     fbt::{FbtSpec, FunctionalBootstrapper},
     param_search::{ProgramBounds, SelectedParams},
 };
-use bellerophon_lwe as lwe;
 use bellerophon_repack::planner::check_promises;
-use bellerophon_ring::wire::Fingerprint;
+use bellerophon_ring::{During, wire::Fingerprint};
 
-use crate::{During, ErrorKind, LutEngine, LutParams, LutSpec, Needs, Preset, Result, keys};
-
-/// The specification of a parameter set; [`Params::new`] checks it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ParamsSpec {
-    /// A name for reports.
-    pub name: String,
-    /// Arithmetic on slots: ring, modulus chain, scale.
-    pub slots: ckks::ParamsSpec,
-    /// Look-ups, optional: the LWE secret, its key switches, the ring of the tables. The ring
-    /// modulus must be the first prime of the modulus chain of the slots.
-    pub lookup: Option<lwe::ParamsSpec>,
-    /// `log2` of the probability that the look-up of one value fails and returns garbage.
-    pub log2_failure: f64,
-    /// Hamming weight of the sparse secret of the ring bridge
-    /// ([`repack::RingBridge`](crate::repack::RingBridge)). This secret lives in the ring of the
-    /// tables and is used only under the lowest prime and a special prime of 47 bits. Without it,
-    /// look-ups take the linear bridge.
-    pub ring_bridge: Option<usize>,
-    /// Bootstrapping, optional. It has its own [failure probability](BootstrapSpec::log2_failure),
-    /// for a whole vector.
-    pub bootstrap: Option<BootstrapSpec>,
-    /// Functional bootstrapping of whole vectors, optional. It has its own
-    /// [failure probability](FbtSpec::log2_failure), for a whole vector.
-    pub functional: Option<FbtSpec>,
-}
-
-impl ParamsSpec {
-    /// Arithmetic only: no look-ups, no bootstrapping.
-    pub fn arithmetic(name: impl Into<String>, slots: ckks::ParamsSpec) -> Self {
-        Self {
-            name: name.into(),
-            slots,
-            lookup: None,
-            log2_failure: -60.0,
-            ring_bridge: None,
-            bootstrap: None,
-            functional: None,
-        }
-    }
-}
+use crate::{
+    LutParams, LutSpec,
+    error::{ErrorKind, Result},
+    preset::Preset,
+    spec::ParamsSpec,
+};
 
 /// A checked parameter set. Cheap to clone: the contents are behind an `Arc`.
 #[derive(Clone)]
@@ -73,9 +37,9 @@ pub(crate) struct Inner {
 
 /// The bootstrappers of a set. Their matrices are not encoded: the server encodes its own.
 #[derive(Default)]
-pub(crate) struct Bootstraps {
-    pub bootstrap: Option<Arc<Bootstrapper>>,
-    pub functional: Option<Arc<FunctionalBootstrapper>>,
+struct Bootstraps {
+    bootstrap: Option<Arc<Bootstrapper>>,
+    functional: Option<Arc<FunctionalBootstrapper>>,
 }
 
 impl Params {
@@ -115,31 +79,45 @@ impl Params {
     /// [`Bridge`](crate::repack::ErrorKind::Bridge) if slots, look-ups and bootstrapping do not fit
     /// together, or if a promise cannot be kept.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
-        // Step 1: the CKKS parameters: sizes, primes, security.
-        let slots = ckks::Params::new(spec.slots)?;
-        // Step 2: the bootstrappers, without encoded matrices.
-        let mut bootstraps = Bootstraps::default();
-        if let Some(bootstrap) = spec.bootstrap {
-            let plain = BootstrapSpec { encode_ahead: false, ..bootstrap };
-            bootstraps.bootstrap = Some(Arc::new(Bootstrapper::new(&slots, plain)?));
-        }
-        if let Some(functional) = spec.functional {
-            let plain = FbtSpec { encode_ahead: false, ..functional };
-            bootstraps.functional = Some(Arc::new(FunctionalBootstrapper::new(&slots, plain)?));
-        }
-        // Step 3: look-ups, whose results return at most at the highest level for programs.
-        let highest_level = bootstraps.levels(&slots);
         let (log2_failure, ring_bridge) = (spec.log2_failure, spec.ring_bridge);
-        let lookups = spec.lookup.map(|tables| {
-            let spec = LutSpec { tables, log2_failure, ring_bridge, highest_level };
-            LutParams::new(&slots, spec)
+        let lookup = spec.lookup.map(|tables| LutSpec {
+            tables,
+            log2_failure,
+            ring_bridge,
+            highest_level: usize::MAX,
         });
-        let lookups = lookups.transpose()?;
-        // Step 4: the promises, on the simulator.
-        Self::checked(spec.name, slots, lookups, bootstraps, None)
+        let slots = ckks::Params::new(spec.slots)?;
+        Self::over(spec.name, slots, lookup, (spec.bootstrap, spec.functional))
     }
 
-    pub(crate) fn checked(
+    /// Checks a specification over checked CKKS parameters, as [`new`](Self::new). The highest
+    /// level of the look-ups is that of the whole set.
+    pub(crate) fn over(
+        name: String,
+        slots: ckks::Params,
+        lookup: Option<LutSpec>,
+        (bootstrap, functional): (Option<BootstrapSpec>, Option<FbtSpec>),
+    ) -> Result<Self> {
+        // Step 1: the bootstrappers, without encoded matrices.
+        let mut bootstraps = Bootstraps::default();
+        if let Some(spec) = bootstrap {
+            let plain = BootstrapSpec { encode_ahead: false, ..spec };
+            bootstraps.bootstrap = Some(Arc::new(Bootstrapper::new(&slots, plain)?));
+        }
+        if let Some(spec) = functional {
+            let plain = FbtSpec { encode_ahead: false, ..spec };
+            bootstraps.functional = Some(Arc::new(FunctionalBootstrapper::new(&slots, plain)?));
+        }
+        // Step 2: look-ups, whose results return at most at the highest level for programs.
+        let highest_level = bootstraps.levels(&slots);
+        let lookups = lookup
+            .map(|spec| LutParams::new(&slots, LutSpec { highest_level, ..spec }))
+            .transpose()?;
+        // Step 3: the promises, on the simulator.
+        Self::checked(name, slots, lookups, bootstraps, None)
+    }
+
+    fn checked(
         name: String,
         slots: ckks::Params,
         lookups: Option<LutParams>,
@@ -194,13 +172,9 @@ impl Params {
     /// functions of the secrets under which they are made, in cycles.
     /// [`LutEngine::Ntru`](crate::LutEngine::Ntru) adds its own assumptions where it is named.
     pub fn security_bits(&self) -> f64 {
-        // The minimum over the keys of the slots, of look-ups with the ring bridge, and of both
-        // kinds of bootstrapping.
+        // The minimum over the keys of the slots, of look-ups, and of both kinds of bootstrapping.
         let slots = self.0.slots.security_bits();
-        let lookups = self.0.lookups.iter().map(|l| {
-            let ring = l.ring().map_or(f64::INFINITY, |ring| ring.security_bits());
-            l.security_bits().min(ring)
-        });
+        let lookups = self.0.lookups.iter().map(|lookups| lookups.security_bits());
         let bootstrap = self.0.bootstraps.bootstrap.iter().map(|b| b.security_bits());
         let functional = self.0.bootstraps.functional.iter().map(|b| b.security_bits());
         lookups.chain(bootstrap).chain(functional).fold(slots, f64::min)
@@ -246,16 +220,6 @@ impl Params {
         Ok(sum)
     }
 
-    /// Predicts [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) of the keys for a
-    /// program, before they are made.
-    ///
-    /// # Errors
-    /// As [`ClientKey::evaluation_keys`](crate::ClientKey::evaluation_keys) for needs that the
-    /// parameters cannot serve.
-    pub fn evaluation_key_bytes(&self, needs: &Needs) -> Result<usize> {
-        keys::predicted_byte_len(self, needs).during("evaluation_key_bytes")
-    }
-
     /// The CKKS parameters: arithmetic on slots.
     pub fn ckks(&self) -> &ckks::Params {
         &self.0.slots
@@ -266,12 +230,8 @@ impl Params {
     /// # Errors
     /// [`ErrorKind::NoLookUps`] for parameters without them.
     pub fn lookups(&self) -> Result<&LutParams> {
-        self.lookups_for().during("look-ups")
-    }
-
-    pub(crate) fn lookups_for(&self) -> Result<&LutParams> {
         self.optional_lookups()
-            .ok_or_else(|| ErrorKind::NoLookUps { params: self.0.name.clone() }.into())
+            .ok_or_else(|| ErrorKind::NoLookUps { params: self.0.name.clone() }.during("look-ups"))
     }
 
     pub(crate) fn optional_lookups(&self) -> Option<&LutParams> {
@@ -308,45 +268,16 @@ impl Params {
         let both = bootstrap.as_ref().zip(functional.as_ref());
         both.is_some_and(|(b, f)| b.raising().shares_keys(f.raising()))
     }
-
-    /// The parameters of corrected tables on an engine.
-    pub(crate) fn corrected_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
-        match self.lookups_for()?.corrected_on(engine) {
-            Some(lattice) => Ok(lattice),
-            // If the engine itself is missing, that is the error.
-            None => {
-                self.tables_on(engine)?;
-                Err(ErrorKind::NoCorrection { params: self.name().into() }.into())
-            }
-        }
-    }
-
-    /// The parameters of plain tables on an engine.
-    pub(crate) fn tables_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
-        let params = || self.name().into();
-        let lattice = self.lookups_for()?.on(engine);
-        lattice
-            .ok_or_else(|| ErrorKind::NoEngine { engine: engine.name(), params: params() }.into())
-    }
 }
 
 impl Bootstraps {
-    /// The highest level for programs.
-    pub(crate) fn levels(&self, slots: &ckks::Params) -> usize {
-        levels(slots, self.bootstrap.as_deref(), self.functional.as_deref())
+    /// The highest level for programs: the output level of a bootstrap, if there is one.
+    fn levels(&self, slots: &ckks::Params) -> usize {
+        // Keys for products serve every level, so the higher output level counts.
+        let bootstrap = self.bootstrap.iter().map(|b| b.output_level());
+        let functional = self.functional.iter().map(|f| f.least_output_level());
+        bootstrap.chain(functional).max().unwrap_or(slots.max_level())
     }
-}
-
-/// The highest level for programs: the output level of a bootstrap, if there is one.
-pub(crate) fn levels(
-    slots: &ckks::Params,
-    bootstrap: Option<&Bootstrapper>,
-    functional: Option<&FunctionalBootstrapper>,
-) -> usize {
-    // Keys for products serve every level, so the higher output level counts.
-    let refreshed = bootstrap.map(Bootstrapper::output_level);
-    let functional = functional.map(FunctionalBootstrapper::least_output_level);
-    refreshed.into_iter().chain(functional).max().unwrap_or(slots.max_level())
 }
 
 impl PartialEq for Params {
@@ -388,7 +319,7 @@ impl fmt::Display for Params {
         }
         // Look-ups, with the ring bridge if there is one.
         if let Some(lookups) = &self.0.lookups {
-            let lwe = lookups.lattice();
+            let lwe = lookups.lwe_params();
             write!(
                 f,
                 "; look-ups: {} levels after one, which takes {}, n = {}, secret {}, tables of \

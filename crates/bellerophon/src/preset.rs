@@ -7,12 +7,33 @@ use bellerophon_lwe::{self as lwe, Engine, RgswGadget};
 use bellerophon_mlwe::{SecretKind, Security};
 use bellerophon_ring::prime;
 
-use crate::{ParamsSpec, Result};
+use crate::{error::Result, spec::ParamsSpec};
 
-/// A named parameter set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Preset {
+/// Declares the presets, each with its name.
+macro_rules! presets {
+    ($($(#[$doc:meta])* $preset:ident = $name:literal,)*) => {
+        /// A named parameter set.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Preset {
+            $($(#[$doc])* $preset,)*
+        }
+
+        impl Preset {
+            /// All presets.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$preset),*];
+
+            /// The name on command lines and in reports.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$preset => $name,)*
+                }
+            }
+        }
+    };
+}
+
+presets! {
     /// Arithmetic and arbitrary functions, 128-bit security, 2^14 slots. Look-up tables have degree
     /// 4096; the LWE secret has dimension 1024 and weight 192. Its small norm halves the error of a
     /// look-up compared with a dense secret. On the domain [-8, 8] the mean error of a look-up is
@@ -20,30 +41,30 @@ pub enum Preset {
     /// products and look-ups take 580 MB in transit, or 470 MB with the linear bridge
     /// ([`Bridge::Linear`](crate::Bridge)); with NTRU ([`LutEngine::Ntru`](crate::LutEngine)), 484
     /// MB and 374 MB.
-    Functions,
+    Functions = "functions",
     /// [`Functions`](Self::Functions) with tables of degree 2^13, the largest for NTRU. A look-up
     /// takes two to three times as long, and its error is half. On the domain [-8, 8] the mean
     /// error is 2^-11.2 for the sigmoid, 2^-10.1 for tanh, 2^-8.2 for ReLU; NTRU loses a tenth of a
     /// bit.
-    FunctionsFine,
+    FunctionsFine = "functions-fine",
     /// [`Functions`](Self::Functions) with tables of degree 2^14, without NTRU. A look-up takes
     /// four to five times as long, and its error is about a third. On [-8, 8] the largest of 1024
     /// errors is below 2^-5.5 for tanh and for ReLU, as predicted. The keys of a program with
     /// products and look-ups take 1150 MB in transit.
-    FunctionsPrecise,
+    FunctionsPrecise = "functions-precise",
     /// [`Functions`](Self::Functions) with dense secrets only, for users who distrust security
     /// estimates of sparse secrets. On [-8, 8] the mean error of a look-up is 2^-9.3 for the
     /// sigmoid, 2^-8.3 for tanh, 2^-6.3 for ReLU. Without a ring bridge it supports
     /// [`Evaluator::map`](crate::Evaluator::map) and no other call for tables.
-    FunctionsDense,
+    FunctionsDense = "functions-dense",
     /// [`FunctionsFine`](Self::FunctionsFine) with dense secrets only. On [-8, 8] the mean error of
     /// a look-up is 2^-10.3 for the sigmoid, 2^-9.3 for tanh, 2^-7.3 for ReLU. Like
     /// [`FunctionsDense`](Self::FunctionsDense), it has no ring bridge.
-    FunctionsFineDense,
+    FunctionsFineDense = "functions-fine-dense",
     /// [`FunctionsPrecise`](Self::FunctionsPrecise) with dense secrets only. On [-8, 8] the mean
     /// error of a look-up is 2^-11.2 for the sigmoid, 2^-10.1 for tanh, 2^-8.2 for ReLU. Like
     /// [`FunctionsDense`](Self::FunctionsDense), it has no ring bridge.
-    FunctionsPreciseDense,
+    FunctionsPreciseDense = "functions-precise-dense",
     /// Arithmetic with bootstrapping, 128-bit security, no look-ups: 2^15 slots and 11 levels
     /// between two bootstraps of values in [-1, 1]. A bootstrapped vector has 26 correct bits in
     /// the worst slot (measured); the bootstrap of a vector fails with probability 2^-60. Both
@@ -51,15 +72,15 @@ pub enum Preset {
     /// The keys of a program with products and bootstraps take about 1.03 GB in transit and 2.9 GB
     /// in memory (2.2 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded
     /// matrices.
-    Bootstrapping,
+    Bootstrapping = "bootstrapping",
     /// [`Bootstrapping`](Self::Bootstrapping) with a dense secret, except for the one of weight 32
     /// under the lowest modulus only: 12 levels between two bootstraps, and 21.1 correct bits in
     /// the worst slot (measured), about 4 bits less.
-    BootstrappingDense,
+    BootstrappingDense = "bootstrapping-dense",
     /// Everything from one key set, 128-bit security, 2^15 slots: arithmetic, functions by look-up,
-    /// look-ups of single values ([`Evaluator::tables`](crate::Evaluator::tables)), bootstrapping of
-    /// values in [-1, 1], and functional bootstrapping of whole vectors. A program can use all of
-    /// them in turns without end.
+    /// look-ups of single values ([`Evaluator::tables`](crate::Evaluator::tables)), bootstrapping
+    /// of values in [-1, 1], and functional bootstrapping of whole vectors. A program can use all
+    /// of them in turns without end.
     ///
     /// Eleven levels lie between two bootstraps, and as many between two look-ups. The slots are
     /// those of [`Bootstrapping`](Self::Bootstrapping), the tables those of
@@ -67,8 +88,8 @@ pub enum Preset {
     /// ([`Needs::functional`](crate::Needs::functional)) uses the levels of the bootstrap: ten of
     /// EvalMod for the exponential, one more and seven of the program for the series. It takes
     /// operands from level 2 on. A smooth function of degree up to 31 returns with 7 levels above
-    /// that, one of degree up to 63 with 6; an exact table of 256 entries with 4, of 16 entries with
-    /// 8. The sigmoid on [-8, 8] is predicted to 2^-25 in the worst slot. Tables of up to 256
+    /// that, one of degree up to 63 with 6; an exact table of 256 entries with 4, of 16 entries
+    /// with 8. The sigmoid on [-8, 8] is predicted to 2^-25 in the worst slot. Tables of up to 256
     /// entries follow each other without end at a failure probability of 2^-128 for a vector; for
     /// larger tables take [`Tables12`](Self::Tables12) or [`Tables16`](Self::Tables16).
     ///
@@ -76,98 +97,48 @@ pub enum Preset {
     /// of a program with products, look-ups and bootstraps take about 1.52 GB in transit.
     /// Functional bootstrapping adds none: its sparse secret, its rotations and its first matrix
     /// are those of the bootstrap. The server encodes a second set of matrices.
-    Full,
+    Full = "full",
     /// Exact tables of two entries on up to 65536 bits per vector, 128-bit security, 4 levels
     /// between two tables. As in all presets for tables, the secret has weight 256 and the one
     /// under the lowest modulus weight 32; a table fails on a vector with a probability below
     /// 2^-128.
-    Tables1,
+    Tables1 = "tables-1",
     /// Exact tables of up to 16 entries on up to 65536 integers per vector, 3 levels between two
     /// tables; otherwise as [`Tables1`](Self::Tables1).
-    Tables4,
+    Tables4 = "tables-4",
     /// Exact tables of up to 256 entries on up to 65536 integers per vector, 3 levels between two
     /// tables; otherwise as [`Tables1`](Self::Tables1). The number of tables in a row is unlimited;
     /// of tables that differ from a constant in a single entry, up to 15 can follow each other.
     /// Real results have about 22 correct bits relative to the spread of the entries in the worst
     /// slot.
-    Tables8,
+    Tables8 = "tables-8",
     /// Exact tables of up to 4096 entries on up to 65536 integers per vector, 3 levels between two
     /// tables; otherwise as [`Tables1`](Self::Tables1). Results are not precise enough for another
     /// table of as many entries at that failure probability.
-    Tables12,
+    Tables12 = "tables-12",
     /// Exact tables of up to 65536 entries on up to 65536 integers per vector, 1 level between two
     /// tables; otherwise as [`Tables1`](Self::Tables1). Results are not precise enough for another
     /// table of as many entries.
-    Tables16,
+    Tables16 = "tables-16",
     /// Smooth functions of up to 65536 reals per vector by functional bootstrapping, 128-bit
     /// security. The sigmoid on [-8, 8] has about 26 correct bits in the worst slot, with 4 levels
     /// between two functions.
-    Smooth,
+    Smooth = "smooth",
     /// [`Functions`](Self::Functions) in toy dimensions, for tests and experiments. Insecure.
-    ToyInsecure,
+    ToyInsecure = "toy-insecure",
     /// [`Bootstrapping`](Self::Bootstrapping) in toy dimensions: 512 slots, 3 levels between two
     /// bootstraps. Insecure.
-    ToyBootstrapping,
+    ToyBootstrapping = "toy-bootstrapping",
     /// [`Full`](Self::Full) in toy dimensions, for the tests of its users: the same operations,
     /// levels and refusals, 1024 slots. Look-ups have larger errors. Insecure.
-    ToyFull,
+    ToyFull = "toy-full",
     /// [`Tables8`](Self::Tables8) in toy dimensions: up to 1024 integers per vector. Insecure.
-    ToyTables,
+    ToyTables = "toy-tables",
     /// [`Smooth`](Self::Smooth) in toy dimensions: up to 1024 reals per vector. Insecure.
-    ToySmooth,
+    ToySmooth = "toy-smooth",
 }
 
 impl Preset {
-    /// All presets.
-    pub const ALL: [Self; 20] = [
-        Self::Functions,
-        Self::FunctionsFine,
-        Self::FunctionsPrecise,
-        Self::FunctionsDense,
-        Self::FunctionsFineDense,
-        Self::FunctionsPreciseDense,
-        Self::Bootstrapping,
-        Self::BootstrappingDense,
-        Self::Full,
-        Self::Tables1,
-        Self::Tables4,
-        Self::Tables8,
-        Self::Tables12,
-        Self::Tables16,
-        Self::Smooth,
-        Self::ToyInsecure,
-        Self::ToyBootstrapping,
-        Self::ToyFull,
-        Self::ToyTables,
-        Self::ToySmooth,
-    ];
-
-    /// The name on command lines and in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Functions => "functions",
-            Self::FunctionsFine => "functions-fine",
-            Self::FunctionsPrecise => "functions-precise",
-            Self::FunctionsDense => "functions-dense",
-            Self::FunctionsFineDense => "functions-fine-dense",
-            Self::FunctionsPreciseDense => "functions-precise-dense",
-            Self::Bootstrapping => "bootstrapping",
-            Self::BootstrappingDense => "bootstrapping-dense",
-            Self::Full => "full",
-            Self::Tables1 => "tables-1",
-            Self::Tables4 => "tables-4",
-            Self::Tables8 => "tables-8",
-            Self::Tables12 => "tables-12",
-            Self::Tables16 => "tables-16",
-            Self::Smooth => "smooth",
-            Self::ToyInsecure => "toy-insecure",
-            Self::ToyBootstrapping => "toy-bootstrapping",
-            Self::ToyFull => "toy-full",
-            Self::ToyTables => "toy-tables",
-            Self::ToySmooth => "toy-smooth",
-        }
-    }
-
     /// The specification of the preset.
     ///
     /// # Errors
@@ -295,15 +266,17 @@ impl Preset {
             _ => (1 << 10, 1 << 12),
         };
         // Step 1: the LWE noise. It keeps log2(q / sigma) a bit below the bound of the security
-        // table: 23.3 for weight 192, 25.0 for a dense secret, at q just below 2^28.
-        let (secret, sigma) = match self {
+        // table: 23.3 for weight 192, 25.0 for a dense secret, at q just below 2^28. The weight of
+        // the ring bridge: at degree 4096 the security table allows it for q0 and 47 bits more,
+        // with a margin. The dense sets have no ring bridge.
+        let (secret, sigma, ring_bridge) = match self {
             Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise | Self::Full => {
-                (SecretKind::Sparse(192), 54.0)
+                (SecretKind::Sparse(192), 54.0, Some(128))
             }
             Self::FunctionsDense | Self::FunctionsFineDense | Self::FunctionsPreciseDense => {
-                (SecretKind::Ternary, 16.0)
+                (SecretKind::Ternary, 16.0, None)
             }
-            _ => (SecretKind::Sparse(16), 3.2),
+            _ => (SecretKind::Sparse(16), 3.2, Some(16)),
         };
         // Step 2: the key switch. Larger tables have more coordinates to switch and smaller cells,
         // so they take smaller digits.
@@ -322,15 +295,6 @@ impl Preset {
             ring_secret: SecretKind::Ternary,
             ring_sigma: 3.2,
             security,
-        };
-        // Step 3: the ring bridge. At degree 4096 the security table allows this weight for q0 and
-        // 47 bits more, with a margin. The dense sets have no ring bridge.
-        let ring_bridge = match self {
-            Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise | Self::Full => {
-                Some(128)
-            }
-            Self::ToyInsecure | Self::ToyFull => Some(16),
-            _ => None,
         };
         Ok((lookup, ring_bridge))
     }

@@ -75,7 +75,7 @@ impl ClientKey {
     /// # Errors
     /// As [`public_key`](Self::public_key).
     pub fn public_key_with<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Result<PublicKey> {
-        let inner = mlwe::PublicKey::generate(self.slots(), rng);
+        let inner = mlwe::PublicKey::generate(&self.slots, rng);
         Ok(PublicKey::of(self.params(), inner))
     }
 }
@@ -126,8 +126,8 @@ impl PublicKey {
     }
 
     /// Encrypts integers of `0 .. modulus` for exact tables, at the highest level for programs, as
-    /// [`ClientKey::encrypt_integers`] does. The server derives range and noise from the parameters:
-    /// a provider cannot misstate them. The result is used like any vector of integers.
+    /// [`ClientKey::encrypt_integers`] does. The server derives range and noise from the
+    /// parameters: a provider cannot misstate them. The result is used like any vector of integers.
     ///
     /// ```
     /// use bellerophon::prelude::*;

@@ -25,7 +25,9 @@
 //! Nabokov, Suvanto and Johansson, "Key recovery attacks on approximate homomorphic encryption with
 //! non-worst-case noise flooding countermeasures", USENIX Security 2024). Therefore, whoever
 //! decrypts runs the program on a [worst-case simulator](crate::simulator::Simulator::worst_case),
-//! which gives a [`NoiseBound`].
+//! which gives a [`NoiseBound`]. A [`DecryptionBudget`] counts the results of a key.
+
+mod budget;
 
 use bellerophon_ring::{Poly, sample::Gaussian};
 use rand::CryptoRng;
@@ -35,6 +37,8 @@ use crate::{
     Ciphertext, During, ErrorKind, Interval, Metadata, Params, Plaintext, Result, SecretKey,
     encrypt::decrypt_up_to, metadata::rules::same_scale,
 };
+
+pub use budget::{DecryptionBudget, FloodedValues};
 
 /// A Gaussian sample exceeds this number of standard deviations with probability below `2^-140`.
 /// Such a sample would give a wrong result, but no less hidden: a wrapped sum is a function of the
@@ -211,7 +215,8 @@ impl Predicted {
 
 /// Decrypts for others than the owner of the key: adds a discrete Gaussian of the required
 /// deviation to every coefficient before anything is decoded. The [module page](self) states the
-/// guarantee and where the bound must come from. Every call counts as a query.
+/// guarantee and where the bound must come from. Every call is a query; nothing counts it
+/// ([`DecryptionBudget::decrypt_flooded`] does).
 ///
 /// # Errors
 /// - Those of [`NoiseBound::check`] for a ciphertext that is not a result of the program;

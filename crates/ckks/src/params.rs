@@ -225,6 +225,15 @@ impl Params {
         self.inner.limbs[level]
     }
 
+    /// As [`limbs_at`](Self::limbs_at), for a level that the chain may not have.
+    ///
+    /// # Errors
+    /// [`ErrorKind::LevelTooHigh`] above [`max_level`](Self::max_level).
+    pub fn limbs_of(&self, level: usize) -> Result<usize> {
+        self.check_level(level)?;
+        Ok(self.limbs_at(level))
+    }
+
     /// The highest level whose ciphertexts have at most `limbs` limbs.
     ///
     /// # Panics

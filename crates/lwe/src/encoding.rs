@@ -4,7 +4,15 @@ use std::ops::RangeInclusive;
 
 use bellerophon_ring::Modulus;
 
-use crate::{ErrorKind, Params, Result, lwe_vec::check_period, noise};
+use crate::{ErrorKind, Params, Result, noise};
+
+/// Margin for noise on either side of the range, in standard deviations. A value exceeds 9 of them
+/// with probability `2^-61`.
+const TAIL: f64 = 9.0;
+
+/// Largest distance of values from 0, in widths. Up to it, floating-point bounds are accurate to
+/// `2^-27` of a period, a small part of a step of any table.
+const MAX_DISTANCE: f64 = (1u64 << 26) as f64;
 
 /// The map `value = center + width * phase / q0`: one period of the phase corresponds to `width`.
 ///
@@ -175,6 +183,20 @@ impl std::fmt::Display for Encoding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} + {} per period", self.center, self.width)
     }
+}
+
+/// Fails unless the range with its noise fits one period of the encoding.
+pub(crate) fn check_period(lo: f64, hi: f64, deviation: f64, encoding: &Encoding) -> Result<()> {
+    let (center, width) = (encoding.center(), encoding.width());
+    // The comparison is written so that it also rejects infinite and NaN bounds.
+    let fits = hi - lo + 2.0 * TAIL * deviation < width;
+    if !fits {
+        return Err(ErrorKind::Wraps { lo, hi, deviation, width }.into());
+    }
+    if lo.abs().max(hi.abs()).max(center.abs()) > MAX_DISTANCE * width {
+        return Err(ErrorKind::Distant { lo, hi, center, width }.into());
+    }
+    Ok(())
 }
 
 #[cfg(test)]

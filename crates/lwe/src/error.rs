@@ -232,10 +232,10 @@ pub enum ErrorKind {
          they are created"
     )]
     Encodings {
-        /// The encoding of the left operand.
-        left: crate::Encoding,
-        /// The encoding of the right operand.
-        right: crate::Encoding,
+        /// The encoding of the left operand, printed.
+        left: String,
+        /// The encoding of the right operand, printed.
+        right: String,
     },
     /// Fewer or more results than there are values.
     #[error("{found} results were requested of {most} value(s): request from 1 to {most}")]

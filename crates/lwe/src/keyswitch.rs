@@ -195,7 +195,7 @@ impl KeySwitchKey {
         }
         // Step 3: coefficient 0, plus the body of the input.
         sums.iter_mut().for_each(|sum| table.inverse(sum));
-        let mut out = crate::extract(q, &sums[0], &sums[1], 0)?;
+        let mut out = crate::sample_extract(q, &sums[0], &sums[1], 0)?;
         out.add_constant(value.b() as i64);
         Ok(out)
     }

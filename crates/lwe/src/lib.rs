@@ -12,7 +12,7 @@
 //! | --- | --- |
 //! | [`Params`], [`NtruSet`] | parameters, checked against the security tables; sets of the NTRU engine |
 //! | [`SecretKey`], [`Ciphertext`], [`encrypt`], [`phase`] | secrets, ciphertexts, encryption |
-//! | [`extract`], [`switch_modulus`], [`Mod2NCiphertext`] | sample extraction from ring ciphertexts; modulus switch |
+//! | [`sample_extract`], [`switch_modulus`], [`Mod2NCiphertext`] | sample extraction from ring ciphertexts; modulus switch |
 //! | [`KeySwitchKey`] | key switch: change of secret and dimension (PEGASUS.KS, Fig. 9) |
 //! | [`TestPolynomial`], [`TableDomain`] | test polynomials, and the map between reals and their indices |
 //! | [`rgsw`] | external products with a special modulus or with digits |
@@ -29,17 +29,18 @@
 //!
 //! # Signs and rounding
 //! A [`Mod2NCiphertext`] has its coefficients modulo `2N`, where `N` is the degree of the test
-//! polynomials. (The crates above, which also have a ring of slots, write `n'` for it.) Index `k` in `[-N, N)` represents the phases nearest to `k q / 2N`. A test
-//! polynomial covers `-N/2 <= k < N/2`. Past either end a look-up returns the negated entry of the
-//! other end, so domains keep a guard band inside.
+//! polynomials. (The crates above, which also have a ring of slots, write `n'` for it.) Index `k`
+//! in `[-N, N)` represents the phases nearest to `k q / 2N`. A test polynomial covers
+//! `-N/2 <= k < N/2`. Past either end a look-up returns the negated entry of the other end, so
+//! domains keep a guard band inside.
 #![forbid(unsafe_code)]
 
 mod blind_rotate;
 mod ciphertext;
 mod encoding;
 mod encrypt;
+mod engine;
 mod error;
-mod extract;
 mod functions;
 mod keys;
 mod keyswitch;
@@ -56,6 +57,7 @@ mod presets;
 mod progress;
 mod publish;
 pub mod rgsw;
+mod sample_extract;
 mod secret;
 #[cfg(test)]
 mod silence;
@@ -72,18 +74,19 @@ pub use blind_rotate::{
 pub use ciphertext::Ciphertext;
 pub use encoding::{Encoding, Headroom, OutputEncoding};
 pub use encrypt::{encrypt, phase};
+pub use engine::{Engine, NtruRotation, NtruSpec, RgswGadget};
 pub use error::{Error, ErrorKind, Result};
-pub use extract::extract;
 pub use functions::{Network, Order, check_pooling};
 pub use keys::{LookupKeys, SeededLookupKeys};
 pub use keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 pub use lwe_vec::LweVec;
 pub use modswitch::{Mod2NCiphertext, switch_modulus};
 pub use multi_value::Table;
-pub use params::{Engine, NtruRotation, NtruSpec, Params, ParamsSpec, RgswGadget};
+pub use params::{Params, ParamsSpec};
 pub use pbs::Evaluator;
 pub use presets::NtruSet;
 pub use progress::Observer;
 pub use publish::PublishedValues;
+pub use sample_extract::sample_extract;
 pub use secret::SecretKey;
 pub use test_polynomial::{TableDomain, TestPolynomial};

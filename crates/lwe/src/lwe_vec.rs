@@ -5,15 +5,10 @@ use std::borrow::Cow;
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, During, Encoding, ErrorKind, Params, Result, SecretKey, encrypt, phase};
-
-/// Margin for noise on either side of the range, in standard deviations. A value exceeds 9 of them
-/// with probability `2^-61`.
-const TAIL: f64 = 9.0;
-
-/// Largest distance of values from 0, in widths. Up to it, floating-point bounds are accurate to
-/// `2^-27` of a period, a small part of a step of any table.
-const MAX_DISTANCE: f64 = (1u64 << 26) as f64;
+use crate::{
+    Ciphertext, During, Encoding, ErrorKind, Params, Result, SecretKey, encoding::check_period,
+    encrypt, phase,
+};
 
 /// A vector of LWE ciphertexts of one encoding, of dimension `n'` (the coefficients of the ring
 /// secret of the tables) and modulus `q0`. It is the result of table look-ups and of the transition
@@ -509,7 +504,8 @@ impl LweVec {
         let ratio = self.encoding.width() / other.encoding.width();
         let factor = ratio.max(1.0 / ratio).round();
         if (ratio.max(1.0 / ratio) / factor - 1.0).abs() > 1e-9 || factor > 2f64.powi(40) {
-            return Err(ErrorKind::Encodings { left: self.encoding, right: other.encoding }.into());
+            let (left, right) = (self.encoding.to_string(), other.encoding.to_string());
+            return Err(ErrorKind::Encodings { left, right }.into());
         }
         // Step 2: multiply the phase of the wider operand by it, which keeps its values.
         let finer = |x: &Self| x.times(factor as i64)?.scale(1.0 / factor);
@@ -533,20 +529,6 @@ impl LweVec {
         check_period(self.lo, self.hi, self.deviation, &self.encoding)?;
         Ok(self)
     }
-}
-
-/// Fails unless the range with its noise fits one period of the encoding.
-pub(crate) fn check_period(lo: f64, hi: f64, deviation: f64, encoding: &Encoding) -> Result<()> {
-    let (center, width) = (encoding.center(), encoding.width());
-    // The comparison is written so that it also rejects infinite and NaN bounds.
-    let fits = hi - lo + 2.0 * TAIL * deviation < width;
-    if !fits {
-        return Err(ErrorKind::Wraps { lo, hi, deviation, width }.into());
-    }
-    if lo.abs().max(hi.abs()).max(center.abs()) > MAX_DISTANCE * width {
-        return Err(ErrorKind::Distant { lo, hi, center, width }.into());
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -158,8 +158,8 @@ impl Evaluator<'_> {
         self.in_batches(values, 1, |start, exponents| {
             let own = start..start + exponents.len();
             let tables: Vec<_> = own.map(|i| &tables[i / block]).collect();
-            let rotated = self.rotate(work, exponents, &tables)?;
-            items.extend(try_map(&rotated, |accumulator| accumulator.extract(0))?);
+            let rotated = self.blind_rotate(work, exponents, &tables)?;
+            items.extend(try_map(&rotated, |accumulator| accumulator.sample_extract(0))?);
             Ok(())
         })?;
         Ok(items)
@@ -185,7 +185,7 @@ impl Evaluator<'_> {
 
     /// Blind rotation by the exponents, of one test polynomial for all or one for each. Every
     /// completed group is reported.
-    pub(crate) fn rotate(
+    pub(crate) fn blind_rotate(
         &self,
         work: &LookupProgress<'_>,
         exponents: &[Mod2NCiphertext],

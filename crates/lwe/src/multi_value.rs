@@ -16,8 +16,8 @@ use bellerophon_ring::try_map;
 
 use crate::{
     Ciphertext, Encoding, ErrorKind, Evaluator, LweVec, OutputEncoding, Params, Result,
-    TableDomain, TestPolynomial, extract::coefficient_mask, lwe_vec::check_period, noise,
-    progress::LookupProgress, rgsw::Accumulator, tabulate::Samples,
+    TableDomain, TestPolynomial, encoding::check_period, noise, progress::LookupProgress,
+    rgsw::Accumulator, sample_extract::coefficient_mask, tabulate::Samples,
 };
 
 /// A function for [`Evaluator::maps`], and the encoding of its results.
@@ -94,9 +94,9 @@ impl Evaluator<'_> {
                 .collect();
             let tables: Vec<_> =
                 exponents.iter().flat_map(|_| prepared.iter().map(|(table, ..)| table)).collect();
-            let rotated = self.rotate(work, &many, &tables)?;
+            let rotated = self.blind_rotate(work, &many, &tables)?;
             for (i, item) in rotated.into_iter().enumerate() {
-                items[i % prepared.len()].push(item.extract(0)?);
+                items[i % prepared.len()].push(item.sample_extract(0)?);
             }
             Ok(())
         })?;
@@ -143,7 +143,7 @@ impl Evaluator<'_> {
         // function.
         let mut items = vec![Vec::with_capacity(values.len()); tables.len()];
         self.in_batches(values, 1, |_, exponents| {
-            let rotated = self.rotate(work, exponents, &[&common])?;
+            let rotated = self.blind_rotate(work, exponents, &[&common])?;
             let products = try_map(&rotated, |x| products(self.params, x, &factors))?;
             for item in products {
                 items.iter_mut().zip(item).for_each(|(items, item)| items.push(item));

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     Ciphertext, During, NtruSet, Params, Result, SecretKey, TestPolynomial,
-    blind_rotate::NtruKeyMaterial, extract, noise, ntru::NtruSecret, switch_modulus,
+    blind_rotate::NtruKeyMaterial, noise, ntru::NtruSecret, sample_extract, switch_modulus,
 };
 
 /// Bits of a digit of the table-based key switch, and the number of digits: `B_ks = 2^7`,
@@ -80,7 +80,7 @@ impl Ntru128 {
             let c = self.rotation.rotate(context, &[(table, &exponents)]).remove(0);
             // Step 2: sample extraction. (0, c) is a ring ciphertext under f.
             let zeros = vec![0; params.spec().ring_degree];
-            let under_f = extract(context.gadget().modulus(), &zeros, c.limb(0), 0)?;
+            let under_f = sample_extract(context.gadget().modulus(), &zeros, c.limb(0), 0)?;
             // Step 3: modulus switch to Q_ks, and the key switch from f to the LWE secret.
             self.table.apply(&switch_modulus(&under_f, params.modulus()))
         })

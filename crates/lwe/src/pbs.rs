@@ -90,9 +90,9 @@ impl<'k> Evaluator<'k> {
             self.params.exponents(value)
         })?;
         // Lines 3 to 6: blind rotation of the test polynomials.
-        let accumulators = self.rotate(&work, &exponents, tables).during("look-up")?;
+        let accumulators = self.blind_rotate(&work, &exponents, tables).during("look-up")?;
         // Line 7: sample extraction of the constant coefficient.
-        try_map(&accumulators, |accumulator| accumulator.extract(0))
+        try_map(&accumulators, |accumulator| accumulator.sample_extract(0))
     }
 
     /// [`look_up`](Self::look_up), followed by the modulus switch to `q` and the key switch to

@@ -13,7 +13,7 @@ use bellerophon_ring::{
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, During, ErrorKind, Result, RgswGadget, SecretKey};
+use crate::{Ciphertext, During, ErrorKind, Result, SecretKey, engine::RgswGadget};
 
 /// A ring ciphertext `(b, a)` modulo `q0` in coefficient form: the accumulator of a blind rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +57,8 @@ impl Accumulator {
 
     /// Sample extraction: coefficient `k` as an LWE ciphertext under the coefficients of the ring
     /// secret.
-    pub(crate) fn extract(&self, k: usize) -> Result<Ciphertext> {
-        crate::extract(&self.modulus, self.b(), self.a(), k)
+    pub(crate) fn sample_extract(&self, k: usize) -> Result<Ciphertext> {
+        crate::sample_extract(&self.modulus, self.b(), self.a(), k)
     }
 }
 
@@ -276,7 +276,7 @@ pub(crate) mod tests {
 
     /// The phases of all coefficients.
     pub(crate) fn phases(x: &Accumulator, secret: &SecretKey) -> Vec<i64> {
-        (0..x.degree()).map(|k| phase(&x.extract(k).unwrap(), secret).unwrap()).collect()
+        (0..x.degree()).map(|k| phase(&x.sample_extract(k).unwrap(), secret).unwrap()).collect()
     }
 
     /// The external product of `x` and a fresh RGSW encryption of `message`.

@@ -5,10 +5,13 @@ use bellerophon_ring::sample;
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{During, ErrorKind, Params, Result};
+use crate::{During, ErrorKind, Result};
 
 /// The largest magnitude of a coefficient: that of a signed 16-bit number of either sign.
 pub(crate) const LARGEST: u32 = (1 << 15) - 1;
+
+/// The allowed bounds of [`SecretKind::Bounded`].
+pub(crate) const BOUNDS: &str = "a bound from 1 to 2^15 - 1";
 
 /// A secret key: small coefficients, which are erased on drop and omitted from `Debug`. They are in
 /// `{-1, 0, 1}`, except for LWE secrets of [`NtruRotation::Any`](crate::NtruRotation::Any), where
@@ -42,16 +45,6 @@ impl SecretKey {
         Ok(Self { coefficients })
     }
 
-    /// Generates an LWE secret of a parameter set.
-    pub fn generate_lwe<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
-        Self::generate(params.spec().dimension, params.spec().secret, rng)
-    }
-
-    /// Generates a ring secret of a parameter set.
-    pub fn generate_ring<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
-        Self::generate(params.spec().ring_degree, params.spec().ring_secret, rng)
-    }
-
     /// A secret from given coefficients.
     ///
     /// # Errors
@@ -66,24 +59,8 @@ impl SecretKey {
         Ok(Self { coefficients })
     }
 
-    /// A stored LWE secret of a parameter set.
-    ///
-    /// # Errors
-    /// If the number of coefficients is not the dimension of the set, or the coefficients are not
-    /// possible for its distribution ([`SecretKind::may_be`]).
-    pub fn restore_lwe(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
-        Self::restore(params.spec().dimension, params.spec().secret, coefficients)
-    }
-
-    /// A stored ring secret of a parameter set.
-    ///
-    /// # Errors
-    /// As [`restore_lwe`](Self::restore_lwe).
-    pub fn restore_ring(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
-        Self::restore(params.spec().ring_degree, params.spec().ring_secret, coefficients)
-    }
-
-    fn restore(
+    /// A stored secret of the given dimension and distribution.
+    pub(crate) fn restore(
         dimension: usize,
         kind: SecretKind,
         coefficients: Zeroizing<Vec<i64>>,
@@ -132,9 +109,6 @@ impl SecretKey {
     }
 }
 
-/// The allowed bounds of [`SecretKind::Bounded`].
-pub(crate) const BOUNDS: &str = "a bound from 1 to 2^15 - 1";
-
 /// Whether a coefficient exceeds the bound in magnitude. All coefficients are read, so that the
 /// time does not depend on them.
 fn exceeds(coefficients: &[i64], bound: u32) -> bool {
@@ -179,7 +153,7 @@ mod tests {
 
     #[test]
     fn stored_secrets_are_of_their_set() {
-        use crate::{NtruRotation, ParamsSpec, params::tests::insecure_ntru};
+        use crate::{NtruRotation, Params, ParamsSpec, params::tests::insecure_ntru};
         let base = insecure_ntru(8, 64, NtruRotation::Any { window: 2 });
         let kinds = [SecretKind::Ternary, SecretKind::Sparse(3), SecretKind::Bounded(4)];
         let mut rng = ChaCha20Rng::seed_from_u64(2);

@@ -23,7 +23,8 @@
 //!
 //! # Conventions
 //! - The phase of `(b, a_1, ..., a_r)` is `b + <a, s>`; polynomials are in NTT form.
-//! - A ciphertext has limbs, its primes `q_0..q_l`. The levels of `ckks` are groups of them. A polynomial modulo `Q_l P` has the limbs `q_0..q_l, p_0..p_{k-1}`.
+//! - A ciphertext has limbs, its primes `q_0..q_l`. The levels of `ckks` are groups of them. A
+//!   polynomial modulo `Q_l P` has the limbs `q_0..q_l, p_0..p_{k-1}`.
 //! - Plaintexts are polynomials. The scheme above this crate keeps track of their scale.
 //! - Every ciphertext and key carries the fingerprint of its parameters and the identity of its
 //!   secret key. Operands of different parameters or keys give an error that names both.
@@ -80,6 +81,7 @@ mod encrypt;
 mod error;
 mod galois;
 mod hoisted_digits;
+mod key_id;
 mod keyswitch;
 mod keyswitch_cost;
 #[cfg(test)]
@@ -110,9 +112,11 @@ pub use dpad::{
 pub use encrypt::{PublicKey, SeededCiphertext};
 pub use error::{Error, ErrorKind, Result};
 pub use galois::{
-    GaloisKey, GaloisKeys, GaloisSource, conjugation_exponent, inverse_exponent, rotation_exponent,
+    GaloisCache, GaloisKey, GaloisKeys, GaloisSource, conjugation_exponent, inverse_exponent,
+    rotation_exponent,
 };
 pub use hoisted_digits::HoistedDigits;
+pub use key_id::KeyId;
 pub use keyswitch::{
     KeyIdent, KeySwitchKey, SeededKeySwitchKey, SwitchKeyInfo, key_switch, key_switch_decomposed,
 };
@@ -123,6 +127,6 @@ pub use params::{MOST_PRIMES, Params, ParamsSpec};
 pub use raise_transform::{RaiseTerm, RaiseTransform, RaiseTransformKey};
 pub use rank::{RankReduceKey, pad_rank};
 pub use relinearize::RelinKeys;
-pub use secret::{KeyId, SecretKey};
+pub use secret::SecretKey;
 pub use security::{SecretKind, Security};
 pub use tensor::Tensor;

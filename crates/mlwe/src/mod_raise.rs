@@ -4,8 +4,8 @@
 //! depends on the weight of the secret. Bootstrapping therefore switches ciphertexts to a sparse
 //! secret `s'` at the lowest level, where sparse secrets are safe, reads them modulo `Q`, and
 //! switches back to the dense secret `s` (sparse-secret encapsulation: Bossuat, Troncoso-Pastoriza
-//! and Hubaux, eprint 2022/024). This file implements the raise and the switch back, for
-//! the ring bridge between slots and LWE. In bootstrapping, the same key switch also applies the first
+//! and Hubaux, eprint 2022/024). This file implements the raise and the switch back, for the ring
+//! bridge between slots and LWE. In bootstrapping, the same key switch also applies the first
 //! matrix of C2S ([`RaiseTransform`](crate::RaiseTransform)).
 //!
 //! The coefficients of the masks modulo `q_0` are integers of magnitude below `q_0 / 2`: each mask
@@ -143,7 +143,7 @@ impl ModRaiseKey {
     /// ModRaise: reads a ciphertext of one limb over the integers, multiplies it by `factor`, and
     /// returns it modulo `Q` under the target secret. With `b`, `a_i` the centred representatives,
     /// the phase of the result is `factor (b + <a, s'>)` plus noise of variance
-    /// [`noise::raise`](crate::noise::raise).
+    /// [`noise::mod_raise`](crate::noise::mod_raise).
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::KeyMismatch`], [`ErrorKind::Limbs`] for more
@@ -258,7 +258,7 @@ mod tests {
                 })
                 .collect();
             let variance = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
-            assert_close(variance, noise::raise(&params, 1, factor as i64), 1.35);
+            assert_close(variance, noise::mod_raise(&params, 1, factor as i64), 1.35);
         }
     }
 

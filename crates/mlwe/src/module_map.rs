@@ -105,9 +105,10 @@ impl ModuleMap {
         Ok(self.rings.lift(poly))
     }
 
-    /// Extract: a ciphertext over the large ring with phase `m` becomes a ciphertext of rank `R f`
-    /// over the small ring with phase `epsilon(m)`, that is every `f`-th coefficient. The map adds
-    /// no noise. The secret of the result is [`extract_secret`](Self::extract_secret).
+    /// Extract of modules (DPad-HE, section 4.1): a ciphertext over the large ring with phase `m`
+    /// becomes a ciphertext of rank `R f` over the small ring with phase `epsilon(m)`, that is
+    /// every `f`-th coefficient. The map adds no noise. The secret of the result is
+    /// [`extract_secret`](Self::extract_secret).
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`] unless the ciphertext belongs to the large parameters,

@@ -90,7 +90,7 @@ fn switched_digits(params: &Params, components: f64, limbs: usize) -> f64 {
 /// ([`ModRaiseKey::mod_raise`](crate::ModRaiseKey::mod_raise)):
 /// `r' N sigma^2 (factor q_0 / P)^2 / 12 + (|s|^2 + 1) / 12`, where `params` are those of the
 /// output.
-pub fn raise(params: &Params, from_rank: usize, factor: i64) -> f64 {
+pub fn mod_raise(params: &Params, from_rank: usize, factor: i64) -> f64 {
     // The single digit is `factor` times a uniform residue modulo q_0.
     let log2_input = (params.q().modulus(0).value() as f64 * factor as f64).abs().log2();
     let input = (2.0 * (log2_input - params.p().log2_modulus())).exp2() / 12.0;

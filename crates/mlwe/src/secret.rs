@@ -3,40 +3,12 @@
 use std::fmt;
 
 use bellerophon_ring::{Ntt, Poly, sample};
-use rand::{CryptoRng, RngExt};
-use serde::{Deserialize, Serialize};
+use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::params::check_no_weaker;
 use crate::security::{SecretKind, Security};
-use crate::{During, ErrorKind, Params, Result};
-
-/// The public identity of a secret key: 128 random bits drawn together with the key. Ciphertexts
-/// and keys carry it so that operands of different keys are told apart. Among `2^32` keys, two
-/// share an identity with probability below `2^-64`.
-///
-/// The identity is no proof of origin: a sender can state any identity. An operation on objects
-/// with a false identity returns noise.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct KeyId(pub u128);
-
-impl KeyId {
-    fn random<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
-        Self(rng.random())
-    }
-}
-
-impl fmt::Debug for KeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
-}
-
-impl fmt::Display for KeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
-}
+use crate::{During, ErrorKind, KeyId, Params, Result};
 
 /// A secret vector `s` in `R^r` with coefficients in `{-1, 0, 1}`.
 ///

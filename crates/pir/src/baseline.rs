@@ -24,7 +24,7 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::client::Client;
-use super::query::{Query, QueryLayout};
+use super::{query::Query, query_layout::QueryLayout};
 use crate::bfv::{Ciphertext, LOG2_FAILURE, NoiseBound, Params, Switching, check_key, noise};
 use crate::{During, Error, ErrorKind, Result};
 

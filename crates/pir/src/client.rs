@@ -8,7 +8,8 @@ use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
 use super::batch;
-use super::query::{Masks, Query, QueryLayout, Shape};
+use super::query::{Masks, Query, Shape};
+use super::query_layout::QueryLayout;
 use super::response::Response;
 use super::server::ServerKeys;
 use crate::bfv::{Block, Params, PublicKey, SecretKey, SeededPackingKeys, same};

@@ -113,9 +113,8 @@ pub(crate) fn flood<R: CryptoRng + ?Sized>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::query::QueryLayout;
     use super::*;
-    use crate::bfv::ParamsSpec;
+    use crate::{QueryLayout, bfv::ParamsSpec};
 
     /// The table at [`circuit_privacy`], which SECURITY.md and the page on private look-up repeat.
     #[test]

@@ -6,29 +6,10 @@ use bellerophon_ring::{
     sample::{Seed, uniform_from_seed},
     wire::Fingerprint,
 };
-use serde::{Deserialize, Serialize};
 
 use super::batch::{self, BatchCode, GROUPS};
 use crate::bfv::{Block, Ciphertext, LOG2_FAILURE, NoiseBound, Params, Switching, noise};
-use crate::{During, ErrorKind, Result};
-
-/// The layout of encrypted points in ciphertexts. The page of [the crate](crate) compares the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum QueryLayout {
-    /// A ciphertext for each block of the domain and each point, as in the paper.
-    Paper,
-    /// Selectors of small buckets, many in one ciphertext.
-    Compact,
-}
-
-impl std::fmt::Display for QueryLayout {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Paper => "paper",
-            Self::Compact => "compact",
-        })
-    }
-}
+use crate::{During, ErrorKind, QueryLayout, Result};
 
 /// The public shape of a query, which determines its sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use zeroize::Zeroizing;
 use super::budget::PrivacyBudget;
 use super::function::{Function, sparse_selector};
 use super::privacy::{self, HALF_OF_THE_ROOM, circuit_privacy};
-use super::query::{Mask, Query, QueryLayout, Shape};
+use super::query::{Mask, Query, Shape};
+use super::query_layout::QueryLayout;
 use super::response::Response;
 use crate::bfv::{
     Ciphertext, NoiseBound, PackingKeys, Params, Plaintext, PublicKey, SeededPackingKeys,
@@ -204,7 +205,7 @@ impl Server {
         let product = product.to_one_limb(&self.params)?;
         let ring = self.params.ring().at_limbs(1);
         let (b, a) = (ring.inverse(product.b), ring.inverse(product.a));
-        Ok(lwe::extract(ring.modulus(0), b.limb(0), a.limb(0), 0)?)
+        Ok(lwe::sample_extract(ring.modulus(0), b.limb(0), a.limb(0), 0)?)
     }
 
     /// The parameters.

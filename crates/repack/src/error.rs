@@ -153,6 +153,18 @@ pub enum ErrorKind {
          with `Bridge::Linear`"
     )]
     NoRingBridge,
+    /// Look-ups with an engine that the parameters do not have.
+    #[error("the parameters have no engine {engine}: NTRU needs tables of degree 2048 to 8192")]
+    NoEngine {
+        /// The requested engine.
+        engine: &'static str,
+    },
+    /// Corrected look-ups with parameters that do not support them.
+    #[error(
+        "the parameters do not support corrected look-ups, which need a ring bridge and a table \
+         ring that is secure with a special modulus"
+    )]
+    NoCorrection,
     /// The linear bridge with parameters whose LWE secret does not fit the slots.
     #[error(
         "these parameters have no linear bridge, because the {dimension} coordinates of the \

@@ -6,7 +6,7 @@
 //! product computes all phases at once (PEGASUS section III.C and Fig. 6, steps 8 to 10):
 //!
 //! ```text
-//! A s + b = m + q k,       then F_mod removes q k slot by slot.
+//! A s + b = m + q k,       then EvalMod removes q k slot by slot.
 //! ```
 //!
 //! | module | contents |

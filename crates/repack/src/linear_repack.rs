@@ -70,7 +70,7 @@ pub fn repack(
     // Steps 8 and 9 of Fig. 6: A s + b = m + q k, at the scale that the reduction keeps.
     let at = (above, params.divisor(above));
     let phases = decrypted(evaluator, key, values, layout, (factor, bound), at)?;
-    // Step 10: F_mod removes q k.
+    // Step 10: EvalMod removes q k.
     let reduced = reduction.apply(evaluator, &phases, output)?;
     Ok(evaluator.drop_to_level(&reduced, level)?)
 }

@@ -3,7 +3,7 @@
 //! As in [`bellerophon_mlwe::noise`], a *variance* is that of one coefficient of the noise
 //! polynomial, at the scale of its ciphertext. The error of the real part of each of the `N / 2`
 //! slots of the ring has `N / 2` times this variance, divided by the square of the scale. A
-//! nonlinear function such as F_mod is applied to slots with that error. Decoding `2^k` slots
+//! nonlinear function such as EvalMod is applied to slots with that error. Decoding `2^k` slots
 //! averages over their repetitions, which leaves `2^k` times the variance of a coefficient
 //! ([`bellerophon_ckks::noise::slot_std`]).
 

@@ -43,11 +43,13 @@ mod vec_ops;
 pub mod performance {}
 mod packed_poly;
 mod poly;
+mod primality;
 pub mod prime;
 mod ring;
 pub mod sample;
 mod small_poly;
 mod subring;
+mod ternary_product;
 #[cfg(test)]
 mod testing;
 mod weighted_sums;

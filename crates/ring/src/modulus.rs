@@ -1,6 +1,6 @@
 //! One odd prime `q < 2^61` with the constants that reduce modulo it.
 
-use crate::{ErrorKind, Result, prime};
+use crate::{ErrorKind, Result, primality};
 
 /// An odd prime modulus `3 <= q < 2^61`.
 ///
@@ -20,7 +20,7 @@ impl Modulus {
         if !(3..1 << 61).contains(&value) || value.is_multiple_of(2) {
             return Err(ErrorKind::ModulusRange { value }.into());
         }
-        if !prime::is_prime(value) {
+        if !primality::is_prime(value) {
             return Err(ErrorKind::NotPrime { value }.into());
         }
         // q is odd, so it does not divide 2^128 and floor((2^128 - 1) / q) = floor(2^128 / q).

@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::{
     Ntt, Poly, Ring,
     aligned::AlignedVec,
-    wire::{self, Limit},
+    wire::bits::{self, Limit},
 };
 
 /// A polynomial in NTT form as [`KeyRows`](crate::KeyRows) hold it, packed for the back ends of a
@@ -128,7 +128,7 @@ pub(crate) fn pack(residues: &[u64], out: &mut [u64]) {
     // Eight bytes are whole words; fewer are a stream of bytes.
     match 8 * out.len() / residues.len() {
         8 => out.copy_from_slice(residues),
-        bytes => wire::pack(residues, 8 * bytes as u32, bytemuck::cast_slice_mut(out)),
+        bytes => bits::pack(residues, 8 * bytes as u32, bytemuck::cast_slice_mut(out)),
     }
 }
 
@@ -139,7 +139,7 @@ fn unpack(packed: &[u64], residues: &mut [u64]) {
         bytes => {
             // The limit is the width itself, so no word is out of range.
             let limit = Limit::below(1 << (8 * bytes));
-            wire::unpack(bytemuck::cast_slice(packed), limit, residues)
+            bits::unpack(bytemuck::cast_slice(packed), limit, residues)
                 .expect("any bits are such words");
         }
     }

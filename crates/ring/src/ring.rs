@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use num_bigint::{BigInt, BigUint};
 
 use crate::{
-    Automorphism, Coeff, Domain, During, ErrorKind, Modulus, Ntt, NttTable, Poly, Result,
+    Coeff, Domain, During, ErrorKind, Modulus, Ntt, NttTable, Poly, Result,
     aligned::{AlignedVec, Pool},
     backend,
     ntt::roots::Roots,
@@ -271,36 +271,6 @@ impl Ring {
     pub fn mul_residues_assign<D: Domain>(&self, a: &mut Poly<D>, residues: &[u64]) {
         assert_eq!(residues.len(), self.limbs(), "need one residue per prime");
         self.each(a, CHEAP, |table, i, limb| backend::mul_constant(table, limb, residues[i]));
-    }
-
-    /// Prepares `X -> X^exponent`. The exponent is odd and taken modulo `2N`.
-    pub fn automorphism(&self, exponent: usize) -> Result<Automorphism> {
-        Automorphism::new(self, exponent)
-    }
-
-    /// `a(X^g)` of a polynomial in NTT form: a permutation of its values.
-    pub fn apply_ntt(&self, a: &Poly<Ntt>, map: &Automorphism) -> Poly<Ntt> {
-        let mut image = self.uninit();
-        self.apply_ntt_into(&mut image, a, map);
-        image
-    }
-
-    /// As [`apply_ntt`](Self::apply_ntt), into an existing polynomial.
-    pub fn apply_ntt_into(&self, image: &mut Poly<Ntt>, a: &Poly<Ntt>, map: &Automorphism) {
-        self.check(a);
-        self.each(image, CHEAP, |table, i, limb| {
-            backend::permute(table, limb, a.limb(i), &map.ntt_map);
-        });
-    }
-
-    /// `a(X^g)` of a polynomial in coefficient form: a signed permutation of its coefficients.
-    pub fn apply_coeff(&self, a: &Poly<Coeff>, map: &Automorphism) -> Poly<Coeff> {
-        self.check(a);
-        let mut image = self.uninit();
-        self.each(&mut image, CHEAP, |table, i, limb| {
-            backend::permute_signed(table, limb, a.limb(i), map.inverse);
-        });
-        image
     }
 
     /// `a X^k`, with `k` modulo `2N`.

@@ -38,7 +38,7 @@ fn declared(line: &str, names: &mut BTreeSet<String>) {
     // A variant of an enum.
     if let Some(first) = words.first().filter(|word| word.starts_with(char::is_uppercase))
         && line.starts_with(*first)
-        && line[first.len()..].trim_start().starts_with([',', '{', '('])
+        && line[first.len()..].trim_start().starts_with([',', '{', '(', '='])
     {
         names.insert((*first).into());
     }

@@ -1,74 +1,17 @@
 //! Keys between ranks and rings, and requests for keys.
 
-use std::sync::Arc;
-
 use bellerophon::{
     ckks::{
-        self, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, RankBootstrap,
-        RankConversion, RankReduction, ReducingEvaluator, ReducingKeys, RingSwitch,
-        bootstrap::{BootstrapSpec, Bootstrapper},
+        self, Encoder, Interval, KeyLevels, RankBootstrap, RankConversion, RankReduction,
+        ReducingEvaluator, ReducingKeys, RingSwitch,
     },
-    mlwe::{self, RingConversion, RingSwitchKeys, SecretKey, Security},
+    mlwe::{RingConversion, RingSwitchKeys, SecretKey},
     prelude::*,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::{Reader, VALUES, again, close, has, versions};
-
-/// The sets from which the files were made: the same chain of primes at three ranks and degrees.
-pub struct Ranks {
-    conversion: (ckks::Params, ckks::Params),
-    rings: (mlwe::Params, mlwe::Params),
-    switch: (ckks::Params, ckks::Params),
-    switched: (mlwe::Params, mlwe::Params),
-    reduction: (ckks::Params, ckks::Params),
-    /// The secret of the large ring.
-    secret: SecretKey,
-    /// Rank 2, and a bootstrap over the ring of twice the degree.
-    bootstrap: (ckks::Params, Arc<Bootstrapper>),
-}
-
-impl Ranks {
-    pub fn new(degree: usize) -> Self {
-        let chain = ModulusChain {
-            degree: 2 * degree,
-            first_bits: 50,
-            levels: vec![LevelGroup::single(40, 5)],
-            special: (51, 1),
-        };
-        let spec = ckks::ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
-        let at = |degree: usize, rank: usize| {
-            let mut spec = spec.clone();
-            (spec.lattice.degree, spec.lattice.rank) = (degree, rank);
-            ckks::Params::new(spec).unwrap()
-        };
-        let (large, module, small) = (at(2 * degree, 1), at(degree, 2), at(degree, 1));
-        let lattices =
-            |a: &ckks::Params, b: &ckks::Params| (a.lattice().clone(), b.lattice().clone());
-        let mut rng = ChaCha20Rng::seed_from_u64(7);
-        Self {
-            rings: lattices(&large, &module),
-            switched: lattices(&large, &small),
-            secret: SecretKey::generate(large.lattice(), &mut rng).unwrap(),
-            conversion: (large.clone(), module.clone()),
-            switch: (large, small.clone()),
-            reduction: (module, small),
-            bootstrap: bootstrap_at_rank(degree),
-        }
-    }
-}
-
-fn bootstrap_at_rank(degree: usize) -> (ckks::Params, Arc<Bootstrapper>) {
-    let spec = BootstrapSpec::new(4);
-    let chain = spec.chain(2 * degree, 40, 2, (50, 2)).unwrap();
-    let large = ckks::ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
-    let mut small = large.clone();
-    (small.lattice.degree, small.lattice.rank) = (degree, 2);
-    let large = ckks::Params::new(large).unwrap();
-    let bootstrapper = Arc::new(Bootstrapper::new(&large, spec).unwrap());
-    (ckks::Params::new(small).unwrap(), bootstrapper)
-}
+use super::{Reader, VALUES, again, close, has, rank_sets::Ranks, versions};
 
 pub const TYPES: [(&str, usize, Reader); 9] = [
     ("key_levels", 2, |s, b| again::<KeyLevels, _>(s.params.ckks(), b)),

@@ -8,7 +8,7 @@ use serde::{
     de::{self, SeqAccess, Visitor},
 };
 
-use super::{Context, from_bytes, to_bytes};
+use super::{Context, from_bytes, hex, to_bytes};
 use crate::{Error, Result};
 
 /// An object as the bytes of its envelope, for structs that derive `Serialize` and `Deserialize`.
@@ -111,9 +111,7 @@ impl<T> Serialize for Encoded<T> {
         if !serializer.is_human_readable() {
             return serializer.serialize_bytes(&self.bytes);
         }
-        let digits = self.bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
-        serializer.serialize_str(&digits.map(digit).collect::<String>())
+        serializer.serialize_str(&hex::encode(&self.bytes))
     }
 }
 
@@ -138,14 +136,9 @@ impl Visitor<'_> for Digits {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Vec<u8>, E> {
-        let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
-        let pairs = text.as_bytes().chunks(2).map(|pair| match *pair {
-            [high, low] => Some(value(high)? << 4 | value(low)?),
-            _ => None,
-        });
         // The text itself is not repeated in the message.
         let malformed = || E::custom("expected an even number of hexadecimal digits");
-        pairs.collect::<Option<_>>().ok_or_else(malformed)
+        hex::decode(text).ok_or_else(malformed)
     }
 }
 

@@ -1,13 +1,12 @@
 //! The envelope: header, object, hash.
 
-use std::{fmt, io::Read, str::FromStr};
+use std::io::Read;
 
 use bellerophon_ckks as ckks;
 use bellerophon_ring::wire::Fingerprint;
 use serde::Serialize;
-use zeroize::Zeroize;
 
-use super::{FormatError, codec};
+use super::{ContentHash, FormatError, codec};
 use crate::Result;
 
 /// The first bytes of every object.
@@ -122,64 +121,6 @@ impl Header {
             return Err(FormatError::Fingerprint { name, found, needed }.into());
         }
         Ok(())
-    }
-}
-
-/// The BLAKE3 hash of an object with its header. It names the object.
-///
-/// It detects damage and distinguishes objects. It does not authenticate their sender.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ContentHash(pub [u8; 32]);
-
-impl ContentHash {
-    /// Bytes of a hash.
-    pub const LEN: usize = 32;
-
-    pub(super) fn of(bytes: &[u8]) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        let hash = Self(*hasher.update(bytes).finalize().as_bytes());
-        // The hasher holds the last block, which may be secret.
-        hasher.zeroize();
-        hash
-    }
-
-    /// The hash at the end of an envelope.
-    pub(super) fn of_sealed(bytes: &[u8]) -> Self {
-        Self(*bytes.last_chunk().expect("an envelope ends with a hash"))
-    }
-}
-
-/// Writes 64 hexadecimal digits.
-impl fmt::Display for ContentHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for ContentHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
-    }
-}
-
-/// Parses 64 hexadecimal digits.
-impl FromStr for ContentHash {
-    type Err = crate::Error;
-
-    fn from_str(digits: &str) -> Result<Self> {
-        let malformed = || {
-            let reason = "need 64 hexadecimal digits".into();
-            crate::Error::from(FormatError::Malformed { name: "content hash", reason })
-        };
-        if digits.len() != 64 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return Err(malformed());
-        }
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-            let pair = std::str::from_utf8(pair).map_err(|_| malformed())?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| malformed())?;
-        }
-        Ok(Self(bytes))
     }
 }
 

@@ -23,12 +23,10 @@ use bellerophon_repack::{
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted, List, Wire};
 use serde::{Deserialize, Serialize};
 
-use super::{ContentHash, FormatError, Header, codec, envelope, kind, store};
+use super::{ContentHash, FormatError, Header, codec, envelope, kind, kinds, store};
 #[cfg(doc)]
 use crate::ErrorKind;
-use crate::{During, Error, EvaluationKeys, Params, Result, keys::Parts};
-
-const NAME: &str = "evaluation keys";
+use crate::{During, Error, EvaluationKeys, Params, Result};
 
 /// The largest number of keys in a set.
 const MOST_KEYS: usize = 4096;
@@ -100,17 +98,14 @@ impl EvaluationKeys {
         out.send(envelope::seal(header, &list)?)?;
         // Step 2: every key in its order.
         let (slots, lattice) = (self.params.ckks(), self.params.ckks().lattice());
+        let galois = self.arithmetic.galois_keys();
         for part in list.parts.0 {
             match part {
                 Part::Relinearization => {
                     out.some(slots.relin_strategy(), self.arithmetic.relinearization_keys())?;
                 }
                 Part::Galois(exponent, _) => {
-                    let key = self
-                        .arithmetic
-                        .galois_keys()
-                        .get(exponent as usize)
-                        .during("write keys")?;
+                    let key = galois.get(exponent as usize).during("write keys")?;
                     out.object(lattice, &*key)?;
                 }
                 Part::Hoisted => {
@@ -129,8 +124,8 @@ impl EvaluationKeys {
                     out.some(self.params.bootstrapper()?.raising(), self.bootstrap.as_ref())?
                 }
                 Part::Tables(..) => {
-                    if let Some(tables) = &self.tables {
-                        let (lattice, keys) = (&tables.lattice, &tables.lookup);
+                    if let Some(tables) = &self.lookups.tables {
+                        let (lattice, keys) = (&tables.lwe_params, &tables.lookup);
                         for part in keys.rotation.parts(lattice, COORDINATES)? {
                             out.object(lattice, &part)?;
                         }
@@ -144,12 +139,12 @@ impl EvaluationKeys {
                 }
                 Part::RingBridge => {
                     if let Some(bridge) = self.params.lookups()?.ring() {
-                        out.some(bridge, self.ring.as_deref())?;
+                        out.some(bridge, self.lookups.ring.as_deref())?;
                     }
                 }
                 Part::LinearBridge => {
-                    if let Some(keys) = &self.linear {
-                        out.object(self.params.lookups()?.lattice(), &keys.down.compress())?;
+                    if let Some(keys) = &self.lookups.linear {
+                        out.object(self.params.lookups()?.lwe_params(), &keys.down.compress())?;
                         out.object(slots, &keys.repack.compress(slots)?)?;
                     }
                 }
@@ -177,12 +172,12 @@ impl EvaluationKeys {
         }
         // Then bootstrapping, look-ups with their bridges, and functional bootstrapping.
         parts.extend(self.bootstrap.as_ref().map(|_| Part::Bootstrap));
-        parts.extend(self.tables.as_ref().map(|tables| {
-            let count = tables.lattice.spec().dimension.div_ceil(COORDINATES);
-            Part::Tables(tables.lattice.fingerprint(), count as u32)
+        parts.extend(self.lookups.tables.as_ref().map(|tables| {
+            let count = tables.lwe_params.spec().dimension.div_ceil(COORDINATES);
+            Part::Tables(tables.lwe_params.fingerprint(), count as u32)
         }));
-        parts.extend(self.ring.as_ref().map(|_| Part::RingBridge));
-        parts.extend(self.linear.as_ref().map(|_| Part::LinearBridge));
+        parts.extend(self.lookups.ring.as_ref().map(|_| Part::RingBridge));
+        parts.extend(self.lookups.linear.as_ref().map(|_| Part::LinearBridge));
         parts.extend(self.functional.as_ref().map(|_| Part::Functional));
         parts
     }
@@ -209,7 +204,7 @@ impl EvaluationKeys {
         reader: &mut impl Read,
         limit: u64,
     ) -> Result<(Self, ContentHash)> {
-        let mut input = Receiver { reader, left: limit, hashes: blake3::Hasher::new() };
+        let mut input = Receiver::new(reader, limit);
         let list = input.list(params)?;
         let lattice = params.ckks().lattice();
         input.keys(params, list, |input, keys, exponent, limbs| {
@@ -239,8 +234,7 @@ impl EvaluationKeys {
         let file = store::open(path.as_ref())?;
         let limit = file.metadata().map_err(FormatError::Io)?.len();
         let mut reader = store::From { file: &file, offset: 0 };
-        let hashes = blake3::Hasher::new();
-        let mut input = Receiver { reader: &mut reader, left: limit, hashes };
+        let mut input = Receiver::new(&mut reader, limit);
         let list = input.list(params)?;
         let lattice = params.ckks().lattice();
         let end = KeyIdent { fingerprint: lattice.fingerprint(), key: KeyId(list.key) };
@@ -271,7 +265,7 @@ impl EvaluationKeys {
 }
 
 fn disorder(reason: &str) -> Error {
-    FormatError::Malformed { name: NAME, reason: reason.into() }.into()
+    FormatError::Malformed { name: kinds::KEY_LIST, reason: reason.into() }.into()
 }
 
 /// Writes envelopes and collects their hashes.
@@ -317,14 +311,18 @@ struct Receiver<'r, R> {
     hashes: blake3::Hasher,
 }
 
-impl<R: Read> Receiver<'_, R> {
+impl<'r, R: Read> Receiver<'r, R> {
+    fn new(reader: &'r mut R, limit: u64) -> Self {
+        Self { reader, left: limit, hashes: blake3::Hasher::new() }
+    }
+
     /// Reads and checks the list.
     fn list(&mut self, params: &Params) -> Result<KeyList> {
         // Step 1: the envelope of the list, bound to the fingerprint of the whole set.
         let fingerprint = params.fingerprint();
-        let bytes = self.receive(NAME, kind::KEY_LIST, fingerprint)?;
-        let payload = envelope::open(&bytes, NAME, kind::KEY_LIST, fingerprint)?;
-        let list: KeyList = codec::decode(NAME, payload)?;
+        let bytes = self.receive(kinds::KEY_LIST, kind::KEY_LIST, fingerprint)?;
+        let payload = envelope::open(&bytes, kinds::KEY_LIST, kind::KEY_LIST, fingerprint)?;
+        let list: KeyList = codec::decode(kinds::KEY_LIST, payload)?;
         // Step 2: the order is strict, so that no key appears twice.
         if !list.parts.0.is_sorted_by(|one, next| one.place() < next.place()) {
             return Err(disorder("the list is not in order, or has a key twice"));
@@ -351,15 +349,17 @@ impl<R: Read> Receiver<'_, R> {
     ) -> Result<(EvaluationKeys, ContentHash)> {
         // Step 1: every key of the list.
         let (slots, lattice) = (params.ckks(), params.ckks().lattice());
-        let mut keys = ckks::EvaluationKeys::none(slots, KeyId(list.key));
+        let mut keys = EvaluationKeys::none(params, KeyId(list.key));
         let mut hoisted: Option<(HoistedKey, GaloisKeys)> = None;
-        let mut others = Parts::default();
         for part in list.parts.0 {
             match part {
                 Part::Relinearization => {
-                    keys.insert_relinearization(self.object::<RelinKeys>(slots.relin_strategy())?)?;
+                    let key: RelinKeys = self.object(slots.relin_strategy())?;
+                    keys.arithmetic.insert_relinearization(key)?;
                 }
-                Part::Galois(exponent, limbs) => galois(&mut self, &mut keys, exponent, limbs)?,
+                Part::Galois(exponent, limbs) => {
+                    galois(&mut self, &mut keys.arithmetic, exponent, limbs)?
+                }
                 // The list has this key in front of the Galois keys of its rank.
                 Part::Hoisted => hoisted = Some((self.object(lattice)?, GaloisKeys::new())),
                 Part::HoistedGalois(exponent) => match &mut hoisted {
@@ -369,15 +369,13 @@ impl<R: Read> Receiver<'_, R> {
                     }
                 },
                 Part::Bootstrap => {
-                    others.bootstrap = Some(self.object(params.bootstrapper()?.raising())?)
+                    keys.bootstrap = Some(self.object(params.bootstrapper()?.raising())?)
                 }
-                Part::Functional
-                    if others.bootstrap.is_some() && params.bootstraps_share_keys() =>
-                {
-                    others.functional = others.bootstrap.clone();
+                Part::Functional if keys.bootstrap.is_some() && params.bootstraps_share_keys() => {
+                    keys.functional = keys.bootstrap.clone();
                 }
                 Part::Functional => {
-                    others.functional = Some(self.object(params.functional()?.raising())?)
+                    keys.functional = Some(self.object(params.functional()?.raising())?)
                 }
                 // The engine of the tables follows from the fingerprint of their parameters.
                 Part::Tables(fingerprint, count) => {
@@ -385,34 +383,31 @@ impl<R: Read> Receiver<'_, R> {
                     let lattice =
                         lattice.ok_or_else(|| disorder("the tables have other parameters"))?;
                     let tables = self.tables(lattice, count, KeyId(list.key))?;
-                    others.tables = Some(TableKeys::new(lattice, tables).into());
+                    keys.lookups.tables = Some(TableKeys::new(lattice, tables).into());
                 }
                 Part::RingBridge => match params.lookups()?.ring() {
                     Some(bridge) => {
-                        others.ring = Some(self.object::<RingBridgeKeys>(bridge)?.into());
+                        keys.lookups.ring = Some(self.object::<RingBridgeKeys>(bridge)?.into());
                     }
                     None => return Err(disorder("the parameters have no ring bridge")),
                 },
                 Part::LinearBridge => {
-                    let lookup = params.lookups()?.lattice();
+                    let lookup = params.lookups()?.lwe_params();
                     let down: lwe::SeededKeySwitchKey = self.object(lookup)?;
                     let up: SeededRepackKey = self.object(slots)?;
-                    let dimensions = (down.source_dimension(), up.dimension());
-                    if dimensions != (lattice.dimension(), lookup.spec().dimension) {
-                        return Err(disorder("the linear bridge has secrets of other dimensions"));
-                    }
-                    others.linear = Some(LinearKeys::new(params.lookups()?, &down, &up)?.into());
+                    keys.lookups.linear =
+                        Some(LinearKeys::new(params.lookups()?, &down, &up)?.into());
                 }
             }
         }
         // Step 2: hoisted rotations, of which all keys are there now.
         if let Some((HoistedKey { raised, down }, galois)) = hoisted {
             let hoisted = RankHoistedKeys::from_parts(lattice, &raised, galois, Some(down))?;
-            keys.insert_hoisted(hoisted)?;
+            keys.arithmetic.insert_hoisted(hoisted)?;
         }
         // Step 3: the hash of the hashes, and the check that all keys belong to one client.
         let name = self.finish()?;
-        Ok((EvaluationKeys::assemble(params, keys, others)?, name))
+        Ok((keys.of_one_client()?, name))
     }
 
     fn receive(
@@ -475,13 +470,13 @@ impl<R: Read> Receiver<'_, R> {
         let mut stated = [0; ContentHash::LEN];
         if self.left < stated.len() as u64 {
             let (found, limit) = (stated.len() as u64, self.left);
-            return Err(FormatError::TooLong { name: NAME, found, limit }.into());
+            return Err(FormatError::TooLong { name: kinds::KEY_LIST, found, limit }.into());
         }
         self.reader.read_exact(&mut stated).map_err(FormatError::Io)?;
         let found = ContentHash(*self.hashes.finalize().as_bytes());
         match ContentHash(stated) {
             stated if stated == found => Ok(found),
-            stated => Err(FormatError::Damaged { name: NAME, found, stated }.into()),
+            stated => Err(FormatError::Damaged { name: kinds::KEY_LIST, found, stated }.into()),
         }
     }
 }

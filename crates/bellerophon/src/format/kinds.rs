@@ -1,4 +1,5 @@
-//! The types of objects by name, for messages about bytes of another type than expected.
+//! The types of objects: the numbers of those of this crate, and the names of all for messages
+//! about bytes of another type than expected.
 
 use bellerophon_ckks::{self as ckks, bootstrap::BootstrapKeys};
 use bellerophon_lwe as lwe;
@@ -7,8 +8,26 @@ use bellerophon_pir::{self as pir, bfv};
 use bellerophon_repack as repack;
 use bellerophon_ring::wire::{SecretWire, Wire};
 
-use super::kind;
-use crate::{ClientKey, Needs, Params};
+/// Type numbers of the objects of this crate; see [`Wire::KIND`].
+pub mod kind {
+    /// [`Params`](crate::Params).
+    pub const PARAMS: u16 = 0x0500;
+    /// The secrets of a [`ClientKey`](crate::ClientKey).
+    pub const SECRET_KEY: u16 = 0x0501;
+    /// The list of the keys of [`EvaluationKeys`](crate::EvaluationKeys), in front of the keys.
+    pub const KEY_LIST: u16 = 0x0502;
+    /// [`Needs`](crate::Needs). (The number in between, `0x0503`, is of a key of the crate `mlwe`.)
+    pub const NEEDS: u16 = 0x0504;
+}
+
+/// The name of [`Params`](crate::Params) in messages.
+pub(super) const PARAMS: &str = "a parameter set";
+/// The name of the secrets of a [`ClientKey`](crate::ClientKey) in messages.
+pub(super) const SECRET_KEY: &str = "a client's secret key";
+/// The name of [`EvaluationKeys`](crate::EvaluationKeys) in messages.
+pub(super) const KEY_LIST: &str = "evaluation keys";
+/// The name of [`Needs`](crate::Needs) in messages.
+pub(super) const NEEDS: &str = "the needs of a program";
 
 /// The number and the name of each type.
 macro_rules! names {
@@ -34,11 +53,15 @@ pub(super) fn name(kind: u16) -> Option<&'static str> {
         Wire: bfv::Params, bfv::SeededCiphertext, bfv::Ciphertext, bfv::PublicKey,
             bfv::SeededPackingKeys, pir::ServerKeys, pir::Query, pir::Response,
             pir::EncryptedFunction;
-        SecretWire: bfv::SecretKey, pir::Client, pir::Pending, ClientKey;
-        Wire: Params, Needs;
+        SecretWire: bfv::SecretKey, pir::Client, pir::Pending;
     };
-    let list = [(kind::KEY_LIST, "evaluation keys")];
-    objects.into_iter().chain(list).find(|&(number, _)| number == kind).map(|(_, name)| name)
+    let own = [
+        (kind::PARAMS, PARAMS),
+        (kind::SECRET_KEY, SECRET_KEY),
+        (kind::KEY_LIST, KEY_LIST),
+        (kind::NEEDS, NEEDS),
+    ];
+    objects.into_iter().chain(own).find(|&(number, _)| number == kind).map(|(_, name)| name)
 }
 
 /// The name of a type and its number.

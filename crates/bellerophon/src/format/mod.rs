@@ -43,9 +43,11 @@
 //! ```
 
 mod codec;
+mod content_hash;
 mod encoded;
 mod envelope;
 mod error;
+mod hex;
 mod keys;
 mod kinds;
 mod needs;
@@ -60,26 +62,16 @@ use bellerophon_mlwe as mlwe;
 use bellerophon_ring::wire::{Fingerprinted, Wire};
 
 pub use bellerophon_ring::wire::Fingerprint;
+pub use content_hash::ContentHash;
 pub use encoded::Encoded;
-pub use envelope::{ContentHash, Header};
+pub use envelope::Header;
 pub use error::FormatError;
+pub use kinds::kind;
 pub use secret::SecretBytes;
 
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{Error, Params, Result};
-
-/// Type numbers of the objects of this crate; see [`Wire::KIND`].
-pub mod kind {
-    /// [`Params`](crate::Params).
-    pub const PARAMS: u16 = 0x0500;
-    /// The secrets of a [`ClientKey`](crate::ClientKey).
-    pub const SECRET_KEY: u16 = 0x0501;
-    /// The list of the keys of [`EvaluationKeys`](crate::EvaluationKeys), in front of the keys.
-    pub const KEY_LIST: u16 = 0x0502;
-    /// [`Needs`](crate::Needs). (The number in between, `0x0503`, is of a key of the crate `mlwe`.)
-    pub const NEEDS: u16 = 0x0504;
-}
 
 /// A source of the parameters of an object: the parameters themselves, or a set that contains them.
 pub trait Context<P> {

@@ -4,7 +4,7 @@ use bellerophon_ckks::{KeyLevels, wire::KeyLevelsForm};
 use bellerophon_ring::wire::{List, Wire};
 use serde::{Deserialize, Serialize};
 
-use super::{FormatError, kind};
+use super::{FormatError, kind, kinds};
 use crate::{Bridge, Error, LutEngine, Needs, Params, Result, keys};
 
 /// The largest number of rotations, and of tables.
@@ -31,7 +31,7 @@ pub struct NeedsForm {
 /// The parameters must be able to serve the needs.
 impl Wire for Needs {
     const KIND: u16 = kind::NEEDS;
-    const NAME: &'static str = "the needs of a program";
+    const NAME: &'static str = kinds::NEEDS;
     type Params = Params;
     type Form<'a> = NeedsForm;
     type Error = Error;

@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::lookup::LookupSecrets;
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted, SecretWire, SecretWords};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::{Context, FormatError, Header, codec, envelope, kind};
+use super::{Context, FormatError, Header, codec, envelope, kind, kinds};
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{ClientKey, During, Error, Params, Result};
@@ -99,7 +98,7 @@ impl fmt::Debug for SecretBytes {
 pub struct ClientKeyForm {
     id: u128,
     slots: SecretWords,
-    lookups: Option<(SecretWords, SecretWords)>,
+    lookups: Option<[SecretWords; 2]>,
 }
 
 impl Fingerprinted for Params {
@@ -110,7 +109,7 @@ impl Fingerprinted for Params {
 
 impl SecretWire for ClientKey {
     const KIND: u16 = kind::SECRET_KEY;
-    const NAME: &'static str = "a client's secret key";
+    const NAME: &'static str = kinds::SECRET_KEY;
     type Params = Params;
     type Form = ClientKeyForm;
     type Error = Error;
@@ -120,13 +119,7 @@ impl SecretWire for ClientKey {
             let (found, needed) = (self.params().fingerprint(), params.fingerprint());
             return Err(FormatError::Fingerprint { name: Self::NAME, found, needed }.into());
         }
-        let lookups = match &self.lookups {
-            Some(LookupSecrets { lwe, ring }) => Some((
-                SecretWords::of_coefficients(lwe.coefficients())?,
-                SecretWords::of_coefficients(ring.coefficients())?,
-            )),
-            None => None,
-        };
+        let lookups = self.lookups.as_ref().map(LookupSecrets::to_words).transpose()?;
         let slots = SecretWords::of_coefficients(self.slots.all_coefficients())?;
         Ok(ClientKeyForm { id: self.id().0, slots, lookups })
     }
@@ -143,15 +136,7 @@ impl SecretWire for ClientKey {
         // Step 2: the secrets of look-ups, present exactly if the parameters have look-ups.
         let lookups = match (params.optional_lookups(), form.lookups) {
             (None, None) => None,
-            (Some(lookups), Some((lwe, ring))) => {
-                let lattice = lookups.lattice();
-                let lwe = lwe.coefficients(lattice.spec().dimension)?;
-                let ring = ring.coefficients(lattice.spec().ring_degree)?;
-                Some(LookupSecrets {
-                    lwe: lwe::SecretKey::restore_lwe(lattice, lwe)?,
-                    ring: lwe::SecretKey::restore_ring(lattice, ring)?,
-                })
-            }
+            (Some(lookups), Some(words)) => Some(LookupSecrets::from_words(lookups, words)?),
             (lookups, _) => {
                 let word = if lookups.is_some() { "missing" } else { "not in the parameters" };
                 return Err(malformed(format!("the secrets of look-ups are {word}")).into());

@@ -5,10 +5,10 @@ use std::{
     fs::File,
     io::{self, Read},
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
-use bellerophon_mlwe::{self as mlwe, GaloisKey, GaloisSource, KeyIdent};
+use bellerophon_mlwe::{self as mlwe, GaloisCache, GaloisKey, GaloisSource, KeyIdent};
 use bellerophon_ring::wire::Wire;
 
 use super::{ContentHash, FormatError, Header};
@@ -21,8 +21,7 @@ pub(super) struct Store {
     /// The client and the parameters of the keys.
     end: KeyIdent,
     entries: BTreeMap<usize, Entry>,
-    budget: usize,
-    cache: Mutex<Cache>,
+    cache: GaloisCache,
 }
 
 /// The position of the envelope of a key.
@@ -37,18 +36,10 @@ struct Entry {
 /// An upper bound on the bytes of the envelope of a Galois key beside its seed and its residues.
 const OVERHEAD: usize = 256;
 
-/// The keys in memory, each with the time of its last use (LRU cache).
-#[derive(Default)]
-struct Cache {
-    keys: BTreeMap<usize, (Arc<GaloisKey>, u64)>,
-    bytes: usize,
-    clock: u64,
-}
-
 impl Store {
     pub(super) fn new(file: File, params: &mlwe::Params, end: KeyIdent, budget: usize) -> Self {
-        let (entries, cache) = (BTreeMap::new(), Mutex::default());
-        Self { file, params: params.clone(), end, entries, budget, cache }
+        let (entries, cache) = (BTreeMap::new(), GaloisCache::new(budget));
+        Self { file, params: params.clone(), end, entries, cache }
     }
 
     /// Registers the key whose envelope begins at `offset`. Reads its header and its hash, and
@@ -102,43 +93,9 @@ impl Store {
 impl GaloisSource for Store {
     fn load(&self, exponent: usize) -> mlwe::Result<Arc<GaloisKey>> {
         let failed = |reason: String| mlwe::ErrorKind::Stored { exponent, reason };
-        let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(key) = lock().take(exponent) {
-            return Ok(key);
-        }
         let entry = self.entries.get(&exponent).ok_or_else(|| failed("not in the file".into()))?;
-        // Without the lock, so that several threads can read several keys at a time.
-        let key = self.read(exponent, *entry).map_err(|error| failed(error.to_string()))?;
-        let key = Arc::new(key);
-        lock().put(&key, self.budget);
-        Ok(key)
-    }
-}
-
-impl Cache {
-    fn take(&mut self, exponent: usize) -> Option<Arc<GaloisKey>> {
-        self.clock += 1;
-        let (key, used) = self.keys.get_mut(&exponent)?;
-        *used = self.clock;
-        Some(key.clone())
-    }
-
-    /// Inserts a key, and evicts the least recently used ones until all are within the budget. A
-    /// key in use is freed with its last user.
-    fn put(&mut self, key: &Arc<GaloisKey>, budget: usize) {
-        let size = |key: &GaloisKey| key.key().memory_len();
-        self.clock += 1;
-        self.bytes += size(key);
-        if let Some((old, _)) = self.keys.insert(key.exponent(), (key.clone(), self.clock)) {
-            self.bytes -= size(&old);
-        }
-        while self.bytes > budget {
-            let oldest = self.keys.iter().min_by_key(|(_, (_, used))| *used);
-            let Some(exponent) = oldest.map(|(&exponent, _)| exponent) else { break };
-            if let Some((key, _)) = self.keys.remove(&exponent) {
-                self.bytes -= size(&key);
-            }
-        }
+        let key = self.cache.get_or_load(exponent, || self.read(exponent, *entry));
+        Ok(key.map_err(|error| failed(error.to_string()))?)
     }
 }
 

@@ -1,11 +1,13 @@
 //! The crate's one error type.
 
 mod level_scale;
+mod remedies;
 
 use bellerophon_ring::decimal;
 
 pub use level_scale::LevelScale;
 use level_scale::against;
+use remedies::{slots_needed, steps};
 
 bellerophon_ring::op_error! {
     /// An operation that was refused, and why.
@@ -428,6 +430,37 @@ pub enum ErrorKind {
         /// Bits of statistical security.
         statistical_bits: f64,
     },
+    /// A decryption budget with too few results left.
+    #[error(
+        "{wanted} results requested, {left} left of {queries}: more results \
+         would leak information about the key: generate another key with a larger budget"
+    )]
+    BudgetSpent {
+        /// The requested results, or the results said to be left.
+        wanted: u64,
+        /// The results left.
+        left: u64,
+        /// The initial number of results.
+        queries: u64,
+    },
+    /// A result to be shared without a reservation.
+    #[error(
+        "no result of the budget is reserved: call `DecryptionBudget::reserve`, and store \
+         the number that it returns before any result is released"
+    )]
+    NotReserved,
+    /// Flooding noise as large as the values.
+    #[error(
+        "flooding noise up to {noise:.1e} is needed to hide the noise of the \
+         computation, but the values reach only {largest:.1e}: share fewer results, or vectors of \
+         fewer slots, ask for fewer statistical bits, or take parameters with a larger scale"
+    )]
+    NothingLeft {
+        /// The largest flooding noise.
+        noise: f64,
+        /// The largest magnitude of the values.
+        largest: f64,
+    },
     // Approximation of functions.
     /// A range that leaves the domain of a polynomial.
     #[error(
@@ -562,27 +595,5 @@ pub(crate) fn power_of_two_above(magnitude: f64) -> f64 {
     magnitude.log2().ceil().exp2()
 }
 
-/// What the keys of rotations can do, in words.
-fn steps(have: &[usize]) -> String {
-    match have {
-        [] => "there are no keys of rotations for this level".into(),
-        have => format!("no key has this step, and the steps {have:?} do not compose to it"),
-    }
-}
-
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// The numbers of slots that an operation takes, and a remedy.
-fn slots_needed(found: usize, least: usize, most: usize) -> String {
-    if least == most {
-        return format!(
-            "exactly {least}; prepare the operation for {found} slots, or encrypt vectors for \
-             {least}"
-        );
-    }
-    format!(
-        "a power of two from {least} to {most}; choose another number of slots, or parameters of \
-         a larger ring degree"
-    )
-}

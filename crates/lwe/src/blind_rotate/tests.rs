@@ -404,7 +404,7 @@ fn values_leave_their_table_as_often_as_estimated() {
             .collect();
         let out = blind_rotate_batch(&s.params, &values, &[&ones], &s.key).unwrap();
         for (value, accumulator) in values.iter().zip(&out) {
-            let found = crate::phase(&accumulator.extract(0).unwrap(), &s.ring).unwrap();
+            let found = crate::phase(&accumulator.sample_extract(0).unwrap(), &s.ring).unwrap();
             let inside = (-64..64).contains(&index(value, s.lwe.coefficients()));
             assert!((found.abs() - eighth).abs() < eighth / 2, "{found}");
             assert_eq!(found > 0, inside);

@@ -36,7 +36,10 @@ pub(crate) use secret::NtruSecret;
 
 use bellerophon_ring::{Coeff, DigitGadget, Modulus, MonomialTable, Ntt, NttTable, Poly, Ring};
 
-use crate::{ErrorKind, NtruRotation, NtruSpec, Result};
+use crate::{
+    ErrorKind, Result,
+    engine::{NtruRotation, NtruSpec},
+};
 
 /// The rings, digits and constants of the NTRU engine of one parameter set.
 #[derive(Debug)]

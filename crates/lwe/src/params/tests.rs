@@ -1,6 +1,7 @@
 //! Tests of parameter sets, and the small sets that other tests use.
 
 use super::*;
+use crate::NtruSpec;
 use bellerophon_ring::prime::{ntt_primes_around, ntt_primes_below};
 
 /// Small dimensions without any security, with primes of realistic sizes.

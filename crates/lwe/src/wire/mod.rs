@@ -19,6 +19,7 @@
 
 mod keys;
 mod lwe_vec;
+mod params;
 mod rotation;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::Params;
 
 pub use keys::{KeySwitchForm, LookupKeysForm};
 pub use lwe_vec::{CiphertextForm, PublishedValuesForm, ValuesForm};
+pub use params::ParamsForm;
 pub use rotation::{EngineForm, RotationForm};
 
 /// Numbers that identify the types of objects; see

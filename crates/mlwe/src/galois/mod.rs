@@ -7,12 +7,14 @@
 //! `b + <a, s> = b + b' + <a', phi^-1(s)>`, so `(phi(b + b'), phi(a'))` has phase `phi(b + <a, s>)`
 //! under `s`.
 
+mod cache;
 mod key_set;
 
 use bellerophon_ring::{Addend, Automorphism, Digits, Epilogue, Ntt, Poly, Rotated};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
+pub use cache::GaloisCache;
 pub use key_set::{GaloisKeys, GaloisSource};
 
 use crate::ciphertext::packed_len;

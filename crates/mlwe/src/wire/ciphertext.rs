@@ -19,7 +19,7 @@ wire_form! {
         let polys: Vec<_> = std::iter::once(&self.b).chain(&self.a).collect();
     }
     fn read(params, form) {
-        let ring = level(params, form.limbs).during("read a ciphertext")?;
+        let ring = ring_of(params, form.limbs).during("read a ciphertext")?;
         // The length is checked before memory is allocated.
         let mut polys = form.polys.unpack_polys(&ring, params.rank() + 1)?.into_iter();
         let b = polys.next().expect("a rank and one are at least one");
@@ -42,7 +42,7 @@ wire_form! {
         let ring = params.q().at_limbs(self.b().limbs());
     }
     fn read(params, form) {
-        let ring = level(params, form.limbs).during("read a ciphertext")?;
+        let ring = ring_of(params, form.limbs).during("read a ciphertext")?;
         let body = form.body.unpack_polys(&ring, 1)?.remove(0);
         Self::from_parts(params, form.seed, body, form.key)
     }
@@ -69,7 +69,7 @@ wire_form! {
 }
 
 /// The ring of the first `limbs` primes of the chain.
-fn level(params: &Params, limbs: u32) -> Result<Ring> {
+fn ring_of(params: &Params, limbs: u32) -> Result<Ring> {
     params.check_limbs(limbs as usize)?;
     Ok(params.q().at_limbs(limbs as usize))
 }

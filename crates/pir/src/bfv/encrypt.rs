@@ -11,9 +11,9 @@ use bellerophon_ring::{
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
-use super::ciphertext::{check_key, check_plain};
 use super::params::Switching;
 use super::{Ciphertext, NoiseBound, Params, SeededCiphertext};
+use super::{ciphertext::check_key, plaintext::check_plain};
 use crate::{During, Result};
 
 /// A secret with uniform ternary coefficients. Wiped on drop, redacted in `Debug`, no equality.

@@ -32,19 +32,22 @@ pub(crate) mod noise;
 mod noise_bound;
 mod pack;
 mod params;
+mod plaintext;
 
 pub(crate) use block::{Block, sum_of_products};
-pub use ciphertext::{Ciphertext, Norms, Plaintext, SeededCiphertext};
-pub(crate) use ciphertext::{LOG2_FAILURE, check_key};
+pub(crate) use ciphertext::check_key;
+pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub(crate) use encrypt::same;
 pub use encrypt::{PublicKey, SecretKey};
 pub(crate) use keys::SeededKind;
 pub use keys::{PackingKeys, SeededPackingKeys};
+pub(crate) use noise_bound::LOG2_FAILURE;
 pub use noise_bound::NoiseBound;
 pub(crate) use pack::pack_leaves;
 pub use pack::{pack, pack_values};
 pub use params::{KeyGadget, Params, ParamsSpec};
 pub(crate) use params::{MOST_PRIMES, Switching};
+pub use plaintext::{Norms, Plaintext};
 
 #[cfg(test)]
 pub(crate) mod tests;

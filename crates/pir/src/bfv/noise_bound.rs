@@ -1,7 +1,10 @@
 //! Noise model: a public bound on the noise of one ciphertext, for any plaintext.
 
-use super::{LOG2_FAILURE, Norms, Params, Plaintext, noise};
+use super::{Norms, Params, Plaintext, noise};
 use crate::{ErrorKind, Result};
+
+/// `log2` of the probability with which a value may be wrong.
+pub(crate) const LOG2_FAILURE: f64 = -40.0;
 
 /// A bound on every coefficient of `phase - Q m / t`: the variance of the random part, and the
 /// magnitude of the rounding error of the encryption.

@@ -49,7 +49,7 @@ impl RingBridge {
         clippy::too_many_arguments,
         reason = "two keys, the values and four choices for the result"
     )]
-    pub fn raise<V: Borrow<lwe::Ciphertext>>(
+    pub fn lwe_to_slots<V: Borrow<lwe::Ciphertext>>(
         &self,
         evaluator: &Evaluator,
         keys: &RingBridgeKeys,
@@ -60,7 +60,7 @@ impl RingBridge {
         level: usize,
     ) -> Result<Ciphertext> {
         // Step 1: the layout fits the values and the slots.
-        let op = "raise values";
+        let op = "lwe_to_slots";
         if values.len() != layout.rows() {
             let (found, needed) = (values.len(), format!("the {} of the layout", layout.rows()));
             return Err(ErrorKind::Shape { what: "number of values", found, needed }.during(op));
@@ -82,7 +82,7 @@ impl RingBridge {
         // Step 4: CoeffsToSlots; real parts hold the phases.
         let z = self.to_slots(slots, top, reduction)?.apply(evaluator, &raised)?;
         let t = self.real_part(evaluator, &z, mod1)?;
-        // Step 5: F_mod removes the multiples of q0.
+        // Step 5: EvalMod removes the multiples of q0.
         let reduced = mod1.apply(evaluator, &t, output)?;
         // Step 6: the metadata of the layout.
         let (inner, mut meta) = evaluator.drop_to_level(&reduced, level)?.into_parts();
@@ -114,7 +114,7 @@ impl RingBridge {
         packed.expect("two divides the degree")
             + repetition * noise::automorphism(&self.dense, 1)
             + noise::key_switch(&self.sparse, 1, 1)
-            + noise::raise(self.params.lattice(), 1, 1)
+            + noise::mod_raise(self.params.lattice(), 1, 1)
     }
 
     /// All values in coefficients of the large ring, modulo `q0`, under `z'(X^(N/n'))`. The value
@@ -140,7 +140,7 @@ impl RingBridge {
         });
         let further: Vec<usize> = further.collect();
         if let Some(&found) = further.iter().find(|&position| position % stride > 0) {
-            let op = "raise values";
+            let op = "lwe_to_slots";
             let needed = format!("a multiple of {stride}: blocks of at most n' / 2 slots");
             return Err(
                 ErrorKind::Shape { what: "place of a repeated value", found, needed }.during(op)
@@ -164,7 +164,7 @@ impl RingBridge {
                 None => sum = Some(large),
             }
         }
-        sum.ok_or(ErrorKind::NoRows).during("raise values")
+        sum.ok_or(ErrorKind::NoRows).during("lwe_to_slots")
     }
 
     /// Mod raise: the same coefficients plus multiples of `q0`, modulo the primes of a level, under

@@ -5,7 +5,7 @@
 //! slots to LWE:  SlotsToCoeffs -> coefficients modulo q0 -> module of rank N/n' over the small
 //!                ring -> rank 1 -> one LWE value per coefficient
 //! LWE to slots:  ring packing -> sparse secret -> Y = X^(N/n') in the large ring -> mod raise
-//!                -> CoeffsToSlots -> F_mod -> slots
+//!                -> CoeffsToSlots -> EvalMod -> slots
 //! ```
 //!
 //! The secrets, where `q0` is the prime that all rings share:
@@ -250,7 +250,7 @@ impl RingBridge {
 
     /// The evaluation keys that [`raise`](Self::raise) needs besides [`RingBridgeKeys`], each at
     /// the level of its use, for vectors of any number of slots. The caller adds those of
-    /// SlotsToCoeffs before [`lower`](Self::lower).
+    /// SlotsToCoeffs before [`slots_to_lwe`](Self::slots_to_lwe).
     pub fn keys(&self) -> KeyLevels {
         let starts = [Reduction::Sine, Reduction::Identity].map(|r| self.highest_start(r));
         let start = starts.into_iter().flatten().max().expect("the sine was found to fit");

@@ -20,7 +20,7 @@ impl RingBridge {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] above level 0; those of the lattice layer for foreign keys.
-    pub fn lower(
+    pub fn slots_to_lwe(
         &self,
         keys: &RingBridgeKeys,
         values: &Coefficients,
@@ -47,11 +47,11 @@ impl RingBridge {
         let q0 = self.dense.q().modulus(0);
         try_map(&positions, |position| {
             let [b, a] = &small[&(position % stride)];
-            Ok(lwe::extract(q0, b, a, position / stride)?)
+            Ok(lwe::sample_extract(q0, b, a, position / stride)?)
         })
     }
 
-    /// Variance that [`lower`](Self::lower) adds to a phase modulo `q0`.
+    /// Variance that [`slots_to_lwe`](Self::slots_to_lwe) adds to a phase modulo `q0`.
     pub(crate) fn lowering_noise(&self) -> f64 {
         noise::key_switch(&self.dense, self.module.factor(), 1)
     }

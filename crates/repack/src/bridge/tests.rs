@@ -93,7 +93,9 @@ impl World {
     ) -> ckks::Ciphertext {
         let output = Mod1Output { amplitude: 1.0, scale: self.params.scale() };
         let bridge = &self.bridge;
-        bridge.raise(&self.evaluator, &self.keys, values, layout, reduction, output, level).unwrap()
+        bridge
+            .lwe_to_slots(&self.evaluator, &self.keys, values, layout, reduction, output, level)
+            .unwrap()
     }
 
     fn decrypt(&self, ct: &ckks::Ciphertext) -> Vec<f64> {
@@ -119,7 +121,7 @@ fn vectors_go_down_to_values() {
         let x = encrypt(&w.params, &plain, &w.secret, &mut w.rng).unwrap();
         let coefficients = w.decoding.apply(&w.evaluator, &x).unwrap();
         let factor = 1 << 13;
-        let values = w.bridge.lower(&w.keys, &coefficients, factor).unwrap();
+        let values = w.bridge.slots_to_lwe(&w.keys, &coefficients, factor).unwrap();
         assert_eq!(values.len(), count);
         let scale = coefficients.meta().scale * factor as f64;
         let errors: Vec<f64> = values
@@ -143,7 +145,7 @@ fn vectors_go_down_to_values() {
     let (inner, meta) = high.into_parts();
     let high = bellerophon_ckks::dft::Coefficients::from_parts(&w.params, inner, meta).unwrap();
     assert!(matches!(
-        refusal(&w.bridge.lower(&w.keys, &high, 1)),
+        refusal(&w.bridge.slots_to_lwe(&w.keys, &high, 1)),
         ErrorKind::Shape { found: 2, .. }
     ));
 }
@@ -226,7 +228,7 @@ fn blocks_come_up_side_by_side() {
     let values = w.values(&[0.1; 6]);
     let refused = w
         .bridge
-        .raise(&w.evaluator, &w.keys, &values, &layout, Reduction::Sine, output, level)
+        .lwe_to_slots(&w.evaluator, &w.keys, &values, &layout, Reduction::Sine, output, level)
         .unwrap_err();
     assert!(
         matches!(refused.kind(), ErrorKind::Shape { what: "place of a repeated value", .. }),
@@ -279,26 +281,31 @@ fn misfits_are_refused() {
     }
     let mut w = World::new(11);
     let values = w.values(&[0.1, 0.2]);
-    let raise = |values: &[lwe::Ciphertext], rows, level| {
+    let lwe_to_slots = |values: &[lwe::Ciphertext], rows, level| {
         let layout = Layout::in_order(rows).unwrap();
         let output = Mod1Output { amplitude: 1.0, scale: w.params.scale() };
         let (bridge, reduction) = (&w.bridge, Reduction::Sine);
-        bridge.raise(&w.evaluator, &w.keys, values, &layout, reduction, output, level).unwrap_err()
+        bridge
+            .lwe_to_slots(&w.evaluator, &w.keys, values, &layout, reduction, output, level)
+            .unwrap_err()
     };
     assert!(matches!(
-        raise(&values, 3, 0).kind(),
+        lwe_to_slots(&values, 3, 0).kind(),
         ErrorKind::Shape { what: "number of values", .. }
     ));
     assert!(matches!(
-        raise(&values, 2, 9).kind(),
+        lwe_to_slots(&values, 2, 9).kind(),
         ErrorKind::Level { wanted: 9, highest: Some(_), .. }
     ));
     let narrow = lwe::Ciphertext::trivial(*w.params.modulus(0), 64, 0);
     assert!(matches!(
-        raise(&[narrow], 1, 0).kind(),
+        lwe_to_slots(&[narrow], 1, 0).kind(),
         ErrorKind::Shape { what: "LWE dimension", .. }
     ));
-    assert!(matches!(raise(&vec![values[0].clone(); 257], 257, 0).kind(), ErrorKind::Shape { .. }));
+    assert!(matches!(
+        lwe_to_slots(&vec![values[0].clone(); 257], 257, 0).kind(),
+        ErrorKind::Shape { .. }
+    ));
 }
 
 /// The two secrets of the small ring, at the sizes of the presets.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 
-/// The engine of the blind rotation of look-ups.
+/// The engine of the blind rotation of look-ups. Its parameters are an
+/// [`lwe::Engine`](bellerophon_lwe::Engine).
 ///
 /// Both engines return the same values from the same secrets. They differ in time, in the size of
 /// their keys, in their security assumptions, and in the noise of an entry. That noise matters
@@ -52,8 +53,8 @@ impl LutEngine {
     }
 
     /// The engine of a parameter set.
-    pub fn of(lattice: &lwe::Params) -> Self {
-        match lattice.spec().engine {
+    pub fn of(lwe_params: &lwe::Params) -> Self {
+        match lwe_params.spec().engine {
             Engine::Rgsw(_) => Self::Rgsw,
             Engine::Ntru(_) => Self::Ntru,
         }
@@ -75,11 +76,11 @@ pub(crate) struct Engines {
 }
 
 impl Engines {
-    pub(crate) fn new(lattice: &lwe::Params) -> Result<Self> {
+    pub(crate) fn new(lwe_params: &lwe::Params) -> Result<Self> {
         // Step 1: plain tables, on the engine of the specification and on the other one.
-        let (spec, degree) = (lattice.spec(), lattice.spec().ring_degree);
-        let q0 = *lattice.ring_modulus();
-        let mut plain = vec![lattice.clone()];
+        let (spec, degree) = (lwe_params.spec(), lwe_params.spec().ring_degree);
+        let q0 = *lwe_params.ring_modulus();
+        let mut plain = vec![lwe_params.clone()];
         let other = match spec.engine {
             Engine::Rgsw(_) => match NtruSpec::for_degree(degree, spec.security)? {
                 // The prime of NTRU must differ from that of the tables.
@@ -92,14 +93,14 @@ impl Engines {
             Engine::Ntru(_) => Some(Engine::Rgsw(DIGITS)),
         };
         if let Some(other) = other {
-            plain.extend(variant(lattice, other)?);
+            plain.extend(variant(lwe_params, other)?);
         }
         // Step 2: corrected tables on RGSW, with a special modulus next to the prime of the tables.
         let special = match spec.engine {
-            Engine::Rgsw(RgswGadget::SpecialModulus { .. }) => Some(lattice.clone()),
+            Engine::Rgsw(RgswGadget::SpecialModulus { .. }) => Some(lwe_params.clone()),
             _ => {
                 let modulus = prime::ntt_primes_below(degree, SPECIAL_BITS, 1, &[q0])?[0].value();
-                variant(lattice, Engine::Rgsw(RgswGadget::SpecialModulus { modulus }))?
+                variant(lwe_params, Engine::Rgsw(RgswGadget::SpecialModulus { modulus }))?
             }
         };
         Ok(Self { plain, special })
@@ -108,7 +109,7 @@ impl Engines {
     /// The parameters of plain tables on an engine.
     pub(crate) fn plain(&self, engine: LutEngine) -> Option<&lwe::Params> {
         let engine = engine.resolved();
-        self.plain.iter().find(|lattice| LutEngine::of(lattice) == engine)
+        self.plain.iter().find(|lwe_params| LutEngine::of(lwe_params) == engine)
     }
 
     /// The parameters of corrected tables: RGSW with the special modulus takes one blind rotation,
@@ -132,8 +133,8 @@ impl Engines {
 }
 
 /// The set with another engine, if it is secure.
-fn variant(lattice: &lwe::Params, engine: Engine) -> Result<Option<lwe::Params>> {
-    match lwe::Params::new(lwe::ParamsSpec { engine, ..lattice.spec().clone() }) {
+fn variant(lwe_params: &lwe::Params, engine: Engine) -> Result<Option<lwe::Params>> {
+    match lwe::Params::new(lwe::ParamsSpec { engine, ..lwe_params.spec().clone() }) {
         Ok(params) => Ok(Some(params)),
         Err(e) if matches!(e.kind(), lwe::ErrorKind::Insecure { .. }) => Ok(None),
         Err(error) => Err(error.into()),
@@ -148,7 +149,7 @@ mod tests {
     /// If the set has the very prime that NTRU would take, NTRU takes another one.
     #[test]
     fn ntru_takes_a_prime_of_its_own() {
-        let spec = testing::toy().lattice().spec().clone();
+        let spec = testing::toy().lwe_params().spec().clone();
         let ntru = NtruSpec::for_degree(spec.ring_degree, spec.security).unwrap().unwrap();
         let same = lwe::ParamsSpec { ring_modulus: ntru.modulus, ..spec };
         let engines = Engines::new(&lwe::Params::new(same).unwrap()).unwrap();
@@ -164,7 +165,7 @@ mod tests {
             let ntru = NtruSpec::for_degree(spec.ring_degree, spec.security).unwrap().unwrap();
             spec.engine = Engine::Ntru(ntru);
         });
-        assert!(lookups.lattice().spec().engine.ntru().is_some());
+        assert!(lookups.lwe_params().spec().engine.ntru().is_some());
         assert!(lookups.on(LutEngine::Ntru).unwrap().spec().engine.ntru().is_some());
         for engine in [LutEngine::Auto, LutEngine::Rgsw] {
             assert_eq!(lookups.on(engine).unwrap().spec().engine, Engine::Rgsw(DIGITS));

@@ -10,7 +10,7 @@ use super::{
     counts::Counts,
     domain::{center, check_domain, range_within},
     flooding::Flood,
-    keys::{LinearKeys, TableKeys},
+    keys::{LutKeys, TableKeys},
     map::{Crossing, Deviations, Map},
     params::LutParams,
     progress::{Observer, Watch},
@@ -28,12 +28,8 @@ pub struct LookupEvaluator<'a> {
     pub arithmetic: &'a ckks::Evaluator,
     /// The parameters.
     pub lookups: &'a LutParams,
-    /// The keys of the tables.
-    pub tables: Option<&'a TableKeys>,
-    /// The keys of the ring bridge.
-    pub ring: Option<&'a RingBridgeKeys>,
-    /// The keys of the linear bridge.
-    pub linear: Option<&'a LinearKeys>,
+    /// The keys of the tables and of the bridges.
+    pub keys: &'a LutKeys,
     /// SlotsToCoeffs with encoded matrices ([`LutParams::encoded_to_coefficients`]).
     pub slots_to_coeffs: Option<&'a SlotsToCoeffs>,
     /// The bridge of plain look-ups.
@@ -65,8 +61,8 @@ impl<'a> LookupEvaluator<'a> {
         let (tables, s2c) = (self.table_keys()?, self.slots_to_coeffs(flood.is_some())?);
         let (path, crossing) = self.crossing(x.len())?;
 
-        // Step 1: the layout of the domain in the table. Refusals happen here, before any work, except
-        // that of an operand whose own error leaves the domain: `Map::fitted`, after S2C.
+        // Step 1: the layout of the domain in the table. Refusals happen here, before any work,
+        // except that of an operand whose own error leaves the domain: `Map::fitted`, after S2C.
         check_domain(&domain)?;
         let deviation = match &flood {
             Some(flood) => {
@@ -75,10 +71,10 @@ impl<'a> LookupEvaluator<'a> {
             }
             None => None,
         };
-        let map = Map::planned(lookups, &tables.lattice, path, &domain, deviation)?;
+        let map = Map::planned(lookups, &tables.lwe_params, path, &domain, deviation)?;
         let range = range_within(x.range(), &domain)?;
         let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
-        let table = map.output(&inside)?;
+        let table = map.entry_encoding(&inside)?;
         let x = &*self.entering(x, lookups.levels(), flood.is_some())?;
         let flood = flood.zip(deviation);
         // Step 2: SlotsToCoeffs, so that the domain fills the table (Fig. 6, step 1).
@@ -106,7 +102,7 @@ impl<'a> LookupEvaluator<'a> {
     /// [`ErrorKind::MissingKeys`].
     pub fn tables(&self) -> Result<lwe::Evaluator<'a>> {
         let keys = self.table_keys()?;
-        let tables = lwe::Evaluator::new(&keys.lattice, &keys.lookup);
+        let tables = lwe::Evaluator::new(&keys.lwe_params, &keys.lookup);
         let tables = tables.with_failure(self.lookups.log2_table_failure())?;
         let tables = tables.counted(&self.counts.indices);
         Ok(match self.watch {
@@ -120,19 +116,19 @@ impl<'a> LookupEvaluator<'a> {
     /// # Errors
     /// [`ErrorKind::MissingKeys`].
     pub(crate) fn table_keys(&self) -> Result<&'a TableKeys> {
-        self.tables.ok_or_else(|| ErrorKind::MissingKeys { need: "map" }.into())
+        self.keys.tables.as_deref().ok_or_else(|| ErrorKind::MissingKeys { need: "map" }.into())
     }
 
     /// The bridge for `count` values, and its keys.
     pub(crate) fn crossing(&self, count: usize) -> Result<(BridgePath, Crossing<'a>)> {
         // Only bridges whose keys are present.
-        let ring = self.lookups.ring().zip(self.ring);
+        let ring = self.lookups.ring().zip(self.keys.ring.as_deref());
         // A bridge that was asked for is not replaced by another one.
         let path = match self.bridge {
-            Bridge::Auto => cheapest(count, ring.is_some(), self.linear.is_some()),
+            Bridge::Auto => cheapest(count, ring.is_some(), self.keys.linear.is_some()),
             asked => Some(self.lookups.path(asked)?),
         };
-        match (path, ring, self.linear) {
+        match (path, ring, self.keys.linear.as_deref()) {
             (Some(BridgePath::Ring), Some((ring, keys)), _) => {
                 Ok((BridgePath::Ring, Crossing::Ring(ring, keys)))
             }
@@ -150,8 +146,8 @@ impl<'a> LookupEvaluator<'a> {
     pub(super) fn ring_bridge(&self) -> Result<(&'a RingBridge, &'a RingBridgeKeys)> {
         let ring = self.lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
         // The program may have asked for the keys of the linear bridge only.
-        let need = if self.linear.is_some() { "bridge" } else { "map" };
-        Ok((ring, self.ring.ok_or(ErrorKind::MissingKeys { need })?))
+        let need = if self.keys.linear.is_some() { "bridge" } else { "map" };
+        Ok((ring, self.keys.ring.as_deref().ok_or(ErrorKind::MissingKeys { need })?))
     }
 
     /// The operand with the levels that SlotsToCoeffs needs, bootstrapped if the evaluator does so
@@ -190,9 +186,9 @@ impl<'a> LookupEvaluator<'a> {
 impl fmt::Debug for LookupEvaluator<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LookupEvaluator")
-            .field("tables", &self.tables.is_some())
-            .field("ring_bridge", &self.ring.is_some())
-            .field("linear_bridge", &self.linear.is_some())
+            .field("tables", &self.keys.tables.is_some())
+            .field("ring_bridge", &self.keys.ring.is_some())
+            .field("linear_bridge", &self.keys.linear.is_some())
             .field("bridge", &self.bridge)
             .finish_non_exhaustive()
     }

@@ -50,11 +50,11 @@ impl LookupEvaluator<'_> {
         }
         let ranges: Vec<_> =
             operands.iter().map(|x| range_within(x.range(), &domain)).collect::<Result<_>>()?;
-        let lattice = lookups.lattice();
-        let q0 = lattice.ring_modulus().value() as f64;
+        let lwe_params = lookups.lwe_params();
+        let q0 = lwe_params.ring_modulus().value() as f64;
         let fit = |variance: f64, scale: f64| -> Result<(Encoding, f64)> {
             let failure = lookups.log2_table_failure();
-            let wanted = Encoding::fit(lattice, lo, hi, variance, headroom, failure)?;
+            let wanted = Encoding::fit(lwe_params, lo, hi, variance, headroom, failure)?;
             let factor = (q0 / wanted.width() / scale).floor();
             if !(1.0..=LARGEST_FACTOR).contains(&factor) {
                 return Err(ErrorKind::DomainScale { lo, hi, log2_scale: scale.log2() }.into());
@@ -67,7 +67,7 @@ impl LookupEvaluator<'_> {
         let noise = |variance: f64, by: f64| variance * by.powi(2) + ring.lowering_noise();
         // The relative difference of scales that is allowed: it moves values at an end of the
         // domain by half a cell.
-        let most = 1.0 / lattice.spec().ring_degree as f64;
+        let most = 1.0 / lwe_params.spec().ring_degree as f64;
         let drifting = if operands.len() > 1 { (most * q0 / 4.0).powi(2) } else { 0.0 };
         let (mut shifted, mut scales, mut noises) = (Vec::new(), Vec::new(), Vec::new());
         let mut width = 0f64;
@@ -124,13 +124,13 @@ impl LookupEvaluator<'_> {
         let unit = width / q0;
         let lowered = lowered.iter().zip(ranges).zip(factors).zip(noises);
         let values = lowered.map(|(((x, range), (factor, drift)), carried)| {
-            let items = ring.lower(keys, x, factor as i64)?;
+            let items = ring.slots_to_lwe(keys, x, factor as i64)?;
             let bias = drift * (hi - lo) / 2.0;
             let variance = noise(carried.leaving, factor) * unit * unit + bias * bias;
             // Values within their range are off by its width at most.
             let beyond = (carried.error - carried.leaving).max(0.0) * (factor * unit).powi(2);
             let beyond = beyond.min((hi - lo).powi(2));
-            let values = LweVec::new(lattice, items, common, range, variance, keys.id())?;
+            let values = LweVec::new(lwe_params, items, common, range, variance, keys.id())?;
             Ok(values.with_index_variance(beyond)?)
         });
         values.collect()

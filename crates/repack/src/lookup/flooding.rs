@@ -4,7 +4,7 @@ use bellerophon_ckks::{
     self as ckks, Ciphertext, CiphertextMeta, Metadata,
     dft::{Coefficients, SlotsToCoeffs},
     noise::Noise,
-    noise_flooding::{Flooding, NoiseBound},
+    noise_flooding::{DecryptionBudget, Flooding, NoiseBound},
 };
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::{Poly, sample::Gaussian};
@@ -17,36 +17,35 @@ use crate::Result;
 /// hides.
 const TAIL_BITS: f64 = 64.0;
 
-/// The flooding of a vector: the bound on its noise, the terms, and the generator.
+/// The flooding of a vector: the bound on its noise, the budget that counts it, and the generator.
 pub struct Flood<'r> {
     bound: &'r NoiseBound,
-    terms: Flooding,
+    budget: &'r mut DecryptionBudget,
     rng: &'r mut dyn CryptoRng,
-    applied: u64,
 }
 
 impl<'r> Flood<'r> {
-    /// Flooding with the given terms; `bound` bounds the noise of the vector. The generator must be
-    /// secret and serve no other vector.
-    pub fn new(bound: &'r NoiseBound, terms: Flooding, rng: &'r mut dyn CryptoRng) -> Self {
-        Self { bound, terms, rng, applied: 0 }
+    /// Flooding on the terms of a budget, from which the vector is taken as soon as it is flooded;
+    /// `bound` bounds the noise of the vector. The generator must be secret and serve no other
+    /// vector.
+    pub fn new(
+        bound: &'r NoiseBound,
+        budget: &'r mut DecryptionBudget,
+        rng: &'r mut dyn CryptoRng,
+    ) -> Self {
+        Self { bound, budget, rng }
     }
 
-    /// The number of vectors to which noise was added. Each counts against the budget, even if the
-    /// operation failed later.
-    pub fn applied(&self) -> u64 {
-        self.applied
-    }
-
-    /// Refuses vectors that do not match the bound.
+    /// Refuses vectors that do not match the bound, or that the budget does not cover.
     pub(super) fn check(&self, params: &ckks::Params, x: &Ciphertext) -> Result<()> {
+        self.budget.check(x.lattice().key())?;
         Ok(self.bound.check(params, x)?)
     }
 
     /// The standard deviation of the flooding noise of a vector whose domain has its middle at
     /// `center`.
     pub(super) fn deviation(&self, s2c: &SlotsToCoeffs, center: f64) -> Result<f64> {
-        deviation(&self.terms, self.bound, s2c, center)
+        deviation(self.budget.flooding(), self.bound, s2c, center)
     }
 
     /// Adds Gaussian noise to the body.
@@ -68,7 +67,7 @@ impl<'r> Flood<'r> {
         ring.add_assign(&mut b, &noise);
         let inner = mlwe::Ciphertext::new(params.lattice(), b, a, key)?;
         // Step 3: the vector counts as a result from here on.
-        self.applied += 1;
+        self.budget.spend();
         Ok(Coefficients::from_parts(params, inner, meta)?)
     }
 }

@@ -1,5 +1,7 @@
-//! The keys of look-ups: those of the tables and of the linear bridge. The ring bridge has its own
-//! ([`RingBridgeKeys`](crate::RingBridgeKeys)).
+//! The keys of look-ups: those of the tables, of the linear bridge, and of the ring bridge
+//! ([`RingBridgeKeys`]).
+
+use std::sync::Arc;
 
 use bellerophon_ckks::KeyLevels;
 use bellerophon_lwe::{
@@ -7,10 +9,13 @@ use bellerophon_lwe::{
     SeededLookupKeys,
 };
 use bellerophon_mlwe::{KeyId, SecretKey};
+use bellerophon_ring::wire::SecretWords;
 use rand::CryptoRng;
 
-use super::{bridge_choice::BridgePath, params::LutParams, table_packing::Blocks};
-use crate::{RepackKey, Result, SeededRepackKey, rotation_steps};
+use super::{
+    bridge_choice::BridgePath, params::LutParams, progress::KeyProgress, table_packing::Blocks,
+};
+use crate::{ErrorKind, RepackKey, Result, RingBridgeKeys, SeededRepackKey, rotation_steps};
 
 /// Rotations of the LWE secret in the repacking key (baby steps): about the square root of its
 /// dimension.
@@ -31,7 +36,7 @@ pub struct LookupSecrets {
 /// the ring of the tables to the LWE secret.
 pub struct TableKeys {
     /// Their parameters.
-    pub lattice: lwe::Params,
+    pub lwe_params: lwe::Params,
     /// The keys.
     pub lookup: LookupKeys,
 }
@@ -45,6 +50,65 @@ pub struct LinearKeys {
     byte_len: usize,
 }
 
+/// The keys of look-ups of one client. A set has the keys of one bridge or of both, or none of
+/// these keys. Cheap to clone: the keys are shared.
+#[derive(Clone, Default)]
+pub struct LutKeys {
+    /// The keys of the tables.
+    pub tables: Option<Arc<TableKeys>>,
+    /// The keys of the ring bridge.
+    pub ring: Option<Arc<RingBridgeKeys>>,
+    /// The keys of the linear bridge.
+    pub linear: Option<Arc<LinearKeys>>,
+}
+
+impl LutKeys {
+    /// Generates the keys of tables with the parameters `lwe_params` and those of the bridges in
+    /// `paths`. `progress` counts the tables as one key, and each bridge as one.
+    ///
+    /// # Errors
+    /// For secrets of other parameters; [`ErrorKind::Cancelled`].
+    pub fn generate<R: CryptoRng + ?Sized>(
+        lookups: &LutParams,
+        lwe_params: &lwe::Params,
+        paths: &[BridgePath],
+        slots: &SecretKey,
+        secrets: &LookupSecrets,
+        progress: &mut KeyProgress<'_>,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let tables = TableKeys::generate(lwe_params, secrets, slots.id(), rng)?;
+        let mut keys = Self { tables: Some(tables.into()), ..Self::default() };
+        progress.advance()?;
+        if paths.contains(&BridgePath::Linear) {
+            keys.linear = Some(LinearKeys::generate(lookups, slots, secrets, rng)?.into());
+            progress.advance()?;
+        }
+        if let Some(bridge) = lookups.ring().filter(|_| paths.contains(&BridgePath::Ring)) {
+            let ring = RingBridgeKeys::generate(bridge, slots, &secrets.ring, rng)?;
+            keys.ring = Some(ring.into());
+            progress.advance()?;
+        }
+        Ok(keys)
+    }
+
+    /// The identity of the client, once for each key that carries it.
+    pub fn ids(&self) -> impl Iterator<Item = KeyId> {
+        let tables = self.tables.iter().map(|keys| keys.lookup.key);
+        let ring = self.ring.iter().map(|keys| keys.id());
+        let linear = self.linear.iter().map(|keys| keys.repack.secret_id());
+        tables.chain(ring).chain(linear)
+    }
+
+    /// Bytes of the keys in their wire form.
+    pub fn byte_len(&self) -> usize {
+        let tables = self.tables.as_ref().map_or(0, |keys| keys.byte_len());
+        let ring = self.ring.as_ref().map_or(0, |keys| keys.byte_len());
+        let linear = self.linear.as_ref().map_or(0, |keys| keys.byte_len());
+        tables + ring + linear
+    }
+}
+
 impl LookupSecrets {
     /// Generates secrets, independent of that of the slots.
     ///
@@ -52,37 +116,61 @@ impl LookupSecrets {
     /// None for checked parameters.
     pub fn generate<R: CryptoRng + ?Sized>(lookups: &LutParams, rng: &mut R) -> Result<Self> {
         Ok(Self {
-            lwe: lwe::SecretKey::generate_lwe(lookups.lattice(), rng)?,
-            ring: lwe::SecretKey::generate_ring(lookups.lattice(), rng)?,
+            lwe: lwe::SecretKey::generate_lwe(lookups.lwe_params(), rng)?,
+            ring: lwe::SecretKey::generate_ring(lookups.lwe_params(), rng)?,
+        })
+    }
+
+    /// The coefficients of both secrets, for storage.
+    ///
+    /// # Errors
+    /// None for secrets of checked parameters.
+    pub fn to_words(&self) -> Result<[SecretWords; 2]> {
+        let [lwe, ring] = [&self.lwe, &self.ring]
+            .map(|secret| SecretWords::of_coefficients(secret.coefficients()));
+        Ok([lwe?, ring?])
+    }
+
+    /// Restores stored secrets.
+    ///
+    /// # Errors
+    /// For coefficients that are not secrets of these parameters.
+    pub fn from_words(lookups: &LutParams, [lwe, ring]: [SecretWords; 2]) -> Result<Self> {
+        let lwe_params = lookups.lwe_params();
+        let lwe = lwe.coefficients(lwe_params.spec().dimension)?;
+        let ring = ring.coefficients(lwe_params.spec().ring_degree)?;
+        Ok(Self {
+            lwe: lwe::SecretKey::restore_lwe(lwe_params, lwe)?,
+            ring: lwe::SecretKey::restore_ring(lwe_params, ring)?,
         })
     }
 }
 
 impl TableKeys {
-    /// Generates the keys of tables with the parameters `lattice`. They carry the identity `key` of
-    /// the client.
+    /// Generates the keys of tables with the parameters `lwe_params`. They carry the identity `key`
+    /// of the client.
     ///
     /// # Errors
     /// For secrets of other parameters.
     pub fn generate<R: CryptoRng + ?Sized>(
-        lattice: &lwe::Params,
+        lwe_params: &lwe::Params,
         secrets: &LookupSecrets,
         key: KeyId,
         rng: &mut R,
     ) -> Result<Self> {
-        let tables = SeededLookupKeys::generate(lattice, &secrets.lwe, &secrets.ring, key, rng)?;
-        Ok(Self::new(lattice, tables.expand(lattice)?))
+        let tables = SeededLookupKeys::generate(lwe_params, &secrets.lwe, &secrets.ring, key, rng)?;
+        Ok(Self::new(lwe_params, tables.expand(lwe_params)?))
     }
 
     /// Wraps keys that were made for these parameters.
-    pub fn new(lattice: &lwe::Params, lookup: LookupKeys) -> Self {
-        Self { lattice: lattice.clone(), lookup }
+    pub fn new(lwe_params: &lwe::Params, lookup: LookupKeys) -> Self {
+        Self { lwe_params: lwe_params.clone(), lookup }
     }
 
     /// Bytes of the keys in their wire form.
     pub fn byte_len(&self) -> usize {
-        let switch = self.lookup.switch.seeded_byte_len(&self.lattice);
-        SeededBlindRotationKey::byte_len(&self.lattice) + switch
+        let switch = self.lookup.switch.seeded_byte_len(&self.lwe_params);
+        SeededBlindRotationKey::byte_len(&self.lwe_params) + switch
     }
 }
 
@@ -97,7 +185,7 @@ impl LinearKeys {
         secrets: &LookupSecrets,
         rng: &mut R,
     ) -> Result<Self> {
-        let (params, lookup) = (lookups.slots(), lookups.lattice());
+        let (params, lookup) = (lookups.slots(), lookups.lwe_params());
         // The key switch to the LWE secret, and the LWE secret under the key of the slots at the
         // highest level.
         let source = lwe::SecretKey::from_coefficients(slots.all_coefficients().to_vec().into())?;
@@ -116,13 +204,21 @@ impl LinearKeys {
     /// Expands the seeded keys.
     ///
     /// # Errors
-    /// For keys of other parameters.
+    /// For keys of other parameters; [`ErrorKind::Shape`] for secrets of other dimensions.
     pub fn new(
         lookups: &LutParams,
         down: &SeededKeySwitchKey,
         up: &SeededRepackKey,
     ) -> Result<Self> {
-        let (params, lookup) = (lookups.slots(), lookups.lattice());
+        let (params, lookup) = (lookups.slots(), lookups.lwe_params());
+        let switched = ("dimension of the switched secret", down.source_dimension());
+        let packed = ("dimension of the packed secret", up.dimension());
+        let needed = [params.lattice().dimension(), lookup.spec().dimension];
+        for ((what, found), needed) in [switched, packed].into_iter().zip(needed) {
+            if found != needed {
+                return Err(ErrorKind::Shape { what, found, needed: needed.to_string() }.into());
+            }
+        }
         Ok(Self {
             byte_len: down.byte_len(lookup) + up.byte_len(params),
             down: down.expand(lookup)?,
@@ -155,27 +251,28 @@ impl LutParams {
             _ => {
                 // The linear transform starts at the top of the chain and takes a level; the
                 // reduction multiplies below.
-                let giants = rotation_steps(self.lattice().spec().dimension, baby_steps(self))?;
+                let giants = rotation_steps(self.lwe_params().spec().dimension, baby_steps(self))?;
                 keys.multiply(top - 1).rotate(giants, top)
             }
         })
     }
 
-    /// Predicts the bytes of the keys of tables with the parameters `lattice` and of their bridges,
-    /// in wire form, without the keys of [`key_levels`](Self::key_levels).
+    /// Predicts the bytes of the keys of tables with the parameters `lwe_params` and of their
+    /// bridges, in wire form, without the keys of [`key_levels`](Self::key_levels).
     pub fn key_bytes(
         &self,
-        lattice: &lwe::Params,
+        lwe_params: &lwe::Params,
         paths: impl IntoIterator<Item = BridgePath>,
     ) -> usize {
         // Step 1: the blind-rotation key and the key switch back to the LWE secret.
         let slots = self.slots().lattice();
-        let (n, digits) = (lattice.spec().dimension, lattice.key_switch_gadget().digits());
+        let (n, digits) = (lwe_params.spec().dimension, lwe_params.key_switch_gadget().digits());
         let switch = |source: usize| {
             let words = source.div_ceil(n) * n * digits;
-            SEED + (words * lattice.modulus().bits() as usize).div_ceil(8)
+            SEED + (words * lwe_params.modulus().bits() as usize).div_ceil(8)
         };
-        let tables = switch(lattice.spec().ring_degree) + SeededBlindRotationKey::byte_len(lattice);
+        let tables =
+            switch(lwe_params.spec().ring_degree) + SeededBlindRotationKey::byte_len(lwe_params);
         // Step 2: the bridges.
         let bridges = paths.into_iter().map(|path| match (path, self.ring()) {
             (BridgePath::Ring, Some(ring)) => ring.key_bytes(),
@@ -190,5 +287,5 @@ impl LutParams {
 }
 
 fn baby_steps(lookups: &LutParams) -> usize {
-    BABY_STEPS.min(lookups.lattice().spec().dimension)
+    BABY_STEPS.min(lookups.lwe_params().spec().dimension)
 }

@@ -13,7 +13,7 @@ use bellerophon_ckks::{
     noise::Noise,
 };
 use bellerophon_lwe::{
-    self as lwe, TableDomain, TestPolynomial, extract, noise as lwe_noise, switch_modulus,
+    self as lwe, TableDomain, TestPolynomial, noise as lwe_noise, sample_extract, switch_modulus,
 };
 
 use super::{
@@ -58,7 +58,7 @@ pub(crate) enum Crossing<'a> {
 pub(crate) struct Map<'a> {
     lookups: &'a LutParams,
     /// The parameters of the tables, with their engine.
-    lattice: &'a lwe::Params,
+    lwe_params: &'a lwe::Params,
     path: BridgePath,
     domain: RangeInclusive<f64>,
     /// Variance of the noise of a fresh vector after SlotsToCoeffs.
@@ -69,7 +69,7 @@ pub(crate) struct Map<'a> {
 }
 
 /// The encoding of values as table entries: `value = center + gain sin(2 pi phase / q0)`.
-pub(crate) struct Output {
+pub(crate) struct EntryEncoding {
     pub(crate) center: f64,
     pub(crate) gain: f64,
     /// The least value.
@@ -130,7 +130,7 @@ impl Lowered {
     }
 }
 
-impl Output {
+impl EntryEncoding {
     /// For values from `lo` to `hi`.
     pub(crate) fn over(lo: f64, hi: f64) -> Self {
         // A constant needs some positive gain.
@@ -149,17 +149,17 @@ impl Output {
 impl<'a> Map<'a> {
     pub(crate) fn new(
         lookups: &'a LutParams,
-        lattice: &'a lwe::Params,
+        lwe_params: &'a lwe::Params,
         path: BridgePath,
         domain: &RangeInclusive<f64>,
     ) -> Result<Self> {
-        Self::planned(lookups, lattice, path, domain, None)
+        Self::planned(lookups, lwe_params, path, domain, None)
     }
 
     /// As [`new`](Self::new); `flood` is the standard deviation of the flooding noise, if any.
     pub(crate) fn planned(
         lookups: &'a LutParams,
-        lattice: &'a lwe::Params,
+        lwe_params: &'a lwe::Params,
         path: BridgePath,
         domain: &RangeInclusive<f64>,
         flood: Option<f64>,
@@ -168,13 +168,13 @@ impl<'a> Map<'a> {
         let (lo, hi) = (*domain.start(), *domain.end());
         // A domain that no table takes is refused without noise, before any work.
         let scale = 2f64.powi(params::log_s2c_scale(flood.is_some()));
-        let planned = |lowered| fit(lookups, (lattice, path), domain, scale, lowered);
+        let planned = |lowered| fit(lookups, (lwe_params, path), domain, scale, lowered);
         planned(0.0)?;
         // The layout with the noise of SlotsToCoeffs, and of flooding if there is any.
         let mut lowered = lookups.s2c_variance((hi - lo) / 2.0, flood.is_some())?;
         lowered += flood.map_or(0.0, |deviation| deviation.powi(2));
         let planned = planned(lowered)?;
-        Ok(Self { lookups, lattice, path, domain: domain.clone(), lowered, planned })
+        Ok(Self { lookups, lwe_params, path, domain: domain.clone(), lowered, planned })
     }
 
     fn center(&self) -> f64 {
@@ -182,8 +182,8 @@ impl<'a> Map<'a> {
     }
 
     /// The parameters of the tables, with their engine.
-    pub(crate) fn lattice(&self) -> &'a lwe::Params {
-        self.lattice
+    pub(crate) fn lwe_params(&self) -> &'a lwe::Params {
+        self.lwe_params
     }
 
     /// The domain of the table.
@@ -200,7 +200,7 @@ impl<'a> Map<'a> {
     /// bridge into an encoding of width `width`.
     pub(crate) fn extracted_variance(&self, ring: &RingBridge, width: f64) -> f64 {
         // The noise after SlotsToCoeffs at the scale of the encoding, and that of the key switch.
-        let q0 = self.lattice.ring_modulus().value() as f64;
+        let q0 = self.lwe_params.ring_modulus().value() as f64;
         let factor = q0 / width / 2f64.powi(LOG_S2C_SCALE);
         self.lowered * factor * factor + ring.lowering_noise()
     }
@@ -218,7 +218,7 @@ impl<'a> Map<'a> {
     }
 
     /// The encoding for the range of the function over the cells of the table.
-    pub(crate) fn output(&self, f: &impl Fn(f64) -> f64) -> Result<Output> {
+    pub(crate) fn entry_encoding(&self, f: &impl Fn(f64) -> f64) -> Result<EntryEncoding> {
         let domain = &self.planned.wanted;
         let half = domain.degree() as i64 / 2;
         let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -230,7 +230,7 @@ impl<'a> Map<'a> {
             }
             (lo, hi) = (lo.min(value), hi.max(value));
         }
-        Ok(Output::over(lo, hi))
+        Ok(EntryEncoding::over(lo, hi))
     }
 
     /// SlotsToCoeffs to level 0 (PEGASUS Fig. 6, step 1), so that the domain fills the table; with
@@ -260,10 +260,10 @@ impl<'a> Map<'a> {
     /// The table for values at a scale after SlotsToCoeffs, and the standard deviation, in cells,
     /// of errors that keep values within their range.
     fn fitted(&self, scale: f64, noise: &LoweredNoise) -> Result<(Fit, f64)> {
-        let tables = (self.lattice, self.path);
+        let tables = (self.lwe_params, self.path);
         let fit = fit(self.lookups, tables, &self.domain, scale, noise.leaving)?;
-        let degree = self.lattice.spec().ring_degree;
-        let cell = self.lattice.ring_modulus().value() as f64 / (2 * degree) as f64;
+        let degree = self.lwe_params.spec().ring_degree;
+        let cell = self.lwe_params.ring_modulus().value() as f64 / (2 * degree) as f64;
         let beyond = (noise.error - noise.leaving).max(0.0).sqrt() * fit.factor / cell;
         Ok((fit, beyond))
     }
@@ -286,11 +286,11 @@ impl<'a> Map<'a> {
         tables: &TableKeys,
         crossing: &Crossing<'_>,
         lowered: &Lowered,
-        output: &Output,
+        output: &EntryEncoding,
         f: &impl Fn(f64) -> f64,
         observer: &Observer<'_>,
     ) -> Result<Vec<lwe::Ciphertext>> {
-        let lookup = &tables.lattice;
+        let lookup = &tables.lwe_params;
         let (q0, q) = (lookup.ring_modulus(), lookup.modulus());
         // The test polynomial holds the arcsine of every value, as a phase modulo q0.
         let per_radian = q0.value() as f64 / TAU;
@@ -309,7 +309,9 @@ impl<'a> Map<'a> {
                     values[range].iter().map(|v| switch_modulus(v, q)).collect()
                 }
                 Source::Large { b, a } => range
-                    .map(|i| Ok(switch_modulus(&extract(q0, b, a, lowered.coeffs.place(i))?, q)))
+                    .map(|i| {
+                        Ok(switch_modulus(&sample_extract(q0, b, a, lowered.coeffs.place(i))?, q))
+                    })
                     .collect::<Result<Vec<_>>>()?,
             };
             // Every group of values is reported. The report of an empty batch would repeat the last
@@ -342,7 +344,7 @@ impl<'a> Map<'a> {
     fn source(&self, crossing: &Crossing<'_>, lowered: &Lowered) -> Result<Source> {
         Ok(match crossing {
             Crossing::Ring(ring, keys) => {
-                Source::Small(ring.lower(keys, &lowered.coeffs, lowered.factor)?)
+                Source::Small(ring.slots_to_lwe(keys, &lowered.coeffs, lowered.factor)?)
             }
             Crossing::Linear(_) => {
                 let lattice = self.lookups.slots().lattice();
@@ -364,7 +366,7 @@ impl<'a> Map<'a> {
         evaluator: &ckks::Evaluator,
         crossing: &Crossing<'_>,
         values: &[lwe::Ciphertext],
-        output: &Output,
+        output: &EntryEncoding,
         error: Deviations,
     ) -> Result<Ciphertext> {
         let layout = Layout::in_order(values.len())?;
@@ -374,7 +376,7 @@ impl<'a> Map<'a> {
         // gain sin(2 pi phase / q0).
         let scaled = match crossing {
             Crossing::Ring(ring, keys) => {
-                ring.raise(evaluator, keys, values, &layout, Reduction::Sine, form, level)?
+                ring.lwe_to_slots(evaluator, keys, values, &layout, Reduction::Sine, form, level)?
             }
             Crossing::Linear(keys) => {
                 let reduction = self.lookups.reduction();
@@ -390,13 +392,13 @@ impl<'a> Map<'a> {
     /// Variance that packing with the ring bridge adds to the phases of `count` values, as parts of
     /// `q0`.
     pub(crate) fn packing_variance(&self, ring: &RingBridge, count: usize) -> f64 {
-        let q0 = self.lattice.ring_modulus().value() as f64;
+        let q0 = self.lwe_params.ring_modulus().value() as f64;
         ring.raising_noise(ring.repeats(count.next_power_of_two())) / (q0 * q0)
     }
 
     /// Standard deviation that blind rotation and packing add to one of `count` values.
-    pub(crate) fn output_std(&self, output: &Output, count: usize) -> f64 {
-        let lookup = self.lattice;
+    pub(crate) fn output_std(&self, output: &EntryEncoding, count: usize) -> f64 {
+        let lookup = self.lwe_params;
         let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
         // The noise of an entry after blind rotation, modulo q0.
         let rotated = lwe_noise::look_up(lookup);
@@ -424,7 +426,7 @@ impl<'a> Map<'a> {
         f: impl Fn(f64) -> f64,
     ) -> Result<ErrorDistribution> {
         // The noise for a single value, which packing repeats most.
-        let noise = self.output_std(&self.output(&f)?, 1);
+        let noise = self.output_std(&self.entry_encoding(&f)?, 1);
         let table = self.planned_table();
         let half = table.degree() as i64 / 2;
         let cell = |k: i64| f(table.argument(k).clamp(*range.start(), *range.end()));

@@ -10,7 +10,7 @@ use super::{
     domain::range_within,
     error_distribution::Grid,
     evaluator::LookupEvaluator,
-    map::{Crossing, Deviations, Map, Output, bounds, with_error},
+    map::{Crossing, Deviations, EntryEncoding, Map, bounds, with_error},
     stage::Stage,
 };
 use crate::{Layout, Result, RingBridge};
@@ -98,7 +98,7 @@ impl<'a> LookupEvaluator<'a> {
         let least = outputs.iter().map(|output| output.lo - output.center);
         let most = outputs.iter().map(|output| output.hi - output.center);
         let (lo, hi) = (least.fold(0.0, f64::min), most.fold(0.0, f64::max));
-        let centred = Output { center: 0.0, gain, lo, hi };
+        let centred = EntryEncoding { center: 0.0, gain, lo, hi };
         let noises = read.iter().map(|values| noise(&map, ring, (values, total), &centred));
         let indices = functions.iter().map(|f| grid.error(&hull, f).sqrt());
         let largest = f64::max;
@@ -125,7 +125,7 @@ impl<'a> LookupEvaluator<'a> {
     }
 
     fn ring_map(&self, domain: &RangeInclusive<f64>) -> Result<Map<'a>> {
-        Map::new(self.lookups, &self.table_keys()?.lattice, BridgePath::Ring, domain)
+        Map::new(self.lookups, &self.table_keys()?.lwe_params, BridgePath::Ring, domain)
     }
 
     /// Reads the tables of all functions at the values of all operands. The entries are angles,
@@ -135,13 +135,15 @@ impl<'a> LookupEvaluator<'a> {
         operands: &[&Ciphertext],
         domain: RangeInclusive<f64>,
         functions: &[Function<'_>],
-        outputs: &[Output],
+        outputs: &[EntryEncoding],
     ) -> Result<(Vec<LweVec>, Grid)> {
         // Step 1: slots to LWE: the values of all operands in one encoding.
         let tables = self.tables()?;
         let values = LweVec::concat(&self.extract(operands, domain, Headroom::TABLE, None)?)?;
-        let (center, degree) =
-            (values.centred().encoding().center(), self.table_keys()?.lattice.spec().ring_degree);
+        let (center, degree) = (
+            values.centred().encoding().center(),
+            self.table_keys()?.lwe_params.spec().ring_degree,
+        );
         // Step 2: the grid of the common index, from the tracked noise of the values.
         let step = values.encoding().width() / (2 * degree) as f64;
         let error_std = values.index_variance().sqrt() / step;
@@ -166,8 +168,9 @@ fn outputs(
     map: &Map<'_>,
     range: &RangeInclusive<f64>,
     functions: &[Function<'_>],
-) -> Result<Vec<Output>> {
-    let inside = |f: Function<'_>| map.output(&|x: f64| f(x.clamp(*range.start(), *range.end())));
+) -> Result<Vec<EntryEncoding>> {
+    let inside =
+        |f: Function<'_>| map.entry_encoding(&|x: f64| f(x.clamp(*range.start(), *range.end())));
     functions.iter().map(|&f| inside(f)).collect()
 }
 
@@ -177,7 +180,7 @@ fn noise(
     map: &Map<'_>,
     ring: &RingBridge,
     (values, count): (&LweVec, usize),
-    output: &Output,
+    output: &EntryEncoding,
 ) -> f64 {
     let raised = TAU * TAU * map.packing_variance(ring, count);
     output.gain * (values.noise_variance() + raised).sqrt()

@@ -45,11 +45,11 @@ pub use engine::LutEngine;
 pub use error_distribution::ErrorDistribution;
 pub use evaluator::LookupEvaluator;
 pub use flooding::Flood;
-pub use keys::{LinearKeys, LookupSecrets, TableKeys};
+pub use keys::{LinearKeys, LookupSecrets, LutKeys, TableKeys};
 pub use order_accuracy::{OrderAccuracy, OrderFunction};
 pub use ordering::{LookupServer, OrderOps, distinguishable, most_indices};
 pub use params::{LutParams, LutSpec};
-pub use progress::Watch;
+pub use progress::{KeyProgress, Watch};
 pub use stage::{Progress, Stage};
 
 pub(crate) use corrected::{CorrectionPlan, Corrections, KEYS as KEYS_OF_CORRECTIONS};

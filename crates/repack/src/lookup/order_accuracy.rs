@@ -7,6 +7,7 @@ use bellerophon_lwe::{self as lwe, Encoding, Headroom, Network, noise};
 
 use super::{
     domain::check_domain,
+    engine::LutEngine,
     ordering::{depth, few, tournament},
     params::{LOG_S2C_SCALE, LutParams},
 };
@@ -108,19 +109,19 @@ impl OrderFunction {
 }
 
 impl LutParams {
-    /// The predicted error of a function of several values on a domain, for fresh operands and
-    /// tables with the parameters `tables`.
+    /// The predicted error of a function of several values on a domain, for fresh operands and the
+    /// tables of [`LutEngine::Auto`].
     ///
     /// # Errors
-    /// [`ErrorKind::NoRingBridge`]; [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for
-    /// domains that no table takes; errors for no values, for more results than values, and for
-    /// networks deeper than the tables allow.
+    /// [`ErrorKind::NoEngine`]; [`ErrorKind::NoRingBridge`]; [`ErrorKind::Domain`] and
+    /// [`ErrorKind::DomainScale`] for domains that no table takes; errors for no values, for more
+    /// results than values, and for networks deeper than the tables allow.
     pub fn order_accuracy(
         &self,
-        tables: &lwe::Params,
         domain: &RangeInclusive<f64>,
         function: OrderFunction,
     ) -> Result<OrderAccuracy> {
+        let tables = self.on(LutEngine::Auto)?;
         let ring = self.ring().ok_or(ErrorKind::NoRingBridge)?;
         check_domain(domain)?;
         let (headroom, comparators, results) = function.network()?;

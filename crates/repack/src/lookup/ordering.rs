@@ -70,8 +70,8 @@ pub trait LookupServer {
 /// | only there | indices, one-hot results, pooling | functions between the comparisons | ranks, quantiles, counts, histograms |
 ///
 /// # Errors
-/// All functions return: [`ErrorKind::OutsideDomain`] if a carried range does not lie in the domain;
-/// [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for domains that no table takes;
+/// All functions return: [`ErrorKind::OutsideDomain`] if a carried range does not lie in the
+/// domain; [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for domains that no table takes;
 /// [`ErrorKind::NoRingBridge`] for parameters without it, and [`LookupServer::lookup`]'s for those
 /// without look-ups; [`ErrorKind::MissingKeys`], [`ErrorKind::Cancelled`]; errors for keys of
 /// another client, too few levels and vectors of different lengths; [`ErrorKind::Scales`] as for
@@ -371,9 +371,9 @@ impl LookupEvaluator<'_> {
     /// [`ErrorKind::MissingKeys`].
     fn labels(&self, count: usize) -> Result<Vec<f64>> {
         let failure = self.lookups.log2_table_failure();
-        let lattice = &self.table_keys()?.lattice;
-        if !distinguishable(lattice, failure, count) {
-            let most = most_indices(lattice, failure, count);
+        let lwe_params = &self.table_keys()?.lwe_params;
+        if !distinguishable(lwe_params, failure, count) {
+            let most = most_indices(lwe_params, failure, count);
             return Err(ErrorKind::TooManyPlaces { found: count, most }.into());
         }
         Ok((0..count).map(|i| i as f64).collect())
@@ -423,13 +423,13 @@ fn same_length(operands: &[&Ciphertext]) -> Result<()> {
 /// Whether labels below `count` return with errors below 1/2, except with probability
 /// `2^log2_failure`. The error is that of [`noise::deviations`] standard deviations of a label in
 /// its encoding, plus that of packing.
-pub fn distinguishable(lattice: &lwe::Params, log2_failure: f64, count: usize) -> bool {
+pub fn distinguishable(lwe_params: &lwe::Params, log2_failure: f64, count: usize) -> bool {
     // The encoding of the labels 0 to `last`, with the noise of a label.
-    let (last, variance) = (count.saturating_sub(1) as f64, noise::label(lattice, count));
-    let Ok(encoding) = Encoding::fit(lattice, 0.0, last, variance, PACKED, log2_failure) else {
+    let (last, variance) = (count.saturating_sub(1) as f64, noise::label(lwe_params, count));
+    let Ok(encoding) = Encoding::fit(lwe_params, 0.0, last, variance, PACKED, log2_failure) else {
         return false;
     };
-    let unit = encoding.width() / lattice.ring_modulus().value() as f64;
+    let unit = encoding.width() / lwe_params.ring_modulus().value() as f64;
     // The largest error of a label: its noise in units of the labels, and the error of packing.
     let reach = noise::deviations(log2_failure) * variance.sqrt() * unit;
     reach + PACKING_ERROR * last < 0.5
@@ -437,11 +437,11 @@ pub fn distinguishable(lattice: &lwe::Params, log2_failure: f64, count: usize) -
 
 /// The largest number of labels, below `beyond`, that are [`distinguishable`], by bisection: the
 /// error of a label grows with their number.
-pub fn most_indices(lattice: &lwe::Params, log2_failure: f64, beyond: usize) -> usize {
+pub fn most_indices(lwe_params: &lwe::Params, log2_failure: f64, beyond: usize) -> usize {
     let (mut most, mut beyond) = (1, beyond);
     while beyond - most > 1 {
         let middle = most + (beyond - most) / 2;
-        match distinguishable(lattice, log2_failure, middle) {
+        match distinguishable(lwe_params, log2_failure, middle) {
             true => most = middle,
             false => beyond = middle,
         }

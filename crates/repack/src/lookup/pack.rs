@@ -72,7 +72,7 @@ impl LookupEvaluator<'_> {
         let output = Mod1Output { amplitude, scale };
         let evaluator = self.arithmetic;
         let packed =
-            ring.raise(evaluator, keys, centred.items(), layout, reduction, output, level)?;
+            ring.lwe_to_slots(evaluator, keys, centred.items(), layout, reduction, output, level)?;
         let center = centred.encoding().center();
         let moved = map::add_to_values(evaluator, &packed, layout, center)?;
         // Step 3: the metadata: the error against the messages, and the part that moves values out

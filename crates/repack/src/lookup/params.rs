@@ -90,7 +90,7 @@ pub struct LutSpec {
 pub struct LutParams {
     spec: LutSpec,
     slots: ckks::Params,
-    lattice: lwe::Params,
+    lwe_params: lwe::Params,
     engines: Engines,
     level_after: usize,
     /// Whether the LWE secret fits the slots, as the linear bridge requires.
@@ -113,14 +113,14 @@ impl LutParams {
         let refuse = |reason: String| Err(ErrorKind::Bridge { reason }.into());
 
         // Step 1: the parameters of the tables and what they share with the slots.
-        let lattice = lwe::Params::new(spec.tables.clone())?;
-        let engines = Engines::new(&lattice)?;
+        let lwe_params = lwe::Params::new(spec.tables.clone())?;
+        let engines = Engines::new(&lwe_params)?;
         let first = slots.lattice().q().modulus(0);
-        if first != lattice.ring_modulus() {
+        if first != lwe_params.ring_modulus() {
             return refuse(format!(
                 "the tables have the modulus {}, the lowest level of the slots {}: set \
                  `lookup.ring_modulus` to the first prime of the chain",
-                lattice.ring_modulus().value(),
+                lwe_params.ring_modulus().value(),
                 first.value()
             ));
         }
@@ -137,7 +137,7 @@ impl LutParams {
         }
 
         // Step 2: the reduction modulo q0 of the linear bridge, by the norm of the LWE secret.
-        let weight = largest_weight(&lattice);
+        let weight = largest_weight(&lwe_params);
         if weight > MOST_WEIGHT {
             return refuse(format!(
                 "an LWE secret with a squared norm of up to {weight}: need at most {MOST_WEIGHT}: \
@@ -155,12 +155,12 @@ impl LutParams {
         })?;
 
         // Step 3: the level of results with the linear bridge.
-        let linear = lattice.spec().dimension <= slots.max_slots();
+        let linear = lwe_params.spec().dimension <= slots.max_slots();
         if !linear && ring_bridge.is_none() {
             return refuse(format!(
                 "an LWE secret of {} coordinates does not fit the {} slots, as the linear bridge \
                  requires: take a smaller dimension, a larger ring, or a ring bridge",
-                lattice.spec().dimension,
+                lwe_params.spec().dimension,
                 slots.max_slots()
             ));
         }
@@ -185,7 +185,8 @@ impl LutParams {
         let ring = match ring_bridge {
             None => None,
             Some(weight) => {
-                let (degree, secret) = (lattice.spec().ring_degree, lattice.spec().ring_secret);
+                let (degree, secret) =
+                    (lwe_params.spec().ring_degree, lwe_params.spec().ring_secret);
                 // The same half of the failure probability.
                 let log2_failure = log2_failure - 1.0;
                 let bridge = RingBridgeSpec { degree, secret, weight, log2_failure };
@@ -209,7 +210,7 @@ impl LutParams {
         Ok(Self {
             spec,
             slots: slots.clone(),
-            lattice,
+            lwe_params,
             engines,
             level_after,
             linear,
@@ -231,38 +232,47 @@ impl LutParams {
     }
 
     /// The parameters of LWE values and tables, with the engine of the specification.
-    pub fn lattice(&self) -> &lwe::Params {
-        &self.lattice
+    pub fn lwe_params(&self) -> &lwe::Params {
+        &self.lwe_params
     }
 
-    /// The parameters of plain tables on an engine: those of [`lattice`](Self::lattice) except for
-    /// the blind rotation. None if the set does not have the engine.
-    pub fn on(&self, engine: LutEngine) -> Option<&lwe::Params> {
-        self.engines.plain(engine)
+    /// The parameters of plain tables on an engine: those of [`lwe_params`](Self::lwe_params)
+    /// except for the blind rotation.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoEngine`] if the set does not have the engine.
+    pub fn on(&self, engine: LutEngine) -> Result<&lwe::Params> {
+        let lwe_params = self.engines.plain(engine);
+        lwe_params.ok_or_else(|| ErrorKind::NoEngine { engine: engine.name() }.into())
     }
 
     /// The parameters of the tables of corrected look-ups on an engine. RGSW takes a special
     /// modulus in place of digits; its low noise allows several tables from one blind rotation.
-    /// None if the set does not have the engine, or if the ring is too small for a secure special
-    /// modulus.
-    pub fn corrected_on(&self, engine: LutEngine) -> Option<&lwe::Params> {
-        self.engines.corrected(engine)
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoEngine`] if the set does not have the engine; [`ErrorKind::NoCorrection`] if
+    /// the ring is too small for a secure special modulus.
+    pub fn corrected_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
+        // If the engine itself is missing, that is the error.
+        self.on(engine)?;
+        self.engines.corrected(engine).ok_or_else(|| ErrorKind::NoCorrection.into())
     }
 
     /// The parameters of tables with this fingerprint, on any of the engines.
     pub fn with_fingerprint(&self, fingerprint: Fingerprint) -> Option<&lwe::Params> {
-        self.engines.all().find(|lattice| lattice.fingerprint() == fingerprint)
+        self.engines.all().find(|lwe_params| lwe_params.fingerprint() == fingerprint)
     }
 
     /// Whether tables of these parameters, with their engine, serve corrected look-ups.
-    pub(crate) fn corrects(&self, lattice: &lwe::Params) -> bool {
-        let corrected = self.corrected_on(LutEngine::of(lattice));
-        corrected.is_some_and(|corrected| corrected.spec() == lattice.spec())
+    pub(crate) fn corrects(&self, lwe_params: &lwe::Params) -> bool {
+        let corrected = self.corrected_on(LutEngine::of(lwe_params));
+        corrected.is_ok_and(|corrected| corrected.spec() == lwe_params.spec())
     }
 
-    /// The smallest estimate in bits over the keys of all engines.
+    /// The smallest estimate in bits over the keys of all engines and of the ring bridge.
     pub fn security_bits(&self) -> f64 {
-        self.engines.security_bits()
+        let ring = self.ring.iter().map(|ring| ring.security_bits());
+        ring.fold(self.engines.security_bits(), f64::min)
     }
 
     /// `log2` of half the failure probability, the share of the guard bands of tables. The
@@ -348,13 +358,14 @@ impl LutParams {
     pub fn path(&self, bridge: Bridge) -> Result<BridgePath> {
         match (bridge, &self.ring) {
             (Bridge::Linear, _) if !self.linear => {
-                Err(ErrorKind::NoLinearBridge { dimension: self.lattice.spec().dimension }.into())
+                Err(ErrorKind::NoLinearBridge { dimension: self.lwe_params.spec().dimension }
+                    .into())
             }
             (Bridge::Linear, _) => Ok(BridgePath::Linear),
             (Bridge::Ring, None) => Err(ErrorKind::NoRingBridge.into()),
             (Bridge::Ring, Some(_)) => Ok(BridgePath::Ring),
             (Bridge::Auto, ring) => {
-                let count = self.lattice.spec().ring_degree / 2;
+                let count = self.lwe_params.spec().ring_degree / 2;
                 Ok(cheapest(count, ring.is_some(), self.linear).unwrap_or(BridgePath::Linear))
             }
         }

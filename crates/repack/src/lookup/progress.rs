@@ -30,7 +30,7 @@ impl Watch {
     }
 
     /// Calls the callback.
-    pub fn tell(&self, progress: Progress) -> ControlFlow<()> {
+    fn tell(&self, progress: Progress) -> ControlFlow<()> {
         (self.callback)(progress)
     }
 }
@@ -38,6 +38,34 @@ impl Watch {
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Watch")
+    }
+}
+
+/// The progress of a generation of keys.
+pub struct KeyProgress<'a> {
+    observer: Observer<'a>,
+    done: usize,
+    total: usize,
+}
+
+impl<'a> KeyProgress<'a> {
+    /// Reports the beginning of a generation of `total` keys.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Cancelled`] if the callback stops the generation.
+    pub fn begin(watch: Option<&'a Watch>, total: usize) -> Result<Self> {
+        let observer = Observer::new(watch);
+        observer.tell(Stage::Keys, 0, total)?;
+        Ok(Self { observer, done: 0, total })
+    }
+
+    /// Reports one more key.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn advance(&mut self) -> Result<()> {
+        self.done += 1;
+        self.observer.tell(Stage::Keys, self.done, self.total)
     }
 }
 

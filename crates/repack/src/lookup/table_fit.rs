@@ -34,16 +34,16 @@ pub(super) struct Fit {
 /// between the scales is rounded down; the layout takes that into account.
 pub(super) fn fit(
     lookups: &LutParams,
-    (lattice, path): (&lwe::Params, BridgePath),
+    (lwe_params, path): (&lwe::Params, BridgePath),
     domain: &RangeInclusive<f64>,
     scale: f64,
     lowered: f64,
 ) -> Result<Fit> {
     let (lo, hi) = (*domain.start(), *domain.end());
-    let degree = lattice.spec().ring_degree;
-    let q0 = lattice.ring_modulus().value() as f64;
+    let degree = lwe_params.spec().ring_degree;
+    let q0 = lwe_params.ring_modulus().value() as f64;
     let tried = |variance: f64| -> Result<Fit> {
-        let (index_std, guard) = index(lookups, (lattice, path), variance);
+        let (index_std, guard) = index(lookups, (lwe_params, path), variance);
         let wanted = TableDomain::fit(lo, hi, degree, guard)?;
         let factor = (wanted.phase_per_unit() * q0 / scale).floor();
         if !FACTORS.contains(&factor) {
@@ -59,7 +59,7 @@ pub(super) fn fit(
     let fit = tried(lowered * largest * largest)?;
     // Step 3: the index error with the noise that the chosen factor really gives.
     let noise = lowered * fit.factor * fit.factor;
-    Ok(Fit { index_std: index(lookups, (lattice, path), noise).0, ..fit })
+    Ok(Fit { index_std: index(lookups, (lwe_params, path), noise).0, ..fit })
 }
 
 /// Standard deviation of the index error of a look-up, in cells, before rounding to a cell, for
@@ -104,10 +104,10 @@ mod tests {
     fn noise_of_lowered_values_is_in_the_index() {
         let lookups = &testing::toy();
         let scale = 2f64.powi(LOG_S2C_SCALE);
-        let q0 = lookups.lattice().ring_modulus().value() as f64;
-        let cell = q0 / (2 * lookups.lattice().spec().ring_degree) as f64;
+        let q0 = lookups.lwe_params().ring_modulus().value() as f64;
+        let cell = q0 / (2 * lookups.lwe_params().spec().ring_degree) as f64;
         for path in [BridgePath::Ring, BridgePath::Linear] {
-            let tables = (lookups.lattice(), path);
+            let tables = (lookups.lwe_params(), path);
             let fit = |lowered| fit(lookups, tables, &(-1.0..=1.0), scale, lowered).unwrap();
             let quiet = fit(0.0);
             let noisy = fit((3.0 * cell / quiet.factor).powi(2));
@@ -120,7 +120,7 @@ mod tests {
             assert!(noisy.factor < quiet.factor && noisy.table.step() > quiet.table.step());
         }
         // The noise of a fresh vector is a small part of a cell.
-        let map = Map::new(lookups, lookups.lattice(), BridgePath::Ring, &(-1.0..=1.0)).unwrap();
+        let map = Map::new(lookups, lookups.lwe_params(), BridgePath::Ring, &(-1.0..=1.0)).unwrap();
         let noise = map.lowered.sqrt() * map.planned.factor;
         assert!(noise > 0.0 && noise < 0.1 * cell, "{noise} {cell}");
     }

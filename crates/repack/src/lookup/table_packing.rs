@@ -81,7 +81,8 @@ impl Blocks {
             let values: Vec<&lwe::Ciphertext> = group.iter().copied().flatten().collect();
             let layout = Layout::in_blocks(self.rows, self.period, group.len(), self.stride)?;
             let sine = Reduction::Sine;
-            let mut all = ring.raise(evaluator, keys, &values, &layout, sine, output, level)?;
+            let mut all =
+                ring.lwe_to_slots(evaluator, keys, &values, &layout, sine, output, level)?;
             // Step 2: rotations bring every block to the first.
             for _ in 1..group.len() {
                 let next = evaluator.rotate(&all, self.stride as i64)?;

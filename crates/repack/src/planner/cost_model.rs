@@ -131,7 +131,7 @@ mod tests {
         fn rotations_grow_with_the_count(table_serial in 0.0..=1.0, threads in 1usize..=64) {
             let model = CostModel { table_serial, ..CostModel::default() };
             let tables = toy();
-            let time = |count, threads| model.rotations(tables.lattice(), 1024, count, threads);
+            let time = |count, threads| model.rotations(tables.lwe_params(), 1024, count, threads);
             for count in 1..300 {
                 let (own, more) = (time(count, threads), time(count + 1, threads));
                 prop_assert!(own > 0.0 && more >= own * (1.0 - 1e-12), "{count}: {own}, {more}");

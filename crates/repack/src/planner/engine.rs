@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::lookup::LutEngine;
 
-/// A method to apply a function to every value of a vector.
+/// A method to apply a function to every value of a vector. The engine of the blind rotation inside
+/// a look-up is a [`LutEngine`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

@@ -14,7 +14,7 @@ use crate::{
 /// The tables of a parameter set with one bridge.
 pub(crate) struct Tables<'a> {
     pub(crate) lookups: &'a LutParams,
-    pub(crate) lattice: &'a lwe::Params,
+    pub(crate) lwe_params: &'a lwe::Params,
     pub(crate) path: BridgePath,
 }
 
@@ -29,7 +29,7 @@ impl Tables<'_> {
     ) -> Result<f64> {
         let (lo, hi) = (*range.start(), *range.end());
         let inside = |x: f64| f.value(x.clamp(lo, hi));
-        let (output, count) = (map.output(&inside)?, shifted.meta.len);
+        let (output, count) = (map.entry_encoding(&inside)?, shifted.meta.len);
         let log2_failure = MapPlan::LOG2_FAILURE;
         let worst = worst_factor(count, log2_failure);
         let grid = map.grid(shifted)?;
@@ -52,7 +52,7 @@ impl Tables<'_> {
         (count, order): (usize, usize),
         threads: usize,
     ) -> Result<f64> {
-        let Self { lookups, lattice, path } = self;
+        let Self { lookups, lwe_params, path } = self;
         let slots = lookups.slots();
         let level = lookups.level_after();
         let tables = if order == 0 { 1 } else { order + 2 };
@@ -60,12 +60,12 @@ impl Tables<'_> {
         let mut vectors = lookups.to_coefficients().work();
         // Step 2: blind rotations. One per value serves all tables on RGSW; NTRU takes one per
         // table.
-        let rotations = if lattice.one_rotation_for_several() { 1 } else { tables };
+        let rotations = if lwe_params.one_rotation_for_several() { 1 } else { tables };
         let source = match path {
-            BridgePath::Ring => lattice.spec().ring_degree,
-            BridgePath::Linear => slots.lattice().degree() + lattice.spec().ring_degree,
+            BridgePath::Ring => lwe_params.spec().ring_degree,
+            BridgePath::Linear => slots.lattice().degree() + lwe_params.spec().ring_degree,
         };
-        let mut seconds = model.rotations(lattice, source, count * rotations, threads);
+        let mut seconds = model.rotations(lwe_params, source, count * rotations, threads);
         // Step 3: ring packing and reduction.
         match (path, lookups.ring()) {
             (BridgePath::Ring, Some(ring)) => {
@@ -76,7 +76,7 @@ impl Tables<'_> {
                 vectors += ring.work(period, Reduction::Sine, level)?;
             }
             _ => {
-                let (top, dimension) = (slots.max_level(), lattice.spec().dimension);
+                let (top, dimension) = (slots.max_level(), lwe_params.spec().dimension);
                 let diagonals = count.next_power_of_two().min(dimension);
                 vectors += Work::of_matrix(slots, top, diagonals, 1, slots.max_slots());
                 vectors += Work::of_mod1(slots, lookups.reduction(), top - 1);

@@ -302,18 +302,18 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     pub(super) fn tables(&self, engine: LutEngine) -> Result<Tables<'a>, P::Error> {
         let lookups = self.params.lookups()?;
         // With a server, the engine and the bridge of its keys.
-        let (lattice, path) = match self.server {
-            None => (self.params.tables_on(engine)?, lookups.path(self.request.bridge)?),
+        let (lwe_params, path) = match self.server {
+            None => (lookups.on(engine)?, lookups.path(self.request.bridge)?),
             Some(server) => {
                 let server = server.with_lookups()?;
                 let tables = server.table_keys()?;
-                if LutEngine::of(&tables.lattice) != engine {
+                if LutEngine::of(&tables.lwe_params) != engine {
                     return Err(Error::from(ErrorKind::MissingKeys { need: "map_with" }).into());
                 }
-                (&tables.lattice, server.crossing(self.operand.meta.len)?.0)
+                (&tables.lwe_params, server.crossing(self.operand.meta.len)?.0)
             }
         };
-        Ok(Tables { lookups, lattice, path })
+        Ok(Tables { lookups, lwe_params, path })
     }
 
     pub(super) fn levels_for_tables(&self, lookups: &LutParams) -> Result<()> {
@@ -328,8 +328,8 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     fn table(&self, engine: Engine, on: LutEngine) -> Result<(Prediction, Prepared), P::Error> {
         let tables = self.tables(on)?;
         self.levels_for_tables(tables.lookups)?;
-        let Tables { lookups, lattice, path } = tables;
-        let map = Map::new(lookups, lattice, path, &self.domain)?;
+        let Tables { lookups, lwe_params, path } = tables;
+        let map = Map::new(lookups, lwe_params, path, &self.domain)?;
         // The error of a single table: the change of the function within the index error.
         let error = tables.error(&map, self.request, &self.values, &self.shifted()?)?;
         Ok((self.prediction(&tables, engine, error, None)?, Prepared::Table))
@@ -343,8 +343,8 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         error: f64,
         correction: Option<&CorrectionPlan>,
     ) -> Result<Prediction, P::Error> {
-        let Tables { lookups, lattice, .. } = tables;
-        let (count, degree) = (self.operand.meta.len, lattice.spec().ring_degree);
+        let Tables { lookups, lwe_params, .. } = tables;
+        let (count, degree) = (self.operand.meta.len, lwe_params.spec().ring_degree);
         let (order, levels) = correction.map_or((0, 0), |plan| (plan.order(), plan.levels()));
         // A correction takes levels of the result, not of the operand.
         Ok(Prediction {
@@ -369,21 +369,21 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let lookups = self.params.lookups()?;
         self.request.check_corrected()?;
         self.levels_for_tables(lookups)?;
-        let lattice = match self.server {
-            None => self.params.corrected_on(engine)?,
-            Some(server) => &server.with_lookups()?.table_keys()?.lattice,
+        let lwe_params = match self.server {
+            None => lookups.corrected_on(engine)?,
+            Some(server) => &server.with_lookups()?.table_keys()?.lwe_params,
         };
-        if !lookups.corrects(lattice) {
+        if !lookups.corrects(lwe_params) {
             return Err(Error::from(ErrorKind::MissingKeys { need: KEYS_OF_CORRECTIONS }).into());
         }
-        Ok(Tables { lookups, lattice, path: lookups.path(Bridge::Ring)? })
+        Ok(Tables { lookups, lwe_params, path: lookups.path(Bridge::Ring)? })
     }
 
     /// The corrections of the operand by given tables.
     pub(super) fn corrections(&self, tables: &Tables<'a>) -> Result<Corrections<'a>> {
         let Metadata { level, meta } = &self.operand;
-        let Tables { lookups, lattice, .. } = tables;
-        Corrections::new(lookups, lattice, &self.domain, &meta.bounds.values, *level)
+        let Tables { lookups, lwe_params, .. } = tables;
+        Corrections::new(lookups, lwe_params, &self.domain, &meta.bounds.values, *level)
     }
 
     /// The error that the noise of the operand causes in its worst value.
@@ -402,7 +402,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     fn corrected(&self, goal: &Goal) -> Result<(Prediction, Prepared), P::Error> {
         // Step 1: the tables, and the keys that they need.
         let tables = self.corrected_tables(LutEngine::Rgsw)?;
-        let engine = LutEngine::of(tables.lattice);
+        let engine = LutEngine::of(tables.lwe_params);
         if engine == LutEngine::Ntru && !goal.engines.contains(&Engine::Ntru) {
             return Err(Error::from(ErrorKind::MissingKeys { need: "map_with" }).into());
         }

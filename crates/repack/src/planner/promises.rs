@@ -129,11 +129,11 @@ fn tables<P: PlanSubject>(params: &P) -> Result<(), P::Error> {
 /// A look-up on the domain `[-1, 1]` with every bridge.
 fn look_ups<P: PlanSubject>(params: &P) -> Result<(), P::Error> {
     let Ok(lookups) = params.lookups() else { return Ok(()) };
-    let (op, lattice) = ("look up", params.tables_on(LutEngine::Auto).during("look up")?);
+    let (op, lwe_params) = ("look up", lookups.on(LutEngine::Auto).during("look up")?);
     for bridge in [Bridge::Ring, Bridge::Linear] {
         // A set without this bridge promises nothing about it.
         let Ok(path) = lookups.path(bridge).during(op) else { continue };
-        lookups.check_covers(lattice, path, &(-1.0..=1.0)).map_err(|error| {
+        lookups.check_covers(lwe_params, path, &(-1.0..=1.0)).map_err(|error| {
             refuse(format!(
                 "no look-up with the {} bridge covers the domain [-1, 1] ({error}): take a larger \
                  lowest prime, or larger tables",

@@ -3,12 +3,11 @@
 use std::{fmt, sync::Arc};
 
 use bellerophon_ckks::{self as ckks, bootstrap::Bootstrapper, fbt::FunctionalBootstrapper};
-use bellerophon_lwe as lwe;
 
 use super::engine::Engine;
 use crate::{
     During, Error, ErrorKind, Result,
-    lookup::{Bridge, LookupEvaluator, LutEngine, LutParams},
+    lookup::{Bridge, LookupEvaluator, LutParams},
 };
 
 /// A parameter set for which maps are planned.
@@ -27,18 +26,6 @@ pub trait PlanSubject {
     /// # Errors
     /// If the set has none.
     fn lookups(&self) -> Result<&LutParams, Self::Error>;
-
-    /// The parameters of plain tables on an engine.
-    ///
-    /// # Errors
-    /// If the set does not have the engine.
-    fn tables_on(&self, engine: LutEngine) -> Result<&lwe::Params, Self::Error>;
-
-    /// The parameters of corrected tables on an engine.
-    ///
-    /// # Errors
-    /// If the set does not support them.
-    fn corrected_on(&self, engine: LutEngine) -> Result<&lwe::Params, Self::Error>;
 
     /// The bootstrapper.
     ///

@@ -37,7 +37,7 @@ impl<P: PlanSubject> Planner<'_, P> {
             let (plan, _) = corrections.to_bits(&smooth, bits)?;
             let own = self.own_error(&corrections, inside)?;
             let error = plan.accuracy().worst_abs() + own;
-            let of = match LutEngine::of(tables.lattice) {
+            let of = match LutEngine::of(tables.lwe_params) {
                 LutEngine::Ntru => Engine::Ntru,
                 _ => Engine::Corrected,
             };
@@ -49,7 +49,7 @@ impl<P: PlanSubject> Planner<'_, P> {
         }
         // Step 3: a plain table, whose index is off by more if its values are flooded.
         let tables = self.tables(engine)?;
-        let Tables { lattice, path, .. } = tables;
+        let Tables { lwe_params, path, .. } = tables;
         let deviation = match &self.request.flooding {
             None => None,
             Some((bound, terms)) => {
@@ -57,13 +57,13 @@ impl<P: PlanSubject> Planner<'_, P> {
                 Some(flooding_deviation(terms, bound, s2c, center(&self.domain))?)
             }
         };
-        let map = Map::planned(lookups, lattice, path, &self.domain, deviation)?;
+        let map = Map::planned(lookups, lwe_params, path, &self.domain, deviation)?;
         let accuracy = map.accuracy(&self.values, inside)?;
         let error = match deviation {
             Some(_) => accuracy.worst_abs(),
             None => tables.error(&map, self.request, &self.values, &self.shifted()?)?,
         };
-        let of = Engine::from(LutEngine::of(lattice));
+        let of = Engine::from(LutEngine::of(lwe_params));
         let mut prediction = self.prediction(&tables, of, error, None)?;
         prediction.accuracy = Some(accuracy);
         let row = EngineRow { engine: of, prediction: Some(prediction), refusal: None };
@@ -84,7 +84,7 @@ impl<P: PlanSubject> Planner<'_, P> {
             return Ok(if rgsw { LutEngine::Auto } else { LutEngine::Ntru });
         };
         self.params.lookups()?;
-        let found = LutEngine::of(&server.with_lookups()?.table_keys()?.lattice);
+        let found = LutEngine::of(&server.with_lookups()?.table_keys()?.lwe_params);
         let allowed = match found {
             LutEngine::Ntru => self.request.allows(Engine::Ntru),
             _ => rgsw,

@@ -304,7 +304,7 @@ fn misfits_are_refused() {
 fn extracted(params: &Params, ct: &Ciphertext, count: usize) -> Vec<lwe::Ciphertext> {
     let ring = params.q();
     let [b, a] = [ct.b(), ct.a(0)].map(|poly| ring.inverse(poly.clone()));
-    let value = |k| lwe::extract(ring.modulus(0), b.limb(0), a.limb(0), k).unwrap();
+    let value = |k| lwe::sample_extract(ring.modulus(0), b.limb(0), a.limb(0), k).unwrap();
     (0..count).map(value).collect()
 }
 

@@ -4,6 +4,7 @@
 //! parameters, or the bridge, and checks the form against them before it allocates memory.
 
 mod bridge;
+mod lut;
 mod repack;
 mod seeds;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 use crate::RingBridge;
 
 pub use bridge::RingBridgeKeysForm;
+pub use lut::LutForm;
 pub use repack::RepackKeyForm;
 pub use seeds::Seeds;
 

@@ -1,11 +1,12 @@
 //! The instruction sets, and the choice between them.
 
-#[cfg(target_arch = "aarch64")]
-use super::double;
 #[cfg(target_arch = "x86_64")]
 use super::prime_sizes::IFMA_LAZY_BITS;
 use super::prime_sizes::NARROW_BITS;
 use crate::{ErrorKind, Modulus, Result};
+
+/// Transforms of smaller degrees run on the scalar back end.
+pub(crate) const MIN_WIDE_DEGREE: usize = 128;
 
 /// An instruction set with kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,8 +31,8 @@ impl Backend {
 
     /// The fastest back end that this CPU supports for `modulus`, up to the one named by the
     /// environment variable `BELLEROPHON_BACKEND` (`scalar`, `neon`, `avx2`, `avx512`, `ifma`;
-    /// other values are ignored). The variable is for tests and measurements of whole programs. Results are the
-    /// same on every back end.
+    /// other values are ignored). The variable is for tests and measurements of whole programs.
+    /// Results are the same on every back end.
     pub fn fastest(modulus: &Modulus) -> Self {
         Self::allowed(named().as_deref())
             .find(|b| b.check(modulus).is_ok())
@@ -132,7 +133,7 @@ impl Backend {
     pub(crate) fn transform_companion(self, q: &Modulus, w: u64) -> u64 {
         let bits = match self {
             #[cfg(target_arch = "aarch64")]
-            Backend::Neon => return double::companion(q, w),
+            Backend::Neon => return double_companion(q, w),
             Backend::Avx2 | Backend::Avx512 if q.bits() <= NARROW_BITS => 63,
             _ => self.companion_bits(),
         };
@@ -145,7 +146,18 @@ impl Backend {
     }
 }
 
+/// The bits of the factor `w` in `[0, q)`, centred, as a number in floating point.
+#[cfg(target_arch = "aarch64")]
+pub(super) fn double_companion(modulus: &Modulus, w: u64) -> u64 {
+    (modulus.center(w) as f64).to_bits()
+}
+
 /// The back end named by the environment.
 fn named() -> Option<String> {
     std::env::var("BELLEROPHON_BACKEND").ok()
+}
+
+/// The back end of the transforms of a table.
+pub(crate) fn of_transform(backend: Backend, degree: usize) -> Backend {
+    if degree < MIN_WIDE_DEGREE { Backend::Scalar } else { backend }
 }

@@ -19,6 +19,7 @@
 use std::arch::aarch64::*;
 
 use super::{
+    choice::double_companion,
     neon::registers::{Neon, pairs_of},
     simd::{Arithmetic, Line, V, Wide},
 };
@@ -30,11 +31,6 @@ const LAZY_BITS: u32 = 48;
 /// Whether transforms modulo this prime are `LAZY`.
 pub(super) fn is_lazy(modulus: &Modulus) -> bool {
     modulus.bits() <= LAZY_BITS
-}
-
-/// The bits of the factor `w` in `[0, q)`, centred, as a number in floating point.
-pub(super) fn companion(modulus: &Modulus, w: u64) -> u64 {
-    (modulus.center(w) as f64).to_bits()
 }
 
 /// Residues modulo one prime as numbers in floating point. A value proves that the CPU has NEON.
@@ -158,7 +154,7 @@ impl<const LAZY: bool> Arithmetic for Double<LAZY> {
 
     #[inline(always)]
     fn companion(self, w: u64) -> [u64; 2] {
-        [w, companion(&self.modulus, w)]
+        [w, double_companion(&self.modulus, w)]
     }
 
     #[inline(always)]

@@ -3,8 +3,9 @@
 //! Every kernel works on the residues of one limb. `scalar.rs` is the reference. `avx2.rs`,
 //! `avx512.rs` and `ifma.rs` offer the same functions in the same order, and `neon.rs` offers some
 //! of them. Each function is an instance of the generic code in `ntt.rs`, `pointwise.rs`,
-//! `pointwise_words.rs` and `cmux.rs` for the arithmetic in `shoup64.rs`, `ifma.rs` or `double.rs`. All results are equal bit for bit. This folder is the only place in
-//! the workspace that may contain `unsafe`.
+//! `pointwise_words.rs` and `cmux.rs` for the arithmetic in `shoup64.rs`, `ifma.rs` or `double.rs`.
+//! All results are equal bit for bit. This folder is the only place in the workspace that may
+//! contain `unsafe`.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -26,7 +27,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub(crate) mod chacha20;
-mod choice;
+pub(crate) mod choice;
 #[cfg(target_arch = "x86_64")]
 mod cmux;
 #[cfg(target_arch = "aarch64")]
@@ -63,13 +64,12 @@ mod subring;
 mod tests;
 
 pub use choice::Backend;
+pub(crate) use choice::MIN_WIDE_DEGREE;
+use choice::of_transform;
 pub(crate) use ntt_layout::{Blocks, Layout, copy_to_parts};
 pub(crate) use permutation::Places;
 
 use crate::{DigitGadget, Modulus, MonomialTable, NttTable};
-
-/// Transforms of smaller degrees run on the scalar back end.
-pub(crate) const MIN_WIDE_DEGREE: usize = 128;
 
 /// Calls a kernel on the back end of the table, or on a given back end. The word `neon` says that
 /// NEON has this kernel too; it runs all others in portable Rust.
@@ -103,11 +103,6 @@ macro_rules! dispatch {
             _ => scalar::$kernel($table, $($argument),*),
         }
     };
-}
-
-/// The back end of the transforms of a table.
-pub(crate) fn of_transform(backend: Backend, degree: usize) -> Backend {
-    if degree < MIN_WIDE_DEGREE { Backend::Scalar } else { backend }
 }
 
 /// The back end of the transforms of this table.

@@ -10,7 +10,7 @@ use super::*;
 use crate::{
     ErrorKind,
     error::refusal,
-    prime,
+    primality, prime,
     testing::{packed, words},
 };
 
@@ -83,10 +83,12 @@ fn transforms_are_exact_where_there_is_least_room() {
         let order = 2u64 << log;
         let limit = |most: u64| (1u64 << 52) / (most + 17 + u64::from(log.max(12)));
         let start = |most: u64| most / order * order + 1;
-        let down =
-            |most| (0..).map(|k| start(most) - k * order).find(|&q| prime::is_prime(q)).unwrap();
-        let up =
-            |most| (1..).map(|k| start(most) + k * order).find(|&q| prime::is_prime(q)).unwrap();
+        let down = |most| {
+            (0..).map(|k| start(most) - k * order).find(|&q| primality::is_prime(q)).unwrap()
+        };
+        let up = |most| {
+            (1..).map(|k| start(most) + k * order).find(|&q| primality::is_prime(q)).unwrap()
+        };
         let (power, last) = (1 << 49, (1 << 49) + (1 << 40));
         let neon = [1 << 48, 1 << 50];
         // The largest prime for which words are not reduced.

@@ -1,6 +1,8 @@
 //! The rows of a key in the two forms that an inner product accepts.
 
-use crate::{KeyDecomposition, PackedPoly};
+#[cfg(doc)]
+use crate::KeyDecomposition;
+use crate::PackedPoly;
 
 /// The key rows that digits are multiplied with, each over
 /// [`HybridGadget::ring`](crate::HybridGadget::ring)`(limbs)`: the primes `q_0 .. q_{limbs - 1}`,
@@ -14,23 +16,8 @@ pub struct KeyRows<'a> {
     pub limbs: usize,
 }
 
-/// A key in one of the forms that inner products accept. Both give the same result bit for bit.
-#[derive(Debug, Clone, Copy)]
-pub enum GadgetKey<'a> {
-    /// Rows modulo `P Q`.
-    Rows(&'a KeyRows<'a>),
-    /// Rows that are cut into digits themselves.
-    Decomposed(&'a KeyDecomposition, &'a DecomposedRows),
-}
-
-impl<'a> From<&'a KeyRows<'a>> for GadgetKey<'a> {
-    fn from(rows: &'a KeyRows<'a>) -> Self {
-        Self::Rows(rows)
-    }
-}
-
-/// Key rows cut into digits, as [`KeyDecomposition::rows`] makes them: each digit in NTT form modulo
-/// the auxiliary primes.
+/// Key rows cut into digits, as [`KeyDecomposition::rows`] makes them: each digit in NTT form
+/// modulo the auxiliary primes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecomposedRows {
     /// By digit of the key, then column. The rows are those of [`KeyRows`].

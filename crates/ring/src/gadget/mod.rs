@@ -6,7 +6,7 @@
 //! | `base2w` | signed digits in base `2^w` of one prime |
 //! | `hybrid` | RNS digits with special primes: ModUp, mod-down |
 //! | `digits` | the digits of polynomials, modulo any prime |
-//! | `key_rows`, `key_decomposition` | the rows of a key; rows that are cut into digits too |
+//! | `key_rows`, `key_decomposition`, `gadget_key` | the rows of a key; rows that are cut into digits too; either |
 //! | `product`, `limb_sums` | the inner product of a key switch, limb by limb |
 //! | `epilogue` | operations fused into the mod-down of an inner product |
 //! | `double_hoisting` | sums of rotated inner products before one mod-down |
@@ -16,6 +16,7 @@ mod base2w;
 mod digits;
 mod double_hoisting;
 mod epilogue;
+mod gadget_key;
 mod hybrid;
 mod images;
 mod key_decomposition;
@@ -28,6 +29,7 @@ pub use digits::Digits;
 pub use double_hoisting::Rotated;
 pub(crate) use epilogue::AddendLimb;
 pub use epilogue::{Addend, Epilogue};
+pub use gadget_key::GadgetKey;
 pub use hybrid::HybridGadget;
 pub use key_decomposition::KeyDecomposition;
-pub use key_rows::{DecomposedRows, GadgetKey, KeyRows};
+pub use key_rows::{DecomposedRows, KeyRows};

@@ -8,109 +8,20 @@
 #[cfg(test)]
 pub(crate) mod naive;
 pub(crate) mod roots;
+mod table;
 
-use std::{ops::RangeInclusive, sync::Arc};
+use crate::backend;
 
-use roots::Roots;
-
-use crate::{Backend, ErrorKind, Modulus, Result, backend};
-
-/// The NTT of degree `N` modulo one prime `q = 1 mod 2N`, with its precomputed roots.
-#[derive(Debug, Clone)]
-pub struct NttTable {
-    degree: usize,
-    modulus: Modulus,
-    backend: Backend,
-    root: u64,
-    exponents: Arc<[u32]>,
-    pub(crate) forward_roots: Roots,
-    pub(crate) inverse_roots: Roots,
-    /// `1 / N`, and the factor of the last inverse stage times `1 / N`, each with its companion.
-    pub(crate) last_factors: [[u64; 2]; 2],
-}
+pub use table::NttTable;
 
 impl NttTable {
-    /// Smallest and largest supported `log2(N)`.
-    pub const LOG_DEGREES: RangeInclusive<u32> = 3..=17;
-
-    /// Builds the table with the fastest back end for this CPU and modulus.
-    pub fn new(degree: usize, modulus: Modulus) -> Result<Self> {
-        Self::with_backend(degree, modulus, Backend::fastest(&modulus))
-    }
-
-    /// Builds the table with a given back end. Fails if the back end cannot run here.
-    pub fn with_backend(degree: usize, modulus: Modulus, backend: Backend) -> Result<Self> {
-        if !degree.is_power_of_two() || !Self::LOG_DEGREES.contains(&degree.trailing_zeros()) {
-            return Err(ErrorKind::Degree { degree }.into());
-        }
-        backend.check(&modulus)?;
-        // Step 1: psi and its inverse.
-        let root = roots::primitive_root(&modulus, 2 * degree as u64, degree)?;
-        let tiled = degree >= backend::MIN_WIDE_DEGREE;
-        let of_transform = backend::of_transform(backend, degree);
-        // Step 2: the powers of both in the order of the stages, with companions.
-        let inverse_root = modulus.inv(root)?;
-        let inverse_roots = Roots::new(&modulus, inverse_root, degree, of_transform, tiled);
-        // Step 3: the last inverse stage multiplies by 1 / N too.
-        let scale = modulus.inv(degree as u64)?;
-        let last = modulus.mul(inverse_roots.head[1][0], scale);
-        let with_companion = |w| [w, of_transform.transform_companion(&modulus, w)];
-        Ok(Self {
-            degree,
-            modulus,
-            backend,
-            root,
-            exponents: roots::exponents(degree, tiled).collect(),
-            forward_roots: Roots::new(&modulus, root, degree, of_transform, tiled),
-            inverse_roots,
-            last_factors: [scale, last].map(with_companion),
-        })
-    }
-
-    /// The degree `N`.
-    pub fn degree(&self) -> usize {
-        self.degree
-    }
-
-    /// The prime `q`.
-    pub fn modulus(&self) -> &Modulus {
-        &self.modulus
-    }
-
-    /// The back end of this table.
-    pub fn backend(&self) -> Backend {
-        self.backend
-    }
-
-    /// [`Backend::packed_bytes`] of the prime.
-    pub(crate) fn packed_bytes(&self) -> usize {
-        self.backend.packed_bytes(&self.modulus)
-    }
-
-    /// A factor of the transform with its companion.
-    pub(crate) fn factor(&self, w: u64) -> [u64; 2] {
-        let backend = backend::of_transform(self.backend, self.degree);
-        [w, backend.transform_companion(&self.modulus, w)]
-    }
-
-    /// The primitive `2N`-th root of unity `psi`. Roots of one prime are consistent: the root of
-    /// degree `N / 2` is `psi^2`.
-    pub fn root(&self) -> u64 {
-        self.root
-    }
-
-    /// `e_i`: position `i` of a transformed polynomial holds its value at `psi^e_i`.
-    pub fn exponents(&self) -> &[u32] {
-        &self.exponents
-    }
-
     /// Forward NTT of `N` coefficients in place, `[0, 4q) -> [0, q)`.
     ///
     /// # Panics
     /// If `a` does not have `N` elements.
     pub fn forward(&self, a: &mut [u64]) {
-        assert_eq!(a.len(), self.degree, "the table transforms polynomials of its own degree");
-        debug_assert!(a.iter().all(|&x| x < 4 * self.modulus.value()));
+        assert_eq!(a.len(), self.degree(), "the table transforms polynomials of its own degree");
+        debug_assert!(a.iter().all(|&x| x < 4 * self.modulus().value()));
         backend::forward_ntt(self, a);
     }
 
@@ -119,8 +30,8 @@ impl NttTable {
     /// # Panics
     /// If `a` does not have `N` elements.
     pub fn inverse(&self, a: &mut [u64]) {
-        assert_eq!(a.len(), self.degree, "the table transforms polynomials of its own degree");
-        debug_assert!(a.iter().all(|&x| x < self.modulus.value()));
+        assert_eq!(a.len(), self.degree(), "the table transforms polynomials of its own degree");
+        debug_assert!(a.iter().all(|&x| x < self.modulus().value()));
         backend::inverse_ntt(self, a);
     }
 }
@@ -129,7 +40,7 @@ impl NttTable {
 mod tests {
     use super::*;
     use crate::error::refusal;
-    use crate::{prime, testing::words};
+    use crate::{Backend, ErrorKind, Modulus, prime, testing::words};
     use proptest::prelude::*;
 
     fn tables(degree: usize) -> Vec<NttTable> {

@@ -158,7 +158,7 @@ async fn vectors_of_look_ups_are_no_values_of_a_column() {
     let x = world.client.encrypt(&world.x[..16], -2.0..=2.0).unwrap();
     let headroom = lwe::Headroom { terms: 2, levels: 0 };
     let extracted = server.extract_for(&x, -2.0..=2.0, headroom).unwrap();
-    let lattice = world.client.params().lookups().unwrap().lattice();
+    let lattice = world.client.params().lookups().unwrap().lwe_params();
     let bytes = bellerophon::format::to_bytes(lattice, &extracted).unwrap();
     forged(&session, vec![bytes.clone()]).await;
     for call in ["he_scale(x, 0.5)", "he_sum(x)", "he_count(x)", "he_publish(x, -2.0, 2.0)"] {

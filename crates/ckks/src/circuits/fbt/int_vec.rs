@@ -150,9 +150,8 @@ impl Encoder {
     ) -> Result<Plaintext> {
         let op = "encrypt_integers";
         let (values, range) = reals(integers, modulus).during(op)?;
-        bootstrapper.params().check_level(level).during(op)?;
+        let limbs = bootstrapper.params().limbs_of(level).during(op)?;
         let scale = bootstrapper.integer_scale(modulus);
-        let limbs = bootstrapper.params().limbs_at(level);
         self.encode_paired(&values, range, scale, limbs).during(op)
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     lookup::{
         error_distribution::ErrorDistribution,
         local_poly::{self, LocalPolynomials, Smooth},
-        map::{Map, Output},
+        map::{EntryEncoding, Map},
         params::LutParams,
     },
 };
@@ -26,11 +26,11 @@ pub(crate) struct Correction {
     polynomials: LocalPolynomials,
     pub(super) known: Known,
     /// The encoding of the identity, or of `g` in its place.
-    pub(crate) cells: Output,
+    pub(crate) cells: EntryEncoding,
     /// The factor that brings the packed operand to the amplitude of `cells`.
     pub(crate) times: i64,
     /// The encodings of the coefficients, that of `d^0` first.
-    pub(crate) coefficients: Vec<Output>,
+    pub(crate) coefficients: Vec<EntryEncoding>,
 }
 
 impl Correction {
@@ -65,8 +65,8 @@ impl Correction {
             // The noise of a term at the largest distance need not be below that of the largest
             // value; a smaller gain would lose its precision in the scale.
             let least = if j == 0 { SMALLEST } else { reach.powi(-(j as i32)) };
-            let output = Output::over(lo, hi);
-            Output { gain: output.gain.max(least * largest), ..output }
+            let output = EntryEncoding::over(lo, hi);
+            EntryEncoding { gain: output.gain.max(least * largest), ..output }
         });
         let coefficients = coefficients.collect();
         // Step 3: the encoding of the identity.
@@ -83,9 +83,9 @@ impl Correction {
         range: &RangeInclusive<f64>,
         f: &Smooth<'_>,
     ) -> Result<ErrorDistribution> {
-        let (table, lattice) = (map.planned_table(), map.lattice());
+        let (table, lwe_params) = (map.planned_table(), map.lwe_params());
         let half = table.degree() as i64 / 2;
-        let q0 = lattice.ring_modulus().value() as f64;
+        let q0 = lwe_params.ring_modulus().value() as f64;
         let (lo, hi) = (*range.start(), *range.end());
         let cell = |k| self.known.of(table.argument(k).clamp(lo, hi));
         let cells: Vec<f64> = (-half..half).map(cell).collect();
@@ -105,14 +105,14 @@ impl Correction {
             })
             .collect();
         let steepest = steps2.iter().copied().fold(0.0, f64::max);
-        let unit = lwe_noise::multi_value_unit(lattice, steepest).max(1.0);
+        let unit = lwe_noise::multi_value_unit(lwe_params, steepest).max(1.0);
         // Step 2: the noise of every table and of its packing.
         let reduction = reduction_std(lookups, ring);
-        let one_rotation = lattice.one_rotation_for_several();
-        let noise = |output: &Output, steps2: f64| {
+        let one_rotation = lwe_params.one_rotation_for_several();
+        let noise = |output: &EntryEncoding, steps2: f64| {
             let table = match one_rotation {
-                true => lwe_noise::multi_value(lattice, steps2 / (unit * unit), unit),
-                false => lwe_noise::look_up(lattice),
+                true => lwe_noise::multi_value(lwe_params, steps2 / (unit * unit), unit),
+                false => lwe_noise::look_up(lwe_params),
             };
             let raised2 = ring.raising_noise(ring.repeats(1)) / (q0 * q0);
             Noise {

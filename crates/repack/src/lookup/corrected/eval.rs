@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Result,
-    lookup::{evaluator::LookupEvaluator, map::Output, stage::Stage, table_packing::Blocks},
+    lookup::{evaluator::LookupEvaluator, map::EntryEncoding, stage::Stage, table_packing::Blocks},
 };
 
 /// The smallest scale of the last factor, as a part of the scale of the distance. A smaller one
@@ -50,7 +50,7 @@ impl LookupEvaluator<'_> {
         self.counts.packed(total);
         let at = (level, scale * cells.gain);
         let mut sines = blocks.lwe_to_slots(self.arithmetic, (ring, keys), &read, at)?.into_iter();
-        let mut next = |output: &Output| -> Result<Ciphertext> {
+        let mut next = |output: &EntryEncoding| -> Result<Ciphertext> {
             let sine = sines.next().expect("a vector for each table");
             let scaled = self.arithmetic.reinterpret_scale(sine, output.gain)?;
             Ok(self.arithmetic.add_scalar(&scaled, output.center)?)
@@ -72,7 +72,8 @@ impl LookupEvaluator<'_> {
         };
         let distance = self.arithmetic.sub(&near, &cells)?;
         // The noise of the sum, from that of the tables and of the packing.
-        let table = |j: usize, output: &Output| output.gain * tables[j].noise_variance().sqrt();
+        let table =
+            |j: usize, output: &EntryEncoding| output.gain * tables[j].noise_variance().sqrt();
         let of_distance = Noise {
             table: table(0, &correction.cells),
             own: distance.noise().hypot(correction.known_std()),
@@ -123,7 +124,7 @@ impl LookupEvaluator<'_> {
 fn deviation(
     terms: &[Noise],
     distance: Noise,
-    coefficients: &[Output],
+    coefficients: &[EntryEncoding],
     reach: f64,
     one_rotation: bool,
 ) -> f64 {
@@ -144,7 +145,7 @@ mod tests {
     /// Computed by hand: tables of one rotation add deviations, others variances.
     #[test]
     fn tables_of_one_rotation_share_their_noise() {
-        let output = |largest: f64| Output::over(-largest, largest);
+        let output = |largest: f64| EntryEncoding::over(-largest, largest);
         let coefficients = [output(5.0), output(2.0)];
         let terms = [Noise { table: 3.0, own: 4.0 }, Noise { table: 8.0, own: 6.0 }];
         let distance = Noise { table: 1.0, own: 3.0 };

@@ -8,7 +8,7 @@ use bellerophon_mlwe::noise as mlwe_noise;
 use crate::{
     ErrorKind, Reduction, Result, RingBridge,
     lookup::{
-        map::{Map, Output},
+        map::{EntryEncoding, Map},
         params::LutParams,
     },
 };
@@ -44,12 +44,12 @@ impl Known {
         // The encoding of the packed operand, with its noise.
         let ring = lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
         let (lo, hi) = (*map.domain().start(), *map.domain().end());
-        let (lattice, failure) = (map.lattice(), lookups.log2_table_failure());
-        let fit = |noise| Encoding::fit(lattice, lo, hi, noise, RAISED, failure);
+        let (lwe_params, failure) = (map.lwe_params(), lookups.log2_table_failure());
+        let fit = |noise| Encoding::fit(lwe_params, lo, hi, noise, RAISED, failure);
         // The encoding without noise is the narrowest, in which noise is largest.
         let encoding = fit(map.extracted_variance(ring, fit(0.0)?.width()))?;
         let noise = map.extracted_variance(ring, encoding.width());
-        let q0 = lattice.ring_modulus().value() as f64;
+        let q0 = lwe_params.ring_modulus().value() as f64;
         Ok(Self::raised(lookups, ring, &encoding, encoding.width() * noise.sqrt() / q0))
     }
 
@@ -71,13 +71,13 @@ impl Known {
 
     /// The output encoding of a table of `g` over a range, and the factor that brings the packed
     /// operand to the same amplitude.
-    pub(super) fn cells(&self, range: &RangeInclusive<f64>) -> (Output, i64) {
-        let output = Output::over(self.of(*range.start()), self.of(*range.end()));
+    pub(super) fn cells(&self, range: &RangeInclusive<f64>) -> (EntryEncoding, i64) {
+        let output = EntryEncoding::over(self.of(*range.start()), self.of(*range.end()));
         match *self {
             Self::Itself => (output, 1),
             Self::Sine { width, .. } => {
                 let times = (width / TAU / output.gain).floor().max(1.0);
-                (Output { gain: width / TAU / times, ..output }, times as i64)
+                (EntryEncoding { gain: width / TAU / times, ..output }, times as i64)
             }
         }
     }

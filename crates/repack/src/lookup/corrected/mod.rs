@@ -93,11 +93,11 @@ impl<'a> LookupEvaluator<'a> {
 
     /// The possible corrections of a vector with the keys of this evaluator.
     fn corrections(&self, x: &Ciphertext, domain: &RangeInclusive<f64>) -> Result<Corrections<'a>> {
-        let lattice = &self.table_keys()?.lattice;
-        if !self.lookups.corrects(lattice) {
+        let lwe_params = &self.table_keys()?.lwe_params;
+        if !self.lookups.corrects(lwe_params) {
             return Err(ErrorKind::MissingKeys { need: KEYS }.into());
         }
-        Corrections::new(self.lookups, lattice, domain, x.range(), x.level())
+        Corrections::new(self.lookups, lwe_params, domain, x.range(), x.level())
     }
 
     /// Reads the tables and corrects the error of their index. A plan without a correction is a
@@ -133,7 +133,7 @@ impl<'a> LookupEvaluator<'a> {
 
         // Step 2: slots to LWE. The cells of the tables have the step of this encoding.
         let values = self.extract(&[x], map.domain().clone(), Headroom::TABLE, None)?.remove(0);
-        let degree = map.lattice().spec().ring_degree;
+        let degree = map.lwe_params().spec().ring_degree;
         let step = values.encoding().width() / (2 * degree) as f64;
 
         // Step 3: the tables of g and of the coefficients of the local polynomials, all at one
@@ -166,7 +166,7 @@ impl<'a> LookupEvaluator<'a> {
                 .hypot(correction.known.std());
         let reach = map.reach(step) + noise;
         let sum = self.correct(x, &correction, (&read, beside.as_ref()), reach)?;
-        let plain = map.output(&|x| f.value(x))?;
+        let plain = map.entry_encoding(&|x| f.value(x))?;
 
         // Step 5: the metadata: the error of the correction, and what the noise of the operand does
         // to the function.

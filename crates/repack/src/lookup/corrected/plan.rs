@@ -60,13 +60,13 @@ impl<'a> Corrections<'a> {
     /// The corrections of an operand at a level whose carried range lies within the domain.
     pub(crate) fn new(
         lookups: &'a LutParams,
-        lattice: &'a lwe::Params,
+        lwe_params: &'a lwe::Params,
         domain: &RangeInclusive<f64>,
         carried: &Interval,
         level: usize,
     ) -> Result<Self> {
         // Corrected tables take the ring bridge: the linear one adds too much noise.
-        let map = Map::new(lookups, lattice, lookups.path(Bridge::Ring)?, domain)?;
+        let map = Map::new(lookups, lwe_params, lookups.path(Bridge::Ring)?, domain)?;
         let range = range_within(carried, domain)?;
         let known = Known::of_level(lookups, &map, level)?;
         Ok(Self { lookups, map, range, known })
@@ -117,7 +117,7 @@ impl<'a> Corrections<'a> {
         bits: f64,
     ) -> Result<(CorrectionPlan, Option<Correction>)> {
         // Bits count relative to the largest value, if it exceeds 1.
-        let plain = self.map.output(&|x| f.value(x))?;
+        let plain = self.map.entry_encoding(&|x| f.value(x))?;
         let largest = plain.lo.abs().max(plain.hi.abs()).max(1.0);
         let mut best = f64::NEG_INFINITY;
         for order in 0..=f.highest_order() {

@@ -6,7 +6,7 @@ use crate::{
         Backend, Column, Part,
         tests::{compare_forward_stages, compare_inverse_stages},
     },
-    prime,
+    primality,
     testing::{packed, prime_up_to, words},
 };
 
@@ -111,9 +111,9 @@ fn short_transforms_are_lazy_up_to_the_room_of_inverse_ones() {
         let start = (most - 1) / order * order + 1;
         let mut all = steps.map(|k: i64| start.wrapping_add_signed(-k * order as i64));
         let found = if lazy {
-            all.find(|&q| prime::is_prime(q))
+            all.find(|&q| primality::is_prime(q))
         } else {
-            all.rfind(|&q| prime::is_prime(q))
+            all.rfind(|&q| primality::is_prime(q))
         };
         let q = Modulus::new(found.unwrap()).unwrap();
         assert_eq!(q.value() <= most, lazy);
@@ -127,7 +127,8 @@ fn short_transforms_are_lazy_up_to_the_room_of_inverse_ones() {
 #[test]
 fn parts_of_sums_take_every_lane() {
     for most in [1 << 30, 1 << 40, 1 << 45, 1 << 46, (1 << 52) / 33] {
-        let q = (0..).map(|k| (most & !255) + 1 - 256 * k).find(|&q| prime::is_prime(q)).unwrap();
+        let q =
+            (0..).map(|k| (most & !255) + 1 - 256 * k).find(|&q| primality::is_prime(q)).unwrap();
         let q = Modulus::new(q).unwrap();
         let Ok(table) = NttTable::with_backend(128, q, Backend::Ifma) else { continue };
         assert!(is_lazy(&table));

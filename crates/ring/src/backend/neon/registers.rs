@@ -6,20 +6,20 @@ use crate::backend::simd::{Line, Wide};
 
 /// Proof that the CPU has NEON.
 #[derive(Clone, Copy)]
-pub(in crate::backend) struct Neon(());
+pub(crate) struct Neon(());
 
 impl Neon {
     /// # Safety
     /// The CPU must have NEON.
     #[inline(always)]
-    pub(in crate::backend) unsafe fn assume() -> Self {
+    pub(crate) unsafe fn assume() -> Self {
         Self(())
     }
 }
 
 /// Four pairs of lanes. (The compiler keeps `std::array::from_fn` in memory.)
 #[inline(always)]
-pub(in crate::backend) fn pairs_of(pair: impl Fn(usize) -> uint64x2_t) -> [uint64x2_t; 4] {
+pub(crate) fn pairs_of(pair: impl Fn(usize) -> uint64x2_t) -> [uint64x2_t; 4] {
     [pair(0), pair(1), pair(2), pair(3)]
 }
 

@@ -13,7 +13,7 @@ use crate::{Ciphertext, During, ErrorKind, Result};
 ///
 /// # Errors
 /// If `k` is not below `N`, or the polynomials differ in length.
-pub fn extract(modulus: &Modulus, b: &[u64], a: &[u64], k: usize) -> Result<Ciphertext> {
+pub fn sample_extract(modulus: &Modulus, b: &[u64], a: &[u64], k: usize) -> Result<Ciphertext> {
     if b.len() != a.len() {
         return Err(ErrorKind::Dimension {
             found: a.len(),
@@ -62,11 +62,14 @@ mod tests {
         let (b, a) = (ring.inverse(b), ring.inverse(a));
         let q = ring.modulus(0);
         for k in 0..16 {
-            let value = extract(q, b.limb(0), a.limb(0), k).unwrap();
+            let value = sample_extract(q, b.limb(0), a.limb(0), k).unwrap();
             assert_eq!(phase(&value, &secret).unwrap(), q.center(expected.limb(0)[k]));
         }
-        let error = extract(q, b.limb(0), a.limb(0), 16).unwrap_err();
+        let error = sample_extract(q, b.limb(0), a.limb(0), 16).unwrap_err();
         assert_eq!(error, ErrorKind::Coefficient { index: 16, degree: 16 }.into());
-        assert!(matches!(refusal(&extract(q, b.limb(0), &[0; 8], 0)), ErrorKind::Dimension { .. }));
+        assert!(matches!(
+            refusal(&sample_extract(q, b.limb(0), &[0; 8], 0)),
+            ErrorKind::Dimension { .. }
+        ));
     }
 }
