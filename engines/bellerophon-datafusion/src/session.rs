@@ -13,8 +13,9 @@ use crate::{
     comparison::NoComparisons,
     compose::{self, Composer},
     explain::Planner,
+    function::Function,
     lookup::LookupFunction,
-    scalar::{Function, ScalarFunction},
+    scalar::ScalarFunction,
     settings::{KEYS, MOST_VECTORS, Settings},
     sum::Sum,
 };
