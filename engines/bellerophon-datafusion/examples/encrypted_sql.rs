@@ -326,6 +326,9 @@ async fn compute(arguments: &Arguments, plain: &Plain) -> Result<(), Failure> {
     let query = "SELECT g, he_sum_slots(he_sum(v)) AS r FROM t GROUP BY g ORDER BY g";
     let clear = "SELECT g, sum(v) AS r FROM t GROUP BY g ORDER BY g";
     run.number("sum for each group", query, clear, vectors, || bare.sums()).await?;
+    // A partition for each thread: one reads and writes batches while others compute.
+    let partitions = format!("SET datafusion.execution.target_partitions = {threads}");
+    encrypted.sql(&partitions).await.map_err(Failure::run)?;
     let query = format!("SELECT g, {map} AS r FROM t");
     let sigmoid = |v: f64| {
         let [offset, factor] = scaling.unwrap_or([0.0, 1.0]);
@@ -407,7 +410,8 @@ impl Run<'_> {
         let plan = frame.clone().into_optimized_plan().map_err(Failure::input)?;
         let predicted = bellerophon_datafusion::Predictions::of(&plan).map_err(Failure::run)?;
         let clock = Clock::start();
-        let batches = frame.collect().await.map_err(Failure::run)?;
+        // The rows of a partition keep their order, and so do the partitions.
+        let batches = frame.collect_partitioned().await.map_err(Failure::run)?.concat();
         Ok((batches, clock.stop(), predicted.seconds()))
     }
 

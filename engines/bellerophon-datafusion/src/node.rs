@@ -13,6 +13,7 @@ use bellerophon::{
     mlwe::KeyId,
 };
 use datafusion::{
+    arrow::array::ArrayRef,
     common::DataFusionError,
     execution::memory_pool::{GreedyMemoryPool, MemoryConsumer, MemoryPool},
     object_store::ObjectStore,
@@ -23,6 +24,7 @@ use crate::{
     Error, Hash, KeyStore, KeyStoreOptions, Result, expression,
     shape::{self, Shape},
     store::lock,
+    vector,
 };
 
 /// Results of one kind that a node keeps: plans, descriptions, compiled expressions.
@@ -150,6 +152,11 @@ impl Node {
         // All rows first: the error is that of the first bad row, whatever thread meets it.
         let work = || rows.par_iter().map(guarded).collect::<Vec<_>>();
         self.threads.install(work).into_iter().collect()
+    }
+
+    /// A column of the vectors of rows.
+    pub(crate) fn column(&self, name: &str, vectors: &[Option<Vec<u8>>]) -> Result<ArrayRef> {
+        self.threads.install(|| vector::column(name, vectors))
     }
 
     /// Reserves memory for the duration of a call.

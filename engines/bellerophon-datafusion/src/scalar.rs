@@ -300,7 +300,7 @@ impl ScalarFunction {
                 Operation::Pack | Operation::Count | Operation::Object(_) => Ok(None),
             }
         };
-        vector::column(name, &self.node.rows(name, &all, compute)?)
+        self.node.column(name, &self.node.rows(name, &all, compute)?)
     }
 }
 

@@ -212,7 +212,7 @@ impl Sums {
 
     fn emit(&mut self, groups: EmitTo) -> EngineResult<ArrayRef> {
         let sums = groups.take_needed(&mut self.sums);
-        Ok(vector::column(NAME, &self.bytes(&sums)?)?)
+        Ok(self.node.column(NAME, &self.bytes(&sums)?)?)
     }
 
     fn memory(&self) -> usize {
