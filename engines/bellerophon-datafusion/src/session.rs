@@ -28,7 +28,8 @@ pub struct SessionOptions {
     /// Encrypted vectors in a record batch, at most [`MOST_VECTORS`].
     pub vectors_per_batch: usize,
     /// Partitions that run at the same time. Vectors of a batch run in parallel anyway, on the
-    /// threads of the node.
+    /// threads of the node. With several partitions, some are read while others compute, and results
+    /// come in any order.
     pub partitions: usize,
 }
 
