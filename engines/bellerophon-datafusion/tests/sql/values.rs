@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use bellerophon::{format, lwe::LweVec, prelude::*};
+use bellerophon::{
+    format,
+    lwe::{Headroom, LweVec, OutputEncoding},
+    prelude::*,
+};
 use bellerophon_datafusion::{Values, decrypt, values_column};
 use datafusion::{
     arrow::{
@@ -33,10 +37,11 @@ fn squares(world: &World, client: &ClientKey, server: &Evaluator) -> Vec<LweVec>
         .map(|i| client.encrypt(&world.x[i * COUNT..][..COUNT], -2.0..=2.0).unwrap())
         .collect();
     let operands: Vec<_> = vectors.iter().collect();
-    let headroom = bellerophon::lwe::Headroom::TABLE;
-    let extracted = server.extract_all(&operands, -2.0..=2.0, headroom).unwrap();
+    let extracted = server.extract_all(&operands, -2.0..=2.0, Headroom::TABLE).unwrap();
+    // Packing needs as much room as a sum of two.
+    let encoding = OutputEncoding::Fit(Headroom { terms: 2, levels: 0 });
     let tables = server.tables().unwrap();
-    extracted.iter().map(|x| tables.map(x, |x| x * x).unwrap()).collect()
+    extracted.iter().map(|x| tables.map(x, |x| x * x, encoding).unwrap()).collect()
 }
 
 fn register(session: &SessionContext, field: Field, column: ArrayRef) {
