@@ -13,7 +13,6 @@ use bellerophon::{
     mlwe::KeyId,
 };
 use datafusion::{
-    arrow::array::ArrayRef,
     common::DataFusionError,
     execution::memory_pool::{GreedyMemoryPool, MemoryConsumer, MemoryPool},
     object_store::ObjectStore,
@@ -24,7 +23,6 @@ use crate::{
     Error, Hash, KeyStore, KeyStoreOptions, Result, expression,
     shape::{self, Shape},
     store::lock,
-    vector,
 };
 
 /// Results of one kind that a node keeps: plans, descriptions, compiled expressions.
@@ -151,12 +149,12 @@ impl Node {
         };
         // All rows first: the error is that of the first bad row, whatever thread meets it.
         let work = || rows.par_iter().map(guarded).collect::<Vec<_>>();
-        self.threads.install(work).into_iter().collect()
+        self.on_threads(work).into_iter().collect()
     }
 
-    /// A column of the vectors of rows.
-    pub(crate) fn column(&self, name: &str, vectors: &[Option<Vec<u8>>]) -> Result<ArrayRef> {
-        self.threads.install(|| vector::column(name, vectors))
+    /// Work of several threads, on those of the node.
+    pub(crate) fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.threads.install(work)
     }
 
     /// Reserves memory for the duration of a call.

@@ -300,7 +300,8 @@ impl ScalarFunction {
                 Operation::Pack | Operation::Count | Operation::Object(_) => Ok(None),
             }
         };
-        self.node.column(name, &self.node.rows(name, &all, compute)?)
+        let vectors = self.node.rows(name, &all, compute)?;
+        self.node.on_threads(|| vector::column(name, &vectors))
     }
 }
 

@@ -24,6 +24,7 @@ use datafusion::{
     },
     physical_expr::expressions::Literal,
 };
+use rayon::prelude::*;
 
 use crate::{Error, Node, Result, circuit::summand, shape::Shape, vector};
 
@@ -180,20 +181,22 @@ impl Sums {
             let x = vector::read(&self.params, vectors.value(row))?;
             Ok(summand(&self.adder, &x)?)
         })?;
-        // Step 2: the sums.
+        // Step 2: the sums, in place, group by group.
         let mut groups = BTreeMap::<usize, Vec<(usize, Ciphertext)>>::new();
         for (row, term) in rows.into_iter().zip(terms) {
             groups.entry(group(row)).or_default().push((row, term));
         }
-        for (group, terms) in groups {
-            let all: Vec<_> =
-                self.sums[group].iter().chain(terms.iter().map(|(_, term)| term)).collect();
-            let sum = self.adder.add_many(&all).map_err(|error| Error::Row {
-                function: NAME,
-                row: terms[0].0,
-                source: Box::new(error.into()),
-            });
-            self.sums[group] = Some(sum?);
+        let parts =
+            groups.into_iter().map(|(group, terms)| (group, self.sums[group].take(), terms));
+        let parts: Vec<_> = parts.collect();
+        let adder = &self.adder;
+        let sums: Vec<Result<_>> = self.node.on_threads(|| {
+            let sums = parts.into_par_iter();
+            sums.map(|(group, sum, terms)| Ok((group, total(adder, sum, terms)?))).collect()
+        });
+        for sum in sums {
+            let (group, sum) = sum?;
+            self.sums[group] = sum;
         }
         Ok(())
     }
@@ -212,7 +215,8 @@ impl Sums {
 
     fn emit(&mut self, groups: EmitTo) -> EngineResult<ArrayRef> {
         let sums = groups.take_needed(&mut self.sums);
-        Ok(self.node.column(NAME, &self.bytes(&sums)?)?)
+        let bytes = self.bytes(&sums)?;
+        Ok(self.node.on_threads(|| vector::column(NAME, &bytes))?)
     }
 
     fn memory(&self) -> usize {
@@ -288,6 +292,23 @@ impl GroupsAccumulator for Sums {
     fn size(&self) -> usize {
         self.memory()
     }
+}
+
+/// The sum of a group with the vectors of these rows.
+fn total(
+    adder: &ckks::Evaluator,
+    sum: Option<Ciphertext>,
+    terms: Vec<(usize, Ciphertext)>,
+) -> Result<Option<Ciphertext>> {
+    terms.into_iter().try_fold(sum, |sum, (row, term)| {
+        let Some(mut sum) = sum else { return Ok(Some(term)) };
+        let failed = |error: ckks::Error| {
+            let source = Box::new(error.into());
+            Error::Row { function: NAME, row, source }
+        };
+        adder.add_assign(&mut sum, &term).map_err(failed)?;
+        Ok(Some(sum))
+    })
 }
 
 /// Whether a row is one of those that an aggregate is over.
