@@ -28,8 +28,8 @@ pub struct SessionOptions {
     /// Encrypted vectors in a record batch, at most [`MOST_VECTORS`].
     pub vectors_per_batch: usize,
     /// Partitions that run at the same time. Vectors of a batch run in parallel anyway, on the
-    /// threads of the node. With several partitions, some are read while others compute, and results
-    /// come in any order.
+    /// threads of the node. With several partitions, some are read while others compute;
+    /// `DataFrame::collect_partitioned` returns them in the order of the rows.
     pub partitions: usize,
 }
 
@@ -88,6 +88,8 @@ pub(crate) fn config(options: &SessionOptions) -> Result<SessionConfig> {
     let settings = config.options_mut();
     settings.execution.parquet.skip_metadata = false;
     settings.execution.parquet.schema_force_view_types = false;
+    // A partition reads its own part of a table: results keep the order of the rows.
+    settings.execution.enable_file_stream_work_stealing = false;
     if let Some(keys) = options.keys {
         settings.set(KEYS, &keys.to_string())?;
     }
