@@ -1,12 +1,15 @@
 //! Columns that others encrypt with the public key of the owner.
 
-use std::{fs, fs::File};
+use std::{
+    fs::{self, File},
+    sync::Arc,
+};
 
 use bellerophon::prelude::*;
 use bellerophon_datafusion::{TableOptions, TableWriter, Values};
 use datafusion::{
     arrow::{
-        array::{AsArray, BinaryArray},
+        array::{AsArray, BinaryArray, StringArray},
         datatypes::Int64Type,
         record_batch::RecordBatch,
     },
@@ -136,15 +139,14 @@ fn a_provider_writes_what_the_declaration_says() {
     let public = world.client.public_key().unwrap();
     let file = File::create(world.folder.path().join("wrong.parquet")).unwrap();
     let mut writer = TableWriter::provided(&public, world.options(), file).unwrap();
-    let mut csv = String::from("g,y,x\na,0.5,0.5\na,0.5,17.25\n");
+    let csv = "g,y,x\na,0.5,0.5\na,0.5,17.25\n";
     let refused = writer.write_csv(csv.as_bytes(), |_| {}).unwrap_err().to_string();
     assert!(refused.contains("row 2") && !refused.contains("17.25"), "{refused}");
-    csv.truncate(csv.find("17").unwrap());
     // A column of vectors is no column of numbers.
     let vectors = BinaryArray::from_iter_values([[0u8; 4]]);
     let batch = RecordBatch::try_from_iter([
-        ("g", std::sync::Arc::new(datafusion::arrow::array::StringArray::from(vec!["a"])) as _),
-        ("x", std::sync::Arc::new(vectors) as _),
+        ("g", Arc::new(StringArray::from(vec!["a"])) as _),
+        ("x", Arc::new(vectors) as _),
     ]);
     let refused = writer.write(&batch.unwrap()).unwrap_err().to_string();
     assert!(refused.contains("column") && refused.contains('x'), "{refused}");
