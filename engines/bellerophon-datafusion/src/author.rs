@@ -56,16 +56,16 @@ impl<'k> Author<'k> {
         }
     }
 
-    /// What is public about a vector with padding, whoever of the owner and the providers encrypts
-    /// it: their files are one table.
+    /// What is public about a vector with padding.
     pub(crate) fn describe(&self, range: Interval) -> Result<Metadata> {
-        match self {
-            Self::Owner(client) => Self::provider(&client.public_key()?)?.describe(range),
-            Self::Provider(params, key) => {
-                let values = vec![range.lo(); params.ckks().max_slots() - 1];
-                Ok(provided(params, key, &values, range)?.metadata())
+        let values = vec![range.lo(); self.params().ckks().max_slots() - 1];
+        Ok(match self {
+            Self::Owner(client) => {
+                let meta = seeded(client, &values, range)?.meta;
+                Metadata { level: client.params().levels(), meta }
             }
-        }
+            Self::Provider(params, key) => provided(params, key, &values, range)?.metadata(),
+        })
     }
 }
 

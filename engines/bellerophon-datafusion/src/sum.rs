@@ -10,6 +10,7 @@ use bellerophon::{
     Ciphertext, Params,
     ckks::{self, CkksOps, simulator::SimCiphertext},
     format,
+    mlwe::{self, KeyId},
 };
 use datafusion::{
     arrow::{
@@ -55,9 +56,10 @@ impl Sum {
             _ => Shape::of(NAME, 1, &args.return_field)?,
         };
         let params = self.node.keys().params(shape.params(NAME)?)?;
-        let adder = self.node.without_keys(&params, shape.owner(NAME)?)?;
+        let owner = shape.owner(NAME)?;
+        let adder = self.node.without_keys(&params, owner)?;
         let vector = shape.memory(&params);
-        Ok(Sums { node: self.node.clone(), params, adder, vector, sums: vec![] })
+        Ok(Sums { node: self.node.clone(), params, owner, adder, vector, sums: vec![] })
     }
 
     /// The shape of the sum of all vectors, as if they were one group.
@@ -159,6 +161,7 @@ impl AggregateUDFImpl for Sum {
 struct Sums {
     node: Arc<Node>,
     params: Params,
+    owner: KeyId,
     adder: ckks::Evaluator,
     /// Bytes of memory of a vector.
     vector: usize,
@@ -179,6 +182,11 @@ impl Sums {
         let _reserved = self.node.reserve(NAME, rows.len() * self.vector)?;
         let terms = self.node.rows(NAME, &rows, |row| {
             let x = vector::read(&self.params, vectors.value(row))?;
+            let (found, needed) = (x.lattice().key(), self.owner);
+            if found != needed {
+                let foreign = mlwe::ErrorKind::KeyMismatch { found, needed };
+                return Err(mlwe::Error::from(foreign).into());
+            }
             Ok(summand(&self.adder, &x)?)
         })?;
         // Step 2: the sums, in place, group by group.

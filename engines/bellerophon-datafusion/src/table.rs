@@ -100,7 +100,8 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
     /// Begins a file that somebody else provides, with the public key of the owner: who writes it
     /// cannot decrypt it. Its vectors take twice the bytes, as their masks are no seeds.
     ///
-    /// Files of several providers, and of the owner, are one table if their options are equal.
+    /// Files of several providers are one table if their options are equal. The owner provides to
+    /// it as others do.
     ///
     /// # Errors
     /// As [`new`](Self::new).

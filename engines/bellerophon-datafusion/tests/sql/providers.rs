@@ -84,7 +84,7 @@ async fn a_table_of_providers_is_one_of_the_owner() {
     // Functions of single values, beside each other in a row.
     let sql = "SELECT he_map(he_mul(x, y), 'tanh', -4.0, 4.0) AS t, he_dot(x, y) AS d FROM p";
     let found = world.query(&session, sql, Values::First).await;
-    assert_eq!(found.num_rows(), 4);
+    assert_eq!(found.num_rows(), 5);
     let sql = "SELECT he_map(he_mul(x, y), 'tanh', -4.0, 4.0) AS t FROM p";
     let mut found = numbers(&world.query(&session, sql, Values::All).await, "t");
     let mut expected: Vec<f64> = products.iter().map(|p| p.tanh()).collect();
@@ -92,9 +92,10 @@ async fn a_table_of_providers_is_one_of_the_owner() {
     found.sort_by(f64::total_cmp);
     expected.sort_by(f64::total_cmp);
     close(&found, &expected, 1e-3);
-    // With a file of the owner.
+    // With a file that the owner provides.
     let file = File::create(format!("{folder}/3.parquet")).unwrap();
-    let mut writer = TableWriter::new(&world.client, options(&world), file).unwrap();
+    let key = world.client.public_key().unwrap();
+    let mut writer = TableWriter::provided(&key, options(&world), file).unwrap();
     writer.write(&world.plain()).unwrap();
     writer.finish().unwrap();
     let session = world.session().await;

@@ -124,7 +124,7 @@ async fn lwe_vectors_and_vectors_in_slots_are_not_taken_for_each_other() {
     let refused = decrypt(&world.client, &batches, Values::All).unwrap_err().to_string();
     assert!(refused.contains("row 1") && refused.contains("key"), "{refused}");
     // A column has vectors of one form.
-    let shorter = vec![vectors[0].clone(), vectors[1].select(&[0, 1]).unwrap()];
+    let shorter = [vectors[0].clone(), vectors[1].select(&[0, 1]).unwrap()];
     for (vectors, expected) in [(&shorter[..], "unequal numbers of values"), (&[], "no vector")] {
         let refused = values_column(&server, world.params, "w", vectors).unwrap_err().to_string();
         assert!(refused.contains(expected), "{refused}");
