@@ -19,8 +19,9 @@ use datafusion::{
 
 use crate::{
     Error, Lookup, Node,
+    function::Function,
     lookup::{self, LookupFunction},
-    scalar::{Function, ScalarFunction},
+    scalar::ScalarFunction,
     sum::Sum,
 };
 
@@ -82,6 +83,8 @@ impl Functions {
         fn count(x: Expr) = Count;
         /// An encrypted vector of the key store.
         fn object(hash: &str) = Object;
+        /// A column of LWE vectors as one of encrypted vectors.
+        fn pack(x: Expr) = Pack;
     }
 
     /// The sum of the vectors of a group, slot by slot. Needs no key.

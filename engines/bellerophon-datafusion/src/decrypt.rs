@@ -14,7 +14,11 @@ use datafusion::{
     common::DataFusionError,
 };
 
-use crate::{Error, Result, vector};
+use crate::{
+    Error, Result,
+    values::{self, are_values},
+    vector,
+};
 
 /// The values of a vector that a result has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +33,7 @@ pub enum Values {
 /// Decrypts the batches of a result into one: columns of bytes become columns of numbers.
 ///
 /// # Errors
-/// [`Error::Column`] for a column of bytes that is no encrypted vector of this client, and for
+/// [`Error::Column`] for a column of bytes that is no encrypted or LWE vector of this client, and for
 /// vectors of one row with unequal numbers of values.
 pub fn decrypt(client: &ClientKey, batches: &[RecordBatch], values: Values) -> Result<RecordBatch> {
     let Some(first) = batches.first() else {
@@ -54,8 +58,11 @@ pub fn decrypt(client: &ClientKey, batches: &[RecordBatch], values: Values) -> R
                 column.push(None);
                 continue;
             }
-            let x = vector::read(client.params(), array.as_binary::<i32>().value(row));
-            let x = x.and_then(|x| client.decrypt(&x));
+            let (params, bytes) = (client.params(), array.as_binary::<i32>().value(row));
+            let x = match are_values(bytes) {
+                true => values::read(params, bytes).and_then(|x| client.decrypt_values(&x)),
+                false => vector::read(params, bytes).and_then(|x| client.decrypt(&x)),
+            };
             let mut x = x.map_err(|error| failed(row, error.to_string()))?;
             if values == Values::First {
                 x.truncate(1);

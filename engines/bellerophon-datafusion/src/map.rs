@@ -62,6 +62,11 @@ impl MapCall {
         format!("{:?} {version} {:?} {:?} {:?}", self.function, self.lo, self.hi, self.bits)
     }
 
+    /// Whether the domain contains a range.
+    pub(crate) fn is_over(&self, range: &Interval) -> bool {
+        self.lo <= range.lo() && range.hi() <= self.hi
+    }
+
     /// The request to the library's planner.
     pub(crate) fn request(&self) -> MapRequest<'static> {
         let domain = self.lo..=self.hi;

@@ -149,7 +149,12 @@ impl Node {
         };
         // All rows first: the error is that of the first bad row, whatever thread meets it.
         let work = || rows.par_iter().map(guarded).collect::<Vec<_>>();
-        self.threads.install(work).into_iter().collect()
+        self.on_threads(work).into_iter().collect()
+    }
+
+    /// Work of several threads, on those of the node.
+    pub(crate) fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.threads.install(work)
     }
 
     /// Reserves memory for the duration of a call.

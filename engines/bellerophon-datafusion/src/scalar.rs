@@ -10,6 +10,7 @@ use bellerophon::{
     Ciphertext, Evaluator,
     ckks::{self, CkksOps, polynomial::Monomial},
     format,
+    lwe::LweVec,
 };
 use datafusion::{
     arrow::{
@@ -27,109 +28,15 @@ use datafusion::{
 use crate::{
     Error, Hash, Node, Result,
     circuit::Circuit,
+    function::{Function, Parameter},
     map::MapCall,
     node::guarded,
     settings,
     shape::{Shape, TABLE},
-    vector,
+    values, vector,
 };
 
-/// A function by its name in SQL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Function {
-    Add,
-    Sub,
-    Mul,
-    Dot,
-    Scale,
-    Rotate,
-    Polynomial,
-    SumSlots,
-    Refresh,
-    Divide,
-    Map,
-    AssumeRange,
-    AssumeError,
-    Publish,
-    Count,
-    Object,
-}
-
-/// A parameter of a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Parameter {
-    Vector,
-    /// A literal number.
-    Number,
-    /// A literal text.
-    Text,
-    /// An integer for each row.
-    Integers,
-}
-
 use Parameter::{Integers, Number, Text, Vector};
-
-impl Function {
-    pub(crate) const ALL: [Self; 16] = [
-        Self::Add,
-        Self::Sub,
-        Self::Mul,
-        Self::Dot,
-        Self::Scale,
-        Self::Rotate,
-        Self::Polynomial,
-        Self::SumSlots,
-        Self::Refresh,
-        Self::Divide,
-        Self::Map,
-        Self::AssumeRange,
-        Self::AssumeError,
-        Self::Publish,
-        Self::Count,
-        Self::Object,
-    ];
-
-    /// The name in SQL and the parameters.
-    pub(crate) const fn signature(self) -> (&'static str, &'static [Parameter]) {
-        match self {
-            Self::Add => ("he_add", &[Vector, Vector]),
-            Self::Sub => ("he_sub", &[Vector, Vector]),
-            Self::Mul => ("he_mul", &[Vector, Vector]),
-            Self::Dot => ("he_dot", &[Vector, Vector]),
-            Self::Scale => ("he_scale", &[Vector, Number]),
-            Self::Rotate => ("he_rotate", &[Vector, Number]),
-            Self::Polynomial => ("he_polynomial", &[Vector, Text]),
-            Self::SumSlots => ("he_sum_slots", &[Vector]),
-            Self::Refresh => ("he_refresh", &[Vector]),
-            Self::Divide => ("he_divide", &[Vector, Integers]),
-            Self::Map => ("he_map", &[Vector, Text, Number, Number, Number]),
-            Self::AssumeRange => ("he_assume_range", &[Vector, Number, Number]),
-            Self::AssumeError => ("he_assume_error", &[Vector, Number]),
-            Self::Publish => ("he_publish", &[Vector, Number, Number]),
-            Self::Count => ("he_count", &[Vector]),
-            Self::Object => ("he_object", &[Text]),
-        }
-    }
-
-    /// Arguments at the end that may be left out.
-    const fn optional(self) -> usize {
-        match self {
-            Self::Map => 1,
-            _ => 0,
-        }
-    }
-
-    /// Arguments that a call has at least.
-    const fn least(self) -> usize {
-        self.signature().1.len() - self.optional()
-    }
-
-    /// Whether the function takes evaluation keys.
-    const fn needs_keys(self) -> bool {
-        use Function::*;
-        matches!(self, Mul | Dot | Rotate | Polynomial | SumSlots | Refresh | Map)
-    }
-}
 
 /// A function of a node.
 #[derive(Debug)]
@@ -216,6 +123,7 @@ impl ScalarFunction {
                 return Ok(Operation::Divide(literal.and_then(NonZeroUsize::new)));
             }
             Function::Count => return Ok(Operation::Count),
+            Function::Pack => return Ok(Operation::Pack),
             Function::Object => {
                 let malformed = |reason| Error::plan(name, reason);
                 return Ok(Operation::Object(text(0)?.parse().map_err(malformed)?));
@@ -292,7 +200,10 @@ impl ScalarFunction {
                 let range = ckks::Interval::real(*lo, *hi).map_err(refused)?;
                 (simulator.assume_range(operands[0].clone(), range), None)
             }
-            Operation::Count | Operation::Object(_) => (operands[0].clone(), None),
+            // Its operand has the description of the result.
+            Operation::Pack | Operation::Count | Operation::Object(_) => {
+                (operands[0].clone(), None)
+            }
         };
         let each = seconds.unwrap_or_else(|| simulator.report().work.seconds());
         Ok(common.with(result.metadata(), vectors, each * vectors as f64))
@@ -324,7 +235,8 @@ impl ScalarFunction {
         // more where the function runs; that of its result does, or the call has its description.
         let shape = match self.description(&constants) {
             Some(text) => Shape::parse(name, text)?,
-            None => Shape::of(name, 1, &args.return_field)?,
+            None => Shape::on_field(&args.return_field)
+                .ok_or(Error::NotEncrypted { function: name, argument: 1 })?,
         };
         let params = self.node.keys().params(shape.params(name)?)?;
         let memory = (columns.len() + 1) * rows * shape.memory(&params);
@@ -357,6 +269,10 @@ impl ScalarFunction {
             if !valid(row) {
                 return Ok(None);
             }
+            if matches!(operation, Operation::Pack) {
+                let packed = server.pack(&values::read(&params, columns[0].value(row))?)?;
+                return format::to_bytes(&params, &packed).map(Some);
+            }
             let x = read(0, row)?;
             let other = match columns.len() > 1 && !twice {
                 true => Some(read(1, row)?),
@@ -381,10 +297,11 @@ impl ScalarFunction {
                     let result = server.map(&self.node, call, &x)?;
                     format::to_bytes(&params, &result).map(Some)
                 }
-                Operation::Count | Operation::Object(_) => Ok(None),
+                Operation::Pack | Operation::Count | Operation::Object(_) => Ok(None),
             }
         };
-        vector::column(name, &self.node.rows(name, &all, compute)?)
+        let vectors = self.node.rows(name, &all, compute)?;
+        self.node.on_threads(|| vector::column(name, &vectors))
     }
 }
 
@@ -400,6 +317,8 @@ enum Operation {
     Count,
     /// A vector of the key store.
     Object(Hash),
+    /// LWE vectors to vectors in slots.
+    Pack,
 }
 
 impl Operation {
@@ -427,16 +346,30 @@ impl Server {
         }
     }
 
-    /// Applies a function, planned once for vectors of one level, length and range, and keys: the
-    /// engines that a plan takes are those of the keys.
+    /// Packs LWE values into slots.
+    fn pack(&self, values: &LweVec) -> bellerophon::Result<Ciphertext> {
+        match self {
+            Self::Keys(_, evaluator) => evaluator.pack(values),
+            Self::NoKeys(_) => Err(bellerophon::ErrorKind::MissingKeys { need: "map" }.into()),
+        }
+    }
+
+    /// Applies a function, planned once for vectors of one level and range, and keys: the engines
+    /// that a plan takes are those of the keys.
     fn map(&self, node: &Node, call: &MapCall, x: &Ciphertext) -> bellerophon::Result<Ciphertext> {
         let Self::Keys(keys, evaluator) = self else {
             return Err(bellerophon::ErrorKind::MissingKeys { need: "multiply" }.into());
         };
-        let (owner, range) = (x.lattice().key(), x.range());
-        let place = format!("{keys} {owner:?} {} {} {range:?}", x.level(), x.len());
+        // The last vector of a group takes the plan of a full one, if the domain has its padding.
+        let (owner, all) = (x.lattice().key(), x.meta().bounds.slots());
+        let (len, range) = match call.is_over(&all) {
+            true => (x.slots(), all),
+            false => (x.len(), *x.range()),
+        };
+        let place = format!("{keys} {owner:?} {} {len} {range:?}", x.level());
         let (key, request) = (format!("{} {place}", call.key()), call.request());
-        let plan = node.map_plan(&key, || evaluator.map_plan(x, &request))?;
+        let plan =
+            node.map_plan(&key, || evaluator.map_plan(&x.clone().with_len(len)?, &request))?;
         let mapped = evaluator.map_with(x, &request.planned(&plan))?;
         // A look-up of few values returns few slots: sums need as many as other vectors have.
         Ok(evaluator.repeated(mapped, x.slots())?)

@@ -13,8 +13,9 @@ use crate::{
     comparison::NoComparisons,
     compose::{self, Composer},
     explain::Planner,
+    function::Function,
     lookup::LookupFunction,
-    scalar::{Function, ScalarFunction},
+    scalar::ScalarFunction,
     settings::{KEYS, MOST_VECTORS, Settings},
     sum::Sum,
 };
@@ -27,7 +28,8 @@ pub struct SessionOptions {
     /// Encrypted vectors in a record batch, at most [`MOST_VECTORS`].
     pub vectors_per_batch: usize,
     /// Partitions that run at the same time. Vectors of a batch run in parallel anyway, on the
-    /// threads of the node.
+    /// threads of the node. With several partitions, some are read while others compute;
+    /// `DataFrame::collect_partitioned` returns them in the order of the rows.
     pub partitions: usize,
 }
 
@@ -86,6 +88,8 @@ pub(crate) fn config(options: &SessionOptions) -> Result<SessionConfig> {
     let settings = config.options_mut();
     settings.execution.parquet.skip_metadata = false;
     settings.execution.parquet.schema_force_view_types = false;
+    // A partition reads its own part of a table: results keep the order of the rows.
+    settings.execution.enable_file_stream_work_stealing = false;
     if let Some(keys) = options.keys {
         settings.set(KEYS, &keys.to_string())?;
     }

@@ -21,6 +21,9 @@ use crate::{Error, Hash, Result};
 /// The key of the description in the metadata of a field.
 pub(crate) const FIELD: &str = "bellerophon";
 
+/// The function that takes LWE vectors.
+pub(crate) const PACK: &str = "he_pack";
+
 /// The key of the name of a table in the metadata of a field.
 pub(crate) const TABLE: &str = "bellerophon.table";
 
@@ -37,6 +40,9 @@ pub(crate) struct Shape {
     meta: MetaForm,
     /// Predicted seconds for all vectors, of the last function alone.
     pub(crate) seconds: f64,
+    /// The column holds LWE vectors, and this describes what `he_pack` makes of them.
+    #[serde(default)]
+    unpacked: bool,
 }
 
 impl Shape {
@@ -49,19 +55,36 @@ impl Shape {
             level: x.level,
             meta: (&x.meta).into(),
             seconds: 0.0,
+            unpacked: false,
         }
+    }
+
+    /// A column of LWE vectors that `he_pack` makes vectors like these of.
+    pub(crate) fn unpacked(self) -> Self {
+        Self { unpacked: true, ..self }
     }
 
     /// The result of a function of columns like this one.
     pub(crate) fn with(&self, x: &Metadata, vectors: usize, seconds: f64) -> Self {
-        Self { level: x.level, meta: (&x.meta).into(), vectors, seconds, ..self.clone() }
+        let (level, meta) = (x.level, (&x.meta).into());
+        Self { level, meta, vectors, seconds, unpacked: false, ..self.clone() }
     }
 
     /// Reads the description of argument `argument`, counted from 1.
     pub(crate) fn of(function: &'static str, argument: usize, field: &Field) -> Result<Self> {
-        let text = field.metadata().get(FIELD);
-        let shape = text.and_then(|text| serde_json::from_str(text).ok());
-        shape.ok_or(Error::NotEncrypted { function, argument })
+        let not_encrypted = || Error::NotEncrypted { function, argument };
+        let shape = Self::on_field(field).ok_or_else(not_encrypted)?;
+        let reason = match (shape.unpacked, function == PACK) {
+            (true, false) => "holds LWE vectors: take `he_pack` of it",
+            (false, true) => "holds vectors in slots: need LWE vectors",
+            _ => return Ok(shape),
+        };
+        Err(Error::plan(function, format!("argument {argument} {reason}")))
+    }
+
+    /// The description on the field of a column or of a result.
+    pub(crate) fn on_field(field: &Field) -> Option<Self> {
+        serde_json::from_str(field.metadata().get(FIELD)?).ok()
     }
 
     /// Reads a description that [`Describe`](crate::Describe) wrote into a call.

@@ -10,6 +10,7 @@ use bellerophon::{
     Ciphertext, Params,
     ckks::{self, CkksOps, simulator::SimCiphertext},
     format,
+    mlwe::{self, KeyId},
 };
 use datafusion::{
     arrow::{
@@ -24,6 +25,7 @@ use datafusion::{
     },
     physical_expr::expressions::Literal,
 };
+use rayon::prelude::*;
 
 use crate::{Error, Node, Result, circuit::summand, shape::Shape, vector};
 
@@ -54,9 +56,10 @@ impl Sum {
             _ => Shape::of(NAME, 1, &args.return_field)?,
         };
         let params = self.node.keys().params(shape.params(NAME)?)?;
-        let adder = self.node.without_keys(&params, shape.owner(NAME)?)?;
+        let owner = shape.owner(NAME)?;
+        let adder = self.node.without_keys(&params, owner)?;
         let vector = shape.memory(&params);
-        Ok(Sums { node: self.node.clone(), params, adder, vector, sums: vec![] })
+        Ok(Sums { node: self.node.clone(), params, owner, adder, vector, sums: vec![] })
     }
 
     /// The shape of the sum of all vectors, as if they were one group.
@@ -158,6 +161,7 @@ impl AggregateUDFImpl for Sum {
 struct Sums {
     node: Arc<Node>,
     params: Params,
+    owner: KeyId,
     adder: ckks::Evaluator,
     /// Bytes of memory of a vector.
     vector: usize,
@@ -178,22 +182,29 @@ impl Sums {
         let _reserved = self.node.reserve(NAME, rows.len() * self.vector)?;
         let terms = self.node.rows(NAME, &rows, |row| {
             let x = vector::read(&self.params, vectors.value(row))?;
+            let (found, needed) = (x.lattice().key(), self.owner);
+            if found != needed {
+                let foreign = mlwe::ErrorKind::KeyMismatch { found, needed };
+                return Err(mlwe::Error::from(foreign).into());
+            }
             Ok(summand(&self.adder, &x)?)
         })?;
-        // Step 2: the sums.
+        // Step 2: the sums, in place, group by group.
         let mut groups = BTreeMap::<usize, Vec<(usize, Ciphertext)>>::new();
         for (row, term) in rows.into_iter().zip(terms) {
             groups.entry(group(row)).or_default().push((row, term));
         }
-        for (group, terms) in groups {
-            let all: Vec<_> =
-                self.sums[group].iter().chain(terms.iter().map(|(_, term)| term)).collect();
-            let sum = self.adder.add_many(&all).map_err(|error| Error::Row {
-                function: NAME,
-                row: terms[0].0,
-                source: Box::new(error.into()),
-            });
-            self.sums[group] = Some(sum?);
+        let parts =
+            groups.into_iter().map(|(group, terms)| (group, self.sums[group].take(), terms));
+        let parts: Vec<_> = parts.collect();
+        let adder = &self.adder;
+        let sums: Vec<Result<_>> = self.node.on_threads(|| {
+            let sums = parts.into_par_iter();
+            sums.map(|(group, sum, terms)| Ok((group, total(adder, sum, terms)?))).collect()
+        });
+        for sum in sums {
+            let (group, sum) = sum?;
+            self.sums[group] = sum;
         }
         Ok(())
     }
@@ -212,7 +223,8 @@ impl Sums {
 
     fn emit(&mut self, groups: EmitTo) -> EngineResult<ArrayRef> {
         let sums = groups.take_needed(&mut self.sums);
-        Ok(vector::column(NAME, &self.bytes(&sums)?)?)
+        let bytes = self.bytes(&sums)?;
+        Ok(self.node.on_threads(|| vector::column(NAME, &bytes))?)
     }
 
     fn memory(&self) -> usize {
@@ -288,6 +300,23 @@ impl GroupsAccumulator for Sums {
     fn size(&self) -> usize {
         self.memory()
     }
+}
+
+/// The sum of a group with the vectors of these rows.
+fn total(
+    adder: &ckks::Evaluator,
+    sum: Option<Ciphertext>,
+    terms: Vec<(usize, Ciphertext)>,
+) -> Result<Option<Ciphertext>> {
+    terms.into_iter().try_fold(sum, |sum, (row, term)| {
+        let Some(mut sum) = sum else { return Ok(Some(term)) };
+        let failed = |error: ckks::Error| {
+            let source = Box::new(error.into());
+            Error::Row { function: NAME, row, source }
+        };
+        adder.add_assign(&mut sum, &term).map_err(failed)?;
+        Ok(Some(sum))
+    })
 }
 
 /// Whether a row is one of those that an aggregate is over.

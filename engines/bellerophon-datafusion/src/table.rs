@@ -1,4 +1,4 @@
-//! The client: tables in the clear to Parquet files of encrypted columns.
+//! Tables in the clear to Parquet files of encrypted columns.
 //!
 //! A value of an encrypted column is a vector of rows in the byte format of the library. A row
 //! group has a few vectors, uncompressed, without dictionary and statistics: ciphertexts look
@@ -12,11 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use bellerophon::{
-    ClientKey,
-    ckks::{Bounds, CkksOps, Interval, SeededCiphertext},
-    format,
-};
+use bellerophon::{ClientKey, PublicKey, ckks::Interval};
 use datafusion::{
     arrow::{
         array::{Array, ArrayRef, AsArray, BinaryArray, Float64Array, StringArray},
@@ -34,10 +30,7 @@ use datafusion::{
 };
 use rayon::prelude::*;
 
-use crate::{
-    Error, Hash, Result,
-    shape::{self, Shape},
-};
+use crate::{Error, Hash, Result, author::Author, shape::Shape};
 
 /// Rows of comma-separated values in memory at a time.
 pub const CSV_ROWS: usize = 1 << 13;
@@ -65,7 +58,8 @@ pub struct TableOptions {
     /// The column whose values are the groups. It stays in the clear.
     pub group: Option<String>,
     /// A bound on the number of vectors, for the predictions of sums: rows divided by the slots of
-    /// a vector, rounded up, for every group. The file has no more.
+    /// a vector, rounded up, for every group. The file has no more. Files that become one table
+    /// have this number in common: a bound on all their vectors.
     pub most_vectors: usize,
 }
 
@@ -80,8 +74,8 @@ pub struct TableProgress {
 
 /// Encrypts record batches into a Parquet file, in memory of one vector for each group and column.
 #[derive(Debug)]
-pub struct TableWriter<'c, W: Write + Send> {
-    client: &'c ClientKey,
+pub struct TableWriter<'k, W: Write + Send> {
+    author: Author<'k>,
     options: TableOptions,
     ranges: Vec<Interval>,
     schema: SchemaRef,
@@ -93,13 +87,29 @@ pub struct TableWriter<'c, W: Write + Send> {
     progress: TableProgress,
 }
 
-impl<'c, W: Write + Send> TableWriter<'c, W> {
+impl<'k, W: Write + Send> TableWriter<'k, W> {
     /// Begins a file.
     ///
     /// # Errors
     /// [`Error::Plan`] without a column to encrypt, [`Error::Library`] for ranges that do not fit
     /// the parameters; those of the writer.
-    pub fn new(client: &'c ClientKey, options: TableOptions, file: W) -> Result<Self> {
+    pub fn new(client: &'k ClientKey, options: TableOptions, file: W) -> Result<Self> {
+        Self::begin(Author::Owner(client), options, file)
+    }
+
+    /// Begins a file that somebody else provides, with the public key of the owner: who writes it
+    /// cannot decrypt it. Its vectors take twice the bytes, as their masks are no seeds.
+    ///
+    /// Files of several providers are one table if their options are equal. The owner provides to
+    /// it as others do.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn provided(key: &PublicKey, options: TableOptions, file: W) -> Result<Self> {
+        Self::begin(Author::provider(key)?, options, file)
+    }
+
+    fn begin(author: Author<'k>, options: TableOptions, file: W) -> Result<Self> {
         if options.columns.is_empty() {
             return Err(Error::plan("TableWriter", "no column to encrypt: need one or more"));
         }
@@ -107,21 +117,13 @@ impl<'c, W: Write + Send> TableWriter<'c, W> {
         if let Some(group) = &options.group {
             fields.push(Field::new(group, DataType::Utf8, false));
         }
-        // Step 1: the public description of every column.
-        let simulator = shape::simulator(client.params())?;
+        // Step 1: the public description of every column. The last vector of a group has padding.
         let mut ranges = Vec::new();
         for EncryptedColumn { name, range } in &options.columns {
-            let range = Interval::real(*range.start(), *range.end()).map_err(library)?;
-            let (slots, level) = (client.params().ckks().max_slots(), client.params().levels());
-            let value = vec![range.lo(); slots];
-            let x = simulator.encrypt(&value, range, level).map_err(library)?;
-            // The last vector of a group has padding: predictions hold for it, too.
-            let mut meta = x.metadata().meta;
-            meta.len -= 1;
-            meta.bounds = padded(range)?;
-            let x = simulator.with_metadata(x, meta);
-            let column =
-                Shape::new(options.params, client.id(), options.most_vectors, x.metadata());
+            let range = Interval::real(*range.start(), *range.end())
+                .map_err(|error| Error::Library(error.into()))?;
+            let x = author.describe(range)?;
+            let column = Shape::new(options.params, author.id(), options.most_vectors, &x);
             fields.push(column.on("TableWriter", Field::new(name, DataType::Binary, false))?);
             ranges.push(range);
         }
@@ -136,7 +138,7 @@ impl<'c, W: Write + Send> TableWriter<'c, W> {
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties));
         let writer = writer.map_err(DataFusionError::from)?;
         let (open, full, progress) = Default::default();
-        Ok(Self { client, options, ranges, schema, writer, open, full, progress })
+        Ok(Self { author, options, ranges, schema, writer, open, full, progress })
     }
 
     /// Encrypts the rows of a batch. Vectors that are full go to the file.
@@ -145,7 +147,7 @@ impl<'c, W: Write + Send> TableWriter<'c, W> {
     /// [`Error::Column`] for a column that is missing, or a value that is missing, not a number or
     /// outside the declared range, with its row; the value itself is not repeated.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<TableProgress> {
-        let slots = self.client.params().ckks().max_slots();
+        let slots = self.author.params().ckks().max_slots();
         // Step 1: the columns as numbers, the groups as text.
         let groups = match &self.options.group {
             Some(name) => Some(column(batch, name, &DataType::Utf8)?),
@@ -253,10 +255,10 @@ impl<'c, W: Write + Send> TableWriter<'c, W> {
             arrays.push(Arc::new(StringArray::from_iter_values(groups)));
         }
         for (i, range) in self.ranges.iter().enumerate() {
-            let client = self.client;
+            let author = &self.author;
             let vectors = vectors.par_iter();
             let column: Result<Vec<_>> =
-                vectors.map(|(_, columns)| encrypt(client, &columns[i], *range)).collect();
+                vectors.map(|(_, columns)| author.encrypt(&columns[i], *range)).collect();
             arrays.push(Arc::new(BinaryArray::from_iter_values(column?)));
         }
         let batch = RecordBatch::try_new(self.schema.clone(), arrays);
@@ -264,32 +266,6 @@ impl<'c, W: Write + Send> TableWriter<'c, W> {
         let written = self.writer.write(&batch).and_then(|()| self.writer.flush());
         Ok(written.map_err(DataFusionError::from)?)
     }
-}
-
-/// Encrypts a vector in all slots; those behind the values are zero.
-fn encrypt(client: &ClientKey, values: &[f64], range: Interval) -> Result<Vec<u8>> {
-    let params = client.params();
-    let count = params.ckks().max_slots();
-    if values.len() == count {
-        let x = client.encrypt_seeded(values, range.lo()..=range.hi())?;
-        return Ok(format::to_bytes(params, &x)?);
-    }
-    let mut slots = values.to_vec();
-    slots.resize(count, 0.0);
-    let bounds = padded(range)?;
-    let all = bounds.slots();
-    let mut x: SeededCiphertext = client.encrypt_seeded(&slots, all.lo()..=all.hi())?;
-    (x.meta.len, x.meta.bounds) = (values.len(), bounds);
-    Ok(format::to_bytes(params, &x)?)
-}
-
-/// Values of a range, and zeros behind them.
-fn padded(range: Interval) -> Result<Bounds> {
-    Ok(Bounds { values: range, padding: Interval::real(0.0, 0.0).map_err(library)? })
-}
-
-fn library(error: bellerophon::ckks::Error) -> Error {
-    Error::Library(error.into())
 }
 
 /// A column of a batch, as this type.

@@ -7,7 +7,11 @@ use bellerophon::{
     ckks::{SeededCiphertext, wire::kind},
     format::{self, Header},
 };
-use datafusion::arrow::array::{ArrayRef, BinaryBuilder};
+use datafusion::arrow::{
+    array::{ArrayRef, BinaryArray},
+    buffer::OffsetBuffer,
+};
+use rayon::prelude::*;
 
 use crate::Error;
 
@@ -25,12 +29,13 @@ pub(crate) fn read(params: &Params, bytes: &[u8]) -> Result<Ciphertext> {
     }
 }
 
-/// A column of vectors, from their bytes.
+/// A column of vectors, from their bytes, which the threads of the active pool copy.
 ///
 /// # Errors
 /// [`Error::Column`] for more than a column of this type holds.
 pub(crate) fn column(name: &str, vectors: &[Option<Vec<u8>>]) -> crate::Result<ArrayRef> {
-    let bytes: usize = vectors.iter().flatten().map(Vec::len).sum();
+    let lengths = vectors.iter().map(|vector| vector.as_ref().map_or(0, Vec::len));
+    let bytes: usize = lengths.clone().sum();
     if i32::try_from(bytes).is_err() {
         let reason = format!(
             "{} vectors of {bytes} bytes: a column of a batch holds 2 GiB: fewer vectors in a \
@@ -39,10 +44,16 @@ pub(crate) fn column(name: &str, vectors: &[Option<Vec<u8>>]) -> crate::Result<A
         );
         return Err(Error::Column { column: name.into(), reason });
     }
-    // Vectors are megabytes: a buffer that grows would copy them several times.
-    let mut column = BinaryBuilder::with_capacity(vectors.len(), bytes);
-    vectors.iter().for_each(|vector| column.append_option(vector.as_deref()));
-    Ok(Arc::new(column.finish()))
+    let (mut values, offsets) = (vec![0; bytes], OffsetBuffer::from_lengths(lengths));
+    let (mut rest, mut places) = (&mut values[..], Vec::new());
+    for vector in vectors.iter().flatten() {
+        let (place, behind) = rest.split_at_mut(vector.len());
+        places.push((place, vector));
+        rest = behind;
+    }
+    places.into_par_iter().for_each(|(place, vector)| place.copy_from_slice(vector));
+    let valid = vectors.iter().map(Option::is_some).collect();
+    Ok(Arc::new(BinaryArray::new(offsets, values.into(), Some(valid))))
 }
 
 /// The number of values of a vector, without its mask where that is a seed.

@@ -31,6 +31,9 @@ const PARTITIONS: usize = 12;
 /// Vectors of the long sum.
 const SUMMED: usize = 1000;
 
+/// Runs of a query whose time does not depend on what ran before: the fastest counts.
+const RUNS: usize = 3;
+
 /// One thread for each executor: two of them use two cores.
 const RESOURCES: Resources = Resources { threads: 1, memory_mib: 4096 };
 
@@ -87,7 +90,7 @@ pub async fn measure(home: &Path, arguments: &Arguments, console: &Console) -> R
         .await?;
     figures.predicted_s = predicted(&session, MAP).await?;
     let watched = Watched::start(&one);
-    figures.one_executor = timed(&one, &session, MAP).await?;
+    figures.one_executor = fastest(&one, &session, MAP).await?;
     figures.counted_bytes = watched.end().await?;
     figures.peak_bytes = one.executors[0].peak_bytes();
     one.executors[0].kill();
@@ -96,7 +99,7 @@ pub async fn measure(home: &Path, arguments: &Arguments, console: &Console) -> R
     let session = world.on(&two.address, PARTITIONS).await?;
     // Both load their keys.
     timed(&two, &session, MAP).await?;
-    figures.two_executors = timed(&two, &session, MAP).await?;
+    figures.two_executors = fastest(&two, &session, MAP).await?;
     let (one, both) = (&figures.one_executor, &figures.two_executors);
     figures.efficiency = one.wall_s / both.wall_s / 2.0;
     figures.efficiency_cpu = one.cpu_s / both.cpu_s;
@@ -112,9 +115,9 @@ pub async fn measure(home: &Path, arguments: &Arguments, console: &Console) -> R
         fs::copy(object.path(), to).map_err(Failure::run)?;
     }
     let flat = long.on(&two.address, 1).await?;
-    figures.flat = timed(&two, &flat, SUM).await?;
+    figures.flat = fastest(&two, &flat, SUM).await?;
     let two_level = long.on(&two.address, PARTITIONS).await?;
-    figures.two_level = timed(&two, &two_level, SUM).await?;
+    figures.two_level = fastest(&two, &two_level, SUM).await?;
     drop(two);
     // Step 3: starts with keys of a deep program.
     let (deep, _) = driver::table(home, 1)?;
@@ -122,7 +125,7 @@ pub async fn measure(home: &Path, arguments: &Arguments, console: &Console) -> R
     let cold = Cluster::start(home, "cold", &[0], RESOURCES)?;
     let session = deep.on(&cold.address, 1).await?;
     figures.cold = timed(&cold, &session, KEYED).await?;
-    figures.hot = timed(&cold, &session, KEYED).await?;
+    figures.hot = fastest(&cold, &session, KEYED).await?;
     drop(cold);
     let (from, to) = (home.join("cold").join("node-0"), home.join("warm").join("node-0"));
     fs::create_dir_all(home.join("warm")).map_err(Failure::run)?;
@@ -144,6 +147,16 @@ async fn timed(cluster: &Cluster, session: &SessionContext, sql: &str) -> Result
     let frame = session.sql(sql).await.map_err(Failure::run)?;
     frame.collect().await.map_err(Failure::run)?;
     Ok(Cost { wall_s: begin.elapsed().as_secs_f64(), cpu_s: cpu() - cpu_begin })
+}
+
+/// The smallest costs of some runs, which other programs of the machine disturb least.
+async fn fastest(cluster: &Cluster, session: &SessionContext, sql: &str) -> Result<Cost, Failure> {
+    let mut least = timed(cluster, session, sql).await?;
+    for _ in 1..RUNS {
+        let Cost { wall_s, cpu_s } = timed(cluster, session, sql).await?;
+        least = Cost { wall_s: least.wall_s.min(wall_s), cpu_s: least.cpu_s.min(cpu_s) };
+    }
+    Ok(least)
 }
 
 async fn predicted(session: &SessionContext, sql: &str) -> Result<f64, Failure> {

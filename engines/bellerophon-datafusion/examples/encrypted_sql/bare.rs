@@ -1,6 +1,12 @@
 //! The work of the queries by rayon alone.
 
-use std::{collections::BTreeMap, ops::RangeInclusive};
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{Read, Seek, SeekFrom, Write},
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+};
 
 use bellerophon::{
     Ciphertext,
@@ -17,11 +23,18 @@ use rayon::prelude::*;
 
 use crate::MAP_BITS;
 
-/// The same work by rayon alone: from the bytes of vectors to those of results.
+/// The same work by rayon alone: from a file of vectors to the bytes of results in memory.
 pub struct Bare {
     server: Evaluator,
-    /// The group and the bytes of every vector.
-    vectors: Vec<(String, Vec<u8>)>,
+    file: PathBuf,
+    vectors: Vec<Place>,
+}
+
+/// Where a vector is in the file.
+struct Place {
+    group: String,
+    start: u64,
+    len: usize,
 }
 
 impl Bare {
@@ -29,23 +42,39 @@ impl Bare {
         client: &ClientKey,
         needs: &Needs,
         encrypted: &SessionContext,
+        folder: &Path,
     ) -> Result<Self, Failure> {
         let keys = client.evaluation_keys(needs).map_err(Failure::run)?;
         let server = Evaluator::new(keys).map_err(Failure::run)?;
         let frame = encrypted.sql("SELECT g, v FROM t").await.map_err(Failure::run)?;
-        let mut vectors = vec![];
+        let path = folder.join("vectors");
+        let mut file = File::create(&path).map_err(Failure::run)?;
+        let (mut vectors, mut start) = (vec![], 0);
         for batch in frame.collect().await.map_err(Failure::run)? {
             let groups = cast(batch.column(0), &DataType::Utf8).map_err(Failure::run)?;
             let rows = groups.as_string::<i32>().iter().zip(batch.column(1).as_binary::<i32>());
-            vectors.extend(rows.map(|(group, bytes)| {
-                (group.unwrap_or_default().to_string(), bytes.unwrap_or_default().to_vec())
-            }));
+            for (group, bytes) in rows {
+                let bytes = bytes.unwrap_or_default();
+                file.write_all(bytes).map_err(Failure::run)?;
+                let (group, len) = (group.unwrap_or_default().to_string(), bytes.len());
+                vectors.push(Place { group, start, len });
+                start += len as u64;
+            }
         }
-        Ok(Self { server, vectors })
+        Ok(Self { server, file: path, vectors })
     }
 
-    fn read(&self, bytes: &[u8]) -> bellerophon::Result<Ciphertext> {
-        let x: SeededCiphertext = format::from_bytes(self.server.params(), bytes)?;
+    /// Reads a vector from the file.
+    fn read(&self, place: &Place) -> bellerophon::Result<Ciphertext> {
+        let read = || -> std::io::Result<Vec<u8>> {
+            let mut file = File::open(&self.file)?;
+            file.seek(SeekFrom::Start(place.start))?;
+            let mut bytes = vec![0; place.len];
+            file.read_exact(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = read().map_err(format::FormatError::Io)?;
+        let x: SeededCiphertext = format::from_bytes(self.server.params(), &bytes)?;
         Ok(x.expand(self.server.params().ckks())?)
     }
 
@@ -55,8 +84,8 @@ impl Bare {
             let terms: bellerophon::Result<Vec<Ciphertext>> = self
                 .vectors
                 .par_iter()
-                .map(|(_, bytes)| {
-                    let x = self.read(bytes)?;
+                .map(|place| {
+                    let x = self.read(place)?;
                     let x = if squares { self.server.square(&x)? } else { x };
                     let slots = x.slots();
                     Ok(self.server.with_len(x, slots)?)
@@ -77,10 +106,10 @@ impl Bare {
             let terms: bellerophon::Result<Vec<(&str, Ciphertext)>> = self
                 .vectors
                 .par_iter()
-                .map(|(group, bytes)| {
-                    let x = self.read(bytes)?;
+                .map(|place| {
+                    let x = self.read(place)?;
                     let slots = x.slots();
-                    Ok((group.as_str(), self.server.with_len(x, slots)?))
+                    Ok((place.group.as_str(), self.server.with_len(x, slots)?))
                 })
                 .collect();
             let mut groups = BTreeMap::<&str, Vec<Ciphertext>>::new();
@@ -102,8 +131,8 @@ impl Bare {
         domain: RangeInclusive<f64>,
     ) -> Result<(), Failure> {
         let request = || MapRequest::of(Function::sigmoid()).over(domain.clone()).error(-MAP_BITS);
-        let read = |bytes: &[u8]| {
-            let x = self.read(bytes)?;
+        let read = |place: &Place| {
+            let x = self.read(place)?;
             Ok::<_, bellerophon::Error>(match scaling {
                 Some(coefficients) => {
                     self.server.monomial(&x, &Monomial::new(&coefficients)?, None)?
@@ -112,10 +141,10 @@ impl Bare {
             })
         };
         let work = || -> bellerophon::Result<()> {
-            let plan = self.server.map_plan(&read(&self.vectors[0].1)?, &request())?;
+            let plan = self.server.map_plan(&read(&self.vectors[0])?, &request())?;
             // The results of a query stay in memory, too.
-            let results = self.vectors.par_iter().map(|(_, bytes)| {
-                let y = self.server.map_with(&read(bytes)?, &request().planned(&plan))?;
+            let results = self.vectors.par_iter().map(|place| {
+                let y = self.server.map_with(&read(place)?, &request().planned(&plan))?;
                 format::to_bytes(self.server.params(), &y)
             });
             results.collect::<bellerophon::Result<Vec<Vec<u8>>>>().map(|_| ())

@@ -3,9 +3,11 @@
 use std::sync::{Arc, Once};
 
 use bellerophon::prelude::*;
-use bellerophon_datafusion::{Functions, TableProgress, TableWriter, Values, decrypt, write_csv};
+use bellerophon_datafusion::{
+    Functions, TableProgress, TableWriter, Values, decrypt, sql, write_csv,
+};
 use datafusion::{
-    arrow::{array::AsArray, datatypes::Int64Type},
+    arrow::{array::AsArray, datatypes::Int64Type, util::pretty::pretty_format_batches},
     execution::memory_pool::MemoryConsumer,
     prelude::col,
 };
@@ -174,6 +176,46 @@ async fn an_expression_of_a_query_is_a_function() {
         let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
         let expected: Vec<f64> = rows.map(|i| f(world.x[i])).collect();
         close(&numbers(&found, "f"), &expected, 1e-3);
+    }
+}
+
+#[tokio::test]
+async fn a_lambda_of_a_query_is_a_function() {
+    let world = World::new();
+    let session = world.session().await;
+    let logistic = |x: f64| 1.0 / (1.0 + (-x).exp());
+    for (call, f) in [
+        ("he_map(x, x -> 1 / (1 + exp(-x)), -2.0, 2.0)", logistic as fn(f64) -> f64),
+        ("HE_MAP(x, V -> ln(v + 4) / 2, -2.0, 2.0, 10)", |x| (x + 4.0).ln() / 2.0),
+        ("he_add(x, he_map(x, (v) -> CASE WHEN v > 9 THEN 0 ELSE cos(v) END, -2.0, 2.0, 9))", {
+            |x| x + x.cos()
+        }),
+        ("he_map(x, 'tanh', -2.0, 2.0)", f64::tanh),
+    ] {
+        let query = format!("SELECT {call} AS f FROM (SELECT * FROM t WHERE g = 'b')");
+        let batches = sql(&session, &query).await.unwrap().collect().await.unwrap();
+        let found = decrypt(&world.client, &batches, Values::All).unwrap();
+        let rows = (0..ROWS).filter(|&i| world.groups[i] == "b");
+        let expected: Vec<f64> = rows.map(|i| f(world.x[i])).collect();
+        close(&numbers(&found, "f"), &expected, 2f64.powi(-9));
+    }
+    // The text of a lambda is a function of its own, and predicted as such.
+    let explained = "EXPLAIN SELECT he_map(x, v -> ln(v + 4), -2.0, 2.0) FROM t";
+    let batches = sql(&session, explained).await.unwrap().collect().await.unwrap();
+    let text = pretty_format_batches(&batches).unwrap().to_string();
+    assert!(text.contains("predictions") && text.contains("v -> ln(v + 4)"), "{text}");
+    // What the language of functions lacks is refused when the query is planned.
+    for (call, expected) in [
+        ("he_map(x, v -> v + y, -2.0, 2.0)", "No field named y"),
+        ("he_map(x, (v, w) -> v + w, -2.0, 2.0)", "no function of one variable"),
+        ("he_map(x, v -> v + random(), -2.0, 2.0)", "not the same for every evaluation"),
+        ("he_map(x, v -> sum(v), -2.0, 2.0)", "is no function"),
+        ("he_map(x, v -> ln(v), -2.0, 2.0)", "he_map cannot be planned"),
+        ("he_map(x, v -> he_scale(v, 2), -2.0, 2.0)", "is no function"),
+        ("he_scale(x, v -> v)", "ambda"),
+    ] {
+        let refusal = sql(&session, &format!("SELECT {call} FROM t")).await.unwrap_err();
+        assert!(refusal.to_string().contains(expected), "{call}: {refusal}");
     }
 }
 
