@@ -69,7 +69,17 @@ impl Ranks {
 /// degree.
 fn bootstrap_at_rank(degree: usize) -> (ckks::Params, Arc<Bootstrapper>) {
     let spec = BootstrapSpec::new(4);
-    let chain = spec.chain(2 * degree, 40, 2, (50, 2)).unwrap();
+    // The chain from which the golden files were made, with the levels of EvalMod of that time.
+    let now = spec.chain(2 * degree, 40, 2, (50, 2)).unwrap();
+    let reduction = now.levels.iter().map(|levels| levels.count).sum::<usize>() - 6;
+    let levels = vec![
+        LevelGroup::single(40, 4),
+        LevelGroup::single(49, reduction - 2),
+        LevelGroup::pairs(59, 1),
+        LevelGroup::pairs(54, 1),
+        LevelGroup::single(49, 2),
+    ];
+    let chain = ModulusChain { levels, ..now };
     let large = ckks::ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
     let mut small = large.clone();
     (small.lattice.degree, small.lattice.rank) = (degree, 2);
