@@ -139,7 +139,6 @@ impl SeededBlindRotationKey {
     ///
     /// # Errors
     /// If the parameters are not those of the key, or the size is 0.
-    #[cfg(test)]
     pub fn parts(
         &self,
         params: &Params,
