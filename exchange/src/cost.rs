@@ -187,7 +187,7 @@ pub fn keys(params: &Params, bytes: u64) -> u64 {
     };
     let slots = lattices(params).map(|lattice| lattice.spec());
     let slots = slots.iter().flat_map(|spec| spec.q.iter().chain(&spec.p));
-    let tables = params.lookups().ok().map(|lookups| lookups.lattice().spec());
+    let tables = params.lookups().ok().map(|lookups| lookups.lwe_params().spec());
     let tables = tables.iter().flat_map(|spec| [&spec.modulus, &spec.ring_modulus]);
     let rows = slots.map(|q| expanded(masks(params), q)).chain(tables.map(|q| expanded(1, q)));
     rows.max().unwrap_or(0).saturating_add(built(params) + slots_to_coeffs_bytes(params) + REST)
@@ -223,6 +223,6 @@ fn built(params: &Params) -> u64 {
     };
     let mut sets = lattices(params).to_vec();
     sets.dedup_by_key(|lattice| lattice.fingerprint());
-    let ring = params.lookups().map_or(0, |lookups| 2 * lookups.lattice().spec().ring_degree);
+    let ring = params.lookups().map_or(0, |lookups| 2 * lookups.lwe_params().spec().ring_degree);
     TABLES * (ring + sets.into_iter().map(residues).sum::<usize>()) as u64
 }

@@ -108,7 +108,7 @@ impl Program {
             Self::Mean => u64::from(degree.ilog2()) * switch,
             // A rotation by an encrypted index for each value, beside two linear transforms.
             Self::Sigmoid => {
-                let lattice = params.lookups().map(|lookups| lookups.lattice());
+                let lattice = params.lookups().map(|lookups| lookups.lwe_params());
                 let rotation = lattice.map_or(0, |lattice| {
                     let ring = lattice.spec().ring_degree as u64;
                     8 * lattice.spec().dimension as u64 * ring * u64::from(ring.ilog2())

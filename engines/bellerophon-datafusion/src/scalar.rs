@@ -368,8 +368,9 @@ impl Server {
         };
         let place = format!("{keys} {owner:?} {} {len} {range:?}", x.level());
         let (key, request) = (format!("{} {place}", call.key()), call.request());
-        let plan =
-            node.map_plan(&key, || evaluator.map_plan(&x.clone().with_len(len)?, &request))?;
+        let plan = node.map_plan(&key, || {
+            evaluator.map_plan(&evaluator.with_len(x.clone(), len)?, &request)
+        })?;
         let mapped = evaluator.map_with(x, &request.planned(&plan))?;
         // A look-up of few values returns few slots: sums need as many as other vectors have.
         Ok(evaluator.repeated(mapped, x.slots())?)

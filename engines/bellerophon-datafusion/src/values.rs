@@ -53,7 +53,7 @@ pub fn values_column(
     let shape = Shape::new(params, noisiest.key(), vectors.len(), &packed).unpacked();
     let field = shape.on("values_column", Field::new(name, DataType::Binary, false))?;
     // Step 2: their bytes.
-    let lattice = server.params().lookups()?.lattice();
+    let lattice = server.params().lookups()?.lwe_params();
     let bytes: Result<Vec<_>> = vectors.iter().map(|x| format::to_bytes(lattice, x)).collect();
     Ok((field, Arc::new(BinaryArray::from_iter_values(bytes?))))
 }
@@ -69,7 +69,7 @@ pub(crate) fn read(params: &Params, bytes: &[u8]) -> Result<LweVec> {
     let header = Header::parse(bytes)?;
     let lookups = params.lookups()?;
     // Tables of several engines have parameters of their own.
-    let lattice = lookups.with_fingerprint(header.fingerprint).unwrap_or(lookups.lattice());
+    let lattice = lookups.with_fingerprint(header.fingerprint).unwrap_or(lookups.lwe_params());
     match header.kind {
         kind::PUBLISHED_VALUES => {
             Ok(format::from_bytes::<PublishedValues>(lattice, bytes)?.as_ref().clone())

@@ -139,8 +139,7 @@ impl SeededBlindRotationKey {
     ///
     /// # Errors
     /// If the parameters are not those of the key, or the size is 0.
-    #[cfg(test)]
-    pub(crate) fn parts(
+    pub fn parts(
         &self,
         params: &Params,
         size: usize,

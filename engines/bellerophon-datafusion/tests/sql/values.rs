@@ -95,7 +95,7 @@ async fn lwe_vectors_and_vectors_in_slots_are_not_taken_for_each_other() {
     }
     // Damaged values, and those of another type, are refused with their row.
     let params = world.client.params();
-    let good = format::to_bytes(params.lookups().unwrap().lattice(), &vectors[0]).unwrap();
+    let good = format::to_bytes(params.lookups().unwrap().lwe_params(), &vectors[0]).unwrap();
     let mut flipped = good.clone();
     flipped[good.len() / 2] ^= 1;
     let slots = world.client.encrypt_seeded(&world.x[..COUNT], -2.0..=2.0).unwrap();
