@@ -150,7 +150,7 @@ pub fn rotation_keys(world: &'static World) -> Vec<Vec<u8>> {
 
 pub fn rotation_parts(world: &'static World) -> Vec<Vec<u8>> {
     let second = &tables(world)[1];
-    let key = keys(second).rotation.expand(&second.params).unwrap();
+    let key = keys(second).rotation;
     let parts = key.parts(&second.params, 3).unwrap();
     parts.map(|part| sample(&second.params, &part)).collect()
 }
