@@ -74,7 +74,7 @@ presets! {
     /// matrices.
     Bootstrapping = "bootstrapping",
     /// [`Bootstrapping`](Self::Bootstrapping) with a dense secret, except for the one of weight 32
-    /// under the lowest modulus only: 12 levels between two bootstraps, and 21.1 correct bits in
+    /// under the lowest modulus only: 12 levels between two bootstraps, and 22.6 correct bits in
     /// the worst slot (measured), about 4 bits less.
     BootstrappingDense = "bootstrapping-dense",
     /// Everything from one key set, 128-bit security, 2^15 slots: arithmetic, functions by look-up,

@@ -98,7 +98,7 @@ impl RingBridge {
         Ok(Ciphertext::from_parts(&self.params, inner, meta)?)
     }
 
-    /// How often [`raise`](Self::raise) repeats the vector of a layout of `slots` slots: it moves
+    /// How often [`lwe_to_slots`](Self::lwe_to_slots) repeats the vector of a layout of `slots` slots: it moves
     /// at least `n' / 2` coefficients.
     pub(crate) fn repeats(&self, slots: usize) -> usize {
         (self.spec.degree / 2 / slots.max(1)).max(1)

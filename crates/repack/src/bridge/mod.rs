@@ -220,7 +220,7 @@ impl RingBridge {
         }
     }
 
-    /// The highest level of a result of [`raise`](Self::raise); `None` if the chain is too short,
+    /// The highest level of a result of [`lwe_to_slots`](Self::lwe_to_slots); `None` if the chain is too short,
     /// or the primes of its levels differ too much in size for the reduction.
     pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
         Some(self.highest_start(reduction)? - self.reduction(reduction).depth())
@@ -248,7 +248,7 @@ impl RingBridge {
         REACH
     }
 
-    /// The evaluation keys that [`raise`](Self::raise) needs besides [`RingBridgeKeys`], each at
+    /// The evaluation keys that [`lwe_to_slots`](Self::lwe_to_slots) needs besides [`RingBridgeKeys`], each at
     /// the level of its use, for vectors of any number of slots. The caller adds those of
     /// SlotsToCoeffs before [`slots_to_lwe`](Self::slots_to_lwe).
     pub fn keys(&self) -> KeyLevels {
@@ -268,7 +268,7 @@ impl RingBridge {
             .and(&self.sine.keys(start))
     }
 
-    /// Work of [`raise`](Self::raise) in the large ring, for a layout of `slots` slots and results
+    /// Work of [`lwe_to_slots`](Self::lwe_to_slots) in the large ring, for a layout of `slots` slots and results
     /// at `level`: mod raise, CoeffsToSlots and the reduction.
     ///
     /// # Errors
@@ -287,7 +287,7 @@ impl RingBridge {
         Ok(work)
     }
 
-    /// Work of [`raise`](Self::raise) in the small ring for `values` values: one key switch for
+    /// Work of [`lwe_to_slots`](Self::lwe_to_slots) in the small ring for `values` values: one key switch for
     /// each value and one for every stage of the packing.
     pub(crate) fn packing_work(&self, values: usize) -> Work {
         let (ring, digits) = (&self.dense, self.dense.gadget().digits(1) as f64);
