@@ -9,8 +9,11 @@ use datafusion::{
         datatypes::{DataType, Field, Float64Type, Schema},
         record_batch::RecordBatch,
     },
-    common::{DFSchema, Result as EngineResult},
-    logical_expr::ExprSchemable,
+    common::{
+        DFSchema, Result as EngineResult,
+        tree_node::{Transformed, TreeNode},
+    },
+    logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator},
     physical_expr::PhysicalExpr,
     prelude::SessionContext,
 };
@@ -21,6 +24,7 @@ pub(crate) fn is_expression(text: &str) -> bool {
 }
 
 /// The function of a text: a variable, an arrow, and an expression of SQL with that variable.
+/// Quotients are those of numbers, also of integers.
 ///
 /// # Errors
 /// The reason why the text is no function of a number.
@@ -29,8 +33,10 @@ pub(crate) fn compile(text: &str) -> Result<MapFunction, String> {
     let (variable, body) = text.split_once("->").ok_or("it has no arrow")?;
     let variable = variable.trim();
     let name = |c: char| c.is_ascii_lowercase() || c == '_';
-    if variable.is_empty() || !variable.chars().all(name) {
-        return Err(format!("{variable:?} is no name of a variable: need lower-case letters"));
+    if !variable.starts_with(name) || !variable.chars().all(|c| name(c) || c.is_ascii_digit()) {
+        return Err(format!(
+            "{variable:?} is no name of a variable: need lower-case letters and digits"
+        ));
     }
     let schema = Arc::new(Schema::new(vec![Field::new(variable, DataType::Float64, false)]));
     // Step 2: the expression, as the engine compiles those of its own columns.
@@ -41,7 +47,16 @@ pub(crate) fn compile(text: &str) -> Result<MapFunction, String> {
         if body.is_volatile() {
             return Ok(None);
         }
-        let body = body.cast_to(&DataType::Float64, &columns)?;
+        // Quotients are those of numbers: 1 / 2 is a half.
+        let quotients = body.transform_up(|expr| match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Divide, right }) => {
+                let left = Box::new(left.cast_to(&DataType::Float64, &columns)?);
+                let quotient = BinaryExpr { left, op: Operator::Divide, right };
+                Ok(Transformed::yes(Expr::BinaryExpr(quotient)))
+            }
+            expr => Ok(Transformed::no(expr)),
+        });
+        let body = quotients?.data.cast_to(&DataType::Float64, &columns)?;
         context.create_physical_expr(body, &columns).map(Some)
     };
     let body = compiled().map_err(|error| error.to_string())?;

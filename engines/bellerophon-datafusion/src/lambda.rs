@@ -23,8 +23,8 @@ use crate::{Error, Result};
 /// parsed in the dialect of DuckDB.
 ///
 /// # Errors
-/// Those of [`SessionContext::sql`]; [`Error::Plan`] for a lambda that is no function of one
-/// variable, or whose expression has other columns.
+/// Those of [`SessionContext::sql`], also for a lambda whose expression has other columns;
+/// [`Error::Plan`] for a lambda that is no function of one variable, or declares its type.
 pub async fn sql(session: &SessionContext, query: &str) -> Result<DataFrame> {
     let state = session.state();
     let mut statement = state.sql_to_statement(query, &Dialect::DuckDB)?;
@@ -72,12 +72,21 @@ fn replace(call: &mut Function) -> Result<()> {
 
 /// The text of a lambda.
 fn text(lambda: &LambdaFunction) -> Result<String> {
+    let refuse = |reason: &str| Err(Error::plan("he_map", format!("{lambda} {reason}")));
     let mut variables = lambda.params.iter();
-    match (variables.next(), variables.next()) {
-        (Some(variable), None) => {
-            // Names without quotes have no case.
-            Ok(format!("{} -> {}", variable.name.value.to_lowercase(), lambda.body))
-        }
-        _ => Err(Error::plan("he_map", format!("{lambda} is no function of one variable"))),
+    let (Some(variable), None) = (variables.next(), variables.next()) else {
+        return refuse("is no function of one variable");
+    };
+    if variable.data_type.is_some() {
+        return refuse("declares a type: its variable is a number");
     }
+    if variable.name.quote_style.is_some() {
+        return refuse("quotes its variable: write a name without quotes");
+    }
+    let body = lambda.body.to_string();
+    if body.contains("--") {
+        return refuse("has two signs in a row, which begin a comment: write -(-x)");
+    }
+    // Names without quotes have no case.
+    Ok(format!("{} -> {body}", variable.name.value.to_lowercase()))
 }

@@ -239,7 +239,11 @@ impl ScalarFunction {
                 .ok_or(Error::NotEncrypted { function: name, argument: 1 })?,
         };
         let params = self.node.keys().params(shape.params(name)?)?;
-        let memory = (columns.len() + 1) * rows * shape.memory(&params);
+        let mut memory = (columns.len() + 1) * rows * shape.memory(&params);
+        if matches!(operation, Operation::Pack) {
+            // LWE vectors: words of up to 32 bits or more, in 64 each.
+            memory += 2 * columns[0].value_data().len();
+        }
         let _reserved = self.node.reserve(name, memory)?;
         let read = |column: usize, row: usize| vector::read(&params, columns[column].value(row));
         if matches!(operation, Operation::Count) {
@@ -354,8 +358,8 @@ impl Server {
         }
     }
 
-    /// Applies a function, planned once for vectors of one level and range, and keys: the engines
-    /// that a plan takes are those of the keys.
+    /// Applies a function, planned once for vectors of one level, range and noise, and keys: the
+    /// engines that a plan takes are those of the keys.
     fn map(&self, node: &Node, call: &MapCall, x: &Ciphertext) -> bellerophon::Result<Ciphertext> {
         let Self::Keys(keys, evaluator) = self else {
             return Err(bellerophon::ErrorKind::MissingKeys { need: "multiply" }.into());
@@ -366,7 +370,8 @@ impl Server {
             true => (x.slots(), all),
             false => (x.len(), *x.range()),
         };
-        let place = format!("{keys} {owner:?} {} {len} {range:?}", x.level());
+        let (slots, noise) = (x.slots(), x.noise());
+        let place = format!("{keys} {owner:?} {} {slots} {len} {range:?} {noise:?}", x.level());
         let (key, request) = (format!("{} {place}", call.key()), call.request());
         let plan = node.map_plan(&key, || {
             evaluator.map_plan(&evaluator.with_len(x.clone(), len)?, &request)

@@ -1,7 +1,5 @@
 //! LWE vectors as values of a column: results of tables that have not returned to the slots.
 
-use std::sync::Arc;
-
 use bellerophon::{
     Evaluator, Params, Result,
     ckks::Interval,
@@ -9,11 +7,11 @@ use bellerophon::{
     lwe::{LweVec, PublishedValues, wire::kind},
 };
 use datafusion::arrow::{
-    array::{ArrayRef, BinaryArray},
+    array::ArrayRef,
     datatypes::{DataType, Field},
 };
 
-use crate::{Error, Hash, shape::Shape};
+use crate::{Error, Hash, shape::Shape, vector};
 
 /// A column of LWE vectors, which a program has from [`Evaluator::extract`] and
 /// [`Evaluator::tables`]: the field, and its values in the byte format of the library. `he_pack`
@@ -22,9 +20,12 @@ use crate::{Error, Hash, shape::Shape};
 /// `params` is the name of the parameters in the key store. One of the vectors is packed, for the
 /// description that queries are planned with.
 ///
+/// The column is for queries. What leaves a server whose constants are secret is published:
+/// `he_publish(he_pack(w), lo, hi)`.
+///
 /// # Errors
-/// [`Error::Column`] for no vectors, and for vectors of unequal numbers of values, encodings or
-/// owners; those of [`Evaluator::pack`].
+/// [`Error::Column`] for no vectors, for vectors of unequal numbers of values, encodings or owners,
+/// and for more than 2 GiB of them; those of [`Evaluator::pack`].
 pub fn values_column(
     server: &Evaluator,
     params: Hash,
@@ -54,8 +55,9 @@ pub fn values_column(
     let field = shape.on("values_column", Field::new(name, DataType::Binary, false))?;
     // Step 2: their bytes.
     let lattice = server.params().lookups()?.lwe_params();
-    let bytes: Result<Vec<_>> = vectors.iter().map(|x| format::to_bytes(lattice, x)).collect();
-    Ok((field, Arc::new(BinaryArray::from_iter_values(bytes?))))
+    let bytes = vectors.iter().map(|x| format::to_bytes(lattice, x).map(Some));
+    let bytes: Result<Vec<_>> = bytes.collect();
+    Ok((field, vector::column(name, &bytes?)?))
 }
 
 /// Whether bytes begin as those of an LWE vector.

@@ -223,8 +223,13 @@ impl Chebyshev {
         // Every angle is within half a spacing of a sample; slopes of function and polynomial bound
         // the change up to there.
         let spacing = PI / (samples.max(2) - 1) as f64;
-        let slope = lipschitz * 0.5 * (self.hi - self.lo) + self.angular_slope();
-        self.sampled_error(f, samples) + 0.5 * spacing * slope
+        self.sampled_error(f, samples) + 0.5 * spacing * self.difference_slope(lipschitz)
+    }
+
+    /// Largest derivative by the angle of the difference from a function of slope at most
+    /// `lipschitz`, at most.
+    pub(crate) fn difference_slope(&self, lipschitz: f64) -> f64 {
+        lipschitz * 0.5 * (self.hi - self.lo) + self.angular_slope()
     }
 }
 

@@ -190,6 +190,7 @@ async fn a_lambda_of_a_query_is_a_function() {
         ("he_add(x, he_map(x, (v) -> CASE WHEN v > 9 THEN 0 ELSE cos(v) END, -2.0, 2.0, 9))", {
             |x| x + x.cos()
         }),
+        ("he_map(x, x1 -> 1 / 2 * x1 + 3 / 4, -2.0, 2.0)", |x| 0.5 * x + 0.75),
         ("he_map(x, 'tanh', -2.0, 2.0)", f64::tanh),
     ] {
         let query = format!("SELECT {call} AS f FROM (SELECT * FROM t WHERE g = 'b')");
@@ -212,6 +213,9 @@ async fn a_lambda_of_a_query_is_a_function() {
         ("he_map(x, v -> sum(v), -2.0, 2.0)", "is no function"),
         ("he_map(x, v -> ln(v), -2.0, 2.0)", "he_map cannot be planned"),
         ("he_map(x, v -> he_scale(v, 2), -2.0, 2.0)", "is no function"),
+        ("he_map(x, v INT -> v / 2, -2.0, 2.0)", "declares a type"),
+        (r#"he_map(x, "x -> 2 * x --" -> 5, -2.0, 2.0)"#, "quotes its variable"),
+        ("he_map(x, v -> - -v, -2.0, 2.0)", "begin a comment"),
         ("he_scale(x, v -> v)", "ambda"),
     ] {
         let refusal = sql(&session, &format!("SELECT {call} FROM t")).await.unwrap_err();

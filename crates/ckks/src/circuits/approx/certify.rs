@@ -29,8 +29,11 @@ const LOOSENESS: f64 = 2e-3;
 /// Largest number of samples.
 const MAX_SAMPLES: f64 = 262_144.0;
 
-/// Samples of functions with a bound on their slope only.
-const SLOPE_SAMPLES: usize = 1 << 17;
+/// Least and largest number of samples of functions with a bound on their slope only.
+const SLOPE_SAMPLES: [f64; 2] = [131_072.0, 1_048_576.0];
+
+/// The excess of a bound by slope over the largest sample, in units of the error to certify.
+pub(super) const SLOPE_SHARE: f64 = 0.1;
 
 /// Rounding of a value by Clenshaw's recurrence and of a coefficient by interpolation, in units of
 /// `f64::EPSILON` times the degree times the sum of the coefficients.
@@ -117,9 +120,12 @@ pub(crate) fn range_within(p: &Chebyshev, lo: f64, hi: f64, excess: f64) -> (f64
     (middle + least - slack, middle + most + slack)
 }
 
-/// A bound on the difference of `p` from a function of slope at most `slope`.
-pub(crate) fn by_slope(f: &Function, slope: f64, p: &Chebyshev) -> f64 {
-    p.certified_error(|x| f.value(x), slope, SLOPE_SAMPLES) + rounding(p)
+/// A bound on the difference of `p` from a function of slope at most `slope`, by samples as dense as
+/// it takes to certify an error of `wanted`, or as many as there may be.
+pub(crate) fn by_slope(f: &Function, slope: f64, p: &Chebyshev, wanted: f64) -> f64 {
+    let [least, most] = SLOPE_SAMPLES;
+    let samples = 0.5 * PI * p.difference_slope(slope) / (SLOPE_SHARE * wanted);
+    p.certified_error(|x| f.value(x), slope, samples.clamp(least, most) as usize) + rounding(p)
 }
 
 /// A bound on the rounding error of values of a polynomial.

@@ -1,7 +1,7 @@
 //! Polynomials for a function over a domain: the minimax polynomial of a degree, the least squares
 //! polynomial of a degree, and the least degree that reaches an error.
 
-use super::certify::{Proxy, by_slope};
+use super::certify::{Proxy, SLOPE_SHARE, by_slope};
 use super::function::Function;
 use super::remez::{Parity, remez};
 use crate::chebyshev::Chebyshev;
@@ -43,14 +43,12 @@ pub(super) fn minimax(f: &Function, lo: f64, hi: f64, degree: usize) -> Option<C
 
 /// A bound on `|p - f|` over the domain of `p`; `None` if the bounds of `f` certify nothing there.
 pub(super) fn certified_error(f: &Function, p: &Chebyshev) -> Option<f64> {
+    // The certificate must be finer than the error, which the samples estimate from below.
+    let sampled = p.sampled_error(|x| f.value(x), 16 * (p.degree() + 8));
+    let wanted = sampled.max(LEAST_ERROR.exp2());
     let error = match f.slope() {
-        Some(slope) => by_slope(f, slope, p),
-        None => {
-            // The proxy must be finer than the error, which the samples estimate from below.
-            let sampled = p.sampled_error(|x| f.value(x), 16 * (p.degree() + 8));
-            let wanted = sampled.max(LEAST_ERROR.exp2());
-            Proxy::new(f, p.lo(), p.hi(), wanted)?.certify(p)
-        }
+        Some(slope) => by_slope(f, slope, p, wanted),
+        None => Proxy::new(f, p.lo(), p.hi(), wanted)?.certify(p),
     };
     error.is_finite().then_some(error)
 }
@@ -116,7 +114,8 @@ fn least_degree_by_slope(
 ) -> Option<(Chebyshev, f64)> {
     let good = |degree: usize| {
         let p = f.guarded(|value| Chebyshev::interpolate(value, lo, hi, degree))?;
-        (p.sampled_error(|x| f.value(x), 8 * degree + 64) <= 0.9 * error).then_some(p)
+        let most = (1.0 - SLOPE_SHARE) * error;
+        (p.sampled_error(|x| f.value(x), 8 * degree + 64) <= most).then_some(p)
     };
     let mut most = 1;
     while good(most).is_none() {
@@ -131,7 +130,7 @@ fn least_degree_by_slope(
         if good(middle).is_some() { most = middle } else { least = middle }
     }
     let p = good(most)?;
-    let found = by_slope(f, slope, &p);
+    let found = by_slope(f, slope, &p, error);
     (found <= error).then_some((p, found))
 }
 

@@ -59,7 +59,7 @@ enum Smoothness {
 /// Common functions are [predefined](Function::sigmoid) with their bounds. Another function takes a
 /// bound on its modulus over ellipses ([`analytic`](Self::analytic)), which certifies errors down
 /// to `2^-40`, or a bound on its slope ([`lipschitz`](Self::lipschitz)), which certifies about
-/// `2^-17`. For a function given by its values only ([`sampled`](Self::sampled)) nothing is
+/// `2^-20`. For a function given by its values only ([`sampled`](Self::sampled)) nothing is
 /// certified.
 ///
 /// ```

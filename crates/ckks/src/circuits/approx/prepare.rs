@@ -311,6 +311,18 @@ mod tests {
         }
     }
 
+    /// A steep function, known by its slope only, takes more samples and not another engine.
+    #[test]
+    fn steep_functions_are_certified_by_slope() {
+        let square = Function::lipschitz("x^2", |x| x * x, 8.0);
+        for bits in [-8.0, -12.0, -13.0] {
+            let a = Approximation::new(&square, -4.0, 4.0, bits).unwrap();
+            let found = worst(&a, &square);
+            assert!(a.degree() == 2 && found <= a.error() && a.error() <= bits.exp2(), "{a}");
+        }
+        assert!(Approximation::new(&square, -4.0, 4.0, -20.0).is_err());
+    }
+
     #[test]
     fn integer_slopes_save_the_level_of_the_map() {
         let a = Approximation::new(&Function::exp(), -1.0, 1.0, -20.0).unwrap();
