@@ -146,7 +146,8 @@ impl BootstrapSpec {
         Ok(bits)
     }
 
-    /// The plan of EvalMod on the levels of [`chain`](Self::chain).
+    /// The plan of EvalMod on the levels of [`chain`](Self::chain). On levels of other sizes the plan
+    /// may have another depth.
     pub(crate) fn reduction(&self) -> Result<Mod1> {
         self.reduction_with(EARLY_BITS.map(|bits| bits as i32))
     }
@@ -202,7 +203,8 @@ impl BootstrapSpec {
     }
 
     /// Refuses chains with levels that are too small for EvalMod, from level `top` down, or for
-    /// C2S, above it: the result would be wrong, or far less precise than stated.
+    /// C2S, above it: the result would be wrong. Refuses levels whose sizes do not keep the scale of
+    /// EvalMod, too.
     fn check_levels(&self, params: &Params, top: usize, reduction: &Mod1) -> Result<()> {
         let (needed, depth) = (self.log_reduction, reduction.depth());
         let lowest = top + 1 - depth;
@@ -245,8 +247,8 @@ impl ParamsSpec {
     }
 
     /// As [`bootstrapping`](Self::bootstrapping) with a dense secret, uniform ternary. It has a
-    /// level more, since the security tables allow 1747 bits and not 1679, and about 3.5 bits less
-    /// precision (21.8 bits in the worst slot, measured), since the noise of a rounding grows with
+    /// level more, since the security tables allow 1747 bits and not 1679, and about 4 bits less
+    /// precision (22.6 bits in the worst slot, measured), since the noise of a rounding grows with
     /// the norm of the secret. Only the secret under the lowest modulus is sparse.
     ///
     /// # Errors

@@ -15,6 +15,9 @@ const MAX_DOUBLINGS: usize = 8;
 /// Number of offsets tried, as fractions of the bound.
 const OFFSETS: usize = 8;
 
+/// Largest magnitude of [`Mod1Spec::early_bits`].
+const MAX_EARLY_BITS: u32 = 400;
+
 /// The price of a bit of precision, in relinearizations.
 const BIT_COST: f64 = 2.0;
 
@@ -33,8 +36,8 @@ pub struct Mod1Spec {
     /// Levels beyond the least depth that a plan may take to be cheaper or more precise: a double
     /// angle takes a level and halves the degree.
     pub spare: usize,
-    /// `log2` of the scales of `T_2` and of `T_4` relative to the scale of all other steps, which
-    /// follows from the sizes of the first levels. The choice of a plan weighs errors by it.
+    /// `log2` of the scales of `T_2` and of `T_4` relative to that of later steps, which follow from
+    /// the sizes of the first levels. The choice of a plan weighs errors by it.
     pub early_bits: [i32; 2],
 }
 
@@ -123,6 +126,13 @@ impl Mod1 {
                     spec.weight, spec.log2_failure
                 ),
             }.into());
+        }
+        if spec.early_bits.iter().any(|bits| bits.unsigned_abs() > MAX_EARLY_BITS) {
+            let reason = format!(
+                "reduction modulo 1 with early scales of {:?} bits: need at most {MAX_EARLY_BITS}",
+                spec.early_bits
+            );
+            return Err(ErrorKind::Params { reason }.into());
         }
         let deviation = ((spec.weight as f64 + 1.0) / 12.0).sqrt();
         let bound = overflow_bound(spec.weight, spec.log2_failure);
@@ -510,6 +520,8 @@ mod tests {
         assert!(Mod1::new(&Mod1Spec { weight: 0, ..spec(64) }).is_err());
         assert!(Mod1::new(&Mod1Spec { log2_failure: 1.0, ..spec(64) }).is_err());
         assert!(Mod1::new(&Mod1Spec { log2_failure: f64::NAN, ..spec(64) }).is_err());
+        assert!(Mod1::new(&Mod1Spec { early_bits: [-401, 0], ..spec(64) }).is_err());
+        assert!(Mod1::new(&Mod1Spec { early_bits: [0, i32::MIN], ..spec(64) }).is_err());
         assert!(Mod1::within(f64::NAN, -20.0, None).is_err());
         assert!(Mod1::within(1e5, -20.0, None).is_err());
         for (degree, message) in [(4, 0.1), (99, 0.1), (3, 0.25), (3, f64::NAN)] {
