@@ -270,13 +270,6 @@ impl Ciphertext {
         Ok(self)
     }
 
-    /// Computes [`CkksOps::with_len`](crate::CkksOps::with_len).
-    #[cfg(test)]
-    pub(crate) fn with_len(mut self, len: usize) -> Result<Self> {
-        self.meta = self.meta.with_len(len)?;
-        Ok(self)
-    }
-
     /// Computes [`CkksOps::broadcast`](crate::CkksOps::broadcast).
     pub(crate) fn broadcast(mut self, len: usize) -> Result<Self> {
         self.meta = self.meta.broadcast(len, self.inner.degree() / 2)?;

@@ -241,8 +241,9 @@ impl ScalarFunction {
         let params = self.node.keys().params(shape.params(name)?)?;
         let mut memory = (columns.len() + 1) * rows * shape.memory(&params);
         if matches!(operation, Operation::Pack) {
-            // LWE vectors: words of up to 32 bits or more, in 64 each.
-            memory += 2 * columns[0].value_data().len();
+            // A residue takes a word of 64 bits; packed, it has 28 or more in all presets.
+            let offsets = columns[0].value_offsets();
+            memory += 3 * (offsets[rows] - offsets[0]) as usize;
         }
         let _reserved = self.node.reserve(name, memory)?;
         let read = |column: usize, row: usize| vector::read(&params, columns[column].value(row));

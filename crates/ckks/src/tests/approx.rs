@@ -2,7 +2,7 @@
 
 use crate::approx::{Approximation, Function, Sign};
 use crate::tests::common::{World, max_error};
-use crate::{Ciphertext, ComposedOps, ErrorKind, Interval, KeyLevels};
+use crate::{Ciphertext, CkksOps, ComposedOps, ErrorKind, Interval, KeyLevels};
 
 /// `count` numbers over `[lo, hi]`, its ends among them.
 fn spread(world: &World, lo: f64, hi: f64, count: usize) -> Vec<f64> {
@@ -38,7 +38,7 @@ fn functions_to_their_certified_error_in_their_levels() {
     for (f, lo, hi, bits) in all {
         let plan = Approximation::new(&f, lo, hi, bits).unwrap();
         let x = spread(&world, lo, hi, 512);
-        let cx = world.encrypt(&x);
+        let cx = world.encrypt_span(&x);
         let y = eval.apply(&cx, &plan).unwrap();
         assert_eq!(y.level(), cx.level() - plan.levels(), "{plan}");
         assert!((y.scale() / world.params.scale() - 1.0).abs() < 1e-3, "{plan}");
@@ -63,7 +63,7 @@ fn functions_over_the_carried_range() {
     let world = World::new(9, 6, KeyLevels::new().multiply(6));
     let eval = world.evaluator();
     let x = spread(&world, 1.0, 3.0, 256);
-    let y = eval.function(&world.encrypt(&x), &Function::ln(), -14.0).unwrap();
+    let y = eval.function(&world.encrypt_span(&x), &Function::ln(), -14.0).unwrap();
     let expected: Vec<f64> = x.iter().map(|x| x.ln()).collect();
     assert!(max_error(&world.decrypt(&y), &expected) < 2f64.powi(-14) + 1e-6);
     // One value everywhere.
@@ -72,9 +72,9 @@ fn functions_over_the_carried_range() {
         .unwrap();
     assert!(max_error(&world.decrypt(&y), &[0.5; 256]) < 2f64.powi(-14) + 1e-6);
     // Padding with zeros has no logarithm; it is named.
-    let error = eval.function(&world.encrypt(&x[..200]), &Function::ln(), -14.0).unwrap_err();
+    let error = eval.function(&world.encrypt_span(&x[..200]), &Function::ln(), -14.0).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutsideDomain { what: "padding", .. }), "{error}");
-    let wide = world.encrypt(&x).assume_range_with_padding(Interval::real(-1.0, 3.0).unwrap());
+    let wide = world.encrypt_span(&x).assume_range_with_padding(Interval::real(-1.0, 3.0).unwrap());
     let error = eval.function(&wide, &Function::ln(), -14.0).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
 }
@@ -130,7 +130,7 @@ fn comparisons_of_random_and_of_close_pairs() {
         let world = World::new(10, levels, KeyLevels::new().multiply(levels));
         let eval = world.evaluator();
         let (x, y) = pairs(&world, sign.margin(), 512);
-        let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+        let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
 
         let greater = eval.greater(&cx, &cy, &sign).unwrap();
         assert_eq!(greater.level(), cx.level() - sign.levels(), "{sign}");
@@ -177,7 +177,7 @@ fn signs_steps_and_magnitudes_over_any_radius() {
         for (i, x) in x.iter_mut().enumerate().filter(|(i, _)| i % 8 == 0) {
             *x = if i % 16 == 0 { sign.margin() } else { -sign.margin() };
         }
-        let cx = world.encrypt(&x);
+        let cx = world.encrypt_span(&x);
         let outside = |x: f64| x.abs() >= sign.margin();
         for (ct, truth, error) in [
             (eval.sign(&cx, &sign).unwrap(), f64::signum as fn(f64) -> f64, sign.error()),
@@ -211,7 +211,7 @@ fn wide_rectifiers_end_at_the_lowest_level() {
     let radius = world.params.divisor(0) / world.params.scale();
     let sign = Sign::for_magnitudes(radius, -5.0).unwrap();
     let x = spread(&world, -radius, radius, 64);
-    let (eval, cx) = (world.evaluator(), world.encrypt(&x));
+    let (eval, cx) = (world.evaluator(), world.encrypt_span(&x));
     for (y, truth, share) in [
         (eval.abs(&cx, &sign).unwrap(), f64::abs as fn(f64) -> f64, 1.0),
         (eval.relu(&cx, &sign).unwrap(), |x| x.max(0.0), 0.5),
@@ -239,7 +239,8 @@ fn the_larger_of_a_vector_and_padding() {
             if e.op() == "max"
             && matches!(e.kind(), ErrorKind::LengthMismatch { left: 3, right: 4 })
     ));
-    let larger = world.evaluator().max(&x.with_len(4).unwrap(), &y, &sign).unwrap();
+    let eval = world.evaluator();
+    let larger = eval.max(&eval.with_len(x, 4).unwrap(), &y, &sign).unwrap();
     let found = world.decrypt::<f64>(&larger);
     assert!(max_error(&found, &[0.5, 0.6, 0.7, 0.0]) <= 0.5 * sign.magnitude_error() + 1e-6);
     let range = larger.range();

@@ -86,14 +86,17 @@ fn a_program_that_bootstraps_has_the_account_of_its_shadow() {
     assert_eq!(report.keys, of_bootstrap.rotate([3], 3));
     // Nothing but those keys.
     let (world, eval) = world(report.keys);
-    let found = by_hand(&eval, &world.encrypt_at(&wave(), 3)).unwrap();
+    let found = by_hand(&eval, &world.encrypt_span_at(&wave(), 3)).unwrap();
     for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
         check(&world, found, expected, &format!("vector {i}"));
     }
     // What is predicted without a program is the same.
     let x = Simulator::new(BOOTSTRAPPER.params()).encrypt(&wave(), span(&wave()), 2).unwrap();
     let bootstrapped = BOOTSTRAPPER.bootstrapped(x.metadata()).unwrap();
-    assert_eq!(eval.bootstrap(&world.encrypt_at(&wave(), 2)).unwrap().metadata(), bootstrapped);
+    assert_eq!(
+        eval.bootstrap(&world.encrypt_span_at(&wave(), 2)).unwrap().metadata(),
+        bootstrapped
+    );
 }
 
 /// The sums of what bootstraps made of five values in eight slots, with and without zeros behind
@@ -115,7 +118,7 @@ fn bootstrapping_keeps_what_is_known_of_the_padding() {
     let shadow = shadow();
     let expected = totals(&shadow, &shadow.encrypt(values, span(values), 3).unwrap()).unwrap();
     let (world, eval) = world(shadow.report().keys);
-    let found = totals(&eval, &world.encrypt_at(values, 3)).unwrap();
+    let found = totals(&eval, &world.encrypt_span_at(values, 3)).unwrap();
     let (sum, top) = (values.iter().sum::<f64>(), BOOTSTRAPPER.output_level());
     for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
         check(&world, found, expected, &format!("sum {i}"));
@@ -142,7 +145,7 @@ fn refusals_say_what_automatic_bootstraps_provide() {
     let expected = refused(&shadow, &shadow.encrypt(&wave(), span(&wave()), 5).unwrap());
     let (world, eval) = world(BOOTSTRAPPER.keys().multiply(5));
     let eval = eval.with_auto_bootstrap().unwrap();
-    assert_eq!(refused(&eval, &world.encrypt_at(&wave(), 5)), expected);
+    assert_eq!(refused(&eval, &world.encrypt_span_at(&wave(), 5)), expected);
     for (error, needed, left) in [(&expected[0], 1, 0), (&expected[1], 1, 0), (&expected[2], 7, 5)]
     {
         let kind = ErrorKind::BeyondBootstrap { needed, left, least: 2, fresh: 5 };
@@ -156,7 +159,7 @@ fn refusals_say_what_automatic_bootstraps_provide() {
 #[test]
 fn values_below_their_noise_are_bootstrapped() {
     let (world, eval) = world(BOOTSTRAPPER.keys());
-    let x = world.encrypt_at(&[0.0; SLOTS], 2);
+    let x = world.encrypt_span_at(&[0.0; SLOTS], 2);
     let tiny = Interval::real(-1e-18, 1e-18).unwrap();
     let y = eval.bootstrap(&x.assume_range_with_padding(tiny)).unwrap();
     let found: Vec<f64> = world.decrypt(&y);
@@ -174,7 +177,7 @@ fn shadows_fail_where_ciphertexts_do() {
         let expected =
             shadow.bootstrap(&shadow.encrypt(values, span(values), level).unwrap()).unwrap_err();
         assert!(refused(&expected), "{expected}");
-        let found = eval.bootstrap(&world.encrypt_at(values, level)).unwrap_err();
+        let found = eval.bootstrap(&world.encrypt_span_at(values, level)).unwrap_err();
         assert_eq!(found, expected);
         assert_eq!(shadow.report().failure.unwrap().error, expected);
     };
@@ -322,7 +325,7 @@ fn every_operation_that_takes_levels_bootstraps_automatically() {
     }
     let (world, eval) = world(report.keys);
     let eval = eval.with_auto_bootstrap().unwrap();
-    let found = operations(&eval, &inputs.map(|(v, level)| world.encrypt_at(v, level)));
+    let found = operations(&eval, &inputs.map(|(v, level)| world.encrypt_span_at(v, level)));
     assert_eq!(found.len(), expected.len());
     for ((what, found), (_, expected)) in found.iter().zip(&expected) {
         let (found, expected) = (found.as_ref().unwrap(), expected.as_ref().unwrap());
@@ -367,7 +370,7 @@ fn products_with_plaintexts_bootstrap_automatically() {
     let (world, eval) = world(BOOTSTRAPPER.keys());
     let eval = eval.with_auto_bootstrap().unwrap();
     let encoder = Encoder::new(&world.params);
-    let x = world.encrypt_at(&wave(), 2);
+    let x = world.encrypt_span_at(&wave(), 2);
     // Six deviations, and what the approximation of a bootstrap of each operand is off by.
     let near = |found: &Ciphertext, expected: &SimCiphertext| {
         let allowed = 6.0 * found.noise() + 2.0 * BOOTSTRAPPER.approximation_error();
@@ -489,7 +492,7 @@ fn a_dozen_real_steps_with_a_stated_range() {
     let (world, eval) = world(plain.report().keys);
     let eval = eval.with_auto_bootstrap().unwrap();
     let mut clear = wave();
-    let mut x = world.encrypt_at(&clear, 5);
+    let mut x = world.encrypt_span_at(&clear, 5);
     for i in 0..12 {
         x = stated(&eval, &x).unwrap();
         clear = clear.iter().map(|x| 1.0 - 0.7 * x * x).collect();
@@ -531,7 +534,7 @@ fn the_excess_is_the_departure_from_the_stated_range() {
     for i in 0..6 {
         let values: Vec<f64> = wave().iter().map(|x| (3.0 * x + i as f64).sin()).collect();
         // A sum that cancels, all but its noise.
-        let [x, a, b] = [0; 3].map(|_| world.encrypt_at(&values, 2));
+        let [x, a, b] = [0; 3].map(|_| world.encrypt_span_at(&values, 2));
         let nothing = eval.mul_integer(&eval.sub(&a, &b).unwrap(), 1 << 12).unwrap();
         let x = eval.assume_range_with_padding(eval.add(&x, &nothing).unwrap(), unit());
         let here: Vec<f64> = world.decrypt(&x);
@@ -597,7 +600,7 @@ fn loops_without_a_stated_range_are_refused_in_time() {
     let eval = eval.with_auto_bootstrap().unwrap();
     let square: Program<Evaluator> = |a, x| a.square(x);
     for (least, most, program) in [(20, 40, square), (10, 20, steep)] {
-        let mut x = world.encrypt_at(&unit_ends(), 5);
+        let mut x = world.encrypt_span_at(&unit_ends(), 5);
         let mut steps = 0;
         let error = loop {
             match program(&eval, &x) {

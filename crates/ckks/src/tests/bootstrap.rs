@@ -96,13 +96,13 @@ fn vectors_of_every_shape() {
         (0..n).map(|i| Complex64::from_polar(1.0, 0.7 * i as f64)).collect(),
     ];
     for x in vectors {
-        let ct = r.world.encrypt_at(&x, level);
+        let ct = r.world.encrypt_span_at(&x, level);
         let ct = ct.assume_range_with_padding(Interval::complex(1.0).unwrap());
         check(&r, &x, &ct, &r.bootstrapped(&ct));
     }
     // Real vectors, with padding, and repeated ones.
     for x in [r.world.reals(n), vec![1.0; n], vec![-1.0; 700], vec![0.25, -1.0, 0.5]] {
-        let ct = r.world.encrypt_at(&x, level);
+        let ct = r.world.encrypt_span_at(&x, level);
         let fresh = r.bootstrapped(&ct);
         assert!(fresh.range().is_real());
         let x: Vec<Complex64> = x.iter().map(|&x| x.into()).collect();
@@ -110,7 +110,7 @@ fn vectors_of_every_shape() {
     }
     // The new levels are as good as others.
     let x = r.world.reals(n);
-    let fresh = r.bootstrapped(&r.world.encrypt_at(&x, level));
+    let fresh = r.bootstrapped(&r.world.encrypt_span_at(&x, level));
     let square = r.eval.square(&r.eval.square(&fresh).unwrap()).unwrap();
     let again = r.eval.bootstrap(&square).unwrap();
     r.world.check(&again, &x.iter().map(|x| x.powi(4)).collect::<Vec<_>>());
@@ -133,7 +133,7 @@ fn larger_first_levels_are_more_precise() {
         params.lattice.secret = SecretKind::Sparse(64);
         let r = bootstrapping_on(&Params::new(params).unwrap(), spec.clone());
         let x = r.world.complex(1 << 9).iter().map(|z| z / 2f64.sqrt()).collect::<Vec<_>>();
-        let ct = r.world.encrypt_at(&x, r.bootstrapper.input_level());
+        let ct = r.world.encrypt_span_at(&x, r.bootstrapper.input_level());
         let ct = ct.assume_range_with_padding(Interval::complex(1.0).unwrap());
         let fresh = r.bootstrapped(&ct);
         let most = r.bootstrapper.worst_factor(&ct.metadata(), LOG2_FAILURE).unwrap();
@@ -165,7 +165,8 @@ fn terms(r: &Bootstrapping, x: &[Complex64]) -> [Term; 3] {
     let (params, raising, mod1) =
         (&r.world.params, r.bootstrapper.raising(), r.bootstrapper.reduction());
     let unit = Interval::complex(1.0).unwrap();
-    let ct = r.world.encrypt_at(x, r.bootstrapper.input_level()).assume_range_with_padding(unit);
+    let ct =
+        r.world.encrypt_span_at(x, r.bootstrapper.input_level()).assume_range_with_padding(unit);
     let meta = r.bootstrapper.meta(&ct.metadata(), params.scale(), &one_key).unwrap();
     let rms =
         |errors: Vec<f64>| (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt();
@@ -232,14 +233,14 @@ fn every_part_adds_the_noise_that_is_predicted() {
 fn small_messages_come_out_more_precise() {
     let r = bootstrapping(10, BootstrapSpec::new(1 << 9));
     let x: Vec<Complex64> = r.world.complex(1 << 9).iter().map(|z| z / 2000.0).collect();
-    let ct = r.world.encrypt_at(&x, 2);
+    let ct = r.world.encrypt_span_at(&x, 2);
     let ct = ct.assume_range_with_padding(Interval::complex(1e-3).unwrap());
     let fresh = r.bootstrapped(&ct);
     assert!(fresh.noise() < 2f64.powi(-33), "{:e}", fresh.noise());
     let (rms, worst) = r.error(&x, &fresh);
     let most = r.bootstrapper.worst_factor(&ct.metadata(), LOG2_FAILURE).unwrap();
     assert!(rms < 1.5 * fresh.noise() && worst < most * fresh.noise(), "{rms:e} {worst:e}");
-    let wide = r.world.encrypt_at(&[1.5], 2);
+    let wide = r.world.encrypt_span_at(&[1.5], 2);
     let error = r.eval.bootstrap(&wide).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::BootstrapRange { .. }), "{error}");
 }
@@ -249,14 +250,14 @@ fn vectors_of_few_slots() {
     for slots in [1, 8, 128] {
         let r = bootstrapping(10, BootstrapSpec::new(slots));
         let x: Vec<Complex64> = r.world.complex(slots).iter().map(|z| z / 2.0).collect();
-        let ct = r.world.encrypt_at(&x, 2);
+        let ct = r.world.encrypt_span_at(&x, 2);
         let ct = ct.assume_range_with_padding(Interval::complex(1.0).unwrap());
         let fresh = r.bootstrapped(&ct);
         let (_, worst) = r.error(&x, &fresh);
         let most = r.bootstrapper.worst_factor(&ct.metadata(), LOG2_FAILURE).unwrap();
         assert!(worst < most * fresh.noise() + r.bootstrapper.approximation_error(), "{worst:e}");
         assert!(fresh.noise() < 2f64.powi(-28), "{:e}", fresh.noise());
-        let long = r.world.encrypt_at(&r.world.reals(2 * slots), 2);
+        let long = r.world.encrypt_span_at(&r.world.reals(2 * slots), 2);
         let error = r.eval.bootstrap(&long).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::SlotCount { .. }), "{error}");
     }
@@ -268,7 +269,8 @@ fn repetition_is_more_precise() {
     let spec = BootstrapSpec { log_gap: 4.0, arcsine: 3, ..BootstrapSpec::new(1 << 9) };
     let r = bootstrapping(10, spec);
     let x = r.world.complex(1 << 9).iter().map(|z| z / 2f64.sqrt()).collect::<Vec<_>>();
-    let ct = r.world.encrypt_at(&x, 2).assume_range_with_padding(Interval::complex(1.0).unwrap());
+    let ct =
+        r.world.encrypt_span_at(&x, 2).assume_range_with_padding(Interval::complex(1.0).unwrap());
     let errors = [1, 2, 3].map(|rounds| {
         let fresh = r.eval.bootstrap_iterated(&ct, rounds).unwrap();
         assert_eq!((fresh.level(), fresh.scale()), (r.bootstrapper.output_level(), ct.scale()));
@@ -287,7 +289,7 @@ fn repetition_is_more_precise() {
     assert!(thrice < 2f64.powi(-30), "{thrice:e}");
     assert!(rms < 1.5 * predicted && predicted < 4.0 * rms, "{rms:e}, predicted {predicted:e}");
     // Levels above those that a bootstrap takes are given up.
-    let top = r.world.encrypt_at(&x, r.world.params.max_level());
+    let top = r.world.encrypt_span_at(&x, r.world.params.max_level());
     let top = top.assume_range_with_padding(Interval::complex(1.0).unwrap());
     let fresh = r.eval.bootstrap_iterated(&top, 2).unwrap();
     assert!(r.error(&x, &fresh).1 < once / 1e3);
@@ -305,7 +307,7 @@ fn products_of_all_levels_can_be_bootstrapped() {
         assert_eq!(fresh.level, r.bootstrapper.output_level());
     }
     let low = r.bootstrapper.input_level() + 2;
-    let square = r.eval.square(&r.world.encrypt_at(&signs, low)).unwrap();
+    let square = r.eval.square(&r.world.encrypt_span_at(&signs, low)).unwrap();
     let fresh = r.eval.bootstrap(&square).unwrap();
     let ones = vec![Complex64::ONE; 1 << 9];
     assert!(r.error(&ones, &fresh).1 < 2f64.powi(-16));
@@ -315,7 +317,7 @@ fn products_of_all_levels_can_be_bootstrapped() {
 fn an_evaluator_may_bootstrap_automatically() {
     let r = bootstrapping(10, BootstrapSpec::new(1 << 9));
     let x: Vec<f64> = r.world.reals(1 << 9);
-    let ct = r.world.encrypt_at(&x, 3);
+    let ct = r.world.encrypt_span_at(&x, 3);
     // Without asking for it levels run out.
     let low = r.eval.square(&ct).unwrap();
     assert_eq!(low.level(), r.bootstrapper.input_level());
@@ -346,7 +348,7 @@ fn magnitudes_keep_the_scale_of_what_is_bootstrapped_on_the_way() {
     let x: Vec<f64> = r.world.reals(1 << 9);
     for degrees in [&[3][..], &[3, 3]] {
         let sign = Sign::of_degrees(1.0, 0.5, degrees).unwrap();
-        let ct = r.world.encrypt_at(&x, r.bootstrapper.input_level() + 1);
+        let ct = r.world.encrypt_span_at(&x, r.bootstrapper.input_level() + 1);
         let found = eval.abs(&ct, &sign).unwrap();
         if sign.levels() < r.bootstrapper.levels() {
             assert_eq!(found.level(), output - sign.levels() - 1);
@@ -410,7 +412,7 @@ fn what_does_not_fit_is_refused() {
     let bootstrapper = Bootstrapper::new(&params, spec()).unwrap();
     let world = World::of(params, KeyLevels::new(), 2);
     let other = World::of(world.params.clone(), KeyLevels::new(), 3);
-    let ct = world.encrypt_at(&[0.5], 2);
+    let ct = world.encrypt_span_at(&[0.5], 2);
     let error = world.evaluator().bootstrap(&ct).unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::MissingKey { key: "bootstrapping key", .. }),

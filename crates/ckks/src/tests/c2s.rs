@@ -106,7 +106,7 @@ fn undoes_slots_to_coefficients() {
     let world = World::of(params, s2c.keys().and(&c2s.keys()), 4);
     let eval = world.evaluator();
     let x = world.complex(256);
-    let there = s2c.apply(&eval, &world.encrypt(&x)).unwrap();
+    let there = s2c.apply(&eval, &world.encrypt_span(&x)).unwrap();
     let back = c2s.apply(&eval, &there).unwrap();
     let found: Vec<Complex64> = world.decrypt(&back);
     let error = found.iter().zip(&x).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);

@@ -157,7 +157,7 @@ fn circuits_of_one_vector() {
         let expected = simulated(&simulator, &sx).unwrap_or_else(|e| panic!("{name}: {e}"));
         // Exactly the reported keys.
         let world = World::of(params.clone(), simulator.report().keys, 2);
-        let found = encrypted(&world.evaluator(), &world.encrypt(&x));
+        let found = encrypted(&world.evaluator(), &world.encrypt_span(&x));
         let found = found.unwrap_or_else(|e| panic!("{name}: {e}"));
         check(&world, name, &found, &expected, 0.0);
     }
@@ -183,7 +183,7 @@ fn slots_to_coefficients() {
         let x = world.reals(slots);
         let expected = simulator.encrypt(&x, span(&x), LEVELS).unwrap();
         let expected = s2c.lowered(expected.metadata()).unwrap();
-        let found = s2c.apply(&world.evaluator(), &world.encrypt(&x)).unwrap();
+        let found = s2c.apply(&world.evaluator(), &world.encrypt_span(&x)).unwrap();
         assert_eq!(*found.meta(), expected.meta);
         let limbs = found.lattice().limbs();
         assert_eq!(params.level_at(limbs), expected.level);
@@ -233,7 +233,7 @@ fn bootstraps() {
             BootstrapKeys::generate(bootstrapper.raising(), &world.secret, rng).unwrap()
         };
         let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys).unwrap();
-        let found = bootstrap(&eval, &world.encrypt_at(&x, level)).unwrap();
+        let found = bootstrap(&eval, &world.encrypt_span_at(&x, level)).unwrap();
         let bias = 6.0 * bootstrapper.approximation_error();
         check(&world, &format!("bootstrap of {slots} slots"), &found, &expected, bias);
     }
@@ -260,7 +260,7 @@ fn functional_bootstraps() {
         let reported = simulator.report().keys;
         assert!(covers(&f.world.params, &f.bootstrapper.keys(), &reported));
 
-        let cx = f.world.encrypt_at(&x, level);
+        let cx = f.world.encrypt_span_at(&x, level);
         let found = f.eval.functional_bootstrap(&cx, input, &functions).unwrap();
         // The series of a function has an error of at most 2^-8.
         check(&f.world, "functional bootstrap", &found, &expected, 2f64.powi(-7));

@@ -88,7 +88,7 @@ fn rings_without_small_transforms_work() {
         let world = World::new(log, 2, KeyLevels::new().multiply(2).rotate([1], 2));
         for n in 1..=1 << (log - 1) {
             let x = world.reals(n);
-            let square = world.evaluator().square(&world.encrypt(&x)).unwrap();
+            let square = world.evaluator().square(&world.encrypt_span(&x)).unwrap();
             let found: Vec<f64> = world.decrypt(&square);
             let expected: Vec<f64> = x.iter().map(|x| x * x).collect();
             assert!(common::max_error(&found, &expected) < 1e-9);
@@ -195,6 +195,6 @@ fn decoding_reads_large_values_over_many_limbs() {
     let plain = encoder.encode(&values, span(&values), 2f64.powi(90), 4).unwrap();
     let decoded: Vec<f64> = encoder.decode(&plain).unwrap();
     assert!(common::max_error(&decoded, &values) < 1e-5);
-    let ct = world.encrypt(&values.iter().map(|v| v * 1e-6).collect::<Vec<_>>());
+    let ct = world.encrypt_span(&values.iter().map(|v| v * 1e-6).collect::<Vec<_>>());
     world.check(&ct, &values.iter().map(|v| v * 1e-6).collect::<Vec<_>>());
 }

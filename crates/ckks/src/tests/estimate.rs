@@ -65,7 +65,7 @@ fn every_operation_in_the_worst_of_all_slots() {
     let eval = world.evaluator();
     let slots = world.params.max_slots();
     let (x, y) = (signs(&world, slots), signs(&world, slots));
-    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+    let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
     holds(&world, &cx, &complex(&x), IDLE);
     let public = {
         let rng = &mut *world.rng.borrow_mut();
@@ -103,11 +103,11 @@ fn ten_products() {
     let world = World::new(12, 10, KeyLevels::new().multiply(10));
     let eval = world.evaluator();
     let mut x = signs(&world, 2048);
-    let mut ct = world.encrypt(&x);
+    let mut ct = world.encrypt_span(&x);
     let mut before = f64::INFINITY;
     for level in (0..10).rev() {
         let y = signs(&world, 2048);
-        ct = eval.mul(&ct, &world.encrypt(&y)).unwrap();
+        ct = eval.mul(&ct, &world.encrypt_span(&y)).unwrap();
         x = x.iter().zip(&y).map(|(a, b)| a * b).collect();
         holds(&world, &ct, &complex(&x), IDLE);
         let estimate = ct.estimate(&world.params, FAILURE);
@@ -126,7 +126,7 @@ fn polynomials_transforms_and_rotations() {
     let world = World::new(12, 6, keys);
     let eval = world.evaluator();
     let x = world.reals(2048);
-    let ct = world.encrypt(&x);
+    let ct = world.encrypt_span(&x);
     let sigmoid =
         Polynomial::new(Chebyshev::interpolate(|t| 1.0 / (1.0 + (-t).exp()), -2.0, 2.0, 15));
     let y = eval.polynomial(&ct, &sigmoid, None).unwrap();
@@ -154,7 +154,7 @@ fn bounds_fail_as_rarely_as_they_say() {
     let (mut fails, runs) = (0, 64);
     for _ in 0..runs {
         let (x, y) = (signs(&world, 512), signs(&world, 512));
-        let product = eval.mul(&world.encrypt(&x), &world.encrypt(&y)).unwrap();
+        let product = eval.mul(&world.encrypt_span(&x), &world.encrypt_span(&y)).unwrap();
         let found: Vec<f64> = world.decrypt(&product);
         let expected: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
         let [loose, tight] = [-20.0, -1.0].map(|f| product.estimate(&world.params, f).log2_worst);

@@ -43,8 +43,9 @@ fn sine_of_the_phase_with_the_predicted_error() {
         let x = phases(1024, weight, 0.25);
         let t: Vec<f64> = x.iter().map(|x| x / plan.width()).collect();
         let range = plan.bound() / plan.width();
-        let ct =
-            world.encrypt(&t).assume_range_with_padding(Interval::real(-range, range).unwrap());
+        let ct = world
+            .encrypt_span(&t)
+            .assume_range_with_padding(Interval::real(-range, range).unwrap());
         for amplitude in [1.0, 5.0] {
             let output = Mod1Output { amplitude, scale: world.params.scale() / amplitude };
             let y = plan.apply(&world.evaluator(), &ct, output).unwrap();
@@ -81,7 +82,7 @@ fn full_size_at_128_bits() {
     let range = plan.bound() / plan.width();
     // With the noise of one rescaling, as after a linear transform.
     let eval = world.evaluator();
-    let ct = eval.mul_scalar(&world.encrypt_at(&t, level), 1.0).unwrap();
+    let ct = eval.mul_scalar(&world.encrypt_span_at(&t, level), 1.0).unwrap();
     let ct = ct.assume_range_with_padding(Interval::real(-range, range).unwrap());
     let output = Mod1Output { amplitude: 1.0, scale: world.params.scale() };
     let y = plan.apply(&eval, &ct, output).unwrap();
@@ -99,7 +100,7 @@ fn arcsine_gives_the_fraction_itself() {
     let world = World::new(10, plan.depth() + 1, plan.keys(plan.depth()));
     let x = phases(512, 64, message);
     let t: Vec<f64> = x.iter().map(|x| x / plan.width()).collect();
-    let ct = world.encrypt_at(&t, plan.depth());
+    let ct = world.encrypt_span_at(&t, plan.depth());
     // Whoever knows the modulus in units of the message gets the message back.
     let modulus = 8.0;
     let output = Mod1Output { amplitude: modulus / TAU, scale: world.params.scale() };
@@ -127,7 +128,7 @@ fn the_error_of_a_slot_follows_its_integer() {
     let fractions: Vec<f64> = fractions.collect();
     let operand = |integer: f64| {
         let t: Vec<f64> = fractions.iter().map(|x| (integer + x) / plan.width()).collect();
-        world.encrypt(&t).assume_range_with_padding(range)
+        world.encrypt_span(&t).assume_range_with_padding(range)
     };
     let parts = plan.variances(&world.params, &operand(0.0).metadata(), output).unwrap();
     let mean: f64 = parts.iter().map(|part| part.weight * part.variance).sum();
@@ -158,7 +159,7 @@ fn unfit_operands_are_refused() {
     let world = World::new(9, plan.depth() + 1, plan.keys(plan.depth()));
     let eval = world.evaluator();
     let output = Mod1Output { amplitude: 1.0, scale: world.params.scale() };
-    let ct = world.encrypt_at(&[0.5, -0.5], plan.depth());
+    let ct = world.encrypt_span_at(&[0.5, -0.5], plan.depth());
     assert!(plan.apply(&eval, &ct, output).is_ok());
     let low = eval.drop_to_level(&ct, plan.depth() - 1).unwrap();
     let error = plan.apply(&eval, &low, output).unwrap_err();

@@ -32,7 +32,7 @@ fn sums_and_constants() {
     let eval = world.evaluator();
     for n in [1, 3, 64, 512] {
         let (x, y) = (values(&world, n), world.reals(n));
-        let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+        let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
         world.check(&eval.add(&cx, &cy).unwrap(), &zip(&x, &y, |a, b| a + b));
         world.check(&eval.sub(&cx, &cy).unwrap(), &zip(&x, &y, |a, b| a - b));
         world.check(&eval.neg(&cx).unwrap(), &map(&x, |a| -a));
@@ -72,7 +72,8 @@ fn a_message_of_zero_decrypts_whatever_its_noise() {
 fn factors_keep_the_scale_exactly() {
     let world = World::new(10, 3, KeyLevels::new());
     let eval = world.evaluator();
-    let x = world.encrypt(&[0.5, -0.25]);
+    let unit = Interval::real(-1.0, 1.0).unwrap();
+    let x = world.encrypt_in(&[0.5, -0.25], unit, 3);
     let scale = x.scale();
     assert_eq!(eval.mul_scalar(&x, 0.3).unwrap().scale(), scale);
     assert_eq!(eval.mul_values(&x, &[0.3, 0.1]).unwrap().scale(), scale);
@@ -86,7 +87,7 @@ fn products_down_the_whole_chain() {
     let world = World::new(10, 5, KeyLevels::new().multiply(5));
     let eval = world.evaluator();
     let (mut x, mut y) = (values(&world, 512), world.reals(512));
-    let (mut cx, mut cy) = (world.encrypt(&x), world.encrypt(&y));
+    let (mut cx, mut cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
     for level in (0..5).rev() {
         let product = eval.mul(&cx, &cy).unwrap();
         let square = eval.square(&cx).unwrap();
@@ -106,7 +107,7 @@ fn rescaling_can_wait() {
     let world = World::new(10, 3, KeyLevels::new().multiply(3));
     let eval = world.evaluator();
     let (x, y) = (world.reals(512), world.reals(512));
-    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+    let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
     let sum = eval
         .add(&eval.mul_no_rescale(&cx, &cy).unwrap(), &eval.square_no_rescale(&cx).unwrap())
         .unwrap();
@@ -124,7 +125,7 @@ fn operands_of_different_levels_and_scales_are_aligned() {
     let world = World::new(10, 5, KeyLevels::new().multiply(5));
     let eval = world.evaluator();
     let (x, y) = (world.reals(512), world.reals(512));
-    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y).reinterpret_scale(0.7).unwrap());
+    let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y).reinterpret_scale(0.7).unwrap());
     let y = map(&y, |b| 0.7 * b);
     let deep = eval.square(&eval.square(&cx).unwrap()).unwrap();
     let quartic = map(&x, |a| a.powi(4));
@@ -155,7 +156,7 @@ fn combinations_share_one_rescaling() {
     let world = World::new(10, 5, KeyLevels::new().multiply(5));
     let eval = world.evaluator();
     let (x, y) = (world.reals(512), world.reals(512));
-    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+    let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
     let square = eval.square(&cx).unwrap();
     let sum = eval.linear_combination(&[(&square, 0.5), (&cy, -1.5)], 0.125, None).unwrap();
     assert_eq!((sum.level(), sum.scale()), (3, world.params.scale()));
@@ -173,7 +174,7 @@ fn rotations_of_every_kind() {
     let eval = world.evaluator();
     for n in [512, 16, 2, 1] {
         let x = world.reals(n);
-        let cx = world.encrypt(&x);
+        let cx = world.encrypt_span(&x);
         for step in [0, 1, 5, -2, 8, 13, -1, 511, -513] {
             let result = eval.rotate(&cx, step).unwrap();
             world.check(&result, &rotated(&x, step));
@@ -187,7 +188,7 @@ fn rotations_of_every_kind() {
     }
     // Keys that live lower serve lower ciphertexts only.
     let x = world.reals(512);
-    let low = world.encrypt_at(&x, 1);
+    let low = world.encrypt_span_at(&x, 1);
     world.check(&eval.rotate(&low, 64 + 256).unwrap(), &rotated(&x, 320));
 }
 
@@ -197,7 +198,7 @@ fn powers_of_two_compose_to_every_rotation() {
     let world = World::of(params.clone(), KeyLevels::new().rotate_any(&params, 1), 3);
     let eval = world.evaluator();
     let x = world.reals(64);
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     for step in 0..64 {
         world.check(&eval.rotate(&cx, step).unwrap(), &rotated(&x, step));
     }
@@ -214,7 +215,7 @@ fn complex_slots() {
     let eval = world.evaluator();
     for n in [1, 2, 8, 512] {
         let (x, y) = (world.complex(n), world.complex(n));
-        let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+        let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
         let pairs = |f: &dyn Fn(Complex64, Complex64) -> Complex64| -> Vec<Complex64> {
             x.iter().zip(&y).map(|(&a, &b)| f(a, b)).collect()
         };
@@ -238,7 +239,7 @@ fn short_vectors_repeat_under_long_ones_when_they_are_asked_to() {
     let world = World::new(10, 3, KeyLevels::new().multiply(3));
     let eval = world.evaluator();
     let (x, y) = (world.reals(64), world.reals(3));
-    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+    let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
     let padded = [y[0], y[1], y[2], 0.0];
     let expected = |f: fn(f64, f64) -> f64| -> Vec<f64> {
         x.iter().enumerate().map(|(j, &a)| f(a, padded[j % 4])).collect()
@@ -247,10 +248,10 @@ fn short_vectors_repeat_under_long_ones_when_they_are_asked_to() {
         refusal(&eval.add(&cx, &cy)),
         ErrorKind::LengthMismatch { left: 64, right: 3, .. }
     ));
-    let many = cy.clone().with_len(4).unwrap().broadcast(64).unwrap();
+    let many = eval.broadcast(eval.with_len(cy.clone(), 4).unwrap(), 64).unwrap();
     world.check(&eval.add(&cx, &many).unwrap(), &expected(|a, b| a + b));
     world.check(&eval.mul(&many, &cx).unwrap(), &expected(|a, b| a * b));
-    let twice = cy.clone().repeated(8).unwrap().with_len(8).unwrap();
+    let twice = eval.with_len(eval.repeated(cy.clone(), 8).unwrap(), 8).unwrap();
     world.check(&twice, &[padded, padded].concat());
 }
 
@@ -258,8 +259,9 @@ fn short_vectors_repeat_under_long_ones_when_they_are_asked_to() {
 fn ranges_follow_values_apart_from_padding() {
     let world = World::new(10, 3, KeyLevels::new().multiply(3).rotate([1], 3));
     let eval = world.evaluator();
-    let cx = world.encrypt(&[2.0, 3.0, 2.5]);
-    assert_eq!(*cx.range(), Interval::real(2.0, 3.0).unwrap());
+    let range = Interval::real(2.0, 3.0).unwrap();
+    let cx = world.encrypt_in(&[2.0, 3.0, 2.5], range, 3);
+    assert_eq!(*cx.range(), range);
     let moved = eval.add_scalar(&cx, -2.5).unwrap();
     assert_eq!(*moved.range(), Interval::real(-0.5, 0.5).unwrap());
     assert_eq!(moved.meta().bounds.slots(), Interval::real(-2.5, 0.5).unwrap());
@@ -286,7 +288,7 @@ fn ciphertexts_of_higher_rank() {
     let world = World::of(Params::new(spec).unwrap(), keys, 11);
     let eval = world.evaluator();
     let (x, y) = (world.reals(256), world.reals(256));
-    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+    let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
     let product = eval.mul(&cx, &cy).unwrap();
     assert_eq!(product.lattice().rank(), 2);
     world.check(&product, &zip(&x, &y, |a, b| a * b));

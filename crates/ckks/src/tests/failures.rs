@@ -20,8 +20,9 @@ use crate::{
 fn levels_run_out() {
     let world = World::new(10, 1, KeyLevels::new().multiply(1));
     let eval = world.evaluator();
-    let low = eval.square(&world.encrypt(&[0.5])).unwrap();
-    let plain = eval.encoder().encode(&[0.5], span(&[0.5]), world.params.scale(), 1).unwrap();
+    let unit = Interval::real(-1.0, 1.0).unwrap();
+    let low = eval.square(&world.encrypt_in(&[0.5], unit, 1)).unwrap();
+    let plain = eval.encoder().encode(&[0.5], unit, world.params.scale(), 1).unwrap();
     let out = |result: crate::Result<Ciphertext>| {
         assert!(
             matches!(refusal(&result), ErrorKind::OutOfLevels { needed: 1, left: 0, .. }),
@@ -44,7 +45,7 @@ fn levels_run_out() {
 fn missing_keys_are_named() {
     let world = World::new(10, 2, KeyLevels::new().multiply(1).rotate([2, 4], 1));
     let eval = world.evaluator();
-    let x = world.encrypt(&world.reals(512));
+    let x = world.encrypt_span(&world.reals(512));
     let error = eval.square(&x).unwrap_err();
     assert!(matches!(
         error.kind(),
@@ -78,7 +79,7 @@ fn messages_that_could_wrap_are_refused() {
     let wraps = |result: crate::Result<Ciphertext>| {
         assert!(matches!(refusal(&result), ErrorKind::RangeOverflow { .. }), "{result:?}");
     };
-    let x = world.encrypt_at(&[0.6 * capacity], 0);
+    let x = world.encrypt_span_at(&[0.6 * capacity], 0);
     wraps(eval.add(&x, &x));
     wraps(eval.add_many(&[&x, &x]));
     wraps(eval.add_scalar(&x, 0.5 * capacity));
@@ -91,7 +92,8 @@ fn messages_that_could_wrap_are_refused() {
     wraps(eval.sub(&wide, &wide));
     assert!(eval.sub(&x, &x).is_ok());
     // What fits above does not fit below.
-    let high = world.encrypt(&[2.0 * capacity]);
+    let wide = Interval::real(0.0, 2.0 * capacity).unwrap();
+    let high = world.encrypt_in(&[2.0 * capacity], wide, 2);
     wraps(eval.drop_to_level(&high, 0));
     let at_one = eval.drop_to_level(&high, 1).unwrap();
     wraps(eval.mul_scalar(&at_one, 1.0));
@@ -100,7 +102,7 @@ fn messages_that_could_wrap_are_refused() {
     let error = eval.drop_to_level(&high, 0).unwrap_err().to_string();
     assert!(error.contains("level 0") && error.contains("scale 2^45.0"), "{error}");
     // Nearly the whole modulus is usable.
-    let y = world.encrypt_at(&[0.49 * capacity, -0.49 * capacity], 0);
+    let y = world.encrypt_span_at(&[0.49 * capacity, -0.49 * capacity], 0);
     let sum = eval.add(&y, &y).unwrap();
     world.check(&sum, &[0.98 * capacity, -0.98 * capacity]);
 }
@@ -109,7 +111,7 @@ fn messages_that_could_wrap_are_refused() {
 fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
     let world = World::new(10, 1, KeyLevels::new());
     let eval = world.evaluator();
-    let x = world.encrypt_at(&[0.5], 0);
+    let x = world.encrypt_span_at(&[0.5], 0);
     let y = x.clone().reinterpret_scale(0.9).unwrap();
     let error = eval.add(&x, &y).unwrap_err();
     let ErrorKind::ScaleMismatch { left, right, .. } = error.kind() else { panic!("{error}") };
@@ -127,7 +129,7 @@ fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
         refusal(&eval.drop_to_level(&x, 1)),
         ErrorKind::LevelTooHigh { wanted: 1, .. }
     ));
-    let high = world.encrypt(&[0.5]);
+    let high = world.encrypt_span(&[0.5]);
     let products = [(&high, &high)];
     let mismatch = eval.mul_add_many(&products, &[], 0.0, Some(1e9));
     assert!(matches!(refusal(&mismatch), ErrorKind::ScaleMismatch { .. }));
@@ -140,7 +142,7 @@ fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
 #[test]
 fn scales_near_one_are_told_apart() {
     let world = World::new(10, 1, KeyLevels::new());
-    let x = world.encrypt_at(&[0.5], 0).reinterpret_scale(world.params.scale()).unwrap();
+    let x = world.encrypt_span_at(&[0.5], 0).reinterpret_scale(world.params.scale()).unwrap();
     let y = x.clone().reinterpret_scale(0.6).unwrap();
     assert_eq!(x.scale(), 1.0);
     let sum = world.evaluator().add(&x, &y);
@@ -151,7 +153,7 @@ fn scales_near_one_are_told_apart() {
 #[test]
 fn no_message_says_that_a_number_differs_from_itself() {
     let world = World::new(10, 1, KeyLevels::new());
-    let x = world.encrypt_at(&[0.5], 0);
+    let x = world.encrypt_span_at(&[0.5], 0);
     let y = x.clone().reinterpret_scale(1.0 + 2f64.powi(-36)).unwrap();
     let error = world.evaluator().add(&x, &y).unwrap_err();
     let ErrorKind::ScaleMismatch { left, right, .. } = error.kind() else { panic!("{error}") };
@@ -163,7 +165,7 @@ fn no_message_says_that_a_number_differs_from_itself() {
 fn terms_that_leave_no_bits_to_their_constants_are_refused() {
     let world = World::new(10, 1, KeyLevels::new());
     let (eval, scale) = (world.evaluator(), world.params.scale());
-    let unscaled = eval.mul_scalar_no_rescale(&world.encrypt(&[0.5]), 1.0, scale).unwrap();
+    let unscaled = eval.mul_scalar_no_rescale(&world.encrypt_span(&[0.5]), 1.0, scale).unwrap();
     let sum = eval.linear_combination(&[(&unscaled, 0.3)], 0.0, None);
     assert!(matches!(refusal(&sum), ErrorKind::ScaleMismatch { .. }), "{sum:?}");
 }
@@ -173,7 +175,7 @@ fn other_keys_and_other_parameters_are_refused() {
     let world = World::new(10, 1, KeyLevels::new().multiply(1).rotate([1], 1).conjugate(1));
     let other = World::of(world.params.clone(), KeyLevels::new(), 2);
     let eval = world.evaluator();
-    let (x, foreign) = (world.encrypt(&[0.5]), other.encrypt(&[0.5]));
+    let (x, foreign) = (world.encrypt_span(&[0.5]), other.encrypt_span(&[0.5]));
     let plain = eval.encoder().encode(&[0.5], span(&[0.5]), world.params.scale(), 2).unwrap();
     for result in [
         eval.add(&x, &foreign),
@@ -204,7 +206,7 @@ fn other_keys_and_other_parameters_are_refused() {
     assert!(error.to_string().contains("key"), "{error}");
 
     let strange = World::of(common::params(9, 1), KeyLevels::new(), 3);
-    let y = strange.encrypt(&[0.5]);
+    let y = strange.encrypt_span(&[0.5]);
     let strange_plain = Encoder::new(&strange.params)
         .encode(&[0.5], span(&[0.5]), world.params.scale(), 2)
         .unwrap();
@@ -251,7 +253,7 @@ fn other_keys_and_other_parameters_are_refused() {
 fn bad_constants_and_counts_are_refused() {
     let world = World::new(10, 2, KeyLevels::new());
     let eval = world.evaluator();
-    let x = world.encrypt(&[0.5, 0.25, 0.125]);
+    let x = world.encrypt_span(&[0.5, 0.25, 0.125]);
     for bad in [f64::NAN, f64::INFINITY] {
         assert!(matches!(refusal(&eval.mul_scalar(&x, bad)), ErrorKind::NonFinite { .. }));
         assert!(matches!(refusal(&eval.add_scalar(&x, bad)), ErrorKind::NonFinite { .. }));
@@ -268,8 +270,11 @@ fn bad_constants_and_counts_are_refused() {
     assert!(matches!(refusal(&eval.mul_values(&x, &[0.0; 600])), ErrorKind::TooManyValues { .. }));
     assert!(matches!(refusal(&eval.add_many(&[])), ErrorKind::NoValues));
     assert!(matches!(refusal(&eval.linear_combination(&[], 1.0, None)), ErrorKind::NoValues));
-    assert!(matches!(refusal(&x.clone().with_len(0)), ErrorKind::NoValues));
-    assert!(matches!(refusal(&x.clone().with_len(5)), ErrorKind::TooManyValues { slots: 4, .. }));
+    assert!(matches!(refusal(&eval.with_len(x.clone(), 0)), ErrorKind::NoValues));
+    assert!(matches!(
+        refusal(&eval.with_len(x.clone(), 5)),
+        ErrorKind::TooManyValues { slots: 4, .. }
+    ));
     for bad in [0, 2, 6, 1024] {
         assert!(matches!(refusal(&x.clone().repeated(bad)), ErrorKind::SlotCount { least: 4, .. }));
     }
@@ -281,7 +286,7 @@ fn bad_constants_and_counts_are_refused() {
 #[test]
 fn assembled_ciphertexts_are_checked() {
     let world = World::new(10, 2, KeyLevels::new());
-    let (inner, meta) = world.encrypt(&[0.5, 0.25, 0.125]).into_parts();
+    let (inner, meta) = world.encrypt_span(&[0.5, 0.25, 0.125]).into_parts();
     let assemble = |meta| Ciphertext::from_parts(&world.params, inner.clone(), meta);
     assert_eq!(assemble(meta).unwrap().into_parts(), (inner.clone(), meta));
     let huge = Bounds::all(Interval::real(0.0, 1e60).unwrap());
@@ -412,7 +417,7 @@ fn vectors_of_a_longer_chain_are_refused() {
     let world = World::new(9, 2, KeyLevels::new().multiply(2).rotate([1], 2).conjugate(2));
     let longer = World::of(common::params(10, 9), KeyLevels::new().multiply(9), 3);
     let (eval, theirs) = (world.evaluator(), longer.evaluator());
-    let (own, x) = (world.encrypt(&[0.5, 0.25]), longer.encrypt(&[0.5, 0.25]));
+    let (own, x) = (world.encrypt_span(&[0.5, 0.25]), longer.encrypt_span(&[0.5, 0.25]));
     let line = Polynomial::new(Chebyshev::interpolate(|t| t, -1.0, 1.0, 1));
     let power = Monomial::new(&[0.0, 0.0, 1.0]).unwrap();
     let chebyshev = theirs.chebyshev_basis(&x, &[&line]).unwrap();

@@ -42,7 +42,7 @@ fn any_step_without_a_key_of_its_own() {
         let eval = world.evaluator();
         let x = world.reals(256);
         for level in [top, 2] {
-            let ct = world.encrypt_at(&x, level);
+            let ct = world.encrypt_span_at(&x, level);
             for step in [0, 1, -1, 128, 77, -86, 255, 1000] {
                 let image = eval.rotate(&ct, step).unwrap();
                 assert_eq!(image.level(), level);
@@ -56,12 +56,12 @@ fn any_step_without_a_key_of_its_own() {
             }
         }
         // The longest way adds visibly to the noise, and the account says so.
-        let ct = world.encrypt(&x);
+        let ct = world.encrypt_span(&x);
         let far = eval.rotate(&ct, 0b101_0101).unwrap();
         assert!(far.noise() > eval.rotate(&ct, 1).unwrap().noise());
         // Few slots: steps count modulo their number.
         let few = world.reals(8);
-        let ct = world.encrypt(&few);
+        let ct = world.encrypt_span(&few);
         for step in [3, 4, -3] {
             world.check(&eval.rotate(&ct, step).unwrap(), &rotated(&few, step));
         }
@@ -72,7 +72,7 @@ fn any_step_without_a_key_of_its_own() {
 #[test]
 fn rotations_are_those_of_the_lattice() {
     let world = World::of(params(2), KeyLevels::new().rotate_hoisted(5), 1);
-    let ct = world.encrypt(&world.reals(256));
+    let ct = world.encrypt_span(&world.reals(256));
     let found = world.evaluator().rotate(&ct, 11).unwrap();
     let expected = world.keys.hoisted_keys().unwrap().rotate(ct.lattice(), 11).unwrap();
     assert_eq!(*found.lattice(), expected);
@@ -84,7 +84,7 @@ fn steps_with_keys_of_their_own_take_those() {
     let world = World::of(params(1), spec, 1);
     let direct = World::of(params(1), KeyLevels::new(), 1);
     let x = world.reals(256);
-    let ct = world.encrypt(&x);
+    let ct = world.encrypt_span(&x);
     let image = world.evaluator().rotate(&ct, 5).unwrap();
     let key = world.keys.galois_keys().iter().next().unwrap();
     let expected = key.apply(direct.params.lattice(), ct.lattice()).unwrap();
@@ -102,7 +102,7 @@ fn sums_and_transforms_fall_back_to_the_temporary_rank() {
         let world = World::of(params.clone(), spec, 3);
         let eval = world.evaluator();
         let x = world.reals(256);
-        let ct = world.encrypt(&x);
+        let ct = world.encrypt_span(&x);
         let total: f64 = x.iter().sum();
         world.check(&eval.sum_slots(&ct).unwrap(), &[total; 256]);
         let sum = eval.sum_of_rotations(&[(&ct, &[0, 1, 7])]).unwrap();
@@ -151,7 +151,7 @@ fn sizes_are_known_before_the_keys_are_made() {
 fn missing_keys_are_named_with_the_remedy() {
     let params = params(1);
     let world = World::of(params.clone(), KeyLevels::new().rotate_hoisted(2), 1);
-    let ct = world.encrypt(&[0.5, 1.0, 2.0, -1.0]);
+    let ct = world.encrypt_span(&[0.5, 1.0, 2.0, -1.0]);
     // The keys stop at level 2.
     let error = world.evaluator().rotate(&ct, 1).unwrap_err();
     assert!(

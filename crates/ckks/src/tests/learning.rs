@@ -69,7 +69,7 @@ fn training_follows_the_clear_procedure() {
 
         let packed = regression.pack_training(&x, &labels).unwrap();
         let mut seen = vec![];
-        let table = world.encrypt(&packed);
+        let table = world.encrypt_span(&packed);
         let model = regression.train_with(&eval, &table, |t| seen.push(t)).unwrap();
         assert_eq!(seen, (1..=iterations).collect::<Vec<_>>());
         assert_eq!(model.level(), left, "the levels that were stated");
@@ -84,7 +84,7 @@ fn training_follows_the_clear_procedure() {
             expected[0] + row.iter().zip(&expected[1..]).map(|(x, w)| x * w).sum::<f64>()
         };
         let scores = in_every_block(&regression, &some.iter().map(score).collect::<Vec<_>>());
-        let fresh = world.encrypt_at(&regression.pack(some).unwrap(), left);
+        let fresh = world.encrypt_span_at(&regression.pack(some).unwrap(), left);
         let encrypted = regression.scores(&eval, &model, &fresh).unwrap();
         world.check(&encrypted, &scores);
         let probabilities = regression.probabilities(&eval, &encrypted).unwrap();
@@ -135,15 +135,15 @@ fn what_cannot_be_trained_is_refused() {
 
     let world = World::of(params(2), regression.training_keys(2), 4);
     let eval = world.evaluator();
-    let table = world.encrypt(&regression.pack_training(&rows, &[true; 8]).unwrap());
+    let table = world.encrypt_span(&regression.pack_training(&rows, &[true; 8]).unwrap());
     let error = regression.train(&eval, &table).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutOfLevels { needed: 17, left: 2, .. }), "{error}");
-    let short = world.encrypt(&[0.5; 16]);
+    let short = world.encrypt_span(&[0.5; 16]);
     let error = regression.train(&eval, &short).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::SlotCount { found: 16, least: 32, .. }), "{error}");
     // Without its keys the training names itself and the step.
     let bare = World::of(params(17), KeyLevels::new().multiply(17), 4);
-    let table = bare.encrypt(&regression.pack(&rows).unwrap());
+    let table = bare.encrypt_span(&regression.pack(&rows).unwrap());
     let error = regression.train(&bare.evaluator(), &table).unwrap_err();
     assert_eq!(error.op(), "train a logistic regression");
     let ErrorKind::MissingRotationKey { step, .. } = error.kind() else { panic!("{error}") };
@@ -159,7 +159,7 @@ fn models_of_large_features_stay_in_their_range() {
     let world = World::of(params(level), regression.training_keys(level), 5);
     let rows = [vec![100.0], vec![-100.0], vec![100.0], vec![-100.0]];
     let labels = [true, false, true, false];
-    let table = world.encrypt(&regression.pack_training(&rows, &labels).unwrap());
+    let table = world.encrypt_span(&regression.pack_training(&rows, &labels).unwrap());
     let model = regression.train(&world.evaluator(), &table).unwrap();
     let clear = regression.train_clear(&rows, &labels).unwrap();
     assert!(clear[1] > 100.0, "{clear:?}");

@@ -189,8 +189,8 @@ fn wave(n: usize, f: f64) -> Vec<f64> {
 
 /// The values of a vector and what stands behind them.
 fn slots_of(world: &World, x: &Ciphertext) -> (Vec<Complex64>, Vec<Complex64>) {
-    let mut all: Vec<Complex64> =
-        world.decrypt(&x.clone().with_len(x.slots()).expect("as many as there are"));
+    let mut all: Vec<Complex64> = world
+        .decrypt(&world.evaluator().with_len(x.clone(), x.slots()).expect("as many as there are"));
     let padding = all.split_off(x.len());
     (all, padding)
 }
@@ -240,7 +240,7 @@ fn totals_after_every_operation_are_those_of_the_values() {
 
         let world = World::of(params.clone(), shadow.report().keys, 7);
         let eval = world.evaluator();
-        let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+        let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
         let found = operations(&eval, &cx, &cy);
         assert_eq!(found.len(), expected.len());
         for ((name, found), (_, result, total)) in found.into_iter().zip(&expected) {
@@ -356,7 +356,7 @@ fn unequal_lengths_are_refused_by_name() {
     for (n, m) in [(4, 1), (5, 6), (3, 4), (4, 8), (100, 64)] {
         let (x, y) = (wave(n, 0.7), wave(m, 0.3));
         let [px, py] = [&x, &y].map(|v| shadow.encrypt(v, span(v), LEVELS).unwrap());
-        let [cx, cy] = [&x, &y].map(|v| world.encrypt(v));
+        let [cx, cy] = [&x, &y].map(|v| world.encrypt_span(v));
         let found = mismatched(&eval, &cx, &cy);
         for ((name, found), (_, expected)) in found.into_iter().zip(mismatched(&shadow, &px, &py)) {
             let error = found.unwrap_err();
@@ -390,7 +390,7 @@ fn unequal_lengths_are_refused_by_name() {
         (shadow.encrypt(&[0.5; 4], span(&[0.5; 4]), LEVELS).unwrap(), mixing(shadow.params(), 8));
     let refused = shadow.transform(&small, &m).unwrap_err();
     assert!(matches!(refused.kind(), ErrorKind::LengthMismatch { left: 4, right: 8, .. }));
-    let refused = eval.transform(&world.encrypt(&[0.5; 4]), &m).unwrap_err();
+    let refused = eval.transform(&world.encrypt_span(&[0.5; 4]), &m).unwrap_err();
     assert!(matches!(refused.kind(), ErrorKind::LengthMismatch { left: 4, right: 8, .. }));
 }
 
@@ -400,15 +400,15 @@ fn vectors_repeat_when_they_are_asked_to() {
     let world = World::of(params.clone(), crate::KeyLevels::new().multiply(LEVELS), 4);
     let eval = world.evaluator();
     let x = wave(5, 0.7);
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     // A value under all.
-    let two = world.encrypt(&[2.0]).broadcast(5).unwrap();
+    let two = world.encrypt_span(&[2.0]).broadcast(5).unwrap();
     assert_eq!((two.len(), two.slots()), (5, 8));
     world.check(&eval.mul(&cx, &two).unwrap(), &x.iter().map(|v| 2.0 * v).collect::<Vec<_>>());
     assert!(eval.mul(&cx, &two).unwrap().meta().is_clear());
     assert!(!eval.add(&cx, &two).unwrap().meta().is_clear());
     // A period.
-    let pair = world.encrypt(&[1.0, -1.0]).broadcast(5).unwrap();
+    let pair = world.encrypt_span(&[1.0, -1.0]).broadcast(5).unwrap();
     world.check(&pair, &[1.0, -1.0, 1.0, -1.0, 1.0]);
     let shadow = Simulator::new(&params);
     let plain = shadow
@@ -425,7 +425,7 @@ fn vectors_repeat_when_they_are_asked_to() {
     ));
     for len in [0, 1, 257] {
         assert!(matches!(
-            refusal(&pair.clone().with_len(8).unwrap().broadcast(len)),
+            refusal(&eval.broadcast(eval.with_len(pair.clone(), 8).unwrap(), len)),
             ErrorKind::SlotCount { .. }
         ));
     }

@@ -177,7 +177,7 @@ fn polynomials_cross_levels_of_different_sizes() {
     let p = Polynomial::new(Chebyshev::new(-1.0, 1.0, c));
     let expected: Vec<f64> = x.iter().map(|&x| p.chebyshev().eval(x)).collect();
     // The scale fits the first level but not those that follow: brought to 58 bits, then on pairs.
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     let y = eval.polynomial(&cx, &p, Some(2f64.powi(42))).unwrap();
     assert_eq!((y.level(), y.scale()), (2, 2f64.powi(42)));
     close(&world, &y, &expected, 4.0);
@@ -205,7 +205,7 @@ fn matrices_at_levels_of_pairs() {
         let x = signs(&world);
         let z: Vec<_> = x.iter().map(|&x| x.into()).collect();
         let expected: Vec<f64> = m.apply(&z).iter().map(|z| z.re).collect();
-        let product = world.evaluator().transform(&world.encrypt(&x), &transform).unwrap();
+        let product = world.evaluator().transform(&world.encrypt_span(&x), &transform).unwrap();
         assert_eq!((product.level(), product.scale()), (level - 1, 2f64.powi(45)));
         close(&world, &product, &expected, 2.0);
     }
@@ -230,7 +230,8 @@ fn reduction_modulo_1_on_pairs_is_as_precise_as_its_scale() {
         .collect();
     let t: Vec<f64> = x.iter().map(|x| x / plan.width()).collect();
     let range = plan.bound() / plan.width();
-    let ct = world.encrypt(&t).assume_range_with_padding(Interval::real(-range, range).unwrap());
+    let ct =
+        world.encrypt_span(&t).assume_range_with_padding(Interval::real(-range, range).unwrap());
     let output = Mod1Output { amplitude: 1.0, scale: world.params.scale() };
     let y = plan.apply(&world.evaluator(), &ct, output).unwrap();
     assert_eq!((y.level(), y.lattice().limbs()), (0, 1));
@@ -254,7 +255,7 @@ fn what_does_not_stand_at_a_level_is_refused() {
         let refused = encoder.encode(&[0.5], span(&[0.5]), world.params.scale(), limbs);
         assert!(matches!(refusal(&refused), ErrorKind::LevelLimbs { .. }), "{limbs} limbs");
     }
-    let x = world.encrypt(&[0.5]);
+    let x = world.encrypt_span(&[0.5]);
     let (mut inner, meta) = x.clone().into_parts();
     inner.truncate(8).unwrap();
     let refused = Ciphertext::from_parts(&world.params, inner, meta);

@@ -57,11 +57,13 @@ fn products_by_every_kind_of_giant_step() {
                 let world = World::of(scratch.params.clone(), spec, 5);
                 let x = scratch.complex(slots);
                 // From a higher level: the operand is brought down.
-                let product = world.evaluator().transform(&world.encrypt(&x), &transform).unwrap();
+                let product =
+                    world.evaluator().transform(&world.encrypt_span(&x), &transform).unwrap();
                 assert_eq!((product.level(), product.scale()), (1, world.params.scale()));
                 world.check_complex(&product, &m.apply(&x));
                 let x = scratch.reals(slots);
-                let product = world.evaluator().transform(&world.encrypt(&x), &transform).unwrap();
+                let product =
+                    world.evaluator().transform(&world.encrypt_span(&x), &transform).unwrap();
                 assert_eq!(product.range().is_real(), real);
                 let z: Vec<_> = x.iter().map(|&x| Complex64::new(x, 0.0)).collect();
                 world.check_complex(&product, &m.apply(&z));
@@ -135,7 +137,7 @@ fn rotations_may_come_from_the_caller() {
     let rotated: Vec<_> = transform
         .baby_steps()
         .iter()
-        .map(|&b| world.encrypt(&common::rotated(&x, b as i64)))
+        .map(|&b| world.encrypt_span(&common::rotated(&x, b as i64)))
         .collect();
     let babies: BTreeMap<usize, _> = transform.baby_steps().iter().copied().zip(&rotated).collect();
     let product = world.evaluator().transform_rotated(&babies, &transform).unwrap();
@@ -146,7 +148,7 @@ fn rotations_may_come_from_the_caller() {
     some.remove(&3);
     let missing = world.evaluator().transform_rotated(&some, &transform);
     assert!(matches!(refusal(&missing), ErrorKind::Linear { .. }), "{missing:?}");
-    let low = world.encrypt_at(&x, 1);
+    let low = world.encrypt_span_at(&x, 1);
     some.insert(3, &low);
     let misfit = world.evaluator().transform_rotated(&some, &transform);
     assert!(matches!(refusal(&misfit), ErrorKind::Linear { .. }), "{misfit:?}");
@@ -160,7 +162,7 @@ fn short_operands_repeat_when_they_are_asked_to_and_long_ones_are_refused() {
     let spec = KeyLevels::new().rotate(steps(&transform), 2);
     let world = World::of(scratch.params.clone(), spec, 7);
     let x = world.reals(4);
-    let short = world.encrypt(&x);
+    let short = world.encrypt_span(&x);
     let refused = world.evaluator().transform(&short, &transform);
     let refused_as =
         |error: &Error| matches!(error.kind(), ErrorKind::LengthMismatch { left: 4, right: 8, .. });
@@ -169,7 +171,7 @@ fn short_operands_repeat_when_they_are_asked_to_and_long_ones_are_refused() {
     let z: Vec<_> = (0..8).map(|j| Complex64::new(x[j % 4], 0.0)).collect();
     let expected: Vec<f64> = m.apply(&z).iter().map(|z| z.re).collect();
     world.check(&product, &expected);
-    let long = world.encrypt(&world.reals(16));
+    let long = world.encrypt_span(&world.reals(16));
     let refused = world.evaluator().transform(&long, &transform);
     assert!(
         matches!(refusal(&refused), ErrorKind::SlotCount { found: 8, least: 16, .. }),
@@ -215,10 +217,10 @@ fn what_does_not_fit_is_refused() {
     }
 
     let transform = LinearTransform::new(params, &m, 1, options).unwrap();
-    let x = world.encrypt(&world.reals(8));
+    let x = world.encrypt_span(&world.reals(8));
     let missing = world.evaluator().transform(&x, &transform);
     assert!(matches!(refusal(&missing), ErrorKind::MissingRotationKey { .. }), "{missing:?}");
-    let low = world.encrypt_at(&[0.5; 8], 0);
+    let low = world.encrypt_span_at(&[0.5; 8], 0);
     let low = world.evaluator().transform(&low, &transform);
     assert!(matches!(refusal(&low), ErrorKind::OutOfLevels { needed: 1, left: 0, .. }), "{low:?}");
     let huge = LinearTransform::new(params, &m.scaled(2f64.powi(57)), 1, options);

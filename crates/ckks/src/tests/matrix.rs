@@ -4,7 +4,7 @@ use crate::tests::common;
 
 use crate::tests::common::{World, refusal};
 use crate::{
-    Ciphertext, Complex64, ErrorKind, KeyLevels, Params, SlotValue,
+    Ciphertext, CkksOps, Complex64, ErrorKind, KeyLevels, Params, SlotValue,
     diagonals::Diagonals,
     lintrans::{LinearOptions, LinearTransform},
     matrix::{Matrix, MatrixProduct, MatrixVector, Packing, transpose},
@@ -39,7 +39,7 @@ fn slots(m: &Rows, rows: usize, stride: usize) -> Vec<Complex64> {
 }
 
 fn check(world: &World, ct: &Ciphertext, expected: &[Complex64]) {
-    let ct = ct.clone().with_len(expected.len()).unwrap();
+    let ct = world.evaluator().with_len(ct.clone(), expected.len()).unwrap();
     world.check_complex(&ct, expected);
 }
 
@@ -59,11 +59,12 @@ fn plain_matrices_of_any_shape_times_vectors() {
             let width = columns.next_power_of_two();
             let mut padded = x.clone();
             padded.resize(width, Complex64::ONE);
-            let ct = prepared.apply(&eval, &world.encrypt(&padded)).unwrap();
+            let ct = prepared.apply(&eval, &world.encrypt_span(&padded)).unwrap();
             assert_eq!((ct.level(), ct.len(), ct.scale()), (1, rows, world.params.scale()));
             let expected: Vec<Complex64> = product(&m, &column(&x)).concat();
             world.check_complex(&ct, &expected);
-            let error = prepared.apply(&eval, &world.encrypt(&vec![0.5; 2 * width])).unwrap_err();
+            let error =
+                prepared.apply(&eval, &world.encrypt_span(&vec![0.5; 2 * width])).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::SlotCount { .. }), "{error}");
         }
     }
@@ -82,10 +83,10 @@ fn encrypted_matrices_times_encrypted_vectors() {
         let a = random(&world, rows, columns, false);
         let v = random(&world, 1, columns, false).remove(0);
         let expected = product(&a, &column(&v));
-        let vector = world.encrypt(&slots(&vec![v.clone()], 1, columns.next_power_of_two()));
+        let vector = world.encrypt_span(&slots(&vec![v.clone()], 1, columns.next_power_of_two()));
 
         // By rows: every entry fills its block.
-        let by_rows = world.encrypt(&first.by_rows(&a).unwrap());
+        let by_rows = world.encrypt_span(&first.by_rows(&a).unwrap());
         let spread = first.times_by_rows(&eval, &by_rows, &vector).unwrap();
         assert_eq!(spread.level(), 2);
         let block = columns.next_power_of_two();
@@ -93,8 +94,8 @@ fn encrypted_matrices_times_encrypted_vectors() {
         check(&world, &spread, &filled);
 
         // By columns, from a spread vector.
-        let by_columns = world.encrypt(&first.by_columns(&a).unwrap());
-        let spread = world.encrypt(&first.spread(&v).unwrap());
+        let by_columns = world.encrypt_span(&first.by_columns(&a).unwrap());
+        let spread = world.encrypt_span(&first.spread(&v).unwrap());
         let y = first.times_by_columns(&eval, &by_columns, &spread).unwrap();
         assert_eq!((y.level(), y.len()), (3, rows));
         world.check_complex(&y, &expected.concat());
@@ -110,9 +111,9 @@ fn a_chain_of_matrices_alternates_between_rows_and_columns() {
     let eval = world.evaluator();
     let (a, b) = (random(&world, 4, 4, true), random(&world, 4, 4, true));
     let v = random(&world, 1, 4, true).remove(0);
-    let ca = world.encrypt(&shape.by_rows(&a).unwrap());
-    let cb = world.encrypt(&shape.by_columns(&b).unwrap());
-    let between = shape.times_by_rows(&eval, &ca, &world.encrypt(&v)).unwrap();
+    let ca = world.encrypt_span(&shape.by_rows(&a).unwrap());
+    let cb = world.encrypt_span(&shape.by_columns(&b).unwrap());
+    let between = shape.times_by_rows(&eval, &ca, &world.encrypt_span(&v)).unwrap();
     let result = shape.times_by_columns(&eval, &cb, &between).unwrap();
     assert_eq!(result.level(), 1);
     world.check_complex(&result, &product(&b, &product(&a, &column(&v))).concat());
@@ -127,7 +128,8 @@ fn encrypted_square_matrices() {
         let eval = world.evaluator();
         for real in [true, false] {
             let (a, b) = (random(&world, d, d, real), random(&world, d, d, real));
-            let (ca, cb) = (world.encrypt(&slots(&a, d, d)), world.encrypt(&slots(&b, d, d)));
+            let (ca, cb) =
+                (world.encrypt_span(&slots(&a, d, d)), world.encrypt_span(&slots(&b, d, d)));
             let found = prepared.apply(&eval, &ca, &cb).unwrap();
             assert_eq!(found.level(), 0);
             world.check_complex(&found, &product(&a, &b).concat());
@@ -143,7 +145,7 @@ fn encrypted_square_matrices() {
 
 fn transformed(params: &Params, m: &LinearTransform, x: &[Complex64]) -> (World, Ciphertext) {
     let world = World::of(params.clone(), KeyLevels::new().transform(m), 6);
-    let ct = world.evaluator().transform(&world.encrypt(x), m).unwrap();
+    let ct = world.evaluator().transform(&world.encrypt_span(x), m).unwrap();
     (world, ct)
 }
 
@@ -201,7 +203,7 @@ fn what_is_no_matrix_is_refused() {
     assert!(shape.spread(&[1.0; 2]).is_err());
     let world = World::new(9, 2, KeyLevels::new().multiply(2));
     let eval = world.evaluator();
-    let (a, v) = (world.encrypt(&[0.5; 8]), world.encrypt(&[0.5; 4]));
+    let (a, v) = (world.encrypt_span(&[0.5; 8]), world.encrypt_span(&[0.5; 4]));
     let error = shape.times_by_rows(&eval, &a, &v).unwrap_err();
     assert!(
         error.op() == "multiply a vector by rows"

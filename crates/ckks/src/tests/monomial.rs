@@ -15,7 +15,7 @@ fn real_coefficients_on_real_and_complex_slots() {
     let eval = world.evaluator();
     let (x, z) = (world.reals(512), world.complex(512));
     let z: Vec<Complex64> = z.into_iter().map(|z| z * 0.7).collect();
-    let (cx, cz) = (world.encrypt(&x), world.encrypt(&z));
+    let (cx, cz) = (world.encrypt_span(&x), world.encrypt_span(&z));
     for degree in [0, 1, 2, 3, 5, 8, 15, 16, 31] {
         let p = Monomial::new(&coefficients(degree)).unwrap();
         let depth = ((degree + 1) as f64).log2().ceil() as usize;
@@ -43,7 +43,7 @@ fn complex_coefficients() {
     let world = World::new(10, 4, KeyLevels::new().multiply(4));
     let eval = world.evaluator();
     let x = world.reals(512);
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     for (p, len) in [(1, 1), (0, 2), (2, 9), (3, 15)] {
         // Purely imaginary ones, and mixed ones.
         let c: Vec<Complex64> = (0..=len)
@@ -66,14 +66,14 @@ fn large_arguments_without_a_level_for_the_domain() {
     let p = Monomial::new(&c).unwrap();
     let world = World::new(10, 3, KeyLevels::new().multiply(3));
     let x: Vec<f64> = world.reals(512).iter().map(|x| 8.0 * x).collect();
-    let y = world.evaluator().monomial(&world.encrypt(&x), &p, None).unwrap();
+    let y = world.evaluator().monomial(&world.encrypt_span(&x), &p, None).unwrap();
     assert_eq!(y.level(), 0);
     let expected: Vec<f64> = x.iter().map(|&x| p.eval(x.into()).re).collect();
     world.check(&y, &expected);
     assert!(y.range().lo() > -0.1 && y.range().hi() < 1.1);
     // Terms that would wrap although their sum would not are refused.
     let high = Monomial::new(&[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0]).unwrap();
-    let wide = world.encrypt(&x).assume_range_with_padding(Interval::real(-9.0, 9.0).unwrap());
+    let wide = world.encrypt_span(&x).assume_range_with_padding(Interval::real(-9.0, 9.0).unwrap());
     let error = world.evaluator().monomial(&wide, &high, None).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::RangeOverflow { .. }), "{error}");
 }
@@ -83,7 +83,7 @@ fn shared_powers_give_the_same_results_once() {
     let world = World::new(9, 6, KeyLevels::new().multiply(6));
     let eval = world.evaluator();
     let x: Vec<f64> = world.reals(256).iter().map(|x| 3.0 * x).collect();
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     let p = Polynomial::new(Chebyshev::interpolate(f64::exp, -3.0, 3.0, 15));
     let q = Polynomial::new(Chebyshev::interpolate(f64::sin, -3.0, 3.0, 11));
     let both = eval.polynomials(&cx, &[&p, &q], None).unwrap();

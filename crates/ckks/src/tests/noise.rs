@@ -47,7 +47,7 @@ fn signs(world: &World, n: usize) -> Vec<f64> {
 fn fresh_encryptions() {
     let world = world(2, KeyLevels::new());
     let x = world.reals(2048);
-    close(&world, &world.encrypt(&x), &x, 1.1);
+    close(&world, &world.encrypt_span(&x), &x, 1.1);
     let plain = Encoder::new(&world.params).encode(&x, span(&x), world.params.scale(), 3).unwrap();
     let rng = &mut *world.rng.borrow_mut();
     let public = PublicKey::generate(&world.secret, rng);
@@ -62,7 +62,7 @@ fn sparse_vectors_read_fewer_coefficients() {
     let mut square = 0.0;
     for _ in 0..60 {
         let x = world.reals(8);
-        let ct = world.encrypt(&x);
+        let ct = world.encrypt_span(&x);
         square += (errors(&world, &ct, &x).0 / ct.noise()).powi(2);
     }
     let ratio = (square / 60.0).sqrt();
@@ -74,7 +74,7 @@ fn sums_and_rescalings() {
     let world = world(3, KeyLevels::new());
     let eval = world.evaluator();
     let (x, y) = (signs(&world, 2048), signs(&world, 2048));
-    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+    let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
     let sum: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a + b).collect();
     close(&world, &eval.add(&cx, &cy).unwrap(), &sum, 1.1);
     let tripled: Vec<f64> = x.iter().map(|a| 3.0 * a).collect();
@@ -92,7 +92,7 @@ fn products() {
     let world = world(3, KeyLevels::new().multiply(3));
     let eval = world.evaluator();
     let (x, y) = (signs(&world, 2048), signs(&world, 2048));
-    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+    let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
     let product: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
     close(&world, &eval.mul(&cx, &cy).unwrap(), &product, 1.1);
     close(&world, &eval.square(&cx).unwrap(), &vec![1.0; 2048], 1.1);
@@ -106,7 +106,7 @@ fn products() {
     // Random values are below their bounds: the prediction is an upper estimate.
     let (x, y) = (world.reals(2048), world.reals(2048));
     let product: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
-    let raw = eval.mul_no_rescale(&world.encrypt(&x), &world.encrypt(&y)).unwrap();
+    let raw = eval.mul_no_rescale(&world.encrypt_span(&x), &world.encrypt_span(&y)).unwrap();
     close(&world, &raw, &product, 3.0);
 }
 
@@ -116,7 +116,7 @@ fn rotations_and_conjugation() {
     let world = world(3, spec);
     let eval = world.evaluator();
     let x = world.reals(2048);
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     close(&world, &eval.rotate(&cx, 1).unwrap(), &common::rotated(&x, 1), 1.15);
     // Two key switches one after the other.
     close(&world, &eval.rotate(&cx, 65).unwrap(), &common::rotated(&x, 65), 1.15);
@@ -131,10 +131,10 @@ fn depth() {
     let world = world(10, KeyLevels::new().multiply(10));
     let eval = world.evaluator();
     let mut x = signs(&world, 2048);
-    let mut ct = world.encrypt(&x);
+    let mut ct = world.encrypt_span(&x);
     for _ in 0..10 {
         let y = signs(&world, 2048);
-        ct = eval.mul(&ct, &world.encrypt(&y)).unwrap();
+        ct = eval.mul(&ct, &world.encrypt_span(&y)).unwrap();
         x = x.iter().zip(&y).map(|(a, b)| a * b).collect();
         close(&world, &ct, &x, 1.5);
     }
@@ -156,7 +156,7 @@ fn matrices() {
         let steps: Vec<i64> = transform.rotation_steps().iter().map(|&s| s as i64).collect();
         let world = World::of(scratch.params.clone(), KeyLevels::new().rotate(steps, 2), 8);
         let x = world.reals(2048);
-        let product = world.evaluator().transform(&world.encrypt(&x), &transform).unwrap();
+        let product = world.evaluator().transform(&world.encrypt_span(&x), &transform).unwrap();
         let z: Vec<_> = x.iter().map(|&x| x.into()).collect();
         let expected: Vec<f64> = m.apply(&z).iter().map(|z| z.re).collect();
         close(&world, &product, &expected, 2.0);
@@ -180,7 +180,7 @@ fn worst_slot_after_a_product() {
     let spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
     let world = World::of(Params::new(spec).unwrap(), KeyLevels::new().multiply(2), 4);
     let (x, y) = (world.reals(4096), world.reals(4096));
-    let product = world.evaluator().mul(&world.encrypt(&x), &world.encrypt(&y)).unwrap();
+    let product = world.evaluator().mul(&world.encrypt_span(&x), &world.encrypt_span(&y)).unwrap();
     let expected: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
     assert!(errors(&world, &product, &expected).1.log2() < -31.0);
 }
@@ -230,7 +230,7 @@ fn exact_scales_remove_the_error_of_the_approximate_basis() {
     let world = world(3, KeyLevels::new().multiply(3));
     let eval = world.evaluator();
     let x = signs(&world, 2048);
-    let square = eval.square(&world.encrypt(&x)).unwrap();
+    let square = eval.square(&world.encrypt_span(&x)).unwrap();
     let exact = errors(&world, &square, &[1.0; 2048]).1;
     let (inner, meta) = square.into_parts();
     let nominal = CiphertextMeta { scale: world.params.scale(), ..meta };

@@ -56,7 +56,7 @@ fn bounds_hold_however_errors_hang_together() {
     let n = world.params.max_slots();
     // Messages at the ends of their range, where products bring most noise along.
     let x: Vec<f64> = world.reals(n).into_iter().map(f64::signum).collect();
-    let ct = world.encrypt(&x);
+    let ct = world.encrypt_span(&x);
     let a = &world.evaluator();
     let shown = |found: &Ciphertext, expected: &[f64], bound: Result<NoiseBound>, loose: f64| {
         let (measured, bound) = (length(&world, found, expected), bound.unwrap());
@@ -111,7 +111,7 @@ fn flooding_is_as_wide_as_stated() {
     let world = World::new(11, 1, KeyLevels::new().multiply(1));
     let n = world.params.max_slots();
     let x = world.reals(n);
-    let ct = world.evaluator().square(&world.encrypt(&x)).unwrap();
+    let ct = world.evaluator().square(&world.encrypt_span(&x)).unwrap();
     let bound = bound_of(&world, |a, x| a.square(x)).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(5);
     let (mut sums, mut square) = (vec![0.0; n], 0.0);
@@ -143,7 +143,7 @@ fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
     let world = World::new(10, 1, KeyLevels::new());
     let (params, n) = (&world.params, world.params.max_slots());
     let x = world.complex(n);
-    let ct = world.encrypt(&x);
+    let ct = world.encrypt_span(&x);
     let ternary = |values: &[Complex64]| {
         let phase = Encoder::new(params)
             .encode(values, span(values), ct.scale(), ct.lattice().limbs())
@@ -176,7 +176,7 @@ fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
 #[test]
 fn what_has_no_bound_or_does_not_fit_it_is_refused() {
     let world = World::new(10, 2, KeyLevels::new().multiply(2));
-    let (a, x) = (&world.evaluator(), world.encrypt(&vec![0.5; 512]));
+    let (a, x) = (&world.evaluator(), world.encrypt_span(&vec![0.5; 512]));
     // Averages are no bounds.
     let average = Simulator::new(&world.params);
     let vector = average.encrypt(&[0.5], span(&[0.5]), 2).unwrap();
@@ -196,16 +196,16 @@ fn what_has_no_bound_or_does_not_fit_it_is_refused() {
     assert!(matches!(refusal(&share(&x, &square, &terms)), ErrorKind::ScaleMismatch { .. }));
     let wide = y.clone().assume_range_with_padding(Interval::real(-1.0, 1.5).unwrap());
     assert!(matches!(refusal(&share(&wide, &square, &terms)), ErrorKind::OutsideDomain { .. }));
-    let short = a.square(&world.encrypt(&[0.5, 0.25])).unwrap();
+    let short = a.square(&world.encrypt_span(&[0.5, 0.25])).unwrap();
     assert!(matches!(refusal(&share(&short, &square, &terms)), ErrorKind::SlotCount { .. }));
-    let three = a.square(&world.encrypt(&[0.5, 0.25, 1.0])).unwrap();
+    let three = a.square(&world.encrypt_span(&[0.5, 0.25, 1.0])).unwrap();
     let of_three = {
         let shadow = Simulator::new(&world.params).worst_case();
         let x = shadow.encrypt(&[1.0, -1.0, 0.0], span(&[1.0, -1.0, 0.0]), 2).unwrap();
         shadow.noise_bound(&shadow.square(&x).unwrap()).unwrap()
     };
     assert!(share(&three, &of_three, &terms).is_ok());
-    let longer = three.clone().with_len(4).unwrap();
+    let longer = a.with_len(three.clone(), 4).unwrap();
     assert!(matches!(refusal(&share(&longer, &of_three, &terms)), ErrorKind::NotOfProgram { .. }));
     // A sum of squares in the place of one: more noise than any square has.
     let many = vec![&y; 4096];
@@ -282,7 +282,7 @@ fn bounds_belong_to_a_route() {
     let route = RelinStrategy::through_rank(lattice, 2, p).unwrap();
     let raised = params.clone().relinearizing(route).unwrap();
     let world = World::of(raised.clone(), KeyLevels::new().multiply(2), 3);
-    let y = world.evaluator().square(&world.encrypt(&[0.5, -0.5])).unwrap();
+    let y = world.evaluator().square(&world.encrypt_span(&[0.5, -0.5])).unwrap();
     let found = bound.check(&raised, &y);
     assert!(matches!(refusal(&found), ErrorKind::RouteMismatch { .. }), "{found:?}");
     let vector = Simulator::new(&raised).worst_case().encrypt(&[0.5], span(&[0.5]), 2).unwrap();
@@ -299,7 +299,8 @@ fn padding_counts_in_bounds() {
         a.mul(&y, &a.with_len(w.clone(), 3)?)
     }
     let (x, w) = ([1000.0, 1000.05, 1000.1], [1.0, -1.0, 1.0, -1.0]);
-    let found = program(&world.evaluator(), &world.encrypt(&x), &world.encrypt(&w)).unwrap();
+    let found =
+        program(&world.evaluator(), &world.encrypt_span(&x), &world.encrypt_span(&w)).unwrap();
     let shadow = Simulator::new(&world.params).worst_case();
     let [x, w] = [&x[..], &w[..]].map(|values| shadow.encrypt(values, span(values), 2).unwrap());
     let y = program(&shadow, &x, &w).unwrap();
@@ -325,7 +326,7 @@ fn scales_that_pass_for_one_count_in_bounds() {
     let n = world.params.max_slots();
     let size = 2f64.powi(14);
     let x: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { size } else { -size }).collect();
-    let found = programs(&world.evaluator(), world.encrypt(&x), world.encrypt(&x));
+    let found = programs(&world.evaluator(), world.encrypt_span(&x), world.encrypt_span(&x));
     let shadow = Simulator::new(&world.params).worst_case();
     let shown =
         [shadow.encrypt(&x, span(&x), 2).unwrap(), shadow.encrypt(&x, span(&x), 2).unwrap()];

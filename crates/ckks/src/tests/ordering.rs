@@ -482,7 +482,7 @@ fn nonsense_is_refused() {
             "{error}"
         );
     }
-    let complex = world.encrypt_at(&[Complex64::new(0.1, 0.2); 2], 11);
+    let complex = world.encrypt_span_at(&[Complex64::new(0.1, 0.2); 2], 11);
     shape(COARSE.sort(&eval, &complex, Order::Ascending), "sort", "complex");
     shape(COARSE.max(&eval, &complex), "maximum", "complex");
     shape(COARSE.arg_max(&eval, &complex), "index", "complex");
@@ -490,7 +490,7 @@ fn nonsense_is_refused() {
     shape(COARSE.histogram(&eval, &complex, &[0.0, 1.0]), "histogram", "complex");
     // Levels and products, but no rotations.
     let poor = World::of(common::params(9, 24), KeyLevels::new().multiply(24), 3);
-    let error = COARSE.sort(&poor.evaluator(), &poor.encrypt(&[0.1, 0.2]), Order::Ascending);
+    let error = COARSE.sort(&poor.evaluator(), &poor.encrypt_span(&[0.1, 0.2]), Order::Ascending);
     let error = error.unwrap_err();
     assert!(
         error.op() == "sort" && matches!(error.kind(), ErrorKind::MissingRotationKey { .. }),
@@ -549,7 +549,7 @@ fn bootstraps_as_often_as_it_takes() {
 
     let comparator = Comparator::of(Sign::of_degrees(1.0, 1.0 / 8.0, &[7, 7]).unwrap()).unwrap();
     let values = [0.5, -0.25, 0.125];
-    let x = world.encrypt_at(&values, level);
+    let x = world.encrypt_span_at(&values, level);
     let v = shadow.encrypt(&values, *x.range(), level).unwrap();
     let width = x.range().hi() - x.range().lo();
     let found = comparator.sort(&eval, &x, Order::Ascending).unwrap();

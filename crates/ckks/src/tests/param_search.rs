@@ -202,7 +202,7 @@ fn a_set_that_bootstraps_keeps_its_promise() {
     assert_eq!(sizes.transit, world.keys.byte_len() + bytes);
     // From one bootstrap to the next, again and again.
     let mut expected: Vec<f64> = world.reals(slots).into_iter().map(f64::signum).collect();
-    let mut x = world.encrypt_at(&expected, bootstrapper.input_level());
+    let mut x = world.encrypt_span_at(&expected, bootstrapper.input_level());
     for round in 0..2 {
         x = eval.bootstrap(&x).unwrap();
         let log2_error = max_error(&world.decrypt(&x), &expected).log2();

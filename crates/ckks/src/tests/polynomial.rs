@@ -15,7 +15,7 @@ fn every_degree_in_its_depth_with_its_noise() {
     let world = World::new(10, 6, KeyLevels::new().multiply(6));
     let eval = world.evaluator();
     let x = world.reals(512);
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     for degree in (0..=17).chain([30, 31, 32, 47, 63]) {
         let p = dense(-1.0, 1.0, degree);
         let expected: Vec<f64> = x.iter().map(|&x| p.chebyshev().eval(x)).collect();
@@ -42,7 +42,7 @@ fn functions_over_any_domain() {
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let p = Polynomial::new(Chebyshev::interpolate(sigmoid, -8.0, 8.0, 31));
     let x: Vec<f64> = world.reals(300).iter().map(|x| 8.0 * x).collect();
-    let y = eval.polynomial(&world.encrypt(&x), &p, None).unwrap();
+    let y = eval.polynomial(&world.encrypt_span(&x), &p, None).unwrap();
     assert_eq!(y.level(), 0);
     let certified = p.chebyshev().certified_error(sigmoid, 0.25, 1 << 16);
     let expected: Vec<f64> = x.iter().map(|&x| sigmoid(x)).collect();
@@ -51,11 +51,11 @@ fn functions_over_any_domain() {
     // Padding outside the domain would spoil every slot.
     let log = Polynomial::new(Chebyshev::interpolate(f64::ln, 1.0, 4.0, 15));
     let x: Vec<f64> = world.reals(300).iter().map(|x| 2.5 + 1.4 * x).collect();
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     let error = eval.polynomial(&cx, &log, None).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutsideDomain { what: "padding", .. }), "{error}");
     let filled: Vec<f64> = x.iter().copied().chain(std::iter::repeat_n(2.0, 212)).collect();
-    let y = eval.polynomial(&world.encrypt(&filled), &log, None).unwrap();
+    let y = eval.polynomial(&world.encrypt_span(&filled), &log, None).unwrap();
     let expected: Vec<f64> = filled.iter().map(|x| x.ln()).collect();
     assert!(max_error(&world.decrypt(&y), &expected) < 1e-6);
     assert!(y.range().lo() > -0.2 && y.range().hi() < 1.6);
@@ -66,7 +66,7 @@ fn scales_far_from_the_primes_are_matched_first() {
     let world = World::new(9, 5, KeyLevels::new().multiply(5));
     let eval = world.evaluator();
     let x = world.reals(64);
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     let low = eval.match_scale(&cx, 2f64.powi(40), 4).unwrap();
     let p = dense(-1.0, 1.0, 7);
     let expected: Vec<f64> = x.iter().map(|&x| p.chebyshev().eval(x)).collect();
@@ -79,7 +79,7 @@ fn scales_far_from_the_primes_are_matched_first() {
 fn what_cannot_be_evaluated_is_refused() {
     let world = World::new(9, 3, KeyLevels::new().multiply(2));
     let eval = world.evaluator();
-    let x = world.encrypt(&[0.5, -0.5]);
+    let x = world.encrypt_span(&[0.5, -0.5]);
     let p = dense(-1.0, 1.0, 7);
     let error = eval.polynomial(&x, &p, None).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::MissingKey { level: 3, .. }), "{error}");

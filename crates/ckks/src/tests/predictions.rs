@@ -285,7 +285,7 @@ fn every_operation() {
             world = World::of(params.clone(), keys, 7);
         }
         let eval = world.evaluator();
-        let [cx, cy, cu, cp] = inputs.map(|v| world.encrypt(v));
+        let [cx, cy, cu, cp] = inputs.map(|v| world.encrypt_span(v));
         let cu = CkksOps::assume_range(&eval, cu, Interval::real(0.25, 1.0).unwrap());
         ratios.count(
             &world,
@@ -320,7 +320,7 @@ fn functional_bootstraps_and_integers() {
         let cx = integers.each_ref().map(|(x, p)| f.integers_at(x, *p, level));
         let pu = shadow.encrypt(&u, span(&u), level).unwrap();
         let pu = PairedVec::of_reals(&shadow, pu).unwrap();
-        let cu = PairedVec::of_reals(&f.eval, world.encrypt_at(&u, level)).unwrap();
+        let cu = PairedVec::of_reals(&f.eval, world.encrypt_span_at(&u, level)).unwrap();
         let expected = functional_operations(&shadow, px.each_ref(), (&pu, &tanh));
         let found = functional_operations(&f.eval, cx.each_ref(), (&cu, &tanh));
         ratios.count(world, &found, &expected, Ciphertext::noise);
@@ -380,7 +380,7 @@ fn operations_on_plaintexts() {
         let (x, y) = (signs(&world, SLOTS), signs(&world, SLOTS));
         let shadow = Simulator::new(&params);
         let [px, py] = [&x, &y].map(|v| shadow.encrypt(v, span(v), 3).unwrap());
-        let [cx, cy] = [&x, &y].map(|v| world.encrypt(v));
+        let [cx, cy] = [&x, &y].map(|v| world.encrypt_span(v));
         let plain =
             eval.encoder().encode(&y, span(&y), params.scale(), params.limbs_at(3)).unwrap();
         let factor = eval.encoder().encode_factor(&y, span(&y), SLOTS, 3).unwrap();
@@ -448,7 +448,7 @@ fn whole_computations() {
         if run == 0 {
             world = World::of(params.clone(), shadow.report().keys, 7);
         }
-        let found = inputs.map(|v| world.encrypt(v));
+        let found = inputs.map(|v| world.encrypt_span(v));
         let found = compositions(&world.evaluator(), found.each_ref());
         ratios.count(&world, &found, &expected, Ciphertext::noise);
     }
@@ -474,7 +474,7 @@ fn bootstrapped_vectors() {
     for _ in 0..8 {
         let x = world.reals(1 << 4);
         let expected = bootstraps(&shadow, &shadow.encrypt(&x, span(&x), 2).unwrap());
-        let found = bootstraps(&eval, &world.encrypt_at(&x, 2));
+        let found = bootstraps(&eval, &world.encrypt_span_at(&x, 2));
         // Beside the noise, the excess counts what the approximation is off by.
         ratios.count(&world, &found, &expected, |x| x.metadata().excess());
     }

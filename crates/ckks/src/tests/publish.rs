@@ -18,7 +18,7 @@ fn constants_of_the_server_do_not_show() {
     let world = World::new(10, 2, KeyLevels::new());
     let eval = world.evaluator();
     let values = [0.5, -1.0, 0.25];
-    let x = world.encrypt(&values);
+    let x = world.encrypt_span(&values);
     let metas: Vec<_> = [(0.37, -0.2), (-2.5, 1.25), (0.0, 0.0)]
         .into_iter()
         .map(|(w, b)| {
@@ -45,7 +45,7 @@ fn constants_of_the_server_do_not_show() {
 fn what_may_exceed_its_declaration_is_refused() {
     let world = World::new(10, 2, KeyLevels::new());
     let eval = world.evaluator();
-    let x = world.encrypt(&[0.5, -1.0, 0.25]);
+    let x = world.encrypt_span(&[0.5, -1.0, 0.25]);
     let range = |declared: Declaration| eval.publish(&x, declared).unwrap_err();
     for declared in [0.0..=1.0, -1.0..=0.25, 0.0..=0.0] {
         let error = range(declared.into());
@@ -86,7 +86,7 @@ fn a_shadow_declares() {
     let shadow = Simulator::new(&world.params);
     let foreseen = shadow.square(&shadow.encrypt(&[0.0; 3], unit, 2).unwrap()).unwrap();
     let declared = Declaration::from(&foreseen);
-    let y = eval.square(&world.encrypt(&[0.5, -1.0, 0.25])).unwrap();
+    let y = eval.square(&world.encrypt_span(&[0.5, -1.0, 0.25])).unwrap();
     let published = eval.publish(&y, declared).unwrap();
     assert_eq!(*published.as_ref().range(), Interval::real(0.0, 1.0).unwrap());
     let noise = foreseen.metadata().noise();

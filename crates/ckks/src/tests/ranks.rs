@@ -94,7 +94,7 @@ fn every_operation_at_every_rank() {
             let world = World::of(params.clone(), spec, 3);
             let eval = world.evaluator();
             let (x, y) = (world.reals(slots), world.reals(slots));
-            let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+            let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
             let zip = |f: fn(f64, f64) -> f64| -> Vec<f64> {
                 x.iter().zip(&y).map(|(&a, &b)| f(a, b)).collect()
             };
@@ -145,7 +145,8 @@ fn products_add_the_noise_that_their_route_predicts() {
             let limbs = params.limbs_at(level);
             let ring = params.ring(limbs);
             let values = world.reals(params.max_slots());
-            let (x, y) = (world.encrypt_at(&values, level), world.encrypt_at(&values, level));
+            let (x, y) =
+                (world.encrypt_span_at(&values, level), world.encrypt_span_at(&values, level));
             let mut expected = (*x.lattice().phase(&world.secret).unwrap()).clone();
             ring.mul_assign(&mut expected, &y.lattice().phase(&world.secret).unwrap());
             let product = eval.mul_no_rescale(&x, &y).unwrap();
@@ -234,7 +235,7 @@ fn a_circuit_goes_down_in_rank() {
     let top = params_with(4, 12);
     let world = World::of(top.clone(), KeyLevels::new().multiply(12), 1);
     let x = world.reals(256);
-    let mut ct = world.encrypt(&x);
+    let mut ct = world.encrypt_span(&x);
     let mut expected = x;
     let mut square = |ct: &mut Ciphertext, eval: &Evaluator| {
         *ct = eval.square(ct).unwrap();

@@ -94,7 +94,7 @@ fn deep_circuits_pass_through_every_rank() {
         let Reducing { world, keys, eval } =
             &Reducing::new(rank, 12, &KeyLevels::new().multiply(12));
         let x = world.reals(256);
-        let (mut ct, mut expected) = (world.encrypt(&x), x);
+        let (mut ct, mut expected) = (world.encrypt_span(&x), x);
         let plain = world.evaluator();
         let mut unreduced = ct.clone();
         let mut ranks = vec![rank];
@@ -126,7 +126,7 @@ fn noise_of_reductions_is_predicted() {
     let (world, eval) = (&reducing.world, &reducing.eval);
     let x = world.reals(256);
     for level in [0, 2] {
-        let ct = world.encrypt_at(&x, level);
+        let ct = world.encrypt_span_at(&x, level);
         let reduced = eval.add_scalar(&ct, 0.0).unwrap();
         assert_eq!(reduced.lattice().rank(), if level == 0 { 1 } else { 2 });
         assert!(reduced.noise() > ct.noise());
@@ -164,7 +164,7 @@ fn programs_run_unchanged() {
     let reducing = Reducing::new(4, 12, &spec);
     let (world, eval) = (&reducing.world, &reducing.eval);
     let (x, y) = (world.reals(256), world.reals(256));
-    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+    let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
     let f = Approximation::new(&Function::sigmoid(), -1.0, 1.0, -15.0).unwrap();
     let reduced = program(eval, &cx, &cy, &f).unwrap();
     let plain = program(&world.evaluator(), &cx, &cy, &f).unwrap();
@@ -194,7 +194,7 @@ fn polynomials_transforms_and_sums_keep_to_the_ranks() {
     }
     let image: Vec<f64> = x.iter().zip(rotated(&x, 5)).map(|(a, b)| 0.5 * a + 0.25 * b).collect();
     for level in [12, 6, 4, 2] {
-        let ct = world.encrypt_at(&x, level);
+        let ct = world.encrypt_span_at(&x, level);
         let value = eval.polynomial(&ct, &cubic, None).unwrap();
         let expected: Vec<f64> = x.iter().map(|t| t * t * t - 0.5 * t).collect();
         reducing.check(&value, &expected);
@@ -250,8 +250,8 @@ fn padded_results_are_those_of_the_client() {
 fn misfits_are_named() {
     let reducing = Reducing::new(2, 12, &KeyLevels::new().multiply(12));
     let (world, eval) = (&reducing.world, &reducing.eval);
-    let ct = world.encrypt(&[0.5]);
-    let error = eval.rotate(&world.encrypt(&[0.5, 1.0]), 1).unwrap_err();
+    let ct = world.encrypt_span(&[0.5]);
+    let error = eval.rotate(&world.encrypt_span(&[0.5, 1.0]), 1).unwrap_err();
     assert!(
         error.op() == "rotate" && matches!(error.kind(), ErrorKind::MissingRotationKey { .. }),
         "{error}"

@@ -46,8 +46,8 @@ fn rings_are_switched_with_the_values_in_their_slots() {
             let x = world.reals(used);
             let squares: Vec<f64> = x.iter().map(|x| x * x).collect();
             // From above the target's levels, and from below.
-            let high = world.evaluator().square(&world.encrypt(&x)).unwrap();
-            for (ct, expected) in [(high, &squares), (world.encrypt_at(&x, 1), &x)] {
+            let high = world.evaluator().square(&world.encrypt_span(&x)).unwrap();
+            for (ct, expected) in [(high, &squares), (world.encrypt_span_at(&x, 1), &x)] {
                 let switched = switch.apply(&ct).unwrap();
                 assert_eq!((switched.slots(), switched.level()), (used, ct.level().min(2)));
                 assert_eq!(switched.lattice().degree(), degree);
@@ -78,12 +78,12 @@ fn misfits_of_a_switch_are_named() {
     let world = World::of(large.clone(), KeyLevels::new(), 1);
     let mut rng = world.rng.borrow().clone();
     let (switch, _) = RingSwitch::generate(&large, &world.secret, &small, 16, &mut rng).unwrap();
-    let wide = world.encrypt(&vec![0.5; 32]);
+    let wide = world.encrypt_span(&vec![0.5; 32]);
     assert!(matches!(
         refusal(&switch.apply(&wide)),
         ErrorKind::SlotCount { found: 32, most: 16, .. }
     ));
-    let ct = world.encrypt(&[0.5]);
+    let ct = world.encrypt_span(&[0.5]);
     let switched = switch.apply(&ct).unwrap();
     assert!(matches!(
         refusal(&switch.apply(&switched)),
@@ -94,7 +94,7 @@ fn misfits_of_a_switch_are_named() {
     let foreign = encrypt(&large, &plain, &other, &mut rng).unwrap();
     assert!(matches!(refusal(&switch.apply(&foreign)), ErrorKind::Mlwe(_)));
     // No room for the factor at the lowest level.
-    let full = world.encrypt_at(&[400.0], 0);
+    let full = world.encrypt_span_at(&[400.0], 0);
     assert!(matches!(refusal(&switch.apply(&full)), ErrorKind::RangeOverflow { .. }));
     for slots in [3, 128] {
         let refused = RingSwitch::generate(&large, &world.secret, &small, slots, &mut rng);
@@ -156,7 +156,7 @@ fn ranks_are_bootstrapped_through_rlwe() {
             world.complex(slots).iter().map(|z| z / 2f64.sqrt()).collect();
         for x in [real, complex] {
             for level in [level, level + 2] {
-                let ct = world.encrypt_at(&x, level);
+                let ct = world.encrypt_span_at(&x, level);
                 let ct = match x[0].im {
                     0.0 => ct.assume_real(),
                     _ => ct.assume_range_with_padding(Interval::complex(1.0).unwrap()),
@@ -170,7 +170,7 @@ fn ranks_are_bootstrapped_through_rlwe() {
         }
         // The circuit goes on at the rank, and is bootstrapped again.
         let x = world.reals(slots);
-        let ct = world.encrypt_at(&x, level);
+        let ct = world.encrypt_span_at(&x, level);
         let fresh = bootstrap.bootstrap(&ct).unwrap();
         let eval = world.evaluator();
         let square = eval.square(&fresh).unwrap();
@@ -196,7 +196,7 @@ fn ranks_are_bootstrapped_at_their_own_rank() {
         let keys = BootstrapKeys::generate(bootstrapper.raising(), &native.secret, rng).unwrap();
         let eval = native.evaluator().with_bootstrapping(bootstrapper, keys).unwrap();
         let x: Vec<Complex64> = native.reals(16).into_iter().map(Complex64::from).collect();
-        let ct = native.encrypt_at(&x, 2).assume_real();
+        let ct = native.encrypt_span_at(&x, 2).assume_real();
         let fresh = eval.bootstrap(&ct).unwrap();
         assert_eq!((fresh.lattice().rank(), fresh.level()), (rank, through.output_level()));
         let most = shape.worst_factor(&ct.metadata(), LOG2_FAILURE).unwrap();
@@ -212,18 +212,18 @@ fn misfits_of_a_bootstrap_are_named() {
     let large = bootstrapper.params().clone();
     let bootstrap =
         RankBootstrap::generate(&world.params, &world.secret, bootstrapper, rng).unwrap();
-    let low = world.encrypt_at(&[0.5], level - 1);
+    let low = world.encrypt_span_at(&[0.5], level - 1);
     let error = bootstrap.bootstrap(&low).unwrap_err();
     assert!(
         error.op() == "bootstrap a rank" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
         "{error}"
     );
-    let wide = world.encrypt_at(&vec![0.5; 32], level);
+    let wide = world.encrypt_span_at(&vec![0.5; 32], level);
     assert!(matches!(refusal(&bootstrap.bootstrap(&wide)), ErrorKind::SlotCount { .. }));
-    let loud = world.encrypt_at(&[1.5], level);
+    let loud = world.encrypt_span_at(&[1.5], level);
     assert!(matches!(refusal(&bootstrap.bootstrap(&loud)), ErrorKind::BootstrapRange { .. }));
     let other = World::of(large, KeyLevels::new(), 1);
-    let error = bootstrap.bootstrap(&other.encrypt_at(&[0.5], level)).unwrap_err();
+    let error = bootstrap.bootstrap(&other.encrypt_span_at(&[0.5], level)).unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::ParamsMismatch { .. })),
         "{error}"
@@ -247,7 +247,7 @@ fn conversions_round_trip() {
         let (conversion, module) =
             RankConversion::generate(&large, &world.secret, &small, &mut rng).unwrap();
         let x = world.reals(small.max_slots());
-        let ct = world.encrypt_at(&x, 3);
+        let ct = world.encrypt_span_at(&x, 3);
         let down = conversion.to_rank(&ct).unwrap();
         assert_eq!((down.lattice().rank(), down.level()), (rank, 3));
         let found: Vec<f64> = decrypt_values(&small, &down, &module).unwrap();

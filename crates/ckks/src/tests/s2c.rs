@@ -41,7 +41,7 @@ fn every_slot_count_in_one_and_two_levels() {
             let s2c = SlotsToCoeffs::new(&params, slots, options(levels, scale)).unwrap();
             let world = world(9, &s2c, params.clone());
             let x: Vec<f64> = world.reals(slots).iter().map(|x| 8.0 * x).collect();
-            let operand = world.encrypt(&x);
+            let operand = world.encrypt_span(&x);
             let ct = s2c.apply(&world.evaluator(), &operand).unwrap();
             assert_eq!((ct.lattice().limbs(), ct.meta().scale, ct.meta().len), (1, scale, slots));
             let meta = s2c.lowered(&operand.metadata()).unwrap().meta;
@@ -68,7 +68,7 @@ fn upper_half_is_empty_for_real_and_imaginary_for_complex_values() {
     let s2c = SlotsToCoeffs::new(&params, 32, options(2, 2f64.powi(44))).unwrap();
     let world = world(8, &s2c, params);
     let x = world.complex(32);
-    let ct = s2c.apply(&world.evaluator(), &world.encrypt(&x)).unwrap();
+    let ct = s2c.apply(&world.evaluator(), &world.encrypt_span(&x)).unwrap();
     let found = coefficients(&world, &ct);
     for (i, x) in x.iter().enumerate() {
         let y = Complex64::new(found[ct.place(i)], found[ct.place(i) + 128]);
@@ -88,21 +88,21 @@ fn operands_above_below_and_shorter() {
     let world = world(8, &s2c, params.clone());
     let eval = world.evaluator();
     // From above, with fewer slots, padding included.
-    let ct = s2c.apply(&eval, &world.encrypt(&[0.5, -0.25, 0.125])).unwrap();
+    let ct = s2c.apply(&eval, &world.encrypt_span(&[0.5, -0.25, 0.125])).unwrap();
     assert_eq!((ct.lattice().limbs(), ct.meta().len, ct.meta().slots), (2, 3, 64));
     let found = coefficients(&world, &ct);
     for i in 0..64 {
         let expected = [0.5, -0.25, 0.125, 0.0][i % 4];
         assert!((found[ct.place(i)] - expected).abs() < 1e-9);
     }
-    let low = world.encrypt_at(&[0.5], 2);
+    let low = world.encrypt_span_at(&[0.5], 2);
     let error = s2c.apply(&eval, &low).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutOfLevels { needed: 3, left: 2, .. }), "{error}");
-    let long = world.encrypt(&world.reals(128));
+    let long = world.encrypt_span(&world.reals(128));
     let error = s2c.apply(&eval, &long).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::SlotCount { .. }), "{error}");
     let none = World::of(params, KeyLevels::new(), 4);
-    let error = s2c.apply(&none.evaluator(), &none.encrypt(&[0.5])).unwrap_err();
+    let error = s2c.apply(&none.evaluator(), &none.encrypt_span(&[0.5])).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::MissingRotationKey { .. }), "{error}");
 }
 
@@ -114,9 +114,9 @@ fn values_that_may_wrap_are_refused_and_the_edge_is_not() {
     let world = world(8, &s2c, params.clone());
     let eval = world.evaluator();
     let x = vec![7.9; 128];
-    let ct = s2c.apply(&eval, &world.encrypt(&x)).unwrap();
+    let ct = s2c.apply(&eval, &world.encrypt_span(&x)).unwrap();
     assert!((coefficients(&world, &ct)[ct.place(100)] - 7.9).abs() < 1e-6);
-    let wide = world.encrypt(&x).assume_range_with_padding(Interval::real(-8.1, 8.1).unwrap());
+    let wide = world.encrypt_span(&x).assume_range_with_padding(Interval::real(-8.1, 8.1).unwrap());
     let error = s2c.apply(&eval, &wide).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::RangeOverflow { .. }), "{error}");
 

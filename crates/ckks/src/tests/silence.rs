@@ -21,8 +21,9 @@ fn errors_repeat_no_value() {
     let eval = world.evaluator();
     let encoder = Encoder::new(&world.params);
     let scale = world.params.scale();
-    let x =
-        world.encrypt(&[0.5, 0.25]).assume_range_with_padding(Interval::real(-1.0, 1.0).unwrap());
+    let x = world
+        .encrypt_span(&[0.5, 0.25])
+        .assume_range_with_padding(Interval::real(-1.0, 1.0).unwrap());
     let range = Interval::real(-1e6, 1e6).unwrap();
     let disc = Interval::complex(1e6).unwrap();
     for secret in SECRETS {

@@ -278,7 +278,7 @@ proptest! {
         let report = shadow.report();
         prop_assert_eq!(report.failure.map(|f| f.error), failure.clone());
         let world = world(report.keys);
-        let encrypted = inputs(|x, level| world.encrypt_at(x, level));
+        let encrypted = inputs(|x, level| world.encrypt_span_at(x, level));
         let (found, error) = program(&world.evaluator(), encrypted, &steps);
         // The same errors, and no key missing.
         prop_assert_eq!(error, failure);
@@ -319,7 +319,7 @@ fn keys_are_those_that_are_used_at_the_levels_where_they_are() {
     assert_eq!((report.lowest_level, report.failure), (Some(3), None));
     // Sufficient: they are all that it takes.
     let full = world(report.keys.clone());
-    let run = |world: &World| every_key(&world.evaluator(), &world.encrypt(&x));
+    let run = |world: &World| every_key(&world.evaluator(), &world.encrypt_span(&x));
     assert_eq!(run(&full).unwrap().metadata(), *expected.metadata());
     full.check(&run(&full).unwrap(), &expected.reals());
     // Minimal: without any one of them, or with it one level lower, the program fails, or turns by
@@ -356,7 +356,7 @@ fn on_both(
     let shadow = Simulator::new(&params);
     let expected = on_vectors(&shadow, &shadow.encrypt(x, span(x), levels).unwrap()).unwrap();
     let world = World::of(params, shadow.report().keys, 4);
-    let found = on_ciphertexts(&world.evaluator(), &world.encrypt(x)).unwrap();
+    let found = on_ciphertexts(&world.evaluator(), &world.encrypt_span(x)).unwrap();
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(&expected) {
         assert_eq!(found.metadata(), *expected.metadata());

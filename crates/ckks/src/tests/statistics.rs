@@ -4,7 +4,8 @@ use crate::tests::common;
 
 use crate::tests::common::{World, refusal};
 use crate::{
-    Ciphertext, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
+    Ciphertext, CkksOps, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec,
+    Security,
     approx::{Approximation, Function},
     statistics::Table,
 };
@@ -41,7 +42,8 @@ fn covariance(x: &[f64], y: &[f64], divisor: f64) -> f64 {
 /// Every row of the result holds the columns' values.
 fn check(world: &World, table: &Table, ct: &Ciphertext, level: usize, expected: &[f64]) {
     assert_eq!(ct.level(), level);
-    let rows = table.unpack(&world.decrypt::<f64>(&ct.clone().with_len(table.slots()).unwrap()));
+    let all = world.evaluator().with_len(ct.clone(), table.slots()).unwrap();
+    let rows = table.unpack(&world.decrypt::<f64>(&all));
     let allowed = 16.0 * ct.noise() + 1e-12;
     assert!(allowed < 1e-6);
     for row in rows.unwrap() {
@@ -71,7 +73,7 @@ fn columns_of_any_shape() {
             })
             .collect();
         let packed = whole.pack(&rows).unwrap();
-        let x = eval.add_scalar(&world.encrypt(&packed), 0.25).unwrap();
+        let x = eval.add_scalar(&world.encrypt_span(&packed), 0.25).unwrap();
         let rows: Vec<Vec<f64>> =
             rows.iter().map(|row| row.iter().map(|x| x + 0.25).collect()).collect();
         let columns = columns(&rows);
@@ -103,7 +105,7 @@ fn columns_of_any_shape() {
             }
         }
 
-        let centred = whole.centred(&eval, &x).unwrap().with_len(whole.slots()).unwrap();
+        let centred = eval.with_len(whole.centred(&eval, &x).unwrap(), whole.slots()).unwrap();
         assert_eq!(centred.level(), 1);
         let centred: Vec<f64> = world.decrypt(&centred);
         let means = each(&mean);
@@ -132,7 +134,7 @@ fn columns_divided_by_their_deviation() {
         let means: Vec<f64> = columns.iter().map(|c| mean(c)).collect();
         let spread = |c: &[f64]| covariance(c, c, table.divisor());
         assert!(columns.iter().all(|c| (0.01..0.5).contains(&spread(c))));
-        let x = world.encrypt(&table.pack(&rows).unwrap());
+        let x = world.encrypt_span(&table.pack(&rows).unwrap());
         let close = |found: f64, expected: f64| {
             assert!((found - expected).abs() < 4e-5, "{found} {expected}");
         };
@@ -145,7 +147,7 @@ fn columns_divided_by_their_deviation() {
 
         let scaled = table.standardised(&eval, &x, &root).unwrap();
         assert_eq!(scaled.level(), levels - Table::standardised_levels(&root));
-        let found: Vec<f64> = world.decrypt(&scaled.with_len(table.slots()).unwrap());
+        let found: Vec<f64> = world.decrypt(&eval.with_len(scaled, table.slots()).unwrap());
         let expected: Vec<Vec<f64>> = rows
             .iter()
             .map(|row| {
@@ -180,7 +182,7 @@ fn what_is_no_table_is_refused() {
 
     let world = World::of(params(1), KeyLevels::new().multiply(3), 2);
     let eval = world.evaluator();
-    let x = world.encrypt(&table.pack(&vec![vec![0.5; 2]; 6]).unwrap());
+    let x = world.encrypt_span(&table.pack(&vec![vec![0.5; 2]; 6]).unwrap());
     let error = table.variances(&eval, &x).unwrap_err();
     assert!(
         error.op() == "Table::variances"
@@ -193,10 +195,10 @@ fn what_is_no_table_is_refused() {
         error.op() == "Table::means" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
         "{error}"
     );
-    let short = world.encrypt(&[0.5; 8]);
+    let short = world.encrypt_span(&[0.5; 8]);
     let error = table.means(&eval, &short).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::SlotCount { found: 8, least: 16, .. }), "{error}");
-    let complex = world.encrypt(&world.complex(16));
+    let complex = world.encrypt_span(&world.complex(16));
     let error = table.means(&eval, &complex).unwrap_err().to_string();
     assert!(error.contains("complex"), "{error}");
 }
@@ -206,7 +208,7 @@ fn what_is_no_table_is_refused() {
 fn ranges_hold_in_slots_without_meaning() {
     let table = Table::new(3, 3).unwrap();
     let world = World::of(params_with(1, 3), table.keys(3), 3);
-    let x = world.encrypt(&table.pack(&vec![vec![1.0; 3]; 3]).unwrap());
+    let x = world.encrypt_span(&table.pack(&vec![vec![1.0; 3]; 3]).unwrap());
     let matrix = table.covariance_matrix(&world.evaluator(), &x).unwrap();
     let mut least = 0.0f64;
     for entry in &matrix {
@@ -235,7 +237,7 @@ fn ranges_allow_for_the_error_of_the_root() {
     let eval = world.evaluator();
     let row = |sign: f64| vec![sign * spread, sign * spread];
     let rows = [1.0, -1.0, 1.0, -1.0].map(row);
-    let x = world.encrypt(&table.pack(&rows).unwrap());
+    let x = world.encrypt_span(&table.pack(&rows).unwrap());
     let variances = table.variances(&eval, &x).unwrap();
     world.check(
         &table.standard_deviations(&eval, &variances, &root).unwrap(),

@@ -36,7 +36,7 @@ fn sums_over_slots_at_any_rank_count_and_stride() {
         let world = World::of(params.clone(), spec, 1);
         let eval = world.evaluator();
         let (x, z) = (world.reals(64), world.complex(64));
-        let (cx, cz) = (world.encrypt(&x), world.encrypt(&z));
+        let (cx, cz) = (world.encrypt_span(&x), world.encrypt_span(&z));
         for (count, stride) in cases {
             let sum = eval.inner_sum(&cx, count, stride).unwrap();
             assert_eq!((sum.level(), sum.scale()), (3, cx.scale()));
@@ -53,7 +53,7 @@ fn keys_of_any_rotation_serve_every_sum() {
     let world = World::of(params.clone(), KeyLevels::new().rotate_any(&params, 3), 2);
     let eval = world.evaluator();
     let x = world.reals(128);
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     for (count, stride) in [(128, 1), (5, 7), (11, -1)] {
         let sum = eval.inner_sum(&cx, count, stride).unwrap();
         world.check(&sum, &window_sums(&x, count, stride));
@@ -70,7 +70,7 @@ fn the_noise_of_a_sum_is_predicted_from_both_sides() {
     let mut noise = 0.0;
     for _ in 0..8 {
         let x = world.reals(128);
-        let sum = eval.sum_slots(&world.encrypt(&x)).unwrap();
+        let sum = eval.sum_slots(&world.encrypt_span(&x)).unwrap();
         noise = sum.noise();
         let found: Vec<f64> = world.decrypt(&sum);
         worst = worst.max(common::max_error(&found, &[x.iter().sum::<f64>(); 128]));
@@ -84,7 +84,7 @@ fn ragged_lengths_count_their_padding_as_zeros() {
     let world = World::of(params(1), KeyLevels::new().sum_slots(64, 3).inner_sum(3, 1, 3), 4);
     let eval = world.evaluator();
     let x = world.reals(37);
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     assert_eq!((cx.slots(), cx.len()), (64, 37));
     world.check(&eval.sum_slots(&cx).unwrap(), &[x.iter().sum::<f64>(); 37]);
     let padded: Vec<f64> = x.iter().copied().chain([0.0; 27]).collect();
@@ -110,7 +110,7 @@ fn masks_and_copies() {
         let world = World::of(params(rank), spec, 5);
         let eval = world.evaluator();
         let x = world.reals(64);
-        let cx = world.encrypt(&x);
+        let cx = world.encrypt_span(&x);
         let kept = eval.mask_slots(&cx, &[0, 1, 2, 10, 63]).unwrap();
         assert_eq!((kept.level(), kept.scale()), (2, cx.scale()));
         let inside = |j: usize| j < 3 || j == 10 || j == 63;
@@ -140,7 +140,7 @@ fn dot_products_relinearize_and_rescale_once() {
         let eval = world.evaluator();
         let x: Vec<Vec<f64>> = (0..5).map(|_| world.reals(64)).collect();
         let y: Vec<Vec<f64>> = (0..5).map(|_| world.reals(64)).collect();
-        let encrypt = |v: &[Vec<f64>]| v.iter().map(|v| world.encrypt(v)).collect::<Vec<_>>();
+        let encrypt = |v: &[Vec<f64>]| v.iter().map(|v| world.encrypt_span(v)).collect::<Vec<_>>();
         let (cx, cy) = (encrypt(&x), encrypt(&y));
         let (cx, cy): (Vec<_>, Vec<_>) = (cx.iter().collect(), cy.iter().collect());
         let expected: Vec<f64> =
@@ -190,7 +190,7 @@ fn operations_in_place_equal_those_that_copy() {
     let world = World::of(params(1), KeyLevels::new(), 7);
     let eval = world.evaluator();
     let (x, y) = (world.complex(64), world.complex(64));
-    let cx = world.encrypt(&x);
+    let cx = world.encrypt_span(&x);
     let plain = |limbs| eval.encoder().encode(&y, span(&y), world.params.scale(), limbs).unwrap();
     let mut z = cx.clone();
     eval.neg_assign(&mut z).unwrap();
@@ -218,7 +218,7 @@ fn operations_in_place_equal_those_that_copy() {
 fn errors_name_the_operation_that_was_called() {
     let world = World::of(params(1), KeyLevels::new().rotate([2], 3), 8);
     let eval = world.evaluator();
-    let x = world.encrypt(&world.reals(64));
+    let x = world.encrypt_span(&world.reals(64));
     let named = |result: crate::Result<Ciphertext>, op: &str| {
         let message = result.unwrap_err().to_string();
         assert!(message.starts_with(&format!("{op}: ")), "{message}");
@@ -251,7 +251,7 @@ fn strides_of_any_size_count_modulo_the_slots() {
     let world = World::of(params(1), spec, 1);
     let eval = world.evaluator();
     let x = world.reals(8);
-    let ct = world.encrypt(&x);
+    let ct = world.encrypt_span(&x);
     // 2^63 is a multiple of the slots, and 2^63 - 1 one less than such.
     let fourfold: Vec<f64> = x.iter().map(|x| 4.0 * x).collect();
     world.check(&eval.replicate(&ct, 4, i64::MIN).unwrap(), &fourfold);

@@ -86,7 +86,7 @@ impl Programs {
     ) -> [f64; M] {
         let x = self.shadow.encrypt(values, range, self.level).unwrap();
         let expected = on_vectors(&self.shadow, &x).unwrap();
-        let x = self.world.encrypt_at(values, self.level).assume_range_with_padding(range);
+        let x = self.world.encrypt_span_at(values, self.level).assume_range_with_padding(range);
         let found = on_ciphertexts(&self.eval, &x).unwrap();
         std::array::from_fn(|i| part(&self.world, &found[i], &expected[i], &self.shadow))
     }
@@ -300,7 +300,7 @@ fn bootstrapped_vectors_are_shared() {
     let bound = shadow.noise_bound(&shadow.bootstrap(&x).unwrap()).unwrap();
     assert_eq!(shadow.report().bootstraps, 1);
     let values = world.reals(16);
-    let x = world.encrypt_at(&values, *level).assume_range_with_padding(real(-1.0, 1.0));
+    let x = world.encrypt_span_at(&values, *level).assume_range_with_padding(real(-1.0, 1.0));
     let fresh = eval.bootstrap(&x).unwrap();
     let terms = Flooding::new(1, 8.0).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(1);

@@ -54,12 +54,13 @@ impl World {
         Evaluator::new(&self.params, &self.keys).unwrap()
     }
 
-    /// Values of the test itself, which are no secret: their least range is declared.
-    pub(crate) fn encrypt<T: SlotValue>(&self, values: &[T]) -> Ciphertext {
-        self.encrypt_at(values, self.params.max_level())
+    /// Values of the test itself, which are no secret: the declared range is their [`span`].
+    pub(crate) fn encrypt_span<T: SlotValue>(&self, values: &[T]) -> Ciphertext {
+        self.encrypt_span_at(values, self.params.max_level())
     }
 
-    pub(crate) fn encrypt_at<T: SlotValue>(&self, values: &[T], level: usize) -> Ciphertext {
+    /// As [`encrypt_span`](Self::encrypt_span), at a level.
+    pub(crate) fn encrypt_span_at<T: SlotValue>(&self, values: &[T], level: usize) -> Ciphertext {
         self.encrypt_in(values, span(values), level)
     }
 
