@@ -204,8 +204,9 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
     let law = crate::common::law(params, &request);
     let (mean, worst) = errors(&client.decrypt(&z).unwrap(), expected.iter().map(|v| 1.0 - v));
     assert!(worst < law.max_abs(ALL * count), "{bridge:?}, the second: {worst:e}");
+    // Most of these values are near 0: the mean over the domain is no measure from below.
     let ratio = mean / law.mean_abs;
-    assert!(count < 100 || (0.5..1.6).contains(&ratio), "{bridge:?}, the second: {ratio}");
+    assert!(count < 100 || ratio < 1.6, "{bridge:?}, the second: {ratio}");
 }
 
 /// A plan of a corrected look-up, kept: bits, order, levels.
