@@ -39,16 +39,17 @@ const VALUES: [f64; 3] = [0.5, -0.25, 3.0];
 const OLDEST: u16 = 2;
 
 /// The present version of the format.
-const NEWEST: u16 = 3;
+const NEWEST: u16 = 4;
 
 /// The types that came after the oldest version, and the first version that has them.
 const ADDED: [(&str, u16); 2] = [("provided_integers", 3), ("rank_bootstrap", 3)];
 
 /// The types that some versions have in another form, and the first version that is read.
-const LATER: [(&str, u16); 3] = [
-    ("bootstrapping_keys", 3),
-    ("evaluation_keys_bootstrapping", 3),
-    ("evaluation_keys_functional", 3),
+const LATER: [(&str, u16); 4] = [
+    ("bootstrapping_keys", 4),
+    ("evaluation_keys_bootstrapping", 4),
+    ("evaluation_keys_functional", 4),
+    ("rank_bootstrap", 4),
 ];
 
 /// Whether a version has a type.

@@ -435,7 +435,7 @@ impl<'p> Count<'p> {
         let (all, l, rows) = (first.ring().limbs() as f64, top.limbs, first.terms() as f64);
         self.add(Steps {
             conversions: all + 2.0 * l,
-            key_bytes: raising.own_key_sizes().memory as f64,
+            key_bytes: raising.raise_key_sizes().memory as f64,
             ..Steps::new(2.0 * all + 2.0 * all, 2.0 * rows * all + 2.0 * (all - l) * l)
         });
         // The trace to the subring of sparse slots.
@@ -595,7 +595,7 @@ mod tests {
         assert_eq!(complex[..3], real[..3]);
         assert_eq!(complex[3].key_bytes, 2.0 * real[3].key_bytes);
         // The rows of the first matrix count once, every other key switch at its level.
-        let own = bootstrapper.own_key_sizes().memory as f64;
+        let own = bootstrapper.raising().raise_key_sizes().memory as f64;
         let largest = Switch::at(&params, params.limbs()).key;
         let switches = bootstrapper.key_switches(false) as f64;
         let others = sum(&complex, |s| s.key_bytes) - own;

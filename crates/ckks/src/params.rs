@@ -168,6 +168,19 @@ impl Params {
         Ok(Self { relin_strategy: Arc::new(relin_strategy), ..self })
     }
 
+    /// The lowest levels, up to `level`, with as few special primes as key switches there need
+    /// ([`mlwe::Params::lowest`]). Levels, scale and slots are the same.
+    ///
+    /// # Errors
+    /// [`ErrorKind::LevelTooHigh`] above [`max_level`](Self::max_level).
+    pub(crate) fn lowest_levels(&self, level: usize) -> Result<Self> {
+        let limbs = self.limbs_of(level)?;
+        let widths: Vec<usize> =
+            self.inner.limbs[..=level].windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let relin_strategy = RelinStrategy::direct(&self.lattice().lowest(limbs)?);
+        Self::with_relin_strategy(relin_strategy, &widths, self.inner.log_scale)
+    }
+
     /// How products are relinearized: directly at rank 1, and at larger ranks by the strategy of
     /// least work for products at the highest level ([`RelinStrategy::choose`]).
     /// [`relinearizing`](Self::relinearizing) selects another strategy.

@@ -30,7 +30,7 @@ use crate::ciphertext_qp::CiphertextQP;
 use crate::encrypt::{SEED_BYTES, check_extended, error_poly, restrict_extended, sub_product};
 use crate::hoisted_digits::HoistedDigits;
 use crate::keyswitch_cost::Switch;
-use crate::params::check_no_weaker;
+use crate::params::{check_chains, check_no_weaker};
 use crate::{Ciphertext, During, ErrorKind, KeyId, Params, Result, SecretKey};
 
 pub use seeded::SeededKeySwitchKey;
@@ -484,28 +484,6 @@ pub fn key_switch_decomposed(
     key: &KeySwitchKey,
 ) -> Result<Ciphertext> {
     Ok(key.finish(&key.stored(params, digits)?, &Epilogue::default()))
-}
-
-/// `Err` unless both parameter sets have the same degree and the same first `limbs` primes.
-pub(crate) fn check_chains(from: &Params, to: &Params, limbs: usize) -> Result<()> {
-    if from.degree() != to.degree() {
-        return Err(ErrorKind::Degree { found: from.degree(), needed: to.degree() }.into());
-    }
-    check_primes(from, to, limbs)
-}
-
-/// `Err` unless both chains begin with the same `limbs` primes.
-pub(crate) fn check_primes(from: &Params, to: &Params, limbs: usize) -> Result<()> {
-    from.check_limbs(limbs)?;
-    to.check_limbs(limbs)?;
-    // Reports the first limb that differs.
-    let primes = from.spec().q.iter().zip(&to.spec().q).take(limbs).enumerate();
-    for (limb, (&found, &needed)) in primes {
-        if found != needed {
-            return Err(ErrorKind::Moduli { limb, found, needed }.into());
-        }
-    }
-    Ok(())
 }
 
 /// The masks of a row, expanded from the seed.

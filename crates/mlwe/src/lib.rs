@@ -86,6 +86,7 @@ mod keyswitch;
 mod keyswitch_cost;
 #[cfg(test)]
 mod laws;
+mod lowest_primes;
 mod mod_raise;
 mod module_map;
 pub mod noise;

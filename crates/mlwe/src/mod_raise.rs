@@ -21,7 +21,8 @@ use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
 use crate::encrypt::{SEED_BYTES, error_poly, restrict_extended, sub_product};
-use crate::keyswitch::{KeyIdent, check_primes};
+use crate::keyswitch::KeyIdent;
+use crate::params::check_primes;
 use crate::{Ciphertext, CiphertextQP, During, ErrorKind, Params, Result, SecretKey};
 
 /// Largest `log2` of `factor` times a coefficient in [`ModRaiseKey::mod_raise`].

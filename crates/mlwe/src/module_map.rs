@@ -16,8 +16,7 @@
 use bellerophon_ring::{Ntt, Poly, SubringMap};
 use zeroize::Zeroizing;
 
-use crate::keyswitch::check_primes;
-use crate::params::check_no_weaker;
+use crate::params::{check_no_weaker, check_primes};
 use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey};
 
 /// The maps between two degrees, for the first `limbs` primes that both parameter sets share.

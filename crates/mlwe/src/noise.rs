@@ -77,8 +77,12 @@ pub fn key_switch(params: &Params, from_rank: usize, limbs: usize) -> f64 {
 
 /// The part of a key switch that the digits contribute: `r1 N sigma^2 sum_j (Q'_j / P)^2 / 12`.
 fn switched_digits(params: &Params, components: f64, limbs: usize) -> f64 {
+    divided_digits(params, components, limbs, params.p().log2_modulus())
+}
+
+/// As [`switched_digits`], with digits of the same size and `P = 2^log2_p`.
+pub(crate) fn divided_digits(params: &Params, components: f64, limbs: usize, log2_p: f64) -> f64 {
     let gadget = params.gadget();
-    let log2_p = params.p().log2_modulus();
     // Digit j has variance Q'_j^2 / 12, and mod-down divides by P.
     let digits: f64 = (0..gadget.digits(limbs))
         .map(|j| (2.0 * (gadget.log2_digit(j, limbs) - log2_p)).exp2() / 12.0)

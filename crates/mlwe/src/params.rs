@@ -94,6 +94,13 @@ impl Params {
         // One ring for all primes keeps the NTT tables contiguous in memory.
         let all = Ring::new(spec.degree, &moduli?)?;
         let (q, p) = (all.at_limbs(spec.q.len()), all.slice(spec.q.len()..all.limbs()));
+        Self::over(spec, q, p)
+    }
+
+    /// Checked parameters over their rings.
+    pub(crate) fn over(spec: ParamsSpec, q: Ring, p: Ring) -> Result<Self> {
+        let dimension = spec.rank.saturating_mul(spec.degree);
+        let log2_modulus = q.log2_modulus() + p.log2_modulus();
         // The estimate is computed once, for reports.
         let inner = Inner {
             gadget: HybridGadget::new(&q, &p)?,
@@ -284,6 +291,28 @@ fn check_shape(spec: &ParamsSpec) -> Result<()> {
         SecretKind::Bounded(_) => refuse("secret", spec.secret.to_string(), "a ternary secret"),
         _ => Ok(()),
     }
+}
+
+/// `Err` unless both parameter sets have the same degree and the same first `limbs` primes.
+pub(crate) fn check_chains(from: &Params, to: &Params, limbs: usize) -> Result<()> {
+    if from.degree() != to.degree() {
+        return Err(ErrorKind::Degree { found: from.degree(), needed: to.degree() }.into());
+    }
+    check_primes(from, to, limbs)
+}
+
+/// `Err` unless both chains begin with the same `limbs` primes.
+pub(crate) fn check_primes(from: &Params, to: &Params, limbs: usize) -> Result<()> {
+    from.check_limbs(limbs)?;
+    to.check_limbs(limbs)?;
+    // Reports the first limb that differs.
+    let primes = from.spec().q.iter().zip(&to.spec().q).take(limbs).enumerate();
+    for (limb, (&found, &needed)) in primes {
+        if found != needed {
+            return Err(ErrorKind::Moduli { limb, found, needed }.into());
+        }
+    }
+    Ok(())
 }
 
 /// `Err` if `to` has a lower security level than `from`, whose secret it has to protect.

@@ -39,7 +39,8 @@ use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
 use crate::encrypt::{SEED_BYTES, error_poly, sub_product};
-use crate::keyswitch::{KeyIdent, check_end, check_primes};
+use crate::keyswitch::{KeyIdent, check_end};
+use crate::params::check_primes;
 use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, noise};
 
 /// `f`: the largest `log2` of the scale of the rounded factors. Coefficients stay below `2^61` for

@@ -12,8 +12,8 @@ use bellerophon_ring::{Addend, Epilogue, Ntt};
 use rand::CryptoRng;
 
 use crate::ciphertext::check_divisors;
-use crate::keyswitch::{KeySwitchKey, check_chains};
-use crate::params::check_no_weaker;
+use crate::keyswitch::KeySwitchKey;
+use crate::params::{check_chains, check_no_weaker};
 use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, SecretKind};
 
 /// The key from the last components of a secret to its first components.

@@ -13,13 +13,14 @@ use crate::Result;
 const MAGIC: [u8; 8] = *b"BELLEROP";
 
 /// The version that is written.
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 
 /// The first version in which a type has the form that is read.
 const fn since(kind: u16) -> u16 {
     match kind {
-        // Those of version 2 have no rows for the first matrix of C2S.
-        ckks::wire::kind::BOOTSTRAP_KEYS => 3,
+        // Older ones have no keys of S2C of their own, and those of version 2 no rows for the first
+        // matrix of C2S either.
+        ckks::wire::kind::BOOTSTRAP_KEYS | ckks::wire::kind::RANK_BOOTSTRAP => 4,
         _ => 2,
     }
 }
@@ -29,7 +30,7 @@ const fn since(kind: u16) -> u16 {
 /// | offset | bytes | |
 /// | --- | --- | --- |
 /// | 0 | 8 | `BELLEROP` |
-/// | 8 | 2 | version of the format, 3 |
+/// | 8 | 2 | version of the format, 4 |
 /// | 10 | 2 | type of the object |
 /// | 12 | 4 | reserved, zero |
 /// | 16 | 32 | fingerprint of the parameters, zero where there are none |

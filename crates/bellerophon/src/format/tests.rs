@@ -131,7 +131,7 @@ fn the_header_is_checked_before_anything_else() {
     for found in [0, 1, 4] {
         let refused = changed(8, &[found as u8]);
         assert!(
-            matches!(refused, FormatError::Version { found: f, oldest: 2, newest: 3 } if f == found),
+            matches!(refused, FormatError::Version { found: f, oldest: 2, newest: 4 } if f == found),
             "{refused}"
         );
     }

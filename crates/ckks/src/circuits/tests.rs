@@ -37,7 +37,7 @@ fn steps_of_a_bootstrap_have_their_metadata() {
         let meta = raising.meta(&x.metadata(), &one_key).during(op).unwrap();
 
         // S2C, mod raise and trace.
-        let coefficients = raising.to_coefficients(&evaluator, &x).unwrap();
+        let coefficients = raising.to_coefficients(&own, &x).unwrap();
         let raised = raising.raise(&evaluator, &own, coefficients, &meta).during(op).unwrap();
         assert_eq!(*raised.meta(), meta.raised.meta);
         assert_eq!(params.level_at(raised.lattice().limbs()), meta.raised.level);

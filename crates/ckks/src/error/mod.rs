@@ -390,10 +390,13 @@ pub enum ErrorKind {
         /// The strategy of the parameters, printed.
         needed: String,
     },
-    /// Bytes of a key request or of several keys that do not list what they should.
-    #[error("the list has {found}: need {needed}: send the bytes that this library wrote")]
+    /// A key request or several keys that do not list what they should.
+    #[error(
+        "the list has {found}: need {needed}: take the keys or the bytes that this library made for \
+         these parameters"
+    )]
     KeyList {
-        /// What the bytes hold.
+        /// What the list holds.
         found: String,
         /// What the parameters need.
         needed: String,

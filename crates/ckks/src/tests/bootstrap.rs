@@ -173,13 +173,13 @@ fn terms(r: &Bootstrapping, x: &[Complex64]) -> [Term; 3] {
 
     // S2C: the coefficient of a value against the value.
     let enlarged = r.eval.mul_integer(&ct, meta.factor).unwrap();
-    let coefficients = raising.to_coefficients(&r.eval, &enlarged).unwrap();
+    let coefficients = raising.to_coefficients(&r.keys, &enlarged).unwrap();
     let scale = coefficients.meta().scale;
     let places: Vec<usize> = (0..x.len()).map(|i| coefficients.place(i)).collect();
-    let (ring, phase) = (
-        coefficients.lattice().ring(params.lattice()),
-        coefficients.lattice().phase(&r.world.secret).unwrap(),
-    );
+    let lowest = raising.s2c().params().lattice();
+    let secret = r.world.secret.under(lowest).unwrap();
+    let (ring, phase) =
+        (coefficients.lattice().ring(lowest), coefficients.lattice().phase(&secret).unwrap());
     let phase = ring.inverse((*phase).clone());
     let q0 = params.lattice().q().modulus(0);
     let centered = |place: usize| q0.center(phase.limb(0)[place]) as f64;

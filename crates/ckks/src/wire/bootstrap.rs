@@ -4,6 +4,7 @@ use bellerophon_mlwe::{KeySwitchKey, RaiseTransformKey, wire as lattice};
 use bellerophon_ring::wire_form;
 use serde::{Deserialize, Serialize};
 
+use super::EvaluationKeysForm;
 use crate::{
     Error,
     bootstrap::{BootstrapKeys, BootstrapSpec, Raising},
@@ -67,17 +68,21 @@ wire_form! {
     pub struct BootstrapKeysForm<'a> for BootstrapKeys:
         super::kind::BOOTSTRAP_KEYS, "bootstrapping keys"
     {
+        s2c: EvaluationKeysForm<'a> =
+            EvaluationKeysForm::new(raising.s2c().params(), self.s2c().keys())?,
         to_sparse: lattice::KeySwitchKeyForm<'a> = self.to_sparse().to_form(raising.low())?,
         raise: lattice::RaiseTransformKeyForm<'a> =
             self.raise().to_form(raising.first().transform())?,
     }
     fn write(&self, raising: &Raising) {
-        // The first key works at the lowest modulus, the second at the full one with its matrix.
+        // The keys of S2C work at the lowest levels, that to the sparse secret at the lowest modulus,
+        // the last one at the full modulus with its matrix.
     }
     fn read(raising, form) {
-        // Each key is checked for its own parameters, and both together for this bootstrap.
+        // Each key is checked for its own parameters, and all together for this bootstrap.
+        let s2c = form.s2c.into_keys(raising.s2c().params())?;
         let to_sparse = KeySwitchKey::from_form(raising.low(), form.to_sparse)?;
         let raise = RaiseTransformKey::from_form(raising.first().transform(), form.raise)?;
-        Self::from_parts(raising, to_sparse, raise)
+        Self::from_parts(raising, &s2c, to_sparse, raise)
     }
 }

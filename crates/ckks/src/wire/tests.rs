@@ -5,8 +5,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use crate::{
-    Ciphertext, Complex64, Encoder, ErrorKind, Interval, LevelGroup, ModulusChain, Params,
-    ParamsSpec, Provided, PublicKey, SeededCiphertext,
+    Ciphertext, Complex64, Encoder, ErrorKind, EvaluationKeys, Interval, LevelGroup, ModulusChain,
+    Params, ParamsSpec, Provided, PublicKey, SeededCiphertext,
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     encrypt, encrypt_seeded,
 };
@@ -185,14 +185,32 @@ fn bootstrapping_keys_come_back() {
     let back: BootstrapKeys = read(bootstrapper.raising(), &bytes).unwrap().unwrap();
     assert!(write(bootstrapper.raising(), &back) == bytes);
     assert_eq!((back.secret_id(), back.byte_len()), (keys.secret_id(), keys.byte_len()));
-    // Half of one set and half of another.
-    let mixed = BootstrapKeys::from_parts(
-        bootstrapper.raising(),
-        keys.to_sparse().clone(),
-        others.raise().clone(),
-    );
-    assert!(matches!(
-        refusal(&mixed),
-        ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::KeyMismatch { .. })
-    ));
+    // A part of one set and the rest of another.
+    let raising = bootstrapper.raising();
+    let set = |s2c: &BootstrapKeys, sparse: &BootstrapKeys, raise: &BootstrapKeys| {
+        let (sparse, raise) = (sparse.to_sparse().clone(), raise.raise().clone());
+        BootstrapKeys::from_parts(raising, s2c.s2c().keys(), sparse, raise)
+    };
+    set(&keys, &keys, &keys).unwrap();
+    for mixed in
+        [set(&others, &keys, &keys), set(&keys, &others, &keys), set(&keys, &keys, &others)]
+    {
+        assert!(matches!(
+            refusal(&mixed),
+            ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::KeyMismatch { .. })
+        ));
+    }
+    // Rotations of S2C at another level, one too few, and one too many.
+    let (lowest, steps) = (raising.s2c().params(), raising.s2c().keys());
+    let lowered = first.under(lowest.lattice()).unwrap();
+    let low = steps.clone().up_to(1);
+    let more = steps.clone().multiply(1);
+    let mut fewer = steps.clone();
+    fewer.rotations.pop_first();
+    for request in [low, more, fewer] {
+        let s2c = EvaluationKeys::generate(lowest, &lowered, &request, &mut rng).unwrap();
+        let (sparse, raise) = (keys.to_sparse().clone(), keys.raise().clone());
+        let refused = BootstrapKeys::from_parts(raising, &s2c, sparse, raise);
+        assert!(matches!(refusal(&refused), ErrorKind::KeyList { .. }), "{request:?}");
+    }
 }

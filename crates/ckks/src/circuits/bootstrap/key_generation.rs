@@ -1,13 +1,14 @@
-//! Generation and assembly of the keys of the sparse-secret encapsulation.
+//! Generation and assembly of the keys that only bootstrapping needs.
 
 use bellerophon_mlwe::{KeySwitchKey, RaiseTransformKey, SecretKey};
 use rand::CryptoRng;
 
 use super::{BootstrapKeys, Raising};
-use crate::{During, ErrorKind, Result};
+use crate::{During, ErrorKind, EvaluationKeys, Evaluator, Result};
 
 impl BootstrapKeys {
-    /// Samples a sparse secret, generates the two keys and drops the secret.
+    /// Generates the keys of S2C; samples a sparse secret, generates the keys to it and back, and
+    /// drops it.
     ///
     /// # Errors
     /// `mlwe::ErrorKind::ParamsMismatch` when the secret belongs to other
@@ -19,10 +20,15 @@ impl BootstrapKeys {
     ) -> Result<Self> {
         let (params, low) = (raising.params(), raising.low());
         params.check(secret.params().fingerprint()).during("generate bootstrapping keys")?;
+        // Step 1: the rotations of S2C, under the parameters of the lowest levels.
+        let lowest = raising.s2c().params();
+        let lowered = secret.under(lowest.lattice())?;
+        let s2c = EvaluationKeys::generate(lowest, &lowered, &raising.s2c().keys(), rng)?;
+        // Step 2: to the sparse secret and back.
         let sparse = SecretKey::generate(low, rng)?;
-        let to_sparse = KeySwitchKey::between(secret, &sparse, 1, rng)?;
+        let to_sparse = KeySwitchKey::between(&lowered, &sparse, 1, rng)?;
         let raise = RaiseTransformKey::generate(raising.first().transform(), &sparse, secret, rng)?;
-        Self::from_parts(raising, to_sparse, raise)
+        Self::from_parts(raising, &s2c, to_sparse, raise)
     }
 
     /// Assembles keys that were generated or stored separately.
@@ -31,18 +37,23 @@ impl BootstrapKeys {
     /// `mlwe::ErrorKind::ParamsMismatch` and
     /// `mlwe::ErrorKind::KeyMismatch` unless they switch from the secret of the
     /// parameters to the sparse secret and back by the first matrix;
-    /// [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey) for a switch from another rank.
+    /// [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey) for a switch from another rank;
+    /// [`ErrorKind::KeyList`](crate::ErrorKind::KeyList) for other rotations than those of S2C.
     pub(crate) fn from_parts(
         raising: &Raising,
+        s2c: &EvaluationKeys,
         to_sparse: KeySwitchKey,
         raise: RaiseTransformKey,
     ) -> Result<Self> {
         let op = "assemble bootstrapping keys";
-        // Step 1: both keys must belong to the parameters of the slots and of the sparse secret.
+        // Step 1: the keys must belong to the parameters of the slots, of their lowest levels, and of
+        // the sparse secret.
         let (params, low) = (raising.params(), raising.low());
+        let lowest = raising.s2c().params();
         let shape = to_sparse.shape();
         for (found, needed) in [
-            (shape.from.fingerprint, params.lattice().fingerprint()),
+            (s2c.fingerprint(), lowest.lattice().fingerprint()),
+            (shape.from.fingerprint, lowest.lattice().fingerprint()),
             (shape.to.fingerprint, low.fingerprint()),
             (raise.from().fingerprint, low.fingerprint()),
             (raise.to().fingerprint, params.lattice().fingerprint()),
@@ -55,8 +66,10 @@ impl BootstrapKeys {
             }
         }
         // Step 2: one key must start at the secret where the other one ends.
-        for (needed, found) in [(shape.from, raise.to()), (shape.to, raise.from())] {
-            let (needed, found) = (needed.key, found.key);
+        let own = raise.to().key;
+        let ends =
+            [(own, s2c.secret_id()), (own, shape.from.key), (shape.to.key, raise.from().key)];
+        for (needed, found) in ends {
             if needed != found {
                 return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }
                     .during(op)
@@ -68,8 +81,10 @@ impl BootstrapKeys {
             let level = params.max_level();
             return Err(ErrorKind::MissingKey { key: "key of the sparse secret", level }.during(op));
         }
+        // Step 4: the rotations of S2C, no more and no less.
+        raising.check_s2c(s2c).during(op)?;
         let raised = raise.seeded_byte_len(raising.first().transform());
-        let byte_len = to_sparse.seeded_byte_len(low) + raised;
-        Ok(Self::new(to_sparse, raise, byte_len))
+        let byte_len = s2c.byte_len() + to_sparse.seeded_byte_len(low) + raised;
+        Ok(Self::new(Evaluator::new(lowest, s2c)?, to_sparse, raise, byte_len))
     }
 }

@@ -1,17 +1,21 @@
-//! The keys of the sparse-secret encapsulation.
+//! The keys that only bootstrapping needs: of S2C, and of the sparse-secret encapsulation.
 
 use std::{fmt, sync::Arc};
 
 use bellerophon_mlwe::{KeyId, KeySwitchKey, RaiseTransformKey};
 
-/// The keys for bootstrapping only: to the sparse secret at `q_0`, and back at the top of the
-/// chain with the first matrix of C2S. Clones share the keys. Keys for rotations and products,
-/// listed by [`Bootstrapper::keys`](super::Bootstrapper::keys), are in
+use crate::Evaluator;
+
+/// The keys for bootstrapping only: the rotations of S2C, under parameters of the lowest levels
+/// alone; to the sparse secret at `q_0`; and back at the top of the chain with the first matrix of
+/// C2S. Clones share the keys. Keys for other rotations and for products, listed by [`Bootstrapper::keys`](super::Bootstrapper::keys), are in
 /// [`EvaluationKeys`](crate::EvaluationKeys).
 #[derive(Clone)]
 pub struct BootstrapKeys(Arc<Inner>);
 
 struct Inner {
+    /// S2C with its keys.
+    s2c: Evaluator,
     to_sparse: KeySwitchKey,
     raise: RaiseTransformKey,
     byte_len: usize,
@@ -19,8 +23,13 @@ struct Inner {
 
 impl BootstrapKeys {
     /// Keys that have been checked to fit each other.
-    pub(super) fn new(to_sparse: KeySwitchKey, raise: RaiseTransformKey, byte_len: usize) -> Self {
-        Self(Arc::new(Inner { to_sparse, raise, byte_len }))
+    pub(super) fn new(
+        s2c: Evaluator,
+        to_sparse: KeySwitchKey,
+        raise: RaiseTransformKey,
+        byte_len: usize,
+    ) -> Self {
+        Self(Arc::new(Inner { s2c, to_sparse, raise, byte_len }))
     }
 
     /// Bytes in seeded, packed form.
@@ -31,6 +40,11 @@ impl BootstrapKeys {
     /// Public id of the secret key.
     pub fn secret_id(&self) -> KeyId {
         self.0.raise.to().key
+    }
+
+    /// The evaluator of S2C.
+    pub(crate) fn s2c(&self) -> &Evaluator {
+        &self.0.s2c
     }
 
     pub(crate) fn to_sparse(&self) -> &KeySwitchKey {

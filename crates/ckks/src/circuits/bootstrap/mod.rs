@@ -16,12 +16,17 @@
 //!
 //! | step | levels | cost |
 //! | --- | --- | --- |
-//! | S2C ([`dft`](crate::dft)) | the lowest | one level for each matrix |
+//! | S2C ([`dft`](crate::dft)), with keys for these levels alone | the lowest | one level for each matrix |
 //! | encapsulation | `q_0` | a key switch of one digit |
 //! | mod raise with the first matrix of C2S and the trace for vectors of few slots ([`RaiseTransform`](bellerophon_mlwe::RaiseTransform)) | from `q_0` to all primes | one row of a key for each diagonal, without digits |
 //! | what the trace exceeds | all primes | a rotation for each halving of the slots |
 //! | C2S ([`dft`](crate::dft)) | the highest | one level for each further matrix |
 //! | EvalMod ([`eval_mod`](crate::eval_mod)), once for real vectors, twice for complex ones | below | its depth |
+//!
+//! **The lowest levels.** S2C works under parameters of its own: the primes of its levels, with as few
+//! special primes as its key switches need ([`mlwe::Params::lowest`](bellerophon_mlwe::Params::lowest)).
+//! Its keys are half as large as keys for the same levels under all special primes, and its key
+//! switches take half the work.
 //!
 //! **The first matrix.** After the mod raise the coefficients are integers of the size of `q_0`:
 //! the matrix needs no prime of the chain to round its entries, and its products with the key need
@@ -71,7 +76,7 @@
 //! | `iterated` | Meta-BTS |
 //! | `progress` | [`BootstrapStage`]: reports to a callback that can stop a bootstrap |
 //! | `auto_bootstrap` | operands bootstrapped automatically |
-//! | `keys`, `key_generation` | [`BootstrapKeys`]; their generation from a secret |
+//! | `keys`, `key_generation` | [`BootstrapKeys`]: of S2C, to the sparse secret and back; their generation from a secret |
 //! | `worst` | the worst-case noise bound |
 
 pub(crate) mod auto_bootstrap;

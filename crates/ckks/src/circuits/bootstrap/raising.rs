@@ -22,8 +22,8 @@ use super::{BootstrapKeys, BootstrapStage};
 use crate::dft::{C2sSpec, Coefficients, CoeffsToSlots, S2cSpec, SlotsToCoeffs};
 use crate::lintrans::{Giants, LinearTransform, RotationCosts};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, KeyLevels,
-    KeySizes, Metadata, Params, Result,
+    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, EvaluationKeys, Evaluator, Interval,
+    KeyLevels, KeySizes, Metadata, Params, Result,
 };
 
 /// Bits of the special prime of the sparse secret above those of `q_0`: the switch to that secret
@@ -122,7 +122,7 @@ impl Raising {
             CoeffsToSlots::after_first(params, spec.slots, share.stages, c2s, typical)?;
         Ok(Self {
             low: low_params(params, spec.weight)?,
-            s2c: SlotsToCoeffs::new(params, spec.slots, s2c)?,
+            s2c: SlotsToCoeffs::new(&params.lowest_levels(spec.s2c_levels)?, spec.slots, s2c)?,
             first: FirstMatrix::new(params, &first, share)?,
             c2s,
             params: params.clone(),
@@ -136,7 +136,7 @@ impl Raising {
     /// The same with the diagonals of S2C kept encoded. All else is shared.
     pub(crate) fn encoded(&self) -> Result<Self> {
         let spec = S2cSpec { encode_ahead: true, ..*self.s2c.spec() };
-        let s2c = SlotsToCoeffs::new(&self.params, self.slots, spec)?;
+        let s2c = SlotsToCoeffs::new(self.s2c.params(), self.slots, spec)?;
         Ok(Self { s2c, ..self.clone() })
     }
 
@@ -165,10 +165,9 @@ impl Raising {
         self.c2s.output_level()
     }
 
-    /// The rotation and conjugation keys, each at the level of its use.
+    /// The rotation and conjugation keys besides [`BootstrapKeys`], each at the level of its use.
     pub(crate) fn keys(&self) -> KeyLevels {
         KeyLevels::new()
-            .and(&self.s2c.keys())
             .and(&self.c2s.keys())
             .conjugate(self.output_level())
             .rotate(self.trace_steps().map(|step| step as i64), self.params.max_level())
@@ -194,11 +193,16 @@ impl Raising {
     /// Sizes of [`BootstrapKeys`].
     pub(crate) fn own_key_sizes(&self) -> KeySizes {
         let (low, rank) = (&self.low, self.params.lattice().rank());
+        let s2c = self.s2c.keys().sizes(self.s2c.params());
         let from = low.gadget();
         let to_sparse = KeySizes::of_rows(rank * from.digits(1), 1, from.ring(1));
+        s2c.expect("its levels are those of its parameters") + to_sparse + self.raise_key_sizes()
+    }
+
+    /// Sizes of the key of the mod raise.
+    pub(crate) fn raise_key_sizes(&self) -> KeySizes {
         let first = self.first.transform();
-        let raise = KeySizes::of_rows(first.terms(), rank, first.ring());
-        to_sparse + raise
+        KeySizes::of_rows(first.terms(), self.params.lattice().rank(), first.ring())
     }
 
     /// The smallest security of its keys in bits.
@@ -211,20 +215,44 @@ impl Raising {
         self.s2c.transforms().iter().chain(self.c2s.transforms())
     }
 
-    /// Whether [`BootstrapKeys`] of one serve the other: the sparse secret has the same parameters,
-    /// and the first matrix is the same.
+    /// Whether [`BootstrapKeys`] of one serve the other: the sparse secret and the lowest levels have
+    /// the same parameters, S2C has the same rotations, and the first matrix is the same.
     pub fn shares_keys(&self, other: &Self) -> bool {
-        let keys = |x: &Self| (x.low.fingerprint(), x.first.transform().fingerprint());
+        let keys = |x: &Self| {
+            let lowest = x.s2c.params().lattice().fingerprint();
+            let first = x.first.transform().fingerprint();
+            (lowest, x.s2c.keys(), x.low.fingerprint(), first)
+        };
         keys(self) == keys(other)
     }
 
-    /// Refuses keys for another sparse secret, or from another secret than that of the evaluator.
+    /// Refuses keys of S2C under other parameters, or other ones than its rotations at their levels.
+    pub(super) fn check_s2c(&self, keys: &EvaluationKeys) -> Result<()> {
+        let lowest = self.s2c.params();
+        lowest.check(keys.fingerprint())?;
+        let needed = self.s2c.keys().automorphisms(lowest);
+        let others = [keys.relinearization_keys().is_some(), keys.hoisted_keys().is_some()];
+        let found = keys.galois_keys().iter().count();
+        let present = |(&exponent, &level): (&usize, &usize)| {
+            let key = keys.galois_keys().get(exponent);
+            key.is_ok_and(|key| key.limbs() == lowest.limbs_at(level))
+        };
+        if others != [false, false] || found != needed.len() || !needed.iter().all(present) {
+            let needed = format!("the {} rotations of SlotsToCoeffs at their levels", needed.len());
+            return Err(ErrorKind::KeyList { found: format!("{found} other keys"), needed }.into());
+        }
+        Ok(())
+    }
+
+    /// Refuses keys for another sparse secret or other lowest levels, or from another secret than
+    /// that of the evaluator.
     pub(crate) fn check_keys(&self, evaluator: &Evaluator, keys: &BootstrapKeys) -> Result<()> {
         evaluator.params().check_same(&self.params)?;
         let (found, needed) = (keys.to_sparse().shape().to.fingerprint, self.low.fingerprint());
         if found != needed {
             return Err(mlwe::ErrorKind::ParamsMismatch { found, needed })?;
         }
+        self.check_s2c(keys.s2c().keys())?;
         if keys.secret_id() != evaluator.keys().secret_id() {
             let (needed, found) = (evaluator.keys().secret_id(), keys.secret_id());
             return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into());
@@ -268,8 +296,8 @@ impl Raising {
 
     /// The metadata of [`apply`](Self::apply).
     pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<RaisingMeta> {
-        // Step 2: SlotsToCoeffs.
-        let lowered = self.s2c.meta(x, costs)?.result;
+        // Step 2: SlotsToCoeffs, with a key for each rotation.
+        let lowered = self.s2c.lowered(x)?;
         // Step 3: mod raise with the first matrix, and trace.
         let raised = self.raised(&lowered, costs)?;
         // Step 4: CoeffsToSlots, and one part of the slots.
@@ -288,7 +316,7 @@ impl Raising {
         (meta, real): (&RaisingMeta, bool),
     ) -> Result<(Ciphertext, Option<Ciphertext>)> {
         let tell = |stage| evaluator.watch.tell(stage, 1, 1);
-        let coefficients = self.to_coefficients(evaluator, x)?;
+        let coefficients = self.to_coefficients(keys, x)?;
         tell(BootstrapStage::SlotsToCoefficients)?;
         let raised = self.raise(evaluator, keys, coefficients, meta)?;
         tell(BootstrapStage::Raise)?;
@@ -297,13 +325,18 @@ impl Raising {
         Ok(parts)
     }
 
-    /// Step 2: SlotsToCoeffs at the lowest levels, where key switches are cheapest.
+    /// Step 2: SlotsToCoeffs at the lowest levels, where key switches are cheapest: under parameters
+    /// of these levels alone, with few special primes. The operand is at the
+    /// [input level](Self::input_level).
     pub(crate) fn to_coefficients(
         &self,
-        evaluator: &Evaluator,
+        keys: &BootstrapKeys,
         x: &Ciphertext,
     ) -> Result<Coefficients> {
-        self.s2c.apply(evaluator, x)
+        let (inner, meta) = x.clone().into_parts();
+        let lowest = self.s2c.params();
+        let inner = inner.under(self.params.lattice(), lowest.lattice())?;
+        self.s2c.apply(keys.s2c(), &Ciphertext::from_parts(lowest, inner, meta)?)
     }
 
     /// The metadata of step 3: the first matrix times the coefficients modulo `Q`, projected onto

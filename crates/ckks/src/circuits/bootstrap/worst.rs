@@ -122,7 +122,8 @@ impl Raising {
         let (params, errors) = (self.params(), rules.errors());
         let lattice = params.lattice();
         // Step 2: S2C; the switch to the sparse secret.
-        let lowered = self.s2c.bounded(rules, x)?;
+        let lowest = self.s2c.params().rules().with_errors(errors);
+        let lowered = self.s2c.bounded(lowest, x)?;
         let switched = mlwe::noise::key_switch(&self.low, lattice.rank(), 1);
         let before = errors.with(lowered.meta.noise, rules.source(switched));
 

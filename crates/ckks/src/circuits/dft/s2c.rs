@@ -113,6 +113,11 @@ impl SlotsToCoeffs {
         self.slots
     }
 
+    /// The parameters.
+    pub(crate) fn params(&self) -> &Params {
+        &self.params
+    }
+
     /// The specification.
     pub(crate) fn spec(&self) -> &S2cSpec {
         &self.spec

@@ -218,7 +218,7 @@ impl Evaluator {
         // Steps 2 to 4: S2C, mod raise, C2S; the parts of the slots.
         let raising = bootstrapper.raising();
         let tell = |stage| self.watch.tell(stage, 1, 1).during(op);
-        let coefficients = raising.to_coefficients(self, &circle)?;
+        let coefficients = raising.to_coefficients(keys, &circle)?;
         tell(BootstrapStage::SlotsToCoefficients)?;
         let raised = raising.raise(self, keys, coefficients, &meta.raising).during(op)?;
         tell(BootstrapStage::Raise)?;
