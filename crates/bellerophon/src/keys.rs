@@ -45,7 +45,7 @@ impl EvaluationKeys {
             keys.lookups =
                 LutKeys::generate(lookups, lattice, &paths, slots, secrets, &mut progress, rng)?;
         }
-        // Step 3: the keys of bootstrapping that have secrets of their own (sparse encapsulation).
+        // Step 3: the keys that only bootstrapping needs: of S2C, and of the sparse secret.
         if needs.bootstrap {
             let raising = params.bootstrapper()?.raising();
             keys.bootstrap = Some(BootstrapKeys::generate(raising, slots, rng)?);
@@ -96,7 +96,7 @@ impl EvaluationKeys {
         }
     }
 
-    /// Whether the key set has both kinds of bootstrapping with the same keys of the sparse secret.
+    /// Whether the key set has both kinds of bootstrapping with the same keys.
     pub(crate) fn bootstraps_share_keys(&self) -> bool {
         let both = self.bootstrap.is_some() && self.functional.is_some();
         both && self.params.bootstraps_share_keys()

@@ -261,8 +261,8 @@ impl Params {
         })
     }
 
-    /// Whether both kinds of bootstrapping take the same keys of the sparse secret, as on the chain
-    /// of [`FbtSpec::beside`].
+    /// Whether both kinds of bootstrapping take the same keys, as on the chain of
+    /// [`FbtSpec::beside`].
     pub(crate) fn bootstraps_share_keys(&self) -> bool {
         let Bootstraps { bootstrap, functional } = &self.0.bootstraps;
         let both = bootstrap.as_ref().zip(functional.as_ref());

@@ -381,8 +381,9 @@ impl<'p> Count<'p> {
     /// A linear transform. `part` is the fraction of the diagonals without a period that is encoded
     /// on the fly.
     pub(crate) fn transform(&mut self, m: &LinearTransform, part: f64) {
-        // Step 1: baby steps, giant steps and products with the diagonals.
-        let at = self.at(m.level());
+        // Step 1: baby steps, giant steps and products with the diagonals. The matrix may have special
+        // primes of its own.
+        let at = Switch::at(m.params(), m.params().limbs_at(m.level()));
         self.add(at.of_matrix(m.counts(), m.hoisting()));
         // The far step is a rotation, and its result has a decomposition of its own.
         if m.far().is_some() {

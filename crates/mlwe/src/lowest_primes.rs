@@ -74,9 +74,9 @@ impl Ciphertext {
 }
 
 /// The fewest of the first special primes for which the digits of a key switch contribute no more
-/// than its rounding; all of them if there is no such number. A digit is then far below `P`, since
-/// the digits contribute `r N sigma^2 / 12` or more if one of them is not. The digits are therefore
-/// the same as with all special primes.
+/// than its rounding; all of them if there is no such number. A digit is then far below `P` where
+/// `sigma` is 1 or more, since the digits contribute `r N sigma^2 / 12` or more if one of them is
+/// not. The digits are therefore the same as with all special primes.
 fn least_special(params: &Params, limbs: usize) -> usize {
     let enough = |&count: &usize| {
         let log2_p = params.p().at_limbs(count).log2_modulus();

@@ -218,8 +218,8 @@ impl EvaluationKeys {
 
     /// Opens keys in a file that [`write_to`](Self::write_to) wrote. Keys of single rotations are
     /// read on demand and cached in at most `budget` bytes of memory; keys in use by an operation
-    /// come on top. All other keys are read at once. Every key is checked when it is read, so
-    /// changes of the file are detected.
+    /// come on top. All other keys are read at once, those of bootstrapping with the rotations of
+    /// S2C among them. Every key is checked when it is read, so changes of the file are detected.
     ///
     /// # Errors
     /// As [`read_from`](Self::read_from). Operations return

@@ -128,7 +128,7 @@ fn the_header_is_checked_before_anything_else() {
         }
     };
     assert!(matches!(changed(0, b"X"), FormatError::Foreign));
-    for found in [0, 1, 4] {
+    for found in [0, 1, 5] {
         let refused = changed(8, &[found as u8]);
         assert!(
             matches!(refused, FormatError::Version { found: f, oldest: 2, newest: 4 } if f == found),

@@ -189,7 +189,7 @@ fn bootstrapping_keys_come_back() {
     let raising = bootstrapper.raising();
     let set = |s2c: &BootstrapKeys, sparse: &BootstrapKeys, raise: &BootstrapKeys| {
         let (sparse, raise) = (sparse.to_sparse().clone(), raise.raise().clone());
-        BootstrapKeys::from_parts(raising, s2c.s2c().keys(), sparse, raise)
+        BootstrapKeys::from_parts(raising, s2c.s2c().clone(), sparse, raise)
     };
     set(&keys, &keys, &keys).unwrap();
     for mixed in
@@ -204,13 +204,13 @@ fn bootstrapping_keys_come_back() {
     let (lowest, steps) = (raising.s2c().params(), raising.s2c().keys());
     let lowered = first.under(lowest.lattice()).unwrap();
     let low = steps.clone().up_to(1);
-    let more = steps.clone().multiply(1);
+    let more = steps.clone().conjugate(1);
     let mut fewer = steps.clone();
     fewer.rotations.pop_first();
     for request in [low, more, fewer] {
         let s2c = EvaluationKeys::generate(lowest, &lowered, &request, &mut rng).unwrap();
         let (sparse, raise) = (keys.to_sparse().clone(), keys.raise().clone());
-        let refused = BootstrapKeys::from_parts(raising, &s2c, sparse, raise);
+        let refused = BootstrapKeys::from_parts(raising, s2c, sparse, raise);
         assert!(matches!(refusal(&refused), ErrorKind::KeyList { .. }), "{request:?}");
     }
 }

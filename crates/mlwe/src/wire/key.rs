@@ -18,7 +18,7 @@ use crate::{
 pub struct KeySwitchKeyForm<'a> {
     from: KeyIdent,
     to: KeyIdent,
-    limbs: u32,
+    pub(super) limbs: u32,
     from_rank: u32,
     seed: Seed,
     /// Digit by digit (a ModRaise key has one), component by component, over

@@ -35,6 +35,11 @@ impl GaloisKeysForm<'_> {
         Ok(GaloisKeysForm(List(forms.collect::<Result<_>>()?)))
     }
 
+    /// Exponent and limbs of each key, known before any mask is expanded.
+    pub fn rotations(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.0.0.iter().map(|form| (form.exponent as usize, form.key.limbs as usize))
+    }
+
     /// The keys, each checked against the parameters.
     ///
     /// # Errors

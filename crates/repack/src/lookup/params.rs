@@ -47,7 +47,7 @@ fn slots_to_coeffs(
         scale: 2f64.powi(log_scale),
         modular: false,
         encode_ahead,
-        giants: Giants::Direct,
+        giants: Giants::Horner,
     };
     Ok(SlotsToCoeffs::new(slots, slots.max_slots(), options)?)
 }

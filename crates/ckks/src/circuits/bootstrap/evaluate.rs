@@ -55,7 +55,7 @@ impl Evaluator {
     /// Adds bootstrapping to the evaluator. Reserves its working memory now.
     ///
     /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch`, [`ErrorKind::RouteMismatch`] or
+    /// `mlwe::ErrorKind::ParamsMismatch`, [`ErrorKind::RouteMismatch`], [`ErrorKind::KeyList`] or
     /// `mlwe::ErrorKind::KeyMismatch` when the parts do not belong together, also for keys of a
     /// sparse secret of another weight.
     pub fn with_bootstrapping(

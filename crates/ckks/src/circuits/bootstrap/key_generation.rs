@@ -4,7 +4,7 @@ use bellerophon_mlwe::{KeySwitchKey, RaiseTransformKey, SecretKey};
 use rand::CryptoRng;
 
 use super::{BootstrapKeys, Raising};
-use crate::{During, ErrorKind, EvaluationKeys, Evaluator, Result};
+use crate::{During, ErrorKind, EvaluationKeys, Result};
 
 impl BootstrapKeys {
     /// Generates the keys of S2C; samples a sparse secret, generates the keys to it and back, and
@@ -28,7 +28,7 @@ impl BootstrapKeys {
         let sparse = SecretKey::generate(low, rng)?;
         let to_sparse = KeySwitchKey::between(&lowered, &sparse, 1, rng)?;
         let raise = RaiseTransformKey::generate(raising.first().transform(), &sparse, secret, rng)?;
-        Self::from_parts(raising, &s2c, to_sparse, raise)
+        Self::from_parts(raising, s2c, to_sparse, raise)
     }
 
     /// Assembles keys that were generated or stored separately.
@@ -41,7 +41,7 @@ impl BootstrapKeys {
     /// [`ErrorKind::KeyList`](crate::ErrorKind::KeyList) for other rotations than those of S2C.
     pub(crate) fn from_parts(
         raising: &Raising,
-        s2c: &EvaluationKeys,
+        s2c: EvaluationKeys,
         to_sparse: KeySwitchKey,
         raise: RaiseTransformKey,
     ) -> Result<Self> {
@@ -82,9 +82,9 @@ impl BootstrapKeys {
             return Err(ErrorKind::MissingKey { key: "key of the sparse secret", level }.during(op));
         }
         // Step 4: the rotations of S2C, no more and no less.
-        raising.check_s2c(s2c).during(op)?;
+        raising.check_s2c(&s2c).during(op)?;
         let raised = raise.seeded_byte_len(raising.first().transform());
         let byte_len = s2c.byte_len() + to_sparse.seeded_byte_len(low) + raised;
-        Ok(Self::new(Evaluator::new(lowest, s2c)?, to_sparse, raise, byte_len))
+        Ok(Self::new(s2c, to_sparse, raise, byte_len))
     }
 }

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use bellerophon_mlwe::{KeyId, KeySwitchKey, RaiseTransformKey};
 
-use crate::Evaluator;
+use crate::EvaluationKeys;
 
 /// The keys for bootstrapping only: the rotations of S2C, under parameters of the lowest levels
 /// alone; to the sparse secret at `q_0`; and back at the top of the chain with the first matrix of
@@ -14,8 +14,8 @@ use crate::Evaluator;
 pub struct BootstrapKeys(Arc<Inner>);
 
 struct Inner {
-    /// S2C with its keys.
-    s2c: Evaluator,
+    /// The rotations of S2C.
+    s2c: EvaluationKeys,
     to_sparse: KeySwitchKey,
     raise: RaiseTransformKey,
     byte_len: usize,
@@ -24,7 +24,7 @@ struct Inner {
 impl BootstrapKeys {
     /// Keys that have been checked to fit each other.
     pub(super) fn new(
-        s2c: Evaluator,
+        s2c: EvaluationKeys,
         to_sparse: KeySwitchKey,
         raise: RaiseTransformKey,
         byte_len: usize,
@@ -42,8 +42,8 @@ impl BootstrapKeys {
         self.0.raise.to().key
     }
 
-    /// The evaluator of S2C.
-    pub(crate) fn s2c(&self) -> &Evaluator {
+    /// The rotations of S2C, under the parameters of the lowest levels.
+    pub(crate) fn s2c(&self) -> &EvaluationKeys {
         &self.0.s2c
     }
 

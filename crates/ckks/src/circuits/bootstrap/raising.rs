@@ -226,33 +226,42 @@ impl Raising {
         keys(self) == keys(other)
     }
 
-    /// Refuses keys of S2C under other parameters, or other ones than its rotations at their levels.
-    pub(super) fn check_s2c(&self, keys: &EvaluationKeys) -> Result<()> {
+    /// Refuses other keys than those of the rotations of S2C: `found` are exponents and limbs in the
+    /// order of exponents.
+    pub(crate) fn check_rotations(
+        &self,
+        found: impl Iterator<Item = (usize, usize)>,
+    ) -> Result<()> {
         let lowest = self.s2c.params();
-        lowest.check(keys.fingerprint())?;
         let needed = self.s2c.keys().automorphisms(lowest);
-        let others = [keys.relinearization_keys().is_some(), keys.hoisted_keys().is_some()];
-        let found = keys.galois_keys().iter().count();
-        let present = |(&exponent, &level): (&usize, &usize)| {
-            let key = keys.galois_keys().get(exponent);
-            key.is_ok_and(|key| key.limbs() == lowest.limbs_at(level))
-        };
-        if others != [false, false] || found != needed.len() || !needed.iter().all(present) {
-            let needed = format!("the {} rotations of SlotsToCoeffs at their levels", needed.len());
-            return Err(ErrorKind::KeyList { found: format!("{found} other keys"), needed }.into());
+        let needed = needed.into_iter().map(|(exponent, level)| (exponent, lowest.limbs_at(level)));
+        if found.eq(needed) {
+            return Ok(());
         }
-        Ok(())
+        let found = "other Galois keys for SlotsToCoeffs".into();
+        let needed = "one for each of its rotations, with the primes of its level".into();
+        Err(ErrorKind::KeyList { found, needed }.into())
     }
 
-    /// Refuses keys for another sparse secret or other lowest levels, or from another secret than
-    /// that of the evaluator.
+    /// Refuses keys of S2C under other parameters, or other ones than its rotations at their levels.
+    pub(super) fn check_s2c(&self, keys: &EvaluationKeys) -> Result<()> {
+        self.s2c.params().check(keys.fingerprint())?;
+        self.check_rotations(keys.galois_keys().iter().map(|key| (key.exponent(), key.limbs())))
+    }
+
+    /// Refuses keys for another sparse secret, other lowest levels or another first matrix, or from
+    /// another secret than that of the evaluator.
     pub(crate) fn check_keys(&self, evaluator: &Evaluator, keys: &BootstrapKeys) -> Result<()> {
         evaluator.params().check_same(&self.params)?;
         let (found, needed) = (keys.to_sparse().shape().to.fingerprint, self.low.fingerprint());
         if found != needed {
             return Err(mlwe::ErrorKind::ParamsMismatch { found, needed })?;
         }
-        self.check_s2c(keys.s2c().keys())?;
+        self.check_s2c(keys.s2c())?;
+        let (found, needed) = (keys.raise().matrix(), self.first.transform().fingerprint());
+        if found != needed {
+            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed })?;
+        }
         if keys.secret_id() != evaluator.keys().secret_id() {
             let (needed, found) = (evaluator.keys().secret_id(), keys.secret_id());
             return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into());
@@ -336,7 +345,8 @@ impl Raising {
         let (inner, meta) = x.clone().into_parts();
         let lowest = self.s2c.params();
         let inner = inner.under(self.params.lattice(), lowest.lattice())?;
-        self.s2c.apply(keys.s2c(), &Ciphertext::from_parts(lowest, inner, meta)?)
+        let evaluator = Evaluator::new(lowest, keys.s2c())?;
+        self.s2c.apply(&evaluator, &Ciphertext::from_parts(lowest, inner, meta)?)
     }
 
     /// The metadata of step 3: the first matrix times the coefficients modulo `Q`, projected onto

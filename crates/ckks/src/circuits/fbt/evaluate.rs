@@ -62,7 +62,7 @@ impl Evaluator {
     /// Adds functional bootstrapping to the evaluator. Reserves its working memory now.
     ///
     /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`], [`ErrorKind::RouteMismatch`] or
+    /// [`mlwe::ErrorKind::ParamsMismatch`], [`ErrorKind::RouteMismatch`], [`ErrorKind::KeyList`] or
     /// [`mlwe::ErrorKind::KeyMismatch`] when the parts do not belong together.
     pub fn with_functional(
         mut self,
@@ -218,7 +218,7 @@ impl Evaluator {
         // Steps 2 to 4: S2C, mod raise, C2S; the parts of the slots.
         let raising = bootstrapper.raising();
         let tell = |stage| self.watch.tell(stage, 1, 1).during(op);
-        let coefficients = raising.to_coefficients(keys, &circle)?;
+        let coefficients = raising.to_coefficients(keys, &circle).during(op)?;
         tell(BootstrapStage::SlotsToCoefficients)?;
         let raised = raising.raise(self, keys, coefficients, &meta.raising).during(op)?;
         tell(BootstrapStage::Raise)?;
