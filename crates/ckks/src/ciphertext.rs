@@ -121,7 +121,7 @@ impl CiphertextMeta {
     ///
     /// # Errors
     /// [`ErrorKind::Variance`] unless the deviation is finite and not negative.
-    pub fn assume_noise(self, deviation: f64) -> Result<Self> {
+    pub(crate) fn assume_noise(self, deviation: f64) -> Result<Self> {
         // The deviation of a slot is proportional to that of a coefficient.
         let per_unit = self.slot_std(1.0);
         let total = (deviation / per_unit).powi(2);

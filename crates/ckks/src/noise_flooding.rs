@@ -166,7 +166,7 @@ impl Flooding {
     }
 
     /// The number of results.
-    pub fn queries(&self) -> u64 {
+    pub(crate) fn queries(&self) -> u64 {
         self.queries
     }
 

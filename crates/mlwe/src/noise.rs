@@ -105,7 +105,7 @@ pub fn automorphism(params: &Params, limbs: usize) -> f64 {
 }
 
 /// Noise added by relinearization: a key switch of `r (r + 1) / 2` components.
-pub fn relinearize(params: &Params, limbs: usize) -> f64 {
+pub(crate) fn relinearize(params: &Params, limbs: usize) -> f64 {
     key_switch(params, params.rank() * (params.rank() + 1) / 2, limbs)
 }
 

@@ -241,7 +241,7 @@ impl RepackKey {
     }
 
     /// Public identity of the CKKS secret.
-    pub fn secret_id(&self) -> KeyId {
+    pub(crate) fn secret_id(&self) -> KeyId {
         self.babies[0].lattice().key()
     }
 

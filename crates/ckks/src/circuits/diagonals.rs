@@ -258,7 +258,7 @@ impl Diagonals {
     ///
     /// With `stride` the largest power of two dividing every diagonal's index, the baby steps are
     /// multiples of it below `2^b stride`, the giant steps multiples of `2^b stride`.
-    pub fn schedule(&self) -> Schedule {
+    pub(crate) fn schedule(&self) -> Schedule {
         let stride = self.stride();
         let mut best: Option<(f64, Schedule)> = None;
         let mut window = stride;

@@ -126,7 +126,7 @@ impl ReducingKeys {
     }
 
     /// Parameters and keys of every rank, the largest first.
-    pub fn ranks(&self) -> impl ExactSizeIterator<Item = (&Params, &EvaluationKeys)> {
+    pub(crate) fn ranks(&self) -> impl ExactSizeIterator<Item = (&Params, &EvaluationKeys)> {
         self.ranks.iter().map(|(params, keys)| (params, keys))
     }
 

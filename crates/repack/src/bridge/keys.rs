@@ -129,7 +129,7 @@ impl RingBridgeKeys {
     }
 
     /// The public identity of the client.
-    pub fn id(&self) -> KeyId {
+    pub(crate) fn id(&self) -> KeyId {
         self.id
     }
 }

@@ -222,7 +222,7 @@ impl RingBridge {
 
     /// The highest level of a result of [`lwe_to_slots`](Self::lwe_to_slots); `None` if the chain is too short,
     /// or the primes of its levels differ too much in size for the reduction.
-    pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
+    pub(crate) fn highest_level(&self, reduction: Reduction) -> Option<usize> {
         Some(self.highest_start(reduction)? - self.reduction(reduction).depth())
     }
 
@@ -244,7 +244,7 @@ impl RingBridge {
     }
 
     /// Largest magnitude of a phase, as a fraction of `q0`, for [`Reduction::Identity`].
-    pub fn reach(&self) -> f64 {
+    pub(crate) fn reach(&self) -> f64 {
         REACH
     }
 

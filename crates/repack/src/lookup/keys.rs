@@ -152,7 +152,7 @@ impl TableKeys {
     ///
     /// # Errors
     /// For secrets of other parameters.
-    pub fn generate<R: CryptoRng + ?Sized>(
+    pub(crate) fn generate<R: CryptoRng + ?Sized>(
         lwe_params: &lwe::Params,
         secrets: &LookupSecrets,
         key: KeyId,
@@ -168,7 +168,7 @@ impl TableKeys {
     }
 
     /// Bytes of the keys in their wire form.
-    pub fn byte_len(&self) -> usize {
+    pub(crate) fn byte_len(&self) -> usize {
         let switch = self.lookup.switch.seeded_byte_len(&self.lwe_params);
         SeededBlindRotationKey::byte_len(&self.lwe_params) + switch
     }
@@ -179,7 +179,7 @@ impl LinearKeys {
     ///
     /// # Errors
     /// For secrets of other parameters.
-    pub fn generate<R: CryptoRng + ?Sized>(
+    pub(crate) fn generate<R: CryptoRng + ?Sized>(
         lookups: &LutParams,
         slots: &SecretKey,
         secrets: &LookupSecrets,
@@ -227,7 +227,7 @@ impl LinearKeys {
     }
 
     /// Bytes of the keys in their wire form.
-    pub fn byte_len(&self) -> usize {
+    pub(crate) fn byte_len(&self) -> usize {
         self.byte_len
     }
 }

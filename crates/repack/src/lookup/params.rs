@@ -295,7 +295,7 @@ impl LutParams {
 
     /// The highest level of values that return with the ring bridge and a reduction, at most the
     /// highest level for programs; none without the bridge.
-    pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
+    pub(crate) fn highest_level(&self, reduction: Reduction) -> Option<usize> {
         let highest = self.ring.as_ref()?.highest_level(reduction)?;
         Some(highest.min(self.spec.highest_level))
     }

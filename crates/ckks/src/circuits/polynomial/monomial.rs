@@ -68,7 +68,7 @@ impl Monomial {
     }
 
     /// The degree.
-    pub fn degree(&self) -> usize {
+    pub(crate) fn degree(&self) -> usize {
         self.coefficients.len() - 1
     }
 
@@ -94,7 +94,7 @@ impl Monomial {
     /// # Errors
     /// [`ErrorKind::Interval`] unless `lo < hi`, [`ErrorKind::Approximation`] for complex
     /// coefficients and values beyond `f64`.
-    pub fn to_chebyshev(&self, lo: f64, hi: f64) -> Result<Chebyshev> {
+    pub(crate) fn to_chebyshev(&self, lo: f64, hi: f64) -> Result<Chebyshev> {
         if !(lo.is_finite() && hi.is_finite() && lo < hi) {
             return Err(ErrorKind::Interval { lo, hi }.into());
         }
