@@ -13,11 +13,11 @@ use criterion::{Criterion, criterion_group, criterion_main};
 fn operations(c: &mut Criterion) {
     let rng = &mut rng();
     let params = Params::new(ParamsSpec::w1().unwrap()).unwrap();
-    let (level, limbs) = (params.max_level(), params.limbs());
+    let (level, limbs) = (params.max_level(), params.lattice().q().limbs());
     let secret = SecretKey::generate(params.lattice(), rng).unwrap();
     let public = PublicKey::generate(&secret, rng);
     let steps = [1i64, 2, 3, 4, 5, 6, 7, 8];
-    let needs = KeyLevels::new().multiply(level).conjugate(level).rotate(steps, level);
+    let needs = KeyLevels::default().multiply(level).conjugate(level).rotate(steps, level);
     let keys = EvaluationKeys::generate(&params, &secret, &needs, rng).unwrap();
     let evaluator = Evaluator::new(&params, &keys).unwrap();
     let encoder = Encoder::new(&params);

@@ -98,7 +98,7 @@ impl World {
         let mut rng = ChaCha20Rng::seed_from_u64(2018);
         stages.run(KEY_GENERATION, || {
             let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-            let needs = KeyLevels::new().multiply(params.max_level());
+            let needs = KeyLevels::default().multiply(params.max_level());
             let keys = EvaluationKeys::generate(&params, &secret, &needs, &mut rng)?;
             let evaluator = Evaluator::new(&params, &keys)?;
             Ok(Self { secret, evaluator, rng, runs, rows: vec![], errors: (0.0, 0.0, 0) })
@@ -154,7 +154,7 @@ impl World {
         self.errors.1 += errors.mean * expected.len() as f64;
         self.errors.2 += expected.len();
         self.rows.push(Row {
-            ring_degree: self.params().lattice().degree(),
+            ring_degree: self.params().lattice().spec().degree,
             slots: expected.len(),
             eval_s,
             us_per_slot: eval_s * 1e6 / expected.len() as f64,
@@ -280,7 +280,8 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
     let worlds = [&smooth, &deep];
     let keys = worlds.iter().map(|w| w.evaluator.keys().byte_len() as u64).sum();
     let params = smooth.params();
-    let fresh = params.limbs() * params.lattice().degree() * 2 * size_of::<u64>();
+    let fresh =
+        params.lattice().q().limbs() * params.lattice().spec().degree * 2 * size_of::<u64>();
     let count = smooth.errors.2 + deep.errors.2;
     let security = worlds.iter().map(|w| w.params().lattice().security_bits());
     let report = Report {

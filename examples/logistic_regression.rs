@@ -422,7 +422,7 @@ fn show(console: &Console, result: &Logistic<'_>, params: &ckks::Params, errors:
         "preset {}: N = {}, {} levels at scale 2^{:.0}, log QP = {:.1}, {:.1}-bit security, {} \
          thread(s)\n",
         report.preset,
-        params.lattice().degree(),
+        params.lattice().spec().degree,
         result.levels,
         params.scale().log2(),
         result.log2_qp,

@@ -343,7 +343,12 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
     let unit = Interval::real(-1.0, 1.0).map_err(Failure::run)?;
     let x = stages.run("encryption", || -> ckks::Result<Ciphertext> {
         let packed = table.pack(&data.scaled)?;
-        let plain = Encoder::new(&params).encode(&packed, unit, params.scale(), params.limbs())?;
+        let plain = Encoder::new(&params).encode(
+            &packed,
+            unit,
+            params.scale(),
+            params.lattice().q().limbs(),
+        )?;
         ckks::encrypt(&params, &plain, &secret, &mut rng)
     });
     let x = x.map_err(Failure::run)?;
@@ -468,7 +473,7 @@ fn report(
     ));
     console.say(format_args!(
         "N = {}, {top} levels at scale 2^{LOG_SCALE}, {:.1}-bit security, {} thread(s); inverse square roots to {:.1e}\n",
-        params.lattice().degree(),
+        params.lattice().spec().degree,
         report.security_bits,
         report.threads,
         root.error()

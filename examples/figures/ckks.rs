@@ -60,11 +60,11 @@ pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
 /// Measures one set, and frees its keys.
 fn set(bench: &mut Bench, set: &Set) -> Result<(), Failure> {
     let params = Params::new(set.spec.clone()).map_err(Failure::run)?;
-    let (top, limbs) = (params.max_level(), params.limbs());
+    let (top, limbs) = (params.max_level(), params.lattice().q().limbs());
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let secret = SecretKey::generate(params.lattice(), &mut rng).map_err(Failure::run)?;
     let public = PublicKey::generate(&secret, &mut rng);
-    let mut needs = KeyLevels::new().multiply(top);
+    let mut needs = KeyLevels::default().multiply(top);
     if set.operations.contains(&"rotate") {
         needs = needs.rotate([1], top);
     }

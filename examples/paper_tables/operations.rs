@@ -25,7 +25,7 @@ pub fn measure(bench: &mut Bench) -> Result<Table, Failure> {
     for (set, paper) in PAPER.into_iter().take(if bench.is_small() { 1 } else { PAPER.len() }) {
         let levels = set.depth();
         let params = set.spec().and_then(Params::new).map_err(Failure::run)?;
-        let mut world = World::new(&params, &KeyLevels::new().multiply(levels))?;
+        let mut world = World::new(&params, &KeyLevels::default().multiply(levels))?;
         let times = times(bench, &mut world, levels).map_err(Failure::run)?;
         let degree = format!("2^{}", set.degree().ilog2());
         let security = set.security_bits().to_string();
@@ -67,7 +67,7 @@ fn times(
     let World { params, secret, public, evaluator, rng } = world;
     let encoder = Encoder::new(params);
     let unit = Interval::real(-1.0, 1.0)?;
-    let plain = encoder.encode(&x, unit, params.scale(), params.limbs())?;
+    let plain = encoder.encode(&x, unit, params.scale(), params.lattice().q().limbs())?;
     let low = evaluator.drop_to_level(&cx, 0)?;
     // An operation that works once works in the loop.
     evaluator.mul(&cx, &cy)?;

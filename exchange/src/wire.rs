@@ -115,7 +115,9 @@ pub fn published(params: &Params, bytes: &[u8]) -> Result<Published, Refusal> {
 /// The largest number of bytes of a result under these parameters.
 pub fn largest_result(params: &Params) -> u64 {
     let (slots, lattice) = (params.ckks(), params.ckks().lattice());
-    8 * (lattice.rank() as u64 + 1) * (slots.lattice().degree() * slots.limbs()) as u64 + AROUND
+    8 * (lattice.spec().rank as u64 + 1)
+        * (slots.lattice().spec().degree * slots.lattice().q().limbs()) as u64
+        + AROUND
 }
 
 /// Encrypts a vector in its wire form. The ciphertext states the number of values and the given

@@ -61,7 +61,7 @@ fn matrices_of_integers_are_exact_between_tables() {
     let transform = LinearTransform::new(params.ckks(), &matrix, level, LinearOptions::default());
     let transform = transform.unwrap();
     let client = ClientKey::generate(&params).unwrap();
-    let needs = Needs::new().functional().keys(&KeyLevels::new().transform(&transform));
+    let needs = Needs::new().functional().keys(&KeyLevels::default().transform(&transform));
     let server = Evaluator::new(client.evaluation_keys(&needs).unwrap()).unwrap();
     let integers = server.integers();
     let bias: Vec<f64> = (0..blocks * count).map(|i| (i / count) as f64 - 3.0).collect();
@@ -113,7 +113,8 @@ fn smooth_functions_of_both_parts() {
             let off: Vec<f64> = found.iter().zip(&x).map(|(y, &x)| y - f.eval(x)).collect();
             let rms = (off.iter().map(|e| e * e).sum::<f64>() / count as f64).sqrt();
             let worst = off.iter().fold(0.0f64, |m, e| m.max(e.abs()));
-            let predicted = y.inner().noise() / if y.is_both() { 2f64.sqrt() } else { 1.0 };
+            let predicted =
+                y.inner().metadata().noise() / if y.is_both() { 2f64.sqrt() } else { 1.0 };
             let [a, b, c] = [rms, worst, predicted].map(f64::log2);
             println!("{count} values: rms 2^{a:.1}, worst 2^{b:.1}, predicted 2^{c:.1}");
             assert!(rms < 1.6 * predicted || count < 100, "{rms:e} {predicted:e}");

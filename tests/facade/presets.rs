@@ -174,7 +174,7 @@ fn temporary_ranks_of_presets_are_counted() {
             Err(refused) => {
                 let sparse = [Preset::Bootstrapping, Preset::Full].contains(&preset)
                     || params.functional().is_ok();
-                assert!(sparse && params.ckks().lattice().degree() == 1 << 16, "{refused}");
+                assert!(sparse && params.ckks().lattice().spec().degree == 1 << 16, "{refused}");
             }
         }
     }
@@ -212,7 +212,7 @@ fn bootstrapping_has_the_documented_levels_and_key_sizes() {
     let needs = Needs::new().multiply().bootstrap();
     let transit = params.evaluation_key_bytes(&needs).unwrap();
     assert_eq!(transit, sizes.transit + bootstrapper.own_key_sizes().transit);
-    let beyond = bellerophon::ckks::KeyLevels::new().multiply(99);
+    let beyond = bellerophon::ckks::KeyLevels::default().multiply(99);
     assert!(params.evaluation_key_bytes(&Needs::new().keys(&beyond)).is_err());
     let is_about = |bytes: usize, documented: f64| (bytes as f64 / documented - 1.0).abs() < 0.03;
     assert!(is_about(transit, 1.03e9), "{transit}");
@@ -230,7 +230,10 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
     {
         let params = Params::preset(preset).unwrap();
         let (lattice, raising) = (params.ckks().lattice(), params.bootstrapper().unwrap());
-        assert_eq!((lattice.degree(), lattice.spec().secret), (degree, SecretKind::Sparse(slots)));
+        assert_eq!(
+            (lattice.spec().degree, lattice.spec().secret),
+            (degree, SecretKind::Sparse(slots))
+        );
         assert_eq!(raising.spec().weight, 32);
     }
     let params = Params::preset(Preset::Bootstrapping).unwrap();

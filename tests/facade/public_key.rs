@@ -38,12 +38,14 @@ fn noise_is_the_predicted_one() {
             assert_eq!((x.level(), x.len(), x.lattice().key()), (level, slots, client.id()));
             let found = client.decrypt(&x).unwrap();
             sum += found.iter().zip(&values).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
-            predicted = x.noise();
+            predicted = x.metadata().noise();
         }
         let measured = (sum / (vectors * slots) as f64).sqrt();
         assert!((measured / predicted - 1.0).abs() < 0.1, "{level}: {measured} {predicted}");
-        let own = client.encrypt_with(&[0.5], -1.0..=1.0, level, &mut rng).unwrap().noise();
-        let one = public.encrypt_with(&[0.5], -1.0..=1.0, level, &mut rng).unwrap().noise();
+        let own =
+            client.encrypt_with(&[0.5], -1.0..=1.0, level, &mut rng).unwrap().metadata().noise();
+        let one =
+            public.encrypt_with(&[0.5], -1.0..=1.0, level, &mut rng).unwrap().metadata().noise();
         assert!(one > 2.0 * own, "{one} against {own}");
     }
 }
@@ -71,7 +73,7 @@ fn noise_of_a_sum_is_the_predicted_one() {
     let total = total.unwrap();
     let found = client.decrypt(&total).unwrap();
     let sum: f64 = found.iter().zip(&exact).map(|(a, b)| (a - b).powi(2)).sum();
-    let (measured, predicted) = ((sum / slots as f64).sqrt(), total.noise());
+    let (measured, predicted) = ((sum / slots as f64).sqrt(), total.metadata().noise());
     assert!((measured / predicted - 1.0).abs() < 0.15, "{measured} {predicted}");
 }
 
@@ -172,7 +174,7 @@ fn integers_of_providers_travel_without_their_noise() {
                 .sum::<f64>()
                 .sqrt()
                 / (count as f64).sqrt();
-            let predicted = received.values().inner().noise();
+            let predicted = received.values().inner().metadata().noise();
             let parts = if count > params.slots() { 2f64.sqrt() } else { 1.0 };
             let share = rms * parts / predicted;
             let most = if count < 10 { 3.0 } else { 1.5 };

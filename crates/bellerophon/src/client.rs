@@ -250,8 +250,8 @@ impl ClientKey {
             return Err(ErrorKind::NoLookUps { params: self.params.name().to_string() }.during(op));
         };
         // Another client's secret would decrypt to noise.
-        if values.key() != self.id() {
-            let (found, needed) = (values.key(), self.id());
+        if values.meta().key != self.id() {
+            let (found, needed) = (values.meta().key, self.id());
             return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }.during(op))?;
         }
         Ok(values.decrypt(&lookups.ring).during(op)?)

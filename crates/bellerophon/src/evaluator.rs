@@ -205,7 +205,7 @@ impl Evaluator {
     /// The declaration is a promise: a value outside the range invalidates later checks and
     /// results. It includes the error: the range must hold for the values of the exact program and
     /// for those that decryption would return. A loop that declares a range in every step can
-    /// therefore run indefinitely, and [`Ciphertext::noise`] accumulates the error of all its
+    /// therefore run indefinitely, and [`Metadata::noise`](ckks::Metadata::noise) accumulates the error of all its
     /// steps.
     ///
     /// The declaration does not cover padding, the slots behind the values. Padding keeps its range
@@ -232,7 +232,7 @@ impl Evaluator {
     /// Declares the standard deviation of a slot's error against the exact program, where the
     /// caller knows more than the prediction, which adds up all steps of a program.
     ///
-    /// In a loop, [`Ciphertext::noise`] grows with every step, also where the loop forgets its
+    /// In a loop, [`Metadata::noise`](ckks::Metadata::noise) grows with every step, also where the loop forgets its
     /// errors: an iteration that contracts, a filter, an average. A declaration in every step
     /// bounds it. Functions that decide by the predicted noise then keep working: look-ups to an
     /// accuracy ([`MapRequest::bits`](crate::MapRequest::bits)), sorting and comparing
@@ -255,7 +255,7 @@ impl Evaluator {
     ///     x = server.assume_range(&x, -1.0..=1.0)?;
     ///     x = server.assume_noise(&x, 1e-6)?;
     /// }
-    /// assert!(x.noise() <= 1e-6);
+    /// assert!(x.metadata().noise() <= 1e-6);
     /// # Ok(())
     /// # }
     /// ```

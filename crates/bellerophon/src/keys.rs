@@ -103,7 +103,7 @@ impl EvaluationKeys {
     }
 
     /// The parameters.
-    pub(crate) fn params(&self) -> &Params {
+    pub fn params(&self) -> &Params {
         &self.params
     }
 

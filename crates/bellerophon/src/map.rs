@@ -186,7 +186,7 @@ impl Evaluator {
     /// fail as one table does: a value fails with a probability of at most
     /// `2^`[`log2_failure`](crate::Params::log2_failure) `(order + 4) / 2`.
     ///
-    /// The [noise](Ciphertext::noise) of the result is an upper estimate for any values of the
+    /// The [noise](ckks::Metadata::noise) of the result is an upper estimate for any values of the
     /// range: the standard deviation of the error against `f` of the exact value at the worst
     /// argument, `sqrt(max E[(f(x + e) - f(x))^2] + s^2)`. Here `e` is the error of the index with
     /// the noise of `x`, and `s` the noise of blind rotation and ring packing. At the jump of a

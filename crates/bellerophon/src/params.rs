@@ -309,12 +309,12 @@ impl fmt::Display for Params {
             self.slots(),
             self.levels(),
             self.security_bits().floor(),
-            lattice.degree(),
+            lattice.spec().degree,
             lattice.log2_modulus(),
         )?;
         // Rank and route are printed for module ranks above 1 only.
-        if lattice.rank() > 1 {
-            let (rank, route) = (lattice.rank(), self.0.slots.relin_strategy());
+        if lattice.spec().rank > 1 {
+            let (rank, route) = (lattice.spec().rank, self.0.slots.relin_strategy());
             write!(f, "; module rank {rank}, products relinearized {route}")?;
         }
         // Look-ups, with the ring bridge if there is one.

@@ -330,7 +330,7 @@ impl<'p> Count<'p> {
         let moduli = || lattice.q().moduli().chain(lattice.p().moduli());
         let wide = moduli().filter(|q| q.bits() > FAST_BITS).count();
         Work {
-            degree: self.params.lattice().degree(),
+            degree: self.params.lattice().spec().degree,
             transforms: self.steps.transforms,
             multiplications: self.steps.multiplications,
             width: 1.0 + (WIDE - 1.0) * wide as f64 / moduli().count() as f64,

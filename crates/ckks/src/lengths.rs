@@ -63,7 +63,7 @@ impl CiphertextMeta {
 
     /// Whether reductions can use all slots as they are: there is no padding, or the padding is
     /// zero up to noise.
-    pub(crate) fn is_clear(&self) -> bool {
+    pub fn is_clear(&self) -> bool {
         self.len == self.slots || self.bounds.padding_is_zero()
     }
 

@@ -86,11 +86,6 @@ impl Ciphertext {
         self.b.limbs()
     }
 
-    /// Ring degree.
-    pub fn degree(&self) -> usize {
-        self.b.degree()
-    }
-
     /// Identity of the secret key.
     pub fn key(&self) -> KeyId {
         self.key

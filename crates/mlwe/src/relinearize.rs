@@ -176,11 +176,6 @@ impl RelinKeys {
         self.down.as_ref()
     }
 
-    /// The largest number of limbs of an input.
-    pub fn limbs(&self) -> usize {
-        self.cross.limbs()
-    }
-
     /// Size in bytes of the seeded form, bit-packed.
     pub fn seeded_byte_len(&self) -> usize {
         let down = self.down.as_ref().map(|down| down.key().seeded_byte_len(self.strategy.work()));

@@ -109,7 +109,7 @@ impl Shape {
     }
 
     /// The size of the domain of each variable.
-    pub(crate) fn domains(&self) -> &[usize] {
+    pub fn domains(&self) -> &[usize] {
         &self.domains
     }
 
@@ -135,7 +135,7 @@ impl Shape {
     }
 
     /// Ciphertexts of the response.
-    pub(crate) fn response_ciphertexts(&self) -> usize {
+    pub fn response_ciphertexts(&self) -> usize {
         self.values().div_ceil(self.degree)
     }
 
@@ -148,7 +148,7 @@ impl Shape {
     }
 
     /// Ciphertexts that hold the selector of one value.
-    pub(crate) fn blocks(&self) -> usize {
+    pub fn blocks(&self) -> usize {
         match self.form {
             QueryLayout::Paper => {
                 self.domains.iter().map(|domain| domain.div_ceil(self.degree)).sum()

@@ -187,7 +187,7 @@ impl RepackKey {
         dimension: usize,
         baby: usize,
     ) -> Result<Self> {
-        check_slots(dimension, encrypted_secret.slots())?;
+        check_slots(dimension, encrypted_secret.meta().slots)?;
         check_baby(dimension.next_power_of_two(), baby)?;
         // Step 2 of Fig. 5.
         let steps: Vec<i64> = (0..baby as i64).collect();
@@ -251,7 +251,7 @@ impl RepackKey {
         let polys = |ct: &Ciphertext| ct.lattice().rank() + 1;
         self.babies
             .iter()
-            .map(|ct| polys(ct) * ct.lattice().limbs() * ct.lattice().degree() * 8)
+            .map(|ct| polys(ct) * ct.lattice().limbs() * ct.lattice().b().degree() * 8)
             .sum()
     }
 }

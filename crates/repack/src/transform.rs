@@ -82,7 +82,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         if layout.slots() > most {
             return shape("number of slots", layout.slots(), format!("at most {most}"));
         }
-        let columns = first.slots();
+        let columns = first.meta().slots;
         if matrix.columns() == 0 || matrix.columns() > columns {
             let needed = format!("1 to the {columns} slots of the input");
             return shape("number of columns", matrix.columns(), needed);
@@ -92,11 +92,15 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         // chain.
         let needed = match level < params.max_level() {
             true => params.limbs_at(level + 1),
-            false => params.limbs() + 1,
+            false => params.lattice().q().limbs() + 1,
         };
         for ct in rotations {
-            if ct.slots() != columns {
-                return shape("number of slots of a rotation", ct.slots(), columns.to_string());
+            if ct.meta().slots != columns {
+                return shape(
+                    "number of slots of a rotation",
+                    ct.meta().slots,
+                    columns.to_string(),
+                );
             }
             if ct.meta().scale != first.meta().scale || ct.lattice().key() != first.lattice().key()
             {

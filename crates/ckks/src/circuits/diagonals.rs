@@ -258,7 +258,7 @@ impl Diagonals {
     ///
     /// With `stride` the largest power of two dividing every diagonal's index, the baby steps are
     /// multiples of it below `2^b stride`, the giant steps multiples of `2^b stride`.
-    pub(crate) fn schedule(&self) -> Schedule {
+    pub fn schedule(&self) -> Schedule {
         let stride = self.stride();
         let mut best: Option<(f64, Schedule)> = None;
         let mut window = stride;
@@ -284,7 +284,7 @@ impl Diagonals {
     ///
     /// # Panics
     /// When the number is not a power of two.
-    pub(crate) fn schedule_with_babies(&self, babies: usize) -> Schedule {
+    pub fn schedule_with_babies(&self, babies: usize) -> Schedule {
         assert!(babies.is_power_of_two(), "baby steps: found {babies}, need a power of two");
         self.schedule_with(self.stride().saturating_mul(babies).min(self.slots))
     }

@@ -115,7 +115,7 @@ impl Evaluator {
         // Encoded at the level and scale of x, the values need no alignment.
         let plain = self
             .encoder()
-            .encode_constants(values, x.slots(), x.scale(), x.lattice().limbs())
+            .encode_constants(values, x.meta().slots, x.scale(), x.lattice().limbs())
             .during(op)?;
         self.add_plain(x, &plain)
     }

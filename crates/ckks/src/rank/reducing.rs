@@ -178,7 +178,7 @@ impl ReducingKeys {
 ///
 /// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 /// let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-/// let keys = ReducingKeys::generate(&params, &secret, &KeyLevels::new().multiply(12), &mut rng)?;
+/// let keys = ReducingKeys::generate(&params, &secret, &KeyLevels::default().multiply(12), &mut rng)?;
 /// let eval = ReducingEvaluator::new(&keys)?;
 ///
 /// let unit = Interval::real(-1.0, 1.0)?;

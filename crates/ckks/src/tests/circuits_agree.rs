@@ -56,7 +56,7 @@ fn check(world: &World, name: &str, found: &[Ciphertext], expected: &[SimCiphert
         let values: Vec<Complex64> = world.decrypt(found);
         assert_eq!(values.len(), expected.values().len(), "{name}, result {i}");
         let size = expected.values().iter().fold(1.0f64, |m, z| m.max(z.norm()));
-        let allowed = 16.0 * found.noise() + bias + 1e-10 * size;
+        let allowed = 16.0 * found.metadata().noise() + bias + 1e-10 * size;
         assert!(allowed < 1e-2 * size, "{name}, result {i}: {allowed:e} allows anything");
         for (a, b) in values.iter().zip(expected.values()) {
             let error = (a - b).norm();

@@ -66,7 +66,7 @@ fn chains_of_tables_stay_exact() {
         expected = expected.into_iter().map(step).collect();
         assert_eq!(f.decrypt(&ct), expected);
         assert!(on.log2_failure(&ct) < -128.0);
-        noise.push(ct.values().inner().noise());
+        noise.push(ct.values().inner().metadata().noise());
     }
     // The noise of a table is that of the table, not of the chain.
     assert!(noise[7] < 1.01 * noise[1], "{noise:?}");
@@ -90,7 +90,8 @@ fn noise_of_sums_is_that_of_errors_in_common() {
     };
     let (one, many) = (error(&y, 1.0), error(&sum, 16.0));
     assert!((many / one - 16.0).abs() < 1e-3);
-    let (predicted_one, predicted) = (y.values().inner().noise(), sum.values().inner().noise());
+    let (predicted_one, predicted) =
+        (y.values().inner().metadata().noise(), sum.values().inner().metadata().noise());
     assert!((predicted / predicted_one - 16.0).abs() < 1e-6);
     assert!(many < 1.5 * predicted && 4.0 * many > predicted, "{many:e} {predicted:e}");
     let wanted: Vec<usize> = x.iter().map(|x| x * 13 % 256 * 16 % 256).collect();

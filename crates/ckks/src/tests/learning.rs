@@ -96,7 +96,7 @@ fn training_follows_the_clear_procedure() {
 
 #[test]
 fn models_tell_the_classes_apart() {
-    let world = World::of(params(1), KeyLevels::new(), 3);
+    let world = World::of(params(1), KeyLevels::default(), 3);
     let (x, labels) = table(&world, 200, 4);
     let spec = LogisticSpec { iterations: 10, degree: 7, ..LogisticSpec::new(200, 4) };
     let weights = LogisticRegression::new(spec).unwrap().train_clear(&x, &labels).unwrap();
@@ -142,7 +142,7 @@ fn what_cannot_be_trained_is_refused() {
     let error = regression.train(&eval, &short).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::SlotCount { found: 16, least: 32, .. }), "{error}");
     // Without its keys the training names itself and the step.
-    let bare = World::of(params(17), KeyLevels::new().multiply(17), 4);
+    let bare = World::of(params(17), KeyLevels::default().multiply(17), 4);
     let table = bare.encrypt_span(&regression.pack(&rows).unwrap());
     let error = regression.train(&bare.evaluator(), &table).unwrap_err();
     assert_eq!(error.op(), "train a logistic regression");

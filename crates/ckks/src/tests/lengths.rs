@@ -152,14 +152,14 @@ fn more_operations(eval: &Evaluator, x: &Ciphertext, y: &Ciphertext) -> Results<
     let ones = vec![1.5; x.len()];
     let plain = eval
         .encoder()
-        .encode_in(&ones, span(&ones), x.slots(), x.scale(), x.lattice().limbs())
+        .encode_in(&ones, span(&ones), x.meta().slots, x.scale(), x.lattice().limbs())
         .unwrap();
     let moved = eval.add_scalar(x, 0.125).unwrap();
     let of = |work: &dyn Fn(&mut Ciphertext) -> Result<()>| {
         let mut z = moved.clone();
         work(&mut z).map(|()| z)
     };
-    let m = mixing(eval.params(), x.slots());
+    let m = mixing(eval.params(), x.meta().slots);
     let rotated: Vec<_> =
         m.baby_steps().iter().map(|&k| (k, eval.rotate(x, k as i64).unwrap())).collect();
     let rotated = rotated.iter().map(|(k, x)| (*k, x)).collect();
@@ -189,8 +189,9 @@ fn wave(n: usize, f: f64) -> Vec<f64> {
 
 /// The values of a vector and what stands behind them.
 fn slots_of(world: &World, x: &Ciphertext) -> (Vec<Complex64>, Vec<Complex64>) {
-    let mut all: Vec<Complex64> = world
-        .decrypt(&world.evaluator().with_len(x.clone(), x.slots()).expect("as many as there are"));
+    let mut all: Vec<Complex64> = world.decrypt(
+        &world.evaluator().with_len(x.clone(), x.meta().slots).expect("as many as there are"),
+    );
     let padding = all.split_off(x.len());
     (all, padding)
 }
@@ -200,7 +201,8 @@ fn slots_of(world: &World, x: &Ciphertext) -> (Vec<Complex64>, Vec<Complex64>) {
 fn check(world: &World, what: &str, result: &Ciphertext, total: &Ciphertext) {
     let (values, padding) = slots_of(world, result);
     let expected: Complex64 = values.iter().sum();
-    let allowed = 16.0 * (total.noise() + values.len() as f64 * result.noise()) + 1e-9;
+    let allowed =
+        16.0 * (total.metadata().noise() + values.len() as f64 * result.metadata().noise()) + 1e-9;
     assert!(allowed < 1e-2, "{what}: {allowed:e} allows anything");
     let (sums, behind) = slots_of(world, total);
     for sum in sums.iter().chain(&behind) {
@@ -209,7 +211,7 @@ fn check(world: &World, what: &str, result: &Ciphertext, total: &Ciphertext) {
     }
     let known = result.meta().bounds.padding;
     for z in padding {
-        let slack = 16.0 * result.noise() + 1e-9;
+        let slack = 16.0 * result.metadata().noise() + 1e-9;
         let inside = known.lo() - slack <= z.re && z.re <= known.hi() + slack;
         assert!(z.norm() <= known.bound() + slack && inside, "{what}: {z} in the padding");
     }
@@ -351,7 +353,7 @@ fn mismatched<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
 fn unequal_lengths_are_refused_by_name() {
     let params = common::params(9, LEVELS);
     let shadow = Simulator::new(&params);
-    let world = World::of(params, crate::KeyLevels::new().multiply(LEVELS), 3);
+    let world = World::of(params, crate::KeyLevels::default().multiply(LEVELS), 3);
     let eval = world.evaluator();
     for (n, m) in [(4, 1), (5, 6), (3, 4), (4, 8), (100, 64)] {
         let (x, y) = (wave(n, 0.7), wave(m, 0.3));
@@ -397,13 +399,13 @@ fn unequal_lengths_are_refused_by_name() {
 #[test]
 fn vectors_repeat_when_they_are_asked_to() {
     let params = common::params(9, LEVELS);
-    let world = World::of(params.clone(), crate::KeyLevels::new().multiply(LEVELS), 4);
+    let world = World::of(params.clone(), crate::KeyLevels::default().multiply(LEVELS), 4);
     let eval = world.evaluator();
     let x = wave(5, 0.7);
     let cx = world.encrypt_span(&x);
     // A value under all.
     let two = world.encrypt_span(&[2.0]).broadcast(5).unwrap();
-    assert_eq!((two.len(), two.slots()), (5, 8));
+    assert_eq!((two.len(), two.meta().slots), (5, 8));
     world.check(&eval.mul(&cx, &two).unwrap(), &x.iter().map(|v| 2.0 * v).collect::<Vec<_>>());
     assert!(eval.mul(&cx, &two).unwrap().meta().is_clear());
     assert!(!eval.add(&cx, &two).unwrap().meta().is_clear());

@@ -54,7 +54,8 @@ fn world(keys: KeyLevels) -> (World, Evaluator) {
     let rng = &mut *world.rng.borrow_mut();
     let keys = BootstrapKeys::generate(BOOTSTRAPPER.raising(), &world.secret, rng).unwrap();
     let eval = world.evaluator().with_bootstrapping(BOOTSTRAPPER.clone(), keys).unwrap();
-    let world = World { rng: rng.clone().into(), ..World::of(world.params, KeyLevels::new(), 7) };
+    let world =
+        World { rng: rng.clone().into(), ..World::of(world.params, KeyLevels::default(), 7) };
     (world, eval.with_auto_bootstrap().unwrap())
 }
 
@@ -103,7 +104,8 @@ fn agree(
     assert_eq!(found.metadata(), *expected.metadata());
     let bootstraps = shadow.report().bootstraps as f64;
     let unit = found.meta().bounds.slots().bound().max(1.0);
-    let allowed = 16.0 * found.noise() + unit * bootstraps * BOOTSTRAPPER.approximation_error();
+    let allowed =
+        16.0 * found.metadata().noise() + unit * bootstraps * BOOTSTRAPPER.approximation_error();
     assert!(allowed < 1e-3 * unit, "the prediction {allowed:e} allows anything");
     let values: Vec<f64> = world.decrypt(found);
     let error = common::max_error(&values, &expected.reals());
@@ -137,7 +139,7 @@ fn sorts_as_its_shadow_and_within_the_bound() {
 /// Every kind of data of every size on the shadow, which computes with the very polynomials.
 #[test]
 fn bounds_hold_for_all_data() {
-    let world = World::new(9, 1, KeyLevels::new());
+    let world = World::new(9, 1, KeyLevels::default());
     for comparator in [&*COARSE, &FINE] {
         let bound = |stages: f64| WIDTH * stages + 1e-12;
         for n in SIZES {
@@ -238,7 +240,7 @@ fn check_quantile(comparator: &Comparator, values: &[f64], q: f64, found: f64) -
 
 #[test]
 fn quantiles_of_all_data() {
-    let world = World::new(9, 1, KeyLevels::new());
+    let world = World::new(9, 1, KeyLevels::default());
     for comparator in [&*COARSE, &FINE] {
         let mut nearest = f64::NEG_INFINITY;
         for n in SIZES {
@@ -281,7 +283,7 @@ fn counts_as_its_shadow() {
         let found_half = agree(&world, &undecided, &expected_half, &shadow);
         let error = common::max_error(&found_half, &expected_half.reals());
         squares += error * error;
-        deviation = undecided.noise();
+        deviation = undecided.metadata().noise();
         check_quantile(&FINE, &halves, 0.5, found_half[0]);
     }
     let ratio = (squares / DRAWS as f64).sqrt() / deviation;
@@ -311,7 +313,7 @@ fn counts_as_its_shadow() {
 /// lost.
 #[test]
 fn histograms_count_every_value_once() {
-    let world = World::new(9, 1, KeyLevels::new());
+    let world = World::new(9, 1, KeyLevels::default());
     for n in SIZES {
         for values in data(&world, n) {
             let cases: [&[f64]; 5] = [
@@ -409,7 +411,7 @@ fn noise_from_both_sides() {
             FINE.sort(&shadow, &on_shadow(&shadow, values), Order::Ascending).unwrap().reals();
         let errors = world.decrypt::<f64>(&found).into_iter().zip(&expected);
         squares[0] += errors.map(|(a, b)| (a - b).powi(2)).sum::<f64>() / SLOTS as f64;
-        squares[1] += found.noise().powi(2);
+        squares[1] += found.metadata().noise().powi(2);
     }
     let ratio = (squares[0] / squares[1]).sqrt();
     println!(
@@ -489,7 +491,7 @@ fn nonsense_is_refused() {
     shape(COARSE.median(&eval, &complex), "median", "complex");
     shape(COARSE.histogram(&eval, &complex, &[0.0, 1.0]), "histogram", "complex");
     // Levels and products, but no rotations.
-    let poor = World::of(common::params(9, 24), KeyLevels::new().multiply(24), 3);
+    let poor = World::of(common::params(9, 24), KeyLevels::default().multiply(24), 3);
     let error = COARSE.sort(&poor.evaluator(), &poor.encrypt_span(&[0.1, 0.2]), Order::Ascending);
     let error = error.unwrap_err();
     assert!(

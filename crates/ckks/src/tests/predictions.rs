@@ -267,7 +267,7 @@ fn signs(world: &World, n: usize) -> Vec<f64> {
 #[test]
 fn every_operation() {
     let params = common::params(10, LEVELS);
-    let mut world = World::of(params.clone(), KeyLevels::new(), 7);
+    let mut world = World::of(params.clone(), KeyLevels::default(), 7);
     let mut ratios = Ratios(vec![]);
     for run in 0..6 {
         let (x, y) = (signs(&world, SLOTS), signs(&world, SLOTS));
@@ -291,7 +291,7 @@ fn every_operation() {
             &world,
             &operations(&eval, [&cx, &cy, &cu, &cp]),
             &expected,
-            Ciphertext::noise,
+            |x: &Ciphertext| x.metadata().noise(),
         );
     }
     ratios.check();
@@ -323,7 +323,7 @@ fn functional_bootstraps_and_integers() {
         let cu = PairedVec::of_reals(&f.eval, world.encrypt_span_at(&u, level)).unwrap();
         let expected = functional_operations(&shadow, px.each_ref(), (&pu, &tanh));
         let found = functional_operations(&f.eval, cx.each_ref(), (&cu, &tanh));
-        ratios.count(world, &found, &expected, Ciphertext::noise);
+        ratios.count(world, &found, &expected, |x: &Ciphertext| x.metadata().noise());
     }
     ratios.check();
 }
@@ -373,7 +373,7 @@ fn no_operation_is_left_out() {
 #[test]
 fn operations_on_plaintexts() {
     let params = common::params(10, 3);
-    let world = World::of(params.clone(), KeyLevels::new().multiply(3).rotate([1], 3), 7);
+    let world = World::of(params.clone(), KeyLevels::default().multiply(3).rotate([1], 3), 7);
     let eval = world.evaluator();
     let mut ratios = Ratios(vec![]);
     for _ in 0..6 {
@@ -397,11 +397,11 @@ fn operations_on_plaintexts() {
             ("mul_plain", SHARP, eval.mul_plain(&cx, &factor)),
             ("dot_plain", SHARP, eval.dot_plain(&[&cx, &cy], &[&factor, &factor])),
         ];
-        ratios.count(&world, &found, &expected, Ciphertext::noise);
+        ratios.count(&world, &found, &expected, |x: &Ciphertext| x.metadata().noise());
         // Of an encoding, its rounding is left.
         let trivial = eval.trivial(&plain).unwrap();
         let exact: Vec<Complex64> = y.iter().map(|&v| v.into()).collect();
-        let ratio = error(&world, &trivial, &exact) / trivial.noise();
+        let ratio = error(&world, &trivial, &exact) / trivial.metadata().noise();
         assert!(ratio > 0.8 && ratio < 1.2, "{ratio}");
     }
     ratios.check();
@@ -434,7 +434,7 @@ fn regression() -> LogisticRegression {
 #[test]
 fn whole_computations() {
     let params = common::params(10, LEVELS);
-    let mut world = World::of(params.clone(), KeyLevels::new(), 7);
+    let mut world = World::of(params.clone(), KeyLevels::default(), 7);
     let mut ratios = Ratios(vec![]);
     for run in 0..6 {
         let [x, vector, matrix] = [SLOTS, 32, 256].map(|n| signs(&world, n));
@@ -450,7 +450,7 @@ fn whole_computations() {
         }
         let found = inputs.map(|v| world.encrypt_span(v));
         let found = compositions(&world.evaluator(), found.each_ref());
-        ratios.count(&world, &found, &expected, Ciphertext::noise);
+        ratios.count(&world, &found, &expected, |x: &Ciphertext| x.metadata().noise());
     }
     ratios.check();
 }

@@ -288,10 +288,10 @@ proptest! {
             let values: Vec<Complex64> = world.decrypt(found);
             let size = expected.values().iter().fold(1.0f64, |m, z| m.max(z.norm()));
             // Errors of functions are predicted to first order: from errors that are small.
-            if found.noise() > 1e-2 * size {
+            if found.metadata().noise() > 1e-2 * size {
                 continue;
             }
-            let allowed = 20.0 * found.noise() + 1e-9 * size;
+            let allowed = 20.0 * found.metadata().noise() + 1e-9 * size;
             for (a, b) in values.iter().zip(expected.values()) {
                 prop_assert!((a - b).norm() <= allowed, "{a} against {b}, allowed {allowed:e}");
             }
@@ -313,7 +313,7 @@ fn keys_are_those_that_are_used_at_the_levels_where_they_are() {
     let x: Vec<f64> = (0..64).map(|i| (i as f64).cos()).collect();
     let expected = every_key(&shadow, &shadow.encrypt(&x, span(&x), LEVELS).unwrap()).unwrap();
     let report = shadow.report();
-    let wanted = KeyLevels::new().multiply(5).conjugate(4).rotate([3], 5).rotate([62], 4);
+    let wanted = KeyLevels::default().multiply(5).conjugate(4).rotate([3], 5).rotate([62], 4);
     assert_eq!(report.keys, wanted.rotate([16, 32, 48], 3));
     assert_eq!((report.operations, report.key_switches), (7, 8));
     assert_eq!((report.lowest_level, report.failure), (Some(3), None));
@@ -330,17 +330,17 @@ fn keys_are_those_that_are_used_at_the_levels_where_they_are() {
             spec.rotate([step], if lowered == Some(i) { level - 1 } else { level })
         })
     };
-    let products = KeyLevels::new().multiply(4).conjugate(4);
-    let conjugations = KeyLevels::new().multiply(5).conjugate(3);
+    let products = KeyLevels::default().multiply(4).conjugate(4);
+    let conjugations = KeyLevels::default().multiply(5).conjugate(3);
     let mut lesser = vec![with_rotations(products, None), with_rotations(conjugations, None)];
-    let complete = KeyLevels::new().multiply(5).conjugate(4);
+    let complete = KeyLevels::default().multiply(5).conjugate(4);
     lesser.extend((0..rotations.len()).map(|i| with_rotations(complete.clone(), Some(i))));
     for keys in lesser {
         let world = world(keys);
         match run(&world).map_err(Error::into_kind) {
             Err(ErrorKind::MissingKey { .. } | ErrorKind::MissingRotationKey { .. }) => {}
             Err(error) => panic!("{error}"),
-            Ok(result) => assert!(result.noise() > expected.metadata().noise()),
+            Ok(result) => assert!(result.metadata().noise() > expected.metadata().noise()),
         }
     }
 }
@@ -496,7 +496,7 @@ fn failures_are_found_without_keys() {
 
 #[test]
 fn shadows_of_public_encryptions() {
-    let world = world(KeyLevels::new());
+    let world = world(KeyLevels::default());
     let x = world.reals(64);
     let rng = &mut *world.rng.borrow_mut();
     let public = crate::PublicKey::generate(&world.secret, rng);

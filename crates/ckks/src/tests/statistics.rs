@@ -44,7 +44,7 @@ fn check(world: &World, table: &Table, ct: &Ciphertext, level: usize, expected: 
     assert_eq!(ct.level(), level);
     let all = world.evaluator().with_len(ct.clone(), table.slots()).unwrap();
     let rows = table.unpack(&world.decrypt::<f64>(&all));
-    let allowed = 16.0 * ct.noise() + 1e-12;
+    let allowed = 16.0 * ct.metadata().noise() + 1e-12;
     assert!(allowed < 1e-6);
     for row in rows.unwrap() {
         for (found, expected) in row.iter().zip(expected) {
@@ -180,7 +180,7 @@ fn what_is_no_table_is_refused() {
     assert!(table.pack(&vec![vec![0.5; 3]; 6]).is_err());
     assert!(table.unpack(&[0.0; 15]).is_err());
 
-    let world = World::of(params(1), KeyLevels::new().multiply(3), 2);
+    let world = World::of(params(1), KeyLevels::default().multiply(3), 2);
     let eval = world.evaluator();
     let x = world.encrypt_span(&table.pack(&vec![vec![0.5; 2]; 6]).unwrap());
     let error = table.variances(&eval, &x).unwrap_err();

@@ -53,26 +53,26 @@ impl Evaluator<'_> {
         let out = self.operation("magnitude", values.len(), run)?;
         // |x| has slope 1, so the index error of this table moves results out of the range: it
         // counts as noise of the phase.
-        let own = out.noise_variance();
+        let own = out.meta().noise;
         let variance = own + self.noise_std(values).powi(2);
         let deviation = (own + self.index_deviation(values).powi(2)).sqrt();
         // The range of the function stays. The index error of the operand is passed on.
-        let (lo, hi) = (out.lo(), out.hi());
-        out.with_bounds(lo..=hi, variance, deviation)?.with_index_variance(values.index_variance())
+        let (lo, hi) = (out.meta().lo, out.meta().hi);
+        out.with_bounds(lo..=hi, variance, deviation)?.with_index_variance(values.meta().index)
     }
 
     /// The encoding of `|x|`. Its error is the index error of the operand, whose width may differ
     /// greatly from the width of the result.
     fn magnitudes(&self, values: &LweVec, headroom: Headroom) -> Result<Encoding> {
         // The range of |x|.
-        let most = values.lo().abs().max(values.hi().abs());
-        let least = values.lo().max(-values.hi()).max(0.0);
+        let most = values.meta().lo.abs().max(values.meta().hi.abs());
+        let least = values.meta().lo.max(-values.meta().hi).max(0.0);
         let fit = |variance: f64| {
             let variance = noise::look_up(self.params) + variance;
             Encoding::fit(self.params, least, most, variance, headroom, self.log2_failure)
         };
         // The error is the largest fraction of a period at the narrowest encoding.
-        let narrowest = fit(0.0)?.width().max(values.encoding().width());
+        let narrowest = fit(0.0)?.width().max(values.meta().encoding.width());
         let q0 = self.params.ring_modulus().value() as f64;
         let fitted = fit((self.index_deviation(values) * q0 / narrowest).powi(2))?;
         Encoding::new(fitted.center(), fitted.width().max(narrowest))
@@ -81,7 +81,7 @@ impl Evaluator<'_> {
     /// 1 where `a > b` and 0 elsewhere, with one look-up for each pair. The result is correct if
     /// the two values differ by more than the error of the argument, whose standard deviation is
     /// [`index_std`](Self::index_std) of `a - b`. At a distance of six standard deviations it is
-    /// wrong with probability `2^-29`. The [`index_variance`](LweVec::index_variance) of the result
+    /// wrong with probability `2^-29`. The [`index`](crate::LweMeta::index) of the result
     /// is that of the worst case `a = b`, which is 1/2.
     ///
     /// # Errors
@@ -186,17 +186,21 @@ impl Evaluator<'_> {
         pick: Pick,
     ) -> Result<LweVec> {
         // Step 1: the noise of the result: that of an operand, and the error of this look-up.
-        let fresh = noise::comparator(self.params, excess.encoding().width());
-        let variance = a.noise_variance().max(b.noise_variance()) + fresh;
-        let index = a.index_variance().max(b.index_variance());
+        let fresh = noise::comparator(self.params, excess.meta().encoding.width());
+        let variance = a.meta().noise.max(b.meta().noise) + fresh;
+        let index = a.meta().index.max(b.meta().index);
         // No other value shares the noise of this look-up, so it adds in variance. The factor
         // covers the maximum of several equal values.
-        let deviation = a.deviation().max(b.deviation()).powi(2) + fresh;
+        let deviation = a.meta().deviation.max(b.meta().deviation).powi(2) + fresh;
         let deviation = (deviation * noise::comparator_variance_factor(self.log2_failure)).sqrt();
         // Step 2: max(a, b) = b + max(a - b, 0), and min(a, b) = a - max(a - b, 0).
         let (winner, range) = match pick {
-            Pick::Largest => (b.add(excess)?, a.lo().max(b.lo())..=a.hi().max(b.hi())),
-            Pick::Smallest => (a.sub(excess)?, a.lo().min(b.lo())..=a.hi().min(b.hi())),
+            Pick::Largest => {
+                (b.add(excess)?, a.meta().lo.max(b.meta().lo)..=a.meta().hi.max(b.meta().hi))
+            }
+            Pick::Smallest => {
+                (a.sub(excess)?, a.meta().lo.min(b.meta().lo)..=a.meta().hi.min(b.meta().hi))
+            }
         };
         winner.with_bounds(range, variance, deviation)?.with_index_variance(index)
     }
@@ -205,7 +209,7 @@ impl Evaluator<'_> {
 /// The encoding of `max(d, 0)` that can be added to the operands of the difference `d`.
 pub(crate) fn excess_encoding(difference: &LweVec) -> Result<Encoding> {
     // The same width as the operands, so that the sum needs no alignment.
-    Encoding::new(0.0, difference.encoding().width())
+    Encoding::new(0.0, difference.meta().encoding.width())
 }
 
 /// `max(x, 0)`.
@@ -247,7 +251,10 @@ mod tests {
             let (min, max) = evaluator.min_max(&a, &b).unwrap();
             assert_eq!(evaluator.max(&a, &b).unwrap(), max);
             assert_eq!(evaluator.min(&a, &b).unwrap(), min);
-            assert_eq!((max.lo(), max.hi(), min.lo(), min.hi()), (-2.0, 2.0, -2.0, 2.0));
+            assert_eq!(
+                (max.meta().lo, max.meta().hi, min.meta().lo, min.meta().hi),
+                (-2.0, 2.0, -2.0, 2.0)
+            );
             let predicted = max.variance();
             let mut squares = 0.0;
             let mut deciding = 0.0;
@@ -285,7 +292,7 @@ mod tests {
         }
         let difference = a.sub(&b).unwrap();
         let distance = evaluator.abs(&difference, output).unwrap();
-        assert_eq!((distance.lo(), distance.hi()), (0.0, 4.0));
+        assert_eq!((distance.meta().lo, distance.meta().hi), (0.0, 4.0));
         let bound = 6.0 * distance.variance().sqrt();
         assert!(bound < 6.5 * evaluator.index_std(&difference));
         for (got, (x, y)) in distance.decrypt(&s.ring).unwrap().iter().zip(x.iter().zip(&y)) {
@@ -307,7 +314,7 @@ mod tests {
                 let y = evaluator.abs(&x, OutputEncoding::Fit(headroom)).unwrap();
                 let sum = if terms == 2 { y.add(&y).unwrap() } else { y.clone() };
                 evaluator.table_domain(&sum).unwrap();
-                let bound = 6.0 * y.deviation();
+                let bound = 6.0 * y.meta().deviation;
                 for (got, x) in y.decrypt(&s.ring).unwrap().iter().zip([lo, hi]) {
                     assert!((got - x.abs()).abs() < bound, "{lo}..={hi}: {got}");
                 }
@@ -365,7 +372,7 @@ mod tests {
         let difference = max.sub(&min).unwrap();
         let got = difference.decrypt(&s.ring).unwrap();
         let measured = got.iter().map(|v| (v - 0.7).powi(2)).sum::<f64>() / 200.0;
-        let ratio = measured / difference.deviation().powi(2);
+        let ratio = measured / difference.meta().deviation.powi(2);
         assert!((0.75..1.33).contains(&ratio), "{ratio}");
         assert!(measured > 1.5 * difference.variance());
     }

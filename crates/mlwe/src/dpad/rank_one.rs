@@ -95,7 +95,7 @@ fn changes_of_rank_by_nothing_change_nothing() {
     assert_eq!(same.all_coefficients(), secret.all_coefficients());
     assert_eq!(pad_rank(&params, &ct, &params, secret.id()).unwrap(), ct);
     let conversion = RingConversion::generate(&secret, &params, 3, &mut rng(3)).unwrap();
-    assert_eq!((conversion.factor(), conversion.galois().len()), (1, 0));
+    assert_eq!((conversion.map().factor(), conversion.galois().exponents().len()), (1, 0));
     assert_eq!(conversion.to_rank(&ct).unwrap(), ct);
     assert_eq!(conversion.from_rank(&ct).unwrap(), ct);
     assert_eq!(conversion.from_rank_divided(&ct).unwrap(), ct);

@@ -245,7 +245,7 @@ impl RelinStrategy {
     }
 
     /// Noise variance that the relinearization adds to a product: that of both key switches, or
-    /// [`noise::relinearize`] without a temporary rank.
+    /// that of one key switch without a temporary rank.
     ///
     /// # Errors
     /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.

@@ -197,7 +197,7 @@ fn secrets_at_both_ranks_belong_together() {
     let strategy = RelinStrategy::through_rank(&params, 3, special(&params, 3)).unwrap();
     let raised = secret.extend_rank(strategy.raised(), &mut rng(3)).unwrap();
     let keys = RelinKeys::generate_under(&strategy, &secret, &raised, 3, &mut rng(4)).unwrap();
-    assert_eq!((keys.cross().shape().to.key, keys.limbs()), (raised.id(), 3));
+    assert_eq!((keys.cross().shape().to.key, keys.cross().shape().limbs), (raised.id(), 3));
     let x = secret.encrypt(&message(&params, 3, 7), &mut rng(5)).unwrap();
     let mut expected = (*x.phase(&secret).unwrap()).clone();
     let copy = expected.clone();

@@ -100,7 +100,7 @@ impl Ciphertext {
     ///
     /// # Errors
     /// Those of the lattice layer for other parameters.
-    pub(crate) fn to_one_limb(self, params: &Params) -> Result<Self> {
+    pub fn to_one_limb(self, params: &Params) -> Result<Self> {
         params.check(self.fingerprint).during("drop limbs")?;
         // Nothing to divide by: no rounding error is added.
         if self.limbs() == 1 {

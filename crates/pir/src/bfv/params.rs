@@ -229,7 +229,7 @@ impl Params {
     }
 
     /// The modulus `t` of plaintexts.
-    pub(crate) fn plain(&self) -> u64 {
+    pub fn plain(&self) -> u64 {
         self.inner.spec.plain
     }
 

@@ -52,7 +52,7 @@ impl RingBridgeKeys {
         let down = KeySwitchKey::between(&module, &dense, 1, rng)?;
         let packing = row_packing_keys(&dense, PACKING_N, 1, rng)?;
         let to_sparse = KeySwitchKey::between(&dense, &sparse, 1, rng)?;
-        let raise = ModRaiseKey::generate(&low, slots, bridge.params.limbs(), rng)?;
+        let raise = ModRaiseKey::generate(&low, slots, bridge.params.lattice().q().limbs(), rng)?;
         Self::from_parts(bridge, id, down, packing, to_sparse, raise)
     }
 
@@ -104,13 +104,13 @@ impl RingBridgeKeys {
         }
         // Step 2: ranks and limbs.
         for (found, needed) in
-            [(down.from_rank, module.rank()), (to_sparse.from_rank, 1), (self.raise.rows(), 1)]
+            [(down.from_rank, module.spec().rank), (to_sparse.from_rank, 1), (self.raise.rows(), 1)]
         {
             if found != needed {
                 return Err(mlwe::ErrorKind::Rank { found, needed }.during(op).into());
             }
         }
-        let (found, needed) = (self.raise.limbs(), bridge.params.limbs());
+        let (found, needed) = (self.raise.limbs(), bridge.params.lattice().q().limbs());
         if found != needed {
             return Err(mlwe::ErrorKind::Limbs { found, needed: needed.to_string() }
                 .during(op)
@@ -161,8 +161,8 @@ impl RingBridge {
         let dense = row(degree, self.dense.gadget().ring(1).moduli());
         let sparse = row(degree, self.sparse.gadget().ring(1).moduli());
         let top = row(
-            self.params.lattice().degree(),
-            lattice.gadget().ring(self.params.limbs()).moduli(),
+            self.params.lattice().spec().degree,
+            lattice.gadget().ring(self.params.lattice().q().limbs()).moduli(),
         );
         let packing = (degree / PACKING_N).trailing_zeros() as usize;
         (SEED + self.module.factor() * dense)

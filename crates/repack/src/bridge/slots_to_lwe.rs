@@ -69,7 +69,7 @@ impl RingBridge {
         let mut shifted = large.clone();
         if rest > 0 {
             // X^-rest = -X^(N - rest).
-            let (ring, degree) = (lattice.q().at_limbs(1), self.params.lattice().degree());
+            let (ring, degree) = (lattice.q().at_limbs(1), self.params.lattice().spec().degree);
             let mut monomial = vec![0; degree];
             monomial[degree - rest] = -1;
             shifted.mul_plain_assign(lattice, &ring.forward(ring.from_signed(&monomial)))?;

@@ -61,7 +61,8 @@ impl<'r> Flood<'r> {
         let lattice = x.into_lattice();
         let (key, ring) = (lattice.key(), lattice.ring(params.lattice()));
         // Step 2: a discrete Gaussian in every coefficient of the body. It is erased on drop.
-        let noise = Gaussian::new(deviation)?.sample(params.lattice().degree(), &mut *self.rng);
+        let noise =
+            Gaussian::new(deviation)?.sample(params.lattice().spec().degree, &mut *self.rng);
         let noise: Zeroizing<Poly<_>> = Zeroizing::new(ring.forward(ring.from_signed(&noise)));
         let (mut b, a) = lattice.into_parts();
         ring.add_assign(&mut b, &noise);

@@ -195,7 +195,7 @@ impl LinearKeys {
             secrets.lwe.coefficients(),
             slots,
             baby_steps(lookups),
-            params.limbs(),
+            params.lattice().q().limbs(),
             rng,
         )?;
         Self::new(lookups, &down, &up)
@@ -278,7 +278,7 @@ impl LutParams {
             (BridgePath::Ring, Some(ring)) => ring.key_bytes(),
             _ => {
                 let bits: u32 = slots.q().moduli().map(|q| q.bits()).sum();
-                let rotation = SEED + slots.degree() * bits as usize / 8;
+                let rotation = SEED + slots.spec().degree * bits as usize / 8;
                 switch(slots.dimension()) + baby_steps(self) * rotation
             }
         });

@@ -124,7 +124,7 @@ impl LutParams {
                 first.value()
             ));
         }
-        let rank = slots.lattice().rank();
+        let rank = slots.lattice().spec().rank;
         if rank != 1 {
             return refuse(format!(
                 "slots over a module of rank {rank}: the path from slots to LWE needs rank 1"

@@ -119,7 +119,7 @@ impl MapFunction {
     }
 
     /// The value at `x`.
-    pub(crate) fn value(&self, x: f64) -> f64 {
+    pub fn value(&self, x: f64) -> f64 {
         match &self.shape {
             Shape::General(f) | Shape::Sampled(f) => f.value(x),
             Shape::Relu => x.max(0.0),

@@ -53,7 +53,7 @@ fn rows_of_every_n_land_side_by_side() {
     for n in [1, 2, 4, 16, 32] {
         let count = 32 / n;
         let keys = row_packing_keys(&secret, n, 2, &mut random).unwrap();
-        assert_eq!(keys.len(), count.trailing_zeros() as usize);
+        assert_eq!(keys.exponents().len(), count.trailing_zeros() as usize);
         // All, one, a prefix, a random half.
         let mut order: Vec<usize> = (0..count).collect();
         order.shuffle(&mut random);

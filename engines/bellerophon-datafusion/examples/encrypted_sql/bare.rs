@@ -87,7 +87,7 @@ impl Bare {
                 .map(|place| {
                     let x = self.read(place)?;
                     let x = if squares { self.server.square(&x)? } else { x };
-                    let slots = x.slots();
+                    let slots = x.meta().slots;
                     Ok(self.server.with_len(x, slots)?)
                 })
                 .collect();
@@ -108,7 +108,7 @@ impl Bare {
                 .par_iter()
                 .map(|place| {
                     let x = self.read(place)?;
-                    let slots = x.slots();
+                    let slots = x.meta().slots;
                     Ok((place.group.as_str(), self.server.with_len(x, slots)?))
                 })
                 .collect();

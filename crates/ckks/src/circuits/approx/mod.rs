@@ -37,7 +37,7 @@
 //! # let chain = ModulusChain { degree: 1 << 10, first_bits: 55, levels, special: (50, 2) };
 //! # let params = Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure)?)?;
 //! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-//! # let keys = EvaluationKeys::generate(&params, &secret, &KeyLevels::new().multiply(6), &mut rng)?;
+//! # let keys = EvaluationKeys::generate(&params, &secret, &KeyLevels::default().multiply(6), &mut rng)?;
 //! # let evaluator = Evaluator::new(&params, &keys)?;
 //! # let range = bellerophon_ckks::Interval::real(-8.0, 8.0)?;
 //! # let plain = Encoder::new(&params).encode(&[-5.0, -1.0, 0.5, 8.0], range, params.scale(), 7)?;
@@ -57,7 +57,7 @@
 //!
 //! **Certificates.** Every stated error is a bound over the whole domain, not only at sample
 //! points: see `certify.rs`. It does not include the noise of the scheme, which
-//! [`Ciphertext::noise`](crate::Ciphertext::noise) predicts.
+//! [`Metadata::noise`](crate::Metadata::noise) predicts.
 
 pub(crate) mod apply;
 pub(crate) mod certify;

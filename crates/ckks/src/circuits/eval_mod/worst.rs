@@ -45,7 +45,7 @@ impl Mod1 {
         (c.level, c.meta.scale) = (c.level - self.cosine().depth(), first);
 
         // Step 3: double angles.
-        let degree = params.lattice().degree() as f64;
+        let degree = params.lattice().spec().degree as f64;
         let largest = 1.0 + self.rounded_sine_error();
         while let Some(scale) = scales.pop() {
             let step = rules.step(c.level, true, 0.0, scale)?;

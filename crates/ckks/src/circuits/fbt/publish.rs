@@ -150,7 +150,7 @@ impl PublishedPaired {
         }
         let bound = range.bound();
         let all = slot_range(&Interval::real(-bound, bound)?, len > params.max_slots())?;
-        let bounds = match (all.is_real(), ciphertext.len() < ciphertext.slots()) {
+        let bounds = match (all.is_real(), ciphertext.len() < ciphertext.meta().slots) {
             (true, true) => Bounds { values: range, padding: all },
             (true, false) => Bounds::all(range),
             (false, _) => Bounds::all(all),

@@ -116,7 +116,7 @@ impl LogisticRegression {
     /// The keys for training on tables encrypted at `level`.
     pub fn training_keys(&self, level: usize) -> KeyLevels {
         let below = level.saturating_sub(1);
-        KeyLevels::new()
+        KeyLevels::default()
             .multiply(below)
             .inner_sum(self.block, 1, level)
             .inner_sum(self.blocks, self.block as i64, below)
@@ -127,7 +127,7 @@ impl LogisticRegression {
     /// up to `level`.
     pub fn inference_keys(&self, level: usize) -> KeyLevels {
         let below = level.saturating_sub(1);
-        KeyLevels::new().multiply(level).inner_sum(self.blocks, self.block as i64, below)
+        KeyLevels::default().multiply(level).inner_sum(self.blocks, self.block as i64, below)
     }
 
     /// The training table, `z = y (1, x)`, in the order of the slots. There may be fewer rows than

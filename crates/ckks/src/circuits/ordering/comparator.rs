@@ -91,7 +91,7 @@ impl Comparator {
     /// Bound on the error of one maximum or minimum of two values, as a part of the width of the
     /// declared range: half of `max |d| - d s(d) / (1 + e)` over all differences `d`, for the sign
     /// `s` of error `e`. The maximum is never too large and the minimum never too small.
-    pub(crate) fn exchange_error(&self) -> f64 {
+    pub fn exchange_error(&self) -> f64 {
         0.5 * self.loss * Unit::widening(&self.sign)
     }
 
@@ -102,7 +102,7 @@ impl Comparator {
 
     /// The keys of a comparison up to `level`: products.
     pub(super) fn products(level: usize) -> KeyLevels {
-        KeyLevels::new().multiply(level)
+        KeyLevels::default().multiply(level)
     }
 
     /// `x` with levels for a comparison: bootstrapped first if that saves a bootstrap in between,

@@ -99,7 +99,7 @@ impl World {
         let found: Vec<f64> = self.decrypt(ct);
         assert_eq!(found.len(), expected.len());
         let size = expected.iter().fold(1.0f64, |m, x| m.max(x.abs()));
-        let allowed = 16.0 * ct.noise() + 1e-12 * size;
+        let allowed = 16.0 * ct.metadata().noise() + 1e-12 * size;
         assert!(allowed < 1e-4 * size, "the prediction {allowed:e} allows anything");
         let error = max_error(&found, expected);
         assert!(error <= allowed, "error {error:e}, allowed {allowed:e}");
@@ -114,7 +114,11 @@ impl World {
         let found: Vec<Complex64> = self.decrypt(ct);
         assert_eq!(found.len(), expected.len());
         let error = found.iter().zip(expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
-        assert!(error <= 16.0 * ct.noise() + 1e-12, "error {error:e}, predicted {:e}", ct.noise());
+        assert!(
+            error <= 16.0 * ct.metadata().noise() + 1e-12,
+            "error {error:e}, predicted {:e}",
+            ct.metadata().noise()
+        );
         assert!(expected.iter().all(|z| z.norm() <= ct.range().bound() + 1e-9));
     }
 }
