@@ -34,13 +34,13 @@ use crate::{
 /// sorts, selects and counts thousands of values ([`within`](Self::within) orders few values).
 ///
 /// ```
-/// use bellerophon::ckks::{approx::Sign, ordering::{Comparator, Order}};
+/// use bellerophon::ckks::{approx::Sign, ordering::{Comparator, Order, OrderTask}};
 /// use bellerophon::prelude::*;
 /// # fn main() -> bellerophon::Result<()> {
 /// // Toy dimensions, insecure, with 3 levels between two bootstraps.
 /// let params = Params::preset(Preset::ToyBootstrapping)?;
 /// let client = ClientKey::generate(&params)?;
-/// let keys = Comparator::sort_keys(3, params.levels());
+/// let keys = OrderTask::Sort { len: 3 }.keys(params.levels());
 /// let keys = client.evaluation_keys(&Needs::new().bootstrap().keys(&keys))?;
 /// let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
 ///
@@ -48,7 +48,7 @@ use crate::{
 /// let comparator = Comparator::of(Sign::of_degrees(1.0, 1.0 / 8.0, &[7, 7])?)?;
 /// let x = client.encrypt(&[0.5, -0.75, 0.125], -1.0..=1.0)?;
 /// let sorted = client.decrypt(&comparator.sort(&*server, &x, Order::Ascending)?)?;
-/// let bound = 2.0 * comparator.sort_error(3); // the range has width 2
+/// let bound = 2.0 * comparator.error(OrderTask::Sort { len: 3 }); // the range has width 2
 /// assert!(sorted.iter().zip([-0.75, 0.125, 0.5]).all(|(a, b)| (a - b).abs() < bound));
 /// # Ok(())
 /// # }

@@ -64,9 +64,9 @@ pub trait LookupServer {
 /// | take it for | few values: the time grows with each comparison | chains of tables: no packing in between | whole vectors: a step compares all pairs at once |
 /// | operands | vectors | [`LweVec`], from `Evaluator::extract` | vectors |
 /// | parameters | with look-ups | with look-ups | with enough levels, or bootstrapping |
-/// | keys | `Needs::map` | `Needs::map` | `Comparator::sort_keys` and its kin, `Needs::bootstrap` |
+/// | keys | `Needs::map` | `Needs::map` | `OrderTask::keys`, `Needs::bootstrap` |
 /// | levels | those of one look-up | none | those of a comparison for each step |
-/// | close values | either, to the index error of a table | either, to the index error of a table | results off by at most `Comparator::sort_error` and its kin |
+/// | close values | either, to the index error of a table | either, to the index error of a table | results off by at most `Comparator::error` and its kin |
 /// | only there | indices, one-hot results, pooling | functions between the comparisons | ranks, quantiles, counts, histograms |
 ///
 /// # Errors

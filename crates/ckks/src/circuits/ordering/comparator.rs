@@ -22,14 +22,14 @@ const LARGEST_MARGIN: f64 = 0.25;
 /// order, select and count the values of a vector. See the [module](super) for margins and errors.
 ///
 /// ```
-/// use bellerophon_ckks::ordering::Comparator;
+/// use bellerophon_ckks::ordering::{Comparator, OrderTask};
 ///
 /// # fn main() -> bellerophon_ckks::Result<()> {
 /// // Numbers of [-1, 1]: compared to one part in 2^8 of that range.
 /// let comparator = Comparator::new(-8.0)?;
 /// assert!(comparator.margin() < 1.01 * 2f64.powi(-8));
 /// // A maximum of two is wrong by less than a sixth of that part.
-/// assert!(comparator.exchange_error() < comparator.margin() / 6.0);
+/// assert!(comparator.error(OrderTask::Sort { len: 2 }) < comparator.margin() / 6.0);
 /// println!("{comparator}");
 /// # Ok(())
 /// # }
@@ -91,7 +91,7 @@ impl Comparator {
     /// Bound on the error of one maximum or minimum of two values, as a part of the width of the
     /// declared range: half of `max |d| - d s(d) / (1 + e)` over all differences `d`, for the sign
     /// `s` of error `e`. The maximum is never too large and the minimum never too small.
-    pub fn exchange_error(&self) -> f64 {
+    pub(super) fn exchange_error(&self) -> f64 {
         0.5 * self.loss * Unit::widening(&self.sign)
     }
 
