@@ -11,7 +11,7 @@ use std::time::Instant;
 use bellerophon::ckks::{
     self, Ciphertext, CkksOps, ComposedOps, Encoder, EvaluationKeys, Evaluator, Interval,
     KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, SecretKey, Security,
-    approx::{Approximation, Function, Sign},
+    approx::{Approximation, Function, Known, Sign},
     decrypt_values, encrypt,
 };
 use clap::Parser;
@@ -252,15 +252,15 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
     let spec = ParamsSpec::from_chain(&chain, 45, Security::Bits128)?;
     let mut smooth = World::new(spec, runs, &mut stages)?;
     let all = [
-        (Function::inverse(), 0.5, 1.5, -27.0, Some(167.0)),
-        (Function::exp(), -1.0, 1.0, -27.0, Some(164.0)),
-        (Function::sigmoid(), -1.0, 1.0, -27.0, Some(161.0)),
-        (Function::sigmoid(), -8.0, 8.0, -16.0, None),
-        (Function::tanh(), -4.0, 4.0, -16.0, None),
-        (Function::sqrt(), 0.125, 2.0, -16.0, None),
-        (Function::inverse_sqrt(), 0.125, 2.0, -12.0, None),
-        (Function::ln(), 0.25, 4.0, -16.0, None),
-        (Function::gelu(), -4.0, 4.0, -14.0, None),
+        (Function::from(Known::Inverse), 0.5, 1.5, -27.0, Some(167.0)),
+        (Function::from(Known::Exp), -1.0, 1.0, -27.0, Some(164.0)),
+        (Function::from(Known::Sigmoid), -1.0, 1.0, -27.0, Some(161.0)),
+        (Function::from(Known::Sigmoid), -8.0, 8.0, -16.0, None),
+        (Function::from(Known::Tanh), -4.0, 4.0, -16.0, None),
+        (Function::from(Known::Sqrt), 0.125, 2.0, -16.0, None),
+        (Function::from(Known::InverseSqrt), 0.125, 2.0, -12.0, None),
+        (Function::from(Known::Ln), 0.25, 4.0, -16.0, None),
+        (Function::from(Known::Gelu), -4.0, 4.0, -14.0, None),
     ];
     stages.run("functions, N = 2^14", || {
         all.iter().try_for_each(|(f, lo, hi, bits, paper)| {
@@ -269,7 +269,7 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
     })?;
 
     let mut deep = World::new(ParamsSpec::w1()?, runs, &mut stages)?;
-    let sigmoid = Function::sigmoid();
+    let sigmoid = Function::from(Known::Sigmoid);
     stages.run("sigmoid, N = 2^15", || {
         [31, 63].into_iter().try_for_each(|degree| {
             deep.function(&sigmoid, &Approximation::of_degree(&sigmoid, -8.0, 8.0, degree)?, None)

@@ -17,7 +17,7 @@ use std::time::Instant;
 use bellerophon::ckks::{
     self, Ciphertext, CkksOps, Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup,
     ModulusChain, ParamsSpec, SecretKey, Security,
-    approx::{Approximation, Function},
+    approx::{Approximation, Function, Known},
     simulator::{SimCiphertext, Simulator},
     statistics::Table,
 };
@@ -319,7 +319,8 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
         )));
     }
     let wide = |error| Failure::input(format!("--variances {lo:?},{hi:?} is too wide: {error}"));
-    let root = Approximation::new(&Function::inverse_sqrt(), lo, hi, ROOT_ERROR).map_err(wide)?;
+    let root = Approximation::new(&Function::from(Known::InverseSqrt), lo, hi, ROOT_ERROR)
+        .map_err(wide)?;
     let levels = Table::correlation_levels(&root).max(Table::standardised_levels(&root));
     let params = parameters(levels).map_err(wide)?;
     if table.slots() > params.max_slots() {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use bellerophon::ckks::approx::Function;
+use bellerophon::ckks::approx::{Function, Known};
 use bellerophon::ckks::fbt::PeriodicFunction;
 use bellerophon::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -175,8 +175,8 @@ fn smooth(bench: &mut Bench) -> Result<(), Failure> {
     let ct = session.client.encrypt_paired(&x, -8.0..=8.0).map_err(Failure::run)?;
     for (name, log2_error) in SMOOTH {
         let f = match name {
-            "sigmoid" => Function::sigmoid(),
-            _ => Function::gelu(),
+            "sigmoid" => Function::from(Known::Sigmoid),
+            _ => Function::from(Known::Gelu),
         };
         let prepared: PeriodicFunction =
             functional.real_function(&f, -8.0, 8.0, log2_error).map_err(Failure::run)?;

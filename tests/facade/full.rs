@@ -1,6 +1,6 @@
 //! `Preset::Full` and its toy twin: every operation from one key set, and loops without end.
 
-use bellerophon::ckks::{Interval, approx::Function};
+use bellerophon::ckks::{Interval, approx::Known};
 use bellerophon::{Engine, EvaluationKeys, prelude::*};
 
 use crate::common::{Party, errors, party, spread};
@@ -10,7 +10,7 @@ fn everything() -> Needs {
 }
 
 fn sigmoid<'f>() -> MapRequest<'f> {
-    MapRequest::of(Function::sigmoid()).over(-8.0..=8.0).error(-18.0)
+    MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(-18.0)
 }
 
 /// Functional bootstraps take the keys of bootstraps: they cost no bytes in a set with both, and

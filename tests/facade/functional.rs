@@ -1,7 +1,7 @@
 //! Tables and functions of whole vectors through the facade, on toy sets.
 
 use crate::common::refusal;
-use bellerophon::ckks::approx::Function;
+use bellerophon::ckks::approx::{Function, Known};
 use bellerophon::ckks::lintrans::{LinearOptions, LinearTransform};
 use bellerophon::ckks::{CkksOps, KeyLevels, matrix::Matrix};
 use bellerophon::prelude::*;
@@ -102,8 +102,9 @@ fn smooth_functions_of_both_parts() {
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(3);
     let functional = params.functional().unwrap();
-    let sigmoid = functional.real_function(&Function::sigmoid(), -8.0, 8.0, -25.0).unwrap();
-    let gelu = functional.real_function(&Function::gelu(), -8.0, 8.0, -22.0).unwrap();
+    let sigmoid =
+        functional.real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, -25.0).unwrap();
+    let gelu = functional.real_function(&Function::from(Known::Gelu), -8.0, 8.0, -22.0).unwrap();
     for count in [1024, 700, 512, 3] {
         let x: Vec<f64> = (0..count).map(|_| rng.random_range(-8.0..8.0)).collect();
         let ct = client.encrypt_paired(&x, -8.0..=8.0).unwrap();
@@ -123,7 +124,8 @@ fn smooth_functions_of_both_parts() {
         }
     }
     // A domain that is not centred at zero.
-    let inverse = functional.real_function(&Function::inverse(), 0.5, 4.0, -16.0).unwrap();
+    let inverse =
+        functional.real_function(&Function::from(Known::Inverse), 0.5, 4.0, -16.0).unwrap();
     for count in [900, 200] {
         let x: Vec<f64> = (0..count).map(|_| rng.random_range(0.5..4.0)).collect();
         let ct = client.encrypt_paired(&x, 0.5..=4.0).unwrap();
@@ -217,7 +219,8 @@ fn paired_vectors_travel_and_are_published() {
     let server =
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
     let functional = params.functional().unwrap();
-    let sigmoid = functional.real_function(&Function::sigmoid(), -8.0, 8.0, -25.0).unwrap();
+    let sigmoid =
+        functional.real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, -25.0).unwrap();
     for count in [1000, 300] {
         let x: Vec<f64> = (0..count).map(|i| 16.0 * i as f64 / count as f64 - 8.0).collect();
         let sent = client.encrypt_paired_seeded(&x, -8.0..=8.0).unwrap();
@@ -238,7 +241,8 @@ fn paired_vectors_travel_and_are_published() {
         assert_eq!(found.len(), count);
         assert!(found.iter().zip(&x).all(|(y, x)| (y - 1.0 / (1.0 + (-x).exp())).abs() < 1e-4));
         // Published vectors are inputs again.
-        let wide = functional.real_function(&Function::sigmoid(), -2.0, 2.0, -20.0).unwrap();
+        let wide =
+            functional.real_function(&Function::from(Known::Sigmoid), -2.0, 2.0, -20.0).unwrap();
         assert!(server.functions_of(answer.as_ref(), &[&wide]).is_ok());
     }
 }

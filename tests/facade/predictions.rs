@@ -365,7 +365,9 @@ fn functional_bootstraps() {
     }
     let Party { client, server } = party(Preset::ToySmooth, &functional, 42);
     let smooth = client.params().functional().unwrap();
-    let tanh = smooth.real_function(&ckks::approx::Function::tanh(), -4.0, 4.0, -20.0).unwrap();
+    let tanh = smooth
+        .real_function(&ckks::approx::Function::from(ckks::approx::Known::Tanh), -4.0, 4.0, -20.0)
+        .unwrap();
     for count in [1000, 400] {
         let values = spread(count, -4.0, 4.0);
         let x = client.encrypt_paired(&values, -4.0..=4.0).unwrap();

@@ -2,7 +2,7 @@
 
 use bellerophon::{
     ClientKey, Engine, Evaluator, MapRequest, Needs, Params, Preset,
-    ckks::approx::Function,
+    ckks::approx::Known,
     lwe::{Headroom, LweVec},
     repack::Layout,
 };
@@ -65,7 +65,7 @@ fn maps(record: &mut Record, world: &World) {
     refused!(record, "two functions", Evaluator::map_with(server, x, &two));
     refused!(record, "two functions", Evaluator::map_plan(server, x, &two));
     refused!(record, "no function", Evaluator::map_with(server, x, &MapRequest::many(&[])));
-    let pole = MapRequest::of(Function::inverse()).error(-8.0);
+    let pole = MapRequest::of(Known::Inverse).error(-8.0);
     refused!(record, "a pole", Evaluator::map_with(server, x, &pole));
     refused!(record, "no entries", Evaluator::map_with(server, x, &MapRequest::table(vec![])));
 }

@@ -1,6 +1,6 @@
 //! Functions of ciphertexts against the same functions of `f64`.
 
-use crate::approx::{Approximation, Function, Sign};
+use crate::approx::{Approximation, Function, Known, Sign};
 use crate::tests::common::{World, max_error};
 use crate::{Ciphertext, CkksOps, ComposedOps, ErrorKind, Interval, KeyLevels};
 
@@ -20,20 +20,20 @@ fn functions_to_their_certified_error_in_their_levels() {
     let world = World::new(10, 9, KeyLevels::default().multiply(9));
     let eval = world.evaluator();
     let all = [
-        (Function::inverse(), 0.5, 1.5, -24.0),
-        (Function::inverse(), 0.05, 1.0, -16.0),
-        (Function::inverse(), -3.0, -0.5, -16.0),
-        (Function::sqrt(), 0.1, 4.0, -16.0),
-        (Function::inverse_sqrt(), 0.1, 1.0, -12.0),
-        (Function::exp(), -1.0, 1.0, -24.0),
-        (Function::exp(), -6.0, 2.0, -16.0),
-        (Function::ln(), 0.25, 4.0, -16.0),
-        (Function::sigmoid(), -8.0, 8.0, -16.0),
-        (Function::tanh(), -3.0, 3.0, -16.0),
-        (Function::softplus(), -6.0, 6.0, -16.0),
-        (Function::silu(), -6.0, 6.0, -14.0),
-        (Function::gelu(), -4.0, 4.0, -14.0),
-        (Function::sin(), -3.0, 3.0, -20.0),
+        (Function::from(Known::Inverse), 0.5, 1.5, -24.0),
+        (Function::from(Known::Inverse), 0.05, 1.0, -16.0),
+        (Function::from(Known::Inverse), -3.0, -0.5, -16.0),
+        (Function::from(Known::Sqrt), 0.1, 4.0, -16.0),
+        (Function::from(Known::InverseSqrt), 0.1, 1.0, -12.0),
+        (Function::from(Known::Exp), -1.0, 1.0, -24.0),
+        (Function::from(Known::Exp), -6.0, 2.0, -16.0),
+        (Function::from(Known::Ln), 0.25, 4.0, -16.0),
+        (Function::from(Known::Sigmoid), -8.0, 8.0, -16.0),
+        (Function::from(Known::Tanh), -3.0, 3.0, -16.0),
+        (Function::from(Known::Softplus), -6.0, 6.0, -16.0),
+        (Function::from(Known::Silu), -6.0, 6.0, -14.0),
+        (Function::from(Known::Gelu), -4.0, 4.0, -14.0),
+        (Function::from(Known::Sin), -3.0, 3.0, -20.0),
     ];
     for (f, lo, hi, bits) in all {
         let plan = Approximation::new(&f, lo, hi, bits).unwrap();
@@ -63,19 +63,21 @@ fn functions_over_the_carried_range() {
     let world = World::new(9, 6, KeyLevels::default().multiply(6));
     let eval = world.evaluator();
     let x = spread(&world, 1.0, 3.0, 256);
-    let y = eval.function(&world.encrypt_span(&x), &Function::ln(), -14.0).unwrap();
+    let y = eval.function(&world.encrypt_span(&x), &Function::from(Known::Ln), -14.0).unwrap();
     let expected: Vec<f64> = x.iter().map(|x| x.ln()).collect();
     assert!(max_error(&world.decrypt(&y), &expected) < 2f64.powi(-14) + 1e-6);
     // One value everywhere.
     let y = eval
-        .function(&declared(&world, &[2.0; 256], 2.0, 2.0), &Function::inverse(), -14.0)
+        .function(&declared(&world, &[2.0; 256], 2.0, 2.0), &Function::from(Known::Inverse), -14.0)
         .unwrap();
     assert!(max_error(&world.decrypt(&y), &[0.5; 256]) < 2f64.powi(-14) + 1e-6);
     // Padding with zeros has no logarithm; it is named.
-    let error = eval.function(&world.encrypt_span(&x[..200]), &Function::ln(), -14.0).unwrap_err();
+    let error = eval
+        .function(&world.encrypt_span(&x[..200]), &Function::from(Known::Ln), -14.0)
+        .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutsideDomain { what: "padding", .. }), "{error}");
     let wide = world.encrypt_span(&x).assume_range_with_padding(Interval::real(-1.0, 3.0).unwrap());
-    let error = eval.function(&wide, &Function::ln(), -14.0).unwrap_err();
+    let error = eval.function(&wide, &Function::from(Known::Ln), -14.0).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
 }
 
@@ -83,7 +85,7 @@ fn functions_over_the_carried_range() {
 fn violations_of_domain_and_levels_are_refused() {
     let world = World::new(9, 4, KeyLevels::default().multiply(4));
     let eval = world.evaluator();
-    let plan = Approximation::new(&Function::exp(), -1.0, 1.0, -20.0).unwrap();
+    let plan = Approximation::new(&Function::from(Known::Exp), -1.0, 1.0, -20.0).unwrap();
     let x = declared(&world, &[0.5, -0.5], -1.0, 1.0);
     assert!(eval.apply(&x, &plan).is_ok());
     let low = eval.drop_to_level(&x, plan.levels() - 1).unwrap();

@@ -8,7 +8,7 @@ use crate::{
     Bounds, Ciphertext, CiphertextMeta, CkksOps, ComposedOps, Encoder, Error, ErrorKind,
     EvaluationKeys, Evaluator, Interval, KeyLevels, Params, ParamsSpec, PublicKey, Result,
     SecretKey,
-    approx::{Approximation, Function, Sign},
+    approx::{Approximation, Function, Known, Sign},
     chebyshev::Chebyshev,
     decrypt, encrypt, encrypt_public, encrypt_seeded,
     noise::Heaan,
@@ -397,13 +397,13 @@ fn every_operation<A: CkksOps>(
         a.abs(x, &sign),
         a.greater(own, x, &sign),
         a.relu(x, &sign),
-        a.function(x, &Function::exp(), -6.0),
+        a.function(x, &Function::from(Known::Exp), -6.0),
     ];
     for (f, lo) in [
-        (Function::inverse(), 0.01),
-        (Function::sqrt(), 0.01),
-        (Function::exp(), -9.0),
-        (Function::sigmoid(), -1.0),
+        (Function::from(Known::Inverse), 0.01),
+        (Function::from(Known::Sqrt), 0.01),
+        (Function::from(Known::Exp), -9.0),
+        (Function::from(Known::Sigmoid), -1.0),
     ] {
         let x = a.assume_range(x.clone(), Interval::real(0.25, 0.5).unwrap());
         results.push(a.apply(&x, &Approximation::new(&f, lo, 0.75, -6.0).unwrap()));

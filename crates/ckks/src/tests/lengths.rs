@@ -9,7 +9,7 @@ use crate::tests::common::{World, refusal, span};
 use crate::{
     Ciphertext, CkksOps, Complex64, ComposedOps, ErrorKind, Evaluator, Interval, Metadata, Params,
     Result,
-    approx::{Approximation, Function, Sign},
+    approx::{Approximation, Function, Known, Sign},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     lintrans::{LinearOptions, LinearTransform},
@@ -51,7 +51,7 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
     let (even, odd) = (polynomial(f64::cos), polynomial(|t| t * t * t));
     let monomial = Monomial::new(&[0.25, 0.0, 1.0]).unwrap();
     let sign = Sign::of_degrees(2.0, 0.25, &[3, 3]).unwrap();
-    let exp = Approximation::new(&Function::exp(), -1.0, 1.0, -12.0).unwrap();
+    let exp = Approximation::new(&Function::from(Known::Exp), -1.0, 1.0, -12.0).unwrap();
     let moved = a.add_scalar(x, 0.125).unwrap();
     vec![
         ("add", a.add(x, y)),
@@ -115,7 +115,7 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
         ("monomial", a.monomial(x, &monomial, None)),
         ("polynomials", a.polynomials(x, &[&odd, &even], None).map(|mut all| all.remove(1))),
         ("apply", a.apply(x, &exp)),
-        ("function", a.function(x, &Function::sigmoid(), -9.0)),
+        ("function", a.function(x, &Function::from(Known::Sigmoid), -9.0)),
         ("sign", a.sign(x, &sign)),
         ("step", a.step(x, &sign)),
         ("greater", a.greater(x, y, &sign)),

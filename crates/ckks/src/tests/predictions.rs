@@ -14,7 +14,7 @@ use crate::tests::common::{
 use crate::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Interval, KeyLevels, Params, ParamsSpec, Result,
     Security,
-    approx::{Approximation, Function, Sign},
+    approx::{Approximation, Function, Known, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
@@ -134,10 +134,10 @@ fn operations<A: CkksOps>(
         ("monomial_in", AVERAGED, {
             a.power_basis(u, &[&m]).and_then(|basis| a.monomial_in(&basis, &m, None))
         }),
-        ("apply", AVERAGED, function(Function::inverse(), -12.0)),
-        ("apply a root", AVERAGED, function(Function::sqrt(), -8.0)),
-        ("apply an exponential", AVERAGED, function(Function::exp(), -20.0)),
-        ("function", AVERAGED, a.function(u, &Function::tanh(), -20.0)),
+        ("apply", AVERAGED, function(Function::from(Known::Inverse), -12.0)),
+        ("apply a root", AVERAGED, function(Function::from(Known::Sqrt), -8.0)),
+        ("apply an exponential", AVERAGED, function(Function::from(Known::Exp), -20.0)),
+        ("function", AVERAGED, a.function(u, &Function::from(Known::Tanh), -20.0)),
         ("sign", AVERAGED, a.sign(u, &sign)),
         ("step", AVERAGED, a.step(u, &sign)),
         ("greater", AVERAGED, a.mul_scalar(u, 0.25).and_then(|z| a.greater(&z, u, &sign))),
@@ -300,7 +300,7 @@ fn every_operation() {
 /// A ring with functional bootstraps of tables of up to 16 entries, and a function of reals.
 fn bootstrapping() -> (Functional, PeriodicFunction) {
     let f = functional(10, FbtSpec::table(1 << 9, 16).unwrap(), 6);
-    let tanh = f.bootstrapper.real_function(&Function::tanh(), -1.0, 1.0, -8.0).unwrap();
+    let tanh = f.bootstrapper.real_function(&Function::from(Known::Tanh), -1.0, 1.0, -8.0).unwrap();
     (f, tanh)
 }
 

@@ -7,7 +7,7 @@ use crate::tests::common::{World, refusal, span};
 use crate::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Error, ErrorKind, EvaluationKeys, Evaluator,
     Interval, KeyLevels, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec, Result, Security,
-    approx::{Approximation, Function, Sign},
+    approx::{Approximation, Function, Known, Sign},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     learning::{LogisticRegression, LogisticSpec},
@@ -72,9 +72,9 @@ enum Step {
 static PREPARED: LazyLock<(Vec<Approximation>, Sign)> = LazyLock::new(|| {
     let prepared = |f, log2_error| Approximation::new(&f, 1.0, 5.0, log2_error).unwrap();
     let functions = vec![
-        prepared(Function::inverse(), -7.0),
-        prepared(Function::sqrt(), -8.0),
-        prepared(Function::sigmoid(), -9.0),
+        prepared(Function::from(Known::Inverse), -7.0),
+        prepared(Function::from(Known::Sqrt), -8.0),
+        prepared(Function::from(Known::Sigmoid), -9.0),
     ];
     (functions, Sign::of_degrees(2.0, 0.25, &[3, 3]).unwrap())
 });
@@ -368,7 +368,7 @@ fn on_both(
 fn outliers<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
     let (table, sign) = (Table::new(13, 3)?.sample()?, &PREPARED.1);
     let above = a.greater(x, &table.means(a, x)?, sign)?;
-    let root = Approximation::new(&Function::inverse_sqrt(), 0.2, 0.8, -5.0)?;
+    let root = Approximation::new(&Function::from(Known::InverseSqrt), 0.2, 0.8, -5.0)?;
     let mut results = vec![above, table.standardised(a, x, &root)?, table.sums(a, x)?];
     results.extend(table.covariance_matrix(a, x)?);
     Ok(results)

@@ -6,7 +6,7 @@ use crate::tests::common::{World, refusal};
 use crate::{
     Ciphertext, CkksOps, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec,
     Security,
-    approx::{Approximation, Function},
+    approx::{Approximation, Function, Known},
     statistics::Table,
 };
 
@@ -118,7 +118,7 @@ fn columns_of_any_shape() {
 
 #[test]
 fn columns_divided_by_their_deviation() {
-    let root = Approximation::new(&Function::inverse_sqrt(), 0.01, 0.5, -17.0).unwrap();
+    let root = Approximation::new(&Function::from(Known::InverseSqrt), 0.01, 0.5, -17.0).unwrap();
     let levels = Table::correlation_levels(&root);
     for (rows, count) in [(37, 3), (16, 2)] {
         let table = Table::new(rows, count).unwrap().sample().unwrap();
@@ -224,7 +224,7 @@ fn ranges_hold_in_slots_without_meaning() {
 /// A coarse root makes deviations and correlations too large, and their ranges say so.
 #[test]
 fn ranges_allow_for_the_error_of_the_root() {
-    let root = Approximation::new(&Function::inverse_sqrt(), 0.05, 1.0, -1.0).unwrap();
+    let root = Approximation::new(&Function::from(Known::InverseSqrt), 0.05, 1.0, -1.0).unwrap();
     // What comes of the correlation of a column of this spread with itself: at its largest.
     let off = |spread: &f64| spread * root.eval(spread * spread);
     let spreads = (0..100).map(|i| 0.3 + 0.006 * f64::from(i));

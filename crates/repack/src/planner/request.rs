@@ -31,12 +31,12 @@ const DEFAULT_BITS: f64 = 8.0;
 /// | [`prices`](Self::prices), [`threads`](Self::threads): what the planner compares engines by | [`CostModel::SERVER`]; one thread, or for the vector of a server those of the active pool |
 ///
 /// ```
-/// use bellerophon_ckks::approx::Function;
+/// use bellerophon_ckks::approx::{Function, Known};
 /// use bellerophon_repack::planner::{Engine, MapRequest};
 /// // A closure, by tables with an error below 2^-9.
 /// let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0);
 /// // The fastest engine with an error of at most 2^-10 for 256 values at level 6.
-/// let sigmoid = MapRequest::of(Function::sigmoid()).over(-8.0..=8.0).error(-10.0);
+/// let sigmoid = MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(-10.0);
 /// let sigmoid = sigmoid.count(256).level(6).allow(Engine::Ntru);
 /// ```
 #[derive(Clone)]

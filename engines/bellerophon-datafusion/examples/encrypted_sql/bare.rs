@@ -10,7 +10,7 @@ use std::{
 
 use bellerophon::{
     Ciphertext,
-    ckks::{SeededCiphertext, approx::Function, polynomial::Monomial},
+    ckks::{SeededCiphertext, approx::Known, polynomial::Monomial},
     format,
     prelude::*,
 };
@@ -130,7 +130,7 @@ impl Bare {
         scaling: Option<[f64; 2]>,
         domain: RangeInclusive<f64>,
     ) -> Result<(), Failure> {
-        let request = || MapRequest::of(Function::sigmoid()).over(domain.clone()).error(-MAP_BITS);
+        let request = || MapRequest::of(Known::Sigmoid).over(domain.clone()).error(-MAP_BITS);
         let read = |place: &Place| {
             let x = self.read(place)?;
             Ok::<_, bellerophon::Error>(match scaling {

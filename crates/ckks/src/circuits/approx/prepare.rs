@@ -270,7 +270,7 @@ fn programs(f: &Function, lo: f64, hi: f64, error: f64) -> Vec<(Program, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approx::certify::Proxy;
+    use crate::approx::{Known, certify::Proxy};
     use crate::polynomial::power_depth;
 
     fn worst(a: &Approximation, f: &Function) -> f64 {
@@ -283,20 +283,20 @@ mod tests {
     #[test]
     fn errors_are_certified_and_not_wasted() {
         let all = [
-            (Function::inverse(), 0.5, 1.5),
-            (Function::inverse(), 0.01, 1.0),
-            (Function::sqrt(), 0.05, 1.0),
-            (Function::inverse_sqrt(), 0.05, 1.0),
-            (Function::exp(), -1.0, 1.0),
-            (Function::exp(), -8.0, 2.0),
-            (Function::ln(), 0.5, 4.0),
-            (Function::sigmoid(), -8.0, 8.0),
-            (Function::tanh(), -4.0, 4.0),
-            (Function::softplus(), -8.0, 8.0),
-            (Function::silu(), -6.0, 6.0),
-            (Function::gelu(), -4.0, 4.0),
-            (Function::sin(), -3.0, 3.0),
-            (Function::cos(), -3.0, 3.0),
+            (Function::from(Known::Inverse), 0.5, 1.5),
+            (Function::from(Known::Inverse), 0.01, 1.0),
+            (Function::from(Known::Sqrt), 0.05, 1.0),
+            (Function::from(Known::InverseSqrt), 0.05, 1.0),
+            (Function::from(Known::Exp), -1.0, 1.0),
+            (Function::from(Known::Exp), -8.0, 2.0),
+            (Function::from(Known::Ln), 0.5, 4.0),
+            (Function::from(Known::Sigmoid), -8.0, 8.0),
+            (Function::from(Known::Tanh), -4.0, 4.0),
+            (Function::from(Known::Softplus), -8.0, 8.0),
+            (Function::from(Known::Silu), -6.0, 6.0),
+            (Function::from(Known::Gelu), -4.0, 4.0),
+            (Function::from(Known::Sin), -3.0, 3.0),
+            (Function::from(Known::Cos), -3.0, 3.0),
         ];
         for (f, lo, hi) in all {
             for bits in [-8.0, -20.0, -30.0] {
@@ -325,19 +325,19 @@ mod tests {
 
     #[test]
     fn integer_slopes_save_the_level_of_the_map() {
-        let a = Approximation::new(&Function::exp(), -1.0, 1.0, -20.0).unwrap();
+        let a = Approximation::new(&Function::from(Known::Exp), -1.0, 1.0, -20.0).unwrap();
         assert_eq!((a.levels(), a.lo(), a.hi()), (3, -1.0, 1.0));
         // [1, 2.7] is widened to a width of 2, [0.5, 0.9] to one of 0.4.
-        let a = Approximation::new(&Function::ln(), 1.0, 2.7, -16.0).unwrap();
+        let a = Approximation::new(&Function::from(Known::Ln), 1.0, 2.7, -16.0).unwrap();
         assert!((a.hi() - a.lo() - 2.0).abs() < 1e-12 && a.levels() == 3, "{a}");
-        let a = Approximation::new(&Function::inverse(), 0.5, 0.9, -16.0).unwrap();
+        let a = Approximation::new(&Function::from(Known::Inverse), 0.5, 0.9, -16.0).unwrap();
         assert_eq!(a.levels(), power_depth(a.degree() + 1), "{a}");
     }
 
     #[test]
     fn best_approximations_save_levels() {
         // The truncated series of degree 7 misses this error, the best polynomial does not.
-        let f = Function::exp();
+        let f = Function::from(Known::Exp);
         let proxy = Proxy::new(&f, -1.0, 1.0, 1e-8).unwrap();
         let truncated = proxy.certify(&proxy.truncated(7));
         let best = Approximation::of_degree(&f, -1.0, 1.0, 7).unwrap();
@@ -356,7 +356,9 @@ mod tests {
         ];
         for c in published {
             let degree = c.len() - 1;
-            let a = Approximation::least_squares(&Function::sigmoid(), -8.0, 8.0, degree).unwrap();
+            let a =
+                Approximation::least_squares(&Function::from(Known::Sigmoid), -8.0, 8.0, degree)
+                    .unwrap();
             assert_eq!(a.degree(), degree);
             for i in -20..=20 {
                 let t = 0.05 * i as f64;
@@ -364,7 +366,7 @@ mod tests {
                 let ours = a.eval(8.0 * t);
                 assert!((ours - theirs).abs() < 1e-4, "degree {degree} at {t}: {ours} {theirs}");
             }
-            let found = worst(&a, &Function::sigmoid());
+            let found = worst(&a, &Function::from(Known::Sigmoid));
             assert!(found <= a.error() && a.error() < 1.03 * found);
         }
     }
@@ -380,7 +382,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_approximated_is_refused() {
-        let inverse = Function::inverse();
+        let inverse = Function::from(Known::Inverse);
         for (lo, hi, bits) in
             [(-1.0, 1.0, -10.0), (0.0, 1.0, -10.0), (0.5, 1.0, -60.0), (0.5, 1.0, 3.0)]
         {
@@ -399,9 +401,9 @@ mod tests {
     fn functions_without_values_are_refused() {
         let nowhere = Function::lipschitz("nowhere", |_| f64::NAN, 1.0);
         for refused in [
-            Approximation::of_degree(&Function::ln(), -1.0, 1.0, 5),
-            Approximation::of_degree(&Function::exp(), 0.0, 1000.0, 5),
-            Approximation::least_squares(&Function::sqrt(), -1.0, 1.0, 3),
+            Approximation::of_degree(&Function::from(Known::Ln), -1.0, 1.0, 5),
+            Approximation::of_degree(&Function::from(Known::Exp), 0.0, 1000.0, 5),
+            Approximation::least_squares(&Function::from(Known::Sqrt), -1.0, 1.0, 3),
             Approximation::new(&nowhere, -1.0, 1.0, -3.0),
         ] {
             let error = refused.unwrap_err();

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// These functions take an [`Approximation`] of
-/// [`Function::inverse_sqrt`](crate::approx::Function::inverse_sqrt) over a range that contains all
+/// [`Known::InverseSqrt`](crate::approx::Known::InverseSqrt) over a range that contains all
 /// variances, as the caller states. Its error counts relative to the largest inverse root.
 impl Table {
     /// Levels of [`standardised`](Self::standardised).
