@@ -58,7 +58,7 @@ fn key_switch(c: &mut Criterion) {
             b.iter(|| galois.apply_decomposed(&params, &ct, &digits).unwrap())
         });
         c.bench_function(&name("keyswitch/multiply_relinearise"), |b| {
-            b.iter(|| relin.multiply(&ct, &ct).unwrap())
+            b.iter(|| relin.multiply(&ct, &ct, 0).unwrap())
         });
     }
     let name = |operation: &str| id(operation, params.q(), LIMBS);

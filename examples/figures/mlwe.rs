@@ -80,7 +80,7 @@ fn product(
     let World { set, secret, x, y, rng } = world;
     let limbs = route.params().q().limbs();
     let keys = RelinKeys::generate(route, secret, limbs, rng).map_err(Failure::run)?;
-    let run = || keys.multiply_rescale(x, y, 1);
+    let run = || keys.multiply(x, y, 1);
     // An operation that works once here works in the loop.
     run().map_err(Failure::run)?;
     let row = bench.time(format!("mlwe/{}/{strategy}", set.name()), 1, || {

@@ -129,7 +129,7 @@ fn corrections_work_on_ntru() {
         assert_eq!(w.server.engine(), Some(LutEngine::Ntru));
         let (mean, worst, _) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
         let params = w.client.params();
-        let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0).pin(Engine::Ntru);
+        let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0).engines([Engine::Ntru]);
         let plan = planned(params, &tanh);
         assert!(plan.order > Some(0) && worst < 2f64.powi(-9), "{worst} {plan:?}");
         let ratio = mean / plan.accuracy.unwrap().mean_abs;

@@ -105,7 +105,7 @@ fn ntru_is_never_taken_unless_it_is_named() {
         !matches!(plan.chosen, Some(Engine::Ntru | Engine::Rgsw | Engine::Corrected)),
         "{plan}"
     );
-    let plan = party.server.map_plan(&x, &sigmoid(-2.0).pin(Engine::Ntru)).unwrap();
+    let plan = party.server.map_plan(&x, &sigmoid(-2.0).engines([Engine::Ntru])).unwrap();
     assert_eq!(plan.chosen, Some(Engine::Ntru));
 }
 
@@ -145,7 +145,7 @@ fn error_of(
 ) -> (f64, f64) {
     let party = party(preset, &Needs::new().map_with([engine]), seed);
     let x = encrypt(&party.client, values, request.domain().unwrap().clone());
-    let request = request.clone().pin(engine);
+    let request = request.clone().engines([engine]);
     let planned = party.server.map_plan(&x, &request).unwrap();
     assert_eq!(planned.chosen, Some(engine));
     let predicted = planned.prediction().unwrap();
@@ -240,7 +240,7 @@ fn bounds_hold_for_tables() {
 #[test]
 fn corrections_run_as_they_are_planned() {
     let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]), 7);
-    let request = |log2_error| sigmoid(log2_error).pin(Engine::Corrected);
+    let request = |log2_error| sigmoid(log2_error).engines([Engine::Corrected]);
     for (lo, hi) in [(-8.0, 8.0), (-0.5, 0.25), (6.0, 8.0)] {
         let values = spread(100, lo, hi);
         let x = encrypt(&party.client, &values, lo..=hi);
@@ -372,7 +372,7 @@ fn requests_that_do_not_fit_are_told() {
     let read: MapPlan = serde_json::from_str(&json).unwrap();
     assert_eq!(server.map_with(&x, &tanh().planned(&read)).unwrap(), planned);
     // An engine without keys, and a table of integers over more than its entries.
-    let ntru = server.map_with(&x, &tanh().pin(Engine::Ntru)).unwrap_err();
+    let ntru = server.map_with(&x, &tanh().engines([Engine::Ntru])).unwrap_err();
     assert!(matches!(ntru.kind(), ErrorKind::MissingKeys { need: "map_with", .. }), "{ntru}");
     let table = server.map_with(&x, &MapRequest::table(vec![1.0, 0.0]).over(-2.0..=2.0));
     assert!(matches!(refusal(&table), ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })));

@@ -133,8 +133,9 @@ fn the_default_engine_rests_on_lwe_alone() {
         assert!(ntru.transforms() < 0.51 * rgsw.transforms());
         assert!(ntru.security_bits() >= 128.0 && rgsw.security_bits() >= 128.0);
         for f in [sigmoid, f64::tanh, relu] {
-            let bits =
-                |engine| law(&params, &MapRequest::new(f).over(-8.0..=8.0).pin(engine)).mean_bits();
+            let bits = |engine| {
+                law(&params, &MapRequest::new(f).over(-8.0..=8.0).engines([engine])).mean_bits()
+            };
             assert!(bits(Engine::Ntru) >= bits(Engine::Rgsw));
         }
     }

@@ -168,7 +168,7 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
     let domain = -2.0..=2.0;
     let values = spread(count, -2.0, 2.0);
     let engine = Engine::from(server.engine().unwrap());
-    let request = MapRequest::new(sigmoid).over(domain.clone()).bridge(bridge).pin(engine);
+    let request = MapRequest::new(sigmoid).over(domain.clone()).bridge(bridge).engines([engine]);
     let law = law(params, &request);
     let mut found = vec![];
     for level in [params.levels(), needed] {
@@ -199,7 +199,7 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
         y = server.square(&y).unwrap();
         expected.iter_mut().for_each(|y| *y *= *y);
     }
-    let request = MapRequest::new(|v| 1.0 - v).over(-1.5..=1.5).bridge(bridge).pin(engine);
+    let request = MapRequest::new(|v| 1.0 - v).over(-1.5..=1.5).bridge(bridge).engines([engine]);
     let z = server.map_with(&y, &request).unwrap();
     let law = crate::common::law(params, &request);
     let (mean, worst) = errors(&client.decrypt(&z).unwrap(), expected.iter().map(|v| 1.0 - v));
@@ -216,7 +216,7 @@ fn check_corrected(params: &Params, party: &Party, (count, bits): (usize, f64)) 
     let values = spread(count, -2.0, 2.0);
     let engine = Engine::from(server.engine().unwrap());
     for level in [params.levels(), params.lookups().unwrap().levels()] {
-        let tanh = MapRequest::new(f64::tanh).over(domain.clone()).bits(bits).pin(engine);
+        let tanh = MapRequest::new(f64::tanh).over(domain.clone()).bits(bits).engines([engine]);
         let plan = params.map_plan(&tanh.clone().level(level)).unwrap();
         let planned = plan.prediction().unwrap();
         let x = encrypt(client, &values, domain.clone(), level);

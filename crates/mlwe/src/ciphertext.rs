@@ -175,21 +175,13 @@ impl Ciphertext {
         Ok(())
     }
 
-    /// Divides the phase by the last prime with rounding and drops that prime (Full-RNS HEAAN,
-    /// section 4, Rescale).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Limbs`] for a ciphertext of one limb.
-    pub fn rescale(self, params: &Params) -> Result<Self> {
-        self.rescale_by(params, 1)
-    }
-
-    /// As [`rescale`](Self::rescale), by the product of the last `primes` primes with one rounding.
+    /// Divides the phase by the product of the last `primes` primes with one rounding, and drops
+    /// these primes (Full-RNS HEAAN, section 4, Rescale).
     ///
     /// # Errors
     /// [`ErrorKind::Limbs`] unless at least one limb is dropped and one remains;
     /// [`ErrorKind::Parameter`] if `primes` exceeds [`BaseConverter::MAX_SOURCES`].
-    pub fn rescale_by(self, params: &Params, primes: usize) -> Result<Self> {
+    pub fn rescale(self, params: &Params, primes: usize) -> Result<Self> {
         params.check(self.fingerprint).during("rescale")?;
         check_divisors(primes)?;
         // At least one prime is dropped and one remains.

@@ -62,7 +62,7 @@
 //! coefficients[1] = 1 << 40;
 //! let message = params.q().forward(params.q().from_signed(&coefficients));
 //! let ct = secret.encrypt(&message, &mut rng)?;
-//! let ct = rotate.apply(&params, &relin.square(&ct)?.rescale(&params)?)?;
+//! let ct = rotate.apply(&params, &relin.multiply(&ct, &ct, 0)?.rescale(&params, 1)?)?;
 //!
 //! let ring = ct.ring(&params);
 //! let phase = measured::centered_f64(&ring, &ring.inverse((*ct.phase(&secret)?).clone()));

@@ -17,11 +17,9 @@
 //! | `rotate` | rotations, conjugation, hoisted rotations |
 //! | `sum` | sums over slots, copies, dot products |
 //! | `mask` | masks: some slots stay, the others become zero |
-//! | `assign` | operations in place |
 //! | `ckks_ops` | [`CkksOps`](crate::CkksOps) for the evaluator |
 
 mod add;
-mod assign;
 mod ckks_ops;
 pub(crate) mod mask;
 mod mul;

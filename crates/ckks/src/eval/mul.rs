@@ -69,7 +69,7 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let metadata = self.rules().relinearized(product)?;
         let key = self.keys().relinearization(self.params().limbs_at(product.level))?;
-        let inner = key.multiply(&x.inner, &y.inner)?;
+        let inner = key.multiply(&x.inner, &y.inner, 0)?;
         Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
     }
 
@@ -87,7 +87,7 @@ impl Evaluator {
         // The mod-down of the key switch divides by P and by the primes of the level at once.
         let primes = limbs - params.limbs_at(metadata.level);
         let key = self.keys().relinearization(limbs)?;
-        let inner = key.multiply_rescale(&x.inner, &y.inner, primes)?;
+        let inner = key.multiply(&x.inner, &y.inner, primes)?;
         Ok(Ciphertext::at_level(params, inner, metadata.meta))
     }
 

@@ -385,8 +385,7 @@ fn products_with_plaintexts_bootstrap_automatically() {
         assert!((2..=4).contains(&product.level()), "level {level}: {}", product.level());
         assert!((product.scale() / x.scale() - 1.0).abs() < 1e-6);
         near(&product, &expected);
-        let mut unscaled = x.clone();
-        eval.mul_plain_no_rescale_assign(&mut unscaled, &p).unwrap();
+        let unscaled = eval.mul_plain_no_rescale(&x, &p).unwrap();
         assert_eq!(eval.rescale(&unscaled).unwrap().metadata(), product.metadata());
         let sum = eval.dot_plain(&[&x, &x], &[&p, &half]).unwrap();
         assert_eq!(sum.level(), product.level());

@@ -53,22 +53,22 @@ fn every_route_relinearizes_at_every_rank() {
                 let ring = params.q().at_limbs(limbs);
                 let mut expected = (*x.phase(&secret).unwrap()).clone();
                 ring.mul_assign(&mut expected, &y.phase(&secret).unwrap());
-                let product = keys.multiply(&x, &y).unwrap();
+                let product = keys.multiply(&x, &y, 0).unwrap();
                 assert_eq!((product.rank(), product.limbs()), (rank, limbs));
                 let stats = measured::noise(&secret, &product, &expected).unwrap();
                 let predicted = strategy.noise(limbs).unwrap();
                 assert_close(stats.variance, predicted, 1.7);
                 // The phase follows the messages, not only the noise.
-                let square = keys.square(&x).unwrap();
+                let square = keys.multiply(&x, &x, 0).unwrap();
                 let tensor = Tensor::square(&params, &x).unwrap();
-                assert_eq!(square, keys.relinearize(tensor).unwrap());
+                assert_eq!(square, keys.relinearize(tensor, 0).unwrap());
                 let tensor = Tensor::product(&params, &x, &y).unwrap();
-                assert_eq!(product, keys.relinearize(tensor).unwrap());
+                assert_eq!(product, keys.relinearize(tensor, 0).unwrap());
                 for primes in 1..limbs.min(3) {
                     let tensor = Tensor::product(&params, &x, &y).unwrap();
-                    let fused = keys.relinearize_rescale(tensor, primes).unwrap();
+                    let fused = keys.relinearize(tensor, primes).unwrap();
                     assert_eq!(fused.limbs(), limbs - primes);
-                    assert_eq!(fused, keys.multiply_rescale(&x, &y, primes).unwrap());
+                    assert_eq!(fused, keys.multiply(&x, &y, primes).unwrap());
                     let divided = bellerophon_ring::rescale(&ring, expected.clone(), primes);
                     let stats = measured::noise(&secret, &fused, &divided).unwrap();
                     // The quotient that it is compared with is rounded too.
@@ -100,7 +100,8 @@ fn noise_of_digits_shows_when_special_primes_are_small() {
         let mut expected = (*x.phase(&secret).unwrap()).clone();
         let copy = expected.clone();
         params.q().mul_assign(&mut expected, &copy);
-        let stats = measured::noise(&secret, &keys.square(&x).unwrap(), &expected).unwrap();
+        let stats =
+            measured::noise(&secret, &keys.multiply(&x, &x, 0).unwrap(), &expected).unwrap();
         assert!(stats.variance > 1e6, "{stats:?}");
         assert_close(stats.variance, strategy.noise(4).unwrap(), 1.35);
     }
@@ -117,7 +118,7 @@ fn lemma_3_2_bounds_the_noise_and_is_not_idle() {
         let mut expected = (*x.phase(&secret).unwrap()).clone();
         let copy = expected.clone();
         params.q().mul_assign(&mut expected, &copy);
-        let mut noise = (*keys.square(&x).unwrap().phase(&secret).unwrap()).clone();
+        let mut noise = (*keys.multiply(&x, &x, 0).unwrap().phase(&secret).unwrap()).clone();
         params.q().sub_assign(&mut noise, &expected);
         let noise = measured::centered_f64(params.q(), &params.q().inverse(noise));
         let measured = canonical_norm(&noise);
@@ -202,7 +203,7 @@ fn secrets_at_both_ranks_belong_together() {
     let mut expected = (*x.phase(&secret).unwrap()).clone();
     let copy = expected.clone();
     params.q().mul_assign(&mut expected, &copy);
-    let stats = measured::noise(&secret, &keys.square(&x).unwrap(), &expected).unwrap();
+    let stats = measured::noise(&secret, &keys.multiply(&x, &x, 0).unwrap(), &expected).unwrap();
     assert!(stats.variance < 2.0 * strategy.noise(3).unwrap(), "{stats:?}");
     // Another secret, its extension, and an extension under other parameters.
     let foreign = other.extend_rank(strategy.raised(), &mut rng(3)).unwrap();
@@ -218,7 +219,7 @@ fn secrets_at_both_ranks_belong_together() {
     let embedded = map.embed_secret(&secret).unwrap();
     let raised = embedded.extend_rank(strategy.raised(), &mut rng(3)).unwrap();
     let keys = RelinKeys::generate_under(&strategy, &secret, &raised, 3, &mut rng(4)).unwrap();
-    let stats = measured::noise(&secret, &keys.square(&x).unwrap(), &expected).unwrap();
+    let stats = measured::noise(&secret, &keys.multiply(&x, &x, 0).unwrap(), &expected).unwrap();
     assert!(stats.variance < 2.0 * strategy.noise(3).unwrap(), "{stats:?}");
 }
 
@@ -235,7 +236,7 @@ fn keys_travel_and_what_does_not_fit_is_named() {
         let cross = keys.cross().compress().expand(strategy.raised()).unwrap();
         let down = keys.down().map(|down| down.key().compress().expand(strategy.work()).unwrap());
         let again = RelinKeys::from_parts(&strategy, cross.clone(), down.map(Into::into)).unwrap();
-        assert_eq!(again.square(&x).unwrap(), keys.square(&x).unwrap());
+        assert_eq!(again.multiply(&x, &x, 0).unwrap(), keys.multiply(&x, &x, 0).unwrap());
         // Without the rank-down key.
         let alone = RelinKeys::from_parts(&strategy, cross, None);
         match strategy.is_raised() {
@@ -248,13 +249,19 @@ fn keys_travel_and_what_does_not_fit_is_named() {
         }
         // Wrong levels, wrong keys.
         let high = secret.encrypt(&message(&params, 4, 7), &mut rng(3)).unwrap();
-        assert!(matches!(refusal(&keys.square(&high)), ErrorKind::Limbs { found: 4, .. }));
+        assert!(matches!(
+            refusal(&keys.multiply(&high, &high, 0)),
+            ErrorKind::Limbs { found: 4, .. }
+        ));
         let tensor = Tensor::square(&params, &x).unwrap();
-        let refused = keys.relinearize_rescale(tensor, 3);
+        let refused = keys.relinearize(tensor, 3);
         assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 3, .. }));
         let other = SecretKey::generate(&params, &mut rng(9)).unwrap();
         let foreign = other.encrypt(&message(&params, 3, 7), &mut rng(3)).unwrap();
-        assert!(matches!(refusal(&keys.square(&foreign)), ErrorKind::KeyMismatch { .. }));
+        assert!(matches!(
+            refusal(&keys.multiply(&foreign, &foreign, 0)),
+            ErrorKind::KeyMismatch { .. }
+        ));
     }
     // Keys of one strategy do not serve another, nor those of other secrets and fewer levels.
     let all = strategies(&params);
