@@ -217,7 +217,7 @@ impl Evaluator {
     /// errors of the arithmetic if it is no interval or does not fit the modulus.
     pub fn assume_range(&self, x: &Ciphertext, range: RangeInclusive<f64>) -> Result<Ciphertext> {
         let op = "assume_range";
-        let stated = real(range.clone()).during(op)?;
+        let stated = real(&range).during(op)?;
         let known = x.range();
         if stated.hi() < known.lo() || stated.lo() > known.hi() {
             let known = known.lo()..=known.hi();

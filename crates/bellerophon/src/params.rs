@@ -143,7 +143,7 @@ impl Params {
     }
 
     /// The largest number of values in one ciphertext. Vectors of integers and paired vectors
-    /// ([`ClientKey::encrypt_integers`](crate::ClientKey::encrypt_integers)) hold twice as many.
+    /// ([`Modulo`](crate::Modulo)) hold twice as many.
     pub fn slots(&self) -> usize {
         self.0.slots.max_slots()
     }

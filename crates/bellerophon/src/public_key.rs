@@ -6,11 +6,7 @@ use bellerophon_ckks::{Encoder, Provided, fbt::ProvidedIntegers};
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use rand::CryptoRng;
 
-use crate::{
-    ClientKey, During, Params, Result,
-    client::{encoded, system_rng},
-    format,
-};
+use crate::{ClientKey, During, Message, Modulo, Params, Result, client::system_rng, format};
 
 /// The public key of one owner: whoever has it encrypts, only the owner decrypts.
 ///
@@ -121,12 +117,13 @@ impl PublicKey {
         level: usize,
         rng: &mut R,
     ) -> Result<Provided> {
-        let plaintext = encoded(&self.encoder, values, range, level).during("encrypt")?;
+        let plaintext =
+            range.encode(&self.params, &self.encoder, values, level).during("encrypt")?;
         Ok(Provided::encrypt(self.params.ckks(), &plaintext, &self.inner, rng)?)
     }
 
     /// Encrypts integers of `0 .. modulus` for exact tables, at the highest level for programs, as
-    /// [`ClientKey::encrypt_integers`] does. The server derives range and noise from the
+    /// [`ClientKey::encrypt`] does. The server derives range and noise from the
     /// parameters: a provider cannot misstate them. The result is used like any vector of integers.
     ///
     /// ```
@@ -143,11 +140,12 @@ impl PublicKey {
     /// ```
     ///
     /// # Errors
-    /// As [`ClientKey::encrypt_integers`].
+    /// As [`ClientKey::encrypt`].
     pub fn encrypt_integers(&self, integers: &[usize], modulus: usize) -> Result<ProvidedIntegers> {
         let op = "encrypt_integers";
-        let (functional, level) = (self.params.functional().during(op)?, self.params.levels());
-        let plain = self.encoder.encode_integers(functional, integers, modulus, level)?;
+        let level = self.params.levels();
+        let plain = Modulo(modulus).encode(&self.params, &self.encoder, integers, level);
+        let plain = plain.during(op)?;
         let (params, shape) = (self.params.ckks(), (modulus, integers.len()));
         Ok(ProvidedIntegers::encrypt(params, &plain, shape, &self.inner, &mut system_rng())?)
     }

@@ -10,7 +10,7 @@
 //! | [`top_k`](Comparator::top_k) | `s (s + 1) / 2 + (r - s) (s + 1)` for `k` up to `2^s` | the `k` largest |
 //! | [`max`](Comparator::max), [`min`](Comparator::min) | `r` | one value, in every slot |
 //! | [`arg_max`](Comparator::arg_max) | `r` | the index of the largest value (argmax) |
-//! | [`quantile`](Comparator::quantile), [`median`](Comparator::median) | 2 for each of [`quantile_steps`](Comparator::quantile_steps) | one value, in every slot |
+//! | [`quantile`](Comparator::quantile), [`median`](Comparator::median) | 2 for each step, see [`stages`](Comparator::stages) | one value, in every slot |
 //! | [`count_below`](Comparator::count_below), [`rank`](Comparator::rank) | 1 | a count, in every slot |
 //! | [`histogram`](Comparator::histogram) | 1 for each inner edge | a count in a slot for each bin |
 //!
