@@ -104,7 +104,7 @@ fn rotations(c: &mut Criterion) {
                 let q: Vec<Modulus> = params.q().moduli().cloned().collect();
                 let p = prime::ntt_primes_below(4 * params.spec().degree, 47, primes, &q).unwrap();
                 let p = p.iter().map(Modulus::value).collect();
-                RelinStrategy::through_rank(&params, rank, p).unwrap().raised().clone()
+                RelinStrategy::new(&params, 1, Some((rank, p))).unwrap().raised().clone()
             }
         };
         (params, raised)

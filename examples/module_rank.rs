@@ -190,10 +190,10 @@ fn params(set: DPad, step: &RankStep, strategy: &str) -> Result<Params, Failure>
         Ok(RelinStrategy::direct(lattice))
     } else if step.rank == set.rank() {
         let paper = set.relin_strategy().map_err(Failure::run)?;
-        RelinStrategy::through_rank(
+        RelinStrategy::new(
             lattice,
-            paper.raised().spec().rank,
-            paper.raised().spec().p.clone(),
+            1,
+            Some((paper.raised().spec().rank, paper.raised().spec().p.clone())),
         )
     } else {
         RelinStrategy::choose(lattice, lattice.q().limbs())

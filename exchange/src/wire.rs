@@ -97,7 +97,7 @@ pub fn ciphertext(params: &Params, bytes: &[u8]) -> Result<Ciphertext, Refusal> 
             let fresh: SeededCiphertext = format::from_bytes(params, bytes)?;
             Ok::<_, bellerophon::Error>(fresh.expand(params.ckks())?)
         }
-        Provided::KIND => Ok(format::from_bytes::<Provided>(params, bytes)?.into_ciphertext()),
+        Provided::KIND => Ok(format::from_bytes::<Provided>(params, bytes)?.into()),
         _ => format::from_bytes(params, bytes),
     };
     read().map_err(malformed)

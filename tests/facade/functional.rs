@@ -189,7 +189,7 @@ fn integers_travel_and_are_published() {
         assert_eq!(client.decrypt_integers(&answer).unwrap(), wanted);
         // Neither its level nor the noise that it declares are those of an input: it is for the
         // owner.
-        let again = answer.into_integers();
+        let again = IntVec::from(answer);
         let refused = on.table(&again, |k| k);
         assert!(
             matches!(&refused, Err(e) if matches!(e.kind(), ckks::ErrorKind::OutOfLevels { .. })),

@@ -254,7 +254,7 @@ fn published_integers_tell_their_shape_alone() {
     // level.
     let x = client.encrypt_with(&[1; 40], Modulo(4), 3, &mut rng(1)).unwrap();
     let y = on.table(&x, |k| 3 - k).unwrap();
-    let [x, y] = [&x, &y].map(|x| server.publish_integers(x).unwrap().into_integers());
+    let [x, y] = [&x, &y].map(|x| IntVec::from(server.publish_integers(x).unwrap()));
     assert_eq!(x.values().inner().meta(), y.values().inner().meta());
     assert_eq!(x.raw_range(), y.raw_range());
 }

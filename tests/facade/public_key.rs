@@ -67,7 +67,7 @@ fn noise_of_a_sum_is_the_predicted_one() {
         exact.iter_mut().zip(&values).for_each(|(sum, v)| *sum += v);
         total = Some(match total {
             Some(total) => server.add(&total, &x).unwrap(),
-            None => x.into_ciphertext(),
+            None => x.into(),
         });
     }
     let total = total.unwrap();
@@ -118,7 +118,7 @@ fn statistics_of_provided_rows() {
         let packed = table.pack(&own).unwrap();
         public.encrypt_with(&packed, 0.0..=1.0, params.levels(), &mut rng).unwrap()
     });
-    let first = sent.next().unwrap().into_ciphertext();
+    let first = Ciphertext::from(sent.next().unwrap());
     let all = sent.fold(first, |sum, x| server.add(&sum, &x).unwrap());
     let all = server.assume_range(&all, 0.0..=1.0).unwrap();
     let means = table.means(&*server, &all).unwrap();

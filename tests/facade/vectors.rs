@@ -153,7 +153,7 @@ impl Stored {
         let both = [own.all_coefficients(), other.all_coefficients()].concat();
         let larger = mlwe::Params::new(mlwe::ParamsSpec { rank: 2, ..lattice.spec().clone() });
         let both = SecretKey::restore(&larger.unwrap(), &both, KeyId(3)).unwrap();
-        let route = RelinStrategy::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap();
+        let route = RelinStrategy::new(lattice, 1, Some((2, lattice.spec().p.clone()))).unwrap();
         let secrets = [own, other, both];
         let ranks = rank_sets::Ranks::new(lattice.spec().degree);
         Self {

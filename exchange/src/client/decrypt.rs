@@ -195,8 +195,7 @@ impl Answer {
                 // A published result states what its program declares, and its sender may have
                 // written anything: what counts is the client's own simulation.
                 let noise = bound.metadata().noise() / 2.0;
-                let result = result
-                    .into_ciphertext()
+                let result = Ciphertext::from(result)
                     .assume_range_with_padding(bound.metadata().meta.bounds.values);
                 let result = result.assume_noise(noise);
                 let result = result.map_err(|e| about(&path, e))?;

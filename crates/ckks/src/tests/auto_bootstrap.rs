@@ -206,7 +206,7 @@ fn shadows_fail_where_ciphertexts_do() {
     let q: Vec<Modulus> = lattice.q().moduli().cloned().collect();
     let p = prime::ntt_primes_below(lattice.spec().degree, 50, 6, &q).unwrap();
     let p = p.iter().map(Modulus::value).collect();
-    let route = RelinStrategy::through_rank(lattice, 2, p).unwrap();
+    let route = RelinStrategy::new(lattice, 1, Some((2, p))).unwrap();
     let raised = world.params.clone().relinearizing(route).unwrap();
     let other = Simulator::new(&raised).with_bootstrapping(BOOTSTRAPPER.clone());
     assert!(matches!(refusal(&other), ErrorKind::RouteMismatch { .. }));

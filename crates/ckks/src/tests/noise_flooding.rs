@@ -279,7 +279,7 @@ fn bounds_belong_to_a_route() {
     let q: Vec<Modulus> = lattice.q().moduli().cloned().collect();
     let p = prime::ntt_primes_below(lattice.spec().degree, 50, 3, &q).unwrap();
     let p = p.iter().map(Modulus::value).collect();
-    let route = RelinStrategy::through_rank(lattice, 2, p).unwrap();
+    let route = RelinStrategy::new(lattice, 1, Some((2, p))).unwrap();
     let raised = params.clone().relinearizing(route).unwrap();
     let world = World::of(raised.clone(), KeyLevels::default().multiply(2), 3);
     let y = world.evaluator().square(&world.encrypt_span(&[0.5, -0.5])).unwrap();

@@ -92,6 +92,6 @@ fn a_shadow_declares() {
     let noise = foreseen.metadata().noise();
     assert!(noise <= declared.noise() && declared.noise() < 2.0 * noise);
     // Published results are inputs again.
-    let again = eval.add(&published.into_ciphertext(), &y).unwrap();
+    let again = eval.add(&published.into(), &y).unwrap();
     assert!(max_error(&world.decrypt(&again), &[0.5, 2.0, 0.125]) < 1e-4);
 }

@@ -44,9 +44,9 @@ fn sets(rank: usize) -> Vec<Params> {
     let q: Vec<Modulus> = lattice.q().moduli().cloned().collect();
     let p: Vec<u64> =
         prime::ntt_primes_below(1 << 11, 50, 3, &q).unwrap().iter().map(Modulus::value).collect();
-    let mut routes = vec![RelinStrategy::through_rank(lattice, rank + 1, p.clone()).unwrap()];
+    let mut routes = vec![RelinStrategy::new(lattice, 1, Some((rank + 1, p.clone()))).unwrap()];
     if rank.is_multiple_of(2) {
-        routes.push(RelinStrategy::through_ring(lattice, rank).unwrap());
+        routes.push(RelinStrategy::new(lattice, rank, None).unwrap());
         routes.push(RelinStrategy::new(lattice, 2, Some((rank / 2 + 1, p))).unwrap());
     }
     let other = routes.into_iter().map(|route| params.clone().relinearizing(route).unwrap());
