@@ -275,7 +275,7 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
             deep.function(&sigmoid, &Approximation::of_degree(&sigmoid, -8.0, 8.0, degree)?, None)
         })
     })?;
-    stages.run("comparison, N = 2^15", || deep.comparisons(&Sign::new(MARGIN, MARGIN)?))?;
+    stages.run("comparison, N = 2^15", || deep.comparisons(&Sign::new(1.0, MARGIN, MARGIN)?))?;
 
     let worlds = [&smooth, &deep];
     let keys = worlds.iter().map(|w| w.evaluator.keys().byte_len() as u64).sum();

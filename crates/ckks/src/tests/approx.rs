@@ -95,7 +95,7 @@ fn violations_of_domain_and_levels_are_refused() {
     let error = eval.apply(&wide, &plan).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutsideDomain { .. }), "{error}");
     assert!(error.to_string().contains("assume_range"), "{error}");
-    let sign = Sign::new(-3.0, -3.0).unwrap();
+    let sign = Sign::new(1.0, -3.0, -3.0).unwrap();
     let error = eval.sign(&wide, &sign).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutsideDomain { .. }), "{error}");
     let complex = x.assume_range_with_padding(Interval::complex(0.5).unwrap());
@@ -127,7 +127,7 @@ fn pairs(world: &World, margin: f64, count: usize) -> (Vec<f64>, Vec<f64>) {
 #[test]
 fn comparisons_of_random_and_of_close_pairs() {
     for bits in [8.0, 12.0] {
-        let sign = Sign::new(-bits, -bits).unwrap();
+        let sign = Sign::new(1.0, -bits, -bits).unwrap();
         let levels = sign.levels() + 1;
         let world = World::new(10, levels, KeyLevels::default().multiply(levels));
         let eval = world.evaluator();
@@ -171,7 +171,7 @@ fn comparisons_of_random_and_of_close_pairs() {
 #[test]
 fn signs_steps_and_magnitudes_over_any_radius() {
     for radius in [1.0, 5.0] {
-        let sign = Sign::within(radius, -6.0, -10.0).unwrap();
+        let sign = Sign::new(radius, -6.0, -10.0).unwrap();
         let levels = sign.levels() + 1;
         let world = World::new(10, levels, KeyLevels::default().multiply(levels));
         let eval = world.evaluator();
@@ -229,7 +229,7 @@ fn wide_rectifiers_end_at_the_lowest_level() {
 /// Padding takes part where it is taken for a value, with its own range.
 #[test]
 fn the_larger_of_a_vector_and_padding() {
-    let sign = Sign::new(-3.0, -3.0).unwrap();
+    let sign = Sign::new(1.0, -3.0, -3.0).unwrap();
     let level = sign.levels() + 1;
     let world = World::new(7, level, KeyLevels::default().multiply(level));
     let x = declared(&world, &[0.5, 0.6, 0.7], 0.5, 0.7);

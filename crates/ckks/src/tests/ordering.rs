@@ -531,7 +531,7 @@ fn nonsense_is_refused() {
     for margin in [-1.0, 0.0, -25.0, f64::NAN] {
         assert!(matches!(refusal(&Comparator::new(margin)), ErrorKind::Approximation { .. }));
     }
-    let wide = Sign::within(2.0, -4.0, -4.0).unwrap();
+    let wide = Sign::new(2.0, -4.0, -4.0).unwrap();
     assert!(matches!(refusal(&Comparator::of(wide)), ErrorKind::Approximation { .. }));
 }
 

@@ -423,7 +423,7 @@ fn compositions<A: CkksOps>(
         ("Table::sums", INSIDE, columns.sums(a, x)),
         ("Table::means", INSIDE, columns.means(a, x)),
         ("Table::variances", SUMS, columns.variances(a, x)),
-        ("logistic regression", SUMS, regression.train(a, table)),
+        ("logistic regression", SUMS, regression.train(a, table, |_| {})),
     ]
 }
 

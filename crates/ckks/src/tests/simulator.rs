@@ -415,8 +415,8 @@ fn logistic_regression() {
     on_both(
         levels,
         &x,
-        |a, x| model.train(a, x).map(|model| vec![model]),
-        |a, x| model.train(a, x).map(|model| vec![model]),
+        |a, x| model.train(a, x, |_| {}).map(|model| vec![model]),
+        |a, x| model.train(a, x, |_| {}).map(|model| vec![model]),
     );
 }
 

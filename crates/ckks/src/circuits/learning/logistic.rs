@@ -195,20 +195,13 @@ impl LogisticRegression {
     }
 
     /// Trains on one ciphertext of [`pack_training`](Self::pack_training): the encrypted model,
-    /// [`levels`](Self::levels) below.
+    /// [`levels`](Self::levels) below. Calls `progress` with the number of iterations done after
+    /// each.
     ///
     /// # Errors
     /// [`ErrorKind::SlotCount`] for an operand of another shape, [`ErrorKind::OutOfLevels`],
     /// [`ErrorKind::MissingKey`], [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`].
-    pub fn train<A: CkksOps>(&self, eval: &A, table: &A::Ciphertext) -> Result<A::Ciphertext> {
-        self.train_with(eval, table, |_| {})
-    }
-
-    /// As [`train`](Self::train), calling `progress` with the number of iterations done after each.
-    ///
-    /// # Errors
-    /// As for [`train`](Self::train).
-    pub fn train_with<A: CkksOps>(
+    pub fn train<A: CkksOps>(
         &self,
         eval: &A,
         table: &A::Ciphertext,

@@ -54,7 +54,7 @@ impl Comparator {
     /// # Errors
     /// [`ErrorKind::Approximation`] unless `log2_margin` is from -24 to -2.
     pub fn new(log2_margin: f64) -> Result<Self> {
-        Self::of(Sign::new(log2_margin, log2_margin - ERROR_BITS)?)
+        Self::of(Sign::new(1.0, log2_margin, log2_margin - ERROR_BITS)?)
     }
 
     /// Compares with a given sign, whose radius 1 is the width of the declared range.

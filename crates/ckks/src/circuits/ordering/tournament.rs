@@ -101,7 +101,7 @@ impl Comparator {
         let needed = (INDEX_ERROR / all).log2();
         match self.sign().error().log2() <= needed {
             true => Ok(self.clone()),
-            false => Self::of(Sign::new(self.sign().margin().log2(), needed)?),
+            false => Self::of(Sign::new(1.0, self.sign().margin().log2(), needed)?),
         }
     }
 
