@@ -171,7 +171,7 @@ impl World {
         plan: &Approximation,
         paper: Option<f64>,
     ) -> ckks::Result<()> {
-        let domain = [plan.lo(), plan.hi()];
+        let domain = [plan.domain().lo(), plan.domain().hi()];
         let values = self.uniform(domain[0], domain[1]);
         let expected: Vec<f64> = values.iter().map(|&x| f.value(x)).collect();
         let x = self.encrypt(&values, plan.levels(), domain)?;

@@ -502,7 +502,7 @@ fn report(
             source: &data.source,
             columns: &data.names,
             rows: data.rows.len(),
-            variances: [root.lo(), root.hi()],
+            variances: [root.domain().lo(), root.domain().hi()],
             statistics: &rows,
             root_error: root.error(),
             levels: top,

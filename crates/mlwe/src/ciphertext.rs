@@ -56,11 +56,6 @@ impl Ciphertext {
         &self.b
     }
 
-    /// Mask `a_{i+1}`, `i < rank`.
-    pub fn a(&self, i: usize) -> &Poly<Ntt> {
-        &self.a[i]
-    }
-
     /// All masks.
     pub fn masks(&self) -> &[Poly<Ntt>] {
         &self.a

@@ -325,7 +325,7 @@ impl Evaluator {
         let body: Vec<_> = terms.iter().map(|(x, p)| (p, x.inner.b())).collect();
         let masks = (0..terms[0].0.inner.rank())
             .map(|i| {
-                let pairs: Vec<_> = terms.iter().map(|(x, p)| (p, x.inner.a(i))).collect();
+                let pairs: Vec<_> = terms.iter().map(|(x, p)| (p, &x.inner.masks()[i])).collect();
                 ring.sum_of_products(&pairs)
             })
             .collect();

@@ -149,7 +149,7 @@ fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
             .encode(values, span(values), ct.scale(), ct.lattice().limbs())
             .unwrap();
         let (q, ring) = (params.ring(1).modulus(0), params.ring(1));
-        let (b, a) = (ct.lattice().b(), ct.lattice().a(0));
+        let (b, a) = (ct.lattice().b(), &ct.lattice().masks()[0]);
         let mut secret = ring.forward(ring.from_signed(&vec![0; params.lattice().spec().degree]));
         for (j, s) in secret.limb_mut(0).iter_mut().enumerate() {
             let inverse = q.pow(a.limb(0)[j], q.value() - 2);

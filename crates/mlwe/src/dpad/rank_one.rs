@@ -15,7 +15,7 @@ type Pair = (Poly<Ntt>, Poly<Ntt>);
 
 fn pair(ct: &Ciphertext) -> Pair {
     assert_eq!(ct.rank(), 1);
-    (ct.b().clone(), ct.a(0).clone())
+    (ct.b().clone(), ct.masks()[0].clone())
 }
 
 /// `sum_j digit_j (b_j, a_j)` divided by `P`: one digit after the other, without fused kernels.

@@ -79,6 +79,6 @@ impl RingBridge {
         let small = keys.down.switch(&self.dense, &module)?;
         let ring = self.dense.q();
         let coefficients = |poly: &Poly<Ntt>| ring.inverse(poly.clone()).limb(0).to_vec();
-        Ok([coefficients(small.b()), coefficients(small.a(0))])
+        Ok([coefficients(small.b()), coefficients(&small.masks()[0])])
     }
 }

@@ -277,7 +277,7 @@ impl LutParams {
 
     /// `log2` of half the failure probability, the share of the guard bands of tables. The
     /// reductions have the other half.
-    pub fn log2_table_failure(&self) -> f64 {
+    pub(crate) fn log2_table_failure(&self) -> f64 {
         self.spec.log2_failure - 1.0
     }
 

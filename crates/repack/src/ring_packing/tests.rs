@@ -303,7 +303,7 @@ fn misfits_are_refused() {
 /// The first coefficients of a ring ciphertext as LWE values.
 fn extracted(params: &Params, ct: &Ciphertext, count: usize) -> Vec<lwe::Ciphertext> {
     let ring = params.q();
-    let [b, a] = [ct.b(), ct.a(0)].map(|poly| ring.inverse(poly.clone()));
+    let [b, a] = [ct.b(), &ct.masks()[0]].map(|poly| ring.inverse(poly.clone()));
     let value = |k| lwe::sample_extract(ring.modulus(0), b.limb(0), a.limb(0), k).unwrap();
     (0..count).map(value).collect()
 }

@@ -166,7 +166,7 @@ fn bridge_keys_come_back() {
     assert!(pairs.all(|(x, y)| x.exponent() == y.exponent() && x.key() == y.key()));
     // The heads of the other keys, and the lengths of what stands at the end.
     let find = |part: &[u8]| bytes.windows(part.len()).position(|bytes| bytes == part).unwrap();
-    let heads = [keys.to_sparse.shape().from, keys.raise.from()];
+    let heads = [keys.to_sparse.shape().from, keys.raise.shape().from];
     let heads = heads.map(|end| find(end.fingerprint.as_bytes()));
     let seeds = bytes.len() - 8 - keys.packing.byte_len(bridge.ring()) - 8;
     survives::<RingBridgeKeys>(bridge, &bytes, 7, &[heads[0], heads[1], seeds]);

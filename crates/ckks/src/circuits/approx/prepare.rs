@@ -62,7 +62,7 @@ impl Approximation {
     /// The candidates are polynomials up to degree 1023, minimax polynomials where they save a
     /// level, and iterations (Goldschmidt for `1/x`, Newton for roots, squarings for `e^x`). A
     /// domain of width at most 2 may be widened so that its map onto `[-1, 1]` takes no level:
-    /// [`lo`](Self::lo) and [`hi`](Self::hi) are the ends of the actual domain.
+    /// [`domain`](Self::domain) is the actual one.
     ///
     /// # Errors
     /// [`ErrorKind::Interval`] unless `lo < hi`, both within `1e100`, [`ErrorKind::Approximation`]
@@ -136,14 +136,9 @@ impl Approximation {
         &self.name
     }
 
-    /// Left end of the domain.
-    pub fn lo(&self) -> f64 {
-        self.lo
-    }
-
-    /// Right end of the domain.
-    pub fn hi(&self) -> f64 {
-        self.hi
+    /// The domain.
+    pub fn domain(&self) -> Interval {
+        Interval::between(self.lo, self.hi)
     }
 
     /// Certified bound on the error over the whole domain, without the noise of the scheme.
@@ -275,7 +270,7 @@ mod tests {
 
     fn worst(a: &Approximation, f: &Function) -> f64 {
         (0..=20_000)
-            .map(|i| a.lo() + (a.hi() - a.lo()) * i as f64 / 20_000.0)
+            .map(|i| a.domain().lo() + (a.domain().hi() - a.domain().lo()) * i as f64 / 20_000.0)
             .map(|x| (a.eval(x) - f.value(x)).abs())
             .fold(0.0, f64::max)
     }
@@ -301,7 +296,7 @@ mod tests {
         for (f, lo, hi) in all {
             for bits in [-8.0, -20.0, -30.0] {
                 let a = Approximation::new(&f, lo, hi, bits).unwrap();
-                assert!(a.lo() <= lo && hi <= a.hi(), "{a}");
+                assert!(a.domain().lo() <= lo && hi <= a.domain().hi(), "{a}");
                 let found = worst(&a, &f);
                 assert!(found <= a.error() && a.error() <= bits.exp2(), "{a}: {found:e}");
                 // Squarings bound the error at the largest value.
@@ -326,10 +321,10 @@ mod tests {
     #[test]
     fn integer_slopes_save_the_level_of_the_map() {
         let a = Approximation::new(&Function::from(Known::Exp), -1.0, 1.0, -20.0).unwrap();
-        assert_eq!((a.levels(), a.lo(), a.hi()), (3, -1.0, 1.0));
+        assert_eq!((a.levels(), a.domain().lo(), a.domain().hi()), (3, -1.0, 1.0));
         // [1, 2.7] is widened to a width of 2, [0.5, 0.9] to one of 0.4.
         let a = Approximation::new(&Function::from(Known::Ln), 1.0, 2.7, -16.0).unwrap();
-        assert!((a.hi() - a.lo() - 2.0).abs() < 1e-12 && a.levels() == 3, "{a}");
+        assert!((a.domain().hi() - a.domain().lo() - 2.0).abs() < 1e-12 && a.levels() == 3, "{a}");
         let a = Approximation::new(&Function::from(Known::Inverse), 0.5, 0.9, -16.0).unwrap();
         assert_eq!(a.levels(), power_depth(a.degree() + 1), "{a}");
     }

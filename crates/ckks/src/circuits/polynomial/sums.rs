@@ -149,7 +149,7 @@ impl Evaluator {
         };
         let rank = self.params().lattice().spec().rank;
         let mut masks: Vec<_> =
-            (0..rank).map(|i| column(mlwe::Ciphertext::a, i).into_iter()).collect();
+            (0..rank).map(|i| column(|x, i| &x.masks()[i], i).into_iter()).collect();
         let bodies = column(|x, _| x.b(), 0);
         let key = self.keys().secret_id();
         bodies
