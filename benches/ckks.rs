@@ -13,7 +13,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 fn operations(c: &mut Criterion) {
     let rng = &mut rng();
     let params = Params::new(ParamsSpec::w1().unwrap()).unwrap();
-    let (level, limbs) = (params.max_level(), params.lattice().q().limbs());
+    let (level, limbs) = (params.max_level(), params.limbs());
     let secret = SecretKey::generate(params.lattice(), rng).unwrap();
     let public = PublicKey::generate(&secret, rng);
     let steps = [1i64, 2, 3, 4, 5, 6, 7, 8];

@@ -24,7 +24,7 @@ fn pipeline(c: &mut Criterion) {
     let values: Vec<f64> = (0..COUNT).map(|i| i as f64 - 7.5).collect();
     let x = client.encrypt(&values, -8.0..=8.0).unwrap();
 
-    let limbs = params.ckks().lattice().q().limbs();
+    let limbs = params.ckks().limbs();
     let ring = params.ckks().ring(limbs);
     let name = |operation: &str| id(&format!("pipeline/{operation}_of_{COUNT}"), ring, limbs);
     c.bench_function(&name("map"), |b| {

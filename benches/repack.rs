@@ -35,7 +35,7 @@ fn repacking(c: &mut Criterion) {
     };
     let spec = ParamsSpec::from_chain(&chain, 44, Security::Bits128).unwrap();
     let params = Params::new(spec).unwrap();
-    let (top, limbs) = (params.max_level(), params.lattice().q().limbs());
+    let (top, limbs) = (params.max_level(), params.limbs());
     let secret = SecretKey::generate(params.lattice(), rng).unwrap();
     let steps = rotation_steps(DIMENSION, BABY_STEPS).unwrap();
     let needs = KeyLevels::default().multiply(top).rotate(steps, top);

@@ -280,8 +280,7 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
     let worlds = [&smooth, &deep];
     let keys = worlds.iter().map(|w| w.evaluator.keys().byte_len() as u64).sum();
     let params = smooth.params();
-    let fresh =
-        params.lattice().q().limbs() * params.lattice().spec().degree * 2 * size_of::<u64>();
+    let fresh = params.limbs() * params.lattice().spec().degree * 2 * size_of::<u64>();
     let count = smooth.errors.2 + deep.errors.2;
     let security = worlds.iter().map(|w| w.params().lattice().security_bits());
     let report = Report {

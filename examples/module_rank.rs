@@ -311,7 +311,7 @@ fn l2_bits(stage: &Stage, rng: &mut StdRng) -> Result<f64, Failure> {
     for _ in 0..PRODUCTS {
         let mut draw = || -> Result<(Vec<f64>, Ciphertext), Failure> {
             let x: Vec<f64> = (0..slots).map(|_| rng.random_range(-LARGEST..LARGEST)).collect();
-            let plain = encoder.encode(&x, range, params.scale(), params.lattice().q().limbs());
+            let plain = encoder.encode(&x, range, params.scale(), params.limbs());
             let plain = plain.map_err(Failure::run)?;
             let ct = ckks::encrypt(params, &plain, &stage.secret, rng).map_err(Failure::run)?;
             Ok((x, ct))
@@ -339,12 +339,7 @@ fn measure(set: DPad, strategy: &'static str, reduce: bool, small: bool) -> Resu
     let levels = params.max_level();
     let values: Vec<f64> =
         (0..params.max_slots()).map(|_| rng.random_range(-LARGEST..LARGEST)).collect();
-    let plain = Encoder::new(params).encode(
-        &values,
-        declared()?,
-        params.scale(),
-        params.lattice().q().limbs(),
-    );
+    let plain = Encoder::new(params).encode(&values, declared()?, params.scale(), params.limbs());
     let plain = plain.map_err(Failure::run)?;
     let fresh = ckks::encrypt(params, &plain, &first.secret, &mut rng).map_err(Failure::run)?;
     let product = first.evaluator.square(&fresh).map_err(Failure::run)?;

@@ -344,12 +344,7 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
     let unit = Interval::real(-1.0, 1.0).map_err(Failure::run)?;
     let x = stages.run("encryption", || -> ckks::Result<Ciphertext> {
         let packed = table.pack(&data.scaled)?;
-        let plain = Encoder::new(&params).encode(
-            &packed,
-            unit,
-            params.scale(),
-            params.lattice().q().limbs(),
-        )?;
+        let plain = Encoder::new(&params).encode(&packed, unit, params.scale(), params.limbs())?;
         ckks::encrypt(&params, &plain, &secret, &mut rng)
     });
     let x = x.map_err(Failure::run)?;

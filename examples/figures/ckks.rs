@@ -60,7 +60,7 @@ pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
 /// Measures one set, and frees its keys.
 fn set(bench: &mut Bench, set: &Set) -> Result<(), Failure> {
     let params = Params::new(set.spec.clone()).map_err(Failure::run)?;
-    let (top, limbs) = (params.max_level(), params.lattice().q().limbs());
+    let (top, limbs) = (params.max_level(), params.limbs());
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let secret = SecretKey::generate(params.lattice(), &mut rng).map_err(Failure::run)?;
     let public = PublicKey::generate(&secret, &mut rng);

@@ -22,9 +22,8 @@ pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
     let values: Vec<f64> = (0..params.max_slots()).map(|i| (i % 17) as f64 / 16.0).collect();
     let encoder = Encoder::new(&params);
     let range = Interval::real(0.0, 1.0).map_err(Failure::run)?;
-    let plaintext = encoder
-        .encode(&values, range, params.scale(), params.lattice().q().limbs())
-        .map_err(Failure::run)?;
+    let plaintext =
+        encoder.encode(&values, range, params.scale(), params.limbs()).map_err(Failure::run)?;
 
     let fresh = encrypt_seeded(&params, &plaintext, &secret, rng).map_err(Failure::run)?;
     both::<SeededCiphertext>(bench, "fresh_ciphertext", &params, &fresh, |read| {
@@ -32,7 +31,7 @@ pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
     })?;
     let ct = encrypt(&params, &plaintext, &secret, rng).map_err(Failure::run)?;
     both::<Ciphertext>(bench, "ciphertext", &params, &ct, |_| Ok(()))?;
-    let (route, limbs) = (params.relin_strategy(), params.lattice().q().limbs());
+    let (route, limbs) = (params.relin_strategy(), params.limbs());
     let relin = RelinKeys::generate(route, &secret, limbs, rng).map_err(Failure::run)?;
     both::<RelinKeys>(bench, "relinearisation_key", route, &relin, |_| Ok(()))?;
     let galois = GaloisKey::generate(&secret, 5, limbs, rng).map_err(Failure::run)?;

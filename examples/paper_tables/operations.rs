@@ -67,7 +67,7 @@ fn times(
     let World { params, secret, public, evaluator, rng } = world;
     let encoder = Encoder::new(params);
     let unit = Interval::real(-1.0, 1.0)?;
-    let plain = encoder.encode(&x, unit, params.scale(), params.lattice().q().limbs())?;
+    let plain = encoder.encode(&x, unit, params.scale(), params.limbs())?;
     let low = evaluator.drop_to_level(&cx, 0)?;
     // An operation that works once works in the loop.
     evaluator.mul(&cx, &cy)?;

@@ -50,12 +50,7 @@ impl World {
     pub fn encrypt(&mut self, values: &[f64], [lo, hi]: [f64; 2]) -> Result<Ciphertext> {
         let params = &self.params;
         let range = Interval::real(lo, hi)?;
-        let plain = Encoder::new(params).encode(
-            values,
-            range,
-            params.scale(),
-            params.lattice().q().limbs(),
-        )?;
+        let plain = Encoder::new(params).encode(values, range, params.scale(), params.limbs())?;
         encrypt_public(params, &plain, &self.public, &mut self.rng)
     }
 
@@ -71,6 +66,6 @@ impl World {
 
     /// `log2 Q`, as the tables have it.
     pub fn log2_q(&self) -> String {
-        format!("{:.0}", self.params.log2_modulus(self.params.lattice().q().limbs()))
+        format!("{:.0}", self.params.log2_modulus(self.params.limbs()))
     }
 }

@@ -115,8 +115,7 @@ pub fn published(params: &Params, bytes: &[u8]) -> Result<Published, Refusal> {
 /// The largest number of bytes of a result under these parameters.
 pub fn largest_result(params: &Params) -> u64 {
     let (slots, lattice) = (params.ckks(), params.ckks().lattice());
-    8 * (lattice.spec().rank as u64 + 1)
-        * (slots.lattice().spec().degree * slots.lattice().q().limbs()) as u64
+    8 * (lattice.spec().rank as u64 + 1) * (slots.lattice().spec().degree * slots.limbs()) as u64
         + AROUND
 }
 

@@ -133,9 +133,8 @@ fn vectors_of_other_owners_of_data_tell_their_shape_alone() {
     let public = PublicKey::generate(&secret, &mut rng(2));
     let encoder = ckks::Encoder::new(&params);
     let (messages, range) = (messages(), Interval::real(-3.0, 5.0).unwrap());
-    let encode = |values: &[f64]| {
-        encoder.encode(values, range, params.scale(), params.lattice().q().limbs()).unwrap()
-    };
+    let encode =
+        |values: &[f64]| encoder.encode(values, range, params.scale(), params.limbs()).unwrap();
     assert_tells_nothing("vector under a public key", PAIRS, |pair, seed| {
         let plain = encode(&messages[pair]);
         write(&params, &ckks::encrypt_public(&params, &plain, &public, &mut rng(seed)).unwrap())
@@ -171,9 +170,7 @@ fn published_results_tell_what_is_declared_alone() {
     let (messages, range) = (messages(), Interval::real(-3.0, 5.0).unwrap());
     let declared = Declaration::from(-128.0..=128.0).with_noise(1e-3);
     assert_tells_nothing("published vector", PAIRS, |pair, seed| {
-        let plain = encoder
-            .encode(&messages[pair], range, params.scale(), params.lattice().q().limbs())
-            .unwrap();
+        let plain = encoder.encode(&messages[pair], range, params.scale(), params.limbs()).unwrap();
         let x = ckks::encrypt(&params, &plain, &secret, &mut rng(seed)).unwrap();
         let [w, b, c] = messages[PAIRS - pair][..] else { unreachable!() };
         let y = eval.add_scalar(&eval.mul_scalar(&x, w).unwrap(), b).unwrap();

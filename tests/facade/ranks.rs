@@ -110,7 +110,7 @@ fn ranks_of_a_secure_set_are_as_secure() {
         assert!(set.lattice().security_bits() >= 128.0);
         assert!(set.relin_strategy().raised().security_bits() >= 128.0);
         // What this rank publishes counts for the whole set, rotations by any step included.
-        let raised = RankHoistedKeys::choose(set.lattice(), set.lattice().q().limbs()).unwrap();
+        let raised = RankHoistedKeys::choose(set.lattice(), set.limbs()).unwrap();
         let keys = [set.lattice(), set.relin_strategy().raised(), &raised];
         let weakest =
             keys.map(|keys| keys.security_bits()).into_iter().fold(f64::INFINITY, f64::min);

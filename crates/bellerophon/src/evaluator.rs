@@ -205,8 +205,8 @@ impl Evaluator {
     /// The declaration is a promise: a value outside the range invalidates later checks and
     /// results. It includes the error: the range must hold for the values of the exact program and
     /// for those that decryption would return. A loop that declares a range in every step can
-    /// therefore run indefinitely, and [`Metadata::noise`](ckks::Metadata::noise) accumulates the error of all its
-    /// steps.
+    /// therefore run indefinitely, and [`Metadata::noise`](ckks::Metadata::noise) accumulates the
+    /// error of all its steps.
     ///
     /// The declaration does not cover padding, the slots behind the values. Padding keeps its range
     /// (widened by its error once that exceeds `2^-10` of the range), and rotations turn it into
@@ -232,11 +232,11 @@ impl Evaluator {
     /// Declares the standard deviation of a slot's error against the exact program, where the
     /// caller knows more than the prediction, which adds up all steps of a program.
     ///
-    /// In a loop, [`Metadata::noise`](ckks::Metadata::noise) grows with every step, also where the loop forgets its
-    /// errors: an iteration that contracts, a filter, an average. A declaration in every step
-    /// bounds it. Functions that decide by the predicted noise then keep working: look-ups to an
-    /// accuracy ([`MapRequest::bits`](crate::MapRequest::bits)), sorting and comparing
-    /// ([`ckks::ordering`]), publishing. To bound the range as well, see
+    /// In a loop, [`Metadata::noise`](ckks::Metadata::noise) grows with every step, also where the
+    /// loop forgets its errors: an iteration that contracts, a filter, an average. A declaration in
+    /// every step bounds it. Functions that decide by the predicted noise then keep working:
+    /// look-ups to an accuracy ([`MapRequest::bits`](crate::MapRequest::bits)), sorting and
+    /// comparing ([`ckks::ordering`]), publishing. To bound the range as well, see
     /// [`assume_range`](Self::assume_range).
     ///
     /// The declaration is a promise, and must not depend on encrypted values.

@@ -230,8 +230,8 @@ impl Ciphertext {
     }
 
     /// States the standard deviation of a slot's error against the exact program, in the units of
-    /// [`Metadata::noise`](crate::Metadata::noise), where the caller knows more than worst-case derivatives tell: for a
-    /// map that contracts, or for sums that cancel.
+    /// [`Metadata::noise`](crate::Metadata::noise), where the caller knows more than worst-case
+    /// derivatives tell: for a map that contracts, or for sums that cancel.
     /// [`Metadata::excess`](crate::Metadata::excess) is unchanged.
     ///
     /// # Errors

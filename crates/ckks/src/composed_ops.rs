@@ -212,7 +212,7 @@ pub trait ComposedOps: CkksOps {
     /// for smaller `|x|`. Takes [`Sign::levels`] levels.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideDomain`] when the carried range exceeds the radius ([`Sign::within`]
+    /// [`ErrorKind::OutsideDomain`] when the carried range exceeds the radius ([`Sign::new`]
     /// takes a larger one, [`assume_range_with_padding`](CkksOps::assume_range_with_padding) states
     /// a smaller range), [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
     /// relinearization key, and mismatches.

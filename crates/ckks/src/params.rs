@@ -208,7 +208,7 @@ impl Params {
     }
 
     /// Number of primes of the full chain.
-    pub(crate) fn limbs(&self) -> usize {
+    pub fn limbs(&self) -> usize {
         self.inner.rings.len()
     }
 

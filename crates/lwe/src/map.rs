@@ -21,7 +21,8 @@ impl Evaluator<'_> {
     /// result is `f` at an argument whose error has the standard deviation
     /// [`index_std`](Self::index_std), plus the noise of the blind rotation. The metadata of the
     /// result has both: the effect of the argument error where `f` is steepest
-    /// ([`LweMeta::index`](crate::LweMeta::index)), and the noise ([`LweMeta::noise`](crate::LweMeta::noise)).
+    /// ([`LweMeta::index`](crate::LweMeta::index)), and the noise
+    /// ([`LweMeta::noise`](crate::LweMeta::noise)).
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::KeyMismatch`] for values of another client,

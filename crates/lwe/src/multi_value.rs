@@ -30,9 +30,9 @@ impl Evaluator<'_> {
     /// With the special-modulus gadget one blind rotation of each value serves all functions. The
     /// noise of the results is larger than that of [`map`](Self::map), and the metadata includes
     /// it. All results of one value share part of that noise, so their sums have a larger error
-    /// than sums of independent results ([`LweMeta::deviation`](crate::LweMeta::deviation)). With digits and on NTRU the noise
-    /// is too large for this method, and the same switched ciphertext is rotated once for each
-    /// function.
+    /// than sums of independent results ([`LweMeta::deviation`](crate::LweMeta::deviation)). With
+    /// digits and on NTRU the noise is too large for this method, and the same switched ciphertext
+    /// is rotated once for each function.
     ///
     /// # Errors
     /// As [`map`](Self::map), and if there are no functions.

@@ -14,9 +14,9 @@ const NOISE: &str = "at least the predicted deviation, from 2^-300 to 2^300";
 /// except the bounds that the program declares.
 ///
 /// The declared noise is the noise of the phase: the difference between a value and the entry that
-/// its table returned. The index error of the look-up ([`LweMeta::index`](crate::LweMeta::index)) depends on the
-/// table. It is neither declared nor revealed, and counts as zero in further computations on
-/// published values.
+/// its table returned. The index error of the look-up ([`LweMeta::index`](crate::LweMeta::index))
+/// depends on the table. It is neither declared nor revealed, and counts as zero in further
+/// computations on published values.
 ///
 /// The width of the encoding stays as it is, because decryption needs it. A program chooses it for
 /// its tables ([`OutputEncoding`](crate::OutputEncoding)). A width that is fitted to the results of

@@ -59,7 +59,7 @@ impl World {
             lwe.coefficients(),
             &secret,
             baby,
-            params.lattice().q().limbs(),
+            params.limbs(),
             &mut rng,
         );
         let repack = seeded.unwrap().expand(&params).unwrap();

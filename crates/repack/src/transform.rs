@@ -92,7 +92,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         // chain.
         let needed = match level < params.max_level() {
             true => params.limbs_at(level + 1),
-            false => params.lattice().q().limbs() + 1,
+            false => params.limbs() + 1,
         };
         for ct in rotations {
             if ct.meta().slots != columns {

@@ -73,9 +73,7 @@ pub fn of_vectors(record: &mut Record) {
     // A plaintext at another scale than that of vectors of providers.
     let lattice = client.params().ckks();
     let (encoder, interval) = (ckks::Encoder::new(lattice), Interval::real(-1.0, 1.0).unwrap());
-    let plain = encoder
-        .encode(&[0.5], interval, lattice.scale() / 2.0, lattice.lattice().q().limbs())
-        .unwrap();
+    let plain = encoder.encode(&[0.5], interval, lattice.scale() / 2.0, lattice.limbs()).unwrap();
     let secret = bellerophon::mlwe::SecretKey::generate(lattice.lattice(), &mut rng()).unwrap();
     let key = LatticeKey::generate(&secret, &mut rng());
     let rng = &mut rng();

@@ -178,11 +178,13 @@ impl ReducingKeys {
 ///
 /// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 /// let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-/// let keys = ReducingKeys::generate(&params, &secret, &KeyLevels::default().multiply(12), &mut rng)?;
+/// let needs = KeyLevels::default().multiply(12);
+/// let keys = ReducingKeys::generate(&params, &secret, &needs, &mut rng)?;
 /// let eval = ReducingEvaluator::new(&keys)?;
 ///
 /// let unit = Interval::real(-1.0, 1.0)?;
-/// let plain = Encoder::new(&params).encode(&[0.5, -0.9], unit, params.scale(), params.limbs())?;
+/// let limbs = params.limbs();
+/// let plain = Encoder::new(&params).encode(&[0.5, -0.9], unit, params.scale(), limbs)?;
 /// let mut x = encrypt(&params, &plain, &secret, &mut rng)?;
 /// let mut ranks = vec![];
 /// while x.level() > 0 {

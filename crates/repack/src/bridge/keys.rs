@@ -52,7 +52,7 @@ impl RingBridgeKeys {
         let down = KeySwitchKey::between(&module, &dense, 1, rng)?;
         let packing = row_packing_keys(&dense, PACKING_N, 1, rng)?;
         let to_sparse = KeySwitchKey::between(&dense, &sparse, 1, rng)?;
-        let raise = ModRaiseKey::generate(&low, slots, bridge.params.lattice().q().limbs(), rng)?;
+        let raise = ModRaiseKey::generate(&low, slots, bridge.params.limbs(), rng)?;
         Self::from_parts(bridge, id, down, packing, to_sparse, raise)
     }
 
@@ -112,7 +112,7 @@ impl RingBridgeKeys {
                 return Err(mlwe::ErrorKind::Rank { found, needed }.during(op).into());
             }
         }
-        let (found, needed) = (self.raise.shape().limbs, bridge.params.lattice().q().limbs());
+        let (found, needed) = (self.raise.shape().limbs, bridge.params.limbs());
         if found != needed {
             return Err(mlwe::ErrorKind::Limbs { found, needed: needed.to_string() }
                 .during(op)
@@ -164,7 +164,7 @@ impl RingBridge {
         let sparse = row(degree, self.sparse.gadget().ring(1).moduli());
         let top = row(
             self.params.lattice().spec().degree,
-            lattice.gadget().ring(self.params.lattice().q().limbs()).moduli(),
+            lattice.gadget().ring(self.params.limbs()).moduli(),
         );
         let packing = (degree / PACKING_N).trailing_zeros() as usize;
         (SEED + self.module.factor() * dense)

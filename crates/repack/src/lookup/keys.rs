@@ -195,7 +195,7 @@ impl LinearKeys {
             secrets.lwe.coefficients(),
             slots,
             baby_steps(lookups),
-            params.lattice().q().limbs(),
+            params.limbs(),
             rng,
         )?;
         Self::new(lookups, &down, &up)

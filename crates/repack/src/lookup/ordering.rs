@@ -45,10 +45,10 @@ pub trait LookupServer {
 /// a range lie in it. Noise may move them out by two fifths of half its width; the guard bands of
 /// the next tables absorb that. If it may be more, the range is wider. Padding is zero.
 ///
-/// The [noise](bellerophon_ckks::Metadata::noise) of a result is that of the worst case. For values it covers ties
-/// and any correlation of their errors. Decisions are wrong for ties: their noise is the
-/// probability of a wrong decision, about 1/2 for two values, times the square of the difference
-/// between the outcomes.
+/// The [noise](bellerophon_ckks::Metadata::noise) of a result is that of the worst case. For values
+/// it covers ties and any correlation of their errors. Decisions are wrong for ties: their noise is
+/// the probability of a wrong decision, about 1/2 for two values, times the square of the
+/// difference between the outcomes.
 ///
 /// `Params::order_accuracy` predicts the error before any key exists.
 ///

@@ -41,8 +41,8 @@ wire_form! {
                 ErrorKind::Shape { what: "LWE dimension", found: dimension, needed }.during(op)
             );
         }
-        if !(1..=params.lattice().q().limbs()).contains(&limbs) {
-            let needed = format!("1 to {}", params.lattice().q().limbs());
+        if !(1..=params.limbs()).contains(&limbs) {
+            let needed = format!("1 to {}", params.limbs());
             return Err(mlwe::ErrorKind::Limbs { found: limbs, needed }.during(op).into());
         }
         let meta: CiphertextMeta = form.meta.try_into()?;

@@ -91,8 +91,8 @@ pub(crate) enum Kind {
 }
 
 impl Sign {
-    /// The sign of `|x| <= radius` outside the margin `2^log2_margin`, in units of the radius, to an
-    /// error of `2^log2_error`, with the least work at the fewest levels. Takes one level more
+    /// The sign of `|x| <= radius` outside the margin `2^log2_margin`, in units of the radius, to
+    /// an error of `2^log2_error`, with the least work at the fewest levels. Takes one level more
     /// unless `1 / radius` is an integer.
     ///
     /// # Errors

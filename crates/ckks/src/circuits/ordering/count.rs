@@ -23,8 +23,8 @@ impl Comparator {
     ///
     /// A value closer to the threshold than the margin counts as a number between 0 and 1, one half
     /// if equal: the error of the count is at most half of the number of such values. All others
-    /// together have an error of at most `len` times the [`error`](Self::error) of a count. Errors of
-    /// values spread evenly around the threshold cancel.
+    /// together have an error of at most `len` times the [`error`](Self::error) of a count. Errors
+    /// of values spread evenly around the threshold cancel.
     ///
     /// Takes [`levels`](Self::levels) levels.
     ///

@@ -33,7 +33,8 @@ impl Comparator {
     /// are padding. Blocks of `k` values (rounded up to a power of two) are sorted, then merged in
     /// pairs and halved: fewer stages than a sort.
     ///
-    /// Takes [`levels`](Self::levels) levels for each of its [`stages`](Self::stages), and two more. Each value is within its [`error`](Self::error).
+    /// Takes [`levels`](Self::levels) levels for each of its [`stages`](Self::stages), and two
+    /// more. Each value is within its [`error`](Self::error).
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for a `k` that is zero or above the number of values, and those of all
