@@ -35,7 +35,7 @@ fn noise_is_the_predicted_one() {
         for _ in 0..vectors {
             let values = drawn(slots, (-1.0, 1.0), &mut rng);
             let x = public.encrypt_with(&values, -1.0..=1.0, level, &mut rng).unwrap();
-            assert_eq!((x.level(), x.len(), x.lattice().key()), (level, slots, client.id()));
+            assert_eq!((x.level(), x.len(), x.lattice().ident().key), (level, slots, client.id()));
             let found = client.decrypt(&x).unwrap();
             sum += found.iter().zip(&values).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
             predicted = x.metadata().noise();

@@ -1,12 +1,8 @@
 //! The client, who owns the data: secret keys, encryption, decryption.
 
-use std::{
-    fmt,
-    ops::{ControlFlow, RangeInclusive},
-    sync::Arc,
-};
+use std::{fmt, ops::ControlFlow, sync::Arc};
 
-use bellerophon_ckks::{self as ckks, Ciphertext, Encoder, Interval};
+use bellerophon_ckks::{self as ckks, Ciphertext, Encoder};
 use bellerophon_lwe::LweVec;
 use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::lookup::{LookupSecrets, Watch};
@@ -278,11 +274,6 @@ impl ClientKey {
         }
         Ok(values.decrypt(&lookups.ring).during(op)?)
     }
-}
-
-/// The interval of a declared range.
-pub(crate) fn real(range: &RangeInclusive<f64>) -> Result<Interval> {
-    Ok(Interval::real(*range.start(), *range.end())?)
 }
 
 impl fmt::Debug for ClientKey {

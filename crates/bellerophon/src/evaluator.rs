@@ -10,7 +10,7 @@ use bellerophon_repack::lookup::{Counts, LookupEvaluator, LookupServer, Watch};
 
 use crate::{
     Bridge, During, Error, ErrorKind, EvaluationKeys, LutEngine, Params, Progress, Result,
-    client::real,
+    message::real,
 };
 
 /// Computes on encrypted vectors of one client.

@@ -3,11 +3,11 @@
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::{
-    Ciphertext, Encoder, Plaintext, SeededCiphertext,
+    Ciphertext, Encoder, Interval, Plaintext, SeededCiphertext,
     fbt::{IntVec, PairedVec, SeededIntVec, SeededPairedVec},
 };
 
-use crate::{Params, Result, client::real};
+use crate::{Params, Result};
 
 /// What the values of a vector are: the second argument of
 /// [`ClientKey::encrypt`](crate::ClientKey::encrypt). It is public, the values are not.
@@ -133,4 +133,9 @@ impl Message for Modulo {
     fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<SeededIntVec> {
         Ok(SeededIntVec::seeded(inner, self.0, len)?)
     }
+}
+
+/// The interval of a declared range.
+pub(crate) fn real(range: &RangeInclusive<f64>) -> Result<Interval> {
+    Ok(Interval::real(*range.start(), *range.end())?)
 }

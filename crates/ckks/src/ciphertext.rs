@@ -160,7 +160,7 @@ impl Ciphertext {
         meta: CiphertextMeta,
     ) -> Result<Self> {
         // Bytes of a stranger may come here: check everything before the parts are joined.
-        params.check(inner.fingerprint()).during(ASSEMBLE)?;
+        params.check(inner.ident().fingerprint).during(ASSEMBLE)?;
         meta.check(params, inner.limbs())?;
         Ok(Self::at_level(params, inner, meta))
     }

@@ -3,7 +3,7 @@
 use bellerophon_ring::{BaseConverter, Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroizing;
 
-use crate::{During, ErrorKind, KeyId, Params, Result, SecretKey};
+use crate::{During, ErrorKind, KeyId, KeyIdent, Params, Result, SecretKey};
 
 /// A ciphertext `(b, a_1, ..., a_r)` modulo `q_0 * ... * q_l` with phase `b + <a, s>`, every
 /// polynomial in NTT form.
@@ -81,14 +81,9 @@ impl Ciphertext {
         self.b.limbs()
     }
 
-    /// Identity of the secret key.
-    pub fn key(&self) -> KeyId {
-        self.key
-    }
-
-    /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+    /// The parameters and the secret key that it belongs to.
+    pub fn ident(&self) -> KeyIdent {
+        KeyIdent { fingerprint: self.fingerprint, key: self.key }
     }
 
     /// Size in bytes with residues bit-packed to the width of their primes.

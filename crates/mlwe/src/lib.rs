@@ -116,9 +116,9 @@ pub use galois::{
     rotation_exponent,
 };
 pub use hoisted_digits::HoistedDigits;
-pub use key_id::KeyId;
+pub use key_id::{KeyId, KeyIdent};
 pub use keyswitch::{
-    KeyIdent, KeySwitchKey, SeededKeySwitchKey, SwitchKeyInfo, key_switch, key_switch_decomposed,
+    KeySwitchKey, SeededKeySwitchKey, SwitchKeyInfo, key_switch, key_switch_decomposed,
 };
 pub use keyswitch_cost::RelinCost;
 pub use mod_raise::ModRaiseKey;

@@ -21,8 +21,8 @@ use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
 use crate::encrypt::{SEED_BYTES, error_poly, restrict_extended, sub_product};
-use crate::keyswitch::{KeyIdent, SwitchKeyInfo, check_primes};
-use crate::{Ciphertext, CiphertextQP, During, ErrorKind, Params, Result, SecretKey};
+use crate::keyswitch::{SwitchKeyInfo, check_primes};
+use crate::{Ciphertext, CiphertextQP, During, ErrorKind, KeyIdent, Params, Result, SecretKey};
 
 /// Largest `log2` of `factor` times a coefficient in [`ModRaiseKey::mod_raise`].
 const MAX_LOG_COEFFICIENT: f64 = 62.0;
@@ -138,14 +138,16 @@ impl ModRaiseKey {
         let op = "raise the modulus";
         // Checks: parameters and key of the source, one limb, and coefficients below 2^62.
         params.check(self.shape.to.fingerprint).during(op)?;
-        if ct.fingerprint() != self.shape.from.fingerprint {
-            let (found, needed) = (ct.fingerprint(), self.shape.from.fingerprint);
+        if ct.ident().fingerprint != self.shape.from.fingerprint {
+            let (found, needed) = (ct.ident().fingerprint, self.shape.from.fingerprint);
             return Err(ErrorKind::ParamsMismatch { found, needed }.during(op));
         }
-        if ct.key() != self.shape.from.key {
-            return Err(
-                ErrorKind::KeyMismatch { found: ct.key(), needed: self.shape.from.key }.during(op)
-            );
+        if ct.ident().key != self.shape.from.key {
+            return Err(ErrorKind::KeyMismatch {
+                found: ct.ident().key,
+                needed: self.shape.from.key,
+            }
+            .during(op));
         }
         if ct.limbs() != 1 {
             return Err(ErrorKind::Limbs { found: ct.limbs(), needed: "1".into() }.during(op));
@@ -225,7 +227,7 @@ mod tests {
         for (limbs, factor) in [(4, 1), (5, -3), (5, 1 << 15)] {
             let key = ModRaiseKey::generate(&sparse, &secret, limbs, &mut rng(5)).unwrap();
             let raised = key.mod_raise(&params, &ct, factor).unwrap();
-            assert_eq!((raised.limbs(), raised.key()), (limbs, secret.id()));
+            assert_eq!((raised.limbs(), raised.ident().key), (limbs, secret.id()));
             let ring = raised.ring(&params);
             let phase = ring.inverse((*raised.phase(&secret).unwrap()).clone());
             let phase = measured::centered_f64(&ring, &phase);

@@ -9,7 +9,8 @@ use zeroize::Zeroizing;
 
 use crate::ciphertext::check_divisors;
 use crate::dpad::strategy::{Packed, RelinStrategy};
-use crate::keyswitch::{KeyIdent, KeySwitchKey};
+use crate::key_id::KeyIdent;
+use crate::keyswitch::KeySwitchKey;
 use crate::rank::{RankReduceKey, check_extension};
 use crate::tensor::{Terms, index_pairs};
 use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, Tensor};
@@ -228,7 +229,7 @@ impl RelinKeys {
     fn product(&self, (x, y): (&Ciphertext, &Ciphertext), primes: usize) -> Result<Ciphertext> {
         let params = self.strategy.params();
         x.operand().check(params, y.operand())?;
-        let end = KeyIdent { fingerprint: x.fingerprint, key: x.key };
+        let end = x.ident();
         // Key, level and number of primes are checked before any product is computed.
         self.check(end, x.limbs(), primes)?;
         // Packing into a larger ring needs the whole tensor product.

@@ -187,7 +187,7 @@ impl ModulePacking {
             .collect();
         // N masks of degree d become k, under the middle secret.
         let switched = key_switch(small, &masks, &keys.first)?;
-        let key = switched.key();
+        let key = switched.ident().key;
         let (mut b, a) = switched.into_parts();
         // The bodies of the values join after the switch, which acts on masks alone.
         ring.add_assign(&mut b, &gathered(&lwe::Ciphertext::b));
@@ -208,7 +208,7 @@ impl ModulePacking {
         let masks: Vec<_> = masks.collect::<mlwe::Result<_>>()?;
         // k masks of degree N become one.
         let switched = key_switch(large, &masks, &keys.second)?;
-        let key = switched.key();
+        let key = switched.ident().key;
         let (mut b, a) = switched.into_parts();
         large.q().at_limbs(1).add_assign(&mut b, &body);
         Ok(Ciphertext::new(large, b, a, key)?)

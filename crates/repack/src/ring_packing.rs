@@ -100,16 +100,16 @@ pub(crate) fn pack_rows_in_batches(
     let op = "pack rows";
     let first = rows.values().next().ok_or(ErrorKind::NoRows).during(op)?;
     for row in rows.values() {
-        if row.fingerprint() != params.fingerprint() {
-            let (found, needed) = (row.fingerprint(), params.fingerprint());
+        if row.ident().fingerprint != params.fingerprint() {
+            let (found, needed) = (row.ident().fingerprint, params.fingerprint());
             return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
         }
     }
-    let (limbs, key) = (first.limbs(), first.key());
+    let (limbs, key) = (first.limbs(), first.ident().key);
     let packing = Packing::new(params, keys, n, limbs, key).during(op)?;
     for row in rows.values() {
-        if row.key() != key {
-            return Err(mlwe::ErrorKind::KeyMismatch { found: row.key(), needed: key }
+        if row.ident().key != key {
+            return Err(mlwe::ErrorKind::KeyMismatch { found: row.ident().key, needed: key }
                 .during(op)
                 .into());
         }

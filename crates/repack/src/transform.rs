@@ -102,7 +102,8 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
                     columns.to_string(),
                 );
             }
-            if ct.meta().scale != first.meta().scale || ct.lattice().key() != first.lattice().key()
+            if ct.meta().scale != first.meta().scale
+                || ct.lattice().ident().key != first.lattice().ident().key
             {
                 let needed = "those of the first rotation".into();
                 return shape("scale or key of a rotation", 0, needed);
@@ -218,7 +219,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         let mut polys = inner.polys;
         let masks = polys.split_off(1);
         let body = polys.remove(0);
-        let key = self.rotations[0].lattice().key();
+        let key = self.rotations[0].lattice().ident().key;
         let inner = mlwe::Ciphertext::new(params.lattice(), body, masks, key)?;
         Ok(Ciphertext::from_parts(params, inner, meta)?)
     }

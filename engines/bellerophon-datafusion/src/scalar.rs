@@ -366,7 +366,7 @@ impl Server {
             return Err(bellerophon::ErrorKind::MissingKeys { need: "multiply" }.into());
         };
         // The last vector of a group takes the plan of a full one, if the domain has its padding.
-        let (owner, all) = (x.lattice().key(), x.meta().bounds.slots());
+        let (owner, all) = (x.lattice().ident().key, x.meta().bounds.slots());
         let (len, range) = match call.is_over(&all) {
             true => (x.meta().slots, all),
             false => (x.len(), *x.range()),
@@ -500,7 +500,7 @@ impl ScalarUDFImpl for ScalarFunction {
             }
             let shape = self.node.shape(&format!("{name} {hash}"), || {
                 let (params, x) = keys.object(hash)?;
-                Ok(Shape::new(params, x.lattice().key(), 1, &x.metadata()))
+                Ok(Shape::new(params, x.lattice().ident().key, 1, &x.metadata()))
             })?;
             return Ok(Arc::new(shape.on(name, field)?));
         }

@@ -64,7 +64,7 @@ impl Reader {
     pub fn open(&self, id: JobId, job: &Job, bytes: &[u8]) -> Result<Published, String> {
         let result = AnswerHead::open(id, self.owner, bytes)?;
         let result = wire::published(self.client.params(), result).map_err(|e| e.to_string())?;
-        let (key, found) = (result.as_ref().lattice().key(), result.as_ref().len());
+        let (key, found) = (result.as_ref().lattice().ident().key, result.as_ref().len());
         if key != self.client.id() {
             return Err("a result under the key of another client".to_string());
         }

@@ -329,7 +329,7 @@ impl Evaluator {
                 ring.sum_of_products(&pairs)
             })
             .collect();
-        let (body, key) = (ring.sum_of_products(&body), terms[0].0.lattice().key());
+        let (body, key) = (ring.sum_of_products(&body), terms[0].0.lattice().ident().key);
         let inner = mlwe::Ciphertext::new(self.params().lattice(), body, masks, key)?;
         Ok(Ciphertext::at_level(self.params(), self.divided(inner)?, metadata.meta))
     }

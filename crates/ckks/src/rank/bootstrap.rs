@@ -106,7 +106,7 @@ impl RankBootstrap {
     /// [`CkksOps::bootstrap`](crate::CkksOps::bootstrap).
     pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let (op, large) = ("bootstrap a rank", self.evaluator.params());
-        self.small.check(x.lattice().fingerprint()).during(op)?;
+        self.small.check(x.lattice().ident().fingerprint).during(op)?;
         // Step 1: drop to the input level.
         let level = self.evaluator.bootstrapper().map_or(0, |b| b.input_level());
         let (mut inner, meta) = x.clone().into_parts();

@@ -103,7 +103,7 @@ impl RankReduction {
     /// set or key, [`ErrorKind::RangeOverflow`] if its values do not fit that level.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "reduce the rank";
-        self.from.check(x.lattice().fingerprint()).during(op)?;
+        self.from.check(x.lattice().ident().fingerprint).during(op)?;
         // Step 1: drop the limbs that the smaller set does not have.
         let (mut inner, meta) = x.clone().into_parts();
         if inner.limbs() > self.to.limbs() {
@@ -165,7 +165,7 @@ impl RankConversion {
     /// [`ErrorKind::SlotCount`] if it has more slots than the small ring.
     pub fn to_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "convert to a module";
-        self.large.check(x.lattice().fingerprint()).during(op)?;
+        self.large.check(x.lattice().ident().fingerprint).during(op)?;
         let (found, most) = (x.meta().slots, self.small.max_slots());
         if found > most {
             return Err(ErrorKind::SlotCount { found, least: 1, most }.during(op));
@@ -184,7 +184,7 @@ impl RankConversion {
     /// [`ErrorKind::RangeOverflow`] if the modulus of its level has no room for the factor.
     pub fn from_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "convert from a module";
-        self.small.check(x.lattice().fingerprint()).during(op)?;
+        self.small.check(x.lattice().ident().fingerprint).during(op)?;
         // The trace multiplies the phase by the factor, which goes into the scale.
         let (factor, limbs, meta) = (self.rings.map().factor(), x.lattice().limbs(), x.meta());
         let scale = meta.scale * factor as f64;

@@ -249,7 +249,7 @@ impl ReducingEvaluator {
     /// The index of the rank of a vector.
     fn rank_of(&self, x: &Ciphertext) -> Result<usize> {
         // Each rank has parameters of its own, so the fingerprint identifies it.
-        let found = x.lattice().fingerprint();
+        let found = x.lattice().ident().fingerprint;
         let own = |e: &Evaluator| e.params().lattice().fingerprint() == found;
         let rank = self.evaluators.iter().position(own).ok_or(
             bellerophon_mlwe::ErrorKind::ParamsMismatch {

@@ -76,7 +76,7 @@ impl RingSwitch {
     /// [`ErrorKind::RangeOverflow`] if the modulus of its level has no room for the factor.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "switch rings";
-        self.from.check(x.lattice().fingerprint()).during(op)?;
+        self.from.check(x.lattice().ident().fingerprint).during(op)?;
         let (found, most) = (x.meta().slots, self.slots);
         if found > most {
             return Err(ErrorKind::SlotCount { found, least: 1, most }.during(op));

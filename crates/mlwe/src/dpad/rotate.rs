@@ -12,7 +12,8 @@ use bellerophon_ring::{Addend, Epilogue, KeyRows, Ntt, Poly};
 use rand::CryptoRng;
 
 use crate::galois::{GaloisKey, rotation_exponent};
-use crate::keyswitch::{KeyIdent, check_chains};
+use crate::key_id::KeyIdent;
+use crate::keyswitch::check_chains;
 use crate::rank::{RankReduceKey, check_extension};
 use crate::{Ciphertext, During, ErrorKind, GaloisKeys, Params, Result, SecretKey};
 

@@ -19,7 +19,8 @@ pub use key_set::{GaloisKeys, GaloisSource};
 
 use crate::ciphertext::packed_len;
 use crate::encrypt::SEED_BYTES;
-use crate::keyswitch::{KeyIdent, KeySwitchKey, SeededKeySwitchKey};
+use crate::key_id::KeyIdent;
+use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 use crate::{
     Ciphertext, CiphertextQP, During, ErrorKind, HoistedDigits, Params, Result, SecretKey,
 };

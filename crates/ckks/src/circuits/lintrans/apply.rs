@@ -362,7 +362,7 @@ impl Evaluator {
         let ciphertext = |columns: Vec<_>| {
             let mut columns = columns.into_iter();
             let body = columns.next().expect("a ciphertext has a body");
-            let (masks, key) = (columns.collect(), babies[0].key());
+            let (masks, key) = (columns.collect(), babies[0].ident().key);
             let inner = mlwe::Ciphertext::new(params.lattice(), body, masks, key)?;
             Ok(Ciphertext::at_level(params, inner, *meta))
         };
