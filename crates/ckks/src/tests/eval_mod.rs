@@ -3,21 +3,10 @@
 use std::f64::consts::TAU;
 
 use crate::eval_mod::{Arcsine, Mod1, Mod1Output, Mod1Spec};
-use crate::tests::common::{World, max_error};
+use crate::tests::common::{World, max_error, mod1_spec as spec};
 use crate::{ErrorKind, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security, encrypt};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-
-fn spec(weight: usize) -> Mod1Spec {
-    Mod1Spec {
-        weight,
-        log2_failure: -60.0,
-        log2_error: -24.0,
-        arcsine: None,
-        spare: 0,
-        early_bits: [0; 2],
-    }
-}
 
 /// Phases under a secret of `weight` coefficients: integers plus fractions up to `message`.
 fn phases(n: usize, weight: usize, message: f64) -> Vec<f64> {

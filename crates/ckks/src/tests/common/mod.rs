@@ -3,6 +3,7 @@
 
 pub mod functional;
 
+use crate::eval_mod::Mod1Spec;
 use crate::{
     Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup,
     ModulusChain, Params, ParamsSpec, SecretKey, Security, SlotValue, decrypt_values, encrypt,
@@ -133,6 +134,18 @@ pub(crate) fn span<T: SlotValue>(values: &[T]) -> Interval {
     let ends = (f64::INFINITY, f64::NEG_INFINITY);
     let (lo, hi) = values.fold(ends, |(lo, hi), z| (lo.min(z.re), hi.max(z.re)));
     Interval::real(lo, hi).unwrap()
+}
+
+/// A reduction modulo 1 for a secret of `weight` coefficients, to 24 bits, without an arcsine.
+pub(crate) fn mod1_spec(weight: usize) -> Mod1Spec {
+    Mod1Spec {
+        weight,
+        log2_failure: -60.0,
+        log2_error: -24.0,
+        arcsine: None,
+        spare: 0,
+        early_bits: [0; 2],
+    }
 }
 
 pub(crate) fn max_error(found: &[f64], expected: &[f64]) -> f64 {
