@@ -253,7 +253,7 @@ fn published_integers_tell_their_shape_alone() {
     let y = on.table(&x, |k| 3 - k).unwrap();
     let [x, y] = [&x, &y].map(|x| IntVec::from(server.publish_integers(x).unwrap()));
     assert_eq!(x.values().inner().meta(), y.values().inner().meta());
-    assert_eq!(x.raw_range(), y.raw_range());
+    assert_eq!(x.values().range(), y.values().range());
 }
 
 #[test]

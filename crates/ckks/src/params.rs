@@ -269,7 +269,7 @@ impl Params {
     ///
     /// # Panics
     /// When `limbs` is zero or above the limbs of `Q`.
-    pub fn log2_modulus(&self, limbs: usize) -> f64 {
+    pub(crate) fn log2_modulus(&self, limbs: usize) -> f64 {
         self.inner.log2_modulus[limbs - 1]
     }
 

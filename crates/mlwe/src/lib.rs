@@ -55,7 +55,7 @@
 //! let secret = SecretKey::generate(&params, &mut rng)?;
 //! let strategy = RelinStrategy::direct(&params);
 //! let relin = RelinKeys::generate(&strategy, &secret, params.limbs(), &mut rng)?;
-//! let rotate = GaloisKey::generate(&secret, 5, params.limbs(), &mut rng)?;
+//! let rotate = GaloisKey::generate(&secret, 5, params.q().limbs(), &mut rng)?;
 //!
 //! // 2^40 X, squared and divided by the last prime (about 2^45), then X -> X^5.
 //! let mut coefficients = vec![0; 1024];

@@ -250,7 +250,7 @@ mod tests {
         let refused = keys.multiply(&y, &y, 0);
         assert!(matches!(
             &refused,
-            Err(e) if e.op() == "square" && matches!(e.kind(), ErrorKind::KeyMismatch { .. })
+            Err(e) if e.op() == "multiply" && matches!(e.kind(), ErrorKind::KeyMismatch { .. })
         ));
         let refused = keys.multiply(&x, &x, 2);
         assert!(matches!(

@@ -382,8 +382,9 @@ impl<'r, R: Read> Receiver<'r, R> {
                     let lattice = params.lookups()?.with_fingerprint(fingerprint);
                     let lattice =
                         lattice.ok_or_else(|| disorder("the tables have other parameters"))?;
-                    let tables = self.tables(lattice, count, KeyId(list.key))?;
-                    keys.lookups.tables = Some(TableKeys::new(lattice, tables).into());
+                    let lookup = self.tables(lattice, count, KeyId(list.key))?;
+                    let tables = TableKeys { lwe_params: lattice.clone(), lookup };
+                    keys.lookups.tables = Some(tables.into());
                 }
                 Part::RingBridge => match params.lookups()?.ring() {
                     Some(bridge) => {

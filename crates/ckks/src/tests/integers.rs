@@ -47,7 +47,7 @@ fn sums_and_multiples_are_those_modulo_p() {
                 let again = on.table(&on.add(&product, &b).unwrap(), |k| 255 - k).unwrap();
                 let wanted = expect(&|x, y| 255 - (x as i64 * 7 + y as i64).rem_euclid(256));
                 assert_eq!(f.decrypt(&again), wanted);
-                assert_eq!(again.raw_range(), (0.0, 255.0));
+                assert_eq!(*again.values().range(), crate::Interval::real(0.0, 255.0).unwrap());
             }
         }
     }
@@ -178,7 +178,7 @@ fn the_simulator_says_it_beforehand() {
         let (found, predicted) =
             (program(&f.eval, &ct).unwrap(), program(&shadow, &plain).unwrap());
         assert_eq!(found.values().inner().metadata(), *predicted.values().inner().metadata());
-        assert_eq!(found.raw_range(), predicted.raw_range());
+        assert_eq!(found.values().range(), predicted.values().range());
         let wanted: Vec<usize> = x.iter().map(|k| ((k * 5 + 1) % 256 * 4 + 17) % 256).collect();
         assert_eq!(f.decrypt(&found), wanted);
     }

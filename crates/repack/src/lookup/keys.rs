@@ -159,12 +159,8 @@ impl TableKeys {
         rng: &mut R,
     ) -> Result<Self> {
         let tables = SeededLookupKeys::generate(lwe_params, &secrets.lwe, &secrets.ring, key, rng)?;
-        Ok(Self::new(lwe_params, tables.expand(lwe_params)?))
-    }
-
-    /// Wraps keys that were made for these parameters.
-    pub fn new(lwe_params: &lwe::Params, lookup: LookupKeys) -> Self {
-        Self { lwe_params: lwe_params.clone(), lookup }
+        let lookup = tables.expand(lwe_params)?;
+        Ok(Self { lwe_params: lwe_params.clone(), lookup })
     }
 
     /// Bytes of the keys in their wire form.

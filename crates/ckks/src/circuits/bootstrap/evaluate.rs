@@ -151,7 +151,7 @@ impl Bootstrapper {
     /// let x = Simulator::new(&params).encrypt(&[0.5, -1.0], unit, bootstrapper.input_level())?;
     /// let bootstrapped = bootstrapper.bootstrapped(x.metadata())?;
     /// assert_eq!(bootstrapped.level, bootstrapper.output_level());
-    /// assert!(bootstrapped.metadata().estimate(&params, -20.0).bits() > 20.0);
+    /// assert!(bootstrapped.estimate(&params, -20.0).bits() > 20.0);
     /// # Ok(())
     /// # }
     /// ```

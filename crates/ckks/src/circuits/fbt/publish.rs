@@ -190,8 +190,8 @@ impl Evaluator {
     /// public.
     ///
     /// # Errors
-    /// [`ErrorKind::Unreduced`] for integers that are not reduced ([`raw_range`](IntVec::raw_range)
-    /// within `0 ..= p - 1`), whose predicted noise is above the one at which they decrypt exactly
+    /// [`ErrorKind::Unreduced`] for integers that are not reduced (their range before it within
+    /// `0 ..= p - 1`), whose predicted noise is above the one at which they decrypt exactly
     /// but for that probability, or at a scale that takes a functional bootstrap a level; it does
     /// not say by how much. [`ErrorKind::Shape`] for a `log2_failure` that is not in `-256..=-1`,
     /// and mismatches.
