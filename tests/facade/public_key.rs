@@ -161,7 +161,7 @@ fn integers_of_providers_travel_without_their_noise() {
         let (params, public) = (client.params(), client.public_key_with(&mut rng(20)).unwrap());
         for count in [3, params.slots() + 5] {
             let integers: Vec<usize> = (0..count).map(|i| i * 50 % 256).collect();
-            let sent = public.encrypt_integers(&integers, 256).unwrap();
+            let sent = public.encrypt(&integers, Modulo(256)).unwrap();
             let bytes = format::to_bytes(params, &sent).unwrap();
             let received: ProvidedIntegers = format::from_bytes(params, &bytes).unwrap();
             assert_eq!(received, sent);

@@ -192,7 +192,7 @@ pub use client::ClientKey;
 pub use error::{Error, ErrorKind, Result};
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
-pub use message::{Message, Modulo, Paired};
+pub use message::{Message, Modulo, Paired, ProvidedMessage};
 pub use needs::Needs;
 pub use ordering::OrderOps;
 pub use params::Params;

@@ -3,9 +3,11 @@
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::{
-    Ciphertext, Encoder, Interval, Plaintext, SeededCiphertext,
-    fbt::{IntVec, PairedVec, SeededIntVec, SeededPairedVec},
+    Ciphertext, Encoder, Interval, Plaintext, Provided, SeededCiphertext,
+    fbt::{IntVec, PairedVec, ProvidedIntegers, SeededIntVec, SeededPairedVec},
 };
+use bellerophon_mlwe as mlwe;
+use rand::CryptoRng;
 
 use crate::{Params, Result};
 
@@ -48,6 +50,25 @@ pub trait Message {
     fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<Self::Seeded>;
 }
 
+/// A message that others encrypt for the owner of a key: a range or [`Modulo`], the second argument
+/// of [`PublicKey::encrypt`](crate::PublicKey::encrypt).
+pub trait ProvidedMessage: Message {
+    /// The encrypted vector, whose range and noise the server derives from the parameters.
+    type Provided;
+
+    /// Encrypts a plaintext, given with its number of values.
+    ///
+    /// # Errors
+    /// None for an encoded vector and a key of the same parameters.
+    fn provide<R: CryptoRng + ?Sized>(
+        &self,
+        params: &Params,
+        plaintext: (&Plaintext, usize),
+        key: &mlwe::PublicKey,
+        rng: &mut R,
+    ) -> Result<Self::Provided>;
+}
+
 /// Reals of a range, one in each slot. Levels above those for programs are allowed: they are the
 /// levels of a bootstrap.
 impl Message for RangeInclusive<f64> {
@@ -72,6 +93,20 @@ impl Message for RangeInclusive<f64> {
 
     fn seeded(&self, inner: SeededCiphertext, _len: usize) -> Result<SeededCiphertext> {
         Ok(inner)
+    }
+}
+
+impl ProvidedMessage for RangeInclusive<f64> {
+    type Provided = Provided;
+
+    fn provide<R: CryptoRng + ?Sized>(
+        &self,
+        params: &Params,
+        (plaintext, _len): (&Plaintext, usize),
+        key: &mlwe::PublicKey,
+        rng: &mut R,
+    ) -> Result<Provided> {
+        Ok(Provided::encrypt(params.ckks(), plaintext, key, rng)?)
     }
 }
 
@@ -132,6 +167,20 @@ impl Message for Modulo {
 
     fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<SeededIntVec> {
         Ok(SeededIntVec::seeded(inner, self.0, len)?)
+    }
+}
+
+impl ProvidedMessage for Modulo {
+    type Provided = ProvidedIntegers;
+
+    fn provide<R: CryptoRng + ?Sized>(
+        &self,
+        params: &Params,
+        (plaintext, len): (&Plaintext, usize),
+        key: &mlwe::PublicKey,
+        rng: &mut R,
+    ) -> Result<ProvidedIntegers> {
+        Ok(ProvidedIntegers::encrypt(params.ckks(), plaintext, (self.0, len), key, rng)?)
     }
 }
 

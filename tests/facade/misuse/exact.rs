@@ -38,7 +38,7 @@ fn of_clients(record: &mut Record, client: &ClientKey) {
         refused!(record, why, ClientKey::encrypt_with(client, v, Modulo(modulus), top, rng));
         refused!(record, why, ClientKey::encrypt_seeded(client, v, Modulo(modulus)));
         refused!(record, why, ClientKey::encrypt_seeded_with(client, v, Modulo(modulus), top, rng));
-        refused!(record, why, PublicKey::encrypt_integers(public, v, modulus));
+        refused!(record, why, PublicKey::encrypt(public, v, Modulo(modulus)));
     }
     for level in [client.params().ckks().max_level() + 1, usize::MAX] {
         let why = "a level above all";
@@ -54,7 +54,7 @@ fn of_clients(record: &mut Record, client: &ClientKey) {
     refused!(record, why, ClientKey::encrypt(without, &[1], Modulo(4)));
     refused!(record, why, ClientKey::encrypt_seeded(without, &[1], Modulo(4)));
     let public = &without.public_key_with(rng).unwrap();
-    refused!(record, why, PublicKey::encrypt_integers(public, &[1], 4));
+    refused!(record, why, PublicKey::encrypt(public, &[1], Modulo(4)));
 }
 
 fn of_tables(record: &mut Record) {
