@@ -380,7 +380,7 @@ mod tests {
         let refused = [
             evaluator.map(&x, identity, output).unwrap_err(),
             evaluator.maps(&x, &[(&identity, output), (&f64::sin, output)]).unwrap_err(),
-            evaluator.max(&x, &x).unwrap_err(),
+            evaluator.max(&[x.clone(), x.clone()]).unwrap_err(),
             evaluator.sort(&x, crate::Order::Ascending).unwrap_err(),
             evaluator.arg_max(&lanes, Headroom::TABLE).unwrap_err(),
             evaluator.arg_max(&lanes[..1], Headroom::TABLE).unwrap_err(),

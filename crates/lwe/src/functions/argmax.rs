@@ -32,7 +32,7 @@ impl Evaluator<'_> {
     /// the results.
     ///
     /// # Errors
-    /// As [`max_of`](Self::max_of), and [`ErrorKind::TableTooSmall`] if the tables cannot
+    /// As [`max`](Self::max), and [`ErrorKind::TableTooSmall`] if the tables cannot
     /// distinguish the sums of the tournament.
     pub fn arg_max(&self, lanes: &[LweVec], headroom: Headroom) -> Result<Vec<LweVec>> {
         self.winners(lanes, Pick::Largest, headroom).during("arg-max")
@@ -84,7 +84,7 @@ impl Evaluator<'_> {
     /// values up to `2 t` below it may be marked, and values further below are not.
     ///
     /// # Errors
-    /// As [`max_of`](Self::max_of).
+    /// As [`max`](Self::max).
     pub fn max_indicators(
         &self,
         lanes: &[LweVec],

@@ -13,22 +13,6 @@ pub(crate) enum Pick {
 }
 
 impl Evaluator<'_> {
-    /// The larger value of each pair, with one look-up for each pair.
-    ///
-    /// # Errors
-    /// As [`LweVec::sub`] and [`map`](Self::map) of the difference.
-    pub fn max(&self, a: &LweVec, b: &LweVec) -> Result<LweVec> {
-        self.operation("maximum", a.len(), |work| self.pick_in(work, a, b, Pick::Largest))
-    }
-
-    /// The smaller value of each pair, with one look-up for each pair.
-    ///
-    /// # Errors
-    /// As [`max`](Self::max).
-    pub fn min(&self, a: &LweVec, b: &LweVec) -> Result<LweVec> {
-        self.operation("minimum", a.len(), |work| self.pick_in(work, a, b, Pick::Smallest))
-    }
-
     /// The smaller and the larger value of each pair, with one look-up for each pair.
     ///
     /// # Errors
@@ -95,16 +79,17 @@ impl Evaluator<'_> {
     /// in `ceil(log2 k)` batches.
     ///
     /// # Errors
-    /// As [`max`](Self::max), and if there are no lanes or their lengths differ.
-    pub fn max_of(&self, lanes: &[LweVec]) -> Result<LweVec> {
+    /// As [`LweVec::sub`] and [`map`](Self::map) of the differences, and if there are no lanes or
+    /// their lengths differ.
+    pub fn max(&self, lanes: &[LweVec]) -> Result<LweVec> {
         self.tournament(lanes, Pick::Largest).during("maximum")
     }
 
-    /// The smallest value over several lanes at each position, as [`max_of`](Self::max_of).
+    /// The smallest value over several lanes at each position, as [`max`](Self::max).
     ///
     /// # Errors
-    /// As [`max_of`](Self::max_of).
-    pub fn min_of(&self, lanes: &[LweVec]) -> Result<LweVec> {
+    /// As [`max`](Self::max).
+    pub fn min(&self, lanes: &[LweVec]) -> Result<LweVec> {
         self.tournament(lanes, Pick::Smallest).during("minimum")
     }
 
@@ -145,7 +130,7 @@ impl Evaluator<'_> {
         Ok(lanes.remove(0))
     }
 
-    /// [`max`](Self::max) or [`min`](Self::min) within a longer operation.
+    /// [`max`](Self::max) or [`min`](Self::min) of two lanes within a longer operation.
     pub(crate) fn pick_in(
         &self,
         work: &mut LookupProgress<'_>,
@@ -249,8 +234,9 @@ mod tests {
             let b = s.encrypt(&y, -2.0..=2.0, encoding);
             let evaluator = s.evaluator();
             let (min, max) = evaluator.min_max(&a, &b).unwrap();
-            assert_eq!(evaluator.max(&a, &b).unwrap(), max);
-            assert_eq!(evaluator.min(&a, &b).unwrap(), min);
+            let lanes = [a.clone(), b.clone()];
+            assert_eq!(evaluator.max(&lanes).unwrap(), max);
+            assert_eq!(evaluator.min(&lanes).unwrap(), min);
             assert_eq!(
                 (max.meta().lo, max.meta().hi, min.meta().lo, min.meta().hi),
                 (-2.0, 2.0, -2.0, 2.0)
@@ -334,7 +320,7 @@ mod tests {
             let lanes: Vec<_> =
                 rows.iter().map(|row| s.encrypt(row, -2.0..=2.0, encoding)).collect();
             let evaluator = s.evaluator();
-            let (max, min) = (evaluator.max_of(&lanes).unwrap(), evaluator.min_of(&lanes).unwrap());
+            let (max, min) = (evaluator.max(&lanes).unwrap(), evaluator.min(&lanes).unwrap());
             let bound = 6.0 * max.variance().sqrt();
             let (max, min) = (max.decrypt(&s.ring).unwrap(), min.decrypt(&s.ring).unwrap());
             for place in 0..4 {
@@ -345,7 +331,7 @@ mod tests {
             }
         }
         assert!(matches!(
-            s.evaluator().max_of(&[]),
+            s.evaluator().max(&[]),
             Err(e) if e.op() == "maximum" && matches!(e.kind(), ErrorKind::NoValues)
         ));
     }
@@ -362,7 +348,7 @@ mod tests {
             let got = values.decrypt(&s.ring).unwrap();
             got.iter().map(|v| (v - exact).powi(2)).sum::<f64>() / got.len() as f64
         };
-        let best = evaluator.max_of(&lanes).unwrap();
+        let best = evaluator.max(&lanes).unwrap();
         let (measured, one) = (mean_square(&best, 0.5), best.variance() / 4.0);
         // Six variances of one error: between the tracked four and the square of four.
         assert!((4.3..8.0).contains(&(measured / one)), "{}", measured / one);
@@ -385,7 +371,7 @@ mod tests {
             [1, 2, 1, 2].map(|len| s.encrypt(&vec![0.5; len], 0.0..=1.0, encoding)).into();
         let (evaluator, output) = (s.evaluator(), OutputEncoding::Fit(Headroom::TABLE));
         let refused = [
-            evaluator.max_of(&lanes).unwrap_err(),
+            evaluator.max(&lanes).unwrap_err(),
             evaluator.arg_min(&lanes, Headroom::TABLE).unwrap_err(),
             evaluator.arg_max_label(&lanes, &[0.0; 4], output).unwrap_err(),
             evaluator.max_indicators(&lanes, output).unwrap_err(),
@@ -403,7 +389,7 @@ mod tests {
         let mut s = Setup::new(insecure(8, 256, false));
         let encoding = s.fit(-2.0..=2.0, 1e6, Headroom::TABLE);
         let a = s.encrypt(&[1.0], -2.0..=2.0, encoding);
-        let error = s.evaluator().max(&a, &a).unwrap_err();
+        let error = s.evaluator().max(&[a.clone(), a]).unwrap_err();
         assert!(
             error.op() == "maximum" && matches!(error.kind(), ErrorKind::TooWideForTable { .. }),
             "{error}"

@@ -107,7 +107,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
         self.run("max", |lookup| {
             same_length(operands)?;
             let headroom = tournament(operands.len());
-            self.values(lookup, operands, headroom, |tables, values| tables.max_of(values))
+            self.values(lookup, operands, headroom, |tables, values| tables.max(values))
         })
     }
 
@@ -116,7 +116,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
         self.run("min", |lookup| {
             same_length(operands)?;
             let headroom = tournament(operands.len());
-            self.values(lookup, operands, headroom, |tables, values| tables.min_of(values))
+            self.values(lookup, operands, headroom, |tables, values| tables.min(values))
         })
     }
 
