@@ -17,7 +17,7 @@ fn operations(c: &mut Criterion) {
     let secret = SecretKey::generate(params.lattice(), rng).unwrap();
     let public = PublicKey::generate(&secret, rng);
     let steps = [1i64, 2, 3, 4, 5, 6, 7, 8];
-    let needs = KeyLevels::new().multiply(level).conjugate(level).rotate(steps, level);
+    let needs = KeyLevels::default().multiply(level).conjugate(level).rotate(steps, level);
     let keys = EvaluationKeys::generate(&params, &secret, &needs, rng).unwrap();
     let evaluator = Evaluator::new(&params, &keys).unwrap();
     let encoder = Encoder::new(&params);

@@ -58,7 +58,7 @@ fn key_switch(c: &mut Criterion) {
             b.iter(|| galois.apply_decomposed(&params, &ct, &digits).unwrap())
         });
         c.bench_function(&name("keyswitch/multiply_relinearise"), |b| {
-            b.iter(|| relin.multiply(&ct, &ct).unwrap())
+            b.iter(|| relin.multiply(&ct, &ct, 0).unwrap())
         });
     }
     let name = |operation: &str| id(operation, params.q(), LIMBS);
@@ -73,7 +73,7 @@ fn key_switch(c: &mut Criterion) {
 fn truncated(params: &Params, ct: &Ciphertext, limbs: usize) -> Ciphertext {
     let b = ct.b().limb_range(0..limbs);
     let a = ct.masks().iter().map(|mask| mask.limb_range(0..limbs)).collect();
-    Ciphertext::new(params, b, a, ct.key()).unwrap()
+    Ciphertext::new(params, b, a, ct.ident().key).unwrap()
 }
 
 criterion_group! { name = benches; config = slow(); targets = key_switch }

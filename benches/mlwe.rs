@@ -29,7 +29,7 @@ fn products(c: &mut Criterion) {
     for set in DPad::TABLE_3.into_iter().chain(DPad::TABLE_5) {
         let paper = set.relin_strategy().unwrap();
         let params = paper.params().clone();
-        let limbs = params.limbs();
+        let limbs = params.q().limbs();
         let chosen = RelinStrategy::choose(&params, limbs).unwrap();
         let routes =
             [("direct", RelinStrategy::direct(&params)), ("dpad", paper), ("chosen", chosen)];
@@ -46,7 +46,7 @@ fn products(c: &mut Criterion) {
             });
             c.bench_function(&id(&name, params.q(), limbs), |b| {
                 let (keys, ct) = &*world;
-                b.iter(|| keys.multiply_rescale(ct, ct, 1).unwrap())
+                b.iter(|| keys.multiply(ct, ct, 1).unwrap())
             });
         }
     }
@@ -56,7 +56,7 @@ fn products(c: &mut Criterion) {
 fn conversions(c: &mut Criterion) {
     for set in [DPad::SetI, DPad::SetIV] {
         let large = Params::new(set.spec().unwrap()).unwrap();
-        let limbs = large.limbs();
+        let limbs = large.q().limbs();
         let rlwe = LazyCell::new(|| fresh(&large));
         let name = |operation: &str, rank: usize| {
             id(&format!("mlwe/{}/{operation}/r={rank}", set.name()), large.q(), limbs)
@@ -81,7 +81,7 @@ fn conversions(c: &mut Criterion) {
                 b.iter(|| conversion.from_rank(ct).unwrap())
             });
         }
-        let exponent = rotation_exponent(large.degree(), 1);
+        let exponent = rotation_exponent(large.spec().degree, 1);
         let keys =
             LazyCell::new(|| GaloisKeys::generate(&rlwe.0, [exponent], limbs, &mut rng()).unwrap());
         c.bench_function(&name("rlwe_key_switch", 1), |b| {
@@ -102,19 +102,19 @@ fn rotations(c: &mut Criterion) {
             None => route.raised().clone(),
             Some((rank, primes)) => {
                 let q: Vec<Modulus> = params.q().moduli().cloned().collect();
-                let p = prime::ntt_primes_below(4 * params.degree(), 47, primes, &q).unwrap();
+                let p = prime::ntt_primes_below(4 * params.spec().degree, 47, primes, &q).unwrap();
                 let p = p.iter().map(Modulus::value).collect();
-                RelinStrategy::through_rank(&params, rank, p).unwrap().raised().clone()
+                RelinStrategy::new(&params, 1, Some((rank, p))).unwrap().raised().clone()
             }
         };
         (params, raised)
     };
     let exponents = |params: &Params, count: usize| -> Vec<usize> {
-        (0..count).map(|k| rotation_exponent(params.degree(), 1 << k)).collect()
+        (0..count).map(|k| rotation_exponent(params.spec().degree, 1 << k)).collect()
     };
     for (set, counts) in [(DPad::SetIII, &[1, 2, 4, 6][..]), (DPad::SetI, &[1, 6])] {
         let params = set.relin_strategy().unwrap().params().clone();
-        let limbs = params.limbs();
+        let limbs = params.q().limbs();
         let own = LazyCell::new(|| {
             let (secret, ct) = fresh(&params);
             (GaloisKeys::generate(&secret, exponents(&params, 6), limbs, &mut rng()).unwrap(), ct)
@@ -140,7 +140,7 @@ fn rotations(c: &mut Criterion) {
     ];
     for (set, raised, counts) in ranks {
         let (params, raised) = world(set, raised);
-        let limbs = params.limbs();
+        let limbs = params.q().limbs();
         let hoisted = LazyCell::new(|| {
             let (secret, ct) = fresh(&params);
             let above = secret.extend_rank(&raised, &mut rng()).unwrap();
@@ -151,7 +151,7 @@ fn rotations(c: &mut Criterion) {
             (RankHoistedKeys::from_parts(&params, &raised, galois, down).unwrap(), ct)
         });
         for &count in counts {
-            let name = format!("mlwe/{}/rotations={count}/rank={}", set.name(), raised.rank());
+            let name = format!("mlwe/{}/rotations={count}/rank={}", set.name(), raised.spec().rank);
             c.bench_function(&id(&name, params.q(), limbs), |b| {
                 let (keys, ct) = &*hoisted;
                 b.iter(|| keys.apply(ct, &exponents(&params, count)).unwrap())

@@ -38,7 +38,7 @@ fn repacking(c: &mut Criterion) {
     let (top, limbs) = (params.max_level(), params.limbs());
     let secret = SecretKey::generate(params.lattice(), rng).unwrap();
     let steps = rotation_steps(DIMENSION, BABY_STEPS).unwrap();
-    let needs = KeyLevels::new().multiply(top).rotate(steps, top);
+    let needs = KeyLevels::default().multiply(top).rotate(steps, top);
     let keys = EvaluationKeys::generate(&params, &secret, &needs, rng).unwrap();
     let evaluator = Evaluator::new(&params, &keys).unwrap();
     let lwe_secret = lwe::SecretKey::generate(DIMENSION, SecretKind::Sparse(WEIGHT), rng).unwrap();

@@ -11,7 +11,7 @@ use std::time::Instant;
 use bellerophon::ckks::{
     self, Ciphertext, CkksOps, ComposedOps, Encoder, EvaluationKeys, Evaluator, Interval,
     KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, SecretKey, Security,
-    approx::{Approximation, Function, Sign},
+    approx::{Approximation, Function, Known, Sign},
     decrypt_values, encrypt,
 };
 use clap::Parser;
@@ -98,7 +98,7 @@ impl World {
         let mut rng = ChaCha20Rng::seed_from_u64(2018);
         stages.run(KEY_GENERATION, || {
             let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-            let needs = KeyLevels::new().multiply(params.max_level());
+            let needs = KeyLevels::default().multiply(params.max_level());
             let keys = EvaluationKeys::generate(&params, &secret, &needs, &mut rng)?;
             let evaluator = Evaluator::new(&params, &keys)?;
             Ok(Self { secret, evaluator, rng, runs, rows: vec![], errors: (0.0, 0.0, 0) })
@@ -154,7 +154,7 @@ impl World {
         self.errors.1 += errors.mean * expected.len() as f64;
         self.errors.2 += expected.len();
         self.rows.push(Row {
-            ring_degree: self.params().lattice().degree(),
+            ring_degree: self.params().lattice().spec().degree,
             slots: expected.len(),
             eval_s,
             us_per_slot: eval_s * 1e6 / expected.len() as f64,
@@ -171,7 +171,7 @@ impl World {
         plan: &Approximation,
         paper: Option<f64>,
     ) -> ckks::Result<()> {
-        let domain = [plan.lo(), plan.hi()];
+        let domain = [plan.domain().lo(), plan.domain().hi()];
         let values = self.uniform(domain[0], domain[1]);
         let expected: Vec<f64> = values.iter().map(|&x| f.value(x)).collect();
         let x = self.encrypt(&values, plan.levels(), domain)?;
@@ -252,15 +252,15 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
     let spec = ParamsSpec::from_chain(&chain, 45, Security::Bits128)?;
     let mut smooth = World::new(spec, runs, &mut stages)?;
     let all = [
-        (Function::inverse(), 0.5, 1.5, -27.0, Some(167.0)),
-        (Function::exp(), -1.0, 1.0, -27.0, Some(164.0)),
-        (Function::sigmoid(), -1.0, 1.0, -27.0, Some(161.0)),
-        (Function::sigmoid(), -8.0, 8.0, -16.0, None),
-        (Function::tanh(), -4.0, 4.0, -16.0, None),
-        (Function::sqrt(), 0.125, 2.0, -16.0, None),
-        (Function::inverse_sqrt(), 0.125, 2.0, -12.0, None),
-        (Function::ln(), 0.25, 4.0, -16.0, None),
-        (Function::gelu(), -4.0, 4.0, -14.0, None),
+        (Function::from(Known::Inverse), 0.5, 1.5, -27.0, Some(167.0)),
+        (Function::from(Known::Exp), -1.0, 1.0, -27.0, Some(164.0)),
+        (Function::from(Known::Sigmoid), -1.0, 1.0, -27.0, Some(161.0)),
+        (Function::from(Known::Sigmoid), -8.0, 8.0, -16.0, None),
+        (Function::from(Known::Tanh), -4.0, 4.0, -16.0, None),
+        (Function::from(Known::Sqrt), 0.125, 2.0, -16.0, None),
+        (Function::from(Known::InverseSqrt), 0.125, 2.0, -12.0, None),
+        (Function::from(Known::Ln), 0.25, 4.0, -16.0, None),
+        (Function::from(Known::Gelu), -4.0, 4.0, -14.0, None),
     ];
     stages.run("functions, N = 2^14", || {
         all.iter().try_for_each(|(f, lo, hi, bits, paper)| {
@@ -269,18 +269,18 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
     })?;
 
     let mut deep = World::new(ParamsSpec::w1()?, runs, &mut stages)?;
-    let sigmoid = Function::sigmoid();
+    let sigmoid = Function::from(Known::Sigmoid);
     stages.run("sigmoid, N = 2^15", || {
         [31, 63].into_iter().try_for_each(|degree| {
             deep.function(&sigmoid, &Approximation::of_degree(&sigmoid, -8.0, 8.0, degree)?, None)
         })
     })?;
-    stages.run("comparison, N = 2^15", || deep.comparisons(&Sign::new(MARGIN, MARGIN)?))?;
+    stages.run("comparison, N = 2^15", || deep.comparisons(&Sign::new(1.0, MARGIN, MARGIN)?))?;
 
     let worlds = [&smooth, &deep];
     let keys = worlds.iter().map(|w| w.evaluator.keys().byte_len() as u64).sum();
     let params = smooth.params();
-    let fresh = params.limbs() * params.lattice().degree() * 2 * size_of::<u64>();
+    let fresh = params.limbs() * params.lattice().spec().degree * 2 * size_of::<u64>();
     let count = smooth.errors.2 + deep.errors.2;
     let security = worlds.iter().map(|w| w.params().lattice().security_bits());
     let report = Report {

@@ -210,7 +210,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     console.say(format_args!(
         "{slots} {} numbers, N = {}, log2 QP = {:.0}, {:.0}-bit security, failure below 2^{:.0}",
         if *real { "real" } else { "complex" },
-        arithmetic.lattice().degree(),
+        arithmetic.lattice().spec().degree,
         arithmetic.lattice().log2_modulus(),
         params.security_bits().floor(),
         log2_failure,
@@ -225,13 +225,13 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
          worst slot of one iteration: {:.1}, but for a chance of 2^{LOG2_FAILURE})",
         -worst.log2(),
         -mean.log2(),
-        -fresh.noise().log2(),
+        -fresh.metadata().noise().log2(),
         -bound.log2(),
     ));
     let parts = if *real { 1 } else { 2 };
     let rows: Vec<StageRow> = StageWork::of_bootstrap(bootstrapper, parts)
         .iter()
-        .map(|work| StageRow::new(work, arithmetic.lattice().degree(), &stages))
+        .map(|work| StageRow::new(work, arithmetic.lattice().spec().degree, &stages))
         .collect();
     console.say(format_args!(
         "{:24} {:>9} {:>8} {:>10} {:>11}  bound",
@@ -253,7 +253,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
             usable_bits_out: usable,
             error_bits_worst: -worst.log2(),
             error_bits_mean: -mean.log2(),
-            error_bits_predicted: -fresh.noise().log2(),
+            error_bits_predicted: -fresh.metadata().noise().log2(),
             error_bits_worst_predicted: -bound.log2(),
             log2_failure,
             stages_s: &stages,

@@ -203,7 +203,7 @@ fn compute(
     let tables = (0..layers.len() - 1).map(table).collect::<Result<Vec<_>, _>>();
     let tables = tables.map_err(Failure::run)?;
     let transforms = layers.iter().flat_map(|layer| &layer.transforms);
-    let keys = transforms.fold(KeyLevels::new(), |keys, transform| keys.transform(transform));
+    let keys = transforms.fold(KeyLevels::default(), |keys, transform| keys.transform(transform));
     let mut session = Session::open(params, &Needs::new().functional().keys(&keys))?;
 
     // The client.

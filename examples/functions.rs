@@ -336,7 +336,7 @@ fn table(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     let lookups = params.lookups().map_err(Failure::input)?;
     let (level, level_to_correct) = (lookups.levels(), lookups.level_to_correct());
     let engine = arguments.engine.of_tables();
-    let request = MapRequest::new(f).over(domain).pin(engine.into());
+    let request = MapRequest::new(f).over(domain).engines([engine.into()]);
     let Some(bits) = arguments.bits else {
         let request = request.bridge(arguments.bridge.bridge());
         let bound = predicted(&params.map_plan(&request).map_err(Failure::input)?, count);

@@ -283,7 +283,8 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<(), Fai
     // range.
     let simulator = Simulator::new(&params);
     let any = |level| simulator.encrypt(&vec![0.0; fit.slots()], unit, level);
-    let model = any(level).and_then(|any| fit.train(&simulator, &any)).map_err(Failure::run)?;
+    let model =
+        any(level).and_then(|any| fit.train(&simulator, &any, |_| {})).map_err(Failure::run)?;
     let foreseen = any(after).and_then(|rows| predictions(&fit, &simulator, &model, &rows));
     let [declared_scores, declared_probabilities] =
         foreseen.map_err(Failure::run)?.each_ref().map(Declaration::from);
@@ -304,7 +305,8 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<(), Fai
 
         // The server.
         let begin = Instant::now();
-        let model = stages.run("training", || fit.train(&server, &table)).map_err(Failure::run)?;
+        let model =
+            stages.run("training", || fit.train(&server, &table, |_| {})).map_err(Failure::run)?;
         train_s += begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         let [scores, probabilities] = stages
@@ -422,7 +424,7 @@ fn show(console: &Console, result: &Logistic<'_>, params: &ckks::Params, errors:
         "preset {}: N = {}, {} levels at scale 2^{:.0}, log QP = {:.1}, {:.1}-bit security, {} \
          thread(s)\n",
         report.preset,
-        params.lattice().degree(),
+        params.lattice().spec().degree,
         result.levels,
         params.scale().log2(),
         result.log2_qp,

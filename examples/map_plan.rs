@@ -150,7 +150,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         request = request.allow(Engine::Ntru);
     }
     if let Some(engine) = arguments.engine {
-        request = request.pin(engine);
+        request = request.engines([engine]);
     }
     let request = request.prices(&model).threads(threads);
     let plan = params.map_plan(&request).map_err(Failure::input)?;

@@ -190,9 +190,13 @@ fn params(set: DPad, step: &RankStep, strategy: &str) -> Result<Params, Failure>
         Ok(RelinStrategy::direct(lattice))
     } else if step.rank == set.rank() {
         let paper = set.relin_strategy().map_err(Failure::run)?;
-        RelinStrategy::through_rank(lattice, paper.raised().rank(), paper.raised().spec().p.clone())
+        RelinStrategy::new(
+            lattice,
+            1,
+            Some((paper.raised().spec().rank, paper.raised().spec().p.clone())),
+        )
     } else {
-        RelinStrategy::choose(lattice, lattice.limbs())
+        RelinStrategy::choose(lattice, lattice.q().limbs())
     };
     params.relinearizing(route.map_err(Failure::run)?).map_err(Failure::run)
 }
@@ -236,7 +240,7 @@ fn stages(
                 (Some(reduction), secret)
             }
         };
-        let spec = KeyLevels::new().multiply(params.max_level());
+        let spec = KeyLevels::default().multiply(params.max_level());
         let keys = EvaluationKeys::generate(&params, &secret, &spec, rng).map_err(Failure::run)?;
         let evaluator = Evaluator::new(&params, &keys).map_err(Failure::run)?;
         stages.push(Stage { evaluator, secret, reduction });
@@ -319,8 +323,8 @@ fn l2_bits(stage: &Stage, rng: &mut StdRng) -> Result<f64, Failure> {
         let expected = x.iter().zip(&y).map(|(x, y)| x * y);
         let squares: f64 = found.iter().zip(expected).map(|(z, m)| (z - m).norm_sqr()).sum();
         // Slots and their conjugates are n times the square of the coefficients.
-        let coefficients = 2.0 * squares / params.lattice().degree() as f64;
-        sum -= 0.5 * (coefficients / params.lattice().degree() as f64).log2();
+        let coefficients = 2.0 * squares / params.lattice().spec().degree as f64;
+        sum -= 0.5 * (coefficients / params.lattice().spec().degree as f64).log2();
     }
     Ok(sum / f64::from(PRODUCTS))
 }
@@ -343,7 +347,7 @@ fn measure(set: DPad, strategy: &'static str, reduce: bool, small: bool) -> Resu
     let (mut ct, mut ranks) = (fresh.clone(), vec![(set.rank(), levels)]);
     for (at, stage) in stages.iter().enumerate() {
         if let Some(reduction) = &stage.reduction {
-            ranks.push((reduction.to().lattice().rank(), ct.level()));
+            ranks.push((reduction.to().lattice().spec().rank, ct.level()));
             ct = clock.run(REDUCING, || reduction.apply(&ct)).map_err(Failure::run)?;
         }
         let last = last_level(&stages, at);

@@ -143,7 +143,7 @@ fn compute(
     let filling = network.clone().filling(REACH);
     let first = Layer::new(&params, &filling.first, count, before)?;
     let second = Layer::new(&params, &filling.second, count, after)?;
-    let keys = KeyLevels::new().transform(&first.transform).transform(&second.transform);
+    let keys = KeyLevels::default().transform(&first.transform).transform(&second.transform);
     let needs = arguments.tables.of(&params)?.1.keys(&keys);
     let mut session = Session::open(params, &needs)?;
 

@@ -17,7 +17,7 @@ use std::time::Instant;
 use bellerophon::ckks::{
     self, Ciphertext, CkksOps, Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup,
     ModulusChain, ParamsSpec, SecretKey, Security,
-    approx::{Approximation, Function},
+    approx::{Approximation, Function, Known},
     simulator::{SimCiphertext, Simulator},
     statistics::Table,
 };
@@ -319,7 +319,8 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
         )));
     }
     let wide = |error| Failure::input(format!("--variances {lo:?},{hi:?} is too wide: {error}"));
-    let root = Approximation::new(&Function::inverse_sqrt(), lo, hi, ROOT_ERROR).map_err(wide)?;
+    let root = Approximation::new(&Function::from(Known::InverseSqrt), lo, hi, ROOT_ERROR)
+        .map_err(wide)?;
     let levels = Table::correlation_levels(&root).max(Table::standardised_levels(&root));
     let params = parameters(levels).map_err(wide)?;
     if table.slots() > params.max_slots() {
@@ -468,7 +469,7 @@ fn report(
     ));
     console.say(format_args!(
         "N = {}, {top} levels at scale 2^{LOG_SCALE}, {:.1}-bit security, {} thread(s); inverse square roots to {:.1e}\n",
-        params.lattice().degree(),
+        params.lattice().spec().degree,
         report.security_bits,
         report.threads,
         root.error()
@@ -496,7 +497,7 @@ fn report(
             source: &data.source,
             columns: &data.names,
             rows: data.rows.len(),
-            variances: [root.lo(), root.hi()],
+            variances: [root.domain().lo(), root.domain().hi()],
             statistics: &rows,
             root_error: root.error(),
             levels: top,

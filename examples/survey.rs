@@ -218,8 +218,7 @@ fn compute(arguments: &Arguments, answers: Vec<Vec<u64>>) -> Result<(), Failure>
     // The server: it checks what it reads, and publishes results as the program declares them.
     let server = Evaluator::new(keys).map_err(Failure::run)?;
     let results: Result<Vec<Published>, Error> = stages.run(STATISTICS, || {
-        let read =
-            |bytes: &Vec<u8>| Ok(format::from_bytes::<Provided>(&params, bytes)?.into_ciphertext());
+        let read = |bytes: &Vec<u8>| Ok(format::from_bytes::<Provided>(&params, bytes)?.into());
         let sent: Vec<Ciphertext> = sent.iter().map(read).collect::<Result<_, Error>>()?;
         let results = program.run(&*server, &sent)?;
         let publish = |(x, declared)| Ok(server.publish(x, declared)?);

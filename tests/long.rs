@@ -195,7 +195,7 @@ fn twenty_vectors_have_no_wrong_entry() {
         let mut before: Option<(IntVec, Vec<usize>)> = None;
         for run in 0..5 {
             let fresh: Vec<usize> = (0..count).map(|_| rng.random_range(0..ENTRIES)).collect();
-            let x = client.encrypt_integers(&fresh, ENTRIES).unwrap();
+            let x = client.encrypt(&fresh, Modulo(ENTRIES)).unwrap();
             let (x, clear) = match &before {
                 None => (x, fresh),
                 Some((y, found)) => {

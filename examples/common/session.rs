@@ -97,7 +97,7 @@ impl Session {
     ) -> Result<Vec<IntVec>, Failure> {
         self.encrypt_parts(
             vectors,
-            |client, v, rng| client.encrypt_integers_with(v, modulus, level, rng),
+            |client, v, rng| client.encrypt_with(v, Modulo(modulus), level, rng),
             |integers| integers.values().inner(),
         )
     }
@@ -111,7 +111,7 @@ impl Session {
     ) -> Result<Vec<PairedVec>, Failure> {
         self.encrypt_parts(
             vectors,
-            |client, v, rng| client.encrypt_paired_with(v, range.clone(), level, rng),
+            |client, v, rng| client.encrypt_with(v, Paired(range.clone()), level, rng),
             PairedVec::inner,
         )
     }

@@ -217,11 +217,18 @@ impl<'a> Server<'a> {
     /// depends on the tree.
     pub fn drowned(&self, classes: &LweVec, rng: &mut ChaCha20Rng) -> lwe::Result<LweVec> {
         let q0 = self.params.ring_modulus().value() as f64;
-        let most = (DROWNED / classes.encoding().width() * q0) as i64;
+        let most = (DROWNED / classes.meta().encoding.width() * q0) as i64;
         let mut items = classes.items().to_vec();
         items.iter_mut().for_each(|item| item.add_constant(rng.random_range(-most..=most)));
-        let variance = classes.noise_variance() + DROWNED * DROWNED / 3.0;
-        let range = classes.lo()..=classes.hi();
-        LweVec::new(self.params, items, *classes.encoding(), range, variance, classes.key())
+        let variance = classes.meta().noise + DROWNED * DROWNED / 3.0;
+        let range = classes.meta().lo..=classes.meta().hi;
+        LweVec::new(
+            self.params,
+            items,
+            classes.meta().encoding,
+            range,
+            variance,
+            classes.meta().key,
+        )
     }
 }

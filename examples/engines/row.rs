@@ -195,8 +195,8 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
         times: [single.wall, each.wall],
         cpu: each.cpu,
         errors: Errors::between(&expected, &y.decrypt(&ring)?),
-        predicted: predicted(index, y.noise_variance()),
-        noise: [deviation(&flat), y.noise_variance().sqrt()],
+        predicted: predicted(index, y.meta().noise),
+        noise: [deviation(&flat), y.meta().noise.sqrt()],
         ciphertext_bytes: count * (params.spec().ring_degree + 1) * 8,
     })
 }

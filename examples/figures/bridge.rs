@@ -154,7 +154,7 @@ impl<'a> Bridge<'a> {
         let secret = SecretKey::generate(slots.lattice(), rng)?;
         let baby = BABY_STEPS.min(lookup.spec().dimension);
         let giants = rotation_steps(lookup.spec().dimension, baby)?;
-        let needs = KeyLevels::new().multiply(top - 1).rotate(giants, top);
+        let needs = KeyLevels::default().multiply(top - 1).rotate(giants, top);
         let keys = EvaluationKeys::generate(slots, &secret, &needs, rng)?;
         let lwe = lwe::SecretKey::generate_lwe(lookup, rng)?;
         let coefficients = lwe.coefficients();

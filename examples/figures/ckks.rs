@@ -64,7 +64,7 @@ fn set(bench: &mut Bench, set: &Set) -> Result<(), Failure> {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let secret = SecretKey::generate(params.lattice(), &mut rng).map_err(Failure::run)?;
     let public = PublicKey::generate(&secret, &mut rng);
-    let mut needs = KeyLevels::new().multiply(top);
+    let mut needs = KeyLevels::default().multiply(top);
     if set.operations.contains(&"rotate") {
         needs = needs.rotate([1], top);
     }

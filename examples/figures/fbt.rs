@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use bellerophon::ckks::approx::Function;
+use bellerophon::ckks::approx::{Function, Known};
 use bellerophon::ckks::fbt::PeriodicFunction;
 use bellerophon::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -93,7 +93,7 @@ fn tables(bench: &mut Bench, bits: u32, preset: Preset, count: usize) -> Result<
     let entries = session.integers(p, p);
     let table = IntTable::new(p, p, |k| entries[k]).map_err(Failure::run)?;
     let x = session.integers(count, p);
-    let ct = session.client.encrypt_integers(&x, p).map_err(Failure::run)?;
+    let ct = session.client.encrypt(&x, Modulo(p)).map_err(Failure::run)?;
     let mut result = None;
     let row = bench.time(format!("fbt/{bits}to{bits}/{count}"), 1, || {
         result = Some(session.server.integers().tables(&ct, &[&table]));
@@ -129,7 +129,7 @@ fn several(
     let tables = tables.map_err(Failure::run)?;
     let tables: Vec<&IntTable> = tables.iter().collect();
     let x = session.integers(FULL, p);
-    let ct = session.client.encrypt_integers(&x, p).map_err(Failure::run)?;
+    let ct = session.client.encrypt(&x, Modulo(p)).map_err(Failure::run)?;
     let mut result = None;
     let row = bench.time(format!("fbt/{bits}to{bits}/{FULL}/tables_{count}"), 1, || {
         result = Some(session.server.integers().tables(&ct, &tables));
@@ -149,7 +149,7 @@ fn several(
 fn chain(bench: &mut Bench, session: &mut Session, p: usize) -> Result<(), Failure> {
     let step = |k: usize| (k * k + 91 * k + 13) % p;
     let x = session.integers(FULL, p);
-    let mut ct = session.client.encrypt_integers(&x, p).map_err(Failure::run)?;
+    let mut ct = session.client.encrypt(&x, Modulo(p)).map_err(Failure::run)?;
     let table = IntTable::new(p, p, step).map_err(Failure::run)?;
     let (begin, cpu) = (Instant::now(), cpu_seconds());
     for _ in 0..CHAIN {
@@ -172,11 +172,11 @@ fn smooth(bench: &mut Bench) -> Result<(), Failure> {
     let functional = session.client.params().functional().map_err(Failure::run)?.clone();
     let input_level = functional.input_level();
     let x: Vec<f64> = (0..FULL).map(|_| session.rng.random_range(-8.0..8.0)).collect();
-    let ct = session.client.encrypt_paired(&x, -8.0..=8.0).map_err(Failure::run)?;
+    let ct = session.client.encrypt(&x, Paired(-8.0..=8.0)).map_err(Failure::run)?;
     for (name, log2_error) in SMOOTH {
         let f = match name {
-            "sigmoid" => Function::sigmoid(),
-            _ => Function::gelu(),
+            "sigmoid" => Function::from(Known::Sigmoid),
+            _ => Function::from(Known::Gelu),
         };
         let prepared: PeriodicFunction =
             functional.real_function(&f, -8.0, 8.0, log2_error).map_err(Failure::run)?;

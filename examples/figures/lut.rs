@@ -62,7 +62,7 @@ fn measure_on(
         })
         .collect::<Result<Vec<Ciphertext>, _>>()
         .map_err(Failure::run)?;
-    let request = MapRequest::new(sigmoid).over(-8.0..=8.0).pin(engine.into());
+    let request = MapRequest::new(sigmoid).over(-8.0..=8.0).engines([engine.into()]);
     let plan = params.map_plan(&request).map_err(Failure::run)?;
     let error_bits_mean = plan.accuracy().expect("a plan of tables").mean_bits();
 

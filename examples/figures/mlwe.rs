@@ -67,7 +67,7 @@ fn products(bench: &mut Bench, set: DPad) -> Result<(), Failure> {
         false => shared_product(bench, &mut world, &direct)?,
     }
     product(bench, &mut world, "dpad", &paper)?;
-    let chosen = RelinStrategy::choose(&params, params.limbs()).map_err(Failure::run)?;
+    let chosen = RelinStrategy::choose(&params, params.q().limbs()).map_err(Failure::run)?;
     product(bench, &mut world, "chosen", &chosen)
 }
 
@@ -78,9 +78,9 @@ fn product(
     route: &RelinStrategy,
 ) -> Result<(), Failure> {
     let World { set, secret, x, y, rng } = world;
-    let limbs = route.params().limbs();
+    let limbs = route.params().q().limbs();
     let keys = RelinKeys::generate(route, secret, limbs, rng).map_err(Failure::run)?;
-    let run = || keys.multiply_rescale(x, y, 1);
+    let run = || keys.multiply(x, y, 1);
     // An operation that works once here works in the loop.
     run().map_err(Failure::run)?;
     let row = bench.time(format!("mlwe/{}/{strategy}", set.name()), 1, || {
@@ -96,7 +96,7 @@ fn shared_product(
     route: &RelinStrategy,
 ) -> Result<(), Failure> {
     let World { set, secret, x, y, rng } = world;
-    let (params, limbs) = (route.params(), route.params().limbs());
+    let (params, limbs) = (route.params(), route.params().q().limbs());
     let from = [secret.ntt(0)];
     let key = KeySwitchKey::generate(&from, (&*secret).into(), secret, limbs, rng);
     let key = key.map_err(Failure::run)?;
@@ -104,9 +104,9 @@ fn shared_product(
     let row = |at: usize| key.row(at / components, 0);
     let rows = || 0..gadget.digits(limbs) * components;
     let bodies = rows().map(|at| row(at).0).collect();
-    let masks = (0..params.rank()).map(|c| rows().map(|at| &row(at).1[c]).collect());
+    let masks = (0..params.spec().rank).map(|c| rows().map(|at| &row(at).1[c]).collect());
     let rows = KeyRows { columns: std::iter::once(bodies).chain(masks).collect(), limbs };
-    let (ring, rank) = (params.q().at_limbs(limbs), params.rank());
+    let (ring, rank) = (params.q().at_limbs(limbs), params.spec().rank);
     let (masks, others) = (x.masks(), y.masks());
     let row = bench.time(format!("mlwe/{}/direct", set.name()), 1, || {
         let pairs = (0..rank).flat_map(|i| (i..rank).map(move |j| (i, j)));
@@ -135,7 +135,7 @@ fn describe(row: &mut Row, route: &RelinStrategy, limbs: usize) -> Result<(), Fa
     row.extra.insert("key_bytes", key_bytes.into());
     row.extra.insert("digits", digits.into());
     row.extra.insert("ring_factor", route.factor().into());
-    row.extra.insert("raised_rank", (route.raised().rank() * route.factor()).into());
+    row.extra.insert("raised_rank", (route.raised().spec().rank * route.factor()).into());
     let bits = route.params().security_bits().min(route.raised().security_bits());
     secured(row, bits, route.params().spec().security);
     Ok(())
@@ -153,7 +153,7 @@ fn conversions(bench: &mut Bench) -> Result<(), Failure> {
     let set = DPad::SetIV;
     let large = Params::new(set.spec().map_err(Failure::run)?).map_err(Failure::run)?;
     let small = large.module_view(4).map_err(Failure::run)?;
-    let (limbs, bits, security) = (large.limbs(), large.security_bits(), large.spec().security);
+    let (limbs, bits, security) = (large.q().limbs(), large.security_bits(), large.spec().security);
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let secret = SecretKey::generate(&large, &mut rng).map_err(Failure::run)?;
     let ct = secret.encrypt(&large.q().zero(), &mut rng).map_err(Failure::run)?;

@@ -56,12 +56,12 @@ pub fn known(function: Function, range: [f64; 2]) -> approx::Function {
 /// The function with the property that certifies its polynomials.
 fn approximated(function: Function, [lo, hi]: [f64; 2]) -> Result<approx::Function, String> {
     Ok(match function {
-        Function::Sigmoid => approx::Function::sigmoid(),
-        Function::Tanh => approx::Function::tanh(),
-        Function::Exp => approx::Function::exp(),
-        Function::Sin => approx::Function::sin(),
-        Function::Reciprocal => approx::Function::inverse(),
-        Function::Sqrt if lo > 0.0 => approx::Function::sqrt(),
+        Function::Sigmoid => approx::Known::Sigmoid.into(),
+        Function::Tanh => approx::Known::Tanh.into(),
+        Function::Exp => approx::Known::Exp.into(),
+        Function::Sin => approx::Known::Sin.into(),
+        Function::Reciprocal => approx::Known::Inverse.into(),
+        Function::Sqrt if lo > 0.0 => approx::Known::Sqrt.into(),
         Function::Sqrt if hi < 0.0 => {
             // The square root of |v| is even: its values left of zero are those to the right.
             let bound = |e: &approx::Ellipse| (e.right() < 0.0).then(|| (-e.left()).sqrt());

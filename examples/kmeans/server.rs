@@ -83,7 +83,7 @@ impl Layout {
     /// The rotations of an iteration.
     pub fn keys(&self, levels: Levels) -> KeyLevels {
         let (block, blocks) = (self.block, self.blocks);
-        KeyLevels::new()
+        KeyLevels::default()
             .multiply(levels.indicators)
             .inner_sum(block, 1, levels.indicators)
             .replicate(block, 1, levels.centres())
@@ -171,7 +171,7 @@ impl Server<'_> {
         // noise of the indicators counts.
         let packed = indicators.iter().map(|bits| {
             let packed = evaluator.pack_ends(bits, level)?;
-            Ok(packed.assume_noise(bits.noise_variance().sqrt())?)
+            Ok(packed.assume_noise(bits.meta().noise.sqrt())?)
         });
         packed.collect()
     }
@@ -250,9 +250,9 @@ impl Server<'_> {
     /// that sums are divided by the number of their terms.
     fn centre_noise(&self, indicators: &[Ciphertext], reciprocals: &Ciphertext) -> f64 {
         let (points, clusters) = (self.layout.points as f64, self.layout.clusters as f64);
-        let bit = indicators.iter().map(Ciphertext::noise).fold(0.0, f64::max);
+        let bit = indicators.iter().map(|x: &Ciphertext| x.metadata().noise()).fold(0.0, f64::max);
         let smallest = smallest_size(points, clusters);
-        self.largest * (points.sqrt() * bit / smallest + smallest * reciprocals.noise())
+        self.largest * (points.sqrt() * bit / smallest + smallest * reciprocals.metadata().noise())
     }
 }
 

@@ -209,7 +209,7 @@ impl Bench {
                 cells.iter().filter(|cell| cell.key.count >= count).map(|cell| cell.key.bits);
             let bits = f64::from(bits.max().unwrap_or(0));
             let function = cells[0].function;
-            self.run(function, &function.request(None, bits).pin(self.engine), count)
+            self.run(function, &function.request(None, bits).engines([self.engine]), count)
         };
         let runs = counts.into_iter().map(run);
         match runs.collect::<bellerophon::Result<Vec<Run>>>() {

@@ -1,6 +1,6 @@
 //! The functions that are planned and measured.
 
-use bellerophon::ckks::approx::Function;
+use bellerophon::ckks::approx::{Function, Known};
 use bellerophon::prelude::*;
 use clap::ValueEnum;
 use rand::RngExt;
@@ -55,13 +55,13 @@ impl Subject {
             _ => [-8.0, 8.0],
         });
         let function = match self {
-            Self::Sigmoid => Function::sigmoid().into(),
-            Self::Tanh => Function::tanh().into(),
+            Self::Sigmoid => Function::from(Known::Sigmoid).into(),
+            Self::Tanh => Function::from(Known::Tanh).into(),
             Self::Relu => MapFunction::relu(),
             Self::Abs => MapFunction::abs(),
             Self::Sign => MapFunction::sign(GAP),
-            Self::Reciprocal => Function::inverse().into(),
-            Self::Exp => Function::exp().into(),
+            Self::Reciprocal => Function::from(Known::Inverse).into(),
+            Self::Exp => Function::from(Known::Exp).into(),
             Self::Table => {
                 let mut rng = seeded(SEED);
                 let entries: Vec<f64> = (0..ENTRIES).map(|_| rng.random_range(0.0..1.0)).collect();

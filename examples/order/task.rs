@@ -4,7 +4,7 @@ use std::fmt;
 
 use bellerophon::Result as Computed;
 use bellerophon::ckks::KeyLevels;
-use bellerophon::ckks::ordering::{Comparator, Order};
+use bellerophon::ckks::ordering::{Comparator, Order, OrderTask};
 use bellerophon::prelude::*;
 use clap::ValueEnum;
 
@@ -110,10 +110,10 @@ impl Task {
     pub fn keys(self, level: usize) -> KeyLevels {
         match self {
             Self::Sort { values } | Self::Top { values, .. } => {
-                Comparator::sort_keys(values, level)
+                OrderTask::Sort { len: values }.keys(level)
             }
             Self::Median { values } | Self::Histogram { values, .. } => {
-                Comparator::count_keys(values.next_power_of_two(), level)
+                OrderTask::Count { slots: values.next_power_of_two() }.keys(level)
             }
         }
     }
@@ -159,11 +159,14 @@ impl Task {
     /// values near each edge.
     pub fn bound(self, comparator: &Comparator, values: &[f64]) -> f64 {
         let width = RANGE.end() - RANGE.start();
+        let slots = values.len().next_power_of_two();
         let near =
             |edge: f64, reach: f64| values.iter().filter(|x| (**x - edge).abs() < reach).count();
         match self {
-            Self::Sort { values } => width * comparator.sort_error(values),
-            Self::Top { count, values } => width * comparator.top_k_error(values, count),
+            Self::Sort { values } => width * comparator.error(OrderTask::Sort { len: values }),
+            Self::Top { count, values } => {
+                width * comparator.error(OrderTask::TopK { len: values, k: count })
+            }
             Self::Median { values: n } => {
                 // The distance from the middle to the ranks that the comparator may return.
                 let mut sorted = values.to_vec();
@@ -173,13 +176,14 @@ impl Task {
                 let truth = self.expected(values)[0];
                 let low = truth - place((middle - off).ceil() - 1.0);
                 let high = place((middle + off).floor()) - truth;
-                width * comparator.quantile_error() + low.max(high)
+                width * comparator.error(OrderTask::Quantile { slots }) + low.max(high)
             }
             Self::Histogram { bins, values: n } => {
                 let reach = width * comparator.margin() * 1.001;
                 let most =
                     edges(bins).windows(2).map(|e| near(e[0], reach) + near(e[1], reach)).max();
-                0.5 * most.unwrap_or(0) as f64 + 2.0 * n as f64 * comparator.count_error()
+                0.5 * most.unwrap_or(0) as f64
+                    + 2.0 * n as f64 * comparator.error(OrderTask::Count { slots })
             }
         }
     }

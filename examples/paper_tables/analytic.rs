@@ -118,7 +118,7 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
             ms(task.paper),
             ms(time),
             format!("{:.1}", time * 1e3 / slots as f64),
-            format!("{:.1}", result.estimate(&params, -20.0).bits()),
+            format!("{:.1}", result.metadata().estimate(&params, -20.0).bits()),
             bits(task.polynomial, |task, x| task.sign as f64 * x + task.shift),
             bits(task.function, |_, x| x),
         ]);

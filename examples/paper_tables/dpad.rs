@@ -118,12 +118,12 @@ fn mib(bytes: Option<f64>) -> String {
 fn described(route: &RelinStrategy) -> String {
     let mut parts = vec![];
     if route.factor() > 1 {
-        parts.push(format!("in the ring of degree 2^{}", route.work().degree().ilog2()));
+        parts.push(format!("in the ring of degree 2^{}", route.work().spec().degree.ilog2()));
     }
     if route.is_raised() {
         let p = &route.raised().spec().p;
         let bits = p.iter().map(|p| p.ilog2() + 1).max().unwrap_or(0);
-        parts.push(format!("rank {}, {} primes of {bits}", route.raised().rank(), p.len()));
+        parts.push(format!("rank {}, {} primes of {bits}", route.raised().spec().rank, p.len()));
     }
     if parts.is_empty() { "direct".into() } else { parts.join(", ") }
 }
@@ -131,7 +131,7 @@ fn described(route: &RelinStrategy) -> String {
 /// The strategy that is chosen for the top level.
 fn chosen(set: DPad) -> Result<RelinStrategy, Failure> {
     let params = set.relin_strategy().map_err(Failure::run)?.params().clone();
-    RelinStrategy::choose(&params, params.limbs()).map_err(Failure::run)
+    RelinStrategy::choose(&params, params.q().limbs()).map_err(Failure::run)
 }
 
 /// Table 4: times, and keys.
@@ -143,7 +143,7 @@ fn by_rank(measured: &Measured) -> Result<(Table, Table), Failure> {
         let star = if direct.is_some_and(|row| row.key_shared) { " *" } else { "" };
         let [direct_ms, dpad_ms, best_ms] = [direct, dpad, best].map(|r| r.map(|r| r.median_ms));
         let route = set.relin_strategy().map_err(Failure::run)?;
-        let limbs = route.params().limbs();
+        let limbs = route.params().q().limbs();
         let here = route.cost(limbs).map_err(Failure::run)?;
         let one = RelinStrategy::direct(route.params()).cost(limbs).map_err(Failure::run)?;
         times.push(vec![

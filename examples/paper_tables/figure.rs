@@ -36,7 +36,7 @@ type Curve = (&'static str, RGBColor, fn(&Point) -> f64);
 /// Multiplies a vector of signs, which attain the bounds on messages, with fresh ones.
 pub fn measure() -> Result<Vec<Point>, Failure> {
     let params = FullRnsHeaan::Depth10.spec().and_then(Params::new).map_err(Failure::run)?;
-    let mut world = World::new(&params, &KeyLevels::new().multiply(DEPTH))?;
+    let mut world = World::new(&params, &KeyLevels::default().multiply(DEPTH))?;
     let fresh = Heaan::fresh(&params, 1.0);
     let mut bound = fresh;
     let signs = |world: &mut World| -> Vec<f64> {
@@ -69,7 +69,7 @@ fn point(
     Ok(Point {
         products,
         appendix: bound.bits(),
-        predicted: x.estimate(&world.params, FAILURE).bits(),
+        predicted: x.metadata().estimate(&world.params, FAILURE).bits(),
         worst: -errors().fold(0.0, f64::max).log2(),
         typical: -0.5 * mean_square.log2(),
     })

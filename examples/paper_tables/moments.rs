@@ -66,7 +66,7 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
             world.log2_q(),
             ms(paper),
             ms(time.median_ms),
-            format!("{:.1}", result.estimate(&params, -20.0).bits()),
+            format!("{:.1}", result.metadata().estimate(&params, -20.0).bits()),
             format!("{:.1}", -worst.log2()),
         ]);
     }

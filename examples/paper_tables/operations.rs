@@ -25,7 +25,7 @@ pub fn measure(bench: &mut Bench) -> Result<Table, Failure> {
     for (set, paper) in PAPER.into_iter().take(if bench.is_small() { 1 } else { PAPER.len() }) {
         let levels = set.depth();
         let params = set.spec().and_then(Params::new).map_err(Failure::run)?;
-        let mut world = World::new(&params, &KeyLevels::new().multiply(levels))?;
+        let mut world = World::new(&params, &KeyLevels::default().multiply(levels))?;
         let times = times(bench, &mut world, levels).map_err(Failure::run)?;
         let degree = format!("2^{}", set.degree().ilog2());
         let security = set.security_bits().to_string();

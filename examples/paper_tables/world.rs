@@ -66,6 +66,6 @@ impl World {
 
     /// `log2 Q`, as the tables have it.
     pub fn log2_q(&self) -> String {
-        format!("{:.0}", self.params.log2_modulus(self.params.limbs()))
+        format!("{:.0}", self.params.lattice().q().log2_modulus())
     }
 }

@@ -201,7 +201,7 @@ fn lattices(params: &Params) -> [&mlwe::Params; 3] {
 
 /// The largest number of masks of a row.
 fn masks(params: &Params) -> usize {
-    lattices(params).map(|lattice| lattice.rank()).into_iter().max().unwrap_or(1)
+    lattices(params).map(|lattice| lattice.spec().rank).into_iter().max().unwrap_or(1)
 }
 
 /// Bytes of the matrices of SlotsToCoeffs: as values with the parameters, and encoded with the
@@ -211,7 +211,7 @@ fn slots_to_coeffs_bytes(params: &Params) -> u64 {
         return 0;
     }
     let slots = params.ckks();
-    let (degree, limbs) = (slots.lattice().degree() as u64, slots.limbs_at(LOWERING) as u64);
+    let (degree, limbs) = (slots.lattice().spec().degree as u64, slots.limbs_at(LOWERING) as u64);
     diagonals(degree) * (degree / 2 * SLOT + limbs * degree * 8)
 }
 

@@ -99,7 +99,7 @@ impl Program {
     /// Predicted multiplications modulo a prime, which order the jobs of a client.
     pub fn work(self, params: &Params, values: usize) -> u64 {
         let (degree, limbs) =
-            (params.ckks().lattice().degree() as u64, params.ckks().limbs() as u64);
+            (params.ckks().lattice().spec().degree as u64, params.ckks().limbs() as u64);
         // Each digit of a key switch takes a transform of every limb.
         let switch = degree * u64::from(degree.ilog2()) * limbs * limbs;
         match self {

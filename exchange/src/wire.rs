@@ -97,7 +97,7 @@ pub fn ciphertext(params: &Params, bytes: &[u8]) -> Result<Ciphertext, Refusal> 
             let fresh: SeededCiphertext = format::from_bytes(params, bytes)?;
             Ok::<_, bellerophon::Error>(fresh.expand(params.ckks())?)
         }
-        Provided::KIND => Ok(format::from_bytes::<Provided>(params, bytes)?.into_ciphertext()),
+        Provided::KIND => Ok(format::from_bytes::<Provided>(params, bytes)?.into()),
         _ => format::from_bytes(params, bytes),
     };
     read().map_err(malformed)
@@ -115,7 +115,8 @@ pub fn published(params: &Params, bytes: &[u8]) -> Result<Published, Refusal> {
 /// The largest number of bytes of a result under these parameters.
 pub fn largest_result(params: &Params) -> u64 {
     let (slots, lattice) = (params.ckks(), params.ckks().lattice());
-    8 * (lattice.rank() as u64 + 1) * (slots.lattice().degree() * slots.limbs()) as u64 + AROUND
+    8 * (lattice.spec().rank as u64 + 1) * (slots.lattice().spec().degree * slots.limbs()) as u64
+        + AROUND
 }
 
 /// Encrypts a vector in its wire form. The ciphertext states the number of values and the given

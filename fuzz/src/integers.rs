@@ -36,7 +36,7 @@ fn whole(world: &World, count: usize, limbs: usize) -> IntVec {
 }
 
 fn evaluator(world: &World) -> Evaluator {
-    let (slots, spec) = (world.params.ckks(), ckks::KeyLevels::new());
+    let (slots, spec) = (world.params.ckks(), ckks::KeyLevels::default());
     let keys = ckks::EvaluationKeys::generate(slots, &world.secret, &spec, &mut rng(26)).unwrap();
     Evaluator::new(slots, &keys).unwrap()
 }

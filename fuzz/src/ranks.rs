@@ -24,7 +24,7 @@ pub fn ring_conversions(world: &'static World) -> Vec<Vec<u8>> {
 pub fn ring_switch_keys(world: &'static World) -> Vec<Vec<u8>> {
     let Ranks { switched, secret, .. } = world.ranks();
     // For messages in the ring of half the degree: the trace has a key.
-    let degree = switched.1.degree() / 2;
+    let degree = switched.1.spec().degree / 2;
     let keys = RingSwitchKeys::generate(secret, &switched.1, degree, 3, &mut rng(31)).unwrap();
     vec![sample(switched, &keys.0)]
 }
@@ -68,17 +68,17 @@ pub fn reducing_keys(world: &'static World) -> Vec<Vec<u8>> {
         let keys = ReducingKeys::generate(params, &secret, &request, &mut rng(35)).unwrap();
         sample(params, &keys)
     };
-    vec![of(KeyLevels::new().multiply(1).rotate([1], 1)), of(KeyLevels::new())]
+    vec![of(KeyLevels::default().multiply(1).rotate([1], 1)), of(KeyLevels::default())]
 }
 
 pub fn key_levels(world: &'static World) -> Vec<Vec<u8>> {
-    let all = KeyLevels::new().multiply(3).conjugate(1).rotate([1, -2], 2).rotate_hoisted(3);
-    [all, KeyLevels::new()].map(|request| sample(world.params.ckks(), &request)).to_vec()
+    let all = KeyLevels::default().multiply(3).conjugate(1).rotate([1, -2], 2).rotate_hoisted(3);
+    [all, KeyLevels::default()].map(|request| sample(world.params.ckks(), &request)).to_vec()
 }
 
 pub fn needs(world: &'static World) -> Vec<Vec<u8>> {
     let all = Needs::new().conjugate().rotate([1, -2]).sums(3).statistics(2, 2);
     let all = all.map_with([Engine::Rgsw]).bridge(Bridge::Linear).bridge(Bridge::Ring);
-    let all = all.keys(&KeyLevels::new().rotate([3], 1));
+    let all = all.keys(&KeyLevels::default().rotate([3], 1));
     [all, Needs::new()].map(|needs| sample(&world.tables().0, &needs)).to_vec()
 }

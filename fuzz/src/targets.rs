@@ -302,7 +302,7 @@ fn switching_keys(world: &'static World) -> Vec<Vec<u8>> {
 }
 
 fn galois_keys(world: &'static World) -> Vec<Vec<u8>> {
-    let conjugation = world.params.ckks().conjugation_exponent();
+    let conjugation = mlwe::conjugation_exponent(world.lattice().spec().degree);
     let of = |exponent: usize, limbs: usize| {
         let key = GaloisKey::generate(&world.secret, exponent, limbs, &mut rng(14)).unwrap();
         sample(world.lattice(), &key)
@@ -351,8 +351,12 @@ fn vectors(world: &'static World) -> Vec<Vec<u8>> {
 
 fn published_vectors(world: &'static World) -> Vec<Vec<u8>> {
     let slots = world.params.ckks();
-    let keys =
-        ckks::EvaluationKeys::generate(slots, &world.secret, &ckks::KeyLevels::new(), &mut rng(21));
+    let keys = ckks::EvaluationKeys::generate(
+        slots,
+        &world.secret,
+        &ckks::KeyLevels::default(),
+        &mut rng(21),
+    );
     let evaluator = ckks::Evaluator::new(slots, &keys.unwrap()).unwrap();
     let ct = world.client.encrypt_with(&[0.5, -0.25, 3.0], -4.0..=4.0, 1, &mut rng(22)).unwrap();
     let real = evaluator.publish(&ct, -4.0..=4.0).unwrap();

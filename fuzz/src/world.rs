@@ -103,7 +103,7 @@ impl World {
             needs: Needs::new().multiply().rotate([1, -1]).conjugate().rotate_any(),
             raised: SecretKey::restore(&larger, &coefficients, KeyId(3)).unwrap(),
             other,
-            route: RelinStrategy::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap(),
+            route: RelinStrategy::new(lattice, 1, Some((2, lattice.spec().p.clone()))).unwrap(),
             bootstrap_client: ClientKey::generate_with(&bootstrapping, &mut rng(5)).unwrap(),
             degree,
             lookups: OnceLock::new(),

@@ -47,13 +47,13 @@ impl World {
         let worst = errors.iter().copied().fold(0.0, f64::max);
         // The range is that of the exact values.
         let least = found.iter().copied().fold(f64::INFINITY, f64::min);
-        assert!(y.range().lo() - 9.0 * y.noise() <= least);
-        assert_eq!((y.level(), y.slots()), (plan.output_level, x.slots()));
+        assert!(y.range().lo() - 9.0 * y.metadata().noise() <= least);
+        assert_eq!((y.level(), y.meta().slots), (plan.output_level, x.meta().slots));
         let anew = self.server.map_plan(&x, &request).unwrap();
         assert_eq!(anew.prediction().unwrap().output_level, plan.output_level);
         if plan.order > Some(0) {
             // Negligible beside the request: the metadata have nothing of other blocks.
-            let noise = y.noise() / scale;
+            let noise = y.metadata().noise() / scale;
             assert!((2f64.powi(-40)..2f64.powf(-bits - 1.0)).contains(&noise), "{noise} {mean}");
         }
         (mean / scale, worst / scale, plan)
@@ -129,7 +129,7 @@ fn corrections_work_on_ntru() {
         assert_eq!(w.server.engine(), Some(LutEngine::Ntru));
         let (mean, worst, _) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
         let params = w.client.params();
-        let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0).pin(Engine::Ntru);
+        let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0).engines([Engine::Ntru]);
         let plan = planned(params, &tanh);
         assert!(plan.order > Some(0) && worst < 2f64.powi(-9), "{worst} {plan:?}");
         let ratio = mean / plan.accuracy.unwrap().mean_abs;

@@ -176,7 +176,7 @@ fn the_carried_range_is_the_domain() {
 #[test]
 fn sums_of_results_leave_padding_out() {
     let level = Params::preset(Preset::ToyInsecure).unwrap().levels();
-    let keys = KeyLevels::new().sum_slots(1024, level);
+    let keys = KeyLevels::default().sum_slots(1024, level);
     let needs = Needs::new()
         .map_with([Engine::Corrected])
         .bridge(Bridge::Ring)
@@ -220,9 +220,9 @@ fn sums_of_results_leave_padding_out() {
         for (op, y, exact) in results {
             let slots = y.metadata().meta.bounds.slots();
             assert!(slots.lo() <= 0.0 && 0.0 <= slots.hi(), "{op}: {slots:?}");
-            assert!(y.range().lo() <= slots.hi() && y.len() < y.slots());
+            assert!(y.range().lo() <= slots.hi() && y.len() < y.meta().slots);
             let found = client.decrypt(&server.sum_slots(&y).unwrap()).unwrap()[0];
-            let bound = 6.0 * (y.len() as f64).sqrt() * y.noise() + 1e-3;
+            let bound = 6.0 * (y.len() as f64).sqrt() * y.metadata().noise() + 1e-3;
             let slack = bound.min(0.45 * y.range().lo().max(0.2));
             assert!((found - exact).abs() < slack, "{op} of {count}: {found} for {exact}");
         }

@@ -1,6 +1,6 @@
 //! `Preset::Full` and its toy twin: every operation from one key set, and loops without end.
 
-use bellerophon::ckks::{Interval, approx::Function};
+use bellerophon::ckks::{Interval, approx::Known};
 use bellerophon::{Engine, EvaluationKeys, prelude::*};
 
 use crate::common::{Party, errors, party, spread};
@@ -10,7 +10,7 @@ fn everything() -> Needs {
 }
 
 fn sigmoid<'f>() -> MapRequest<'f> {
-    MapRequest::of(Function::sigmoid()).over(-8.0..=8.0).error(-18.0)
+    MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(-18.0)
 }
 
 /// Functional bootstraps take the keys of bootstraps: they cost no bytes in a set with both, and
@@ -39,7 +39,7 @@ fn functional_bootstraps_take_the_keys_of_bootstraps() {
     assert!(long.len() > short.len() && long.len() - short.len() < 64);
     // Keys that were read serve both kinds; a set that does not list one does not have it.
     let x = client.encrypt(&[0.5, -0.25], -1.0..=1.0).unwrap();
-    let k = client.encrypt_integers(&[1, 2], 4).unwrap();
+    let k = client.encrypt(&[1, 2], Modulo(4)).unwrap();
     for (bytes, functional) in [(short, false), (long, true)] {
         let limit = bytes.len() as u64;
         let keys = EvaluationKeys::read_from(client.params(), &mut &bytes[..], limit).unwrap();
@@ -63,7 +63,7 @@ fn all_engines_and_bootstraps_take_turns_without_end() {
     for round in 0..4 {
         // A function of the whole vector.
         let wave = |x: f64| (2.0 * x).sin();
-        let request = MapRequest::new(wave).over(-1.0..=1.0).error(-16.0).pin(Engine::Fbt);
+        let request = MapRequest::new(wave).over(-1.0..=1.0).error(-16.0).engines([Engine::Fbt]);
         let y = server.map_with(&x, &request).unwrap();
         let exact: Vec<f64> = client.decrypt(&x).unwrap().iter().map(|v| (2.0 * v).sin()).collect();
         let (_, largest) = errors(&client.decrypt(&y).unwrap(), exact.into_iter());
@@ -96,7 +96,7 @@ fn all_engines_and_bootstraps_take_turns_without_end() {
 fn exact_tables_follow_each_other() {
     let Party { client, server } = party(Preset::ToyFull, &everything(), 92);
     let mut clear: Vec<usize> = (0..2 * client.params().slots()).map(|i| i * 77 % 256).collect();
-    let mut x = client.encrypt_integers(&clear, 256).unwrap();
+    let mut x = client.encrypt(&clear, Modulo(256)).unwrap();
     for _ in 0..3 {
         x = server.integers().table(&x, |k| (k * k + 3 * k + 1) % 256).unwrap();
         clear.iter_mut().for_each(|k| *k = (*k * *k + 3 * *k + 1) % 256);
@@ -111,7 +111,7 @@ fn the_toy_twin_refuses_as_the_real_set_does() {
         let Party { client, server } = party(preset, &Needs::new(), 93);
         let x = client.encrypt(&[0.5, 0.25], -1.0..=1.0).unwrap();
         let low = server.drop_to_level(&x, 1).unwrap();
-        let k = client.encrypt_integers(&[1, 2], 4).unwrap();
+        let k = client.encrypt(&[1, 2], Modulo(4)).unwrap();
         let refused = [
             server.map(&x, f64::abs).map(drop).unwrap_err().to_string(),
             server.bootstrap(&x).map(drop).unwrap_err().to_string(),
@@ -125,7 +125,7 @@ fn the_toy_twin_refuses_as_the_real_set_does() {
             bellerophon::Error::from(server.integers().table(&k, |k| 3 - k).unwrap_err())
                 .to_string(),
             client.encrypt(&[2.0], -1.0..=1.0).map(drop).unwrap_err().to_string(),
-            client.encrypt_integers(&[4], 4).map(drop).unwrap_err().to_string(),
+            client.encrypt(&[4], Modulo(4)).map(drop).unwrap_err().to_string(),
         ];
         refused.map(|message| message.replace("toy-full", "full"))
     });

@@ -1,7 +1,7 @@
 //! Tables and functions of whole vectors through the facade, on toy sets.
 
 use crate::common::refusal;
-use bellerophon::ckks::approx::Function;
+use bellerophon::ckks::approx::{Function, Known};
 use bellerophon::ckks::lintrans::{LinearOptions, LinearTransform};
 use bellerophon::ckks::{CkksOps, KeyLevels, matrix::Matrix};
 use bellerophon::prelude::*;
@@ -40,7 +40,7 @@ fn tables_over_stored_keys() {
     let keys = EvaluationKeys::read_from(&params, &mut &bytes[..], 1 << 30).unwrap();
     let server = Evaluator::new(keys).unwrap();
     let x = integers(1000, 256);
-    let ct = client.encrypt_integers(&x, 256).unwrap();
+    let ct = client.encrypt(&x, Modulo(256)).unwrap();
     let y = server.integers().table(&ct, |k| (k * 77 + 5) % 256).unwrap();
     let wanted: Vec<usize> = x.iter().map(|k| (k * 77 + 5) % 256).collect();
     assert_eq!(client.decrypt_integers(&y).unwrap(), wanted);
@@ -61,7 +61,7 @@ fn matrices_of_integers_are_exact_between_tables() {
     let transform = LinearTransform::new(params.ckks(), &matrix, level, LinearOptions::default());
     let transform = transform.unwrap();
     let client = ClientKey::generate(&params).unwrap();
-    let needs = Needs::new().functional().keys(&KeyLevels::new().transform(&transform));
+    let needs = Needs::new().functional().keys(&KeyLevels::default().transform(&transform));
     let server = Evaluator::new(client.evaluation_keys(&needs).unwrap()).unwrap();
     let integers = server.integers();
     let bias: Vec<f64> = (0..blocks * count).map(|i| (i / count) as f64 - 3.0).collect();
@@ -69,7 +69,7 @@ fn matrices_of_integers_are_exact_between_tables() {
 
     let x: Vec<usize> = (0..blocks * count).map(|i| (i * i + 3 * i) % 16).collect();
     let mut ct =
-        client.encrypt_integers_with(&x, 16, level, &mut ChaCha20Rng::seed_from_u64(8)).unwrap();
+        client.encrypt_with(&x, Modulo(16), level, &mut ChaCha20Rng::seed_from_u64(8)).unwrap();
     let mut clear: Vec<i64> = x.iter().map(|&k| k as i64).collect();
     for last in [false, true] {
         let real = integers.to_reals(&ct).unwrap().pop().unwrap();
@@ -102,18 +102,20 @@ fn smooth_functions_of_both_parts() {
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(3);
     let functional = params.functional().unwrap();
-    let sigmoid = functional.real_function(&Function::sigmoid(), -8.0, 8.0, -25.0).unwrap();
-    let gelu = functional.real_function(&Function::gelu(), -8.0, 8.0, -22.0).unwrap();
+    let sigmoid =
+        functional.real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, -25.0).unwrap();
+    let gelu = functional.real_function(&Function::from(Known::Gelu), -8.0, 8.0, -22.0).unwrap();
     for count in [1024, 700, 512, 3] {
         let x: Vec<f64> = (0..count).map(|_| rng.random_range(-8.0..8.0)).collect();
-        let ct = client.encrypt_paired(&x, -8.0..=8.0).unwrap();
+        let ct = client.encrypt(&x, Paired(-8.0..=8.0)).unwrap();
         let results = server.functions_of(&ct, &[&sigmoid, &gelu]).unwrap();
         for (y, f) in results.iter().zip([&sigmoid, &gelu]) {
             let found = client.decrypt_paired(y).unwrap();
             let off: Vec<f64> = found.iter().zip(&x).map(|(y, &x)| y - f.eval(x)).collect();
             let rms = (off.iter().map(|e| e * e).sum::<f64>() / count as f64).sqrt();
             let worst = off.iter().fold(0.0f64, |m, e| m.max(e.abs()));
-            let predicted = y.inner().noise() / if y.is_both() { 2f64.sqrt() } else { 1.0 };
+            let predicted =
+                y.inner().metadata().noise() / if y.is_both() { 2f64.sqrt() } else { 1.0 };
             let [a, b, c] = [rms, worst, predicted].map(f64::log2);
             println!("{count} values: rms 2^{a:.1}, worst 2^{b:.1}, predicted 2^{c:.1}");
             assert!(rms < 1.6 * predicted || count < 100, "{rms:e} {predicted:e}");
@@ -122,17 +124,18 @@ fn smooth_functions_of_both_parts() {
         }
     }
     // A domain that is not centred at zero.
-    let inverse = functional.real_function(&Function::inverse(), 0.5, 4.0, -16.0).unwrap();
+    let inverse =
+        functional.real_function(&Function::from(Known::Inverse), 0.5, 4.0, -16.0).unwrap();
     for count in [900, 200] {
         let x: Vec<f64> = (0..count).map(|_| rng.random_range(0.5..4.0)).collect();
-        let ct = client.encrypt_paired(&x, 0.5..=4.0).unwrap();
+        let ct = client.encrypt(&x, Paired(0.5..=4.0)).unwrap();
         let y = server.functions_of(&ct, &[&inverse]).unwrap().remove(0);
         let found = client.decrypt_paired(&y).unwrap();
         let off = found.iter().zip(&x).map(|(y, x)| (y - 1.0 / x).abs()).fold(0.0, f64::max);
         assert!(off < 2f64.powi(-15), "{count} values: {off:e}");
     }
     // Beyond the domain the series has nothing to do with the function.
-    let wide = client.encrypt_paired(&[0.0], -9.0..=9.0).unwrap();
+    let wide = client.encrypt(&[0.0], Paired(-9.0..=9.0)).unwrap();
     assert!(server.functions_of(&wide, &[&sigmoid]).is_err());
 }
 
@@ -143,7 +146,7 @@ fn what_the_parameters_do_not_serve_is_refused() {
     let client = ClientKey::generate(&params).unwrap();
     let refused = client.evaluation_keys(&Needs::new().functional());
     assert!(matches!(refusal(&refused), ErrorKind::NoFunctional { .. }));
-    assert!(matches!(refusal(&client.encrypt_integers(&[1], 4)), ErrorKind::NoFunctional { .. }));
+    assert!(matches!(refusal(&client.encrypt(&[1], Modulo(4))), ErrorKind::NoFunctional { .. }));
 }
 
 /// A client and a server that have nothing of each other but bytes.
@@ -156,9 +159,9 @@ fn integers_travel_and_are_published() {
     let on = server.integers();
     for count in [1000, 300] {
         let x = integers(count, 256);
-        let sent = client.encrypt_integers_seeded(&x, 256).unwrap();
+        let sent = client.encrypt_seeded(&x, Modulo(256)).unwrap();
         let sent = format::to_bytes(&params, &sent).unwrap();
-        let whole = format::to_bytes(&params, &client.encrypt_integers(&x, 256).unwrap()).unwrap();
+        let whole = format::to_bytes(&params, &client.encrypt(&x, Modulo(256)).unwrap()).unwrap();
         assert!(2 * sent.len() < whole.len() + 400, "{} {}", sent.len(), whole.len());
         let fresh: SeededIntVec = format::from_bytes(&params, &sent).unwrap();
         let fresh = fresh.expand(params.ckks()).unwrap();
@@ -186,7 +189,7 @@ fn integers_travel_and_are_published() {
         assert_eq!(client.decrypt_integers(&answer).unwrap(), wanted);
         // Neither its level nor the noise that it declares are those of an input: it is for the
         // owner.
-        let again = answer.into_integers();
+        let again = IntVec::from(answer);
         let refused = on.table(&again, |k| k);
         assert!(
             matches!(&refused, Err(e) if matches!(e.kind(), ckks::ErrorKind::OutOfLevels { .. })),
@@ -202,9 +205,9 @@ fn integers_travel_and_are_published() {
         }
     }
     // What is not published is not taken for it.
-    let whole = client.encrypt_integers(&[1], 256).unwrap();
-    let refused = client.encrypt_integers(&[4], 4).map(|_| ()).unwrap_err();
-    assert_eq!(refused.op(), "encrypt_integers");
+    let whole = client.encrypt(&[1], Modulo(256)).unwrap();
+    let refused = client.encrypt(&[4], Modulo(4)).map(|_| ()).unwrap_err();
+    assert_eq!(refused.op(), "encrypt");
     let bytes = format::to_bytes(&params, &whole).unwrap();
     assert!(format::from_bytes::<PublishedIntegers>(&params, &bytes).is_err());
 }
@@ -216,10 +219,11 @@ fn paired_vectors_travel_and_are_published() {
     let server =
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
     let functional = params.functional().unwrap();
-    let sigmoid = functional.real_function(&Function::sigmoid(), -8.0, 8.0, -25.0).unwrap();
+    let sigmoid =
+        functional.real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, -25.0).unwrap();
     for count in [1000, 300] {
         let x: Vec<f64> = (0..count).map(|i| 16.0 * i as f64 / count as f64 - 8.0).collect();
-        let sent = client.encrypt_paired_seeded(&x, -8.0..=8.0).unwrap();
+        let sent = client.encrypt_seeded(&x, Paired(-8.0..=8.0)).unwrap();
         let sent = format::to_bytes(&params, &sent).unwrap();
         let fresh: SeededPairedVec = format::from_bytes(&params, &sent).unwrap();
         let fresh = fresh.expand(params.ckks()).unwrap();
@@ -237,7 +241,8 @@ fn paired_vectors_travel_and_are_published() {
         assert_eq!(found.len(), count);
         assert!(found.iter().zip(&x).all(|(y, x)| (y - 1.0 / (1.0 + (-x).exp())).abs() < 1e-4));
         // Published vectors are inputs again.
-        let wide = functional.real_function(&Function::sigmoid(), -2.0, 2.0, -20.0).unwrap();
+        let wide =
+            functional.real_function(&Function::from(Known::Sigmoid), -2.0, 2.0, -20.0).unwrap();
         assert!(server.functions_of(answer.as_ref(), &[&wide]).is_ok());
     }
 }
@@ -247,7 +252,7 @@ fn functional_bootstraps_report_and_can_be_cancelled() {
     let params = Params::preset(Preset::ToyTables).unwrap();
     let client = ClientKey::generate(&params).unwrap();
     let keys = client.evaluation_keys(&Needs::new().functional()).unwrap();
-    let x = client.encrypt_integers(&[1, 2, 3], 4).unwrap();
+    let x = client.encrypt(&[1, 2, 3], Modulo(4)).unwrap();
     let told = Arc::new(Mutex::new(vec![]));
     let heard = told.clone();
     let server = Evaluator::new(keys).unwrap().with_progress(move |progress| {
@@ -297,7 +302,7 @@ fn integers_become_single_values_and_come_back() {
     let server = Evaluator::new(client.evaluation_keys(&needs).unwrap()).unwrap();
     let on = server.integers();
     let x = integers(12, 3);
-    let y = on.table(&client.encrypt_integers(&x, 3).unwrap(), |k| (k + 1) % 3).unwrap();
+    let y = on.table(&client.encrypt(&x, Modulo(3)).unwrap(), |k| (k + 1) % 3).unwrap();
     // Out of the vector, through a table of single values, and back.
     let reals = on.to_reals(&y).unwrap().remove(0);
     let values = server.extract(&reals, -0.5..=2.5).unwrap();

@@ -163,7 +163,7 @@ fn vectors_of_other_owners_of_data_tell_their_shape_alone() {
 fn published_results_tell_what_is_declared_alone() {
     let params = ckks::Params::new(slots()).unwrap();
     let secret = SecretKey::generate(params.lattice(), &mut rng(1)).unwrap();
-    let spec = KeyLevels::new().multiply(2).rotate([1], 2);
+    let spec = KeyLevels::default().multiply(2).rotate([1], 2);
     let keys = ckks::EvaluationKeys::generate(&params, &secret, &spec, &mut rng(3)).unwrap();
     let eval = ckks::Evaluator::new(&params, &keys).unwrap();
     let encoder = ckks::Encoder::new(&params);
@@ -211,23 +211,24 @@ fn fresh_integers_and_paired_vectors_tell_their_shape_alone() {
     for count in [20, 40] {
         assert_tells_nothing("fresh integers", PAIRS, |pair, seed| {
             let (integers, rng) = (integers(pair, count), &mut rng(seed));
-            write(&params, &client.encrypt_integers_seeded_with(&integers, 4, level, rng).unwrap())
+            write(&params, &client.encrypt_seeded_with(&integers, Modulo(4), level, rng).unwrap())
         });
         assert_tells_nothing("integers", PAIRS, |pair, seed| {
             let (integers, rng) = (integers(pair, count), &mut rng(seed));
-            write(&params, &client.encrypt_integers_with(&integers, 4, level, rng).unwrap())
+            write(&params, &client.encrypt_with(&integers, Modulo(4), level, rng).unwrap())
         });
     }
     let messages = messages();
     let values = |pair: usize| messages[pair].repeat(14);
     assert_tells_nothing("fresh paired vector", PAIRS, |pair, seed| {
-        let fresh: SeededPairedVec =
-            client.encrypt_paired_seeded_with(&values(pair), RANGE, level, &mut rng(seed)).unwrap();
+        let fresh: SeededPairedVec = client
+            .encrypt_seeded_with(&values(pair), Paired(RANGE), level, &mut rng(seed))
+            .unwrap();
         write(&params, &fresh)
     });
     assert_tells_nothing("paired vector", PAIRS, |pair, seed| {
         let values = values(pair);
-        write(&params, &client.encrypt_paired_with(&values, RANGE, level, &mut rng(seed)).unwrap())
+        write(&params, &client.encrypt_with(&values, Paired(RANGE), level, &mut rng(seed)).unwrap())
     });
 }
 
@@ -240,7 +241,7 @@ fn published_integers_tell_their_shape_alone() {
     let on = server.integers();
     assert_tells_nothing("published integers", PAIRS, |pair, seed| {
         let (x, table) = (integers(pair, 40), integers(PAIRS - pair, 4));
-        let x = client.encrypt_integers_with(&x, 4, level, &mut rng(seed)).unwrap();
+        let x = client.encrypt_with(&x, Modulo(4), level, &mut rng(seed)).unwrap();
         let multiple = on.mul_constant(&x, (pair % 3) as i64 + 1).unwrap();
         let sum = on.add_constant(&multiple, (pair % 4) as i64).unwrap();
         let y = on.table(&sum, |k| table[k]).unwrap();
@@ -248,11 +249,11 @@ fn published_integers_tell_their_shape_alone() {
     });
     // Fresh integers and those that only a sum was made of say the same as any table of their
     // level.
-    let x = client.encrypt_integers_with(&[1; 40], 4, 3, &mut rng(1)).unwrap();
+    let x = client.encrypt_with(&[1; 40], Modulo(4), 3, &mut rng(1)).unwrap();
     let y = on.table(&x, |k| 3 - k).unwrap();
-    let [x, y] = [&x, &y].map(|x| server.publish_integers(x).unwrap().into_integers());
+    let [x, y] = [&x, &y].map(|x| IntVec::from(server.publish_integers(x).unwrap()));
     assert_eq!(x.values().inner().meta(), y.values().inner().meta());
-    assert_eq!(x.raw_range(), y.raw_range());
+    assert_eq!(x.values().range(), y.values().range());
 }
 
 #[test]
@@ -262,7 +263,7 @@ fn published_paired_vectors_tell_what_is_declared_alone() {
     let declared = Declaration::from(-128.0..=128.0).with_noise(1e-3);
     assert_tells_nothing("published paired vector", PAIRS, |pair, seed| {
         let x = client
-            .encrypt_paired_with(&messages[pair].repeat(14), RANGE, 3, &mut rng(seed))
+            .encrypt_with(&messages[pair].repeat(14), Paired(RANGE), 3, &mut rng(seed))
             .unwrap();
         let [w, b, _] = messages[PAIRS - pair][..] else { unreachable!() };
         let y = server.add_scalar(&server.mul_scalar(x.inner(), w).unwrap(), b).unwrap();

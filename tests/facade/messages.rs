@@ -55,7 +55,7 @@ fn missing_bootstraps_say_what_would_help() {
 impl Party {
     /// A table of an integer.
     fn table(&self) -> Result<IntVec> {
-        let x = self.client.encrypt_integers(&[1], 2)?;
+        let x = self.client.encrypt(&[1], Modulo(2))?;
         Ok(self.server.integers().table(&x, |k| 1 - k)?)
     }
 }

@@ -110,7 +110,7 @@ fn every_need_is_served_or_refused() {
             Needs::new().map_with([Engine::Corrected]).bridge(Bridge::Linear),
         ),
         ("refresh", Needs::new().bootstrap()),
-        ("keys", Needs::new().keys(&KeyLevels::new().multiply(1).rotate([2], 1))),
+        ("keys", Needs::new().keys(&KeyLevels::default().multiply(1).rotate([2], 1))),
     ];
     for params in [&both, &linear, &plain, &module] {
         let (looks_up, refreshes) = (params.lookups().is_ok(), params.bootstrapper().is_ok());

@@ -195,7 +195,7 @@ fn fresh(server: &Evaluator, x: &Ciphertext, reach: f64) -> NoiseBound {
 
 /// A budget with reserved results.
 fn reserved(x: &Ciphertext, queries: u64, bits: f64) -> DecryptionBudget {
-    let mut budget = DecryptionBudget::new(x.lattice().key(), queries, bits).unwrap();
+    let mut budget = DecryptionBudget::new(x.lattice().ident().key, queries, bits).unwrap();
     budget.reserve(queries.min(4)).unwrap();
     budget
 }

@@ -33,7 +33,7 @@ fn the_error_of_a_maximum_is_as_predicted() {
         assert_eq!(law.comparators, operands.len().ilog2() as usize);
         let max = server.within(-1.0..=1.0).max(&operands).unwrap();
         // The noise that the result carries is the prediction of the worst case.
-        let ratio = max.noise() / law.worst_rms;
+        let ratio = max.metadata().noise() / law.worst_rms;
         assert!((0.9..1.1).contains(&ratio), "{ratio}");
         let found = client.decrypt(&max).unwrap();
         let ratio = rms(&found, &values) / law.rms;
@@ -55,7 +55,7 @@ fn the_error_of_sorted_values_is_as_predicted() {
         values.rotate_left(shift);
         let x = encrypt(&client, &values, -1.0..=1.0);
         let y = within.sort(&x, Order::Ascending).unwrap();
-        let ratio = y.noise() / sort.worst_rms;
+        let ratio = y.metadata().noise() / sort.worst_rms;
         assert!((0.9..1.1).contains(&ratio), "{ratio}");
         let found = client.decrypt(&y).unwrap();
         squares += rms(&found, &sorted(&values)).powi(2);

@@ -203,8 +203,8 @@ fn operands_with_a_past_are_compared() {
     // Out and back by themselves, in one encoding.
     let room = Headroom { terms: 2, levels: 0 };
     let out = server.extract_all(&[&x, &eighth], -1.0..=1.0, room).unwrap();
-    assert_eq!(out[0].encoding(), out[1].encoding());
-    assert_eq!((out[0].lo(), out[1].lo()), (-1.0, 0.0));
+    assert_eq!(&out[0].meta().encoding, &out[1].meta().encoding);
+    assert_eq!((out[0].meta().lo, out[1].meta().lo), (-1.0, 0.0));
     // A scale of its own.
     let tilted = server.reinterpret_scale(x.clone(), 0.75).unwrap();
     let y = server.within(-1.0..=1.0).max(&[&square, &tilted]).unwrap();

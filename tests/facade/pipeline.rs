@@ -66,7 +66,7 @@ fn both_engines_agree() {
             let y = server.map_with(&x, &tanh).unwrap();
             let found = client.decrypt(&y).unwrap();
             let (mean, _) = errors(&found, values.iter().map(|v| v.tanh()));
-            let ratio = mean / law(client.params(), &tanh.pin(engine.into())).mean_abs;
+            let ratio = mean / law(client.params(), &tanh.engines([engine.into()])).mean_abs;
             assert!((0.8..1.25).contains(&ratio), "{engine:?} {bridge:?}: {ratio}");
         }
     }
@@ -90,7 +90,7 @@ fn values_leave_the_slots_and_come_back() {
         let numbers = spread(count, -3.0, 5.0);
         let x = encrypt(&client, &numbers, -3.0..=5.0);
         let values = server.extract_for(&x, -3.0..=5.0, room).unwrap();
-        assert_eq!((values.len(), values.lo(), values.hi()), (count, -3.0, 5.0));
+        assert_eq!((values.len(), values.meta().lo, values.meta().hi), (count, -3.0, 5.0));
         let exact = client.decrypt_values(&values).unwrap();
         let square: f64 = exact.iter().zip(&numbers).map(|(a, b)| (a - b).powi(2)).sum();
         let ratio = (square / count as f64 / values.variance()).sqrt();
@@ -112,7 +112,7 @@ fn values_leave_the_slots_and_come_back() {
     let positions: Vec<usize> = (0..120).map(|i| 2 * i + 1).collect();
     let layout = repack::Layout::new(256, &positions).unwrap();
     let packed = server.pack_in(&all, &layout, 1).unwrap();
-    assert_eq!((packed.level(), packed.slots()), (1, 256));
+    assert_eq!((packed.level(), packed.meta().slots), (1, 256));
     let found = client.decrypt(&packed).unwrap();
     let expected = a.iter().zip(&b).map(|(x, y)| x + y).chain(b.iter().copied());
     let found: Vec<f64> = positions.iter().map(|&i| found[i]).collect();
@@ -320,7 +320,7 @@ fn progress_is_reported_and_can_stop_a_map() {
 fn sums_of_mapped_vectors_are_those_of_their_values() {
     let params = Params::preset(Preset::ToyInsecure).unwrap();
     let level = params.lookups().unwrap().level_after();
-    let keys = ckks::KeyLevels::new().sum_slots(8, level).sum_slots(128, level);
+    let keys = ckks::KeyLevels::default().sum_slots(8, level).sum_slots(128, level);
     let needs = Needs::new().map().keys(&keys);
     let Party { client, server } = party(Preset::ToyInsecure, &needs, 13);
     for count in [5, 100] {
@@ -477,7 +477,7 @@ fn programs_without_end() {
     let fresh = server.bootstrap(&low).unwrap();
     assert_eq!(fresh.level(), bootstrapper.output_level());
     let (_, off) = errors(&client.decrypt(&fresh).unwrap(), values.iter().copied());
-    assert!(off < 7.0 * fresh.noise() + bootstrapper.approximation_error(), "{off:e}");
+    assert!(off < 7.0 * fresh.metadata().noise() + bootstrapper.approximation_error(), "{off:e}");
 
     let server = server.with_auto_bootstrap().unwrap();
     let mut power = x;

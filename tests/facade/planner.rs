@@ -1,7 +1,7 @@
 //! The planner of `map` on toy sets: its choices, its predictions, and its refusals.
 
 use crate::common::{encrypt, party, refusal, spread};
-use bellerophon::ckks::approx::Function;
+use bellerophon::ckks::approx::Known;
 use bellerophon::prelude::*;
 use bellerophon::repack;
 use bellerophon::{CostModel, Engine, ErrorKind, MapPlan};
@@ -17,7 +17,7 @@ fn plan(params: &Params, request: &MapRequest<'_>) -> MapPlan {
 }
 
 fn sigmoid(log2_error: f64) -> MapRequest<'static> {
-    MapRequest::of(Function::sigmoid()).over(-8.0..=8.0).error(log2_error)
+    MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(log2_error)
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn ntru_is_never_taken_unless_it_is_named() {
         !matches!(plan.chosen, Some(Engine::Ntru | Engine::Rgsw | Engine::Corrected)),
         "{plan}"
     );
-    let plan = party.server.map_plan(&x, &sigmoid(-2.0).pin(Engine::Ntru)).unwrap();
+    let plan = party.server.map_plan(&x, &sigmoid(-2.0).engines([Engine::Ntru])).unwrap();
     assert_eq!(plan.chosen, Some(Engine::Ntru));
 }
 
@@ -145,7 +145,7 @@ fn error_of(
 ) -> (f64, f64) {
     let party = party(preset, &Needs::new().map_with([engine]), seed);
     let x = encrypt(&party.client, values, request.domain().unwrap().clone());
-    let request = request.clone().pin(engine);
+    let request = request.clone().engines([engine]);
     let planned = party.server.map_plan(&x, &request).unwrap();
     assert_eq!(planned.chosen, Some(engine));
     let predicted = planned.prediction().unwrap();
@@ -195,7 +195,7 @@ fn bounds_hold_for_polynomials() {
     let sign = MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(-8.0);
     check(preset, poly, &sign, &away_from_zero(200, 8.0, 1.0), 4.0);
     // Padding is zero, where 1/x is not defined: 200 values in 256 slots.
-    let inverse = MapRequest::of(Function::inverse()).over(0.5..=10.0).error(-8.0);
+    let inverse = MapRequest::of(Known::Inverse).over(0.5..=10.0).error(-8.0);
     check(preset, poly, &inverse, &spread(200, 0.5, 10.0), 5.0);
     let closure = MapFunction::closure("bump", |x: f64| (-x * x).exp());
     let bump = MapRequest::of(closure).over(-2.0..=2.0).error(-8.0);
@@ -208,7 +208,7 @@ fn bounds_hold_for_functional_bootstrapping() {
     check(preset, fbt, &sigmoid(-14.0), &spread(500, -8.0, 8.0), 6.0);
     let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(-4.0);
     check(preset, fbt, &relu, &spread(500, -8.0, 8.0), 5.0);
-    let inverse = MapRequest::of(Function::inverse()).over(1.0..=10.0).error(-8.0);
+    let inverse = MapRequest::of(Known::Inverse).over(1.0..=10.0).error(-8.0);
     check(preset, fbt, &inverse, &spread(200, 1.0, 10.0), 6.0);
     let entries: Vec<f64> = (0..256).map(|k| f64::from(k * 77 % 256) / 256.0).collect();
     let integers: Vec<f64> = (0..256).map(f64::from).collect();
@@ -226,7 +226,7 @@ fn bounds_hold_for_tables() {
         check(preset, engine, &relu, &values, 3.0);
         let sign = MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(-6.0);
         check(preset, engine, &sign, &away_from_zero(100, 8.0, 1.0), 12.0);
-        let inverse = MapRequest::of(Function::inverse()).over(1.0..=9.0).error(-1.0);
+        let inverse = MapRequest::of(Known::Inverse).over(1.0..=9.0).error(-1.0);
         check(preset, engine, &inverse, &spread(100, 1.0, 9.0), 4.0);
         let table = MapRequest::table(vec![0.0, 3.0, 1.0, 2.0]).error(-5.0);
         let integers: Vec<f64> = (0..64).map(|i| f64::from(i % 4)).collect();
@@ -240,7 +240,7 @@ fn bounds_hold_for_tables() {
 #[test]
 fn corrections_run_as_they_are_planned() {
     let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]), 7);
-    let request = |log2_error| sigmoid(log2_error).pin(Engine::Corrected);
+    let request = |log2_error| sigmoid(log2_error).engines([Engine::Corrected]);
     for (lo, hi) in [(-8.0, 8.0), (-0.5, 0.25), (6.0, 8.0)] {
         let values = spread(100, lo, hi);
         let x = encrypt(&party.client, &values, lo..=hi);
@@ -294,8 +294,7 @@ fn what_cannot_be_had_is_told() {
     let low = plan(&params, &sigmoid(-2.0).count(4).level(2));
     assert!(low.row(Engine::Poly).unwrap().refusal.as_ref().unwrap().contains("level"), "{low}");
     assert!(low.row(Engine::Rgsw).unwrap().refusal.is_none(), "{low}");
-    let lowest =
-        plan(&params, &MapRequest::of(Function::exp()).over(-0.25..=0.25).error(-2.0).level(0));
+    let lowest = plan(&params, &MapRequest::of(Known::Exp).over(-0.25..=0.25).error(-2.0).level(0));
     assert_eq!(lowest.chosen, None, "{lowest}");
     // Levels for what comes after.
     let leaving = plan(&params, &sigmoid(-2.0).count(4).leaving(params.levels() - 1));
@@ -310,7 +309,7 @@ fn what_cannot_be_had_is_told() {
     assert_eq!(table.chosen, None, "{table}");
     // Requests that mean nothing.
     let refused = |request: &MapRequest<'_>| params.map_plan(request).unwrap_err();
-    let backwards = MapRequest::of(Function::exp()).over(1.0..=-1.0).error(-4.0);
+    let backwards = MapRequest::of(Known::Exp).over(1.0..=-1.0).error(-4.0);
     assert!(matches!(
         refused(&backwards).kind(),
         ErrorKind::Repack(repack::ErrorKind::Domain { .. })
@@ -366,14 +365,14 @@ fn requests_that_do_not_fit_are_told() {
     assert_eq!(planned, server.map(&x, f64::tanh).unwrap());
     let wider = tanh().over(-3.0..=3.0).planned(&plan);
     told(server.map_with(&x, &wider).unwrap_err(), "plan this request");
-    let known = MapRequest::of(Function::tanh()).planned(&plan);
+    let known = MapRequest::of(Known::Tanh).planned(&plan);
     told(server.map_with(&x, &known).unwrap_err(), "plan this request");
     // A plan that was read from bytes names its engine.
     let json = serde_json::to_string(&plan).unwrap();
     let read: MapPlan = serde_json::from_str(&json).unwrap();
     assert_eq!(server.map_with(&x, &tanh().planned(&read)).unwrap(), planned);
     // An engine without keys, and a table of integers over more than its entries.
-    let ntru = server.map_with(&x, &tanh().pin(Engine::Ntru)).unwrap_err();
+    let ntru = server.map_with(&x, &tanh().engines([Engine::Ntru])).unwrap_err();
     assert!(matches!(ntru.kind(), ErrorKind::MissingKeys { need: "map_with", .. }), "{ntru}");
     let table = server.map_with(&x, &MapRequest::table(vec![1.0, 0.0]).over(-2.0..=2.0));
     assert!(matches!(refusal(&table), ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })));

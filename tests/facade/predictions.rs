@@ -353,7 +353,7 @@ fn functional_bootstraps() {
     let on = server.integers();
     for count in [1000, 400] {
         let numbers: Vec<usize> = (0..count).map(|i| i * 77 % 256).collect();
-        let x = client.encrypt_integers(&numbers, 256).unwrap();
+        let x = client.encrypt(&numbers, Modulo(256)).unwrap();
         let root = IntTable::real(256, |k| (k as f64).sqrt()).unwrap();
         let y = &on.real_tables(&x, &[&root]).unwrap()[0];
         let exact: Vec<f64> = numbers.iter().map(|&k| (k as f64).sqrt()).collect();
@@ -365,10 +365,12 @@ fn functional_bootstraps() {
     }
     let Party { client, server } = party(Preset::ToySmooth, &functional, 42);
     let smooth = client.params().functional().unwrap();
-    let tanh = smooth.real_function(&ckks::approx::Function::tanh(), -4.0, 4.0, -20.0).unwrap();
+    let tanh = smooth
+        .real_function(&ckks::approx::Function::from(ckks::approx::Known::Tanh), -4.0, 4.0, -20.0)
+        .unwrap();
     for count in [1000, 400] {
         let values = spread(count, -4.0, 4.0);
-        let x = client.encrypt_paired(&values, -4.0..=4.0).unwrap();
+        let x = client.encrypt(&values, Paired(-4.0..=4.0)).unwrap();
         let y = &server.functions_of(&x, &[&tanh]).unwrap()[0];
         let exact: Vec<f64> = values.iter().map(|&v| tanh.eval(v)).collect();
         check("function", of_both(&client.decrypt_paired(y).unwrap(), &exact, y));

@@ -133,8 +133,9 @@ fn the_default_engine_rests_on_lwe_alone() {
         assert!(ntru.transforms() < 0.51 * rgsw.transforms());
         assert!(ntru.security_bits() >= 128.0 && rgsw.security_bits() >= 128.0);
         for f in [sigmoid, f64::tanh, relu] {
-            let bits =
-                |engine| law(&params, &MapRequest::new(f).over(-8.0..=8.0).pin(engine)).mean_bits();
+            let bits = |engine| {
+                law(&params, &MapRequest::new(f).over(-8.0..=8.0).engines([engine])).mean_bits()
+            };
             assert!(bits(Engine::Ntru) >= bits(Engine::Rgsw));
         }
     }
@@ -174,7 +175,7 @@ fn temporary_ranks_of_presets_are_counted() {
             Err(refused) => {
                 let sparse = [Preset::Bootstrapping, Preset::Full].contains(&preset)
                     || params.functional().is_ok();
-                assert!(sparse && params.ckks().lattice().degree() == 1 << 16, "{refused}");
+                assert!(sparse && params.ckks().lattice().spec().degree == 1 << 16, "{refused}");
             }
         }
     }
@@ -212,7 +213,7 @@ fn bootstrapping_has_the_documented_levels_and_key_sizes() {
     let needs = Needs::new().multiply().bootstrap();
     let transit = params.evaluation_key_bytes(&needs).unwrap();
     assert_eq!(transit, sizes.transit + bootstrapper.own_key_sizes().transit);
-    let beyond = bellerophon::ckks::KeyLevels::new().multiply(99);
+    let beyond = bellerophon::ckks::KeyLevels::default().multiply(99);
     assert!(params.evaluation_key_bytes(&Needs::new().keys(&beyond)).is_err());
     let is_about = |bytes: usize, documented: f64| (bytes as f64 / documented - 1.0).abs() < 0.03;
     assert!(is_about(transit, 1.03e9), "{transit}");
@@ -230,7 +231,10 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
     {
         let params = Params::preset(preset).unwrap();
         let (lattice, raising) = (params.ckks().lattice(), params.bootstrapper().unwrap());
-        assert_eq!((lattice.degree(), lattice.spec().secret), (degree, SecretKind::Sparse(slots)));
+        assert_eq!(
+            (lattice.spec().degree, lattice.spec().secret),
+            (degree, SecretKind::Sparse(slots))
+        );
         assert_eq!(raising.spec().weight, 32);
     }
     let params = Params::preset(Preset::Bootstrapping).unwrap();

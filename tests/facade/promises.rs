@@ -32,7 +32,7 @@ fn check(client: &ClientKey, x: &Ciphertext, expected: &[f64], what: &str) {
     let (_, worst) = errors(&found, expected.iter().copied());
     let squares: f64 = found.iter().zip(expected).map(|(f, e)| (f - e).powi(2)).sum();
     let rms = (squares / found.len() as f64).sqrt();
-    let noise = x.noise();
+    let noise = x.metadata().noise();
     assert!(worst < WORST * noise, "{what}: {worst:e} where {noise:e} is predicted");
     // Few values may all be right by chance.
     let least = if found.len() >= 64 { 0.2 } else { 0.0 };
@@ -131,12 +131,12 @@ fn check_bootstrapping(params: &Params, Party { client, server }: &Party) {
         // The bound on the worst slot that the library states, with a chance of 2^-20: errors after
         // EvalMod differ from slot to slot.
         let most = bootstrapper.worst_factor(&x.metadata(), -20.0).unwrap();
-        let bound = |x: &Ciphertext| most * x.noise();
+        let bound = |x: &Ciphertext| most * x.metadata().noise();
         x = server.bootstrap(&x).unwrap();
         bias += bootstrapper.approximation_error();
         assert_eq!(x.level(), to);
         let (_, worst) = errors(&client.decrypt(&x).unwrap(), expected.iter().copied());
-        assert!(worst < bound(&x) + bias, "{worst:e}, {:e} and {bias:e}", x.noise());
+        assert!(worst < bound(&x) + bias, "{worst:e}, {:e} and {bias:e}", x.metadata().noise());
         for _ in 0..bootstrapper.levels() {
             x = server.square(&x).unwrap();
             expected.iter_mut().for_each(|x| *x *= *x);
@@ -168,7 +168,7 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
     let domain = -2.0..=2.0;
     let values = spread(count, -2.0, 2.0);
     let engine = Engine::from(server.engine().unwrap());
-    let request = MapRequest::new(sigmoid).over(domain.clone()).bridge(bridge).pin(engine);
+    let request = MapRequest::new(sigmoid).over(domain.clone()).bridge(bridge).engines([engine]);
     let law = law(params, &request);
     let mut found = vec![];
     for level in [params.levels(), needed] {
@@ -199,7 +199,7 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
         y = server.square(&y).unwrap();
         expected.iter_mut().for_each(|y| *y *= *y);
     }
-    let request = MapRequest::new(|v| 1.0 - v).over(-1.5..=1.5).bridge(bridge).pin(engine);
+    let request = MapRequest::new(|v| 1.0 - v).over(-1.5..=1.5).bridge(bridge).engines([engine]);
     let z = server.map_with(&y, &request).unwrap();
     let law = crate::common::law(params, &request);
     let (mean, worst) = errors(&client.decrypt(&z).unwrap(), expected.iter().map(|v| 1.0 - v));
@@ -216,7 +216,7 @@ fn check_corrected(params: &Params, party: &Party, (count, bits): (usize, f64)) 
     let values = spread(count, -2.0, 2.0);
     let engine = Engine::from(server.engine().unwrap());
     for level in [params.levels(), params.lookups().unwrap().levels()] {
-        let tanh = MapRequest::new(f64::tanh).over(domain.clone()).bits(bits).pin(engine);
+        let tanh = MapRequest::new(f64::tanh).over(domain.clone()).bits(bits).engines([engine]);
         let plan = params.map_plan(&tanh.clone().level(level)).unwrap();
         let planned = plan.prediction().unwrap();
         let x = encrypt(client, &values, domain.clone(), level);

@@ -35,15 +35,17 @@ fn noise_is_the_predicted_one() {
         for _ in 0..vectors {
             let values = drawn(slots, (-1.0, 1.0), &mut rng);
             let x = public.encrypt_with(&values, -1.0..=1.0, level, &mut rng).unwrap();
-            assert_eq!((x.level(), x.len(), x.lattice().key()), (level, slots, client.id()));
+            assert_eq!((x.level(), x.len(), x.lattice().ident().key), (level, slots, client.id()));
             let found = client.decrypt(&x).unwrap();
             sum += found.iter().zip(&values).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
-            predicted = x.noise();
+            predicted = x.metadata().noise();
         }
         let measured = (sum / (vectors * slots) as f64).sqrt();
         assert!((measured / predicted - 1.0).abs() < 0.1, "{level}: {measured} {predicted}");
-        let own = client.encrypt_with(&[0.5], -1.0..=1.0, level, &mut rng).unwrap().noise();
-        let one = public.encrypt_with(&[0.5], -1.0..=1.0, level, &mut rng).unwrap().noise();
+        let own =
+            client.encrypt_with(&[0.5], -1.0..=1.0, level, &mut rng).unwrap().metadata().noise();
+        let one =
+            public.encrypt_with(&[0.5], -1.0..=1.0, level, &mut rng).unwrap().metadata().noise();
         assert!(one > 2.0 * own, "{one} against {own}");
     }
 }
@@ -65,13 +67,13 @@ fn noise_of_a_sum_is_the_predicted_one() {
         exact.iter_mut().zip(&values).for_each(|(sum, v)| *sum += v);
         total = Some(match total {
             Some(total) => server.add(&total, &x).unwrap(),
-            None => x.into_ciphertext(),
+            None => x.into(),
         });
     }
     let total = total.unwrap();
     let found = client.decrypt(&total).unwrap();
     let sum: f64 = found.iter().zip(&exact).map(|(a, b)| (a - b).powi(2)).sum();
-    let (measured, predicted) = ((sum / slots as f64).sqrt(), total.noise());
+    let (measured, predicted) = ((sum / slots as f64).sqrt(), total.metadata().noise());
     assert!((measured / predicted - 1.0).abs() < 0.15, "{measured} {predicted}");
 }
 
@@ -116,7 +118,7 @@ fn statistics_of_provided_rows() {
         let packed = table.pack(&own).unwrap();
         public.encrypt_with(&packed, 0.0..=1.0, params.levels(), &mut rng).unwrap()
     });
-    let first = sent.next().unwrap().into_ciphertext();
+    let first = Ciphertext::from(sent.next().unwrap());
     let all = sent.fold(first, |sum, x| server.add(&sum, &x).unwrap());
     let all = server.assume_range(&all, 0.0..=1.0).unwrap();
     let means = table.means(&*server, &all).unwrap();
@@ -159,7 +161,7 @@ fn integers_of_providers_travel_without_their_noise() {
         let (params, public) = (client.params(), client.public_key_with(&mut rng(20)).unwrap());
         for count in [3, params.slots() + 5] {
             let integers: Vec<usize> = (0..count).map(|i| i * 50 % 256).collect();
-            let sent = public.encrypt_integers(&integers, 256).unwrap();
+            let sent = public.encrypt(&integers, Modulo(256)).unwrap();
             let bytes = format::to_bytes(params, &sent).unwrap();
             let received: ProvidedIntegers = format::from_bytes(params, &bytes).unwrap();
             assert_eq!(received, sent);
@@ -172,7 +174,7 @@ fn integers_of_providers_travel_without_their_noise() {
                 .sum::<f64>()
                 .sqrt()
                 / (count as f64).sqrt();
-            let predicted = received.values().inner().noise();
+            let predicted = received.values().inner().metadata().noise();
             let parts = if count > params.slots() { 2f64.sqrt() } else { 1.0 };
             let share = rms * parts / predicted;
             let most = if count < 10 { 3.0 } else { 1.5 };

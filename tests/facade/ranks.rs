@@ -69,7 +69,7 @@ fn the_same_program_at_every_rank() {
         let own = client.evaluation_keys(&Needs::new().keys(&shadow.report().keys)).unwrap();
         let result = program(&*Evaluator::new(own).unwrap(), &cx, &cy).unwrap();
         close(&client.decrypt(&result).unwrap(), &expected);
-        assert!(result.noise() <= 1.5 * foretold.metadata().noise());
+        assert!(result.metadata().noise() <= 1.5 * foretold.metadata().noise());
     }
 }
 

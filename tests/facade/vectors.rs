@@ -144,7 +144,7 @@ impl Stored {
         let lattice = params.ckks().lattice();
         // Behind header, identity and length: two bytes for each coefficient.
         let mut coefficients: Vec<i64> = secret.expose()[Header::LEN + 24..]
-            [..2 * lattice.degree()]
+            [..2 * lattice.spec().degree]
             .chunks_exact(2)
             .map(|word| i64::from(i16::from_le_bytes([word[0], word[1]])))
             .collect();
@@ -154,9 +154,9 @@ impl Stored {
         let both = [own.all_coefficients(), other.all_coefficients()].concat();
         let larger = mlwe::Params::new(mlwe::ParamsSpec { rank: 2, ..lattice.spec().clone() });
         let both = SecretKey::restore(&larger.unwrap(), &both, KeyId(3)).unwrap();
-        let route = RelinStrategy::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap();
+        let route = RelinStrategy::new(lattice, 1, Some((2, lattice.spec().p.clone()))).unwrap();
         let secrets = [own, other, both];
-        let ranks = rank_sets::Ranks::new(lattice.degree());
+        let ranks = rank_sets::Ranks::new(lattice.spec().degree);
         Self {
             version,
             params,
@@ -315,7 +315,7 @@ fn parameter_sets_are_what_they_were() {
         assert_eq!(format!("{:?}", stored.bootstrapping.fingerprint()), bootstrapping);
         let lattice: mlwe::Params = stored.read(&ANY, "lattice_params/0.bin");
         assert_eq!(lattice.spec(), stored.lattice().spec());
-        assert_eq!((lattice.degree(), lattice.limbs(), lattice.p().limbs()), (16, 4, 2));
+        assert_eq!((lattice.spec().degree, lattice.q().limbs(), lattice.p().limbs()), (16, 4, 2));
         let larger: mlwe::Params = stored.read(&ANY, "lattice_params/1.bin");
         assert_eq!(larger.spec(), stored.secrets[2].params().spec());
         let sparse: mlwe::Params = stored.read(&ANY, "lattice_params/2.bin");

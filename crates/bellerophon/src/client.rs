@@ -1,19 +1,17 @@
 //! The client, who owns the data: secret keys, encryption, decryption.
 
-use std::{
-    fmt,
-    ops::{ControlFlow, RangeInclusive},
-    sync::Arc,
-};
+use std::{fmt, ops::ControlFlow, sync::Arc};
 
-use bellerophon_ckks::{self as ckks, Ciphertext, Encoder, Interval, Plaintext, SeededCiphertext};
+use bellerophon_ckks::{self as ckks, Ciphertext, Encoder};
 use bellerophon_lwe::LweVec;
 use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::lookup::{LookupSecrets, Watch};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng, rngs::SysRng};
 
-use crate::{During, ErrorKind, EvaluationKeys, Needs, Params, Progress, Result, keys::key_spec};
+use crate::{
+    During, ErrorKind, EvaluationKeys, Message, Needs, Params, Progress, Result, keys::key_spec,
+};
 
 /// The secret keys of one client.
 ///
@@ -160,20 +158,36 @@ impl ClientKey {
         Ok(ckks::ReducingKeys::generate(self.params.ckks(), &self.slots, &spec, rng)?)
     }
 
-    /// Encrypts a vector with a declared range at the highest level for programs,
-    /// [`Params::levels`].
+    /// Encrypts a vector at the highest level for programs, [`Params::levels`]: reals of a declared
+    /// range, or another [`Message`].
     ///
-    /// The ciphertext carries the number of values and the range in the clear, and nothing else
+    /// The ciphertext carries the number of values and the message in the clear, and nothing else
     /// that depends on the values. Declare a range that everybody may know: that of the measured
     /// quantity, not of the actual data. A narrow range makes the tables of functions more
     /// precise; an operation whose result could overflow is refused on the basis of the range.
     ///
+    /// ```
+    /// use bellerophon::prelude::*;
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, which protect nothing.
+    /// let client = ClientKey::generate(&Params::preset(Preset::ToyTables)?)?;
+    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().functional())?)?;
+    /// let reals = client.encrypt(&[0.5, -1.0], -1.0..=1.0)?;
+    /// let x = client.encrypt(&[3, 250, 7], Modulo(256))?;
+    /// let y = server.integers().table(&x, |k| k * k % 256)?; // any table, exact, refreshed
+    /// let sum = server.integers().add(&x, &y)?; // modulo 256
+    /// assert_eq!(client.decrypt_integers(&sum)?, [12, 30, 56]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// For no values or more than there are slots; for a value that is not finite or lies outside
-    /// the range (the error does not repeat the value); for an invalid range or one too wide for
-    /// the parameters.
-    pub fn encrypt(&self, values: &[f64], range: RangeInclusive<f64>) -> Result<Ciphertext> {
-        self.encrypt_with(values, range, self.params.levels(), &mut system_rng())
+    /// For no values or more than the vector holds; for a value that is not finite, lies outside
+    /// the range or is not below the modulus (the error does not repeat the value); for an invalid
+    /// range or one too wide for the parameters; for a modulus outside `2..=65536`;
+    /// [`ErrorKind::NoFunctional`] for integers under parameters without functional bootstrapping.
+    pub fn encrypt<M: Message>(&self, values: &[M::Value], message: M) -> Result<M::Vector> {
+        self.encrypt_with(values, message, self.params.levels(), &mut system_rng())
     }
 
     /// As [`encrypt`](Self::encrypt), at a given level and from a given generator of `rand` 0.10
@@ -182,28 +196,30 @@ impl ClientKey {
     ///
     /// # Errors
     /// As [`encrypt`](Self::encrypt), and for a level that the parameters do not have.
-    pub fn encrypt_with<R: CryptoRng + ?Sized>(
+    pub fn encrypt_with<M: Message, R: CryptoRng + ?Sized>(
         &self,
-        values: &[f64],
-        range: RangeInclusive<f64>,
+        values: &[M::Value],
+        message: M,
         level: usize,
         rng: &mut R,
-    ) -> Result<Ciphertext> {
-        let plaintext = encoded(&self.encoder, values, range, level).during("encrypt")?;
-        Ok(ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng)?)
+    ) -> Result<M::Vector> {
+        let plaintext = message.encode(&self.params, &self.encoder, values, level);
+        let plaintext = plaintext.during("encrypt")?;
+        let inner = ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng)?;
+        message.vector(inner, values.len())
     }
 
     /// As [`encrypt`](Self::encrypt), in the wire form of a fresh vector: a seed replaces the mask,
-    /// which halves the size. The server expands it ([`SeededCiphertext::expand`]).
+    /// which halves the size. The server expands it ([`SeededCiphertext::expand`],
+    /// [`IntVec::expand`](ckks::fbt::IntVec::expand),
+    /// [`PairedVec::expand`](ckks::fbt::PairedVec::expand)).
     ///
     /// # Errors
     /// As [`encrypt`](Self::encrypt).
-    pub fn encrypt_seeded(
-        &self,
-        values: &[f64],
-        range: RangeInclusive<f64>,
-    ) -> Result<SeededCiphertext> {
-        self.encrypt_seeded_with(values, range, self.params.levels(), &mut system_rng())
+    ///
+    /// [`SeededCiphertext::expand`]: ckks::SeededCiphertext::expand
+    pub fn encrypt_seeded<M: Message>(&self, values: &[M::Value], message: M) -> Result<M::Seeded> {
+        self.encrypt_seeded_with(values, message, self.params.levels(), &mut system_rng())
     }
 
     /// As [`encrypt_with`](Self::encrypt_with), also from a generator of `rand` 0.10
@@ -211,15 +227,17 @@ impl ClientKey {
     ///
     /// # Errors
     /// As [`encrypt_with`](Self::encrypt_with).
-    pub fn encrypt_seeded_with<R: CryptoRng + ?Sized>(
+    pub fn encrypt_seeded_with<M: Message, R: CryptoRng + ?Sized>(
         &self,
-        values: &[f64],
-        range: RangeInclusive<f64>,
+        values: &[M::Value],
+        message: M,
         level: usize,
         rng: &mut R,
-    ) -> Result<SeededCiphertext> {
-        let plaintext = encoded(&self.encoder, values, range, level).during("encrypt_seeded")?;
-        Ok(ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng)?)
+    ) -> Result<M::Seeded> {
+        let plaintext = message.encode(&self.params, &self.encoder, values, level);
+        let plaintext = plaintext.during("encrypt_seeded")?;
+        let inner = ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng)?;
+        message.seeded(inner, values.len())
     }
 
     /// Decrypts a vector: as many values as the vector has.
@@ -250,29 +268,12 @@ impl ClientKey {
             return Err(ErrorKind::NoLookUps { params: self.params.name().to_string() }.during(op));
         };
         // Another client's secret would decrypt to noise.
-        if values.key() != self.id() {
-            let (found, needed) = (values.key(), self.id());
+        if values.meta().key != self.id() {
+            let (found, needed) = (values.meta().key, self.id());
             return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }.during(op))?;
         }
         Ok(values.decrypt(&lookups.ring).during(op)?)
     }
-}
-
-/// Encodes values of a declared range at a level. Levels above those for programs are allowed: they
-/// are the levels of a bootstrap.
-pub(crate) fn encoded(
-    encoder: &Encoder,
-    values: &[f64],
-    range: RangeInclusive<f64>,
-    level: usize,
-) -> Result<Plaintext> {
-    let (params, range) = (encoder.params(), real(range)?);
-    Ok(encoder.encode(values, range, params.scale(), params.limbs_of(level)?)?)
-}
-
-/// The interval of a declared range.
-pub(crate) fn real(range: RangeInclusive<f64>) -> Result<Interval> {
-    Ok(Interval::real(*range.start(), *range.end())?)
 }
 
 impl fmt::Debug for ClientKey {

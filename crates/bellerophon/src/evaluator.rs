@@ -10,7 +10,7 @@ use bellerophon_repack::lookup::{Counts, LookupEvaluator, LookupServer, Watch};
 
 use crate::{
     Bridge, During, Error, ErrorKind, EvaluationKeys, LutEngine, Params, Progress, Result,
-    client::real,
+    message::real,
 };
 
 /// Computes on encrypted vectors of one client.
@@ -34,13 +34,13 @@ use crate::{
 /// sorts, selects and counts thousands of values ([`within`](Self::within) orders few values).
 ///
 /// ```
-/// use bellerophon::ckks::{approx::Sign, ordering::{Comparator, Order}};
+/// use bellerophon::ckks::{approx::Sign, ordering::{Comparator, Order, OrderTask}};
 /// use bellerophon::prelude::*;
 /// # fn main() -> bellerophon::Result<()> {
 /// // Toy dimensions, insecure, with 3 levels between two bootstraps.
 /// let params = Params::preset(Preset::ToyBootstrapping)?;
 /// let client = ClientKey::generate(&params)?;
-/// let keys = Comparator::sort_keys(3, params.levels());
+/// let keys = OrderTask::Sort { len: 3 }.keys(params.levels());
 /// let keys = client.evaluation_keys(&Needs::new().bootstrap().keys(&keys))?;
 /// let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
 ///
@@ -48,7 +48,7 @@ use crate::{
 /// let comparator = Comparator::of(Sign::of_degrees(1.0, 1.0 / 8.0, &[7, 7])?)?;
 /// let x = client.encrypt(&[0.5, -0.75, 0.125], -1.0..=1.0)?;
 /// let sorted = client.decrypt(&comparator.sort(&*server, &x, Order::Ascending)?)?;
-/// let bound = 2.0 * comparator.sort_error(3); // the range has width 2
+/// let bound = 2.0 * comparator.error(OrderTask::Sort { len: 3 }); // the range has width 2
 /// assert!(sorted.iter().zip([-0.75, 0.125, 0.5]).all(|(a, b)| (a - b).abs() < bound));
 /// # Ok(())
 /// # }
@@ -205,8 +205,8 @@ impl Evaluator {
     /// The declaration is a promise: a value outside the range invalidates later checks and
     /// results. It includes the error: the range must hold for the values of the exact program and
     /// for those that decryption would return. A loop that declares a range in every step can
-    /// therefore run indefinitely, and [`Ciphertext::noise`] accumulates the error of all its
-    /// steps.
+    /// therefore run indefinitely, and [`Metadata::noise`](ckks::Metadata::noise) accumulates the
+    /// error of all its steps.
     ///
     /// The declaration does not cover padding, the slots behind the values. Padding keeps its range
     /// (widened by its error once that exceeds `2^-10` of the range), and rotations turn it into
@@ -217,7 +217,7 @@ impl Evaluator {
     /// errors of the arithmetic if it is no interval or does not fit the modulus.
     pub fn assume_range(&self, x: &Ciphertext, range: RangeInclusive<f64>) -> Result<Ciphertext> {
         let op = "assume_range";
-        let stated = real(range.clone()).during(op)?;
+        let stated = real(&range).during(op)?;
         let known = x.range();
         if stated.hi() < known.lo() || stated.lo() > known.hi() {
             let known = known.lo()..=known.hi();
@@ -232,11 +232,11 @@ impl Evaluator {
     /// Declares the standard deviation of a slot's error against the exact program, where the
     /// caller knows more than the prediction, which adds up all steps of a program.
     ///
-    /// In a loop, [`Ciphertext::noise`] grows with every step, also where the loop forgets its
-    /// errors: an iteration that contracts, a filter, an average. A declaration in every step
-    /// bounds it. Functions that decide by the predicted noise then keep working: look-ups to an
-    /// accuracy ([`MapRequest::bits`](crate::MapRequest::bits)), sorting and comparing
-    /// ([`ckks::ordering`]), publishing. To bound the range as well, see
+    /// In a loop, [`Metadata::noise`](ckks::Metadata::noise) grows with every step, also where the
+    /// loop forgets its errors: an iteration that contracts, a filter, an average. A declaration in
+    /// every step bounds it. Functions that decide by the predicted noise then keep working:
+    /// look-ups to an accuracy ([`MapRequest::bits`](crate::MapRequest::bits)), sorting and
+    /// comparing ([`ckks::ordering`]), publishing. To bound the range as well, see
     /// [`assume_range`](Self::assume_range).
     ///
     /// The declaration is a promise, and must not depend on encrypted values.
@@ -255,7 +255,7 @@ impl Evaluator {
     ///     x = server.assume_range(&x, -1.0..=1.0)?;
     ///     x = server.assume_noise(&x, 1e-6)?;
     /// }
-    /// assert!(x.noise() <= 1e-6);
+    /// assert!(x.metadata().noise() <= 1e-6);
     /// # Ok(())
     /// # }
     /// ```

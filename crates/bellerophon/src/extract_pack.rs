@@ -83,8 +83,9 @@ impl Evaluator {
     ///
     /// The range of the result is that of the values, widened if noise may move them out of it by
     /// more than two fifths of half its width. The noise of the result combines
-    /// [`LweVec::deviation`], which holds for any correlation of the errors, the root of
-    /// [`LweVec::index_variance`], and the error of the polynomial. Padding is zero.
+    /// [`LweMeta::deviation`](lwe::LweMeta::deviation), which holds for any correlation of the
+    /// errors, the root of
+    /// [`LweMeta::index`](lwe::LweMeta::index), and the error of the polynomial. Padding is zero.
     ///
     /// # Errors
     /// As [`pack_in`](Self::pack_in).

@@ -124,7 +124,7 @@
 //! | [`ckks::statistics`], [`ckks::matrix`], [`ckks::learning`] | means, variances and correlations; products of matrices; logistic regression |
 //! | [`ckks::ordering`] | sorting, medians, largest values, counts and histograms of whole vectors |
 //! | [`ckks::approx`], [`ckks::ComposedOps::function`] | functions of vectors by polynomials of certified error |
-//! | [`ClientKey::encrypt_integers`], [`Evaluator::integers`] | exact tables of encrypted integers |
+//! | [`Modulo`], [`Evaluator::integers`] | exact tables of encrypted integers |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::LweVec`] and back: chains of tables, functions of several values |
 //! | [`Evaluator::within`] | maximum, argmax, comparison, sorting and pooling on slots ([`OrderOps`]) |
 //! | [`Params::order_accuracy`], [`OrderAccuracy`] | their predicted error, before any key exists |
@@ -162,6 +162,7 @@ mod functional;
 mod keys;
 pub mod lengths;
 mod map;
+mod message;
 mod needs;
 mod noise_flooding;
 mod order_accuracy;
@@ -191,6 +192,7 @@ pub use client::ClientKey;
 pub use error::{Error, ErrorKind, Result};
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
+pub use message::{Message, Modulo, Paired, ProvidedMessage};
 pub use needs::Needs;
 pub use ordering::OrderOps;
 pub use params::Params;

@@ -32,11 +32,11 @@ impl Params {
     /// [`LutParams::level_to_correct`] is packed beside its tables, with some five times the noise.
     ///
     /// ```
-    /// use bellerophon::{Engine, ckks::approx::Function, prelude::*};
+    /// use bellerophon::{Engine, ckks::approx::Known, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::ToyInsecure)?;
-    /// let request = MapRequest::of(Function::sigmoid()).over(-8.0..=8.0).error(-10.0).count(64);
+    /// let request = MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(-10.0).count(64);
     /// let plan = params.map_plan(&request)?;
     /// println!("{plan}"); // a table of the engines: time, error, levels, keys, or the refusal
     /// assert_eq!(plan.chosen, Some(Engine::Poly));
@@ -134,7 +134,7 @@ impl Evaluator {
     /// Applies the function of a request to every value.
     ///
     /// ```
-    /// use bellerophon::{Engine, ckks::approx::Function, prelude::*};
+    /// use bellerophon::{Engine, ckks::approx::Known, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
@@ -152,7 +152,7 @@ impl Evaluator {
     /// let y = server.map_with(&x, &tanh)?;
     /// assert!((client.decrypt(&y)?[0] - 0.5f64.tanh()).abs() < 2f64.powi(-8));
     /// // The fastest engine that reaches an error of 2^-8, planned once.
-    /// let sigmoid = MapRequest::of(Function::sigmoid()).error(-8.0);
+    /// let sigmoid = MapRequest::of(Known::Sigmoid).error(-8.0);
     /// let plan = server.map_plan(&x, &sigmoid)?;
     /// let y = server.map_with(&x, &sigmoid.planned(&plan))?;
     /// # assert!((client.decrypt(&y)?[0] - 1.0 / (1.0 + (-0.5f64).exp())).abs() < 2f64.powi(-8));
@@ -186,7 +186,7 @@ impl Evaluator {
     /// fail as one table does: a value fails with a probability of at most
     /// `2^`[`log2_failure`](crate::Params::log2_failure) `(order + 4) / 2`.
     ///
-    /// The [noise](Ciphertext::noise) of the result is an upper estimate for any values of the
+    /// The [noise](ckks::Metadata::noise) of the result is an upper estimate for any values of the
     /// range: the standard deviation of the error against `f` of the exact value at the worst
     /// argument, `sqrt(max E[(f(x + e) - f(x))^2] + s^2)`. Here `e` is the error of the index with
     /// the noise of `x`, and `s` the noise of blind rotation and ring packing. At the jump of a

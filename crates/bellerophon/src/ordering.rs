@@ -58,7 +58,7 @@ mod tests {
         for (preset, expected) in expected {
             let params = Params::preset(preset).unwrap();
             let lookups = params.lookups().unwrap();
-            let failure = lookups.log2_table_failure();
+            let failure = lookups.spec().log2_failure - 1.0;
             let sets = [
                 lookups.on(LutEngine::Ntru),
                 lookups.on(LutEngine::Rgsw),

@@ -143,7 +143,7 @@ impl Params {
     }
 
     /// The largest number of values in one ciphertext. Vectors of integers and paired vectors
-    /// ([`ClientKey::encrypt_integers`](crate::ClientKey::encrypt_integers)) hold twice as many.
+    /// ([`Modulo`](crate::Modulo)) hold twice as many.
     pub fn slots(&self) -> usize {
         self.0.slots.max_slots()
     }
@@ -309,12 +309,12 @@ impl fmt::Display for Params {
             self.slots(),
             self.levels(),
             self.security_bits().floor(),
-            lattice.degree(),
+            lattice.spec().degree,
             lattice.log2_modulus(),
         )?;
         // Rank and route are printed for module ranks above 1 only.
-        if lattice.rank() > 1 {
-            let (rank, route) = (lattice.rank(), self.0.slots.relin_strategy());
+        if lattice.spec().rank > 1 {
+            let (rank, route) = (lattice.spec().rank, self.0.slots.relin_strategy());
             write!(f, "; module rank {rank}, products relinearized {route}")?;
         }
         // Look-ups, with the ring bridge if there is one.

@@ -3,5 +3,5 @@
 pub use crate::ckks::{CkksOps, ComposedOps};
 pub use crate::{
     Ciphertext, ClientKey, Declaration, EvaluationKeys, Evaluator, IntTable, IntVec, MapFunction,
-    MapRequest, Needs, PairedVec, Params, Preset, Provided, PublicKey, Published,
+    MapRequest, Modulo, Needs, Paired, PairedVec, Params, Preset, Provided, PublicKey, Published,
 };

@@ -1,16 +1,12 @@
 //! Public keys: others encrypt for the owner of a secret key.
 
-use std::{fmt, ops::RangeInclusive, sync::Arc};
+use std::{fmt, sync::Arc};
 
-use bellerophon_ckks::{Encoder, Provided, fbt::ProvidedIntegers};
+use bellerophon_ckks::Encoder;
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use rand::CryptoRng;
 
-use crate::{
-    ClientKey, During, Params, Result,
-    client::{encoded, system_rng},
-    format,
-};
+use crate::{ClientKey, During, Params, ProvidedMessage, Result, client::system_rng, format};
 
 /// The public key of one owner: whoever has it encrypts, only the owner decrypts.
 ///
@@ -96,38 +92,14 @@ impl PublicKey {
         self.inner.key()
     }
 
-    /// Encrypts a vector with a declared range at the highest level for programs,
-    /// [`Params::levels`], as [`ClientKey::encrypt`] does. The result is used like any encrypted
-    /// vector. Its noise is about that of one rounding, slightly more than under the secret key.
+    /// Encrypts a vector at the highest level for programs, [`Params::levels`], as
+    /// [`ClientKey::encrypt`] does: reals of a declared range or integers below a modulus
+    /// ([`ProvidedMessage`]). The result is used like any encrypted vector. Its noise is about that
+    /// of one rounding, slightly more than under the secret key. The server derives the noise, and
+    /// the range of integers, from the parameters: a provider cannot misstate them.
     ///
     /// Declare a range that everybody may know, and that is the same for all providers: that of the
     /// measured quantity, not of the actual data.
-    ///
-    /// # Errors
-    /// As [`ClientKey::encrypt`].
-    pub fn encrypt(&self, values: &[f64], range: RangeInclusive<f64>) -> Result<Provided> {
-        self.encrypt_with(values, range, self.params.levels(), &mut system_rng())
-    }
-
-    /// As [`encrypt`](Self::encrypt), at a given level and from a given generator of `rand` 0.10
-    /// ([`bellerophon::rand`](crate::rand)).
-    ///
-    /// # Errors
-    /// As [`ClientKey::encrypt_with`].
-    pub fn encrypt_with<R: CryptoRng + ?Sized>(
-        &self,
-        values: &[f64],
-        range: RangeInclusive<f64>,
-        level: usize,
-        rng: &mut R,
-    ) -> Result<Provided> {
-        let plaintext = encoded(&self.encoder, values, range, level).during("encrypt")?;
-        Ok(Provided::encrypt(self.params.ckks(), &plaintext, &self.inner, rng)?)
-    }
-
-    /// Encrypts integers of `0 .. modulus` for exact tables, at the highest level for programs, as
-    /// [`ClientKey::encrypt_integers`] does. The server derives range and noise from the
-    /// parameters: a provider cannot misstate them. The result is used like any vector of integers.
     ///
     /// ```
     /// use bellerophon::prelude::*;
@@ -135,7 +107,7 @@ impl PublicKey {
     /// // Toy dimensions, which protect nothing.
     /// let owner = ClientKey::generate(&Params::preset(Preset::ToyTables)?)?;
     /// let server = Evaluator::new(owner.evaluation_keys(&Needs::new().functional())?)?;
-    /// let x = owner.public_key()?.encrypt_integers(&[3, 250, 7], 256)?;
+    /// let x = owner.public_key()?.encrypt(&[3, 250, 7], Modulo(256))?;
     /// let y = server.integers().table(&x, |k| k * k % 256)?;
     /// assert_eq!(owner.decrypt_integers(&y)?, [9, 36, 49]);
     /// # Ok(())
@@ -143,13 +115,29 @@ impl PublicKey {
     /// ```
     ///
     /// # Errors
-    /// As [`ClientKey::encrypt_integers`].
-    pub fn encrypt_integers(&self, integers: &[usize], modulus: usize) -> Result<ProvidedIntegers> {
-        let op = "encrypt_integers";
-        let (functional, level) = (self.params.functional().during(op)?, self.params.levels());
-        let plain = self.encoder.encode_integers(functional, integers, modulus, level)?;
-        let (params, shape) = (self.params.ckks(), (modulus, integers.len()));
-        Ok(ProvidedIntegers::encrypt(params, &plain, shape, &self.inner, &mut system_rng())?)
+    /// As [`ClientKey::encrypt`].
+    pub fn encrypt<M: ProvidedMessage>(
+        &self,
+        values: &[M::Value],
+        message: M,
+    ) -> Result<M::Provided> {
+        self.encrypt_with(values, message, self.params.levels(), &mut system_rng())
+    }
+
+    /// As [`encrypt`](Self::encrypt), at a given level and from a given generator of `rand` 0.10
+    /// ([`bellerophon::rand`](crate::rand)).
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_with`].
+    pub fn encrypt_with<M: ProvidedMessage, R: CryptoRng + ?Sized>(
+        &self,
+        values: &[M::Value],
+        message: M,
+        level: usize,
+        rng: &mut R,
+    ) -> Result<M::Provided> {
+        let plain = message.encode(&self.params, &self.encoder, values, level).during("encrypt")?;
+        message.provide(&self.params, (&plain, values.len()), &self.inner, rng)
     }
 
     /// The key in its envelope (type `0x0103` of `docs/FORMAT.md`), for the providers.

@@ -160,7 +160,7 @@ impl Ciphertext {
         meta: CiphertextMeta,
     ) -> Result<Self> {
         // Bytes of a stranger may come here: check everything before the parts are joined.
-        params.check(inner.fingerprint()).during(ASSEMBLE)?;
+        params.check(inner.ident().fingerprint).during(ASSEMBLE)?;
         meta.check(params, inner.limbs())?;
         Ok(Self::at_level(params, inner, meta))
     }
@@ -192,11 +192,6 @@ impl Ciphertext {
         self.meta.scale
     }
 
-    /// Slots of one period, a power of two.
-    pub fn slots(&self) -> usize {
-        self.meta.slots
-    }
-
     /// Number of values, at least one.
     #[expect(clippy::len_without_is_empty, reason = "there is always a value")]
     pub fn len(&self) -> usize {
@@ -213,13 +208,6 @@ impl Ciphertext {
         &self.meta.bounds.values
     }
 
-    /// Predicted standard deviation of a slot's error against the exact program, in units of the
-    /// message: of the real part for real messages, of the absolute value for complex ones. See
-    /// [`Metadata::noise`](crate::Metadata::noise).
-    pub fn noise(&self) -> f64 {
-        self.metadata().noise()
-    }
-
     /// States a range of all slots, padding included, that the caller can prove where interval
     /// arithmetic cannot (the value of a polynomial, a sum of products that cancel). Padding that
     /// is known to be zero stays known to be zero if the range contains 0.
@@ -229,7 +217,7 @@ impl Ciphertext {
     /// The statement includes the error: the range holds for the slots of the exact program and for
     /// the slots of this ciphertext, as they would be decrypted. Therefore
     /// [`Metadata::excess`](crate::Metadata::excess) is zero afterwards, and a loop that states a range in every step can run any number of
-    /// times. [`noise`](Self::noise) still counts the error of all steps.
+    /// times. [`Metadata::noise`](crate::Metadata::noise) still counts the error of all steps.
     ///
     /// For a real range the statement also covers the imaginary part of the error. A bootstrap or a
     /// look-up removes that part, products do not.
@@ -242,8 +230,8 @@ impl Ciphertext {
     }
 
     /// States the standard deviation of a slot's error against the exact program, in the units of
-    /// [`noise`](Self::noise), where the caller knows more than worst-case derivatives tell: for a
-    /// map that contracts, or for sums that cancel.
+    /// [`Metadata::noise`](crate::Metadata::noise), where the caller knows more than worst-case
+    /// derivatives tell: for a map that contracts, or for sums that cancel.
     /// [`Metadata::excess`](crate::Metadata::excess) is unchanged.
     ///
     /// # Errors
@@ -272,13 +260,13 @@ impl Ciphertext {
 
     /// Computes [`CkksOps::broadcast`](crate::CkksOps::broadcast).
     pub(crate) fn broadcast(mut self, len: usize) -> Result<Self> {
-        self.meta = self.meta.broadcast(len, self.inner.degree() / 2)?;
+        self.meta = self.meta.broadcast(len, self.inner.b().degree() / 2)?;
         Ok(self)
     }
 
     /// Computes [`CkksOps::repeated`](crate::CkksOps::repeated).
     pub(crate) fn repeated(mut self, slots: usize) -> Result<Self> {
-        self.meta = self.meta.repeated(slots, self.inner.degree() / 2)?;
+        self.meta = self.meta.repeated(slots, self.inner.b().degree() / 2)?;
         Ok(self)
     }
 }

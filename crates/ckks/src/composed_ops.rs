@@ -27,7 +27,7 @@ pub trait ComposedOps: CkksOps {
     /// The sum of `count` slots at distance `stride`: slot `j` of the result is
     /// `x[j] + x[j + stride] + .. + x[j + (count - 1) stride]`, modulo the slots of `x`, where
     /// padding counts as zero. Takes no level, or one to clear padding that is not [known to be
-    /// zero](CiphertextMeta::is_clear).
+    /// zero](crate::Bounds::padding_is_zero).
     ///
     /// About `1.5 log2(count)` rotations, half of a rotation's time each;
     /// [`KeyLevels::inner_sum`](crate::KeyLevels::inner_sum) lists them. If `count * stride` is the
@@ -48,7 +48,7 @@ pub trait ComposedOps: CkksOps {
     }
 
     /// The sum of the values, in every slot, padding included. Takes no level, or one to clear
-    /// padding that is not [known to be zero](CiphertextMeta::is_clear).
+    /// padding that is not [known to be zero](crate::Bounds::padding_is_zero).
     ///
     /// # Errors
     /// As for [`inner_sum`](Self::inner_sum).
@@ -212,7 +212,7 @@ pub trait ComposedOps: CkksOps {
     /// for smaller `|x|`. Takes [`Sign::levels`] levels.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideDomain`] when the carried range exceeds the radius ([`Sign::within`]
+    /// [`ErrorKind::OutsideDomain`] when the carried range exceeds the radius ([`Sign::new`]
     /// takes a larger one, [`assume_range_with_padding`](CkksOps::assume_range_with_padding) states
     /// a smaller range), [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
     /// relinearization key, and mismatches.

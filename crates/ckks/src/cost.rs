@@ -330,7 +330,7 @@ impl<'p> Count<'p> {
         let moduli = || lattice.q().moduli().chain(lattice.p().moduli());
         let wide = moduli().filter(|q| q.bits() > FAST_BITS).count();
         Work {
-            degree: self.params.lattice().degree(),
+            degree: self.params.lattice().spec().degree,
             transforms: self.steps.transforms,
             multiplications: self.steps.multiplications,
             width: 1.0 + (WIDE - 1.0) * wide as f64 / moduli().count() as f64,
@@ -499,7 +499,7 @@ impl<'p> Count<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approx::{Approximation, Function};
+    use crate::approx::{Approximation, Function, Known};
     use crate::bootstrap::BootstrapSpec;
     use crate::fbt::FbtSpec;
     use crate::param_search::ProgramBounds;
@@ -543,7 +543,7 @@ mod tests {
         };
         let params =
             Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap()).unwrap();
-        let f = Approximation::new(&Function::sigmoid(), -8.0, 8.0, -16.0).unwrap();
+        let f = Approximation::new(&Function::from(Known::Sigmoid), -8.0, 8.0, -16.0).unwrap();
         let range = Interval::real(-8.0, 8.0).unwrap();
         let mut before = f64::INFINITY;
         for level in [8, 7, 6] {
@@ -572,8 +572,9 @@ mod tests {
         let set = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
         let params = Params::new(set).unwrap();
         let bootstrapper = FunctionalBootstrapper::new(&params, spec).unwrap();
-        let f = bootstrapper.real_function(&Function::sigmoid(), -8.0, 8.0, -20.0).unwrap();
-        let g = bootstrapper.real_function(&Function::gelu(), -8.0, 8.0, -18.0).unwrap();
+        let f =
+            bootstrapper.real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, -20.0).unwrap();
+        let g = bootstrapper.real_function(&Function::from(Known::Gelu), -8.0, 8.0, -18.0).unwrap();
         let seconds = |functions: &[&PeriodicFunction], both| {
             Work::of_functional(&bootstrapper, functions, both).seconds()
         };

@@ -318,7 +318,7 @@ impl Encoder {
         // Step 2: the 2n coefficients at the multiples of the gap, centred and divided by the
         // scale.
         let slots = plaintext.slots;
-        let gap = self.params.lattice().degree() / (2 * slots);
+        let gap = self.params.lattice().spec().degree / (2 * slots);
         let residues: Vec<&[u64]> = (0..limbs).map(|i| poly.limb(i)).collect();
         let centred = Centred::new(ring);
         let mut digits = vec![0; limbs];

@@ -115,7 +115,7 @@ pub(crate) fn decrypt_up_to(
     magnitude: f64,
     key: &SecretKey,
 ) -> Result<Plaintext> {
-    params.check(ciphertext.inner.fingerprint()).during("decrypt")?;
+    params.check(ciphertext.inner.ident().fingerprint).during("decrypt")?;
     let CiphertextMeta { scale, slots, len, bounds, .. } = ciphertext.meta;
     // The lowest level that holds the phase suffices: drop the other limbs before the inner
     // product.
@@ -150,5 +150,5 @@ fn truncated(
     // Lower limbs are residues of the same integers: no arithmetic is needed.
     let b = ciphertext.b().limb_range(0..limbs);
     let a = ciphertext.masks().iter().map(|mask| mask.limb_range(0..limbs)).collect();
-    Ok(mlwe::Ciphertext::new(params.lattice(), b, a, ciphertext.key())?)
+    Ok(mlwe::Ciphertext::new(params.lattice(), b, a, ciphertext.ident().key)?)
 }

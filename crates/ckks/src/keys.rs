@@ -33,11 +33,6 @@ pub struct KeyLevels {
 }
 
 impl KeyLevels {
-    /// No keys.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Products of ciphertexts up to `level`.
     #[must_use]
     pub fn multiply(mut self, level: usize) -> Self {
@@ -146,8 +141,8 @@ impl KeyLevels {
     /// `params`; those of [`RankHoistedKeys::choose`].
     pub fn sizes(&self, params: &Params) -> Result<KeySizes> {
         // A switching key has a row for each digit and each component of the secret.
-        let (lattice, degree) = (params.lattice(), params.lattice().degree());
-        let (gadget, rank) = (lattice.gadget(), lattice.rank());
+        let (lattice, degree) = (params.lattice(), params.lattice().spec().degree);
+        let (gadget, rank) = (lattice.gadget(), lattice.spec().rank);
         let one = |components: usize, level: usize| {
             let limbs = params.limbs_at(level);
             let rows = gadget.digits(limbs) * components;
@@ -176,11 +171,11 @@ impl KeyLevels {
             Some(level) => {
                 let limbs = params.limbs_at(level);
                 let raised = RankHoistedKeys::choose(lattice, limbs)?;
-                let (rank, ring) = (raised.rank(), raised.gadget().ring(limbs));
+                let (rank, ring) = (raised.spec().rank, raised.gadget().ring(limbs));
                 let rows = raised.gadget().digits(limbs) * rank;
                 let key = KeySizes::of_rows(rows, rank, ring);
                 let count = RankHoistedKeys::exponents(degree).len();
-                let down = one(rank - lattice.rank(), level);
+                let down = one(rank - lattice.spec().rank, level);
                 let all = |size: fn(&KeySizes) -> usize| count * size(&key) + size(&down);
                 KeySizes { transit: all(|size| size.transit), memory: all(|size| size.memory) }
             }
@@ -239,7 +234,7 @@ impl EvaluationKeys {
             params: params.clone(),
             secret,
             relinearization: None,
-            galois: GaloisKeys::new(),
+            galois: GaloisKeys::default(),
             hoisted: None,
             steps: BTreeMap::new(),
         }
@@ -332,7 +327,11 @@ impl EvaluationKeys {
             .into());
         }
         self.params.check_relin_strategy(key.strategy()).during(op)?;
-        if self.relinearization.as_ref().is_none_or(|present| present.limbs() < key.limbs()) {
+        if self
+            .relinearization
+            .as_ref()
+            .is_none_or(|present| present.cross().shape().limbs < key.cross().shape().limbs)
+        {
             self.relinearization = Some(key);
         }
         Ok(())
@@ -396,8 +395,8 @@ impl EvaluationKeys {
             .into());
         }
         // A rotation may need any of the powers of two.
-        let limbs = keys.limbs();
-        let exponents = RankHoistedKeys::exponents(self.params.lattice().degree());
+        let limbs = keys.down().key().shape().limbs;
+        let exponents = RankHoistedKeys::exponents(self.params.lattice().spec().degree);
         if !exponents.into_iter().all(|exponent| keys.galois().covers(exponent, limbs)) {
             let level = self.params.level_at(limbs);
             return Err(ErrorKind::MissingKey {
@@ -406,7 +405,7 @@ impl EvaluationKeys {
             }
             .during(op));
         }
-        if self.hoisted.as_ref().is_none_or(|present| present.limbs() < limbs) {
+        if self.hoisted.as_ref().is_none_or(|present| present.down().key().shape().limbs < limbs) {
             self.hoisted = Some(keys);
         }
         Ok(())
@@ -467,7 +466,7 @@ impl EvaluationKeys {
         let level = self.params.level_at(limbs);
         self.relinearization
             .as_deref()
-            .filter(|key| key.limbs() >= limbs)
+            .filter(|key| key.cross().shape().limbs >= limbs)
             .ok_or_else(|| ErrorKind::MissingKey { key: "relinearization key", level }.into())
     }
 
@@ -498,9 +497,15 @@ impl fmt::Debug for EvaluationKeys {
         let steps: Vec<_> = self.steps.keys().collect();
         f.debug_struct("EvaluationKeys")
             .field("secret", &self.secret)
-            .field("relinearization_limbs", &self.relinearization.as_ref().map(|key| key.limbs()))
+            .field(
+                "relinearization_limbs",
+                &self.relinearization.as_ref().map(|key| key.cross().shape().limbs),
+            )
             .field("steps", &steps)
-            .field("hoisted_limbs", &self.hoisted.as_ref().map(|keys| keys.limbs()))
+            .field(
+                "hoisted_limbs",
+                &self.hoisted.as_ref().map(|keys| keys.down().key().shape().limbs),
+            )
             .finish_non_exhaustive()
     }
 }

@@ -79,7 +79,7 @@
 //! | another number of values | [`CkksOps::with_len`] makes padding into values, or values into padding |
 //!
 //! [`Bounds::padding`] carries the range of the padding. A reduction uses padding as it is if that
-//! is [known to be zero](CiphertextMeta::is_clear) up to noise. Otherwise it clears the padding
+//! is [known to be zero](Bounds::padding_is_zero) up to noise. Otherwise it clears the padding
 //! first, which takes one level; with no level left it returns [`ErrorKind::Padding`].
 //!
 //! ```
@@ -131,7 +131,7 @@
 //! };
 //! let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
 //! let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-//! let spec = KeyLevels::new().multiply(2).rotate([1], 1);
+//! let spec = KeyLevels::default().multiply(2).rotate([1], 1);
 //! let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng)?;
 //!
 //! let range = Interval::real(-2.0, 2.0)?; // declared, and public

@@ -60,7 +60,7 @@ impl NoiseBound {
     pub(crate) fn new(params: &Params, metadata: Metadata) -> Self {
         // The noise is measured from the nearest integers to the message: one half per coefficient.
         let each = metadata.meta.noise.total.sqrt() + 0.5;
-        let length = each * (params.lattice().degree() as f64).sqrt();
+        let length = each * (params.lattice().spec().degree as f64).sqrt();
         Self { params: params.clone(), metadata, length }
     }
 
@@ -166,7 +166,7 @@ impl Flooding {
     }
 
     /// The number of results.
-    pub fn queries(&self) -> u64 {
+    pub(crate) fn queries(&self) -> u64 {
         self.queries
     }
 
@@ -247,7 +247,7 @@ pub fn decrypt_flooded<R: CryptoRng + ?Sized>(
     let mut plaintext = decrypt_up_to(params, ciphertext, magnitude, key)?;
     let ring = params.ring(plaintext.limbs());
     let noise: Zeroizing<Poly<_>> = Zeroizing::new(
-        ring.forward(ring.from_signed(&gaussian.sample(params.lattice().degree(), rng))),
+        ring.forward(ring.from_signed(&gaussian.sample(params.lattice().spec().degree, rng))),
     );
     ring.add_assign(&mut plaintext.poly, &noise);
     Ok(plaintext)

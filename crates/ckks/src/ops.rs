@@ -354,8 +354,9 @@ pub trait CkksOps: Sized {
     /// Real vectors (by their carried range) take about half the time of complex ones.
     ///
     /// The carried range and the [excess](Metadata::excess) together must not wrap. The error
-    /// against the exact program ([`Ciphertext::noise`]) may have any size: a loop that states its
-    /// range in every step ([`Ciphertext::assume_range_with_padding`]) can bootstrap without end.
+    /// against the exact program ([`Metadata::noise`](crate::Metadata::noise)) may have any size: a
+    /// loop that states its range in every step ([`Ciphertext::assume_range_with_padding`]) can
+    /// bootstrap without end.
     ///
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without

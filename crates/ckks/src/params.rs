@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use bellerophon_mlwe::{self as mlwe, RelinStrategy};
-use bellerophon_ring::{Modulus, NttTable, Ring, wire::Fingerprint};
+use bellerophon_ring::{NttTable, Ring, wire::Fingerprint};
 
 use crate::{
     During, ErrorKind, Result, embedding::Embedding, error::power_of_two_above,
@@ -82,9 +82,9 @@ impl Params {
     /// As [`new`](Self::new) over checked lattice parameters.
     pub(crate) fn over(lattice: mlwe::Params, widths: &[usize], log_scale: u32) -> Result<Self> {
         // At rank 1 a product takes one key switch, so there is nothing to choose.
-        let relin_strategy = match lattice.rank() {
+        let relin_strategy = match lattice.spec().rank {
             1 => RelinStrategy::direct(&lattice),
-            _ => RelinStrategy::choose(&lattice, lattice.limbs())?,
+            _ => RelinStrategy::choose(&lattice, lattice.q().limbs())?,
         };
         Self::with_relin_strategy(relin_strategy, widths, log_scale)
     }
@@ -217,7 +217,7 @@ impl Params {
 
     /// The number of complex slots, `N / 2`.
     pub fn max_slots(&self) -> usize {
-        self.lattice().degree() / 2
+        self.lattice().spec().degree / 2
     }
 
     /// Number of primes of the full chain.
@@ -264,7 +264,7 @@ impl Params {
     /// The ring of ciphertexts with `limbs` limbs.
     ///
     /// # Panics
-    /// When `limbs` is zero or above [`limbs`](Self::limbs).
+    /// When `limbs` is zero or above the limbs of `Q`.
     pub fn ring(&self, limbs: usize) -> &Ring {
         &self.inner.rings[limbs - 1]
     }
@@ -278,26 +278,18 @@ impl Params {
         self.inner.divisors[level]
     }
 
-    /// The prime `q_limb`.
-    ///
-    /// # Panics
-    /// When there is no such limb.
-    pub fn modulus(&self, limb: usize) -> &Modulus {
-        self.lattice().q().modulus(limb)
-    }
-
     /// `log2(q_0 .. q_{limbs - 1})`.
     ///
     /// # Panics
-    /// When `limbs` is zero or above [`limbs`](Self::limbs).
-    pub fn log2_modulus(&self, limbs: usize) -> f64 {
+    /// When `limbs` is zero or above the limbs of `Q`.
+    pub(crate) fn log2_modulus(&self, limbs: usize) -> f64 {
         self.inner.log2_modulus[limbs - 1]
     }
 
     /// The largest magnitude of a message that `limbs` limbs hold at this scale, `Q / (2 scale)`.
     ///
     /// # Panics
-    /// When `limbs` is zero or above [`limbs`](Self::limbs).
+    /// When `limbs` is zero or above the limbs of `Q`.
     pub fn capacity(&self, limbs: usize, scale: f64) -> f64 {
         // In logarithms: the modulus itself does not fit an `f64` exactly.
         (self.log2_modulus(limbs) - 1.0 - scale.log2()).exp2()
@@ -306,12 +298,12 @@ impl Params {
     /// The exponent `5^step mod 2N` of the automorphism that moves slot `j + step` to slot `j`.
     /// Steps count modulo [`max_slots`](Self::max_slots); negative ones rotate to the right.
     pub(crate) fn rotation_exponent(&self, step: i64) -> usize {
-        mlwe::rotation_exponent(self.lattice().degree(), step)
+        mlwe::rotation_exponent(self.lattice().spec().degree, step)
     }
 
     /// The step in `[0, N/2)` by which `X -> X^exponent` rotates; `None` if it is not a rotation.
     pub(crate) fn rotation_step(&self, exponent: usize) -> Option<usize> {
-        let order = 2 * self.lattice().degree();
+        let order = 2 * self.lattice().spec().degree;
         if exponent % 4 != 1 {
             return None;
         }
@@ -328,8 +320,8 @@ impl Params {
     }
 
     /// The exponent `2N - 1` of the automorphism that conjugates every slot.
-    pub fn conjugation_exponent(&self) -> usize {
-        mlwe::conjugation_exponent(self.lattice().degree())
+    pub(crate) fn conjugation_exponent(&self) -> usize {
+        mlwe::conjugation_exponent(self.lattice().spec().degree)
     }
 
     /// The canonical embedding of up to [`max_slots`](Self::max_slots) slots, which the encoder
@@ -437,8 +429,8 @@ impl Params {
 impl fmt::Debug for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Params")
-            .field("degree", &self.lattice().degree())
-            .field("rank", &self.lattice().rank())
+            .field("degree", &self.lattice().spec().degree)
+            .field("rank", &self.lattice().spec().rank)
             .field("relinearization", &format_args!("{}", self.relin_strategy))
             .field("limbs", &self.inner.limbs)
             .field("log_scale", &self.inner.log_scale)

@@ -52,11 +52,6 @@ impl Provided {
         let meta: CiphertextMeta = rules.encrypted_public(&encoded).meta;
         Ok(Self { ciphertext: Ciphertext::from_parts(params, lattice, meta)? })
     }
-
-    /// The ciphertext.
-    pub fn into_ciphertext(self) -> Ciphertext {
-        self.ciphertext
-    }
 }
 
 const READ: &str = "read a provided vector";
@@ -69,6 +64,13 @@ fn check_scale(params: &Params, scale: f64, level: usize) -> Result<()> {
     let [left, right] =
         [scale, params.scale()].map(|scale| LevelScale { level, log2_scale: scale.log2() });
     Err(ErrorKind::ScaleMismatch { left, right }.into())
+}
+
+/// The ciphertext.
+impl From<Provided> for Ciphertext {
+    fn from(x: Provided) -> Self {
+        x.ciphertext
+    }
 }
 
 impl AsRef<Ciphertext> for Provided {

@@ -101,7 +101,7 @@ impl From<&SimCiphertext> for Declaration {
 /// A result that may leave its server: a ciphertext with the declared range and noise instead of
 /// the computed ones.
 ///
-/// A server can use it as an input again: [`into_ciphertext`](Self::into_ciphertext).
+/// A server can use it as an input again: it converts into a [`Ciphertext`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
     ciphertext: Ciphertext,
@@ -109,11 +109,6 @@ pub struct Published {
 }
 
 impl Published {
-    /// The ciphertext, with the declared range and noise.
-    pub fn into_ciphertext(self) -> Ciphertext {
-        self.ciphertext
-    }
-
     /// `log2` of the declared standard deviation of a slot's error.
     pub fn log2_noise(&self) -> i32 {
         self.log2_noise
@@ -156,6 +151,13 @@ pub(crate) fn with_metadata(
     let variance = (deviation / noise::slot_std(1.0, slots, scale, of_part)).powi(2);
     let meta = CiphertextMeta { scale, slots, len, bounds, noise: Noise::new(variance) };
     Ciphertext::from_parts(params, lattice, meta)
+}
+
+/// The ciphertext, with the declared range and noise.
+impl From<Published> for Ciphertext {
+    fn from(x: Published) -> Self {
+        x.ciphertext
+    }
 }
 
 impl AsRef<Ciphertext> for Published {

@@ -106,7 +106,9 @@ impl EvaluationKeys {
         }
 
         // Step 2: the temporary rank, by signed powers of two.
-        if let Some(hoisted) = self.hoisted_keys().filter(|keys| keys.limbs() >= limbs) {
+        if let Some(hoisted) =
+            self.hoisted_keys().filter(|keys| keys.down().key().shape().limbs >= limbs)
+        {
             // Vectors of fewer slots repeat: their steps count modulo their number of slots.
             let powers = non_adjacent_form(2 * slots, step as i64);
             let exponents = powers.into_iter().map(|power| params.rotation_exponent(power));

@@ -47,7 +47,7 @@ impl Ciphertext {
     }
 
     /// The dimension of the secret.
-    pub fn dimension(&self) -> usize {
+    pub(crate) fn dimension(&self) -> usize {
         self.a.len()
     }
 

@@ -17,28 +17,47 @@ use crate::{
 /// `lo..=hi` bounds the messages without their noise. The error of a value against the exact
 /// function of the exact messages has two parts:
 ///
-/// * The noise of the phase ([`noise_variance`](Self::noise_variance)) moves a value out of the
+/// * The noise of the phase ([`noise`](LweMeta::noise)) moves a value out of the
 ///   range.
-/// * The index errors of earlier tables ([`index_variance`](Self::index_variance)) do not, because
+/// * The index errors of earlier tables ([`index`](LweMeta::index)) do not, because
 ///   the entry that a table returns lies in the range of its function.
 ///
 /// Their sum is the [`variance`](Self::variance), which assumes that summed operands have
-/// independent errors. The [`deviation`](Self::deviation) bounds the noise of the phase without
+/// independent errors. The [`deviation`](LweMeta::deviation) bounds the noise of the phase without
 /// that assumption. Sums and multiples are exact up to the noise. An operation fails if its result
 /// does not fit one period of the phase: `hi - lo` plus nine deviations on either side must be
 /// below the width of the encoding.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LweVec {
     items: Vec<Ciphertext>,
-    encoding: Encoding,
-    lo: f64,
-    hi: f64,
-    /// Variance of the noise of the phase.
-    noise: f64,
-    /// Variance of the index errors of tables.
-    index: f64,
-    deviation: f64,
-    key: KeyId,
+    meta: LweMeta,
+}
+
+/// The metadata of an [`LweVec`]: all that is public about its values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LweMeta {
+    /// The map between phases and values.
+    pub encoding: Encoding,
+    /// The smallest possible message.
+    pub lo: f64,
+    /// The largest possible message.
+    pub hi: f64,
+    /// The variance of the noise of the phase, in squared units of the values: the noise of
+    /// encryption, of blind rotations, and of comparators, whose functions have slope 1 (maximum,
+    /// sorting and the like). This noise moves values out of their range.
+    pub noise: f64,
+    /// The variance of the index errors of earlier tables, in squared units of the values:
+    /// `max E[(f(x + e) - f(x))^2]` over all `x` of the range, for an error `e` of the argument
+    /// with the standard deviation [`index_std`](crate::Evaluator::index_std). It is an upper
+    /// estimate for any values of the range: at a jump of `f` it is about half the square of the
+    /// jump, no matter how few values lie near the jump.
+    pub index: f64,
+    /// A standard deviation of the noise of the phase that holds even if operands share noise: a
+    /// sum adds the deviations of its terms. It determines the guard bands. If the noises of the
+    /// terms are independent, [`LweVec::independent`] lowers it.
+    pub deviation: f64,
+    /// The identifier of the client's key.
+    pub key: KeyId,
 }
 
 impl LweVec {
@@ -67,7 +86,8 @@ impl LweVec {
                 .during("values of tables")?;
         }
         let (noise, index, deviation) = (variance, 0.0, variance.sqrt());
-        Self { items, encoding, lo, hi, noise, index, deviation, key }.checked().during("values")
+        let meta = LweMeta { encoding, lo, hi, noise, index, deviation, key };
+        Self { items, meta }.checked().during("values")
     }
 
     /// Encrypts values under the ring secret, with the noise that the keys of the tables have.
@@ -104,7 +124,7 @@ impl LweVec {
     pub fn decrypt(&self, secret: &SecretKey) -> Result<Vec<f64>> {
         let decode = |item: &Ciphertext| {
             let phase = phase(item, secret)?;
-            Ok(self.encoding.decode(phase, item.modulus(), self.middle()))
+            Ok(self.meta.encoding.decode(phase, item.modulus(), self.middle()))
         };
         self.items.iter().map(decode).collect()
     }
@@ -120,24 +140,14 @@ impl LweVec {
         &self.items
     }
 
-    /// The map between phases and values.
-    pub fn encoding(&self) -> &Encoding {
-        &self.encoding
-    }
-
-    /// The smallest possible message.
-    pub fn lo(&self) -> f64 {
-        self.lo
-    }
-
-    /// The largest possible message.
-    pub fn hi(&self) -> f64 {
-        self.hi
+    /// The metadata.
+    pub fn meta(&self) -> &LweMeta {
+        &self.meta
     }
 
     /// The variance of the error against the exact function of the exact messages, in squared units
-    /// of the values: [`noise_variance`](Self::noise_variance) plus
-    /// [`index_variance`](Self::index_variance). It assumes that the errors of operands are
+    /// of the values: [`noise`](LweMeta::noise) plus
+    /// [`index`](LweMeta::index). It assumes that the errors of operands are
     /// independent.
     ///
     /// Operands share errors if one is used twice (`x + x`, a position selected twice), if they are
@@ -145,23 +155,7 @@ impl LweVec {
     /// from one call of [`maps`](crate::Evaluator::maps). A sum of such operands has a larger
     /// error.
     pub fn variance(&self) -> f64 {
-        self.noise + self.index
-    }
-
-    /// The variance of the noise of the phase, in squared units of the values: the noise of
-    /// encryption, of blind rotations, and of comparators, whose functions have slope 1 (maximum,
-    /// sorting and the like). This noise moves values out of their range.
-    pub fn noise_variance(&self) -> f64 {
-        self.noise
-    }
-
-    /// The variance of the index errors of earlier tables, in squared units of the values:
-    /// `max E[(f(x + e) - f(x))^2]` over all `x` of the range, for an error `e` of the argument
-    /// with the standard deviation [`index_std`](crate::Evaluator::index_std). It is an upper
-    /// estimate for any values of the range: at a jump of `f` it is about half the square of the
-    /// jump, no matter how few values lie near the jump.
-    pub fn index_variance(&self) -> f64 {
-        self.index
+        self.meta.noise + self.meta.index
     }
 
     /// Replaces the variance of the index errors, which keep values within their range, in squared
@@ -174,23 +168,11 @@ impl LweVec {
             let (what, needed) = ("index variance of values", "a finite number from 0 on");
             return Err(ErrorKind::Number { what, found: variance, needed }.into());
         }
-        Ok(Self { index: variance, ..self })
-    }
-
-    /// A standard deviation of the noise of the phase that holds even if operands share noise: a
-    /// sum adds the deviations of its terms. It determines the guard bands. If the noises of the
-    /// terms are independent, [`independent`](Self::independent) lowers it.
-    pub fn deviation(&self) -> f64 {
-        self.deviation
-    }
-
-    /// The identifier of the client's key.
-    pub fn key(&self) -> KeyId {
-        self.key
+        Ok(Self { meta: LweMeta { index: variance, ..self.meta }, ..self })
     }
 
     /// Replaces the range and the variance of the noise of the phase, without a check against the
-    /// tracked ones. The square root of the variance becomes the [`deviation`](Self::deviation).
+    /// tracked ones. The square root of the variance becomes the [`deviation`](LweMeta::deviation).
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -202,7 +184,7 @@ impl LweVec {
         self.with_bounds(range, variance, variance.sqrt())
     }
 
-    /// A vector with all metadata given, including the [`deviation`](Self::deviation).
+    /// A vector with all metadata given, including the [`deviation`](LweMeta::deviation).
     ///
     /// # Errors
     /// As [`new`](Self::new), and if the deviation is below the square root of the variance.
@@ -233,10 +215,19 @@ impl LweVec {
         noise: f64,
         deviation: f64,
     ) -> Result<Self> {
-        (self.lo, self.hi) = range.into_inner();
-        (self.noise, self.deviation) = (noise, deviation);
-        if !(self.lo.is_finite() && self.hi.is_finite() && self.lo <= self.hi && noise >= 0.0) {
-            return Err(ErrorKind::ValueRange { lo: self.lo, hi: self.hi, variance: noise }.into());
+        (self.meta.lo, self.meta.hi) = range.into_inner();
+        (self.meta.noise, self.meta.deviation) = (noise, deviation);
+        if !(self.meta.lo.is_finite()
+            && self.meta.hi.is_finite()
+            && self.meta.lo <= self.meta.hi
+            && noise >= 0.0)
+        {
+            return Err(ErrorKind::ValueRange {
+                lo: self.meta.lo,
+                hi: self.meta.hi,
+                variance: noise,
+            }
+            .into());
         }
         self.checked().during("values")
     }
@@ -246,35 +237,36 @@ impl LweVec {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn within(self, range: std::ops::RangeInclusive<f64>) -> Result<Self> {
-        let (noise, deviation) = (self.noise, self.deviation);
+        let (noise, deviation) = (self.meta.noise, self.meta.deviation);
         self.with_bounds(range, noise, deviation)
     }
 
     /// Declares that the noises of all summed terms are independent, for example those of look-ups
     /// with one blind rotation each. The square root of the
-    /// [`noise_variance`](Self::noise_variance) becomes the [`deviation`](Self::deviation).
+    /// [`noise`](LweMeta::noise) becomes the [`deviation`](LweMeta::deviation).
     pub fn independent(self) -> Self {
-        Self { deviation: self.noise.sqrt(), ..self }
+        let deviation = self.meta.noise.sqrt();
+        Self { meta: LweMeta { deviation, ..self.meta }, ..self }
     }
 
     /// The middle of the range.
     pub(crate) fn middle(&self) -> f64 {
-        self.lo + (self.hi - self.lo) / 2.0
+        self.meta.lo + (self.meta.hi - self.meta.lo) / 2.0
     }
 
     /// [`variance`](Self::variance) in squared units of the phase.
     pub(crate) fn phase_variance(&self) -> f64 {
-        self.variance() * (self.modulus() / self.encoding.width()).powi(2)
+        self.variance() * (self.modulus() / self.meta.encoding.width()).powi(2)
     }
 
-    /// [`noise_variance`](Self::noise_variance) in squared units of the phase.
+    /// [`noise`](LweMeta::noise) in squared units of the phase.
     pub(crate) fn noise_phase_variance(&self) -> f64 {
-        self.noise * (self.modulus() / self.encoding.width()).powi(2)
+        self.meta.noise * (self.modulus() / self.meta.encoding.width()).powi(2)
     }
 
-    /// The square of [`deviation`](Self::deviation), in squared units of the phase.
+    /// The square of [`deviation`](LweMeta::deviation), in squared units of the phase.
     pub(crate) fn largest_phase_variance(&self) -> f64 {
-        (self.deviation * self.modulus() / self.encoding.width()).powi(2)
+        (self.meta.deviation * self.modulus() / self.meta.encoding.width()).powi(2)
     }
 
     fn modulus(&self) -> f64 {
@@ -290,11 +282,12 @@ impl LweVec {
     /// Shifts the phases so that the value `center` has phase 0, up to the rounding to a unit of
     /// phase.
     fn at_center(&self, center: f64) -> Self {
-        let periods = (self.encoding.center() - center) / self.encoding.width();
+        let periods = (self.meta.encoding.center() - center) / self.meta.encoding.width();
         let shift = ((periods - periods.round()) * self.modulus()).round() as i64;
         let mut out = self.clone();
         out.items.iter_mut().for_each(|item| item.add_constant(shift));
-        out.encoding = Encoding::new(center, self.encoding.width()).expect("finite values");
+        out.meta.encoding =
+            Encoding::new(center, self.meta.encoding.width()).expect("finite values");
         out
     }
 
@@ -325,15 +318,15 @@ impl LweVec {
     /// Overwrites the values at the given positions, and converts them to the encoding of `self`.
     pub(crate) fn replace(&mut self, positions: &[usize], by: &Self) {
         // Equal widths: a shift of the center aligns both encodings.
-        debug_assert_eq!(self.encoding.width(), by.encoding.width());
-        let by = by.at_center(self.encoding.center());
+        debug_assert_eq!(self.meta.encoding.width(), by.meta.encoding.width());
+        let by = by.at_center(self.meta.encoding.center());
         for (&place, item) in positions.iter().zip(by.items) {
             self.items[place] = item;
         }
-        (self.lo, self.hi) = (self.lo.min(by.lo), self.hi.max(by.hi));
-        self.noise = self.noise.max(by.noise);
-        self.index = self.index.max(by.index);
-        self.deviation = self.deviation.max(by.deviation);
+        (self.meta.lo, self.meta.hi) = (self.meta.lo.min(by.meta.lo), self.meta.hi.max(by.meta.hi));
+        self.meta.noise = self.meta.noise.max(by.meta.noise);
+        self.meta.index = self.meta.index.max(by.meta.index);
+        self.meta.deviation = self.meta.deviation.max(by.meta.deviation);
     }
 
     /// All values of all parts, in order, at a common encoding and with the union of the ranges.
@@ -343,18 +336,19 @@ impl LweVec {
     pub fn concat(parts: &[Self]) -> Result<Self> {
         let op = "LweVec::concat";
         // Step 1: the common encoding is that of the smallest width.
-        let width = |part: &&Self| part.encoding.width();
+        let width = |part: &&Self| part.meta.encoding.width();
         let finest = parts.iter().min_by(|x, y| width(x).total_cmp(&width(y)));
         let finest = finest.ok_or(ErrorKind::NoValues).during(op)?;
         // Step 2: convert each part, and take the largest range and errors.
         let mut all = finest.bare();
         for part in parts {
             let (part, _) = part.aligned(finest).during(op)?;
-            all.items.extend(part.at_center(finest.encoding.center()).items);
-            (all.lo, all.hi) = (all.lo.min(part.lo), all.hi.max(part.hi));
-            all.noise = all.noise.max(part.noise);
-            all.index = all.index.max(part.index);
-            all.deviation = all.deviation.max(part.deviation);
+            all.items.extend(part.at_center(finest.meta.encoding.center()).items);
+            (all.meta.lo, all.meta.hi) =
+                (all.meta.lo.min(part.meta.lo), all.meta.hi.max(part.meta.hi));
+            all.meta.noise = all.meta.noise.max(part.meta.noise);
+            all.meta.index = all.meta.index.max(part.meta.index);
+            all.meta.deviation = all.meta.deviation.max(part.meta.deviation);
         }
         all.checked().during(op)
     }
@@ -365,7 +359,7 @@ impl LweVec {
     /// If lengths or keys differ, if neither width is an integer multiple of the other, or if the
     /// sum may not fit one period.
     pub fn add(&self, other: &Self) -> Result<Self> {
-        let (lo, hi) = (self.lo + other.lo, self.hi + other.hi);
+        let (lo, hi) = (self.meta.lo + other.meta.lo, self.meta.hi + other.meta.hi);
         self.combine(other, lo, hi, |center, other| center + other, |x, y| x.add_assign(y))
             .during("addition of values")
     }
@@ -375,7 +369,7 @@ impl LweVec {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn sub(&self, other: &Self) -> Result<Self> {
-        let (lo, hi) = (self.lo - other.hi, self.hi - other.lo);
+        let (lo, hi) = (self.meta.lo - other.meta.hi, self.meta.hi - other.meta.lo);
         let op = "subtraction of values";
         self.combine(other, lo, hi, |center, other| center - other, |x, y| x.sub_assign(y))
             .during(op)
@@ -399,12 +393,12 @@ impl LweVec {
         let mut out = left.into_owned();
         out.items.iter_mut().zip(&right.items).try_for_each(|(x, y)| phases(x, y))?;
         // Step 2: the metadata. Independent errors add in variance, shared errors in deviation.
-        let center = centers(out.encoding.center(), right.encoding.center());
-        out.encoding = Encoding::new(center, out.encoding.width())?;
-        (out.lo, out.hi) = (lo, hi);
-        out.noise += right.noise;
-        out.index += right.index;
-        out.deviation += right.deviation;
+        let center = centers(out.meta.encoding.center(), right.meta.encoding.center());
+        out.meta.encoding = Encoding::new(center, out.meta.encoding.width())?;
+        (out.meta.lo, out.meta.hi) = (lo, hi);
+        out.meta.noise += right.meta.noise;
+        out.meta.index += right.meta.index;
+        out.meta.deviation += right.meta.deviation;
         out.checked()
     }
 
@@ -417,12 +411,13 @@ impl LweVec {
         let mut total = self.items[0].clone();
         self.items[1..].iter().try_for_each(|item| total.add_assign(item))?;
         // The center adds up too; variances and the deviation grow with the number of terms.
-        let encoding = Encoding::new(self.encoding.center() * count, self.encoding.width())?;
-        let (lo, hi) = (self.lo * count, self.hi * count);
-        let (noise, index) = (self.noise * count, self.index * count);
-        let (items, deviation) = (vec![total], self.deviation * count);
-        let sum = Self { items, encoding, lo, hi, noise, index, deviation, key: self.key };
-        sum.checked().during("sum of values")
+        let encoding =
+            Encoding::new(self.meta.encoding.center() * count, self.meta.encoding.width())?;
+        let (lo, hi) = (self.meta.lo * count, self.meta.hi * count);
+        let (noise, index) = (self.meta.noise * count, self.meta.index * count);
+        let (items, deviation) = (vec![total], self.meta.deviation * count);
+        let meta = LweMeta { encoding, lo, hi, noise, index, deviation, ..self.meta };
+        Self { items, meta }.checked().during("sum of values")
     }
 
     /// `x + constant`, which changes the encoding only.
@@ -431,19 +426,21 @@ impl LweVec {
     /// If the constant is not finite, or so large that floating-point numbers cannot distinguish
     /// the results ([`ErrorKind::Distant`]).
     pub fn add_constant(&self, constant: f64) -> Result<Self> {
-        let encoding = Encoding::new(self.encoding.center() + constant, self.encoding.width())?;
-        let (lo, hi) = (self.lo + constant, self.hi + constant);
-        Self { encoding, lo, hi, ..self.clone() }.checked().during("addition of a constant")
+        let encoding =
+            Encoding::new(self.meta.encoding.center() + constant, self.meta.encoding.width())?;
+        let (lo, hi) = (self.meta.lo + constant, self.meta.hi + constant);
+        let meta = LweMeta { encoding, lo, hi, ..self.meta };
+        Self { meta, ..self.clone() }.checked().during("addition of a constant")
     }
 
     /// `-x`.
     pub(crate) fn neg(&self) -> Self {
         // Center and range change sign; the errors do not change.
-        let encoding = Encoding::new(-self.encoding.center(), self.encoding.width());
+        let encoding = Encoding::new(-self.meta.encoding.center(), self.meta.encoding.width());
         let mut out = self.clone();
         out.items.iter_mut().for_each(Ciphertext::neg_assign);
-        out.encoding = encoding.expect("as finite as before");
-        (out.lo, out.hi) = (-self.hi, -self.lo);
+        out.meta.encoding = encoding.expect("as finite as before");
+        (out.meta.lo, out.meta.hi) = (-self.meta.hi, -self.meta.lo);
         out
     }
 
@@ -457,23 +454,23 @@ impl LweVec {
         let signed = if factor < 0.0 { self.neg() } else { self.clone() };
         // Step 2: the magnitude, on the metadata, which must stay representable.
         let size = factor.abs();
-        let (width, deviation) = (signed.encoding.width() * size, signed.deviation * size);
-        let [noise, index] = [signed.noise, signed.index].map(|part| part * size * size);
+        let (width, deviation) =
+            (signed.meta.encoding.width() * size, signed.meta.deviation * size);
+        let [noise, index] = [signed.meta.noise, signed.meta.index].map(|part| part * size * size);
         let kept = |before: f64, after: f64| after.is_normal() || before == 0.0;
         if !(width.is_normal()
-            && kept(signed.noise, noise)
-            && kept(signed.index, index)
-            && kept(signed.deviation, deviation))
+            && kept(signed.meta.noise, noise)
+            && kept(signed.meta.index, index)
+            && kept(signed.meta.deviation, deviation))
         {
             let (op, what, index) = ("scaling of values", "factor", None);
             let needed = "a nonzero number that keeps width and variance within the range of f64";
             return Err(ErrorKind::Constant { what, index, needed }.during(op));
         }
-        let encoding = Encoding::new(signed.encoding.center() * size, width)?;
-        let (lo, hi) = (signed.lo * size, signed.hi * size);
-        Self { encoding, lo, hi, noise, index, deviation, ..signed }
-            .checked()
-            .during("scaling of values")
+        let encoding = Encoding::new(signed.meta.encoding.center() * size, width)?;
+        let (lo, hi) = (signed.meta.lo * size, signed.meta.hi * size);
+        let meta = LweMeta { encoding, lo, hi, noise, index, deviation, ..signed.meta };
+        Self { meta, ..signed }.checked().during("scaling of values")
     }
 
     /// `factor x` for an integer, at the same width: the phase is multiplied. It serves sums with
@@ -486,25 +483,30 @@ impl LweVec {
         // Phase, center and range are multiplied. The width stays, so less of a period is left.
         let mut out = self.clone();
         out.items.iter_mut().for_each(|item| item.mul_assign(factor));
-        out.encoding = Encoding::new(self.encoding.center() * real, self.encoding.width())?;
-        let (x, y) = (self.lo * real, self.hi * real);
-        (out.lo, out.hi) = (x.min(y), x.max(y));
-        out.noise *= real * real;
-        out.index *= real * real;
-        out.deviation *= real.abs();
+        out.meta.encoding =
+            Encoding::new(self.meta.encoding.center() * real, self.meta.encoding.width())?;
+        let (x, y) = (self.meta.lo * real, self.meta.hi * real);
+        (out.meta.lo, out.meta.hi) = (x.min(y), x.max(y));
+        out.meta.noise *= real * real;
+        out.meta.index *= real * real;
+        out.meta.deviation *= real.abs();
         out.checked().during("integer multiple of values")
     }
 
     /// Both operands at the smaller of their widths. The larger must be an integer multiple of it.
     fn aligned<'a>(&'a self, other: &'a Self) -> Result<(Cow<'a, Self>, Cow<'a, Self>)> {
-        if self.key != other.key {
-            return Err(mlwe::ErrorKind::KeyMismatch { found: other.key, needed: self.key }.into());
+        if self.meta.key != other.meta.key {
+            return Err(mlwe::ErrorKind::KeyMismatch {
+                found: other.meta.key,
+                needed: self.meta.key,
+            }
+            .into());
         }
         // Step 1: the integer quotient of the widths.
-        let ratio = self.encoding.width() / other.encoding.width();
+        let ratio = self.meta.encoding.width() / other.meta.encoding.width();
         let factor = ratio.max(1.0 / ratio).round();
         if (ratio.max(1.0 / ratio) / factor - 1.0).abs() > 1e-9 || factor > 2f64.powi(40) {
-            let (left, right) = (self.encoding.to_string(), other.encoding.to_string());
+            let (left, right) = (self.meta.encoding.to_string(), other.meta.encoding.to_string());
             return Err(ErrorKind::Encodings { left, right }.into());
         }
         // Step 2: multiply the phase of the wider operand by it, which keeps its values.
@@ -518,7 +520,7 @@ impl LweVec {
 
     /// The metadata without the ciphertexts.
     fn bare(&self) -> Self {
-        Self { items: Vec::new(), ..*self }
+        Self { items: Vec::new(), meta: self.meta }
     }
 
     /// Fails unless there is at least one value and all of them fit one period.
@@ -526,7 +528,7 @@ impl LweVec {
         if self.items.is_empty() {
             return Err(ErrorKind::NoValues.into());
         }
-        check_period(self.lo, self.hi, self.deviation, &self.encoding)?;
+        check_period(self.meta.lo, self.meta.hi, self.meta.deviation, &self.meta.encoding)?;
         Ok(self)
     }
 }

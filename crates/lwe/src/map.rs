@@ -21,7 +21,8 @@ impl Evaluator<'_> {
     /// result is `f` at an argument whose error has the standard deviation
     /// [`index_std`](Self::index_std), plus the noise of the blind rotation. The metadata of the
     /// result has both: the effect of the argument error where `f` is steepest
-    /// ([`LweVec::index_variance`]), and the noise ([`LweVec::noise_variance`]).
+    /// ([`LweMeta::index`](crate::LweMeta::index)), and the noise
+    /// ([`LweMeta::noise`](crate::LweMeta::noise)).
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::KeyMismatch`] for values of another client,
@@ -42,20 +43,20 @@ impl Evaluator<'_> {
     /// values. It includes their own error, both modulus switches and the key switch.
     pub fn index_std(&self, values: &LweVec) -> f64 {
         let index = noise::expected_index_error(self.params, values.phase_variance());
-        index.sqrt() * self.step(values.encoding())
+        index.sqrt() * self.step(&values.meta().encoding)
     }
 
     /// As [`index_std`](Self::index_std), for the noise of the phase alone, without the index
     /// errors of earlier tables.
     pub fn noise_std(&self, values: &LweVec) -> f64 {
         let index = noise::expected_index_error(self.params, values.noise_phase_variance());
-        index.sqrt() * self.step(values.encoding())
+        index.sqrt() * self.step(&values.meta().encoding)
     }
 
     /// As [`noise_std`](Self::noise_std), but valid even if the terms of the values share noise.
     pub(crate) fn index_deviation(&self, values: &LweVec) -> f64 {
         let index = noise::expected_index_error(self.params, values.largest_phase_variance());
-        index.sqrt() * self.step(values.encoding())
+        index.sqrt() * self.step(&values.meta().encoding)
     }
 
     /// The step of a table for values of an encoding.
@@ -106,19 +107,19 @@ impl Evaluator<'_> {
         let items = self.look_up_values(work, values, &tables?)?;
         // Step 4: the metadata of the results.
         let index = Samples::error(&samples, self.index_cells(values));
-        self.results(items, encoding, range, [variance, index], values.key())
+        self.results(items, encoding, range, [variance, index], values.meta().key)
     }
 
     /// Two standard deviations in cells of the table: of the index error, including the noise of
     /// the values, and of the errors of the values from earlier tables.
     pub(crate) fn index_cells(&self, values: &LweVec) -> [f64; 2] {
-        let step = self.step(values.encoding());
-        [self.noise_std(values) / step, values.index_variance().sqrt() / step]
+        let step = self.step(&values.meta().encoding);
+        [self.noise_std(values) / step, values.meta().index.sqrt() / step]
     }
 
     /// Fails unless the values belong to the client of the look-up keys.
     pub(crate) fn check_key(&self, values: &LweVec) -> Result<()> {
-        let (found, needed) = (values.key(), self.keys.key);
+        let (found, needed) = (values.meta().key, self.keys.key);
         if found == needed {
             Ok(())
         } else {
@@ -134,8 +135,8 @@ impl Evaluator<'_> {
         let degree = self.params.spec().ring_degree;
         let index = noise::largest_index_error(self.params, values.largest_phase_variance());
         let guard = noise::guard(index, self.log2_failure);
-        let (lo, hi, width) = (values.lo(), values.hi(), values.encoding().width());
-        let step = self.step(values.encoding());
+        let (lo, hi, width) = (values.meta().lo, values.meta().hi, values.meta().encoding.width());
+        let step = self.step(&values.meta().encoding);
         TableDomain::with_step(lo, hi, values.middle(), step, degree, guard).map_err(|_| {
             let available = ((degree / 2) as f64 - guard as f64).max(0.0);
             let needed = (hi - lo) * degree as f64 / available;
@@ -262,13 +263,13 @@ mod tests {
             let x = s.encrypt_with(&inputs, -2.0..=2.0, encoding, 1e11);
             let evaluator = s.evaluator();
             let out = evaluator.map(&x, |v| 3.0 * v, OutputEncoding::Fit(Headroom::TABLE)).unwrap();
-            assert_eq!((out.lo(), out.hi(), out.len()), (-6.0, 6.0, 400));
+            assert_eq!((out.meta().lo, out.meta().hi, out.len()), (-6.0, 6.0, 400));
             let errors: Vec<f64> = (out.decrypt(&s.ring).unwrap().iter().zip(&inputs))
                 .map(|(y, v)| y / 3.0 - v)
                 .collect();
             let measured = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
             let index = evaluator.index_std(&x).powi(2);
-            assert!((out.index_variance() / (9.0 * index) - 1.0).abs() < 0.05);
+            assert!((out.meta().index / (9.0 * index) - 1.0).abs() < 0.05);
             let ratio = measured / (out.variance() / 9.0);
             assert!((0.75..1.33).contains(&ratio), "{:?}: {ratio}", s.params.spec().engine);
         }
@@ -287,9 +288,9 @@ mod tests {
             OutputEncoding::Fit(Headroom { terms: 2, levels: 0 }),
         );
         let relu = relu.unwrap();
-        let width = OutputEncoding::Encoding(*relu.encoding());
+        let width = OutputEncoding::Encoding(relu.meta().encoding);
         let sine = evaluator.map(&x, f64::sin, width).unwrap();
-        assert_eq!(sine.encoding().width(), relu.encoding().width());
+        assert_eq!(sine.meta().encoding.width(), relu.meta().encoding.width());
         let sum = relu.add(&sine).unwrap();
         let root = evaluator
             .map(&sum, |v| v.max(0.0).sqrt(), OutputEncoding::Fit(Headroom::TABLE))
@@ -316,7 +317,7 @@ mod tests {
         };
         let out = evaluator.map(&x, watched, OutputEncoding::Fit(Headroom::TABLE)).unwrap();
         assert_eq!((least.get(), most.get()), (0.5, 3.0));
-        assert_eq!((out.lo(), out.hi()), (0.5f64.ln(), 3f64.ln()));
+        assert_eq!((out.meta().lo, out.meta().hi), (0.5f64.ln(), 3f64.ln()));
         let error = evaluator
             .map(&x, |v| (v - 1.0).ln(), OutputEncoding::Fit(Headroom::TABLE))
             .unwrap_err();
@@ -379,7 +380,7 @@ mod tests {
         let refused = [
             evaluator.map(&x, identity, output).unwrap_err(),
             evaluator.maps(&x, &[(&identity, output), (&f64::sin, output)]).unwrap_err(),
-            evaluator.max(&x, &x).unwrap_err(),
+            evaluator.max(&[x.clone(), x.clone()]).unwrap_err(),
             evaluator.sort(&x, crate::Order::Ascending).unwrap_err(),
             evaluator.arg_max(&lanes, Headroom::TABLE).unwrap_err(),
             evaluator.arg_max(&lanes[..1], Headroom::TABLE).unwrap_err(),
@@ -445,7 +446,7 @@ mod tests {
                 .unwrap();
             for _ in 0..levels {
                 let (min, max) = evaluator.min_max(&best, &best).unwrap();
-                assert!(max.deviation() > best.deviation());
+                assert!(max.meta().deviation > best.meta().deviation);
                 best = if levels == 1 { max } else { min };
             }
             evaluator.abs(&best.sub(&best).unwrap(), OutputEncoding::Fit(Headroom::TABLE)).unwrap();

@@ -233,7 +233,7 @@ pub(crate) fn comparator(params: &Params, width: f64) -> f64 {
 
 /// The variances of a value after `count` comparators in a row, for values of a variance whose
 /// encoding has this width: for values that differ by more than the errors, and the one from which
-/// [`LweVec::deviation`](crate::LweVec::deviation) is computed, which holds for equal values too.
+/// [`LweMeta::deviation`](crate::LweMeta::deviation) is computed, which holds for equal values too.
 pub fn comparators(
     params: &Params,
     width: f64,

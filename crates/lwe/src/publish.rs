@@ -14,9 +14,9 @@ const NOISE: &str = "at least the predicted deviation, from 2^-300 to 2^300";
 /// except the bounds that the program declares.
 ///
 /// The declared noise is the noise of the phase: the difference between a value and the entry that
-/// its table returned. The index error of the look-up ([`LweVec::index_variance`]) depends on the
-/// table. It is neither declared nor revealed, and counts as zero in further computations on
-/// published values.
+/// its table returned. The index error of the look-up ([`LweMeta::index`](crate::LweMeta::index))
+/// depends on the table. It is neither declared nor revealed, and counts as zero in further
+/// computations on published values.
 ///
 /// The width of the encoding stays as it is, because decryption needs it. A program chooses it for
 /// its tables ([`OutputEncoding`](crate::OutputEncoding)). A width that is fitted to the results of
@@ -46,7 +46,7 @@ impl PublishedValues {
 
     /// Deserialized values, whose range is the declared one.
     pub(crate) fn restore(values: LweVec, log2_noise: i32) -> Result<Self> {
-        let range = values.lo()..=values.hi();
+        let range = values.meta().lo..=values.meta().hi;
         Self::of(values, range, log2_noise)
     }
 }
@@ -65,8 +65,9 @@ impl AsRef<LweVec> for LweVec {
 
 impl LweVec {
     /// Prepares values for leaving the server: the metadata becomes the range and the noise that
-    /// the program declares. `noise` is a standard deviation of the [phase](LweVec::deviation) in
-    /// units of the values, and is rounded up to a power of two.
+    /// the program declares. `noise` is a standard deviation of the
+    /// [phase](crate::LweMeta::deviation) in units of the values, and is rounded up to a power of
+    /// two.
     ///
     /// # Errors
     /// [`ErrorKind::Declaration`] if messages may leave the declared range or noise may exceed the
@@ -76,14 +77,14 @@ impl LweVec {
     pub fn publish(&self, range: RangeInclusive<f64>, noise: f64) -> Result<PublishedValues> {
         // Step 1: the range, with a tolerance for the rounding of computed ends.
         let slack = 1e-9 * (range.end() - range.start()).max(range.end().abs());
-        if self.lo() < range.start() - slack || self.hi() > range.end() + slack {
+        if self.meta().lo < range.start() - slack || self.meta().hi > range.end() + slack {
             let needed = "a range that contains every possible value of the operations";
             return Err(ErrorKind::Declaration { what: "range", needed }.during("publish"));
         }
         // Step 2: the noise, rounded up to a power of two.
         let too_small = ErrorKind::Declaration { what: "noise", needed: NOISE }.during("publish");
         let log2_noise = declared_log2(noise).ok_or(too_small.clone())?;
-        if self.deviation() > f64::from(log2_noise).exp2() {
+        if self.meta().deviation > f64::from(log2_noise).exp2() {
             return Err(too_small);
         }
         // Step 3: replace the tracked metadata.
@@ -111,9 +112,12 @@ mod tests {
         let (px, py) = (publish(&x).unwrap(), publish(&y).unwrap());
         for published in [&px, &py] {
             let values: &LweVec = published.as_ref();
-            assert_eq!((values.lo(), values.hi(), published.log2_noise()), (-2.0, 2.0, -6));
+            assert_eq!(
+                (values.meta().lo, values.meta().hi, published.log2_noise()),
+                (-2.0, 2.0, -6)
+            );
             assert_eq!(values.variance(), 2f64.powi(-12));
-            assert_eq!(values.deviation(), 2f64.powi(-6));
+            assert_eq!(values.meta().deviation, 2f64.powi(-6));
         }
         let found = px.as_ref().decrypt(&s.ring).unwrap();
         assert!((found[0] - 0.5).abs() < 1e-6 && (found[1] - 1.0).abs() < 1e-6);
@@ -123,7 +127,7 @@ mod tests {
             assert!(matches!(error.kind(), ErrorKind::Declaration { .. }), "{error}");
         };
         refused(&x, 0.0..=0.5, 0.01);
-        refused(&x, 0.0..=1.0, 0.1 * x.deviation());
+        refused(&x, 0.0..=1.0, 0.1 * x.meta().deviation);
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             refused(&x, 0.0..=1.0, bad);
         }

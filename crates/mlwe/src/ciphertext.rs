@@ -3,7 +3,7 @@
 use bellerophon_ring::{BaseConverter, Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroizing;
 
-use crate::{During, ErrorKind, KeyId, Params, Result, SecretKey};
+use crate::{During, ErrorKind, KeyId, KeyIdent, Params, Result, SecretKey};
 
 /// A ciphertext `(b, a_1, ..., a_r)` modulo `q_0 * ... * q_l` with phase `b + <a, s>`, every
 /// polynomial in NTT form.
@@ -56,11 +56,6 @@ impl Ciphertext {
         &self.b
     }
 
-    /// Mask `a_{i+1}`, `i < rank`.
-    pub fn a(&self, i: usize) -> &Poly<Ntt> {
-        &self.a[i]
-    }
-
     /// All masks.
     pub fn masks(&self) -> &[Poly<Ntt>] {
         &self.a
@@ -86,19 +81,9 @@ impl Ciphertext {
         self.b.limbs()
     }
 
-    /// Ring degree.
-    pub fn degree(&self) -> usize {
-        self.b.degree()
-    }
-
-    /// Identity of the secret key.
-    pub fn key(&self) -> KeyId {
-        self.key
-    }
-
-    /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+    /// The parameters and the secret key that it belongs to.
+    pub fn ident(&self) -> KeyIdent {
+        KeyIdent { fingerprint: self.fingerprint, key: self.key }
     }
 
     /// Size in bytes with residues bit-packed to the width of their primes.
@@ -180,21 +165,13 @@ impl Ciphertext {
         Ok(())
     }
 
-    /// Divides the phase by the last prime with rounding and drops that prime (Full-RNS HEAAN,
-    /// section 4, Rescale).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Limbs`] for a ciphertext of one limb.
-    pub fn rescale(self, params: &Params) -> Result<Self> {
-        self.rescale_by(params, 1)
-    }
-
-    /// As [`rescale`](Self::rescale), by the product of the last `primes` primes with one rounding.
+    /// Divides the phase by the product of the last `primes` primes with one rounding, and drops
+    /// these primes (Full-RNS HEAAN, section 4, Rescale).
     ///
     /// # Errors
     /// [`ErrorKind::Limbs`] unless at least one limb is dropped and one remains;
     /// [`ErrorKind::Parameter`] if `primes` exceeds [`BaseConverter::MAX_SOURCES`].
-    pub fn rescale_by(self, params: &Params, primes: usize) -> Result<Self> {
+    pub fn rescale(self, params: &Params, primes: usize) -> Result<Self> {
         params.check(self.fingerprint).during("rescale")?;
         check_divisors(primes)?;
         // At least one prime is dropped and one remains.

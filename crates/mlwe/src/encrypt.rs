@@ -5,7 +5,7 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
-use crate::{Ciphertext, During, ErrorKind, KeyId, Params, Result, SecretKey, noise};
+use crate::{Ciphertext, During, ErrorKind, KeyId, KeyIdent, Params, Result, SecretKey, noise};
 
 /// A fresh secret-key encryption in serializable form: the masks are replaced by a seed.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,14 +38,9 @@ impl SeededCiphertext {
         &self.seed
     }
 
-    /// Identity of the secret key.
-    pub fn key(&self) -> KeyId {
-        self.key
-    }
-
-    /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+    /// The parameters and the secret key that it belongs to.
+    pub fn ident(&self) -> KeyIdent {
+        KeyIdent { fingerprint: self.fingerprint, key: self.key }
     }
 
     /// Size in bytes with residues bit-packed to the width of their primes, seed included.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bellerophon_ring::wire::Fingerprint;
 use rand::{CryptoRng, RngExt};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,16 @@ impl KeyId {
     pub(crate) fn random<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         Self(rng.random())
     }
+}
+
+/// What a ciphertext or one end of a key switch belongs to: the parameters (by fingerprint) and the
+/// secret key (by identity).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyIdent {
+    /// Fingerprint of the parameters.
+    pub fingerprint: Fingerprint,
+    /// Identity of the secret key.
+    pub key: KeyId,
 }
 
 impl fmt::Debug for KeyId {

@@ -19,10 +19,9 @@ use std::sync::{Arc, OnceLock};
 use bellerophon_ring::sample::{Seed, uniform_from_seed};
 use bellerophon_ring::{
     Addend, DecomposedRows, Digits, Epilogue, GadgetKey, KeyDecomposition, KeyRows, Modulus, Ntt,
-    PackedPoly, Poly, Ring, wire::Fingerprint,
+    PackedPoly, Poly, Ring,
 };
 use rand::CryptoRng;
-use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
@@ -31,18 +30,9 @@ use crate::encrypt::{SEED_BYTES, check_extended, error_poly, restrict_extended, 
 use crate::hoisted_digits::HoistedDigits;
 use crate::keyswitch_cost::Switch;
 use crate::params::{check_chains, check_no_weaker};
-use crate::{Ciphertext, During, ErrorKind, KeyId, Params, Result, SecretKey};
+use crate::{Ciphertext, During, ErrorKind, KeyIdent, Params, Result, SecretKey};
 
 pub use seeded::SeededKeySwitchKey;
-
-/// One end of a key switch: the parameters (by fingerprint) and the secret key (by identity).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeyIdent {
-    /// Fingerprint of the parameters.
-    pub fingerprint: Fingerprint,
-    /// Identity of the secret key.
-    pub key: KeyId,
-}
 
 impl From<&SecretKey> for KeyIdent {
     fn from(secret: &SecretKey) -> Self {
@@ -459,7 +449,7 @@ impl KeySwitchKey {
 
     /// `Err` unless the ciphertext belongs to the source of the key.
     pub(crate) fn check_source(&self, ct: &Ciphertext) -> Result<()> {
-        self.check_end(KeyIdent { fingerprint: ct.fingerprint, key: ct.key })
+        self.check_end(ct.ident())
     }
 
     /// As [`check_source`](Self::check_source), for an operand that is not a [`Ciphertext`].

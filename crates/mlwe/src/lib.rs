@@ -55,14 +55,14 @@
 //! let secret = SecretKey::generate(&params, &mut rng)?;
 //! let strategy = RelinStrategy::direct(&params);
 //! let relin = RelinKeys::generate(&strategy, &secret, params.limbs(), &mut rng)?;
-//! let rotate = GaloisKey::generate(&secret, 5, params.limbs(), &mut rng)?;
+//! let rotate = GaloisKey::generate(&secret, 5, params.q().limbs(), &mut rng)?;
 //!
 //! // 2^40 X, squared and divided by the last prime (about 2^45), then X -> X^5.
 //! let mut coefficients = vec![0; 1024];
 //! coefficients[1] = 1 << 40;
 //! let message = params.q().forward(params.q().from_signed(&coefficients));
 //! let ct = secret.encrypt(&message, &mut rng)?;
-//! let ct = rotate.apply(&params, &relin.square(&ct)?.rescale(&params)?)?;
+//! let ct = rotate.apply(&params, &relin.multiply(&ct, &ct, 0)?.rescale(&params, 1)?)?;
 //!
 //! let ring = ct.ring(&params);
 //! let phase = measured::centered_f64(&ring, &ring.inverse((*ct.phase(&secret)?).clone()));
@@ -117,9 +117,9 @@ pub use galois::{
     rotation_exponent,
 };
 pub use hoisted_digits::HoistedDigits;
-pub use key_id::KeyId;
+pub use key_id::{KeyId, KeyIdent};
 pub use keyswitch::{
-    KeyIdent, KeySwitchKey, SeededKeySwitchKey, SwitchKeyInfo, key_switch, key_switch_decomposed,
+    KeySwitchKey, SeededKeySwitchKey, SwitchKeyInfo, key_switch, key_switch_decomposed,
 };
 pub use keyswitch_cost::RelinCost;
 pub use mod_raise::ModRaiseKey;

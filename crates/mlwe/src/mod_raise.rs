@@ -21,9 +21,9 @@ use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
 use crate::encrypt::{SEED_BYTES, error_poly, restrict_extended, sub_product};
-use crate::keyswitch::KeyIdent;
+use crate::keyswitch::SwitchKeyInfo;
 use crate::params::check_primes;
-use crate::{Ciphertext, CiphertextQP, During, ErrorKind, Params, Result, SecretKey};
+use crate::{Ciphertext, CiphertextQP, During, ErrorKind, KeyIdent, Params, Result, SecretKey};
 
 /// Largest `log2` of `factor` times a coefficient in [`ModRaiseKey::mod_raise`].
 const MAX_LOG_COEFFICIENT: f64 = 62.0;
@@ -31,9 +31,7 @@ const MAX_LOG_COEFFICIENT: f64 = 62.0;
 /// The key of ModRaise: it takes ciphertexts of one limb.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModRaiseKey {
-    from: KeyIdent,
-    to: KeyIdent,
-    limbs: usize,
+    shape: SwitchKeyInfo,
     seed: Seed,
     /// One body for each component of the source secret, over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
     b: Vec<Poly<Ntt>>,
@@ -90,7 +88,9 @@ impl ModRaiseKey {
                 b
             })
             .collect();
-        Ok(Self { from: from.into(), to: to.into(), limbs, seed, b, a })
+        let (from_rank, to_rank) = (from.params().rank(), params.rank());
+        let shape = SwitchKeyInfo { from: from.into(), to: to.into(), limbs, from_rank, to_rank };
+        Ok(Self { shape, seed, b, a })
     }
 
     /// Assembles checked parts and expands the masks.
@@ -103,7 +103,13 @@ impl ModRaiseKey {
         b: Vec<Poly<Ntt>>,
     ) -> Self {
         let a = masks(params, limbs, &seed, b.len());
-        Self { from, to, limbs, seed, b, a }
+        let (from_rank, to_rank) = (b.len(), params.rank());
+        Self { shape: SwitchKeyInfo { from, to, limbs, from_rank, to_rank }, seed, b, a }
+    }
+
+    /// The metadata: everything except the polynomials.
+    pub fn shape(&self) -> &SwitchKeyInfo {
+        &self.shape
     }
 
     /// The seed of the masks.
@@ -116,29 +122,9 @@ impl ModRaiseKey {
         &self.b
     }
 
-    /// The secret of the input ciphertexts.
-    pub fn from(&self) -> KeyIdent {
-        self.from
-    }
-
-    /// The secret of the output ciphertexts.
-    pub fn to(&self) -> KeyIdent {
-        self.to
-    }
-
-    /// Number of limbs of the output.
-    pub fn limbs(&self) -> usize {
-        self.limbs
-    }
-
-    /// Number of components of the source secret.
-    pub fn rows(&self) -> usize {
-        self.b.len()
-    }
-
     /// Size in bytes with residues bit-packed to the width of their primes and masks as a seed.
     pub fn seeded_byte_len(&self, params: &Params) -> usize {
-        SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.limbs))
+        SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.shape.limbs))
     }
 
     /// ModRaise: reads a ciphertext of one limb over the integers, multiplies it by `factor`, and
@@ -152,15 +138,17 @@ impl ModRaiseKey {
     pub fn mod_raise(&self, params: &Params, ct: &Ciphertext, factor: i64) -> Result<Ciphertext> {
         let op = "raise the modulus";
         // Checks: parameters and key of the source, one limb, and coefficients below 2^62.
-        params.check(self.to.fingerprint).during(op)?;
-        if ct.fingerprint() != self.from.fingerprint {
-            let (found, needed) = (ct.fingerprint(), self.from.fingerprint);
+        params.check(self.shape.to.fingerprint).during(op)?;
+        if ct.ident().fingerprint != self.shape.from.fingerprint {
+            let (found, needed) = (ct.ident().fingerprint, self.shape.from.fingerprint);
             return Err(ErrorKind::ParamsMismatch { found, needed }.during(op));
         }
-        if ct.key() != self.from.key {
-            return Err(
-                ErrorKind::KeyMismatch { found: ct.key(), needed: self.from.key }.during(op)
-            );
+        if ct.ident().key != self.shape.from.key {
+            return Err(ErrorKind::KeyMismatch {
+                found: ct.ident().key,
+                needed: self.shape.from.key,
+            }
+            .during(op));
         }
         if ct.limbs() != 1 {
             return Err(ErrorKind::Limbs { found: ct.limbs(), needed: "1".into() }.during(op));
@@ -181,7 +169,7 @@ impl ModRaiseKey {
             coefficients.limb(0).iter().map(|&x| q.center(x) * factor).collect()
         };
         // Step 2: each mask modulo Q_l P is its own single digit.
-        let ring = params.gadget().ring(self.limbs);
+        let ring = params.gadget().ring(self.shape.limbs);
         let digits: Vec<Poly<Ntt>> =
             ct.masks().iter().map(|a| ring.forward(ring.from_signed(&integers(a)))).collect();
         // Step 3: inner product of these digits with the rows of the key.
@@ -195,12 +183,12 @@ impl ModRaiseKey {
         let mut raised = CiphertextQP {
             b: column(&self.b.iter().collect::<Vec<_>>()),
             a: masks,
-            limbs: self.limbs,
-            fingerprint: self.to.fingerprint,
-            key: self.to.key,
+            limbs: self.shape.limbs,
+            fingerprint: self.shape.to.fingerprint,
+            key: self.shape.to.key,
         };
         // Step 4: add P b, then mod-down.
-        let q = params.q().at_limbs(self.limbs);
+        let q = params.q().at_limbs(self.shape.limbs);
         raised.add_body_assign(params, &q.forward(q.from_signed(&integers(ct.b()))))?;
         raised.mod_down(params)
     }
@@ -240,7 +228,7 @@ mod tests {
         for (limbs, factor) in [(4, 1), (5, -3), (5, 1 << 15)] {
             let key = ModRaiseKey::generate(&sparse, &secret, limbs, &mut rng(5)).unwrap();
             let raised = key.mod_raise(&params, &ct, factor).unwrap();
-            assert_eq!((raised.limbs(), raised.key()), (limbs, secret.id()));
+            assert_eq!((raised.limbs(), raised.ident().key), (limbs, secret.id()));
             let ring = raised.ring(&params);
             let phase = ring.inverse((*raised.phase(&secret).unwrap()).clone());
             let phase = measured::centered_f64(&ring, &phase);

@@ -109,7 +109,7 @@ pub fn automorphism(params: &Params, limbs: usize) -> f64 {
 }
 
 /// Noise added by relinearization: a key switch of `r (r + 1) / 2` components.
-pub fn relinearize(params: &Params, limbs: usize) -> f64 {
+pub(crate) fn relinearize(params: &Params, limbs: usize) -> f64 {
     key_switch(params, params.rank() * (params.rank() + 1) / 2, limbs)
 }
 
@@ -276,7 +276,7 @@ mod tests {
         let mut scaled = m.clone();
         let last = params.q().modulus(1).value() as i64;
         params.q().at_limbs(2).mul_signed_assign(&mut scaled, last);
-        let ct = secret.encrypt(&scaled, &mut rng(2)).unwrap().rescale(&params).unwrap();
+        let ct = secret.encrypt(&scaled, &mut rng(2)).unwrap().rescale(&params, 1).unwrap();
         let mut expected = m;
         expected.truncate(1);
         assert_bounds(norm(&secret, &ct, &expected), canonical::rescale(&params), 10.0);
@@ -333,7 +333,7 @@ mod tests {
         let ct = secret.encrypt(&m, &mut rng(3)).unwrap();
         let mut expected = m.clone();
         params.q().mul_assign(&mut expected, &m);
-        let square = relin.square(&ct).unwrap();
+        let square = relin.multiply(&ct, &ct, 0).unwrap();
         let ring = params.q();
         let nu = canonical_norm(&measured::centered_f64(ring, &ring.inverse(m)));
         // A fresh encryption under the secret key: six deviations of one evaluation.
@@ -358,7 +358,7 @@ mod tests {
         let mut expected = (*ct.phase(&secret).unwrap()).clone();
         let copy = expected.clone();
         params.q().mul_assign(&mut expected, &copy);
-        let square = relin.square(&ct).unwrap();
+        let square = relin.multiply(&ct, &ct, 0).unwrap();
         let bound = canonical::single_digit_relinearize(&params, 2);
         assert_bounds(norm(&secret, &square, &expected), bound, 100.0);
     }

@@ -186,7 +186,7 @@ impl DPad {
         let params = Params::new(self.spec()?)?;
         match self.raised_rank() {
             None => Ok(RelinStrategy::direct(&params)),
-            Some(rank) => RelinStrategy::through_rank(&params, rank, self.primes()?.2),
+            Some(rank) => RelinStrategy::new(&params, 1, Some((rank, self.primes()?.2))),
         }
     }
 

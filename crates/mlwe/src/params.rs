@@ -125,12 +125,12 @@ impl Params {
     }
 
     /// Ring degree `N`.
-    pub fn degree(&self) -> usize {
+    pub(crate) fn degree(&self) -> usize {
         self.inner.spec.degree
     }
 
     /// Module rank `r`.
-    pub fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         self.inner.spec.rank
     }
 
@@ -150,7 +150,7 @@ impl Params {
     }
 
     /// Number of limbs of a fresh ciphertext, `L + 1`.
-    pub fn limbs(&self) -> usize {
+    pub(crate) fn limbs(&self) -> usize {
         self.inner.spec.q.len()
     }
 

@@ -39,7 +39,8 @@ use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
 use crate::encrypt::{SEED_BYTES, error_poly, sub_product};
-use crate::keyswitch::{KeyIdent, check_end};
+use crate::key_id::KeyIdent;
+use crate::keyswitch::check_end;
 use crate::params::check_primes;
 use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, noise};
 
@@ -233,8 +234,7 @@ impl RaiseTransform {
         let Inner { params, ring, exact, .. } = &*self.0;
         // Checks: the matrix and the source of the key, one limb, one mask.
         key.check_matrix(self).during(op)?;
-        check_end(KeyIdent { fingerprint: ct.fingerprint(), key: ct.key() }, key.from)
-            .during(op)?;
+        check_end(ct.ident(), key.from).during(op)?;
         if ct.limbs() != 1 {
             return Err(ErrorKind::Limbs { found: ct.limbs(), needed: "1".into() }.during(op));
         }

@@ -9,7 +9,8 @@ use zeroize::Zeroizing;
 
 use crate::ciphertext::check_divisors;
 use crate::dpad::strategy::{Packed, RelinStrategy};
-use crate::keyswitch::{KeyIdent, KeySwitchKey};
+use crate::key_id::KeyIdent;
+use crate::keyswitch::KeySwitchKey;
 use crate::rank::{RankReduceKey, check_extension};
 use crate::tensor::{Terms, index_pairs};
 use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, Tensor};
@@ -176,11 +177,6 @@ impl RelinKeys {
         self.down.as_ref()
     }
 
-    /// The largest number of limbs of an input.
-    pub fn limbs(&self) -> usize {
-        self.cross.limbs()
-    }
-
     /// Size in bytes of the seeded form, bit-packed.
     pub fn seeded_byte_len(&self) -> usize {
         let down = self.down.as_ref().map(|down| down.key().seeded_byte_len(self.strategy.work()));
@@ -204,66 +200,36 @@ impl RelinKeys {
         self.down.as_ref().map_or(Ok(()), |down| down.key().prepare(self.strategy.work()))
     }
 
-    /// Relinearizes a product.
+    /// Relinearizes a product and rescales it by the last `primes` primes, 0 for none, fused into
+    /// the last division: one rounding instead of two.
     ///
     /// # Errors
-    /// If the product belongs to another key or has more limbs than the keys.
-    pub fn relinearize(&self, tensor: Tensor) -> Result<Ciphertext> {
-        self.relinearized(tensor, 0).during("relinearize")
-    }
-
-    /// [`relinearize`](Self::relinearize) and a rescale by the last `primes` primes, fused into the
-    /// last division: one rounding instead of two.
-    ///
-    /// # Errors
-    /// As for [`relinearize`](Self::relinearize), [`ErrorKind::Limbs`] unless at least one limb
-    /// remains, and [`ErrorKind::Parameter`] if `primes` plus the number of special primes exceeds
+    /// If the product belongs to another key or has more limbs than the keys; [`ErrorKind::Limbs`]
+    /// unless at least one limb remains, and [`ErrorKind::Parameter`] if `primes` plus the number
+    /// of special primes exceeds
     /// [`BaseConverter::MAX_SOURCES`](bellerophon_ring::BaseConverter::MAX_SOURCES).
-    pub fn relinearize_rescale(&self, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
-        self.relinearized(tensor, primes).during("relinearize and rescale")
-    }
-
-    fn relinearized(&self, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
+    pub fn relinearize(&self, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
+        let op = "relinearize";
         let end = KeyIdent { fingerprint: tensor.fingerprint, key: tensor.key };
         // Key and level are checked before the product is taken apart.
-        self.check(end, tensor.limbs(), primes)?;
-        self.divide(tensor, primes)
+        self.check(end, tensor.limbs(), primes).during(op)?;
+        self.divide(tensor, primes).during(op)
     }
 
-    /// `relinearize(x y)`.
+    /// [`relinearize`](Self::relinearize) of `x y`. Without a larger ring, only the quadratic terms
+    /// of the product are stored; the linear terms are computed inside the last pass of the key
+    /// switch.
     ///
     /// # Errors
     /// As for [`Tensor::product`] and [`relinearize`](Self::relinearize).
-    pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.product((x, y), 0).during("multiply")
-    }
-
-    /// `relinearize(x^2)`.
-    ///
-    /// # Errors
-    /// As for [`multiply`](Self::multiply).
-    pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.product((x, x), 0).during("square")
-    }
-
-    /// `relinearize_rescale(x y, primes)`. Without a larger ring, only the quadratic terms of the
-    /// product are stored; the linear terms are computed inside the last pass of the key switch.
-    ///
-    /// # Errors
-    /// As for [`Tensor::product`] and [`relinearize_rescale`](Self::relinearize_rescale).
-    pub fn multiply_rescale(
-        &self,
-        x: &Ciphertext,
-        y: &Ciphertext,
-        primes: usize,
-    ) -> Result<Ciphertext> {
-        self.product((x, y), primes).during("multiply and rescale")
+    pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext, primes: usize) -> Result<Ciphertext> {
+        self.product((x, y), primes).during("multiply")
     }
 
     fn product(&self, (x, y): (&Ciphertext, &Ciphertext), primes: usize) -> Result<Ciphertext> {
         let params = self.strategy.params();
         x.operand().check(params, y.operand())?;
-        let end = KeyIdent { fingerprint: x.fingerprint, key: x.key };
+        let end = x.ident();
         // Key, level and number of primes are checked before any product is computed.
         self.check(end, x.limbs(), primes)?;
         // Packing into a larger ring needs the whole tensor product.

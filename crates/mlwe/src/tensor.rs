@@ -164,7 +164,7 @@ mod tests {
                 let ring = params.q().at_limbs(limbs);
                 let mut expected = cx.phase(&secret).unwrap();
                 ring.mul_assign(&mut expected, &cy.phase(&secret).unwrap());
-                let product = keys.multiply(&cx, &cy).unwrap();
+                let product = keys.multiply(&cx, &cy, 0).unwrap();
                 let stats = measured::noise(&secret, &product, &expected).unwrap();
                 assert_close(stats.variance, noise::relinearize(&params, limbs), 1.35);
                 // Against the exact product of the messages: the formula for products.
@@ -182,9 +182,9 @@ mod tests {
                 // Rescaled in the same division: one rounding, and nothing of the product's noise.
                 for primes in 1..limbs.min(3) {
                     let tensor = Tensor::product(&params, &cx, &cy).unwrap();
-                    let fused = keys.relinearize_rescale(tensor, primes).unwrap();
+                    let fused = keys.relinearize(tensor, primes).unwrap();
                     assert_eq!(fused.limbs(), limbs - primes);
-                    assert_eq!(fused, keys.multiply_rescale(&cx, &cy, primes).unwrap());
+                    assert_eq!(fused, keys.multiply(&cx, &cy, primes).unwrap());
                     let divided = bellerophon_ring::rescale(&ring, (*expected).clone(), primes);
                     let stats = measured::noise(&secret, &fused, &divided).unwrap();
                     // The quotient that it is compared with is rounded too.
@@ -193,13 +193,13 @@ mod tests {
                     assert_close(stats.variance, predicted, 1.35);
                 }
                 // Squares.
-                let square = keys.square(&cx).unwrap();
+                let square = keys.multiply(&cx, &cx, 0).unwrap();
                 let tensor = Tensor::square(&params, &cx).unwrap();
-                assert_eq!(square, keys.relinearize(tensor).unwrap());
+                assert_eq!(square, keys.relinearize(tensor, 0).unwrap());
                 // Sums share one relinearization.
                 let mut sum = Tensor::product(&params, &cx, &cy).unwrap();
                 sum.add_assign(&params, &Tensor::square(&params, &cx).unwrap()).unwrap();
-                let both = keys.relinearize(sum).unwrap();
+                let both = keys.relinearize(sum, 0).unwrap();
                 let mut expected_sum = cx.phase(&secret).unwrap();
                 ring.mul_assign(&mut expected_sum, &cx.phase(&secret).unwrap());
                 ring.add_assign(&mut expected_sum, &expected);
@@ -217,7 +217,7 @@ mod tests {
         let mut scaled = m.clone();
         let last = params.q().modulus(2).value();
         params.q().mul_signed_assign(&mut scaled, last as i64);
-        let ct = secret.encrypt(&scaled, &mut rng(3)).unwrap().rescale(&params).unwrap();
+        let ct = secret.encrypt(&scaled, &mut rng(3)).unwrap().rescale(&params, 1).unwrap();
         assert_eq!(ct.limbs(), 2);
         let mut expected = m;
         expected.truncate(2);
@@ -225,12 +225,12 @@ mod tests {
         let predicted = noise::rescale(&params, 3, noise::fresh_secret(&params));
         assert_close(stats.variance, predicted, 1.35);
         assert!(stats.max < noise::canonical::rescale(&params));
-        let one = ct.rescale(&params).unwrap();
+        let one = ct.rescale(&params, 1).unwrap();
         assert!(matches!(
-            refusal(&one.clone().rescale(&params)),
+            refusal(&one.clone().rescale(&params, 1)),
             ErrorKind::Limbs { found: 1, .. }
         ));
-        assert!(matches!(refusal(&one.rescale_by(&params, 0)), ErrorKind::Limbs { found: 1, .. }));
+        assert!(matches!(refusal(&one.rescale(&params, 0)), ErrorKind::Limbs { found: 1, .. }));
     }
 
     #[test]
@@ -242,32 +242,33 @@ mod tests {
         let encrypt =
             |key: &SecretKey, limbs| key.encrypt(&message(&params, limbs, 1), &mut rng(1)).unwrap();
         let (x, y) = (encrypt(&secret, 2), encrypt(&other, 2));
-        let refused = keys.multiply(&x, &y);
+        let refused = keys.multiply(&x, &y, 0);
         assert!(matches!(
             &refused,
             Err(e) if e.op() == "multiply" && matches!(e.kind(), ErrorKind::KeyMismatch { .. })
         ));
-        let refused = keys.square(&y);
+        let refused = keys.multiply(&y, &y, 0);
         assert!(matches!(
             &refused,
-            Err(e) if e.op() == "square" && matches!(e.kind(), ErrorKind::KeyMismatch { .. })
+            Err(e) if e.op() == "multiply" && matches!(e.kind(), ErrorKind::KeyMismatch { .. })
         ));
-        let refused = keys.multiply_rescale(&x, &x, 2);
+        let refused = keys.multiply(&x, &x, 2);
         assert!(matches!(
             &refused,
             Err(e)
                 if e.op() == "multiply and rescale"
                 && matches!(e.kind(), ErrorKind::Limbs { found: 2, .. })
         ));
-        let refused = keys.square(&encrypt(&secret, 3));
+        let high = encrypt(&secret, 3);
+        let refused = keys.multiply(&high, &high, 0);
         assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 3, .. }));
         let tensor = Tensor::square(&params, &x).unwrap();
-        let refused = keys.relinearize_rescale(tensor, 2);
+        let refused = keys.relinearize(tensor, 2);
         assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 2, .. }));
         let between = KeySwitchKey::between(&secret, &other, 2, &mut rng(5)).unwrap();
         let refused = crate::GaloisKey::from_parts(&params, 5, between.compress());
         assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
-        let refused = keys.multiply(&x, &encrypt(&secret, 1));
+        let refused = keys.multiply(&x, &encrypt(&secret, 1), 0);
         assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 1, .. }));
     }
 }

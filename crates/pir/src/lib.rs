@@ -43,9 +43,9 @@
 //!
 //! # Conventions
 //! Points are numbers `0 .. D` of a domain of `D` points. Values are numbers modulo `t`
-//! ([`bfv::Params::plain`]). `N` is the degree of the ring and `q_0` the first prime. Probabilities
-//! and statistical distances are `log2`, noise is a variance. Randomness is a cryptographic
-//! generator that the caller passes.
+//! ([`bfv::ParamsSpec::plain`]). `N` is the degree of the ring and `q_0` the first prime.
+//! Probabilities and statistical distances are `log2`, noise is a variance. Randomness is a
+//! cryptographic generator that the caller passes.
 //!
 //! # How it works
 //! The client encrypts `X^i` for a point `i < N`. The product with

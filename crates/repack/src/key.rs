@@ -126,11 +126,11 @@ impl SeededRepackKey {
         // Step 2: all under one key, with as many limbs as the first.
         let first = &babies[0].inner;
         for other in babies[1..].iter().map(|ct| &ct.inner) {
-            let (found, needed) = (other.fingerprint(), first.fingerprint());
+            let (found, needed) = (other.ident().fingerprint, first.ident().fingerprint);
             if found != needed {
                 return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
             }
-            let (found, needed) = (other.key(), first.key());
+            let (found, needed) = (other.ident().key, first.ident().key);
             if found != needed {
                 return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.during(op).into());
             }
@@ -149,7 +149,7 @@ impl SeededRepackKey {
     pub(crate) fn check(&self, params: &Params) -> Result<()> {
         let op = "write a repacking key";
         let first = &self.babies[0];
-        check_fingerprint(params, first.inner.fingerprint()).during(op)?;
+        check_fingerprint(params, first.inner.ident().fingerprint).during(op)?;
         if self.babies.iter().any(|ct| ct.meta != first.meta) {
             let (what, found) = ("the metadata of its ciphertexts", "not uniform".into());
             return Err(ErrorKind::Value { what, found, needed: "the same for all" }.during(op));
@@ -187,7 +187,7 @@ impl RepackKey {
         dimension: usize,
         baby: usize,
     ) -> Result<Self> {
-        check_slots(dimension, encrypted_secret.slots())?;
+        check_slots(dimension, encrypted_secret.meta().slots)?;
         check_baby(dimension.next_power_of_two(), baby)?;
         // Step 2 of Fig. 5.
         let steps: Vec<i64> = (0..baby as i64).collect();
@@ -209,9 +209,10 @@ impl RepackKey {
         // The body alone: the seed of the mask is known.
         let baby = |(ct, &seed): (&Ciphertext, &Seed)| {
             let (lattice, inner) = (params.lattice(), ct.lattice());
-            check_fingerprint(params, inner.fingerprint()).during("compress a repacking key")?;
+            check_fingerprint(params, inner.ident().fingerprint)
+                .during("compress a repacking key")?;
             let body = inner.b().clone();
-            let inner = mlwe::SeededCiphertext::from_parts(lattice, seed, body, inner.key())?;
+            let inner = mlwe::SeededCiphertext::from_parts(lattice, seed, body, inner.ident().key)?;
             Ok(SeededCiphertext { inner, meta: *ct.meta() })
         };
         let babies = self.babies.iter().zip(seeds).map(baby).collect::<Result<_>>()?;
@@ -241,8 +242,8 @@ impl RepackKey {
     }
 
     /// Public identity of the CKKS secret.
-    pub fn secret_id(&self) -> KeyId {
-        self.babies[0].lattice().key()
+    pub(crate) fn secret_id(&self) -> KeyId {
+        self.babies[0].lattice().ident().key
     }
 
     /// Bytes in memory.
@@ -251,7 +252,7 @@ impl RepackKey {
         let polys = |ct: &Ciphertext| ct.lattice().rank() + 1;
         self.babies
             .iter()
-            .map(|ct| polys(ct) * ct.lattice().limbs() * ct.lattice().degree() * 8)
+            .map(|ct| polys(ct) * ct.lattice().limbs() * ct.lattice().b().degree() * 8)
             .sum()
     }
 }

@@ -24,7 +24,7 @@ impl Matrix for Masks<'_> {
     }
 
     fn columns(&self) -> usize {
-        self.values[0].dimension()
+        self.values[0].a().len()
     }
 
     fn entry(&self, row: usize, column: usize) -> f64 {
@@ -122,9 +122,9 @@ fn decrypted(
     let op = "repack";
     let first = values.first().ok_or(ErrorKind::NoRows).during(op)?;
     for value in values {
-        if value.dimension() != key.dimension() {
+        if value.a().len() != key.dimension() {
             let needed = format!("that of the repacking key, {}", key.dimension());
-            let found = value.dimension();
+            let found = value.a().len();
             return Err(ErrorKind::Shape { what: "LWE dimension", found, needed }.during(op));
         }
         if value.modulus() != first.modulus() {

@@ -61,8 +61,8 @@ impl ModulePacking {
         for (params, what, needed) in
             [(ring, "rank of the ring", 1), (middle, "middle rank", map.factor())]
         {
-            if params.rank() != needed {
-                let (found, needed) = (params.rank(), needed.to_string());
+            if params.spec().rank != needed {
+                let (found, needed) = (params.spec().rank, needed.to_string());
                 return Err(ErrorKind::Shape { what, found, needed }.during(op));
             }
         }
@@ -86,11 +86,11 @@ impl ModulePacking {
         }
         let middle = SecretKey::generate(small, rng)?;
         let lift = |params: &Params, coefficients: &[i64]| {
-            let ring = params.gadget().ring(params.limbs());
+            let ring = params.gadget().ring(params.q().limbs());
             Zeroizing::new(ring.forward(ring.from_signed(coefficients)))
         };
         // Step 1: from the coefficients of the secret, as constants, to the middle secret.
-        let mut constant = Zeroizing::new(vec![0; small.degree()]);
+        let mut constant = Zeroizing::new(vec![0; small.spec().degree]);
         let constants: Vec<_> = secret
             .coefficients(0)
             .iter()
@@ -103,10 +103,10 @@ impl ModulePacking {
         let first = KeySwitchKey::generate(&constants, secret.into(), &middle, 1, rng)?.compress();
         // Step 2: from the components of the middle secret, as polynomials in X^k, back to the
         // secret.
-        let mut spread = Zeroizing::new(vec![0; large.degree()]);
-        let components: Vec<_> = (0..small.rank())
+        let mut spread = Zeroizing::new(vec![0; large.spec().degree]);
+        let components: Vec<_> = (0..small.spec().rank)
             .map(|i| {
-                let powers = spread.iter_mut().step_by(small.rank());
+                let powers = spread.iter_mut().step_by(small.spec().rank);
                 powers.zip(middle.coefficients(i)).for_each(|(x, &s)| *x = s);
                 lift(large, &spread)
             })
@@ -131,7 +131,7 @@ impl ModulePacking {
     ) -> Result<Ciphertext> {
         // Step 1: checks, and groups of indices that are equal modulo k.
         let op = "pack LWE values through a module";
-        let (degree, rank) = (self.map.large().degree(), self.map.factor());
+        let (degree, rank) = (self.map.large().spec().degree, self.map.factor());
         let modulus = self.map.large().q().modulus(0);
         let mut groups: Vec<Vec<(usize, &lwe::Ciphertext)>> = vec![vec![]; rank];
         let mut taken = vec![false; degree];
@@ -145,8 +145,8 @@ impl ModulePacking {
                 let needed = "one value for each index".into();
                 return shape("index of two values", index, needed);
             }
-            if value.dimension() != degree {
-                return shape("LWE dimension", value.dimension(), format!("the degree {degree}"));
+            if value.a().len() != degree {
+                return shape("LWE dimension", value.a().len(), format!("the degree {degree}"));
             }
             if value.modulus() != modulus {
                 let found = value.modulus().value().to_string();
@@ -182,12 +182,12 @@ impl ModulePacking {
             ring.forward(poly)
         };
         // Each coordinate of the LWE masks becomes one mask over the small ring.
-        let masks: Vec<Poly<Ntt>> = (0..self.map.large().degree())
+        let masks: Vec<Poly<Ntt>> = (0..self.map.large().spec().degree)
             .map(|l| gathered(&|value: &lwe::Ciphertext| value.a()[l]))
             .collect();
         // N masks of degree d become k, under the middle secret.
         let switched = key_switch(small, &masks, &keys.first)?;
-        let key = switched.key();
+        let key = switched.ident().key;
         let (mut b, a) = switched.into_parts();
         // The bodies of the values join after the switch, which acts on masks alone.
         ring.add_assign(&mut b, &gathered(&lwe::Ciphertext::b));
@@ -208,7 +208,7 @@ impl ModulePacking {
         let masks: Vec<_> = masks.collect::<mlwe::Result<_>>()?;
         // k masks of degree N become one.
         let switched = key_switch(large, &masks, &keys.second)?;
-        let key = switched.key();
+        let key = switched.ident().key;
         let (mut b, a) = switched.into_parts();
         large.q().at_limbs(1).add_assign(&mut b, &body);
         Ok(Ciphertext::new(large, b, a, key)?)
@@ -220,8 +220,8 @@ impl ModulePacking {
     pub fn noise(&self, input: f64) -> f64 {
         let (large, small) = (self.map.large(), self.map.small());
         input
-            + noise::key_switch(small, large.degree(), 1)
-            + noise::key_switch(large, small.rank(), 1)
+            + noise::key_switch(small, large.spec().degree, 1)
+            + noise::key_switch(large, small.spec().rank, 1)
     }
 
     /// Multiplications modulo a prime for `groups` groups (of `k`) with values, over one prime and
@@ -231,7 +231,7 @@ impl ModulePacking {
     /// primes, and the `k + 1` columns of the product are divided. In the second step there are `k`
     /// masks and two columns, and `k + 1` polynomials to join.
     pub fn multiplications(&self, groups: usize) -> f64 {
-        let (n, d) = (self.map.large().degree() as f64, self.map.small().degree() as f64);
+        let (n, d) = (self.map.large().spec().degree as f64, self.map.small().spec().degree as f64);
         let k = self.map.factor() as f64;
         let special = |params: &Params| params.p().limbs() as f64;
         let butterflies = |degree: f64| degree / 2.0 * degree.log2();

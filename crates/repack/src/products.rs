@@ -165,7 +165,7 @@ impl<'r, M: Matrix + ?Sized> Products<'r, M> {
                     for (part, output) in outputs.iter_mut().enumerate() {
                         let factor = |ct: &'r Ciphertext| {
                             let ct = ct.lattice();
-                            let poly = if part == 0 { ct.b() } else { ct.a(part - 1) };
+                            let poly = if part == 0 { ct.b() } else { &ct.masks()[part - 1] };
                             &poly.limb(i)[range.clone()]
                         };
                         let factors = self.rotations[first..].iter().map(factor);

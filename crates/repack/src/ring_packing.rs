@@ -60,7 +60,7 @@ pub fn row_packing_keys<R: CryptoRng + ?Sized>(
     limbs: usize,
     rng: &mut R,
 ) -> Result<GaloisKeys> {
-    let exponents = row_packing_exponents(secret.params().degree(), n)?;
+    let exponents = row_packing_exponents(secret.params().spec().degree, n)?;
     Ok(GaloisKeys::generate(secret, exponents, limbs, rng)?)
 }
 
@@ -81,7 +81,7 @@ pub fn pack_rows(
     rows: BTreeMap<usize, Ciphertext>,
 ) -> Result<Ciphertext> {
     let op = "pack rows";
-    check_indices(input_count(params.degree(), n).during(op)?, rows.keys()).during(op)?;
+    check_indices(input_count(params.spec().degree, n).during(op)?, rows.keys()).during(op)?;
     one(pack_rows_in_batches(params, keys, n, rows)?).during(op)
 }
 
@@ -100,16 +100,16 @@ pub(crate) fn pack_rows_in_batches(
     let op = "pack rows";
     let first = rows.values().next().ok_or(ErrorKind::NoRows).during(op)?;
     for row in rows.values() {
-        if row.fingerprint() != params.fingerprint() {
-            let (found, needed) = (row.fingerprint(), params.fingerprint());
+        if row.ident().fingerprint != params.fingerprint() {
+            let (found, needed) = (row.ident().fingerprint, params.fingerprint());
             return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
         }
     }
-    let (limbs, key) = (first.limbs(), first.key());
+    let (limbs, key) = (first.limbs(), first.ident().key);
     let packing = Packing::new(params, keys, n, limbs, key).during(op)?;
     for row in rows.values() {
-        if row.key() != key {
-            return Err(mlwe::ErrorKind::KeyMismatch { found: row.key(), needed: key }
+        if row.ident().key != key {
+            return Err(mlwe::ErrorKind::KeyMismatch { found: row.ident().key, needed: key }
                 .during(op)
                 .into());
         }
@@ -146,7 +146,7 @@ pub fn pack_values<'v>(
     let op = "pack LWE values";
     let values: Vec<_> = values.into_iter().collect();
     check_indices(
-        input_count(params.degree(), n).during(op)?,
+        input_count(params.spec().degree, n).during(op)?,
         values.iter().map(|(index, _)| index),
     )
     .during(op)?;
@@ -208,7 +208,7 @@ pub fn row_packing_noise(degree: usize, n: usize, input: f64, automorphism: f64)
 /// # Errors
 /// As [`row_packing_noise`].
 pub(crate) fn packed_values_noise(params: &Params, n: usize, input: f64) -> Result<f64> {
-    row_packing_noise(params.degree(), n, input, noise::automorphism(params, 1))
+    row_packing_noise(params.spec().degree, n, input, noise::automorphism(params, 1))
 }
 
 /// One stage: its number, the distance of partners, and the automorphism that joins them.
@@ -274,8 +274,8 @@ impl<'a> Packing<'a> {
         key: KeyId,
     ) -> Result<Self> {
         // Step 1: a key for every stage, from the secret of the rows to itself, with enough limbs.
-        let count = input_count(params.degree(), n)?;
-        for stage in stages(params.degree(), n) {
+        let count = input_count(params.spec().degree, n)?;
+        for stage in stages(params.spec().degree, n) {
             let galois = keys.get(stage.exponent)?;
             let end = galois.key().shape().from;
             if end.fingerprint != params.fingerprint() {
@@ -285,15 +285,16 @@ impl<'a> Packing<'a> {
             if end.key != key {
                 return Err(mlwe::ErrorKind::KeyMismatch { found: key, needed: end.key }.into());
             }
-            if galois.limbs() < limbs {
-                let needed = format!("at most {}, the limbs of a Galois key,", galois.limbs());
+            if galois.key().shape().limbs < limbs {
+                let needed =
+                    format!("at most {}, the limbs of a Galois key,", galois.key().shape().limbs);
                 return Err(mlwe::ErrorKind::Limbs { found: limbs, needed }.into());
             }
         }
         // Step 2: the monomials X^t, one for each stage.
         let ring = params.q().at_limbs(limbs);
         let monomials =
-            stages(params.degree(), n).map(|stage| monomial(&ring, stage.distance)).collect();
+            stages(params.spec().degree, n).map(|stage| monomial(&ring, stage.distance)).collect();
         Ok(Self { params, keys, n, count, ring, monomials })
     }
 
@@ -330,7 +331,7 @@ impl<'a> Packing<'a> {
         leaves: Vec<L>,
         leaf: impl Fn(L) -> Result<Option<Ciphertext>, E> + Sync,
     ) -> Result<Option<Ciphertext>, E> {
-        let degree = self.params.degree();
+        let degree = self.params.spec().degree;
         pack_tree(degree, self.n, leaves, &leaf, &|stage, pair| Ok(self.merge(stage, pair)?))
     }
 
@@ -462,8 +463,8 @@ fn check_indices<'i>(count: usize, indices: impl IntoIterator<Item = &'i usize>)
 /// # Errors
 /// [`ErrorKind::Shape`] for another dimension, [`ErrorKind::Value`] for another modulus.
 pub fn check_value(ring: &Ring, value: &lwe::Ciphertext) -> Result<()> {
-    if value.dimension() != ring.degree() {
-        let (found, needed) = (value.dimension(), format!("the degree {}", ring.degree()));
+    if value.a().len() != ring.degree() {
+        let (found, needed) = (value.a().len(), format!("the degree {}", ring.degree()));
         return Err(ErrorKind::Shape { what: "LWE dimension", found, needed }.into());
     }
     if value.modulus() != ring.modulus(0) {

@@ -51,7 +51,7 @@ impl World {
         let params = Params::new(spec).unwrap();
         let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
         let steps = rotation_steps(n, baby).unwrap();
-        let spec = KeyLevels::new().rotate(steps, params.max_level());
+        let spec = KeyLevels::default().rotate(steps, params.max_level());
         let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng).unwrap();
         let lwe = lwe::SecretKey::generate(n, SecretKind::Sparse(weight), &mut rng).unwrap();
         let seeded = SeededRepackKey::generate(
@@ -142,14 +142,14 @@ fn check_repacking(world: &mut World, q: Modulus, layout: &Layout, level: usize)
         level,
     )
     .unwrap();
-    assert_eq!((ct.slots(), ct.level()), (layout.slots(), level));
+    assert_eq!((ct.meta().slots, ct.level()), (layout.slots(), level));
     assert_eq!(ct.len(), if layout.is_prefix() { layout.rows() } else { layout.slots() });
     assert!((ct.range().bound() - range).abs() < 1e-12);
     let exact: Vec<f64> = world.exact(&values).iter().map(|x| x * factor).collect();
     assert!(exact.iter().all(|x| x.abs() < 1.0));
     let (deviation, largest) = world.error(&ct, &layout.place(&exact));
     // From both sides, by the estimate that the ciphertext carries and by the closed formula.
-    let columns = world.repack.babies()[0].slots();
+    let columns = world.repack.babies()[0].meta().slots;
     let tiling = Tiling::new(layout.slots(), columns, world.repack.baby_steps()).unwrap();
     let row =
         noise::mask_row_square(world.repack.dimension(), factor, layout.rows(), layout.slots());
@@ -211,7 +211,7 @@ fn rotations_of_any_input_serve_as_baby_steps() {
     let (degree, n, baby) = (512, 32, 8);
     let mut world = World::new(degree, 3, n, baby);
     let steps = (1..baby as i64).chain(rotation_steps(n, baby).unwrap());
-    let spec = KeyLevels::new().rotate(steps, world.params.max_level());
+    let spec = KeyLevels::default().rotate(steps, world.params.max_level());
     world.keys =
         EvaluationKeys::generate(&world.params, &world.secret, &spec, &mut world.rng).unwrap();
     let z: Vec<f64> = (0..n).map(|_| world.rng.random_range(-2.0..2.0)).collect();
@@ -259,7 +259,7 @@ fn keys_travel_as_seeds_and_bodies() {
     let key = seeded.expand(&world.params).unwrap();
     assert_eq!((key.limbs(), key.baby_steps(), key.secret_id()), (3, 4, world.secret.id()));
     assert_eq!(key.memory_len(), 4 * 2 * 3 * 256 * 8);
-    let bits: u32 = (0..3).map(|i| world.params.modulus(i).bits()).sum();
+    let bits: u32 = (0..3).map(|i| world.params.lattice().q().modulus(i).bits()).sum();
     assert_eq!(seeded.byte_len(&world.params), 4 * (32 + 256 * bits as usize / 8));
     // Baby step g holds the secret rotated by g.
     for (g, ct) in key.babies().iter().enumerate() {
@@ -374,7 +374,7 @@ fn values_come_back_reduced() {
     let reduction = Mod1::new(&spec).unwrap();
     let steps = rotation_steps(n, 8).unwrap();
     let top = world.params.max_level();
-    let keys = KeyLevels::new().rotate(steps, top).and(&reduction.keys(top));
+    let keys = KeyLevels::default().rotate(steps, top).and(&reduction.keys(top));
     world.keys =
         EvaluationKeys::generate(&world.params, &world.secret, &keys, &mut world.rng).unwrap();
     let deepest = top - 1 - reduction.depth();

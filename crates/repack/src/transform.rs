@@ -82,7 +82,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         if layout.slots() > most {
             return shape("number of slots", layout.slots(), format!("at most {most}"));
         }
-        let columns = first.slots();
+        let columns = first.meta().slots;
         if matrix.columns() == 0 || matrix.columns() > columns {
             let needed = format!("1 to the {columns} slots of the input");
             return shape("number of columns", matrix.columns(), needed);
@@ -95,10 +95,15 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             false => params.limbs() + 1,
         };
         for ct in rotations {
-            if ct.slots() != columns {
-                return shape("number of slots of a rotation", ct.slots(), columns.to_string());
+            if ct.meta().slots != columns {
+                return shape(
+                    "number of slots of a rotation",
+                    ct.meta().slots,
+                    columns.to_string(),
+                );
             }
-            if ct.meta().scale != first.meta().scale || ct.lattice().key() != first.lattice().key()
+            if ct.meta().scale != first.meta().scale
+                || ct.lattice().ident().key != first.lattice().ident().key
             {
                 let needed = "those of the first rotation".into();
                 return shape("scale or key of a rotation", 0, needed);
@@ -214,7 +219,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         let mut polys = inner.polys;
         let masks = polys.split_off(1);
         let body = polys.remove(0);
-        let key = self.rotations[0].lattice().key();
+        let key = self.rotations[0].lattice().ident().key;
         let inner = mlwe::Ciphertext::new(params.lattice(), body, masks, key)?;
         Ok(Ciphertext::from_parts(params, inner, meta)?)
     }

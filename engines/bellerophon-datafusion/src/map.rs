@@ -5,8 +5,7 @@ use std::sync::Arc;
 use bellerophon::{
     MapFunction, MapRequest, Prediction, Result,
     ckks::{
-        Bounds, CkksOps, Interval, Metadata,
-        approx::Function,
+        Bounds, CkksOps, Interval, Metadata, approx,
         simulator::{SimCiphertext, Simulator},
     },
 };
@@ -146,18 +145,18 @@ impl Mapped {
         let function: MapFunction = match text {
             "abs" => MapFunction::abs(),
             "relu" => MapFunction::relu(),
-            "cos" => Function::cos().into(),
-            "exp" => Function::exp().into(),
-            "gelu" => Function::gelu().into(),
-            "inverse" => Function::inverse().into(),
-            "inverse_sqrt" => Function::inverse_sqrt().into(),
-            "ln" => Function::ln().into(),
-            "sigmoid" => Function::sigmoid().into(),
-            "silu" => Function::silu().into(),
-            "sin" => Function::sin().into(),
-            "softplus" => Function::softplus().into(),
-            "sqrt" => Function::sqrt().into(),
-            "tanh" => Function::tanh().into(),
+            "cos" => approx::Known::Cos.into(),
+            "exp" => approx::Known::Exp.into(),
+            "gelu" => approx::Known::Gelu.into(),
+            "inverse" => approx::Known::Inverse.into(),
+            "inverse_sqrt" => approx::Known::InverseSqrt.into(),
+            "ln" => approx::Known::Ln.into(),
+            "sigmoid" => approx::Known::Sigmoid.into(),
+            "silu" => approx::Known::Silu.into(),
+            "sin" => approx::Known::Sin.into(),
+            "softplus" => approx::Known::Softplus.into(),
+            "sqrt" => approx::Known::Sqrt.into(),
+            "tanh" => approx::Known::Tanh.into(),
             _ => {
                 let reason = "no function has this name: take abs, relu, cos, exp, gelu, inverse, \
                               inverse_sqrt, ln, sigmoid, silu, sin, softplus, sqrt, tanh, the \

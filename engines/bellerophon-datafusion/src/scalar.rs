@@ -366,12 +366,12 @@ impl Server {
             return Err(bellerophon::ErrorKind::MissingKeys { need: "multiply" }.into());
         };
         // The last vector of a group takes the plan of a full one, if the domain has its padding.
-        let (owner, all) = (x.lattice().key(), x.meta().bounds.slots());
+        let (owner, all) = (x.lattice().ident().key, x.meta().bounds.slots());
         let (len, range) = match call.is_over(&all) {
-            true => (x.slots(), all),
+            true => (x.meta().slots, all),
             false => (x.len(), *x.range()),
         };
-        let (slots, noise) = (x.slots(), x.noise());
+        let (slots, noise) = (x.meta().slots, x.metadata().noise());
         let place = format!("{keys} {owner:?} {} {slots} {len} {range:?} {noise:?}", x.level());
         let (key, request) = (format!("{} {place}", call.key()), call.request());
         let plan = node.map_plan(&key, || {
@@ -379,7 +379,7 @@ impl Server {
         })?;
         let mapped = evaluator.map_with(x, &request.planned(&plan))?;
         // A look-up of few values returns few slots: sums need as many as other vectors have.
-        Ok(evaluator.repeated(mapped, x.slots())?)
+        Ok(evaluator.repeated(mapped, x.meta().slots)?)
     }
 }
 
@@ -500,7 +500,7 @@ impl ScalarUDFImpl for ScalarFunction {
             }
             let shape = self.node.shape(&format!("{name} {hash}"), || {
                 let (params, x) = keys.object(hash)?;
-                Ok(Shape::new(params, x.lattice().key(), 1, &x.metadata()))
+                Ok(Shape::new(params, x.lattice().ident().key, 1, &x.metadata()))
             })?;
             return Ok(Arc::new(shape.on(name, field)?));
         }

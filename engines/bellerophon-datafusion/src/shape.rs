@@ -141,7 +141,7 @@ impl Shape {
     /// Bytes of memory of a vector: two polynomials of 64-bit residues.
     pub(crate) fn memory(&self, params: &Params) -> usize {
         let params = params.ckks();
-        params.limbs_at(self.level.min(params.max_level())) * params.lattice().degree() * 16
+        params.limbs_at(self.level.min(params.max_level())) * params.lattice().spec().degree * 16
     }
 
     /// A vector of the column on a simulator of these parameters. The description may come from a

@@ -182,7 +182,7 @@ impl Sums {
         let _reserved = self.node.reserve(NAME, rows.len() * self.vector)?;
         let terms = self.node.rows(NAME, &rows, |row| {
             let x = vector::read(&self.params, vectors.value(row))?;
-            let (found, needed) = (x.lattice().key(), self.owner);
+            let (found, needed) = (x.lattice().ident().key, self.owner);
             if found != needed {
                 let foreign = mlwe::ErrorKind::KeyMismatch { found, needed };
                 return Err(mlwe::Error::from(foreign).into());

@@ -34,24 +34,25 @@ pub fn values_column(
 ) -> crate::Result<(Field, ArrayRef)> {
     let failed = |reason: &str| Error::Column { column: name.into(), reason: reason.into() };
     // Step 1: vectors that one description holds for: that of the noisiest, over all ranges.
-    let error = |x: &LweVec| x.deviation().hypot(x.index_variance().sqrt());
+    let error = |x: &LweVec| x.meta().deviation.hypot(x.meta().index.sqrt());
     let noisiest = vectors.iter().max_by(|x, y| error(x).total_cmp(&error(y)));
     let noisiest = noisiest.ok_or_else(|| failed("no vector: need one or more"))?;
-    let place = |x: &LweVec| (x.len(), x.encoding().width(), x.key());
+    let place = |x: &LweVec| (x.len(), x.meta().encoding.width(), x.meta().key);
     if vectors.iter().any(|x| place(x) != place(noisiest)) {
         let reason = "vectors of unequal numbers of values, encodings or owners: extract them \
                       together, with `Evaluator::extract_all`";
         return Err(failed(reason));
     }
     let ends = (f64::INFINITY, f64::NEG_INFINITY);
-    let (lo, hi) =
-        vectors.iter().fold(ends, |(lo, hi), x| (f64::min(lo, x.lo()), f64::max(hi, x.hi())));
+    let (lo, hi) = vectors
+        .iter()
+        .fold(ends, |(lo, hi), x| (f64::min(lo, x.meta().lo), f64::max(hi, x.meta().hi)));
     let mut packed = server.pack(noisiest)?.metadata();
     packed.meta.bounds.values = Interval::real(lo, hi).map_err(bellerophon::Error::from)?;
     if packed.meta.len == packed.meta.slots {
         packed.meta.bounds.padding = packed.meta.bounds.values;
     }
-    let shape = Shape::new(params, noisiest.key(), vectors.len(), &packed).unpacked();
+    let shape = Shape::new(params, noisiest.meta().key, vectors.len(), &packed).unpacked();
     let field = shape.on("values_column", Field::new(name, DataType::Binary, false))?;
     // Step 2: their bytes.
     let lattice = server.params().lookups()?.lwe_params();

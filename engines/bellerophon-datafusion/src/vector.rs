@@ -22,8 +22,8 @@ pub(crate) fn read(params: &Params, bytes: &[u8]) -> Result<Ciphertext> {
             let fresh: SeededCiphertext = format::from_bytes(params, bytes)?;
             Ok(fresh.expand(params.ckks())?)
         }
-        kind::PROVIDED => Ok(format::from_bytes::<Provided>(params, bytes)?.into_ciphertext()),
-        kind::PUBLISHED => Ok(format::from_bytes::<Published>(params, bytes)?.into_ciphertext()),
+        kind::PROVIDED => Ok(format::from_bytes::<Provided>(params, bytes)?.into()),
+        kind::PUBLISHED => Ok(format::from_bytes::<Published>(params, bytes)?.into()),
         // Any other type is refused with its name.
         _ => format::from_bytes(params, bytes),
     }

@@ -64,7 +64,7 @@ impl Reader {
     pub fn open(&self, id: JobId, job: &Job, bytes: &[u8]) -> Result<Published, String> {
         let result = AnswerHead::open(id, self.owner, bytes)?;
         let result = wire::published(self.client.params(), result).map_err(|e| e.to_string())?;
-        let (key, found) = (result.as_ref().lattice().key(), result.as_ref().len());
+        let (key, found) = (result.as_ref().lattice().ident().key, result.as_ref().len());
         if key != self.client.id() {
             return Err("a result under the key of another client".to_string());
         }
@@ -195,8 +195,7 @@ impl Answer {
                 // A published result states what its program declares, and its sender may have
                 // written anything: what counts is the client's own simulation.
                 let noise = bound.metadata().noise() / 2.0;
-                let result = result
-                    .into_ciphertext()
+                let result = Ciphertext::from(result)
                     .assume_range_with_padding(bound.metadata().meta.bounds.values);
                 let result = result.assume_noise(noise);
                 let result = result.map_err(|e| about(&path, e))?;

@@ -132,7 +132,7 @@ fn provided(
     let params = client.params();
     let bytes = files::read(path, wire::largest_result(params))?;
     let x: Provided = format::from_bytes(params, &bytes).map_err(|e| about(path, e))?;
-    if x.lattice().key() != client.id() {
+    if x.lattice().ident().key != client.id() {
         return Err(about(path, "encrypted under the public key of another client"));
     }
     if x.len() > most {

@@ -133,7 +133,7 @@ fn one(
     let program: Program = arguments.program.map_or_else(named, Ok)?;
     let bytes = files::read(&folder.part(job, "input"), arguments.most).map_err(unread)?;
     let x = wire::ciphertext(params, &bytes)?;
-    if x.lattice().key() != *secret {
+    if x.lattice().ident().key != *secret {
         return Err(Refusal::new(Code::WrongKey, "the ciphertext is under another secret key"));
     }
     let y = program.run(server, &x, |_, _, _| ControlFlow::Continue(()));

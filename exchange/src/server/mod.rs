@@ -307,7 +307,7 @@ impl Exchange {
         let mut bytes = vec![];
         spool.content().and_then(|mut file| file.read_to_end(&mut bytes)).map_err(disk)?;
         let x = wire::ciphertext(&params, &bytes)?;
-        let found = secret_name(x.lattice().key());
+        let found = secret_name(x.lattice().ident().key);
         if found != keys.secret {
             let why = format!(
                 "the ciphertext is under the secret key {found}, but the keys {} belong to {}",

@@ -1,7 +1,7 @@
 //! Clients and public keys.
 
 use bellerophon::{
-    Bridge, ClientKey, Engine, Needs, Params, Preset, Provided, PublicKey,
+    Bridge, ClientKey, Engine, Needs, Paired, Params, Preset, Provided, PublicKey,
     ckks::{self, Interval, PublicKey as LatticeKey},
     format,
 };
@@ -31,10 +31,14 @@ pub fn of_vectors(record: &mut Record) {
         refused!(record, why, ClientKey::encrypt_with(client, v, unit(), level, rng));
         refused!(record, why, ClientKey::encrypt_seeded(client, v, unit()));
         refused!(record, why, ClientKey::encrypt_seeded_with(client, v, unit(), level, rng));
-        refused!(record, why, ClientKey::encrypt_paired(client, v, unit()));
-        refused!(record, why, ClientKey::encrypt_paired_with(client, v, unit(), level, rng));
-        refused!(record, why, ClientKey::encrypt_paired_seeded(client, v, unit()));
-        refused!(record, why, ClientKey::encrypt_paired_seeded_with(client, v, unit(), level, rng));
+        refused!(record, why, ClientKey::encrypt(client, v, Paired(unit())));
+        refused!(record, why, ClientKey::encrypt_with(client, v, Paired(unit()), level, rng));
+        refused!(record, why, ClientKey::encrypt_seeded(client, v, Paired(unit())));
+        refused!(
+            record,
+            why,
+            ClientKey::encrypt_seeded_with(client, v, Paired(unit()), level, rng)
+        );
         refused!(record, why, PublicKey::encrypt(public, v, unit()));
         refused!(record, why, PublicKey::encrypt_with(public, v, unit(), level, rng));
     }
@@ -42,16 +46,20 @@ pub fn of_vectors(record: &mut Record) {
         let (why, range) = (format!("the range {lo}..={hi}"), || lo..=hi);
         refused!(record, why, ClientKey::encrypt(client, &[0.5], range()));
         refused!(record, why, ClientKey::encrypt_seeded(client, &[0.5], range()));
-        refused!(record, why, ClientKey::encrypt_paired(client, &[0.5], range()));
-        refused!(record, why, ClientKey::encrypt_paired_seeded(client, &[0.5], range()));
+        refused!(record, why, ClientKey::encrypt(client, &[0.5], Paired(range())));
+        refused!(record, why, ClientKey::encrypt_seeded(client, &[0.5], Paired(range())));
         refused!(record, why, PublicKey::encrypt(public, &[0.5], range()));
     }
     for level in [top + 1, usize::MAX] {
         let (why, v, rng) = ("a level above all", &[0.5][..], &mut rng());
         refused!(record, why, ClientKey::encrypt_with(client, v, unit(), level, rng));
         refused!(record, why, ClientKey::encrypt_seeded_with(client, v, unit(), level, rng));
-        refused!(record, why, ClientKey::encrypt_paired_with(client, v, unit(), level, rng));
-        refused!(record, why, ClientKey::encrypt_paired_seeded_with(client, v, unit(), level, rng));
+        refused!(record, why, ClientKey::encrypt_with(client, v, Paired(unit()), level, rng));
+        refused!(
+            record,
+            why,
+            ClientKey::encrypt_seeded_with(client, v, Paired(unit()), level, rng)
+        );
         refused!(record, why, PublicKey::encrypt_with(public, v, unit(), level, rng));
     }
     // Ciphertexts of a stranger, and of other parameters.
@@ -59,7 +67,7 @@ pub fn of_vectors(record: &mut Record) {
         let (why, unit) = (foreign.params().name(), -1.0..=1.0);
         let x = foreign.encrypt(&[0.5], unit.clone()).unwrap();
         refused!(record, why, ClientKey::decrypt(client, &x));
-        let pair = foreign.encrypt_paired(&[0.5], unit).unwrap();
+        let pair = foreign.encrypt(&[0.5], Paired(unit)).unwrap();
         refused!(record, why, ClientKey::decrypt_paired(client, &pair));
     }
     // A plaintext at another scale than that of vectors of providers.

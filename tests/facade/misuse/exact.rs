@@ -1,7 +1,8 @@
 //! Integers, tables of them, and functions of whole vectors.
 
 use bellerophon::{
-    ClientKey, Evaluator, IntTable, Needs, PairedVec, PeriodicFunction, Preset, PublicKey,
+    ClientKey, Evaluator, IntTable, Modulo, Needs, Paired, PairedVec, PeriodicFunction, Preset,
+    PublicKey,
     ckks::{
         self, CkksOps,
         fbt::{FbtInput, Integers},
@@ -33,31 +34,27 @@ fn of_clients(record: &mut Record, client: &ClientKey) {
     ] {
         let v = &integers;
         let why = format!("{} integers modulo {modulus}", v.len());
-        refused!(record, why, ClientKey::encrypt_integers(client, v, modulus));
-        refused!(record, why, ClientKey::encrypt_integers_with(client, v, modulus, top, rng));
-        refused!(record, why, ClientKey::encrypt_integers_seeded(client, v, modulus));
-        refused!(
-            record,
-            why,
-            ClientKey::encrypt_integers_seeded_with(client, v, modulus, top, rng)
-        );
-        refused!(record, why, PublicKey::encrypt_integers(public, v, modulus));
+        refused!(record, why, ClientKey::encrypt(client, v, Modulo(modulus)));
+        refused!(record, why, ClientKey::encrypt_with(client, v, Modulo(modulus), top, rng));
+        refused!(record, why, ClientKey::encrypt_seeded(client, v, Modulo(modulus)));
+        refused!(record, why, ClientKey::encrypt_seeded_with(client, v, Modulo(modulus), top, rng));
+        refused!(record, why, PublicKey::encrypt(public, v, Modulo(modulus)));
     }
     for level in [client.params().ckks().max_level() + 1, usize::MAX] {
         let why = "a level above all";
-        refused!(record, why, ClientKey::encrypt_integers_with(client, &[1], 4, level, rng));
-        refused!(record, why, ClientKey::encrypt_integers_seeded_with(client, &[1], 4, level, rng));
+        refused!(record, why, ClientKey::encrypt_with(client, &[1], Modulo(4), level, rng));
+        refused!(record, why, ClientKey::encrypt_seeded_with(client, &[1], Modulo(4), level, rng));
     }
     // Another key, and parameters without tables of integers.
-    let x = stranger(client.params()).encrypt_integers(&[1], 4).unwrap();
+    let x = stranger(client.params()).encrypt(&[1], Modulo(4)).unwrap();
     refused!(record, "a stranger's integers", ClientKey::decrypt_integers(client, &x));
     let without = &party(Preset::ToyInsecure, &Needs::new(), 1).client;
     let why = "parameters without tables";
     refused!(record, why, ClientKey::decrypt_integers(without, &x));
-    refused!(record, why, ClientKey::encrypt_integers(without, &[1], 4));
-    refused!(record, why, ClientKey::encrypt_integers_seeded(without, &[1], 4));
+    refused!(record, why, ClientKey::encrypt(without, &[1], Modulo(4)));
+    refused!(record, why, ClientKey::encrypt_seeded(without, &[1], Modulo(4)));
     let public = &without.public_key_with(rng).unwrap();
-    refused!(record, why, PublicKey::encrypt_integers(public, &[1], 4));
+    refused!(record, why, PublicKey::encrypt(public, &[1], Modulo(4)));
 }
 
 fn of_tables(record: &mut Record) {
@@ -70,10 +67,10 @@ fn of_tables(record: &mut Record) {
 }
 
 fn of_integers(record: &mut Record, client: &ClientKey, server: &Evaluator, bare: &Evaluator) {
-    let encrypt = |integers: &[usize], modulus| client.encrypt_integers(integers, modulus).unwrap();
+    let encrypt = |integers: &[usize], modulus| client.encrypt(integers, Modulo(modulus)).unwrap();
     let x = &encrypt(&[1, 2, 3], 16);
-    let foreign = &stranger(client.params()).encrypt_integers(&[1, 2, 3], 16).unwrap();
-    let spent = &client.encrypt_integers_with(&[1, 2, 3], 16, 1, &mut rng()).unwrap();
+    let foreign = &stranger(client.params()).encrypt(&[1, 2, 3], Modulo(16)).unwrap();
+    let spent = &client.encrypt_with(&[1, 2, 3], Modulo(16), 1, &mut rng()).unwrap();
     let (on, without) = (&server.integers(), &bare.integers());
     for (why, y) in [("another key", foreign), ("another length", &encrypt(&[1, 2], 16))] {
         refused!(record, why, Integers::add(on, x, y));
@@ -140,7 +137,7 @@ fn of_functions(record: &mut Record, client: &ClientKey, server: &Evaluator, bar
     let (f, scale) = (table.function(), client.params().ckks().scale());
     let other = IntTable::real(4, |k| k as f64).unwrap();
     let of = |client: &ClientKey, level| {
-        client.encrypt_paired_with(&[1.0, 2.0], 0.0..=3.0, level, &mut rng()).unwrap()
+        client.encrypt_with(&[1.0, 2.0], Paired(0.0..=3.0), level, &mut rng()).unwrap()
     };
     let top = client.params().levels();
     let (x, foreign, spent) =

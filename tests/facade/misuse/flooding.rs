@@ -19,7 +19,7 @@ pub fn refused_results(record: &mut Record) {
         budget.reserve(reserved).unwrap();
         budget
     };
-    let (own, other) = (client.id(), foreign.lattice().key());
+    let (own, other) = (client.id(), foreign.lattice().ident().key);
     let request = || MapRequest::new(f64::exp);
     let cases = [
         ("another key", server, foreign, other),

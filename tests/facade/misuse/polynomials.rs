@@ -4,7 +4,7 @@ use bellerophon::{
     Evaluator, Needs,
     ckks::{
         CkksOps, ComposedOps,
-        approx::{Approximation, Function, Sign},
+        approx::{Approximation, Function, Known, Sign},
         chebyshev::Chebyshev,
         polynomial::{Monomial, Polynomial},
     },
@@ -17,8 +17,8 @@ pub fn refused_functions(record: &mut Record) {
     let cubic = |lo, hi| Polynomial::new(Chebyshev::interpolate(|x| x * x * x, lo, hi, 3));
     let (p, narrow) = (&cubic(-1.0, 1.0), &cubic(-0.125, 0.125));
     let q = &Monomial::new(&[1.0, 0.5, 0.25, 0.5]).unwrap();
-    let f = &Approximation::of_degree(&Function::exp(), -1.0, 1.0, 5).unwrap();
-    let tight = &Approximation::of_degree(&Function::exp(), -0.125, 0.125, 5).unwrap();
+    let f = &Approximation::of_degree(&Function::from(Known::Exp), -1.0, 1.0, 5).unwrap();
+    let tight = &Approximation::of_degree(&Function::from(Known::Exp), -0.125, 0.125, 5).unwrap();
     let sign = &Sign::of_degrees(2.0, 0.25, &[3, 3]).unwrap();
     let small = &Sign::of_degrees(0.125, 0.03, &[3, 3]).unwrap();
     let on = &**server;
@@ -33,7 +33,12 @@ pub fn refused_functions(record: &mut Record) {
         refused!(record, why, CkksOps::power_basis(on, x, &[q]));
         refused!(record, why, CkksOps::chebyshev_basis(on, x, &[p]));
         refused_on_slots!(record, why, server, ComposedOps::apply(x, f));
-        refused_on_slots!(record, why, server, ComposedOps::function(x, &Function::exp(), -8.0));
+        refused_on_slots!(
+            record,
+            why,
+            server,
+            ComposedOps::function(x, &Function::from(Known::Exp), -8.0)
+        );
         refused_on_slots!(record, why, server, ComposedOps::sign(x, sign));
         refused_on_slots!(record, why, server, ComposedOps::step(x, sign));
         refused_on_slots!(record, why, server, ComposedOps::greater(x, x, sign));
@@ -65,7 +70,12 @@ pub fn refused_functions(record: &mut Record) {
     refused_on_slots!(record, why, server, CkksOps::polynomial(complex, p, None));
     refused_on_slots!(record, why, server, ComposedOps::apply(complex, f));
     refused_on_slots!(record, why, server, ComposedOps::sign(complex, sign));
-    refused_on_slots!(record, why, server, ComposedOps::function(complex, &Function::exp(), -8.0));
+    refused_on_slots!(
+        record,
+        why,
+        server,
+        ComposedOps::function(complex, &Function::from(Known::Exp), -8.0)
+    );
     // No polynomials, different domains, powers that are missing.
     refused_on_slots!(record, "no polynomials", server, ComposedOps::polynomials(x, &[], None));
     refused!(record, "no polynomials", CkksOps::chebyshev_basis(on, x, &[]));
@@ -88,7 +98,12 @@ pub fn refused_functions(record: &mut Record) {
     }
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 8.0, -4000.0] {
         let why = format!("the error 2^{bad}");
-        refused_on_slots!(record, why, server, ComposedOps::function(x, &Function::exp(), bad));
+        refused_on_slots!(
+            record,
+            why,
+            server,
+            ComposedOps::function(x, &Function::from(Known::Exp), bad)
+        );
     }
     for bad in BAD {
         let why = format!("to {bad}");
@@ -99,9 +114,14 @@ pub fn refused_functions(record: &mut Record) {
         record,
         "a pole",
         server,
-        ComposedOps::function(x, &Function::inverse(), -8.0)
+        ComposedOps::function(x, &Function::from(Known::Inverse), -8.0)
     );
-    refused_on_slots!(record, "negative", server, ComposedOps::function(x, &Function::ln(), -8.0));
+    refused_on_slots!(
+        record,
+        "negative",
+        server,
+        ComposedOps::function(x, &Function::from(Known::Ln), -8.0)
+    );
     // The ranges of powers that could wrap around.
     let large = &client.encrypt(&[1e4], -1e4..=1e4).unwrap();
     let power = &Monomial::new(&[vec![0.0; 64], vec![1.0]].concat()).unwrap();

@@ -1,7 +1,7 @@
 //! Arithmetic, rotations and levels of slots.
 
 use bellerophon::{
-    Ciphertext, Declaration, Evaluator, Needs, Preset,
+    Ciphertext, Declaration, Evaluator, Needs, Paired, Preset,
     ckks::{
         self, CkksOps, Complex64, ComposedOps,
         diagonals::Diagonals,
@@ -258,7 +258,7 @@ pub fn levels(record: &mut Record) {
         refused!(record, "no noise", SlotEvaluator::publish(server, x, declared));
     }
     let client = &party(Preset::ToyInsecure, &Needs::new(), 1).client;
-    let pair = &client.encrypt_paired(&[0.5, -0.25], -1.0..=1.0).unwrap();
+    let pair = &client.encrypt(&[0.5, -0.25], Paired(-1.0..=1.0)).unwrap();
     refused!(record, "too narrow", SlotEvaluator::publish_paired(server, pair, -0.5..=0.5));
 
     refused_on_slots!(record, "no keys", bare, CkksOps::bootstrap(x));

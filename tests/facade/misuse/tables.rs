@@ -2,7 +2,7 @@
 
 use bellerophon::{
     ClientKey, Engine, Evaluator, MapRequest, Needs, Params, Preset,
-    ckks::approx::Function,
+    ckks::approx::Known,
     lwe::{Headroom, LweVec},
     repack::Layout,
 };
@@ -50,7 +50,7 @@ fn maps(record: &mut Record, world: &World) {
     }
     let wanted = request().engines([]);
     refused!(record, "no engines", Evaluator::map_with(server, x, &wanted));
-    let wanted = request().pin(Engine::Corrected).bits(4.0);
+    let wanted = request().engines([Engine::Corrected]).bits(4.0);
     refused!(record, "an engine without keys", Evaluator::map_with(server, x, &wanted));
     refused!(record, "bits out of reach", Evaluator::map_with(server, x, &request().bits(60.0)));
     refused!(
@@ -65,7 +65,7 @@ fn maps(record: &mut Record, world: &World) {
     refused!(record, "two functions", Evaluator::map_with(server, x, &two));
     refused!(record, "two functions", Evaluator::map_plan(server, x, &two));
     refused!(record, "no function", Evaluator::map_with(server, x, &MapRequest::many(&[])));
-    let pole = MapRequest::of(Function::inverse()).error(-8.0);
+    let pole = MapRequest::of(Known::Inverse).error(-8.0);
     refused!(record, "a pole", Evaluator::map_with(server, x, &pole));
     refused!(record, "no entries", Evaluator::map_with(server, x, &MapRequest::table(vec![])));
 }
@@ -79,7 +79,11 @@ fn several(record: &mut Record, world: &World) {
     refused!(record, "no levels", Evaluator::map_many(server, &[x, spent], &two()));
     refused!(record, "bits", Evaluator::map_many(server, &[x], &two().bits(8.0)));
     refused!(record, "an error", Evaluator::map_many(server, &[x], &two().error(-8.0)));
-    refused!(record, "an engine", Evaluator::map_many(server, &[x], &two().pin(Engine::Ntru)));
+    refused!(
+        record,
+        "an engine",
+        Evaluator::map_many(server, &[x], &two().engines([Engine::Ntru]))
+    );
     for bad in BAD {
         let f = move |_| bad;
         let functions = MapRequest::many(&[&f64::sin, &f]);

@@ -1,6 +1,7 @@
 //! What past versions wrote of encrypted integers, paired vectors and functional bootstrapping.
 
 use bellerophon::ckks::{
+    Interval,
     fbt::{
         FbtSpec, IntVec, PairedVec, ProvidedIntegers, PublishedIntegers, PublishedPaired,
         SeededIntVec, SeededPairedVec,
@@ -21,6 +22,10 @@ pub const TYPES: [(&str, usize, Reader); 8] = [
     ("published_integers", 2, |s, b| again::<PublishedIntegers, _>(&s.params, b)),
     ("published_paired", 2, |s, b| again::<PublishedPaired, _>(&s.params, b)),
 ];
+
+fn span(lo: f64, hi: f64) -> Interval {
+    Interval::real(lo, hi).unwrap()
+}
 
 /// What was encrypted, in one part of eight slots and in both.
 fn expected(file: usize) -> Vec<usize> {
@@ -54,10 +59,10 @@ fn integers_and_paired_vectors_hold_what_they_held() {
             // One more than that, before a reduction.
             let more: IntVec = stored.read(params, &format!("integers/{file}.bin"));
             let wanted: Vec<usize> = integers.iter().map(|k| (k + 1) % 4).collect();
-            assert_eq!((read(&more), more.raw_range()), (wanted, (1.0, 4.0)));
+            assert_eq!((read(&more), more.values().range()), (wanted, &span(1.0, 4.0)));
             let fresh: SeededIntVec = stored.read(params, &format!("fresh_integers/{file}.bin"));
             let fresh = fresh.expand(slots).unwrap();
-            assert_eq!((read(&fresh), fresh.raw_range()), (integers.clone(), (0.0, 3.0)));
+            assert_eq!((read(&fresh), fresh.values().range()), (integers.clone(), &span(0.0, 3.0)));
             let published: PublishedIntegers =
                 stored.read(params, &format!("published_integers/{file}.bin"));
             assert_eq!((published.log2_failure(), published.as_ref().modulus()), (-128.0, 4));
@@ -67,7 +72,7 @@ fn integers_and_paired_vectors_hold_what_they_held() {
             if has(stored.version, "provided_integers") {
                 let provided: ProvidedIntegers =
                     stored.read(params, &format!("provided_integers/{file}.bin"));
-                assert_eq!((provided.modulus(), provided.raw_range()), (4, (0.0, 3.0)));
+                assert_eq!((provided.modulus(), provided.values().range()), (4, &span(0.0, 3.0)));
                 assert_eq!(read(&provided), integers);
             }
         }

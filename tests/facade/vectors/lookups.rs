@@ -142,7 +142,7 @@ fn values_and_tables_do_what_they_did() {
         let published: PublishedValues = stored.read(rgsw, "published_values/0.bin");
         let values: &LweVec = published.as_ref();
         super::close(&values.decrypt(high).unwrap(), &[-1.0, 0.25, 2.0]);
-        assert_eq!((values.lo(), values.hi(), published.log2_noise()), (-2.0, 2.0, -9));
+        assert_eq!((values.meta().lo, values.meta().hi, published.log2_noise()), (-2.0, 2.0, -9));
         let rotation: SeededBlindRotationKey = stored.read(rgsw, "rotation_key/0.bin");
         let switch: SeededKeySwitchKey = stored.read(rgsw, "lwe_switching_key/0.bin");
         let apart = SeededLookupKeys { rotation, switch, key: KEY };

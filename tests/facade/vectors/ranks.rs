@@ -51,16 +51,19 @@ fn keys_between_ranks_do_what_they_did() {
         holds(module, &y, &module_secret, &VALUES);
         // To rank 1, under the first half of the secret of rank 2.
         let key: RankReduction = stored.read(reduction, "rank_reduction/0.bin");
-        let coefficients = &module_secret.all_coefficients()[..reduction.1.lattice().degree()];
+        let coefficients = &module_secret.all_coefficients()[..reduction.1.lattice().spec().degree];
         let to = key.key().key().shape().to.key;
         let half = SecretKey::restore(reduction.1.lattice(), coefficients, to).unwrap();
         holds(&reduction.1, &key.apply(&y).unwrap(), &half, &VALUES);
         // To the ring of half the degree: the conversion in it starts at the new secret.
         let key: RingSwitch = stored.read(switch, "ring_switch/0.bin");
         let switched = key.apply(&x).unwrap();
-        assert_eq!(switched.lattice().degree(), switch.1.lattice().degree());
+        assert_eq!(switched.lattice().b().degree(), switch.1.lattice().spec().degree);
         let keys: RingSwitchKeys = stored.read(&stored.ranks.switched, "ring_switch_keys/0.bin");
-        assert_eq!((keys.factor(), keys.source().degree()), (2, large.lattice().degree()));
+        assert_eq!(
+            (keys.factor(), keys.source().spec().degree),
+            (2, large.lattice().spec().degree)
+        );
         // A square and a rotation, and down in rank.
         let keys: ReducingKeys = stored.read(module, "reducing_keys/0.bin");
         let server = ReducingEvaluator::new(&keys).unwrap();
@@ -97,7 +100,8 @@ fn keys_to_bootstrap_a_rank_do_what_they_did() {
 fn requests_ask_for_what_they_did() {
     for stored in versions() {
         let levels: KeyLevels = stored.read(stored.params.ckks(), "key_levels/0.bin");
-        let asked = KeyLevels::new().multiply(3).conjugate(1).rotate([1, -2], 2).rotate_hoisted(3);
+        let asked =
+            KeyLevels::default().multiply(3).conjugate(1).rotate([1, -2], 2).rotate_hoisted(3);
         assert_eq!(levels, asked);
         let needs: Needs = stored.read(&stored.tables, "needs/1.bin");
         assert_eq!(needs, Needs::new());
@@ -106,7 +110,7 @@ fn requests_ask_for_what_they_did() {
         let asked = asked.map().bridge(bellerophon::Bridge::Linear);
         let asked = asked.bridge(bellerophon::Bridge::Ring);
         let asked = asked.map_with([bellerophon::Engine::Rgsw]);
-        assert_eq!(needs, asked.keys(&KeyLevels::new().rotate([3], 1)));
+        assert_eq!(needs, asked.keys(&KeyLevels::default().rotate([3], 1)));
         let bytes = stored.tables.evaluation_key_bytes(&needs).unwrap();
         assert!(bytes > 0);
     }

@@ -56,7 +56,7 @@ where
     /// # Errors
     /// If the object has other parameters.
     pub fn new(params: &impl Context<T::Params>, object: &T) -> Result<Self> {
-        Ok(Self::from_bytes(to_bytes(params, object)?))
+        Ok(Self::from(to_bytes(params, object)?))
     }
 
     /// Checks the bytes and reads the object.
@@ -68,26 +68,30 @@ where
     }
 }
 
-impl<T> Encoded<T> {
-    /// Bytes that claim to be such an object: nothing is checked.
-    pub fn from_bytes(bytes: Vec<u8>) -> Self {
+/// Bytes that claim to be such an object: nothing is checked.
+impl<T> From<Vec<u8>> for Encoded<T> {
+    fn from(bytes: Vec<u8>) -> Self {
         Self { bytes, object: PhantomData }
     }
+}
 
-    /// The bytes, which may come from anywhere.
-    pub fn as_bytes(&self) -> &[u8] {
+/// The bytes, which may come from anywhere.
+impl<T> AsRef<[u8]> for Encoded<T> {
+    fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
+}
 
-    /// The bytes, which may come from anywhere.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
+/// The bytes, which may come from anywhere.
+impl<T> From<Encoded<T>> for Vec<u8> {
+    fn from(encoded: Encoded<T>) -> Self {
+        encoded.bytes
     }
 }
 
 impl<T> Clone for Encoded<T> {
     fn clone(&self) -> Self {
-        Self::from_bytes(self.bytes.clone())
+        Self::from(self.bytes.clone())
     }
 }
 
@@ -121,7 +125,7 @@ impl<'de, T> Deserialize<'de> for Encoded<T> {
             true => deserializer.deserialize_str(Digits)?,
             false => deserializer.deserialize_byte_buf(Bytes)?,
         };
-        Ok(Self::from_bytes(bytes))
+        Ok(Self::from(bytes))
     }
 }
 

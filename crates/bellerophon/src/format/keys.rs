@@ -209,7 +209,7 @@ impl EvaluationKeys {
         let lattice = params.ckks().lattice();
         input.keys(params, list, |input, keys, exponent, limbs| {
             let key = input.galois(lattice, exponent)?;
-            if key.limbs() != limbs as usize {
+            if key.key().shape().limbs != limbs as usize {
                 return Err(disorder("a Galois key has another level than in the list"));
             }
             Ok(keys.insert_galois(key)?)
@@ -328,7 +328,7 @@ impl<'r, R: Read> Receiver<'r, R> {
             return Err(disorder("the list is not in order, or has a key twice"));
         }
         // Step 3: automorphisms of the ring of degree N have odd exponents below 2N.
-        let order = 2 * params.ckks().lattice().degree() as u32;
+        let order = 2 * params.ckks().lattice().spec().degree as u32;
         let exponents = list.parts.0.iter().filter_map(|part| match part {
             Part::Galois(exponent, _) | Part::HoistedGalois(exponent) => Some(*exponent),
             _ => None,
@@ -361,7 +361,7 @@ impl<'r, R: Read> Receiver<'r, R> {
                     galois(&mut self, &mut keys.arithmetic, exponent, limbs)?
                 }
                 // The list has this key in front of the Galois keys of its rank.
-                Part::Hoisted => hoisted = Some((self.object(lattice)?, GaloisKeys::new())),
+                Part::Hoisted => hoisted = Some((self.object(lattice)?, GaloisKeys::default())),
                 Part::HoistedGalois(exponent) => match &mut hoisted {
                     Some((key, galois)) => galois.insert(self.galois(&key.raised, exponent)?),
                     None => {
@@ -382,8 +382,9 @@ impl<'r, R: Read> Receiver<'r, R> {
                     let lattice = params.lookups()?.with_fingerprint(fingerprint);
                     let lattice =
                         lattice.ok_or_else(|| disorder("the tables have other parameters"))?;
-                    let tables = self.tables(lattice, count, KeyId(list.key))?;
-                    keys.lookups.tables = Some(TableKeys::new(lattice, tables).into());
+                    let lookup = self.tables(lattice, count, KeyId(list.key))?;
+                    let tables = TableKeys { lwe_params: lattice.clone(), lookup };
+                    keys.lookups.tables = Some(tables.into());
                 }
                 Part::RingBridge => match params.lookups()?.ring() {
                     Some(bridge) => {

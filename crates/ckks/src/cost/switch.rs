@@ -52,7 +52,7 @@ pub(super) struct Switch {
 impl Switch {
     pub(super) fn at(params: &Params, limbs: usize) -> Self {
         let lattice = params.lattice();
-        let (gadget, rank) = (lattice.gadget(), lattice.rank());
+        let (gadget, rank) = (lattice.gadget(), lattice.spec().rank);
         let digits = gadget.digits(limbs);
         let key = KeySizes::of_rows(digits, rank, gadget.ring(limbs)).memory as f64;
         let (limbs, special) = (limbs as f64, lattice.p().limbs() as f64);

@@ -31,12 +31,14 @@ impl Evaluator {
     /// `x += y`, in place if both have one level and scale. On an error, which is one of
     /// [`add`](crate::CkksOps::add), `x` is unchanged.
     pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<()> {
-        self.sum_assign(x, y, Sign::Plus).during("add")
-    }
-
-    /// `x -= y`, as [`add_assign`](Self::add_assign).
-    pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<()> {
-        self.sum_assign(x, y, Sign::Minus).during("sub")
+        // In place only without alignment, which would copy.
+        if x.lattice().limbs() == y.lattice().limbs() && same_scale(x.scale(), y.scale()) {
+            self.check(x).during("add")?;
+            self.check(y).during("add")?;
+            return self.sum_aligned(x, y, Sign::Plus).during("add");
+        }
+        *x = self.add(x, y)?;
+        Ok(())
     }
 
     /// `x + y` or `x - y`, aligned first.
@@ -45,18 +47,6 @@ impl Evaluator {
         let mut sum = x.into_owned();
         self.sum_aligned(&mut sum, &y, sign)?;
         Ok(sum)
-    }
-
-    /// As [`sum`](Self::sum), in place if both have one level and scale.
-    fn sum_assign(&self, x: &mut Ciphertext, y: &Ciphertext, sign: Sign) -> Result<()> {
-        // In place only without alignment, which would copy.
-        if x.lattice().limbs() == y.lattice().limbs() && same_scale(x.scale(), y.scale()) {
-            self.check(x)?;
-            self.check(y)?;
-            return self.sum_aligned(x, y, sign);
-        }
-        *x = self.sum(x, y, sign)?;
-        Ok(())
     }
 
     /// The sum or difference of operands at one level and scale.
@@ -78,8 +68,10 @@ impl Evaluator {
 
     /// Computes [`CkksOps::neg`](crate::CkksOps::neg).
     pub(crate) fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.check(x).during("neg")?;
         let mut negative = x.clone();
-        self.neg_assign(&mut negative)?;
+        negative.inner.neg_assign(self.params().lattice())?;
+        negative.meta = self.rules().negative(&x.metadata()).meta;
         Ok(negative)
     }
 
@@ -115,27 +107,20 @@ impl Evaluator {
         // Encoded at the level and scale of x, the values need no alignment.
         let plain = self
             .encoder()
-            .encode_constants(values, x.slots(), x.scale(), x.lattice().limbs())
+            .encode_constants(values, x.meta().slots, x.scale(), x.lattice().limbs())
             .during(op)?;
         self.add_plain(x, &plain)
     }
 
     /// Computes [`CkksOps::add_scalar`](crate::CkksOps::add_scalar).
     pub(crate) fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
-        let mut sum = x.clone();
-        self.add_scalar_assign(&mut sum, c)?;
-        Ok(sum)
-    }
-
-    /// `x += c` in every slot. On an error, which is one of `add_scalar`, `x`
-    /// is unchanged.
-    pub fn add_scalar_assign(&self, x: &mut Ciphertext, c: f64) -> Result<()> {
         let op = "add_scalar";
         self.check(x).during(op)?;
         let (metadata, integer) = self.rules().add_scalar(&x.metadata(), c).during(op)?;
-        x.meta = metadata.meta;
-        self.add_integer(&mut x.inner, integer);
-        Ok(())
+        let mut sum = x.clone();
+        sum.meta = metadata.meta;
+        self.add_integer(&mut sum.inner, integer);
+        Ok(sum)
     }
 
     /// Adds an integer to the phase in every slot.

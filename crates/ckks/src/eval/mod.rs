@@ -17,11 +17,9 @@
 //! | `rotate` | rotations, conjugation, hoisted rotations |
 //! | `sum` | sums over slots, copies, dot products |
 //! | `mask` | masks: some slots stay, the others become zero |
-//! | `assign` | operations in place |
 //! | `ckks_ops` | [`CkksOps`](crate::CkksOps) for the evaluator |
 
 mod add;
-mod assign;
 mod ckks_ops;
 pub(crate) mod mask;
 mod mul;
@@ -116,10 +114,10 @@ impl Evaluator {
 
     /// Refuses ciphertexts under other parameters or another key.
     pub(crate) fn check(&self, ct: &Ciphertext) -> Result<()> {
-        self.params.check(ct.inner.fingerprint())?;
+        self.params.check(ct.inner.ident().fingerprint)?;
         self.params.check_level_of(ct.lattice().limbs(), ct.level())?;
-        if ct.lattice().key() != self.keys.secret_id() {
-            let (needed, found) = (self.keys.secret_id(), ct.lattice().key());
+        if ct.lattice().ident().key != self.keys.secret_id() {
+            let (needed, found) = (self.keys.secret_id(), ct.lattice().ident().key);
             return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into());
         }
         Ok(())

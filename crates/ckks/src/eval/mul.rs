@@ -69,7 +69,7 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let metadata = self.rules().relinearized(product)?;
         let key = self.keys().relinearization(self.params().limbs_at(product.level))?;
-        let inner = key.multiply(&x.inner, &y.inner)?;
+        let inner = key.multiply(&x.inner, &y.inner, 0)?;
         Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
     }
 
@@ -87,7 +87,7 @@ impl Evaluator {
         // The mod-down of the key switch divides by P and by the primes of the level at once.
         let primes = limbs - params.limbs_at(metadata.level);
         let key = self.keys().relinearization(limbs)?;
-        let inner = key.multiply_rescale(&x.inner, &y.inner, primes)?;
+        let inner = key.multiply(&x.inner, &y.inner, primes)?;
         Ok(Ciphertext::at_level(params, inner, metadata.meta))
     }
 
@@ -193,7 +193,7 @@ impl Evaluator {
         let scale = self.rules().factor_scale(&x.metadata(), scale);
         let factor = self
             .encoder()
-            .encode_constants(values, x.slots(), scale, x.lattice().limbs())
+            .encode_constants(values, x.meta().slots, scale, x.lattice().limbs())
             .during(op)?;
         self.mul_plain(&x, &factor)
     }
@@ -239,7 +239,7 @@ impl Evaluator {
         // A complex constant is a + b X^{N/2}: one encoded slot, the same polynomial for any number
         // of slots.
         let factor = self.encoder().constant_factor(&[c], 1, x.level()).during(op)?;
-        self.mul_plain(&x, &factor.in_all_slots(x.slots(), x.len()))
+        self.mul_plain(&x, &factor.in_all_slots(x.meta().slots, x.len()))
     }
 
     /// Computes [`CkksOps::mul_integer`](crate::CkksOps::mul_integer).

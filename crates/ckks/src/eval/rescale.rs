@@ -23,6 +23,6 @@ impl Evaluator {
         let params = self.params();
         let below = params.limbs_at(params.level_at(inner.limbs()) - 1);
         let primes = inner.limbs() - below;
-        Ok(inner.rescale_by(params.lattice(), primes)?)
+        Ok(inner.rescale(params.lattice(), primes)?)
     }
 }

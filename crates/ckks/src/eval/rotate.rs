@@ -16,7 +16,7 @@ impl Evaluator {
     pub(crate) fn rotate(&self, x: &Ciphertext, step: i64) -> Result<Ciphertext> {
         let op = "rotate";
         self.check(x).during(op)?;
-        let step = step.rem_euclid(x.slots() as i64) as usize;
+        let step = step.rem_euclid(x.meta().slots as i64) as usize;
         // The path decides between one key, a composed rotation and none at all; its cost is the
         // noise.
         let path = self.rotation_path(&x.metadata(), step).during(op)?;
@@ -29,9 +29,9 @@ impl Evaluator {
         let op = "rotate";
         self.check(x).during(op)?;
         let lattice = self.params().lattice();
-        let exponents = self.keys().rotations(x.slots(), x.lattice().limbs());
+        let exponents = self.keys().rotations(x.meta().slots, x.lattice().limbs());
         let exponent =
-            |step: i64| exponents.get(&(step.rem_euclid(x.slots() as i64) as usize)).copied();
+            |step: i64| exponents.get(&(step.rem_euclid(x.meta().slots as i64) as usize)).copied();
         // Step 1: the digits that the rotations by keys of their own share.
         let digits = match steps.iter().any(|&step| exponent(step).is_some()) {
             true => Some(HoistedDigits::new(lattice, x.inner.masks())?),

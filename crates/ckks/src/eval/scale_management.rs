@@ -56,7 +56,7 @@ impl Evaluator {
         let (lattice, limbs) = (self.params().lattice(), self.params().limbs_at(route.from));
         let b = ct.inner.b().limb_range(0..limbs);
         let a = ct.inner.masks().iter().map(|mask| mask.limb_range(0..limbs)).collect();
-        let mut inner = bellerophon_mlwe::Ciphertext::new(lattice, b, a, ct.lattice().key())?;
+        let mut inner = bellerophon_mlwe::Ciphertext::new(lattice, b, a, ct.lattice().ident().key)?;
         // Multiply by the constant and rescale to the last level.
         if let Some(factor) = route.factor {
             self.mul_integer_assign(&mut inner, factor);

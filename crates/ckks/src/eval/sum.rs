@@ -255,7 +255,8 @@ impl Evaluator {
         for &(x, steps) in terms {
             let mut digits = None;
             for &step in steps {
-                let path = self.rotation_path(&x.metadata(), normal(step, x.slots())).during(op)?;
+                let path =
+                    self.rotation_path(&x.metadata(), normal(step, x.meta().slots)).during(op)?;
                 // By one key: waits for the common mod-down. Anything else is finished here.
                 let key = match &path {
                     RotationPath::Keys(keys, exponents) if exponents.len() == 1 => {
@@ -288,8 +289,8 @@ impl Evaluator {
 
     /// Computes [`CkksOps::rotates_by`](crate::CkksOps::rotates_by).
     pub(crate) fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
-        let step = normal(step, x.slots());
-        let keys = self.keys().rotations(x.slots(), x.lattice().limbs());
+        let step = normal(step, x.meta().slots);
+        let keys = self.keys().rotations(x.meta().slots, x.lattice().limbs());
         step == 0 || keys.contains_key(&step)
     }
 
@@ -324,11 +325,11 @@ impl Evaluator {
         let body: Vec<_> = terms.iter().map(|(x, p)| (p, x.inner.b())).collect();
         let masks = (0..terms[0].0.inner.rank())
             .map(|i| {
-                let pairs: Vec<_> = terms.iter().map(|(x, p)| (p, x.inner.a(i))).collect();
+                let pairs: Vec<_> = terms.iter().map(|(x, p)| (p, &x.inner.masks()[i])).collect();
                 ring.sum_of_products(&pairs)
             })
             .collect();
-        let (body, key) = (ring.sum_of_products(&body), terms[0].0.lattice().key());
+        let (body, key) = (ring.sum_of_products(&body), terms[0].0.lattice().ident().key);
         let inner = mlwe::Ciphertext::new(self.params().lattice(), body, masks, key)?;
         Ok(Ciphertext::at_level(self.params(), self.divided(inner)?, metadata.meta))
     }
@@ -349,7 +350,7 @@ impl Evaluator {
         // Each factor at the divisor of its level, so the result has the scale of the operands.
         let encode = |(x, values): (&&Ciphertext, &Vec<T>)| {
             self.check_levels(1, x.level()).during(op)?;
-            self.encoder().constant_factor(values, x.slots(), x.level()).during(op)
+            self.encoder().constant_factor(values, x.meta().slots, x.level()).during(op)
         };
         let plain = x.iter().zip(values).map(encode).collect::<Result<Vec<_>>>()?;
         let plain: Vec<_> = plain.iter().collect();

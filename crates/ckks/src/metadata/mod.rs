@@ -153,9 +153,4 @@ impl Ciphertext {
     pub(crate) fn standing(&self) -> LevelScale {
         self.metadata().standing()
     }
-
-    /// [`Metadata::estimate`] of this ciphertext.
-    pub fn estimate(&self, params: &Params, log2_failure: f64) -> Estimate {
-        self.metadata().estimate(params, log2_failure)
-    }
 }

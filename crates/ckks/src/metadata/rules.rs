@@ -146,7 +146,7 @@ impl MetadataRules<'_> {
 
     /// The variance of a source of errors under the noise model, in the ring of the parameters.
     pub(crate) fn source(self, variance: f64) -> f64 {
-        self.errors.source(self.params.lattice().degree(), variance)
+        self.errors.source(self.params.lattice().spec().degree, variance)
     }
 
     /// The result of a sum or difference of vectors at one level and scale.
@@ -165,7 +165,7 @@ impl MetadataRules<'_> {
         // The message read at the wrong scale is off in proportion to itself: a deterministic
         // error, at most that of the largest slot.
         let off = (x.meta.scale - scale).abs() * x.meta.bounds.slots().bound();
-        let mismatch = self.errors.mismatch(self.params.lattice().degree(), off);
+        let mismatch = self.errors.mismatch(self.params.lattice().spec().degree, off);
         self.errors.with(x.meta.noise, mismatch)
     }
 
@@ -180,7 +180,7 @@ impl MetadataRules<'_> {
         self.params.check_level(x.level)?;
         let CiphertextMeta { scale, bounds, noise, .. } = x.meta;
         // The excess may lie outside the range, so the message with its largest value must fit.
-        let beyond = self.errors.largest(self.params.lattice().degree(), noise.excess) / scale;
+        let beyond = self.errors.largest(self.params.lattice().spec().degree, noise.excess) / scale;
         self.params.check_range(bounds.slots().bound() + beyond, scale, self.limbs(x))
     }
 
@@ -426,7 +426,8 @@ impl MetadataRules<'_> {
 
     /// `x y` of factors at one level, before relinearization.
     pub(crate) fn product(self, x: &Metadata, y: &Metadata) -> Result<Metadata> {
-        let noise = self.errors.product(self.params.lattice().degree(), x.operand(), y.operand());
+        let noise =
+            self.errors.product(self.params.lattice().spec().degree, x.operand(), y.operand());
         let scale = x.meta.scale * y.meta.scale;
         let meta = CiphertextMeta { scale, noise, ..pair(&x.meta, &y.meta, Interval::mul)? };
         Ok(Metadata { meta, ..*x })
@@ -437,7 +438,7 @@ impl MetadataRules<'_> {
         let meta = CiphertextMeta {
             scale: x.meta.scale * x.meta.scale,
             bounds: x.meta.bounds.map(Interval::square),
-            noise: self.errors.square(self.params.lattice().degree(), x.operand()),
+            noise: self.errors.square(self.params.lattice().spec().degree, x.operand()),
             ..x.meta
         };
         Metadata { meta, ..*x }

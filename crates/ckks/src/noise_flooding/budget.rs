@@ -80,11 +80,6 @@ impl DecryptionBudget {
         self.reserved
     }
 
-    /// The key to which the budget belongs.
-    pub fn key(&self) -> KeyId {
-        self.key
-    }
-
     /// The terms of the flooding: number of results and statistical bits.
     pub fn flooding(&self) -> &Flooding {
         &self.flooding

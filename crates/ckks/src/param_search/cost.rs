@@ -38,7 +38,7 @@ impl Predicted {
     /// The prediction for a checked set of rank 1.
     pub(super) fn of(params: &Params, bootstrapper: Option<&Bootstrapper>) -> Self {
         let (lattice, limbs) = (params.lattice(), params.limbs());
-        let (degree, special) = (params.lattice().degree(), lattice.p().limbs());
+        let (degree, special) = (params.lattice().spec().degree, lattice.p().limbs());
         let digits = lattice.gadget().digits(limbs);
         let moduli = || lattice.q().moduli().chain(lattice.p().moduli());
         let wide = moduli().filter(|q| q.bits() > FAST_BITS).count();

@@ -28,7 +28,7 @@ impl fmt::Display for SelectedParams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Line 1: ring, primes and secret.
         let Self { requirements, params, chain, log_scale, bits, bootstrap } = self;
-        let (degree, lattice) = (params.lattice().degree(), params.lattice());
+        let (degree, lattice) = (params.lattice().spec().degree, params.lattice());
         write!(f, "N = {degree} for {} slots, ", params.max_slots())?;
         write!(f, "{}: {}", counted(params.limbs(), "prime"), chain.first_bits)?;
         for levels in &chain.levels {

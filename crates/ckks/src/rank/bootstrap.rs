@@ -52,7 +52,7 @@ impl RankBootstrap {
         let map = ModuleMap::new(large.lattice(), small, params.limbs().min(large.limbs()))?;
         let embedded = map.embed_secret(secret)?;
         let limbs = large.limbs_at(bootstrapper.input_level());
-        let exponents = mlwe::trace_exponents(large.lattice().degree(), small.degree());
+        let exponents = mlwe::trace_exponents(large.lattice().spec().degree, small.spec().degree);
         let galois = GaloisKeys::generate(&embedded, exponents, limbs, rng)?;
         let rings = RingConversion::from_parts(large.lattice(), small, map, galois)?;
 
@@ -106,7 +106,7 @@ impl RankBootstrap {
     /// [`CkksOps::bootstrap`](crate::CkksOps::bootstrap).
     pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let (op, large) = ("bootstrap a rank", self.evaluator.params());
-        self.small.check(x.lattice().fingerprint()).during(op)?;
+        self.small.check(x.lattice().ident().fingerprint).during(op)?;
         // Step 1: drop to the input level.
         let level = self.evaluator.bootstrapper().map_or(0, |b| b.input_level());
         let (mut inner, meta) = x.clone().into_parts();
@@ -117,7 +117,7 @@ impl RankBootstrap {
         // Step 2: embed into the larger ring. The division keeps the scale.
         let limbs = inner.limbs();
         let embedded = self.rings.from_rank_divided(&inner)?;
-        let added = mlwe::noise::trace(large.lattice(), self.rings.factor(), limbs, 0.0);
+        let added = mlwe::noise::trace(large.lattice(), self.rings.map().factor(), limbs, 0.0);
         let meta = CiphertextMeta { noise: meta.noise + added, ..meta };
         let embedded = Ciphertext::from_parts(large, embedded, meta)?;
 

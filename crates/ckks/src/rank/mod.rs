@@ -66,7 +66,7 @@ impl RankReduction {
         // The key must lead from one set to the other, and drop the components in between.
         from.check(shape.from.fingerprint).during(op)?;
         to.check(shape.to.fingerprint).during(op)?;
-        let needed = from.lattice().rank().saturating_sub(to.lattice().rank());
+        let needed = from.lattice().spec().rank.saturating_sub(to.lattice().spec().rank);
         if needed == 0 || shape.from_rank != needed {
             let found = shape.from_rank;
             return Err(mlwe::ErrorKind::Rank { found, needed }.during(op).into());
@@ -103,7 +103,7 @@ impl RankReduction {
     /// set or key, [`ErrorKind::RangeOverflow`] if its values do not fit that level.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "reduce the rank";
-        self.from.check(x.lattice().fingerprint()).during(op)?;
+        self.from.check(x.lattice().ident().fingerprint).during(op)?;
         // Step 1: drop the limbs that the smaller set does not have.
         let (mut inner, meta) = x.clone().into_parts();
         if inner.limbs() > self.to.limbs() {
@@ -165,8 +165,8 @@ impl RankConversion {
     /// [`ErrorKind::SlotCount`] if it has more slots than the small ring.
     pub fn to_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "convert to a module";
-        self.large.check(x.lattice().fingerprint()).during(op)?;
-        let (found, most) = (x.slots(), self.small.max_slots());
+        self.large.check(x.lattice().ident().fingerprint).during(op)?;
+        let (found, most) = (x.meta().slots, self.small.max_slots());
         if found > most {
             return Err(ErrorKind::SlotCount { found, least: 1, most }.during(op));
         }
@@ -184,9 +184,9 @@ impl RankConversion {
     /// [`ErrorKind::RangeOverflow`] if the modulus of its level has no room for the factor.
     pub fn from_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "convert from a module";
-        self.small.check(x.lattice().fingerprint()).during(op)?;
+        self.small.check(x.lattice().ident().fingerprint).during(op)?;
         // The trace multiplies the phase by the factor, which goes into the scale.
-        let (factor, limbs, meta) = (self.rings.factor(), x.lattice().limbs(), x.meta());
+        let (factor, limbs, meta) = (self.rings.map().factor(), x.lattice().limbs(), x.meta());
         let scale = meta.scale * factor as f64;
         self.large.check_range(meta.bounds.slots().bound(), scale, limbs).during(op)?;
         let inner = self.rings.from_rank(x.lattice())?;

@@ -126,7 +126,7 @@ impl ReducingKeys {
     }
 
     /// Parameters and keys of every rank, the largest first.
-    pub fn ranks(&self) -> impl ExactSizeIterator<Item = (&Params, &EvaluationKeys)> {
+    pub(crate) fn ranks(&self) -> impl ExactSizeIterator<Item = (&Params, &EvaluationKeys)> {
         self.ranks.iter().map(|(params, keys)| (params, keys))
     }
 
@@ -178,11 +178,13 @@ impl ReducingKeys {
 ///
 /// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 /// let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-/// let keys = ReducingKeys::generate(&params, &secret, &KeyLevels::new().multiply(12), &mut rng)?;
+/// let needs = KeyLevels::default().multiply(12);
+/// let keys = ReducingKeys::generate(&params, &secret, &needs, &mut rng)?;
 /// let eval = ReducingEvaluator::new(&keys)?;
 ///
 /// let unit = Interval::real(-1.0, 1.0)?;
-/// let plain = Encoder::new(&params).encode(&[0.5, -0.9], unit, params.scale(), params.limbs())?;
+/// let limbs = params.limbs();
+/// let plain = Encoder::new(&params).encode(&[0.5, -0.9], unit, params.scale(), limbs)?;
 /// let mut x = encrypt(&params, &plain, &secret, &mut rng)?;
 /// let mut ranks = vec![];
 /// while x.level() > 0 {
@@ -247,7 +249,7 @@ impl ReducingEvaluator {
     /// The index of the rank of a vector.
     fn rank_of(&self, x: &Ciphertext) -> Result<usize> {
         // Each rank has parameters of its own, so the fingerprint identifies it.
-        let found = x.lattice().fingerprint();
+        let found = x.lattice().ident().fingerprint;
         let own = |e: &Evaluator| e.params().lattice().fingerprint() == found;
         let rank = self.evaluators.iter().position(own).ok_or(
             bellerophon_mlwe::ErrorKind::ParamsMismatch {

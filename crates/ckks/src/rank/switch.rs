@@ -57,7 +57,7 @@ impl RingSwitch {
     /// # Errors
     /// [`ErrorKind::SlotCount`] for keys of more slots than the sets have, or fewer than four.
     pub(crate) fn from_parts(from: &Params, to: &Params, keys: RingSwitchKeys) -> Result<Self> {
-        let slots = keys.module().degree() / 2;
+        let slots = keys.module().spec().degree / 2;
         check_slots(from, to, slots).during("assemble a ring switch")?;
         Ok(Self { from: from.clone(), to: to.clone(), slots, keys })
     }
@@ -76,8 +76,8 @@ impl RingSwitch {
     /// [`ErrorKind::RangeOverflow`] if the modulus of its level has no room for the factor.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "switch rings";
-        self.from.check(x.lattice().fingerprint()).during(op)?;
-        let (found, most) = (x.slots(), self.slots);
+        self.from.check(x.lattice().ident().fingerprint).during(op)?;
+        let (found, most) = (x.meta().slots, self.slots);
         if found > most {
             return Err(ErrorKind::SlotCount { found, least: 1, most }.during(op));
         }

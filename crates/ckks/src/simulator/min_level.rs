@@ -63,7 +63,7 @@ fn lengthened(params: &Params) -> Result<Params> {
     let (work, raised) = (strategy.work(), strategy.raised().p());
     let own = work.q().moduli().chain(work.p().moduli());
     let used: Vec<Modulus> = own.chain(raised.moduli()).copied().collect();
-    for group in (LevelGroup { bits, primes, count: BEYOND }).choose(work.degree(), &used)? {
+    for group in (LevelGroup { bits, primes, count: BEYOND }).choose(work.spec().degree, &used)? {
         widths.push(group.len());
         lattice.q.extend(group.iter().map(|q| q.value()));
     }
@@ -73,7 +73,7 @@ fn lengthened(params: &Params) -> Result<Params> {
     let log_scale = params.scale().log2().round() as u32;
     let longer = Params::new(ParamsSpec { lattice, widths, log_scale })?;
     let special = raised.moduli().map(Modulus::value).collect();
-    let temporary = strategy.is_raised().then(|| (strategy.raised().rank(), special));
+    let temporary = strategy.is_raised().then(|| (strategy.raised().spec().rank, special));
     let strategy = RelinStrategy::new(longer.lattice(), strategy.factor(), temporary)?;
     longer.relinearizing(strategy)
 }

@@ -65,7 +65,7 @@ impl Simulator {
             let known = self.drop_to_level(&result, x.metadata.level)?;
             let rest = self.sub(&message, &known)?;
             let length = rest.metadata.meta.noise.total.sqrt() / scale;
-            let most = self.params.lattice().degree() as f64 * FRAC_1_SQRT_2 * length;
+            let most = self.params.lattice().spec().degree as f64 * FRAC_1_SQRT_2 * length;
             let range = if real { Interval::real(-most, most)? } else { Interval::complex(most)? };
             let meta = CiphertextMeta {
                 bounds: Bounds::all(range),

@@ -1,6 +1,6 @@
 //! Functions of ciphertexts against the same functions of `f64`.
 
-use crate::approx::{Approximation, Function, Sign};
+use crate::approx::{Approximation, Function, Known, Sign};
 use crate::tests::common::{World, max_error};
 use crate::{Ciphertext, CkksOps, ComposedOps, ErrorKind, Interval, KeyLevels};
 
@@ -17,23 +17,23 @@ fn declared(world: &World, values: &[f64], lo: f64, hi: f64) -> Ciphertext {
 
 #[test]
 fn functions_to_their_certified_error_in_their_levels() {
-    let world = World::new(10, 9, KeyLevels::new().multiply(9));
+    let world = World::new(10, 9, KeyLevels::default().multiply(9));
     let eval = world.evaluator();
     let all = [
-        (Function::inverse(), 0.5, 1.5, -24.0),
-        (Function::inverse(), 0.05, 1.0, -16.0),
-        (Function::inverse(), -3.0, -0.5, -16.0),
-        (Function::sqrt(), 0.1, 4.0, -16.0),
-        (Function::inverse_sqrt(), 0.1, 1.0, -12.0),
-        (Function::exp(), -1.0, 1.0, -24.0),
-        (Function::exp(), -6.0, 2.0, -16.0),
-        (Function::ln(), 0.25, 4.0, -16.0),
-        (Function::sigmoid(), -8.0, 8.0, -16.0),
-        (Function::tanh(), -3.0, 3.0, -16.0),
-        (Function::softplus(), -6.0, 6.0, -16.0),
-        (Function::silu(), -6.0, 6.0, -14.0),
-        (Function::gelu(), -4.0, 4.0, -14.0),
-        (Function::sin(), -3.0, 3.0, -20.0),
+        (Function::from(Known::Inverse), 0.5, 1.5, -24.0),
+        (Function::from(Known::Inverse), 0.05, 1.0, -16.0),
+        (Function::from(Known::Inverse), -3.0, -0.5, -16.0),
+        (Function::from(Known::Sqrt), 0.1, 4.0, -16.0),
+        (Function::from(Known::InverseSqrt), 0.1, 1.0, -12.0),
+        (Function::from(Known::Exp), -1.0, 1.0, -24.0),
+        (Function::from(Known::Exp), -6.0, 2.0, -16.0),
+        (Function::from(Known::Ln), 0.25, 4.0, -16.0),
+        (Function::from(Known::Sigmoid), -8.0, 8.0, -16.0),
+        (Function::from(Known::Tanh), -3.0, 3.0, -16.0),
+        (Function::from(Known::Softplus), -6.0, 6.0, -16.0),
+        (Function::from(Known::Silu), -6.0, 6.0, -14.0),
+        (Function::from(Known::Gelu), -4.0, 4.0, -14.0),
+        (Function::from(Known::Sin), -3.0, 3.0, -20.0),
     ];
     for (f, lo, hi, bits) in all {
         let plan = Approximation::new(&f, lo, hi, bits).unwrap();
@@ -45,7 +45,7 @@ fn functions_to_their_certified_error_in_their_levels() {
         let found: Vec<f64> = world.decrypt(&y);
         let expected: Vec<f64> = x.iter().map(|&x| f.value(x)).collect();
         let error = max_error(&found, &expected);
-        let noise = y.noise();
+        let noise = y.metadata().noise();
         assert!(error <= plan.error() + 16.0 * noise, "{plan}: {error:e}, noise {noise:e}");
         assert!(noise < 2f64.powi(-18), "{plan}: the predicted noise {noise:e} allows anything");
         // Without the approximation, what the scheme adds is what was predicted, and not far less.
@@ -60,30 +60,32 @@ fn functions_to_their_certified_error_in_their_levels() {
 
 #[test]
 fn functions_over_the_carried_range() {
-    let world = World::new(9, 6, KeyLevels::new().multiply(6));
+    let world = World::new(9, 6, KeyLevels::default().multiply(6));
     let eval = world.evaluator();
     let x = spread(&world, 1.0, 3.0, 256);
-    let y = eval.function(&world.encrypt_span(&x), &Function::ln(), -14.0).unwrap();
+    let y = eval.function(&world.encrypt_span(&x), &Function::from(Known::Ln), -14.0).unwrap();
     let expected: Vec<f64> = x.iter().map(|x| x.ln()).collect();
     assert!(max_error(&world.decrypt(&y), &expected) < 2f64.powi(-14) + 1e-6);
     // One value everywhere.
     let y = eval
-        .function(&declared(&world, &[2.0; 256], 2.0, 2.0), &Function::inverse(), -14.0)
+        .function(&declared(&world, &[2.0; 256], 2.0, 2.0), &Function::from(Known::Inverse), -14.0)
         .unwrap();
     assert!(max_error(&world.decrypt(&y), &[0.5; 256]) < 2f64.powi(-14) + 1e-6);
     // Padding with zeros has no logarithm; it is named.
-    let error = eval.function(&world.encrypt_span(&x[..200]), &Function::ln(), -14.0).unwrap_err();
+    let error = eval
+        .function(&world.encrypt_span(&x[..200]), &Function::from(Known::Ln), -14.0)
+        .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutsideDomain { what: "padding", .. }), "{error}");
     let wide = world.encrypt_span(&x).assume_range_with_padding(Interval::real(-1.0, 3.0).unwrap());
-    let error = eval.function(&wide, &Function::ln(), -14.0).unwrap_err();
+    let error = eval.function(&wide, &Function::from(Known::Ln), -14.0).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
 }
 
 #[test]
 fn violations_of_domain_and_levels_are_refused() {
-    let world = World::new(9, 4, KeyLevels::new().multiply(4));
+    let world = World::new(9, 4, KeyLevels::default().multiply(4));
     let eval = world.evaluator();
-    let plan = Approximation::new(&Function::exp(), -1.0, 1.0, -20.0).unwrap();
+    let plan = Approximation::new(&Function::from(Known::Exp), -1.0, 1.0, -20.0).unwrap();
     let x = declared(&world, &[0.5, -0.5], -1.0, 1.0);
     assert!(eval.apply(&x, &plan).is_ok());
     let low = eval.drop_to_level(&x, plan.levels() - 1).unwrap();
@@ -93,7 +95,7 @@ fn violations_of_domain_and_levels_are_refused() {
     let error = eval.apply(&wide, &plan).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutsideDomain { .. }), "{error}");
     assert!(error.to_string().contains("assume_range"), "{error}");
-    let sign = Sign::new(-3.0, -3.0).unwrap();
+    let sign = Sign::new(1.0, -3.0, -3.0).unwrap();
     let error = eval.sign(&wide, &sign).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutsideDomain { .. }), "{error}");
     let complex = x.assume_range_with_padding(Interval::complex(0.5).unwrap());
@@ -125,9 +127,9 @@ fn pairs(world: &World, margin: f64, count: usize) -> (Vec<f64>, Vec<f64>) {
 #[test]
 fn comparisons_of_random_and_of_close_pairs() {
     for bits in [8.0, 12.0] {
-        let sign = Sign::new(-bits, -bits).unwrap();
+        let sign = Sign::new(1.0, -bits, -bits).unwrap();
         let levels = sign.levels() + 1;
-        let world = World::new(10, levels, KeyLevels::new().multiply(levels));
+        let world = World::new(10, levels, KeyLevels::default().multiply(levels));
         let eval = world.evaluator();
         let (x, y) = pairs(&world, sign.margin(), 512);
         let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
@@ -135,7 +137,7 @@ fn comparisons_of_random_and_of_close_pairs() {
         let greater = eval.greater(&cx, &cy, &sign).unwrap();
         assert_eq!(greater.level(), cx.level() - sign.levels(), "{sign}");
         let found: Vec<f64> = world.decrypt(&greater);
-        let noise = greater.noise();
+        let noise = greater.metadata().noise();
         assert!(noise < 0.1 * sign.error(), "{sign}: noise {noise:e}");
         let (mut worst, mut compared) = (0.0f64, 0);
         for i in 0..512 {
@@ -159,7 +161,7 @@ fn comparisons_of_random_and_of_close_pairs() {
         let (most, least): (Vec<f64>, Vec<f64>) = truth.into_iter().unzip();
         for (ct, truth) in [(&larger, &most), (&smaller, &least)] {
             let error = max_error(&world.decrypt(ct), truth);
-            let allowed = 0.5 * sign.magnitude_error() + 16.0 * ct.noise();
+            let allowed = 0.5 * sign.magnitude_error() + 16.0 * ct.metadata().noise();
             assert!(error <= allowed, "{sign}: {error:e}, {allowed:e}");
             assert_eq!(ct.scale(), world.params.scale());
         }
@@ -169,9 +171,9 @@ fn comparisons_of_random_and_of_close_pairs() {
 #[test]
 fn signs_steps_and_magnitudes_over_any_radius() {
     for radius in [1.0, 5.0] {
-        let sign = Sign::within(radius, -6.0, -10.0).unwrap();
+        let sign = Sign::new(radius, -6.0, -10.0).unwrap();
         let levels = sign.levels() + 1;
-        let world = World::new(10, levels, KeyLevels::new().multiply(levels));
+        let world = World::new(10, levels, KeyLevels::default().multiply(levels));
         let eval = world.evaluator();
         let mut x: Vec<f64> = world.reals(512).iter().map(|t| radius * t).collect();
         for (i, x) in x.iter_mut().enumerate().filter(|(i, _)| i % 8 == 0) {
@@ -187,7 +189,7 @@ fn signs_steps_and_magnitudes_over_any_radius() {
             let found: Vec<f64> = world.decrypt(&ct);
             let far = x.iter().zip(&found).filter(|(x, _)| outside(**x));
             let worst = far.map(|(x, y)| (truth(*x) - y).abs()).fold(0.0, f64::max);
-            assert!(worst <= error + 16.0 * ct.noise(), "{sign}: {worst:e}");
+            assert!(worst <= error + 16.0 * ct.metadata().noise(), "{sign}: {worst:e}");
         }
         for (ct, truth, share) in [
             (eval.abs(&cx, &sign).unwrap(), f64::abs as fn(f64) -> f64, 1.0),
@@ -196,7 +198,7 @@ fn signs_steps_and_magnitudes_over_any_radius() {
             assert_eq!((ct.level(), ct.scale()), (0, world.params.scale()));
             let expected: Vec<f64> = x.iter().map(|&x| truth(x)).collect();
             let worst = max_error(&world.decrypt(&ct), &expected);
-            let allowed = share * sign.magnitude_error() + 16.0 * ct.noise();
+            let allowed = share * sign.magnitude_error() + 16.0 * ct.metadata().noise();
             assert!(worst <= allowed, "{sign}: {worst:e}, {allowed:e}");
             assert!(expected.iter().all(|y| ct.range().lo() <= *y && *y <= ct.range().hi()));
         }
@@ -207,7 +209,7 @@ fn signs_steps_and_magnitudes_over_any_radius() {
 #[test]
 fn wide_rectifiers_end_at_the_lowest_level() {
     let levels = Sign::for_magnitudes(1024.0, -5.0).unwrap().levels() + 1;
-    let world = World::new(7, levels, KeyLevels::new().multiply(levels));
+    let world = World::new(7, levels, KeyLevels::default().multiply(levels));
     let radius = world.params.divisor(0) / world.params.scale();
     let sign = Sign::for_magnitudes(radius, -5.0).unwrap();
     let x = spread(&world, -radius, radius, 64);
@@ -219,7 +221,7 @@ fn wide_rectifiers_end_at_the_lowest_level() {
         assert!(y.level() == 0 && y.scale() < world.params.scale(), "{}", y.scale());
         let expected: Vec<f64> = x.iter().map(|&x| truth(x)).collect();
         let worst = max_error(&world.decrypt(&y), &expected);
-        let allowed = share * sign.magnitude_error() + 16.0 * y.noise();
+        let allowed = share * sign.magnitude_error() + 16.0 * y.metadata().noise();
         assert!(worst <= allowed && allowed < radius / 16.0, "{sign}: {worst:e}, {allowed:e}");
     }
 }
@@ -227,9 +229,9 @@ fn wide_rectifiers_end_at_the_lowest_level() {
 /// Padding takes part where it is taken for a value, with its own range.
 #[test]
 fn the_larger_of_a_vector_and_padding() {
-    let sign = Sign::new(-3.0, -3.0).unwrap();
+    let sign = Sign::new(1.0, -3.0, -3.0).unwrap();
     let level = sign.levels() + 1;
-    let world = World::new(7, level, KeyLevels::new().multiply(level));
+    let world = World::new(7, level, KeyLevels::default().multiply(level));
     let x = declared(&world, &[0.5, 0.6, 0.7], 0.5, 0.7);
     let y = declared(&world, &[-0.1, -0.2, -0.3, -0.25], -0.3, -0.1);
     let refused = world.evaluator().max(&x, &y, &sign);

@@ -71,7 +71,7 @@ const LOG2_FAILURE: f64 = -20.0;
 fn check(r: &Bootstrapping, x: &[Complex64], ct: &Ciphertext, fresh: &Ciphertext) {
     let (rms, worst) = r.error(x, fresh);
     let most = r.bootstrapper.worst_factor(&ct.metadata(), LOG2_FAILURE).unwrap();
-    let (predicted, biased) = (fresh.noise(), r.bootstrapper.approximation_error());
+    let (predicted, biased) = (fresh.metadata().noise(), r.bootstrapper.approximation_error());
     let [a, b, c, d] = [rms, worst, predicted, biased].map(f64::log2);
     println!(
         "error 2^{a:.2}, worst 2^{b:.2}; predicted 2^{c:.2}, worst {most:.1} times, bias 2^{d:.2}"
@@ -137,7 +137,7 @@ fn larger_first_levels_are_more_precise() {
         let ct = ct.assume_range_with_padding(Interval::complex(1.0).unwrap());
         let fresh = r.bootstrapped(&ct);
         let most = r.bootstrapper.worst_factor(&ct.metadata(), LOG2_FAILURE).unwrap();
-        let ((rms, worst), predicted) = (r.error(&x, &fresh), fresh.noise());
+        let ((rms, worst), predicted) = (r.error(&x, &fresh), fresh.metadata().noise());
         let biased = r.bootstrapper.approximation_error();
         println!(
             "error {rms:e}, worst {worst:e}, predicted {predicted:e}, at most {most:.1} times"
@@ -204,7 +204,7 @@ fn terms(r: &Bootstrapping, x: &[Complex64]) -> [Term; 3] {
     let c2s = Term {
         name: "mod raise and C2S",
         measured: rms(off.map(|off| (off - off.round()) / width).collect()),
-        predicted: (part.noise().powi(2) - before.powi(2)).sqrt(),
+        predicted: (part.metadata().noise().powi(2) - before.powi(2)).sqrt(),
     };
 
     // EvalMod: its result against its polynomials at the same argument.
@@ -236,10 +236,13 @@ fn small_messages_come_out_more_precise() {
     let ct = r.world.encrypt_span_at(&x, 2);
     let ct = ct.assume_range_with_padding(Interval::complex(1e-3).unwrap());
     let fresh = r.bootstrapped(&ct);
-    assert!(fresh.noise() < 2f64.powi(-33), "{:e}", fresh.noise());
+    assert!(fresh.metadata().noise() < 2f64.powi(-33), "{:e}", fresh.metadata().noise());
     let (rms, worst) = r.error(&x, &fresh);
     let most = r.bootstrapper.worst_factor(&ct.metadata(), LOG2_FAILURE).unwrap();
-    assert!(rms < 1.5 * fresh.noise() && worst < most * fresh.noise(), "{rms:e} {worst:e}");
+    assert!(
+        rms < 1.5 * fresh.metadata().noise() && worst < most * fresh.metadata().noise(),
+        "{rms:e} {worst:e}"
+    );
     let wide = r.world.encrypt_span_at(&[1.5], 2);
     let error = r.eval.bootstrap(&wide).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::BootstrapRange { .. }), "{error}");
@@ -255,8 +258,11 @@ fn vectors_of_few_slots() {
         let fresh = r.bootstrapped(&ct);
         let (_, worst) = r.error(&x, &fresh);
         let most = r.bootstrapper.worst_factor(&ct.metadata(), LOG2_FAILURE).unwrap();
-        assert!(worst < most * fresh.noise() + r.bootstrapper.approximation_error(), "{worst:e}");
-        assert!(fresh.noise() < 2f64.powi(-28), "{:e}", fresh.noise());
+        assert!(
+            worst < most * fresh.metadata().noise() + r.bootstrapper.approximation_error(),
+            "{worst:e}"
+        );
+        assert!(fresh.metadata().noise() < 2f64.powi(-28), "{:e}", fresh.metadata().noise());
         let long = r.world.encrypt_span_at(&r.world.reals(2 * slots), 2);
         let error = r.eval.bootstrap(&long).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::SlotCount { .. }), "{error}");
@@ -275,7 +281,7 @@ fn repetition_is_more_precise() {
         let fresh = r.eval.bootstrap_iterated(&ct, rounds).unwrap();
         assert_eq!((fresh.level(), fresh.scale()), (r.bootstrapper.output_level(), ct.scale()));
         assert_eq!(fresh.meta().bounds, ct.meta().bounds);
-        (r.error(&x, &fresh), fresh.noise())
+        (r.error(&x, &fresh), fresh.metadata().noise())
     });
     for rounds in [0, usize::MAX] {
         assert!(matches!(
@@ -410,8 +416,8 @@ fn what_does_not_fit_is_refused() {
         assert!(error.to_string().contains(level), "{error}");
     }
     let bootstrapper = Bootstrapper::new(&params, spec()).unwrap();
-    let world = World::of(params, KeyLevels::new(), 2);
-    let other = World::of(world.params.clone(), KeyLevels::new(), 3);
+    let world = World::of(params, KeyLevels::default(), 2);
+    let other = World::of(world.params.clone(), KeyLevels::default(), 3);
     let ct = world.encrypt_span_at(&[0.5], 2);
     let error = world.evaluator().bootstrap(&ct).unwrap_err();
     assert!(

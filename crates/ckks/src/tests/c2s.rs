@@ -13,7 +13,7 @@ fn options(levels: usize, factor: f64) -> C2sSpec {
 
 /// An encryption of a polynomial with these coefficients at the multiples of `N / length`.
 fn polynomial(world: &World, coefficients: &[f64], scale: f64) -> Coefficients {
-    let degree = world.params.lattice().degree();
+    let degree = world.params.lattice().spec().degree;
     let mut integers = vec![0; degree];
     for (i, c) in coefficients.iter().enumerate() {
         integers[i * (degree / coefficients.len())] = (c * scale).round() as i64;
@@ -55,10 +55,18 @@ fn every_slot_count_in_one_to_three_levels() {
             let found: Vec<Complex64> = world.decrypt(&ct);
             let squares: f64 = found.iter().zip(&expected).map(|(a, b)| (a - b).norm_sqr()).sum();
             let rms = (squares / slots as f64).sqrt();
-            assert!(rms < 3.0 * ct.noise(), "2^{log}, {levels}: {rms:e}, {:e}", ct.noise());
+            assert!(
+                rms < 3.0 * ct.metadata().noise(),
+                "2^{log}, {levels}: {rms:e}, {:e}",
+                ct.metadata().noise()
+            );
             // A mean of few slots may be small by chance.
             let least = if slots < 32 { 100.0 } else { 3.0 };
-            assert!(least * rms > ct.noise(), "2^{log}, {levels}: {rms:e}, {:e}", ct.noise());
+            assert!(
+                least * rms > ct.metadata().noise(),
+                "2^{log}, {levels}: {rms:e}, {:e}",
+                ct.metadata().noise()
+            );
         }
     }
 }
@@ -110,7 +118,11 @@ fn undoes_slots_to_coefficients() {
     let back = c2s.apply(&eval, &there).unwrap();
     let found: Vec<Complex64> = world.decrypt(&back);
     let error = found.iter().zip(&x).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
-    assert!(error < 16.0 * back.noise() && back.noise() < 1e-7, "{error:e} {:e}", back.noise());
+    assert!(
+        error < 16.0 * back.metadata().noise() && back.metadata().noise() < 1e-7,
+        "{error:e} {:e}",
+        back.metadata().noise()
+    );
 }
 
 #[test]
@@ -128,7 +140,7 @@ fn misfits_are_refused() {
         assert!(CoeffsToSlots::new(&params, slots, options).is_err(), "{slots} {options:?}");
     }
     let c2s = CoeffsToSlots::new(&params, 64, options(2, 1.0)).unwrap();
-    let world = World::of(params, KeyLevels::new(), 5);
+    let world = World::of(params, KeyLevels::default(), 5);
     let other = polynomial(&world, &world.reals(64), 1e12);
     let error = c2s.apply(&world.evaluator(), &other).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::SlotCount { .. }), "{error}");

@@ -16,7 +16,7 @@ use crate::tests::common::{self, World, functional::functional, span};
 use crate::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Evaluator, Interval, KeyLevels, Params,
     ParamsSpec, Result, Security,
-    approx::{Approximation, Function, Sign},
+    approx::{Approximation, Function, Known, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
     dft::{S2cSpec, SlotsToCoeffs},
@@ -56,7 +56,7 @@ fn check(world: &World, name: &str, found: &[Ciphertext], expected: &[SimCiphert
         let values: Vec<Complex64> = world.decrypt(found);
         assert_eq!(values.len(), expected.values().len(), "{name}, result {i}");
         let size = expected.values().iter().fold(1.0f64, |m, z| m.max(z.norm()));
-        let allowed = 16.0 * found.noise() + bias + 1e-10 * size;
+        let allowed = 16.0 * found.metadata().noise() + bias + 1e-10 * size;
         assert!(allowed < 1e-2 * size, "{name}, result {i}: {allowed:e} allows anything");
         for (a, b) in values.iter().zip(expected.values()) {
             let error = (a - b).norm();
@@ -140,7 +140,7 @@ fn trace<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
 }
 
 fn functions<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
-    let sigmoid = Approximation::new(&Function::sigmoid(), -1.0, 1.0, -9.0)?;
+    let sigmoid = Approximation::new(&Function::from(Known::Sigmoid), -1.0, 1.0, -9.0)?;
     let sign = Sign::of_degrees(1.0, 0.25, &[3, 3])?;
     Ok(vec![a.apply(x, &sigmoid)?, a.sign(x, &sign)?, a.relu(x, &sign)?])
 }
@@ -245,7 +245,8 @@ fn functional_bootstraps() {
     let function = |f64_function: Function| {
         f.bootstrapper.real_function(&f64_function, -1.0, 1.0, -8.0).unwrap()
     };
-    let (tanh, sigmoid) = (function(Function::tanh()), function(Function::sigmoid()));
+    let (tanh, sigmoid) =
+        (function(Function::from(Known::Tanh)), function(Function::from(Known::Sigmoid)));
     let scale = f.world.params.scale();
     let functions = [(&tanh, scale), (&sigmoid, 0.5 * scale)];
     let x: Vec<f64> = (0..256).map(|i| 0.9 * (0.7 * i as f64).sin()).collect();

@@ -37,7 +37,7 @@ fn slot(coefficients: &[i128], j: usize) -> Complex64 {
 
 #[test]
 fn slots_are_values_at_powers_of_five() {
-    let world = World::new(8, 2, KeyLevels::new());
+    let world = World::new(8, 2, KeyLevels::default());
     let encoder = Encoder::new(&world.params);
     let scale = 2f64.powi(40);
     for slots in [1usize, 2, 4, 8, 16, 32, 64, 128] {
@@ -62,7 +62,7 @@ fn slots_are_values_at_powers_of_five() {
 
 #[test]
 fn round_trips_for_every_slot_count_and_many_scales() {
-    let world = World::new(12, 3, KeyLevels::new());
+    let world = World::new(12, 3, KeyLevels::default());
     let encoder = Encoder::new(&world.params);
     for log in 0..=11 {
         for (log_scale, limbs) in [(20, 1), (45, 2), (60, 2), (100, 4), (120, 4)] {
@@ -85,7 +85,7 @@ fn round_trips_for_every_slot_count_and_many_scales() {
 fn rings_without_small_transforms_work() {
     // N = 8 has no smaller supported transform, N = 16 one.
     for log in [3, 4] {
-        let world = World::new(log, 2, KeyLevels::new().multiply(2).rotate([1], 2));
+        let world = World::new(log, 2, KeyLevels::default().multiply(2).rotate([1], 2));
         for n in 1..=1 << (log - 1) {
             let x = world.reals(n);
             let square = world.evaluator().square(&world.encrypt_span(&x)).unwrap();
@@ -98,7 +98,7 @@ fn rings_without_small_transforms_work() {
 
 #[test]
 fn the_edges_of_the_range() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let encoder = Encoder::new(&world.params);
     let half = world.params.capacity(1, world.params.scale());
     assert_eq!((half.log2() * 100.0).round(), 900.0);
@@ -122,7 +122,7 @@ fn the_edges_of_the_range() {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let encoder = Encoder::new(&world.params);
     let scale = world.params.scale();
     let (unit, disc) = (Interval::real(-1.0, 1.0).unwrap(), Interval::complex(1.0).unwrap());
@@ -173,7 +173,7 @@ fn bad_input_is_refused_by_name() {
 
 #[test]
 fn ranges_are_those_declared() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let encoder = Encoder::new(&world.params);
     let (range, disc) = (Interval::real(0.5, 4.0).unwrap(), Interval::complex(6.0).unwrap());
     let plain = encoder.encode(&[1.0, 3.0, 2.0], range, 2f64.powi(40), 2).unwrap();
@@ -188,7 +188,7 @@ fn ranges_are_those_declared() {
 #[test]
 fn decoding_reads_large_values_over_many_limbs() {
     // Values that need three limbs: mixed-radix digits beyond the second.
-    let world = World::new(10, 3, KeyLevels::new());
+    let world = World::new(10, 3, KeyLevels::default());
     let encoder = Encoder::new(&world.params);
     let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(9);
     let values: Vec<f64> = (0..512).map(|_| rng.random_range(-1e9..1e9)).collect();

@@ -31,7 +31,7 @@ fn holds(world: &World, ct: &Ciphertext, expected: &[Complex64], idle: f64) {
         if ct.range().is_real() { (a.re - b.re).abs() } else { (a - b).norm() }
     };
     let worst = found.iter().zip(expected).map(error).fold(0.0, f64::max);
-    let estimate = ct.estimate(&world.params, FAILURE);
+    let estimate = ct.metadata().estimate(&world.params, FAILURE);
     let loss = worst.log2() - estimate.log2_worst;
     assert!(loss < 0.0, "2^{:.2} against the bound: {estimate}", worst.log2());
     assert!(loss > -idle, "2^{:.2}, far below the bound: {estimate}", worst.log2());
@@ -60,7 +60,7 @@ fn every_operation_in_the_worst_of_all_slots() {
         special: (50, 1),
     };
     let spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
-    let keys = KeyLevels::new().multiply(2).rotate([1, 5], 2).conjugate(2);
+    let keys = KeyLevels::default().multiply(2).rotate([1, 5], 2).conjugate(2);
     let world = World::of(Params::new(spec).unwrap(), keys, 5);
     let eval = world.evaluator();
     let slots = world.params.max_slots();
@@ -100,7 +100,7 @@ fn every_operation_in_the_worst_of_all_slots() {
 
 #[test]
 fn ten_products() {
-    let world = World::new(12, 10, KeyLevels::new().multiply(10));
+    let world = World::new(12, 10, KeyLevels::default().multiply(10));
     let eval = world.evaluator();
     let mut x = signs(&world, 2048);
     let mut ct = world.encrypt_span(&x);
@@ -110,19 +110,19 @@ fn ten_products() {
         ct = eval.mul(&ct, &world.encrypt_span(&y)).unwrap();
         x = x.iter().zip(&y).map(|(a, b)| a * b).collect();
         holds(&world, &ct, &complex(&x), IDLE);
-        let estimate = ct.estimate(&world.params, FAILURE);
+        let estimate = ct.metadata().estimate(&world.params, FAILURE);
         assert_eq!(estimate.levels, level);
         assert!(estimate.bits() < before && estimate.bits() == estimate.bits_of_range());
         before = estimate.bits();
     }
     // Fifty-five bits hold the scale of 45, a sign, and nine more.
-    let estimate = ct.estimate(&world.params, FAILURE);
+    let estimate = ct.metadata().estimate(&world.params, FAILURE);
     assert!((estimate.headroom - 9.0).abs() < 0.01, "{estimate}");
 }
 
 #[test]
 fn polynomials_transforms_and_rotations() {
-    let keys = KeyLevels::new().multiply(6).rotate([1, 2, 3, 64, 128, 2047], 6);
+    let keys = KeyLevels::default().multiply(6).rotate([1, 2, 3, 64, 128, 2047], 6);
     let world = World::new(12, 6, keys);
     let eval = world.evaluator();
     let x = world.reals(2048);
@@ -149,7 +149,7 @@ fn polynomials_transforms_and_rotations() {
 /// A bound that may fail often is smaller, and fails no more often than it says.
 #[test]
 fn bounds_fail_as_rarely_as_they_say() {
-    let world = World::new(10, 2, KeyLevels::new().multiply(2));
+    let world = World::new(10, 2, KeyLevels::default().multiply(2));
     let eval = world.evaluator();
     let (mut fails, runs) = (0, 64);
     for _ in 0..runs {
@@ -157,7 +157,8 @@ fn bounds_fail_as_rarely_as_they_say() {
         let product = eval.mul(&world.encrypt_span(&x), &world.encrypt_span(&y)).unwrap();
         let found: Vec<f64> = world.decrypt(&product);
         let expected: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
-        let [loose, tight] = [-20.0, -1.0].map(|f| product.estimate(&world.params, f).log2_worst);
+        let [loose, tight] =
+            [-20.0, -1.0].map(|f| product.metadata().estimate(&world.params, f).log2_worst);
         assert!(tight < loose - 0.5);
         fails += usize::from(common::max_error(&found, &expected).log2() > tight);
     }
@@ -166,21 +167,21 @@ fn bounds_fail_as_rarely_as_they_say() {
 
 #[test]
 fn accounts_read_as_sentences() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let level = world.params.max_level();
     let range = Interval::real(-1.0, 0.5).unwrap();
     let ct = world.encrypt_in(&[0.5, -1.0, 0.25], range, level);
-    let text = ct.estimate(&world.params, FAILURE).to_string();
+    let text = ct.metadata().estimate(&world.params, FAILURE).to_string();
     for part in ["2 level(s) left", "2^45.00", "3 values in 4 slots", "[-1, 0.5]", "room for"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let range = Interval::complex(2.0).unwrap();
     let complex = world.encrypt_in(&[Complex64::new(0.0, 2.0)], range, level);
-    let estimate = complex.estimate(&world.params, FAILURE);
+    let estimate = complex.metadata().estimate(&world.params, FAILURE);
     assert!(estimate.to_string().contains("of modulus up to 2"), "{estimate}");
     assert_eq!(estimate.bits_of_range(), estimate.bits() + 1.0);
     let nothing = world.encrypt_in(&[0.0], Interval::real(0.0, 0.0).unwrap(), level);
-    assert_eq!(nothing.estimate(&world.params, FAILURE).headroom, f64::INFINITY);
+    assert_eq!(nothing.metadata().estimate(&world.params, FAILURE).headroom, f64::INFINITY);
     let narrow = nothing.assume_range_with_padding(Interval::real(0.0, 0.5).unwrap());
-    assert!(narrow.estimate(&world.params, FAILURE).bits_of_range() < estimate.bits());
+    assert!(narrow.metadata().estimate(&world.params, FAILURE).bits_of_range() < estimate.bits());
 }

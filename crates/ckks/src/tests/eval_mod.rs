@@ -3,21 +3,10 @@
 use std::f64::consts::TAU;
 
 use crate::eval_mod::{Arcsine, Mod1, Mod1Output, Mod1Spec};
-use crate::tests::common::{World, max_error};
+use crate::tests::common::{World, max_error, mod1_spec as spec};
 use crate::{ErrorKind, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security, encrypt};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-
-fn spec(weight: usize) -> Mod1Spec {
-    Mod1Spec {
-        weight,
-        log2_failure: -60.0,
-        log2_error: -24.0,
-        arcsine: None,
-        spare: 0,
-        early_bits: [0; 2],
-    }
-}
 
 /// Phases under a secret of `weight` coefficients: integers plus fractions up to `message`.
 fn phases(n: usize, weight: usize, message: f64) -> Vec<f64> {
@@ -55,7 +44,7 @@ fn sine_of_the_phase_with_the_predicted_error() {
             // What the approximation alone does is known exactly.
             let clear: Vec<f64> = x.iter().map(|&x| amplitude * plan.eval(x)).collect();
             let rms = root_mean_square(&found, &clear);
-            let noise = y.noise();
+            let noise = y.metadata().noise();
             assert!(rms < 1.5 * noise && noise < 3.0 * rms, "weight {weight}: {rms:e} {noise:e}");
             let allowed = amplitude * plan.approximation_error() + 16.0 * noise;
             assert!(max_error(&found, &expected) < allowed, "weight {weight}");
@@ -107,7 +96,7 @@ fn arcsine_gives_the_fraction_itself() {
     let y = plan.apply(&world.evaluator(), &ct, output).unwrap();
     let expected: Vec<f64> = x.iter().map(|x| modulus * (x - x.round())).collect();
     let found: Vec<f64> = world.decrypt(&y);
-    let allowed = output.amplitude * plan.approximation_error() + 16.0 * y.noise();
+    let allowed = output.amplitude * plan.approximation_error() + 16.0 * y.metadata().noise();
     assert!(allowed < 1e-5);
     assert!(max_error(&found, &expected) < allowed);
 }

@@ -8,7 +8,7 @@ use crate::{
     Bounds, Ciphertext, CiphertextMeta, CkksOps, ComposedOps, Encoder, Error, ErrorKind,
     EvaluationKeys, Evaluator, Interval, KeyLevels, Params, ParamsSpec, PublicKey, Result,
     SecretKey,
-    approx::{Approximation, Function, Sign},
+    approx::{Approximation, Function, Known, Sign},
     chebyshev::Chebyshev,
     decrypt, encrypt, encrypt_public, encrypt_seeded,
     noise::Heaan,
@@ -18,7 +18,7 @@ use crate::{
 
 #[test]
 fn levels_run_out() {
-    let world = World::new(10, 1, KeyLevels::new().multiply(1));
+    let world = World::new(10, 1, KeyLevels::default().multiply(1));
     let eval = world.evaluator();
     let unit = Interval::real(-1.0, 1.0).unwrap();
     let low = eval.square(&world.encrypt_in(&[0.5], unit, 1)).unwrap();
@@ -43,7 +43,7 @@ fn levels_run_out() {
 
 #[test]
 fn missing_keys_are_named() {
-    let world = World::new(10, 2, KeyLevels::new().multiply(1).rotate([2, 4], 1));
+    let world = World::new(10, 2, KeyLevels::default().multiply(1).rotate([2, 4], 1));
     let eval = world.evaluator();
     let x = world.encrypt_span(&world.reals(512));
     let error = eval.square(&x).unwrap_err();
@@ -73,7 +73,7 @@ fn missing_keys_are_named() {
 
 #[test]
 fn messages_that_could_wrap_are_refused() {
-    let world = World::new(10, 2, KeyLevels::new().multiply(2));
+    let world = World::new(10, 2, KeyLevels::default().multiply(2));
     let eval = world.evaluator();
     let capacity = world.params.capacity(1, world.params.scale());
     let wraps = |result: crate::Result<Ciphertext>| {
@@ -109,7 +109,7 @@ fn messages_that_could_wrap_are_refused() {
 
 #[test]
 fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
-    let world = World::new(10, 1, KeyLevels::new());
+    let world = World::new(10, 1, KeyLevels::default());
     let eval = world.evaluator();
     let x = world.encrypt_span_at(&[0.5], 0);
     let y = x.clone().reinterpret_scale(0.9).unwrap();
@@ -141,7 +141,7 @@ fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
 
 #[test]
 fn scales_near_one_are_told_apart() {
-    let world = World::new(10, 1, KeyLevels::new());
+    let world = World::new(10, 1, KeyLevels::default());
     let x = world.encrypt_span_at(&[0.5], 0).reinterpret_scale(world.params.scale()).unwrap();
     let y = x.clone().reinterpret_scale(0.6).unwrap();
     assert_eq!(x.scale(), 1.0);
@@ -152,7 +152,7 @@ fn scales_near_one_are_told_apart() {
 /// Two scales that are printed alike come with what tells them apart.
 #[test]
 fn no_message_says_that_a_number_differs_from_itself() {
-    let world = World::new(10, 1, KeyLevels::new());
+    let world = World::new(10, 1, KeyLevels::default());
     let x = world.encrypt_span_at(&[0.5], 0);
     let y = x.clone().reinterpret_scale(1.0 + 2f64.powi(-36)).unwrap();
     let error = world.evaluator().add(&x, &y).unwrap_err();
@@ -163,7 +163,7 @@ fn no_message_says_that_a_number_differs_from_itself() {
 
 #[test]
 fn terms_that_leave_no_bits_to_their_constants_are_refused() {
-    let world = World::new(10, 1, KeyLevels::new());
+    let world = World::new(10, 1, KeyLevels::default());
     let (eval, scale) = (world.evaluator(), world.params.scale());
     let unscaled = eval.mul_scalar_no_rescale(&world.encrypt_span(&[0.5]), 1.0, scale).unwrap();
     let sum = eval.linear_combination(&[(&unscaled, 0.3)], 0.0, None);
@@ -172,8 +172,8 @@ fn terms_that_leave_no_bits_to_their_constants_are_refused() {
 
 #[test]
 fn other_keys_and_other_parameters_are_refused() {
-    let world = World::new(10, 1, KeyLevels::new().multiply(1).rotate([1], 1).conjugate(1));
-    let other = World::of(world.params.clone(), KeyLevels::new(), 2);
+    let world = World::new(10, 1, KeyLevels::default().multiply(1).rotate([1], 1).conjugate(1));
+    let other = World::of(world.params.clone(), KeyLevels::default(), 2);
     let eval = world.evaluator();
     let (x, foreign) = (world.encrypt_span(&[0.5]), other.encrypt_span(&[0.5]));
     let plain = eval.encoder().encode(&[0.5], span(&[0.5]), world.params.scale(), 2).unwrap();
@@ -205,7 +205,7 @@ fn other_keys_and_other_parameters_are_refused() {
     let error = decrypt(&world.params, &foreign, &world.secret).unwrap_err();
     assert!(error.to_string().contains("key"), "{error}");
 
-    let strange = World::of(common::params(9, 1), KeyLevels::new(), 3);
+    let strange = World::of(common::params(9, 1), KeyLevels::default(), 3);
     let y = strange.encrypt_span(&[0.5]);
     let strange_plain = Encoder::new(&strange.params)
         .encode(&[0.5], span(&[0.5]), world.params.scale(), 2)
@@ -230,15 +230,15 @@ fn other_keys_and_other_parameters_are_refused() {
     }
     assert!(decrypt(&world.params, &y, &strange.secret).is_err());
     assert!(Evaluator::new(&world.params, &strange.keys).is_err());
-    let keys = EvaluationKeys::generate(&world.params, &strange.secret, &KeyLevels::new(), rng);
+    let keys = EvaluationKeys::generate(&world.params, &strange.secret, &KeyLevels::default(), rng);
     assert!(matches!(
         refusal(&keys),
         ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::ParamsMismatch { .. })
     ));
-    let spec = KeyLevels::new().rotate([1], usize::MAX);
+    let spec = KeyLevels::default().rotate([1], usize::MAX);
     let keys = EvaluationKeys::generate(&world.params, &world.secret, &spec, rng);
     assert!(matches!(refusal(&keys), ErrorKind::LevelTooHigh { .. }));
-    let spec = KeyLevels::new().multiply(7);
+    let spec = KeyLevels::default().multiply(7);
     let keys = EvaluationKeys::generate(&world.params, &world.secret, &spec, rng);
     assert!(matches!(refusal(&keys), ErrorKind::LevelTooHigh { wanted: 7, highest: 1, .. }));
     let mut mixed = EvaluationKeys::none(&world.params, other.secret.id());
@@ -251,7 +251,7 @@ fn other_keys_and_other_parameters_are_refused() {
 
 #[test]
 fn bad_constants_and_counts_are_refused() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let eval = world.evaluator();
     let x = world.encrypt_span(&[0.5, 0.25, 0.125]);
     for bad in [f64::NAN, f64::INFINITY] {
@@ -285,7 +285,7 @@ fn bad_constants_and_counts_are_refused() {
 
 #[test]
 fn assembled_ciphertexts_are_checked() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let (inner, meta) = world.encrypt_span(&[0.5, 0.25, 0.125]).into_parts();
     let assemble = |meta| Ciphertext::from_parts(&world.params, inner.clone(), meta);
     assert_eq!(assemble(meta).unwrap().into_parts(), (inner.clone(), meta));
@@ -342,7 +342,7 @@ fn parameters_are_checked() {
 
 #[test]
 fn the_three_ways_to_encrypt_agree() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let x = world.reals(300);
     let plain = Encoder::new(&world.params).encode(&x, span(&x), world.params.scale(), 2).unwrap();
     let rng = &mut *world.rng.borrow_mut();
@@ -352,7 +352,7 @@ fn the_three_ways_to_encrypt_agree() {
     let by_public = encrypt_public(&world.params, &plain, &public, rng).unwrap();
     let by_secret = encrypt(&world.params, &plain, &world.secret, rng).unwrap();
     for ct in [by_seed, by_public, by_secret] {
-        assert_eq!((ct.level(), ct.len(), ct.slots()), (1, 300, 512));
+        assert_eq!((ct.level(), ct.len(), ct.meta().slots), (1, 300, 512));
         world.check(&ct, &x);
     }
     let trivial = world.evaluator().trivial(&plain).unwrap();
@@ -397,13 +397,13 @@ fn every_operation<A: CkksOps>(
         a.abs(x, &sign),
         a.greater(own, x, &sign),
         a.relu(x, &sign),
-        a.function(x, &Function::exp(), -6.0),
+        a.function(x, &Function::from(Known::Exp), -6.0),
     ];
     for (f, lo) in [
-        (Function::inverse(), 0.01),
-        (Function::sqrt(), 0.01),
-        (Function::exp(), -9.0),
-        (Function::sigmoid(), -1.0),
+        (Function::from(Known::Inverse), 0.01),
+        (Function::from(Known::Sqrt), 0.01),
+        (Function::from(Known::Exp), -9.0),
+        (Function::from(Known::Sigmoid), -1.0),
     ] {
         let x = a.assume_range(x.clone(), Interval::real(0.25, 0.5).unwrap());
         results.push(a.apply(&x, &Approximation::new(&f, lo, 0.75, -6.0).unwrap()));
@@ -414,8 +414,8 @@ fn every_operation<A: CkksOps>(
 /// Vectors of a larger ring and a longer chain are refused by every operation.
 #[test]
 fn vectors_of_a_longer_chain_are_refused() {
-    let world = World::new(9, 2, KeyLevels::new().multiply(2).rotate([1], 2).conjugate(2));
-    let longer = World::of(common::params(10, 9), KeyLevels::new().multiply(9), 3);
+    let world = World::new(9, 2, KeyLevels::default().multiply(2).rotate([1], 2).conjugate(2));
+    let longer = World::of(common::params(10, 9), KeyLevels::default().multiply(9), 3);
     let (eval, theirs) = (world.evaluator(), longer.evaluator());
     let (own, x) = (world.encrypt_span(&[0.5, 0.25]), longer.encrypt_span(&[0.5, 0.25]));
     let line = Polynomial::new(Chebyshev::interpolate(|t| t, -1.0, 1.0, 1));
@@ -455,7 +455,7 @@ fn vectors_of_a_longer_chain_are_refused() {
         assert!(result.is_err() || result.as_ref().is_ok_and(fits), "{i}: {result:?}");
     }
     // A report names what is known of it all the same.
-    assert_eq!(x.estimate(&world.params, -20.0).levels, 9);
+    assert_eq!(x.metadata().estimate(&world.params, -20.0).levels, 9);
     let fresh = Heaan::fresh(&longer.params, 1.0);
     assert!(matches!(refusal(&fresh.mul(&world.params, &fresh)), ErrorKind::LevelTooHigh { .. }));
 }

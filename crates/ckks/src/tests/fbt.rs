@@ -29,7 +29,7 @@ fn check(f: &Functional, tables: &[Vec<f64>], count: usize) {
         let off: Vec<f64> = found.iter().zip(&x).map(|(y, &x)| y - entries[x]).collect();
         let rms = (off.iter().map(|e| e * e).sum::<f64>() / off.len() as f64).sqrt();
         let worst = off.iter().fold(0.0f64, |m, e| m.max(e.abs()));
-        let predicted = y.inner().noise() / if y.is_both() { 2f64.sqrt() } else { 1.0 };
+        let predicted = y.inner().metadata().noise() / if y.is_both() { 2f64.sqrt() } else { 1.0 };
         let [a, b, c] = [rms, worst, predicted].map(f64::log2);
         println!("p = {p}, {count} values: rms 2^{a:.2}, worst 2^{b:.2}, predicted 2^{c:.2}");
         if function.levels() == 0 {

@@ -47,7 +47,7 @@ fn sums_and_multiples_are_those_modulo_p() {
                 let again = on.table(&on.add(&product, &b).unwrap(), |k| 255 - k).unwrap();
                 let wanted = expect(&|x, y| 255 - (x as i64 * 7 + y as i64).rem_euclid(256));
                 assert_eq!(f.decrypt(&again), wanted);
-                assert_eq!(again.raw_range(), (0.0, 255.0));
+                assert_eq!(*again.values().range(), crate::Interval::real(0.0, 255.0).unwrap());
             }
         }
     }
@@ -66,7 +66,7 @@ fn chains_of_tables_stay_exact() {
         expected = expected.into_iter().map(step).collect();
         assert_eq!(f.decrypt(&ct), expected);
         assert!(on.log2_failure(&ct) < -128.0);
-        noise.push(ct.values().inner().noise());
+        noise.push(ct.values().inner().metadata().noise());
     }
     // The noise of a table is that of the table, not of the chain.
     assert!(noise[7] < 1.01 * noise[1], "{noise:?}");
@@ -90,7 +90,8 @@ fn noise_of_sums_is_that_of_errors_in_common() {
     };
     let (one, many) = (error(&y, 1.0), error(&sum, 16.0));
     assert!((many / one - 16.0).abs() < 1e-3);
-    let (predicted_one, predicted) = (y.values().inner().noise(), sum.values().inner().noise());
+    let (predicted_one, predicted) =
+        (y.values().inner().metadata().noise(), sum.values().inner().metadata().noise());
     assert!((predicted / predicted_one - 16.0).abs() < 1e-6);
     assert!(many < 1.5 * predicted && 4.0 * many > predicted, "{many:e} {predicted:e}");
     let wanted: Vec<usize> = x.iter().map(|x| x * 13 % 256 * 16 % 256).collect();
@@ -177,7 +178,7 @@ fn the_simulator_says_it_beforehand() {
         let (found, predicted) =
             (program(&f.eval, &ct).unwrap(), program(&shadow, &plain).unwrap());
         assert_eq!(found.values().inner().metadata(), *predicted.values().inner().metadata());
-        assert_eq!(found.raw_range(), predicted.raw_range());
+        assert_eq!(found.values().range(), predicted.values().range());
         let wanted: Vec<usize> = x.iter().map(|k| ((k * 5 + 1) % 256 * 4 + 17) % 256).collect();
         assert_eq!(f.decrypt(&found), wanted);
     }

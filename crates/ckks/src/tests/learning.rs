@@ -70,7 +70,7 @@ fn training_follows_the_clear_procedure() {
         let packed = regression.pack_training(&x, &labels).unwrap();
         let mut seen = vec![];
         let table = world.encrypt_span(&packed);
-        let model = regression.train_with(&eval, &table, |t| seen.push(t)).unwrap();
+        let model = regression.train(&eval, &table, |t| seen.push(t)).unwrap();
         assert_eq!(seen, (1..=iterations).collect::<Vec<_>>());
         assert_eq!(model.level(), left, "the levels that were stated");
         let expected = regression.train_clear(&x, &labels).unwrap();
@@ -96,7 +96,7 @@ fn training_follows_the_clear_procedure() {
 
 #[test]
 fn models_tell_the_classes_apart() {
-    let world = World::of(params(1), KeyLevels::new(), 3);
+    let world = World::of(params(1), KeyLevels::default(), 3);
     let (x, labels) = table(&world, 200, 4);
     let spec = LogisticSpec { iterations: 10, degree: 7, ..LogisticSpec::new(200, 4) };
     let weights = LogisticRegression::new(spec).unwrap().train_clear(&x, &labels).unwrap();
@@ -136,15 +136,15 @@ fn what_cannot_be_trained_is_refused() {
     let world = World::of(params(2), regression.training_keys(2), 4);
     let eval = world.evaluator();
     let table = world.encrypt_span(&regression.pack_training(&rows, &[true; 8]).unwrap());
-    let error = regression.train(&eval, &table).unwrap_err();
+    let error = regression.train(&eval, &table, |_| {}).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutOfLevels { needed: 17, left: 2, .. }), "{error}");
     let short = world.encrypt_span(&[0.5; 16]);
-    let error = regression.train(&eval, &short).unwrap_err();
+    let error = regression.train(&eval, &short, |_| {}).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::SlotCount { found: 16, least: 32, .. }), "{error}");
     // Without its keys the training names itself and the step.
-    let bare = World::of(params(17), KeyLevels::new().multiply(17), 4);
+    let bare = World::of(params(17), KeyLevels::default().multiply(17), 4);
     let table = bare.encrypt_span(&regression.pack(&rows).unwrap());
-    let error = regression.train(&bare.evaluator(), &table).unwrap_err();
+    let error = regression.train(&bare.evaluator(), &table, |_| {}).unwrap_err();
     assert_eq!(error.op(), "train a logistic regression");
     let ErrorKind::MissingRotationKey { step, .. } = error.kind() else { panic!("{error}") };
     assert!(*step > 0);
@@ -160,7 +160,7 @@ fn models_of_large_features_stay_in_their_range() {
     let rows = [vec![100.0], vec![-100.0], vec![100.0], vec![-100.0]];
     let labels = [true, false, true, false];
     let table = world.encrypt_span(&regression.pack_training(&rows, &labels).unwrap());
-    let model = regression.train(&world.evaluator(), &table).unwrap();
+    let model = regression.train(&world.evaluator(), &table, |_| {}).unwrap();
     let clear = regression.train_clear(&rows, &labels).unwrap();
     assert!(clear[1] > 100.0, "{clear:?}");
     world.check(&model, &in_blocks(&regression, &clear));

@@ -51,7 +51,7 @@ fn close(world: &World, ct: &Ciphertext, expected: &[f64], below: f64) {
     world.check(ct, expected);
     let found: Vec<f64> = world.decrypt(ct);
     let square: f64 = found.iter().zip(expected).map(|(a, b)| (a - b).powi(2)).sum();
-    let (std, predicted) = ((square / expected.len() as f64).sqrt(), ct.noise());
+    let (std, predicted) = ((square / expected.len() as f64).sqrt(), ct.metadata().noise());
     assert!(std < 1.1 * predicted, "measured {std:e}, predicted {predicted:e}");
     assert!(std > predicted / below, "measured {std:e}, predicted only {predicted:e}");
 }
@@ -77,7 +77,11 @@ fn levels_have_their_limbs_and_divisors() {
     assert_eq!(params.divisor(0), spec.lattice.q[0] as f64);
     let single = Params::new(ParamsSpec { widths: vec![], ..spec }).unwrap();
     assert!((0..10).all(|level| single.limbs_at(level) == level + 1));
-    assert!((0..10).all(|level| single.divisor(level) == single.modulus(level).value() as f64));
+    assert!(
+        (0..10).all(
+            |level| single.divisor(level) == single.lattice().q().modulus(level).value() as f64
+        )
+    );
 }
 
 #[test]
@@ -114,7 +118,7 @@ fn groups_come_near_their_size() {
 
 #[test]
 fn products_and_rotations_at_every_level() {
-    let world = world(45, KeyLevels::new().multiply(TOP).rotate([1], TOP));
+    let world = world(45, KeyLevels::default().multiply(TOP).rotate([1], TOP));
     let eval = world.evaluator();
     let (x, y) = (signs(&world), signs(&world));
     let product: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
@@ -141,7 +145,7 @@ fn products_and_rotations_at_every_level() {
 
 #[test]
 fn operands_of_different_levels_and_scales() {
-    let world = world(45, KeyLevels::new().multiply(TOP));
+    let world = world(45, KeyLevels::default().multiply(TOP));
     let eval = world.evaluator();
     let (x, y) = (signs(&world), signs(&world));
     let sum: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a + b).collect();
@@ -170,7 +174,7 @@ fn operands_of_different_levels_and_scales() {
 
 #[test]
 fn polynomials_cross_levels_of_different_sizes() {
-    let world = world(45, KeyLevels::new().multiply(TOP));
+    let world = world(45, KeyLevels::default().multiply(TOP));
     let eval = world.evaluator();
     let x = world.reals(1024);
     let c = (0..=7).map(|k| (1.7 * k as f64 + 0.3).sin() / (1 + k) as f64).collect();
@@ -192,7 +196,7 @@ fn polynomials_cross_levels_of_different_sizes() {
 
 #[test]
 fn matrices_at_levels_of_pairs() {
-    let scratch = world(45, KeyLevels::new());
+    let scratch = world(45, KeyLevels::default());
     for level in [3, 5, 6] {
         let mut m = Diagonals::zero(1024);
         for k in [0, 1, 2, 3, 64, 65, 66, 1023] {
@@ -201,7 +205,7 @@ fn matrices_at_levels_of_pairs() {
         let transform =
             LinearTransform::new(&scratch.params, &m, level, LinearOptions::default()).unwrap();
         let steps: Vec<i64> = transform.rotation_steps().iter().map(|&s| s as i64).collect();
-        let world = World::of(scratch.params.clone(), KeyLevels::new().rotate(steps, level), 8);
+        let world = World::of(scratch.params.clone(), KeyLevels::default().rotate(steps, level), 8);
         let x = signs(&world);
         let z: Vec<_> = x.iter().map(|&x| x.into()).collect();
         let expected: Vec<f64> = m.apply(&z).iter().map(|z| z.re).collect();
@@ -241,14 +245,14 @@ fn reduction_modulo_1_on_pairs_is_as_precise_as_its_scale() {
     // Less than the approximation errs: the noise alone is far smaller.
     let clear: Vec<f64> = x.iter().map(|&x| plan.eval(x)).collect();
     let square: f64 = found.iter().zip(&clear).map(|(a, b)| (a - b).powi(2)).sum();
-    let (rms, noise) = ((square / 1024.0).sqrt(), y.noise());
+    let (rms, noise) = ((square / 1024.0).sqrt(), y.metadata().noise());
     assert!(rms < 1.5 * noise && noise < 3.0 * rms, "{rms:e} {noise:e}");
     assert!(max_error(&found, &clear) < 2f64.powi(-38));
 }
 
 #[test]
 fn what_does_not_stand_at_a_level_is_refused() {
-    let world = world(45, KeyLevels::new().multiply(TOP));
+    let world = world(45, KeyLevels::default().multiply(TOP));
     let eval = world.evaluator();
     let encoder = Encoder::new(&world.params);
     for limbs in [0, 4, 6, 8, 11] {

@@ -33,7 +33,7 @@ fn steps(transform: &LinearTransform) -> Vec<i64> {
 
 #[test]
 fn products_by_every_kind_of_giant_step() {
-    let scratch = World::new(10, 3, KeyLevels::new());
+    let scratch = World::new(10, 3, KeyLevels::default());
     for (slots, diagonals) in [
         (512, vec![0, 1, 2, 3, 17, 64, 65, 300, 511]),
         (64, (0..64).collect()),
@@ -53,7 +53,7 @@ fn products_by_every_kind_of_giant_step() {
             ] {
                 let options = LinearOptions { encode_ahead, giants, hoisting, halved };
                 let transform = LinearTransform::new(&scratch.params, &m, 2, options).unwrap();
-                let spec = KeyLevels::new().rotate(steps(&transform), 2);
+                let spec = KeyLevels::default().rotate(steps(&transform), 2);
                 let world = World::of(scratch.params.clone(), spec, 5);
                 let x = scratch.complex(slots);
                 // From a higher level: the operand is brought down.
@@ -74,7 +74,7 @@ fn products_by_every_kind_of_giant_step() {
 
 #[test]
 fn horner_needs_one_key_beside_the_babies() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let m = matrix(&world, 64, &(0..64).collect::<Vec<_>>(), true);
     let options = LinearOptions { giants: Giants::Horner, ..LinearOptions::default() };
     let transform = LinearTransform::new(&world.params, &m, 1, options).unwrap();
@@ -87,7 +87,7 @@ fn horner_needs_one_key_beside_the_babies() {
 
 #[test]
 fn halved_baby_steps_take_half_the_keys() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let m = matrix(&world, 64, &(0..63).collect::<Vec<_>>(), true);
     let steps = |halved, hoisting| {
         let options =
@@ -121,7 +121,7 @@ fn halved_baby_steps_take_half_the_keys() {
 #[test]
 fn rotations_may_come_from_the_caller() {
     // The caller encrypts the rotated vectors: only the giant steps need keys.
-    let scratch = World::new(10, 2, KeyLevels::new());
+    let scratch = World::new(10, 2, KeyLevels::default());
     let m = matrix(&scratch, 64, &(0..40).collect::<Vec<_>>(), true);
     let baby: Vec<usize> = (0..16).collect();
     let giant = [0, 16, 32]
@@ -131,7 +131,7 @@ fn rotations_may_come_from_the_caller() {
     let transform =
         LinearTransform::with_schedule(&scratch.params, &m, &schedule, 2, options).unwrap();
     assert_eq!(transform.giant_steps(), [16]);
-    let spec = KeyLevels::new().rotate([16], 2);
+    let spec = KeyLevels::default().rotate([16], 2);
     let world = World::of(scratch.params.clone(), spec, 6);
     let x = world.reals(64);
     let rotated: Vec<_> = transform
@@ -156,10 +156,10 @@ fn rotations_may_come_from_the_caller() {
 
 #[test]
 fn short_operands_repeat_when_they_are_asked_to_and_long_ones_are_refused() {
-    let scratch = World::new(10, 2, KeyLevels::new());
+    let scratch = World::new(10, 2, KeyLevels::default());
     let m = matrix(&scratch, 8, &[0, 1, 5], true);
     let transform = LinearTransform::new(&scratch.params, &m, 2, LinearOptions::default()).unwrap();
-    let spec = KeyLevels::new().rotate(steps(&transform), 2);
+    let spec = KeyLevels::default().rotate(steps(&transform), 2);
     let world = World::of(scratch.params.clone(), spec, 7);
     let x = world.reals(4);
     let short = world.encrypt_span(&x);
@@ -181,7 +181,7 @@ fn short_operands_repeat_when_they_are_asked_to_and_long_ones_are_refused() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let m = matrix(&world, 8, &[0, 1, 5], true);
     let params = &world.params;
     let prepare = |m: &Diagonals, level| {

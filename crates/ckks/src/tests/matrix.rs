@@ -45,7 +45,7 @@ fn check(world: &World, ct: &Ciphertext, expected: &[Complex64]) {
 
 #[test]
 fn plain_matrices_of_any_shape_times_vectors() {
-    let scratch = World::new(9, 3, KeyLevels::new());
+    let scratch = World::new(9, 3, KeyLevels::default());
     for (rows, columns) in [(3, 5), (5, 3), (8, 8), (2, 60), (60, 2), (1, 16), (7, 1), (1, 1)] {
         for real in [true, false] {
             let m = random(&scratch, rows, columns, real);
@@ -144,14 +144,14 @@ fn encrypted_square_matrices() {
 }
 
 fn transformed(params: &Params, m: &LinearTransform, x: &[Complex64]) -> (World, Ciphertext) {
-    let world = World::of(params.clone(), KeyLevels::new().transform(m), 6);
+    let world = World::of(params.clone(), KeyLevels::default().transform(m), 6);
     let ct = world.evaluator().transform(&world.encrypt_span(x), m).unwrap();
     (world, ct)
 }
 
 #[test]
 fn plain_matrices_times_encrypted_ones_and_transposes() {
-    let scratch = World::new(9, 2, KeyLevels::new());
+    let scratch = World::new(9, 2, KeyLevels::default());
     let prepare = |m: &Diagonals| {
         LinearTransform::new(&scratch.params, m, 2, LinearOptions::default()).unwrap()
     };
@@ -201,7 +201,7 @@ fn what_is_no_matrix_is_refused() {
     assert!(shape.by_rows(&vec![vec![1.0; 3]; 3]).is_err());
     assert!(shape.by_columns(&vec![vec![1.0; 2]; 2]).is_err());
     assert!(shape.spread(&[1.0; 2]).is_err());
-    let world = World::new(9, 2, KeyLevels::new().multiply(2));
+    let world = World::new(9, 2, KeyLevels::default().multiply(2));
     let eval = world.evaluator();
     let (a, v) = (world.encrypt_span(&[0.5; 8]), world.encrypt_span(&[0.5; 4]));
     let error = shape.times_by_rows(&eval, &a, &v).unwrap_err();

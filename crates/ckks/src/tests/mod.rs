@@ -5,7 +5,7 @@ mod auto_bootstrap;
 mod bootstrap;
 mod c2s;
 mod circuits_agree;
-mod common;
+pub(crate) mod common;
 mod encoding;
 mod estimate;
 mod eval_mod;

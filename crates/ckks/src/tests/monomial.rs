@@ -11,7 +11,7 @@ fn coefficients(degree: usize) -> Vec<f64> {
 
 #[test]
 fn real_coefficients_on_real_and_complex_slots() {
-    let world = World::new(10, 5, KeyLevels::new().multiply(5));
+    let world = World::new(10, 5, KeyLevels::default().multiply(5));
     let eval = world.evaluator();
     let (x, z) = (world.reals(512), world.complex(512));
     let z: Vec<Complex64> = z.into_iter().map(|z| z * 0.7).collect();
@@ -27,7 +27,7 @@ fn real_coefficients_on_real_and_complex_slots() {
         world.check(&y, &expected);
         let found: Vec<f64> = world.decrypt(&y);
         let square: f64 = found.iter().zip(&expected).map(|(a, b)| (a - b).powi(2)).sum();
-        let (rms, noise) = ((square / 512.0).sqrt(), y.noise());
+        let (rms, noise) = ((square / 512.0).sqrt(), y.metadata().noise());
         if degree > 1 {
             assert!(rms < 2.0 * noise && noise < 4.0 * rms, "degree {degree}: {rms:e}, {noise:e}");
         }
@@ -40,7 +40,7 @@ fn real_coefficients_on_real_and_complex_slots() {
 
 #[test]
 fn complex_coefficients() {
-    let world = World::new(10, 4, KeyLevels::new().multiply(4));
+    let world = World::new(10, 4, KeyLevels::default().multiply(4));
     let eval = world.evaluator();
     let x = world.reals(512);
     let cx = world.encrypt_span(&x);
@@ -64,7 +64,7 @@ fn large_arguments_without_a_level_for_the_domain() {
     let c = [0.5, 1.73496, 0.0, -4.19407, 0.0, 5.43402, 0.0, -2.50739];
     let c: Vec<f64> = c.iter().enumerate().map(|(k, c)| c / 8f64.powi(k as i32)).collect();
     let p = Monomial::new(&c).unwrap();
-    let world = World::new(10, 3, KeyLevels::new().multiply(3));
+    let world = World::new(10, 3, KeyLevels::default().multiply(3));
     let x: Vec<f64> = world.reals(512).iter().map(|x| 8.0 * x).collect();
     let y = world.evaluator().monomial(&world.encrypt_span(&x), &p, None).unwrap();
     assert_eq!(y.level(), 0);
@@ -80,7 +80,7 @@ fn large_arguments_without_a_level_for_the_domain() {
 
 #[test]
 fn shared_powers_give_the_same_results_once() {
-    let world = World::new(9, 6, KeyLevels::new().multiply(6));
+    let world = World::new(9, 6, KeyLevels::default().multiply(6));
     let eval = world.evaluator();
     let x: Vec<f64> = world.reals(256).iter().map(|x| 3.0 * x).collect();
     let cx = world.encrypt_span(&x);
@@ -93,7 +93,7 @@ fn shared_powers_give_the_same_results_once() {
             (y.level(), y.scale(), y.range()),
             (alone.level(), alone.scale(), alone.range())
         );
-        assert!((y.noise() / alone.noise() - 1.0).abs() < 1e-9);
+        assert!((y.metadata().noise() / alone.metadata().noise() - 1.0).abs() < 1e-9);
         world.check(y, &x.iter().map(|&x| p.eval(x)).collect::<Vec<f64>>());
     }
 

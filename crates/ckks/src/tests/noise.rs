@@ -27,7 +27,7 @@ fn errors(world: &World, ct: &Ciphertext, expected: &[f64]) -> (f64, f64) {
 #[track_caller]
 fn close(world: &World, ct: &Ciphertext, expected: &[f64], below: f64) {
     let (std, worst) = errors(world, ct, expected);
-    let predicted = ct.noise();
+    let predicted = ct.metadata().noise();
     assert!(std < 1.1 * predicted, "measured {std:e}, predicted {predicted:e}");
     assert!(std > predicted / below, "measured {std:e}, predicted only {predicted:e}");
     // Full-RNS HEAAN, appendix A.2: six deviations for a Gaussian, 16 for a product of two.
@@ -45,7 +45,7 @@ fn signs(world: &World, n: usize) -> Vec<f64> {
 
 #[test]
 fn fresh_encryptions() {
-    let world = world(2, KeyLevels::new());
+    let world = world(2, KeyLevels::default());
     let x = world.reals(2048);
     close(&world, &world.encrypt_span(&x), &x, 1.1);
     let plain = Encoder::new(&world.params).encode(&x, span(&x), world.params.scale(), 3).unwrap();
@@ -57,13 +57,13 @@ fn fresh_encryptions() {
 
 #[test]
 fn sparse_vectors_read_fewer_coefficients() {
-    let world = world(1, KeyLevels::new());
+    let world = world(1, KeyLevels::default());
     // One slot each: gather many ciphertexts.
     let mut square = 0.0;
     for _ in 0..60 {
         let x = world.reals(8);
         let ct = world.encrypt_span(&x);
-        square += (errors(&world, &ct, &x).0 / ct.noise()).powi(2);
+        square += (errors(&world, &ct, &x).0 / ct.metadata().noise()).powi(2);
     }
     let ratio = (square / 60.0).sqrt();
     assert!(ratio > 0.85 && ratio < 1.15, "{ratio}");
@@ -71,7 +71,7 @@ fn sparse_vectors_read_fewer_coefficients() {
 
 #[test]
 fn sums_and_rescalings() {
-    let world = world(3, KeyLevels::new());
+    let world = world(3, KeyLevels::default());
     let eval = world.evaluator();
     let (x, y) = (signs(&world, 2048), signs(&world, 2048));
     let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
@@ -84,12 +84,12 @@ fn sums_and_rescalings() {
     // A small scale makes the rounding of the constant visible: one value in all coefficients.
     let third = eval.mul_scalar_no_rescale(&cx, 1.0 / 3.0, 2f64.powi(20)).unwrap();
     let expected: Vec<f64> = x.iter().map(|a| a / 3.0).collect();
-    assert!(errors(&world, &third, &expected).1 < 16.0 * third.noise());
+    assert!(errors(&world, &third, &expected).1 < 16.0 * third.metadata().noise());
 }
 
 #[test]
 fn products() {
-    let world = world(3, KeyLevels::new().multiply(3));
+    let world = world(3, KeyLevels::default().multiply(3));
     let eval = world.evaluator();
     let (x, y) = (signs(&world, 2048), signs(&world, 2048));
     let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
@@ -112,7 +112,7 @@ fn products() {
 
 #[test]
 fn rotations_and_conjugation() {
-    let spec = KeyLevels::new().rotate([1, 64], 3).conjugate(3);
+    let spec = KeyLevels::default().rotate([1, 64], 3).conjugate(3);
     let world = world(3, spec);
     let eval = world.evaluator();
     let x = world.reals(2048);
@@ -128,7 +128,7 @@ fn rotations_and_conjugation() {
 #[test]
 fn depth() {
     // Ten successive products, as in Fig. 1 of Full-RNS HEAAN.
-    let world = world(10, KeyLevels::new().multiply(10));
+    let world = world(10, KeyLevels::default().multiply(10));
     let eval = world.evaluator();
     let mut x = signs(&world, 2048);
     let mut ct = world.encrypt_span(&x);
@@ -143,7 +143,7 @@ fn depth() {
 
 #[test]
 fn matrices() {
-    let scratch = world(2, KeyLevels::new());
+    let scratch = world(2, KeyLevels::default());
     let mut m = Diagonals::zero(2048);
     for k in [0, 1, 2, 3, 64, 65, 66, 67, 2047] {
         m.add_diagonal(k, scratch.complex(2048).into_iter().map(|z| z.re.into()).collect());
@@ -154,7 +154,7 @@ fn matrices() {
         let options = LinearOptions { hoisting, halved, ..LinearOptions::default() };
         let transform = LinearTransform::new(&scratch.params, &m, 2, options).unwrap();
         let steps: Vec<i64> = transform.rotation_steps().iter().map(|&s| s as i64).collect();
-        let world = World::of(scratch.params.clone(), KeyLevels::new().rotate(steps, 2), 8);
+        let world = World::of(scratch.params.clone(), KeyLevels::default().rotate(steps, 2), 8);
         let x = world.reals(2048);
         let product = world.evaluator().transform(&world.encrypt_span(&x), &transform).unwrap();
         let z: Vec<_> = x.iter().map(|&x| x.into()).collect();
@@ -178,7 +178,7 @@ fn worst_slot_after_a_product() {
         special: (50, 1),
     };
     let spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
-    let world = World::of(Params::new(spec).unwrap(), KeyLevels::new().multiply(2), 4);
+    let world = World::of(Params::new(spec).unwrap(), KeyLevels::default().multiply(2), 4);
     let (x, y) = (world.reals(4096), world.reals(4096));
     let product = world.evaluator().mul(&world.encrypt_span(&x), &world.encrypt_span(&y)).unwrap();
     let expected: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
@@ -189,7 +189,7 @@ fn worst_slot_after_a_product() {
 #[test]
 fn w1() {
     let params = Params::new(ParamsSpec::w1().unwrap()).unwrap();
-    let spec = KeyLevels::new().multiply(13).rotate([1], 13);
+    let spec = KeyLevels::default().multiply(13).rotate([1], 13);
     let world = World::of(params, spec, 2);
     let eval = world.evaluator();
     let slots = world.params.max_slots();
@@ -227,7 +227,7 @@ fn heaan(log_degree: u32, levels: usize) -> Params {
 /// differs from that scale; read at the scale that the library keeps, it is not.
 #[test]
 fn exact_scales_remove_the_error_of_the_approximate_basis() {
-    let world = world(3, KeyLevels::new().multiply(3));
+    let world = world(3, KeyLevels::default().multiply(3));
     let eval = world.evaluator();
     let x = signs(&world, 2048);
     let square = eval.square(&world.encrypt_span(&x)).unwrap();
@@ -238,14 +238,17 @@ fn exact_scales_remove_the_error_of_the_approximate_basis() {
     let found = errors(&world, &nominal, &[1.0; 2048]).1;
     let predicted = noise::approximate_basis(&world.params, 3);
     assert!(found < 1.1 * predicted + exact && found > 0.9 * predicted - exact);
-    assert!(exact < 16.0 * nominal.noise() && exact < predicted / 2.0, "{exact:e}, {predicted:e}");
+    assert!(
+        exact < 16.0 * nominal.metadata().noise() && exact < predicted / 2.0,
+        "{exact:e}, {predicted:e}"
+    );
 }
 
 /// Fig. 1 of Full-RNS HEAAN: the bounds of its appendix hold for ten successive products, and ours,
 /// which follow the same circuit, are tighter by several bits.
 #[test]
 fn bounds_of_the_appendix_down_ten_products() {
-    let world = World::of(heaan(11, 10), KeyLevels::new().multiply(10), 3);
+    let world = World::of(heaan(11, 10), KeyLevels::default().multiply(10), 3);
     let eval = world.evaluator();
     let rng = &mut *world.rng.borrow_mut();
     let public = PublicKey::generate(&world.secret, rng);
@@ -260,7 +263,7 @@ fn bounds_of_the_appendix_down_ten_products() {
         expected = expected.iter().zip(&x).map(|(a, b)| a * b).collect();
         bound = bound.mul(&world.params, &paper).unwrap();
         let bits = -errors(&world, &ct, &expected).1.log2();
-        let estimate = ct.estimate(&world.params, -20.0).bits();
+        let estimate = ct.metadata().estimate(&world.params, -20.0).bits();
         assert!(bits > estimate && bits < estimate + 4.0, "measured {bits}, estimate {estimate}");
         let bound = bound.bits();
         assert!(bound < estimate - 2.0 && bound > estimate - 12.0, "{bound}, estimate {estimate}");

@@ -51,7 +51,7 @@ fn powers<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
 /// that ciphertexts carry; elsewhere, too, it stays below the bound, and the bound says something.
 #[test]
 fn bounds_hold_however_errors_hang_together() {
-    let spec = KeyLevels::new().multiply(3).rotate([1], 3);
+    let spec = KeyLevels::default().multiply(3).rotate([1], 3);
     let world = World::new(11, 3, spec);
     let n = world.params.max_slots();
     // Messages at the ends of their range, where products bring most noise along.
@@ -108,7 +108,7 @@ fn accounting_by_hand() {
 /// call.
 #[test]
 fn flooding_is_as_wide_as_stated() {
-    let world = World::new(11, 1, KeyLevels::new().multiply(1));
+    let world = World::new(11, 1, KeyLevels::default().multiply(1));
     let n = world.params.max_slots();
     let x = world.reals(n);
     let ct = world.evaluator().square(&world.encrypt_span(&x)).unwrap();
@@ -140,7 +140,7 @@ fn flooding_is_as_wide_as_stated() {
 /// the key. Under flooding noise it comes to nothing.
 #[test]
 fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
-    let world = World::new(10, 1, KeyLevels::new());
+    let world = World::new(10, 1, KeyLevels::default());
     let (params, n) = (&world.params, world.params.max_slots());
     let x = world.complex(n);
     let ct = world.encrypt_span(&x);
@@ -149,8 +149,8 @@ fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
             .encode(values, span(values), ct.scale(), ct.lattice().limbs())
             .unwrap();
         let (q, ring) = (params.ring(1).modulus(0), params.ring(1));
-        let (b, a) = (ct.lattice().b(), ct.lattice().a(0));
-        let mut secret = ring.forward(ring.from_signed(&vec![0; params.lattice().degree()]));
+        let (b, a) = (ct.lattice().b(), &ct.lattice().masks()[0]);
+        let mut secret = ring.forward(ring.from_signed(&vec![0; params.lattice().spec().degree]));
         for (j, s) in secret.limb_mut(0).iter_mut().enumerate() {
             let inverse = q.pow(a.limb(0)[j], q.value() - 2);
             *s = q.mul(q.sub(phase.poly().limb(0)[j], b.limb(0)[j]), inverse);
@@ -159,7 +159,7 @@ fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
         secret.limb(0).iter().filter(|&&s| q.center(s).abs() <= 1).count()
     };
     let decrypted: Vec<Complex64> = decrypt_values(params, &ct, &world.secret).unwrap();
-    assert_eq!(ternary(&decrypted), params.lattice().degree());
+    assert_eq!(ternary(&decrypted), params.lattice().spec().degree);
     let bound = {
         let shadow = Simulator::new(params).worst_case();
         let y = shadow.encrypt(&x, span(&x), params.max_level()).unwrap();
@@ -175,7 +175,7 @@ fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
 
 #[test]
 fn what_has_no_bound_or_does_not_fit_it_is_refused() {
-    let world = World::new(10, 2, KeyLevels::new().multiply(2));
+    let world = World::new(10, 2, KeyLevels::default().multiply(2));
     let (a, x) = (&world.evaluator(), world.encrypt_span(&vec![0.5; 512]));
     // Averages are no bounds.
     let average = Simulator::new(&world.params);
@@ -277,11 +277,11 @@ fn bounds_belong_to_a_route() {
     let bound = bound(&direct);
     let lattice = params.lattice();
     let q: Vec<Modulus> = lattice.q().moduli().cloned().collect();
-    let p = prime::ntt_primes_below(lattice.degree(), 50, 3, &q).unwrap();
+    let p = prime::ntt_primes_below(lattice.spec().degree, 50, 3, &q).unwrap();
     let p = p.iter().map(Modulus::value).collect();
-    let route = RelinStrategy::through_rank(lattice, 2, p).unwrap();
+    let route = RelinStrategy::new(lattice, 1, Some((2, p))).unwrap();
     let raised = params.clone().relinearizing(route).unwrap();
-    let world = World::of(raised.clone(), KeyLevels::new().multiply(2), 3);
+    let world = World::of(raised.clone(), KeyLevels::default().multiply(2), 3);
     let y = world.evaluator().square(&world.encrypt_span(&[0.5, -0.5])).unwrap();
     let found = bound.check(&raised, &y);
     assert!(matches!(refusal(&found), ErrorKind::RouteMismatch { .. }), "{found:?}");
@@ -292,7 +292,7 @@ fn bounds_belong_to_a_route() {
 /// A statement about values is none about padding, whose magnitude multiplies noise, too.
 #[test]
 fn padding_counts_in_bounds() {
-    let world = World::new(10, 2, KeyLevels::new().multiply(2));
+    let world = World::new(10, 2, KeyLevels::default().multiply(2));
     fn program<A: CkksOps>(a: &A, x: &A::Ciphertext, w: &A::Ciphertext) -> Result<A::Ciphertext> {
         // 0 to 0.1 where there are values, and -1000 behind them.
         let y = a.assume_range(a.add_scalar(x, -1000.0)?, Interval::real(-1e-6, 0.1)?);
@@ -314,7 +314,7 @@ fn padding_counts_in_bounds() {
 /// Scales that pass for one leave a difference in proportion to the message, which a bound counts.
 #[test]
 fn scales_that_pass_for_one_count_in_bounds() {
-    let world = World::new(10, 2, KeyLevels::new().multiply(2).rotate([1], 2));
+    let world = World::new(10, 2, KeyLevels::default().multiply(2).rotate([1], 2));
     fn programs<A: CkksOps>(a: &A, x: A::Ciphertext, y: A::Ciphertext) -> [A::Ciphertext; 3] {
         let y = a.reinterpret_scale(y, NEAR).unwrap();
         let sum = a.add(&x, &y);
@@ -349,7 +349,7 @@ fn scales_that_pass_for_one_count_in_bounds() {
 /// hide; and what has no bound is not shared.
 #[test]
 fn bounds_count_the_error_of_the_whole_program() {
-    let world = World::new(10, 5, KeyLevels::new());
+    let world = World::new(10, 5, KeyLevels::default());
     let shadow = Simulator::new(&world.params).worst_case();
     let x = shadow
         .encrypt(

@@ -11,7 +11,7 @@ use crate::{
     Result, Security,
     approx::Sign,
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
-    ordering::{Comparator, Order},
+    ordering::{Comparator, Order, OrderTask},
     simulator::{SimCiphertext, Simulator},
 };
 
@@ -54,7 +54,8 @@ fn world(keys: KeyLevels) -> (World, Evaluator) {
     let rng = &mut *world.rng.borrow_mut();
     let keys = BootstrapKeys::generate(BOOTSTRAPPER.raising(), &world.secret, rng).unwrap();
     let eval = world.evaluator().with_bootstrapping(BOOTSTRAPPER.clone(), keys).unwrap();
-    let world = World { rng: rng.clone().into(), ..World::of(world.params, KeyLevels::new(), 7) };
+    let world =
+        World { rng: rng.clone().into(), ..World::of(world.params, KeyLevels::default(), 7) };
     (world, eval.with_auto_bootstrap().unwrap())
 }
 
@@ -103,7 +104,8 @@ fn agree(
     assert_eq!(found.metadata(), *expected.metadata());
     let bootstraps = shadow.report().bootstraps as f64;
     let unit = found.meta().bounds.slots().bound().max(1.0);
-    let allowed = 16.0 * found.noise() + unit * bootstraps * BOOTSTRAPPER.approximation_error();
+    let allowed =
+        16.0 * found.metadata().noise() + unit * bootstraps * BOOTSTRAPPER.approximation_error();
     assert!(allowed < 1e-3 * unit, "the prediction {allowed:e} allows anything");
     let values: Vec<f64> = world.decrypt(found);
     let error = common::max_error(&values, &expected.reals());
@@ -118,7 +120,7 @@ const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 
 #[test]
 fn sorts_as_its_shadow_and_within_the_bound() {
-    let (world, eval) = world(Comparator::sort_keys(SLOTS, BOOTSTRAPPER.output_level()));
+    let (world, eval) = world(OrderTask::Sort { len: SLOTS }.keys(BOOTSTRAPPER.output_level()));
     for (n, kind, comparator) in
         [(1, 0, &*COARSE), (3, 0, &COARSE), (8, 1, &COARSE), (5, 0, &FINE), (4, 4, &FINE)]
     {
@@ -129,7 +131,10 @@ fn sorts_as_its_shadow_and_within_the_bound() {
             let expected = comparator.sort(&shadow, &on_shadow(&shadow, values), order).unwrap();
             let found = agree(&world, &found, &expected, &shadow);
             let error = common::max_error(&found, &sorted(values, order));
-            assert!(error <= WIDTH * comparator.sort_error(n) + 1e-6, "{n}: {error:e}");
+            assert!(
+                error <= WIDTH * comparator.error(OrderTask::Sort { len: n }) + 1e-6,
+                "{n}: {error:e}"
+            );
         }
     }
 }
@@ -137,7 +142,7 @@ fn sorts_as_its_shadow_and_within_the_bound() {
 /// Every kind of data of every size on the shadow, which computes with the very polynomials.
 #[test]
 fn bounds_hold_for_all_data() {
-    let world = World::new(9, 1, KeyLevels::new());
+    let world = World::new(9, 1, KeyLevels::default());
     for comparator in [&*COARSE, &FINE] {
         let bound = |stages: f64| WIDTH * stages + 1e-12;
         for n in SIZES {
@@ -147,21 +152,30 @@ fn bounds_hold_for_all_data() {
                 for order in ORDERS {
                     let found = comparator.sort(&shadow, &x, order).unwrap().reals();
                     let error = common::max_error(&found, &sorted(&values, order));
-                    assert!(error <= bound(comparator.sort_error(n)), "{n}: {error:e}");
+                    assert!(
+                        error <= bound(comparator.error(OrderTask::Sort { len: n })),
+                        "{n}: {error:e}"
+                    );
                 }
                 let descending = sorted(&values, Order::Descending);
                 for k in [1, n / 2, n - 1, n].into_iter().filter(|&k| k > 0) {
                     let y = comparator.top_k(&shadow, &x, k).unwrap();
                     assert_eq!((y.metadata().meta.len, y.metadata().meta.is_clear()), (k, true));
                     let error = common::max_error(&y.reals(), &descending[..k]);
-                    assert!(error <= bound(comparator.top_k_error(n, k)), "{k} of {n}: {error:e}");
+                    assert!(
+                        error <= bound(comparator.error(OrderTask::TopK { len: n, k })),
+                        "{k} of {n}: {error:e}"
+                    );
                 }
                 let slots = x.metadata().meta.slots;
                 let (max, min) =
                     (comparator.max(&shadow, &x).unwrap(), comparator.min(&shadow, &x).unwrap());
                 for (found, expected) in [(max, descending[0]), (min, descending[n - 1])] {
                     let error = common::max_error(&found.reals(), &vec![expected; n]);
-                    assert!(error <= bound(comparator.max_error(slots)), "{n}: {error:e}");
+                    assert!(
+                        error <= bound(comparator.error(OrderTask::Max { slots })),
+                        "{n}: {error:e}"
+                    );
                 }
                 // Near ties make the place of the largest value what they like; equal values do
                 // not.
@@ -192,7 +206,7 @@ fn the_bound_of_an_exchange_is_reached() {
             let error = 0.1 + gap / 2.0 - y[0];
             (most, least) = (most.max(error), least.min(error));
         }
-        let bound = WIDTH * comparator.exchange_error();
+        let bound = WIDTH * comparator.error(OrderTask::Sort { len: 2 });
         assert!(most <= bound && most > 0.9 * bound, "{most:e} {bound:e}");
         assert!(least > -1e-12, "{least:e}");
     }
@@ -201,20 +215,31 @@ fn the_bound_of_an_exchange_is_reached() {
 #[test]
 fn selects_as_its_shadow() {
     let level = BOOTSTRAPPER.output_level();
-    let keys = Comparator::sort_keys(SLOTS, level).and(&Comparator::max_keys(SLOTS, level));
+    let keys = OrderTask::Sort { len: SLOTS }
+        .keys(level)
+        .and(&OrderTask::Max { slots: SLOTS }.keys(level));
     let (world, eval) = world(keys);
     let values = [0.25, -0.5, 0.75, 0.75, 0.0, 0.3, 0.74, 0.1, -0.1, 0.2, -0.2];
     let (shadow, x) = (shadow(), encrypt(&world, &values));
     let v = on_shadow(&shadow, &values);
     let found = COARSE.top_k(&eval, &x, 3).unwrap();
     let found = agree(&world, &found, &COARSE.top_k(&shadow, &v, 3).unwrap(), &shadow);
-    assert!(common::max_error(&found, &[0.75, 0.75, 0.74]) < WIDTH * COARSE.top_k_error(11, 3));
+    assert!(
+        common::max_error(&found, &[0.75, 0.75, 0.74])
+            < WIDTH * COARSE.error(OrderTask::TopK { len: 11, k: 3 })
+    );
     let found = COARSE.max(&eval, &x).unwrap();
     let found = agree(&world, &found, &COARSE.max(&shadow, &v).unwrap(), &shadow);
-    assert!(common::max_error(&found, &[0.75; 11]) < WIDTH * COARSE.max_error(SLOTS));
+    assert!(
+        common::max_error(&found, &[0.75; 11])
+            < WIDTH * COARSE.error(OrderTask::Max { slots: SLOTS })
+    );
     let found = FINE.min(&eval, &x).unwrap();
     let found = agree(&world, &found, &FINE.min(&shadow, &v).unwrap(), &shadow);
-    assert!(common::max_error(&found, &[-0.5; 11]) < WIDTH * FINE.max_error(SLOTS));
+    assert!(
+        common::max_error(&found, &[-0.5; 11])
+            < WIDTH * FINE.error(OrderTask::Max { slots: SLOTS })
+    );
     let found = FINE.arg_max(&eval, &x).unwrap();
     let found = agree(&world, &found, &FINE.arg_max(&shadow, &v).unwrap(), &shadow);
     assert!((found[0] - 2.0).abs() < 0.2, "{found:?}");
@@ -231,14 +256,14 @@ fn check_quantile(comparator: &Comparator, values: &[f64], q: f64, found: f64) -
     let lo = if q <= rank { RANGE[0] } else { place(((q - rank) * n).ceil() - 1.0) };
     let hi = if q >= 1.0 - rank { RANGE[1] } else { place(((q + rank) * n).floor()) };
     let off = (lo - found).max(found - hi);
-    let bound = WIDTH * comparator.quantile_error() + 1e-6;
+    let bound = WIDTH * comparator.error(OrderTask::Quantile { slots: SLOTS }) + 1e-6;
     assert!(off <= bound, "{q} of {ascending:?}: {found}, not in [{lo}, {hi}] +- {bound}");
     off / bound
 }
 
 #[test]
 fn quantiles_of_all_data() {
-    let world = World::new(9, 1, KeyLevels::new());
+    let world = World::new(9, 1, KeyLevels::default());
     for comparator in [&*COARSE, &FINE] {
         let mut nearest = f64::NEG_INFINITY;
         for n in SIZES {
@@ -261,7 +286,7 @@ const DRAWS: usize = 6;
 
 #[test]
 fn counts_as_its_shadow() {
-    let (world, eval) = world(Comparator::count_keys(SLOTS, BOOTSTRAPPER.output_level()));
+    let (world, eval) = world(OrderTask::Count { slots: SLOTS }.keys(BOOTSTRAPPER.output_level()));
     let values = [0.25, -0.5, 0.75, 0.75, 0.0, 0.3, 1.0, 0.1, -0.1, 0.5, -0.2];
     let (shadow, x) = (shadow(), encrypt(&world, &values));
     let v = on_shadow(&shadow, &values);
@@ -281,7 +306,7 @@ fn counts_as_its_shadow() {
         let found_half = agree(&world, &undecided, &expected_half, &shadow);
         let error = common::max_error(&found_half, &expected_half.reals());
         squares += error * error;
-        deviation = undecided.noise();
+        deviation = undecided.metadata().noise();
         check_quantile(&FINE, &halves, 0.5, found_half[0]);
     }
     let ratio = (squares / DRAWS as f64).sqrt() / deviation;
@@ -296,14 +321,14 @@ fn counts_as_its_shadow() {
         let found = FINE.count_below(&eval, &x, threshold).unwrap();
         let shadowed = FINE.count_below(&shadow, &v, threshold).unwrap();
         let found = agree(&world, &found, &shadowed, &shadow);
-        let bound = 11.0 * FINE.count_error() + 1e-4;
+        let bound = 11.0 * FINE.error(OrderTask::Count { slots: SLOTS }) + 1e-4;
         assert!(found.len() == 11 && (found[3] - expected).abs() <= bound, "{found:?}");
     }
     let edges = [-0.5, -0.3, 0.05, 0.4, 1.0];
     let found = FINE.histogram(&eval, &x, &edges).unwrap();
     let shadowed = FINE.histogram(&shadow, &v, &edges).unwrap();
     let found = agree(&world, &found, &shadowed, &shadow);
-    let bound = 22.0 * FINE.count_error() + 1e-4;
+    let bound = 22.0 * FINE.error(OrderTask::Count { slots: SLOTS }) + 1e-4;
     assert!(common::max_error(&found, &[1.0, 3.0, 3.0, 4.0]) <= bound, "{found:?}");
 }
 
@@ -311,7 +336,7 @@ fn counts_as_its_shadow() {
 /// lost.
 #[test]
 fn histograms_count_every_value_once() {
-    let world = World::new(9, 1, KeyLevels::new());
+    let world = World::new(9, 1, KeyLevels::default());
     for n in SIZES {
         for values in data(&world, n) {
             let cases: [&[f64]; 5] = [
@@ -342,7 +367,9 @@ fn histograms_count_every_value_once() {
                     };
                     let exact = values.iter().filter(inside).count() as f64;
                     let close = values.iter().filter(near).count() as f64;
-                    let bound = close / 2.0 + 2.0 * n as f64 * FINE.count_error() + 1e-9;
+                    let bound = close / 2.0
+                        + 2.0 * n as f64 * FINE.error(OrderTask::Count { slots: SLOTS })
+                        + 1e-9;
                     assert!(
                         (found - exact).abs() <= bound,
                         "{found} {exact} of {values:?} {edges:?}"
@@ -385,11 +412,11 @@ fn keys_are_those_of_the_shadow() {
     };
     let bootstrapping = steps(&BOOTSTRAPPER.keys());
     for (named, taken) in [
-        (Comparator::sort_keys(13, level), sort),
-        (Comparator::sort_keys(13, level), top),
-        (Comparator::max_keys(SLOTS, level), max),
-        (Comparator::count_keys(SLOTS, level), count),
-        (Comparator::count_keys(SLOTS, level), histogram),
+        (OrderTask::Sort { len: 13 }.keys(level), sort),
+        (OrderTask::Sort { len: 13 }.keys(level), top),
+        (OrderTask::Max { slots: SLOTS }.keys(level), max),
+        (OrderTask::Count { slots: SLOTS }.keys(level), count),
+        (OrderTask::Count { slots: SLOTS }.keys(level), histogram),
     ] {
         let named = steps(&named.and(&BOOTSTRAPPER.keys()));
         assert_eq!(steps(&taken), named, "beside {bootstrapping:?}");
@@ -399,7 +426,7 @@ fn keys_are_those_of_the_shadow() {
 /// What is predicted of the noise of a sort, over many values without near ties, from both sides.
 #[test]
 fn noise_from_both_sides() {
-    let (world, eval) = world(Comparator::sort_keys(SLOTS, BOOTSTRAPPER.output_level()));
+    let (world, eval) = world(OrderTask::Sort { len: SLOTS }.keys(BOOTSTRAPPER.output_level()));
     let mut squares = [0.0; 2];
     for _ in 0..6 {
         let values = &data(&world, SLOTS)[0];
@@ -409,7 +436,7 @@ fn noise_from_both_sides() {
             FINE.sort(&shadow, &on_shadow(&shadow, values), Order::Ascending).unwrap().reals();
         let errors = world.decrypt::<f64>(&found).into_iter().zip(&expected);
         squares[0] += errors.map(|(a, b)| (a - b).powi(2)).sum::<f64>() / SLOTS as f64;
-        squares[1] += found.noise().powi(2);
+        squares[1] += found.metadata().noise().powi(2);
     }
     let ratio = (squares[0] / squares[1]).sqrt();
     println!(
@@ -445,13 +472,13 @@ fn levels_are_those_stated() {
         comparator.sort(&shadow, &on_shadow(&shadow, &vec![0.1; n]), Order::Ascending).unwrap();
         shadow.report().bootstraps
     };
-    assert_eq!(bootstraps(&COARSE, 16), Comparator::sort_stages(16) + 1);
-    assert_eq!(bootstraps(&FINE, 16), 2 * Comparator::sort_stages(16));
+    assert_eq!(bootstraps(&COARSE, 16), COARSE.stages(OrderTask::Sort { len: 16 }) + 1);
+    assert_eq!(bootstraps(&FINE, 16), 2 * COARSE.stages(OrderTask::Sort { len: 16 }));
 }
 
 #[test]
 fn nonsense_is_refused() {
-    let (world, eval) = world(Comparator::sort_keys(2, BOOTSTRAPPER.output_level()));
+    let (world, eval) = world(OrderTask::Sort { len: 2 }.keys(BOOTSTRAPPER.output_level()));
     let x = encrypt(&world, &[0.5, 0.25, 0.1]);
     let shape = |result: Result<Ciphertext>, op: &str, words: &str| {
         let error = result.unwrap_err();
@@ -489,7 +516,7 @@ fn nonsense_is_refused() {
     shape(COARSE.median(&eval, &complex), "median", "complex");
     shape(COARSE.histogram(&eval, &complex, &[0.0, 1.0]), "histogram", "complex");
     // Levels and products, but no rotations.
-    let poor = World::of(common::params(9, 24), KeyLevels::new().multiply(24), 3);
+    let poor = World::of(common::params(9, 24), KeyLevels::default().multiply(24), 3);
     let error = COARSE.sort(&poor.evaluator(), &poor.encrypt_span(&[0.1, 0.2]), Order::Ascending);
     let error = error.unwrap_err();
     assert!(
@@ -504,7 +531,7 @@ fn nonsense_is_refused() {
     for margin in [-1.0, 0.0, -25.0, f64::NAN] {
         assert!(matches!(refusal(&Comparator::new(margin)), ErrorKind::Approximation { .. }));
     }
-    let wide = Sign::within(2.0, -4.0, -4.0).unwrap();
+    let wide = Sign::new(2.0, -4.0, -4.0).unwrap();
     assert!(matches!(refusal(&Comparator::of(wide)), ErrorKind::Approximation { .. }));
 }
 
@@ -535,7 +562,8 @@ fn bootstraps_as_often_as_it_takes() {
     let params = Params::new(params).unwrap();
     let bootstrapper = Arc::new(Bootstrapper::new(&params, spec).unwrap());
     let level = bootstrapper.output_level();
-    let keys = Comparator::sort_keys(3, level).and(&Comparator::count_keys(4, level));
+    let keys =
+        OrderTask::Sort { len: 3 }.keys(level).and(&OrderTask::Count { slots: 4 }.keys(level));
     let world = World::of(params, keys.and(&bootstrapper.keys()), 3);
     let keys = BootstrapKeys::generate(
         bootstrapper.raising(),
@@ -558,7 +586,7 @@ fn bootstraps_as_often_as_it_takes() {
     let found: Vec<f64> = world.decrypt(&found);
     assert!(common::max_error(&found, &expected.reals()) < 1e-4);
     let error = common::max_error(&found, &[-0.25, 0.125, 0.5]);
-    assert!(error < width * comparator.sort_error(3), "{error:e}");
+    assert!(error < width * comparator.error(OrderTask::Sort { len: 3 }), "{error:e}");
     let found = comparator.median(&eval, &x).unwrap();
     let expected = comparator.median(&shadow, &v).unwrap();
     assert_eq!(found.metadata(), *expected.metadata());

@@ -26,7 +26,7 @@ fn keeps_its_promise(slots: usize, depth: usize, bits: f64) {
     assert_eq!((params.max_level(), params.lattice().spec().security), (depth, Security::Bits128));
     assert!(params.lattice().security_bits() >= 128.0 && params.max_slots() >= slots);
 
-    let world = World::of(params.clone(), KeyLevels::new().multiply(depth), 7);
+    let world = World::of(params.clone(), KeyLevels::default().multiply(depth), 7);
     let eval = world.evaluator();
     let public = PublicKey::generate(&world.secret, &mut *world.rng.borrow_mut());
     let encrypt = |values: &[f64]| {
@@ -62,7 +62,7 @@ fn keeps_its_promise(slots: usize, depth: usize, bits: f64) {
 
     // Sizes are those of the things themselves.
     let predicted = choice.predicted();
-    let words = 2 * params.limbs() * params.lattice().degree();
+    let words = 2 * params.limbs() * params.lattice().spec().degree;
     assert_eq!(predicted.ciphertext_bytes, 8 * words);
     if let Some(keys) = world.keys.relinearization_keys() {
         assert_eq!(predicted.key_bytes, keys.memory_len());
@@ -94,12 +94,12 @@ fn a_full_size_set_keeps_its_promise() {
 fn the_choice_is_the_smallest_ring_and_says_why() {
     // What binds is named.
     let slots = requirements(8192, 1, 10.0).choose().unwrap();
-    assert_eq!(slots.params.lattice().degree(), 1 << 14);
+    assert_eq!(slots.params.lattice().spec().degree, 1 << 14);
     assert!(slots.to_string().contains("The slots bind"), "{slots}");
     let modulus = requirements(16, 6, 15.0).choose().unwrap();
     let less = requirements(16, 5, 15.0).choose().unwrap();
     assert!(modulus.to_string().contains("The modulus binds"), "{modulus}");
-    assert!(less.params.lattice().degree() <= modulus.params.lattice().degree());
+    assert!(less.params.lattice().spec().degree <= modulus.params.lattice().spec().degree);
     for word in ["log2 QP", "digits", "MiB", "ms", "asked: 15 bits"] {
         assert!(modulus.to_string().contains(word), "{modulus}");
     }
@@ -109,7 +109,8 @@ fn the_choice_is_the_smallest_ring_and_says_why() {
     // The model in which other libraries count leaves more room.
     let classical = ProgramBounds { security: Security::Bits128Classical, ..modulus.requirements };
     assert!(
-        classical.choose().unwrap().params.lattice().degree() <= modulus.params.lattice().degree()
+        classical.choose().unwrap().params.lattice().spec().degree
+            <= modulus.params.lattice().spec().degree
     );
 }
 
@@ -186,7 +187,7 @@ fn a_set_that_bootstraps_keeps_its_promise() {
     println!("{choice}\n");
     let (params, bootstrap) = (&choice.params, choice.bootstrap.as_ref().unwrap());
     assert_eq!(params.lattice().spec().security, Security::Bits128);
-    assert!(params.lattice().degree() < 1 << 16 && choice.bits >= bits, "{choice}");
+    assert!(params.lattice().spec().degree < 1 << 16 && choice.bits >= bits, "{choice}");
     assert!(bootstrap.bits >= choice.bits + depth as f64 - 0.5, "{choice}");
     let bootstrapper = &bootstrap.bootstrapper;
     assert!(bootstrapper.security_bits() >= 128.0 && bootstrapper.levels() == depth);
@@ -224,7 +225,7 @@ fn sets_that_bootstrap_are_chosen_by_what_binds() {
     let choice = endless(1 << 15, 9, 14.0).choose().unwrap();
     println!("{choice}\n");
     let (params, bootstrap) = (&choice.params, choice.bootstrap.as_ref().unwrap());
-    assert_eq!((params.lattice().degree(), params.max_slots()), (1 << 16, 1 << 15));
+    assert_eq!((params.lattice().spec().degree, params.max_slots()), (1 << 16, 1 << 15));
     assert_eq!(bootstrap.bootstrapper.levels(), 9);
     assert_eq!(
         Params::new(choice.spec().unwrap()).unwrap().lattice().fingerprint(),

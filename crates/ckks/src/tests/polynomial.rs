@@ -12,7 +12,7 @@ fn dense(lo: f64, hi: f64, degree: usize) -> Polynomial {
 
 #[test]
 fn every_degree_in_its_depth_with_its_noise() {
-    let world = World::new(10, 6, KeyLevels::new().multiply(6));
+    let world = World::new(10, 6, KeyLevels::default().multiply(6));
     let eval = world.evaluator();
     let x = world.reals(512);
     let cx = world.encrypt_span(&x);
@@ -29,7 +29,7 @@ fn every_degree_in_its_depth_with_its_noise() {
         let square: f64 = found.iter().zip(&expected).map(|(a, b)| (a - b).powi(2)).sum();
         let rms = (square / 512.0).sqrt();
         if degree > 1 {
-            let noise = y.noise();
+            let noise = y.metadata().noise();
             assert!(rms < 2.0 * noise && noise < 4.0 * rms, "degree {degree}: {rms:e}, {noise:e}");
         }
     }
@@ -37,7 +37,7 @@ fn every_degree_in_its_depth_with_its_noise() {
 
 #[test]
 fn functions_over_any_domain() {
-    let world = World::new(10, 6, KeyLevels::new().multiply(6));
+    let world = World::new(10, 6, KeyLevels::default().multiply(6));
     let eval = world.evaluator();
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let p = Polynomial::new(Chebyshev::interpolate(sigmoid, -8.0, 8.0, 31));
@@ -63,7 +63,7 @@ fn functions_over_any_domain() {
 
 #[test]
 fn scales_far_from_the_primes_are_matched_first() {
-    let world = World::new(9, 5, KeyLevels::new().multiply(5));
+    let world = World::new(9, 5, KeyLevels::default().multiply(5));
     let eval = world.evaluator();
     let x = world.reals(64);
     let cx = world.encrypt_span(&x);
@@ -77,7 +77,7 @@ fn scales_far_from_the_primes_are_matched_first() {
 
 #[test]
 fn what_cannot_be_evaluated_is_refused() {
-    let world = World::new(9, 3, KeyLevels::new().multiply(2));
+    let world = World::new(9, 3, KeyLevels::default().multiply(2));
     let eval = world.evaluator();
     let x = world.encrypt_span(&[0.5, -0.5]);
     let p = dense(-1.0, 1.0, 7);

@@ -14,7 +14,7 @@ use crate::tests::common::{
 use crate::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Interval, KeyLevels, Params, ParamsSpec, Result,
     Security,
-    approx::{Approximation, Function, Sign},
+    approx::{Approximation, Function, Known, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
@@ -134,10 +134,10 @@ fn operations<A: CkksOps>(
         ("monomial_in", AVERAGED, {
             a.power_basis(u, &[&m]).and_then(|basis| a.monomial_in(&basis, &m, None))
         }),
-        ("apply", AVERAGED, function(Function::inverse(), -12.0)),
-        ("apply a root", AVERAGED, function(Function::sqrt(), -8.0)),
-        ("apply an exponential", AVERAGED, function(Function::exp(), -20.0)),
-        ("function", AVERAGED, a.function(u, &Function::tanh(), -20.0)),
+        ("apply", AVERAGED, function(Function::from(Known::Inverse), -12.0)),
+        ("apply a root", AVERAGED, function(Function::from(Known::Sqrt), -8.0)),
+        ("apply an exponential", AVERAGED, function(Function::from(Known::Exp), -20.0)),
+        ("function", AVERAGED, a.function(u, &Function::from(Known::Tanh), -20.0)),
         ("sign", AVERAGED, a.sign(u, &sign)),
         ("step", AVERAGED, a.step(u, &sign)),
         ("greater", AVERAGED, a.mul_scalar(u, 0.25).and_then(|z| a.greater(&z, u, &sign))),
@@ -267,7 +267,7 @@ fn signs(world: &World, n: usize) -> Vec<f64> {
 #[test]
 fn every_operation() {
     let params = common::params(10, LEVELS);
-    let mut world = World::of(params.clone(), KeyLevels::new(), 7);
+    let mut world = World::of(params.clone(), KeyLevels::default(), 7);
     let mut ratios = Ratios(vec![]);
     for run in 0..6 {
         let (x, y) = (signs(&world, SLOTS), signs(&world, SLOTS));
@@ -291,7 +291,7 @@ fn every_operation() {
             &world,
             &operations(&eval, [&cx, &cy, &cu, &cp]),
             &expected,
-            Ciphertext::noise,
+            |x: &Ciphertext| x.metadata().noise(),
         );
     }
     ratios.check();
@@ -300,7 +300,7 @@ fn every_operation() {
 /// A ring with functional bootstraps of tables of up to 16 entries, and a function of reals.
 fn bootstrapping() -> (Functional, PeriodicFunction) {
     let f = functional(10, FbtSpec::table(1 << 9, 16).unwrap(), 6);
-    let tanh = f.bootstrapper.real_function(&Function::tanh(), -1.0, 1.0, -8.0).unwrap();
+    let tanh = f.bootstrapper.real_function(&Function::from(Known::Tanh), -1.0, 1.0, -8.0).unwrap();
     (f, tanh)
 }
 
@@ -323,7 +323,7 @@ fn functional_bootstraps_and_integers() {
         let cu = PairedVec::of_reals(&f.eval, world.encrypt_span_at(&u, level)).unwrap();
         let expected = functional_operations(&shadow, px.each_ref(), (&pu, &tanh));
         let found = functional_operations(&f.eval, cx.each_ref(), (&cu, &tanh));
-        ratios.count(world, &found, &expected, Ciphertext::noise);
+        ratios.count(world, &found, &expected, |x: &Ciphertext| x.metadata().noise());
     }
     ratios.check();
 }
@@ -373,7 +373,7 @@ fn no_operation_is_left_out() {
 #[test]
 fn operations_on_plaintexts() {
     let params = common::params(10, 3);
-    let world = World::of(params.clone(), KeyLevels::new().multiply(3).rotate([1], 3), 7);
+    let world = World::of(params.clone(), KeyLevels::default().multiply(3).rotate([1], 3), 7);
     let eval = world.evaluator();
     let mut ratios = Ratios(vec![]);
     for _ in 0..6 {
@@ -397,11 +397,11 @@ fn operations_on_plaintexts() {
             ("mul_plain", SHARP, eval.mul_plain(&cx, &factor)),
             ("dot_plain", SHARP, eval.dot_plain(&[&cx, &cy], &[&factor, &factor])),
         ];
-        ratios.count(&world, &found, &expected, Ciphertext::noise);
+        ratios.count(&world, &found, &expected, |x: &Ciphertext| x.metadata().noise());
         // Of an encoding, its rounding is left.
         let trivial = eval.trivial(&plain).unwrap();
         let exact: Vec<Complex64> = y.iter().map(|&v| v.into()).collect();
-        let ratio = error(&world, &trivial, &exact) / trivial.noise();
+        let ratio = error(&world, &trivial, &exact) / trivial.metadata().noise();
         assert!(ratio > 0.8 && ratio < 1.2, "{ratio}");
     }
     ratios.check();
@@ -423,7 +423,7 @@ fn compositions<A: CkksOps>(
         ("Table::sums", INSIDE, columns.sums(a, x)),
         ("Table::means", INSIDE, columns.means(a, x)),
         ("Table::variances", SUMS, columns.variances(a, x)),
-        ("logistic regression", SUMS, regression.train(a, table)),
+        ("logistic regression", SUMS, regression.train(a, table, |_| {})),
     ]
 }
 
@@ -434,7 +434,7 @@ fn regression() -> LogisticRegression {
 #[test]
 fn whole_computations() {
     let params = common::params(10, LEVELS);
-    let mut world = World::of(params.clone(), KeyLevels::new(), 7);
+    let mut world = World::of(params.clone(), KeyLevels::default(), 7);
     let mut ratios = Ratios(vec![]);
     for run in 0..6 {
         let [x, vector, matrix] = [SLOTS, 32, 256].map(|n| signs(&world, n));
@@ -450,7 +450,7 @@ fn whole_computations() {
         }
         let found = inputs.map(|v| world.encrypt_span(v));
         let found = compositions(&world.evaluator(), found.each_ref());
-        ratios.count(&world, &found, &expected, Ciphertext::noise);
+        ratios.count(&world, &found, &expected, |x: &Ciphertext| x.metadata().noise());
     }
     ratios.check();
 }

@@ -15,7 +15,7 @@ fn score(eval: &Evaluator, x: &Ciphertext, w: f64, b: f64) -> Published {
 
 #[test]
 fn constants_of_the_server_do_not_show() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let eval = world.evaluator();
     let values = [0.5, -1.0, 0.25];
     let x = world.encrypt_span(&values);
@@ -37,13 +37,13 @@ fn constants_of_the_server_do_not_show() {
     assert!(metas.iter().all(|meta| *meta == metas[0]), "{metas:?}");
     assert_eq!((metas[0].bounds.values.lo(), metas[0].bounds.values.hi()), (-4.0, 4.0));
     // The declared variance is the declared deviation of a slot again.
-    let noise = score(&eval, &x, 1.0, 0.0).as_ref().noise();
+    let noise = score(&eval, &x, 1.0, 0.0).as_ref().metadata().noise();
     assert!((noise.log2() + 19.0).abs() < 1e-9, "{noise}");
 }
 
 #[test]
 fn what_may_exceed_its_declaration_is_refused() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let eval = world.evaluator();
     let x = world.encrypt_span(&[0.5, -1.0, 0.25]);
     let range = |declared: Declaration| eval.publish(&x, declared).unwrap_err();
@@ -51,7 +51,7 @@ fn what_may_exceed_its_declaration_is_refused() {
         let error = range(declared.into());
         assert!(matches!(error.kind(), ErrorKind::Declaration { what: "range", .. }), "{error}");
     }
-    for bad in [0.5 * x.noise(), 0.0, -1.0, f64::NAN, f64::INFINITY, 1e-200, 1e200] {
+    for bad in [0.5 * x.metadata().noise(), 0.0, -1.0, f64::NAN, f64::INFINITY, 1e-200, 1e200] {
         let error = range(Declaration::from(-1.0..=1.0).with_noise(bad));
         assert!(
             matches!(error.kind(), ErrorKind::Declaration { what: "noise", .. }),
@@ -80,7 +80,7 @@ fn what_may_exceed_its_declaration_is_refused() {
 /// What a shadow of declared inputs foresees is a declaration that the result keeps.
 #[test]
 fn a_shadow_declares() {
-    let world = World::new(10, 2, KeyLevels::new().multiply(2));
+    let world = World::new(10, 2, KeyLevels::default().multiply(2));
     let eval = world.evaluator();
     let unit = Interval::real(-1.0, 1.0).unwrap();
     let shadow = Simulator::new(&world.params);
@@ -92,6 +92,6 @@ fn a_shadow_declares() {
     let noise = foreseen.metadata().noise();
     assert!(noise <= declared.noise() && declared.noise() < 2.0 * noise);
     // Published results are inputs again.
-    let again = eval.add(&published.into_ciphertext(), &y).unwrap();
+    let again = eval.add(&published.into(), &y).unwrap();
     assert!(max_error(&world.decrypt(&again), &[0.5, 2.0, 0.125]) < 1e-4);
 }

@@ -44,9 +44,9 @@ fn sets(rank: usize) -> Vec<Params> {
     let q: Vec<Modulus> = lattice.q().moduli().cloned().collect();
     let p: Vec<u64> =
         prime::ntt_primes_below(1 << 11, 50, 3, &q).unwrap().iter().map(Modulus::value).collect();
-    let mut routes = vec![RelinStrategy::through_rank(lattice, rank + 1, p.clone()).unwrap()];
+    let mut routes = vec![RelinStrategy::new(lattice, 1, Some((rank + 1, p.clone()))).unwrap()];
     if rank.is_multiple_of(2) {
-        routes.push(RelinStrategy::through_ring(lattice, rank).unwrap());
+        routes.push(RelinStrategy::new(lattice, rank, None).unwrap());
         routes.push(RelinStrategy::new(lattice, 2, Some((rank / 2 + 1, p))).unwrap());
     }
     let other = routes.into_iter().map(|route| params.clone().relinearizing(route).unwrap());
@@ -86,7 +86,7 @@ fn every_operation_at_every_rank() {
             }
             let transform =
                 LinearTransform::new(&params, &matrix, top, LinearOptions::default()).unwrap();
-            let spec = KeyLevels::new()
+            let spec = KeyLevels::default()
                 .multiply(top)
                 .conjugate(top)
                 .rotate([1, -3], top)
@@ -139,7 +139,7 @@ fn every_operation_at_every_rank() {
 fn products_add_the_noise_that_their_route_predicts() {
     for params in [1, 2, 3, 4].into_iter().flat_map(sets) {
         let (route, top) = (params.relin_strategy(), params.max_level());
-        let world = World::of(params.clone(), KeyLevels::new().multiply(top), 4);
+        let world = World::of(params.clone(), KeyLevels::default().multiply(top), 4);
         let eval = world.evaluator();
         for level in [1, top] {
             let limbs = params.limbs_at(level);
@@ -169,7 +169,7 @@ fn products_add_the_noise_that_their_route_predicts() {
 #[test]
 fn sizes_of_keys_are_known_before_they_are_made() {
     for params in sets(4) {
-        let spec = KeyLevels::new().multiply(3).rotate([2], 2);
+        let spec = KeyLevels::default().multiply(3).rotate([2], 2);
         let world = World::of(params.clone(), spec.clone(), 1);
         let sizes = spec.sizes(&params).unwrap();
         assert_eq!(sizes.transit, world.keys.byte_len());
@@ -186,7 +186,7 @@ fn sizes_of_keys_are_known_before_they_are_made() {
 fn keys_of_another_route_are_refused() {
     let sets = sets(2);
     let (dpad, direct) = (&sets[0], sets.last().unwrap());
-    let world = World::of(dpad.clone(), KeyLevels::new().multiply(2), 1);
+    let world = World::of(dpad.clone(), KeyLevels::default().multiply(2), 1);
     let error = Evaluator::new(direct, &world.keys).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::RouteMismatch { .. }), "{error}");
     assert!(error.to_string().contains("by way of rank 3"), "{error}");
@@ -215,7 +215,7 @@ fn levels_beyond_the_chain_are_tried_along_the_same_route() {
         let route = |params: &Params| {
             let route = params.relin_strategy();
             let special = route.raised().p().moduli().map(Modulus::value).collect::<Vec<_>>();
-            (route.factor(), route.raised().rank(), special)
+            (route.factor(), route.raised().spec().rank, special)
         };
         let top = params.max_level();
         let squares = |shadow: &Simulator, level: usize| {
@@ -233,7 +233,7 @@ fn levels_beyond_the_chain_are_tried_along_the_same_route() {
 #[test]
 fn a_circuit_goes_down_in_rank() {
     let top = params_with(4, 12);
-    let world = World::of(top.clone(), KeyLevels::new().multiply(12), 1);
+    let world = World::of(top.clone(), KeyLevels::default().multiply(12), 1);
     let x = world.reals(256);
     let mut ct = world.encrypt_span(&x);
     let mut expected = x;
@@ -253,7 +253,7 @@ fn a_circuit_goes_down_in_rank() {
         }
         let (reduction, part) = RankReduction::generate(&params, &secret, &lower, rng).unwrap();
         ct = reduction.apply(&ct).unwrap();
-        let spec = KeyLevels::new().multiply(lower.max_level());
+        let spec = KeyLevels::default().multiply(lower.max_level());
         let keys = EvaluationKeys::generate(&lower, &part, &spec, rng).unwrap();
         eval = Evaluator::new(&lower, &keys).unwrap();
         (params, secret) = (lower, part);
@@ -264,7 +264,11 @@ fn a_circuit_goes_down_in_rank() {
     }
     let found: Vec<f64> = crate::decrypt_values(&params, &ct, &secret).unwrap();
     let error = common::max_error(&found, &expected);
-    assert!(error < 16.0 * ct.noise() && ct.noise() < 1e-6, "{error:e}, {:e}", ct.noise());
+    assert!(
+        error < 16.0 * ct.metadata().noise() && ct.metadata().noise() < 1e-6,
+        "{error:e}, {:e}",
+        ct.metadata().noise()
+    );
 }
 
 #[test]
@@ -273,7 +277,7 @@ fn vectors_go_to_rlwe_and_back() {
         let small = params(rank);
         let large = ParamsSpec {
             lattice: bellerophon_mlwe::ParamsSpec {
-                degree: small.lattice().degree() * rank,
+                degree: small.lattice().spec().degree * rank,
                 rank: 1,
                 ..small.lattice().spec().clone()
             },
@@ -281,7 +285,7 @@ fn vectors_go_to_rlwe_and_back() {
             log_scale: 45,
         };
         let large = Params::new(large).unwrap();
-        let world = World::of(large.clone(), KeyLevels::new().multiply(3), 1);
+        let world = World::of(large.clone(), KeyLevels::default().multiply(3), 1);
         let rng = &mut *world.rng.borrow_mut();
         let (conversion, module) =
             RankConversion::generate(&large, &world.secret, &small, rng).unwrap();
@@ -292,17 +296,17 @@ fn vectors_go_to_rlwe_and_back() {
             let ct = encrypt(&small, &plain, &module, rng).unwrap();
             // Up, a product of RLWE, and down again.
             let up = conversion.from_rank(&ct).unwrap();
-            assert_eq!((up.slots(), up.level(), up.lattice().rank()), (slots, 3, 1));
+            assert_eq!((up.meta().slots, up.level(), up.lattice().rank()), (slots, 3, 1));
             world.check(&up, &x);
             let squared = world.evaluator().square(&up).unwrap();
             let squares: Vec<f64> = x.iter().map(|x| x * x).collect();
             world.check(&squared, &squares);
             let down = conversion.to_rank(&squared).unwrap();
             let found: Vec<f64> = crate::decrypt_values(&small, &down, &module).unwrap();
-            assert!(common::max_error(&found, &squares) <= 16.0 * down.noise());
+            assert!(common::max_error(&found, &squares) <= 16.0 * down.metadata().noise());
             // Down and up without noise, but for the automorphisms.
             let down = conversion.to_rank(&up).unwrap();
-            assert!(down.noise() <= up.noise());
+            assert!(down.metadata().noise() <= up.metadata().noise());
             world.check(&conversion.from_rank(&down).unwrap(), &x);
             assert!(matches!(
                 refusal(&conversion.from_rank(&up)),

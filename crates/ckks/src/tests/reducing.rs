@@ -5,7 +5,7 @@ use crate::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, ErrorKind, Interval, KeyLevels,
     LevelGroup, ModulusChain, Params, ParamsSpec, PublicKey, ReducingEvaluator, ReducingKeys,
     Result, SecretKey, Security,
-    approx::{Approximation, Function},
+    approx::{Approximation, Function, Known},
     chebyshev::Chebyshev,
     decrypt_values,
     diagonals::Diagonals,
@@ -60,7 +60,7 @@ fn sets_are_those_of_the_schedule() {
     let params = params(4, 12, Security::Insecure).unwrap();
     let sets = params.ranks().unwrap();
     let schedule = rank_schedule(params.lattice(), Security::Insecure);
-    let found: Vec<_> = sets.iter().map(|set| (set.lattice().rank(), set.limbs())).collect();
+    let found: Vec<_> = sets.iter().map(|set| (set.lattice().spec().rank, set.limbs())).collect();
     let expected: Vec<_> = schedule.iter().map(|step| (step.rank, step.limbs)).collect();
     assert_eq!(found, expected);
     assert_eq!(sets[0], params);
@@ -78,7 +78,8 @@ fn sets_are_those_of_the_schedule() {
     let sets = params.ranks().unwrap();
     let limbs = rank_schedule(params.lattice(), Security::Bits128)[1].limbs;
     assert!(params.limbs_at(params.level_at(limbs)) < limbs);
-    let found: Vec<_> = sets.iter().map(|set| (set.lattice().rank(), set.max_level())).collect();
+    let found: Vec<_> =
+        sets.iter().map(|set| (set.lattice().spec().rank, set.max_level())).collect();
     assert_eq!(found, [(4, 3), (2, 2), (1, 0)]);
     for set in &sets {
         assert!(set.lattice().security_bits() >= 128.0);
@@ -92,7 +93,7 @@ fn sets_are_those_of_the_schedule() {
 fn deep_circuits_pass_through_every_rank() {
     for rank in [2, 4] {
         let Reducing { world, keys, eval } =
-            &Reducing::new(rank, 12, &KeyLevels::new().multiply(12));
+            &Reducing::new(rank, 12, &KeyLevels::default().multiply(12));
         let x = world.reals(256);
         let (mut ct, mut expected) = (world.encrypt_span(&x), x);
         let plain = world.evaluator();
@@ -104,7 +105,7 @@ fn deep_circuits_pass_through_every_rank() {
             expected.iter_mut().for_each(|x| *x *= *x);
             // The smallest rank that its level allows, at the level and scale of a plain evaluator.
             let set = eval.params_at(ct.level());
-            assert_eq!(ct.lattice().fingerprint(), set.lattice().fingerprint());
+            assert_eq!(ct.lattice().ident().fingerprint, set.lattice().fingerprint());
             assert_eq!((ct.level(), ct.scale()), (unreduced.level(), unreduced.scale()));
             assert_eq!(ct.range(), unreduced.range());
             ranks.push(ct.lattice().rank());
@@ -122,18 +123,18 @@ fn deep_circuits_pass_through_every_rank() {
 /// A reduction adds the noise that the account says, from both sides.
 #[test]
 fn noise_of_reductions_is_predicted() {
-    let reducing = Reducing::new(4, 12, &KeyLevels::new());
+    let reducing = Reducing::new(4, 12, &KeyLevels::default());
     let (world, eval) = (&reducing.world, &reducing.eval);
     let x = world.reals(256);
     for level in [0, 2] {
         let ct = world.encrypt_span_at(&x, level);
         let reduced = eval.add_scalar(&ct, 0.0).unwrap();
         assert_eq!(reduced.lattice().rank(), if level == 0 { 1 } else { 2 });
-        assert!(reduced.noise() > ct.noise());
+        assert!(reduced.metadata().noise() > ct.metadata().noise());
         let found: Vec<f64> = world.decrypt(&eval.padded(&reduced).unwrap());
         let squares: f64 = found.iter().zip(&x).map(|(a, b)| (a - b).powi(2)).sum();
         let rms = (squares / 256.0).sqrt();
-        let predicted = reduced.noise();
+        let predicted = reduced.metadata().noise();
         assert!(rms < 1.5 * predicted && predicted < 1.5 * rms, "{rms:e}, {predicted:e}");
     }
 }
@@ -160,20 +161,24 @@ fn program<A: CkksOps>(
 
 #[test]
 fn programs_run_unchanged() {
-    let spec = KeyLevels::new().multiply(12).rotate([1, 2, 3, 4, 6], 12).conjugate(12);
+    let spec = KeyLevels::default().multiply(12).rotate([1, 2, 3, 4, 6], 12).conjugate(12);
     let reducing = Reducing::new(4, 12, &spec);
     let (world, eval) = (&reducing.world, &reducing.eval);
     let (x, y) = (world.reals(256), world.reals(256));
     let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
-    let f = Approximation::new(&Function::sigmoid(), -1.0, 1.0, -15.0).unwrap();
+    let f = Approximation::new(&Function::from(Known::Sigmoid), -1.0, 1.0, -15.0).unwrap();
     let reduced = program(eval, &cx, &cy, &f).unwrap();
     let plain = program(&world.evaluator(), &cx, &cy, &f).unwrap();
     for (at, (reduced, plain)) in reduced.iter().zip(&plain).enumerate() {
-        assert_eq!((reduced.level(), reduced.slots()), (plain.level(), plain.slots()), "{at}");
+        assert_eq!(
+            (reduced.level(), reduced.meta().slots),
+            (plain.level(), plain.meta().slots),
+            "{at}"
+        );
         assert!((reduced.scale() / plain.scale() - 1.0).abs() < 1e-9, "{at}");
         let expected: Vec<f64> = world.decrypt(plain);
         let found: Vec<f64> = world.decrypt(&eval.padded(reduced).unwrap());
-        let noise = 16.0 * (plain.noise() + reduced.noise());
+        let noise = 16.0 * (plain.metadata().noise() + reduced.metadata().noise());
         assert!(max_error(&found, &expected) < noise, "{at}");
         assert!(noise < 1e-6, "{at}: {noise:e}");
     }
@@ -183,7 +188,7 @@ fn programs_run_unchanged() {
 
 #[test]
 fn polynomials_transforms_and_sums_keep_to_the_ranks() {
-    let spec = KeyLevels::new().multiply(12).rotate_hoisted(12);
+    let spec = KeyLevels::default().multiply(12).rotate_hoisted(12);
     let reducing = Reducing::new(4, 12, &spec);
     let (world, eval) = (&reducing.world, &reducing.eval);
     let x = world.reals(256);
@@ -206,7 +211,7 @@ fn polynomials_transforms_and_sums_keep_to_the_ranks() {
             let transformed = eval.transform(&ct, &m).unwrap();
             reducing.check(&transformed, &image);
             let set = eval.params_at(level - 1);
-            assert_eq!(transformed.lattice().fingerprint(), set.lattice().fingerprint());
+            assert_eq!(transformed.lattice().ident().fingerprint, set.lattice().fingerprint());
         }
         let sum = eval.sum_of_rotations(&[(&ct, &[0, 9]), (&ct, &[-4])]).unwrap();
         let parts = [x.clone(), rotated(&x, 9), rotated(&x, -4)];
@@ -228,7 +233,7 @@ fn polynomials_transforms_and_sums_keep_to_the_ranks() {
 
 #[test]
 fn padded_results_are_those_of_the_client() {
-    let reducing = Reducing::new(2, 12, &KeyLevels::new().multiply(12));
+    let reducing = Reducing::new(2, 12, &KeyLevels::default().multiply(12));
     let (world, eval) = (&reducing.world, &reducing.eval);
     let rng = &mut *world.rng.borrow_mut();
     let public = PublicKey::generate(&world.secret, rng);
@@ -248,7 +253,7 @@ fn padded_results_are_those_of_the_client() {
 
 #[test]
 fn misfits_are_named() {
-    let reducing = Reducing::new(2, 12, &KeyLevels::new().multiply(12));
+    let reducing = Reducing::new(2, 12, &KeyLevels::default().multiply(12));
     let (world, eval) = (&reducing.world, &reducing.eval);
     let ct = world.encrypt_span(&[0.5]);
     let error = eval.rotate(&world.encrypt_span(&[0.5, 1.0]), 1).unwrap_err();
@@ -282,7 +287,7 @@ fn misfits_are_named() {
         "{error}"
     );
     let refused =
-        ReducingKeys::generate(&other, &world.secret, &KeyLevels::new(), rng).unwrap_err();
+        ReducingKeys::generate(&other, &world.secret, &KeyLevels::default(), rng).unwrap_err();
     assert!(
         matches!(
             refused.kind(),

@@ -32,13 +32,13 @@ fn assert_noise(found: &[f64], expected: &[f64], predicted: f64, slack: f64) {
 #[test]
 fn rings_are_switched_with_the_values_in_their_slots() {
     let large = common::params(11, 5);
-    let world = World::of(large.clone(), KeyLevels::new().multiply(5), 1);
+    let world = World::of(large.clone(), KeyLevels::default().multiply(5), 1);
     for (degree, slots) in [(1 << 10, 512), (1 << 9, 256), (1 << 9, 64), (1 << 8, 16)] {
         let small = over(&large, degree, 1, 2);
         let mut rng = world.rng.borrow().clone();
         let (switch, part) =
             RingSwitch::generate(&large, &world.secret, &small, slots, &mut rng).unwrap();
-        let spec = KeyLevels::new().multiply(2).rotate([1], 2);
+        let spec = KeyLevels::default().multiply(2).rotate([1], 2);
         let keys = EvaluationKeys::generate(&small, &part, &spec, &mut rng).unwrap();
         let eval = Evaluator::new(&small, &keys).unwrap();
         assert_eq!(switch.keys().factor(), degree / (2 * slots));
@@ -49,23 +49,25 @@ fn rings_are_switched_with_the_values_in_their_slots() {
             let high = world.evaluator().square(&world.encrypt_span(&x)).unwrap();
             for (ct, expected) in [(high, &squares), (world.encrypt_span_at(&x, 1), &x)] {
                 let switched = switch.apply(&ct).unwrap();
-                assert_eq!((switched.slots(), switched.level()), (used, ct.level().min(2)));
-                assert_eq!(switched.lattice().degree(), degree);
+                assert_eq!((switched.meta().slots, switched.level()), (used, ct.level().min(2)));
+                assert_eq!(switched.lattice().b().degree(), degree);
                 let found: Vec<f64> = decrypt_values(&small, &switched, &part).unwrap();
-                assert!(max_error(&found, expected) < 16.0 * switched.noise());
+                assert!(max_error(&found, expected) < 16.0 * switched.metadata().noise());
                 // Few values say little of a deviation.
                 if used >= 64 {
-                    assert_noise(&found, expected, switched.noise(), 1.5);
+                    assert_noise(&found, expected, switched.metadata().noise(), 1.5);
                 }
                 // It goes on there.
                 let turned = eval.rotate(&switched, 1).unwrap();
                 let found: Vec<f64> = decrypt_values(&small, &turned, &part).unwrap();
-                assert!(max_error(&found, &rotated(expected, 1)) < 16.0 * turned.noise());
+                assert!(
+                    max_error(&found, &rotated(expected, 1)) < 16.0 * turned.metadata().noise()
+                );
                 let square = eval.square(&switched).unwrap();
                 let found: Vec<f64> = decrypt_values(&small, &square, &part).unwrap();
                 let expected: Vec<f64> = expected.iter().map(|x| x * x).collect();
-                assert!(max_error(&found, &expected) < 16.0 * square.noise());
-                assert!(square.noise() < 1e-6);
+                assert!(max_error(&found, &expected) < 16.0 * square.metadata().noise());
+                assert!(square.metadata().noise() < 1e-6);
             }
         }
     }
@@ -75,7 +77,7 @@ fn rings_are_switched_with_the_values_in_their_slots() {
 fn misfits_of_a_switch_are_named() {
     let large = common::params(9, 3);
     let small = over(&large, 1 << 7, 1, 1);
-    let world = World::of(large.clone(), KeyLevels::new(), 1);
+    let world = World::of(large.clone(), KeyLevels::default(), 1);
     let mut rng = world.rng.borrow().clone();
     let (switch, _) = RingSwitch::generate(&large, &world.secret, &small, 16, &mut rng).unwrap();
     let wide = world.encrypt_span(&vec![0.5; 32]);
@@ -117,8 +119,8 @@ fn bootstrapping(rank: usize, slots: usize) -> (Bootstrapper, World) {
     let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
     let bootstrapper = Bootstrapper::new(&Params::new(params).unwrap(), spec).unwrap();
     let large = bootstrapper.params();
-    let small = over(large, large.lattice().degree() / rank, rank, large.max_level());
-    (bootstrapper, World::of(small, KeyLevels::new().multiply(5), 1))
+    let small = over(large, large.lattice().spec().degree / rank, rank, large.max_level());
+    (bootstrapper, World::of(small, KeyLevels::default().multiply(5), 1))
 }
 
 /// `log2` of the probability that an error exceeds the bound of a test.
@@ -133,7 +135,7 @@ fn check(world: &World, fresh: &Ciphertext, x: &[Complex64], (most, bias): (f64,
     assert_eq!(off.len(), x.len());
     let rms = (off.iter().map(|e| e * e).sum::<f64>() / x.len() as f64).sqrt();
     let worst = off.iter().copied().fold(0.0, f64::max);
-    let predicted = fresh.noise();
+    let predicted = fresh.metadata().noise();
     assert!(predicted < 2f64.powi(-26), "{predicted:e}");
     assert!(rms < 1.5 * predicted + bias && 4.0 * rms > predicted, "{rms:e}, {predicted:e}");
     assert!(worst < most * predicted + bias, "{worst:e}, {predicted:e}");
@@ -162,7 +164,7 @@ fn ranks_are_bootstrapped_through_rlwe() {
                     _ => ct.assume_range_with_padding(Interval::complex(1.0).unwrap()),
                 };
                 let fresh = bootstrap.bootstrap(&ct).unwrap();
-                assert_eq!((fresh.level(), fresh.slots()), (output, slots));
+                assert_eq!((fresh.level(), fresh.meta().slots), (output, slots));
                 assert_eq!(fresh.lattice().rank(), rank);
                 assert_eq!(fresh.scale(), world.params.scale());
                 check(&world, &fresh, &x, (most(&ct), bias));
@@ -222,7 +224,7 @@ fn misfits_of_a_bootstrap_are_named() {
     assert!(matches!(refusal(&bootstrap.bootstrap(&wide)), ErrorKind::SlotCount { .. }));
     let loud = world.encrypt_span_at(&[1.5], level);
     assert!(matches!(refusal(&bootstrap.bootstrap(&loud)), ErrorKind::BootstrapRange { .. }));
-    let other = World::of(large, KeyLevels::new(), 1);
+    let other = World::of(large, KeyLevels::default(), 1);
     let error = bootstrap.bootstrap(&other.encrypt_span_at(&[0.5], level)).unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::ParamsMismatch { .. })),
@@ -240,9 +242,9 @@ fn misfits_of_a_bootstrap_are_named() {
 #[test]
 fn conversions_round_trip() {
     let large = common::params(11, 3);
-    let world = World::of(large.clone(), KeyLevels::new(), 1);
+    let world = World::of(large.clone(), KeyLevels::default(), 1);
     for rank in [2usize, 8, 64] {
-        let small = over(&large, large.lattice().degree() / rank, rank, 3);
+        let small = over(&large, large.lattice().spec().degree / rank, rank, 3);
         let mut rng = world.rng.borrow().clone();
         let (conversion, module) =
             RankConversion::generate(&large, &world.secret, &small, &mut rng).unwrap();
@@ -251,13 +253,13 @@ fn conversions_round_trip() {
         let down = conversion.to_rank(&ct).unwrap();
         assert_eq!((down.lattice().rank(), down.level()), (rank, 3));
         let found: Vec<f64> = decrypt_values(&small, &down, &module).unwrap();
-        assert!(max_error(&found, &x) < 16.0 * down.noise());
-        assert_noise(&found, &x, down.noise(), 2.0);
+        assert!(max_error(&found, &x) < 16.0 * down.metadata().noise());
+        assert_noise(&found, &x, down.metadata().noise(), 2.0);
         let up = conversion.from_rank(&down).unwrap();
         world.check(&up, &x);
-        assert_noise(&world.decrypt::<f64>(&up), &x, up.noise(), 2.0);
+        assert_noise(&world.decrypt::<f64>(&up), &x, up.metadata().noise(), 2.0);
         let again = conversion.to_rank(&up).unwrap();
         let found: Vec<f64> = decrypt_values(&small, &again, &module).unwrap();
-        assert!(max_error(&found, &x) < 16.0 * again.noise());
+        assert!(max_error(&found, &x) < 16.0 * again.metadata().noise());
     }
 }

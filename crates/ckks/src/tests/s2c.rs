@@ -27,7 +27,7 @@ fn options(levels: usize, scale: f64) -> S2cSpec {
 }
 
 fn world(log_degree: u32, s2c: &SlotsToCoeffs, params: Params) -> World {
-    assert_eq!(params.lattice().degree(), 1 << log_degree);
+    assert_eq!(params.lattice().spec().degree, 1 << log_degree);
     World::of(params, s2c.keys(), 3)
 }
 
@@ -101,7 +101,7 @@ fn operands_above_below_and_shorter() {
     let long = world.encrypt_span(&world.reals(128));
     let error = s2c.apply(&eval, &long).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::SlotCount { .. }), "{error}");
-    let none = World::of(params, KeyLevels::new(), 4);
+    let none = World::of(params, KeyLevels::default(), 4);
     let error = s2c.apply(&none.evaluator(), &none.encrypt_span(&[0.5])).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::MissingRotationKey { .. }), "{error}");
 }

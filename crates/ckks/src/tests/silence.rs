@@ -17,7 +17,7 @@ use crate::{
 
 #[test]
 fn errors_repeat_no_value() {
-    let world = World::new(10, 2, KeyLevels::new().multiply(2));
+    let world = World::new(10, 2, KeyLevels::default().multiply(2));
     let eval = world.evaluator();
     let encoder = Encoder::new(&world.params);
     let scale = world.params.scale();
@@ -59,7 +59,7 @@ fn errors_repeat_no_value() {
 
 #[test]
 fn debug_repeats_no_value() {
-    let world = World::new(10, 2, KeyLevels::new());
+    let world = World::new(10, 2, KeyLevels::default());
     let params = &world.params;
     for secret in SECRETS {
         let mut matrix = Diagonals::zero(2);

@@ -6,7 +6,7 @@ use crate::tests::common::{World, refusal};
 use crate::{
     Ciphertext, CkksOps, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec,
     Security,
-    approx::{Approximation, Function},
+    approx::{Approximation, Function, Known},
     statistics::Table,
 };
 
@@ -44,7 +44,7 @@ fn check(world: &World, table: &Table, ct: &Ciphertext, level: usize, expected: 
     assert_eq!(ct.level(), level);
     let all = world.evaluator().with_len(ct.clone(), table.slots()).unwrap();
     let rows = table.unpack(&world.decrypt::<f64>(&all));
-    let allowed = 16.0 * ct.noise() + 1e-12;
+    let allowed = 16.0 * ct.metadata().noise() + 1e-12;
     assert!(allowed < 1e-6);
     for row in rows.unwrap() {
         for (found, expected) in row.iter().zip(expected) {
@@ -118,7 +118,7 @@ fn columns_of_any_shape() {
 
 #[test]
 fn columns_divided_by_their_deviation() {
-    let root = Approximation::new(&Function::inverse_sqrt(), 0.01, 0.5, -17.0).unwrap();
+    let root = Approximation::new(&Function::from(Known::InverseSqrt), 0.01, 0.5, -17.0).unwrap();
     let levels = Table::correlation_levels(&root);
     for (rows, count) in [(37, 3), (16, 2)] {
         let table = Table::new(rows, count).unwrap().sample().unwrap();
@@ -180,7 +180,7 @@ fn what_is_no_table_is_refused() {
     assert!(table.pack(&vec![vec![0.5; 3]; 6]).is_err());
     assert!(table.unpack(&[0.0; 15]).is_err());
 
-    let world = World::of(params(1), KeyLevels::new().multiply(3), 2);
+    let world = World::of(params(1), KeyLevels::default().multiply(3), 2);
     let eval = world.evaluator();
     let x = world.encrypt_span(&table.pack(&vec![vec![0.5; 2]; 6]).unwrap());
     let error = table.variances(&eval, &x).unwrap_err();
@@ -224,7 +224,7 @@ fn ranges_hold_in_slots_without_meaning() {
 /// A coarse root makes deviations and correlations too large, and their ranges say so.
 #[test]
 fn ranges_allow_for_the_error_of_the_root() {
-    let root = Approximation::new(&Function::inverse_sqrt(), 0.05, 1.0, -1.0).unwrap();
+    let root = Approximation::new(&Function::from(Known::InverseSqrt), 0.05, 1.0, -1.0).unwrap();
     // What comes of the correlation of a column of this spread with itself: at its largest.
     let off = |spread: &f64| spread * root.eval(spread * spread);
     let spreads = (0..100).map(|i| 0.3 + 0.006 * f64::from(i));

@@ -11,7 +11,7 @@ use crate::tests::common::{World, functional::functional, refusal};
 use crate::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, ErrorKind, Evaluator, Interval,
     KeyLevels, Params, ParamsSpec, Result, SecretKind, Security, SlotValue,
-    approx::Function,
+    approx::{Function, Known},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
     decrypt,
@@ -113,7 +113,7 @@ fn real(lo: f64, hi: f64) -> Interval {
 /// together.
 #[test]
 fn polynomials_stay_below_their_bounds() {
-    let programs = Programs::new(10, 6, KeyLevels::new().multiply(6));
+    let programs = Programs::new(10, 6, KeyLevels::default().multiply(6));
     let n = programs.world.params.max_slots();
     let random = programs.world.reals(n);
     // At the ends of the domain, where the slopes are largest.
@@ -154,7 +154,7 @@ fn of_one<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<[A::Ciphertext; 4]> {
 /// Domains that are mapped onto the unit interval, and powers that several polynomials share.
 #[test]
 fn domains_and_shared_powers() {
-    let programs = Programs::new(10, 6, KeyLevels::new().multiply(6));
+    let programs = Programs::new(10, 6, KeyLevels::default().multiply(6));
     let values = programs.world.reals(256);
     let parts = programs.parts(&values, real(-1.0, 1.0), of_one, of_one);
     for (what, part) in ["wide", "narrow", "shared 9", "shared 12"].into_iter().zip(parts) {
@@ -180,7 +180,7 @@ fn monomials<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<[A::Ciphertext; 4]>
 
 #[test]
 fn monomials_of_real_and_complex_slots() {
-    let programs = Programs::new(10, 6, KeyLevels::new().multiply(6));
+    let programs = Programs::new(10, 6, KeyLevels::default().multiply(6));
     let n = programs.world.params.max_slots();
     let names = ["real", "complex", "imaginary", "constant"];
     let parts = programs.parts(&programs.world.reals(n), real(-1.0, 1.0), monomials, monomials);
@@ -195,7 +195,7 @@ fn monomials_of_real_and_complex_slots() {
 /// counts errors of second order.
 #[test]
 fn slopes_and_second_orders_are_counted() {
-    let programs = Programs::new(10, 5, KeyLevels::new().multiply(5));
+    let programs = Programs::new(10, 5, KeyLevels::default().multiply(5));
     let values = vec![1.0; 512];
     fn program<A: CkksOps>(a: &A, x: &A::Ciphertext, doublings: usize) -> Result<A::Ciphertext> {
         // The error of x many times over, on top of it.
@@ -249,7 +249,7 @@ fn transforms_stay_below_their_bounds() {
             let options = LinearOptions { giants, hoisting, halved, ..LinearOptions::default() };
             let transform = LinearTransform::new(&common::params(10, 3), &m, 2, options).unwrap();
             let steps = transform.rotation_steps().into_iter().map(|step| step as i64);
-            let programs = Programs::new(10, 3, KeyLevels::new().rotate(steps, 2));
+            let programs = Programs::new(10, 3, KeyLevels::default().rotate(steps, 2));
             let x: Vec<f64> = programs.world.reals(slots).iter().map(|x| x.signum()).collect();
             let [part] = programs.parts(
                 &x,
@@ -273,7 +273,7 @@ fn transforms_lengthen_as_far_as_the_norm() {
     let slots = 512;
     let mut ones = Diagonals::zero(slots);
     (0..4).for_each(|step| ones.add_diagonal(step, vec![Complex64::ONE]));
-    let programs = Programs::new(10, 2, KeyLevels::new().rotate(1..4, 2));
+    let programs = Programs::new(10, 2, KeyLevels::default().rotate(1..4, 2));
     let transform =
         LinearTransform::new(&programs.world.params, &ones, 2, LinearOptions::default()).unwrap();
     // The same error in every slot: constants that are rounded to nothing, many times over.
@@ -407,7 +407,10 @@ fn functions_of_reals_stay_below_their_bounds() {
         let f = functional(10, spec, 6);
         let shadow = f.shadow().worst_case();
         let level = f.bootstrapper.input_level();
-        let sigmoid = f.bootstrapper.real_function(&Function::sigmoid(), -8.0, 8.0, -16.0).unwrap();
+        let sigmoid = f
+            .bootstrapper
+            .real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, -16.0)
+            .unwrap();
         let wanted = [(&sigmoid, f.world.params.scale())];
         let range = real(-8.0, 8.0);
         let mut rng = ChaCha20Rng::seed_from_u64(5);

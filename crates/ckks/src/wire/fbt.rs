@@ -164,7 +164,7 @@ wire_form! {
         kind::PUBLISHED_PAIRED, "published paired vector"
     {
         scale: f64 = inner.scale(),
-        slots: u32 = inner.slots() as u32,
+        slots: u32 = inner.meta().slots as u32,
         len: u32 = values.len() as u32,
         /// The declared range of the values.
         lo: f64 = range.lo(),
@@ -197,7 +197,7 @@ wire_form! {
         kind::PUBLISHED_INTEGERS, "published encrypted integers"
     {
         modulus: u32 = integers.modulus() as u32,
-        slots: u32 = inner.slots() as u32,
+        slots: u32 = inner.meta().slots as u32,
         len: u32 = integers.len() as u32,
         /// The scale is the default scale times `2^16`, divided by the product of this factor and
         /// the modulus.
@@ -227,7 +227,7 @@ wire_form! {
         kind::PROVIDED_INTEGERS, "integers encrypted under a public key"
     {
         modulus: u32 = integers.modulus() as u32,
-        slots: u32 = inner.slots() as u32,
+        slots: u32 = inner.meta().slots as u32,
         len: u32 = integers.len() as u32,
         /// As for [`PublishedIntegersForm`].
         factor: u32 = self.factor(),

@@ -44,7 +44,7 @@ wire_form! {
             let found = "steps that do not increase".into();
             return Err(ErrorKind::KeyList { found, needed }.during("read a key request"));
         }
-        let mut request = Self::new();
+        let mut request = Self::default();
         for (step, level) in rotations {
             request = request.rotate([step], level as usize);
         }

@@ -42,7 +42,7 @@ wire_form! {
                 factor: strategy.factor() as u32,
                 temporary: strategy
                     .is_raised()
-                    .then(|| (strategy.raised().rank() as u32, special())),
+                    .then(|| (strategy.raised().spec().rank as u32, special())),
             },
         })
     }
@@ -52,7 +52,7 @@ wire_form! {
         let lattice = mlwe::Params::new(lattice.into_spec(*wanted)?)?;
         // Step 2: the levels. Empty widths mean one level per prime in a specification, but not in
         // bytes.
-        let levels = lattice.limbs() - 1;
+        let levels = lattice.q().limbs() - 1;
         if widths.0.is_empty() && levels > 0 {
             let reason = format!(
                 "no level above the lowest: need 1 to {levels} levels for the primes after q_0"

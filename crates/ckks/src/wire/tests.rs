@@ -152,7 +152,8 @@ fn provided_vectors_state_nothing_that_the_parameters_do_not_allow() {
 #[test]
 fn parameters_come_back_with_their_route() {
     for params in [params(1), params(2)] {
-        let ring = RelinStrategy::through_ring(params.lattice(), params.lattice().rank()).unwrap();
+        let ring =
+            RelinStrategy::new(params.lattice(), params.lattice().spec().rank, None).unwrap();
         for route in
             [params.relin_strategy().clone(), RelinStrategy::direct(params.lattice()), ring]
         {

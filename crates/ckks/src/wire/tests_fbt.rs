@@ -31,7 +31,8 @@ impl World {
     fn new(rank: usize) -> Self {
         let (mut rng, params) = (ChaCha20Rng::seed_from_u64(1), params(rank));
         let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
-        let keys = EvaluationKeys::generate(&params, &secret, &KeyLevels::new(), &mut rng).unwrap();
+        let keys =
+            EvaluationKeys::generate(&params, &secret, &KeyLevels::default(), &mut rng).unwrap();
         let eval = Evaluator::new(&params, &keys).unwrap();
         Self { params, secret, eval, rng }
     }
@@ -75,7 +76,7 @@ fn integers_and_paired_vectors_come_back() {
             let published = world.eval.publish_paired(&whole, declared).unwrap();
             assert_eq!(again(&world, &published), published);
             assert_eq!((published.log2_noise(), published.as_ref().range().lo()), (-19, -16.0));
-            let noise = published.as_ref().inner().noise();
+            let noise = published.as_ref().inner().metadata().noise();
             let parts = if count > 32 { 0.5 } else { 0.0 };
             assert!((noise.log2() + 19.0 - parts).abs() < 1e-9);
 
@@ -253,7 +254,7 @@ fn paired_vectors_that_may_exceed_their_declaration_are_refused() {
         }
         assert_eq!(what(Declaration::complex(100.0)), "range");
         let parts = if count > 32 { 2f64.sqrt() } else { 1.0 };
-        let noise = x.inner().noise() / parts;
+        let noise = x.inner().metadata().noise() / parts;
         for bad in [0.5 * noise, 0.0, f64::NAN, 1e200] {
             assert_eq!(what(Declaration::from(0.0..=15.0).with_noise(bad)), "noise");
         }

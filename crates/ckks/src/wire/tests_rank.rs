@@ -98,7 +98,7 @@ fn keys_of_all_ranks_come_back() {
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     let params = set(64, 2);
     let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
-    let request = KeyLevels::new().multiply(2).rotate([1], 2).rotate_hoisted(1);
+    let request = KeyLevels::default().multiply(2).rotate([1], 2).rotate_hoisted(1);
     let keys = ReducingKeys::generate(&params, &secret, &request, &mut rng).unwrap();
     assert_eq!(keys.ranks().len(), 2);
     let back = comes_back(&params, &keys, 120);
@@ -150,21 +150,21 @@ fn keys_to_bootstrap_a_rank_come_back() {
 #[test]
 fn requests_come_back() {
     let params = set(64, 1);
-    let all = KeyLevels::new().multiply(5).conjugate(0).rotate([i64::MIN, -3, 1], 2);
-    for request in [KeyLevels::new(), all.clone(), all.rotate_hoisted(4)] {
+    let all = KeyLevels::default().multiply(5).conjugate(0).rotate([i64::MIN, -3, 1], 2);
+    for request in [KeyLevels::default(), all.clone(), all.rotate_hoisted(4)] {
         assert_eq!(comes_back(&params, &request, usize::MAX), request);
     }
     // A level that the parameters do not have, on both sides.
-    let high = KeyLevels::new().rotate([1], 6);
+    let high = KeyLevels::default().rotate([1], 6);
     let refused = high.to_form(&params).map(|_| ());
     assert!(matches!(refusal(&refused), ErrorKind::LevelTooHigh { wanted: 6, highest: 5 }));
-    let mut bytes = write(&params, &KeyLevels::new().rotate([1], 5));
+    let mut bytes = write(&params, &KeyLevels::default().rotate([1], 5));
     let at = bytes.len() - 4;
     bytes[at] = 6;
     let refused = read::<KeyLevels>(&params, &bytes).unwrap();
     assert!(matches!(refusal(&refused), ErrorKind::LevelTooHigh { wanted: 6, highest: 5 }));
     // Steps twice, and in another order.
-    let bytes = write(&params, &KeyLevels::new().rotate([1, 2], 0));
+    let bytes = write(&params, &KeyLevels::default().rotate([1, 2], 0));
     for step in [2u8, 3] {
         let mut changed = bytes.clone();
         changed[11] = step;

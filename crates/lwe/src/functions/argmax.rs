@@ -32,7 +32,7 @@ impl Evaluator<'_> {
     /// the results.
     ///
     /// # Errors
-    /// As [`max_of`](Self::max_of), and [`ErrorKind::TableTooSmall`] if the tables cannot
+    /// As [`max`](Self::max), and [`ErrorKind::TableTooSmall`] if the tables cannot
     /// distinguish the sums of the tournament.
     pub fn arg_max(&self, lanes: &[LweVec], headroom: Headroom) -> Result<Vec<LweVec>> {
         self.winners(lanes, Pick::Largest, headroom).during("arg-max")
@@ -84,7 +84,7 @@ impl Evaluator<'_> {
     /// values up to `2 t` below it may be marked, and values further below are not.
     ///
     /// # Errors
-    /// As [`max_of`](Self::max_of).
+    /// As [`max`](Self::max).
     pub fn max_indicators(
         &self,
         lanes: &[LweVec],
@@ -122,7 +122,7 @@ impl Evaluator<'_> {
             Pick::Largest => LweVec::concat(&vec![best; lanes.len()])?.sub(&all)?,
             Pick::Smallest => all.sub(&LweVec::concat(&vec![best; lanes.len()])?)?,
         };
-        let range = 0.0..=difference.hi();
+        let range = 0.0..=difference.meta().hi;
         let difference = difference.within(range)?;
         // Step 3: one look-up for each lane marks distances within the tolerance.
         let tolerance = MISS * self.index_std(&difference);
@@ -235,7 +235,7 @@ impl Evaluator<'_> {
         let functions: Vec<_> = tables.iter().map(|table| table as &dyn Fn(f64) -> f64).collect();
         let named = self.map_in(&mut work, &LweVec::concat(&sums)?, &functions, output)?;
         // Step 6: the sum of all parts is the label.
-        let (lo, hi) = (named.lo(), named.hi());
+        let (lo, hi) = (named.meta().lo, named.meta().hi);
         let mut parts = named.split(len).into_iter();
         let first = parts.next().expect("a lane plays somewhere");
         let sum = parts.try_fold(first, |sum, part| {
@@ -262,7 +262,7 @@ impl Evaluator<'_> {
         let q0 = self.params.ring_modulus();
         let phase = encoding.encode(value, q0);
         let item = Ciphertext::trivial(*q0, self.params.spec().ring_degree, phase);
-        self.results(vec![item; like.len()], encoding, range, [1.0 / 12.0, 0.0], like.key())
+        self.results(vec![item; like.len()], encoding, range, [1.0 / 12.0, 0.0], like.meta().key)
     }
 }
 
@@ -452,11 +452,11 @@ mod tests {
         let evaluator = s.evaluator().observed(&watch);
         let lanes = [x];
         let won = evaluator.arg_max(&lanes, Headroom { terms: 7, levels: 0 }).unwrap();
-        assert!(won[0].encoding().width() > 14.0);
+        assert!(won[0].meta().encoding.width() > 14.0);
         let asked = Encoding::new(3.0, 8.0).unwrap();
         let label =
             evaluator.arg_min_label(&lanes, &[2.5], OutputEncoding::Encoding(asked)).unwrap();
-        assert_eq!((label.encoding(), label.lo(), label.hi()), (&asked, 2.5, 2.5));
+        assert_eq!((&label.meta().encoding, label.meta().lo, label.meta().hi), (&asked, 2.5, 2.5));
         assert_eq!(look_ups.calls(), 2);
         for (values, expected) in [(&won[0], 1.0), (&label, 2.5)] {
             for got in values.decrypt(&s.ring).unwrap() {

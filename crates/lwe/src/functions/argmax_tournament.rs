@@ -218,7 +218,7 @@ impl Evaluator<'_> {
                 Vec::new()
             } else {
                 let sums: Vec<_> = split.iter().filter_map(|&i| sums[i].clone()).collect();
-                let output = OutputEncoding::Encoding(*won[0].encoding());
+                let output = OutputEncoding::Encoding(won[0].meta().encoding);
                 let both = |sum: f64| f64::from(u8::from(sum > 2.5));
                 self.map_in(work, &LweVec::concat(&sums)?, &[&both], output)?.split(len)
             };

@@ -13,22 +13,6 @@ pub(crate) enum Pick {
 }
 
 impl Evaluator<'_> {
-    /// The larger value of each pair, with one look-up for each pair.
-    ///
-    /// # Errors
-    /// As [`LweVec::sub`] and [`map`](Self::map) of the difference.
-    pub fn max(&self, a: &LweVec, b: &LweVec) -> Result<LweVec> {
-        self.operation("maximum", a.len(), |work| self.pick_in(work, a, b, Pick::Largest))
-    }
-
-    /// The smaller value of each pair, with one look-up for each pair.
-    ///
-    /// # Errors
-    /// As [`max`](Self::max).
-    pub fn min(&self, a: &LweVec, b: &LweVec) -> Result<LweVec> {
-        self.operation("minimum", a.len(), |work| self.pick_in(work, a, b, Pick::Smallest))
-    }
-
     /// The smaller and the larger value of each pair, with one look-up for each pair.
     ///
     /// # Errors
@@ -53,26 +37,26 @@ impl Evaluator<'_> {
         let out = self.operation("magnitude", values.len(), run)?;
         // |x| has slope 1, so the index error of this table moves results out of the range: it
         // counts as noise of the phase.
-        let own = out.noise_variance();
+        let own = out.meta().noise;
         let variance = own + self.noise_std(values).powi(2);
         let deviation = (own + self.index_deviation(values).powi(2)).sqrt();
         // The range of the function stays. The index error of the operand is passed on.
-        let (lo, hi) = (out.lo(), out.hi());
-        out.with_bounds(lo..=hi, variance, deviation)?.with_index_variance(values.index_variance())
+        let (lo, hi) = (out.meta().lo, out.meta().hi);
+        out.with_bounds(lo..=hi, variance, deviation)?.with_index_variance(values.meta().index)
     }
 
     /// The encoding of `|x|`. Its error is the index error of the operand, whose width may differ
     /// greatly from the width of the result.
     fn magnitudes(&self, values: &LweVec, headroom: Headroom) -> Result<Encoding> {
         // The range of |x|.
-        let most = values.lo().abs().max(values.hi().abs());
-        let least = values.lo().max(-values.hi()).max(0.0);
+        let most = values.meta().lo.abs().max(values.meta().hi.abs());
+        let least = values.meta().lo.max(-values.meta().hi).max(0.0);
         let fit = |variance: f64| {
             let variance = noise::look_up(self.params) + variance;
             Encoding::fit(self.params, least, most, variance, headroom, self.log2_failure)
         };
         // The error is the largest fraction of a period at the narrowest encoding.
-        let narrowest = fit(0.0)?.width().max(values.encoding().width());
+        let narrowest = fit(0.0)?.width().max(values.meta().encoding.width());
         let q0 = self.params.ring_modulus().value() as f64;
         let fitted = fit((self.index_deviation(values) * q0 / narrowest).powi(2))?;
         Encoding::new(fitted.center(), fitted.width().max(narrowest))
@@ -81,7 +65,7 @@ impl Evaluator<'_> {
     /// 1 where `a > b` and 0 elsewhere, with one look-up for each pair. The result is correct if
     /// the two values differ by more than the error of the argument, whose standard deviation is
     /// [`index_std`](Self::index_std) of `a - b`. At a distance of six standard deviations it is
-    /// wrong with probability `2^-29`. The [`index_variance`](LweVec::index_variance) of the result
+    /// wrong with probability `2^-29`. The [`index`](crate::LweMeta::index) of the result
     /// is that of the worst case `a = b`, which is 1/2.
     ///
     /// # Errors
@@ -95,16 +79,17 @@ impl Evaluator<'_> {
     /// in `ceil(log2 k)` batches.
     ///
     /// # Errors
-    /// As [`max`](Self::max), and if there are no lanes or their lengths differ.
-    pub fn max_of(&self, lanes: &[LweVec]) -> Result<LweVec> {
+    /// As [`LweVec::sub`] and [`map`](Self::map) of the differences, and if there are no lanes or
+    /// their lengths differ.
+    pub fn max(&self, lanes: &[LweVec]) -> Result<LweVec> {
         self.tournament(lanes, Pick::Largest).during("maximum")
     }
 
-    /// The smallest value over several lanes at each position, as [`max_of`](Self::max_of).
+    /// The smallest value over several lanes at each position, as [`max`](Self::max).
     ///
     /// # Errors
-    /// As [`max_of`](Self::max_of).
-    pub fn min_of(&self, lanes: &[LweVec]) -> Result<LweVec> {
+    /// As [`max`](Self::max).
+    pub fn min(&self, lanes: &[LweVec]) -> Result<LweVec> {
         self.tournament(lanes, Pick::Smallest).during("minimum")
     }
 
@@ -145,7 +130,7 @@ impl Evaluator<'_> {
         Ok(lanes.remove(0))
     }
 
-    /// [`max`](Self::max) or [`min`](Self::min) within a longer operation.
+    /// [`max`](Self::max) or [`min`](Self::min) of two lanes within a longer operation.
     pub(crate) fn pick_in(
         &self,
         work: &mut LookupProgress<'_>,
@@ -186,17 +171,21 @@ impl Evaluator<'_> {
         pick: Pick,
     ) -> Result<LweVec> {
         // Step 1: the noise of the result: that of an operand, and the error of this look-up.
-        let fresh = noise::comparator(self.params, excess.encoding().width());
-        let variance = a.noise_variance().max(b.noise_variance()) + fresh;
-        let index = a.index_variance().max(b.index_variance());
+        let fresh = noise::comparator(self.params, excess.meta().encoding.width());
+        let variance = a.meta().noise.max(b.meta().noise) + fresh;
+        let index = a.meta().index.max(b.meta().index);
         // No other value shares the noise of this look-up, so it adds in variance. The factor
         // covers the maximum of several equal values.
-        let deviation = a.deviation().max(b.deviation()).powi(2) + fresh;
+        let deviation = a.meta().deviation.max(b.meta().deviation).powi(2) + fresh;
         let deviation = (deviation * noise::comparator_variance_factor(self.log2_failure)).sqrt();
         // Step 2: max(a, b) = b + max(a - b, 0), and min(a, b) = a - max(a - b, 0).
         let (winner, range) = match pick {
-            Pick::Largest => (b.add(excess)?, a.lo().max(b.lo())..=a.hi().max(b.hi())),
-            Pick::Smallest => (a.sub(excess)?, a.lo().min(b.lo())..=a.hi().min(b.hi())),
+            Pick::Largest => {
+                (b.add(excess)?, a.meta().lo.max(b.meta().lo)..=a.meta().hi.max(b.meta().hi))
+            }
+            Pick::Smallest => {
+                (a.sub(excess)?, a.meta().lo.min(b.meta().lo)..=a.meta().hi.min(b.meta().hi))
+            }
         };
         winner.with_bounds(range, variance, deviation)?.with_index_variance(index)
     }
@@ -205,7 +194,7 @@ impl Evaluator<'_> {
 /// The encoding of `max(d, 0)` that can be added to the operands of the difference `d`.
 pub(crate) fn excess_encoding(difference: &LweVec) -> Result<Encoding> {
     // The same width as the operands, so that the sum needs no alignment.
-    Encoding::new(0.0, difference.encoding().width())
+    Encoding::new(0.0, difference.meta().encoding.width())
 }
 
 /// `max(x, 0)`.
@@ -245,9 +234,13 @@ mod tests {
             let b = s.encrypt(&y, -2.0..=2.0, encoding);
             let evaluator = s.evaluator();
             let (min, max) = evaluator.min_max(&a, &b).unwrap();
-            assert_eq!(evaluator.max(&a, &b).unwrap(), max);
-            assert_eq!(evaluator.min(&a, &b).unwrap(), min);
-            assert_eq!((max.lo(), max.hi(), min.lo(), min.hi()), (-2.0, 2.0, -2.0, 2.0));
+            let lanes = [a.clone(), b.clone()];
+            assert_eq!(evaluator.max(&lanes).unwrap(), max);
+            assert_eq!(evaluator.min(&lanes).unwrap(), min);
+            assert_eq!(
+                (max.meta().lo, max.meta().hi, min.meta().lo, min.meta().hi),
+                (-2.0, 2.0, -2.0, 2.0)
+            );
             let predicted = max.variance();
             let mut squares = 0.0;
             let mut deciding = 0.0;
@@ -285,7 +278,7 @@ mod tests {
         }
         let difference = a.sub(&b).unwrap();
         let distance = evaluator.abs(&difference, output).unwrap();
-        assert_eq!((distance.lo(), distance.hi()), (0.0, 4.0));
+        assert_eq!((distance.meta().lo, distance.meta().hi), (0.0, 4.0));
         let bound = 6.0 * distance.variance().sqrt();
         assert!(bound < 6.5 * evaluator.index_std(&difference));
         for (got, (x, y)) in distance.decrypt(&s.ring).unwrap().iter().zip(x.iter().zip(&y)) {
@@ -307,7 +300,7 @@ mod tests {
                 let y = evaluator.abs(&x, OutputEncoding::Fit(headroom)).unwrap();
                 let sum = if terms == 2 { y.add(&y).unwrap() } else { y.clone() };
                 evaluator.table_domain(&sum).unwrap();
-                let bound = 6.0 * y.deviation();
+                let bound = 6.0 * y.meta().deviation;
                 for (got, x) in y.decrypt(&s.ring).unwrap().iter().zip([lo, hi]) {
                     assert!((got - x.abs()).abs() < bound, "{lo}..={hi}: {got}");
                 }
@@ -327,7 +320,7 @@ mod tests {
             let lanes: Vec<_> =
                 rows.iter().map(|row| s.encrypt(row, -2.0..=2.0, encoding)).collect();
             let evaluator = s.evaluator();
-            let (max, min) = (evaluator.max_of(&lanes).unwrap(), evaluator.min_of(&lanes).unwrap());
+            let (max, min) = (evaluator.max(&lanes).unwrap(), evaluator.min(&lanes).unwrap());
             let bound = 6.0 * max.variance().sqrt();
             let (max, min) = (max.decrypt(&s.ring).unwrap(), min.decrypt(&s.ring).unwrap());
             for place in 0..4 {
@@ -338,7 +331,7 @@ mod tests {
             }
         }
         assert!(matches!(
-            s.evaluator().max_of(&[]),
+            s.evaluator().max(&[]),
             Err(e) if e.op() == "maximum" && matches!(e.kind(), ErrorKind::NoValues)
         ));
     }
@@ -355,7 +348,7 @@ mod tests {
             let got = values.decrypt(&s.ring).unwrap();
             got.iter().map(|v| (v - exact).powi(2)).sum::<f64>() / got.len() as f64
         };
-        let best = evaluator.max_of(&lanes).unwrap();
+        let best = evaluator.max(&lanes).unwrap();
         let (measured, one) = (mean_square(&best, 0.5), best.variance() / 4.0);
         // Six variances of one error: between the tracked four and the square of four.
         assert!((4.3..8.0).contains(&(measured / one)), "{}", measured / one);
@@ -365,7 +358,7 @@ mod tests {
         let difference = max.sub(&min).unwrap();
         let got = difference.decrypt(&s.ring).unwrap();
         let measured = got.iter().map(|v| (v - 0.7).powi(2)).sum::<f64>() / 200.0;
-        let ratio = measured / difference.deviation().powi(2);
+        let ratio = measured / difference.meta().deviation.powi(2);
         assert!((0.75..1.33).contains(&ratio), "{ratio}");
         assert!(measured > 1.5 * difference.variance());
     }
@@ -378,7 +371,7 @@ mod tests {
             [1, 2, 1, 2].map(|len| s.encrypt(&vec![0.5; len], 0.0..=1.0, encoding)).into();
         let (evaluator, output) = (s.evaluator(), OutputEncoding::Fit(Headroom::TABLE));
         let refused = [
-            evaluator.max_of(&lanes).unwrap_err(),
+            evaluator.max(&lanes).unwrap_err(),
             evaluator.arg_min(&lanes, Headroom::TABLE).unwrap_err(),
             evaluator.arg_max_label(&lanes, &[0.0; 4], output).unwrap_err(),
             evaluator.max_indicators(&lanes, output).unwrap_err(),
@@ -396,7 +389,7 @@ mod tests {
         let mut s = Setup::new(insecure(8, 256, false));
         let encoding = s.fit(-2.0..=2.0, 1e6, Headroom::TABLE);
         let a = s.encrypt(&[1.0], -2.0..=2.0, encoding);
-        let error = s.evaluator().max(&a, &a).unwrap_err();
+        let error = s.evaluator().max(&[a.clone(), a]).unwrap_err();
         assert!(
             error.op() == "maximum" && matches!(error.kind(), ErrorKind::TooWideForTable { .. }),
             "{error}"

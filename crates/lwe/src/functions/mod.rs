@@ -25,7 +25,7 @@
 //! for each comparator. Its mean square error is 6 variances of one error for 16 equal values, 15
 //! for 64 and 50 for 1024: below `r^2` variances, but not below `r`. Guard bands hold for all `2^r`
 //! sums of errors that the result may have. For this reason the tracked deviation
-//! ([`LweVec::deviation`](crate::LweVec::deviation)) grows by an additional factor with every
+//! ([`LweMeta::deviation`](crate::LweMeta::deviation)) grows by an additional factor with every
 //! comparator ([`noise::comparator_variance_factor`](crate::noise::comparator_variance_factor)),
 //! and encodings with headroom for comparators include it.
 //!

@@ -28,10 +28,10 @@ impl Evaluator<'_> {
     pub fn gate(&self, choice: &LweVec, values: &LweVec) -> Result<LweVec> {
         let run = |work: &mut _| self.gate_in(work, choice, values);
         let (gated, fresh) = self.operation("choice", values.len(), run)?;
-        let (lo, hi) = (gated.lo(), gated.hi());
-        let deviation = (values.deviation().powi(2) + fresh).sqrt();
-        let index = values.index_variance() + wrong_choice(choice, values);
-        let noise = values.noise_variance() + fresh;
+        let (lo, hi) = (gated.meta().lo, gated.meta().hi);
+        let deviation = (values.meta().deviation.powi(2) + fresh).sqrt();
+        let index = values.meta().index + wrong_choice(choice, values);
+        let noise = values.meta().noise + fresh;
         gated.with_bounds(lo..=hi, noise, deviation)?.with_index_variance(index)
     }
 
@@ -46,11 +46,11 @@ impl Evaluator<'_> {
         let difference = a.sub(b)?;
         let run = |work: &mut _| self.gate_in(work, choice, &difference);
         let (gated, fresh) = self.operation("choice", a.len(), run)?;
-        let noise = a.noise_variance().max(b.noise_variance()) + fresh;
-        let index = a.index_variance().max(b.index_variance());
+        let noise = a.meta().noise.max(b.meta().noise) + fresh;
+        let index = a.meta().index.max(b.meta().index);
         let index = index + wrong_choice(choice, &difference);
-        let deviation = (a.deviation().max(b.deviation()).powi(2) + fresh).sqrt();
-        let range = a.lo().min(b.lo())..=a.hi().max(b.hi());
+        let deviation = (a.meta().deviation.max(b.meta().deviation).powi(2) + fresh).sqrt();
+        let range = a.meta().lo.min(b.meta().lo)..=a.meta().hi.max(b.meta().hi);
         b.add(&gated)?.with_bounds(range, noise, deviation)?.with_index_variance(index)
     }
 
@@ -60,8 +60,8 @@ impl Evaluator<'_> {
         // One guard band on either side of the gap, which the noise must not cross.
         let index = noise::largest_index_error(self.params, phase_variance);
         let gap = 2.0 * noise::guard(index, self.log2_failure) as f64;
-        let shift = values.hi() - values.lo() + gap * self.step(values.encoding());
-        values.encoding().width() / shift
+        let shift = values.meta().hi - values.meta().lo + gap * self.step(&values.meta().encoding);
+        values.meta().encoding.width() / shift
     }
 
     /// The gated values, and the variance that the look-up adds to the variance of the values.
@@ -72,8 +72,8 @@ impl Evaluator<'_> {
         values: &LweVec,
     ) -> Result<(LweVec, f64)> {
         // Step 1: the choices must be bits, and their encoding must separate the values.
-        let width = values.encoding().width();
-        let (lo, hi, found) = (choice.lo(), choice.hi(), choice.encoding().width());
+        let width = values.meta().encoding.width();
+        let (lo, hi, found) = (choice.meta().lo, choice.meta().hi, choice.meta().encoding.width());
         let (own, other) = (values.largest_phase_variance(), choice.largest_phase_variance());
         let needed = self.widest_choice(values, (own.sqrt() + other.sqrt()).powi(2));
         if lo < 0.0 || hi > 1.0 || found > needed * (1.0 + 1e-9) {
@@ -83,22 +83,22 @@ impl Evaluator<'_> {
         let shift = width / found;
         let moved = choice.scale(shift)?;
         // Step 3: the look-up returns 0 in the lower part of the table and x in the upper part.
-        let (lo, hi) = (values.lo(), values.hi());
+        let (lo, hi) = (values.meta().lo, values.meta().hi);
         let middle = f64::midpoint(hi, lo + shift);
         let gated = |sum: f64| if sum < middle { 0.0 } else { (sum - shift).clamp(lo, hi) };
         let output = OutputEncoding::Encoding(Encoding::new(0.0, width)?);
         let out = self.map_in(work, &values.add(&moved)?, &[&gated], output)?;
         // Step 4: the added variance. The function has slope 1, so the index error counts as noise.
-        let step = self.step(values.encoding());
+        let step = self.step(&values.meta().encoding);
         let fresh = noise::expected_index_error(self.params, 0.0) * step * step;
-        let fresh = fresh + moved.noise_variance() + out.noise_variance();
+        let fresh = fresh + moved.meta().noise + out.meta().noise;
         Ok((out, fresh))
     }
 }
 
 /// The mean square error that wrong choices cause at the value of the largest magnitude.
 fn wrong_choice(choice: &LweVec, values: &LweVec) -> f64 {
-    choice.index_variance() * values.lo().abs().max(values.hi().abs()).powi(2)
+    choice.meta().index * values.meta().lo.abs().max(values.meta().hi.abs()).powi(2)
 }
 
 #[cfg(test)]
@@ -122,9 +122,9 @@ mod tests {
             let choice = evaluator.map(&difference, chosen, output).unwrap();
             let choice = choice.clone().within(0.0..=1.0).unwrap();
             let chosen_one = evaluator.choose(&choice, &a, &b).unwrap();
-            assert_eq!((chosen_one.lo(), chosen_one.hi()), (-1.0, 3.0));
+            assert_eq!((chosen_one.meta().lo, chosen_one.meta().hi), (-1.0, 3.0));
             let gated = evaluator.gate(&choice, &difference).unwrap();
-            let bound = 6.0 * chosen_one.noise_variance().sqrt();
+            let bound = 6.0 * chosen_one.meta().noise.sqrt();
             assert!(bound < 0.2, "{bound}");
             let (chosen_one, gated) =
                 (chosen_one.decrypt(&s.ring).unwrap(), gated.decrypt(&s.ring).unwrap());

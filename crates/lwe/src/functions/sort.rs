@@ -132,7 +132,7 @@ mod tests {
                     Order::Descending,
                 );
                 let bound = 6.0 * up.variance().sqrt();
-                assert_eq!((up.lo(), up.hi()), (0.0, 1.0));
+                assert_eq!((up.meta().lo, up.meta().hi), (0.0, 1.0));
                 for (got, expected) in up.decrypt(&s.ring).unwrap().iter().zip(&input) {
                     assert!((got - expected).abs() < bound, "{count}: {got} {expected}");
                 }

@@ -23,36 +23,39 @@ fn linear_operations_are_those_of_the_reals() {
     assert_close(&open(&x), &[-3.0, 0.5, 5.0]);
     let sum = x.add(&y).unwrap();
     assert_close(&open(&sum), &[-1.0, -0.5, 5.25]);
-    assert_eq!((sum.lo(), sum.hi()), (-4.0, 7.0));
+    assert_eq!((sum.meta().lo, sum.meta().hi), (-4.0, 7.0));
     assert_eq!(sum.variance(), x.variance() + y.variance());
-    assert_eq!(sum.deviation(), x.deviation() + y.deviation());
-    assert_eq!(sum.clone().independent().deviation(), sum.variance().sqrt());
-    assert_eq!(x.sum().unwrap().deviation(), 3.0 * x.deviation());
-    assert_eq!(x.times(-3).unwrap().deviation(), 3.0 * x.deviation());
+    assert_eq!(sum.meta().deviation, x.meta().deviation + y.meta().deviation);
+    assert_eq!(sum.clone().independent().meta().deviation, sum.variance().sqrt());
+    assert_eq!(x.sum().unwrap().meta().deviation, 3.0 * x.meta().deviation);
+    assert_eq!(x.times(-3).unwrap().meta().deviation, 3.0 * x.meta().deviation);
     let difference = x.sub(&y).unwrap();
     assert_close(&open(&difference), &[-5.0, 1.5, 4.75]);
-    assert_eq!((difference.lo(), difference.hi()), (-5.0, 6.0));
+    assert_eq!((difference.meta().lo, difference.meta().hi), (-5.0, 6.0));
     assert_close(&open(&x.neg()), &[3.0, -0.5, -5.0]);
-    assert_eq!((x.neg().lo(), x.neg().hi()), (-5.0, 3.0));
+    assert_eq!((x.neg().meta().lo, x.neg().meta().hi), (-5.0, 3.0));
     let scaled = x.scale(-0.125).unwrap();
     assert_close(&open(&scaled), &[0.375, -0.0625, -0.625]);
-    assert_eq!((scaled.lo(), scaled.hi(), scaled.encoding().width()), (-0.625, 0.375, 8.0));
+    assert_eq!(
+        (scaled.meta().lo, scaled.meta().hi, scaled.meta().encoding.width()),
+        (-0.625, 0.375, 8.0)
+    );
     assert_close(&open(&x.times(-3).unwrap()), &[9.0, -1.5, -15.0]);
     assert_eq!(x.times(-3).unwrap().variance(), 9.0 * x.variance());
     assert_close(&open(&x.add_constant(100.0).unwrap()), &[97.0, 100.5, 105.0]);
     assert_close(&open(&x.sum().unwrap()), &[2.5]);
     assert_close(&open(&x.select(&[2, 0, 2]).unwrap()), &[5.0, -3.0, 5.0]);
     let centred = x.centred();
-    assert_eq!(centred.encoding().center(), 1.0);
-    assert_eq!(y.centred().encoding().center(), 0.5);
+    assert_eq!(centred.meta().encoding.center(), 1.0);
+    assert_eq!(y.centred().meta().encoding.center(), 0.5);
     assert_close(&open(&y.centred()), &[2.0, -1.0, 0.25]);
     // Widths of 64 and 8 are aligned at 8.
     let mixed = scaled.add(&y).unwrap();
     assert_close(&open(&mixed), &[2.375, -1.0625, -0.375]);
-    assert_eq!(mixed.encoding().width(), 8.0);
+    assert_eq!(mixed.meta().encoding.width(), 8.0);
     let all = LweVec::concat(&[y.clone(), scaled.clone()]).unwrap();
     assert_close(&open(&all), &[2.0, -1.0, 0.25, 0.375, -0.0625, -0.625]);
-    assert_eq!((all.lo(), all.hi()), (-1.0, 2.0));
+    assert_eq!((all.meta().lo, all.meta().hi), (-1.0, 2.0));
     let again = LweVec::concat(&all.singles()).unwrap();
     assert_close(&open(&again), &open(&all));
 }
@@ -93,7 +96,7 @@ fn extreme_constants_and_factors_are_refused() {
         assert!(x.add_constant(constant).is_err());
     }
     let there_and_back = x.add_constant(1e8).unwrap().add_constant(-1e8).unwrap();
-    assert!(there_and_back.lo().abs() < 1e-7 && (there_and_back.hi() - 1.0).abs() < 1e-7);
+    assert!(there_and_back.meta().lo.abs() < 1e-7 && (there_and_back.meta().hi - 1.0).abs() < 1e-7);
     for factor in [1e170, 1e-170, -1e170, 1e308, 0.0, f64::NAN, f64::NEG_INFINITY] {
         let error = x.scale(factor).unwrap_err();
         assert!(
@@ -118,13 +121,13 @@ fn shared_noise_stays_within_the_deviation() {
         got.iter().map(|e| e * e).sum::<f64>() / got.len() as f64
     };
     let twice = x.add(&x).unwrap();
-    let ratio = mean_square(&twice) / twice.deviation().powi(2);
+    let ratio = mean_square(&twice) / twice.meta().deviation.powi(2);
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
     assert!(mean_square(&twice) > 1.8 * twice.variance());
     let repeated = x.select(&[3; 50]).unwrap().sum().unwrap();
     let alone = mean_square(&x.select(&[3]).unwrap());
     assert!((mean_square(&repeated) / alone / 2500.0 - 1.0).abs() < 1e-3);
-    assert!((repeated.deviation() / x.deviation() - 50.0).abs() < 1e-9);
+    assert!((repeated.meta().deviation / x.meta().deviation - 50.0).abs() < 1e-9);
 }
 
 #[test]

@@ -58,17 +58,17 @@ fn side(
 wire_form! {
     /// The serialized form of [`LweVec`].
     pub struct ValuesForm<'a> for LweVec: kind::VALUES, "unpublished values of tables" {
-        key: KeyId = self.key(),
+        key: KeyId = self.meta().key,
         count: u32 = count,
         /// The value at phase 0, and the width of a period.
-        center: f64 = self.encoding().center(),
-        width: f64 = self.encoding().width(),
-        lo: f64 = self.lo(),
-        hi: f64 = self.hi(),
+        center: f64 = self.meta().encoding.center(),
+        width: f64 = self.meta().encoding.width(),
+        lo: f64 = self.meta().lo,
+        hi: f64 = self.meta().hi,
         /// The variance of the noise of the phase, and of the index errors of tables.
-        noise: f64 = self.noise_variance(),
-        index: f64 = self.index_variance(),
-        deviation: f64 = self.deviation(),
+        noise: f64 = self.meta().noise,
+        index: f64 = self.meta().index,
+        deviation: f64 = self.meta().deviation,
         /// The bodies of all values modulo `q0`, then the mask of each.
         words: Packed<'a> = words,
     }
@@ -117,12 +117,12 @@ wire_form! {
     pub struct PublishedValuesForm<'a> for PublishedValues:
         kind::PUBLISHED_VALUES, "published values of tables"
     {
-        key: KeyId = values.key(),
+        key: KeyId = values.meta().key,
         count: u32 = count,
         /// The width of a period. The middle of the range is at phase 0.
-        width: f64 = values.encoding().width(),
-        lo: f64 = values.lo(),
-        hi: f64 = values.hi(),
+        width: f64 = values.meta().encoding.width(),
+        lo: f64 = values.meta().lo,
+        hi: f64 = values.meta().hi,
         /// `log2` of the declared standard deviation of the noise.
         log2_noise: i32 = self.log2_noise(),
         words: Packed<'a> = words,

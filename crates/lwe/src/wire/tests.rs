@@ -286,7 +286,7 @@ fn values_come_back_and_damaged_ones_do_not() {
         assert!(change(28, &0f64.to_le_bytes()).is_err());
         assert!(change(52, &(-0.5f64).to_le_bytes()).is_err());
         assert!(change(60, &(-0.5f64).to_le_bytes()).is_err());
-        let less = values.noise_variance().sqrt() * 0.99;
+        let less = values.meta().noise.sqrt() * 0.99;
         let error = change(68, &less.to_le_bytes()).unwrap_err();
         assert!(
             matches!(error.kind(), ErrorKind::Number { what: "deviation of values", .. }),

@@ -259,7 +259,7 @@ mod tests {
         let p: Vec<Modulus> = params.q().moduli().cloned().collect();
         let p = prime::ntt_primes_below(64, 50, 2, &p).unwrap();
         let p = p.iter().map(Modulus::value).collect();
-        let strategy = RelinStrategy::through_rank(&params, 4, p).unwrap();
+        let strategy = RelinStrategy::new(&params, 1, Some((4, p))).unwrap();
         let cost = strategy.cost(4).unwrap();
         assert_eq!(cost.products, (6.0 * 2.0 * 6.0 * 5.0 + 4.0 * 5.0 * 4.0) * 64.0);
         // Keys hold what products read.

@@ -106,11 +106,6 @@ impl RingConversion {
         &self.galois
     }
 
-    /// `f`: the factor by which [`from_rank`](Self::from_rank) multiplies messages.
-    pub fn factor(&self) -> usize {
-        self.map.factor()
-    }
-
     /// Large to small: the message `m(X^f)` becomes `m(Y)` at rank `R f`.
     ///
     /// # Errors
@@ -140,7 +135,7 @@ impl RingConversion {
         let mut embedded = self.map.embed(ct)?;
         let ring = embedded.ring(&self.large);
         // f is a power of two, so it is invertible modulo every odd prime.
-        let factor = self.factor() as u64;
+        let factor = self.map().factor() as u64;
         let inverses: Vec<u64> = ring
             .moduli()
             .map(|q| q.inv(factor % q.value()))
@@ -269,7 +264,7 @@ impl RingSwitchKeys {
 
     /// `N' / n`: the factor by which the switch multiplies messages.
     pub fn factor(&self) -> usize {
-        self.up.factor()
+        self.up.map().factor()
     }
 
     /// The rank reduction.
@@ -400,7 +395,7 @@ mod tests {
             let lifted = into(&source).lift(&m).unwrap();
             let ct = secret.encrypt(&lifted, &mut rng(3)).unwrap();
             let switched = keys.switch(&ct).unwrap();
-            assert_eq!((switched.degree(), switched.limbs()), (degree, 2));
+            assert_eq!((switched.b().degree(), switched.limbs()), (degree, 2));
             let expected = spread(&into(&target), &target, &m);
             let stats = measured::noise(&part, &switched, &expected).unwrap();
             let module = target.module_view(degree / 64).unwrap();
@@ -425,9 +420,9 @@ mod tests {
         let small = large.module_view(4).unwrap();
         let secret = SecretKey::generate(&large, &mut rng(1)).unwrap();
         let conversion = RingConversion::generate(&secret, &small, 2, &mut rng(2)).unwrap();
-        assert_eq!((conversion.factor(), conversion.galois().len()), (4, 2));
+        assert_eq!((conversion.map().factor(), conversion.galois().exponents().len()), (4, 2));
         let map = || conversion.map().clone();
-        let refused = RingConversion::from_parts(&large, &small, map(), GaloisKeys::new());
+        let refused = RingConversion::from_parts(&large, &small, map(), GaloisKeys::default());
         assert!(matches!(refusal(&refused), ErrorKind::MissingGaloisKey { .. }));
         let keys = conversion.galois().clone();
         let refused = RingConversion::from_parts(&small, &small, map(), keys.clone());

@@ -12,7 +12,7 @@ use bellerophon_ring::{Addend, Epilogue, KeyRows, Ntt, Poly};
 use rand::CryptoRng;
 
 use crate::galois::{GaloisKey, rotation_exponent};
-use crate::keyswitch::KeyIdent;
+use crate::key_id::KeyIdent;
 use crate::params::check_chains;
 use crate::rank::{RankReduceKey, check_extension};
 use crate::{Ciphertext, During, ErrorKind, GaloisKeys, Params, Result, SecretKey};
@@ -117,11 +117,6 @@ impl RankHoistedKeys {
     /// The Galois keys at the temporary rank.
     pub fn galois(&self) -> &GaloisKeys {
         &self.galois
-    }
-
-    /// The largest number of limbs that the rank-down key accepts.
-    pub fn limbs(&self) -> usize {
-        self.down.key().limbs()
     }
 
     /// The rank-down key.
@@ -262,7 +257,7 @@ mod tests {
             let base = secret.params().clone();
             let keys = RankHoistedKeys::generate(&secret, &raised, 4, &mut rng(3)).unwrap();
             // Plus and minus 64 of 128 slots are one rotation.
-            assert_eq!(keys.galois().len(), 13);
+            assert_eq!(keys.galois().exponents().len(), 13);
             for limbs in [1, 4] {
                 let m = message(&base, limbs, 7);
                 let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
@@ -361,8 +356,12 @@ mod tests {
         let (flat, _) = world(64, (1, 2));
         let down = crate::KeySwitchKey::between(&flat, &secret, 3, &mut rng(6)).unwrap();
         let down = down.compress().expand(base).unwrap();
-        let refused =
-            RankHoistedKeys::from_parts(base, flat.params(), GaloisKeys::new(), Some(down.into()));
+        let refused = RankHoistedKeys::from_parts(
+            base,
+            flat.params(),
+            GaloisKeys::default(),
+            Some(down.into()),
+        );
         assert!(matches!(refusal(&refused), ErrorKind::Rank { .. }));
         let refused = RankHoistedKeys::generate(&other, &raised, 3, &mut rng(3));
         assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }));

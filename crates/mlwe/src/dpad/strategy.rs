@@ -103,31 +103,16 @@ impl RelinStrategy {
         Self { base: params.clone(), work: params.clone(), raised: params.clone(), map: None }
     }
 
-    /// Through the temporary rank `rank` with the special primes `special` (Algorithm 1). The
-    /// product of the special primes determines the number of digits `mu` of the chain.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Rank`] unless `rank` exceeds the rank of `params`, and the errors of
-    /// [`Params::new`]: `Q P^` at dimension `rank * n` must have the security of the parameters
-    /// too.
-    pub fn through_rank(params: &Params, rank: usize, special: Vec<u64>) -> Result<Self> {
-        Self::new(params, 1, Some((rank, special)))
-    }
-
-    /// Through the ring of degree `n factor` at rank `r / factor`; `factor = r` is RLWE.
+    /// Through the ring of degree `n factor` at rank `r / factor`, where `factor = r` is RLWE and
+    /// `factor = 1` is the ring itself; there through a temporary rank with special primes of its
+    /// own, if one is given (Algorithm 1). The product of the special primes determines the number
+    /// of digits `mu` of the chain.
     ///
     /// # Errors
     /// [`ErrorKind::Parameter`] unless the factor is a power of two that divides the rank, and ring
-    /// errors if the primes do not support the larger degree.
-    pub fn through_ring(params: &Params, factor: usize) -> Result<Self> {
-        Self::new(params, factor, None)
-    }
-
-    /// The general form: through the ring of degree `n factor`, and through a temporary rank in
-    /// that ring with its own special primes.
-    ///
-    /// # Errors
-    /// As for [`through_rank`](Self::through_rank) and [`through_ring`](Self::through_ring).
+    /// errors if the primes do not support the larger degree. [`ErrorKind::Rank`] unless the
+    /// temporary rank exceeds that of the ring, and the errors of [`Params::new`]: `Q P^` at
+    /// dimension `rank * n` must have the security of the parameters too.
     pub fn new(
         params: &Params,
         factor: usize,
@@ -245,7 +230,7 @@ impl RelinStrategy {
     }
 
     /// Noise variance that the relinearization adds to a product: that of both key switches, or
-    /// [`noise::relinearize`] without a temporary rank.
+    /// that of one key switch without a temporary rank.
     ///
     /// # Errors
     /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.

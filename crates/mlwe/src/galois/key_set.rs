@@ -33,7 +33,7 @@ enum Entry {
 impl Entry {
     fn limbs(&self) -> usize {
         match self {
-            Self::InMemory(key) => key.limbs(),
+            Self::InMemory(key) => key.key().shape().limbs,
             Self::Stored { limbs, .. } => *limbs,
         }
     }
@@ -57,18 +57,13 @@ impl fmt::Debug for Entry {
 
 impl FromIterator<GaloisKey> for GaloisKeys {
     fn from_iter<I: IntoIterator<Item = GaloisKey>>(keys: I) -> Self {
-        let mut set = Self::new();
+        let mut set = Self::default();
         keys.into_iter().for_each(|key| set.insert(key));
         set
     }
 }
 
 impl GaloisKeys {
-    /// An empty set.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Generates one key per distinct exponent, for ciphertexts of up to `limbs` limbs.
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
@@ -76,7 +71,7 @@ impl GaloisKeys {
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        let mut keys = Self::new();
+        let mut keys = Self::default();
         for exponent in exponents {
             if !keys.keys.contains_key(&(exponent % (2 * secret.params().degree()))) {
                 keys.insert(GaloisKey::generate(secret, exponent, limbs, rng)?);
@@ -155,16 +150,6 @@ impl GaloisKeys {
         })
     }
 
-    /// The number of keys.
-    pub fn len(&self) -> usize {
-        self.keys.len()
-    }
-
-    /// Whether the set is empty.
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
     /// Size in bytes of all keys in seeded, bit-packed form.
     pub fn byte_len(&self, params: &Params) -> usize {
         let limbs = self.keys.values().map(Entry::limbs);
@@ -207,11 +192,11 @@ mod tests {
         // One with fewer limbs does not replace a stored one; one with as many neither.
         keys.insert(key(5, 2));
         keys.insert(key(7, 2));
-        assert_eq!((keys.len(), keys.iter().count()), (4, 1));
+        assert_eq!((keys.exponents().len(), keys.iter().count()), (4, 1));
         assert_eq!(keys.exponents().collect::<Vec<_>>(), [5, 7, 25, 125]);
         assert!(keys.covers(25, 3) && keys.covers(7, 2) && !keys.covers(7, 3));
         assert!(Arc::ptr_eq(&keys.get(25).unwrap(), &shelf.0[1]));
-        assert_eq!(keys.get(5).unwrap().limbs(), 3);
+        assert_eq!(keys.get(5).unwrap().key().shape().limbs, 3);
         let refused = keys.get(125);
         assert!(matches!(refusal(&refused), ErrorKind::Stored { exponent: 125, .. }));
         let refused = keys.get(3);

@@ -19,7 +19,8 @@ pub use key_set::{GaloisKeys, GaloisSource};
 
 use crate::ciphertext::packed_len;
 use crate::encrypt::SEED_BYTES;
-use crate::keyswitch::{KeyIdent, KeySwitchKey, SeededKeySwitchKey};
+use crate::key_id::KeyIdent;
+use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 use crate::{
     Ciphertext, CiphertextQP, During, ErrorKind, HoistedDigits, Params, Result, SecretKey,
 };
@@ -106,11 +107,6 @@ impl GaloisKey {
     /// The exponent `g` in `[1, 2N)`.
     pub fn exponent(&self) -> usize {
         self.map.exponent()
-    }
-
-    /// The largest number of limbs of an input.
-    pub fn limbs(&self) -> usize {
-        self.key.limbs()
     }
 
     /// Size in bytes of a key for up to `limbs` limbs in seeded, bit-packed form. No key is
@@ -370,7 +366,7 @@ mod tests {
         let params = params(64, 1, 2, 1);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
         let keys = GaloisKeys::generate(&secret, [5, 5 + 128], 1, &mut rng(2)).unwrap();
-        assert_eq!(keys.len(), 1);
+        assert_eq!(keys.exponents().len(), 1);
         let error = keys.get(25).during("rotate").unwrap_err();
         assert!(matches!(
             error.kind(),

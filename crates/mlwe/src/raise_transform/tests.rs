@@ -75,7 +75,7 @@ fn is_the_matrix_of_the_integer_phase_with_the_predicted_noise() {
         let key = RaiseTransformKey::generate(&transform, &sparse, &secret, &mut rng(3)).unwrap();
         let ct = sparse.encrypt(&message(&low, 1, 5), &mut rng(4)).unwrap();
         let raised = transform.apply(&key, &ct).unwrap();
-        assert_eq!((raised.limbs(), raised.key()), (params.limbs(), secret.id()));
+        assert_eq!((raised.limbs(), raised.ident().key), (params.limbs(), secret.id()));
 
         // The phase over the integers, b + a s'.
         let (q0, lowest) = (low.q().modulus(0), low.q().at_limbs(1));

@@ -26,11 +26,11 @@ fn strategies(params: &Params) -> Vec<RelinStrategy> {
     let mut strategies = vec![RelinStrategy::direct(params)];
     for (raised, digit) in [(rank + 1, 2), (rank + 1, 5), (2 * rank, 3)] {
         strategies
-            .push(RelinStrategy::through_rank(params, raised, special(params, digit)).unwrap());
+            .push(RelinStrategy::new(params, 1, Some((raised, special(params, digit)))).unwrap());
     }
     for factor in [2, 4] {
         if rank.is_multiple_of(factor) {
-            strategies.push(RelinStrategy::through_ring(params, factor).unwrap());
+            strategies.push(RelinStrategy::new(params, factor, None).unwrap());
             let temporary = Some((rank / factor + 1, special(params, 3)));
             strategies.push(RelinStrategy::new(params, factor, temporary).unwrap());
         }
@@ -53,22 +53,22 @@ fn every_route_relinearizes_at_every_rank() {
                 let ring = params.q().at_limbs(limbs);
                 let mut expected = (*x.phase(&secret).unwrap()).clone();
                 ring.mul_assign(&mut expected, &y.phase(&secret).unwrap());
-                let product = keys.multiply(&x, &y).unwrap();
+                let product = keys.multiply(&x, &y, 0).unwrap();
                 assert_eq!((product.rank(), product.limbs()), (rank, limbs));
                 let stats = measured::noise(&secret, &product, &expected).unwrap();
                 let predicted = strategy.noise(limbs).unwrap();
                 assert_close(stats.variance, predicted, 1.7);
                 // The phase follows the messages, not only the noise.
-                let square = keys.square(&x).unwrap();
+                let square = keys.multiply(&x, &x, 0).unwrap();
                 let tensor = Tensor::square(&params, &x).unwrap();
-                assert_eq!(square, keys.relinearize(tensor).unwrap());
+                assert_eq!(square, keys.relinearize(tensor, 0).unwrap());
                 let tensor = Tensor::product(&params, &x, &y).unwrap();
-                assert_eq!(product, keys.relinearize(tensor).unwrap());
+                assert_eq!(product, keys.relinearize(tensor, 0).unwrap());
                 for primes in 1..limbs.min(3) {
                     let tensor = Tensor::product(&params, &x, &y).unwrap();
-                    let fused = keys.relinearize_rescale(tensor, primes).unwrap();
+                    let fused = keys.relinearize(tensor, primes).unwrap();
                     assert_eq!(fused.limbs(), limbs - primes);
-                    assert_eq!(fused, keys.multiply_rescale(&x, &y, primes).unwrap());
+                    assert_eq!(fused, keys.multiply(&x, &y, primes).unwrap());
                     let divided = bellerophon_ring::rescale(&ring, expected.clone(), primes);
                     let stats = measured::noise(&secret, &fused, &divided).unwrap();
                     // The quotient that it is compared with is rounded too.
@@ -93,14 +93,15 @@ fn noise_of_digits_shows_when_special_primes_are_small() {
     let wide = base(512, 2, 4, 1);
     let narrow = Params::new(ParamsSpec { p: small(1), ..wide.spec().clone() }).unwrap();
     for (params, p) in [(&wide, small(1)), (&narrow, special(&wide, 2)), (&narrow, small(1))] {
-        let strategy = RelinStrategy::through_rank(params, 3, p).unwrap();
+        let strategy = RelinStrategy::new(params, 1, Some((3, p))).unwrap();
         let secret = SecretKey::generate(params, &mut rng(1)).unwrap();
         let keys = RelinKeys::generate(&strategy, &secret, 4, &mut rng(2)).unwrap();
         let x = secret.encrypt(&message(params, 4, 7), &mut rng(3)).unwrap();
         let mut expected = (*x.phase(&secret).unwrap()).clone();
         let copy = expected.clone();
         params.q().mul_assign(&mut expected, &copy);
-        let stats = measured::noise(&secret, &keys.square(&x).unwrap(), &expected).unwrap();
+        let stats =
+            measured::noise(&secret, &keys.multiply(&x, &x, 0).unwrap(), &expected).unwrap();
         assert!(stats.variance > 1e6, "{stats:?}");
         assert_close(stats.variance, strategy.noise(4).unwrap(), 1.35);
     }
@@ -111,13 +112,14 @@ fn lemma_3_2_bounds_the_noise_and_is_not_idle() {
     for rank in [2, 4] {
         let params = base(256, rank, 5, 1);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
-        let strategy = RelinStrategy::through_rank(&params, rank + 1, special(&params, 3)).unwrap();
+        let strategy =
+            RelinStrategy::new(&params, 1, Some((rank + 1, special(&params, 3)))).unwrap();
         let keys = RelinKeys::generate(&strategy, &secret, 5, &mut rng(2)).unwrap();
         let x = secret.encrypt(&message(&params, 5, 7), &mut rng(3)).unwrap();
         let mut expected = (*x.phase(&secret).unwrap()).clone();
         let copy = expected.clone();
         params.q().mul_assign(&mut expected, &copy);
-        let mut noise = (*keys.square(&x).unwrap().phase(&secret).unwrap()).clone();
+        let mut noise = (*keys.multiply(&x, &x, 0).unwrap().phase(&secret).unwrap()).clone();
         params.q().sub_assign(&mut noise, &expected);
         let noise = measured::centered_f64(params.q(), &params.q().inverse(noise));
         let measured = canonical_norm(&noise);
@@ -129,12 +131,12 @@ fn lemma_3_2_bounds_the_noise_and_is_not_idle() {
 #[test]
 fn a_route_says_what_it_passes_through() {
     let params = base(64, 4, 6, 1);
-    let dpad = RelinStrategy::through_rank(&params, 5, special(&params, 3)).unwrap();
+    let dpad = RelinStrategy::new(&params, 1, Some((5, special(&params, 3)))).unwrap();
     assert_eq!((dpad.kind(), dpad.is_raised(), dpad.factor()), (RelinKind::DPad, true, 1));
     assert_eq!((dpad.components(), dpad.digits(6).unwrap(), dpad.digits(1).unwrap()), (10, 2, 1));
     assert_eq!((dpad.raised().rank(), dpad.raised().dimension()), (5, 320));
     assert_eq!(dpad.work(), &params);
-    let ring = RelinStrategy::through_ring(&params, 4).unwrap();
+    let ring = RelinStrategy::new(&params, 4, None).unwrap();
     assert_eq!((ring.kind(), ring.is_raised(), ring.factor()), (RelinKind::ViaRing, false, 4));
     // Ten polynomials, four to one; no more than five of six digits' primes each.
     assert_eq!((ring.components(), ring.digits(6).unwrap()), (3, 6));
@@ -153,23 +155,23 @@ fn a_route_says_what_it_passes_through() {
             "in the ring of degree 128, by way of rank 3 with 300 bits of special primes",
         ]
     );
-    assert!(dpad == RelinStrategy::through_rank(&params, 5, special(&params, 3)).unwrap());
+    assert!(dpad == RelinStrategy::new(&params, 1, Some((5, special(&params, 3)))).unwrap());
     assert!(dpad != ring && ring != both && dpad != RelinStrategy::direct(&params));
     // What does not fit.
     assert!(matches!(refusal(&dpad.digits(7)), ErrorKind::Limbs { found: 7, .. }));
     assert!(matches!(refusal(&dpad.noise(0)), ErrorKind::Limbs { found: 0, .. }));
     assert!(matches!(refusal(&dpad.noise_rescaled(3, 3, 0.0)), ErrorKind::Limbs { found: 3, .. }));
-    let same = RelinStrategy::through_rank(&params, 4, special(&params, 3));
+    let same = RelinStrategy::new(&params, 1, Some((4, special(&params, 3))));
     assert!(matches!(refusal(&same), ErrorKind::Rank { found: 4, needed: 5, .. }));
     for factor in [0, 3, 8] {
-        let refused = RelinStrategy::through_ring(&params, factor);
+        let refused = RelinStrategy::new(&params, factor, None);
         assert!(matches!(refusal(&refused), ErrorKind::Parameter { field: "factor", .. }));
     }
     // Primes that are 1 modulo 128 and not modulo 512.
     let unfit = prime::ntt_primes_below(64, 40, 40, &[]).unwrap();
     let unfit = unfit.iter().map(Modulus::value).filter(|q| q % 512 != 1).take(2).collect();
     let unfit = Params::new(ParamsSpec { q: unfit, ..params.spec().clone() }).unwrap();
-    assert!(matches!(refusal(&RelinStrategy::through_ring(&unfit, 4)), ErrorKind::Ring(_)));
+    assert!(matches!(refusal(&RelinStrategy::new(&unfit, 4, None)), ErrorKind::Ring(_)));
 }
 
 #[test]
@@ -182,9 +184,9 @@ fn both_ranks_meet_the_table() {
         let q: Vec<Modulus> = params.q().moduli().cloned().collect();
         prime::ntt_primes_below(1024, bits, count, &q).unwrap().iter().map(Modulus::value).collect()
     };
-    let strategy = RelinStrategy::through_rank(&params, 5, p(40, 2)).unwrap();
+    let strategy = RelinStrategy::new(&params, 1, Some((5, p(40, 2)))).unwrap();
     assert!(strategy.raised().security_bits() >= 128.0);
-    let error = RelinStrategy::through_rank(&params, 5, p(50, 2)).unwrap_err();
+    let error = RelinStrategy::new(&params, 1, Some((5, p(50, 2)))).unwrap_err();
     let ErrorKind::Insecure { dimension, bound, .. } = error.kind() else { panic!("{error}") };
     assert_eq!((*dimension, *bound), (5120, 133.0));
 }
@@ -194,15 +196,15 @@ fn secrets_at_both_ranks_belong_together() {
     let params = base(64, 2, 3, 1);
     let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
     let other = SecretKey::generate(&params, &mut rng(2)).unwrap();
-    let strategy = RelinStrategy::through_rank(&params, 3, special(&params, 3)).unwrap();
+    let strategy = RelinStrategy::new(&params, 1, Some((3, special(&params, 3)))).unwrap();
     let raised = secret.extend_rank(strategy.raised(), &mut rng(3)).unwrap();
     let keys = RelinKeys::generate_under(&strategy, &secret, &raised, 3, &mut rng(4)).unwrap();
-    assert_eq!((keys.cross().shape().to.key, keys.limbs()), (raised.id(), 3));
+    assert_eq!((keys.cross().shape().to.key, keys.cross().shape().limbs), (raised.id(), 3));
     let x = secret.encrypt(&message(&params, 3, 7), &mut rng(5)).unwrap();
     let mut expected = (*x.phase(&secret).unwrap()).clone();
     let copy = expected.clone();
     params.q().mul_assign(&mut expected, &copy);
-    let stats = measured::noise(&secret, &keys.square(&x).unwrap(), &expected).unwrap();
+    let stats = measured::noise(&secret, &keys.multiply(&x, &x, 0).unwrap(), &expected).unwrap();
     assert!(stats.variance < 2.0 * strategy.noise(3).unwrap(), "{stats:?}");
     // Another secret, its extension, and an extension under other parameters.
     let foreign = other.extend_rank(strategy.raised(), &mut rng(3)).unwrap();
@@ -218,7 +220,7 @@ fn secrets_at_both_ranks_belong_together() {
     let embedded = map.embed_secret(&secret).unwrap();
     let raised = embedded.extend_rank(strategy.raised(), &mut rng(3)).unwrap();
     let keys = RelinKeys::generate_under(&strategy, &secret, &raised, 3, &mut rng(4)).unwrap();
-    let stats = measured::noise(&secret, &keys.square(&x).unwrap(), &expected).unwrap();
+    let stats = measured::noise(&secret, &keys.multiply(&x, &x, 0).unwrap(), &expected).unwrap();
     assert!(stats.variance < 2.0 * strategy.noise(3).unwrap(), "{stats:?}");
 }
 
@@ -235,7 +237,7 @@ fn keys_travel_and_what_does_not_fit_is_named() {
         let cross = keys.cross().compress().expand(strategy.raised()).unwrap();
         let down = keys.down().map(|down| down.key().compress().expand(strategy.work()).unwrap());
         let again = RelinKeys::from_parts(&strategy, cross.clone(), down.map(Into::into)).unwrap();
-        assert_eq!(again.square(&x).unwrap(), keys.square(&x).unwrap());
+        assert_eq!(again.multiply(&x, &x, 0).unwrap(), keys.multiply(&x, &x, 0).unwrap());
         // Without the rank-down key.
         let alone = RelinKeys::from_parts(&strategy, cross, None);
         match strategy.is_raised() {
@@ -248,13 +250,19 @@ fn keys_travel_and_what_does_not_fit_is_named() {
         }
         // Wrong levels, wrong keys.
         let high = secret.encrypt(&message(&params, 4, 7), &mut rng(3)).unwrap();
-        assert!(matches!(refusal(&keys.square(&high)), ErrorKind::Limbs { found: 4, .. }));
+        assert!(matches!(
+            refusal(&keys.multiply(&high, &high, 0)),
+            ErrorKind::Limbs { found: 4, .. }
+        ));
         let tensor = Tensor::square(&params, &x).unwrap();
-        let refused = keys.relinearize_rescale(tensor, 3);
+        let refused = keys.relinearize(tensor, 3);
         assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 3, .. }));
         let other = SecretKey::generate(&params, &mut rng(9)).unwrap();
         let foreign = other.encrypt(&message(&params, 3, 7), &mut rng(3)).unwrap();
-        assert!(matches!(refusal(&keys.square(&foreign)), ErrorKind::KeyMismatch { .. }));
+        assert!(matches!(
+            refusal(&keys.multiply(&foreign, &foreign, 0)),
+            ErrorKind::KeyMismatch { .. }
+        ));
     }
     // Keys of one strategy do not serve another, nor those of other secrets and fewer levels.
     let all = strategies(&params);

@@ -32,13 +32,13 @@ wire_form! {
     pub struct SeededCiphertextForm<'a> for SeededCiphertext:
         kind::SEEDED_CIPHERTEXT, "fresh lattice ciphertext"
     {
-        key: KeyId = self.key(),
+        key: KeyId = self.ident().key,
         limbs: u32 = self.b().limbs() as u32,
         seed: Seed = *self.seed(),
         body: Packed<'a> = Packed::polys(&ring, [self.b()].into_iter()),
     }
     fn write(&self, params: &Params) {
-        params.check(self.fingerprint()).during("write a ciphertext")?;
+        params.check(self.ident().fingerprint).during("write a ciphertext")?;
         let ring = params.q().at_limbs(self.b().limbs());
     }
     fn read(params, form) {

@@ -130,14 +130,14 @@ wire_form! {
     // Read with the parameters of its output.
     for ModRaiseKey: kind::RAISE_KEY, "raising key" as KeySwitchKeyForm<'a>;
     fn write(&self, params: &Params) {
-        params.check(self.to().fingerprint).during("write a raising key")?;
+        params.check(self.shape().to.fingerprint).during("write a raising key")?;
         Ok(KeySwitchKeyForm {
-            from: self.from(),
-            to: self.to(),
-            limbs: self.limbs() as u32,
+            from: self.shape().from,
+            to: self.shape().to,
+            limbs: self.shape().limbs as u32,
             from_rank: self.bodies().len() as u32,
             seed: *self.seed(),
-            bodies: Packed::polys(params.gadget().ring(self.limbs()), self.bodies().iter()),
+            bodies: Packed::polys(params.gadget().ring(self.shape().limbs), self.bodies().iter()),
         })
     }
     fn read(params, form) {

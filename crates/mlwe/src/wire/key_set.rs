@@ -55,7 +55,7 @@ impl GaloisKeysForm<'_> {
             }
             .during("read Galois keys"));
         }
-        let mut keys = GaloisKeys::new();
+        let mut keys = GaloisKeys::default();
         for form in forms {
             keys.insert(GaloisKey::from_form(params, form)?);
         }

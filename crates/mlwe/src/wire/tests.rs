@@ -84,7 +84,7 @@ fn keys_come_back() {
         assert_eq!(read::<ModRaiseKey>(&small, &bytes).unwrap().unwrap(), raise);
 
         let special = large.spec().p.clone();
-        let through = RelinStrategy::through_rank(&small, rank + 2, special).unwrap();
+        let through = RelinStrategy::new(&small, 1, Some((rank + 2, special))).unwrap();
         for strategy in [RelinStrategy::direct(&small), through] {
             let keys = RelinKeys::generate(&strategy, &key, 3, &mut rng(7)).unwrap();
             let bytes = comes_back(&strategy, &keys);

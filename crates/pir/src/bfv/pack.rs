@@ -229,7 +229,7 @@ fn to_lattice(lattice: &mlwe::Params, row: Ciphertext) -> Result<mlwe::Ciphertex
 }
 
 fn from_lattice(params: &Params, row: mlwe::Ciphertext) -> Ciphertext {
-    let key = row.key();
+    let key = row.ident().key;
     let (b, mut masks) = row.into_parts();
     let noise = NoiseBound::fresh(params);
     Ciphertext { b, a: masks.swap_remove(0), noise, fingerprint: params.fingerprint(), key }

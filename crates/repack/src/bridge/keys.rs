@@ -97,20 +97,22 @@ impl RingBridgeKeys {
             (down.to, own),
             (to_sparse.from, own),
             (to_sparse.to, end(&bridge.sparse, sparse)),
-            (self.raise.from(), end(&bridge.low, sparse)),
-            (self.raise.to(), end(slots, self.id)),
+            (self.raise.shape().from, end(&bridge.low, sparse)),
+            (self.raise.shape().to, end(slots, self.id)),
         ] {
             check_end(found, needed).during(op)?;
         }
         // Step 2: ranks and limbs.
-        for (found, needed) in
-            [(down.from_rank, module.rank()), (to_sparse.from_rank, 1), (self.raise.rows(), 1)]
-        {
+        for (found, needed) in [
+            (down.from_rank, module.spec().rank),
+            (to_sparse.from_rank, 1),
+            (self.raise.shape().from_rank, 1),
+        ] {
             if found != needed {
                 return Err(mlwe::ErrorKind::Rank { found, needed }.during(op).into());
             }
         }
-        let (found, needed) = (self.raise.limbs(), bridge.params.limbs());
+        let (found, needed) = (self.raise.shape().limbs, bridge.params.limbs());
         if found != needed {
             return Err(mlwe::ErrorKind::Limbs { found, needed: needed.to_string() }
                 .during(op)
@@ -129,7 +131,7 @@ impl RingBridgeKeys {
     }
 
     /// The public identity of the client.
-    pub fn id(&self) -> KeyId {
+    pub(crate) fn id(&self) -> KeyId {
         self.id
     }
 }
@@ -161,7 +163,7 @@ impl RingBridge {
         let dense = row(degree, self.dense.gadget().ring(1).moduli());
         let sparse = row(degree, self.sparse.gadget().ring(1).moduli());
         let top = row(
-            self.params.lattice().degree(),
+            self.params.lattice().spec().degree,
             lattice.gadget().ring(self.params.limbs()).moduli(),
         );
         let packing = (degree / PACKING_N).trailing_zeros() as usize;

@@ -20,7 +20,7 @@ use crate::{During, ErrorKind, Layout, Result, pack_values, packed_values_noise}
 pub enum Reduction {
     /// `sin(2 pi p / q0)`: for small values, or values from a table that holds the inverse sine.
     Sine,
-    /// `2 pi p / q0` for `|p / q0|` up to [`RingBridge::reach`], to about 14 bits of that. A
+    /// `2 pi p / q0` for `|p / q0|` up to 0.127, to about 14 bits of that. A
     /// polynomial inverts the sine, which takes three more levels.
     Identity,
 }
@@ -127,7 +127,7 @@ impl RingBridge {
         slots: usize,
     ) -> Result<mlwe::Ciphertext> {
         // Step 1: groups of values whose positions are equal modulo N / n': one packing each.
-        let (degree, stride) = (self.params.lattice().degree(), self.subring.factor());
+        let (degree, stride) = (self.params.lattice().spec().degree, self.subring.factor());
         let mut groups: Vec<Vec<(usize, &lwe::Ciphertext)>> = vec![Vec::new(); stride];
         for (&slot, value) in layout.positions().iter().zip(values) {
             let position = dft::place(degree, slots, slot);

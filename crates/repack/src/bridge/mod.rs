@@ -117,15 +117,18 @@ impl RingBridge {
         // Step 1: rank and degrees.
         let op = "prepare a ring bridge";
         let lattice = params.lattice();
-        if lattice.rank() != 1 {
+        if lattice.spec().rank != 1 {
             let needed = "1: pad or reduce the module".into();
-            return Err(
-                ErrorKind::Shape { what: "module rank", found: lattice.rank(), needed }.during(op)
-            );
+            return Err(ErrorKind::Shape {
+                what: "module rank",
+                found: lattice.spec().rank,
+                needed,
+            }
+            .during(op));
         }
         let degree = spec.degree;
-        if !degree.is_power_of_two() || degree < 64 || degree > params.lattice().degree() {
-            let needed = format!("a power of two from 64 to {}", params.lattice().degree());
+        if !degree.is_power_of_two() || degree < 64 || degree > params.lattice().spec().degree {
+            let needed = format!("a power of two from 64 to {}", params.lattice().spec().degree);
             return Err(ErrorKind::Shape {
                 what: "degree of the small ring",
                 found: degree,
@@ -135,10 +138,10 @@ impl RingBridge {
         }
         // Step 2: the small ring under either secret, the large one under the sparse secret, and
         // the maps between them.
-        let factor = params.lattice().degree() / degree;
-        let q0 = *params.modulus(0);
+        let factor = params.lattice().spec().degree / degree;
+        let q0 = *params.lattice().q().modulus(0);
         let ring = |degree, secret, bits| -> Result<mlwe::Params> {
-            let p = prime::ntt_primes_below(params.lattice().degree(), bits, 1, &[q0])?[0];
+            let p = prime::ntt_primes_below(params.lattice().spec().degree, bits, 1, &[q0])?[0];
             Ok(mlwe::Params::new(mlwe::ParamsSpec {
                 degree,
                 rank: 1,
@@ -151,7 +154,7 @@ impl RingBridge {
         let sparse_secret = SecretKind::Sparse(spec.weight);
         let dense = ring(degree, spec.secret, DENSE_BITS)?;
         let sparse = ring(degree, sparse_secret, SPARSE_BITS)?;
-        let low = ring(params.lattice().degree(), sparse_secret, SPARSE_BITS)?;
+        let low = ring(params.lattice().spec().degree, sparse_secret, SPARSE_BITS)?;
         let module = ModuleMap::new(lattice, &lattice.module_view(factor)?, 1)?;
         let subring = ModuleMap::new(&low, &sparse, 1)?;
         // Step 3: both reductions, which the modulus chain must hold.
@@ -244,7 +247,7 @@ impl RingBridge {
     }
 
     /// Largest magnitude of a phase, as a fraction of `q0`, for [`Reduction::Identity`].
-    pub fn reach(&self) -> f64 {
+    pub(crate) fn reach(&self) -> f64 {
         REACH
     }
 
@@ -261,7 +264,7 @@ impl RingBridge {
         };
         // The two matrices of CoeffsToSlots, the conjugation that separates real parts, the
         // reduction.
-        KeyLevels::new()
+        KeyLevels::default()
             .rotate(steps(1 << SHORT_STAGES), top)
             .rotate(steps(1), top - 1)
             .conjugate(start)
@@ -291,10 +294,10 @@ impl RingBridge {
     /// each value and one for every stage of the packing.
     pub(crate) fn packing_work(&self, values: usize) -> Work {
         let (ring, digits) = (&self.dense, self.dense.gadget().digits(1) as f64);
-        let stages = ring.degree().trailing_zeros() as f64;
+        let stages = ring.spec().degree.trailing_zeros() as f64;
         let switches = values as f64 + stages;
         Work {
-            degree: ring.degree(),
+            degree: ring.spec().degree,
             transforms: switches * (2.0 * digits + 4.0),
             multiplications: switches * (4.0 * digits + 4.0),
             width: 1.0,

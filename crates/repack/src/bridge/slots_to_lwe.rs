@@ -69,7 +69,7 @@ impl RingBridge {
         let mut shifted = large.clone();
         if rest > 0 {
             // X^-rest = -X^(N - rest).
-            let (ring, degree) = (lattice.q().at_limbs(1), self.params.lattice().degree());
+            let (ring, degree) = (lattice.q().at_limbs(1), self.params.lattice().spec().degree);
             let mut monomial = vec![0; degree];
             monomial[degree - rest] = -1;
             shifted.mul_plain_assign(lattice, &ring.forward(ring.from_signed(&monomial)))?;
@@ -79,6 +79,6 @@ impl RingBridge {
         let small = keys.down.switch(&self.dense, &module)?;
         let ring = self.dense.q();
         let coefficients = |poly: &Poly<Ntt>| ring.inverse(poly.clone()).limb(0).to_vec();
-        Ok([coefficients(small.b()), coefficients(small.a(0))])
+        Ok([coefficients(small.b()), coefficients(&small.masks()[0])])
     }
 }

@@ -75,7 +75,7 @@ impl World {
 
     /// LWE values whose phases are these parts of a turn.
     fn values(&mut self, turns: &[f64]) -> Vec<lwe::Ciphertext> {
-        let q0 = self.params.modulus(0);
+        let q0 = self.params.lattice().q().modulus(0);
         let value = |&turn: &f64| {
             let message = (turn * q0.value() as f64).round() as i64;
             lwe::encrypt(q0, &self.ring, message, 3.2, &mut self.rng).unwrap()
@@ -128,7 +128,10 @@ fn vectors_go_down_to_values() {
             .iter()
             .zip(&numbers)
             .map(|(value, x)| {
-                assert_eq!((value.dimension(), value.modulus()), (DEGREE, w.params.modulus(0)));
+                assert_eq!(
+                    (value.a().len(), value.modulus()),
+                    (DEGREE, w.params.lattice().q().modulus(0))
+                );
                 lwe::phase(value, &w.ring).unwrap() as f64 - x * scale
             })
             .collect();
@@ -160,18 +163,23 @@ fn values_of_every_count_come_up() {
         let values = w.values(&turns);
         let layout = Layout::in_order(count).unwrap();
         let ct = w.raised(&values, &layout, Reduction::Sine, level);
-        assert_eq!((ct.level(), ct.len(), ct.slots()), (level, count, layout.slots()));
+        assert_eq!((ct.level(), ct.len(), ct.meta().slots), (level, count, layout.slots()));
         let errors: Vec<f64> = w
             .decrypt(&ct)
             .iter()
             .zip(&turns)
             .map(|(found, turn)| found - (std::f64::consts::TAU * turn).sin())
             .collect();
-        let predicted = ct.noise() + w.bridge.reduction(Reduction::Sine).approximation_error();
+        let predicted =
+            ct.metadata().noise() + w.bridge.reduction(Reduction::Sine).approximation_error();
         let ratio = root_mean_square(&errors) / predicted;
         let least = if count < 32 { 0.0 } else { 0.25 };
-        assert!(ratio < 2.0 && ratio >= least, "{count}: {ratio}, noise {:e}", ct.noise());
-        assert!(ct.noise() < 2f64.powi(-16), "{:e}", ct.noise());
+        assert!(
+            ratio < 2.0 && ratio >= least,
+            "{count}: {ratio}, noise {:e}",
+            ct.metadata().noise()
+        );
+        assert!(ct.metadata().noise() < 2f64.powi(-16), "{:e}", ct.metadata().noise());
     }
 }
 
@@ -190,7 +198,7 @@ fn layouts_levels_and_the_identity() {
         let layout = Layout::new(slots, &positions).unwrap();
         let values = w.values(&turns);
         let ct = w.raised(&values, &layout, Reduction::Identity, level);
-        assert_eq!((ct.level(), ct.slots()), (level, slots));
+        assert_eq!((ct.level(), ct.meta().slots), (level, slots));
         let expected = layout.place(&turns);
         let found = w.decrypt(&ct);
         for (i, (found, turn)) in found.iter().zip(&expected).enumerate() {
@@ -211,13 +219,13 @@ fn blocks_come_up_side_by_side() {
         let turns: Vec<f64> = w.reals(rows * blocks).iter().map(|x| 0.2 * x).collect();
         let values = w.values(&turns);
         let ct = w.raised(&values, &layout, Reduction::Sine, level);
-        assert_eq!((ct.len(), ct.slots()), (layout.slots(), layout.slots()));
+        assert_eq!((ct.len(), ct.meta().slots), (layout.slots(), layout.slots()));
         let expected = layout.place(&turns);
         let errors = w.decrypt(&ct).into_iter().zip(&expected);
         let errors: Vec<f64> =
             errors.map(|(found, turn)| found - (std::f64::consts::TAU * turn).sin()).collect();
         let approximation = w.bridge.reduction(Reduction::Sine).approximation_error();
-        let ratio = root_mean_square(&errors) / (ct.noise() + approximation);
+        let ratio = root_mean_square(&errors) / (ct.metadata().noise() + approximation);
         assert!(ratio < 2.0, "{blocks} blocks of {rows}, {stride} apart: {ratio}");
         let worst = errors.iter().fold(0.0, |worst: f64, e| worst.max(e.abs()));
         assert!(worst < 2f64.powi(-13), "{blocks} blocks of {rows}: {worst:e}");
@@ -297,7 +305,7 @@ fn misfits_are_refused() {
         lwe_to_slots(&values, 2, 9).kind(),
         ErrorKind::Level { wanted: 9, highest: Some(_), .. }
     ));
-    let narrow = lwe::Ciphertext::trivial(*w.params.modulus(0), 64, 0);
+    let narrow = lwe::Ciphertext::trivial(*w.params.lattice().q().modulus(0), 64, 0);
     assert!(matches!(
         lwe_to_slots(&[narrow], 1, 0).kind(),
         ErrorKind::Shape { what: "LWE dimension", .. }

@@ -35,7 +35,7 @@ pub struct ErrorDistribution {
     /// The root mean square of the error.
     pub rms: f64,
     /// The root mean square of the error of a value at the worst point of the range: the
-    /// [`Ciphertext::noise`](bellerophon_ckks::Ciphertext::noise) of the result for an operand
+    /// [`Metadata::noise`](bellerophon_ckks::Metadata::noise) of the result for an operand
     /// without noise. Points between the 1024 sample points may be slightly worse.
     pub worst_rms: f64,
     /// A bound on the error at the worst sample point.

@@ -38,7 +38,7 @@ impl<'r> Flood<'r> {
 
     /// Refuses vectors that do not match the bound, or that the budget does not cover.
     pub(super) fn check(&self, params: &ckks::Params, x: &Ciphertext) -> Result<()> {
-        self.budget.check(x.lattice().key())?;
+        self.budget.check(x.lattice().ident().key)?;
         Ok(self.bound.check(params, x)?)
     }
 
@@ -59,9 +59,10 @@ impl<'r> Flood<'r> {
         let meta = *x.meta();
         let meta = CiphertextMeta { noise: meta.noise + deviation * deviation, ..meta };
         let lattice = x.into_lattice();
-        let (key, ring) = (lattice.key(), lattice.ring(params.lattice()));
+        let (key, ring) = (lattice.ident().key, lattice.ring(params.lattice()));
         // Step 2: a discrete Gaussian in every coefficient of the body. It is erased on drop.
-        let noise = Gaussian::new(deviation)?.sample(params.lattice().degree(), &mut *self.rng);
+        let noise =
+            Gaussian::new(deviation)?.sample(params.lattice().spec().degree, &mut *self.rng);
         let noise: Zeroizing<Poly<_>> = Zeroizing::new(ring.forward(ring.from_signed(&noise)));
         let (mut b, a) = lattice.into_parts();
         ring.add_assign(&mut b, &noise);

@@ -152,23 +152,19 @@ impl TableKeys {
     ///
     /// # Errors
     /// For secrets of other parameters.
-    pub fn generate<R: CryptoRng + ?Sized>(
+    pub(crate) fn generate<R: CryptoRng + ?Sized>(
         lwe_params: &lwe::Params,
         secrets: &LookupSecrets,
         key: KeyId,
         rng: &mut R,
     ) -> Result<Self> {
         let tables = SeededLookupKeys::generate(lwe_params, &secrets.lwe, &secrets.ring, key, rng)?;
-        Ok(Self::new(lwe_params, tables.expand(lwe_params)?))
-    }
-
-    /// Wraps keys that were made for these parameters.
-    pub fn new(lwe_params: &lwe::Params, lookup: LookupKeys) -> Self {
-        Self { lwe_params: lwe_params.clone(), lookup }
+        let lookup = tables.expand(lwe_params)?;
+        Ok(Self { lwe_params: lwe_params.clone(), lookup })
     }
 
     /// Bytes of the keys in their wire form.
-    pub fn byte_len(&self) -> usize {
+    pub(crate) fn byte_len(&self) -> usize {
         let switch = self.lookup.switch.seeded_byte_len(&self.lwe_params);
         SeededBlindRotationKey::byte_len(&self.lwe_params) + switch
     }
@@ -179,7 +175,7 @@ impl LinearKeys {
     ///
     /// # Errors
     /// For secrets of other parameters.
-    pub fn generate<R: CryptoRng + ?Sized>(
+    pub(crate) fn generate<R: CryptoRng + ?Sized>(
         lookups: &LutParams,
         slots: &SecretKey,
         secrets: &LookupSecrets,
@@ -227,7 +223,7 @@ impl LinearKeys {
     }
 
     /// Bytes of the keys in their wire form.
-    pub fn byte_len(&self) -> usize {
+    pub(crate) fn byte_len(&self) -> usize {
         self.byte_len
     }
 }
@@ -278,7 +274,7 @@ impl LutParams {
             (BridgePath::Ring, Some(ring)) => ring.key_bytes(),
             _ => {
                 let bits: u32 = slots.q().moduli().map(|q| q.bits()).sum();
-                let rotation = SEED + slots.degree() * bits as usize / 8;
+                let rotation = SEED + slots.spec().degree * bits as usize / 8;
                 switch(slots.dimension()) + baby_steps(self) * rotation
             }
         });

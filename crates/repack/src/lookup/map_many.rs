@@ -141,12 +141,12 @@ impl<'a> LookupEvaluator<'a> {
         let tables = self.tables()?;
         let values = LweVec::concat(&self.extract(operands, domain, Headroom::TABLE, None)?)?;
         let (center, degree) = (
-            values.centred().encoding().center(),
+            values.centred().meta().encoding.center(),
             self.table_keys()?.lwe_params.spec().ring_degree,
         );
         // Step 2: the grid of the common index, from the tracked noise of the values.
-        let step = values.encoding().width() / (2 * degree) as f64;
-        let error_std = values.index_variance().sqrt() / step;
+        let step = values.meta().encoding.width() / (2 * degree) as f64;
+        let error_std = values.meta().index.sqrt() / step;
         let index_std = tables.noise_std(&values) / step;
         let grid = Grid { center, step, degree, index_std, error_std };
         // Step 3: all tables at that index. Their entries are angles of a full period, TAU.
@@ -183,5 +183,5 @@ fn noise(
     output: &EntryEncoding,
 ) -> f64 {
     let raised = TAU * TAU * map.packing_variance(ring, count);
-    output.gain * (values.noise_variance() + raised).sqrt()
+    output.gain * (values.meta().noise + raised).sqrt()
 }

@@ -55,7 +55,7 @@ pub struct OrderAccuracy {
     /// computes `b + max(a - b, 0)`, which adds no error where `b` is the larger value.
     pub rms: f64,
     /// The standard deviation of the error at the worst values, ties among them: the
-    /// [noise](bellerophon_ckks::Ciphertext::noise) that the result of fresh operands carries.
+    /// [noise](bellerophon_ckks::Metadata::noise) that the result of fresh operands carries.
     pub worst_rms: f64,
 }
 

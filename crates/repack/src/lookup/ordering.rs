@@ -45,10 +45,10 @@ pub trait LookupServer {
 /// a range lie in it. Noise may move them out by two fifths of half its width; the guard bands of
 /// the next tables absorb that. If it may be more, the range is wider. Padding is zero.
 ///
-/// The [noise](Ciphertext::noise) of a result is that of the worst case. For values it covers ties
-/// and any correlation of their errors. Decisions are wrong for ties: their noise is the
-/// probability of a wrong decision, about 1/2 for two values, times the square of the difference
-/// between the outcomes.
+/// The [noise](bellerophon_ckks::Metadata::noise) of a result is that of the worst case. For values
+/// it covers ties and any correlation of their errors. Decisions are wrong for ties: their noise is
+/// the probability of a wrong decision, about 1/2 for two values, times the square of the
+/// difference between the outcomes.
 ///
 /// `Params::order_accuracy` predicts the error before any key exists.
 ///
@@ -64,9 +64,9 @@ pub trait LookupServer {
 /// | take it for | few values: the time grows with each comparison | chains of tables: no packing in between | whole vectors: a step compares all pairs at once |
 /// | operands | vectors | [`LweVec`], from `Evaluator::extract` | vectors |
 /// | parameters | with look-ups | with look-ups | with enough levels, or bootstrapping |
-/// | keys | `Needs::map` | `Needs::map` | `Comparator::sort_keys` and its kin, `Needs::bootstrap` |
+/// | keys | `Needs::map` | `Needs::map` | `OrderTask::keys`, `Needs::bootstrap` |
 /// | levels | those of one look-up | none | those of a comparison for each step |
-/// | close values | either, to the index error of a table | either, to the index error of a table | results off by at most `Comparator::sort_error` and its kin |
+/// | close values | either, to the index error of a table | either, to the index error of a table | results off by at most `Comparator::error` and its kin |
 /// | only there | indices, one-hot results, pooling | functions between the comparisons | ranks, quantiles, counts, histograms |
 ///
 /// # Errors
@@ -107,7 +107,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
         self.run("max", |lookup| {
             same_length(operands)?;
             let headroom = tournament(operands.len());
-            self.values(lookup, operands, headroom, |tables, values| tables.max_of(values))
+            self.values(lookup, operands, headroom, |tables, values| tables.max(values))
         })
     }
 
@@ -116,7 +116,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
         self.run("min", |lookup| {
             same_length(operands)?;
             let headroom = tournament(operands.len());
-            self.values(lookup, operands, headroom, |tables, values| tables.min_of(values))
+            self.values(lookup, operands, headroom, |tables, values| tables.min(values))
         })
     }
 

@@ -18,7 +18,7 @@ const TAIL: f64 = 9.0;
 
 impl LookupEvaluator<'_> {
     /// Packs LWE values into the slots of a vector, at a level up to that of the reduction
-    /// ([`LutParams::highest_level`](super::LutParams::highest_level)); a lower level is faster.
+    /// ([`RingBridge::highest_level`](crate::RingBridge::highest_level)); a lower level is faster.
     /// Slots without a value hold zero.
     ///
     /// [`Reduction::Sine`] is for values that each equal one end of their range: it is right at
@@ -43,13 +43,13 @@ impl LookupEvaluator<'_> {
         if highest.is_none_or(|highest| level > highest) {
             return Err(ErrorKind::Level { wanted: level, highest }.into());
         }
-        if values.key() != keys.id() {
-            let (found, needed) = (values.key(), keys.id());
+        if values.meta().key != keys.id() {
+            let (found, needed) = (values.meta().key, keys.id());
             return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into());
         }
         // Step 1: the amplitude of the sine, and whether the values reach too far.
-        let (lo, hi, width) = (values.lo(), values.hi(), values.encoding().width());
-        let deviation = values.deviation();
+        let (lo, hi, width) = (values.meta().lo, values.meta().hi, values.meta().encoding.width());
+        let deviation = values.meta().deviation;
         let half = (hi - lo) / 2.0;
         let (most, amplitude) = match reduction {
             Reduction::Identity => (ring.reach(), width / TAU),
@@ -73,7 +73,7 @@ impl LookupEvaluator<'_> {
         let evaluator = self.arithmetic;
         let packed =
             ring.lwe_to_slots(evaluator, keys, centred.items(), layout, reduction, output, level)?;
-        let center = centred.encoding().center();
+        let center = centred.meta().encoding.center();
         let moved = map::add_to_values(evaluator, &packed, layout, center)?;
         // Step 3: the metadata: the error against the messages, and the part that moves values out
         // of their range.
@@ -81,7 +81,7 @@ impl LookupEvaluator<'_> {
             Reduction::Identity => amplitude * ring.reduction(reduction).approximation_error(),
             Reduction::Sine => 0.0,
         };
-        let (noise, index) = (deviation.hypot(polynomial), values.index_variance().sqrt());
+        let (noise, index) = (deviation.hypot(polynomial), values.meta().index.sqrt());
         let error = Deviations { noise, index };
         let bounds = map::bounds(Interval::real(lo, hi)?, layout);
         let result = map::with_error(evaluator.params(), moved, bounds, error)?;

@@ -124,7 +124,7 @@ impl LutParams {
                 first.value()
             ));
         }
-        let rank = slots.lattice().rank();
+        let rank = slots.lattice().spec().rank;
         if rank != 1 {
             return refuse(format!(
                 "slots over a module of rank {rank}: the path from slots to LWE needs rank 1"
@@ -277,7 +277,7 @@ impl LutParams {
 
     /// `log2` of half the failure probability, the share of the guard bands of tables. The
     /// reductions have the other half.
-    pub fn log2_table_failure(&self) -> f64 {
+    pub(crate) fn log2_table_failure(&self) -> f64 {
         self.spec.log2_failure - 1.0
     }
 
@@ -295,7 +295,7 @@ impl LutParams {
 
     /// The highest level of values that return with the ring bridge and a reduction, at most the
     /// highest level for programs; none without the bridge.
-    pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
+    pub(crate) fn highest_level(&self, reduction: Reduction) -> Option<usize> {
         let highest = self.ring.as_ref()?.highest_level(reduction)?;
         Some(highest.min(self.spec.highest_level))
     }

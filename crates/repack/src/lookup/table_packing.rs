@@ -34,7 +34,7 @@ impl Blocks {
     pub(crate) fn keys(ring: &RingBridge, params: &ckks::Params, level: usize) -> KeyLevels {
         let steps = std::iter::successors(Some(least_stride(ring)), |step| Some(2 * step));
         let steps = steps.take_while(|&step| step < params.max_slots());
-        KeyLevels::new().rotate(steps.map(|step| step as i64), level)
+        KeyLevels::default().rotate(steps.map(|step| step as i64), level)
     }
 
     /// The blocks for `tables` tables of the values of a vector: as many per vector as slots and
@@ -47,11 +47,11 @@ impl Blocks {
         level: usize,
     ) -> Self {
         // Step 1: the smallest block that holds the values and that CoeffsToSlots supports.
-        let (rows, period, params) = (x.len(), x.slots(), evaluator.params());
+        let (rows, period, params) = (x.len(), x.meta().slots, evaluator.params());
         let stride = period.max(least_stride(ring));
         let keys = evaluator.keys().galois_keys();
         let has = |step: usize| {
-            let spec = KeyLevels::new().rotate([step as i64], level);
+            let spec = KeyLevels::default().rotate([step as i64], level);
             spec.automorphisms(params)
                 .into_iter()
                 .all(|(exponent, limbs)| keys.covers(exponent, limbs))

@@ -50,7 +50,7 @@ fn world(degree: usize, small: usize, special: u32) -> World {
 /// Errors of packed values at all places; absent ones are zero.
 fn errors(w: &mut World, indices: &[usize], sigma: f64) -> Vec<f64> {
     let params = w.secret.params();
-    let mut expected = vec![0; params.degree()];
+    let mut expected = vec![0; params.spec().degree];
     let values: Vec<_> = indices
         .iter()
         .map(|&i| {

@@ -47,7 +47,7 @@ impl CostModel {
     /// [`SERVER`](Self::SERVER).
     ///
     /// The result depends on the machine and its load. Programs that must agree on a plan should
-    /// share a model, or pin the engine ([`MapRequest::pin`](super::MapRequest::pin)).
+    /// share a model, or name the engine ([`MapRequest::engines`](super::MapRequest::engines)).
     ///
     /// # Errors
     /// None, unless primes of this size run out.

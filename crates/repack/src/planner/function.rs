@@ -2,7 +2,10 @@
 
 use std::{fmt, ops::RangeInclusive, sync::Arc};
 
-use bellerophon_ckks::{self as ckks, approx::Function};
+use bellerophon_ckks::{
+    self as ckks,
+    approx::{Function, Known},
+};
 use bellerophon_lwe as lwe;
 
 use crate::{During, ErrorKind, Result};
@@ -255,6 +258,12 @@ impl From<Function> for MapFunction {
             true => Self::of(Shape::Sampled(f)),
             false => Self::of(Shape::General(f)),
         }
+    }
+}
+
+impl From<Known> for MapFunction {
+    fn from(known: Known) -> Self {
+        Function::from(known).into()
     }
 }
 

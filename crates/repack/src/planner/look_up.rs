@@ -63,7 +63,7 @@ impl Tables<'_> {
         let rotations = if lwe_params.one_rotation_for_several() { 1 } else { tables };
         let source = match path {
             BridgePath::Ring => lwe_params.spec().ring_degree,
-            BridgePath::Linear => slots.lattice().degree() + lwe_params.spec().ring_degree,
+            BridgePath::Linear => slots.lattice().spec().degree + lwe_params.spec().ring_degree,
         };
         let mut seconds = model.rotations(lwe_params, source, count * rotations, threads);
         // Step 3: ring packing and reduction.

@@ -23,7 +23,7 @@ const DEFAULT_BITS: f64 = 8.0;
 /// | --- | --- |
 /// | [`over`](Self::over): the domain | the range that the vector carries |
 /// | [`bits`](Self::bits) or [`error`](Self::error): the accuracy | that of one table for each value; without look-ups, `2^-8` of the spread of the function |
-/// | [`engines`](Self::engines), [`allow`](Self::allow), [`pin`](Self::pin), [`planned`](Self::planned) | all engines except NTRU |
+/// | [`engines`](Self::engines), [`allow`](Self::allow), [`planned`](Self::planned) | all engines except NTRU |
 /// | [`bridge`](Self::bridge) | the cheaper one |
 /// | [`derivatives`](Self::derivatives) | fits to the function |
 /// | [`count`](Self::count), [`level`](Self::level): the vector of a plan without a vector | full slots at the highest level for programs |
@@ -31,12 +31,12 @@ const DEFAULT_BITS: f64 = 8.0;
 /// | [`prices`](Self::prices), [`threads`](Self::threads): what the planner compares engines by | [`CostModel::SERVER`]; one thread, or for the vector of a server those of the active pool |
 ///
 /// ```
-/// use bellerophon_ckks::approx::Function;
+/// use bellerophon_ckks::approx::{Function, Known};
 /// use bellerophon_repack::planner::{Engine, MapRequest};
 /// // A closure, by tables with an error below 2^-9.
 /// let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0);
 /// // The fastest engine with an error of at most 2^-10 for 256 values at level 6.
-/// let sigmoid = MapRequest::of(Function::sigmoid()).over(-8.0..=8.0).error(-10.0);
+/// let sigmoid = MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(-10.0);
 /// let sigmoid = sigmoid.count(256).level(6).allow(Engine::Ntru);
 /// ```
 #[derive(Clone)]
@@ -167,16 +167,12 @@ impl<'f> MapRequest<'f> {
     /// Allows only these engines. Tables alone are not compared with each other: without a
     /// requested [`error`](Self::error) a server takes those of its keys, and [`bits`](Self::bits)
     /// alone decide whether they are corrected.
+    ///
+    /// A program that runs on several machines plans once and names one engine for all: the engine
+    /// then does not depend on a cost model or a number of threads.
     #[must_use]
     pub fn engines(self, engines: impl IntoIterator<Item = Engine>) -> Self {
         Self { engines: Some(engines.into_iter().collect()), ..self }
-    }
-
-    /// Allows only one engine. A program that runs on several machines plans once and pins the
-    /// choice for all: the engine then does not depend on a cost model or a number of threads.
-    #[must_use]
-    pub fn pin(self, engine: Engine) -> Self {
-        self.engines([engine])
     }
 
     /// Takes the engine that a plan for this request chose (`Evaluator::map_plan`), with the

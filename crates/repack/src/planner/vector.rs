@@ -56,7 +56,7 @@ impl VectorProgram {
             let margin = (function.gap() / radius).log2().min(LARGEST);
             let log2_error = log2_error.min(LARGEST);
             enough_levels(margin, log2_error, most)?;
-            return Sign::within(radius, margin, log2_error).map(Self::Sign);
+            return Sign::new(radius, margin, log2_error).map(Self::Sign);
         }
         if let Some(place) = function.jump(lo, hi) {
             return Err(across_jump(function, place, "a polynomial"));

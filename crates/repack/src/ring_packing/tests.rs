@@ -53,7 +53,7 @@ fn rows_of_every_n_land_side_by_side() {
     for n in [1, 2, 4, 16, 32] {
         let count = 32 / n;
         let keys = row_packing_keys(&secret, n, 2, &mut random).unwrap();
-        assert_eq!(keys.len(), count.trailing_zeros() as usize);
+        assert_eq!(keys.exponents().len(), count.trailing_zeros() as usize);
         // All, one, a prefix, a random half.
         let mut order: Vec<usize> = (0..count).collect();
         order.shuffle(&mut random);
@@ -303,7 +303,7 @@ fn misfits_are_refused() {
 /// The first coefficients of a ring ciphertext as LWE values.
 fn extracted(params: &Params, ct: &Ciphertext, count: usize) -> Vec<lwe::Ciphertext> {
     let ring = params.q();
-    let [b, a] = [ct.b(), ct.a(0)].map(|poly| ring.inverse(poly.clone()));
+    let [b, a] = [ct.b(), &ct.masks()[0]].map(|poly| ring.inverse(poly.clone()));
     let value = |k| lwe::sample_extract(ring.modulus(0), b.limb(0), a.limb(0), k).unwrap();
     (0..count).map(value).collect()
 }

@@ -47,7 +47,7 @@ wire_form! {
         let bodies = form.packing.unpack_polys(ring.gadget().ring(1), exponents.len() * rows)?;
         let end = KeyIdent { fingerprint: ring.fingerprint(), key: KeyId(form.key) };
         let shape = SwitchKeyInfo { from: end, to: end, limbs: 1, from_rank: 1, to_rank: 1 };
-        let (mut packing, mut bodies) = (GaloisKeys::new(), bodies.into_iter());
+        let (mut packing, mut bodies) = (GaloisKeys::default(), bodies.into_iter());
         for (exponent, seed) in exponents.into_iter().zip(seeds) {
             let bodies = bodies.by_ref().take(rows).collect();
             let key = SeededKeySwitchKey::from_parts(ring, shape, seed, bodies)?;

@@ -11,7 +11,7 @@ wire_form! {
     /// The plain form of a [`SeededRepackKey`].
     pub struct RepackKeyForm<'a> for SeededRepackKey: kind::REPACK_KEY, "repacking key" {
         /// The client.
-        key: u128 = first.inner.key().0,
+        key: u128 = first.inner.ident().key.0,
         /// The LWE dimension.
         dimension: u32 = self.dimension() as u32,
         limbs: u32 = limbs as u32,

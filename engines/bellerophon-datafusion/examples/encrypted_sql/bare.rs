@@ -10,7 +10,7 @@ use std::{
 
 use bellerophon::{
     Ciphertext,
-    ckks::{SeededCiphertext, approx::Function, polynomial::Monomial},
+    ckks::{SeededCiphertext, approx::Known, polynomial::Monomial},
     format,
     prelude::*,
 };
@@ -87,7 +87,7 @@ impl Bare {
                 .map(|place| {
                     let x = self.read(place)?;
                     let x = if squares { self.server.square(&x)? } else { x };
-                    let slots = x.slots();
+                    let slots = x.meta().slots;
                     Ok(self.server.with_len(x, slots)?)
                 })
                 .collect();
@@ -108,7 +108,7 @@ impl Bare {
                 .par_iter()
                 .map(|place| {
                     let x = self.read(place)?;
-                    let slots = x.slots();
+                    let slots = x.meta().slots;
                     Ok((place.group.as_str(), self.server.with_len(x, slots)?))
                 })
                 .collect();
@@ -130,7 +130,7 @@ impl Bare {
         scaling: Option<[f64; 2]>,
         domain: RangeInclusive<f64>,
     ) -> Result<(), Failure> {
-        let request = || MapRequest::of(Function::sigmoid()).over(domain.clone()).error(-MAP_BITS);
+        let request = || MapRequest::of(Known::Sigmoid).over(domain.clone()).error(-MAP_BITS);
         let read = |place: &Place| {
             let x = self.read(place)?;
             Ok::<_, bellerophon::Error>(match scaling {

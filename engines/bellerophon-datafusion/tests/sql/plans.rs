@@ -39,7 +39,11 @@ async fn explain_shows_levels_errors_and_seconds() {
     let error = (world.client.decrypt(&x).unwrap()[0] - expected).abs();
     assert!(error < 6.0 * last.error, "{error} {}", last.error);
     // Three vectors were added where the plan allows six.
-    assert!(last.error < 3.0 * x.noise() && x.noise() <= last.error * 1.01, "{}", x.noise());
+    assert!(
+        last.error < 3.0 * x.metadata().noise() && x.metadata().noise() <= last.error * 1.01,
+        "{}",
+        x.metadata().noise()
+    );
 }
 
 #[tokio::test]

@@ -18,11 +18,11 @@ fn structs_with_objects_come_back_in_text_and_in_binary() {
     let (params, client) = world(Preset::ToyInsecure, 1);
     let x = ciphertext(&client, 2);
     let values = Encoded::new(&params, &x).unwrap();
-    assert_eq!(values.as_bytes(), to_bytes(&params, &x).unwrap());
+    assert_eq!(values.as_ref(), to_bytes(&params, &x).unwrap());
     let request = Request { user: "anne".into(), values };
     let text = serde_json::to_string(&request).unwrap();
     let binary = encode_to_vec(&request, standard()).unwrap();
-    let len = request.values.as_bytes().len();
+    let len = request.values.as_ref().len();
     assert!(text.len() < 2 * len + 100 && binary.len() < len + 100);
     let from_text: Request = serde_json::from_str(&text).unwrap();
     let (from_binary, _): (Request, usize) = decode_from_slice(&binary, standard()).unwrap();
@@ -37,14 +37,14 @@ fn bytes_are_checked_by_decode_and_not_before() {
     let (params, client) = world(Preset::ToyInsecure, 1);
     let good = Encoded::new(&params, &ciphertext(&client, 2)).unwrap();
     // Damaged, empty, of another type, of other parameters.
-    let mut damaged = good.as_bytes().to_vec();
+    let mut damaged = good.as_ref().to_vec();
     damaged[1000] ^= 1;
-    for bytes in [damaged, vec![], good.as_bytes()[..100].to_vec()] {
-        let text = serde_json::to_string(&Encoded::<Ciphertext>::from_bytes(bytes)).unwrap();
+    for bytes in [damaged, vec![], good.as_ref()[..100].to_vec()] {
+        let text = serde_json::to_string(&Encoded::<Ciphertext>::from(bytes)).unwrap();
         let read: Encoded<Ciphertext> = serde_json::from_str(&text).unwrap();
         assert!(matches!(refusal(&read.decode(&params)), ErrorKind::Format(_)));
     }
-    let other = Encoded::<Published>::from_bytes(good.clone().into_bytes());
+    let other = Encoded::<Published>::from(Vec::from(good.clone()));
     let refused = other.decode(&params);
     assert!(matches!(refusal(&refused), ErrorKind::Format(FormatError::Kind { .. })));
     let refused = good.decode(&Params::preset(Preset::ToyBootstrapping).unwrap());
@@ -54,5 +54,5 @@ fn bytes_are_checked_by_decode_and_not_before() {
         assert!(serde_json::from_str::<Encoded<Ciphertext>>(bad).is_err(), "{bad}");
     }
     let shown = format!("{good:?}");
-    assert_eq!(shown, format!("Encoded({} bytes)", good.as_bytes().len()));
+    assert_eq!(shown, format!("Encoded({} bytes)", good.as_ref().len()));
 }

@@ -15,7 +15,7 @@ pub(crate) fn apply<A: CkksOps>(
     f: &Approximation,
 ) -> Result<A::Ciphertext> {
     let (rules, Metadata { meta, .. }) = (a.params().rules(), a.metadata(x));
-    check_domain(&meta.bounds, f.lo(), f.hi())?;
+    check_domain(&meta.bounds, f.domain().lo(), f.domain().hi())?;
     let bootstrapped = auto_bootstrap::ready(a, x, f.levels())?;
     let x = bootstrapped.as_deref().unwrap_or(x);
     let y = match f.program() {

@@ -136,16 +136,17 @@ pub(crate) fn rounding(p: &Chebyshev) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::approx::Known;
 
     #[test]
     fn certificates_are_above_the_truth_and_near_it() {
         for (f, lo, hi) in [
-            (Function::sigmoid(), -8.0, 8.0),
-            (Function::exp(), -2.0, 5.0),
-            (Function::inverse(), 0.25, 4.0),
-            (Function::sqrt(), 0.1, 1.0),
-            (Function::ln(), 0.5, 6.0),
-            (Function::gelu(), -4.0, 4.0),
+            (Function::from(Known::Sigmoid), -8.0, 8.0),
+            (Function::from(Known::Exp), -2.0, 5.0),
+            (Function::from(Known::Inverse), 0.25, 4.0),
+            (Function::from(Known::Sqrt), 0.1, 1.0),
+            (Function::from(Known::Ln), 0.5, 6.0),
+            (Function::from(Known::Gelu), -4.0, 4.0),
         ] {
             let proxy = Proxy::new(&f, lo, hi, 2f64.powi(-30)).unwrap();
             assert!(proxy.polynomial.sampled_error(|x| f.value(x), 30_000) <= proxy.error);
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn no_proxy_over_a_singularity_or_below_rounding() {
-        assert!(Proxy::new(&Function::inverse(), -1.0, 1.0, 1e-3).is_none());
+        assert!(Proxy::new(&Function::from(Known::Inverse), -1.0, 1.0, 1e-3).is_none());
         assert!(Proxy::new(&Function::lipschitz("abs", f64::abs, 1.0), -1.0, 1.0, 0.1).is_none());
     }
 

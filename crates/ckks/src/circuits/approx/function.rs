@@ -56,7 +56,7 @@ enum Smoothness {
 
 /// A real function: its name, its values, and a bound that certifies approximations.
 ///
-/// Common functions are [predefined](Function::sigmoid) with their bounds. Another function takes a
+/// Common functions are [predefined](Known) with their bounds. Another function takes a
 /// bound on its modulus over ellipses ([`analytic`](Self::analytic)), which certifies errors down
 /// to `2^-40`, or a bound on its slope ([`lipschitz`](Self::lipschitz)), which certifies about
 /// `2^-20`. For a function given by its values only ([`sampled`](Self::sampled)) nothing is
@@ -93,6 +93,107 @@ pub(crate) enum Iteration {
     Exp,
 }
 
+/// The predefined functions; [`Function::from`] has their values and bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// `1 / x`, on either side of zero.
+    Inverse,
+    /// The square root, of positive numbers.
+    Sqrt,
+    /// `1 / sqrt(x)`, of positive numbers.
+    InverseSqrt,
+    /// `e^x`.
+    Exp,
+    /// The natural logarithm, of positive numbers: `|ln z| <= |ln |z|| + pi/2` to the right of
+    /// zero.
+    Ln,
+    /// `1 / (1 + e^-x)`.
+    Sigmoid,
+    /// The hyperbolic tangent, `2 sigmoid(2x) - 1`.
+    Tanh,
+    /// `ln(1 + e^x)`.
+    Softplus,
+    /// `x sigmoid(x)`, also called swish.
+    Silu,
+    /// `x Phi(x)` with the normal distribution function, as in neural networks.
+    ///
+    /// With `erf(x + iy) = erf(x) + (2 / sqrt(pi)) e^(-x^2) int_0^y ..`, of which the integrand is
+    /// at most `e^(y^2)`, the bound is `|z| (1 + y e^(y^2) / sqrt(pi))` at `y = height / sqrt(2)`.
+    Gelu,
+    /// The sine.
+    Sin,
+    /// The cosine.
+    Cos,
+}
+
+impl From<Known> for Function {
+    fn from(known: Known) -> Self {
+        match known {
+            Known::Inverse => {
+                // The point of an ellipse nearest to a real point outside is a vertex.
+                Self::analytic("1/x", |x| 1.0 / x, |e| nearest(e).map(|r| 1.0 / r))
+                    .by(Iteration::Inverse)
+            }
+            Known::Sqrt => {
+                let bound = |e: &Ellipse| (e.left() > 0.0).then(|| e.right().sqrt());
+                Self::analytic("sqrt(x)", f64::sqrt, bound).by(Iteration::Sqrt)
+            }
+            Known::InverseSqrt => {
+                let bound = |e: &Ellipse| (e.left() > 0.0).then(|| 1.0 / e.left().sqrt());
+                Self::analytic("1/sqrt(x)", |x| 1.0 / x.sqrt(), bound).by(Iteration::InverseSqrt)
+            }
+            Known::Exp => {
+                Self::analytic("exp(x)", f64::exp, |e| Some(e.right().exp())).by(Iteration::Exp)
+            }
+            Known::Ln => {
+                let bound = |e: &Ellipse| {
+                    // |ln z| <= |ln |z|| + |arg z|, and arg z is below pi / 2 to the right of zero.
+                    let ends = e.left().ln().abs().max(e.right().ln().abs());
+                    (e.left() > 0.0).then_some(ends + FRAC_PI_2)
+                };
+                Self::analytic("ln(x)", f64::ln, bound)
+            }
+            Known::Sigmoid => {
+                // The poles are the odd multiples of i pi.
+                Self::analytic("sigmoid(x)", sigmoid, |e| {
+                    Some(1.0 / distance_from_pole(e.height())?)
+                })
+            }
+            Known::Tanh => {
+                // tanh(z) = 2 sigmoid(2 z) - 1.
+                let bound = |e: &Ellipse| Some(1.0 + 2.0 / distance_from_pole(2.0 * e.height())?);
+                Self::analytic("tanh(x)", f64::tanh, bound)
+            }
+            Known::Softplus => {
+                let value = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
+                let bound = |e: &Ellipse| {
+                    // |ln w| <= |ln |w|| + pi for w = 1 + e^z, which keeps its distance from zero.
+                    let least = distance_from_pole(e.height())?;
+                    Some((-least.ln()).max(e.right().max(0.0) + std::f64::consts::LN_2) + PI)
+                };
+                Self::analytic("softplus(x)", value, bound)
+            }
+            Known::Silu => {
+                let bound = |e: &Ellipse| Some(farthest(e) / distance_from_pole(e.height())?);
+                Self::analytic("silu(x)", |x| x * sigmoid(x), bound)
+            }
+            Known::Gelu => {
+                let value = |x: f64| 0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2);
+                let bound = |e: &Ellipse| {
+                    let y = e.height() * std::f64::consts::FRAC_1_SQRT_2;
+                    Some(farthest(e) * (1.0 + y * (y * y).exp() / PI.sqrt()))
+                };
+                Self::analytic("gelu(x)", value, bound)
+            }
+            Known::Sin => {
+                // |sin(x + i y)| and |cos(x + i y)| are at most cosh(y).
+                Self::analytic("sin(x)", f64::sin, |e| Some(e.height().cosh()))
+            }
+            Known::Cos => Self::analytic("cos(x)", f64::cos, |e| Some(e.height().cosh())),
+        }
+    }
+}
+
 impl Function {
     /// A function with a bound on its modulus over ellipses around the domain.
     ///
@@ -123,94 +224,6 @@ impl Function {
     pub fn sampled(name: &str, value: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Self {
         let smoothness = Smoothness::Unknown;
         Self { name: name.into(), value: Arc::new(value), smoothness, iteration: None }
-    }
-
-    /// `1 / x`, on either side of zero.
-    pub fn inverse() -> Self {
-        // The point of an ellipse nearest to a real point outside is a vertex.
-        Self::analytic("1/x", |x| 1.0 / x, |e| nearest(e).map(|r| 1.0 / r)).by(Iteration::Inverse)
-    }
-
-    /// The square root, of positive numbers.
-    pub fn sqrt() -> Self {
-        let bound = |e: &Ellipse| (e.left() > 0.0).then(|| e.right().sqrt());
-        Self::analytic("sqrt(x)", f64::sqrt, bound).by(Iteration::Sqrt)
-    }
-
-    /// `1 / sqrt(x)`, of positive numbers.
-    pub fn inverse_sqrt() -> Self {
-        let bound = |e: &Ellipse| (e.left() > 0.0).then(|| 1.0 / e.left().sqrt());
-        Self::analytic("1/sqrt(x)", |x| 1.0 / x.sqrt(), bound).by(Iteration::InverseSqrt)
-    }
-
-    /// `e^x`.
-    pub fn exp() -> Self {
-        Self::analytic("exp(x)", f64::exp, |e| Some(e.right().exp())).by(Iteration::Exp)
-    }
-
-    /// The natural logarithm, of positive numbers: `|ln z| <= |ln |z|| + pi/2` to the right of
-    /// zero.
-    pub fn ln() -> Self {
-        let bound = |e: &Ellipse| {
-            // |ln z| <= |ln |z|| + |arg z|, and arg z is below pi / 2 to the right of zero.
-            let ends = e.left().ln().abs().max(e.right().ln().abs());
-            (e.left() > 0.0).then_some(ends + FRAC_PI_2)
-        };
-        Self::analytic("ln(x)", f64::ln, bound)
-    }
-
-    /// `1 / (1 + e^-x)`.
-    pub fn sigmoid() -> Self {
-        // The poles are the odd multiples of i pi.
-        Self::analytic("sigmoid(x)", sigmoid, |e| Some(1.0 / distance_from_pole(e.height())?))
-    }
-
-    /// The hyperbolic tangent, `2 sigmoid(2x) - 1`.
-    pub fn tanh() -> Self {
-        // tanh(z) = 2 sigmoid(2 z) - 1.
-        let bound = |e: &Ellipse| Some(1.0 + 2.0 / distance_from_pole(2.0 * e.height())?);
-        Self::analytic("tanh(x)", f64::tanh, bound)
-    }
-
-    /// `ln(1 + e^x)`.
-    pub fn softplus() -> Self {
-        let value = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
-        let bound = |e: &Ellipse| {
-            // |ln w| <= |ln |w|| + pi for w = 1 + e^z, which keeps its distance from zero.
-            let least = distance_from_pole(e.height())?;
-            Some((-least.ln()).max(e.right().max(0.0) + std::f64::consts::LN_2) + PI)
-        };
-        Self::analytic("softplus(x)", value, bound)
-    }
-
-    /// `x sigmoid(x)`, also called swish.
-    pub fn silu() -> Self {
-        let bound = |e: &Ellipse| Some(farthest(e) / distance_from_pole(e.height())?);
-        Self::analytic("silu(x)", |x| x * sigmoid(x), bound)
-    }
-
-    /// `x Phi(x)` with the normal distribution function, as in neural networks.
-    ///
-    /// With `erf(x + iy) = erf(x) + (2 / sqrt(pi)) e^(-x^2) int_0^y ..`, of which the integrand is
-    /// at most `e^(y^2)`, the bound is `|z| (1 + y e^(y^2) / sqrt(pi))` at `y = height / sqrt(2)`.
-    pub fn gelu() -> Self {
-        let value = |x: f64| 0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2);
-        let bound = |e: &Ellipse| {
-            let y = e.height() * std::f64::consts::FRAC_1_SQRT_2;
-            Some(farthest(e) * (1.0 + y * (y * y).exp() / PI.sqrt()))
-        };
-        Self::analytic("gelu(x)", value, bound)
-    }
-
-    /// The sine.
-    pub fn sin() -> Self {
-        // |sin(x + i y)| and |cos(x + i y)| are at most cosh(y).
-        Self::analytic("sin(x)", f64::sin, |e| Some(e.height().cosh()))
-    }
-
-    /// The cosine.
-    pub fn cos() -> Self {
-        Self::analytic("cos(x)", f64::cos, |e| Some(e.height().cosh()))
     }
 
     fn by(self, iteration: Iteration) -> Self {
@@ -320,19 +333,19 @@ mod tests {
     fn bounds_hold_on_ellipses() {
         let one = Complex64::ONE;
         let all: Vec<(Function, Values, f64, f64)> = vec![
-            (Function::inverse(), |z| z.inv(), 0.5, 3.0),
-            (Function::inverse(), |z| z.inv(), -2.0, -0.1),
-            (Function::sqrt(), |z| z.sqrt(), 0.1, 2.0),
-            (Function::inverse_sqrt(), |z| z.sqrt().inv(), 0.1, 2.0),
-            (Function::exp(), |z| z.exp(), -3.0, 2.0),
-            (Function::ln(), |z| z.ln(), 0.2, 8.0),
-            (Function::sigmoid(), |z| ((-z).exp() + Complex64::ONE).inv(), -8.0, 8.0),
-            (Function::tanh(), |z| z.tanh(), -3.0, 4.0),
-            (Function::softplus(), |z| (z.exp() + Complex64::ONE).ln(), -6.0, 5.0),
-            (Function::silu(), |z| z / ((-z).exp() + Complex64::ONE), -4.0, 4.0),
-            (Function::gelu(), |z| z * 0.5 * (erf(z / 2f64.sqrt()) + 1.0), -1.0, 1.0),
-            (Function::sin(), |z| z.sin(), -5.0, 2.0),
-            (Function::cos(), |z| z.cos(), -5.0, 2.0),
+            (Function::from(Known::Inverse), |z| z.inv(), 0.5, 3.0),
+            (Function::from(Known::Inverse), |z| z.inv(), -2.0, -0.1),
+            (Function::from(Known::Sqrt), |z| z.sqrt(), 0.1, 2.0),
+            (Function::from(Known::InverseSqrt), |z| z.sqrt().inv(), 0.1, 2.0),
+            (Function::from(Known::Exp), |z| z.exp(), -3.0, 2.0),
+            (Function::from(Known::Ln), |z| z.ln(), 0.2, 8.0),
+            (Function::from(Known::Sigmoid), |z| ((-z).exp() + Complex64::ONE).inv(), -8.0, 8.0),
+            (Function::from(Known::Tanh), |z| z.tanh(), -3.0, 4.0),
+            (Function::from(Known::Softplus), |z| (z.exp() + Complex64::ONE).ln(), -6.0, 5.0),
+            (Function::from(Known::Silu), |z| z / ((-z).exp() + Complex64::ONE), -4.0, 4.0),
+            (Function::from(Known::Gelu), |z| z * 0.5 * (erf(z / 2f64.sqrt()) + 1.0), -1.0, 1.0),
+            (Function::from(Known::Sin), |z| z.sin(), -5.0, 2.0),
+            (Function::from(Known::Cos), |z| z.cos(), -5.0, 2.0),
         ];
         for (f, complex, lo, hi) in all {
             let real = 0.5 * (lo + hi) + 0.1;
@@ -357,9 +370,9 @@ mod tests {
 
     #[test]
     fn ellipses_stop_at_singularities() {
-        assert!(Function::inverse().bound(&Ellipse::new(1.0, 3.0, 3.8)).is_none());
-        assert!(Function::inverse().bound(&Ellipse::new(1.0, 3.0, 3.7)).is_some());
-        assert!(Function::sigmoid().bound(&Ellipse::new(-8.0, 8.0, 1.5)).is_none());
+        assert!(Function::from(Known::Inverse).bound(&Ellipse::new(1.0, 3.0, 3.8)).is_none());
+        assert!(Function::from(Known::Inverse).bound(&Ellipse::new(1.0, 3.0, 3.7)).is_some());
+        assert!(Function::from(Known::Sigmoid).bound(&Ellipse::new(-8.0, 8.0, 1.5)).is_none());
         assert!(
             Function::lipschitz("abs", f64::abs, 1.0).bound(&Ellipse::new(0.0, 1.0, 2.0)).is_none()
         );

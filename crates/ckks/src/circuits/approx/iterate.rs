@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::certify::rounding;
 use super::fit::least_degree;
-use super::function::Function;
+use super::function::{Function, Known};
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::Polynomial;
 
@@ -121,7 +121,7 @@ pub(crate) struct Newton {
 impl Newton {
     /// Roots on `[lo, hi]`, positive, with their certified absolute errors.
     pub(crate) fn candidates(lo: f64, hi: f64, error: f64, root: bool) -> Vec<(Self, f64)> {
-        let f = Function::inverse_sqrt();
+        let f = Function::from(Known::InverseSqrt);
         // The absolute error of the result is the relative error times this.
         let unit = if root { hi.sqrt() } else { lo.sqrt().recip() };
         let sharpened = |relative: f64| 1.5 * relative.powi(2) + 0.5 * relative.powi(3);

@@ -13,10 +13,10 @@
 //! carried range of the ciphertext:
 //!
 //! ```no_run
-//! # use bellerophon_ckks::{Ciphertext, ComposedOps, Evaluator, Interval, Result, approx::Function};
+//! # use bellerophon_ckks::{Ciphertext, ComposedOps, Evaluator, Interval, Result, approx::{Function, Known}};
 //! # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
 //! let x = x.assume_range_with_padding(Interval::real(0.5, 2.0)?); // known of all slots
-//! let y = evaluator.function(&x, &Function::ln(), -20.0)?;
+//! let y = evaluator.function(&x, &Function::from(Known::Ln), -20.0)?;
 //! # Ok(())
 //! # }
 //! ```
@@ -25,7 +25,7 @@
 //!
 //! ```
 //! use bellerophon_ckks::ComposedOps;
-//! use bellerophon_ckks::approx::{Approximation, Function};
+//! use bellerophon_ckks::approx::{Approximation, Function, Known};
 //! # use bellerophon_ckks::{
 //! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, Params, ParamsSpec,
 //! #     SecretKey, Security, decrypt_values, encrypt,
@@ -37,12 +37,12 @@
 //! # let chain = ModulusChain { degree: 1 << 10, first_bits: 55, levels, special: (50, 2) };
 //! # let params = Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure)?)?;
 //! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-//! # let keys = EvaluationKeys::generate(&params, &secret, &KeyLevels::new().multiply(6), &mut rng)?;
+//! # let keys = EvaluationKeys::generate(&params, &secret, &KeyLevels::default().multiply(6), &mut rng)?;
 //! # let evaluator = Evaluator::new(&params, &keys)?;
 //! # let range = bellerophon_ckks::Interval::real(-8.0, 8.0)?;
 //! # let plain = Encoder::new(&params).encode(&[-5.0, -1.0, 0.5, 8.0], range, params.scale(), 7)?;
 //! # let x = encrypt(&params, &plain, &secret, &mut rng)?;
-//! let sigmoid = Approximation::new(&Function::sigmoid(), -8.0, 8.0, -16.0)?;
+//! let sigmoid = Approximation::new(&Function::from(Known::Sigmoid), -8.0, 8.0, -16.0)?;
 //! println!("{sigmoid}"); // sigmoid(x) on [-8, 8]: degree 27, error 2^-16.2, 6 levels, ..
 //! assert!(sigmoid.error() <= 2f64.powi(-16) && sigmoid.levels() == 6);
 //!
@@ -57,7 +57,7 @@
 //!
 //! **Certificates.** Every stated error is a bound over the whole domain, not only at sample
 //! points: see `certify.rs`. It does not include the noise of the scheme, which
-//! [`Ciphertext::noise`](crate::Ciphertext::noise) predicts.
+//! [`Metadata::noise`](crate::Metadata::noise) predicts.
 
 pub(crate) mod apply;
 pub(crate) mod certify;
@@ -69,7 +69,7 @@ mod prepare;
 mod remez;
 mod sign;
 
-pub use function::{Ellipse, Function};
+pub use function::{Ellipse, Function, Known};
 pub use prepare::Approximation;
 pub(crate) use prepare::{check_domain, without_values};
 pub use remez::{Minimax, Parity, remez};

@@ -62,7 +62,7 @@ impl Approximation {
     /// The candidates are polynomials up to degree 1023, minimax polynomials where they save a
     /// level, and iterations (Goldschmidt for `1/x`, Newton for roots, squarings for `e^x`). A
     /// domain of width at most 2 may be widened so that its map onto `[-1, 1]` takes no level:
-    /// [`lo`](Self::lo) and [`hi`](Self::hi) are the ends of the actual domain.
+    /// [`domain`](Self::domain) is the actual one.
     ///
     /// # Errors
     /// [`ErrorKind::Interval`] unless `lo < hi`, both within `1e100`, [`ErrorKind::Approximation`]
@@ -136,14 +136,9 @@ impl Approximation {
         &self.name
     }
 
-    /// Left end of the domain.
-    pub fn lo(&self) -> f64 {
-        self.lo
-    }
-
-    /// Right end of the domain.
-    pub fn hi(&self) -> f64 {
-        self.hi
+    /// The domain.
+    pub fn domain(&self) -> Interval {
+        Interval::between(self.lo, self.hi)
     }
 
     /// Certified bound on the error over the whole domain, without the noise of the scheme.
@@ -270,12 +265,12 @@ fn programs(f: &Function, lo: f64, hi: f64, error: f64) -> Vec<(Program, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approx::certify::Proxy;
+    use crate::approx::{Known, certify::Proxy};
     use crate::polynomial::power_depth;
 
     fn worst(a: &Approximation, f: &Function) -> f64 {
         (0..=20_000)
-            .map(|i| a.lo() + (a.hi() - a.lo()) * i as f64 / 20_000.0)
+            .map(|i| a.domain().lo() + (a.domain().hi() - a.domain().lo()) * i as f64 / 20_000.0)
             .map(|x| (a.eval(x) - f.value(x)).abs())
             .fold(0.0, f64::max)
     }
@@ -283,25 +278,25 @@ mod tests {
     #[test]
     fn errors_are_certified_and_not_wasted() {
         let all = [
-            (Function::inverse(), 0.5, 1.5),
-            (Function::inverse(), 0.01, 1.0),
-            (Function::sqrt(), 0.05, 1.0),
-            (Function::inverse_sqrt(), 0.05, 1.0),
-            (Function::exp(), -1.0, 1.0),
-            (Function::exp(), -8.0, 2.0),
-            (Function::ln(), 0.5, 4.0),
-            (Function::sigmoid(), -8.0, 8.0),
-            (Function::tanh(), -4.0, 4.0),
-            (Function::softplus(), -8.0, 8.0),
-            (Function::silu(), -6.0, 6.0),
-            (Function::gelu(), -4.0, 4.0),
-            (Function::sin(), -3.0, 3.0),
-            (Function::cos(), -3.0, 3.0),
+            (Function::from(Known::Inverse), 0.5, 1.5),
+            (Function::from(Known::Inverse), 0.01, 1.0),
+            (Function::from(Known::Sqrt), 0.05, 1.0),
+            (Function::from(Known::InverseSqrt), 0.05, 1.0),
+            (Function::from(Known::Exp), -1.0, 1.0),
+            (Function::from(Known::Exp), -8.0, 2.0),
+            (Function::from(Known::Ln), 0.5, 4.0),
+            (Function::from(Known::Sigmoid), -8.0, 8.0),
+            (Function::from(Known::Tanh), -4.0, 4.0),
+            (Function::from(Known::Softplus), -8.0, 8.0),
+            (Function::from(Known::Silu), -6.0, 6.0),
+            (Function::from(Known::Gelu), -4.0, 4.0),
+            (Function::from(Known::Sin), -3.0, 3.0),
+            (Function::from(Known::Cos), -3.0, 3.0),
         ];
         for (f, lo, hi) in all {
             for bits in [-8.0, -20.0, -30.0] {
                 let a = Approximation::new(&f, lo, hi, bits).unwrap();
-                assert!(a.lo() <= lo && hi <= a.hi(), "{a}");
+                assert!(a.domain().lo() <= lo && hi <= a.domain().hi(), "{a}");
                 let found = worst(&a, &f);
                 assert!(found <= a.error() && a.error() <= bits.exp2(), "{a}: {found:e}");
                 // Squarings bound the error at the largest value.
@@ -325,19 +320,19 @@ mod tests {
 
     #[test]
     fn integer_slopes_save_the_level_of_the_map() {
-        let a = Approximation::new(&Function::exp(), -1.0, 1.0, -20.0).unwrap();
-        assert_eq!((a.levels(), a.lo(), a.hi()), (3, -1.0, 1.0));
+        let a = Approximation::new(&Function::from(Known::Exp), -1.0, 1.0, -20.0).unwrap();
+        assert_eq!((a.levels(), a.domain().lo(), a.domain().hi()), (3, -1.0, 1.0));
         // [1, 2.7] is widened to a width of 2, [0.5, 0.9] to one of 0.4.
-        let a = Approximation::new(&Function::ln(), 1.0, 2.7, -16.0).unwrap();
-        assert!((a.hi() - a.lo() - 2.0).abs() < 1e-12 && a.levels() == 3, "{a}");
-        let a = Approximation::new(&Function::inverse(), 0.5, 0.9, -16.0).unwrap();
+        let a = Approximation::new(&Function::from(Known::Ln), 1.0, 2.7, -16.0).unwrap();
+        assert!((a.domain().hi() - a.domain().lo() - 2.0).abs() < 1e-12 && a.levels() == 3, "{a}");
+        let a = Approximation::new(&Function::from(Known::Inverse), 0.5, 0.9, -16.0).unwrap();
         assert_eq!(a.levels(), power_depth(a.degree() + 1), "{a}");
     }
 
     #[test]
     fn best_approximations_save_levels() {
         // The truncated series of degree 7 misses this error, the best polynomial does not.
-        let f = Function::exp();
+        let f = Function::from(Known::Exp);
         let proxy = Proxy::new(&f, -1.0, 1.0, 1e-8).unwrap();
         let truncated = proxy.certify(&proxy.truncated(7));
         let best = Approximation::of_degree(&f, -1.0, 1.0, 7).unwrap();
@@ -356,7 +351,9 @@ mod tests {
         ];
         for c in published {
             let degree = c.len() - 1;
-            let a = Approximation::least_squares(&Function::sigmoid(), -8.0, 8.0, degree).unwrap();
+            let a =
+                Approximation::least_squares(&Function::from(Known::Sigmoid), -8.0, 8.0, degree)
+                    .unwrap();
             assert_eq!(a.degree(), degree);
             for i in -20..=20 {
                 let t = 0.05 * i as f64;
@@ -364,7 +361,7 @@ mod tests {
                 let ours = a.eval(8.0 * t);
                 assert!((ours - theirs).abs() < 1e-4, "degree {degree} at {t}: {ours} {theirs}");
             }
-            let found = worst(&a, &Function::sigmoid());
+            let found = worst(&a, &Function::from(Known::Sigmoid));
             assert!(found <= a.error() && a.error() < 1.03 * found);
         }
     }
@@ -380,7 +377,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_approximated_is_refused() {
-        let inverse = Function::inverse();
+        let inverse = Function::from(Known::Inverse);
         for (lo, hi, bits) in
             [(-1.0, 1.0, -10.0), (0.0, 1.0, -10.0), (0.5, 1.0, -60.0), (0.5, 1.0, 3.0)]
         {
@@ -399,9 +396,9 @@ mod tests {
     fn functions_without_values_are_refused() {
         let nowhere = Function::lipschitz("nowhere", |_| f64::NAN, 1.0);
         for refused in [
-            Approximation::of_degree(&Function::ln(), -1.0, 1.0, 5),
-            Approximation::of_degree(&Function::exp(), 0.0, 1000.0, 5),
-            Approximation::least_squares(&Function::sqrt(), -1.0, 1.0, 3),
+            Approximation::of_degree(&Function::from(Known::Ln), -1.0, 1.0, 5),
+            Approximation::of_degree(&Function::from(Known::Exp), 0.0, 1000.0, 5),
+            Approximation::least_squares(&Function::from(Known::Sqrt), -1.0, 1.0, 3),
             Approximation::new(&nowhere, -1.0, 1.0, -3.0),
         ] {
             let error = refused.unwrap_err();

@@ -60,7 +60,7 @@ const WIDER: u32 = 16;
 ///
 /// # fn main() -> bellerophon_ckks::Result<()> {
 /// // Distinguishes numbers of [0, 1] that differ by 2^-8, to an error of 2^-8.
-/// let sign = Sign::new(-8.0, -8.0)?;
+/// let sign = Sign::new(1.0, -8.0, -8.0)?;
 /// assert!(sign.error() <= 2f64.powi(-8));
 /// assert!((sign.eval(2f64.powi(-8)) - 1.0).abs() <= sign.error());
 /// println!("{sign}"); // degrees, levels, relinearizations, error
@@ -91,22 +91,14 @@ pub(crate) enum Kind {
 }
 
 impl Sign {
-    /// The sign on `[-1, 1]` outside the margin `2^log2_margin`, to an error of `2^log2_error`,
-    /// with the least work at the fewest levels.
+    /// The sign of `|x| <= radius` outside the margin `2^log2_margin`, in units of the radius, to
+    /// an error of `2^log2_error`, with the least work at the fewest levels. Takes one level more
+    /// unless `1 / radius` is an integer.
     ///
     /// # Errors
-    /// [`ErrorKind::Approximation`] for an exponent that is not below 0, a margin below `2^-24` or
-    /// an error below `2^-40`.
-    pub fn new(log2_margin: f64, log2_error: f64) -> Result<Self> {
-        Self::within(1.0, log2_margin, log2_error)
-    }
-
-    /// As [`new`](Self::new) for `|x| <= radius`; the margin is in units of the radius. Takes one
-    /// level more unless `1 / radius` is an integer.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new), and for a radius that is not positive.
-    pub fn within(radius: f64, log2_margin: f64, log2_error: f64) -> Result<Self> {
+    /// [`ErrorKind::Approximation`] for an exponent that is not below 0, a margin below `2^-24`, an
+    /// error below `2^-40`, or a radius that is not positive.
+    pub fn new(radius: f64, log2_margin: f64, log2_error: f64) -> Result<Self> {
         let possible = (-24.0..0.0).contains(&log2_margin) && (-40.0..0.0).contains(&log2_error);
         if !(possible && radius.is_finite() && radius > 0.0) {
             return Err(ErrorKind::Approximation {
@@ -134,18 +126,18 @@ impl Sign {
     /// be several times wider: inside it, the sign is far from 1 only where `x` is far smaller.
     ///
     /// # Errors
-    /// As for [`within`](Self::within).
+    /// As for [`new`](Self::new).
     pub fn for_magnitudes(radius: f64, log2_error: f64) -> Result<Self> {
         // A magnitude is lost inside the margin only in proportion to the margin, so it may be
         // wider than the error. The widest margin that suffices is the cheapest.
         let margins = (1..=WIDER).rev().map(|i| log2_error + f64::from(i) / 4.0);
         for log2_margin in margins.filter(|margin| *margin < 0.0) {
-            let sign = Self::within(radius, log2_margin, log2_error)?;
+            let sign = Self::new(radius, log2_margin, log2_error)?;
             if sign.magnitude_error <= radius * log2_error.exp2() {
                 return Ok(sign);
             }
         }
-        Self::within(radius, log2_error, log2_error)
+        Self::new(radius, log2_error, log2_error)
     }
 
     /// The best composition of polynomials of these odd degrees, in the order of application, for
@@ -450,7 +442,7 @@ mod tests {
     #[test]
     fn certified_errors_hold_and_are_tight() {
         for (margin, error) in [(-4.0, -20.0), (-8.0, -8.0), (-12.0, -12.0), (-6.0, -30.0)] {
-            let sign = Sign::new(margin, error).unwrap();
+            let sign = Sign::new(1.0, margin, error).unwrap();
             let found = largest_error(&sign);
             assert!(sign.error() <= f64::exp2(error), "{sign}");
             assert!(found <= sign.error(), "{sign}: {found:e}");
@@ -464,7 +456,7 @@ mod tests {
         // Yuditskii), so no composition can do with fewer than log2(beta ln 2 / margin) levels; the
         // degrees of eprint 2020/834, table 2, take the depths on the right.
         for (alpha, levels) in [(4.0, 6), (8.0, 11), (12.0, 16)] {
-            let sign = Sign::new(-alpha, -alpha).unwrap();
+            let sign = Sign::new(1.0, -alpha, -alpha).unwrap();
             let bound = (alpha * std::f64::consts::LN_2 * f64::exp2(alpha)).log2();
             assert!(sign.levels() as f64 >= bound.floor(), "{sign}");
             assert!(sign.levels() <= levels, "{sign}");
@@ -475,7 +467,7 @@ mod tests {
 
     #[test]
     fn values_within_the_margin_stay_between_the_signs() {
-        let sign = Sign::within(3.0, -7.0, -10.0).unwrap();
+        let sign = Sign::new(3.0, -7.0, -10.0).unwrap();
         assert!((sign.margin() - 3.0 / 128.0).abs() < 1e-15);
         let mut before = 0.0;
         for i in 0..=2000 {
@@ -493,7 +485,7 @@ mod tests {
             let sign = Sign::for_magnitudes(8.0, log2_error).unwrap();
             let bound = 8.0 * f64::exp2(log2_error);
             assert!(sign.magnitude_error() <= bound && sign.margin() > 2.0 * bound, "{sign}");
-            let usual = Sign::within(8.0, log2_error, log2_error).unwrap();
+            let usual = Sign::new(8.0, log2_error, log2_error).unwrap();
             assert!(sign.levels() < usual.levels(), "{sign}; {usual}");
             // Inside the margin and outside, on an even grid and near zero.
             let far = (0..20_000).map(|i| 8.0 * f64::from(i) / 19_999.0);
@@ -515,7 +507,7 @@ mod tests {
             (f64::NAN, -8.0, -8.0),
             (1.0, f64::NAN, -8.0),
         ] {
-            let error = Sign::within(radius, margin, error).unwrap_err();
+            let error = Sign::new(radius, margin, error).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
         }
         assert!(Sign::of_degrees(1.0, 0.1, &[]).is_err());

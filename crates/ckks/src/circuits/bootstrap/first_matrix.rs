@@ -71,7 +71,7 @@ impl FirstMatrix {
         let encoder = Encoder::new(params);
         let encode = |scale: f64| -> Vec<Vec<i64>> {
             let encoded = |(_, values)| encoder.factor_coefficients(values, scale);
-            matrix.iter().map(encoded).map(|c| c.signed(params.lattice().degree())).collect()
+            matrix.iter().map(encoded).map(|c| c.signed(params.lattice().spec().degree)).collect()
         };
         let transform = mlwe::RaiseTransform::new(params.lattice(), &terms, &name, encode)?;
         let rms = |d: &[crate::Complex64]| {
@@ -104,9 +104,9 @@ impl FirstMatrix {
         // 3: products with rounded diagonals.
         let unit = self.transform.log2_scale().exp2();
         let products = self.diagonals.iter().map(|&(rms, period)| {
-            let share = 2.0 * period as f64 / params.degree() as f64;
+            let share = 2.0 * period as f64 / params.spec().degree as f64;
             let diagonal = Operand { message: rms * unit, noise: Noise::new(ENCODING * share) };
-            product(params.degree(), operand, diagonal)
+            product(params.spec().degree, operand, diagonal)
         });
         let sum = products.fold(Noise::NONE, |sum, product| sum + product);
         // 2: the key and the mod-down.
@@ -119,7 +119,7 @@ impl FirstMatrix {
     /// period `p` is rounded in `2 p` coefficients by at most 1/2, a polynomial of length at most
     /// `sqrt(p / 2N)`; in each slot of the product the diagonals are such weights.
     pub(crate) fn bounded(&self, rules: MetadataRules<'_>, slot: f64) -> Noise {
-        let degree = rules.params().lattice().degree() as f64;
+        let degree = rules.params().lattice().spec().degree as f64;
         let squares: f64 = self.diagonals.iter().map(|&(_, p)| p as f64 / (2.0 * degree)).sum();
         let rounding = squares.sqrt() * slot / self.transform.log2_scale().exp2();
         let source = rules.source(self.transform.noise());

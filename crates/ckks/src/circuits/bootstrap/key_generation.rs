@@ -77,7 +77,7 @@ impl BootstrapKeys {
             }
         }
         // Step 3: the rank.
-        if shape.from_rank != params.lattice().rank() {
+        if shape.from_rank != params.lattice().spec().rank {
             let level = params.max_level();
             return Err(ErrorKind::MissingKey { key: "key of the sparse secret", level }.during(op));
         }

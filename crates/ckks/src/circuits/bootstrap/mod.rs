@@ -48,7 +48,7 @@
 //! coefficient, `q_0 sqrt((h + 1) / 12)` for a sparse secret of weight `h`, are below that. The
 //! steps of EvalMod add their roundings, each at its own scale ([`eval_mod`](crate::eval_mod)).
 //! Both are multiplied by `2^g` in units of the largest message. The noise of a bootstrapped
-//! ciphertext includes all that ([`Ciphertext::noise`](crate::Ciphertext::noise)) but not the
+//! ciphertext includes all that ([`Metadata::noise`](crate::Metadata::noise)) but not the
 //! approximation error ([`Bootstrapper::approximation_error`]).
 //! [`Metadata::excess`](crate::Metadata::excess), which decides whether a vector may be
 //! bootstrapped again, includes it.

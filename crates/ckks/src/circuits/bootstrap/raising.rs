@@ -167,7 +167,7 @@ impl Raising {
 
     /// The rotation and conjugation keys besides [`BootstrapKeys`], each at the level of its use.
     pub(crate) fn keys(&self) -> KeyLevels {
-        KeyLevels::new()
+        KeyLevels::default()
             .and(&self.c2s.keys())
             .conjugate(self.output_level())
             .rotate(self.trace_steps().map(|step| step as i64), self.params.max_level())
@@ -192,7 +192,7 @@ impl Raising {
 
     /// Sizes of [`BootstrapKeys`].
     pub(crate) fn own_key_sizes(&self) -> KeySizes {
-        let (low, rank) = (&self.low, self.params.lattice().rank());
+        let (low, rank) = (&self.low, self.params.lattice().spec().rank);
         let s2c = self.s2c.keys().sizes(self.s2c.params());
         let from = low.gadget();
         let to_sparse = KeySizes::of_rows(rank * from.digits(1), 1, from.ring(1));
@@ -202,7 +202,7 @@ impl Raising {
     /// Sizes of the key of the mod raise.
     pub(crate) fn raise_key_sizes(&self) -> KeySizes {
         let first = self.first.transform();
-        KeySizes::of_rows(first.terms(), self.params.lattice().rank(), first.ring())
+        KeySizes::of_rows(first.terms(), self.params.lattice().spec().rank, first.ring())
     }
 
     /// The smallest security of its keys in bits.
@@ -246,7 +246,9 @@ impl Raising {
     /// Refuses keys of S2C under other parameters, or other ones than its rotations at their levels.
     pub(super) fn check_s2c(&self, keys: &EvaluationKeys) -> Result<()> {
         self.s2c.params().check(keys.fingerprint())?;
-        self.check_rotations(keys.galois_keys().iter().map(|key| (key.exponent(), key.limbs())))
+        self.check_rotations(
+            keys.galois_keys().iter().map(|key| (key.exponent(), key.key().shape().limbs)),
+        )
     }
 
     /// Refuses keys for another sparse secret, other lowest levels or another first matrix, or from
@@ -275,7 +277,7 @@ impl Raising {
         self.transforms().for_each(LinearTransform::reserve);
         let lattice = self.params.lattice();
         let highest = self.params.limbs_at(self.output_level());
-        let columns = lattice.rank() + 1;
+        let columns = lattice.spec().rank + 1;
         // The smaller buffers first: a request for them would otherwise take the larger ones.
         lattice.q().at_limbs(highest.div_ceil(2)).reserve(columns * (ciphertexts / 4 + 2));
         lattice.q().at_limbs(highest).reserve(columns * ciphertexts);
@@ -354,7 +356,7 @@ impl Raising {
     pub(super) fn raised(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<Metadata> {
         let (rules, lattice) = (self.params.rules(), self.params.lattice());
         // Step 3a: the switch to the sparse secret, and the mod raise with the first matrix.
-        let noise = x.meta.noise + mlwe::noise::key_switch(&self.low, lattice.rank(), 1);
+        let noise = x.meta.noise + mlwe::noise::key_switch(&self.low, lattice.spec().rank, 1);
         // The slots of this polynomial have no meaning; its coefficients must not wrap.
         let bound = self.reach / self.width;
         let most = self.params.max_slots();
@@ -450,7 +452,7 @@ impl Raising {
 /// The lattice of the sparse secret.
 fn low_params(params: &Params, weight: usize) -> Result<mlwe::Params> {
     let lattice = params.lattice().spec();
-    let q0 = *params.modulus(0);
+    let q0 = *params.lattice().q().modulus(0);
     let bits = (q0.bits() + MARGIN_BITS).min(60);
     let p = prime::ntt_primes_below(lattice.degree, bits, 1, &[q0])?;
     // The security tables have sparse secrets under the default model only.

@@ -92,7 +92,7 @@ impl Bootstrapper {
         let per_slot = scale / message / (self.spec.slots as f64).sqrt();
         let added = result.meta.noise;
         let noise = errors.sum(added, before * per_slot.powi(2));
-        let noise = errors.with(noise, errors.mismatch(params.lattice().degree(), off));
+        let noise = errors.with(noise, errors.mismatch(params.lattice().spec().degree, off));
         result.meta = CiphertextMeta { scale, noise, ..x.meta };
         rules.check_range(&result)?;
         Ok(Bounded { result, added })
@@ -102,7 +102,7 @@ impl Bootstrapper {
     /// distances beyond the gap.
     fn distance(&self, lowered: &Metadata, noise: Noise) -> Result<f64> {
         let CiphertextMeta { scale, bounds, .. } = lowered.meta;
-        let error = (self.params().lattice().degree() as f64 * noise.excess).sqrt();
+        let error = (self.params().lattice().spec().degree as f64 * noise.excess).sqrt();
         let reach = bounds.slots().bound() * scale + error;
         let largest = self.params().divisor(0) * (-self.spec.log_gap).exp2();
         if reach > largest * NOISE_SLACK {
@@ -124,7 +124,7 @@ impl Raising {
         // Step 2: S2C; the switch to the sparse secret.
         let lowest = self.s2c.params().rules().with_errors(errors);
         let lowered = self.s2c.bounded(lowest, x)?;
-        let switched = mlwe::noise::key_switch(&self.low, lattice.rank(), 1);
+        let switched = mlwe::noise::key_switch(&self.low, lattice.spec().rank, 1);
         let before = errors.with(lowered.meta.noise, rules.source(switched));
 
         // Step 3: mod raise with the first matrix, and the trace, which doubles errors.
@@ -146,7 +146,7 @@ impl Raising {
     /// A bound on a slot of the operand of C2S, and on a sum of its slots with weights of length 1,
     /// in units of the width.
     fn largest_slot(&self) -> f64 {
-        let (n, slots) = (self.params().lattice().degree() as f64, self.slots as f64);
+        let (n, slots) = (self.params().lattice().spec().degree as f64, self.slots as f64);
         let (x, weight) = (SOURCE_BITS * std::f64::consts::LN_2, self.weight as f64);
         let uniform = (2.0 * slots / 12.0 * 2.0 * (x + (4.0 * n).ln())).sqrt();
         let secret = (weight * (x + n.ln())).sqrt().min(weight);

@@ -215,7 +215,7 @@ impl CoeffsToSlots {
 
     /// The rotation keys, each at the level of its use.
     pub fn keys(&self) -> KeyLevels {
-        self.transforms.iter().fold(KeyLevels::new(), |keys, m| {
+        self.transforms.iter().fold(KeyLevels::default(), |keys, m| {
             keys.rotate(m.rotation_steps().into_iter().map(|step| step as i64), m.level())
         })
     }

@@ -155,7 +155,7 @@ impl SlotsToCoeffs {
 
     /// The rotation keys, each at the level of its use.
     pub fn keys(&self) -> KeyLevels {
-        self.transforms.iter().fold(KeyLevels::new(), |keys, m| {
+        self.transforms.iter().fold(KeyLevels::default(), |keys, m| {
             keys.rotate(m.rotation_steps().into_iter().map(|step| step as i64), m.level())
         })
     }
@@ -283,6 +283,6 @@ impl Coefficients {
     /// # Panics
     /// When `i` is not below the number of slots of [`meta`](Self::meta).
     pub fn place(&self, i: usize) -> usize {
-        place(self.inner.degree(), self.meta.slots, i)
+        place(self.inner.b().degree(), self.meta.slots, i)
     }
 }

@@ -52,7 +52,7 @@ pub struct Mod1Output {
 impl Mod1 {
     /// The keys for ciphertexts at `level`.
     pub fn keys(&self, level: usize) -> KeyLevels {
-        KeyLevels::new().multiply(level)
+        KeyLevels::default().multiply(level)
     }
 
     /// The highest level up to `most` at which the reduction keeps its scales, for an operand at

@@ -409,19 +409,9 @@ fn arcsine_error(p: &Chebyshev, message: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::common::mod1_spec as spec;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
-
-    fn spec(weight: usize) -> Mod1Spec {
-        Mod1Spec {
-            weight,
-            log2_failure: -60.0,
-            log2_error: -24.0,
-            arcsine: None,
-            spare: 0,
-            early_bits: [0; 2],
-        }
-    }
 
     #[test]
     fn overflow_bound_holds_and_is_near_the_normal_tail() {

@@ -45,7 +45,7 @@ impl Mod1 {
         (c.level, c.meta.scale) = (c.level - self.cosine().depth(), first);
 
         // Step 3: double angles.
-        let degree = params.lattice().degree() as f64;
+        let degree = params.lattice().spec().degree as f64;
         let largest = 1.0 + self.rounded_sine_error();
         while let Some(scale) = scales.pop() {
             let step = rules.step(c.level, true, 0.0, scale)?;
@@ -106,21 +106,16 @@ impl Mod1 {
 mod tests {
     use super::super::{Arcsine, Mod1Spec};
     use super::*;
+    use crate::tests::common::mod1_spec;
 
     /// The bound is one, also beyond what the arcsine was made for, and not far from what is
     /// stated.
     #[test]
     fn certified_errors_are_bounds() {
         for (degree, message) in [(3, 0.02), (7, 0.033), (15, 0.1)] {
-            let plan = Mod1::new(&Mod1Spec {
-                weight: 32,
-                log2_failure: -60.0,
-                log2_error: -34.0,
-                arcsine: Some(Arcsine { degree, message }),
-                spare: 1,
-                early_bits: [0; 2],
-            });
-            let plan = plan.unwrap();
+            let arcsine = Some(Arcsine { degree, message });
+            let spec = Mod1Spec { log2_error: -34.0, arcsine, spare: 1, ..mod1_spec(32) };
+            let plan = Mod1::new(&spec).unwrap();
             for distance in [message, 1.0625 * message] {
                 let bound = plan.certified_error(distance);
                 let found = (-500..=500)

@@ -155,11 +155,11 @@ impl FunctionalBootstrapper {
             };
             let switched = mlwe::noise::automorphism(params.lattice(), params.limbs_at(level));
             let mut noise = noise
-                .map(|v| v * scale * scale / (params.lattice().degree() as f64 / 2.0))
+                .map(|v| v * scale * scale / (params.lattice().spec().degree as f64 / 2.0))
                 + switched;
             if f.levels() == 0 {
                 // A constant in every slot has its rounding only.
-                noise = Noise::new(ENCODING / params.lattice().degree() as f64);
+                noise = Noise::new(ENCODING / params.lattice().spec().degree as f64);
             }
             let meta = CiphertextMeta { scale, bounds, noise, ..part.meta };
             let result = Metadata {
@@ -304,5 +304,5 @@ impl MetadataRules<'_> {
 
 /// The standard deviation of the real part of a slot for a variance of the coefficients.
 fn slot_deviation(params: &Params, variance: f64, scale: f64) -> f64 {
-    (params.lattice().degree() as f64 / 2.0 * variance).sqrt() / scale
+    (params.lattice().spec().degree as f64 / 2.0 * variance).sqrt() / scale
 }

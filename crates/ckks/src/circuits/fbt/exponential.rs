@@ -277,7 +277,7 @@ impl Exponential {
             return CircleNoise { tangential: variance, radial: variance };
         };
         // Step 3.
-        let conjugation = params.lattice().degree() as f64 / 2.0
+        let conjugation = params.lattice().spec().degree as f64 / 2.0
             * mlwe::noise::automorphism(params.lattice(), params.limbs_at(meta.level + 2))
             / meta.scales[meta.scales.len() - 1].powi(2);
         let steps = 2.0 * rounding / (factor * factor) + last + conjugation;
@@ -288,7 +288,7 @@ impl Exponential {
 /// The variance of the real part of a slot from the rounding of a ciphertext, in units of the
 /// phase.
 pub(crate) fn slot_rounding(params: &Params) -> f64 {
-    params.lattice().degree() as f64 / 2.0 * mlwe::noise::rounding(params.lattice())
+    params.lattice().spec().degree as f64 / 2.0 * mlwe::noise::rounding(params.lattice())
 }
 
 /// Levels of a power series of a degree.

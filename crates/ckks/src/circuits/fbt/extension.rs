@@ -59,10 +59,10 @@ const GAIN_NODES: usize = 64;
 /// takes the values of its continuation**, which are unrelated to the function.
 ///
 /// ```
-/// use bellerophon_ckks::{approx::Function, fbt::RealSeries};
+/// use bellerophon_ckks::{approx::{Function, Known}, fbt::RealSeries};
 ///
 /// # fn main() -> bellerophon_ckks::Result<()> {
-/// let sigmoid = RealSeries::for_error(&Function::sigmoid(), -8.0, 8.0, 0.75, -20.0)?;
+/// let sigmoid = RealSeries::for_error(&Function::from(Known::Sigmoid), -8.0, 8.0, 0.75, -20.0)?;
 /// // sigmoid(x) on [-8, 8], 0.75 of the circle: degree 15, error 2^-20.5, certified
 /// println!("{sigmoid}");
 /// assert!(sigmoid.error().is_certified() && sigmoid.error().value() <= 2f64.powi(-20));

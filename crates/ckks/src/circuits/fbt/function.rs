@@ -58,7 +58,7 @@ impl fmt::Debug for PeriodicFunction {
 
 impl PeriodicFunction {
     /// A table over the integers modulo its size.
-    pub fn table(table: Table) -> Self {
+    pub(crate) fn table(table: Table) -> Self {
         let series = table.series().clone();
         let plan = Plan::monomial(series.coefficients());
         Self {

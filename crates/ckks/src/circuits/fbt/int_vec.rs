@@ -14,7 +14,7 @@ const MAX_MODULUS: usize = 1 << 16;
 /// An encrypted vector of up to `N` integers modulo `p`.
 ///
 /// Sums and multiples are those modulo `p`: the ciphertext holds the integers before their
-/// reduction, in a range that grows ([`raw_range`](Self::raw_range)), and a
+/// reduction, in a range that grows (that of [`values`](Self::values)), and a
 /// [table](crate::fbt::Integers::table) or a decryption reads them modulo `p`. Noise grows with
 /// them; a table makes it small again, or is refused if it might not ([`ErrorKind::TableNoise`]).
 ///
@@ -43,12 +43,7 @@ impl<C> IntVec<C> {
         self.values.len()
     }
 
-    /// The range of the integers before their reduction.
-    pub fn raw_range(&self) -> (f64, f64) {
-        (self.values.range().lo(), self.values.range().hi())
-    }
-
-    /// The integers before their reduction, as reals.
+    /// The integers before their reduction, as reals of a range.
     pub fn values(&self) -> &PairedVec<C> {
         &self.values
     }
@@ -106,7 +101,7 @@ pub(super) fn check_modulus(modulus: usize) -> Result<()> {
 
 /// Refuses integers that may be outside `0 .. p` before their reduction.
 pub(super) fn check_reduced<C>(x: &IntVec<C>) -> Result<()> {
-    let (lo, hi) = x.raw_range();
+    let (lo, hi) = (x.values.range().lo(), x.values.range().hi());
     if lo < 0.0 || hi > (x.modulus - 1) as f64 {
         let reason = format!(
             "integers before their reduction in [{lo}, {hi}]: need 0 to {}; apply an identity table first",

@@ -222,7 +222,7 @@ impl<A: CkksOps> Integers<'_, A> {
     }
 
     /// A function of two vectors, entry by entry: `f(a, b)` by one table of `P` entries, for the
-    /// product `P` of their moduli. `x` must be reduced ([`raw_range`](IntVec::raw_range) within
+    /// product `P` of their moduli. `x` must be reduced (its [`values`](IntVec::values) within
     /// `0 .. p`).
     ///
     /// # Errors

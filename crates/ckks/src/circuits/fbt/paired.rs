@@ -219,7 +219,7 @@ impl PairedVec {
     /// [`ErrorKind::Shape`] unless the ciphertext has the slots of `len` values, or its bound is
     /// below that of the range.
     pub fn new(inner: Ciphertext, range: Interval, len: usize) -> Result<Self> {
-        let (meta, slots) = (*inner.meta(), inner.lattice().degree() / 2);
+        let (meta, slots) = (*inner.meta(), inner.lattice().b().degree() / 2);
         Self::declared(inner, &meta, range, len, slots)
     }
 

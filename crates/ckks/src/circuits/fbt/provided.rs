@@ -75,14 +75,16 @@ impl ProvidedIntegers {
         Ok(Self { integers: IntVec::new(inner, modulus, len)?, factor })
     }
 
-    /// The integers.
-    pub fn into_integers(self) -> IntVec {
-        self.integers
-    }
-
     /// The integer that brings the scale to that of a functional bootstrap.
     pub(crate) fn factor(&self) -> u32 {
         self.factor
+    }
+}
+
+/// The integers.
+impl From<ProvidedIntegers> for IntVec {
+    fn from(x: ProvidedIntegers) -> Self {
+        x.integers
     }
 }
 

@@ -51,11 +51,6 @@ pub struct PublishedIntegers {
 }
 
 impl PublishedIntegers {
-    /// The integers, with the declared range and noise.
-    pub fn into_integers(self) -> IntVec {
-        self.integers
-    }
-
     /// `log2` of the probability that some integer decrypts to another one, by the declared noise.
     pub fn log2_failure(&self) -> f64 {
         self.log2_failure
@@ -109,6 +104,13 @@ impl PublishedIntegers {
     }
 }
 
+/// The integers, with the declared range and noise.
+impl From<PublishedIntegers> for IntVec {
+    fn from(x: PublishedIntegers) -> Self {
+        x.integers
+    }
+}
+
 impl AsRef<IntVec> for PublishedIntegers {
     fn as_ref(&self) -> &IntVec {
         &self.integers
@@ -117,7 +119,7 @@ impl AsRef<IntVec> for PublishedIntegers {
 
 /// A paired vector that may leave its server: of which no more is said than its program declares.
 ///
-/// Servers read it again as an input by [`into_paired`](Self::into_paired).
+/// Servers can use it as an input again: it converts into a [`PairedVec`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedPaired {
     values: PairedVec,
@@ -125,11 +127,6 @@ pub struct PublishedPaired {
 }
 
 impl PublishedPaired {
-    /// The vector, with the declared range and noise.
-    pub fn into_paired(self) -> PairedVec {
-        self.values
-    }
-
     /// `log2` of the declared standard deviation of the error of a value.
     pub fn log2_noise(&self) -> i32 {
         self.log2_noise
@@ -150,7 +147,7 @@ impl PublishedPaired {
         }
         let bound = range.bound();
         let all = slot_range(&Interval::real(-bound, bound)?, len > params.max_slots())?;
-        let bounds = match (all.is_real(), ciphertext.len() < ciphertext.slots()) {
+        let bounds = match (all.is_real(), ciphertext.len() < ciphertext.meta().slots) {
             (true, true) => Bounds { values: range, padding: all },
             (true, false) => Bounds::all(range),
             (false, _) => Bounds::all(all),
@@ -158,6 +155,13 @@ impl PublishedPaired {
         let noise = (f64::from(log2_noise).exp2(), true);
         let ciphertext = with_metadata(params, ciphertext, bounds, noise)?;
         Ok(Self { values: PairedVec::new(ciphertext, range, len)?, log2_noise })
+    }
+}
+
+/// The vector, with the declared range and noise.
+impl From<PublishedPaired> for PairedVec {
+    fn from(x: PublishedPaired) -> Self {
+        x.values
     }
 }
 
@@ -186,8 +190,8 @@ impl Evaluator {
     /// public.
     ///
     /// # Errors
-    /// [`ErrorKind::Unreduced`] for integers that are not reduced ([`raw_range`](IntVec::raw_range)
-    /// within `0 ..= p - 1`), whose predicted noise is above the one at which they decrypt exactly
+    /// [`ErrorKind::Unreduced`] for integers that are not reduced (their range before it within
+    /// `0 ..= p - 1`), whose predicted noise is above the one at which they decrypt exactly
     /// but for that probability, or at a scale that takes a functional bootstrap a level; it does
     /// not say by how much. [`ErrorKind::Shape`] for a `log2_failure` that is not in `-256..=-1`,
     /// and mismatches.

@@ -49,7 +49,7 @@ impl FunctionalBootstrapper {
 
         // 3: the exponential.
         let e = self.exponential().bounded(rules, &part, &meta.exponential)?;
-        let degree = rules.params().lattice().degree() as f64;
+        let degree = rules.params().lattice().spec().degree as f64;
         let results = functions.iter().zip(meta.results).map(|(&(f, scale), result)| {
             // 4: the series, at half the scale.
             let mut noise = match f.levels() {
@@ -91,7 +91,7 @@ impl Exponential {
         meta: &super::exponential::ExponentialMeta,
     ) -> Result<Metadata> {
         // Step 1 of the exponential: a polynomial.
-        let degree = rules.params().lattice().degree() as f64;
+        let degree = rules.params().lattice().spec().degree as f64;
         let largest = 1.0 + self.error();
         let mut f = *part;
         f.meta.noise = rules.bounded_plan(self.plan(), part, meta.scales[0])?;

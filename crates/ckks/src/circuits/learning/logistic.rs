@@ -116,7 +116,7 @@ impl LogisticRegression {
     /// The keys for training on tables encrypted at `level`.
     pub fn training_keys(&self, level: usize) -> KeyLevels {
         let below = level.saturating_sub(1);
-        KeyLevels::new()
+        KeyLevels::default()
             .multiply(below)
             .inner_sum(self.block, 1, level)
             .inner_sum(self.blocks, self.block as i64, below)
@@ -127,7 +127,7 @@ impl LogisticRegression {
     /// up to `level`.
     pub fn inference_keys(&self, level: usize) -> KeyLevels {
         let below = level.saturating_sub(1);
-        KeyLevels::new().multiply(level).inner_sum(self.blocks, self.block as i64, below)
+        KeyLevels::default().multiply(level).inner_sum(self.blocks, self.block as i64, below)
     }
 
     /// The training table, `z = y (1, x)`, in the order of the slots. There may be fewer rows than
@@ -195,20 +195,13 @@ impl LogisticRegression {
     }
 
     /// Trains on one ciphertext of [`pack_training`](Self::pack_training): the encrypted model,
-    /// [`levels`](Self::levels) below.
+    /// [`levels`](Self::levels) below. Calls `progress` with the number of iterations done after
+    /// each.
     ///
     /// # Errors
     /// [`ErrorKind::SlotCount`] for an operand of another shape, [`ErrorKind::OutOfLevels`],
     /// [`ErrorKind::MissingKey`], [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`].
-    pub fn train<A: CkksOps>(&self, eval: &A, table: &A::Ciphertext) -> Result<A::Ciphertext> {
-        self.train_with(eval, table, |_| {})
-    }
-
-    /// As [`train`](Self::train), calling `progress` with the number of iterations done after each.
-    ///
-    /// # Errors
-    /// As for [`train`](Self::train).
-    pub fn train_with<A: CkksOps>(
+    pub fn train<A: CkksOps>(
         &self,
         eval: &A,
         table: &A::Ciphertext,

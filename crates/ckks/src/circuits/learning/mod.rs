@@ -44,7 +44,7 @@
 //! let plain = Encoder::new(&params).encode(&packed, range, params.scale(), params.limbs())?;
 //! let table = encrypt(&params, &plain, &secret, &mut rng)?;
 //!
-//! let model = regression.train(&Evaluator::new(&params, &keys)?, &table)?;
+//! let model = regression.train(&Evaluator::new(&params, &keys)?, &table, |_| {})?;
 //!
 //! let weights = regression.weights(&decrypt_values(&params, &model, &secret)?)?;
 //! let expected = regression.train_clear(&rows, &labels)?;

@@ -166,7 +166,7 @@ impl LinearTransform {
                 let diagonal =
                     Operand { message: size * divisor, noise: self.encoding(term.period) };
                 let operand = Operand { noise: noise(term.baby), ..x.operand() };
-                sum += product(self.params.lattice().degree(), operand, diagonal);
+                sum += product(self.params.lattice().spec().degree, operand, diagonal);
             }
             // Step 4, direct: one key switch for each giant step.
             if self.options.giants == Giants::Direct && row.step != 0 {
@@ -262,13 +262,13 @@ impl Evaluator {
             // The first operand fixes the scale.
             let first = *common.get_or_insert(x.meta);
             let fits = x.level() == m.level()
-                && x.slots() == m.slots
+                && x.meta().slots == m.slots
                 && same_scale(x.scale(), first.scale);
             if !fits {
                 return Err(misfit(format!(
                     "the operand rotated by {step} has {} slots at {}: need {} slots at level {} \
                      and one scale for all, here 2^{:.9}",
-                    x.slots(),
+                    x.meta().slots,
                     x.standing(),
                     m.slots,
                     m.level(),
@@ -362,7 +362,7 @@ impl Evaluator {
         let ciphertext = |columns: Vec<_>| {
             let mut columns = columns.into_iter();
             let body = columns.next().expect("a ciphertext has a body");
-            let (masks, key) = (columns.collect(), babies[0].key());
+            let (masks, key) = (columns.collect(), babies[0].ident().key);
             let inner = mlwe::Ciphertext::new(params.lattice(), body, masks, key)?;
             Ok(Ciphertext::at_level(params, inner, *meta))
         };

@@ -72,7 +72,7 @@ impl Evaluator {
             operands.push(rotated(&x.inner, far)?);
         }
         // The rotation of each baby step: a key for the hoisted kernel, or a finished ciphertext.
-        let exponents = self.keys().rotations(x.slots(), x.lattice().limbs());
+        let exponents = self.keys().rotations(x.meta().slots, x.lattice().limbs());
         let baby = |&step: &usize| {
             let (far, near) = m.split(step);
             let operand = usize::from(far != 0);

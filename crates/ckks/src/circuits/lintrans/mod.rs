@@ -230,7 +230,7 @@ impl LinearTransform {
     /// A diagonal in the form that the options ask for.
     fn prepare(&self, values: Vec<Complex64>) -> Result<Diagonal> {
         // A short period is encoded faster than its diagonal is read from memory.
-        let degree = self.params.lattice().degree();
+        let degree = self.params.lattice().spec().degree;
         if !self.options.encode_ahead || Factor::<()>::is_by_tile(degree, 2 * values.len()) {
             return Ok(Diagonal::Values(values));
         }
@@ -266,7 +266,7 @@ impl LinearTransform {
         prepare: impl Fn(Coefficients) -> Coefficients + Sync + Send,
     ) -> Vec<Vec<Weighted<'m, Coefficients>>> {
         let (encoder, scale) = (Encoder::new(&self.params), self.params.divisor(self.level()));
-        let degree = self.params.lattice().degree();
+        let degree = self.params.lattice().spec().degree;
         let term = |term: &'m Term| {
             let row = self.babies.binary_search(&term.baby).expect("rows use the baby steps");
             let factor = match &term.diagonal {
@@ -389,7 +389,7 @@ impl LinearTransform {
     /// Reserves the working memory of one product: sums of all rows, or rotated operands.
     pub(crate) fn reserve(&self) {
         let (lattice, limbs) = (self.params.lattice(), self.params.limbs_at(self.level()));
-        let columns = lattice.rank() + 1;
+        let columns = lattice.spec().rank + 1;
         match self.options.hoisting {
             Hoisting::Double => {
                 lattice.gadget().ring(limbs).reserve(columns * (self.rows.len() + 2));

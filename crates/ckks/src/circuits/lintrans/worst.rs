@@ -44,7 +44,7 @@ impl LinearTransform {
 
     /// Bounds on the lengths of the rounding errors of all diagonals.
     fn rounded(&self) -> impl Iterator<Item = f64> {
-        let degree = self.params.lattice().degree() as f64;
+        let degree = self.params.lattice().spec().degree as f64;
         let terms = self.rows.iter().flat_map(|row| &row.terms);
         terms.map(move |term| (term.period as f64 / (2.0 * degree)).sqrt())
     }

@@ -100,17 +100,20 @@ impl Packing {
     pub fn keys_by_rows(&self, level: usize) -> KeyLevels {
         let columns = self.padded().1;
         // The product takes a level and the mask another one: the copies start two levels down.
-        KeyLevels::new().multiply(level).inner_sum(columns, 1, level.saturating_sub(1)).replicate(
-            columns,
-            1,
-            level.saturating_sub(2),
-        )
+        KeyLevels::default()
+            .multiply(level)
+            .inner_sum(columns, 1, level.saturating_sub(1))
+            .replicate(columns, 1, level.saturating_sub(2))
     }
 
     /// The keys of [`times_by_columns`](Self::times_by_columns) for operands up to `level`.
     pub fn keys_by_columns(&self, level: usize) -> KeyLevels {
         let (rows, columns) = self.padded();
-        KeyLevels::new().multiply(level).inner_sum(columns, rows as i64, level.saturating_sub(1))
+        KeyLevels::default().multiply(level).inner_sum(
+            columns,
+            rows as i64,
+            level.saturating_sub(1),
+        )
     }
 
     /// `A v` for a matrix [row by row](Self::by_rows) and a vector in as many slots as a row: entry

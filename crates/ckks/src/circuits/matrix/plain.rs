@@ -146,7 +146,11 @@ impl MatrixVector {
     /// The keys of the product.
     pub fn keys(&self) -> KeyLevels {
         let below = self.transform.level() - 1;
-        KeyLevels::new().transform(&self.transform).inner_sum(self.parts, self.stride as i64, below)
+        KeyLevels::default().transform(&self.transform).inner_sum(
+            self.parts,
+            self.stride as i64,
+            below,
+        )
     }
 
     /// `M x`, for a vector with one value per column of `M`, or with those rounded up to a power of

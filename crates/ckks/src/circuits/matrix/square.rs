@@ -72,7 +72,7 @@ impl MatrixProduct {
     pub fn keys(&self) -> KeyLevels {
         let d = self.dimension as i64;
         let below = self.sigma.level() - 1;
-        KeyLevels::new()
+        KeyLevels::default()
             .multiply(below - 1)
             .transform(&self.sigma)
             .transform(&self.tau)

@@ -22,14 +22,14 @@ const LARGEST_MARGIN: f64 = 0.25;
 /// order, select and count the values of a vector. See the [module](super) for margins and errors.
 ///
 /// ```
-/// use bellerophon_ckks::ordering::Comparator;
+/// use bellerophon_ckks::ordering::{Comparator, OrderTask};
 ///
 /// # fn main() -> bellerophon_ckks::Result<()> {
 /// // Numbers of [-1, 1]: compared to one part in 2^8 of that range.
 /// let comparator = Comparator::new(-8.0)?;
 /// assert!(comparator.margin() < 1.01 * 2f64.powi(-8));
 /// // A maximum of two is wrong by less than a sixth of that part.
-/// assert!(comparator.exchange_error() < comparator.margin() / 6.0);
+/// assert!(comparator.error(OrderTask::Sort { len: 2 }) < comparator.margin() / 6.0);
 /// println!("{comparator}");
 /// # Ok(())
 /// # }
@@ -54,7 +54,7 @@ impl Comparator {
     /// # Errors
     /// [`ErrorKind::Approximation`] unless `log2_margin` is from -24 to -2.
     pub fn new(log2_margin: f64) -> Result<Self> {
-        Self::of(Sign::new(log2_margin, log2_margin - ERROR_BITS)?)
+        Self::of(Sign::new(1.0, log2_margin, log2_margin - ERROR_BITS)?)
     }
 
     /// Compares with a given sign, whose radius 1 is the width of the declared range.
@@ -91,7 +91,7 @@ impl Comparator {
     /// Bound on the error of one maximum or minimum of two values, as a part of the width of the
     /// declared range: half of `max |d| - d s(d) / (1 + e)` over all differences `d`, for the sign
     /// `s` of error `e`. The maximum is never too large and the minimum never too small.
-    pub fn exchange_error(&self) -> f64 {
+    pub(super) fn exchange_error(&self) -> f64 {
         0.5 * self.loss * Unit::widening(&self.sign)
     }
 
@@ -102,7 +102,7 @@ impl Comparator {
 
     /// The keys of a comparison up to `level`: products.
     pub(super) fn products(level: usize) -> KeyLevels {
-        KeyLevels::new().multiply(level)
+        KeyLevels::default().multiply(level)
     }
 
     /// `x` with levels for a comparison: bootstrapped first if that saves a bootstrap in between,

@@ -5,7 +5,7 @@ use super::{
     unit::{SLACK, Unit, check_noise, opened},
 };
 use crate::{
-    CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval, KeyLevels, Result,
+    CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval, Result,
     bootstrap::auto_bootstrap, eval::ranges::within,
 };
 
@@ -13,17 +13,9 @@ use crate::{
 const STEP_BITS: f64 = 2.0;
 
 impl Comparator {
-    /// The keys of [`quantile`](Self::quantile), [`median`](Self::median),
-    /// [`count_below`](Self::count_below), [`rank`](Self::rank) and [`histogram`](Self::histogram)
-    /// for vectors of `slots` slots, up to `level`: the level of the operand or, with
-    /// bootstrapping, the level after a bootstrap, whichever is higher.
-    pub fn count_keys(slots: usize, level: usize) -> KeyLevels {
-        Self::products(level).sum_slots(slots, level)
-    }
-
     /// Bound on the error of one value in a count: half of the error of the sign where the value is
     /// at least one margin from the threshold. Nearer values count by a number between 0 and 1.
-    pub fn count_error(&self) -> f64 {
+    pub(super) fn count_error(&self) -> f64 {
         0.5 * self.sign().error()
     }
 
@@ -31,8 +23,8 @@ impl Comparator {
     ///
     /// A value closer to the threshold than the margin counts as a number between 0 and 1, one half
     /// if equal: the error of the count is at most half of the number of such values. All others
-    /// together have an error of at most `len` times [`count_error`](Self::count_error). Errors of
-    /// values spread evenly around the threshold cancel.
+    /// together have an error of at most `len` times the [`error`](Self::error) of a count. Errors
+    /// of values spread evenly around the threshold cancel.
     ///
     /// Takes [`levels`](Self::levels) levels.
     ///
@@ -155,14 +147,14 @@ impl Comparator {
 impl Comparator {
     /// Steps of [`quantile`](Self::quantile): each halves what is left of the declared range, to a
     /// quarter of the margin or less.
-    pub fn quantile_steps(&self) -> usize {
+    pub(super) fn quantile_steps(&self) -> usize {
         (STEP_BITS - self.sign().margin().log2()).ceil() as usize
     }
 
     /// Bound on the distance of [`quantile`](Self::quantile) from a value of a rank within
     /// [`quantile_rank_error`](Self::quantile_rank_error), as a part of the width of the declared
     /// range: the margin, the last step and the error of the sign.
-    pub fn quantile_error(&self) -> f64 {
+    pub(super) fn quantile_error(&self) -> f64 {
         let last = 0.5f64.powi(self.quantile_steps() as i32 + 1);
         (self.sign().margin() + self.sign().error()) * Unit::widening(self.sign()) + last
     }
@@ -187,13 +179,13 @@ impl Comparator {
     }
 
     /// The value below which a part `q` of the values lies, in the slot of every value, by
-    /// bisection of the declared range: each of [`quantile_steps`](Self::quantile_steps) steps
+    /// bisection of the declared range: each step
     /// counts the values above a threshold and moves it by the sign of the count's distance from
     /// `1 - q`.
     ///
     /// # Accuracy
     /// Let `m` be the margin, `r` [`quantile_rank_error`](Self::quantile_rank_error) and `b`
-    /// [`quantile_error`](Self::quantile_error). The result is within `b` (times the width of the
+    /// its [`error`](Self::error). The result is within `b` (times the width of the
     /// declared range) of a value that is the quantile of some `q'` with `|q' - q| <= r`. Both
     /// bounds are due to margins: a value within `m` of the threshold counts in part, and a
     /// decision is partial if the count is within `m len` of the wanted one.

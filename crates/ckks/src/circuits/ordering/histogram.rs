@@ -12,8 +12,8 @@ impl Comparator {
     /// to an edge than the margin counts in part in both bins, one half each if equal to the edge:
     /// the error of a count is at most half of the number of values within the margin of its edges.
     /// All others together have an error of at most twice `len` times
-    /// [`count_error`](Self::count_error). The sum of all bins of edges that enclose the range is
-    /// exact up to noise.
+    /// the [`error`](Self::error) of a count. The sum of all bins of edges that enclose the range
+    /// is exact up to noise.
     ///
     /// Takes [`levels`](Self::levels) levels and one more; all comparisons are at the same levels.
     ///

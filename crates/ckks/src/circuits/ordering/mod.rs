@@ -10,7 +10,7 @@
 //! | [`top_k`](Comparator::top_k) | `s (s + 1) / 2 + (r - s) (s + 1)` for `k` up to `2^s` | the `k` largest |
 //! | [`max`](Comparator::max), [`min`](Comparator::min) | `r` | one value, in every slot |
 //! | [`arg_max`](Comparator::arg_max) | `r` | the index of the largest value (argmax) |
-//! | [`quantile`](Comparator::quantile), [`median`](Comparator::median) | 2 for each of [`quantile_steps`](Comparator::quantile_steps) | one value, in every slot |
+//! | [`quantile`](Comparator::quantile), [`median`](Comparator::median) | 2 for each step, see [`stages`](Comparator::stages) | one value, in every slot |
 //! | [`count_below`](Comparator::count_below), [`rank`](Comparator::rank) | 1 | a count, in every slot |
 //! | [`histogram`](Comparator::histogram) | 1 for each inner edge | a count in a slot for each bin |
 //!
@@ -23,7 +23,7 @@
 //! # Margins
 //! A sign has its stated error where two values differ by at least the *margin*, a part of the
 //! width of the declared range ([`Comparator::LOG2_MARGIN`]: `2^-10`). Closer values are mixed, and
-//! the maximum loses at most [`exchange_error`](Comparator::exchange_error), less than a sixth of
+//! the maximum loses at most its [`error`](Comparator::error), less than a sixth of
 //! the margin with the signs of [`Comparator::new`]; ties lose nothing. Each function states its
 //! bound. Half the margin takes about one level more.
 //!
@@ -50,12 +50,11 @@
 //! [`ErrorKind::OutOfLevels`](crate::ErrorKind::OutOfLevels) without bootstrapping,
 //! [`ErrorKind::MissingRotationKey`](crate::ErrorKind::MissingRotationKey) and
 //! [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey) without the keys of
-//! [`Comparator::sort_keys`], [`Comparator::max_keys`] or [`Comparator::count_keys`], and those of
-//! bootstrapping.
+//! [`OrderTask::keys`], and those of bootstrapping.
 //!
 //! # Example
 //! ```
-//! use bellerophon_ckks::ordering::{Comparator, Order};
+//! use bellerophon_ckks::ordering::{Comparator, Order, OrderTask};
 //! use bellerophon_ckks::{Interval, Result, bootstrap::Bootstrapper, simulator::Simulator};
 //! # use bellerophon_ckks::{Params, ParamsSpec, Security, bootstrap::BootstrapSpec};
 //! # use std::sync::Arc;
@@ -73,12 +72,12 @@
 //! let comparator = Comparator::new(-6.0)?;
 //! let sorted = comparator.sort(&shadow, &x, Order::Ascending)?;
 //!
-//! let bound = 2.0 * comparator.sort_error(5); // the range has width 2
+//! let bound = 2.0 * comparator.error(OrderTask::Sort { len: 5 }); // the range has width 2
 //! for (found, expected) in sorted.reals().iter().zip([-1.0, -0.25, 0.125, 0.5, 0.75]) {
 //!     assert!((found - expected).abs() < bound);
 //! }
 //! let report = shadow.report();
-//! assert_eq!(Comparator::sort_stages(5), 6);
+//! assert_eq!(comparator.stages(OrderTask::Sort { len: 5 }), 6);
 //! println!("{} bootstraps, {}", report.bootstraps, report);
 //! # Ok(())
 //! # }
@@ -89,8 +88,10 @@ mod count;
 mod histogram;
 mod network;
 mod sort;
+mod task;
 mod tournament;
 mod unit;
 
 pub use comparator::Comparator;
 pub use network::Order;
+pub use task::OrderTask;

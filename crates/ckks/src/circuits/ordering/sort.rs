@@ -5,49 +5,15 @@ use super::{
     network::{self, Stage},
     unit::{Unit, opened},
 };
-use crate::{CiphertextMeta, CkksOps, During, ErrorKind, KeyLevels, Result};
+use crate::{CiphertextMeta, CkksOps, During, ErrorKind, Result};
 
 impl Comparator {
-    /// Stages of [`sort`](Self::sort) of `len` values: `r (r + 1) / 2` for up to `2^r`.
-    pub fn sort_stages(len: usize) -> usize {
-        network::sorting(len.next_power_of_two(), Order::Ascending).len()
-    }
-
-    /// Stages of [`top_k`](Self::top_k): `s (s + 1) / 2 + (r - s) (s + 1)` for `k` up to `2^s` of
-    /// up to `2^r` values.
-    pub fn top_k_stages(len: usize, k: usize) -> usize {
-        let wires = len.next_power_of_two();
-        network::selection(k.next_power_of_two().min(wires), wires).len()
-    }
-
-    /// Bound on the error of every value of [`sort`](Self::sort), as a part of the width of the
-    /// declared range: [`exchange_error`](Self::exchange_error) for each stage, since an exact
-    /// network enlarges no error of its operands.
-    pub fn sort_error(&self, len: usize) -> f64 {
-        Self::sort_stages(len) as f64 * self.exchange_error()
-    }
-
-    /// Bound on the error of every value of [`top_k`](Self::top_k), as
-    /// [`sort_error`](Self::sort_error).
-    pub fn top_k_error(&self, len: usize, k: usize) -> f64 {
-        Self::top_k_stages(len, k) as f64 * self.exchange_error()
-    }
-
-    /// The keys of [`sort`](Self::sort) and [`top_k`](Self::top_k) of up to `len` values, up to
-    /// `level`: the level of the operand or, with bootstrapping, the level after a bootstrap,
-    /// whichever is higher.
-    pub fn sort_keys(len: usize, level: usize) -> KeyLevels {
-        let distances = (0..len.next_power_of_two().ilog2()).map(|i| 1i64 << i);
-        let steps = distances.flat_map(|d| [d, -d]);
-        Self::products(level).rotate(steps, level)
-    }
-
     /// The values of a vector in order, by Batcher's bitonic network: every stage compares all
     /// slots with a rotated copy at once. Padding stays behind the values and is zero in the
     /// result.
     ///
-    /// Takes [`levels`](Self::levels) levels for each of [`sort_stages`](Self::sort_stages) stages,
-    /// and two more. Each value is within [`sort_error`](Self::sort_error).
+    /// Takes [`levels`](Self::levels) levels for each of its [`stages`](Self::stages),
+    /// and two more. Each value is within its [`error`](Self::error).
     ///
     /// # Errors
     /// Those of all functions here ([module](super)).
@@ -67,8 +33,8 @@ impl Comparator {
     /// are padding. Blocks of `k` values (rounded up to a power of two) are sorted, then merged in
     /// pairs and halved: fewer stages than a sort.
     ///
-    /// Takes [`levels`](Self::levels) levels for each of [`top_k_stages`](Self::top_k_stages)
-    /// stages, and two more. Each value is within [`top_k_error`](Self::top_k_error).
+    /// Takes [`levels`](Self::levels) levels for each of its [`stages`](Self::stages), and two
+    /// more. Each value is within its [`error`](Self::error).
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for a `k` that is zero or above the number of values, and those of all

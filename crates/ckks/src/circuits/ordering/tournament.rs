@@ -2,43 +2,23 @@
 
 use super::{
     Comparator,
+    task::distances,
     unit::{Unit, joined, opened},
 };
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, During, Interval, KeyLevels, Result, approx::Sign,
-    noise::Noise,
+    Bounds, CiphertextMeta, CkksOps, During, Interval, Result, approx::Sign, noise::Noise,
 };
 
 /// Largest error of an index from the comparisons of all rounds.
 const INDEX_ERROR: f64 = 1.0 / 8.0;
 
-/// Distances of the rounds: 1, 2, 4, .. below the number of slots.
-fn distances(slots: usize) -> impl Iterator<Item = i64> {
-    (0..slots.ilog2()).map(|i| 1i64 << i)
-}
-
 impl Comparator {
-    /// Bound on the error of [`max`](Self::max) and [`min`](Self::min) of a vector of `slots`
-    /// slots, as a part of the width of the declared range:
-    /// [`exchange_error`](Self::exchange_error) for each of `log2(slots)` rounds. A maximum is
-    /// never too large.
-    pub fn max_error(&self, slots: usize) -> f64 {
-        f64::from(slots.ilog2()) * self.exchange_error()
-    }
-
-    /// The keys of [`max`](Self::max), [`min`](Self::min) and [`arg_max`](Self::arg_max) of vectors
-    /// of `slots` slots, up to `level`: the level of the operand or, with bootstrapping, the level
-    /// after a bootstrap, whichever is higher.
-    pub fn max_keys(slots: usize, level: usize) -> KeyLevels {
-        Self::products(level).rotate(distances(slots), level)
-    }
-
     /// The largest value of a vector, in the slot of every value, by `log2(slots)` rounds: in each,
     /// every slot takes the larger of its value and that of a slot twice as far away as in the
     /// round before.
     ///
     /// Takes [`levels`](Self::levels) levels for each round, and two more. The result is within
-    /// [`max_error`](Self::max_error).
+    /// its [`error`](Self::error).
     ///
     /// # Errors
     /// Those of all functions here ([module](super)).
@@ -64,7 +44,7 @@ impl Comparator {
     /// distinguished. The result is within 1/4 of the index if the largest value exceeds all
     /// different values by three margins of the declared range; if one is closer, the result lies
     /// between indices. The sign has the margin of this comparator and an error that depends on the
-    /// number of slots ([`arg_max_comparator`](Self::arg_max_comparator)).
+    /// number of slots, so that it moves an index by at most 1/8.
     ///
     /// Takes the levels of that comparator for each of `log2(slots)` rounds, and two more.
     ///
@@ -115,13 +95,13 @@ impl Comparator {
     ///
     /// # Errors
     /// [`ErrorKind::Approximation`](crate::ErrorKind::Approximation) where no sign is exact enough.
-    pub fn arg_max_comparator(&self, slots: usize) -> Result<Self> {
+    fn arg_max_comparator(&self, slots: usize) -> Result<Self> {
         // A round is off by at most the error of the sign, of the distance of two places.
         let all = slots as f64 * f64::from(slots.ilog2().max(1));
         let needed = (INDEX_ERROR / all).log2();
         match self.sign().error().log2() <= needed {
             true => Ok(self.clone()),
-            false => Self::of(Sign::new(self.sign().margin().log2(), needed)?),
+            false => Self::of(Sign::new(1.0, self.sign().margin().log2(), needed)?),
         }
     }
 

@@ -328,7 +328,7 @@ impl Evaluator {
         let (params, limbs) = (self.params(), tensor.limbs());
         let key = self.keys().relinearization(limbs)?;
         let below = params.limbs_at(params.level_at(limbs) - 1);
-        Ok(key.relinearize_rescale(tensor, limbs - below)?)
+        Ok(key.relinearize(tensor, limbs - below)?)
     }
 
     /// `round(factor) x` modulo the first `limbs` primes.
@@ -345,7 +345,7 @@ impl Evaluator {
     /// A sum with products, relinearized and not rescaled.
     pub(crate) fn relinearize(&self, tensor: mlwe::Tensor) -> Result<mlwe::Ciphertext> {
         let key = self.keys().relinearization(tensor.limbs())?;
-        Ok(key.relinearize(tensor)?)
+        Ok(key.relinearize(tensor, 0)?)
     }
 }
 

@@ -334,9 +334,9 @@ impl Evaluator {
     /// Refuses powers under other parameters or another key.
     fn check_powers(&self, powers: &PowerBasis<Powers>) -> Result<()> {
         let argument = &powers.powers[&1].0;
-        self.params().check(argument.fingerprint())?;
-        if argument.key() != self.keys().secret_id() {
-            let (needed, found) = (self.keys().secret_id(), argument.key());
+        self.params().check(argument.ident().fingerprint)?;
+        if argument.ident().key != self.keys().secret_id() {
+            let (needed, found) = (self.keys().secret_id(), argument.ident().key);
             return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }.into());
         }
         Ok(())

@@ -147,9 +147,9 @@ impl Evaluator {
             let rows: Vec<&Poly<Ntt>> = used.iter().map(|&row| poly(rows[row], i)).collect();
             ring.gaussian_sums(&rows, &sums)
         };
-        let rank = self.params().lattice().rank();
+        let rank = self.params().lattice().spec().rank;
         let mut masks: Vec<_> =
-            (0..rank).map(|i| column(mlwe::Ciphertext::a, i).into_iter()).collect();
+            (0..rank).map(|i| column(|x, i| &x.masks()[i], i).into_iter()).collect();
         let bodies = column(|x, _| x.b(), 0);
         let key = self.keys().secret_id();
         bodies

@@ -114,7 +114,7 @@ impl MetadataRules<'_> {
             noise = errors
                 .with(noise, self.source(params.relin_strategy().noise(params.limbs_at(level))?));
         }
-        let degree = params.lattice().degree();
+        let degree = params.lattice().spec().degree;
         noise = errors.with(noise, errors.mismatch(degree, ROUNDED * constants));
         noise = self.divided(level, noise);
         noise = errors.with(noise, errors.mismatch(degree, ROUNDED));
@@ -213,7 +213,7 @@ impl<'p> Bounded<'p> {
         argument: f64,
         mut visit: impl FnMut((usize, f64), f64),
     ) -> Error {
-        let degree = self.rules.params().lattice().degree() as f64;
+        let degree = self.rules.params().lattice().spec().degree as f64;
         let product = |x: (f64, Error), y: (f64, Error)| {
             // The product of two errors: coefficients of a product of polynomials of length N add
             // up N terms in each coefficient.
@@ -268,7 +268,7 @@ impl<'p> Bounded<'p> {
             sum.second += second;
         }
         let size = self.most(tree.degree, &tree.values);
-        let degree = self.rules.params().lattice().degree() as f64;
+        let degree = self.rules.params().lattice().spec().degree as f64;
         visit((level, tree.scale), size + degree.sqrt() * sum.whole);
         sum
     }

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// These functions take an [`Approximation`] of
-/// [`Function::inverse_sqrt`](crate::approx::Function::inverse_sqrt) over a range that contains all
+/// [`Known::InverseSqrt`](crate::approx::Known::InverseSqrt) over a range that contains all
 /// variances, as the caller states. Its error counts relative to the largest inverse root.
 impl Table {
     /// Levels of [`standardised`](Self::standardised).
@@ -36,7 +36,7 @@ impl Table {
             self.check(&eval.metadata(variances)).during(op)?;
             let deviations = eval.mul(variances, &self.inverse(eval, variances, root)?)?;
             // `sqrt(v) +- error v`; the lower bound is concave in `v`, and 0 in columns of padding.
-            let (largest, off) = (root.hi().sqrt(), root.hi() * root.error());
+            let (largest, off) = (root.domain().hi().sqrt(), root.domain().hi() * root.error());
             let range = Interval::real((largest - off).min(0.0), largest + off)?;
             Ok(within(eval, deviations, range))
         })
@@ -80,8 +80,8 @@ impl Table {
         eval.composed(op, || {
             // Columns with a partner have correlations up to 1; the others meet the next row. An
             // inverse root is too large by a factor of at most `1 + error sqrt(v)`.
-            let off = (1.0 + root.error() * root.hi().sqrt()).powi(2);
-            let mixed = 1.0 + self.uncancelled(&eval.metadata(x)) / root.lo();
+            let off = (1.0 + root.error() * root.domain().hi().sqrt()).powi(2);
+            let mixed = 1.0 + self.uncancelled(&eval.metadata(x)) / root.domain().lo();
             // Step 1: all covariances, the variances among them, and their inverse roots.
             let covariances = self.covariance_matrix(eval, x)?;
             let inverse = self.inverse(eval, &covariances[0], root)?;
@@ -109,7 +109,7 @@ impl Table {
         v: &A::Ciphertext,
         root: &Approximation,
     ) -> Result<A::Ciphertext> {
-        let range = Interval::real(root.lo(), root.hi())?;
+        let range = Interval::real(root.domain().lo(), root.domain().hi())?;
         // Slots that belong to no column hold 0, outside the domain of the root: move them to its
         // middle.
         let inside = 0.5 * (range.lo() + range.hi());

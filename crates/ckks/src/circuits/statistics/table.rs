@@ -75,7 +75,7 @@ impl Table {
     /// The keys for all statistics of tables encrypted at `level`.
     pub fn keys(&self, level: usize) -> KeyLevels {
         let shifts = (1..self.columns).map(|shift| shift as i64);
-        KeyLevels::new()
+        KeyLevels::default()
             .multiply(level.saturating_sub(1))
             .inner_sum(self.rows.next_power_of_two(), self.stride() as i64, level)
             .rotate(shifts, level.saturating_sub(1))

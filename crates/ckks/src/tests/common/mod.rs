@@ -3,6 +3,7 @@
 
 pub mod functional;
 
+use crate::eval_mod::Mod1Spec;
 use crate::{
     Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup,
     ModulusChain, Params, ParamsSpec, SecretKey, Security, SlotValue, decrypt_values, encrypt,
@@ -99,7 +100,7 @@ impl World {
         let found: Vec<f64> = self.decrypt(ct);
         assert_eq!(found.len(), expected.len());
         let size = expected.iter().fold(1.0f64, |m, x| m.max(x.abs()));
-        let allowed = 16.0 * ct.noise() + 1e-12 * size;
+        let allowed = 16.0 * ct.metadata().noise() + 1e-12 * size;
         assert!(allowed < 1e-4 * size, "the prediction {allowed:e} allows anything");
         let error = max_error(&found, expected);
         assert!(error <= allowed, "error {error:e}, allowed {allowed:e}");
@@ -114,7 +115,11 @@ impl World {
         let found: Vec<Complex64> = self.decrypt(ct);
         assert_eq!(found.len(), expected.len());
         let error = found.iter().zip(expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
-        assert!(error <= 16.0 * ct.noise() + 1e-12, "error {error:e}, predicted {:e}", ct.noise());
+        assert!(
+            error <= 16.0 * ct.metadata().noise() + 1e-12,
+            "error {error:e}, predicted {:e}",
+            ct.metadata().noise()
+        );
         assert!(expected.iter().all(|z| z.norm() <= ct.range().bound() + 1e-9));
     }
 }
@@ -129,6 +134,18 @@ pub(crate) fn span<T: SlotValue>(values: &[T]) -> Interval {
     let ends = (f64::INFINITY, f64::NEG_INFINITY);
     let (lo, hi) = values.fold(ends, |(lo, hi), z| (lo.min(z.re), hi.max(z.re)));
     Interval::real(lo, hi).unwrap()
+}
+
+/// A reduction modulo 1 for a secret of `weight` coefficients, to 24 bits, without an arcsine.
+pub(crate) fn mod1_spec(weight: usize) -> Mod1Spec {
+    Mod1Spec {
+        weight,
+        log2_failure: -60.0,
+        log2_error: -24.0,
+        arcsine: None,
+        spare: 0,
+        early_bits: [0; 2],
+    }
 }
 
 pub(crate) fn max_error(found: &[f64], expected: &[f64]) -> f64 {

@@ -72,15 +72,16 @@ impl LookupEvaluator<'_> {
         };
         let distance = self.arithmetic.sub(&near, &cells)?;
         // The noise of the sum, from that of the tables and of the packing.
-        let table =
-            |j: usize, output: &EntryEncoding| output.gain * tables[j].noise_variance().sqrt();
+        let table = |j: usize, output: &EntryEncoding| output.gain * tables[j].meta().noise.sqrt();
         let of_distance = Noise {
             table: table(0, &correction.cells),
-            own: distance.noise().hypot(correction.known_std()),
+            own: distance.metadata().noise().hypot(correction.known_std()),
         };
         let of_terms = terms.as_slice().iter().zip(coefficients).enumerate();
-        let of_terms = of_terms
-            .map(|(j, (term, output))| Noise { table: table(j + 1, output), own: term.noise() });
+        let of_terms = of_terms.map(|(j, (term, output))| Noise {
+            table: table(j + 1, output),
+            own: term.metadata().noise(),
+        });
         let of_terms: Vec<Noise> = of_terms.collect();
         let one_rotation = self.tables()?.rotations(2) == 1;
         let deviation = deviation(&of_terms, of_distance, coefficients, reach, one_rotation);

@@ -125,8 +125,8 @@ impl<'a> LookupEvaluator<'a> {
             Known::Itself => (None, planned),
             Known::Sine { .. } => {
                 let values = self.extract(&[x], map.domain().clone(), RAISED, None)?.remove(0);
-                let deviation = values.noise_variance().sqrt();
-                let known = Known::raised(self.lookups, ring, values.encoding(), deviation);
+                let deviation = values.meta().noise.sqrt();
+                let known = Known::raised(self.lookups, ring, &values.meta().encoding, deviation);
                 (Some(values), Correction::new(map, range, f, known, order)?)
             }
         };
@@ -134,7 +134,7 @@ impl<'a> LookupEvaluator<'a> {
         // Step 2: slots to LWE. The cells of the tables have the step of this encoding.
         let values = self.extract(&[x], map.domain().clone(), Headroom::TABLE, None)?.remove(0);
         let degree = map.lwe_params().spec().ring_degree;
-        let step = values.encoding().width() / (2 * degree) as f64;
+        let step = values.meta().encoding.width() / (2 * degree) as f64;
 
         // Step 3: the tables of g and of the coefficients of the local polynomials, all at one
         // index. The polynomials are fitted for the noise of the index alone: the operand enters d
@@ -162,22 +162,21 @@ impl<'a> LookupEvaluator<'a> {
         // Step 4: ring packing and the polynomial in d, which stays below `reach` up to 9 standard
         // deviations of its noise.
         let noise = 9.0
-            * (read[0].noise_variance().sqrt() * correction.cells.gain)
-                .hypot(correction.known.std());
+            * (read[0].meta().noise.sqrt() * correction.cells.gain).hypot(correction.known.std());
         let reach = map.reach(step) + noise;
         let sum = self.correct(x, &correction, (&read, beside.as_ref()), reach)?;
         let plain = map.entry_encoding(&|x| f.value(x))?;
 
         // Step 5: the metadata: the error of the correction, and what the noise of the operand does
         // to the function.
-        let center = values.centred().encoding().center();
+        let center = values.centred().meta().encoding.center();
         let error = |operand: f64| {
             let error_std = operand / step;
             let carried = Grid { center, step, degree, index_std: 0.0, error_std };
             let carried = carried.operand_error(range, |x| f.value(x)).sqrt();
             plan.accuracy().worst_rms.hypot(carried)
         };
-        let (total, excess) = (error(x.noise()), error(x.metadata().excess()));
+        let (total, excess) = (error(x.metadata().noise()), error(x.metadata().excess()));
         let (lattice, meta) = sum.into_parts();
         let padded = meta.len < meta.slots;
         // A result may leave the range of the function by the error of the correction, and by noise

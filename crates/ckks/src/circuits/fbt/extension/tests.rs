@@ -1,6 +1,7 @@
 //! Series of real functions against the figures that they are chosen for.
 
 use super::*;
+use crate::approx::Known;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -23,13 +24,13 @@ fn seen(f: &Function, series: &RealSeries) -> f64 {
 /// Smooth functions with the largest magnitude that they reach.
 fn smooth() -> Vec<(Function, f64, f64, f64)> {
     vec![
-        (Function::sigmoid(), -8.0, 8.0, 1.0),
-        (Function::tanh(), -4.0, 4.0, 1.0),
-        (Function::exp(), -8.0, 0.0, 1.0),
-        (Function::exp(), -4.0, 4.0, 55.0),
-        (Function::sin(), -8.0, 8.0, 1.0),
-        (Function::gelu(), -4.0, 4.0, 4.0),
-        (Function::gelu(), -8.0, 8.0, 8.0),
+        (Function::from(Known::Sigmoid), -8.0, 8.0, 1.0),
+        (Function::from(Known::Tanh), -4.0, 4.0, 1.0),
+        (Function::from(Known::Exp), -8.0, 0.0, 1.0),
+        (Function::from(Known::Exp), -4.0, 4.0, 55.0),
+        (Function::from(Known::Sin), -8.0, 8.0, 1.0),
+        (Function::from(Known::Gelu), -4.0, 4.0, 4.0),
+        (Function::from(Known::Gelu), -8.0, 8.0, 8.0),
     ]
 }
 
@@ -57,9 +58,9 @@ fn smooth_functions_reach_their_figures() {
 fn certificates_are_above_the_truth_and_near_it() {
     let others = [
         (half_inverse(), 0.5, 100.0, 1.0),
-        (Function::sqrt(), 0.01, 8.0, 3.0),
-        (Function::ln(), 0.5, 6.0, 2.0),
-        (Function::sin(), 1e6, 1e6 + 6.0, 1.0),
+        (Function::from(Known::Sqrt), 0.01, 8.0, 3.0),
+        (Function::from(Known::Ln), 0.5, 6.0, 2.0),
+        (Function::from(Known::Sin), 1e6, 1e6 + 6.0, 1.0),
         (Function::lipschitz("relu", |x| x.max(0.0), 1.0), -8.0, 8.0, 8.0),
         (Function::lipschitz("hat", |x| 3.0 - (2.0 * x).abs(), 2.0), -1.0, 2.0, 3.0),
     ];
@@ -77,7 +78,11 @@ fn certificates_are_above_the_truth_and_near_it() {
 
 #[test]
 fn a_range_contains_the_function() {
-    let names = [Function::sigmoid(), Function::sin(), Function::lipschitz("abs", f64::abs, 1.0)];
+    let names = [
+        Function::from(Known::Sigmoid),
+        Function::from(Known::Sin),
+        Function::lipschitz("abs", f64::abs, 1.0),
+    ];
     for f in names {
         let series = RealSeries::of_degree(&f, -2.0, 5.0, 0.75, 31).unwrap();
         let values = (0..=5000).map(|i| f.value(-2.0 + 7.0 * f64::from(i) / 5000.0));
@@ -108,14 +113,15 @@ fn functions_known_by_their_slope_or_values() {
     assert!(series.to_string().ends_with("measured"));
     assert!(crate::approx::Approximation::new(&by_values, -8.0, 8.0, -8.0).is_err());
     // Singular at the end of the domain: no certificate, and none is claimed.
-    let root = RealSeries::of_degree(&Function::sqrt(), 0.0, 4.0, 0.75, 63).unwrap();
+    let root = RealSeries::of_degree(&Function::from(Known::Sqrt), 0.0, 4.0, 0.75, 63).unwrap();
     assert!(!root.error().is_certified() && root.error().value() > 2f64.powi(-8));
 }
 
 #[test]
 fn the_least_degree_reaches_an_error() {
     for (bits, degree) in [(10.0, 15), (20.0, 15), (30.0, 31), (36.0, 31), (39.5, 63)] {
-        let series = RealSeries::for_error(&Function::sigmoid(), -8.0, 8.0, 0.75, -bits).unwrap();
+        let series =
+            RealSeries::for_error(&Function::from(Known::Sigmoid), -8.0, 8.0, 0.75, -bits).unwrap();
         assert!(series.error().value().log2() <= -bits);
         assert_eq!(series.series().degree(), degree, "{series}");
     }
@@ -167,9 +173,9 @@ fn constants_odd_and_even_functions() {
     let zero = Function::lipschitz("zero", |_| 0.0, 0.0);
     assert_eq!(RealSeries::of_degree(&zero, 0.0, 1.0, 0.75, 0).unwrap().error().value(), 0.0);
 
-    let odd = RealSeries::of_degree(&Function::sin(), -4.0, 4.0, 0.75, 31).unwrap();
+    let odd = RealSeries::of_degree(&Function::from(Known::Sin), -4.0, 4.0, 0.75, 31).unwrap();
     assert!(odd.series().coefficients().iter().all(|a| a.re == 0.0));
-    let even = RealSeries::of_degree(&Function::cos(), -4.0, 4.0, 0.75, 31).unwrap();
+    let even = RealSeries::of_degree(&Function::from(Known::Cos), -4.0, 4.0, 0.75, 31).unwrap();
     assert!(even.series().coefficients().iter().all(|a| a.im == 0.0));
 }
 
@@ -181,7 +187,8 @@ fn tiny_and_huge_domains() {
         let series = RealSeries::for_error(&f, lo, hi, 0.75, -15.0).unwrap();
         assert!(seen(&f, &series) <= series.error().value(), "{series}");
     }
-    let exp = RealSeries::for_error(&Function::exp(), 1.0, 1.0 + 1e-9, 0.75, -36.0).unwrap();
+    let exp =
+        RealSeries::for_error(&Function::from(Known::Exp), 1.0, 1.0 + 1e-9, 0.75, -36.0).unwrap();
     assert!(exp.error().is_certified() && exp.series().degree() <= 15);
     let large = Function::lipschitz("large", |x| 1e200 * x, 1e200);
     let series = RealSeries::of_degree(&large, -1.0, 1.0, 0.75, 31).unwrap();
@@ -190,7 +197,8 @@ fn tiny_and_huge_domains() {
 
 #[test]
 fn gains_are_those_of_the_series() {
-    let series = RealSeries::of_degree(&Function::sigmoid(), -8.0, 8.0, 0.75, 63).unwrap();
+    let series =
+        RealSeries::of_degree(&Function::from(Known::Sigmoid), -8.0, 8.0, 0.75, 63).unwrap();
     // The slope 1/4 in the middle, per revolution.
     assert!((series.gain_angle() / (0.25 * 16.0 / 0.75) - 1.0).abs() < 1e-3);
     let places = (0..=4000).map(|i| series.angle(-8.0 + 16.0 * f64::from(i) / 4000.0));
@@ -209,7 +217,7 @@ fn gains_are_those_of_the_series() {
 
 #[test]
 fn impossible_series_are_refused() {
-    let sigmoid = Function::sigmoid();
+    let sigmoid = Function::from(Known::Sigmoid);
     let refused = |f: &Function, lo: f64, hi: f64, share: f64, degree: usize| {
         RealSeries::of_degree(f, lo, hi, share, degree).unwrap_err()
     };

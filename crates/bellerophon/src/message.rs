@@ -1,0 +1,190 @@
+//! What an encrypted vector holds: reals, reals in pairs, or integers.
+
+use std::ops::RangeInclusive;
+
+use bellerophon_ckks::{
+    Ciphertext, Encoder, Interval, Plaintext, Provided, SeededCiphertext,
+    fbt::{IntVec, PairedVec, ProvidedIntegers, SeededIntVec, SeededPairedVec},
+};
+use bellerophon_mlwe as mlwe;
+use rand::CryptoRng;
+
+use crate::{Params, Result};
+
+/// What the values of a vector are: the second argument of
+/// [`ClientKey::encrypt`](crate::ClientKey::encrypt). It is public, the values are not.
+///
+/// - A range `-1.0..=1.0`: reals of that range, one in each slot.
+/// - [`Paired`]: reals of a range, two in each slot.
+/// - [`Modulo`]: integers below a modulus, two in each slot.
+pub trait Message {
+    /// One value.
+    type Value;
+    /// The encrypted vector.
+    type Vector;
+    /// The wire form of a fresh vector, with a seed for the mask.
+    type Seeded;
+
+    /// The plaintext of values at a level.
+    ///
+    /// # Errors
+    /// For values that the message cannot hold.
+    fn encode(
+        &self,
+        params: &Params,
+        encoder: &Encoder,
+        values: &[Self::Value],
+        level: usize,
+    ) -> Result<Plaintext>;
+
+    /// The vector of `len` values in a ciphertext.
+    ///
+    /// # Errors
+    /// None for the ciphertext of an encoded vector.
+    fn vector(&self, inner: Ciphertext, len: usize) -> Result<Self::Vector>;
+
+    /// The fresh vector of `len` values in a ciphertext with a seed.
+    ///
+    /// # Errors
+    /// None for the ciphertext of an encoded vector.
+    fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<Self::Seeded>;
+}
+
+/// A message that others encrypt for the owner of a key: a range or [`Modulo`], the second argument
+/// of [`PublicKey::encrypt`](crate::PublicKey::encrypt).
+pub trait ProvidedMessage: Message {
+    /// The encrypted vector, whose range and noise the server derives from the parameters.
+    type Provided;
+
+    /// Encrypts a plaintext, given with its number of values.
+    ///
+    /// # Errors
+    /// None for an encoded vector and a key of the same parameters.
+    fn provide<R: CryptoRng + ?Sized>(
+        &self,
+        params: &Params,
+        plaintext: (&Plaintext, usize),
+        key: &mlwe::PublicKey,
+        rng: &mut R,
+    ) -> Result<Self::Provided>;
+}
+
+/// Reals of a range, one in each slot. Levels above those for programs are allowed: they are the
+/// levels of a bootstrap.
+impl Message for RangeInclusive<f64> {
+    type Value = f64;
+    type Vector = Ciphertext;
+    type Seeded = SeededCiphertext;
+
+    fn encode(
+        &self,
+        params: &Params,
+        encoder: &Encoder,
+        values: &[f64],
+        level: usize,
+    ) -> Result<Plaintext> {
+        let (params, range) = (params.ckks(), real(self)?);
+        Ok(encoder.encode(values, range, params.scale(), params.limbs_of(level)?)?)
+    }
+
+    fn vector(&self, inner: Ciphertext, _len: usize) -> Result<Ciphertext> {
+        Ok(inner)
+    }
+
+    fn seeded(&self, inner: SeededCiphertext, _len: usize) -> Result<SeededCiphertext> {
+        Ok(inner)
+    }
+}
+
+impl ProvidedMessage for RangeInclusive<f64> {
+    type Provided = Provided;
+
+    fn provide<R: CryptoRng + ?Sized>(
+        &self,
+        params: &Params,
+        (plaintext, _len): (&Plaintext, usize),
+        key: &mlwe::PublicKey,
+        rng: &mut R,
+    ) -> Result<Provided> {
+        Ok(Provided::encrypt(params.ckks(), plaintext, key, rng)?)
+    }
+}
+
+/// Reals of a range, up to twice as many as there are slots, for functions of whole vectors
+/// ([`functions_of`](crate::ckks::CkksOps::functions_of)).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Paired(pub RangeInclusive<f64>);
+
+impl Message for Paired {
+    type Value = f64;
+    type Vector = PairedVec;
+    type Seeded = SeededPairedVec;
+
+    fn encode(
+        &self,
+        params: &Params,
+        encoder: &Encoder,
+        values: &[f64],
+        level: usize,
+    ) -> Result<Plaintext> {
+        let (params, range) = (params.ckks(), real(&self.0)?);
+        Ok(encoder.encode_paired(values, range, params.scale(), params.limbs_of(level)?)?)
+    }
+
+    fn vector(&self, inner: Ciphertext, len: usize) -> Result<PairedVec> {
+        Ok(PairedVec::new(inner, real(&self.0)?, len)?)
+    }
+
+    fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<SeededPairedVec> {
+        Ok(SeededPairedVec::seeded(inner, real(&self.0)?, len)?)
+    }
+}
+
+/// Integers below a modulus, up to twice as many as there are slots, for exact tables
+/// ([`Evaluator::integers`](crate::Evaluator::integers)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modulo(pub usize);
+
+impl Message for Modulo {
+    type Value = usize;
+    type Vector = IntVec;
+    type Seeded = SeededIntVec;
+
+    fn encode(
+        &self,
+        params: &Params,
+        encoder: &Encoder,
+        values: &[usize],
+        level: usize,
+    ) -> Result<Plaintext> {
+        // The encoding of integers depends on the scale of the functional bootstrap.
+        Ok(encoder.encode_integers(params.functional()?, values, self.0, level)?)
+    }
+
+    fn vector(&self, inner: Ciphertext, len: usize) -> Result<IntVec> {
+        Ok(IntVec::new(inner, self.0, len)?)
+    }
+
+    fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<SeededIntVec> {
+        Ok(SeededIntVec::seeded(inner, self.0, len)?)
+    }
+}
+
+impl ProvidedMessage for Modulo {
+    type Provided = ProvidedIntegers;
+
+    fn provide<R: CryptoRng + ?Sized>(
+        &self,
+        params: &Params,
+        (plaintext, len): (&Plaintext, usize),
+        key: &mlwe::PublicKey,
+        rng: &mut R,
+    ) -> Result<ProvidedIntegers> {
+        Ok(ProvidedIntegers::encrypt(params.ckks(), plaintext, (self.0, len), key, rng)?)
+    }
+}
+
+/// The interval of a declared range.
+pub(crate) fn real(range: &RangeInclusive<f64>) -> Result<Interval> {
+    Ok(Interval::real(*range.start(), *range.end())?)
+}
