@@ -38,9 +38,9 @@ presets! {
     /// 4096; the LWE secret has dimension 1024 and weight 192. Its small norm halves the error of a
     /// look-up compared with a dense secret. On the domain [-8, 8] the mean error of a look-up is
     /// 2^-10.3 for the sigmoid, 2^-9.2 for tanh, 2^-7.3 for ReLU. The keys of a program with
-    /// products and look-ups take 580 MB in transit, or 470 MB with the linear bridge
-    /// ([`Bridge::Linear`](crate::Bridge)); with NTRU ([`LutEngine::Ntru`](crate::LutEngine)), 484
-    /// MB and 374 MB.
+    /// products and look-ups take 574 MB in transit, or 460 MB with the linear bridge
+    /// ([`Bridge::Linear`](crate::Bridge)); with NTRU ([`LutEngine::Ntru`](crate::LutEngine)), 478
+    /// MB and 363 MB.
     Functions = "functions",
     /// [`Functions`](Self::Functions) with tables of degree 2^13, the largest for NTRU. A look-up
     /// takes two to three times as long, and its error is half. On the domain [-8, 8] the mean
@@ -50,7 +50,7 @@ presets! {
     /// [`Functions`](Self::Functions) with tables of degree 2^14, without NTRU. A look-up takes
     /// four to five times as long, and its error is about a third. On [-8, 8] the largest of 1024
     /// errors is below 2^-5.5 for tanh and for ReLU, as predicted. The keys of a program with
-    /// products and look-ups take 1150 MB in transit.
+    /// products and look-ups take 1144 MB in transit.
     FunctionsPrecise = "functions-precise",
     /// [`Functions`](Self::Functions) with dense secrets only, for users who distrust security
     /// estimates of sparse secrets. On [-8, 8] the mean error of a look-up is 2^-9.3 for the
@@ -69,8 +69,8 @@ presets! {
     /// between two bootstraps of values in [-1, 1]. A bootstrapped vector has 26 correct bits in
     /// the worst slot (measured); the bootstrap of a vector fails with probability 2^-60. Both
     /// secrets are sparse: one of weight 256, and one of weight 32 under the lowest modulus only.
-    /// The keys of a program with products and bootstraps take about 1.03 GB in transit and 2.9 GB
-    /// in memory (2.2 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded
+    /// The keys of a program with products and bootstraps take about 0.95 GB in transit and 2.8 GB
+    /// in memory (2.1 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded
     /// matrices.
     Bootstrapping = "bootstrapping",
     /// [`Bootstrapping`](Self::Bootstrapping) with a dense secret, except for the one of weight 32
@@ -94,7 +94,7 @@ presets! {
     /// larger tables take [`Tables12`](Self::Tables12) or [`Tables16`](Self::Tables16).
     ///
     /// `log2(QP)` is 1675 of the 1679 bits that the security table allows for weight 256. The keys
-    /// of a program with products, look-ups and bootstraps take about 1.52 GB in transit.
+    /// of a program with products, look-ups and bootstraps take about 1.57 GB in transit.
     /// Functional bootstrapping adds none: its sparse secret, its rotations and its first matrix
     /// are those of the bootstrap. The server encodes a second set of matrices.
     Full = "full",
