@@ -54,7 +54,7 @@
 //! let mut rng = StdRng::try_from_rng(&mut SysRng)?;
 //! let secret = SecretKey::generate(&params, &mut rng)?;
 //! let strategy = RelinStrategy::direct(&params);
-//! let relin = RelinKeys::generate(&strategy, &secret, params.limbs(), &mut rng)?;
+//! let relin = RelinKeys::generate(&strategy, &secret, params.q().limbs(), &mut rng)?;
 //! let rotate = GaloisKey::generate(&secret, 5, params.q().limbs(), &mut rng)?;
 //!
 //! // 2^40 X, squared and divided by the last prime (about 2^45), then X -> X^5.

@@ -256,7 +256,7 @@ mod tests {
         assert!(matches!(
             &refused,
             Err(e)
-                if e.op() == "multiply and rescale"
+                if e.op() == "multiply"
                 && matches!(e.kind(), ErrorKind::Limbs { found: 2, .. })
         ));
         let high = encrypt(&secret, 3);
