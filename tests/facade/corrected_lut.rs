@@ -1,7 +1,7 @@
 //! Look-ups to a requested accuracy: the error meets the request and the prediction, and impossible
 //! requests are refused.
 
-use crate::common::{encrypt, refusal};
+use crate::common::{encrypt, params_of, refusal};
 use bellerophon::prelude::*;
 use bellerophon::repack;
 use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Prediction, ckks, lwe};
@@ -16,7 +16,7 @@ struct World {
 
 fn world(preset: Preset, needs: &Needs) -> World {
     let mut rng = ChaCha20Rng::seed_from_u64(7);
-    let params = Params::preset(preset).unwrap();
+    let params = params_of(preset);
     let client = ClientKey::generate_with(&params, &mut rng).unwrap();
     let keys = client.evaluation_keys_with(needs, &mut rng).unwrap();
     assert_eq!(keys.byte_len(), params.evaluation_key_bytes(needs).unwrap());

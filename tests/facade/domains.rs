@@ -1,7 +1,7 @@
 //! Ranges and padding of what look-ups return: chains of them over one domain, and sums, in toy
 //! dimensions.
 
-use crate::common::{Party, encrypt, errors, party, spread};
+use crate::common::{Party, encrypt, errors, params_of, party, spread};
 use bellerophon::ckks::KeyLevels;
 use bellerophon::lwe::{self, Headroom, Order};
 use bellerophon::prelude::*;
@@ -175,7 +175,7 @@ fn the_carried_range_is_the_domain() {
 /// zero.
 #[test]
 fn sums_of_results_leave_padding_out() {
-    let level = Params::preset(Preset::ToyInsecure).unwrap().levels();
+    let level = params_of(Preset::ToyInsecure).levels();
     let keys = KeyLevels::new().sum_slots(1024, level);
     let needs = Needs::new()
         .map_with([Engine::Corrected])

@@ -1,4 +1,16 @@
 //! Parallel work over limbs on the active rayon pool, if it is large enough to pay off.
+//!
+//! Work reaches the pool as a trait object: a call costs nothing beside a limb, and the code of
+//! rayon is compiled once and not for each loop.
+
+#[cfg(feature = "parallel")]
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+#[cfg(feature = "parallel")]
+use rayon::prelude::*;
 
 use crate::{Domain, Poly};
 
@@ -39,9 +51,8 @@ pub(crate) fn each_limb(
     f: impl Fn(usize, &mut [u64]) + Sync + Send,
 ) {
     #[cfg(feature = "parallel")]
-    if data.len() >= threshold && data.len() > degree && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        data.par_chunks_mut(degree).enumerate().for_each(|(i, limb)| f(i, limb));
+    if data.len() >= threshold && data.len() > degree && threads() > 1 {
+        chunks_on_pool(data, degree, &f);
         return;
     }
     let _ = threshold;
@@ -58,18 +69,45 @@ pub(crate) fn each_with<T: Send, S>(
     f: impl Fn(&mut S, usize, T) + Sync + Send,
 ) {
     #[cfg(feature = "parallel")]
-    if items.len() * words >= threshold && items.len() > 1 && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        items
-            .into_par_iter()
-            .enumerate()
-            .for_each_init(&scratch, |scratch, (i, item)| f(scratch, i, item));
+    if items.len() * words >= threshold && items.len() > 1 && threads() > 1 {
+        let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+        indices_on_pool(items.len(), &|| {
+            let mut scratch = scratch();
+            let (items, f) = (&items, &f);
+            Box::new(move |i| {
+                if let Some(item) = inner(items[i].lock()).take() {
+                    f(&mut scratch, i, item);
+                }
+            })
+        });
         return;
     }
     let _ = (words, threshold);
     // Sequential: one scratch for all items.
     let mut scratch = scratch();
     items.into_iter().enumerate().for_each(|(i, item)| f(&mut scratch, i, item));
+}
+
+/// Calls `f(i, chunk)` for every chunk of `size` words of `data`.
+#[cfg(feature = "parallel")]
+fn chunks_on_pool(data: &mut [u64], size: usize, f: &(dyn Fn(usize, &mut [u64]) + Sync)) {
+    data.par_chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk));
+}
+
+/// Work on the item of an index.
+#[cfg(feature = "parallel")]
+type Work<'a> = Box<dyn FnMut(usize) + 'a>;
+
+/// Calls work with every index below `count`. Each thread creates its own.
+#[cfg(feature = "parallel")]
+fn indices_on_pool<'a>(count: usize, work: &(dyn Fn() -> Work<'a> + Sync)) {
+    (0..count).into_par_iter().for_each_init(work, |work, i| work(i));
+}
+
+/// What a lock protects, also after a panic, which the pool passes on.
+#[cfg(feature = "parallel")]
+fn inner<T>(locked: Result<T, PoisonError<T>>) -> T {
+    locked.unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The limbs of some polynomials of one ring: for each prime, one limb per polynomial.
@@ -114,10 +152,20 @@ pub fn try_map<T: Sync, U: Send, E: Send>(
     f: impl Fn(&T) -> Result<U, E> + Sync + Send,
 ) -> Result<Vec<U>, E> {
     #[cfg(feature = "parallel")]
-    {
-        use rayon::prelude::*;
-        items.par_iter().map(f).collect()
+    if items.len() > 1 && threads() > 1 {
+        let results: Vec<_> = items.iter().map(|_| Mutex::new(None)).collect();
+        let failed = AtomicBool::new(false);
+        indices_on_pool(items.len(), &|| {
+            Box::new(|i| {
+                if !failed.load(Ordering::Relaxed) {
+                    let result = f(&items[i]);
+                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                    *inner(results[i].lock()) = Some(result);
+                }
+            })
+        });
+        // Only after an error are there items without a result.
+        return results.into_iter().filter_map(|result| inner(result.into_inner())).collect();
     }
-    #[cfg(not(feature = "parallel"))]
     items.iter().map(f).collect()
 }
