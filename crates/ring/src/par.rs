@@ -3,11 +3,9 @@
 //! Work reaches the pool as a trait object: a call costs nothing beside a limb, and the code of
 //! rayon is compiled once and not for each loop.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "parallel")]
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Mutex, PoisonError};
 
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
@@ -75,7 +73,9 @@ pub(crate) fn each_with<T: Send, S>(
             let mut scratch = scratch();
             let (items, f) = (&items, &f);
             Box::new(move |i| {
-                if let Some(item) = inner(items[i].lock()).take() {
+                // A panic on another thread reaches the caller by itself.
+                let item = items[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some(item) = item {
                     f(&mut scratch, i, item);
                 }
             })
@@ -102,12 +102,6 @@ type Work<'a> = Box<dyn FnMut(usize) + 'a>;
 #[cfg(feature = "parallel")]
 fn indices_on_pool<'a>(count: usize, work: &(dyn Fn() -> Work<'a> + Sync)) {
     (0..count).into_par_iter().for_each_init(work, |work, i| work(i));
-}
-
-/// What a lock protects, also after a panic, which the pool passes on.
-#[cfg(feature = "parallel")]
-fn inner<T>(locked: Result<T, PoisonError<T>>) -> T {
-    locked.unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The limbs of some polynomials of one ring: for each prime, one limb per polynomial.
@@ -143,6 +137,22 @@ pub fn each_chunk(data: &mut [u64], size: usize, f: impl Fn(usize, &mut [u64]) +
     each_limb(data, size, 0, f);
 }
 
+/// Calls `f` with the index of every item and the item, on the active rayon pool.
+pub fn each_item<T: Send>(items: Vec<T>, f: impl Fn(usize, T) + Sync + Send) {
+    each_with(items, 1, 0, || (), |(), i, item| f(i, item));
+}
+
+/// `f` of the index of every item and the item, in order, on the active rayon pool.
+pub fn map_items<T: Send, U: Send>(
+    items: Vec<T>,
+    f: impl Fn(usize, T) -> U + Sync + Send,
+) -> Vec<U> {
+    let mut results: Vec<Option<U>> = items.iter().map(|_| None).collect();
+    let places = items.into_iter().zip(&mut results).collect();
+    each_item(places, |i, (item, result)| *result = Some(f(i, item)));
+    results.into_iter().flatten().collect()
+}
+
 /// `f` of every item, in order, on the active rayon pool.
 ///
 /// # Errors
@@ -151,21 +161,38 @@ pub fn try_map<T: Sync, U: Send, E: Send>(
     items: &[T],
     f: impl Fn(&T) -> Result<U, E> + Sync + Send,
 ) -> Result<Vec<U>, E> {
-    #[cfg(feature = "parallel")]
-    if items.len() > 1 && threads() > 1 {
-        let results: Vec<_> = items.iter().map(|_| Mutex::new(None)).collect();
-        let failed = AtomicBool::new(false);
-        indices_on_pool(items.len(), &|| {
-            Box::new(|i| {
-                if !failed.load(Ordering::Relaxed) {
-                    let result = f(&items[i]);
-                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                    *inner(results[i].lock()) = Some(result);
-                }
-            })
-        });
-        // Only after an error are there items without a result.
-        return results.into_iter().filter_map(|result| inner(result.into_inner())).collect();
-    }
-    items.iter().map(f).collect()
+    let mut results: Vec<Option<Result<U, E>>> = items.iter().map(|_| None).collect();
+    let places = items.iter().zip(&mut results).collect();
+    let failed = AtomicBool::new(false);
+    each_item(places, |_, (item, result)| {
+        if !failed.load(Ordering::Relaxed) {
+            let found = f(item);
+            failed.fetch_or(found.is_err(), Ordering::Relaxed);
+            *result = Some(found);
+        }
+    });
+    // Only after an error are there items without a result.
+    results.into_iter().flatten().collect()
+}
+
+/// Runs both, in parallel if there are threads.
+pub fn join<A: Send, B: Send>(
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    let (mut a, mut b) = (Some(a), Some(b));
+    let (mut x, mut y) = (None, None);
+    both(&mut || x = a.take().map(|a| a()), &mut || y = b.take().map(|b| b()));
+    x.zip(y).expect("both have run")
+}
+
+#[cfg(feature = "parallel")]
+fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+    rayon::join(a, b);
+}
+
+#[cfg(not(feature = "parallel"))]
+fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+    a();
+    b();
 }
