@@ -196,3 +196,40 @@ fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     a();
     b();
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        sync::Mutex,
+    };
+
+    use super::*;
+
+    #[test]
+    fn every_item_is_taken_once_and_results_keep_their_order() {
+        let items: Vec<Box<usize>> = (0..1000).map(Box::new).collect();
+        let found = map_items(items, |i, item| (i, *item));
+        assert_eq!(found, (0..1000).map(|i| (i, i)).collect::<Vec<_>>());
+        let mut scratches = Mutex::new(0);
+        let mut taken = vec![0; 1000];
+        let scratch = || *scratches.lock().unwrap() += 1;
+        each_with(taken.iter_mut().collect(), 1, 0, scratch, |(), i, x| *x += i);
+        assert_eq!(taken, (0..1000).collect::<Vec<_>>());
+        assert!((1..=1000).contains(scratches.get_mut().unwrap()));
+        assert_eq!(join(|| 1, || "two"), (1, "two"));
+    }
+
+    #[test]
+    fn errors_and_panics_reach_the_caller() {
+        let f = |&i: &usize| if i % 10 == 7 { Err(i) } else { Ok(2 * i) };
+        let items: Vec<usize> = (0..1000).collect();
+        assert!(try_map(&items, f).is_err_and(|i| i % 10 == 7));
+        assert_eq!(try_map(&items[..7], f), Ok(vec![0, 2, 4, 6, 8, 10, 12]));
+        assert_eq!(try_map(&[], f), Ok(vec![]));
+        let panics = || each_item(items.clone(), |_, i| assert!(i < 900));
+        assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+        let panics = || join(|| (), || assert!(items.is_empty()));
+        assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+    }
+}
