@@ -2,8 +2,6 @@
 //! counts every residue that comes in and goes out once. `copy_17` is a plain copy of 17 limbs into
 //! a new polynomial: its throughput is the bandwidth that the others could reach.
 
-mod common;
-
 use std::hint::black_box;
 
 use bellerophon_ring::{BaseConverter, ModDown, Ring, prime, rescale, sample};

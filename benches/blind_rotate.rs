@@ -1,8 +1,6 @@
 //! Look-ups in a ring of degree 4096 from LWE dimension 1024, with both gadgets: one value, a
 //! batch, and the key switch that follows.
 
-mod common;
-
 use bellerophon_lwe::{
     Ciphertext, Engine, Evaluator, Params, ParamsSpec, RgswGadget, SecretKey, SeededLookupKeys,
     TableDomain, TestPolynomial, encrypt, switch_modulus,

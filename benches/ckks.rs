@@ -1,7 +1,5 @@
 //! CKKS operations on full vectors at the top level of the set W1 (N = 2^15, 14 primes).
 
-mod common;
-
 use bellerophon_ckks::{
     CkksOps, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, Params, ParamsSpec,
     decrypt_values, encrypt, encrypt_public,

@@ -1,8 +1,6 @@
 //! The one key switch and what calls it, at several levels of a chain of 14 primes of 45 bits with
 //! three special primes (N = 2^15).
 
-mod common;
-
 use bellerophon_mlwe::{
     Ciphertext, GaloisKey, HoistedDigits, Params, ParamsSpec, RelinKeys, RelinStrategy, SecretKey,
     SecretKind, Security, key_switch_decomposed, rotation_exponent,

@@ -3,8 +3,6 @@
 //! sets, at the top level. Keys are made when the filter asks for their bench: direct keys take up
 //! to 12 GiB.
 
-mod common;
-
 use std::cell::LazyCell;
 
 use bellerophon_mlwe::{

@@ -1,8 +1,6 @@
 //! Transforms of one residue polynomial on every back end that this CPU has: one prime again and
 //! again ("hot"), and 20 primes in turn, each with its own table and polynomial ("cold").
 
-mod common;
-
 use std::hint::black_box;
 
 use bellerophon_ring::{Backend, NttTable, aligned::AlignedVec, prime};

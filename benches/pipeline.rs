@@ -1,8 +1,6 @@
 //! A whole look-up of 16 values at the preset `functions`, and its three stages: slots to
 //! coefficients, look-ups, repacking.
 
-mod common;
-
 use std::{
     ops::ControlFlow,
     sync::{Arc, Mutex},

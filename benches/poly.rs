@@ -1,7 +1,5 @@
 //! Operations position by position on one residue polynomial.
 
-mod common;
-
 use std::hint::black_box;
 
 use bellerophon_ring::{Ntt, Poly, Ring, prime, sample};

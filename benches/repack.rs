@@ -3,8 +3,6 @@
 //! into one ring ciphertext, by Algorithm 1 and through modules of middle rank; private look-up of
 //! one point by the split-domain method and by repacking.
 
-mod common;
-
 use bellerophon_ckks::{
     Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
     ParamsSpec, SecretKey, SecretKind, Security, encrypt,

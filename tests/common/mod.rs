@@ -1,7 +1,10 @@
 //! What the pipeline tests share.
 #![allow(dead_code, reason = "each test program uses its part")]
 
-use std::ops::RangeInclusive;
+use std::{
+    ops::RangeInclusive,
+    sync::{LazyLock, OnceLock},
+};
 
 use bellerophon::{ErrorDistribution, prelude::*};
 use rand::SeedableRng;
@@ -13,9 +16,17 @@ pub struct Party {
     pub server: Evaluator,
 }
 
+/// The parameters of a preset, which are computed once for all tests of a program.
+pub fn params_of(preset: Preset) -> Params {
+    static SETS: LazyLock<Vec<OnceLock<Params>>> =
+        LazyLock::new(|| Preset::ALL.map(|_| OnceLock::new()).into());
+    let place = Preset::ALL.iter().position(|known| *known == preset).unwrap();
+    SETS[place].get_or_init(|| Params::preset(preset).unwrap()).clone()
+}
+
 pub fn party(preset: Preset, needs: &Needs, seed: u64) -> Party {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let params = Params::preset(preset).unwrap();
+    let params = params_of(preset);
     let client = ClientKey::generate_with(&params, &mut rng).unwrap();
     let keys = client.evaluation_keys_with(needs, &mut rng).unwrap();
     Party { client, server: Evaluator::new(keys).unwrap() }

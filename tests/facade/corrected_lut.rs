@@ -1,7 +1,7 @@
 //! Look-ups to a requested accuracy: the error meets the request and the prediction, and impossible
 //! requests are refused.
 
-use crate::common::{encrypt, refusal};
+use crate::common::{encrypt, params_of, refusal};
 use bellerophon::prelude::*;
 use bellerophon::repack;
 use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Prediction, ckks, lwe};
@@ -16,7 +16,7 @@ struct World {
 
 fn world(preset: Preset, needs: &Needs) -> World {
     let mut rng = ChaCha20Rng::seed_from_u64(7);
-    let params = Params::preset(preset).unwrap();
+    let params = params_of(preset);
     let client = ClientKey::generate_with(&params, &mut rng).unwrap();
     let keys = client.evaluation_keys_with(needs, &mut rng).unwrap();
     assert_eq!(keys.byte_len(), params.evaluation_key_bytes(needs).unwrap());
@@ -165,43 +165,53 @@ fn narrow_ranges_and_padding_are_no_harm() {
     }
 }
 
-/// Vectors with more slots than values, or with so many values that no two tables fit one vector,
-/// and unusual scales and amplitudes.
-#[test]
-fn operands_of_all_shapes() {
-    let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
-    let error =
-        |x: &Ciphertext, inputs: &[f64], range: std::ops::RangeInclusive<f64>, bits: f64| {
-            let (middle, half) =
-                (f64::midpoint(*range.start(), *range.end()), range.end() - range.start());
-            let f = |v: f64| (3.0 * (v - middle) / half).tanh();
-            let request = MapRequest::new(f).over(range).bits(bits);
-            let plan = w.server.map_plan(x, &request).unwrap();
-            assert!(plan.prediction().unwrap().order > Some(0));
-            // The prepared plan gives what the request alone gives.
-            let y = w.server.map_with(x, &request.clone().planned(&plan)).unwrap();
-            assert_eq!(y, w.server.map_with(x, &request).unwrap());
-            let y = w.client.decrypt(&y).unwrap();
-            assert_eq!(y.len(), inputs.len());
-            y.iter().zip(inputs).map(|(y, &v)| (y - f(v)).abs()).fold(0.0, f64::max)
-        };
-    let slots = w.client.params().slots();
-    for (count, slots) in [(3, 16), (1, 1), (slots / 2 + 1, slots), (slots, slots)] {
+impl World {
+    /// The largest error of a look-up, by a plan that is prepared and by none, which give the same.
+    fn worst(
+        &self,
+        x: &Ciphertext,
+        inputs: &[f64],
+        range: std::ops::RangeInclusive<f64>,
+        bits: f64,
+    ) -> f64 {
+        let (middle, half) =
+            (f64::midpoint(*range.start(), *range.end()), range.end() - range.start());
+        let f = |v: f64| (3.0 * (v - middle) / half).tanh();
+        let request = MapRequest::new(f).over(range).bits(bits);
+        let plan = self.server.map_plan(x, &request).unwrap();
+        assert!(plan.prediction().unwrap().order > Some(0));
+        let y = self.server.map_with(x, &request.clone().planned(&plan)).unwrap();
+        assert_eq!(y, self.server.map_with(x, &request).unwrap());
+        let y = self.client.decrypt(&y).unwrap();
+        assert_eq!(y.len(), inputs.len());
+        y.iter().zip(inputs).map(|(y, &v)| (y - f(v)).abs()).fold(0.0, f64::max)
+    }
+
+    /// A look-up of so many values in so many slots.
+    fn looks_up(&self, count: usize, slots: usize) {
         let inputs: Vec<f64> = (0..count).map(|i| f64::from(i as u32 % 97) / 97.0 - 0.5).collect();
         let mut all = inputs.clone();
         all.resize(slots, 0.25);
-        let x = encrypt(&w.client, &all, -0.5..=0.5);
-        let x = w.server.with_len(x, count).unwrap();
-        let worst = error(&x, &inputs, -0.5..=0.5, 9.0);
+        let x = encrypt(&self.client, &all, -0.5..=0.5);
+        let x = self.server.with_len(x, count).unwrap();
+        let worst = self.worst(&x, &inputs, -0.5..=0.5, 9.0);
         assert!(worst < 2f64.powi(-9), "{count} in {slots}: {worst}");
     }
+}
+
+/// Vectors with more slots than values, and unusual scales and amplitudes.
+#[test]
+fn operands_of_all_shapes() {
+    let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
+    w.looks_up(3, 16);
+    w.looks_up(1, 1);
     // A narrow domain, a wide one, and a scale of its own with levels to spare and without.
     for width in [2f64.powi(-4), 300.0] {
         let inputs = [-0.5, 0.0, 0.3, 0.5].map(|v| v * width);
         let x = encrypt(&w.client, &inputs, -width / 2.0..=width / 2.0);
         for level in [x.level(), 5, 2] {
             let x = w.server.drop_to_level(&x, level).unwrap();
-            let worst = error(&x, &inputs, -width / 2.0..=width / 2.0, 9.0);
+            let worst = w.worst(&x, &inputs, -width / 2.0..=width / 2.0, 9.0);
             assert!(worst < 2f64.powi(-9), "width {width}, level {level}: {worst}");
         }
     }
@@ -210,9 +220,19 @@ fn operands_of_all_shapes() {
     let x = w.server.reinterpret_scale(x, 0.125).unwrap();
     for level in [x.level(), 5] {
         let x = w.server.drop_to_level(&x, level).unwrap();
-        let worst = error(&x, &inputs, -0.5..=0.5, 9.0);
+        let worst = w.worst(&x, &inputs, -0.5..=0.5, 9.0);
         assert!(worst < 2f64.powi(-9), "level {level}: {worst}");
     }
+}
+
+/// Vectors with so many values that no two tables fit one vector.
+#[cfg(feature = "long-tests")]
+#[test]
+fn many_values_are_corrected() {
+    let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
+    let slots = w.client.params().slots();
+    w.looks_up(slots / 2 + 1, slots);
+    w.looks_up(slots, slots);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Ranges and padding of what look-ups return: chains of them over one domain, and sums, in toy
 //! dimensions.
 
-use crate::common::{Party, encrypt, errors, party, spread};
+use crate::common::{Party, encrypt, errors, params_of, party, spread};
 use bellerophon::ckks::KeyLevels;
 use bellerophon::lwe::{self, Headroom, Order};
 use bellerophon::prelude::*;
@@ -171,11 +171,21 @@ fn the_carried_range_is_the_domain() {
     }
 }
 
+#[test]
+fn sums_of_few_results_leave_padding_out() {
+    sums_of_results_leave_padding_out(&[3, 5]);
+}
+
+#[cfg(feature = "long-tests")]
+#[test]
+fn sums_of_many_results_leave_padding_out() {
+    sums_of_results_leave_padding_out(&[150]);
+}
+
 /// Padding is zero: sums of results are those of their values, and the range of the slots has the
 /// zero.
-#[test]
-fn sums_of_results_leave_padding_out() {
-    let level = Params::preset(Preset::ToyInsecure).unwrap().levels();
+fn sums_of_results_leave_padding_out(counts: &[usize]) {
+    let level = params_of(Preset::ToyInsecure).levels();
     let keys = KeyLevels::default().sum_slots(1024, level);
     let needs = Needs::new()
         .map_with([Engine::Corrected])
@@ -185,7 +195,7 @@ fn sums_of_results_leave_padding_out() {
     let Party { client, server } = party(Preset::ToyInsecure, &needs, 55);
     let shifted = |v: f64| 4.0 + v.sin();
     let tables = server.tables().unwrap();
-    for count in [3, 5, 150] {
+    for &count in counts {
         let values = spread(count, -1.0, 1.0);
         let x = encrypt(&client, &values, -1.0..=1.0);
         let of = |f: &dyn Fn(f64) -> f64| values.iter().map(|&v| f(v)).sum::<f64>();

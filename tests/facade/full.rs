@@ -3,7 +3,7 @@
 use bellerophon::ckks::{Interval, approx::Known};
 use bellerophon::{Engine, EvaluationKeys, prelude::*};
 
-use crate::common::{Party, errors, party, spread};
+use crate::common::{Party, errors, params_of, party, spread};
 
 fn everything() -> Needs {
     Needs::new().multiply().map().bootstrap().functional()
@@ -19,7 +19,7 @@ fn sigmoid<'f>() -> MapRequest<'f> {
 fn functional_bootstraps_take_the_keys_of_bootstraps() {
     let without = Needs::new().multiply().map().bootstrap();
     for preset in [Preset::Full, Preset::ToyFull] {
-        let params = Params::preset(preset).unwrap();
+        let params = params_of(preset);
         let bytes = |needs: &Needs| params.evaluation_key_bytes(needs).unwrap();
         assert_eq!(bytes(&without), bytes(&everything()));
         let plan = params.map_plan(&sigmoid()).unwrap();
@@ -28,7 +28,7 @@ fn functional_bootstraps_take_the_keys_of_bootstraps() {
         assert!(row.refusal.is_none() && prediction.log2_error < -18.0, "{plan}");
         assert!(prediction.output_level >= 9 && prediction.levels == 2, "{plan}");
     }
-    let client = ClientKey::generate(&Params::preset(Preset::ToyFull).unwrap()).unwrap();
+    let client = ClientKey::generate(&params_of(Preset::ToyFull)).unwrap();
     let stored = |needs: &Needs| {
         let (mut bytes, keys) = (vec![], client.evaluation_keys(needs).unwrap());
         keys.write_to(&mut bytes).unwrap();
@@ -143,7 +143,7 @@ fn rotations_of_bootstraps_serve_programs_alike() {
         Preset::ToyBootstrapping,
         Preset::ToyFull,
     ] {
-        let params = Params::preset(preset).unwrap();
+        let params = params_of(preset);
         let keys = params.bootstrapper().unwrap().keys();
         let high: Vec<i64> = keys
             .rotations

@@ -1,6 +1,6 @@
 //! Tables and functions of whole vectors through the facade, on toy sets.
 
-use crate::common::refusal;
+use crate::common::{params_of, refusal};
 use bellerophon::ckks::approx::{Function, Known};
 use bellerophon::ckks::lintrans::{LinearOptions, LinearTransform};
 use bellerophon::ckks::{CkksOps, KeyLevels, matrix::Matrix};
@@ -23,7 +23,7 @@ fn integers(count: usize, p: usize) -> Vec<usize> {
 
 #[test]
 fn tables_over_stored_keys() {
-    let params = Params::preset(Preset::ToyTables).unwrap();
+    let params = params_of(Preset::ToyTables);
     let client = ClientKey::generate(&params).unwrap();
     let needs = Needs::new().functional();
     let keys = client.evaluation_keys(&needs).unwrap();
@@ -51,7 +51,7 @@ fn tables_over_stored_keys() {
 /// the results.
 #[test]
 fn matrices_of_integers_are_exact_between_tables() {
-    let params = Params::preset(Preset::ToyTables).unwrap();
+    let params = params_of(Preset::ToyTables);
     let (blocks, count) = (8, 16);
     let weight = |i: usize, j: usize| ((5 * i + 3 * j) % 15) as i64 - 7;
     let row = |i| (0..blocks).map(|j| weight(i, j) as f64).collect();
@@ -96,7 +96,7 @@ fn matrices_of_integers_are_exact_between_tables() {
 
 #[test]
 fn smooth_functions_of_both_parts() {
-    let params = Params::preset(Preset::ToySmooth).unwrap();
+    let params = params_of(Preset::ToySmooth);
     let client = ClientKey::generate(&params).unwrap();
     let server =
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
@@ -141,7 +141,7 @@ fn smooth_functions_of_both_parts() {
 
 #[test]
 fn what_the_parameters_do_not_serve_is_refused() {
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = params_of(Preset::ToyInsecure);
     assert!(matches!(refusal(&params.functional()), ErrorKind::NoFunctional { .. }));
     let client = ClientKey::generate(&params).unwrap();
     let refused = client.evaluation_keys(&Needs::new().functional());
@@ -152,7 +152,7 @@ fn what_the_parameters_do_not_serve_is_refused() {
 /// A client and a server that have nothing of each other but bytes.
 #[test]
 fn integers_travel_and_are_published() {
-    let params = Params::preset(Preset::ToyTables).unwrap();
+    let params = params_of(Preset::ToyTables);
     let client = ClientKey::generate(&params).unwrap();
     let server =
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
@@ -214,7 +214,7 @@ fn integers_travel_and_are_published() {
 
 #[test]
 fn paired_vectors_travel_and_are_published() {
-    let params = Params::preset(Preset::ToySmooth).unwrap();
+    let params = params_of(Preset::ToySmooth);
     let client = ClientKey::generate(&params).unwrap();
     let server =
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
@@ -249,7 +249,7 @@ fn paired_vectors_travel_and_are_published() {
 
 #[test]
 fn functional_bootstraps_report_and_can_be_cancelled() {
-    let params = Params::preset(Preset::ToyTables).unwrap();
+    let params = params_of(Preset::ToyTables);
     let client = ClientKey::generate(&params).unwrap();
     let keys = client.evaluation_keys(&Needs::new().functional()).unwrap();
     let x = client.encrypt(&[1, 2, 3], Modulo(4)).unwrap();
@@ -314,4 +314,34 @@ fn integers_become_single_values_and_come_back() {
     let z = on.table(&back, |k| 2 * k % 3).unwrap();
     let wanted: Vec<usize> = x.iter().map(|k| 2 * (2 - (k + 1) % 3) % 3).collect();
     assert_eq!(client.decrypt_integers(&z).unwrap(), wanted);
+}
+
+/// At full size the simulator takes a fresh vector through a table of as many entries as the set is
+/// for, and through another one of its results but for the largest.
+#[cfg(feature = "long-tests")]
+#[test]
+fn full_size_sets_take_the_tables_that_they_are_for() {
+    use ckks::{Params, ParamsSpec, fbt::*, simulator::Simulator};
+    for (entries, scale, levels, special, again) in [
+        (2, 42, 4, (50, 10), true),
+        (16, 42, 3, (50, 11), true),
+        (256, 42, 3, (50, 9), true),
+        (1024, 42, 1, (50, 9), true),
+        (4096, 40, 3, (50, 7), false),
+        (65536, 42, 1, (51, 4), false),
+    ] {
+        let spec = FbtSpec { encode_ahead: false, ..FbtSpec::table(1 << 15, entries).unwrap() };
+        let set = ParamsSpec::functional(&spec, scale, levels, special).unwrap();
+        let params = Params::new(set).unwrap();
+        let bootstrapper = FunctionalBootstrapper::new(&params, spec).unwrap();
+        let level = bootstrapper.input_level();
+        let shadow = Simulator::new(&params).with_functional(bootstrapper).unwrap();
+        let x = shadow.encrypt_integers(&vec![1; 1 << 16], entries, level).unwrap();
+        let on = shadow.integers();
+        let table = IntTable::new(entries, entries, |k| (k * k + 1) % entries).unwrap();
+        let y = on.tables(&x, &[&table]).unwrap_or_else(|error| panic!("{entries}: {error}"));
+        assert!(on.log2_failure(&y[0]) < -128.0, "{entries}: {}", on.log2_failure(&y[0]));
+        let next = on.tables(&y[0], &[&table]);
+        assert_eq!(next.is_ok(), again, "{entries}: {:?}", next.err());
+    }
 }

@@ -17,9 +17,9 @@ use crate::common::{Party, party};
 /// Makes a call that must be refused, and says what is wrong with it: the method by its type.
 macro_rules! refused {
     ($record:expr, $why:expr, $type:ident::$name:ident $(::<$T:ty>)? ($($arg:expr),* $(,)?)) => {
-        $record.call((stringify!($type), stringify!($name)), &$why.to_string(), || {
-            $type::$name $(::<$T>)? ($($arg),*)
-        })
+        $record.call((stringify!($type), stringify!($name)), &$why.to_string(), Box::new(|| {
+            $type::$name $(::<$T>)? ($($arg),*).map(drop).map_err(|e| e.to_string())
+        }))
     };
 }
 
@@ -51,16 +51,16 @@ struct Record {
 }
 
 impl Record {
-    /// Makes a call that must be refused.
-    fn call<T, E: ToString>(
+    /// Makes a call that must be refused. The call is a trait object: this is compiled once, and not
+    /// for every call.
+    fn call(
         &mut self,
         (owner, name): (&'static str, &'static str),
         why: &str,
-        call: impl FnOnce() -> Result<T, E>,
+        call: Box<dyn FnOnce() -> Result<(), String> + '_>,
     ) {
         self.called.insert((owner, name));
-        let outcome =
-            catch_unwind(AssertUnwindSafe(|| call().map(drop).map_err(|e| e.to_string())));
+        let outcome = catch_unwind(AssertUnwindSafe(call));
         let what = format!("{owner}::{name}, {why}");
         match outcome {
             Err(_) => self.faults.push(format!("{what}: a panic")),

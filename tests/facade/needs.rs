@@ -7,7 +7,7 @@ use bellerophon::{
     repack,
 };
 
-use crate::common::{Party, encrypt, errors, spread};
+use crate::common::{Party, encrypt, errors, params_of, spread};
 use crate::parts::{Parts, serve};
 
 /// One request serves vectors of every length up to the stated one.
@@ -56,7 +56,7 @@ fn statistics_take_tables_of_fewer_rows() {
 /// The sizes are predicted, and what the parameters cannot hold is refused with the limit.
 #[test]
 fn requests_beyond_the_slots_are_refused() {
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = params_of(Preset::ToyInsecure);
     let client = ClientKey::generate(&params).unwrap();
     let slots = params.slots();
     let needs = Needs::new().sums(slots).statistics(slots, 1);
@@ -148,7 +148,7 @@ fn every_need_is_served_or_refused() {
 fn presets_serve_rotations_by_every_step_or_refuse_them() {
     let mut refused = vec![];
     for preset in Preset::ALL {
-        let params = Params::preset(preset).unwrap();
+        let params = params_of(preset);
         match params.evaluation_key_bytes(&Needs::new().rotate_any()) {
             Ok(bytes) => assert!(bytes > 0),
             Err(error) => {

@@ -1,6 +1,6 @@
 //! Results for others than the owner of the key, and noise in front of the switch to LWE values.
 
-use crate::common::{Party, encrypt, errors, law, party, refusal, sigmoid, spread};
+use crate::common::{Party, encrypt, errors, law, params_of, party, refusal, sigmoid, spread};
 use bellerophon::repack;
 use bellerophon::{
     DecryptionBudget, Engine, ErrorKind, Flooding,
@@ -99,7 +99,7 @@ fn smoothed<A: CkksOps>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext>
 fn polynomials_and_transforms_are_shared() {
     let count = 64;
     let values = spread(count, -1.0, 1.0);
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = params_of(Preset::ToyInsecure);
     let shadow = Simulator::new(params.ckks()).worst_case();
     let any = shadow.encrypt(&vec![0.0; count], range(1.0), params.levels()).unwrap();
     let bound = shadow.noise_bound(&smoothed(&shadow, &any).unwrap()).unwrap();
@@ -438,7 +438,7 @@ fn padding_is_cleared_before_release() {
 /// What SECURITY.md says of a product of two fresh vectors with values up to 1.
 #[test]
 fn what_sharing_leaves_of_a_product_at_full_size() {
-    let params = Params::preset(Preset::Functions).unwrap();
+    let params = params_of(Preset::Functions);
     let shadow = Simulator::new(params.ckks()).worst_case();
     for (count, expected) in [(1 << 14, 3.1), (16, 8.3)] {
         let fresh = || shadow.encrypt(&vec![0.0; count], range(1.0), params.levels()).unwrap();

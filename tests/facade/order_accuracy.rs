@@ -4,7 +4,7 @@
 use bellerophon::repack;
 use bellerophon::{ErrorKind, OrderFunction, lwe::Order, prelude::*};
 
-use crate::common::{Party, encrypt, errors, party, spread};
+use crate::common::{Party, encrypt, errors, params_of, party, spread};
 
 /// Root mean square of the differences.
 fn rms(found: &[f64], expected: &[f64]) -> f64 {
@@ -79,7 +79,7 @@ fn the_error_of_sorted_values_is_as_predicted() {
 #[test]
 fn predictions_are_in_the_order_that_they_must_be() {
     use OrderFunction::{Largest, Max, MaxPool, Sort};
-    let params = Params::preset(Preset::Functions).unwrap();
+    let params = params_of(Preset::Functions);
     let of = |domain, function| params.order_accuracy(domain, function).unwrap();
     let max = of(0.0..=1.0, Max { vectors: 2 });
     let (few, all) =
@@ -90,7 +90,7 @@ fn predictions_are_in_the_order_that_they_must_be() {
     assert_eq!(of(0.0..=1.0, MaxPool { window: 4 }).comparators, 4);
     let wide = of(0.0..=8.0, Max { vectors: 2 });
     assert!((6.0..10.0).contains(&(wide.rms / max.rms)));
-    let fine = Params::preset(Preset::FunctionsFine).unwrap();
+    let fine = params_of(Preset::FunctionsFine);
     assert!(fine.order_accuracy(0.0..=1.0, Max { vectors: 2 }).unwrap().rms < 0.7 * max.rms);
     // A single vector, or a single value, has no comparator, and still an error.
     let none = of(0.0..=1.0, Max { vectors: 1 });
@@ -99,7 +99,7 @@ fn predictions_are_in_the_order_that_they_must_be() {
 
 #[test]
 fn what_cannot_be_predicted_is_refused() {
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = params_of(Preset::ToyInsecure);
     let refused = |domain, function| params.order_accuracy(domain, function).unwrap_err();
     let sort = OrderFunction::Sort { values: 4 };
     for domain in [1.0..=1.0, 2.0..=-2.0, f64::NAN..=1.0] {
@@ -117,7 +117,7 @@ fn what_cannot_be_predicted_is_refused() {
     ] {
         refused(0.0..=1.0, none);
     }
-    let tables = Params::preset(Preset::ToyTables).unwrap();
+    let tables = params_of(Preset::ToyTables);
     let error = tables.order_accuracy(0.0..=1.0, sort).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NoLookUps { .. }), "{error}");
 }

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Party, check_map, encrypt, errors, law, party, refusal, sigmoid, spread};
+use crate::common::{
+    Party, check_map, encrypt, errors, law, params_of, party, refusal, sigmoid, spread,
+};
 use bellerophon::prelude::*;
 use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Progress, Stage, ckks, lwe, mlwe, repack};
 use bellerophon_testing::silence::{SECRETS, refused, silent};
@@ -18,6 +20,7 @@ fn functions_of_vectors_of_any_length() {
 
 /// Both bridges around the slots of the small ring (degree 1024), with the same results at the same
 /// level, each within what is predicted of it.
+#[cfg(feature = "long-tests")]
 #[test]
 fn both_bridges_agree() {
     let needs = Needs::new().map().bridge(Bridge::Ring).bridge(Bridge::Linear);
@@ -70,7 +73,7 @@ fn both_engines_agree() {
             assert!((0.8..1.25).contains(&ratio), "{engine:?} {bridge:?}: {ratio}");
         }
     }
-    let precise = Params::preset(Preset::FunctionsPrecise).unwrap();
+    let precise = params_of(Preset::FunctionsPrecise);
     let needs = Needs::new().map_with([Engine::Ntru]);
     let refused = precise.evaluation_key_bytes(&needs).unwrap_err();
     assert!(
@@ -318,7 +321,7 @@ fn progress_is_reported_and_can_stop_a_map() {
 /// there.
 #[test]
 fn sums_of_mapped_vectors_are_those_of_their_values() {
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = params_of(Preset::ToyInsecure);
     let level = params.lookups().unwrap().level_after();
     let keys = ckks::KeyLevels::default().sum_slots(8, level).sum_slots(128, level);
     let needs = Needs::new().map().keys(&keys);

@@ -1,16 +1,12 @@
 //! The planner of `map` on toy sets: its choices, its predictions, and its refusals.
 
-use crate::common::{encrypt, party, refusal, spread};
+use crate::common::{encrypt, params_of, party, refusal, spread};
 use bellerophon::ckks::approx::Known;
 use bellerophon::prelude::*;
 use bellerophon::repack;
 use bellerophon::{CostModel, Engine, ErrorKind, MapPlan};
 
 const MODEL: CostModel = CostModel::SERVER;
-
-fn params(preset: Preset) -> Params {
-    Params::preset(preset).unwrap()
-}
 
 fn plan(params: &Params, request: &MapRequest<'_>) -> MapPlan {
     params.map_plan(request).unwrap()
@@ -22,7 +18,7 @@ fn sigmoid(log2_error: f64) -> MapRequest<'static> {
 
 #[test]
 fn plans_are_deterministic_and_travel() {
-    let params = params(Preset::ToyInsecure);
+    let params = params_of(Preset::ToyInsecure);
     let request = sigmoid(-8.0).count(64).allow(Engine::Ntru);
     let first = plan(&params, &request);
     assert_eq!(first, plan(&params, &request));
@@ -57,7 +53,7 @@ fn plans_are_deterministic_and_travel() {
 /// More threads never take longer, and the choice is the fastest of what serves.
 #[test]
 fn times_follow_threads_and_the_fastest_is_chosen() {
-    let params = params(Preset::ToyInsecure);
+    let params = params_of(Preset::ToyInsecure);
     let request = sigmoid(-4.0).count(256).allow(Engine::Ntru);
     let seconds = |threads, engine| {
         let plan = params.map_plan(&request.clone().threads(threads)).unwrap();
@@ -85,7 +81,7 @@ fn times_follow_threads_and_the_fastest_is_chosen() {
 
 #[test]
 fn ntru_is_never_taken_unless_it_is_named() {
-    let params = params(Preset::ToyInsecure);
+    let params = params_of(Preset::ToyInsecure);
     for log2_error in [-1.0, -4.0, -20.0] {
         for count in [1, 64, 1024] {
             let plan = plan(&params, &sigmoid(log2_error).count(count));
@@ -269,7 +265,7 @@ fn predictions_are_finite() {
     let exact = MapFunction::lipschitz("zero", 0.0, |_| 0.0);
     let steep = MapFunction::lipschitz("steep", 1e9, |x| 1e9 * x);
     for preset in [Preset::ToyInsecure, Preset::ToySmooth, Preset::ToyTables] {
-        let params = params(preset);
+        let params = params_of(preset);
         for function in [exact.clone(), steep.clone(), MapFunction::sign(0.0)] {
             let request = MapRequest::of(function).over(-8.0..=8.0).error(1000.0).count(16);
             let plan = plan(&params, &request.allow(Engine::Ntru));
@@ -284,7 +280,7 @@ fn predictions_are_finite() {
 
 #[test]
 fn what_cannot_be_had_is_told() {
-    let params = params(Preset::ToyInsecure);
+    let params = params_of(Preset::ToyInsecure);
     // Too exact for tables; the row keeps what they reach.
     let exact = plan(&params, &sigmoid(-18.0).count(64));
     let row = exact.row(Engine::Rgsw).unwrap();
@@ -437,7 +433,7 @@ fn map_without_tables_is_planned() {
 
 #[test]
 fn keys_of_engines_are_sized_beforehand() {
-    let params = params(Preset::ToyInsecure);
+    let params = params_of(Preset::ToyInsecure);
     let of = |engine| params.evaluation_key_bytes(&Needs::new().map_with([engine])).ok();
     assert!(of(Engine::Poly).unwrap() < of(Engine::Ntru).unwrap());
     assert!(of(Engine::Ntru).unwrap() < of(Engine::Rgsw).unwrap());
@@ -452,7 +448,7 @@ fn keys_of_engines_are_sized_beforehand() {
 fn calibration_gives_a_model_that_plans() {
     let model = CostModel::calibrate().unwrap();
     let request = sigmoid(-4.0).count(8).prices(&model).threads(2);
-    let plan = plan(&params(Preset::ToyInsecure), &request);
+    let plan = plan(&params_of(Preset::ToyInsecure), &request);
     assert!(plan.chosen.is_some(), "{plan}");
     // Any machine is within a factor of 1000 of the default model.
     let ratio = model.step / MODEL.step;

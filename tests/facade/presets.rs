@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use crate::common::{law, refusal, relu, sigmoid};
+use crate::common::{law, params_of, refusal, relu, sigmoid};
 use bellerophon::ckks::{CkksOps, Interval, simulator::Simulator};
 use bellerophon::prelude::*;
 use bellerophon::repack;
@@ -39,13 +39,47 @@ fn presets_reach_what_they_state() {
         let bootstraps = params.bootstrapper().is_ok() || params.functional().is_ok();
         assert!(params.lookups().is_ok() || bootstraps);
         assert_eq!(preset.name().parse::<Preset>().unwrap(), preset);
-        assert_eq!(params, Params::preset(preset).unwrap());
+        assert_eq!(params, params_of(preset));
         assert!(params.to_string().contains(preset.name()), "{params}");
     }
     assert!("fast".parse::<Preset>().unwrap_err().contains("functions-dense"));
-    let sets: Vec<_> = Preset::ALL.map(|p| Params::preset(p).unwrap()).into();
+    let sets: Vec<_> = Preset::ALL.map(params_of).into();
     assert!((1..sets.len()).all(|i| sets[..i].iter().all(|set| *set != sets[i])));
     assert!(sets[0].slots() >= 1 << 13);
+}
+
+fn come_back(presets: impl Iterator<Item = Preset>) {
+    for preset in presets {
+        let params = params_of(preset);
+        let security = params.ckks().lattice().spec().security;
+        let bytes = params.to_bytes().unwrap();
+        let back = Params::from_bytes(&bytes, security).unwrap();
+        assert!(back == params, "{preset:?}");
+        assert_eq!(back.to_bytes().unwrap(), bytes);
+        assert_eq!((back.name(), back.fingerprint()), (params.name(), params.fingerprint()));
+        assert_eq!(Params::from_bytes(&bytes, Security::Insecure).unwrap(), params);
+        if security == Security::Insecure {
+            assert!(Params::from_bytes(&bytes, Security::Bits128).is_err());
+        }
+    }
+}
+
+#[test]
+fn toy_sets_come_back_from_bytes() {
+    come_back(Preset::ALL.into_iter().filter(|preset| preset.name().starts_with("toy")));
+}
+
+#[cfg(feature = "long-tests")]
+#[test]
+fn sets_of_full_size_come_back_from_bytes() {
+    come_back(Preset::ALL.into_iter().filter(|preset| !preset.name().starts_with("toy")));
+}
+
+#[test]
+fn fingerprints_tell_sets_apart() {
+    let prints = Preset::ALL.map(|preset| params_of(preset).fingerprint());
+    let distinct: std::collections::BTreeSet<_> = prints.into_iter().collect();
+    assert_eq!(distinct.len(), prints.len());
 }
 
 /// `P(|S| > t)` for the sum `S` of `n` independent numbers uniform in `[-1/2, 1/2]`, exactly (the
@@ -81,20 +115,20 @@ fn predicted_accuracy_and_key_sizes_are_those_documented() {
         (Preset::FunctionsFineDense, [10.3, 9.3, 7.3]),
         (Preset::FunctionsPreciseDense, [11.2, 10.1, 8.2]),
     ] {
-        let params = Params::preset(preset).unwrap();
+        let params = params_of(preset);
         for (f, bits) in [sigmoid, f64::tanh, relu].into_iter().zip(bits) {
             let law = law(&params, &MapRequest::new(f).over(-8.0..=8.0));
             assert!((law.mean_bits() - bits).abs() < 0.1, "{params}: {}", law.mean_bits());
         }
     }
-    let precise = Params::preset(Preset::FunctionsPrecise).unwrap();
+    let precise = params_of(Preset::FunctionsPrecise);
     for f in [f64::tanh, relu] {
         let law = law(&precise, &MapRequest::new(f).over(-8.0..=8.0));
         assert!(law.max_abs(1024) < 2f64.powf(-5.5), "2^{}", law.max_abs(1024).log2());
     }
     let bytes = |preset, bridge, engine| {
         let needs = Needs::new().multiply().map_with([engine]).bridge(bridge);
-        Params::preset(preset).unwrap().evaluation_key_bytes(&needs).unwrap() / 1_000_000
+        params_of(preset).evaluation_key_bytes(&needs).unwrap() / 1_000_000
     };
     let sizes = [
         bytes(Preset::Functions, Bridge::Auto, Engine::Rgsw),
@@ -104,7 +138,7 @@ fn predicted_accuracy_and_key_sizes_are_those_documented() {
         bytes(Preset::FunctionsPrecise, Bridge::Auto, Engine::Rgsw),
     ];
     assert_eq!(sizes, [574, 460, 478, 363, 1144]);
-    let full = Params::preset(Preset::Full).unwrap();
+    let full = params_of(Preset::Full);
     let needs = Needs::new().multiply().map().bootstrap().functional();
     assert_eq!(full.evaluation_key_bytes(&needs).unwrap() / 1_000_000, 1565);
     assert!(
@@ -117,7 +151,7 @@ fn predicted_accuracy_and_key_sizes_are_those_documented() {
 #[test]
 fn the_default_engine_rests_on_lwe_alone() {
     for preset in Preset::ALL {
-        let params = Params::preset(preset).unwrap();
+        let params = params_of(preset);
         let Ok(lookups) = params.lookups() else { continue };
         for lattice in [lookups.on(LutEngine::Auto), lookups.corrected_on(LutEngine::Auto)] {
             assert!(lattice.unwrap().rgsw().is_some(), "{params}");
@@ -126,7 +160,7 @@ fn the_default_engine_rests_on_lwe_alone() {
     assert_eq!(LutEngine::default(), LutEngine::Auto);
     let dense = [Preset::FunctionsDense, Preset::FunctionsFineDense];
     for preset in [Preset::Functions, Preset::FunctionsFine].into_iter().chain(dense) {
-        let params = Params::preset(preset).unwrap();
+        let params = params_of(preset);
         let lookups = params.lookups().unwrap();
         let [rgsw, ntru] = [LutEngine::Rgsw, LutEngine::Ntru].map(|e| lookups.on(e).unwrap());
         assert_eq!(lookups.on(LutEngine::Auto).unwrap().spec(), rgsw.spec());
@@ -165,7 +199,7 @@ fn dense_twins_have_dense_secrets_alone() {
 #[test]
 fn temporary_ranks_of_presets_are_counted() {
     for preset in Preset::ALL {
-        let params = Params::preset(preset).unwrap();
+        let params = params_of(preset);
         let slots = params.ckks();
         assert!(params.security_bits() <= slots.security_bits());
         // A sparse secret of degree 2^16, and a dense one that fills its table, have no room above.
@@ -203,7 +237,7 @@ fn key_sizes_are_predicted_to_the_byte() {
 /// The figures in the documentation of [`Preset::Bootstrapping`].
 #[test]
 fn bootstrapping_has_the_documented_levels_and_key_sizes() {
-    let params = Params::preset(Preset::Bootstrapping).unwrap();
+    let params = params_of(Preset::Bootstrapping);
     let bootstrapper = params.bootstrapper().unwrap();
     assert_eq!((params.slots(), bootstrapper.levels()), (1 << 15, 11));
     assert_eq!((params.log2_failure(), bootstrapper.spec().bound), (-60.0, 1.0));
@@ -229,7 +263,7 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
     for (preset, slots, degree) in
         [(Preset::Bootstrapping, 256, 1 << 16), (Preset::ToyBootstrapping, 64, 1 << 10)]
     {
-        let params = Params::preset(preset).unwrap();
+        let params = params_of(preset);
         let (lattice, raising) = (params.ckks().lattice(), params.bootstrapper().unwrap());
         assert_eq!(
             (lattice.spec().degree, lattice.spec().secret),
@@ -237,7 +271,7 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
         );
         assert_eq!(raising.spec().weight, 32);
     }
-    let params = Params::preset(Preset::Bootstrapping).unwrap();
+    let params = params_of(Preset::Bootstrapping);
     let lattice = params.ckks().lattice();
     assert_eq!(lattice.log2_modulus().round(), 1675.0);
     assert_eq!(bound(SecretKind::Sparse(256)), 1679.0);
@@ -253,7 +287,7 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
 #[test]
 fn the_dense_twin_bootstraps_less_precisely_and_less_often() {
     let bits = |preset: Preset| {
-        let params = Params::preset(preset).unwrap();
+        let params = params_of(preset);
         let bootstrapper = params.bootstrapper().unwrap();
         let shadow = Simulator::new(params.ckks());
         let unit = Interval::real(-1.0, 1.0).unwrap();
@@ -395,14 +429,14 @@ fn parts_that_do_not_fit_together_are_refused() {
 /// Failures of a program are the sum of those of its parts.
 #[test]
 fn failures_of_a_program_add_up() {
-    let functions = Params::preset(Preset::Functions).unwrap();
+    let functions = params_of(Preset::Functions);
     let each = functions.log2_failure();
     let sum = functions.program_failure(1 << 20, 0).unwrap();
     assert!((sum.log2() - each - 20.0).abs() < 1e-9);
     assert!(sum.log2() < -39.0);
     assert_eq!(functions.program_failure(0, 0).unwrap().log2(), f64::NEG_INFINITY);
     assert!(matches!(refusal(&functions.program_failure(1, 1)), ErrorKind::NoBootstrap { .. }));
-    let bootstrapping = Params::preset(Preset::Bootstrapping).unwrap();
+    let bootstrapping = params_of(Preset::Bootstrapping);
     let sum = bootstrapping.program_failure(0, 1 << 10).unwrap();
     assert!((sum.log2() - bootstrapping.log2_failure() - 10.0).abs() < 1e-9);
     assert!(matches!(refusal(&bootstrapping.program_failure(1, 0)), ErrorKind::NoLookUps { .. }));
@@ -411,7 +445,7 @@ fn failures_of_a_program_add_up() {
 /// What prints a key shows its public identity alone.
 #[test]
 fn debug_shows_no_secret_of_a_client() {
-    let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure).unwrap()).unwrap();
+    let client = ClientKey::generate(&params_of(Preset::ToyInsecure)).unwrap();
     let expected = format!("ClientKey({:?}, toy-insecure)", client.id());
     assert_eq!(format!("{client:?}"), expected);
     assert_eq!(format!("{client:#?}"), expected);

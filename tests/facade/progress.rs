@@ -12,7 +12,7 @@ use std::{
 
 use bellerophon::{Error, ErrorKind, Progress, Result, Stage, prelude::*};
 
-use crate::common::{Party, encrypt, errors, party, spread};
+use crate::common::{Party, encrypt, errors, params_of, party, spread};
 
 /// A callback that writes all reports down and stops after as many as wanted.
 #[derive(Clone, Default)]
@@ -112,7 +112,7 @@ fn a_stop_in_a_later_batch_counts_all_values_before() {
 
 #[test]
 fn key_generation_reports_every_key_and_can_be_stopped() {
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = params_of(Preset::ToyInsecure);
     let log = Log::default();
     let client = ClientKey::generate(&params).unwrap().with_progress(log.callback());
     // One relinearization key, three rotations, one conjugation.
@@ -142,7 +142,7 @@ fn key_generation_reports_every_key_and_can_be_stopped() {
 fn reports_do_not_change_the_keys() {
     use rand::SeedableRng;
     let rng = || rand_chacha::ChaCha20Rng::seed_from_u64(5);
-    let params = Params::preset(Preset::ToyBootstrapping).unwrap();
+    let params = params_of(Preset::ToyBootstrapping);
     let needs = Needs::new().multiply().bootstrap();
     let bytes = |client: ClientKey| {
         let keys = client.evaluation_keys_with(&needs, &mut rng()).unwrap();
@@ -158,7 +158,7 @@ fn reports_do_not_change_the_keys() {
 #[test]
 fn bootstraps_report_their_stages_and_can_be_stopped() {
     use Stage::{CoefficientsToSlots, EvalMod, Raise, SlotsToCoefficients};
-    let params = Params::preset(Preset::ToyBootstrapping).unwrap();
+    let params = params_of(Preset::ToyBootstrapping);
     let client = ClientKey::generate(&params).unwrap();
     let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap()).unwrap();
     let log = Log::default();

@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::common::{Party, errors, law, refusal, sigmoid, spread};
+use crate::common::{Party, errors, law, params_of, refusal, sigmoid, spread};
 use crate::parts::{Parts, generator, party, serve};
 use bellerophon::ckks::{self, LevelGroup, ModulusChain, bootstrap::BootstrapSpec};
 use bellerophon::mlwe::{SecretKind, Security};
@@ -320,7 +320,7 @@ fn arithmetic_keeps_its_promises_at_every_rank() {
             keep(&Params::new(parts.spec()).unwrap(), 0, 0.0);
         }
     }
-    keep(&Params::preset(Preset::ToyBootstrapping).unwrap(), 0, 0.0);
+    keep(&params_of(Preset::ToyBootstrapping), 0, 0.0);
 }
 
 #[test]
@@ -444,7 +444,7 @@ fn what_cannot_work_is_refused_before_it_is_tried() {
 #[test]
 fn presets_keep_their_promises_at_full_size() {
     for preset in Preset::ALL {
-        let params = Params::preset(preset).unwrap();
+        let params = params_of(preset);
         let count = if preset == Preset::Full { 100 } else { 16 };
         keep(&params, count, if params.security_bits() >= 128.0 { 12.0 } else { 9.0 });
     }

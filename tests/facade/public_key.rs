@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, Normal, Uniform};
 
-use crate::common::{Party, errors, party};
+use crate::common::{Party, errors, params_of, party};
 
 fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
@@ -104,7 +104,7 @@ fn products_and_functions_of_provided_vectors() {
 
 #[test]
 fn statistics_of_provided_rows() {
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = params_of(Preset::ToyInsecure);
     let table = Table::new(8, 2).unwrap();
     let needs = Needs::new().keys(&table.keys(params.levels()));
     let Party { client, server } = party(Preset::ToyInsecure, &needs, 9);
@@ -213,7 +213,7 @@ fn keys_and_vectors_travel_as_bytes() {
     assert!(refused.contains("expects public key"), "{refused}");
 
     // Other parameters.
-    let other = Params::preset(Preset::ToyBootstrapping).unwrap();
+    let other = params_of(Preset::ToyBootstrapping);
     let refused = PublicKey::from_bytes(&other, &bytes).unwrap_err();
     assert!(
         matches!(refused.kind(), ErrorKind::Format(FormatError::Fingerprint { .. })),

@@ -8,11 +8,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use bellerophon_ring::{Modulus, Ntt, NttTable, Poly, Ring};
+use bellerophon_ring::{Modulus, Ntt, NttTable, Poly, Ring, each_chunk};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Number of words from which limbs are distributed over threads.
-#[cfg(feature = "parallel")]
 const PARALLEL: usize = 1 << 14;
 
 /// Smallest degree that the NTT of the ring crate supports.
@@ -89,11 +88,8 @@ impl Coefficients {
 
 /// Calls `f(i, limb)` for every limb, in parallel if several threads are available.
 fn each_limb(data: &mut [u64], degree: usize, f: impl Fn(usize, &mut [u64]) + Sync + Send) {
-    #[cfg(feature = "parallel")]
-    if data.len() >= PARALLEL && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        data.par_chunks_mut(degree).enumerate().for_each(|(i, limb)| f(i, limb));
-        return;
+    if data.len() >= PARALLEL {
+        return each_chunk(data, degree, f);
     }
     data.chunks_mut(degree).enumerate().for_each(|(i, limb)| f(i, limb));
 }

@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use bellerophon_ring::sample::{Seed, uniform_from_seed};
 use bellerophon_ring::{
     Addend, DecomposedRows, Digits, Epilogue, GadgetKey, KeyDecomposition, KeyRows, Modulus, Ntt,
-    PackedPoly, Poly, Ring,
+    PackedPoly, Poly, Ring, map_items,
 };
 use rand::CryptoRng;
 use zeroize::Zeroizing;
@@ -206,7 +206,7 @@ impl KeySwitchKey {
         let errors: Vec<_> = (0..rows).map(|_| error_poly(params, ring, rng)).collect();
         // Step 3: for each row, b = e - <a, s2> + P g_j s1_i. The factor is P modulo the primes of
         // digit j and zero modulo all others.
-        let rows = each_row(errors, |row, mut b| {
+        let rows = map_items(errors, |row, mut b| {
             let mut a = Vec::with_capacity(to.len());
             for (mask, secret) in masks(ring, &shape, &seed, row).zip(&to) {
                 a.push(PackedPoly::new(ring, &mask));
@@ -231,7 +231,7 @@ impl KeySwitchKey {
         params.check(shape.to.fingerprint).during("expand a switching key")?;
         // Bodies are packed as they are; masks come from their streams of the seed.
         let ring = params.gadget().ring(shape.limbs);
-        let rows = each_row(b, |row, b| {
+        let rows = map_items(b, |row, b| {
             let masks = masks(ring, &shape, &seed, row).map(|mask| PackedPoly::new(ring, &mask));
             (PackedPoly::new(ring, b.borrow()), masks.collect())
         });
@@ -486,17 +486,6 @@ fn masks(
     // Streams are numbered by row, then by component of the target.
     let streams = row * shape.to_rank..(row + 1) * shape.to_rank;
     streams.map(move |stream| uniform_from_seed(ring, seed, stream as u64))
-}
-
-/// Applies `work` to each polynomial and its index. The order of evaluation is unspecified.
-fn each_row<P: Send, T: Send>(polys: Vec<P>, work: impl Fn(usize, P) -> T + Sync + Send) -> Vec<T> {
-    #[cfg(feature = "parallel")]
-    {
-        use rayon::prelude::*;
-        polys.into_par_iter().enumerate().map(|(row, poly)| work(row, poly)).collect()
-    }
-    #[cfg(not(feature = "parallel"))]
-    polys.into_iter().enumerate().map(|(row, poly)| work(row, poly)).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The client: holds the secret, encrypts points, reads responses.
 
 use bellerophon_mlwe::KeyId;
-use bellerophon_repack::par;
+use bellerophon_ring::each_item;
 use bellerophon_ring::sample::{SecretRng, Seed};
 use bellerophon_ring::wire::Fingerprint;
 use rand::{CryptoRng, RngExt};
@@ -176,7 +176,7 @@ impl Client {
             bodies.rows_mut().map(fork).collect()
         };
         // Step 4: encryption in place. Masks are kept only if they are sent.
-        par::for_each(jobs, |i, (fork, body, mask)| {
+        each_item(jobs, |i, (fork, body, mask)| {
             let ones = Zeroizing::new(parts[i].ones(selections, params.degree()));
             let mut errors = SecretRng::new(&fork);
             let scaled = |limb: usize, _: &_, i: usize| one[limb] & ones[i];

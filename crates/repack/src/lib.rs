@@ -53,8 +53,6 @@ mod linear_repack;
 pub mod lookup;
 mod module;
 pub mod noise;
-#[doc(hidden)]
-pub mod par;
 pub mod planner;
 mod products;
 pub mod ring_packing;

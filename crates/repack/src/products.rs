@@ -6,9 +6,9 @@
 //! computed together, so that each part of the key is read from memory once for all of them.
 
 use bellerophon_ckks::{Ciphertext, Complex64, Params};
-use bellerophon_ring::{Modulus, Ntt, Poly, Ring, try_map};
+use bellerophon_ring::{Modulus, Ntt, Poly, Ring, each_item, try_map};
 
-use crate::{During, ErrorKind, Layout, Matrix, Result, Tiling, par};
+use crate::{During, ErrorKind, Layout, Matrix, Result, Tiling};
 
 /// Positions of a tile.
 const TILE: usize = 128;
@@ -77,7 +77,7 @@ impl<'r, M: Matrix + ?Sized> Products<'r, M> {
             let chunks = poly.data_mut().chunks_exact_mut(degree);
             limbs.iter_mut().zip(chunks).for_each(|(limb, chunk)| limb.push(chunk));
         }
-        par::for_each(limbs, |i, outputs| self.multiply_limb(i, &encoded, outputs));
+        each_item(limbs, |i, outputs| self.multiply_limb(i, &encoded, outputs));
         let mut polys = polys.into_iter();
         let sums = encoded.chunks(baby).map(|diagonals| InnerSum {
             polys: polys.by_ref().take(parts).collect(),

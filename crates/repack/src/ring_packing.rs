@@ -35,10 +35,10 @@ use bellerophon_mlwe::{
     self as mlwe, Ciphertext, GaloisKeys, KeyId, Params, SecretKey, conjugation_exponent, noise,
     rotation_exponent,
 };
-use bellerophon_ring::{Ntt, Poly, Ring};
+use bellerophon_ring::{Ntt, Poly, Ring, join};
 use rand::CryptoRng;
 
-use crate::{During, Error, ErrorKind, Result, par};
+use crate::{During, Error, ErrorKind, Result};
 
 /// The exponents of the automorphisms that the packing of `N / n` inputs needs, in the order of the
 /// stages. Each needs one key, `log2(N / n)` in total.
@@ -416,7 +416,7 @@ fn subtree<L: Send, T: Send, E: Send>(
     // Both halves are independent: they run in parallel.
     let (even, odd) = leaves.split_at_mut(leaves.len() / 2);
     let (even, odd) =
-        par::join(|| subtree(earlier, even, leaf, merge), || subtree(earlier, odd, leaf, merge));
+        join(|| subtree(earlier, even, leaf, merge), || subtree(earlier, odd, leaf, merge));
     // Without either partner there is nothing to merge.
     let pair = match (even?, odd?) {
         (Some(x), Some(y)) => Pair::Both(x, y),

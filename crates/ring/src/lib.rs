@@ -70,7 +70,7 @@ pub use monomial::MonomialTable;
 pub use ntt::NttTable;
 pub use op_error::During;
 pub use packed_poly::PackedPoly;
-pub use par::{each_chunk, threads, try_map};
+pub use par::{each_chunk, each_item, join, map_items, threads, try_map};
 pub use poly::{Coeff, Domain, Ntt, Poly};
 pub use ring::Ring;
 pub use small_poly::SmallProductSum;

@@ -1,4 +1,14 @@
 //! Parallel work over limbs on the active rayon pool, if it is large enough to pay off.
+//!
+//! Work reaches the pool as a trait object: a call costs nothing beside a limb, and the code of
+//! rayon is compiled once and not for each loop.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "parallel")]
+use std::sync::{Mutex, PoisonError};
+
+#[cfg(feature = "parallel")]
+use rayon::prelude::*;
 
 use crate::{Domain, Poly};
 
@@ -39,9 +49,8 @@ pub(crate) fn each_limb(
     f: impl Fn(usize, &mut [u64]) + Sync + Send,
 ) {
     #[cfg(feature = "parallel")]
-    if data.len() >= threshold && data.len() > degree && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        data.par_chunks_mut(degree).enumerate().for_each(|(i, limb)| f(i, limb));
+    if data.len() >= threshold && data.len() > degree && threads() > 1 {
+        chunks_on_pool(data, degree, &f);
         return;
     }
     let _ = threshold;
@@ -58,18 +67,41 @@ pub(crate) fn each_with<T: Send, S>(
     f: impl Fn(&mut S, usize, T) + Sync + Send,
 ) {
     #[cfg(feature = "parallel")]
-    if items.len() * words >= threshold && items.len() > 1 && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        items
-            .into_par_iter()
-            .enumerate()
-            .for_each_init(&scratch, |scratch, (i, item)| f(scratch, i, item));
+    if items.len() * words >= threshold && items.len() > 1 && threads() > 1 {
+        let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+        indices_on_pool(items.len(), &|| {
+            let mut scratch = scratch();
+            let (items, f) = (&items, &f);
+            Box::new(move |i| {
+                // A panic on another thread reaches the caller by itself.
+                let item = items[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some(item) = item {
+                    f(&mut scratch, i, item);
+                }
+            })
+        });
         return;
     }
     let _ = (words, threshold);
     // Sequential: one scratch for all items.
     let mut scratch = scratch();
     items.into_iter().enumerate().for_each(|(i, item)| f(&mut scratch, i, item));
+}
+
+/// Calls `f(i, chunk)` for every chunk of `size` words of `data`.
+#[cfg(feature = "parallel")]
+fn chunks_on_pool(data: &mut [u64], size: usize, f: &(dyn Fn(usize, &mut [u64]) + Sync)) {
+    data.par_chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk));
+}
+
+/// Work on the item of an index.
+#[cfg(feature = "parallel")]
+type Work<'a> = Box<dyn FnMut(usize) + 'a>;
+
+/// Calls work with every index below `count`. Each thread creates its own.
+#[cfg(feature = "parallel")]
+fn indices_on_pool<'a>(count: usize, work: &(dyn Fn() -> Work<'a> + Sync)) {
+    (0..count).into_par_iter().for_each_init(work, |work, i| work(i));
 }
 
 /// The limbs of some polynomials of one ring: for each prime, one limb per polynomial.
@@ -105,6 +137,22 @@ pub fn each_chunk(data: &mut [u64], size: usize, f: impl Fn(usize, &mut [u64]) +
     each_limb(data, size, 0, f);
 }
 
+/// Calls `f` with the index of every item and the item, on the active rayon pool.
+pub fn each_item<T: Send>(items: Vec<T>, f: impl Fn(usize, T) + Sync + Send) {
+    each_with(items, 1, 0, || (), |(), i, item| f(i, item));
+}
+
+/// `f` of the index of every item and the item, in order, on the active rayon pool.
+pub fn map_items<T: Send, U: Send>(
+    items: Vec<T>,
+    f: impl Fn(usize, T) -> U + Sync + Send,
+) -> Vec<U> {
+    let mut results: Vec<Option<U>> = items.iter().map(|_| None).collect();
+    let places = items.into_iter().zip(&mut results).collect();
+    each_item(places, |i, (item, result)| *result = Some(f(i, item)));
+    results.into_iter().flatten().collect()
+}
+
 /// `f` of every item, in order, on the active rayon pool.
 ///
 /// # Errors
@@ -113,11 +161,75 @@ pub fn try_map<T: Sync, U: Send, E: Send>(
     items: &[T],
     f: impl Fn(&T) -> Result<U, E> + Sync + Send,
 ) -> Result<Vec<U>, E> {
-    #[cfg(feature = "parallel")]
-    {
-        use rayon::prelude::*;
-        items.par_iter().map(f).collect()
+    let mut results: Vec<Option<Result<U, E>>> = items.iter().map(|_| None).collect();
+    let places = items.iter().zip(&mut results).collect();
+    let failed = AtomicBool::new(false);
+    each_item(places, |_, (item, result)| {
+        if !failed.load(Ordering::Relaxed) {
+            let found = f(item);
+            failed.fetch_or(found.is_err(), Ordering::Relaxed);
+            *result = Some(found);
+        }
+    });
+    // Only after an error are there items without a result.
+    results.into_iter().flatten().collect()
+}
+
+/// Runs both, in parallel if there are threads.
+pub fn join<A: Send, B: Send>(
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    let (mut a, mut b) = (Some(a), Some(b));
+    let (mut x, mut y) = (None, None);
+    both(&mut || x = a.take().map(|a| a()), &mut || y = b.take().map(|b| b()));
+    x.zip(y).expect("both have run")
+}
+
+#[cfg(feature = "parallel")]
+fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+    rayon::join(a, b);
+}
+
+#[cfg(not(feature = "parallel"))]
+fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+    a();
+    b();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        sync::Mutex,
+    };
+
+    use super::*;
+
+    #[test]
+    fn every_item_is_taken_once_and_results_keep_their_order() {
+        let items: Vec<Box<usize>> = (0..1000).map(Box::new).collect();
+        let found = map_items(items, |i, item| (i, *item));
+        assert_eq!(found, (0..1000).map(|i| (i, i)).collect::<Vec<_>>());
+        let mut scratches = Mutex::new(0);
+        let mut taken = vec![0; 1000];
+        let scratch = || *scratches.lock().unwrap() += 1;
+        each_with(taken.iter_mut().collect(), 1, 0, scratch, |(), i, x| *x += i);
+        assert_eq!(taken, (0..1000).collect::<Vec<_>>());
+        assert!((1..=1000).contains(scratches.get_mut().unwrap()));
+        assert_eq!(join(|| 1, || "two"), (1, "two"));
     }
-    #[cfg(not(feature = "parallel"))]
-    items.iter().map(f).collect()
+
+    #[test]
+    fn errors_and_panics_reach_the_caller() {
+        let f = |&i: &usize| if i % 10 == 7 { Err(i) } else { Ok(2 * i) };
+        let items: Vec<usize> = (0..1000).collect();
+        assert!(try_map(&items, f).is_err_and(|i| i % 10 == 7));
+        assert_eq!(try_map(&items[..7], f), Ok(vec![0, 2, 4, 6, 8, 10, 12]));
+        assert_eq!(try_map(&[], f), Ok(vec![]));
+        let panics = || each_item(items.clone(), |_, i| assert!(i < 900));
+        assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+        let panics = || join(|| (), || assert!(items.is_empty()));
+        assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+    }
 }

@@ -1,11 +1,10 @@
 //! Encrypted integers: sums, multiples and tables are those modulo `p`, chains stay exact, the
 //! simulator says the same beforehand, and what cannot work is refused.
 
-use crate::fbt::{FbtSpec, FunctionalBootstrapper, IntTable, IntVec};
-use crate::simulator::Simulator;
+use crate::fbt::{FbtSpec, IntTable, IntVec};
 use crate::tests::common::functional::{Functional, functional};
 use crate::tests::common::refusal;
-use crate::{CkksOps, ErrorKind, Params, ParamsSpec};
+use crate::{CkksOps, ErrorKind};
 use rand::RngExt;
 
 fn random(f: &Functional, count: usize, p: usize) -> Vec<usize> {
@@ -255,32 +254,4 @@ fn what_cannot_work_is_refused() {
     let low = f.eval.drop_to_level(x.values().inner(), 1).unwrap();
     let low = IntVec::new(low, 256, 3).unwrap();
     assert!(matches!(refusal(&on.table(&low, |k| k)), ErrorKind::OutOfLevels { .. }));
-}
-
-/// At full size the simulator takes a fresh vector through a table of as many entries as the set is
-/// for, and through another one of its results but for the largest.
-#[test]
-fn full_size_sets_take_the_tables_that_they_are_for() {
-    for (entries, scale, levels, special, again) in [
-        (2, 42, 4, (50, 10), true),
-        (16, 42, 3, (50, 11), true),
-        (256, 42, 3, (50, 9), true),
-        (1024, 42, 1, (50, 9), true),
-        (4096, 40, 3, (50, 7), false),
-        (65536, 42, 1, (51, 4), false),
-    ] {
-        let spec = FbtSpec { encode_ahead: false, ..FbtSpec::table(1 << 15, entries).unwrap() };
-        let set = ParamsSpec::functional(&spec, scale, levels, special).unwrap();
-        let params = Params::new(set).unwrap();
-        let bootstrapper = FunctionalBootstrapper::new(&params, spec).unwrap();
-        let level = bootstrapper.input_level();
-        let shadow = Simulator::new(&params).with_functional(bootstrapper).unwrap();
-        let x = shadow.encrypt_integers(&vec![1; 1 << 16], entries, level).unwrap();
-        let on = shadow.integers();
-        let table = IntTable::new(entries, entries, |k| (k * k + 1) % entries).unwrap();
-        let y = on.tables(&x, &[&table]).unwrap_or_else(|error| panic!("{entries}: {error}"));
-        assert!(on.log2_failure(&y[0]) < -128.0, "{entries}: {}", on.log2_failure(&y[0]));
-        let next = on.tables(&y[0], &[&table]);
-        assert_eq!(next.is_ok(), again, "{entries}: {:?}", next.err());
-    }
 }

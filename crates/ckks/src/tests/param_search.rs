@@ -1,9 +1,11 @@
 //! Chosen parameters keep what they promise: precision from both sides, sizes, security.
 
+use std::sync::LazyLock;
+
 use crate::bootstrap::{BootstrapKeys, BootstrapSpec};
 use crate::eval_mod::overflow_bound;
 use crate::paper::FullRnsHeaan;
-use crate::param_search::{ProgramBounds, ReductionChoice};
+use crate::param_search::{ProgramBounds, ReductionChoice, SelectedParams};
 use crate::tests::common::{World, max_error, span};
 use crate::{
     CkksOps, Encoder, ErrorKind, KeyLevels, Params, ParamsSpec, PublicKey, SecretKind, Security,
@@ -179,6 +181,10 @@ fn endless(slots: usize, depth: usize, bits: f64) -> ProgramBounds {
     ProgramBounds { bootstraps: true, ..requirements(slots, depth, bits) }
 }
 
+/// The choice for all slots, four products and 20 bits.
+static PRECISE: LazyLock<SelectedParams> =
+    LazyLock::new(|| endless(1 << 15, 4, 20.0).choose().unwrap());
+
 /// A chosen set bootstraps, within what was promised and not far within, without end.
 #[test]
 fn a_set_that_bootstraps_keeps_its_promise() {
@@ -252,8 +258,8 @@ fn sets_that_bootstrap_are_chosen_by_what_binds() {
 #[test]
 fn the_reduction_is_chosen_by_cost() {
     let mut before: Option<ReductionChoice> = None;
-    for bits in [6.0, 12.0, 20.0] {
-        let choice = endless(1 << 15, 4, bits).choose().unwrap();
+    let [coarse, medium] = [6.0, 12.0].map(|bits| endless(1 << 15, 4, bits).choose().unwrap());
+    for (bits, choice) in [(6.0, &coarse), (12.0, &medium), (20.0, &*PRECISE)] {
         println!("{choice}\n");
         let bootstrap = choice.bootstrap.as_ref().unwrap();
         let [chosen, others @ ..] = &bootstrap.reductions[..] else { panic!("nothing chosen") };
@@ -291,7 +297,7 @@ fn the_reduction_is_chosen_by_cost() {
 fn the_full_set_has_the_reduction_of_the_search() {
     let spec = BootstrapSpec::new(1 << 15);
     let (preset, mod1) = (ParamsSpec::bootstrapping().unwrap(), spec.reduction().unwrap());
-    let choice = endless(1 << 15, 4, 20.0).choose().unwrap();
+    let choice = &*PRECISE;
     println!("{choice}\n");
     let bootstrap = choice.bootstrap.as_ref().unwrap();
     let (found, chosen) = (bootstrap.bootstrapper.spec(), &bootstrap.reductions[0]);

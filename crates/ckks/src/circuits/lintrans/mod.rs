@@ -32,7 +32,7 @@ mod worst;
 use std::collections::BTreeSet;
 
 pub(crate) use apply::RotationCosts;
-use bellerophon_ring::{Factor, Ntt, Poly, Weighted};
+use bellerophon_ring::{Factor, Ntt, Poly, Weighted, map_items};
 pub use options::{Giants, Hoisting, LinearOptions};
 
 use crate::{
@@ -282,7 +282,7 @@ impl LinearTransform {
             };
             Weighted { row, factor }
         };
-        rows.iter().map(|row| each(&row.terms, term)).collect()
+        rows.iter().map(|row| map_items(row.terms.iter().collect(), |_, x| term(x))).collect()
     }
 
     /// Number of slots.
@@ -419,17 +419,6 @@ impl LinearTransform {
         }
         Ok(product)
     }
-}
-
-/// `f` of every term, in parallel with the feature `parallel`.
-fn each<'t, T: Send>(terms: &'t [Term], f: impl Fn(&'t Term) -> T + Sync + Send) -> Vec<T> {
-    #[cfg(feature = "parallel")]
-    {
-        use rayon::prelude::*;
-        terms.par_iter().map(f).collect()
-    }
-    #[cfg(not(feature = "parallel"))]
-    terms.iter().map(f).collect()
 }
 
 /// `d[(i - step) mod period]`.

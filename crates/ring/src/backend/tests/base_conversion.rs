@@ -22,24 +22,54 @@ fn blocks_of(rows: &[&[u64]]) -> (Vec<u64>, Layout) {
     (data, layout)
 }
 
-/// Sums to one, two and more primes at a time, against those in natural order and whole transforms.
-fn compare_sums(tables: &[&NttTable], rows: &[&[u64]], bits: &[u32], weights: &[Vec<u64>]) {
-    let (data, layout) = blocks_of(rows);
-    let bytes: Vec<u8> = rows[0].iter().map(|&x| quotient_of(x, rows.len())).collect();
-    let mut expected = vec![vec![0; rows[0].len()]; tables.len()];
-    for ((out, table), weights) in expected.iter_mut().zip(tables).zip(weights) {
-        let (weights, weight) = weights.split_at(rows.len());
-        let multiples = Some((&bytes[..], weight[0]));
-        weighted_sum(table, out, WeightedRows { rows, bits, weights, multiples });
-        forward_ntt(table, out);
+/// Rows in blocks, and the transforms of their weighted sums.
+struct Sums<'a> {
+    data: Vec<u64>,
+    layout: Layout,
+    bits: &'a [u32],
+    weights: &'a [Vec<u64>],
+    expected: Vec<Vec<u64>>,
+}
+
+impl<'a> Sums<'a> {
+    /// A sum by each of the weights, in natural order and transformed as a whole, with the table at
+    /// the same place.
+    fn new(
+        tables: &[&NttTable],
+        rows: &[&[u64]],
+        bits: &'a [u32],
+        weights: &'a [Vec<u64>],
+    ) -> Self {
+        let bytes: Vec<u8> = rows[0].iter().map(|&x| quotient_of(x, rows.len())).collect();
+        let expected = tables.iter().zip(weights).map(|(table, weights)| {
+            let mut out = vec![0; rows[0].len()];
+            let (weights, weight) = weights.split_at(rows.len());
+            let multiples = Some((&bytes[..], weight[0]));
+            weighted_sum(table, &mut out, WeightedRows { rows, bits, weights, multiples });
+            forward_ntt(table, &mut out);
+            out
+        });
+        let expected = expected.collect();
+        let (data, layout) = blocks_of(rows);
+        Self { data, layout, bits, weights, expected }
     }
-    let mut found = vec![vec![0; rows[0].len()]; tables.len()];
-    let targets = tables.iter().zip(weights).zip(&mut found);
-    let mut targets: Vec<Target> =
-        targets.map(|((table, weights), out)| Target { table, weights, out }).collect();
-    forward_outer(&mut targets, Blocks { data: &data, layout }, RowKind::Several(bits));
-    targets.iter_mut().for_each(|target| finish(target.table, target.out));
-    assert!(found == expected, "{:?}", tables.iter().map(|t| t.backend()).collect::<Vec<_>>());
+
+    /// Sums to one, two and more primes at a time, transformed in two parts: those by the weights
+    /// from the given place on.
+    fn compare(&self, tables: &[&NttTable], first: usize) {
+        let mut found = vec![vec![0; tables[0].degree()]; tables.len()];
+        let targets = tables.iter().zip(&self.weights[first..]).zip(&mut found);
+        let mut targets: Vec<Target> =
+            targets.map(|((table, weights), out)| Target { table, weights, out }).collect();
+        let blocks = Blocks { data: &self.data, layout: self.layout };
+        forward_outer(&mut targets, blocks, RowKind::Several(self.bits));
+        targets.iter_mut().for_each(|target| finish(target.table, target.out));
+        assert!(
+            found == self.expected[first..][..tables.len()],
+            "{:?}",
+            tables.iter().map(|t| t.backend()).collect::<Vec<_>>()
+        );
+    }
 }
 
 /// Sums and residues of another prime, transformed in two parts.
@@ -62,26 +92,29 @@ pub(super) fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed
         let (rows, bits): (Vec<&[u64]>, Vec<u32>) = mixed.unzip();
         let most = vec![most; rows.len() + 1];
         let weights = [vec![q - 1; rows.len() + 1], most, words(rows.len() + 1, q, seed)];
+        let sums = Sums::new(&[&scalar; 3], &rows, &bits, &weights);
         for table in tables() {
-            compare_sums(&[table; 2], &rows, &bits, &weights[..2]);
-            compare_sums(&[table; 2], &rows, &bits, &weights[1..]);
+            sums.compare(&[table; 2], 0);
+            sums.compare(&[table; 2], 1);
         }
     }
     let largest = vec![p.value() - 1; degree];
     for count in [2, 3, 4, 10, 11, 14, 15, 17, 47, 48, 62] {
         let rows: Vec<&[u64]> = (0..count).map(|i| &whole[i % 3][..]).collect();
         let bits = vec![p.bits(); count];
+        let weights = [vec![most; count + 1], vec![q - 1; count + 1]];
+        let sums = Sums::new(&[&scalar; 2], &vec![&largest[..]; count], &bits, &weights);
         for table in tables() {
-            let weights = [vec![most; count + 1], vec![q - 1; count + 1]];
-            compare_sums(&[table; 2], &vec![&largest[..]; count], &bits, &weights);
+            sums.compare(&[table; 2], 0);
         }
         let weights: Vec<_> = (0..5).map(|i| words(count + 1, q, seed ^ i)).collect();
+        let sums = Sums::new(&[&scalar; 5], &rows, &bits, &weights);
         for table in tables() {
-            compare_sums(&[table], &rows, &bits, &weights[..1]);
+            sums.compare(&[table], 0);
         }
         // All back ends one after the other, some of them twice.
         let mixed: Vec<&NttTable> = tables().chain(others.last()).take(5).collect();
-        compare_sums(&mixed, &rows, &bits, &weights[..mixed.len()]);
+        sums.compare(&mixed, 0);
     }
     for p in [p.value(), (1 << 52) - 1, (1 << 63) - 1] {
         let row = words(degree, p, seed);
@@ -152,7 +185,7 @@ fn sums_to_primes_of_several_kinds_at_once() {
                 let rows: Vec<_> = (0..3).map(|i| words(degree, 1 << bits, i)).collect();
                 let rows: Vec<&[u64]> = rows.iter().map(|row| &row[..]).collect();
                 let weights = tables.map(|table| words(4, table.modulus().value(), 7)).to_vec();
-                compare_sums(&tables, &rows, &[bits; 3], &weights);
+                Sums::new(&tables, &rows, &[bits; 3], &weights).compare(&tables, 0);
             }
         }
     }
