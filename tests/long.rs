@@ -98,7 +98,7 @@ fn check_refresh(preset: Preset, levels: usize, worst_bits: [f64; 2]) {
     let (mean, worst) = errors(&found, values.iter().copied());
     let squares: f64 = found.iter().zip(&values).map(|(a, b)| (a - b).powi(2)).sum();
     let rms = (squares / values.len() as f64).sqrt();
-    let predicted = fresh.noise();
+    let predicted = fresh.metadata().noise();
     let bits = [mean, worst, rms, predicted].map(f64::log2);
     eprintln!(
         "error: mean 2^{:.2}, worst 2^{:.2}, rms 2^{:.2}; predicted deviation 2^{:.2}",
@@ -133,10 +133,13 @@ fn a_hundred_steps_with_a_stated_range() {
                 eprintln!(
                     "{count} values, step {step}: error {mean:.1e} on average, {worst:.1e} at most; \
                      predicted {:.1e}, beyond the range {:.1e}",
-                    x.noise(),
+                    x.metadata().noise(),
                     x.metadata().excess()
                 );
-                assert!(worst < 1e-6 && worst < 7.0 * x.noise(), "step {step}: {worst:e}");
+                assert!(
+                    worst < 1e-6 && worst < 7.0 * x.metadata().noise(),
+                    "step {step}: {worst:e}"
+                );
             }
         }
         let refreshes =
@@ -213,7 +216,7 @@ fn twenty_vectors_have_no_wrong_entry() {
             let (rms, worst) =
                 ((squares / count as f64).sqrt(), off.fold(0.0, |m, d| d.abs().max(m)));
             // Of one of the two parts of a slot.
-            let predicted = y.values().inner().noise() / 2f64.sqrt();
+            let predicted = y.values().inner().metadata().noise() / 2f64.sqrt();
             eprintln!(
                 "{name}, run {run}: {wrong} wrong, off by 2^{:.2}, at most 2^{:.2}; predicted 2^{:.2}",
                 rms.log2(),

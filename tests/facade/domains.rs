@@ -30,14 +30,14 @@ fn look_ups_chain_over_one_domain() {
             y = server.map_with(&y, &negation).unwrap();
             within(&y, -1.0, 1.0);
             if step == 0 {
-                first = y.noise();
+                first = y.metadata().noise();
             }
         }
-        let growth = y.noise() / first;
+        let growth = y.metadata().noise() / first;
         assert!((growth / 10f64.sqrt() - 1.0).abs() < 0.05, "{growth}");
         let found = client.decrypt(&y).unwrap();
         let square: f64 = found.iter().zip(&values).map(|(a, b)| (a - b).powi(2)).sum();
-        let ratio = (square / 200.0).sqrt() / y.noise();
+        let ratio = (square / 200.0).sqrt() / y.metadata().noise();
         assert!((0.6..1.3).contains(&ratio), "{bridge:?}: {ratio}");
     }
 }
@@ -62,7 +62,7 @@ fn sorted_values_stay_in_their_domain() {
     expected.sort_by(|a, b| b.total_cmp(a));
     let found = client.decrypt(&largest).unwrap();
     let (_, max) = errors(&found, expected[..3].iter().copied());
-    assert!(max < 6.0 * largest.noise(), "{max} {}", largest.noise());
+    assert!(max < 6.0 * largest.metadata().noise(), "{max} {}", largest.metadata().noise());
     // Again and again: the range stays, the excess grows, and guard bands grow with it.
     let inputs = spread(24, -1.0, 1.0);
     let mut again = encrypt(&client, &inputs, -1.0..=1.0);
@@ -70,13 +70,16 @@ fn sorted_values_stay_in_their_domain() {
     for _ in 0..3 {
         again = domain.sort(&again, Order::Ascending).unwrap();
         within(&again, -1.0, 1.0);
-        assert!(again.metadata().excess() > excess && again.metadata().excess() <= again.noise());
+        assert!(
+            again.metadata().excess() > excess
+                && again.metadata().excess() <= again.metadata().noise()
+        );
         excess = again.metadata().excess();
     }
     let mut expected = inputs;
     expected.sort_by(f64::total_cmp);
     let (_, max) = errors(&client.decrypt(&again).unwrap(), expected.into_iter());
-    assert!(max < 6.0 * again.noise(), "{max} {}", again.noise());
+    assert!(max < 6.0 * again.metadata().noise(), "{max} {}", again.metadata().noise());
     // Values at the very ends of the domain do not wrap, whatever noise moves them out of it.
     let ends: Vec<f64> = (0..24).map(|i| if i % 2 == 0 { -1.0 } else { 1.0 }).collect();
     let sorted = domain.sort(&encrypt(&client, &ends, -1.0..=1.0), Order::Ascending).unwrap();
@@ -131,7 +134,7 @@ fn a_median_network_stays_in_its_domain() {
         column.sort_by(f64::total_cmp);
         column[4]
     };
-    let noise = lanes[4].noise();
+    let noise = lanes[4].metadata().noise();
     let (_, max) = errors(&found, (0..30).map(median));
     assert!(max < 5.0 * noise && noise < 0.1, "{max} {noise}");
     assert!(max > 0.05 * noise, "suspiciously exact: {max} {noise}");

@@ -32,7 +32,7 @@ fn rms(found: &[f64], expected: impl IntoIterator<Item = f64>) -> f64 {
 
 /// The measured error in units of the prediction.
 fn ratio(client: &ClientKey, y: &Ciphertext, expected: impl IntoIterator<Item = f64>) -> f64 {
-    rms(&client.decrypt(y).unwrap(), expected) / y.noise()
+    rms(&client.decrypt(y).unwrap(), expected) / y.metadata().noise()
 }
 
 /// A prediction is an upper estimate, not far above the error of values spread over the range.
@@ -85,7 +85,7 @@ fn look_ups_over_both_bridges() {
         // Of a constant the prediction has what a table of its size leaves.
         let x = encrypt(&client, &spread(400, -1.0, 1.0), -1.0..=1.0);
         let y = server.map_with(&x, &MapRequest::new(|_| 3.0).bridge(bridge)).unwrap();
-        assert!(ratio(&client, &y, vec![3.0; 400]) < 1.2 && y.noise() < 1e-2);
+        assert!(ratio(&client, &y, vec![3.0; 400]) < 1.2 && y.metadata().noise() < 1e-2);
     }
 }
 
@@ -102,7 +102,7 @@ fn look_ups_of_look_ups() {
     let x = encrypt(&client, &[0.0; 400], -1.0..=1.0);
     let once = server.map(&x, |v| -v).unwrap();
     let twice = server.map(&once, |v| -v).unwrap();
-    assert!((twice.noise() / once.noise() / 2f64.sqrt() - 1.0).abs() < 0.05);
+    assert!((twice.metadata().noise() / once.metadata().noise() / 2f64.sqrt() - 1.0).abs() < 0.05);
     check_worst("map of map", ratio(&client, &twice, [0.0; 400]));
     // A sign next to its jump is half of the time the other one, and the next look-up knows.
     let sign = server.map(&x, |v| if v < 0.0 { -1.0 } else { 1.0 }).unwrap();
@@ -141,9 +141,9 @@ fn several_functions() {
             .unwrap()
             .remove(0);
         let found = client.decrypt(&y).unwrap();
-        let ratio = rms(&found[..250], [1.98f64.exp(); 250]) / y.noise();
+        let ratio = rms(&found[..250], [1.98f64.exp(); 250]) / y.metadata().noise();
         check_worst("maps packed", ratio);
-        let ratio = rms(&found[250..], [(4.0 * 1.98f64).tanh(); 250]) / y.noise();
+        let ratio = rms(&found[250..], [(4.0 * 1.98f64).tanh(); 250]) / y.metadata().noise();
         assert!(ratio < 1.0, "{ratio}");
     }
 }
@@ -164,18 +164,18 @@ fn corrected_look_ups() {
         let y = server.map_with(x, &tanh).unwrap();
         let found = client.decrypt(&y).unwrap();
         let exact: Vec<f64> = values.iter().map(|v| v.tanh()).collect();
-        assert!(rms(&found, exact.iter().copied()) < 1.2 * y.noise());
+        assert!(rms(&found, exact.iter().copied()) < 1.2 * y.metadata().noise());
         let places = found.chunks(25).zip(exact.chunks(25));
         let worst = places.map(|(found, exact)| rms(found, exact.iter().copied()));
         // The worst of twenty places, of 25 values each.
-        let worst = worst.fold(0.0, f64::max) / y.noise();
+        let worst = worst.fold(0.0, f64::max) / y.metadata().noise();
         assert!((0.3..1.5).contains(&worst), "map to, worst place: {worst}");
     }
     // What an operand brings is not corrected.
     let sine = server.map_with(&x, &MapRequest::new(f64::sin).over(domain.clone())).unwrap();
     let y =
         server.map_with(&sine, &MapRequest::new(f64::tanh).over(domain.clone()).bits(9.0)).unwrap();
-    assert!(y.noise() > 0.3 * sine.noise());
+    assert!(y.metadata().noise() > 0.3 * sine.metadata().noise());
     check("map to of map", ratio(&client, &y, values.iter().map(|v| v.sin().tanh())));
     // Where a plain table is as exact.
     let y = server.map_with(&x, &MapRequest::new(f64::tanh).over(domain).bits(3.0)).unwrap();
@@ -190,7 +190,7 @@ fn flooded_look_ups() {
     let range = Interval::real(-2.0, 2.0).unwrap();
     let any = shadow.encrypt(&[0.0; 300], range, x.level()).unwrap();
     let bound = shadow.noise_bound(&any).unwrap();
-    let mut budget = DecryptionBudget::new(x.lattice().key(), 4, 30.0).unwrap();
+    let mut budget = DecryptionBudget::new(x.lattice().ident().key, 4, 30.0).unwrap();
     budget.reserve(2).unwrap();
     let exp = MapRequest::new(f64::exp).flooded(&bound, budget.flooding());
     let y = server.map_flooded(&x, &exp, &mut budget).unwrap();
@@ -220,7 +220,7 @@ fn values_outside_the_slots() {
     check_worst("extract of map", of(&noisy, &|v| -v, &numbers));
     let sign = server.map(&encrypt(&client, &[0.0; 300], -1.0..=1.0), f64::signum).unwrap();
     let signs = server.extract(&sign, -1.0..=1.0).unwrap();
-    assert!(signs.index_variance() > 100.0 * signs.noise_variance());
+    assert!(signs.meta().index > 100.0 * signs.meta().noise);
     check_worst("extract of sign", of(&signs, &f64::signum, &[0.0; 300]));
     let room = lwe::OutputEncoding::Fit(Headroom { terms: 2, levels: 0 });
     let sigmoid = |v: f64| (4.0 * v).tanh();
@@ -239,7 +239,7 @@ fn values_outside_the_slots() {
     let layout = repack::Layout::new(512, &(0..300).map(|i| i + 100).collect::<Vec<_>>()).unwrap();
     let packed = server.pack_in(&read, &layout, 1).unwrap();
     let found = client.decrypt(&packed).unwrap();
-    check_worst("pack in", rms(&found[100..400], steepest) / packed.noise());
+    check_worst("pack in", rms(&found[100..400], steepest) / packed.metadata().noise());
     // Only slots to LWE and LWE to slots.
     let x = encrypt(&client, &numbers, -1.0..=1.0);
     let there = server.extract_for(&x, -1.0..=1.0, Headroom { terms: 2, levels: 0 }).unwrap();
@@ -347,7 +347,7 @@ fn functional_bootstraps() {
     let functional = Needs::new().functional();
     let of_both = |found: &[f64], expected: &[f64], y: &PairedVec| {
         let parts = if y.is_both() { 2f64.sqrt() } else { 1.0 };
-        rms(found, expected.iter().copied()) * parts / y.inner().noise()
+        rms(found, expected.iter().copied()) * parts / y.inner().metadata().noise()
     };
     let Party { client, server } = party(Preset::ToyTables, &functional, 41);
     let on = server.integers();
@@ -385,7 +385,12 @@ fn the_account_has_the_noise() {
     let y = server.map(&x, |v| -v).unwrap();
     let Metadata { meta, .. } = y.metadata();
     let slot = (meta.noise.total * meta.slots as f64).sqrt() / meta.scale;
-    assert!((y.noise() / slot - 1.0).abs() < 1e-9);
+    assert!((y.metadata().noise() / slot - 1.0).abs() < 1e-9);
     let law = law(client.params(), &MapRequest::new(|v| -v).over(-1.0..=1.0));
-    assert!((y.noise() / law.worst_rms - 1.0).abs() < 0.05, "{} {}", y.noise(), law.worst_rms);
+    assert!(
+        (y.metadata().noise() / law.worst_rms - 1.0).abs() < 0.05,
+        "{} {}",
+        y.metadata().noise(),
+        law.worst_rms
+    );
 }
