@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
-use bellerophon_ckks::{self as ckks, Ciphertext, Encoder};
+use bellerophon_ckks::{self as ckks, Ciphertext};
 use bellerophon_lwe::LweVec;
 use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::lookup::{LookupSecrets, Watch};
@@ -23,7 +23,6 @@ use crate::{
 /// one for the ring of the tables.
 pub struct ClientKey {
     params: Params,
-    pub(crate) encoder: Encoder,
     pub(crate) slots: SecretKey,
     pub(crate) lookups: Option<LookupSecrets>,
     /// The progress callback of key generation.
@@ -66,8 +65,7 @@ impl ClientKey {
         slots: SecretKey,
         lookups: Option<LookupSecrets>,
     ) -> Self {
-        let encoder = Encoder::new(params.ckks());
-        Self { params: params.clone(), encoder, slots, lookups, watch: None }
+        Self { params: params.clone(), slots, lookups, watch: None }
     }
 
     /// Returns this client with a progress callback for the generation of
@@ -203,7 +201,7 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<M::Vector> {
-        let plaintext = message.encode(&self.params, &self.encoder, values, level);
+        let plaintext = message.encode(&self.params, values, level);
         let plaintext = plaintext.during("encrypt")?;
         let inner = ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng)?;
         message.vector(inner, values.len())
@@ -234,7 +232,7 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<M::Seeded> {
-        let plaintext = message.encode(&self.params, &self.encoder, values, level);
+        let plaintext = message.encode(&self.params, values, level);
         let plaintext = plaintext.during("encrypt_seeded")?;
         let inner = ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng)?;
         message.seeded(inner, values.len())

@@ -29,13 +29,7 @@ pub trait Message {
     ///
     /// # Errors
     /// For values that the message cannot hold.
-    fn encode(
-        &self,
-        params: &Params,
-        encoder: &Encoder,
-        values: &[Self::Value],
-        level: usize,
-    ) -> Result<Plaintext>;
+    fn encode(&self, params: &Params, values: &[Self::Value], level: usize) -> Result<Plaintext>;
 
     /// The vector of `len` values in a ciphertext.
     ///
@@ -76,15 +70,9 @@ impl Message for RangeInclusive<f64> {
     type Vector = Ciphertext;
     type Seeded = SeededCiphertext;
 
-    fn encode(
-        &self,
-        params: &Params,
-        encoder: &Encoder,
-        values: &[f64],
-        level: usize,
-    ) -> Result<Plaintext> {
+    fn encode(&self, params: &Params, values: &[f64], level: usize) -> Result<Plaintext> {
         let (params, range) = (params.ckks(), real(self)?);
-        Ok(encoder.encode(values, range, params.scale(), params.limbs_of(level)?)?)
+        Ok(Encoder::new(params).encode(values, range, params.scale(), params.limbs_of(level)?)?)
     }
 
     fn vector(&self, inner: Ciphertext, _len: usize) -> Result<Ciphertext> {
@@ -120,15 +108,10 @@ impl Message for Paired {
     type Vector = PairedVec;
     type Seeded = SeededPairedVec;
 
-    fn encode(
-        &self,
-        params: &Params,
-        encoder: &Encoder,
-        values: &[f64],
-        level: usize,
-    ) -> Result<Plaintext> {
+    fn encode(&self, params: &Params, values: &[f64], level: usize) -> Result<Plaintext> {
         let (params, range) = (params.ckks(), real(&self.0)?);
-        Ok(encoder.encode_paired(values, range, params.scale(), params.limbs_of(level)?)?)
+        let limbs = params.limbs_of(level)?;
+        Ok(Encoder::new(params).encode_paired(values, range, params.scale(), limbs)?)
     }
 
     fn vector(&self, inner: Ciphertext, len: usize) -> Result<PairedVec> {
@@ -150,14 +133,9 @@ impl Message for Modulo {
     type Vector = IntVec;
     type Seeded = SeededIntVec;
 
-    fn encode(
-        &self,
-        params: &Params,
-        encoder: &Encoder,
-        values: &[usize],
-        level: usize,
-    ) -> Result<Plaintext> {
+    fn encode(&self, params: &Params, values: &[usize], level: usize) -> Result<Plaintext> {
         // The encoding of integers depends on the scale of the functional bootstrap.
+        let encoder = Encoder::new(params.ckks());
         Ok(encoder.encode_integers(params.functional()?, values, self.0, level)?)
     }
 

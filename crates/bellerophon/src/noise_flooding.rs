@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use bellerophon_ckks::{Ciphertext, noise_flooding::NoiseBound};
+use bellerophon_ckks::{Ciphertext, Encoder, noise_flooding::NoiseBound};
 use bellerophon_lwe::{Headroom, LweVec};
 use bellerophon_repack::lookup::{Flood, LookupServer};
 use rand::CryptoRng;
@@ -98,8 +98,8 @@ impl ClientKey {
         budget: &mut DecryptionBudget,
         rng: &mut R,
     ) -> Result<FloodedValues> {
-        let (key, encoder) = (&self.slots, &self.encoder);
-        Ok(budget.decrypt_flooded(encoder, ciphertext, key, bound, rng)?)
+        let encoder = Encoder::new(self.params().ckks());
+        Ok(budget.decrypt_flooded(&encoder, ciphertext, &self.slots, bound, rng)?)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::{fmt, sync::Arc};
 
-use bellerophon_ckks::Encoder;
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use rand::CryptoRng;
 
@@ -51,7 +50,6 @@ use crate::{ClientKey, During, Params, ProvidedMessage, Result, client::system_r
 #[derive(Clone)]
 pub struct PublicKey {
     params: Params,
-    encoder: Encoder,
     inner: Arc<mlwe::PublicKey>,
 }
 
@@ -78,8 +76,7 @@ impl ClientKey {
 
 impl PublicKey {
     fn of(params: &Params, inner: mlwe::PublicKey) -> Self {
-        let encoder = Encoder::new(params.ckks());
-        Self { params: params.clone(), encoder, inner: Arc::new(inner) }
+        Self { params: params.clone(), inner: Arc::new(inner) }
     }
 
     /// The parameters.
@@ -136,7 +133,7 @@ impl PublicKey {
         level: usize,
         rng: &mut R,
     ) -> Result<M::Provided> {
-        let plain = message.encode(&self.params, &self.encoder, values, level).during("encrypt")?;
+        let plain = message.encode(&self.params, values, level).during("encrypt")?;
         message.provide(&self.params, (&plain, values.len()), &self.inner, rng)
     }
 
