@@ -35,8 +35,7 @@
 //! 1.5 on that CPU, and to the ratio of the CPUs elsewhere. Counts are for modules of rank 1.
 
 mod switch;
-
-use std::ops::AddAssign;
+mod work;
 
 use crate::bootstrap::{BootstrapStage, Bootstrapper, Raising};
 use crate::eval_mod::Mod1;
@@ -45,24 +44,10 @@ use crate::lintrans::{Hoisting, LinearTransform};
 use crate::polynomial::{Basis, Node, Plan, Power, power_depth};
 use crate::{ModulusChain, Params};
 use switch::{Steps, Switch};
+pub use work::{Prices, Work};
 
 /// Largest size in bits of primes on the fastest kernels.
 pub(crate) const FAST_BITS: u32 = 50;
-
-/// Prices of the counted steps on one thread.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Prices {
-    /// Seconds per step of an NTT of `N log2 N` steps modulo a prime below `2^50`.
-    pub step: f64,
-    /// Seconds per modular multiplication, with its share of loads and stores.
-    pub multiplication: f64,
-}
-
-impl Prices {
-    /// An NTT of 60 us at `N = 2^15`; products of 27 ms and rotations of 21 ms for the 147 and 119
-    /// NTTs of W1.
-    pub const SERVER: Self = Self { step: 0.122e-9, multiplication: 0.9e-9 };
-}
 
 /// Bytes that one thread reads from memory in a second: an assumption, for comparison with the times
 /// of transforms and products only. No prediction of time counts it.
@@ -70,26 +55,6 @@ const READ: f64 = 42e9;
 
 /// Cost of a step modulo a larger prime, relative to a prime below `2^50`.
 const WIDE: f64 = 1.7;
-
-/// Counted work of an operation.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Work {
-    /// Ring degree.
-    pub degree: usize,
-    /// NTTs of one limb, forward and inverse.
-    pub transforms: f64,
-    /// Multiplications of one limb by another.
-    pub multiplications: f64,
-    /// Average cost of an NTT over the primes, relative to a prime below `2^50`.
-    pub width: f64,
-}
-
-/// No work, in a ring of degree 1.
-impl Default for Work {
-    fn default() -> Self {
-        Self { degree: 1, transforms: 0.0, multiplications: 0.0, width: 1.0 }
-    }
-}
 
 impl Work {
     /// Work of a product with relinearization and rescaling at the top level of a chain, by nominal
@@ -238,34 +203,6 @@ impl Work {
         let mut count = Count::new(params);
         (0..times).for_each(|_| count.switch(level));
         count.work()
-    }
-
-    /// Estimated time on one thread at [`Prices::SERVER`].
-    pub fn seconds(&self) -> f64 {
-        self.seconds_at(&Prices::SERVER)
-    }
-
-    /// Estimated time on one thread.
-    pub fn seconds_at(&self, prices: &Prices) -> f64 {
-        let n = self.degree as f64;
-        let steps = self.transforms * n * n.log2() * self.width;
-        steps * prices.step + self.multiplications * n * prices.multiplication
-    }
-}
-
-/// Work of operations in sequence in one ring. No work has no ring: the degree is then that of the
-/// other operand.
-impl AddAssign for Work {
-    fn add_assign(&mut self, other: Self) {
-        let transforms = self.transforms + other.transforms;
-        // The average cost of an NTT, weighted by the number of NTTs.
-        if transforms > 0.0 {
-            let wide = self.width * self.transforms + other.width * other.transforms;
-            self.width = wide / transforms;
-        }
-        self.transforms = transforms;
-        self.multiplications += other.multiplications;
-        self.degree = self.degree.max(other.degree);
     }
 }
 
