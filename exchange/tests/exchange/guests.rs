@@ -104,27 +104,31 @@ fn guests_have_a_part_of_the_storage_and_an_address_its_share() {
 /// Checks were fair to connections: a client with many of them had as many turns.
 #[test]
 fn checks_are_fair_to_clients_and_to_networks() {
+    use tokio::time::timeout;
+    const SOON: Duration = Duration::from_secs(10);
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.worker_threads(1).enable_all().build().unwrap().block_on(async {
         let checks = Arc::new(Checks::default());
         let begin = |party| {
             let checks = checks.clone();
-            tokio::spawn(async move { checks.begin(party, Upload::Ciphertext).await.unwrap() })
+            async move { checks.begin(party, Upload::Ciphertext).await.unwrap() }
         };
-        let soon = |task| tokio::time::timeout(Duration::from_secs(10), task);
         // Somebody with many uploads: a client, or one address with many tokens.
         for many in [Party::Client(client(1)), Party::Network(Some(address(1)))] {
-            let first = begin(many).await.unwrap();
-            let waiting: Vec<_> = (0..20).map(|_| begin(many)).collect();
+            let first = begin(many).await;
+            let mut waiting = tokio::task::JoinSet::new();
+            (0..20).for_each(|_| drop(waiting.spawn(begin(many))));
             // The second place is for the others.
             for n in 2..=4 {
-                let other = soon(begin(Party::Client(client(n)))).await;
-                drop(other.expect("its turn comes").unwrap());
+                let other = timeout(SOON, begin(Party::Client(client(n)))).await;
+                drop(other.expect("its turn comes"));
             }
-            assert!(waiting.iter().all(|task| !task.is_finished()));
+            assert!(waiting.try_join_next().is_none());
             drop(first);
-            for task in waiting {
-                drop(soon(task).await.expect("one after the other").unwrap());
+            // One after the other, in whatever order they asked.
+            for _ in 0..20 {
+                let next = timeout(SOON, waiting.join_next()).await;
+                drop(next.expect("one after the other").expect("there are twenty").unwrap());
             }
         }
     });
