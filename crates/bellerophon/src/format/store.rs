@@ -82,8 +82,7 @@ impl Store {
         let key: GaloisKey = super::from_bytes(&self.params, &bytes)?;
         // A valid envelope may still hold another key than the list names.
         let shape = key.key().shape();
-        if (key.exponent(), key.key().shape().limbs, shape.to) != (exponent, entry.limbs, self.end)
-        {
+        if (key.exponent(), shape.limbs, shape.to) != (exponent, entry.limbs, self.end) {
             let reason = "not the key that the list of the file names".into();
             return Err(FormatError::Malformed { name: GaloisKey::NAME, reason }.into());
         }

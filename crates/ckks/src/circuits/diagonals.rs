@@ -284,7 +284,7 @@ impl Diagonals {
     ///
     /// # Panics
     /// When the number is not a power of two.
-    pub fn schedule_with_babies(&self, babies: usize) -> Schedule {
+    pub(crate) fn schedule_with_babies(&self, babies: usize) -> Schedule {
         assert!(babies.is_power_of_two(), "baby steps: found {babies}, need a power of two");
         self.schedule_with(self.stride().saturating_mul(babies).min(self.slots))
     }

@@ -8,7 +8,8 @@ use crate::EvaluationKeys;
 
 /// The keys for bootstrapping only: the rotations of S2C, under parameters of the lowest levels
 /// alone; to the sparse secret at `q_0`; and back at the top of the chain with the first matrix of
-/// C2S. Clones share the keys. Keys for other rotations and for products, listed by [`Bootstrapper::keys`](super::Bootstrapper::keys), are in
+/// C2S. Clones share the keys. Keys for other rotations and for products, listed by
+/// [`Bootstrapper::keys`](super::Bootstrapper::keys), are in
 /// [`EvaluationKeys`](crate::EvaluationKeys).
 #[derive(Clone)]
 pub struct BootstrapKeys(Arc<Inner>);
