@@ -40,7 +40,7 @@ fn check(f: &Functional, tables: &[Vec<f64>], count: usize) {
         assert!(rms < 1.5 * predicted, "{rms:e}, predicted {predicted:e}");
         assert!(4.0 * rms > predicted, "{rms:e}, predicted {predicted:e}");
         // The error of a slot varies with its entry and its multiple of q_0: of 1024 values under
-        // each of 40 keys, the largest was 4 to 16 times the root mean square.
+        // each of 40 keys, the largest was 4 to 16 times the prediction.
         assert!(worst < 20.0 * predicted, "{worst:e}, predicted {predicted:e}");
     }
 }
