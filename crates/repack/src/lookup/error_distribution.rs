@@ -26,6 +26,9 @@ const LOG2_FAILURE: f64 = -20.0;
 /// The factor by which the error between two sample points may exceed the bound.
 const ROOM: f64 = 1.25;
 
+/// Errors are counted in classes of a relative width of `2^-9`.
+const CLASS_BITS: u32 = 9;
+
 /// The predicted distribution of the error `|result - f(x)|` for values uniform in the domain of a
 /// look-up.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,8 +43,42 @@ pub struct ErrorDistribution {
     pub worst_rms: f64,
     /// A bound on the error at the worst sample point.
     worst_abs: f64,
-    /// Errors in descending order, each with the probability of an error at least as large.
+    /// Upper ends of classes of errors in descending order, each with the probability of an error in
+    /// its class or a larger one.
     tail: Vec<(f64, f64)>,
+}
+
+/// The probabilities of errors, by class.
+#[derive(Default)]
+struct Classes(Vec<f64>);
+
+impl Classes {
+    /// The bits of a positive float without these are its class: its exponent and the first bits of
+    /// its mantissa.
+    const SHIFT: u32 = f64::MANTISSA_DIGITS - 1 - CLASS_BITS;
+
+    /// The class of `2^-128`, which stands for all smaller errors.
+    const LOWEST: u64 = (1023 - 128) << CLASS_BITS;
+
+    fn add(&mut self, error: f64, probability: f64) {
+        let class = (error.abs().to_bits() >> Self::SHIFT).saturating_sub(Self::LOWEST) as usize;
+        if class >= self.0.len() {
+            self.0.resize(class + 1, 0.0);
+        }
+        self.0[class] += probability;
+    }
+
+    /// Upper ends in descending order, with cumulative probabilities.
+    fn tail(&self) -> Vec<(f64, f64)> {
+        let (mut sum, most) = (0.0, f64::INFINITY.to_bits());
+        let classes = self.0.iter().enumerate().rev().filter(|(_, p)| **p > 0.0);
+        let tail = classes.map(|(class, probability)| {
+            sum += probability;
+            let end = (Self::LOWEST + class as u64 + 1) << Self::SHIFT;
+            (f64::from_bits(end.min(most)), sum)
+        });
+        tail.collect()
+    }
 }
 
 impl ErrorDistribution {
@@ -60,12 +97,14 @@ impl ErrorDistribution {
         let deviations = noise::deviations(LOG2_FAILURE - (VALUES as f64).log2());
         let worst_noise = worst_factor(VALUES, LOG2_FAILURE);
         let reach = (deviations * index_std).ceil() as i64 + 1;
-        let nodes: Vec<f64> = (-NODES..=NODES).map(|i| f64::from(i) * NODE_STEP).collect();
-        let total: f64 = nodes.iter().map(|z| (-0.5 * z * z).exp()).sum();
+        let nodes = (-NODES..=NODES).map(|i| f64::from(i) * NODE_STEP);
+        let nodes: Vec<_> = nodes.map(|z| (z, (-0.5 * z * z).exp())).collect();
+        let total: f64 = nodes.iter().map(|(_, weight)| weight).sum();
         let half = table.degree() as i64 / 2;
         // Step 2: at every sample point of the domain, the errors of all cells within reach,
-        // weighted with their probability.
-        let (mut errors, mut worst, mut bound) = (Vec::new(), 0f64, 0f64);
+        // weighted with their probability: their moments and their classes.
+        let mut classes = Classes::default();
+        let (mut mean_abs, mut all_squares, mut worst, mut bound) = (0.0, 0.0, 0f64, 0f64);
         for i in 0..POINTS {
             let x = lo + (hi - lo) * (i as f64 + 0.5) / POINTS as f64;
             let place = (x - table.center()) / table.step();
@@ -79,23 +118,22 @@ impl ErrorDistribution {
                 let (error, noise) = error(k);
                 mean_square += probability * (error * error + noise * noise);
                 bound = bound.max(error.abs() + worst_noise * noise);
-                for z in &nodes {
-                    let weight = (-0.5 * z * z).exp() / total;
-                    errors.push(((error + noise * z).abs(), probability * weight / POINTS as f64));
+                for (z, weight) in &nodes {
+                    let (error, weight) = (error + noise * z, probability * weight / total);
+                    mean_abs += weight * error.abs();
+                    all_squares += weight * error * error;
+                    classes.add(error, weight / POINTS as f64);
                 }
             }
             worst = worst.max(mean_square);
         }
-        // Step 3: moments, and the tail probabilities of the sorted errors.
-        errors.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        let mean_abs = errors.iter().map(|(e, p)| e * p).sum();
-        let rms = errors.iter().map(|(e, p)| e * e * p).sum::<f64>().sqrt();
-        let mut cumulative = 0.0;
-        for (_, probability) in &mut errors {
-            cumulative += *probability;
-            *probability = cumulative;
+        Self {
+            mean_abs: mean_abs / POINTS as f64,
+            rms: (all_squares / POINTS as f64).sqrt(),
+            worst_rms: worst.sqrt(),
+            worst_abs: ROOM * bound,
+            tail: classes.tail(),
         }
-        Self { mean_abs, rms, worst_rms: worst.sqrt(), worst_abs: ROOM * bound, tail: errors }
     }
 
     /// `-log2` of [`mean_abs`](Self::mean_abs).
@@ -111,7 +149,8 @@ impl ErrorDistribution {
         self.worst_abs
     }
 
-    /// The 95% quantile of the largest error of `count` values.
+    /// The 95% quantile of the largest error of `count` values, rounded up by at most one part in
+    /// 512.
     pub fn max_abs(&self, count: usize) -> f64 {
         // 1 - 0.95^(1 / count), without cancellation.
         let each = -(0.95f64.ln() / count.max(1) as f64).exp_m1();

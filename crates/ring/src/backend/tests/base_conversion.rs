@@ -137,39 +137,61 @@ pub(super) fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed
     }
 }
 
-#[test]
-fn transforms_in_two_parts_are_those_of_the_whole() {
-    let sizes = [
-        (30, 45),
-        (45, 50),
-        (46, 50),
-        (40, 60),
-        (48, 50),
-        (49, 60),
-        (49, 49),
-        (50, 49),
-        (50, 50),
-        (50, 61),
-        (61, 50),
-        // Just below and just above `2^9` times the prime.
-        (44, 53),
-        (43, 53),
-    ];
-    for log in [3, 6, 7, 11, 12, 13, 14, 15, 16] {
-        for (i, (bits, p)) in sizes.into_iter().enumerate() {
-            // Each at one of the three degrees with several passes over the whole.
-            if log > 13 && i % 3 != log as usize % 3 {
-                continue;
-            }
-            // On both sides of a power of two: `2^52 mod q` is small and large.
-            let below = prime::ntt_primes_below(1 << log, bits, 1, &[]).unwrap()[0];
-            let around = prime::ntt_primes_around(1 << log, bits.min(60), 8, &[]).unwrap();
-            let above = around.into_iter().find(|q| q.value() >> bits.min(60) == 1).unwrap();
-            for q in [below, above] {
-                compare_transforms_of_sums(1 << log, q, p, log as u64);
-            }
+/// Primes of `bits` bits on both sides of a power of two, between which `2^52 mod q` is small and
+/// large, and rows of `p` bits.
+fn compare_at_degree(log: u32, sizes: impl IntoIterator<Item = (u32, u32)>) {
+    for (bits, p) in sizes {
+        let below = prime::ntt_primes_below(1 << log, bits, 1, &[]).unwrap()[0];
+        let around = prime::ntt_primes_around(1 << log, bits.min(60), 8, &[]).unwrap();
+        let above = around.into_iter().find(|q| q.value() >> bits.min(60) == 1).unwrap();
+        for q in [below, above] {
+            compare_transforms_of_sums(1 << log, q, p, u64::from(log));
         }
     }
+}
+
+const SIZES: [(u32, u32); 13] = [
+    (30, 45),
+    (45, 50),
+    (46, 50),
+    (40, 60),
+    (48, 50),
+    (49, 60),
+    (49, 49),
+    (50, 49),
+    (50, 50),
+    (50, 61),
+    (61, 50),
+    // Just below and just above `2^9` times the prime.
+    (44, 53),
+    (43, 53),
+];
+
+#[test]
+fn transforms_in_two_parts_are_those_of_the_whole() {
+    for log in [3, 6, 7, 11, 12, 13] {
+        compare_at_degree(log, SIZES);
+    }
+}
+
+/// Each size at one of the three degrees with several passes over the whole.
+fn every_third_size(log: u32) {
+    compare_at_degree(log, SIZES.into_iter().skip(log as usize % 3).step_by(3));
+}
+
+#[test]
+fn transforms_in_two_parts_at_degree_2_14() {
+    every_third_size(14);
+}
+
+#[test]
+fn transforms_in_two_parts_at_degree_2_15() {
+    every_third_size(15);
+}
+
+#[test]
+fn transforms_in_two_parts_at_degree_2_16() {
+    every_third_size(16);
 }
 
 /// Primes that are reduced more or less often, two at a time in every order, and single ones.
