@@ -57,7 +57,7 @@ impl Classes {
     /// its mantissa.
     const SHIFT: u32 = f64::MANTISSA_DIGITS - 1 - CLASS_BITS;
 
-    /// The class of `2^-128`, which stands for all smaller errors.
+    /// The class of `2^-128`, which stands for all smaller errors. The exponent of 1 is 1023.
     const LOWEST: u64 = (1023 - 128) << CLASS_BITS;
 
     fn add(&mut self, error: f64, probability: f64) {
@@ -150,7 +150,7 @@ impl ErrorDistribution {
     }
 
     /// The 95% quantile of the largest error of `count` values, rounded up by at most one part in
-    /// 512.
+    /// 512. Errors below `2^-128` count as `2^-128`.
     pub fn max_abs(&self, count: usize) -> f64 {
         // 1 - 0.95^(1 / count), without cancellation.
         let each = -(0.95f64.ln() / count.max(1) as f64).exp_m1();
@@ -196,6 +196,33 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Quantiles of classes are those of sorted errors, rounded up by at most the width of a class.
+    #[test]
+    fn classes_are_sorted_errors_rounded_up() {
+        let width = 1.0 + f64::from(CLASS_BITS).exp2().recip();
+        let mut errors: Vec<f64> = (1..4000).map(|i| f64::from(i * 2503 % 4001) / 64.0).collect();
+        errors.extend([-1.0, 1.0, -3e-20, 1e30, f64::MAX]);
+        let each = 1.0 / errors.len() as f64;
+        let mut classes = Classes::default();
+        errors.iter().for_each(|&error| classes.add(error, each));
+        let tail = classes.tail();
+        assert!(tail.is_sorted_by(|a, b| a.0 > b.0 && a.1 < b.1));
+        errors.iter_mut().for_each(|error| *error = error.abs());
+        errors.sort_by(|a, b| b.total_cmp(a));
+        for (i, error) in errors.iter().enumerate() {
+            let before = i as f64 * each + each / 2.0;
+            let (end, _) = tail[tail.partition_point(|&(_, sum)| sum < before)];
+            assert!(*error < end && end <= error * width, "{error} {end}");
+        }
+        assert!((tail.last().unwrap().1 - 1.0).abs() < 1e-9);
+        // What has no class of its own.
+        for (error, end) in [(0.0, 2f64.powi(-128) * width), (f64::NAN, f64::INFINITY)] {
+            let mut classes = Classes::default();
+            classes.add(error, 1.0);
+            assert_eq!(classes.tail(), [(end, 1.0)]);
+        }
+    }
 
     /// For the identity the error is normal: mean `sigma sqrt(2 / pi)`.
     #[test]

@@ -137,8 +137,8 @@ pub(super) fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed
     }
 }
 
-/// Primes of `bits` bits on both sides of a power of two, between which `2^52 mod q` is small and
-/// large, and rows of `p` bits.
+/// Compares at primes just below and just above a power of two, for one of which `2^52 mod q` is
+/// small and for the other large. Sizes are the bits of these primes and of the rows.
 fn compare_at_degree(log: u32, sizes: impl IntoIterator<Item = (u32, u32)>) {
     for (bits, p) in sizes {
         let below = prime::ntt_primes_below(1 << log, bits, 1, &[]).unwrap()[0];
