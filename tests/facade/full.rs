@@ -13,21 +13,24 @@ fn sigmoid<'f>() -> MapRequest<'f> {
     MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(-18.0)
 }
 
+/// A set with both: functional bootstraps take no keys of their own, and reach 18 bits.
+pub fn functional_for_free(params: &Params) {
+    let without = Needs::new().multiply().map().bootstrap();
+    let bytes = |needs: &Needs| params.evaluation_key_bytes(needs).unwrap();
+    assert_eq!(bytes(&without), bytes(&everything()));
+    let plan = params.map_plan(&sigmoid()).unwrap();
+    let row = plan.rows.iter().find(|row| row.engine == Engine::Fbt).unwrap();
+    let prediction = row.prediction.as_ref().unwrap();
+    assert!(row.refusal.is_none() && prediction.log2_error < -18.0, "{plan}");
+    assert!(prediction.output_level >= 9 && prediction.levels == 2, "{plan}");
+}
+
 /// Functional bootstraps take the keys of bootstraps: they cost no bytes in a set with both, and
 /// travel once.
 #[test]
 fn functional_bootstraps_take_the_keys_of_bootstraps() {
     let without = Needs::new().multiply().map().bootstrap();
-    for preset in [Preset::Full, Preset::ToyFull] {
-        let params = params_of(preset);
-        let bytes = |needs: &Needs| params.evaluation_key_bytes(needs).unwrap();
-        assert_eq!(bytes(&without), bytes(&everything()));
-        let plan = params.map_plan(&sigmoid()).unwrap();
-        let row = plan.rows.iter().find(|row| row.engine == Engine::Fbt).unwrap();
-        let prediction = row.prediction.as_ref().unwrap();
-        assert!(row.refusal.is_none() && prediction.log2_error < -18.0, "{plan}");
-        assert!(prediction.output_level >= 9 && prediction.levels == 2, "{plan}");
-    }
+    functional_for_free(&params_of(Preset::ToyFull));
     let client = ClientKey::generate(&params_of(Preset::ToyFull)).unwrap();
     let stored = |needs: &Needs| {
         let (mut bytes, keys) = (vec![], client.evaluation_keys(needs).unwrap());
@@ -101,61 +104,5 @@ fn exact_tables_follow_each_other() {
         x = server.integers().table(&x, |k| (k * k + 3 * k + 1) % 256).unwrap();
         clear.iter_mut().for_each(|k| *k = (*k * *k + 3 * *k + 1) % 256);
         assert_eq!(client.decrypt_integers(&x).unwrap(), clear);
-    }
-}
-
-/// What the toy twin refuses, it refuses with the words of the real set.
-#[test]
-fn the_toy_twin_refuses_as_the_real_set_does() {
-    let messages = [Preset::Full, Preset::ToyFull].map(|preset| {
-        let Party { client, server } = party(preset, &Needs::new(), 93);
-        let x = client.encrypt(&[0.5, 0.25], -1.0..=1.0).unwrap();
-        let low = server.drop_to_level(&x, 1).unwrap();
-        let k = client.encrypt(&[1, 2], Modulo(4)).unwrap();
-        let refused = [
-            server.map(&x, f64::abs).map(drop).unwrap_err().to_string(),
-            server.bootstrap(&x).map(drop).unwrap_err().to_string(),
-            server.bootstrap(&low).map(drop).unwrap_err().to_string(),
-            server.clone().with_auto_bootstrap().map(drop).unwrap_err().to_string(),
-            server.mul(&x, &x).map(drop).unwrap_err().to_string(),
-            server.rotate(&x, 1).map(drop).unwrap_err().to_string(),
-            server.sum_slots(&x).map(drop).unwrap_err().to_string(),
-            server.conjugate(&x).map(drop).unwrap_err().to_string(),
-            server.tables().map(drop).unwrap_err().to_string(),
-            bellerophon::Error::from(server.integers().table(&k, |k| 3 - k).unwrap_err())
-                .to_string(),
-            client.encrypt(&[2.0], -1.0..=1.0).map(drop).unwrap_err().to_string(),
-            client.encrypt(&[4], Modulo(4)).map(drop).unwrap_err().to_string(),
-        ];
-        refused.map(|message| message.replace("toy-full", "full"))
-    });
-    let [real, toy] = &messages;
-    assert_eq!(real, toy);
-}
-
-/// Keys of bootstraps include rotations, which serve the program's own, at real sets as at toys.
-#[test]
-fn rotations_of_bootstraps_serve_programs_alike() {
-    for preset in [
-        Preset::Bootstrapping,
-        Preset::BootstrappingDense,
-        Preset::Full,
-        Preset::ToyBootstrapping,
-        Preset::ToyFull,
-    ] {
-        let params = params_of(preset);
-        let keys = params.bootstrapper().unwrap().keys();
-        let high: Vec<i64> = keys
-            .rotations
-            .into_iter()
-            .filter(|&(_, level)| level >= params.levels())
-            .map(|(step, _)| step)
-            .collect();
-        // A step by one key, or by two.
-        let served = |step: i64| {
-            high.contains(&step) || high.iter().any(|first| high.contains(&(step - first)))
-        };
-        assert!((1..=4).all(|step| high.contains(&step)), "{params}: {high:?}");
-        assert!((5..=7).all(served), "{params}: {high:?}");
     }
 }

@@ -238,6 +238,7 @@ fn fresh_integers_and_paired_vectors_tell_their_shape_alone() {
 
 /// Tables of the server and integers of the client: both are messages of a result. The slowest of
 /// these tests: a functional bootstrap for each result.
+#[cfg(feature = "long-tests")]
 #[test]
 fn published_integers_tell_their_shape_alone() {
     let (params, client, server) = functional();

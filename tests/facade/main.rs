@@ -5,14 +5,20 @@ mod common;
 mod corrected_lut;
 mod domains;
 mod full;
+#[cfg(feature = "long-tests")]
+mod full_size;
 mod functional;
 mod leaks;
+#[cfg(feature = "long-tests")]
+mod lwe_sizes;
 mod messages;
 mod misuse;
 mod needs;
 mod noise_flooding;
 mod order_accuracy;
 mod ordering;
+#[cfg(feature = "long-tests")]
+mod param_search;
 mod parts;
 mod pipeline;
 mod planner;

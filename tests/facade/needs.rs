@@ -141,29 +141,3 @@ fn every_need_is_served_or_refused() {
         }
     }
 }
-
-/// Rotations by every step take a larger rank, for which the largest rings leave no room: what the
-/// presets say of that before keys are made.
-#[test]
-fn presets_serve_rotations_by_every_step_or_refuse_them() {
-    let mut refused = vec![];
-    for preset in Preset::ALL {
-        let params = params_of(preset);
-        match params.evaluation_key_bytes(&Needs::new().rotate_any()) {
-            Ok(bytes) => assert!(bytes > 0),
-            Err(error) => {
-                assert!(
-                    matches!(error.kind(), ErrorKind::Unserved { need: "rotate_any", .. }),
-                    "{error}"
-                );
-                refused.push(preset);
-            }
-        }
-    }
-    let tables =
-        [Preset::Tables1, Preset::Tables4, Preset::Tables8, Preset::Tables12, Preset::Tables16];
-    let functional = tables.into_iter().chain([Preset::Smooth]);
-    let expected: Vec<Preset> =
-        [Preset::Bootstrapping, Preset::Full].into_iter().chain(functional).collect();
-    assert_eq!(refused, expected);
-}

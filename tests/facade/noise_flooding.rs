@@ -3,7 +3,7 @@
 use crate::common::{Party, encrypt, errors, law, params_of, party, refusal, sigmoid, spread};
 use bellerophon::repack;
 use bellerophon::{
-    DecryptionBudget, Engine, ErrorKind, Flooding,
+    DecryptionBudget, Engine, ErrorKind,
     ckks::{
         self, Complex64, Interval,
         chebyshev::Chebyshev,
@@ -432,20 +432,5 @@ fn padding_is_cleared_before_release() {
         let (before, after) = (all(&y), all(&cleared));
         assert!(after[3].abs() < 1e-4, "{after:?}");
         assert!(before[..3].iter().zip(&after).all(|(a, b)| (a - b).abs() < 1e-4));
-    }
-}
-
-/// What SECURITY.md says of a product of two fresh vectors with values up to 1.
-#[test]
-fn what_sharing_leaves_of_a_product_at_full_size() {
-    let params = params_of(Preset::Functions);
-    let shadow = Simulator::new(params.ckks()).worst_case();
-    for (count, expected) in [(1 << 14, 3.1), (16, 8.3)] {
-        let fresh = || shadow.encrypt(&vec![0.0; count], range(1.0), params.levels()).unwrap();
-        let [x, y] = [fresh(), fresh()];
-        let bound = shadow.noise_bound(&shadow.mul(&x, &y).unwrap()).unwrap();
-        let terms = Flooding::new(1, 30.0).unwrap();
-        let bits = -ckks::noise_flooding::Predicted::new(&bound, &terms).worst(-20.0).log2();
-        assert!((bits - expected).abs() < 0.1, "{count}: {bits}");
     }
 }

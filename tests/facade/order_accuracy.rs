@@ -75,28 +75,6 @@ fn the_error_of_sorted_values_is_as_predicted() {
     assert!((0.35..1.2).contains(&ratio), "{ratio}");
 }
 
-/// More comparators, a wider domain and smaller tables are less precise.
-#[test]
-fn predictions_are_in_the_order_that_they_must_be() {
-    use OrderFunction::{Largest, Max, MaxPool, Sort};
-    let params = params_of(Preset::Functions);
-    let of = |domain, function| params.order_accuracy(domain, function).unwrap();
-    let max = of(0.0..=1.0, Max { vectors: 2 });
-    let (few, all) =
-        (of(0.0..=1.0, Largest { values: 64, count: 5 }), of(0.0..=1.0, Sort { values: 64 }));
-    assert!(max.rms < few.rms && max.rms < all.rms);
-    assert_eq!((max.comparators, all.comparators), (1, 21));
-    assert!((4..=21).contains(&few.comparators));
-    assert_eq!(of(0.0..=1.0, MaxPool { window: 4 }).comparators, 4);
-    let wide = of(0.0..=8.0, Max { vectors: 2 });
-    assert!((6.0..10.0).contains(&(wide.rms / max.rms)));
-    let fine = params_of(Preset::FunctionsFine);
-    assert!(fine.order_accuracy(0.0..=1.0, Max { vectors: 2 }).unwrap().rms < 0.7 * max.rms);
-    // A single vector, or a single value, has no comparator, and still an error.
-    let none = of(0.0..=1.0, Max { vectors: 1 });
-    assert!(none.comparators == 0 && none.rms > 0.0 && none.rms < max.rms);
-}
-
 #[test]
 fn what_cannot_be_predicted_is_refused() {
     let params = params_of(Preset::ToyInsecure);

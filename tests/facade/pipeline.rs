@@ -7,7 +7,7 @@ use crate::common::{
     Party, check_map, encrypt, errors, law, params_of, party, refusal, sigmoid, spread,
 };
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Progress, Stage, ckks, lwe, mlwe, repack};
+use bellerophon::{Bridge, ErrorKind, LutEngine, Progress, Stage, ckks, lwe, mlwe, repack};
 use bellerophon_testing::silence::{SECRETS, refused, silent};
 
 #[test]
@@ -73,13 +73,6 @@ fn both_engines_agree() {
             assert!((0.8..1.25).contains(&ratio), "{engine:?} {bridge:?}: {ratio}");
         }
     }
-    let precise = params_of(Preset::FunctionsPrecise);
-    let needs = Needs::new().map_with([Engine::Ntru]);
-    let refused = precise.evaluation_key_bytes(&needs).unwrap_err();
-    assert!(
-        matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::NoEngine { engine: "ntru" })),
-        "{refused}"
-    );
     let Party { server, .. } = party(Preset::ToyInsecure, &Needs::new().map(), 22);
     assert_eq!(server.engine(), Some(LutEngine::Rgsw), "what rests on LWE alone, unless named");
 }

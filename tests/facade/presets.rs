@@ -1,23 +1,25 @@
 //! Parameter sets: what the presets reach, and what is refused.
 
+use std::collections::BTreeSet;
+
 use crate::common;
 
-use crate::common::{law, params_of, refusal, relu, sigmoid};
-use bellerophon::ckks::{CkksOps, Interval, simulator::Simulator};
+use crate::common::{params_of, refusal};
 use bellerophon::prelude::*;
 use bellerophon::repack;
 use bellerophon::{
-    Bridge, Engine, ErrorKind, LutEngine, ParamsSpec, ProgramBounds,
-    mlwe::{
-        RankHoistedKeys, SecretKind, Security,
-        security::{self, Model},
-    },
-    ring::Backend,
+    Bridge, ErrorKind, ParamsSpec, ProgramBounds,
+    mlwe::{SecretKind, Security},
 };
 
-#[test]
-fn presets_reach_what_they_state() {
-    for preset in Preset::ALL {
+/// The sets that the tests without the feature `long-tests` take.
+fn toys() -> Vec<Preset> {
+    Preset::ALL.into_iter().filter(|preset| preset.name().starts_with("toy")).collect()
+}
+
+/// Sets that are what their names and documentation say, all different, and come back from bytes.
+pub fn reach(presets: &[Preset]) {
+    for &preset in presets {
         let params = Params::preset(preset).unwrap();
         let secure = params.security_bits() >= 128.0;
         assert_eq!(secure, !preset.name().starts_with("toy"), "{params}");
@@ -41,45 +43,31 @@ fn presets_reach_what_they_state() {
         assert_eq!(preset.name().parse::<Preset>().unwrap(), preset);
         assert_eq!(params, params_of(preset));
         assert!(params.to_string().contains(preset.name()), "{params}");
+        come_back(&params);
     }
-    assert!("fast".parse::<Preset>().unwrap_err().contains("functions-dense"));
-    let sets: Vec<_> = Preset::ALL.map(params_of).into();
+    let sets: Vec<_> = presets.iter().copied().map(params_of).collect();
     assert!((1..sets.len()).all(|i| sets[..i].iter().all(|set| *set != sets[i])));
-    assert!(sets[0].slots() >= 1 << 13);
+    let prints: BTreeSet<_> = sets.iter().map(|params| params.fingerprint()).collect();
+    assert_eq!(prints.len(), presets.len());
 }
 
-fn come_back(presets: impl Iterator<Item = Preset>) {
-    for preset in presets {
-        let params = params_of(preset);
-        let security = params.ckks().lattice().spec().security;
-        let bytes = params.to_bytes().unwrap();
-        let back = Params::from_bytes(&bytes, security).unwrap();
-        assert!(back == params, "{preset:?}");
-        assert_eq!(back.to_bytes().unwrap(), bytes);
-        assert_eq!((back.name(), back.fingerprint()), (params.name(), params.fingerprint()));
-        assert_eq!(Params::from_bytes(&bytes, Security::Insecure).unwrap(), params);
-        if security == Security::Insecure {
-            assert!(Params::from_bytes(&bytes, Security::Bits128).is_err());
-        }
+fn come_back(params: &Params) {
+    let security = params.ckks().lattice().spec().security;
+    let bytes = params.to_bytes().unwrap();
+    let back = Params::from_bytes(&bytes, security).unwrap();
+    assert!(back == *params, "{params}");
+    assert_eq!(back.to_bytes().unwrap(), bytes);
+    assert_eq!((back.name(), back.fingerprint()), (params.name(), params.fingerprint()));
+    assert_eq!(Params::from_bytes(&bytes, Security::Insecure).unwrap(), *params);
+    if security == Security::Insecure {
+        assert!(Params::from_bytes(&bytes, Security::Bits128).is_err());
     }
 }
 
 #[test]
-fn toy_sets_come_back_from_bytes() {
-    come_back(Preset::ALL.into_iter().filter(|preset| preset.name().starts_with("toy")));
-}
-
-#[cfg(feature = "long-tests")]
-#[test]
-fn sets_of_full_size_come_back_from_bytes() {
-    come_back(Preset::ALL.into_iter().filter(|preset| !preset.name().starts_with("toy")));
-}
-
-#[test]
-fn fingerprints_tell_sets_apart() {
-    let prints = Preset::ALL.map(|preset| params_of(preset).fingerprint());
-    let distinct: std::collections::BTreeSet<_> = prints.into_iter().collect();
-    assert_eq!(distinct.len(), prints.len());
+fn toy_sets_reach_what_they_state() {
+    reach(&toys());
+    assert!("fast".parse::<Preset>().unwrap_err().contains("functions-dense"));
 }
 
 /// `P(|S| > t)` for the sum `S` of `n` independent numbers uniform in `[-1/2, 1/2]`, exactly (the
@@ -104,77 +92,6 @@ fn the_tail_of_a_sum_of_uniform_numbers() {
     assert!((irwin_hall_tail(33, (33.0f64 / 12.0).sqrt()) - 0.3173).abs() < 0.01);
 }
 
-/// The figures in the documentation of [`Preset`].
-#[test]
-fn predicted_accuracy_and_key_sizes_are_those_documented() {
-    for (preset, bits) in [
-        (Preset::Functions, [10.3, 9.2, 7.3]),
-        (Preset::FunctionsFine, [11.2, 10.1, 8.2]),
-        (Preset::Full, [10.3, 9.2, 7.2]),
-        (Preset::FunctionsDense, [9.3, 8.3, 6.3]),
-        (Preset::FunctionsFineDense, [10.3, 9.3, 7.3]),
-        (Preset::FunctionsPreciseDense, [11.2, 10.1, 8.2]),
-    ] {
-        let params = params_of(preset);
-        for (f, bits) in [sigmoid, f64::tanh, relu].into_iter().zip(bits) {
-            let law = law(&params, &MapRequest::new(f).over(-8.0..=8.0));
-            assert!((law.mean_bits() - bits).abs() < 0.1, "{params}: {}", law.mean_bits());
-        }
-    }
-    let precise = params_of(Preset::FunctionsPrecise);
-    for f in [f64::tanh, relu] {
-        let law = law(&precise, &MapRequest::new(f).over(-8.0..=8.0));
-        assert!(law.max_abs(1024) < 2f64.powf(-5.5), "2^{}", law.max_abs(1024).log2());
-    }
-    let bytes = |preset, bridge, engine| {
-        let needs = Needs::new().multiply().map_with([engine]).bridge(bridge);
-        params_of(preset).evaluation_key_bytes(&needs).unwrap() / 1_000_000
-    };
-    let sizes = [
-        bytes(Preset::Functions, Bridge::Auto, Engine::Rgsw),
-        bytes(Preset::Functions, Bridge::Linear, Engine::Rgsw),
-        bytes(Preset::Functions, Bridge::Auto, Engine::Ntru),
-        bytes(Preset::Functions, Bridge::Linear, Engine::Ntru),
-        bytes(Preset::FunctionsPrecise, Bridge::Auto, Engine::Rgsw),
-    ];
-    assert_eq!(sizes, [574, 460, 478, 363, 1144]);
-    let full = params_of(Preset::Full);
-    let needs = Needs::new().multiply().map().bootstrap().functional();
-    assert_eq!(full.evaluation_key_bytes(&needs).unwrap() / 1_000_000, 1565);
-    assert!(
-        full.evaluation_key_bytes(&needs.map_with([Engine::Corrected])).unwrap() < 1_666_000_000
-    );
-}
-
-/// The defaults rest on LWE alone. NTRU is faster, no less precise, and secure by the estimate of
-/// the dense sublattice attack.
-#[test]
-fn the_default_engine_rests_on_lwe_alone() {
-    for preset in Preset::ALL {
-        let params = params_of(preset);
-        let Ok(lookups) = params.lookups() else { continue };
-        for lattice in [lookups.on(LutEngine::Auto), lookups.corrected_on(LutEngine::Auto)] {
-            assert!(lattice.unwrap().rgsw().is_some(), "{params}");
-        }
-    }
-    assert_eq!(LutEngine::default(), LutEngine::Auto);
-    let dense = [Preset::FunctionsDense, Preset::FunctionsFineDense];
-    for preset in [Preset::Functions, Preset::FunctionsFine].into_iter().chain(dense) {
-        let params = params_of(preset);
-        let lookups = params.lookups().unwrap();
-        let [rgsw, ntru] = [LutEngine::Rgsw, LutEngine::Ntru].map(|e| lookups.on(e).unwrap());
-        assert_eq!(lookups.on(LutEngine::Auto).unwrap().spec(), rgsw.spec());
-        assert!(ntru.transforms() < 0.51 * rgsw.transforms());
-        assert!(ntru.security_bits() >= 128.0 && rgsw.security_bits() >= 128.0);
-        for f in [sigmoid, f64::tanh, relu] {
-            let bits = |engine| {
-                law(&params, &MapRequest::new(f).over(-8.0..=8.0).engines([engine])).mean_bits()
-            };
-            assert!(bits(Engine::Ntru) >= bits(Engine::Rgsw));
-        }
-    }
-}
-
 /// The dense twins have the slots and the tables of what they are twins of, and no sparse secret.
 #[test]
 fn dense_twins_have_dense_secrets_alone() {
@@ -191,27 +108,6 @@ fn dense_twins_have_dense_secrets_alone() {
         assert_eq!((dense.slots.lattice.secret, dense.ring_bridge), (SecretKind::Ternary, None));
         assert_eq!((sparse.ring_degree, sparse.engine), (lookup.ring_degree, lookup.engine));
         assert!(lookup.sigma >= 3.2);
-    }
-}
-
-/// Keys at the temporary rank of rotations by any step count, and are no weaker than what a set
-/// says.
-#[test]
-fn temporary_ranks_of_presets_are_counted() {
-    for preset in Preset::ALL {
-        let params = params_of(preset);
-        let slots = params.ckks();
-        assert!(params.security_bits() <= slots.security_bits());
-        // A sparse secret of degree 2^16, and a dense one that fills its table, have no room above.
-        let limbs = slots.limbs_at(params.levels());
-        match RankHoistedKeys::choose(slots.lattice(), limbs) {
-            Ok(raised) => assert!(raised.security_bits() >= params.security_bits(), "{params}"),
-            Err(refused) => {
-                let sparse = [Preset::Bootstrapping, Preset::Full].contains(&preset)
-                    || params.functional().is_ok();
-                assert!(sparse && params.ckks().lattice().spec().degree == 1 << 16, "{refused}");
-            }
-        }
     }
 }
 
@@ -232,76 +128,6 @@ fn key_sizes_are_predicted_to_the_byte() {
     for needs in [Needs::new().bootstrap(), Needs::new().bootstrap().multiply().rotate([7])] {
         check(Preset::ToyBootstrapping, &needs);
     }
-}
-
-/// The figures in the documentation of [`Preset::Bootstrapping`].
-#[test]
-fn bootstrapping_has_the_documented_levels_and_key_sizes() {
-    let params = params_of(Preset::Bootstrapping);
-    let bootstrapper = params.bootstrapper().unwrap();
-    assert_eq!((params.slots(), bootstrapper.levels()), (1 << 15, 11));
-    assert_eq!((params.log2_failure(), bootstrapper.spec().bound), (-60.0, 1.0));
-    let keys = bootstrapper.keys().multiply(params.levels());
-    let sizes = keys.sizes(params.ckks()).unwrap();
-    let memory = sizes.memory + bootstrapper.own_key_sizes().memory;
-    let needs = Needs::new().multiply().bootstrap();
-    let transit = params.evaluation_key_bytes(&needs).unwrap();
-    assert_eq!(transit, sizes.transit + bootstrapper.own_key_sizes().transit);
-    let beyond = bellerophon::ckks::KeyLevels::default().multiply(99);
-    assert!(params.evaluation_key_bytes(&Needs::new().keys(&beyond)).is_err());
-    let is_about = |bytes: usize, documented: f64| (bytes as f64 / documented - 1.0).abs() < 0.03;
-    assert!(is_about(transit, 0.95e9), "{transit}");
-    let backend = params.ckks().lattice().q().table(0).backend();
-    let documented = if backend == Backend::Ifma { 2.08e9 } else { 2.80e9 };
-    assert!(is_about(memory, documented), "{memory} with {backend:?}");
-}
-
-/// The figures in SECURITY.md.
-#[test]
-fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
-    let bound = |secret| security::max_log2_modulus(1 << 16, secret, Model::Bits128).unwrap();
-    for (preset, slots, degree) in
-        [(Preset::Bootstrapping, 256, 1 << 16), (Preset::ToyBootstrapping, 64, 1 << 10)]
-    {
-        let params = params_of(preset);
-        let (lattice, raising) = (params.ckks().lattice(), params.bootstrapper().unwrap());
-        assert_eq!(
-            (lattice.spec().degree, lattice.spec().secret),
-            (degree, SecretKind::Sparse(slots))
-        );
-        assert_eq!(raising.spec().weight, 32);
-    }
-    let params = params_of(Preset::Bootstrapping);
-    let lattice = params.ckks().lattice();
-    assert_eq!(lattice.log2_modulus().round(), 1675.0);
-    assert_eq!(bound(SecretKind::Sparse(256)), 1679.0);
-    assert_eq!(bound(SecretKind::Sparse(32)), 362.0);
-    assert_eq!(bound(SecretKind::Ternary), 1747.0);
-    let (security, bootstraps) = (Security::Bits128, false);
-    let requirements = ProgramBounds { security, slots: 100, depth: 1, bits: 10.0, bootstraps };
-    let chosen = Params::choose(&requirements).unwrap();
-    assert_eq!(chosen.ckks().lattice().spec().secret, SecretKind::Ternary);
-}
-
-/// What the dense secret of the twin costs, and what it gives.
-#[test]
-fn the_dense_twin_bootstraps_less_precisely_and_less_often() {
-    let bits = |preset: Preset| {
-        let params = params_of(preset);
-        let bootstrapper = params.bootstrapper().unwrap();
-        let shadow = Simulator::new(params.ckks());
-        let unit = Interval::real(-1.0, 1.0).unwrap();
-        let x = shadow.encrypt(&[1.0, -1.0], unit, bootstrapper.input_level()).unwrap();
-        let refreshed =
-            bootstrapper.bootstrapped(shadow.repeated(x, params.slots()).unwrap().metadata());
-        let bits = refreshed.unwrap().estimate(params.ckks(), -20.0).bits();
-        (bootstrapper.levels(), params.ckks().lattice().spec().secret, bits)
-    };
-    let (levels, secret, sparse) = bits(Preset::Bootstrapping);
-    assert_eq!((levels, secret), (11, SecretKind::Sparse(256)));
-    let (levels, secret, dense) = bits(Preset::BootstrappingDense);
-    assert_eq!((levels, secret), (12, SecretKind::Ternary));
-    assert!((sparse - dense - 3.6).abs() < 0.3, "{sparse} against {dense}");
 }
 
 /// Chosen sets bootstrap if that is requested, and match their report.
@@ -429,14 +255,14 @@ fn parts_that_do_not_fit_together_are_refused() {
 /// Failures of a program are the sum of those of its parts.
 #[test]
 fn failures_of_a_program_add_up() {
-    let functions = params_of(Preset::Functions);
+    let functions = params_of(Preset::ToyInsecure);
     let each = functions.log2_failure();
     let sum = functions.program_failure(1 << 20, 0).unwrap();
     assert!((sum.log2() - each - 20.0).abs() < 1e-9);
     assert!(sum.log2() < -39.0);
     assert_eq!(functions.program_failure(0, 0).unwrap().log2(), f64::NEG_INFINITY);
     assert!(matches!(refusal(&functions.program_failure(1, 1)), ErrorKind::NoBootstrap { .. }));
-    let bootstrapping = params_of(Preset::Bootstrapping);
+    let bootstrapping = params_of(Preset::ToyBootstrapping);
     let sum = bootstrapping.program_failure(0, 1 << 10).unwrap();
     assert!((sum.log2() - bootstrapping.log2_failure() - 10.0).abs() < 1e-9);
     assert!(matches!(refusal(&bootstrapping.program_failure(1, 0)), ErrorKind::NoLookUps { .. }));

@@ -323,12 +323,21 @@ fn arithmetic_keeps_its_promises_at_every_rank() {
     keep(&params_of(Preset::ToyBootstrapping), 0, 0.0);
 }
 
+fn keep_look_ups(ring: Option<usize>, ntru: bool) {
+    let parts = Parts { lookup: true, ring, ntru, ..Parts::ARITHMETIC };
+    keep(&Params::new(parts.spec()).unwrap(), 128, 9.0);
+}
+
 #[test]
 fn look_ups_keep_their_promises() {
-    for (ring, ntru) in [(None, false), (Some(16), false), (Some(16), true)] {
-        let parts = Parts { lookup: true, ring, ntru, ..Parts::ARITHMETIC };
-        keep(&Params::new(parts.spec()).unwrap(), 128, 9.0);
-    }
+    keep_look_ups(Some(16), false);
+}
+
+#[cfg(feature = "long-tests")]
+#[test]
+fn look_ups_over_the_linear_bridge_and_on_ntru_keep_their_promises() {
+    keep_look_ups(None, false);
+    keep_look_ups(Some(16), true);
 }
 
 /// Look-ups on a set that bootstraps.
@@ -342,13 +351,13 @@ fn keep_beside_bootstraps(ring: Option<usize>, ntru: bool) {
 
 #[test]
 fn look_ups_with_bootstrapping_keep_their_promises() {
-    keep_beside_bootstraps(None, false);
     keep_beside_bootstraps(Some(16), true);
 }
 
 #[cfg(feature = "long-tests")]
 #[test]
-fn look_ups_over_the_ring_bridge_with_bootstrapping_keep_their_promises() {
+fn look_ups_on_rgsw_with_bootstrapping_keep_their_promises() {
+    keep_beside_bootstraps(None, false);
     keep_beside_bootstraps(Some(16), false);
 }
 

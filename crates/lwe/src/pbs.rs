@@ -130,58 +130,12 @@ impl std::fmt::Debug for Evaluator<'_> {
 mod tests {
     use super::*;
     use crate::{
-        ErrorKind, SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain, encrypt,
-        params::tests::*, phase,
+        ErrorKind, SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain,
+        params::tests::*,
     };
     use bellerophon_mlwe::KeyId;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
-
-    /// The real sizes: values on a grid, sigmoid, errors within the predicted index error.
-    #[test]
-    fn sigmoid_at_real_sizes() {
-        for digits in [false, true] {
-            let mut rng = ChaCha20Rng::seed_from_u64(1);
-            let params = Params::new(real(digits)).unwrap();
-            let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
-            let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
-            let seeded =
-                SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(7), &mut rng).unwrap();
-            let keys = seeded.expand(&params).unwrap();
-            let domain = TableDomain::fit(-8.0, 8.0, 4096, 48).unwrap();
-            let scale = 2f64.powi(40);
-            let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
-            let encode = |y: f64| (y * scale).round() as i64;
-            let table =
-                TestPolynomial::new(*params.ring_modulus(), domain, sigmoid, encode).unwrap();
-            let inputs = [-8.0, -2.5, 0.0, 0.3, 8.0];
-            let values: Vec<_> = inputs
-                .iter()
-                .map(|&x| {
-                    let message = domain.encode(x, params.modulus());
-                    encrypt(params.modulus(), &lwe, message, 3.2, &mut rng).unwrap()
-                })
-                .collect();
-            let evaluator = Evaluator::new(&params, &keys);
-            let out = evaluator.look_up(&values, &[&table]).unwrap();
-            let error = 6.0 * noise::index_error(&params, lwe.norm2(), 3.2 * 3.2).sqrt();
-            let slope = 0.25 * domain.step();
-            let blind = 6.0 * noise::blind_rotation(&params, lwe.norm2(), ring.norm2()).sqrt();
-            for (x, value) in inputs.iter().zip(&out) {
-                assert_eq!((value.dimension(), value.modulus()), (4096, params.ring_modulus()));
-                let got = phase(value, &ring).unwrap() as f64 / scale;
-                let bound = (error + 0.5) * slope + blind / scale;
-                assert!((got - sigmoid(*x)).abs() < bound, "{digits} {x}: {got} {bound}");
-            }
-            let switched = evaluator.look_up_and_switch(&values[2..3], &[&table]).unwrap();
-            let q = params.modulus();
-            let scale = scale * q.value() as f64 / params.ring_modulus().value() as f64;
-            let got = phase(&switched[0], &lwe).unwrap() as f64 / scale;
-            let more = 6.0 * noise::key_switch(&params, ring.norm2(), 4096).sqrt() / scale;
-            let bound = (error + 0.5) * slope + more + 0.001;
-            assert!((got - 0.5).abs() < bound, "{got} {bound}");
-        }
-    }
 
     #[test]
     fn values_of_other_parameters_are_refused() {

@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        Headroom, NtruRotation, OutputEncoding,
+        Headroom, NtruRotation,
         params::tests::*,
         testing::{Count, Setup},
     };
@@ -198,32 +198,6 @@ mod tests {
         let network = Network::odd_even(12).unwrap();
         let error = evaluator.sort_through(&x, &network, Order::Ascending).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Lengths { left: 11, right: 12, .. }));
-    }
-
-    /// The real sizes: eight values and the position of the largest.
-    #[test]
-    fn sorting_at_real_sizes() {
-        let mut s = Setup::new(real(true));
-        let network = Network::odd_even(8).unwrap();
-        let encoding = s.fit(0.0..=1.0, 1e6, Headroom::comparators(network.depth() as u32));
-        let mut input = shuffled(8);
-        let x = s.encrypt(&input, 0.0..=1.0, encoding);
-        let evaluator = s.evaluator();
-        let labels: Vec<f64> = (0..8).map(f64::from).collect();
-        let label =
-            evaluator.arg_max_label(&x.singles(), &labels, OutputEncoding::Fit(Headroom::TABLE));
-        let label = label.unwrap().decrypt(&s.ring).unwrap()[0];
-        let best = (0..8).max_by(|&i, &j| input[i].total_cmp(&input[j])).unwrap();
-        assert!((label - labels[best]).abs() < 0.05, "{label} {best}");
-        let sorted = evaluator.sort(&x, Order::Ascending).unwrap();
-        // Six comparators, four index steps each.
-        let deviation = sorted.variance().sqrt();
-        let step = encoding.width() / 8192.0;
-        assert!((8.0 * step..12.0 * step).contains(&deviation), "{deviation} {step}");
-        input.sort_by(f64::total_cmp);
-        for (got, expected) in sorted.decrypt(&s.ring).unwrap().iter().zip(&input) {
-            assert!((got - expected).abs() < 6.0 * deviation, "{got} {expected}");
-        }
     }
 
     #[test]
