@@ -24,6 +24,11 @@ pub fn params_of(preset: Preset) -> Params {
     SETS[place].get_or_init(|| Params::preset(preset).unwrap()).clone()
 }
 
+/// The first cases of a test, and all of them with the feature `long-tests`.
+pub fn cases<T, const N: usize>(all: [T; N], first: usize) -> impl Iterator<Item = T> {
+    all.into_iter().take(if cfg!(feature = "long-tests") { N } else { first })
+}
+
 pub fn party(preset: Preset, needs: &Needs, seed: u64) -> Party {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let params = params_of(preset);

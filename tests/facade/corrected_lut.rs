@@ -1,7 +1,7 @@
 //! Look-ups to a requested accuracy: the error meets the request and the prediction, and impossible
 //! requests are refused.
 
-use crate::common::{encrypt, params_of, refusal};
+use crate::common::{cases, encrypt, params_of, refusal};
 use bellerophon::prelude::*;
 use bellerophon::repack;
 use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Prediction, ckks, lwe};
@@ -124,7 +124,7 @@ fn corrections_take_the_index_error_away() {
 /// On NTRU one rotation for each table, all of one index: as exact, with the keys of plain tables.
 #[test]
 fn corrections_work_on_ntru() {
-    for engines in [vec![Engine::Corrected, Engine::Ntru], vec![Engine::Ntru]] {
+    for engines in cases([vec![Engine::Ntru], vec![Engine::Corrected, Engine::Ntru]], 1) {
         let mut w = world(Preset::ToyInsecure, &Needs::new().map_with(engines));
         assert_eq!(w.server.engine(), Some(LutEngine::Ntru));
         let (mean, worst, _) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));

@@ -15,6 +15,7 @@ mod messages;
 mod misuse;
 mod needs;
 mod noise_flooding;
+#[cfg(feature = "long-tests")]
 mod order_accuracy;
 mod ordering;
 #[cfg(feature = "long-tests")]

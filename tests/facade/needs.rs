@@ -7,7 +7,7 @@ use bellerophon::{
     repack,
 };
 
-use crate::common::{Party, encrypt, errors, params_of, spread};
+use crate::common::{Party, cases, encrypt, errors, params_of, spread};
 use crate::parts::{Parts, serve};
 
 /// One request serves vectors of every length up to the stated one.
@@ -112,7 +112,7 @@ fn every_need_is_served_or_refused() {
         ("refresh", Needs::new().bootstrap()),
         ("keys", Needs::new().keys(&KeyLevels::default().multiply(1).rotate([2], 1))),
     ];
-    for params in [&both, &linear, &plain, &module] {
+    for params in cases([&linear, &plain, &module, &both], 3) {
         let (looks_up, refreshes) = (params.lookups().is_ok(), params.bootstrapper().is_ok());
         let ring = params.lookups().is_ok_and(|lookups| lookups.ring().is_some());
         for (name, needs) in &needs {

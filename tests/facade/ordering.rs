@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::common::{Party, encrypt, errors, law, party, refusal, spread};
+use crate::common::{Party, cases, encrypt, errors, law, party, refusal, spread};
 use bellerophon::lwe::{self, Headroom, Order};
 use bellerophon::prelude::*;
 use bellerophon::repack;
@@ -72,7 +72,7 @@ fn vectors_are_sorted_and_their_best_few_found() {
 #[test]
 fn places_of_the_best() {
     let ntru = Needs::new().map_with([Engine::Ntru]);
-    for needs in [Needs::new().map(), ntru, Needs::new().map_with([Engine::Corrected])] {
+    for needs in cases([Needs::new().map(), ntru, Needs::new().map_with([Engine::Corrected])], 1) {
         best_places(&needs);
     }
 }
@@ -327,9 +327,8 @@ fn refusals_name_the_function() {
 fn several_functions_of_the_same_values() {
     type Function<'f> = &'f dyn Fn(f64) -> f64;
     let functions: [Function<'_>; 4] = [&f64::exp, &f64::tanh, &|v| 100.0 + v, &|_| 1e3];
-    for (needs, seed) in
-        [(Needs::new().map(), 28), (Needs::new().map_with([Engine::Corrected]), 29)]
-    {
+    let sets = [(Needs::new().map(), 28), (Needs::new().map_with([Engine::Corrected]), 29)];
+    for (needs, seed) in cases(sets, 1) {
         let Party { client, server } = party(Preset::ToyInsecure, &needs, seed);
         let (domain, level) = (-2.0..=2.0, client.params().lookups().unwrap().level_after());
         let many = MapRequest::many(&functions).over(domain.clone());

@@ -1,6 +1,6 @@
 //! The planner of `map` on toy sets: its choices, its predictions, and its refusals.
 
-use crate::common::{encrypt, params_of, party, refusal, spread};
+use crate::common::{cases, encrypt, params_of, party, refusal, spread};
 use bellerophon::ckks::approx::Known;
 use bellerophon::prelude::*;
 use bellerophon::repack;
@@ -241,7 +241,7 @@ fn bounds_hold_for_tables() {
 fn corrections_run_as_they_are_planned() {
     let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]), 7);
     let request = |log2_error| sigmoid(log2_error).engines([Engine::Corrected]);
-    for (lo, hi) in [(-8.0, 8.0), (-0.5, 0.25), (6.0, 8.0)] {
+    for (lo, hi) in cases([(-8.0, 8.0), (-0.5, 0.25), (6.0, 8.0)], 1) {
         let values = spread(100, lo, hi);
         let x = encrypt(&party.client, &values, lo..=hi);
         for level in [x.level(), 2] {

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use crate::common::{Party, errors, law, params_of, refusal, sigmoid, spread};
 use crate::parts::{Parts, generator, party, serve};
 use bellerophon::ckks::{self, LevelGroup, ModulusChain, bootstrap::BootstrapSpec};
-use bellerophon::mlwe::{SecretKind, Security};
+use bellerophon::mlwe::Security;
 use bellerophon::prelude::*;
 use bellerophon::repack;
 use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, ParamsSpec};
@@ -341,6 +341,7 @@ fn look_ups_over_the_linear_bridge_and_on_ntru_keep_their_promises() {
 }
 
 /// Look-ups on a set that bootstraps.
+#[cfg(feature = "long-tests")]
 fn keep_beside_bootstraps(ring: Option<usize>, ntru: bool) {
     let parts = Parts { lookup: true, ring, bootstrap: true, ntru, ..Parts::ARITHMETIC };
     let params = Params::new(parts.spec()).unwrap();
@@ -349,16 +350,12 @@ fn keep_beside_bootstraps(ring: Option<usize>, ntru: bool) {
     keep(&params, 128, 9.0);
 }
 
-#[test]
-fn look_ups_with_bootstrapping_keep_their_promises() {
-    keep_beside_bootstraps(Some(16), true);
-}
-
 #[cfg(feature = "long-tests")]
 #[test]
-fn look_ups_on_rgsw_with_bootstrapping_keep_their_promises() {
-    keep_beside_bootstraps(None, false);
-    keep_beside_bootstraps(Some(16), false);
+fn look_ups_with_bootstrapping_keep_their_promises() {
+    for (ring, ntru) in [(None, false), (Some(16), false), (Some(16), true)] {
+        keep_beside_bootstraps(ring, ntru);
+    }
 }
 
 /// A program without end: a look-up, products until the levels are used up, a bootstrap, and again;
@@ -471,10 +468,11 @@ fn presets_keep_their_promises_at_full_size() {
 
 /// The secret of the slots may be dense or sparse, with or without the sparse one of the ring
 /// bridge.
+#[cfg(feature = "long-tests")]
 #[test]
 fn sparse_secrets_keep_their_promises() {
     let parts = Parts { lookup: true, ring: Some(16), bootstrap: true, ..Parts::ARITHMETIC };
     let mut spec = parts.spec();
-    spec.slots.lattice.secret = SecretKind::Sparse(64);
+    spec.slots.lattice.secret = bellerophon::mlwe::SecretKind::Sparse(64);
     keep(&Params::new(spec).unwrap(), 128, 9.0);
 }
