@@ -179,6 +179,9 @@ mod rank;
 mod rotation_plan;
 pub mod simulator;
 mod sparse_slots;
+// The name under which the tests in `tests/ckks` and what they share know this crate.
+#[cfg(test)]
+extern crate self as bellerophon_ckks;
 #[cfg(test)]
 mod tests;
 pub mod wire;

@@ -252,7 +252,16 @@ mod tests {
     /// and the noise agrees with the prediction, bounded from both sides.
     #[test]
     fn rotations_at_real_sizes_leave_the_predicted_noise() {
-        for set in NtruSet::ALL {
+        rotations(NtruSet::ALL.into_iter().step_by(2));
+    }
+
+    #[test]
+    fn rotations_of_the_other_sets_leave_the_predicted_noise() {
+        rotations(NtruSet::ALL.into_iter().skip(1).step_by(2));
+    }
+
+    fn rotations(sets: impl Iterator<Item = NtruSet>) {
+        for set in sets {
             let mut rng = ChaCha20Rng::seed_from_u64(1);
             let params = Params::new(set.spec().unwrap()).unwrap();
             let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();

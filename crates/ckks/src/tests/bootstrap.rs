@@ -342,6 +342,9 @@ fn an_evaluator_may_bootstrap_automatically() {
     let half = eval.mul_scalar(&eval.mul_values(&power, &[1.0; 512]).unwrap(), 0.5).unwrap();
     expected.iter_mut().for_each(|x| *x *= 0.5);
     r.world.check(&half, &expected);
+    let low = r.eval.drop_to_level(&half, r.bootstrapper.input_level()).unwrap();
+    let unscaled = eval.mul_scalar_no_rescale(&low, 0.5, 2f64.powi(42)).unwrap();
+    assert_eq!(unscaled.level(), r.bootstrapper.output_level());
 }
 
 /// A function that fits between two bootstraps is bootstrapped for once and planned from there; a

@@ -127,7 +127,7 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
 }
 
 /// What is no operation on values, or what takes keys of its own: functional bootstrapping has its
-/// tests in `fbt.rs` and `integers.rs`, bootstrapping in `auto_bootstrap.rs`.
+/// tests in `fbt.rs` and `integers.rs` of `tests/ckks`, bootstrapping in `auto_bootstrap.rs` there.
 const OTHERS: [&str; 16] = [
     "params",
     "metadata",

@@ -73,6 +73,13 @@ fn products_by_every_kind_of_giant_step() {
 }
 
 #[test]
+fn a_transpose_has_two_diagonals_less_one_for_each_row() {
+    for d in [1, 2, 8] {
+        assert_eq!(crate::matrix::transpose(d).unwrap().len(), 2 * d - 1);
+    }
+}
+
+#[test]
 fn horner_needs_one_key_beside_the_babies() {
     let world = World::new(10, 2, KeyLevels::default());
     let m = matrix(&world, 64, &(0..64).collect::<Vec<_>>(), true);

@@ -1,38 +1,22 @@
-//! Tests of the scheme on ciphertexts.
+//! Tests of the scheme on ciphertexts that need more than its public interface. The others are in
+//! `tests/ckks`.
 
-mod approx;
-mod auto_bootstrap;
 mod bootstrap;
-mod c2s;
-mod circuits_agree;
+#[path = "../../../../tests/ckks/common/mod.rs"]
 pub(crate) mod common;
 mod encoding;
 mod estimate;
 mod eval_mod;
 mod evaluator;
 mod failures;
-mod fbt;
-mod hoisted;
-mod integers;
-mod learning;
 mod lengths;
 mod levels;
 mod linear;
-mod matrix;
 mod monomial;
 mod noise;
-mod noise_flooding;
-mod ordering;
-mod param_search;
 mod polynomial;
-mod predictions;
-mod publish;
-mod ranks;
 mod reducing;
 mod rings;
-mod s2c;
-mod silence;
-mod simulator;
 mod statistics;
 mod sums;
 mod worst;

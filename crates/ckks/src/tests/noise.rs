@@ -53,6 +53,8 @@ fn fresh_encryptions() {
     let public = PublicKey::generate(&world.secret, rng);
     let ct = encrypt_public(&world.params, &plain, &public, rng).unwrap();
     close(&world, &ct, &x, 1.1);
+    // Of an encoding, its rounding is left.
+    close(&world, &world.evaluator().trivial(&plain).unwrap(), &x, 1.25);
 }
 
 #[test]

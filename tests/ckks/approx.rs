@@ -1,8 +1,8 @@
 //! Functions of ciphertexts against the same functions of `f64`.
 
-use crate::approx::{Approximation, Function, Known, Sign};
-use crate::tests::common::{World, max_error};
-use crate::{Ciphertext, CkksOps, ComposedOps, ErrorKind, Interval, KeyLevels};
+use crate::common::{World, max_error};
+use bellerophon_ckks::approx::{Approximation, Function, Known, Sign};
+use bellerophon_ckks::{Ciphertext, CkksOps, ComposedOps, ErrorKind, Interval, KeyLevels};
 
 /// `count` numbers over `[lo, hi]`, its ends among them.
 fn spread(world: &World, lo: f64, hi: f64, count: usize) -> Vec<f64> {
@@ -41,7 +41,7 @@ fn functions_to_their_certified_error_in_their_levels() {
         let cx = world.encrypt_span(&x);
         let y = eval.apply(&cx, &plan).unwrap();
         assert_eq!(y.level(), cx.level() - plan.levels(), "{plan}");
-        assert!((y.scale() / world.params.scale() - 1.0).abs() < 1e-3, "{plan}");
+        assert!((y.metadata().meta.scale / world.params.scale() - 1.0).abs() < 1e-3, "{plan}");
         let found: Vec<f64> = world.decrypt(&y);
         let expected: Vec<f64> = x.iter().map(|&x| f.value(x)).collect();
         let error = max_error(&found, &expected);
@@ -163,7 +163,7 @@ fn comparisons_of_random_and_of_close_pairs() {
             let error = max_error(&world.decrypt(ct), truth);
             let allowed = 0.5 * sign.magnitude_error() + 16.0 * ct.metadata().noise();
             assert!(error <= allowed, "{sign}: {error:e}, {allowed:e}");
-            assert_eq!(ct.scale(), world.params.scale());
+            assert_eq!(ct.metadata().meta.scale, world.params.scale());
         }
     }
 }
@@ -185,7 +185,7 @@ fn signs_steps_and_magnitudes_over_any_radius() {
             (eval.sign(&cx, &sign).unwrap(), f64::signum as fn(f64) -> f64, sign.error()),
             (eval.step(&cx, &sign).unwrap(), |x| f64::from(x > 0.0), 0.5 * sign.error()),
         ] {
-            assert_eq!((ct.level(), ct.scale()), (1, world.params.scale()), "{sign}");
+            assert_eq!((ct.level(), ct.metadata().meta.scale), (1, world.params.scale()), "{sign}");
             let found: Vec<f64> = world.decrypt(&ct);
             let far = x.iter().zip(&found).filter(|(x, _)| outside(**x));
             let worst = far.map(|(x, y)| (truth(*x) - y).abs()).fold(0.0, f64::max);
@@ -195,7 +195,7 @@ fn signs_steps_and_magnitudes_over_any_radius() {
             (eval.abs(&cx, &sign).unwrap(), f64::abs as fn(f64) -> f64, 1.0),
             (eval.relu(&cx, &sign).unwrap(), |x| x.max(0.0), 0.5),
         ] {
-            assert_eq!((ct.level(), ct.scale()), (0, world.params.scale()));
+            assert_eq!((ct.level(), ct.metadata().meta.scale), (0, world.params.scale()));
             let expected: Vec<f64> = x.iter().map(|&x| truth(x)).collect();
             let worst = max_error(&world.decrypt(&ct), &expected);
             let allowed = share * sign.magnitude_error() + 16.0 * ct.metadata().noise();
@@ -218,7 +218,11 @@ fn wide_rectifiers_end_at_the_lowest_level() {
         (eval.abs(&cx, &sign).unwrap(), f64::abs as fn(f64) -> f64, 1.0),
         (eval.relu(&cx, &sign).unwrap(), |x| x.max(0.0), 0.5),
     ] {
-        assert!(y.level() == 0 && y.scale() < world.params.scale(), "{}", y.scale());
+        assert!(
+            y.level() == 0 && y.metadata().meta.scale < world.params.scale(),
+            "{}",
+            y.metadata().meta.scale
+        );
         let expected: Vec<f64> = x.iter().map(|&x| truth(x)).collect();
         let worst = max_error(&world.decrypt(&y), &expected);
         let allowed = share * sign.magnitude_error() + 16.0 * y.metadata().noise();

@@ -3,8 +3,8 @@
 
 pub mod functional;
 
-use crate::eval_mod::Mod1Spec;
-use crate::{
+use bellerophon_ckks::eval_mod::Mod1Spec;
+use bellerophon_ckks::{
     Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup,
     ModulusChain, Params, ParamsSpec, SecretKey, Security, SlotValue, decrypt_values, encrypt,
 };
@@ -21,7 +21,7 @@ pub struct World {
 
 /// The reason why a call was refused.
 #[track_caller]
-pub(crate) fn refusal<T>(result: &Result<T, crate::Error>) -> &crate::ErrorKind {
+pub fn refusal<T>(result: &Result<T, bellerophon_ckks::Error>) -> &bellerophon_ckks::ErrorKind {
     match result {
         Err(error) => error.kind(),
         Ok(_) => panic!("not refused"),
@@ -29,7 +29,7 @@ pub(crate) fn refusal<T>(result: &Result<T, crate::Error>) -> &crate::ErrorKind 
 }
 
 /// `N = 2^log_degree`, `q_0` of 55 bits, `levels` primes of 45 bits, two special primes of 50 bits.
-pub(crate) fn params(log_degree: u32, levels: usize) -> Params {
+pub fn params(log_degree: u32, levels: usize) -> Params {
     let chain = ModulusChain {
         degree: 1 << log_degree,
         first_bits: 55,
@@ -40,33 +40,33 @@ pub(crate) fn params(log_degree: u32, levels: usize) -> Params {
 }
 
 impl World {
-    pub(crate) fn new(log_degree: u32, levels: usize, spec: KeyLevels) -> Self {
+    pub fn new(log_degree: u32, levels: usize, spec: KeyLevels) -> Self {
         Self::of(params(log_degree, levels), spec, 1)
     }
 
-    pub(crate) fn of(params: Params, spec: KeyLevels, seed: u64) -> Self {
+    pub fn of(params: Params, spec: KeyLevels, seed: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
         let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng).unwrap();
         Self { params, secret, keys, rng: rng.into() }
     }
 
-    pub(crate) fn evaluator(&self) -> Evaluator {
+    pub fn evaluator(&self) -> Evaluator {
         Evaluator::new(&self.params, &self.keys).unwrap()
     }
 
     /// Values of the test itself, which are no secret: the declared range is their [`span`].
-    pub(crate) fn encrypt_span<T: SlotValue>(&self, values: &[T]) -> Ciphertext {
+    pub fn encrypt_span<T: SlotValue>(&self, values: &[T]) -> Ciphertext {
         self.encrypt_span_at(values, self.params.max_level())
     }
 
     /// As [`encrypt_span`](Self::encrypt_span), at a level.
-    pub(crate) fn encrypt_span_at<T: SlotValue>(&self, values: &[T], level: usize) -> Ciphertext {
+    pub fn encrypt_span_at<T: SlotValue>(&self, values: &[T], level: usize) -> Ciphertext {
         self.encrypt_in(values, span(values), level)
     }
 
     /// Values of a declared range.
-    pub(crate) fn encrypt_in<T: SlotValue>(
+    pub fn encrypt_in<T: SlotValue>(
         &self,
         values: &[T],
         range: Interval,
@@ -79,16 +79,16 @@ impl World {
         encrypt(&self.params, &plain, &self.secret, &mut *self.rng.borrow_mut()).unwrap()
     }
 
-    pub(crate) fn decrypt<T: SlotValue>(&self, ct: &Ciphertext) -> Vec<T> {
+    pub fn decrypt<T: SlotValue>(&self, ct: &Ciphertext) -> Vec<T> {
         decrypt_values(&self.params, ct, &self.secret).unwrap()
     }
 
-    pub(crate) fn reals(&self, n: usize) -> Vec<f64> {
+    pub fn reals(&self, n: usize) -> Vec<f64> {
         let mut rng = self.rng.borrow_mut();
         (0..n).map(|_| rng.random_range(-1.0..1.0)).collect()
     }
 
-    pub(crate) fn complex(&self, n: usize) -> Vec<Complex64> {
+    pub fn complex(&self, n: usize) -> Vec<Complex64> {
         self.reals(n).into_iter().zip(self.reals(n)).map(|(a, b)| Complex64::new(a, b)).collect()
     }
 
@@ -96,7 +96,7 @@ impl World {
     /// Full-RNS HEAAN, appendix A.2, for products of two Gaussians, such as roundings times the
     /// secret, in a slot) and a rounding of `f64`; its range contains what is expected.
     #[track_caller]
-    pub(crate) fn check(&self, ct: &Ciphertext, expected: &[f64]) {
+    pub fn check(&self, ct: &Ciphertext, expected: &[f64]) {
         let found: Vec<f64> = self.decrypt(ct);
         assert_eq!(found.len(), expected.len());
         let size = expected.iter().fold(1.0f64, |m, x| m.max(x.abs()));
@@ -111,7 +111,7 @@ impl World {
     }
 
     #[track_caller]
-    pub(crate) fn check_complex(&self, ct: &Ciphertext, expected: &[Complex64]) {
+    pub fn check_complex(&self, ct: &Ciphertext, expected: &[Complex64]) {
         let found: Vec<Complex64> = self.decrypt(ct);
         assert_eq!(found.len(), expected.len());
         let error = found.iter().zip(expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
@@ -126,7 +126,7 @@ impl World {
 
 /// A range as tight as tests of predictions need. Tests know their values; programs declare a range
 /// that does not depend on them.
-pub(crate) fn span<T: SlotValue>(values: &[T]) -> Interval {
+pub fn span<T: SlotValue>(values: &[T]) -> Interval {
     let values = values.iter().map(|v| v.to_complex());
     if !T::REAL {
         return Interval::complex(values.map(|z| z.norm()).fold(0.0, f64::max)).unwrap();
@@ -137,7 +137,7 @@ pub(crate) fn span<T: SlotValue>(values: &[T]) -> Interval {
 }
 
 /// A reduction modulo 1 for a secret of `weight` coefficients, to 24 bits, without an arcsine.
-pub(crate) fn mod1_spec(weight: usize) -> Mod1Spec {
+pub fn mod1_spec(weight: usize) -> Mod1Spec {
     Mod1Spec {
         weight,
         log2_failure: -60.0,
@@ -148,11 +148,11 @@ pub(crate) fn mod1_spec(weight: usize) -> Mod1Spec {
     }
 }
 
-pub(crate) fn max_error(found: &[f64], expected: &[f64]) -> f64 {
+pub fn max_error(found: &[f64], expected: &[f64]) -> f64 {
     found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-pub(crate) fn rotated<T: Copy>(values: &[T], step: i64) -> Vec<T> {
+pub fn rotated<T: Copy>(values: &[T], step: i64) -> Vec<T> {
     let n = values.len() as i64;
     (0..n).map(|j| values[(j + step).rem_euclid(n) as usize]).collect()
 }

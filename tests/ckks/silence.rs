@@ -2,8 +2,8 @@
 
 use bellerophon_testing::silence::{SECRETS, refused, silent};
 
-use crate::tests::common::{World, functional::functional, span};
-use crate::{
+use crate::common::{World, functional::functional, span};
+use bellerophon_ckks::{
     CkksOps, Complex64, Encoder, Interval, KeyLevels,
     chebyshev::Chebyshev,
     diagonals::Diagonals,

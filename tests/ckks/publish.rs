@@ -1,7 +1,7 @@
 //! Results as they leave a server: nothing is said of them but what their program declares.
 
-use crate::tests::common::{World, max_error};
-use crate::{
+use crate::common::{World, max_error};
+use bellerophon_ckks::{
     Ciphertext, CkksOps, Declaration, ErrorKind, Evaluator, Interval, KeyLevels, Published,
     simulator::Simulator,
 };

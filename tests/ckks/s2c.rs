@@ -1,11 +1,11 @@
 //! Slots to coefficients on ciphertexts.
 
-use crate::tests::common;
+use crate::common;
 
-use crate::dft::{Coefficients, S2cSpec, SlotsToCoeffs};
-use crate::lintrans::Giants;
-use crate::tests::common::World;
-use crate::{Complex64, ErrorKind, Interval, KeyLevels, Params};
+use crate::common::World;
+use bellerophon_ckks::dft::{Coefficients, S2cSpec, SlotsToCoeffs};
+use bellerophon_ckks::lintrans::Giants;
+use bellerophon_ckks::{Complex64, ErrorKind, Interval, KeyLevels, Params};
 
 /// All coefficients of the plaintext in units of the values.
 fn coefficients(world: &World, ct: &Coefficients) -> Vec<f64> {

@@ -1,10 +1,10 @@
 //! Encrypted integers: sums, multiples and tables are those modulo `p`, chains stay exact, the
 //! simulator says the same beforehand, and what cannot work is refused.
 
-use crate::fbt::{FbtSpec, IntTable, IntVec};
-use crate::tests::common::functional::{Functional, functional};
-use crate::tests::common::refusal;
-use crate::{CkksOps, ErrorKind};
+use crate::common::functional::{Functional, functional};
+use crate::common::refusal;
+use bellerophon_ckks::fbt::{FbtSpec, IntTable, IntVec};
+use bellerophon_ckks::{CkksOps, Encoder, ErrorKind};
 use rand::RngExt;
 
 fn random(f: &Functional, count: usize, p: usize) -> Vec<usize> {
@@ -46,7 +46,10 @@ fn sums_and_multiples_are_those_modulo_p() {
                 let again = on.table(&on.add(&product, &b).unwrap(), |k| 255 - k).unwrap();
                 let wanted = expect(&|x, y| 255 - (x as i64 * 7 + y as i64).rem_euclid(256));
                 assert_eq!(f.decrypt(&again), wanted);
-                assert_eq!(*again.values().range(), crate::Interval::real(0.0, 255.0).unwrap());
+                assert_eq!(
+                    *again.values().range(),
+                    bellerophon_ckks::Interval::real(0.0, 255.0).unwrap()
+                );
             }
         }
     }
@@ -164,7 +167,7 @@ fn the_simulator_says_it_beforehand() {
     fn program<A: CkksOps>(
         a: &A,
         x: &IntVec<A::Ciphertext>,
-    ) -> crate::Result<IntVec<A::Ciphertext>> {
+    ) -> bellerophon_ckks::Result<IntVec<A::Ciphertext>> {
         let on = a.integers();
         let y = on.table(x, |k| (k * 5 + 1) % 256)?;
         on.add_constant(&on.add(&y, &on.mul_constant(&y, 3)?)?, 17)
@@ -193,7 +196,7 @@ fn what_cannot_work_is_refused() {
     let on = f.eval.integers();
     let x = f.integers(&[1, 2, 3], 256);
     // Integers that are not below the modulus, moduli, tables.
-    let encoder = f.eval.encoder();
+    let encoder = Encoder::new(&f.world.params);
     let outside = encoder.encode_integers(&f.bootstrapper, &[3, 256], 256, 2);
     assert!(matches!(refusal(&outside), ErrorKind::NotBelowModulus { index: 1, modulus: 256 }));
     for modulus in [0, 1, 65537] {

@@ -1,10 +1,10 @@
 //! Programs on plain vectors and on ciphertexts: the same accounts, the same errors, just the keys
 //! that are needed, and errors of the size predicted.
 
-use crate::tests::common;
+use crate::common;
 
-use crate::tests::common::{World, refusal, span};
-use crate::{
+use crate::common::{World, refusal, span};
+use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Error, ErrorKind, EvaluationKeys, Evaluator,
     Interval, KeyLevels, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec, Result, Security,
     approx::{Approximation, Function, Known, Sign},
@@ -499,10 +499,11 @@ fn shadows_of_public_encryptions() {
     let world = world(KeyLevels::default());
     let x = world.reals(64);
     let rng = &mut *world.rng.borrow_mut();
-    let public = crate::PublicKey::generate(&world.secret, rng);
-    let plain =
-        crate::Encoder::new(&world.params).encode(&x, span(&x), world.params.scale(), 3).unwrap();
-    let ct = crate::encrypt_public(&world.params, &plain, &public, rng).unwrap();
+    let public = bellerophon_ckks::PublicKey::generate(&world.secret, rng);
+    let plain = bellerophon_ckks::Encoder::new(&world.params)
+        .encode(&x, span(&x), world.params.scale(), 3)
+        .unwrap();
+    let ct = bellerophon_ckks::encrypt_public(&world.params, &plain, &public, rng).unwrap();
     let metadata: Metadata =
         *Simulator::new(&world.params).encrypt_public(&x, span(&x), 2).unwrap().metadata();
     assert_eq!(ct.metadata(), metadata);

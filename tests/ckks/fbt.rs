@@ -4,10 +4,10 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use crate::bootstrap::BootstrapStage;
-use crate::fbt::{FbtSpec, IntTable};
-use crate::tests::common::functional::{Functional, functional};
-use crate::{CkksOps, ErrorKind};
+use crate::common::functional::{Functional, functional};
+use bellerophon_ckks::bootstrap::BootstrapStage;
+use bellerophon_ckks::fbt::{FbtSpec, IntTable};
+use bellerophon_ckks::{CkksOps, ErrorKind};
 use rand::RngExt;
 
 /// Applies tables to random integers and compares errors with predictions.
@@ -24,7 +24,7 @@ fn check(f: &Functional, tables: &[Vec<f64>], count: usize) {
     for ((entries, table), y) in tables.iter().zip(&prepared).zip(&results) {
         let function = table.function();
         assert_eq!(y.inner().level(), f.bootstrapper.output_level(function));
-        assert_eq!(y.inner().scale(), f.world.params.scale());
+        assert_eq!(y.inner().metadata().meta.scale, f.world.params.scale());
         let found = y.decrypt(&f.world.params, &f.world.secret).unwrap();
         let off: Vec<f64> = found.iter().zip(&x).map(|(y, &x)| y - entries[x]).collect();
         let rms = (off.iter().map(|e| e * e).sum::<f64>() / off.len() as f64).sqrt();

@@ -1,12 +1,12 @@
 //! The evaluator at module ranks above 1, products relinearized by every strategy (DPad-HE).
 
-use crate::tests::common;
+use crate::common;
 
-use crate::tests::common::{World, refusal, rotated, span};
-use crate::{
-    Ciphertext, CkksOps, Complex64, Encoder, ErrorKind, EvaluationKeys, Evaluator, KeyLevels,
-    LevelGroup, ModulusChain, Params, ParamsSpec, PublicKey, RankConversion, RankReduction,
-    Security,
+use crate::common::{World, refusal, rotated, span};
+use bellerophon_ckks::{
+    Ciphertext, CkksOps, Complex64, Encoder, ErrorKind, EvaluationKeys, Evaluator, Interval,
+    KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, PublicKey, RankConversion,
+    RankReduction, Security,
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     encrypt, encrypt_public,
@@ -86,11 +86,11 @@ fn every_operation_at_every_rank() {
             }
             let transform =
                 LinearTransform::new(&params, &matrix, top, LinearOptions::default()).unwrap();
-            let spec = KeyLevels::default()
-                .multiply(top)
-                .conjugate(top)
-                .rotate([1, -3], top)
-                .rotate(transform.rotation_steps().into_iter().map(|step| step as i64), top);
+            let shadow = Simulator::new(&params);
+            let any = shadow.encrypt(&[1.0], Interval::real(0.0, 1.0).unwrap(), top).unwrap();
+            let any = shadow.repeated(any, slots).unwrap();
+            shadow.transform(&any, &transform).unwrap();
+            let spec = shadow.report().keys.multiply(top).conjugate(top).rotate([1, -3], top);
             let world = World::of(params.clone(), spec, 3);
             let eval = world.evaluator();
             let (x, y) = (world.reals(slots), world.reals(slots));
@@ -195,7 +195,7 @@ fn keys_of_another_route_are_refused() {
     let own = RelinKeys::generate(direct.relin_strategy(), &world.secret, 2, rng).unwrap();
     assert!(matches!(refusal(&keys.insert_relinearization(own)), ErrorKind::RouteMismatch { .. }));
     let other = params(2);
-    let stranger = crate::SecretKey::generate(other.lattice(), rng).unwrap();
+    let stranger = bellerophon_ckks::SecretKey::generate(other.lattice(), rng).unwrap();
     let strange = RelinKeys::generate(dpad.relin_strategy(), &stranger, 2, rng).unwrap();
     assert!(matches!(
         refusal(&keys.insert_relinearization(strange)),
@@ -262,7 +262,7 @@ fn a_circuit_goes_down_in_rank() {
     while ct.level() > 0 {
         square(&mut ct, &eval);
     }
-    let found: Vec<f64> = crate::decrypt_values(&params, &ct, &secret).unwrap();
+    let found: Vec<f64> = bellerophon_ckks::decrypt_values(&params, &ct, &secret).unwrap();
     let error = common::max_error(&found, &expected);
     assert!(
         error < 16.0 * ct.metadata().noise() && ct.metadata().noise() < 1e-6,
@@ -302,7 +302,7 @@ fn vectors_go_to_rlwe_and_back() {
             let squares: Vec<f64> = x.iter().map(|x| x * x).collect();
             world.check(&squared, &squares);
             let down = conversion.to_rank(&squared).unwrap();
-            let found: Vec<f64> = crate::decrypt_values(&small, &down, &module).unwrap();
+            let found: Vec<f64> = bellerophon_ckks::decrypt_values(&small, &down, &module).unwrap();
             assert!(common::max_error(&found, &squares) <= 16.0 * down.metadata().noise());
             // Down and up without noise, but for the automorphisms.
             let down = conversion.to_rank(&up).unwrap();

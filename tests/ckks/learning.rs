@@ -1,7 +1,7 @@
 //! Logistic regression on one ciphertext against the same procedure on `f64`.
 
-use crate::tests::common::{World, refusal};
-use crate::{
+use crate::common::{World, refusal};
+use bellerophon_ckks::{
     ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
     learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
 };

@@ -1,9 +1,12 @@
 //! Chosen parameters keep what they promise: precision from both sides, sizes, security.
 
-use crate::paper::FullRnsHeaan;
-use crate::param_search::ProgramBounds;
-use crate::tests::common::{World, max_error, span};
-use crate::{Encoder, ErrorKind, KeyLevels, Params, PublicKey, Security, encrypt_public};
+use crate::common::{World, max_error, span};
+use bellerophon_ckks::CkksOps;
+use bellerophon_ckks::paper::FullRnsHeaan;
+use bellerophon_ckks::param_search::ProgramBounds;
+use bellerophon_ckks::{
+    Encoder, ErrorKind, KeyLevels, Params, PublicKey, Security, encrypt_public,
+};
 
 fn requirements(slots: usize, depth: usize, bits: f64) -> ProgramBounds {
     ProgramBounds { security: Security::Bits128, slots, depth, bits, bootstraps: false }

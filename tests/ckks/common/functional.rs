@@ -1,9 +1,11 @@
 //! A client and a server that bootstraps functionally, on a toy ring.
 
-use crate::bootstrap::BootstrapKeys;
-use crate::fbt::{FbtSpec, FunctionalBootstrapper, IntVec, PairedVec};
-use crate::simulator::Simulator;
-use crate::{Encoder, Evaluator, Interval, Params, ParamsSpec, SecretKind, Security, encrypt};
+use bellerophon_ckks::bootstrap::BootstrapKeys;
+use bellerophon_ckks::fbt::{FbtSpec, FunctionalBootstrapper, IntVec, PairedVec};
+use bellerophon_ckks::simulator::Simulator;
+use bellerophon_ckks::{
+    Encoder, Evaluator, Interval, Params, ParamsSpec, SecretKind, Security, encrypt,
+};
 
 use super::World;
 
@@ -14,12 +16,13 @@ pub struct Functional {
 }
 
 /// The structure of the full-size sets with a small ring and one level for the user.
-pub(crate) fn functional(log_degree: u32, spec: FbtSpec, special: usize) -> Functional {
+pub fn functional(log_degree: u32, spec: FbtSpec, special: usize) -> Functional {
     let chain = spec.chain(1 << log_degree, 42, 1, (50, special));
     let mut set = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
     set.lattice.secret = SecretKind::Sparse(64);
-    let bootstrapper = FunctionalBootstrapper::new(&Params::new(set).unwrap(), spec).unwrap();
-    let world = World::of(bootstrapper.params().clone(), bootstrapper.keys(), 1);
+    let params = Params::new(set).unwrap();
+    let bootstrapper = FunctionalBootstrapper::new(&params, spec).unwrap();
+    let world = World::of(params, bootstrapper.keys(), 1);
     let keys = {
         let rng = &mut *world.rng.borrow_mut();
         BootstrapKeys::generate(bootstrapper.raising(), &world.secret, rng).unwrap()
@@ -29,11 +32,11 @@ pub(crate) fn functional(log_degree: u32, spec: FbtSpec, special: usize) -> Func
 }
 
 impl Functional {
-    pub(crate) fn integers(&self, x: &[usize], p: usize) -> IntVec {
+    pub fn integers(&self, x: &[usize], p: usize) -> IntVec {
         self.integers_at(x, p, self.bootstrapper.input_level())
     }
 
-    pub(crate) fn integers_at(&self, x: &[usize], p: usize, level: usize) -> IntVec {
+    pub fn integers_at(&self, x: &[usize], p: usize, level: usize) -> IntVec {
         let encoder = Encoder::new(&self.world.params);
         let plain = encoder.encode_integers(&self.bootstrapper, x, p, level).unwrap();
         let rng = &mut *self.world.rng.borrow_mut();
@@ -41,7 +44,7 @@ impl Functional {
         IntVec::new(inner, p, x.len()).unwrap()
     }
 
-    pub(crate) fn reals(&self, x: &[f64], range: Interval) -> PairedVec {
+    pub fn reals(&self, x: &[f64], range: Interval) -> PairedVec {
         let params = &self.world.params;
         let limbs = params.limbs_at(self.bootstrapper.input_level());
         let plain = Encoder::new(params).encode_paired(x, range, params.scale(), limbs).unwrap();
@@ -50,11 +53,11 @@ impl Functional {
         PairedVec::new(inner, range, x.len()).unwrap()
     }
 
-    pub(crate) fn decrypt(&self, x: &IntVec) -> Vec<usize> {
+    pub fn decrypt(&self, x: &IntVec) -> Vec<usize> {
         x.decrypt(&self.world.params, &self.world.secret, -40.0).unwrap()
     }
 
-    pub(crate) fn shadow(&self) -> Simulator {
+    pub fn shadow(&self) -> Simulator {
         Simulator::new(&self.world.params).with_functional(self.bootstrapper.clone()).unwrap()
     }
 }

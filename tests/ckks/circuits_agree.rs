@@ -12,8 +12,8 @@
 //! C2S, the trace of the mod raise and EvalMod on their own: unit tests of `circuits`, beside the
 //! code.
 
-use crate::tests::common::{self, World, functional::functional, span};
-use crate::{
+use crate::common::{self, World, functional::functional, span};
+use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Evaluator, Interval, KeyLevels, Params,
     ParamsSpec, Result, Security,
     approx::{Approximation, Function, Known, Sign},
@@ -186,7 +186,7 @@ fn slots_to_coefficients() {
         let found = s2c.apply(&world.evaluator(), &world.encrypt_span(&x)).unwrap();
         assert_eq!(*found.meta(), expected.meta);
         let limbs = found.lattice().limbs();
-        assert_eq!(params.level_at(limbs), expected.level);
+        assert_eq!(limbs, params.limbs_at(expected.level));
         // The values, in their coefficients.
         let ring = found.lattice().ring(params.lattice());
         let phase = found.lattice().phase(&world.secret).unwrap();
@@ -217,8 +217,8 @@ fn bootstraps() {
         let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(slots) };
         let chain = spec.chain(1 << 8, 42, 1, (49, 6)).unwrap();
         let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
-        let bootstrapper = Bootstrapper::new(&Params::new(params).unwrap(), spec).unwrap();
-        let params = bootstrapper.params().clone();
+        let params = Params::new(params).unwrap();
+        let bootstrapper = Bootstrapper::new(&params, spec).unwrap();
         let x: Vec<f64> = (0..slots).map(|i| 0.9 * (0.7 * i as f64).sin()).collect();
         let level = bootstrapper.input_level();
 

@@ -1,12 +1,12 @@
 //! Sorting, selection and counting on encrypted vectors against the same on `f64`, and against a
 //! shadow.
 
-use crate::tests::common;
+use crate::common;
 
 use std::sync::{Arc, LazyLock};
 
-use crate::tests::common::{World, refusal};
-use crate::{
+use crate::common::{World, refusal};
+use bellerophon_ckks::{
     Ciphertext, Complex64, ErrorKind, Evaluator, Interval, KeyLevels, Metadata, Params, ParamsSpec,
     Result, Security,
     approx::Sign,
@@ -18,12 +18,17 @@ use crate::{
 const SLOTS: usize = 1 << 4;
 
 /// Nine levels between bootstraps, as at full size.
-static BOOTSTRAPPER: LazyLock<Arc<Bootstrapper>> = LazyLock::new(|| {
-    let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(SLOTS) };
-    let chain = spec.chain(1 << 9, 42, 9, (49, 9)).unwrap();
-    let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
-    Arc::new(Bootstrapper::new(&Params::new(params).unwrap(), spec).unwrap())
+static BOOTSTRAPPER: LazyLock<Arc<Bootstrapper>> =
+    LazyLock::new(|| Arc::new(Bootstrapper::new(&PARAMS, spec()).unwrap()));
+
+static PARAMS: LazyLock<Params> = LazyLock::new(|| {
+    let chain = spec().chain(1 << 9, 42, 9, (49, 9)).unwrap();
+    Params::new(ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap()).unwrap()
 });
+
+fn spec() -> BootstrapSpec {
+    BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(SLOTS) }
+}
 
 /// A comparison fits between two bootstraps.
 static COARSE: LazyLock<Comparator> =
@@ -43,14 +48,13 @@ fn range() -> Interval {
 }
 
 fn shadow() -> Simulator {
-    let shadow =
-        Simulator::new(BOOTSTRAPPER.params()).with_bootstrapping(BOOTSTRAPPER.clone()).unwrap();
+    let shadow = Simulator::new(&PARAMS).with_bootstrapping(BOOTSTRAPPER.clone()).unwrap();
     shadow.with_auto_bootstrap().unwrap()
 }
 
 /// A world whose evaluator bootstraps automatically, with these keys beside those of bootstrapping.
 fn world(keys: KeyLevels) -> (World, Evaluator) {
-    let world = World::of(BOOTSTRAPPER.params().clone(), keys.and(&BOOTSTRAPPER.keys()), 7);
+    let world = World::of(PARAMS.clone(), keys.and(&BOOTSTRAPPER.keys()), 7);
     let rng = &mut *world.rng.borrow_mut();
     let keys = BootstrapKeys::generate(BOOTSTRAPPER.raising(), &world.secret, rng).unwrap();
     let eval = world.evaluator().with_bootstrapping(BOOTSTRAPPER.clone(), keys).unwrap();
@@ -60,11 +64,11 @@ fn world(keys: KeyLevels) -> (World, Evaluator) {
 }
 
 fn encrypt(world: &World, values: &[f64]) -> Ciphertext {
-    let encoder = crate::Encoder::new(&world.params);
+    let encoder = bellerophon_ckks::Encoder::new(&world.params);
     let limbs = world.params.limbs_at(BOOTSTRAPPER.output_level());
     let plain = encoder.encode(values, range(), world.params.scale(), limbs).unwrap();
     let rng = &mut *world.rng.borrow_mut();
-    crate::encrypt(&world.params, &plain, &world.secret, rng).unwrap()
+    bellerophon_ckks::encrypt(&world.params, &plain, &world.secret, rng).unwrap()
 }
 
 fn on_shadow(shadow: &Simulator, values: &[f64]) -> SimCiphertext {
@@ -281,9 +285,6 @@ fn quantiles_of_all_data() {
     }
 }
 
-/// Draws of a single number whose error is compared with its prediction.
-const DRAWS: usize = 6;
-
 #[test]
 fn counts_as_its_shadow() {
     let (world, eval) = world(OrderTask::Count { slots: SLOTS }.keys(BOOTSTRAPPER.output_level()));
@@ -294,24 +295,6 @@ fn counts_as_its_shadow() {
     let expected = COARSE.median(&shadow, &v).unwrap();
     let found = agree(&world, &median, &expected, &shadow);
     check_quantile(&COARSE, &values, 0.5, found[0]);
-    // Values in equal distances on either side of the middle: the noise of the counts is all that
-    // decides.
-    let halves = [-0.25, 0.75, 0.0, 0.5];
-    let expected_half = FINE.median(&shadow, &on_shadow(&shadow, &halves)).unwrap();
-    // The result is a single number, in all slots with one error: the root mean square of independent
-    // draws is near the prediction, where a single draw may be near zero.
-    let (mut squares, mut deviation) = (0.0, 0.0);
-    for _ in 0..DRAWS {
-        let undecided = FINE.median(&eval, &encrypt(&world, &halves)).unwrap();
-        let found_half = agree(&world, &undecided, &expected_half, &shadow);
-        let error = common::max_error(&found_half, &expected_half.reals());
-        squares += error * error;
-        deviation = undecided.metadata().noise();
-        check_quantile(&FINE, &halves, 0.5, found_half[0]);
-    }
-    let ratio = (squares / DRAWS as f64).sqrt() / deviation;
-    println!("median without a decision: {ratio} of the deviation {deviation:e}");
-    assert!((1.0 / 16.0..2.0).contains(&ratio), "{ratio} of {deviation:e}");
     // Of the median, as it is.
     let rank = FINE.rank(&eval, &x, &median).unwrap();
     let found = agree(&world, &rank, &FINE.rank(&shadow, &v, &expected).unwrap(), &shadow);
@@ -330,6 +313,35 @@ fn counts_as_its_shadow() {
     let found = agree(&world, &found, &shadowed, &shadow);
     let bound = 22.0 * FINE.error(OrderTask::Count { slots: SLOTS }) + 1e-4;
     assert!(common::max_error(&found, &[1.0, 3.0, 3.0, 4.0]) <= bound, "{found:?}");
+}
+
+/// Draws of a single number whose error is compared with its prediction.
+#[cfg(feature = "long-tests")]
+const DRAWS: usize = 6;
+
+#[cfg(feature = "long-tests")]
+#[test]
+fn a_median_without_a_decision_has_the_predicted_noise() {
+    let (world, eval) = world(OrderTask::Count { slots: SLOTS }.keys(BOOTSTRAPPER.output_level()));
+    let shadow = shadow();
+    // Values in equal distances on either side of the middle: the noise of the counts is all that
+    // decides.
+    let halves = [-0.25, 0.75, 0.0, 0.5];
+    let expected_half = FINE.median(&shadow, &on_shadow(&shadow, &halves)).unwrap();
+    // The result is a single number, in all slots with one error: the root mean square of independent
+    // draws is near the prediction, where a single draw may be near zero.
+    let (mut squares, mut deviation) = (0.0, 0.0);
+    for _ in 0..DRAWS {
+        let undecided = FINE.median(&eval, &encrypt(&world, &halves)).unwrap();
+        let found_half = agree(&world, &undecided, &expected_half, &shadow);
+        let error = common::max_error(&found_half, &expected_half.reals());
+        squares += error * error;
+        deviation = undecided.metadata().noise();
+        check_quantile(&FINE, &halves, 0.5, found_half[0]);
+    }
+    let ratio = (squares / DRAWS as f64).sqrt() / deviation;
+    println!("median without a decision: {ratio} of the deviation {deviation:e}");
+    assert!((1.0 / 16.0..2.0).contains(&ratio), "{ratio} of {deviation:e}");
 }
 
 /// Bins of any number, beyond the range and inside it; values on an edge are halved, and nothing is
@@ -424,6 +436,7 @@ fn keys_are_those_of_the_shadow() {
 }
 
 /// What is predicted of the noise of a sort, over many values without near ties, from both sides.
+#[cfg(feature = "long-tests")]
 #[test]
 fn noise_from_both_sides() {
     let (world, eval) = world(OrderTask::Sort { len: SLOTS }.keys(BOOTSTRAPPER.output_level()));
