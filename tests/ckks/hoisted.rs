@@ -1,9 +1,8 @@
 //! Rotations by any step at a temporary rank (DPad-HE, Algorithm 2).
 
 use crate::common::{World, refusal, rotated};
-use bellerophon_ckks::CkksOps;
 use bellerophon_ckks::{
-    Complex64, ComposedOps, ErrorKind, EvaluationKeys, Evaluator, KeyLevels, LevelGroup,
+    CkksOps, Complex64, ComposedOps, ErrorKind, EvaluationKeys, Evaluator, KeyLevels, LevelGroup,
     ModulusChain, Params, ParamsSpec, SecretKey, Security,
     diagonals::Diagonals,
     lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},

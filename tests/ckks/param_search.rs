@@ -1,11 +1,10 @@
 //! Chosen parameters keep what they promise: precision from both sides, sizes, security.
 
 use crate::common::{World, max_error, span};
-use bellerophon_ckks::CkksOps;
 use bellerophon_ckks::paper::FullRnsHeaan;
 use bellerophon_ckks::param_search::ProgramBounds;
 use bellerophon_ckks::{
-    Encoder, ErrorKind, KeyLevels, Params, PublicKey, Security, encrypt_public,
+    CkksOps, Encoder, ErrorKind, KeyLevels, Params, PublicKey, Security, encrypt_public,
 };
 
 fn requirements(slots: usize, depth: usize, bits: f64) -> ProgramBounds {

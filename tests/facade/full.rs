@@ -14,7 +14,7 @@ fn sigmoid<'f>() -> MapRequest<'f> {
 }
 
 /// A set with both: functional bootstraps take no keys of their own, and reach 18 bits.
-pub fn functional_for_free(params: &Params) {
+pub fn functional_bootstraps_take_no_keys(params: &Params) {
     let without = Needs::new().multiply().map().bootstrap();
     let bytes = |needs: &Needs| params.evaluation_key_bytes(needs).unwrap();
     assert_eq!(bytes(&without), bytes(&everything()));
@@ -30,7 +30,7 @@ pub fn functional_for_free(params: &Params) {
 #[test]
 fn functional_bootstraps_take_the_keys_of_bootstraps() {
     let without = Needs::new().multiply().map().bootstrap();
-    functional_for_free(&params_of(Preset::ToyFull));
+    functional_bootstraps_take_no_keys(&params_of(Preset::ToyFull));
     let client = ClientKey::generate(&params_of(Preset::ToyFull)).unwrap();
     let stored = |needs: &Needs| {
         let (mut bytes, keys) = (vec![], client.evaluation_keys(needs).unwrap());

@@ -1,5 +1,5 @@
-//! What the documentation says of the sets of full size. To build them all takes longer than to test
-//! them.
+//! What the documentation says of the sets of full size. Building them all takes longer than the
+//! tests themselves.
 
 use crate::common::{Party, law, params_of, party, relu, sigmoid};
 use crate::{full, presets};
@@ -17,7 +17,7 @@ use bellerophon::{
 
 #[test]
 fn presets_reach_what_they_state() {
-    presets::reach(&Preset::ALL);
+    presets::are_what_they_state(&Preset::ALL);
     assert!(params_of(Preset::Functions).slots() >= 1 << 13);
 }
 
@@ -309,7 +309,7 @@ fn what_sharing_leaves_of_a_product_at_full_size() {
 /// Functional bootstraps take the keys of bootstraps in the set with both, and reach 18 bits.
 #[test]
 fn functional_bootstraps_of_the_full_set_cost_no_keys() {
-    full::functional_for_free(&params_of(Preset::Full));
+    full::functional_bootstraps_take_no_keys(&params_of(Preset::Full));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Parameter sets: what the presets reach, and what is refused.
+//! Parameter sets: what the toy presets reach, and what is refused. The others are in
+//! `full_size.rs`.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ fn toys() -> Vec<Preset> {
 }
 
 /// Sets that are what their names and documentation say, all different, and come back from bytes.
-pub fn reach(presets: &[Preset]) {
+pub fn are_what_they_state(presets: &[Preset]) {
     for &preset in presets {
         let params = Params::preset(preset).unwrap();
         let secure = params.security_bits() >= 128.0;
@@ -66,7 +67,7 @@ fn come_back(params: &Params) {
 
 #[test]
 fn toy_sets_reach_what_they_state() {
-    reach(&toys());
+    are_what_they_state(&toys());
     assert!("fast".parse::<Preset>().unwrap_err().contains("functions-dense"));
 }
 
@@ -255,17 +256,17 @@ fn parts_that_do_not_fit_together_are_refused() {
 /// Failures of a program are the sum of those of its parts.
 #[test]
 fn failures_of_a_program_add_up() {
-    let functions = params_of(Preset::ToyInsecure);
-    let each = functions.log2_failure();
-    let sum = functions.program_failure(1 << 20, 0).unwrap();
+    let look_ups = params_of(Preset::ToyInsecure);
+    let each = look_ups.log2_failure();
+    let sum = look_ups.program_failure(1 << 20, 0).unwrap();
     assert!((sum.log2() - each - 20.0).abs() < 1e-9);
     assert!(sum.log2() < -39.0);
-    assert_eq!(functions.program_failure(0, 0).unwrap().log2(), f64::NEG_INFINITY);
-    assert!(matches!(refusal(&functions.program_failure(1, 1)), ErrorKind::NoBootstrap { .. }));
-    let bootstrapping = params_of(Preset::ToyBootstrapping);
-    let sum = bootstrapping.program_failure(0, 1 << 10).unwrap();
-    assert!((sum.log2() - bootstrapping.log2_failure() - 10.0).abs() < 1e-9);
-    assert!(matches!(refusal(&bootstrapping.program_failure(1, 0)), ErrorKind::NoLookUps { .. }));
+    assert_eq!(look_ups.program_failure(0, 0).unwrap().log2(), f64::NEG_INFINITY);
+    assert!(matches!(refusal(&look_ups.program_failure(1, 1)), ErrorKind::NoBootstrap { .. }));
+    let bootstraps = params_of(Preset::ToyBootstrapping);
+    let sum = bootstraps.program_failure(0, 1 << 10).unwrap();
+    assert!((sum.log2() - bootstraps.log2_failure() - 10.0).abs() < 1e-9);
+    assert!(matches!(refusal(&bootstraps.program_failure(1, 0)), ErrorKind::NoLookUps { .. }));
 }
 
 /// What prints a key shows its public identity alone.

@@ -179,7 +179,7 @@ mod rank;
 mod rotation_plan;
 pub mod simulator;
 mod sparse_slots;
-// The name under which the tests in `tests/ckks` and what they share know this crate.
+// The name of this crate in what its unit tests share with `tests/ckks`.
 #[cfg(test)]
 extern crate self as bellerophon_ckks;
 #[cfg(test)]

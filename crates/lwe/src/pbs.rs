@@ -138,7 +138,7 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
 
     #[test]
-    fn values_of_other_parameters_are_refused() {
+    fn values_have_the_dimension_of_the_key_or_are_refused() {
         let mut rng = ChaCha20Rng::seed_from_u64(2);
         let params = Params::new(insecure(8, 64, false)).unwrap();
         let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
@@ -149,6 +149,9 @@ mod tests {
         let evaluator = Evaluator::new(&params, &keys);
         let domain = TableDomain::fit(-1.0, 1.0, 64, 0).unwrap();
         let table = TestPolynomial::new(*params.ring_modulus(), domain, |x| x, |_| 0).unwrap();
+        let value = Ciphertext::trivial(*params.modulus(), 8, 0);
+        let out = evaluator.look_up(&[value], &[&table]).unwrap().remove(0);
+        assert_eq!((out.dimension(), out.modulus()), (64, params.ring_modulus()));
         let long = Ciphertext::trivial(*params.modulus(), 16, 0);
         let error = evaluator.look_up(&[long], &[&table]).unwrap_err();
         assert!(

@@ -248,8 +248,6 @@ mod tests {
         assert!(matches!(error.kind(), ErrorKind::Insecure { dimension: 1024, .. }), "{error}");
     }
 
-    /// One rotation of each set at its real size: every coefficient is at the expected position,
-    /// and the noise agrees with the prediction, bounded from both sides.
     #[test]
     fn rotations_at_real_sizes_leave_the_predicted_noise() {
         rotations(NtruSet::ALL.into_iter().step_by(2));
@@ -260,6 +258,8 @@ mod tests {
         rotations(NtruSet::ALL.into_iter().skip(1).step_by(2));
     }
 
+    /// One rotation of each set at its real size: every coefficient is at the expected position,
+    /// and the noise agrees with the prediction, bounded from both sides.
     fn rotations(sets: impl Iterator<Item = NtruSet>) {
         for set in sets {
             let mut rng = ChaCha20Rng::seed_from_u64(1);

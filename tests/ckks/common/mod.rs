@@ -1,4 +1,5 @@
-//! Small insecure parameter sets and comparisons for the tests of this crate.
+//! Small insecure parameter sets and comparisons for the tests of the CKKS crate, here and
+//! in `crates/ckks/src/tests`.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod functional;

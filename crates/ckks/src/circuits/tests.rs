@@ -1,5 +1,5 @@
 //! Metadata and computation agree, for the circuits without a prediction of their own in the public
-//! API: C2S, the mod raise with its trace, and EvalMod. The others: `tests/circuits_agree.rs`.
+//! API: C2S, the mod raise with its trace, and EvalMod. The others: `tests/ckks/circuits_agree.rs`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;

@@ -4,6 +4,7 @@
 use crate::approx::Sign;
 use crate::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
 use crate::noise::Noise;
+use crate::param_search::ProgramBounds;
 use crate::simulator::{Simulator, one_key};
 use crate::tests::common::{World, refusal, span};
 use crate::{
@@ -345,6 +346,23 @@ fn an_evaluator_may_bootstrap_automatically() {
     let low = r.eval.drop_to_level(&half, r.bootstrapper.input_level()).unwrap();
     let unscaled = eval.mul_scalar_no_rescale(&low, 0.5, 2f64.powi(42)).unwrap();
     assert_eq!(unscaled.level(), r.bootstrapper.output_level());
+}
+
+/// What a simulation counts, and what a search reports, is what the bootstrap does.
+#[test]
+fn reports_are_those_of_the_bootstrap() {
+    let (security, bootstraps) = (Security::Bits128, true);
+    let bounds = ProgramBounds { security, slots: 32, depth: 2, bits: 12.0, bootstraps };
+    let choice = bounds.choose().unwrap();
+    let found = choice.bootstrap.unwrap();
+    let bootstrapper = found.bootstrapper;
+    let chosen = found.reductions[0].double_angles;
+    assert_eq!(chosen, bootstrapper.reduction().doublings());
+    let level = bootstrapper.input_level();
+    let shadow = Simulator::new(&choice.params).with_bootstrapping(bootstrapper.clone()).unwrap();
+    let x = shadow.encrypt(&[0.5; 32], Interval::real(-1.0, 1.0).unwrap(), level).unwrap();
+    shadow.bootstrap(&x).unwrap();
+    assert_eq!(shadow.report().key_switches, bootstrapper.key_switches(true));
 }
 
 /// A function that fits between two bootstraps is bootstrapped for once and planned from there; a
