@@ -13,7 +13,7 @@ use bellerophon::{
     mlwe::{SecretKind, Security},
 };
 
-/// The sets that the tests without the feature `long-tests` take.
+/// The presets without security, in small rings.
 fn toys() -> Vec<Preset> {
     Preset::ALL.into_iter().filter(|preset| preset.name().starts_with("toy")).collect()
 }

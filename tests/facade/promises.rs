@@ -1,7 +1,7 @@
 //! What a parameter set says of itself when it is printed is what a program finds: arithmetic and
 //! look-ups in toy dimensions, and with the feature `long-tests` every combination of the parts,
-//! every preset and a set with everything at full size. Combinations that cannot work are refused by `Params::new`,
-//! needs that a set does not serve when keys are asked for.
+//! every preset and a set with everything at full size. Combinations that cannot work are refused by
+//! `Params::new`, needs that a set does not serve when keys are asked for.
 
 use std::ops::RangeInclusive;
 
