@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{
-    self, Ciphertext, CkksOps, ComposedOps, Encoder, EvaluationKeys, Evaluator, Interval,
-    KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, SecretKey, Security,
+    self, Ciphertext, CkksOps, ComposedOps, Declaration, Encoder, EvaluationKeys, Evaluator,
+    Interval, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, SecretKey, Security,
     approx::{Approximation, Function, Known, Sign},
     decrypt_values, encrypt,
 };
@@ -147,7 +147,10 @@ impl World {
         seconds.sort_by(f64::total_cmp);
         let eval_s = seconds[seconds.len() / 2];
         let Some(result) = result else { return Ok(()) };
-        let result = self.evaluator.publish(&result, least..=most)?;
+        // The functions are public, and so are the level and the scale of their results.
+        let declared = Declaration::from(least..=most).with_level(result.level());
+        let declared = declared.with_scale(result.meta().scale);
+        let result = self.evaluator.publish(&result, declared)?;
         let found: Vec<f64> = decrypt_values(self.params(), result.as_ref(), &self.secret)?;
         let errors = Errors::between(expected, &found);
         self.errors.0 = self.errors.0.max(errors.max);

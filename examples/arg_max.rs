@@ -1,10 +1,10 @@
 //! The argmax of encrypted numbers.
 //!
 //! The client encrypts a column (generated, a column of iris, or `--csv FILE --column NAME`) in one
-//! ciphertext. The server extracts the values from their slots and runs a tournament of look-ups
-//! that tracks the winner, round by round. It returns one LWE value: the index of the largest
-//! number, from
-//! 0. The server sees neither the values nor the winner.
+//! ciphertext, after it has mapped their declared range onto [-1, 1]. The server extracts the
+//! values from their slots and runs a tournament of look-ups that tracks the winner, round by
+//! round. It returns one LWE value: the index of the largest number, from 0. Of tied numbers the
+//! index of any is right. The server sees neither the values nor the winner.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,8 @@ use common::numbers::{Numbers, Taken};
 use common::output;
 use common::program::{self, Defaults, Failure};
 use common::session::{self, CLOSE, Outcome, Session};
-use common::stats::Errors;
+use common::stats::{Errors, right_place};
+use common::unit::Unit;
 use serde::Serialize;
 
 /// The declared noise of the returned index.
@@ -76,7 +77,7 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
 struct Search<'a> {
     #[serde(flatten)]
     outcome: Outcome<'a>,
-    /// The index that was found, and that of the largest value.
+    /// The index that was found, and that of the largest value: of tied values, the found one.
     found: usize,
     best: usize,
     #[serde(flatten)]
@@ -91,11 +92,13 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     column.check_fits(&params)?;
     let (mut session, level) = Session::with_tables(params, &arguments.tables)?;
 
-    let x = session.encrypt(&column.values, *lo..=*hi, level)?;
+    let unit = Unit::of([*lo, *hi]);
+    let numbers: Vec<f64> = column.values.iter().map(|&value| unit.enter(value)).collect();
+    let x = session.encrypt(&numbers, -1.0..=1.0, level)?;
     let labels: Vec<f64> = (0..count).map(|i| i as f64).collect();
     let winner = session.follow(|server| -> bellerophon::Result<LweVec> {
         let rounds = count.next_power_of_two().trailing_zeros();
-        let values = server.extract_for(&x, *lo..=*hi, Headroom::comparators(rounds.max(1)))?;
+        let values = server.extract_for(&x, -1.0..=1.0, Headroom::comparators(rounds.max(1)))?;
         let lanes = (0..count).map(|i| values.select(&[i])).collect::<Result<Vec<_>, _>>()?;
         let tables = server.tables()?;
         let label = if arguments.smallest {
@@ -110,15 +113,14 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
 
     let found = got[0].round().clamp(0.0, (count - 1) as f64) as usize;
     let values = &column.values;
-    // Either index is right for two values that are nearly equal.
-    let close = (values[found] - values[*best]).abs() <= CLOSE * (hi - lo);
-    let errors = Errors::between(&[*best as f64], &got);
-    let accuracy = f64::from(u8::from(close));
+    let best = right_place(values, *best, found, CLOSE * (hi - lo));
+    let errors = Errors::between(&[best as f64], &got);
+    let accuracy = f64::from(u8::from(best == found));
     let op = if arguments.smallest { "arg-min" } else { "arg-max" };
     let report = session.report(count, session.engine(), &errors);
     let outcome = Outcome::new(&session, report, op, [accuracy, 1.0]);
     if let Some(path) = &arguments.numbers.data.out {
-        output::write_out(path, &[values[found]], &[*best as f64], &got)?;
+        output::write_out(path, &[values[found]], &[best as f64], &got)?;
     }
     console.say(format_args!(
         "{count} values of column '{}' of {} in [{lo:?}, {hi:?}]: {op} {found}, in the clear \
@@ -129,15 +131,10 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     outcome.say_costs(&console, "values");
     console.say(format_args!(
         "the value found is {:?}, the correct one {:?}; the index decrypts to {:.4}",
-        values[found], values[*best], got[0]
+        values[found], values[best], got[0]
     ));
     if arguments.common.json {
-        output::print_json(&Search {
-            found,
-            best: *best,
-            taken: Taken::of(column, task.range),
-            outcome,
-        })?;
+        output::print_json(&Search { found, best, taken: Taken::of(column, task.range), outcome })?;
     }
     Ok(())
 }

@@ -205,8 +205,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let (levels, log2_failure) = (bootstrapper.levels(), params.log2_failure());
     let once = bootstrapper.bootstrapped(&low.metadata()).map_err(Failure::run)?;
-    let most = bootstrapper.worst_factor(&low.metadata(), LOG2_FAILURE).map_err(Failure::run)?;
-    let bound = most * once.noise() + bootstrapper.approximation_error();
+    let bound = once.worst(LOG2_FAILURE);
     console.say(format_args!(
         "{slots} {} numbers, N = {}, log2 QP = {:.0}, {:.0}-bit security, failure below 2^{:.0}",
         if *real { "real" } else { "complex" },
@@ -288,8 +287,7 @@ fn encrypted(
 /// Numbers of the unit disc, and the errors of the bootstrap.
 const PUBLISHED: f64 = 1.25;
 
-/// The numbers from published vectors: the real parts, and the imaginary parts as the real parts of
-/// `-i z`.
+/// The numbers from the published vector.
 fn decrypted(
     client: &ClientKey,
     server: &Evaluator,
@@ -300,10 +298,5 @@ fn decrypted(
         true => Declaration::from(-PUBLISHED..=PUBLISHED),
         false => Declaration::complex(PUBLISHED),
     };
-    let re = client.decrypt(&server.publish(z, declared)?)?;
-    let im = match real {
-        true => vec![0.0; re.len()],
-        false => client.decrypt(&server.publish(&server.neg(&server.mul_i(z)?)?, declared)?)?,
-    };
-    Ok(re.into_iter().zip(im).map(|(re, im)| Complex64::new(re, im)).collect())
+    client.decrypt_complex(&server.publish(z, declared)?)
 }

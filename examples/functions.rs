@@ -36,6 +36,10 @@ const SMALL: usize = 64;
 /// The seed of the generated values.
 const SEED: u64 = 2021;
 
+/// The declared error of a result, in units of the spread of the function's values. An error above
+/// half of the largest value is refused at decryption.
+const NOISE: f64 = 0.125;
+
 /// Correct bits of values around 1 under the noise of the slots.
 const SLOT_NOISE_BITS: f64 = 20.0;
 
@@ -479,8 +483,7 @@ fn in_slots(session: &mut Session, task: &Task, plan: &Plan) -> Result<Vec<f64>,
             }
             _ => session.follow(|server| server.map_with(x, &table))?,
         };
-        // The error of a table is at most the spread of its values.
-        let declared = Declaration::from(least..=most).with_noise(most - least);
+        let declared = Declaration::from(least..=most).with_noise(NOISE * (most - least));
         results.push(session.publish(&y, declared)?);
     }
     Ok(session.decrypt_all(&results)?.concat())
@@ -500,7 +503,8 @@ fn bootstrapped(
     let mut results = Vec::with_capacity(x.len());
     for x in &x {
         for y in session.serve(BOOTSTRAP, |server| server.functions_of(x, &[series]))? {
-            let declared = Declaration::from(least - bound..=most + bound).with_noise(most - least);
+            let declared = Declaration::from(least - bound..=most + bound);
+            let declared = declared.with_noise(NOISE * (most - least));
             results.push(session.server.publish_paired(&y, declared).map_err(Failure::run)?);
         }
     }

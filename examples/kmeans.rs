@@ -13,6 +13,8 @@
 
 #[path = "kmeans/lloyd.rs"]
 mod lloyd;
+#[path = "kmeans/points.rs"]
+mod points;
 #[path = "kmeans/score.rs"]
 mod score;
 #[path = "kmeans/server.rs"]
@@ -176,7 +178,12 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
         let found = points[0].len();
         return Err(Failure::input(format!("{source}: {found} coordinates: need 1 to 64")));
     }
-    let unit = if generated { 1.0 } else { scale(&source, &mut points)? };
+    points::check_distinct(&source, &points, clusters)?;
+    let unit = if generated { Some(1.0) } else { points::scale(&mut points) };
+    let unit = unit.ok_or_else(|| {
+        let why = "the values, or their differences, are too large or too small";
+        Failure::input(format!("{source}: {why}"))
+    })?;
     let start = lloyd::start(&points, clusters, &mut rng);
     Ok(Task { source, points, unit, classes, start, iterations })
 }
@@ -208,29 +215,15 @@ fn read(arguments: &Arguments) -> Result<Read, Failure> {
     Ok((table.source.clone(), table.rows.iter().map(features).collect(), Some(classes)))
 }
 
-/// Moves the mean of the points to 0 and scales all coordinates alike to magnitudes up to 1, which
-/// preserves clusters. Returns the unit of the new coordinates.
-fn scale(source: &str, points: &mut [Point]) -> Result<f64, Failure> {
-    let middle = &lloyd::means(points, &vec![0; points.len()], 1)[0];
-    for point in points.iter_mut() {
-        point.iter_mut().zip(middle).for_each(|(x, mean)| *x -= mean);
-    }
-    let unit = largest(points);
-    if !(unit > 1e-150 && unit < 1e150) {
-        return Err(Failure::input(format!(
-            "{source}: the values, or their differences, are too large or too small"
-        )));
-    }
-    points.iter_mut().flatten().for_each(|x| *x /= unit);
-    Ok(unit)
-}
-
 /// The report of `--json`.
 #[derive(Debug, Serialize)]
 struct KMeans<'a> {
     #[serde(flatten)]
     outcome: Outcome<'a>,
     clusters: usize,
+    /// Points of each cluster in the last assignment; the centre of a cluster without points lies
+    /// at the mean of all points.
+    sizes: &'a [usize],
     dimension: usize,
     iterations: usize,
     s_per_iteration: f64,
@@ -246,11 +239,6 @@ struct KMeans<'a> {
     adjusted_rand: Option<[f64; 2]>,
     seed: u64,
     source: &'a str,
-}
-
-/// The largest magnitude of a coordinate.
-fn largest(points: &[Point]) -> f64 {
-    points.iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()))
 }
 
 /// A bound on the magnitude of a point's distances to the centres less their mean, from the
@@ -313,7 +301,7 @@ fn compute(
     let before = decrypt(&mut session, layout, &before)?;
     let found = decrypt(&mut session, layout, &centres)?;
     let shares =
-        bits.iter().map(|bits| session.publish(bits, Declaration::from(SHARES).with_noise(1.0)));
+        bits.iter().map(|bits| session.publish(bits, Declaration::from(SHARES).with_noise(0.25)));
     let shares = shares.collect::<Result<Vec<_>, _>>()?;
     let shares = session.decrypt_all(&shares)?;
     let assigned: Vec<usize> = (0..points.len())
@@ -322,6 +310,8 @@ fn compute(
             (0..clusters).max_by(|&a, &b| shares[a].total_cmp(&shares[b])).unwrap_or(0)
         })
         .collect();
+    let mut sizes = vec![0; clusters];
+    assigned.iter().for_each(|&cluster| sizes[cluster] += 1);
     let nearest = lloyd::assign(points, &before);
     let same = assigned.iter().zip(&nearest).filter(|(a, b)| a == b).count();
 
@@ -341,6 +331,7 @@ fn compute(
     };
     let result = KMeans {
         clusters,
+        sizes: &sizes,
         dimension: layout.dimension,
         iterations: *iterations,
         s_per_iteration: outcome.report.eval_s / *iterations as f64,
@@ -364,7 +355,7 @@ fn decrypt(
     layout: &Layout,
     centres: &[Centre],
 ) -> Result<Vec<Point>, Failure> {
-    let declared = Declaration::from(-MARGIN..=MARGIN).with_noise(MARGIN);
+    let declared = Declaration::from(-MARGIN..=MARGIN).with_noise(0.25 * MARGIN);
     let parts = centres.concat();
     let parts = parts.iter().map(|part| session.publish(part, declared));
     let parts = session.decrypt_all(&parts.collect::<Result<Vec<_>, _>>()?)?;
@@ -387,7 +378,10 @@ fn show(console: &Console, result: &KMeans<'_>, found: &[Point], clear: &[Point]
     };
     for (j, (found, clear)) in found.iter().zip(clear).enumerate() {
         console.say(format_args!("centre {:>2}, encrypted {}", j + 1, line(found)));
-        console.say(format_args!("           in clear {}", line(clear)));
+        console.say(match result.sizes[j] {
+            0 => format!("           in clear {}, no points: at the mean of all", line(clear)),
+            size => format!("           in clear {}, {size} point(s)", line(clear)),
+        });
     }
     console.say(format_args!(
         "\n{:.2}% of the points were assigned to their nearest centre; inertia {:.4}, in the clear {:.4}",

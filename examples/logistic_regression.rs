@@ -162,18 +162,7 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
         let found = table.rows.len();
         return Err(Failure::input(format!("{source}: {found} rows: need at least {FOLDS}")));
     }
-    let mut labels = Vec::with_capacity(table.rows.len());
-    for (i, row) in table.rows.iter().enumerate() {
-        if row[place] != 0.0 && row[place] != 1.0 {
-            return Err(Failure::input(format!(
-                "{source}: row {}, column '{}': the value is not a label: need 0 or 1 (--label \
-                 NAME)",
-                i + 1,
-                table.names[place]
-            )));
-        }
-        labels.push(row[place] == 1.0);
-    }
+    let labels = table.labels(place)?;
     let features: Vec<usize> = (0..table.names.len()).filter(|&c| c != place).collect();
     let largest = |c: usize| table.rows.iter().fold(0.0f64, |m, row| m.max(row[c].abs()));
     let scales: Vec<f64> =

@@ -240,8 +240,8 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
         stages.made(bytes(&z));
     }
     // The result leaves the server with the metadata that the program declares, and nothing else.
-    // The error of a table is at most the spread of its values.
-    let declared = Declaration::from(1.0 - most..=1.0 - least).with_noise(most - least);
+    // Values are decrypted if their error is below half of their magnitude.
+    let declared = Declaration::from(1.0 - most..=1.0 - least).with_noise(0.25 * (most - least));
     let z = server.publish(&z, declared).map_err(Failure::run)?;
 
     // The client.

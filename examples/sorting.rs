@@ -3,7 +3,7 @@
 //! The client encrypts a column (generated, a column of iris, or `--csv FILE --column NAME`) in one
 //! ciphertext. The server extracts the values from their slots, sorts them by Batcher's odd-even
 //! network, one look-up per comparator, and packs them into slots again, in order. It sees neither
-//! values nor outcomes.
+//! values nor outcomes: the declared range of the column is mapped onto [-1, 1] by the client.
 
 use std::process::ExitCode;
 
@@ -18,14 +18,15 @@ use common::output;
 use common::program::{self, Defaults, Failure};
 use common::session::{self, CLOSE, Outcome, Session};
 use common::stats::Errors;
+use common::unit::Unit;
 use serde::Serialize;
 
-/// The share of the domain's width that stays free at each end for the noise of sorted values,
-/// which are packed with it.
-const MARGIN: f64 = 1.0 / 16.0;
+/// The end of the domain of the tables: beyond the numbers of [-1, 1] it is free for the noise of
+/// sorted numbers, which are packed with it.
+const DOMAIN: f64 = 1.0 + 1.0 / 8.0;
 
-/// The share of the domain's width by which the declared range of the results is wider at each end.
-const PUBLISHED: f64 = 0.25;
+/// The end of the declared range of the results.
+const PUBLISHED: f64 = 1.5;
 
 const COUNT: usize = 64;
 const SMALL: usize = 12;
@@ -93,21 +94,20 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     let network = Network::odd_even(count).map_err(Failure::run)?;
     let (mut session, level) = Session::with_tables(params, &arguments.tables)?;
 
-    // Step 2: encryption; slots to LWE, the network, LWE to slots. The margin leaves room for
-    // noise.
-    let x = session.encrypt(&column.values, *lo..=*hi, level)?;
+    // Step 2: encryption; slots to LWE, the network, LWE to slots.
+    let unit = Unit::of([*lo, *hi]);
+    let numbers: Vec<f64> = column.values.iter().map(|&value| unit.enter(value)).collect();
+    let x = session.encrypt(&numbers, -1.0..=1.0, level)?;
     let order = if arguments.descending { Order::Descending } else { Order::Ascending };
     let y = session.follow(|server| {
         let headroom = Headroom::comparators(network.depth() as u32);
-        let margin = MARGIN * (hi - lo);
-        let values = server.extract_for(&x, lo - margin..=hi + margin, headroom)?;
+        let values = server.extract_for(&x, -DOMAIN..=DOMAIN, headroom)?;
         server.pack(&server.tables()?.sort_through(&values, &network, order)?)
     })?;
     // Step 3: publication and decryption.
-    let margin = PUBLISHED * (hi - lo);
-    let declared = Declaration::from(lo - margin..=hi + margin).with_noise(margin);
+    let declared = Declaration::from(-PUBLISHED..=PUBLISHED).with_noise(PUBLISHED - 1.0);
     let y = session.publish(&y, declared)?;
-    let got = session.decrypt(&y)?;
+    let got: Vec<f64> = session.decrypt(&y)?.into_iter().map(|y| unit.leave(y)).collect();
 
     let errors = Errors::between(expected, &got);
     let close = got.iter().zip(expected).filter(|(g, e)| (*g - *e).abs() <= CLOSE * (hi - lo));

@@ -46,31 +46,14 @@ fn the_linear_bridge_keeps_its_promises() {
 }
 
 #[test]
-fn the_fine_preset_keeps_its_promises() {
-    let party = party(Preset::FunctionsFine, &Needs::new().map(), 3);
-    check_map(&party, 100, f64::tanh, 9.0, 4.5);
-}
-
-#[test]
-fn the_precise_preset_keeps_its_promises() {
-    let party = party(Preset::FunctionsPrecise, &Needs::new().map(), 3);
-    check_map(&party, 100, relu, 8.0, 5.5);
-}
-
-#[test]
-fn the_dense_twin_keeps_its_promises() {
-    let party = party(Preset::FunctionsDense, &Needs::new().map(), 3);
-    check_map(&party, 100, f64::tanh, 6.0, 2.75);
-    check_map(&party, 100, relu, 6.0, 2.75);
-}
-
-#[test]
-fn the_fine_and_precise_dense_twins_keep_their_promises() {
-    for (preset, bits) in
-        [(Preset::FunctionsFineDense, [7.0, 3.75]), (Preset::FunctionsPreciseDense, [8.0, 4.75])]
-    {
-        let party = party(preset, &Needs::new().map(), 3);
-        check_map(&party, 100, f64::tanh, bits[0], bits[1]);
+fn larger_tables_keep_their_promises() {
+    for (preset, f, [mean_bits, max_bits]) in [
+        (Preset::FunctionsFine, f64::tanh as fn(f64) -> f64, [9.0, 4.5]),
+        (Preset::FunctionsPrecise, relu, [8.0, 5.5]),
+        (Preset::FunctionsFineDense, f64::tanh, [7.0, 3.75]),
+        (Preset::FunctionsPreciseDense, f64::tanh, [8.0, 4.75]),
+    ] {
+        check_map(&party(preset, &Needs::new().map(), 3), 100, f, mean_bits, max_bits);
     }
 }
 
@@ -148,7 +131,7 @@ fn a_hundred_steps_with_a_stated_range() {
     }
 }
 
-/// The statements of SECURITY.md about the bound on a bootstrapped vector and the precision under
+/// The statements of docs/security/sharing.md about the bound on a bootstrapped vector and the precision under
 /// flooding.
 #[test]
 fn bounds_of_a_refresh_at_full_size() {
@@ -164,14 +147,14 @@ fn bounds_of_a_refresh_at_full_size() {
     let expected = average.bootstrap(&fresh(&average, unit)).unwrap().metadata().noise();
     let bound = worst.noise_bound(&worst.bootstrap(&fresh(&worst, unit)).unwrap()).unwrap();
     let rms = |bits: f64, length: f64| (length / params.scale()).log2() + bits;
-    assert!((expected.log2() + 30.4).abs() < 0.1, "{expected:e}");
-    assert!(rms(23.4, bound.length()).abs() < 0.1, "{:e}", bound.length());
+    assert!((expected.log2() + 29.4).abs() < 0.1, "{expected:e}");
+    assert!(rms(22.9, bound.length()).abs() < 0.1, "{:e}", bound.length());
     let left = |s| -Predicted::new(&bound, &Flooding::new(1, s).unwrap()).worst(-20.0).log2();
-    assert!((left(1.0) - 10.8).abs() < 0.1 && left(30.0) < 0.0, "{} {}", left(1.0), left(30.0));
+    assert!((left(1.0) - 10.3).abs() < 0.1 && left(30.0) < 0.0, "{} {}", left(1.0), left(30.0));
     let complex = fresh(&worst, Interval::complex(1.0).unwrap());
     let twice = worst.bootstrap_iterated(&complex, 2).unwrap();
     let twice = worst.noise_bound(&twice).unwrap().length();
-    assert!(rms(27.6, twice).abs() < 0.1, "{twice:e}");
+    assert!(rms(26.6, twice).abs() < 0.1, "{twice:e}");
 }
 
 /// Twenty vectors of 65536 integers through tables of 256 entries, five of each shape: random

@@ -1,6 +1,5 @@
 //! Columns of numbers: from a CSV file, or from the embedded iris table.
 
-use std::io::Read;
 use std::path::Path;
 
 use bellerophon::Params;
@@ -8,7 +7,7 @@ use rand::RngExt;
 
 use super::args::Data;
 use super::program::Failure;
-use super::random;
+use super::{random, text};
 
 /// Fisher's iris measurements; see `examples/data/README.md`.
 const IRIS: &str = include_str!("../data/iris.csv");
@@ -59,17 +58,8 @@ impl Column {
     }
 
     /// Refuses values outside a range, without repeating them.
-    pub fn check_within(&self, [lo, hi]: [f64; 2]) -> Result<(), Failure> {
-        let Some(row) = self.values.iter().position(|v| !(lo..=hi).contains(v)) else {
-            return Ok(());
-        };
-        Err(Failure::input(format!(
-            "{}: row {}, column '{}': the value lies outside [{lo:?}, {hi:?}]; give another \
-             --range",
-            self.source,
-            row + 1,
-            self.name
-        )))
+    pub fn check_within(&self, range: [f64; 2]) -> Result<(), Failure> {
+        check_within(&self.source, &self.name, self.values.iter().copied(), range)
     }
 
     /// The values as integers of `0 .. p`. Errors name the row of other values, without repeating
@@ -104,6 +94,21 @@ impl Column {
     }
 }
 
+/// Refuses values of a column outside a range, without repeating them.
+pub fn check_within(
+    source: &str,
+    name: &str,
+    mut values: impl Iterator<Item = f64>,
+    [lo, hi]: [f64; 2],
+) -> Result<(), Failure> {
+    let Some(row) = values.position(|v| !(lo..=hi).contains(&v)) else { return Ok(()) };
+    Err(Failure::input(format!(
+        "{source}: row {}, column '{name}': the value lies outside [{lo:?}, {hi:?}]; give another \
+         --range",
+        row + 1
+    )))
+}
+
 /// Values uniform in a range, which is also their documented range.
 pub fn generated([lo, hi]: [f64; 2], count: usize, seed: u64) -> Column {
     let mut rng = random::seeded(seed);
@@ -116,9 +121,14 @@ pub fn generated([lo, hi]: [f64; 2], count: usize, seed: u64) -> Column {
 pub fn load(flags: &Data, default_column: &str) -> Result<Column, Failure> {
     let name = flags.column.as_deref().unwrap_or(default_column).to_string();
     let table = load_table(flags.csv.as_deref(), std::slice::from_ref(&name))?;
-    let ranges = if flags.csv.is_none() { &IRIS_RANGES[..] } else { &[] };
-    let documented = ranges.iter().find(|(column, _)| *column == name).map(|(_, range)| *range);
+    let documented = documented(flags.csv.as_deref(), &name);
     Ok(Column { source: table.source, name, values: table.rows.concat(), documented })
+}
+
+/// The documented range of a column of the iris table; none for a table of the user.
+pub fn documented(path: Option<&Path>, name: &str) -> Option<[f64; 2]> {
+    let ranges = if path.is_none() { &IRIS_RANGES[..] } else { &[] };
+    ranges.iter().find(|(column, _)| *column == name).map(|(_, range)| *range)
 }
 
 /// A table of numbers.
@@ -150,28 +160,65 @@ impl Table {
             ))
         })
     }
+
+    /// The labels in a column, 0 or 1, and both of them.
+    pub fn labels(&self, place: usize) -> Result<Vec<bool>, Failure> {
+        let Self { source, names, rows } = self;
+        let name = &names[place];
+        let label = |(i, row): (usize, &Vec<f64>)| match row[place] {
+            label if label == 0.0 || label == 1.0 => Ok(label == 1.0),
+            _ => Err(Failure::input(format!(
+                "{source}: row {}, column '{name}': the value is not a label: need 0 or 1 (--label \
+                 NAME)",
+                i + 1
+            ))),
+        };
+        let labels = rows.iter().enumerate().map(label).collect::<Result<Vec<_>, _>>()?;
+        if labels.iter().all(|&label| label == labels[0]) {
+            return Err(Failure::input(format!(
+                "{source}: column '{name}' has only one label: need rows of both, 0 and 1"
+            )));
+        }
+        Ok(labels)
+    }
 }
 
 /// Reads columns of a file, or of the iris table; see [`read_table`].
 pub fn load_table(path: Option<&Path>, columns: &[String]) -> Result<Table, Failure> {
-    let Some(path) = path else {
-        return read_table(IRIS.as_bytes(), "iris (Fisher 1936, R datasets)", columns);
-    };
-    let name = path.display().to_string();
-    let file = std::fs::File::open(path).map_err(|e| Failure::input(format!("{name}: {e}")))?;
-    read_table(file, &name, columns)
+    match path {
+        None => read_table(IRIS, "iris (Fisher 1936, R datasets)", columns),
+        Some(path) => read_table(&text::read(path)?, &path.display().to_string(), columns),
+    }
 }
 
 /// Reads columns of a table with a header line, in the requested order, or all columns if none is
-/// requested. Other columns may hold anything. `source` names the table in errors; rows count from
-/// 1 below the header.
-pub fn read_table(reader: impl Read, source: &str, columns: &[String]) -> Result<Table, Failure> {
+/// requested. Other columns may hold anything, and blank lines at the end do not count. `source`
+/// names the table in errors; rows count from 1 below the header.
+///
+/// A first line of numbers is refused, since it may be data, unless all columns are requested by
+/// such names.
+pub fn read_table(text: &str, source: &str, columns: &[String]) -> Result<Table, Failure> {
     let fail = |why: String| Failure::input(format!("{source}: {why}"));
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(reader);
+    let text = text.trim_end();
+    if let Some(separators) = text.trim_start().lines().next().and_then(separators) {
+        return Err(fail(format!(
+            "the cells are separated by {separators}; save the file with commas between cells \
+             and points in numbers"
+        )));
+    }
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let header = reader.headers().map_err(|e| fail(describe(&e)))?;
     let header: Vec<String> = header.iter().map(str::to_string).collect();
     if header.is_empty() {
         return Err(fail("the file is empty; its first line must name the columns".to_string()));
+    }
+    let requested = !columns.is_empty() && columns.iter().all(|name| header.contains(name));
+    if nameless(&header) && !requested {
+        return Err(fail(
+            "the first line holds numbers, and must name the columns; put a line of names above \
+             it (columns that have numbers as names can only be chosen by --column)"
+                .to_string(),
+        ));
     }
     let names = if columns.is_empty() { header.clone() } else { columns.to_vec() };
     if let Some(name) = names.iter().find(|&name| header.iter().filter(|n| *n == name).count() > 1)
@@ -180,21 +227,40 @@ pub fn read_table(reader: impl Read, source: &str, columns: &[String]) -> Result
     }
     let all = Table { source: source.to_string(), names: header, rows: vec![] };
     let places = names.iter().map(|name| all.place(name)).collect::<Result<Vec<_>, _>>()?;
-    let mut rows = Vec::new();
-    for (index, record) in reader.records().enumerate() {
-        let row = index + 1;
-        let record = record.map_err(|e| fail(format!("row {row}: {}", describe(&e))))?;
-        let line = record.position().map_or(0, csv::Position::line);
+    let record = |(index, record): (usize, csv::Result<csv::StringRecord>)| {
+        record.map_err(|e| fail(format!("row {}: {}", index + 1, describe(&e))))
+    };
+    let records = reader.records().enumerate().map(record).collect::<Result<Vec<_>, _>>()?;
+    let filled = records.iter().rposition(|record| record.iter().any(|cell| !cell.is_empty()));
+    let Some(last) = filled else {
+        return Err(fail("there are no rows below the header".to_string()));
+    };
+    let mut rows = Vec::with_capacity(last + 1);
+    for (index, record) in records[..=last].iter().enumerate() {
+        let (row, line) = (index + 1, record.position().map_or(0, csv::Position::line));
         let cells = places.iter().zip(&names).map(|(&place, name)| {
             number(&record[place])
                 .map_err(|why| fail(format!("row {row} (line {line}), column '{name}': {why}")))
         });
         rows.push(cells.collect::<Result<Vec<f64>, Failure>>()?);
     }
-    if rows.is_empty() {
-        return Err(fail("there are no rows below the header".to_string()));
-    }
     Ok(Table { names, rows, ..all })
+}
+
+/// What separates the cells of a header instead of commas. Separators in quotes do not count.
+fn separators(line: &str) -> Option<&'static str> {
+    let count = |c: char| line.split('"').step_by(2).map(|part| part.matches(c).count()).sum();
+    let commas: usize = count(',');
+    [(';', "semicolons"), ('\t', "tabs")]
+        .into_iter()
+        .find(|&(separator, _)| count(separator) > commas)
+        .map(|(_, name)| name)
+}
+
+/// Whether a header has numbers, or numbers and empty cells, in place of names.
+fn nameless(header: &[String]) -> bool {
+    let number = |cell: &String| cell.parse::<f64>().is_ok();
+    header.iter().any(number) && header.iter().all(|cell| cell.is_empty() || number(cell))
 }
 
 /// The finite number in a cell, or the reason why there is none, without repeating the cell.
@@ -212,7 +278,6 @@ fn describe(error: &csv::Error) -> String {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             format!("found {len} cells where the header has {expected_len}")
         }
-        csv::ErrorKind::Utf8 { err, .. } => format!("not UTF-8: {err}"),
         _ => error.to_string(),
     }
 }

@@ -16,3 +16,5 @@ pub mod random;
 pub mod session;
 pub mod siphash;
 pub mod stats;
+pub mod text;
+pub mod unit;

@@ -38,6 +38,12 @@ impl Errors {
     }
 }
 
+/// The right answer of a search for the value at `best` that returned the place `found`: `found` if
+/// the two values differ by at most `close`, since tied values have no order.
+pub fn right_place(values: &[f64], best: usize, found: usize, close: f64) -> usize {
+    if (values[found] - values[best]).abs() <= close { found } else { best }
+}
+
 /// The default number of standard deviations in which standardised columns are declared: a
 /// constant, which does not depend on a column.
 pub const DEVIATIONS: f64 = 4.0;
@@ -57,16 +63,19 @@ pub struct Standardised {
 /// sums overflow or the squares of its differences vanish.
 pub fn standardise(values: &[f64]) -> Option<Standardised> {
     let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
+    // Differences from the first value keep the digits in which values far from zero differ.
+    let first = *values.first()?;
+    let shifted: Vec<f64> = values.iter().map(|x| x - first).collect();
+    let mean = shifted.iter().sum::<f64>() / n;
+    let variance = shifted.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
     if !mean.is_finite() || !variance.is_finite() {
         return None;
     }
-    let constant = values.iter().all(|x| *x == values[0]);
-    let (mean, deviation) = if constant { (values[0], 1.0) } else { (mean, variance.sqrt()) };
+    let constant = shifted.iter().all(|x| *x == 0.0);
+    let deviation = if constant { 1.0 } else { variance.sqrt() };
     if deviation == 0.0 {
         return None;
     }
-    let values = values.iter().map(|x| (x - mean) / deviation).collect();
-    Some(Standardised { values, mean, deviation })
+    let values = shifted.iter().map(|x| (x - mean) / deviation).collect();
+    Some(Standardised { values, mean: first + mean, deviation })
 }

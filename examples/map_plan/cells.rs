@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
@@ -11,6 +11,7 @@ use bellerophon::Engine;
 use serde::{Deserialize, Serialize};
 
 use common::program::Failure;
+use common::text;
 
 /// The key of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -80,8 +81,7 @@ pub fn read(file: &Path) -> Result<BTreeMap<Key, Cell>, Failure> {
     let name = file.display();
     let opened = OpenOptions::new().create(true).append(true).open(file);
     opened.map_err(|e| Failure::input(format!("--measure {name}: {e}")))?;
-    let text = fs::read_to_string(file);
-    let text = text.map_err(|e| Failure::input(format!("--measure {name}: {e}")))?;
+    let text = text::read(file)?;
     let cell = |(i, line): (usize, &str)| -> Result<(Key, Cell), Failure> {
         let cell: Cell = serde_json::from_str(line)
             .map_err(|e| Failure::input(format!("--measure {name}, line {}: {e}", i + 1)))?;

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::page::{HEAAN, Table};
 use common::program::Failure;
+use common::text;
 
 /// A report of `logistic_regression --json`.
 #[derive(Debug, Deserialize)]
@@ -30,8 +31,7 @@ const PAPER: [(&str, usize, usize, f64, f64, f64); 2] =
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Report>, Failure> {
     let read = |path: &PathBuf| {
         let failure = |why: String| Failure::input(format!("--logistic {}: {why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|e| failure(e.to_string()))?;
-        serde_json::from_str(&text).map_err(|e| failure(e.to_string()))
+        serde_json::from_str(&text::read(path)?).map_err(|e| failure(e.to_string()))
     };
     paths.iter().map(read).collect()
 }

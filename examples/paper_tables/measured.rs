@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use common::program::Failure;
+use common::text;
 
 /// A row of `figures --only mlwe --json`.
 #[derive(Debug, Clone, Deserialize)]
@@ -108,6 +109,5 @@ impl Measured {
 
 fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Failure> {
     let failure = |why: String| Failure::input(format!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|e| failure(e.to_string()))?;
-    serde_json::from_str(&text).map_err(|e| failure(e.to_string()))
+    serde_json::from_str(&text::read(path)?).map_err(|e| failure(e.to_string()))
 }

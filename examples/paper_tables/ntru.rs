@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::page::{Table, ms};
 use common::program::Failure;
+use common::text;
 
 /// Its page inside the folder of documents.
 pub const PAGE: &str = "ntru.md";
@@ -64,8 +65,8 @@ impl Reports {
         let mut reports = Self::default();
         for path in paths {
             let failure = |why: &dyn std::fmt::Display| fail(path, why);
-            let text = std::fs::read_to_string(path).map_err(|e| failure(&e))?;
-            let report: Value = serde_json::from_str(&text).map_err(|e| failure(&e))?;
+            let report: Value =
+                serde_json::from_str(&text::read(path)?).map_err(|e| failure(&e))?;
             match report.get("rows") {
                 Some(rows) => {
                     let rows = Vec::<Engine>::deserialize(rows).map_err(|e| failure(&e))?;

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use common::program::Failure;
+use common::text;
 
 /// The page of Full-RNS HEAAN.
 pub const HEAAN: &str = "full-rns-heaan.md";
@@ -45,9 +46,7 @@ fn marks(name: &str) -> (String, String) {
 }
 
 fn read(docs: &Path, page: &str) -> Result<String, Failure> {
-    let path = docs.join(page);
-    std::fs::read_to_string(&path)
-        .map_err(|e| Failure::input(format!("--docs: {}: {e}", path.display())))
+    text::read(&docs.join(page))
 }
 
 /// Refuses a folder without the page.

@@ -14,6 +14,7 @@ use super::page::Table;
 use common::data::load_table;
 use common::program::Failure;
 use common::random;
+use common::text;
 
 /// Its page inside the folder of documents.
 pub const PAGE: &str = "pegasus.md";
@@ -47,8 +48,7 @@ pub struct LookUps {
 pub fn read(paths: &[PathBuf]) -> Result<Vec<LookUps>, Failure> {
     let one = |path: &PathBuf| {
         let failure = |why: String| Failure::input(format!("--measured {}: {why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|e| failure(e.to_string()))?;
-        serde_json::from_str(&text).map_err(|e| failure(e.to_string()))
+        serde_json::from_str(&text::read(path)?).map_err(|e| failure(e.to_string()))
     };
     let mut reports: Vec<LookUps> = paths.iter().map(one).collect::<Result<_, _>>()?;
     reports.sort_by(|a, b| (&a.op, a.degree).cmp(&(&b.op, b.degree)));

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use common::program::Failure;
+use common::text;
 
 /// The number of entries of a table, and the range of moduli.
 pub const SIZES: RangeInclusive<usize> = 2..=1 << 16;
@@ -48,13 +49,10 @@ impl Entries {
 
     /// Reads a table, one entry per line.
     pub fn read(path: &Path, modulus: Option<usize>) -> Result<Self, Failure> {
-        let name = path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).map_err(|e| Failure::input(format!("{name}: {e}")))?;
-        Self::parse(name, &text, modulus)
+        Self::parse(path.display().to_string(), &text::read(path)?, modulus)
     }
 
-    /// A table from its lines.
+    /// A table from its lines. Blank lines at the end do not count.
     pub fn parse(name: String, text: &str, modulus: Option<usize>) -> Result<Self, Failure> {
         let entry = |(index, line): (usize, &str)| {
             line.trim().parse::<usize>().map_err(|_| {
@@ -64,7 +62,8 @@ impl Entries {
                 ))
             })
         };
-        let values = text.lines().enumerate().map(entry).collect::<Result<Vec<_>, _>>()?;
+        let values =
+            text.trim_end().lines().enumerate().map(entry).collect::<Result<Vec<_>, _>>()?;
         Self::new(name, values, modulus)
     }
 

@@ -16,11 +16,13 @@ mod lloyd;
 mod network;
 #[path = "../decision_tree/plan.rs"]
 mod plan;
+#[path = "../kmeans/points.rs"]
+mod points;
 #[path = "../kmeans/score.rs"]
 mod score;
 
 use cart::{Limits, Node, Tree};
-use common::{data::load_table, random};
+use common::{data::load_table, program::Failure, random};
 use plan::Plan;
 
 /// The iris table: features, species.
@@ -116,6 +118,31 @@ fn clusters_of_three_heaps_are_the_heaps() {
     assert_eq!(score::adjusted_rand(&found, &of), 1.0);
     // A cluster without points lies at zero.
     assert_eq!(lloyd::means(&points[..1], &[1], 2)[0], [0.0, 0.0]);
+}
+
+#[test]
+fn equal_points_are_counted_once() {
+    let points = |values: &[[f64; 2]]| values.iter().map(|v| v.to_vec()).collect::<Vec<_>>();
+    let refusal = |values: &[[f64; 2]], clusters| match points::check_distinct(
+        "t",
+        &points(values),
+        clusters,
+    ) {
+        Err(Failure::Input(why)) => Some(why),
+        found => found.map(|()| None).unwrap(),
+    };
+    let one = refusal(&[[0.1, 0.2]; 7], 2).unwrap();
+    assert_eq!(one, "t: all points are equal: they are one cluster");
+    let two = [[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0], [0.0, 1.0]];
+    assert_eq!(refusal(&two, 2), None);
+    assert!(refusal(&two, 3).unwrap().starts_with("t: 2 different points: need as many as"));
+    // Far from zero, the differences fill the range.
+    let mut far = points(&[[1.6e18, 5.0], [1.6e18 + 256.0, 5.0], [1.6e18 + 512.0, 5.0]]);
+    assert_eq!(points::scale(&mut far), Some(256.0));
+    assert_eq!(far, points(&[[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]));
+    for bad in [[[1.0, 2.0]; 2], [[-1e308, 0.0], [1e308, 0.0]], [[0.0, 0.0], [1e-200, 0.0]]] {
+        assert_eq!(points::scale(&mut points(&bad)), None);
+    }
 }
 
 #[test]

@@ -11,7 +11,9 @@ use common::function::Function;
 use common::memory;
 use common::output::{self, write_out};
 use common::program::{Defaults, Failure};
-use common::stats::{Errors, standardise};
+use common::stats::{Errors, right_place, standardise};
+use common::text::decode;
+use common::unit::Unit;
 use entries::{Entries, Sbox};
 
 #[derive(Debug, Parser)]
@@ -150,8 +152,9 @@ fn columns_are_declared_in_ranges_that_do_not_depend_on_them() {
 
 #[test]
 fn a_column_is_read_as_it_stands() {
-    let table = "\u{feff}a, b ,\"c, d\"\r\n1,-2.5e3,x\r\n\"3\", 4 ,y\r\n";
-    let read = |column: &str| read_table(table.as_bytes(), "t", &[column.into()]).unwrap().rows;
+    let table = decode("\u{feff}a, b ,\"c, d\"\r\n1,-2.5e3,x\r\n\"3\", 4 ,y\r\n".as_bytes(), "t");
+    let table = table.unwrap();
+    let read = |column: &str| read_table(table, "t", &[column.into()]).unwrap().rows;
     assert_eq!(read("a"), [[1.0], [3.0]]);
     assert_eq!(read("b"), [[-2500.0], [4.0]]);
 }
@@ -169,15 +172,116 @@ fn bad_tables_name_source_row_and_column() {
         ("a,b\n1,1e999\n", "b", &["row 1", "not finite"]),
         ("a,b\n1,2\n3\n", "a", &["row 2", "found 1 cells where the header has 2"]),
     ] {
-        let text = why(read_table(table.as_bytes(), "t.csv", &[column.into()]).unwrap_err());
+        let text = why(read_table(table, "t.csv", &[column.into()]).unwrap_err());
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
     }
-    let secret = why(read_table("a\n1\n73911O\n".as_bytes(), "t", &["a".into()]).unwrap_err());
+    let secret = why(read_table("a\n1\n73911O\n", "t", &["a".into()]).unwrap_err());
     assert!(!secret.contains("73911"), "{secret}");
-    let binary = why(read_table(&b"a,b\n1,\xff\n"[..], "t.csv", &["b".into()]).unwrap_err());
-    assert!(binary.contains("row 1"), "{binary}");
+    let binary = why(decode(b"a,b\n1,\xff\n", "t.csv").unwrap_err());
+    assert_eq!(binary, "t.csv: line 2: not UTF-8; save the file as UTF-8");
+    for utf_16 in [&b"\xff\xfea\0\n\0"[..], b"\xfe\xff\0a\0\n"] {
+        let found = why(decode(utf_16, "t.csv").unwrap_err());
+        assert_eq!(found, "t.csv: the text is UTF-16; save the file as UTF-8");
+    }
     let missing = why(load(&data(&["--csv", "no/such/file", "--column", "a"]), "").unwrap_err());
     assert!(missing.contains("no/such/file"), "{missing}");
+}
+
+/// What spreadsheets leave at the end of a file holds no row.
+#[test]
+fn blank_lines_at_the_end_are_no_rows() {
+    for end in ["", "\n", "\n\n", "\n  \n", "\n,\n", "\r\n\r\n", "\n,\n,\n\n"] {
+        let text = format!("a,b\n1,2\n3,4{end}");
+        assert_eq!(read_table(&text, "t", &[]).unwrap().rows, [[1.0, 2.0], [3.0, 4.0]], "{text:?}");
+        let text = format!("a\n1\n3{}", end.replace(',', ""));
+        assert_eq!(read_table(&text, "t", &[]).unwrap().rows, [[1.0], [3.0]], "{text:?}");
+    }
+    let inside = why(read_table("a,b\n1,2\n,\n3,4\n", "t", &[]).unwrap_err());
+    assert!(inside.contains("row 2 (line 3), column 'a': the cell is empty"), "{inside}");
+    assert!(why(read_table("a,b\n,\n", "t", &[]).unwrap_err()).contains("no rows"));
+}
+
+#[test]
+fn a_first_line_of_numbers_is_no_header() {
+    for (text, columns) in [
+        ("5.1,3.5\n4.9,3.0\n", &[][..]),
+        ("98765\n4.9\n", &[]),
+        ("5.1,,98765\n4.9,3.0,1.4\n", &[]),
+        ("NaN,98765\n4.9,3.0\n", &[]),
+        ("5.1,98765\n4.9,3.0\n", &["a"]),
+        ("5.1,98765\n4.9,3.0\n", &["5.1", "a"]),
+    ] {
+        let columns: Vec<String> = columns.iter().map(|name| name.to_string()).collect();
+        let found = why(read_table(text, "t.csv", &columns).unwrap_err());
+        assert!(found.starts_with("t.csv: the first line holds numbers"), "{found}");
+        assert!(found.contains("put a line of names above it") && !found.contains("98765"));
+    }
+    // Years may be names, of columns that are asked for, or beside other names.
+    let wide = read_table("1990,1991\n1,2\n", "t", &["1991".into()]).unwrap();
+    assert_eq!(wide.rows, [[2.0]]);
+    let named = read_table("id,1990\n1,2\n", "t", &[]).unwrap();
+    assert_eq!(named.rows, [[1.0, 2.0]]);
+}
+
+#[test]
+fn other_separators_are_named() {
+    for (text, expected) in [
+        ("a;b\n1,5;2\n", "semicolons"),
+        ("a;b;c, d\n1;2;3\n", "semicolons"),
+        ("a\tb\n1\t2\n", "tabs"),
+        ("\na\tb\n1\t2\n", "tabs"),
+    ] {
+        let found = why(read_table(text, "t", &["b".into()]).unwrap_err());
+        let separated = format!("t: the cells are separated by {expected}; save the file with");
+        assert!(found.starts_with(&separated), "{found}");
+    }
+    let quoted = read_table("\"a;b;c\",d\n1,2\n", "t", &[]).unwrap();
+    assert_eq!(quoted.names, ["a;b;c", "d"]);
+}
+
+#[test]
+fn files_are_read_in_one_place() {
+    let path = std::env::temp_dir().join(format!("bellerophon-read-{}.csv", std::process::id()));
+    std::fs::write(&path, "\u{feff}1\r\n0\r\n\r\n").unwrap();
+    let entries = Entries::read(&path, None);
+    std::fs::write(&path, "\u{feff}a\r\n1\r\n\r\n").unwrap();
+    let table = load_table(Some(&path), &["a".to_string()]);
+    std::fs::remove_file(&path).unwrap();
+    let entries = entries.unwrap();
+    assert_eq!((entries.len(), entries.at(0), entries.at(1)), (2, 1, 0));
+    assert_eq!(table.unwrap().rows, [[1.0]]);
+    let absent = why(Entries::read(&path, None).unwrap_err());
+    assert!(absent.contains("bellerophon-read"), "{absent}");
+}
+
+#[test]
+fn units_map_ranges_onto_one_interval() {
+    let ranges = [[1990.0, 2022.0], [1.6e9, 1.7e9], [0.0, 1e-6], [-1e308, 1e308], [-1.0, 1.0]];
+    for [lo, hi] in ranges {
+        let unit = Unit::of([lo, hi]);
+        assert_eq!([unit.enter(lo), unit.enter(hi)], [-1.0, 1.0], "{lo} {hi}");
+        for i in 0..=100 {
+            let part = f64::from(i) / 100.0;
+            let value = lo * (1.0 - part) + hi * part;
+            let number = unit.enter(value);
+            assert!((-1.0..=1.0).contains(&number));
+            let ulps = f64::EPSILON * lo.abs().max(hi.abs());
+            assert!((unit.leave(number) - value).abs() <= ulps, "{lo} {hi} {value}");
+        }
+    }
+    // No float lies between these two ends.
+    for ends in [[1e16, 1e16 + 2.0], [-1e16 - 2.0, -1e16]] {
+        let unit = Unit::of(ends);
+        assert_eq!(ends.map(|end| unit.leave(unit.enter(end))), ends);
+    }
+}
+
+/// A tie is right with any of the tied places.
+#[test]
+fn tied_places_are_right() {
+    let values = [0.5, 2.0, 1.0, 2.0];
+    assert_eq!([0, 1, 2, 3].map(|found| right_place(&values, 1, found, 0.0)), [1, 1, 1, 3]);
+    assert_eq!([0, 1, 2, 3].map(|found| right_place(&values, 1, found, 1.0)), [1, 1, 2, 3]);
 }
 
 #[test]
@@ -185,12 +289,12 @@ fn errors_and_debug_repeat_no_cell() {
     let silent = |text: &str| assert!(!text.contains("98765"), "{text}");
     for cell in ["987654x", "987654e999", "98765 4"] {
         let table = format!("a,b\n1,987654\n1,{cell}\n");
-        let refused = read_table(table.as_bytes(), "t", &[]).unwrap_err();
+        let refused = read_table(&table, "t", &[]).unwrap_err();
         silent(&format!("{refused:?}"));
         let text = why(refused);
         assert!(text.contains("row 2 (line 3), column 'b'"), "{text}");
     }
-    let table = read_table("a\n987654\n".as_bytes(), "t", &[]).unwrap();
+    let table = read_table("a\n987654\n", "t", &[]).unwrap();
     silent(&format!("{table:?} {table:#?}"));
     let (source, name, documented) = ("t".into(), "a".into(), None);
     let column = Column { source, name, values: vec![987654.0], documented };
@@ -217,6 +321,12 @@ fn standardised_columns_have_mean_zero_and_deviation_one() {
     assert_eq!(standardise(&[0.1]).unwrap().values, [0.0]);
     assert_eq!(standardise(&[0.1; 7]).unwrap().values, [0.0; 7]);
     assert!(standardise(&[1e308, 1e308, -1e308]).is_none());
+    // Time stamps in nanoseconds, whose sum has fewer digits than they differ by.
+    let near: Vec<f64> = (0..101).map(|i| 1.6e18 + 256.0 * f64::from(i)).collect();
+    let column = standardise(&near).unwrap();
+    let deviation = 256.0 * 850f64.sqrt();
+    assert!((column.deviation / deviation - 1.0).abs() < 1e-12, "{}", column.deviation);
+    assert!((column.values[0] + 12800.0 / deviation).abs() < 1e-12 && column.values[50] == 0.0);
     assert!(standardise(&[]).is_none());
 }
 
@@ -297,13 +407,13 @@ fn functions_have_their_known_values() {
 
 #[test]
 fn whole_tables_are_read_and_bad_cells_are_named() {
-    let table = read_table("a, b\n1,2\n-3,4e1\n".as_bytes(), "table", &[]).unwrap();
+    let table = read_table("a, b\n1,2\n-3,4e1\n", "table", &[]).unwrap();
     assert_eq!(table.names, ["a", "b"]);
     assert_eq!(table.rows, [[1.0, 2.0], [-3.0, 40.0]]);
     assert_eq!(table.place("b").unwrap(), 1);
     assert!(why(table.place("c").unwrap_err()).contains("a, b"));
     let columns = ["c", "a"].map(String::from);
-    let table = read_table("a,b,c\n1,x,2\n3,,4\n".as_bytes(), "table", &columns).unwrap();
+    let table = read_table("a,b,c\n1,x,2\n3,,4\n", "table", &columns).unwrap();
     assert_eq!((table.names, table.rows), (columns.into(), vec![vec![2.0, 1.0], vec![4.0, 3.0]]));
     for (text, expected) in [
         ("a,b\n1,x\n", "row 1 (line 2), column 'b': the cell is not a number"),
@@ -314,10 +424,22 @@ fn whole_tables_are_read_and_bad_cells_are_named() {
         ("a,b\n", "no rows"),
         ("", "empty"),
     ] {
-        let found = why(read_table(text.as_bytes(), "table", &[]).unwrap_err());
+        let found = why(read_table(text, "table", &[]).unwrap_err());
         assert!(found.starts_with("table: ") && found.contains(expected), "{found}");
     }
     assert_eq!(load_table(None, &[]).unwrap().rows.len(), 150);
+}
+
+#[test]
+fn labels_are_zero_and_one_and_both() {
+    let labels = |text: &str| read_table(text, "t", &[]).unwrap().labels(1);
+    assert_eq!(labels("a,y\n5,0\n6,1\n7,0\n").unwrap(), [false, true, false]);
+    for text in ["a,y\n5,1\n6,1\n", "a,y\n5,0\n6,0\n7,-0\n", "a,y\n5,1\n"] {
+        let found = why(labels(text).unwrap_err());
+        assert_eq!(found, "t: column 'y' has only one label: need rows of both, 0 and 1");
+    }
+    let other = why(labels("a,y\n5,1\n6,98765\n").unwrap_err());
+    assert!(other.starts_with("t: row 2, column 'y'") && !other.contains("98765"), "{other}");
 }
 
 #[test]
@@ -336,7 +458,7 @@ fn columns_of_integers_are_checked() {
 #[test]
 fn tables_of_integers_are_read() {
     let parse = |text: &str, modulus| Entries::parse("t".into(), text, modulus);
-    let table = parse("1\n0\r\n 3 \n2", None).unwrap();
+    let table = parse("1\n0\r\n 3 \n2\n \n\n", None).unwrap();
     assert_eq!((table.len(), table.modulus(), table.name()), (4, 4, "t"));
     assert_eq!([0, 1, 2, 3].map(|k| table.at(k)), [1, 0, 3, 2]);
     assert_eq!(parse("0\n0\n", None).unwrap().modulus(), 2);
@@ -348,6 +470,7 @@ fn tables_of_integers_are_read() {
         ("1\nx\n", None, "line 2: the entry is not a whole number"),
         ("1\n-1\n", None, "line 2"),
         ("1\n\n2\n", None, "line 2"),
+        ("\n1\n2\n", None, "line 1"),
         ("0.5\n1\n", None, "line 1"),
         ("65536\n1\n", None, "line 1: the entry is not below 65536"),
         ("1\n5\n", Some(5), "line 2: the entry is not below 5"),

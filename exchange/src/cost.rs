@@ -48,12 +48,12 @@ pub fn check(envelope: &[u8]) -> Result<(), Refusal> {
         return Err(Refusal::new(Code::Malformed, "a truncated parameter set"));
     };
     if shape.bootstraps {
-        let why = "parameters with bootstrapping or functional bootstrapping are not served: no program here uses them";
-        return Err(Refusal::new(Code::TooLarge, why));
+        let why = "parameters with bootstrapping or functional bootstrapping";
+        return Err(Refusal::new(Code::NotServed, why));
     }
     match shape.is_served() {
         true => Ok(()),
-        false => Err(Refusal::new(Code::TooLarge, format!("{shape:?} is not served"))),
+        false => Err(Refusal::new(Code::TooLarge, format_args!("{shape:?}"))),
     }
 }
 

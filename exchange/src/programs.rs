@@ -192,7 +192,11 @@ impl Program {
         watch: impl Fn(&str, usize, usize) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Result<Published, Stopped> {
         let y = self.compute(server, x, watch)?;
-        Ok(server.publish(&y, self.results())?)
+        // The programs have no secret constants, so that level and scale tell nothing. They are
+        // kept: a client that floods compares them with its own simulation.
+        let declared = Declaration::from(self.results());
+        let declared = declared.with_level(y.level()).with_scale(y.meta().scale);
+        Ok(server.publish(&y, declared)?)
     }
 
     fn compute(

@@ -135,7 +135,7 @@ fn read_some_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<S
     Ok(words.map(|words| line(&words)))
 }
 
-/// The machine-readable reason of a refused request or job.
+/// The kind of a refused request or job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
@@ -147,6 +147,8 @@ pub enum Code {
     HashMismatch,
     /// Parameters below the server's security level.
     Insecure,
+    /// Parameters or keys that no program of the server uses.
+    NotServed,
     /// No token, or one that the server does not accept.
     Unauthorised,
     /// No such path.
@@ -201,7 +203,7 @@ impl Code {
         match self {
             Self::BadRequest | Self::Malformed | Self::HashMismatch => 400,
             Self::Unauthorised => 401,
-            Self::Insecure => 403,
+            Self::Insecure | Self::NotServed => 403,
             Self::UnknownPath | Self::UnknownProgram | Self::UnknownKeys | Self::UnknownJob => 404,
             Self::Method => 405,
             Self::TooSlow => 408,
@@ -221,6 +223,54 @@ impl Code {
     pub fn passes(self) -> bool {
         matches!(self, Self::QueueFull | Self::TooManyRequests | Self::TooManyClients)
     }
+
+    /// The refusal in words. The client takes them from here, and none from the server.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::BadRequest => "the request does not follow the protocol",
+            Self::Malformed => {
+                "truncated or damaged bytes, or an object of another type or version"
+            }
+            Self::HashMismatch => "the bytes are not those that their name says",
+            Self::Insecure => "the parameters are below the security level of the server",
+            Self::NotServed => "no program of the server uses such parameters or keys",
+            Self::Unauthorised => {
+                "the server does not know this token: ask its operator for an invitation"
+            }
+            Self::UnknownPath => "the server has no such path",
+            Self::Method => "the path does not support this method",
+            Self::UnknownProgram => "the server has no such program",
+            Self::UnknownKeys => "the server does not have these keys: `send` brings them",
+            Self::UnknownJob => "the server does not have this job: `send` brings it",
+            Self::TooSlow => "the request took too long to arrive, or to be answered",
+            Self::JobExists => "the server has another job of this name",
+            Self::InUse => "jobs wait for these keys",
+            Self::NotReady => "the job has not ended",
+            Self::WrongKey => "the ciphertext is under another secret key than the keys named",
+            Self::WrongParameters => "the ciphertext has other parameters than the keys named",
+            Self::LengthRequired => "declare the length of the body in Content-Length",
+            Self::TooLarge => "more bytes, primes or memory than the server accepts",
+            Self::NotComputable => {
+                "the program cannot run on this ciphertext with these keys: its level, its range or \
+                 a missing key"
+            }
+            Self::QueueFull => "as many jobs of this client wait or run as the server allows",
+            Self::TooManyRequests => {
+                "too many requests of this client at once, or the memory of the server is in use: \
+                 try again later"
+            }
+            Self::TimeLimit => "the job took longer than the server allows",
+            Self::Crashed => "the server failed while it ran this job",
+            Self::Lost => "the disk of the server has lost a part of the job: encrypt it again",
+            Self::StorageFull => {
+                "no storage is left for this client, or on the server: fetch results and delete them"
+            }
+            Self::TooManyClients => {
+                "the server has no place for another client without an invitation"
+            }
+            Self::Internal => "the server failed: its operator finds the reason in the log",
+        }
+    }
 }
 
 impl fmt::Display for Code {
@@ -229,26 +279,31 @@ impl fmt::Display for Code {
     }
 }
 
-/// A refusal: the body of every answer that is not a success.
+/// A refusal: the body of every answer that is not a success. Its kind alone is sent and stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The reason for programs.
+    /// The kind.
     pub code: Code,
-    /// The reason for people.
-    #[serde(deserialize_with = "read_line")]
-    pub reason: String,
+    /// Details where it arises, for logs. They may repeat what only that side knows, and never
+    /// leave it.
+    #[serde(skip)]
+    pub details: String,
 }
 
 impl Refusal {
-    /// A refusal with its reason, as a [`line()`].
-    pub fn new(code: Code, reason: impl fmt::Display) -> Self {
-        Self { code, reason: line(&reason.to_string()) }
+    /// A refusal with its details, as a [`line()`].
+    pub fn new(code: Code, details: impl fmt::Display) -> Self {
+        Self { code, details: line(&details.to_string()) }
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.reason)
+        write!(f, "{}: {}", self.code, self.code.text())?;
+        match self.details.as_str() {
+            "" => Ok(()),
+            details => write!(f, " ({details})"),
+        }
     }
 }
 

@@ -116,8 +116,8 @@ impl Scanner {
                 return Err(malformed(format!("an object of type {kind:#06x}, need {what}")));
             }
             _ if !KEYS.contains(&kind) => {
-                let why = format!("keys of type {kind:#06x} are not served: no program uses them");
-                return Err(Refusal::new(Code::TooLarge, why));
+                let why = format!("keys of type {kind:#06x}");
+                return Err(Refusal::new(Code::NotServed, why));
             }
             n if n >= MOST_KEYS + 2 => {
                 return Err(Refusal::new(Code::TooLarge, format!("more than {MOST_KEYS} keys")));

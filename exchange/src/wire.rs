@@ -48,7 +48,7 @@ pub fn read_params(reader: &mut impl Read) -> Result<Vec<u8>, Refusal> {
 /// A received parameter set.
 ///
 /// # Errors
-/// `too_large` for what is not served ([`cost::check`]), `insecure` for parameters below `security`,
+/// `too_large` and `not_served` by [`cost::check`], `insecure` for parameters below `security`,
 /// `malformed` for other faults.
 pub fn params(bytes: &[u8], security: Security) -> Result<Params, Refusal> {
     cost::check(bytes)?;
@@ -83,7 +83,8 @@ pub fn keys(params: &Params, mut reader: impl Read, bytes: u64) -> Result<Loaded
     Ok(Loaded { server, secret, name: Hex::of(&name.0) })
 }
 
-/// A received encrypted vector: fresh, of a provider, or computed.
+/// A received encrypted vector: fresh, of a provider, or published. Nobody vouches for the range
+/// and the noise of other results.
 ///
 /// # Errors
 /// `wrong_parameters` for other parameters, `malformed` for other faults.
@@ -98,7 +99,8 @@ pub fn ciphertext(params: &Params, bytes: &[u8]) -> Result<Ciphertext, Refusal> 
             Ok::<_, bellerophon::Error>(fresh.expand(params.ckks())?)
         }
         Provided::KIND => Ok(format::from_bytes::<Provided>(params, bytes)?.into()),
-        _ => format::from_bytes(params, bytes),
+        // Any other type is refused with its name.
+        _ => Ok(format::from_bytes::<Published>(params, bytes)?.into()),
     };
     read().map_err(malformed)
 }

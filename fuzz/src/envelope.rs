@@ -15,7 +15,7 @@ const MAGIC: &[u8; 8] = b"BELLEROP";
 pub fn seal(kind: u16, fingerprint: [u8; 32], object: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + object.len() + HASH);
     bytes.extend(MAGIC);
-    bytes.extend(4u16.to_le_bytes());
+    bytes.extend(1u16.to_le_bytes());
     bytes.extend(kind.to_le_bytes());
     bytes.extend([0; 4]);
     bytes.extend(fingerprint);

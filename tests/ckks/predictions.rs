@@ -45,6 +45,10 @@ const SHARP: f64 = 1.3;
 /// independent ones.
 const COMMON: f64 = 1.6;
 
+/// A value and its correction, which stem from the same operands: their errors, which partly cancel,
+/// are taken to be equal.
+const RELATED: f64 = 3.0;
+
 /// Rotations whose noise is bounded by key switches of full digits.
 const SWITCHED: f64 = 1.5;
 
@@ -101,7 +105,7 @@ fn operations<A: CkksOps>(
         ("mul_complex", SWITCHED, a.mul_complex(x, Complex64::new(0.5, -0.25))),
         ("mul_integer", SHARP, a.mul_integer(x, -7)),
         ("mul_i", SHARP, a.mul_i(x)),
-        ("mul_add_many", SHARP, a.mul_add_many(&[(x, y), (u, y)], &[(x, 0.5)], 0.1, None)),
+        ("mul_add_many", COMMON, a.mul_add_many(&[(x, y), (u, y)], &[(x, 0.5)], 0.1, None)),
         ("linear_combination", SHARP, a.linear_combination(&[(x, 0.5), (y, -2.0)], 0.1, None)),
         ("dot", SHARP, a.dot(&[x, u], &[y, y])),
         ("dot_values", SHARP, a.dot_values(&[x, y], &[values.clone(), halves])),
@@ -120,6 +124,7 @@ fn operations<A: CkksOps>(
         ("mask", INSIDE, a.mask(x, 2..400)),
         ("mask_slots", INSIDE, a.mask_slots(x, &[0, 8, 16, 24])),
         ("clear_padding", SHARP, a.clear_padding(padded)),
+        ("move_padding", SHARP, a.move_padding(padded, 0.5)),
         ("replicate", INSIDE, a.mask_slots(x, &[0]).and_then(|z| a.replicate(&z, 16, 1))),
         ("replicate_slot", INSIDE, a.replicate_slot(x, 3)),
         ("transform", INSIDE, transform(Hoisting::Single, Giants::Direct)),
@@ -141,8 +146,8 @@ fn operations<A: CkksOps>(
         ("sign", AVERAGED, a.sign(u, &sign)),
         ("step", AVERAGED, a.step(u, &sign)),
         ("greater", AVERAGED, a.mul_scalar(u, 0.25).and_then(|z| a.greater(&z, u, &sign))),
-        ("max", AVERAGED, a.mul_scalar(u, 0.25).and_then(|z| a.max(&z, u, &sign))),
-        ("min", AVERAGED, a.mul_scalar(u, 0.25).and_then(|z| a.min(&z, u, &sign))),
+        ("max", RELATED, a.mul_scalar(u, 0.25).and_then(|z| a.max(&z, u, &sign))),
+        ("min", RELATED, a.mul_scalar(u, 0.25).and_then(|z| a.min(&z, u, &sign))),
         ("abs", AVERAGED, a.abs(u, &sign)),
         ("relu", AVERAGED, a.relu(u, &sign)),
     ]
@@ -206,8 +211,14 @@ fn bootstraps<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>> 
 }
 
 /// Statements of the caller, which have no noise of their own.
-const STATEMENTS: [&str; 5] =
-    ["with_metadata", "broadcast", "assume_range", "assume_range_with_padding", "assume_real"];
+const STATEMENTS: [&str; 6] = [
+    "with_metadata",
+    "with_origins",
+    "broadcast",
+    "assume_range",
+    "assume_range_with_padding",
+    "assume_real",
+];
 
 /// Root mean square of the errors: of real parts for real vectors, else of the whole.
 fn error(world: &World, ct: &Ciphertext, expected: &[Complex64]) -> f64 {

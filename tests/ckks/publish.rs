@@ -3,7 +3,7 @@
 use crate::common::{World, max_error};
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Declaration, ErrorKind, Evaluator, Interval, KeyLevels, Published,
-    simulator::Simulator,
+    polynomial::Monomial, simulator::Simulator,
 };
 use bellerophon_ring::wire::Wire;
 
@@ -39,6 +39,108 @@ fn constants_of_the_server_do_not_show() {
     // The declared variance is the declared deviation of a slot again.
     let noise = score(&eval, &x, 1.0, 0.0).as_ref().metadata().noise();
     assert!((noise.log2() + 19.0).abs() < 1e-9, "{noise}");
+}
+
+/// Degree and zero coefficients of a secret polynomial show neither in level nor in scale.
+#[test]
+fn polynomials_of_the_server_do_not_show() {
+    let world = World::new(10, 6, KeyLevels::default().multiply(6));
+    let eval = world.evaluator();
+    let values = [0.5, -1.0, 0.25];
+    let x = world.encrypt_span(&values);
+    let secrets: [&[f64]; 5] = [
+        &[0.25, -0.5],
+        &[0.25, -0.5, 1.0],
+        &[0.0, 0.0, 1.0],
+        &[0.0, 0.0, 0.0, 0.0, 1.0],
+        &[0.5, 0.0, -0.5, 0.0, 0.0, 0.0, 0.0, 1.0],
+    ];
+    let results = secrets.map(|secret| {
+        let polynomial = Monomial::new(secret).unwrap();
+        let powers = eval.power_basis(&x, &[&polynomial]).unwrap();
+        // The product by itself has another scale at every level.
+        let y = eval.square(&eval.monomial_in(&powers, &polynomial, None).unwrap()).unwrap();
+        (y, values.map(|v| secret.iter().rev().fold(0.0, |sum, c| sum * v + c).powi(2)))
+    });
+    let found = |f: fn(&Ciphertext) -> u64| {
+        results.iter().map(|(y, _)| f(y)).collect::<std::collections::HashSet<_>>().len()
+    };
+    assert!(found(|y| y.level() as u64) > 1 && found(|y| y.meta().scale.to_bits()) > 1);
+    // The default is the lowest level, and the scale of the parameters.
+    let range = Declaration::from(-64.0..=64.0).with_noise(1e-6);
+    let scale = world.params.scale();
+    for (declared, level, scale) in
+        [(range, 0, scale), (range.with_scale(2.0 * scale).with_level(1), 1, 2.0 * scale)]
+    {
+        let all = results.each_ref().map(|(y, _)| eval.publish(y, declared).unwrap());
+        for (published, (_, expected)) in all.iter().zip(&results) {
+            let said: &Ciphertext = published.as_ref();
+            assert_eq!((said.level(), said.meta().scale), (level, scale));
+            assert_eq!(said.metadata(), all[0].as_ref().metadata());
+            assert!(max_error(&world.decrypt(said), expected) < 1e-6);
+        }
+    }
+    // Levels that are gone, and a scale that would take one that is gone.
+    let (low, _) = results.iter().min_by_key(|(y, _)| y.level()).unwrap();
+    let refused = |declared: Declaration| match eval.publish(low, declared) {
+        Err(e) if matches!(e.kind(), ErrorKind::Declaration { .. }) => e.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let error = refused(range.with_level(low.level() + 1));
+    assert!(error.contains("declared level") && error.contains("with_level"), "{error}");
+    let error = refused(range.with_level(low.level()));
+    assert!(error.contains("declared scale") && error.contains("with_scale"), "{error}");
+    let own = range.with_level(low.level()).with_scale(low.meta().scale);
+    assert_eq!(eval.publish(low, own).unwrap().as_ref().metadata().level, low.level());
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let error = eval.publish(low, range.with_scale(bad)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Scale { .. }), "{error}");
+    }
+}
+
+/// Inputs of other ranges, noise, levels and scales are the same to the program, or refused before
+/// it: no refusal of an operation depends on what the client states.
+#[test]
+fn admitted_inputs_are_told_apart_by_their_declaration_alone() {
+    let world = World::new(10, 4, KeyLevels::default().multiply(4));
+    let eval = world.evaluator();
+    let unit = Interval::real(-1.0, 1.0).unwrap();
+    let shadow = Simulator::new(&world.params);
+    let foreseen = shadow.encrypt(&[0.0; 3], unit, 2).unwrap();
+    let declared = Declaration::from(&foreseen).with_len(3).with_slots(4);
+    let values = [0.25, -0.125, 0.0];
+    let narrow = Interval::real(-0.125, 0.25).unwrap();
+    let inputs = [
+        world.encrypt_in(&values, unit, 2),
+        world.encrypt_in(&values, unit, 4),
+        world.encrypt_in(&values, narrow, 3),
+    ];
+    let admitted = inputs.each_ref().map(|x| eval.admit(x, declared).unwrap());
+    for x in &admitted {
+        assert_eq!(x.metadata(), admitted[0].metadata());
+        assert_eq!((x.level(), *x.range()), (2, unit));
+        assert!(max_error(&world.decrypt(x), &values) < 1e-6);
+    }
+    // Without it, the range of the client decides whether a secret constant is refused.
+    let wide = 2f64.powi(60);
+    let product = |x: &Ciphertext| eval.mul_scalar(x, wide).is_ok();
+    let tiny = Interval::real(-1e-6, 1e-6).unwrap();
+    let probe = world.encrypt_in(&[0.0; 3], tiny, 2);
+    assert!(product(&probe) != product(&inputs[0]));
+    let probe = eval.admit(&probe, declared).unwrap();
+    assert_eq!(product(&probe), product(&admitted[0]));
+    // What the declaration does not cover is refused, and by its name.
+    for (x, what) in [
+        (world.encrypt_in(&values, Interval::real(-1.0, 1.5).unwrap(), 2), "range"),
+        (world.encrypt_in(&values, unit, 1), "level"),
+        (world.encrypt_in(&values[..2], unit, 2), "number of values"),
+        (eval.repeated(world.encrypt_in(&values, unit, 2), 8).unwrap(), "number of slots"),
+        (world.encrypt_in(&values, unit, 2).assume_noise(1e-3).unwrap(), "noise"),
+    ] {
+        let error = eval.admit(&x, declared).unwrap_err();
+        let ErrorKind::Declaration { what: found, .. } = error.kind() else { panic!("{error}") };
+        assert_eq!((*found, error.op()), (what, "admit"));
+    }
 }
 
 #[test]

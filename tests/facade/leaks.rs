@@ -4,8 +4,11 @@
 //!
 //! Which bytes those are is measured: the ones that differ between encryptions of one message. All
 //! others, header and metadata, must be the same whatever is encrypted.
+//!
+//! [`CASES`] lists the types of bytes that each test covers, and [`NO_MESSAGE`] those without a
+//! message; together they are all types of the library.
 
-use std::f64::consts::PI;
+use std::{cell::RefCell, collections::BTreeSet, f64::consts::PI};
 
 use bellerophon::{
     Declaration, ParamsSpec, bfv,
@@ -13,7 +16,7 @@ use bellerophon::{
         self, Complex64, Interval, KeyLevels, LevelGroup, ModulusChain,
         fbt::{FbtSpec, SeededPairedVec},
     },
-    format::{Context, to_bytes},
+    format::{self, ContentHash, Context, Header, to_bytes},
     lwe::{self, Encoding, Engine, LweVec, RgswGadget},
     mlwe::{KeyId, PublicKey, SecretKey, SecretKind, Security},
     pir::{Client, Function, QueryLayout, Server},
@@ -34,6 +37,66 @@ const RANGE: std::ops::RangeInclusive<f64> = -3.0..=5.0;
 
 /// How many values a message has: padding is there.
 const COUNT: usize = 3;
+
+/// The types of bytes that each test holds against each other.
+const CASES: [(&str, &[u16]); 12] = [
+    ("fresh_vectors_tell_their_shape_alone", &[0x0201, 0x0202]),
+    (
+        "vectors_of_other_owners_of_data_tell_their_shape_alone",
+        &[0x0101, 0x0102, 0x0201, 0x020b, 0x0212],
+    ),
+    ("published_results_tell_what_is_declared_alone", &[0x0204]),
+    ("fresh_integers_and_paired_vectors_tell_their_shape_alone", &[0x0205, 0x0206, 0x0208, 0x0209]),
+    ("published_integers_tell_their_shape_alone", &[0x020a]),
+    ("published_paired_vectors_tell_what_is_declared_alone", &[0x0207]),
+    ("values_of_tables_tell_their_shape_alone", &[0x0301, 0x0302, 0x0307]),
+    (
+        "exact_ciphertexts_and_private_look_up_tell_their_shape_alone",
+        &[0x0404, 0x0405, 0x0406, 0x0407, 0x0408, 0x0409, 0x040a, 0x040b],
+    ),
+    (
+        "keys_of_a_lattice_tell_their_shape_alone",
+        &[0x0103, 0x0104, 0x0105, 0x0106, 0x0107, 0x0108, 0x0109, 0x010a],
+    ),
+    (
+        "keys_of_ranks_and_bootstraps_tell_their_shape_alone",
+        &[0x0203, 0x020c, 0x020d, 0x020e, 0x020f, 0x0210],
+    ),
+    ("keys_of_tables_tell_their_shape_alone", &[0x0303, 0x0304, 0x0305, 0x0306, 0x0401, 0x0402]),
+    ("sets_of_keys_tell_the_identity_of_their_client_alone", &[0x0105, 0x0107, 0x0502, 0x0503]),
+];
+
+/// Types of bytes without a message, or that are the secret itself and go nowhere.
+const NO_MESSAGE: [(&str, &[u16]); 3] = [
+    ("parameters, which are public", &[0x0100, 0x0200, 0x0403, 0x0500]),
+    ("requests for keys, which a program states", &[0x0211, 0x0504]),
+    ("secrets, which their owner stores", &[0x0501, 0x040c, 0x040d, 0x040e]),
+];
+
+thread_local! {
+    /// The types of the bytes that this test has held against each other.
+    static SEEN: RefCell<BTreeSet<u16>> = RefCell::default();
+}
+
+/// Refuses a test that covers other types than its entry in [`CASES`] says.
+#[track_caller]
+fn covers(test: &str) {
+    let (_, kinds) = CASES.iter().find(|(name, _)| *name == test).expect("an entry");
+    let seen = SEEN.with_borrow(|seen| seen.iter().copied().collect::<Vec<_>>());
+    assert_eq!(seen, *kinds, "{test}");
+}
+
+/// A new type of bytes has a case, or a reason why it has none.
+#[test]
+fn every_type_of_bytes_has_a_case() {
+    let without: BTreeSet<u16> = NO_MESSAGE.iter().flat_map(|(_, kinds)| *kinds).copied().collect();
+    let cases: BTreeSet<u16> = CASES.iter().flat_map(|(_, kinds)| *kinds).copied().collect();
+    assert!(cases.is_disjoint(&without));
+    for (kind, name) in format::kinds() {
+        assert!(cases.contains(&kind) || without.contains(&kind), "{name} ({kind:#06x}): no case");
+    }
+    assert_eq!(format::kinds().count(), cases.len() + without.len(), "a case of no type");
+}
 
 fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
@@ -65,6 +128,13 @@ fn assert_tells_nothing(name: &str, pairs: usize, write: impl Fn(usize, u64) -> 
 
 fn assert_bytes_tell_nothing(name: &str, pairs: usize, write: &dyn Fn(usize, u64) -> Vec<u8>) {
     let first = write(0, 0);
+    // One envelope, or a set of them with a hash behind.
+    let mut rest = &first[..];
+    while rest.len() > ContentHash::LEN {
+        let header = Header::parse(rest).unwrap();
+        SEEN.with_borrow_mut(|seen| seen.insert(header.kind));
+        rest = &rest[header.total() as usize..];
+    }
     let mut masked = vec![false; first.len()];
     for seed in 1..SHOWN {
         let other = write(0, seed);
@@ -128,6 +198,7 @@ fn fresh_vectors_tell_their_shape_alone() {
         let values = &messages[pair];
         write(&params, &client.encrypt_with(values, RANGE, level, &mut rng(seed)).unwrap())
     });
+    covers("fresh_vectors_tell_their_shape_alone");
 }
 
 #[test]
@@ -160,6 +231,26 @@ fn vectors_of_other_owners_of_data_tell_their_shape_alone() {
         let plain = encode(&messages[pair]);
         write(lattice, &secret.encrypt_seeded(plain.poly(), &mut rng(seed)).unwrap())
     });
+    assert_tells_nothing("provided vector", PAIRS, |pair, seed| {
+        let plain = encode(&messages[pair]);
+        write(&params, &Provided::encrypt(&params, &plain, &public, &mut rng(seed)).unwrap())
+    });
+    // Integers, in one part of the slots and in both.
+    let (params, client, _) = functional();
+    let public = client.public_key_with(&mut rng(3)).unwrap();
+    for count in [20, 40] {
+        assert_tells_nothing("provided integers", PAIRS, |pair, seed| {
+            let (integers, rng) = (integers(pair, count), &mut rng(seed));
+            let level = params.levels();
+            write(&params, &public.encrypt_with(&integers, Modulo(4), level, rng).unwrap())
+        });
+    }
+    covers("vectors_of_other_owners_of_data_tell_their_shape_alone");
+}
+
+/// A factor: a constant that rounding at its scale would destroy is refused, zero is not.
+fn usable(factor: f64) -> f64 {
+    if factor.abs() < 1e-6 { 0.0 } else { factor }
 }
 
 /// Constants of the server and values of the client: both are messages of a result.
@@ -177,11 +268,19 @@ fn published_results_tell_what_is_declared_alone() {
         let plain = encoder.encode(&messages[pair], range, params.scale(), params.limbs()).unwrap();
         let x = ckks::encrypt(&params, &plain, &secret, &mut rng(seed)).unwrap();
         let [w, b, c] = messages[PAIRS - pair][..] else { unreachable!() };
-        let y = eval.add_scalar(&eval.mul_scalar(&x, w).unwrap(), b).unwrap();
+        let w = usable(w);
+        // Three programs: their results have two levels and two scales.
+        let y = match pair % 3 {
+            0 => x.clone(),
+            1 => eval.square(&x).unwrap(),
+            _ => eval.mul_scalar(&x, w).unwrap(),
+        };
+        let y = eval.add_scalar(&y, b).unwrap();
         let y = eval.rotate(&eval.add_values(&y, &[c; COUNT]).unwrap(), 1).unwrap();
         let y = eval.mul_integer(&y, 1 + (pair % 3) as i64).unwrap();
         write(&params, &eval.publish(&y, declared).unwrap())
     });
+    covers("published_results_tell_what_is_declared_alone");
 }
 
 /// A ring with 32 slots and tables of up to four entries, which protects nothing, and the server of
@@ -234,6 +333,7 @@ fn fresh_integers_and_paired_vectors_tell_their_shape_alone() {
         let values = values(pair);
         write(&params, &client.encrypt_with(&values, Paired(RANGE), level, &mut rng(seed)).unwrap())
     });
+    covers("fresh_integers_and_paired_vectors_tell_their_shape_alone");
 }
 
 /// Tables of the server and integers of the client: both are messages of a result. The slowest of
@@ -259,6 +359,7 @@ fn published_integers_tell_their_shape_alone() {
     let [x, y] = [&x, &y].map(|x| IntVec::from(server.publish_integers(x).unwrap()));
     assert_eq!(x.values().inner().meta(), y.values().inner().meta());
     assert_eq!(x.values().range(), y.values().range());
+    covers("published_integers_tell_their_shape_alone");
 }
 
 #[test]
@@ -271,6 +372,7 @@ fn published_paired_vectors_tell_what_is_declared_alone() {
             .encrypt_with(&messages[pair].repeat(14), Paired(RANGE), 3, &mut rng(seed))
             .unwrap();
         let [w, b, _] = messages[PAIRS - pair][..] else { unreachable!() };
+        let w = usable(w);
         let y = server.add_scalar(&server.mul_scalar(x.inner(), w).unwrap(), b).unwrap();
         let y = server.mul_integer(&y, 1 + (pair % 3) as i64).unwrap();
         // A range of the server's own.
@@ -279,12 +381,12 @@ fn published_paired_vectors_tell_what_is_declared_alone() {
         let y = PairedVec::new(y, range, x.len()).unwrap();
         write(&params, &server.publish_paired(&y, declared).unwrap())
     });
+    covers("published_paired_vectors_tell_what_is_declared_alone");
 }
 
-#[test]
-fn values_of_tables_tell_their_shape_alone() {
-    let degree = 64;
-    let params = lwe::Params::new(lwe::ParamsSpec {
+/// Tables over a ring of this degree, which protect nothing.
+fn tables(degree: usize) -> lwe::Params {
+    lwe::Params::new(lwe::ParamsSpec {
         dimension: 8,
         modulus: prime::ntt_primes_below(8, 28, 1, &[]).unwrap()[0].value(),
         secret: SecretKind::Ternary,
@@ -298,7 +400,12 @@ fn values_of_tables_tell_their_shape_alone() {
         ring_sigma: 3.2,
         security: Security::Insecure,
     })
-    .unwrap();
+    .unwrap()
+}
+
+#[test]
+fn values_of_tables_tell_their_shape_alone() {
+    let params = tables(64);
     let ring = lwe::SecretKey::generate_ring(&params, &mut rng(4)).unwrap();
     let messages = messages();
     let encoding = Encoding::new(0.0, 64.0).unwrap();
@@ -320,6 +427,7 @@ fn values_of_tables_tell_their_shape_alone() {
         LweVec::encrypt(&params, secret, &[value], encoding, RANGE, &mut rng(1)).is_err()
     };
     assert!([f64::NAN, f64::INFINITY, 5.0000001, -4.0].into_iter().all(outside));
+    covers("values_of_tables_tell_their_shape_alone");
 }
 
 #[test]
@@ -384,11 +492,27 @@ fn exact_ciphertexts_and_private_look_up_tell_their_shape_alone() {
         hide(&mut bytes, query.key());
         bytes
     });
+    let secrets: Vec<bfv::SecretKey> = (0..=PAIRS as u64 / 10)
+        .map(|i| bfv::SecretKey::generate(&params, &mut rng(900 + i)).unwrap())
+        .collect();
+    assert_tells_nothing("public key of exact plaintexts", PAIRS / 10, |pair, seed| {
+        let key = bfv::PublicKey::generate(&secrets[pair], &mut rng(seed));
+        let mut bytes = write(&params, &key);
+        hide(&mut bytes, secrets[pair].id());
+        bytes
+    });
+    assert_tells_nothing("packing keys", PAIRS / 10, |pair, seed| {
+        let keys = bfv::SeededPackingKeys::generate(&secrets[pair], 4, &mut rng(seed)).unwrap();
+        let mut bytes = write(&params, &keys);
+        hide(&mut bytes, secrets[pair].id());
+        bytes
+    });
     assert_tells_nothing("encrypted function", PAIRS / 10, |pair, seed| {
         let table = [message(pair), message(PAIRS - pair)].concat();
         let function = Function::new(&params, &table).unwrap();
         write(&params, &client.encrypt_function(&function, &mut rng(seed)).unwrap())
     });
+    covers("exact_ciphertexts_and_private_look_up_tell_their_shape_alone");
 }
 
 #[test]
@@ -406,89 +530,4 @@ fn what_cannot_be_encoded_is_refused_before_anything_is_told() {
     }
 }
 
-#[cfg(feature = "long-tests")]
-mod keys {
-    use bellerophon::{
-        format::{ContentHash, Header},
-        repack::SeededRepackKey,
-    };
-
-    use super::*;
-
-    /// Zeros in place of the hashes of a set of keys: at the end of each envelope, and of all of
-    /// them.
-    fn without_hashes(mut bytes: &mut [u8]) {
-        while bytes.len() > ContentHash::LEN {
-            let header = Header::parse(bytes).unwrap();
-            let (envelope, rest) = bytes.split_at_mut(header.total() as usize);
-            let end = envelope.len() - ContentHash::LEN;
-            envelope[end..].fill(0);
-            bytes = rest;
-        }
-        bytes.fill(0);
-    }
-
-    /// Keys, whose messages are secrets: those of two clients differ in nothing but masked
-    /// polynomials, their seeds and the identity of the client, which is drawn at random and
-    /// written as zeros here.
-    #[test]
-    fn keys_tell_the_identity_of_their_client_alone() {
-        let without = |mut bytes: Vec<u8>, id: KeyId| {
-            hide(&mut bytes, id);
-            bytes
-        };
-        let clients = |params: &Params, count: usize| -> Vec<ClientKey> {
-            (0..=count as u64)
-                .map(|i| ClientKey::generate_with(params, &mut rng(100 + i)).unwrap())
-                .collect()
-        };
-        let set = |params: &Params, needs: &Needs, count: usize, name: &str| {
-            let clients = clients(params, count);
-            assert_tells_nothing(name, count, |pair, seed| {
-                let keys = clients[pair].evaluation_keys_with(needs, &mut rng(seed)).unwrap();
-                let mut bytes = Vec::new();
-                keys.write_to(&mut bytes).unwrap();
-                // The hash of the list of keys is over the identity and nothing random.
-                without_hashes(&mut bytes);
-                without(bytes, clients[pair].id())
-            });
-        };
-        let params = Params::new(ParamsSpec::arithmetic("tiny", slots())).unwrap();
-        set(
-            &params,
-            &Needs::new().multiply().rotate([1, 3]).conjugate(),
-            PAIRS,
-            "keys of arithmetic",
-        );
-        let params = crate::common::params_of(Preset::ToyInsecure);
-        set(&params, &Needs::new().map(), 4, "keys of look-ups");
-
-        let params = ckks::Params::new(slots()).unwrap();
-        let secrets: Vec<SecretKey> = (0..=PAIRS as u64)
-            .map(|i| SecretKey::generate(params.lattice(), &mut rng(300 + i)).unwrap())
-            .collect();
-        assert_tells_nothing("public key", PAIRS, |pair, seed| {
-            let public = PublicKey::generate(&secrets[pair], &mut rng(seed));
-            without(write(params.lattice(), &public), secrets[pair].id())
-        });
-        // Its message is the LWE secret, whatever that is.
-        assert_tells_nothing("repacking key", PAIRS, |pair, seed| {
-            let mut coefficients = vec![0; 8];
-            let mut draw = rng(pair as u64);
-            if pair > 1 {
-                coefficients.iter_mut().for_each(|c| *c = draw.random_range(-1..=1));
-            } else if pair == 1 {
-                coefficients.fill(1);
-            }
-            let key = SeededRepackKey::generate(
-                &params,
-                &coefficients,
-                &secrets[0],
-                4,
-                params.limbs(),
-                &mut rng(seed),
-            );
-            write(&params, &key.unwrap())
-        });
-    }
-}
+mod keys;

@@ -18,6 +18,8 @@ mod noise_flooding;
 #[cfg(feature = "long-tests")]
 mod order_accuracy;
 mod ordering;
+mod origins;
+mod padding;
 #[cfg(feature = "long-tests")]
 mod param_search;
 mod parts;
@@ -30,4 +32,5 @@ mod progress;
 mod promises;
 mod public_key;
 mod ranks;
+mod small_values;
 mod vectors;

@@ -1,9 +1,7 @@
-//! Objects of every type in the byte forms of all versions of the format. From the oldest readable
-//! version on, each keeps its meaning, and those of the present version are written as the same
-//! bytes; older ones are refused by their version. The tests also read invalid bytes of every kind
-//! that a peer may send.
+//! Stored objects of every type: each keeps its meaning, and is written as the same bytes. The tests
+//! also read invalid bytes of every kind that a peer may send.
 //!
-//! `vectors/README.md` says how the files were made and what a new version of the format adds.
+//! `vectors/README.md` says how the files were made.
 
 use std::{
     fs,
@@ -34,33 +32,6 @@ mod ranks;
 
 /// What was encrypted.
 const VALUES: [f64; 3] = [0.5, -0.25, 3.0];
-
-/// The oldest version of the format that is read.
-const OLDEST: u16 = 2;
-
-/// The present version of the format.
-const NEWEST: u16 = 4;
-
-/// The types that came after the oldest version, and the first version that has them.
-const ADDED: [(&str, u16); 2] = [("provided_integers", 3), ("rank_bootstrap", 3)];
-
-/// The types that some versions have in another form, and the first version that is read.
-const LATER: [(&str, u16); 4] = [
-    ("bootstrapping_keys", 4),
-    ("evaluation_keys_bootstrapping", 4),
-    ("evaluation_keys_functional", 4),
-    ("rank_bootstrap", 4),
-];
-
-/// Whether a version has a type.
-fn has(version: u16, name: &str) -> bool {
-    ADDED.iter().all(|&(added, first)| added != name || first <= version)
-}
-
-/// The first version of a type that is read.
-fn since(name: &str) -> u16 {
-    LATER.iter().find(|(later, _)| *later == name).map_or(OLDEST, |&(_, version)| version)
-}
 
 static ANY: Security = Security::Insecure;
 
@@ -116,10 +87,9 @@ fn key_set(params: &Params, mut bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(again)
 }
 
-/// The files of a version, and what belongs to them.
+/// The files, and what belongs to them.
 struct Stored {
     folder: PathBuf,
-    version: u16,
     params: Params,
     bootstrapping: Params,
     /// Slots with tables and both bridges.
@@ -134,8 +104,8 @@ struct Stored {
 }
 
 impl Stored {
-    fn open(version: u16) -> Self {
-        let folder = folder(version);
+    fn open() -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
         let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
         let [params, bootstrapping, tables, functional] = [0, 1, 2, 3]
             .map(|i| Params::from_bytes(&bytes(&format!("params/{i}.bin")), ANY).unwrap());
@@ -157,18 +127,7 @@ impl Stored {
         let route = RelinStrategy::new(lattice, 1, Some((2, lattice.spec().p.clone()))).unwrap();
         let secrets = [own, other, both];
         let ranks = rank_sets::Ranks::new(lattice.spec().degree);
-        Self {
-            version,
-            params,
-            bootstrapping,
-            tables,
-            functional,
-            client,
-            secrets,
-            route,
-            ranks,
-            folder,
-        }
+        Self { params, bootstrapping, tables, functional, client, secrets, route, ranks, folder }
     }
 
     fn bytes(&self, name: &str) -> Vec<u8> {
@@ -213,11 +172,6 @@ impl Stored {
     }
 }
 
-fn folder(version: u16) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
-    folder.join(format!("v{version}"))
-}
-
 fn rng() -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(1)
 }
@@ -228,69 +182,32 @@ fn close(found: &[f64], expected: &[f64]) {
     assert!(found.len() == expected.len() && close, "{found:?}, not {expected:?}");
 }
 
-/// Those of the newest version, once for all.
-fn newest() -> &'static Stored {
-    static STORED: LazyLock<Stored> = LazyLock::new(|| Stored::open(NEWEST));
+/// The files, opened once for all tests.
+fn stored() -> &'static Stored {
+    static STORED: LazyLock<Stored> = LazyLock::new(Stored::open);
     &STORED
-}
-
-fn versions() -> impl Iterator<Item = Stored> {
-    (OLDEST..=NEWEST).map(Stored::open)
 }
 
 #[test]
 fn every_file_is_read_and_written_as_it_was() {
-    for stored in versions() {
-        let mut folders: Vec<String> = fs::read_dir(&stored.folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        folders.sort();
-        let types = || types().filter(|(name, ..)| has(stored.version, name));
-        let mut names: Vec<&str> = types().map(|(name, ..)| name).collect();
-        names.sort_unstable();
-        assert_eq!(folders, names);
-        for (name, count, read) in types() {
-            assert_eq!(fs::read_dir(stored.folder.join(name)).unwrap().count(), count, "{name}");
-            for i in 0..count {
-                let bytes = stored.bytes(&format!("{name}/{i}.bin"));
-                let again = read(&stored, &bytes);
-                if stored.version < since(name) {
-                    assert!(by_version(&again, stored.version), "{name} {i}: {again:?}");
-                    continue;
-                }
-                let again = again.unwrap_or_else(|e| panic!("{name} {i}: {e}"));
-                assert!(stored.version < NEWEST || again == bytes, "{name} {i}");
-            }
+    let stored = stored();
+    let mut folders: Vec<String> = fs::read_dir(&stored.folder)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.file_type().unwrap().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    folders.sort();
+    let mut names: Vec<&str> = types().map(|(name, ..)| name).collect();
+    names.sort_unstable();
+    assert_eq!(folders, names);
+    for (name, count, read) in types() {
+        assert_eq!(fs::read_dir(stored.folder.join(name)).unwrap().count(), count, "{name}");
+        for i in 0..count {
+            let bytes = stored.bytes(&format!("{name}/{i}.bin"));
+            let again = read(stored, &bytes).unwrap_or_else(|e| panic!("{name} {i}: {e}"));
+            assert_eq!(again, bytes, "{name} {i}");
         }
-    }
-}
-
-/// Whether bytes were refused by their version.
-fn by_version(read: &Result<Vec<u8>>, version: u16) -> bool {
-    matches!(
-        read.as_ref().map_err(Error::kind),
-        Err(ErrorKind::Format(FormatError::Version { found, newest: NEWEST, .. }))
-            if *found == version
-    )
-}
-
-/// Bytes of versions that are no longer readable are refused as such.
-#[test]
-fn files_of_older_versions_are_refused_by_their_version() {
-    let stored = newest();
-    for version in 1..OLDEST {
-        let mut read_before = 0;
-        for (name, count, read) in types() {
-            for i in 0..count {
-                let file = folder(version).join(name).join(format!("{i}.bin"));
-                let Ok(bytes) = fs::read(file) else { continue };
-                let refused = read(stored, &bytes);
-                assert!(by_version(&refused, version), "{name} {i}: {refused:?}");
-                read_before += 1;
-            }
-        }
-        assert!(read_before > 50, "version {version}: {read_before} files");
     }
 }
 
@@ -300,146 +217,131 @@ const FINGERPRINTS: [&str; 2] = [
     "ecd8516d5e1435ad9dd73a9a12a428a726eacb8c0cf191b2e96740b668a7c0ba",
 ];
 
-/// The same of the set with bootstrapping, from version 2 on.
-const BOOTSTRAPPING: [&str; 3] = [
-    "b21ba050aff90626ca8b4ff375981aa1379f8fd0e4b247ccfd7c50c4c8e41402",
-    "739b39b26e7e79997be8d7f9f25fc60b237d461c13b302697c1d2299fae66a9c",
-    "1a1139215333697e43105a4bd6d287bb91fb49bc032e659e203ec89239680d4c",
-];
+/// The same of the set with bootstrapping.
+const BOOTSTRAPPING: &str = "1a1139215333697e43105a4bd6d287bb91fb49bc032e659e203ec89239680d4c";
 
 #[test]
 fn parameter_sets_are_what_they_were() {
-    for stored in versions() {
-        let prints = [stored.params.fingerprint(), stored.lattice().fingerprint()];
-        assert_eq!(prints.map(|print| format!("{print:?}")), FINGERPRINTS);
-        let bootstrapping = BOOTSTRAPPING[usize::from(stored.version - OLDEST)];
-        assert_eq!(format!("{:?}", stored.bootstrapping.fingerprint()), bootstrapping);
-        let lattice: mlwe::Params = stored.read(&ANY, "lattice_params/0.bin");
-        assert_eq!(lattice.spec(), stored.lattice().spec());
-        assert_eq!((lattice.spec().degree, lattice.q().limbs(), lattice.p().limbs()), (16, 4, 2));
-        let larger: mlwe::Params = stored.read(&ANY, "lattice_params/1.bin");
-        assert_eq!(larger.spec(), stored.secrets[2].params().spec());
-        let sparse: mlwe::Params = stored.read(&ANY, "lattice_params/2.bin");
-        assert_eq!(sparse.spec().secret, mlwe::SecretKind::Sparse(4));
-        let slots: ckks::Params = stored.read(&ANY, "slot_params/0.bin");
-        assert!(slots == *stored.params.ckks());
-        let routed: ckks::Params = stored.read(&ANY, "slot_params/1.bin");
-        assert_eq!(*routed.relin_strategy(), stored.route);
-        let bootstrapping: ckks::Params = stored.read(&ANY, "slot_params/2.bin");
-        assert!(bootstrapping == *stored.bootstrapping.ckks());
-    }
+    let stored = stored();
+    let prints = [stored.params.fingerprint(), stored.lattice().fingerprint()];
+    assert_eq!(prints.map(|print| format!("{print:?}")), FINGERPRINTS);
+    assert_eq!(format!("{:?}", stored.bootstrapping.fingerprint()), BOOTSTRAPPING);
+    let lattice: mlwe::Params = stored.read(&ANY, "lattice_params/0.bin");
+    assert_eq!(lattice.spec(), stored.lattice().spec());
+    assert_eq!((lattice.spec().degree, lattice.q().limbs(), lattice.p().limbs()), (16, 4, 2));
+    let larger: mlwe::Params = stored.read(&ANY, "lattice_params/1.bin");
+    assert_eq!(larger.spec(), stored.secrets[2].params().spec());
+    let sparse: mlwe::Params = stored.read(&ANY, "lattice_params/2.bin");
+    assert_eq!(sparse.spec().secret, mlwe::SecretKind::Sparse(4));
+    let slots: ckks::Params = stored.read(&ANY, "slot_params/0.bin");
+    assert!(slots == *stored.params.ckks());
+    let routed: ckks::Params = stored.read(&ANY, "slot_params/1.bin");
+    assert_eq!(*routed.relin_strategy(), stored.route);
+    let bootstrapping: ckks::Params = stored.read(&ANY, "slot_params/2.bin");
+    assert!(bootstrapping == *stored.bootstrapping.ckks());
 }
 
 #[test]
 fn vectors_hold_what_they_held() {
-    for stored in versions() {
-        let (params, client) = (&stored.params, &stored.client);
-        for name in ["vector/0.bin", "vector/1.bin"] {
-            let ct: Ciphertext = stored.read(params, name);
-            close(&client.decrypt(&ct).unwrap(), &VALUES);
-        }
-        for (name, level) in [("provided_vector/0.bin", 3), ("provided_vector/1.bin", 1)] {
-            let provided: Provided = stored.read(params, name);
-            close(&client.decrypt(&provided).unwrap(), &VALUES);
-            let range = provided.range();
-            assert_eq!((provided.level(), range.lo(), range.hi()), (level, -4.0, 4.0));
-        }
-        let published: Published = stored.read(params, "published_vector/0.bin");
-        close(&client.decrypt(&published).unwrap(), &VALUES);
-        let said = published.as_ref();
-        assert_eq!((said.range().lo(), said.range().hi(), published.log2_noise()), (-4.0, 4.0, -2));
-        let complex: Ciphertext = stored.read(params, "vector/2.bin");
-        let slots = params.ckks();
-        let found: Vec<ckks::Complex64> =
-            ckks::decrypt_values(slots, &complex, &stored.secrets[0]).unwrap();
-        assert!((found[0] - ckks::Complex64::new(0.5, 1.0)).norm() < 1e-3, "{found:?}");
-        for name in ["fresh_vector/0.bin", "fresh_vector/1.bin"] {
-            let fresh: SeededCiphertext = stored.read(params, name);
-            close(&client.decrypt(&fresh.expand(slots).unwrap()).unwrap(), &VALUES);
-        }
-        for name in ["lattice_ciphertext/0.bin", "lattice_ciphertext/1.bin"] {
-            stored.holds(stored.read(params, name), &VALUES);
-        }
-        for name in ["fresh_lattice_ciphertext/0.bin", "fresh_lattice_ciphertext/1.bin"] {
-            let fresh: mlwe::SeededCiphertext = stored.read(params, name);
-            stored.holds(fresh.expand(stored.lattice()).unwrap(), &VALUES);
-        }
+    let stored = stored();
+    let (params, client) = (&stored.params, &stored.client);
+    for name in ["vector/0.bin", "vector/1.bin"] {
+        let ct: Ciphertext = stored.read(params, name);
+        close(&client.decrypt(&ct).unwrap(), &VALUES);
+    }
+    for (name, level) in [("provided_vector/0.bin", 3), ("provided_vector/1.bin", 1)] {
+        let provided: Provided = stored.read(params, name);
+        close(&client.decrypt(&provided).unwrap(), &VALUES);
+        let range = provided.range();
+        assert_eq!((provided.level(), range.lo(), range.hi()), (level, -4.0, 4.0));
+    }
+    let published: Published = stored.read(params, "published_vector/0.bin");
+    close(&client.decrypt(&published).unwrap(), &VALUES);
+    let said = published.as_ref();
+    assert_eq!((said.range().lo(), said.range().hi(), published.log2_noise()), (-4.0, 4.0, -2));
+    let complex: Ciphertext = stored.read(params, "vector/2.bin");
+    let slots = params.ckks();
+    let found: Vec<ckks::Complex64> =
+        ckks::decrypt_values(slots, &complex, &stored.secrets[0]).unwrap();
+    assert!((found[0] - ckks::Complex64::new(0.5, 1.0)).norm() < 1e-3, "{found:?}");
+    for name in ["fresh_vector/0.bin", "fresh_vector/1.bin"] {
+        let fresh: SeededCiphertext = stored.read(params, name);
+        close(&client.decrypt(&fresh.expand(slots).unwrap()).unwrap(), &VALUES);
+    }
+    for name in ["lattice_ciphertext/0.bin", "lattice_ciphertext/1.bin"] {
+        stored.holds(stored.read(params, name), &VALUES);
+    }
+    for name in ["fresh_lattice_ciphertext/0.bin", "fresh_lattice_ciphertext/1.bin"] {
+        let fresh: mlwe::SeededCiphertext = stored.read(params, name);
+        stored.holds(fresh.expand(stored.lattice()).unwrap(), &VALUES);
     }
 }
 
 #[test]
 fn keys_of_the_lattice_do_what_they_did() {
-    for stored in versions() {
-        let (params, lattice) = (&stored.params, stored.lattice());
-        let [own, other, both] = &stored.secrets;
-        let public: PublicKey = stored.read(params, "public_key/0.bin");
-        let ct = public.encrypt(lattice, stored.plaintext(3).poly(), &mut rng()).unwrap();
-        stored.holds(ct, &VALUES);
-        for (name, from, limbs) in
-            [("switching_key/0.bin", other, 4), ("switching_key/1.bin", both, 2)]
-        {
-            let key: KeySwitchKey = stored.read(params, name);
-            stored.holds(key.switch(lattice, &stored.encrypted(limbs, from)).unwrap(), &VALUES);
-        }
-        // Four slots, one empty; one to the left, and conjugated.
-        let key: GaloisKey = stored.read(params, "galois_key/0.bin");
-        let turned = key.apply(lattice, &stored.encrypted(4, own)).unwrap();
-        stored.holds(turned, &[-0.25, 3.0, 0.0]);
-        let key: GaloisKey = stored.read(params, "galois_key/1.bin");
-        stored.holds(key.apply(lattice, &stored.encrypted(2, own)).unwrap(), &VALUES);
-        let key: RankReduceKey = stored.read(params, "rank_key/0.bin");
-        stored.holds(key.reduce(lattice, &stored.encrypted(3, both)).unwrap(), &VALUES);
-        // Raised by multiples of the lowest prime, which vanish below again.
-        let key: ModRaiseKey = stored.read(params, "raising_key/0.bin");
-        let mut raised = key.mod_raise(lattice, &stored.encrypted(1, both), 1).unwrap();
-        assert_eq!(raised.limbs(), 3);
-        raised.truncate(1).unwrap();
-        stored.holds(raised, &VALUES);
-        let routed: ckks::Params = stored.read(&ANY, "slot_params/1.bin");
-        for (name, level) in [("relinearisation_keys/0.bin", 3), ("relinearisation_keys/1.bin", 1)]
-        {
-            let key: RelinKeys = stored.read(&stored.route, name);
-            let mut keys = ckks::EvaluationKeys::none(&routed, own.id());
-            keys.insert_relinearization(key).unwrap();
-            let x = stored.client.encrypt_with(&VALUES, -4.0..=4.0, level, &mut rng()).unwrap();
-            let y = ckks::Evaluator::new(&routed, &keys).unwrap().square(&x).unwrap();
-            close(&stored.client.decrypt(&y).unwrap(), &VALUES.map(|v| v * v));
-        }
+    let stored = stored();
+    let (params, lattice) = (&stored.params, stored.lattice());
+    let [own, other, both] = &stored.secrets;
+    let public: PublicKey = stored.read(params, "public_key/0.bin");
+    let ct = public.encrypt(lattice, stored.plaintext(3).poly(), &mut rng()).unwrap();
+    stored.holds(ct, &VALUES);
+    for (name, from, limbs) in [("switching_key/0.bin", other, 4), ("switching_key/1.bin", both, 2)]
+    {
+        let key: KeySwitchKey = stored.read(params, name);
+        stored.holds(key.switch(lattice, &stored.encrypted(limbs, from)).unwrap(), &VALUES);
+    }
+    // Four slots, one empty; one to the left, and conjugated.
+    let key: GaloisKey = stored.read(params, "galois_key/0.bin");
+    let turned = key.apply(lattice, &stored.encrypted(4, own)).unwrap();
+    stored.holds(turned, &[-0.25, 3.0, 0.0]);
+    let key: GaloisKey = stored.read(params, "galois_key/1.bin");
+    stored.holds(key.apply(lattice, &stored.encrypted(2, own)).unwrap(), &VALUES);
+    let key: RankReduceKey = stored.read(params, "rank_key/0.bin");
+    stored.holds(key.reduce(lattice, &stored.encrypted(3, both)).unwrap(), &VALUES);
+    // Raised by multiples of the lowest prime, which vanish below again.
+    let key: ModRaiseKey = stored.read(params, "raising_key/0.bin");
+    let mut raised = key.mod_raise(lattice, &stored.encrypted(1, both), 1).unwrap();
+    assert_eq!(raised.limbs(), 3);
+    raised.truncate(1).unwrap();
+    stored.holds(raised, &VALUES);
+    let routed: ckks::Params = stored.read(&ANY, "slot_params/1.bin");
+    for (name, level) in [("relinearisation_keys/0.bin", 3), ("relinearisation_keys/1.bin", 1)] {
+        let key: RelinKeys = stored.read(&stored.route, name);
+        let mut keys = ckks::EvaluationKeys::none(&routed, own.id());
+        keys.insert_relinearization(key).unwrap();
+        let x = stored.client.encrypt_with(&VALUES, -4.0..=4.0, level, &mut rng()).unwrap();
+        let y = ckks::Evaluator::new(&routed, &keys).unwrap().square(&x).unwrap();
+        close(&stored.client.decrypt(&y).unwrap(), &VALUES.map(|v| v * v));
     }
 }
 
 #[test]
 fn key_sets_do_what_they_did() {
-    for stored in versions() {
-        let (params, client) = (&stored.params, &stored.client);
-        let x: Ciphertext = stored.read(params, "vector/0.bin");
-        let few = Evaluator::new(stored.keys(params, "evaluation_keys/0.bin")).unwrap();
-        let y = few.rotate(&few.square(&x).unwrap(), 1).unwrap();
-        close(&client.decrypt(&y).unwrap(), &[0.0625, 9.0, 0.0]);
-        let many = Evaluator::new(stored.keys(params, "evaluation_keys/1.bin")).unwrap();
-        let full: Vec<f64> = (0..8).map(f64::from).collect();
-        let x = client.encrypt_with(&full, 0.0..=8.0, 3, &mut rng()).unwrap();
-        for step in [1, 3, -1, -2] {
-            let y = many.rotate(&many.conjugate(&x).unwrap(), step).unwrap();
-            let expected: Vec<f64> =
-                (0..8).map(|i| full[(i + step).rem_euclid(8) as usize]).collect();
-            close(&client.decrypt(&y).unwrap(), &expected);
-        }
-        assert_eq!(stored.keys(params, "evaluation_keys/2.bin").id(), client.id());
-        // The keys of bootstrapping, alone and in a set.
-        if stored.version < since("bootstrapping_keys") {
-            continue;
-        }
-        let bootstrapper = stored.bootstrapping.bootstrapper().unwrap();
-        let own: BootstrapKeys = stored.read(bootstrapper.raising(), "bootstrapping_keys/0.bin");
-        let set = stored.keys(&stored.bootstrapping, "evaluation_keys_bootstrapping/0.bin");
-        assert_eq!((set.id(), set.byte_len()), (own.secret_id(), own.byte_len()));
+    let stored = stored();
+    let (params, client) = (&stored.params, &stored.client);
+    let x: Ciphertext = stored.read(params, "vector/0.bin");
+    let few = Evaluator::new(stored.keys(params, "evaluation_keys/0.bin")).unwrap();
+    let y = few.rotate(&few.square(&x).unwrap(), 1).unwrap();
+    close(&client.decrypt(&y).unwrap(), &[0.0625, 9.0, 0.0]);
+    let many = Evaluator::new(stored.keys(params, "evaluation_keys/1.bin")).unwrap();
+    let full: Vec<f64> = (0..8).map(f64::from).collect();
+    let x = client.encrypt_with(&full, 0.0..=8.0, 3, &mut rng()).unwrap();
+    for step in [1, 3, -1, -2] {
+        let y = many.rotate(&many.conjugate(&x).unwrap(), step).unwrap();
+        let expected: Vec<f64> = (0..8).map(|i| full[(i + step).rem_euclid(8) as usize]).collect();
+        close(&client.decrypt(&y).unwrap(), &expected);
     }
+    assert_eq!(stored.keys(params, "evaluation_keys/2.bin").id(), client.id());
+    // The keys of bootstrapping, alone and in a set.
+    let bootstrapper = stored.bootstrapping.bootstrapper().unwrap();
+    let own: BootstrapKeys = stored.read(bootstrapper.raising(), "bootstrapping_keys/0.bin");
+    let set = stored.keys(&stored.bootstrapping, "evaluation_keys_bootstrapping/0.bin");
+    assert_eq!((set.id(), set.byte_len()), (own.secret_id(), own.byte_len()));
 }
 
 #[test]
 fn no_type_is_taken_for_another() {
-    let stored = newest();
+    let stored = stored();
     for (name, ..) in types() {
         let bytes = stored.bytes(&format!("{name}/0.bin"));
         for (other, _, read) in types().filter(|(other, ..)| *other != name) {
@@ -475,7 +377,7 @@ proptest! {
         cut in any::<prop::sample::Index>(),
         flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8u32), 1..4),
     ) {
-        let stored = newest();
+        let stored = stored();
         for (name, _, read) in types() {
             let whole = stored.bytes(&format!("{name}/0.bin"));
             prop_assert!(read(stored, &whole[..cut.index(whole.len())]).is_err(), "{}", name);
@@ -496,7 +398,7 @@ proptest! {
         width in 1..=8usize,
         length in any::<u64>(),
     ) {
-        let stored = newest();
+        let stored = stored();
         for (name, _, read) in types() {
             let whole = stored.bytes(&format!("{name}/0.bin"));
             let bytes = sealed_again(&whole, |object| {
@@ -520,7 +422,7 @@ proptest! {
         at in any::<prop::sample::Index>(),
         more in prop::collection::vec(any::<u8>(), 1..40),
     ) {
-        let stored = newest();
+        let stored = stored();
         for (name, _, read) in types() {
             let whole = stored.bytes(&format!("{name}/0.bin"));
             let longer = sealed_again(&whole, |object| object.extend(&more));

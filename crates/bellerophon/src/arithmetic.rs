@@ -23,7 +23,8 @@ macro_rules! operations {
     )*) => {$(
         $(#[$attribute])*
         pub fn $name $(<$T: SlotValue>)? (&self, $($arg: $type),*) -> Result<$output> {
-            Ok(self.arithmetic.$name($($arg),*).during(stringify!($name))?)
+            let op = stringify!($name);
+            self.stated(self.arithmetic.$name($($arg),*).during(op)?).during(op)
         }
     )*};
 }
@@ -82,7 +83,7 @@ impl Evaluator {
     /// [`ckks::ErrorKind::NoValues`] for no vectors; otherwise as for two vectors.
     pub fn add_many<T: AsRef<Ciphertext>>(&self, terms: &[T]) -> Result<Ciphertext> {
         let terms: Vec<_> = terms.iter().map(AsRef::as_ref).collect();
-        Ok(self.arithmetic.add_many(&terms).during("add_many")?)
+        self.stated(self.arithmetic.add_many(&terms).during("add_many")?).during("add_many")
     }
 }
 
@@ -117,8 +118,11 @@ impl Evaluator {
         fn mask(x: &Ciphertext, range: Range<usize>) -> Ciphertext;
         /// Keeps the listed slots and makes the others zero. Takes one level.
         fn mask_slots(x: &Ciphertext, slots: &[usize]) -> Ciphertext;
-        /// Makes the padding behind the values zero. Takes one level.
+        /// Makes the padding behind the values zero. Takes one level, none without padding.
         fn clear_padding(x: &Ciphertext) -> Ciphertext;
+        /// Moves the middle of the range of the padding to a number; the values are unchanged.
+        /// Takes no level.
+        fn move_padding(x: &Ciphertext, to: f64) -> Ciphertext;
         /// A linear transform of the slots, prepared with [`LinearTransform::new`]. Takes one
         /// level.
         fn transform(x: &Ciphertext, m: &LinearTransform) -> Ciphertext;
@@ -173,7 +177,7 @@ impl Evaluator {
     }
 
     /// The same values with new levels ([`ckks::bootstrap`]). They must lie in the range for which
-    /// the parameters' bootstrap is specified, `[-1, 1]` for all presets.
+    /// the parameters' bootstrap is specified, `[-1, 1]` for all presets. Padding becomes zero.
     ///
     /// # Errors
     /// [`ErrorKind::NoBootstrap`] for parameters without bootstrapping, [`ErrorKind::MissingKeys`]
@@ -181,7 +185,7 @@ impl Evaluator {
     pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
         // Keys could not be requested for parameters without bootstrapping.
         self.params().bootstrapper()?;
-        Ok(self.arithmetic.bootstrap(x).during("bootstrap")?)
+        self.stated(self.arithmetic.bootstrap(x).during("bootstrap")?).during("bootstrap")
     }
 
     /// As [`bootstrap`](Self::bootstrap), with about `rounds` times the bits of precision.
@@ -191,6 +195,6 @@ impl Evaluator {
     pub fn bootstrap_iterated(&self, x: &Ciphertext, rounds: usize) -> Result<Ciphertext> {
         let op = "bootstrap_iterated";
         self.params().bootstrapper().during(op)?;
-        Ok(self.arithmetic.bootstrap_iterated(x, rounds).during(op)?)
+        self.stated(self.arithmetic.bootstrap_iterated(x, rounds).during(op)?).during(op)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
-use bellerophon_ckks::{self as ckks, Ciphertext};
+use bellerophon_ckks::{self as ckks, Ciphertext, Complex64};
 use bellerophon_lwe::LweVec;
 use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::lookup::{LookupSecrets, Watch};
@@ -120,7 +120,8 @@ impl ClientKey {
     /// [`NoLinearBridge`](crate::repack::ErrorKind::NoLinearBridge),
     /// [`NoEngine`](crate::repack::ErrorKind::NoEngine),
     /// [`NoCorrection`](crate::repack::ErrorKind::NoCorrection), [`ErrorKind::NoBootstrap`],
-    /// [`ErrorKind::Unserved`]; [`ErrorKind::Cancelled`] by the callback of
+    /// [`ErrorKind::Unserved`]; [`ErrorKind::NotAllowed`] for needs that were read from bytes and
+    /// choose NTRU or temporary ranks; [`ErrorKind::Cancelled`] by the callback of
     /// [`with_progress`](Self::with_progress).
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
         self.evaluation_keys_with(needs, &mut system_rng())
@@ -136,6 +137,7 @@ impl ClientKey {
         needs: &Needs,
         rng: &mut R,
     ) -> Result<EvaluationKeys> {
+        needs.allowed().during("evaluation_keys")?;
         let (lookups, watch) = (self.lookups.as_ref(), self.watch.as_ref());
         EvaluationKeys::generate(&self.params, &self.slots, lookups, needs, watch, rng)
             .during("evaluation_keys")
@@ -149,8 +151,9 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoBootstrap`] for needs that the parameters cannot
-    /// serve.
+    /// serve; [`ErrorKind::NotAllowed`].
     pub fn reducing_keys(&self, needs: &Needs) -> Result<ckks::ReducingKeys> {
+        needs.allowed().during("reducing_keys")?;
         let spec = key_spec(&self.params, needs).during("reducing_keys")?;
         let rng = &mut system_rng();
         Ok(ckks::ReducingKeys::generate(self.params.ckks(), &self.slots, &spec, rng)?)
@@ -182,7 +185,8 @@ impl ClientKey {
     /// # Errors
     /// For no values or more than the vector holds; for a value that is not finite, lies outside
     /// the range or is not below the modulus (the error does not repeat the value); for an invalid
-    /// range or one too wide for the parameters; for a modulus outside `2..=65536`;
+    /// range, one too wide for the parameters, or one whose half is below the noise
+    /// ([`LostInNoise`](ckks::ErrorKind::LostInNoise)); for a modulus outside `2..=65536`;
     /// [`ErrorKind::NoFunctional`] for integers under parameters without functional bootstrapping.
     pub fn encrypt<M: Message>(&self, values: &[M::Value], message: M) -> Result<M::Vector> {
         self.encrypt_with(values, message, self.params.levels(), &mut system_rng())
@@ -203,7 +207,8 @@ impl ClientKey {
     ) -> Result<M::Vector> {
         let plaintext = message.encode(&self.params, values, level);
         let plaintext = plaintext.during("encrypt")?;
-        let inner = ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng)?;
+        let inner = ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng);
+        let inner = inner.during("encrypt")?;
         message.vector(inner, values.len())
     }
 
@@ -234,7 +239,8 @@ impl ClientKey {
     ) -> Result<M::Seeded> {
         let plaintext = message.encode(&self.params, values, level);
         let plaintext = plaintext.during("encrypt_seeded")?;
-        let inner = ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng)?;
+        let inner = ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng);
+        let inner = inner.during("encrypt_seeded")?;
         message.seeded(inner, values.len())
     }
 
@@ -248,10 +254,47 @@ impl ClientKey {
     /// ciphertext. The byte form of a result is read as [`Published`](ckks::Published) only.
     ///
     /// # Errors
-    /// For a ciphertext of another key or other parameters.
+    /// For a ciphertext of another key or other parameters;
+    /// [`LostInNoise`](ckks::ErrorKind::LostInNoise) if the predicted error since the range was last
+    /// stated exceeds half of the largest magnitude of the values
+    /// ([`decrypt_noisy`](Self::decrypt_noisy) returns them all the same);
+    /// [`ComplexValues`](ckks::ErrorKind::ComplexValues) for values that may be complex.
     pub fn decrypt(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<f64>> {
         let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
         Ok(ckks::decrypt_values(params, ciphertext, &self.slots).during("decrypt")?)
+    }
+
+    /// As [`decrypt`](Self::decrypt), of values that may be lost in the noise: zeros with an error
+    /// of [`Metadata::noise`](ckks::Metadata::noise), such as the last steps of an iteration that
+    /// converges to zero.
+    ///
+    /// # Errors
+    /// As [`decrypt`](Self::decrypt), except for the noise.
+    pub fn decrypt_noisy(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<f64>> {
+        let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
+        Ok(ckks::decrypt_noisy(params, ciphertext, &self.slots).during("decrypt_noisy")?)
+    }
+
+    /// As [`decrypt`](Self::decrypt), of complex numbers ([`Disc`](crate::Disc)).
+    ///
+    /// ```
+    /// use bellerophon::{ckks::Complex64, prelude::*};
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, which protect nothing.
+    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply())?)?;
+    /// let x = client.encrypt(&[Complex64::new(0.6, -0.8)], Disc(1.0))?;
+    /// let square = client.decrypt_complex(&server.square(&x)?)?;
+    /// assert!((square[0] - Complex64::new(-0.28, -0.96)).norm() < 1e-6);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`decrypt`](Self::decrypt), except for complex values.
+    pub fn decrypt_complex(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<Complex64>> {
+        let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
+        Ok(ckks::decrypt_values(params, ciphertext, &self.slots).during("decrypt_complex")?)
     }
 
     /// Decrypts LWE values that a server sends without packing them into slots

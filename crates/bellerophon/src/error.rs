@@ -96,6 +96,25 @@ pub enum ErrorKind {
         /// The name of the parameters.
         params: String,
     },
+    /// Needs with an assumption that the client did not name.
+    #[error(
+        "the needs ask for {what}: whoever owns the secret key decides on that, not the sender of \
+         the needs; call `Needs::{allow}` to accept it"
+    )]
+    NotAllowed {
+        /// What is asked for.
+        what: &'static str,
+        /// The method of [`crate::Needs`] that accepts it.
+        allow: &'static str,
+    },
+    /// A budget file that does not count down from what was left.
+    #[error("the budget file {path}: {reason}")]
+    BudgetFile {
+        /// The path.
+        path: String,
+        /// The reason.
+        reason: &'static str,
+    },
     /// Needs that the parameters cannot serve.
     #[error("the parameters '{params}' cannot serve `Needs::{need}`: {reason}")]
     Unserved {

@@ -1,17 +1,13 @@
 //! The server: arithmetic on slots and functions by look-up, with public keys only.
 
-use std::{
-    ops::{ControlFlow, RangeInclusive},
-    sync::Arc,
-};
+use std::{ops::ControlFlow, sync::Arc};
 
-use bellerophon_ckks::{self as ckks, Ciphertext, CkksOps, dft::SlotsToCoeffs};
+use bellerophon_ckks::{self as ckks, Ciphertext, Interval, dft::SlotsToCoeffs};
 use bellerophon_repack::lookup::{Counts, LookupEvaluator, LookupServer, Watch};
 
-use crate::{
-    Bridge, During, Error, ErrorKind, EvaluationKeys, LutEngine, Params, Progress, Result,
-    message::real,
-};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{Bridge, During, Error, EvaluationKeys, LutEngine, Params, Progress, Result};
 
 /// Computes on encrypted vectors of one client.
 ///
@@ -62,6 +58,8 @@ pub struct Evaluator {
     pub(crate) watch: Option<Watch>,
     /// Operations that can fail, counted over all clones of this evaluator.
     pub(crate) counts: Arc<Counts>,
+    /// The range in which the results of its operations on slots are stated to lie.
+    pub(crate) kept: Option<Interval>,
 }
 
 impl std::ops::Deref for Evaluator {
@@ -116,7 +114,8 @@ impl Evaluator {
             None => None,
         };
         // Clones share the counts of what may fail.
-        Ok(Self { keys, arithmetic, slots_to_coeffs, watch: None, counts: Arc::default() })
+        let counts = Arc::default();
+        Ok(Self { keys, arithmetic, slots_to_coeffs, watch: None, counts, kept: None })
     }
 
     /// Returns this evaluator with a progress callback.
@@ -197,36 +196,6 @@ impl Evaluator {
     /// The engine of the look-up keys, if there are any.
     pub fn engine(&self) -> Option<LutEngine> {
         self.keys.lookups.tables.as_ref().map(|tables| LutEngine::of(&tables.lwe_params))
-    }
-
-    /// Declares a range of the values that interval arithmetic cannot derive: the range of a
-    /// polynomial, of a sum that cancels, of data that the caller knows.
-    ///
-    /// The declaration is a promise: a value outside the range invalidates later checks and
-    /// results. It includes the error: the range must hold for the values of the exact program and
-    /// for those that decryption would return. A loop that declares a range in every step can
-    /// therefore run indefinitely, and [`Metadata::noise`](ckks::Metadata::noise) accumulates the
-    /// error of all its steps.
-    ///
-    /// The declaration does not cover padding, the slots behind the values. Padding keeps its range
-    /// (widened by its error once that exceeds `2^-10` of the range), and rotations turn it into
-    /// values. [`Ciphertext::assume_range_with_padding`] covers all slots.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Contradiction`] if the range has no value in common with the carried range;
-    /// errors of the arithmetic if it is no interval or does not fit the modulus.
-    pub fn assume_range(&self, x: &Ciphertext, range: RangeInclusive<f64>) -> Result<Ciphertext> {
-        let op = "assume_range";
-        let stated = real(&range).during(op)?;
-        let known = x.range();
-        if stated.hi() < known.lo() || stated.lo() > known.hi() {
-            let known = known.lo()..=known.hi();
-            return Err(ErrorKind::Contradiction { known, stated: range }.during(op));
-        }
-        // Only the metadata change. `from_parts` checks that the range fits the modulus.
-        let (lattice, meta) = x.clone().into_parts();
-        let meta = meta.assume_range(stated);
-        Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta).during(op)?)
     }
 
     /// Declares the standard deviation of a slot's error against the exact program, where the

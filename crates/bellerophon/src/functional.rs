@@ -16,8 +16,8 @@ impl ClientKey {
     /// Rounding removes the noise, so the result may be shown to anyone. It is that of the program
     /// on the integers in the clear, except with the failure probability of the parameters and
     /// those of the preceding functional bootstraps ([`Evaluator::failures`]). This assumes a
-    /// server that runs the program, and noise as predicted: `SECURITY.md`, "Exact integers",
-    /// states the assumptions. [`decrypt_paired`](Self::decrypt_paired) of the same vector is for
+    /// server that runs the program, and noise as predicted: `docs/security/sharing.md`, "Exact
+    /// integers", states the assumptions. [`decrypt_paired`](Self::decrypt_paired) of the same vector is for
     /// the owner of the key only.
     ///
     /// # Errors

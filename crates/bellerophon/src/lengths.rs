@@ -15,6 +15,7 @@
 //! | `add_values`, `mul_values` | one value for each value of the vector, otherwise the same error |
 //! | `add_scalar`, `mul_scalar`, `mul_integer` | one number for all values |
 //! | slotwise operations | act on padding as on values: `x + 1` makes padding 1, `2 x` and `x y` leave zeros |
+//! | bootstraps | make padding zero |
 //! | `mul_values`, `mask`, `clear_padding` | make padding zero |
 //! | rotations | move slots: `[1, 2, 3]` rotated by one step is `[2, 3, 0]` |
 //! | `sum_slots`, `inner_sum`, `replicate_slot`, [statistics](ckks::statistics), [matrices](ckks::matrix) | take the values alone, whatever the padding holds |
@@ -26,6 +27,11 @@
 //!
 //! A reduction keeps padding that is known to be zero. Any other padding it clears
 //! first, which takes one level.
+//!
+//! Padding never spoils values. Bootstraps clear it, at no level. A polynomial or function moves it
+//! into its domain by a constant, at no level ([`move_padding`](crate::Evaluator::move_padding)),
+//! or clears it, at one level, where its range is wider than the domain. A declared range
+//! ([`assume_range`](crate::Evaluator::assume_range)) speaks of the values alone.
 //!
 //! # One number for a whole vector
 //! A list of one number is a vector of length one, not a number for all values.

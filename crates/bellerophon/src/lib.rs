@@ -134,9 +134,12 @@
 //! | [`Bridge`], [`LutEngine`] | the path between slots and LWE ciphertexts; the engine of the blind rotation |
 //! | [`ErrorDistribution`] | the predicted error of a look-up |
 //! | [`ckks::Evaluator::publish`], [`Published`], [`Declaration`] | results in the form in which they leave the server |
+//! | [`ckks::Evaluator::admit`] | inputs of clients that may choose their range, held to the declaration of the server |
 //! | [`Evaluator::publish_integers`], [`ckks::Evaluator::publish_paired`] | the same for encrypted integers and for paired vectors |
 //! | [`Evaluator::failures`], [`Params::program_failure`] | bounds on the probability that a program fails |
 //! | [`ClientKey::decrypt_flooded`], [`DecryptionBudget`] | noise flooding: results for anyone but the owner of the key |
+//! | [`BudgetFile`] | a decryption budget in a file, which survives restarts |
+//! | [`MasterSeed`], [`ClientKey::to_encrypted_bytes`] | all secret keys of a client from one seed; a secret key under a passphrase |
 //! | [`Evaluator::map_flooded`], [`Flooding`] | noise flooding in front of the switch from slots to LWE ciphertexts |
 //! | [`mod@format`] | byte formats of parameters, ciphertexts and keys, for programs that do not trust each other |
 //! | [`pir`], [`bfv`] | private look-up: a server's table at encrypted points of a large domain |
@@ -152,6 +155,7 @@
 #![forbid(unsafe_code)]
 
 mod arithmetic;
+mod budget_file;
 mod client;
 mod error;
 mod evaluator;
@@ -159,9 +163,11 @@ mod extract_pack;
 mod failure;
 pub mod format;
 mod functional;
+mod kept;
 mod keys;
 pub mod lengths;
 mod map;
+mod master_seed;
 mod message;
 mod needs;
 mod noise_flooding;
@@ -181,6 +187,7 @@ pub use bellerophon_pir::bfv;
 pub use bellerophon_repack as repack;
 pub use bellerophon_ring as ring;
 pub(crate) use bellerophon_ring::During;
+pub use budget_file::BudgetFile;
 pub use ckks::fbt::{
     IntTable, IntVec, PairedVec, PeriodicFunction, ProvidedIntegers, PublishedIntegers,
     PublishedPaired, SeededIntVec, SeededPairedVec,
@@ -192,7 +199,8 @@ pub use client::ClientKey;
 pub use error::{Error, ErrorKind, Result};
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
-pub use message::{Message, Modulo, Paired, ProvidedMessage};
+pub use master_seed::MasterSeed;
+pub use message::{Disc, Message, Modulo, Paired, ProvidedMessage};
 pub use needs::Needs;
 pub use ordering::OrderOps;
 pub use params::Params;

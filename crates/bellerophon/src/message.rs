@@ -1,9 +1,9 @@
-//! What an encrypted vector holds: reals, reals in pairs, or integers.
+//! What an encrypted vector holds: reals, complex numbers, reals in pairs, or integers.
 
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::{
-    Ciphertext, Encoder, Interval, Plaintext, Provided, SeededCiphertext,
+    Ciphertext, Complex64, Encoder, Interval, Plaintext, Provided, SeededCiphertext,
     fbt::{IntVec, PairedVec, ProvidedIntegers, SeededIntVec, SeededPairedVec},
 };
 use bellerophon_mlwe as mlwe;
@@ -15,6 +15,7 @@ use crate::{Params, Result};
 /// [`ClientKey::encrypt`](crate::ClientKey::encrypt). It is public, the values are not.
 ///
 /// - A range `-1.0..=1.0`: reals of that range, one in each slot.
+/// - [`Disc`]: complex numbers up to a modulus, one in each slot.
 /// - [`Paired`]: reals of a range, two in each slot.
 /// - [`Modulo`]: integers below a modulus, two in each slot.
 pub trait Message {
@@ -44,7 +45,7 @@ pub trait Message {
     fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<Self::Seeded>;
 }
 
-/// A message that others encrypt for the owner of a key: a range or [`Modulo`], the second argument
+/// A message that others encrypt for the owner of a key: a range, [`Disc`] or [`Modulo`], the second argument
 /// of [`PublicKey::encrypt`](crate::PublicKey::encrypt).
 pub trait ProvidedMessage: Message {
     /// The encrypted vector, whose range and noise the server derives from the parameters.
@@ -85,6 +86,44 @@ impl Message for RangeInclusive<f64> {
 }
 
 impl ProvidedMessage for RangeInclusive<f64> {
+    type Provided = Provided;
+
+    fn provide<R: CryptoRng + ?Sized>(
+        &self,
+        params: &Params,
+        (plaintext, _len): (&Plaintext, usize),
+        key: &mlwe::PublicKey,
+        rng: &mut R,
+    ) -> Result<Provided> {
+        Ok(Provided::encrypt(params.ckks(), plaintext, key, rng)?)
+    }
+}
+
+/// Complex numbers of at most this modulus, one in each slot
+/// ([`decrypt_complex`](crate::ClientKey::decrypt_complex)).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Disc(pub f64);
+
+impl Message for Disc {
+    type Value = Complex64;
+    type Vector = Ciphertext;
+    type Seeded = SeededCiphertext;
+
+    fn encode(&self, params: &Params, values: &[Complex64], level: usize) -> Result<Plaintext> {
+        let (params, range) = (params.ckks(), Interval::complex(self.0)?);
+        Ok(Encoder::new(params).encode(values, range, params.scale(), params.limbs_of(level)?)?)
+    }
+
+    fn vector(&self, inner: Ciphertext, _len: usize) -> Result<Ciphertext> {
+        Ok(inner)
+    }
+
+    fn seeded(&self, inner: SeededCiphertext, _len: usize) -> Result<SeededCiphertext> {
+        Ok(inner)
+    }
+}
+
+impl ProvidedMessage for Disc {
     type Provided = Provided;
 
     fn provide<R: CryptoRng + ?Sized>(

@@ -6,7 +6,7 @@ use bellerophon_ckks::{KeyLevels, simulator::Report};
 
 #[cfg(doc)]
 use crate::ckks;
-use crate::{Bridge, Engine, LutEngine, Params};
+use crate::{Bridge, Engine, ErrorKind, LutEngine, Params, Result};
 
 /// The operations for which evaluation keys are made.
 ///
@@ -17,6 +17,10 @@ use crate::{Bridge, Engine, LutEngine, Params};
 /// use bellerophon::Needs;
 /// let needs = Needs::new().multiply().map().rotate([1, -1]);
 /// ```
+///
+/// Needs that a server sends in bytes ([`format`](crate::format)) choose no assumption beyond those
+/// of the parameters: keys of NTRU and of temporary module ranks take the word of the client
+/// ([`allow_ntru`](Self::allow_ntru), [`allow_temporary_ranks`](Self::allow_temporary_ranks)).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     pub(crate) multiply: bool,
@@ -35,6 +39,9 @@ pub struct Needs {
     /// Rows and columns of the tables whose statistics are computed.
     pub(crate) tables: BTreeSet<(usize, usize)>,
     pub(crate) keys: KeyLevels,
+    /// Whether the client named NTRU, and temporary ranks. Bytes do not.
+    pub(crate) allowed_ntru: bool,
+    pub(crate) allowed_ranks: bool,
 }
 
 impl Needs {
@@ -93,7 +100,7 @@ impl Needs {
             }
             Engine::Rgsw => needs.map(),
             Engine::Corrected => Self { corrected: true, ..needs.map() },
-            Engine::Ntru => Self { engine: LutEngine::Ntru, ..needs.map() },
+            Engine::Ntru => Self { engine: LutEngine::Ntru, ..needs.map().allow_ntru() },
             // There are no other engines.
             _ => needs,
         })
@@ -218,9 +225,34 @@ impl Needs {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn rotate_any(mut self) -> Self {
-        self.rotate_any = true;
-        self
+    pub fn rotate_any(self) -> Self {
+        Self { rotate_any: true, ..self.allow_temporary_ranks() }
+    }
+
+    /// Accepts a key of NTRU in needs that were read from bytes: it adds assumptions to that of LWE
+    /// ([`Engine::Ntru`]). [`map_with`](Self::map_with) with that engine accepts it too.
+    pub fn allow_ntru(self) -> Self {
+        Self { allowed_ntru: true, ..self }
+    }
+
+    /// Accepts keys at a temporary module rank in needs that were read from bytes or that contain
+    /// [`KeyLevels::rotate_hoisted`]: the client then also publishes keys of a secret of a larger
+    /// rank. [`rotate_any`](Self::rotate_any) accepts them too.
+    pub fn allow_temporary_ranks(self) -> Self {
+        Self { allowed_ranks: true, ..self }
+    }
+
+    /// Refuses needs for which the word of the client is missing.
+    pub(crate) fn allowed(&self) -> Result<()> {
+        let refused = |what, allow| Err(ErrorKind::NotAllowed { what, allow }.into());
+        if self.engine == LutEngine::Ntru && !self.allowed_ntru {
+            return refused("a key of NTRU, which assumes more than LWE", "allow_ntru");
+        }
+        if (self.rotate_any || self.keys.hoisted.is_some()) && !self.allowed_ranks {
+            let what = "keys at a temporary module rank, of a further secret";
+            return refused(what, "allow_temporary_ranks");
+        }
+        Ok(())
     }
 
     /// Complex conjugation of the slots: one key.

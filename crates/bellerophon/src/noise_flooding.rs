@@ -65,6 +65,10 @@ impl ClientKey {
     ///   [`Simulator::encrypt_public`](ckks::simulator::Simulator::encrypt_public) under the public
     ///   key.
     ///
+    /// - A published result has the level and the scale of the simulated one: declare them
+    ///   ([`Declaration::from`](crate::Declaration) the simulated result, or `with_level` and
+    ///   `with_scale`).
+    ///
     /// A vector that carries more noise than the bound is refused. The number of values is that of
     /// the program.
     ///

@@ -2,6 +2,7 @@
 
 pub use crate::ckks::{CkksOps, ComposedOps};
 pub use crate::{
-    Ciphertext, ClientKey, Declaration, EvaluationKeys, Evaluator, IntTable, IntVec, MapFunction,
-    MapRequest, Modulo, Needs, Paired, PairedVec, Params, Preset, Provided, PublicKey, Published,
+    Ciphertext, ClientKey, Declaration, Disc, EvaluationKeys, Evaluator, IntTable, IntVec,
+    MapFunction, MapRequest, Modulo, Needs, Paired, PairedVec, Params, Preset, Provided, PublicKey,
+    Published,
 };

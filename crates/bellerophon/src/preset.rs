@@ -66,16 +66,16 @@ presets! {
     /// [`FunctionsDense`](Self::FunctionsDense), it has no ring bridge.
     FunctionsPreciseDense = "functions-precise-dense",
     /// Arithmetic with bootstrapping, 128-bit security, no look-ups: 2^15 slots and 11 levels
-    /// between two bootstraps of values in [-1, 1]. A bootstrapped vector has 26 correct bits in
-    /// the worst slot (measured); the bootstrap of a vector fails with probability 2^-60. Both
-    /// secrets are sparse: one of weight 256, and one of weight 32 under the lowest modulus only.
+    /// between two bootstraps of values in [-1, 1]. A bootstrapped vector has 25 correct bits in
+    /// the worst slot; the bootstrap of a vector fails with probability 2^-60. Both
+    /// secrets are sparse: one of weight 1024, and one of weight 32 under the lowest modulus only.
     /// The keys of a program with products and bootstraps take about 0.95 GB in transit and 2.8 GB
     /// in memory (2.1 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded
     /// matrices.
     Bootstrapping = "bootstrapping",
     /// [`Bootstrapping`](Self::Bootstrapping) with a dense secret, except for the one of weight 32
     /// under the lowest modulus only: 12 levels between two bootstraps, and 22.6 correct bits in
-    /// the worst slot (measured), about 4 bits less.
+    /// the worst slot (measured), about 3 bits less.
     BootstrappingDense = "bootstrapping-dense",
     /// Everything from one key set, 128-bit security, 2^15 slots: arithmetic, functions by look-up,
     /// look-ups of single values ([`Evaluator::tables`](crate::Evaluator::tables)), bootstrapping
@@ -93,13 +93,13 @@ presets! {
     /// entries follow each other without end at a failure probability of 2^-128 for a vector; for
     /// larger tables take [`Tables12`](Self::Tables12) or [`Tables16`](Self::Tables16).
     ///
-    /// `log2(QP)` is 1675 of the 1679 bits that the security table allows for weight 256. The keys
+    /// `log2(QP)` is 1675 of the 1679 bits that the security table allows for weight 1024. The keys
     /// of a program with products, look-ups and bootstraps take about 1.57 GB in transit.
     /// Functional bootstrapping adds none: its sparse secret, its rotations and its first matrix
     /// are those of the bootstrap. The server encodes a second set of matrices.
     Full = "full",
     /// Exact tables of two entries on up to 65536 bits per vector, 128-bit security, 4 levels
-    /// between two tables. As in all presets for tables, the secret has weight 256 and the one
+    /// between two tables. As in all presets for tables, the secret has weight 1024 and the one
     /// under the lowest modulus weight 32; a table fails on a vector with a probability below
     /// 2^-128.
     Tables1 = "tables-1",
@@ -267,7 +267,7 @@ impl Preset {
         };
         // Step 1: the LWE noise. It keeps log2(q / sigma) a bit below the bound of the security
         // table: 23.3 for weight 192, 25.0 for a dense secret, at q just below 2^28. The weight of
-        // the ring bridge: at degree 4096 the security table allows it for q0 and 47 bits more,
+        // the ring bridge: at degree 4096 the security table allows it for q0 and 39 bits more,
         // with a margin. The dense sets have no ring bridge.
         let (secret, sigma, ring_bridge) = match self {
             Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise | Self::Full => {

@@ -17,7 +17,7 @@ pub struct ParamsSpec {
     pub log2_failure: f64,
     /// Hamming weight of the sparse secret of the ring bridge
     /// ([`repack::RingBridge`](crate::repack::RingBridge)). This secret lives in the ring of the
-    /// tables and is used only under the lowest prime and a special prime of 47 bits. Without it,
+    /// tables and is used only under the lowest prime and a special prime of 39 bits. Without it,
     /// look-ups take the linear bridge.
     pub ring_bridge: Option<usize>,
     /// Bootstrapping, optional. It has its own [failure probability](BootstrapSpec::log2_failure),

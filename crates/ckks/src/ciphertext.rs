@@ -3,9 +3,10 @@
 use bellerophon_mlwe as mlwe;
 
 use crate::{
-    Bounds, During, ErrorKind, Interval, Params, Result,
+    Bounds, During, ErrorKind, Interval, Origins, Params, Result,
     encode::{check_scale, magnitude},
     noise::{self, Noise},
+    origins::Relation,
 };
 
 /// Public metadata of an encrypted vector. Every operation updates it. Only code that builds
@@ -29,8 +30,8 @@ pub struct CiphertextMeta {
 /// [`CiphertextMeta::assume_range`] gives it.
 const LOG2_PADDING_FAILURE: f64 = -64.0;
 
-/// Padding keeps its range if its error is at most this fraction of a stated range.
-const SMALL_EXCESS: f64 = 1.0 / (1u64 << 10) as f64;
+/// Padding keeps its range if its error is at most this fraction of the width of a stated range.
+const SMALL_EXCESS: f64 = 1.0 / (1u64 << 14) as f64;
 
 const ASSEMBLE: &str = "assemble a ciphertext";
 
@@ -54,11 +55,13 @@ impl CiphertextMeta {
             return Err(ErrorKind::TooManyValues { found: self.len, slots: self.slots }.during(op));
         }
         // Step 2: the noise. A NaN lies in neither range.
-        let Noise { total, excess } = self.noise;
+        let Noise { total, peak, bound, excess } = self.noise;
         // The error against the exact program may be unbounded, the departure from the range may
         // not.
-        if !(0.0..=f64::INFINITY).contains(&total) {
-            return Err(ErrorKind::Variance { found: total }.during(op));
+        for found in [total, peak, bound] {
+            if !(0.0..=f64::INFINITY).contains(&found) {
+                return Err(ErrorKind::Variance { found }.during(op));
+            }
         }
         if !(0.0..f64::INFINITY).contains(&excess) {
             return Err(ErrorKind::Variance { found: excess }.during(op));
@@ -96,9 +99,9 @@ impl CiphertextMeta {
     /// The metadata after the statement that the values, error included, lie in `range`; see
     /// [`CkksOps::assume_range`](crate::CkksOps::assume_range).
     ///
-    /// The statement does not cover padding. If the error of the padding exceeds `2^-10` of the
-    /// stated range, the range of the padding is widened by that error and the excess becomes zero.
-    /// A smaller error stays in the excess, and the range of the padding is unchanged.
+    /// The statement does not cover padding. If the error of the padding exceeds `2^-14` of the width
+    /// of the stated range, the range of the padding is widened by that error and the excess becomes
+    /// zero. A smaller error stays in the excess, and the range of the padding is unchanged.
     #[must_use]
     pub fn assume_range(self, range: Interval) -> Self {
         // Without padding, the statement covers every slot.
@@ -109,7 +112,7 @@ impl CiphertextMeta {
         let error = deviations * self.slot_std(self.noise.excess);
         let bounds = Bounds { values: range, ..self.bounds };
         // Zero padding thus stays known to be zero, and reductions need not clear it.
-        if error <= SMALL_EXCESS * range.bound() {
+        if error <= SMALL_EXCESS * (range.hi() - range.lo()) {
             return Self { bounds, ..self };
         }
         let padding = bounds.padding.widened(error);
@@ -128,7 +131,7 @@ impl CiphertextMeta {
         if !(deviation >= 0.0 && total.is_finite()) {
             return Err(ErrorKind::Variance { found: total }.during("assume_noise"));
         }
-        Ok(Self { noise: Noise { total, ..self.noise }, ..self })
+        Ok(Self { noise: self.noise.stated(total), ..self })
     }
 }
 
@@ -139,13 +142,16 @@ impl CiphertextMeta {
 pub struct Ciphertext {
     pub(crate) inner: mlwe::Ciphertext,
     pub(crate) meta: CiphertextMeta,
+    /// The encryptions whose errors it carries.
+    pub(crate) origins: Origins,
     /// The level of the number of limbs.
     level: usize,
 }
 
 impl Ciphertext {
     /// Joins a lattice ciphertext with the metadata of its message: for conversions from other
-    /// schemes and for readers of stored ciphertexts.
+    /// schemes and for readers of stored ciphertexts. Its [`Origins`] are unknown;
+    /// [`of`](Self::of) states them.
     ///
     /// # Errors
     /// - [`mlwe::ErrorKind::ParamsMismatch`] for a ciphertext of other parameters;
@@ -162,14 +168,46 @@ impl Ciphertext {
         // Bytes of a stranger may come here: check everything before the parts are joined.
         params.check(inner.ident().fingerprint).during(ASSEMBLE)?;
         meta.check(params, inner.limbs())?;
-        Ok(Self::at_level(params, inner, meta))
+        Ok(Self::at_level(params, inner, meta, Origins::UNKNOWN))
+    }
+
+    /// As [`from_parts`](Self::from_parts), for a fresh encryption.
+    pub(crate) fn fresh(
+        params: &Params,
+        inner: mlwe::Ciphertext,
+        meta: CiphertextMeta,
+    ) -> Result<Self> {
+        let origins = Origins::fresh(&inner);
+        Ok(Self::from_parts(params, inner, meta)?.of(origins))
     }
 
     /// The result of an operation; its number of limbs is that of a level.
-    pub(crate) fn at_level(params: &Params, inner: mlwe::Ciphertext, meta: CiphertextMeta) -> Self {
+    pub(crate) fn at_level(
+        params: &Params,
+        inner: mlwe::Ciphertext,
+        meta: CiphertextMeta,
+        origins: Origins,
+    ) -> Self {
         let level = params.level_at(inner.limbs());
         debug_assert_eq!(params.limbs_at(level), inner.limbs(), "limbs between two levels");
-        Self { inner, meta, level }
+        Self { inner, meta, origins, level }
+    }
+
+    /// States whose errors the vector carries: those of the vector that it was computed from.
+    #[must_use]
+    pub fn of(mut self, origins: Origins) -> Self {
+        self.origins = origins;
+        self
+    }
+
+    /// The encryptions whose errors the vector carries.
+    pub fn origins(&self) -> &Origins {
+        &self.origins
+    }
+
+    /// Whether two operands share errors, and the origins of a result of both.
+    pub(crate) fn joint_origins(&self, other: &Self) -> (Relation, Origins) {
+        self.origins.with(&other.origins, self.meta.slots.min(other.meta.slots))
     }
 
     /// The lattice ciphertext.

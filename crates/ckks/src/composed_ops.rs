@@ -5,7 +5,7 @@ use std::{iter::once, ops::Range};
 use crate::{
     Bounds, CiphertextMeta, CkksOps, During, ErrorKind, Result,
     approx::{Approximation, Function, Sign, apply, compare},
-    eval::{mask::masked, sum},
+    eval::{mask::masked, padding, sum},
     polynomial::{Monomial, Polynomial},
 };
 #[cfg(doc)]
@@ -116,12 +116,26 @@ pub trait ComposedOps: CkksOps {
     }
 
     /// Makes the padding zero, as [`mask`](Self::mask) of the first [`len`](Ciphertext::len) slots.
-    /// Takes one level, also without padding.
+    /// Takes one level, none without padding. A bootstrap clears padding at no level.
     ///
     /// # Errors
     /// As for [`mask`](Self::mask).
     fn clear_padding(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        self.composed("clear_padding", || self.mask(x, 0..self.metadata(x).meta.len))
+        let CiphertextMeta { len, slots, .. } = self.metadata(x).meta;
+        self.composed("clear_padding", || match len == slots {
+            true => Ok(x.clone()),
+            false => self.mask(x, 0..len),
+        })
+    }
+
+    /// Adds a constant to the padding that brings the middle of its range to `to`: the values are
+    /// unchanged. Takes no level. A function of the slots whose domain the padding leaves can then
+    /// be computed; [`polynomial`](CkksOps::polynomial) and all functions here do so by themselves.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and mismatches.
+    fn move_padding(&self, x: &Self::Ciphertext, to: f64) -> Result<Self::Ciphertext> {
+        self.composed("move_padding", || padding::moved(self, x, to))
     }
 
     /// `sum_i x_i y_i` with one relinearization and one rescale. Takes one level from the lowest
@@ -181,9 +195,10 @@ pub trait ComposedOps: CkksOps {
     /// The result is at the default scale, or, for roots by Newton's iteration, near it.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideDomain`] when the carried range of `x`, padding included, is not within
-    /// the domain: prepare over a wider domain, or state a tighter range with
-    /// [`assume_range_with_padding`](CkksOps::assume_range_with_padding).
+    /// [`ErrorKind::OutsideDomain`] when the carried range of the values is not within the domain:
+    /// prepare over a wider domain, or state a tighter range
+    /// ([`assume_range`](CkksOps::assume_range)). [`ErrorKind::Padding`] as for
+    /// [`polynomial`](CkksOps::polynomial).
     /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
     /// [`ErrorKind::RangeOverflow`] and mismatches.
     fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
@@ -191,13 +206,12 @@ pub trait ComposedOps: CkksOps {
         self.composed(op, || apply::apply(self, x, f))
     }
 
-    /// `f(x)` in every slot, to an error of `2^log2_error` over the carried range of `x`, padding
-    /// included: [`Approximation::new`] and [`apply`](Self::apply) at once. For many vectors over
-    /// one domain, prepare once.
+    /// `f(x)` of every value, to an error of `2^log2_error` over the carried range of the values:
+    /// [`Approximation::new`] and [`apply`](Self::apply) at once. For many vectors over one domain,
+    /// prepare once.
     ///
     /// # Errors
-    /// Those of both; [`ErrorKind::OutsideDomain`] for complex slots, and if the padding makes the
-    /// range too wide.
+    /// Those of both; [`ErrorKind::OutsideDomain`] for complex slots.
     fn function(
         &self,
         x: &Self::Ciphertext,
@@ -213,8 +227,7 @@ pub trait ComposedOps: CkksOps {
     ///
     /// # Errors
     /// [`ErrorKind::OutsideDomain`] when the carried range exceeds the radius ([`Sign::new`]
-    /// takes a larger one, [`assume_range_with_padding`](CkksOps::assume_range_with_padding) states
-    /// a smaller range), [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
+    /// takes a larger one, [`assume_range`](CkksOps::assume_range) states a smaller range), [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
     /// relinearization key, and mismatches.
     fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
         self.composed("sign", || compare::sign(self, x, sign))

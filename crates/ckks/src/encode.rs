@@ -322,7 +322,9 @@ impl Encoder {
         let residues: Vec<&[u64]> = (0..limbs).map(|i| poly.limb(i)).collect();
         let centred = Centred::new(ring);
         let mut digits = vec![0; limbs];
-        let mut at = |i: usize| centred.value(&residues, i * gap, &mut digits) / plaintext.scale;
+        // The time of a division may depend on a secret dividend.
+        let unit = plaintext.scale.recip();
+        let mut at = |i: usize| centred.value(&residues, i * gap, &mut digits) * unit;
         let mut values: Vec<Complex64> =
             (0..slots).map(|i| Complex64::new(at(i), at(i + slots))).collect();
         poly.zeroize();
@@ -391,7 +393,7 @@ impl<'r> Centred<'r> {
 /// [`f64::round_ties_even`] without a library call, which the standard function is on targets that
 /// have no rounding instruction. Between `2^52` and `2^53` the floating-point numbers are the
 /// integers, so the addition rounds.
-fn round_ties_even(x: f64) -> f64 {
+pub(crate) fn round_ties_even(x: f64) -> f64 {
     let large = 2f64.powi(52);
     let shift = large.copysign(x);
     if x.abs() < large { x + shift - shift } else { x }

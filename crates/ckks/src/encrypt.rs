@@ -4,7 +4,8 @@ use bellerophon_mlwe::{self as mlwe, PublicKey, SecretKey};
 use rand::CryptoRng;
 
 use crate::{
-    Ciphertext, CiphertextMeta, During, Encoder, ErrorKind, Params, Plaintext, Result, SlotValue,
+    Bounds, Ciphertext, CiphertextMeta, During, Encoder, ErrorKind, Metadata, Params, Plaintext,
+    Result, SlotValue,
     encode::{level_for, magnitude},
 };
 
@@ -23,7 +24,7 @@ impl SeededCiphertext {
     /// # Errors
     /// As [`Ciphertext::from_parts`].
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
-        Ciphertext::from_parts(params, self.inner.expand(params.lattice())?, self.meta)
+        Ciphertext::fresh(params, self.inner.expand(params.lattice())?, self.meta)
     }
 }
 
@@ -39,11 +40,36 @@ fn check(params: &Params, plaintext: &Plaintext) -> Result<()> {
     Err(ErrorKind::Declaration { what: "range", needed }.during(op))
 }
 
+/// Refuses encryptions whose noise exceeds half of the width of the declared range: the middle of
+/// the range is then nearer to the values than their decryption. A range of one point is public.
+fn check_width(fresh: &Metadata) -> Result<()> {
+    let Bounds { values, .. } = fresh.meta.bounds;
+    let (noise, width) = (fresh.noise(), values.hi() - values.lo());
+    if width > 0.0 && noise > 0.5 * width {
+        let what = "the declared range has a width of";
+        return Err(ErrorKind::LostInNoise { what, noise, width }.during("encrypt"));
+    }
+    Ok(())
+}
+
+/// Refuses to return values whose error, since their range was last stated, exceeds half of their
+/// largest magnitude.
+fn check_noise(x: &Metadata) -> Result<()> {
+    // The excess bounds the worst slot; the noise of a loop counts all of its steps.
+    let (noise, width) = (x.excess().min(x.noise()), x.meta.bounds.values.bound());
+    if width > 0.0 && noise > 0.5 * width {
+        let what = "the values reach only";
+        return Err(ErrorKind::LostInNoise { what, noise, width }.into());
+    }
+    Ok(())
+}
+
 /// Encrypts under the secret key, at the level of the plaintext. The noise variance is `sigma^2`.
 ///
 /// # Errors
 /// [`mlwe::ErrorKind::ParamsMismatch`] if plaintext, parameters and key do not belong together,
-/// [`ErrorKind::Declaration`] for a plaintext from a decryption.
+/// [`ErrorKind::Declaration`] for a plaintext from a decryption, [`ErrorKind::LostInNoise`] if the
+/// noise exceeds half of the width of the declared range.
 pub fn encrypt<R: CryptoRng + ?Sized>(
     params: &Params,
     plaintext: &Plaintext,
@@ -52,12 +78,9 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
 ) -> Result<Ciphertext> {
     check(params, plaintext)?;
     params.check(key.params().fingerprint()).during("encrypt")?;
-    let inner = key.encrypt(&plaintext.poly, rng)?;
-    Ciphertext::from_parts(
-        params,
-        inner,
-        params.rules().encrypted_secret(&plaintext.metadata()).meta,
-    )
+    let fresh = params.rules().encrypted_secret(&plaintext.metadata());
+    check_width(&fresh)?;
+    Ciphertext::fresh(params, key.encrypt(&plaintext.poly, rng)?, fresh.meta)
 }
 
 /// As [`encrypt`], with the mask stored as a seed.
@@ -69,9 +92,9 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
 ) -> Result<SeededCiphertext> {
     check(params, plaintext)?;
     params.check(key.params().fingerprint()).during("encrypt")?;
-    let inner = key.encrypt_seeded(&plaintext.poly, rng)?;
-    let meta = params.rules().encrypted_secret(&plaintext.metadata()).meta;
-    Ok(SeededCiphertext { inner, meta })
+    let fresh = params.rules().encrypted_secret(&plaintext.metadata());
+    check_width(&fresh)?;
+    Ok(SeededCiphertext { inner: key.encrypt_seeded(&plaintext.poly, rng)?, meta: fresh.meta })
 }
 
 /// Encrypts under the public key, modulo `Q` times a special prime that is then divided out
@@ -88,9 +111,10 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
 ) -> Result<Ciphertext> {
     // The public key carries a fingerprint of its own, which the lattice layer checks.
     check(params, plaintext)?;
+    let fresh = params.rules().encrypted_public(&plaintext.metadata());
+    check_width(&fresh)?;
     let inner = key.encrypt(params.lattice(), &plaintext.poly, rng)?;
-    let meta = params.rules().encrypted_public(&plaintext.metadata()).meta;
-    Ciphertext::from_parts(params, inner, meta)
+    Ciphertext::fresh(params, inner, fresh.meta)
 }
 
 /// Decrypts to an encoded vector. Reads only as many limbs as message and noise need.
@@ -132,12 +156,33 @@ pub(crate) fn decrypt_up_to(
     Ok(Plaintext { poly, scale, slots, len, level, bounds, magnitude, fingerprint, declared })
 }
 
-/// [`decrypt`] and [`Encoder::decode`] in one.
+/// [`decrypt`] and [`Encoder::decode`] in one, of values that the noise leaves.
+///
+/// # Errors
+/// [`ErrorKind::LostInNoise`] if the predicted error since the range was last stated
+/// ([`Metadata::excess`]) exceeds half of the largest magnitude, [`ErrorKind::ComplexValues`] for
+/// reals from complex slots, and those of [`decrypt`].
 pub fn decrypt_values<T: SlotValue>(
     params: &Params,
     ciphertext: &Ciphertext,
     key: &SecretKey,
 ) -> Result<Vec<T>> {
+    check_noise(&ciphertext.metadata()).during("decrypt")?;
+    decrypt_noisy(params, ciphertext, key)
+}
+
+/// As [`decrypt_values`], whatever the noise.
+///
+/// # Errors
+/// Those of [`decrypt_values`], except [`ErrorKind::LostInNoise`].
+pub fn decrypt_noisy<T: SlotValue>(
+    params: &Params,
+    ciphertext: &Ciphertext,
+    key: &SecretKey,
+) -> Result<Vec<T>> {
+    if T::REAL && !ciphertext.range().is_real() {
+        return Err(ErrorKind::ComplexValues.during("decrypt"));
+    }
     Encoder::new(params).decode(&decrypt(params, ciphertext, key)?)
 }
 

@@ -41,6 +41,12 @@ impl CiphertextMeta {
         self
     }
 
+    /// The metadata with zeros, up to noise, in the padding.
+    pub(crate) fn with_zero_padding(mut self) -> Self {
+        self.bounds = Bounds::padded(self.bounds.values, self.len < self.slots);
+        self
+    }
+
     /// The metadata with the first `len` slots as the values.
     pub(crate) fn with_len(mut self, len: usize) -> Result<Self> {
         let op = "with_len";

@@ -30,7 +30,7 @@
 //! | [`simulator`] | runs a program on plain vectors and reports keys, levels, work and noise |
 //! | [`cost`] | work of operations and its predicted time |
 //! | `provided`: [`Provided`] | vectors that others encrypt under the public key of an owner |
-//! | `publish`: [`Evaluator::publish`], [`Published`], [`Declaration`] | results that leave a server, with a declared range and noise |
+//! | `publish`: [`Evaluator::publish`], [`Published`], [`Declaration`], [`Evaluator::admit`] | results that leave a server, and inputs, with declared metadata |
 //! | [`noise_flooding`] | decryption for others than the owner of the key |
 //! | `rank`: [`RankReduction`], [`RankConversion`] | key switches to a smaller module rank; conversion between rank `r` and RLWE |
 //! | `rank`: [`ReducingEvaluator`], [`RankBootstrap`], [`RingSwitch`] | automatic rank reduction; bootstrapping of rank `r` through RLWE; few slots to a smaller ring |
@@ -68,7 +68,8 @@
 //!
 //! | | rule |
 //! | --- | --- |
-//! | slotwise operations | act on padding as on values: `x + 1` makes it 1, `2 x` and `x y` leave zeros, a polynomial makes it `p(0)` |
+//! | slotwise operations | act on padding as on values: `x + 1` makes it 1, `2 x` and `x y` leave zeros; a polynomial whose domain it leaves moves it there first |
+//! | bootstraps | make it zero |
 //! | products with values or masks | make it zero: [`CkksOps::mul_values`], [`ComposedOps::mask`], [`ComposedOps::clear_padding`] |
 //! | rotations | move slots: padding becomes values, values become padding |
 //! | reductions | take the values alone: [`ComposedOps::sum_slots`], [`ComposedOps::inner_sum`], [`ComposedOps::replicate`], [`ComposedOps::replicate_slot`], [`statistics`], [`matrix`], [`learning`] |
@@ -170,6 +171,7 @@ pub mod noise;
 pub mod noise_flooding;
 mod noise_model;
 mod ops;
+mod origins;
 pub mod paper;
 pub mod param_search;
 mod params;
@@ -197,7 +199,8 @@ pub use circuits::{
 pub use composed_ops::ComposedOps;
 pub use encode::{Encoder, Plaintext, SlotValue};
 pub use encrypt::{
-    SeededCiphertext, decrypt, decrypt_values, encrypt, encrypt_public, encrypt_seeded,
+    SeededCiphertext, decrypt, decrypt_noisy, decrypt_values, encrypt, encrypt_public,
+    encrypt_seeded,
 };
 pub use error::{Error, ErrorKind, LevelScale, Result};
 pub use eval::Evaluator;
@@ -208,6 +211,7 @@ pub use metadata::{Estimate, Metadata};
 pub use modulus_chain::{LevelGroup, ModulusChain};
 pub use num_complex::Complex64;
 pub use ops::CkksOps;
+pub use origins::Origins;
 pub use params::{Params, ParamsSpec};
 pub use provided::Provided;
 pub use publish::{Declaration, Published};

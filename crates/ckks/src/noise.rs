@@ -3,22 +3,24 @@
 //! A *variance* is that of one coefficient of the noise polynomial in the phase, as in the lattice
 //! layer. [`slot_std`] converts it to the standard deviation of a decoded slot.
 //!
-//! Variances of different contributions are added, as if the contributions were independent.
-//! Operands that share their error need another rule: `x + x` has twice the error of `x`, not
-//! `sqrt(2)` times, so compute it by [`CkksOps::mul_integer`](crate::CkksOps::mul_integer).
+//! Errors of independent sources add up as variances. Errors that stem from the same encryption
+//! ([`Origins`](crate::Origins)) may be equal, and add up as amplitudes: `x + x` has twice the error
+//! of `x`.
 //!
 //! A message enters a product by the largest magnitude of a slot times the scale, which bounds the
 //! effect on the variance. Predictions are therefore upper estimates for messages below their
 //! bounds.
 //!
-//! A vector carries two variances ([`Noise`]): of its error against the exact program, and of its
-//! departure from the carried range. Every rule of this crate applies to both.
+//! A vector carries four variances ([`Noise`]): the mean and the largest of its error against the
+//! exact program as predicted, a bound on it for errors of any correlation, and one on its departure
+//! from the carried range.
 
+use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::{Add, AddAssign, Mul};
 
 use bellerophon_mlwe::noise::canonical;
 
-use crate::{During, ErrorKind, Params, Result};
+use crate::{During, ErrorKind, Params, Result, origins::Relation};
 
 /// Noise variance of the rounding to integers in encoding.
 pub const ENCODING: f64 = 1.0 / 12.0;
@@ -49,60 +51,51 @@ pub fn slot_std(variance: f64, slots: usize, scale: f64, real: bool) -> f64 {
 /// the slots gives the formula. Full-RNS HEAAN, appendix A.2, takes 16 deviations for a product of
 /// two Gaussians: probability `2^-19` at `2^14` slots.
 ///
-/// After a bootstrap the variance differs from slot to slot:
-/// [`Bootstrapper::worst_factor`](crate::bootstrap::Bootstrapper::worst_factor).
+/// [`Noise::worst`] is the bound for slots of different variances, [`Noise::surely`] that for
+/// errors of any correlation.
 pub fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
     // slots exp(-sqrt(2) t) = 2^log2_failure, solved for t.
     (((slots as f64).ln() - log2_failure * std::f64::consts::LN_2) / 2f64.sqrt()).max(1.0)
 }
 
-/// As [`worst_factor`], at least 1 as well, for errors whose variance differs from slot to slot:
-/// `parts` are the shares of the slots and their variances. The result is relative to the root of
-/// the mean variance `V`.
+/// As [`worst_factor`], for a sum of errors of any correlation, relative to the sum of their standard
+/// deviations.
 ///
-/// With the tail of [`worst_factor`] in every part, the union bound is
-///
-/// ```text
-/// slots sum_i w_i exp(-sqrt(2 V / V_i) t) = 2^log2_failure,   V = sum_i w_i V_i,
-/// ```
-///
-/// solved for `t`. One part gives [`worst_factor`]. Rare parts of a large variance raise it.
-pub(crate) fn worst_factor_of_mixture(
-    parts: &[(f64, f64)],
-    slots: usize,
-    log2_failure: f64,
-) -> f64 {
-    let mean: f64 = parts.iter().map(|(weight, variance)| weight * variance).sum();
-    let rates = parts.iter().map(|&(weight, v)| (weight, (2.0 * mean / v).sqrt()));
-    let rates: Vec<(f64, f64)> = rates.collect();
-    let least = rates.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
-    let allowed = log2_failure * std::f64::consts::LN_2 - (slots as f64).ln();
-    // The logarithm of the sum, relative to its slowest term, which underflows last.
-    let exceeds = |t: f64| {
-        let terms = rates.iter().map(|(weight, rate)| weight * ((least - rate) * t).exp());
-        terms.sum::<f64>().ln() - least * t > allowed
-    };
-    // All slots in the part of the largest variance need no less.
-    let (mut lo, mut hi) = (1.0, (1.0f64).max(-allowed / least));
-    for _ in 0..60 {
-        let middle = 0.5 * (lo + hi);
-        if exceeds(middle) { lo = middle } else { hi = middle }
-    }
-    hi
+/// With exponential tails, the mean of `|e|` over its largest values, a share `p` of all, is
+/// `std (1 - ln p) / sqrt(2)`. This mean (the expected shortfall) is subadditive for any joint
+/// distribution (Acerbi and Tasche, 2002), and no value below it is exceeded with probability `p`.
+pub(crate) fn sure_factor(slots: usize, log2_failure: f64) -> f64 {
+    worst_factor(slots, log2_failure) + FRAC_1_SQRT_2
 }
 
-/// The predicted noise of a vector: two variances of one coefficient of the phase, or, in a
-/// [worst case](crate::simulator::Simulator::worst_case), two squares of bounds.
+/// The predicted noise of a vector: variances of one coefficient of the phase, or, in a
+/// [worst case](crate::simulator::Simulator::worst_case), squares of bounds.
 ///
-/// The total tells how exact a result is, the excess whether it may wrap around its modulus. Both
-/// follow the same rules. They differ once a program states a range
-/// ([`Ciphertext::assume_range_with_padding`](crate::Ciphertext::assume_range_with_padding)): the
-/// statement includes the error, so the excess restarts from zero, and the total is unchanged.
+/// Total and peak tell how exact a result is, the bound whether it may be called exact, the excess
+/// whether it may wrap around its modulus. They differ in how errors add up:
+///
+/// | variance | of the slots | errors that share an origin | other errors | a stated range |
+/// | --- | --- | --- | --- | --- |
+/// | `total` | their mean | amplitudes | variances | changes nothing |
+/// | `peak` | the largest | amplitudes | variances | changes nothing |
+/// | `bound` | the largest | amplitudes | amplitudes | changes nothing |
+/// | `excess` | the largest | amplitudes | amplitudes | sets it to zero |
+///
+/// A stated range
+/// ([`Ciphertext::assume_range_with_padding`](crate::Ciphertext::assume_range_with_padding))
+/// includes the error so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Noise {
-    /// Variance of the error against the exact program. It is reported and never causes an error.
-    /// In a loop it may grow up to infinity.
+    /// Variance of the error against the exact program, averaged over the slots. It is reported and
+    /// never causes an error. In a loop it may grow up to infinity.
     pub total: f64,
+    /// The same variance where it is largest. After a bootstrap it depends on the multiple of the
+    /// modulus that a slot held, and slots of rare multiples have a much larger one.
+    pub peak: f64,
+    /// The largest variance for errors of any correlation, which no statement of noise or range
+    /// lowers; a [`Declaration`](crate::Declaration) replaces it. What is called exact or published
+    /// as integers stands on it.
+    pub bound: f64,
     /// Variance of the departure from the carried ranges, which overflow checks include. Products
     /// use it as the error since the last stated range, and polynomials also evaluate beyond the
     /// ends of the range by this amount. Finite in every ciphertext.
@@ -113,21 +106,59 @@ impl Noise {
     /// No noise.
     pub const NONE: Self = Self::new(0.0);
 
-    /// Noise of this variance, as total and as excess: no stated range includes it.
+    /// Noise of this variance in every slot, which no stated range includes.
     pub const fn new(variance: f64) -> Self {
-        Self { total: variance, excess: variance }
+        Self { total: variance, peak: variance, bound: variance, excess: variance }
     }
 
-    /// Applies one rule to both variances.
+    /// Noise of a mean variance, and of a largest one, which no stated range includes.
+    pub const fn varying(mean: f64, largest: f64) -> Self {
+        Self { total: mean, peak: largest, bound: largest, excess: largest }
+    }
+
+    /// Applies one rule to all variances.
     #[must_use]
-    pub(crate) fn map(self, rule: impl Fn(f64) -> f64) -> Self {
-        Self { total: rule(self.total), excess: rule(self.excess) }
+    pub fn map(self, rule: impl Fn(f64) -> f64) -> Self {
+        Self {
+            total: rule(self.total),
+            peak: rule(self.peak),
+            bound: rule(self.bound),
+            excess: rule(self.excess),
+        }
     }
 
-    /// Applies one rule to both variances of two vectors.
+    /// Applies one rule to all variances of two vectors.
     #[must_use]
     pub(crate) fn zip(self, other: Self, rule: impl Fn(f64, f64) -> f64) -> Self {
-        Self { total: rule(self.total, other.total), excess: rule(self.excess, other.excess) }
+        Self {
+            total: rule(self.total, other.total),
+            peak: rule(self.peak, other.peak),
+            bound: rule(self.bound, other.bound),
+            excess: rule(self.excess, other.excess),
+        }
+    }
+
+    /// The noise of a sum.
+    #[must_use]
+    pub(crate) fn sum(self, other: Self, relation: Relation) -> Self {
+        let predicted = match relation {
+            Relation::Independent => self + other,
+            Relation::Related => self.zip(other, amplitudes),
+        };
+        let sure = self.zip(other, amplitudes);
+        Self { bound: sure.bound, excess: sure.excess, ..predicted }
+    }
+
+    /// The noise after a statement of its variance in every slot, which may raise the bound.
+    #[must_use]
+    pub(crate) fn stated(self, total: f64) -> Self {
+        Self { total, peak: total, bound: self.bound.max(total), ..self }
+    }
+
+    /// The noise of a vector whose range leaves out all of its error.
+    #[must_use]
+    pub(crate) fn unstated(self) -> Self {
+        Self { excess: self.bound, ..self }
     }
 
     /// The noise after a statement of the range, which includes the error so far.
@@ -141,6 +172,40 @@ impl Noise {
     pub(crate) fn max(self, other: Self) -> Self {
         self.zip(other, f64::max)
     }
+
+    /// A bound on the error of the worst of `slots` slots, except with probability
+    /// `2^log2_failure`, by the predicted variances; in the units of their square roots.
+    ///
+    /// With the mean variance `V` and the largest one `P`, a share `V / P` of the slots at `P` and
+    /// no error in the others has the heaviest tail: `exp(-c / sqrt(v))` is convex in the variance
+    /// `v` beyond three deviations. The tail of [`worst_factor`] and the union bound over the slots
+    /// give
+    ///
+    /// ```text
+    /// slots (V / P) exp(-sqrt(2 / P) t) = 2^log2_failure,
+    /// ```
+    ///
+    /// solved for `t`. For equal variances it is that of [`worst_factor`].
+    pub fn worst(&self, slots: usize, log2_failure: f64) -> f64 {
+        // A rounding in f64 does not make the mean larger than the largest.
+        let (mean, largest) = (self.total, self.peak.max(self.total));
+        if largest == 0.0 || !largest.is_finite() {
+            return largest;
+        }
+        let share = (mean / largest).max(f64::MIN_POSITIVE).log2();
+        worst_factor(slots, log2_failure - share) * largest.sqrt()
+    }
+
+    /// A bound on the error of the worst of `slots` slots, except with probability
+    /// `2^log2_failure`, for operands of any correlation; in the units of [`worst`](Self::worst).
+    pub fn surely(&self, slots: usize, log2_failure: f64) -> f64 {
+        sure_factor(slots, log2_failure) * self.bound.sqrt()
+    }
+}
+
+/// The variance of a sum of equal errors.
+pub(crate) fn amplitudes(x: f64, y: f64) -> f64 {
+    (x.sqrt() + y.sqrt()).powi(2)
 }
 
 /// The noise of a sum of independent errors.
@@ -196,14 +261,20 @@ pub struct Operand {
     pub noise: Noise,
 }
 
-/// The noise of a product before relinearization: `M_x^2 V_y + M_y^2 V_x + N V_x V_y` (Full-RNS
-/// HEAAN, appendix A.2, with the messages by their bounds in the slots).
-pub(crate) fn product(degree: usize, x: Operand, y: Operand) -> Noise {
-    x.noise.zip(y.noise, |of_x, of_y| {
-        times(x.message.powi(2), of_y)
-            + times(y.message.powi(2), of_x)
-            + degree as f64 * times(of_x, of_y)
-    })
+/// The noise of a product before relinearization, `m_x e_y + m_y e_x + e_x e_y`: independent errors
+/// give `M_x^2 V_y + M_y^2 V_x + N V_x V_y` (Full-RNS HEAAN, appendix A.2, with the messages by their
+/// bounds in the slots), others the square of the sum of the three roots.
+pub(crate) fn product(degree: usize, x: Operand, y: Operand, relation: Relation) -> Noise {
+    let by_y = y.noise.map(|of_y| times(x.message.powi(2), of_y));
+    let by_x = x.noise.map(|of_x| times(y.message.powi(2), of_x));
+    let both = x.noise.zip(y.noise, |of_x, of_y| degree as f64 * times(of_x, of_y));
+    by_y.sum(by_x, relation).sum(both, relation)
+}
+
+/// The noise of a product with an encoded vector but that of `x` itself: the message and the noise of
+/// `x` times the rounding of the encoding.
+pub(crate) fn encoding(degree: usize, x: Operand, rounding: f64) -> Noise {
+    x.noise.map(|v| times(x.message.powi(2) + degree as f64 * v, rounding))
 }
 
 /// The noise of a square before relinearization: the error is `2 m e + e^2`.
@@ -290,18 +361,24 @@ mod tests {
     /// No rule gives NaN for unbounded noise, and a stated range removes the excess only.
     #[test]
     fn unbounded_noise() {
-        let endless = Noise { total: f64::INFINITY, excess: 2.0 };
+        let unbounded = |excess| Noise { excess, ..Noise::new(f64::INFINITY) };
+        let endless = unbounded(2.0);
         assert_eq!(endless * 0.0, Noise::NONE);
-        assert_eq!(endless * 3.0, Noise { total: f64::INFINITY, excess: 6.0 });
+        assert_eq!(endless * 3.0, unbounded(6.0));
         let (x, zero) = (
             Operand { message: 3.0, noise: endless },
             Operand { message: 0.0, noise: Noise::NONE },
         );
-        assert_eq!(product(8, x, zero), Noise::NONE);
-        assert_eq!(product(8, x, x), Noise { total: f64::INFINITY, excess: 68.0 });
-        assert_eq!(square(8, x), Noise { total: f64::INFINITY, excess: 136.0 });
+        for relation in [Relation::Independent, Relation::Related] {
+            assert_eq!(product(8, x, zero, relation), Noise::NONE);
+            assert_eq!(product(8, x, x, relation).total, f64::INFINITY);
+            // (3 sqrt(2) + 3 sqrt(2) + 2 sqrt(8))^2.
+            assert!((product(8, x, x, relation).excess - 200.0).abs() < 1e-9);
+        }
+        assert_eq!(square(8, x), unbounded(136.0));
         assert_eq!(square(8, Operand { message: 0.0, ..x }).total, f64::INFINITY);
-        assert_eq!(Noise::new(4.0).included() + 1.0, Noise { total: 5.0, excess: 1.0 });
+        let stated = Noise { excess: 1.0, ..Noise::new(5.0) };
+        assert_eq!(Noise::new(4.0).included() + 1.0, stated);
         assert_eq!((endless + Noise::new(1.0)).max(Noise::new(7.0)).excess, 7.0);
     }
 }

@@ -35,7 +35,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     Ciphertext, During, ErrorKind, Interval, Metadata, Params, Plaintext, Result, SecretKey,
-    encrypt::decrypt_up_to, metadata::rules::same_scale,
+    encrypt::decrypt_up_to, metadata::alignment::same_scale,
 };
 
 pub use budget::{DecryptionBudget, FloodedValues};
@@ -108,8 +108,11 @@ impl NoiseBound {
             return not_of_program("number of values", found, expected);
         }
 
-        // Step 2: no more noise than the bound.
-        if found.meta.noise.total > expected.meta.noise.total {
+        // Step 2: no more noise than the bound. A prediction takes an error of the slots of one
+        // period, or of their real parts, for one of all coefficients.
+        let degree = self.params.lattice().spec().degree;
+        let coefficients = (degree / found.meta.slots) as f64;
+        if found.meta.noise.total > coefficients * expected.meta.noise.total {
             let [found, expected] =
                 [found, expected].map(|metadata| metadata.meta.noise.total.sqrt());
             return not_of_program("deviation of the noise", found, expected);

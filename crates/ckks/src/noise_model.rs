@@ -1,10 +1,11 @@
 //! Noise models: errors of several sources add up as independent ones, or in the worst case.
 
-use crate::noise::{self, Noise, Operand, times};
+use crate::noise::{self, Noise, Operand};
+use crate::origins::Relation;
 
 /// The rules by which the metadata of a result tracks noise.
 ///
-/// On average, errors count as independent and variances are added. In the worst case, each
+/// On average, sources are independent, and operands unless they share an origin ([`Noise`]). In the worst case, each
 /// "variance" is the square of a bound on `|e|_2 / sqrt(N)` that holds for any correlation of
 /// errors: a sum obeys `|e + e'|_2 <= |e|_2 + |e'|_2`, and a product with a polynomial whose slots
 /// are at most `M` multiplies the length of an error by at most `M`, since the map from
@@ -47,17 +48,23 @@ impl NoiseModel {
     }
 
     /// The noise of a sum.
-    pub(crate) fn sum(self, x: Noise, y: Noise) -> Noise {
-        match self {
-            Self::Average => x + y,
-            // The triangle inequality for the lengths, of which these are squares.
-            Self::Worst => x.zip(y, |x, y| (x.sqrt() + y.sqrt()).powi(2)),
-        }
+    pub(crate) fn sum(self, x: Noise, y: Noise, relation: Relation) -> Noise {
+        x.sum(y, self.relation(relation))
     }
 
-    /// Adds a source of errors that no stated range includes.
+    /// Whether errors may be equal: in the worst case always (the triangle inequality for lengths,
+    /// of which the variances are squares).
+    fn relation(self, relation: Relation) -> Relation {
+        if self == Self::Worst { Relation::Related } else { relation }
+    }
+
+    /// Adds a source of errors that no stated range includes. It is independent of the operand: its
+    /// digits and roundings are.
     pub(crate) fn with(self, x: Noise, source: f64) -> Noise {
-        self.sum(x, Noise::new(source))
+        match self {
+            Self::Average => x + source,
+            Self::Worst => self.sum(x, Noise::new(source), Relation::Related),
+        }
     }
 
     /// A bound on the coefficients of the noise polynomial: 16 standard deviations on average, the
@@ -71,15 +78,19 @@ impl NoiseModel {
 
     /// The noise of a product before relinearization, `m_x e_y + m_y e_x + e_x e_y`. No slot of
     /// `e_x` exceeds `sqrt(N) |e_x|_2`.
-    pub(crate) fn product(self, degree: usize, x: Operand, y: Operand) -> Noise {
-        match self {
-            Self::Average => noise::product(degree, x, y),
-            Self::Worst => x.noise.zip(y.noise, |of_x, of_y| {
-                let (of_x, of_y) = (of_x.sqrt(), of_y.sqrt());
-                let both = degree as f64 * times(of_x, of_y);
-                (times(x.message, of_y) + times(y.message, of_x) + both).powi(2)
-            }),
-        }
+    pub(crate) fn product(
+        self,
+        degree: usize,
+        x: Operand,
+        y: Operand,
+        relation: Relation,
+    ) -> Noise {
+        // The coefficient of e_x e_y: N V_x V_y on average, (N |e_x| |e_y|)^2 in the worst case.
+        let both = match self {
+            Self::Average => degree,
+            Self::Worst => degree * degree,
+        };
+        noise::product(both, x, y, self.relation(relation))
     }
 
     /// The noise of a square before relinearization.
@@ -87,7 +98,7 @@ impl NoiseModel {
         match self {
             Self::Average => noise::square(degree, x),
             // Lengths add up whatever the correlation, so the general rule covers squares.
-            Self::Worst => self.product(degree, x, x),
+            Self::Worst => self.product(degree, x, x, Relation::Related),
         }
     }
 
@@ -141,17 +152,22 @@ mod tests {
         assert!((worst_source(1 << 15) - 5.278).abs() < 5e-3, "{}", worst_source(1 << 15));
         assert!((worst_source(1 << 10) - 30.9).abs() < 5e-2, "{}", worst_source(1 << 10));
         let (worst, average) = (NoiseModel::Worst, NoiseModel::Average);
-        let noise = Noise { total: 4.0, excess: 0.0 };
-        assert_eq!(worst.with(noise, 9.0), Noise { total: 25.0, excess: 9.0 });
-        assert_eq!(average.with(noise, 9.0), Noise { total: 13.0, excess: 9.0 });
+        let noise = Noise::new(4.0).included();
+        assert_eq!(worst.with(noise, 9.0), Noise { excess: 9.0, ..Noise::new(25.0) });
+        assert_eq!(average.with(noise, 9.0), Noise { excess: 9.0, ..Noise::new(13.0) });
         assert_eq!((worst.largest(4, 9.0), average.largest(4, 9.0)), (6.0, 48.0));
         let x = Operand { message: 3.0, noise: Noise::new(4.0) };
         let y = Operand { message: 5.0, noise: Noise::new(1.0) };
-        assert_eq!(worst.product(2, x, y), Noise::new(289.0));
-        assert_eq!(worst.square(2, x), worst.product(2, x, x));
+        for relation in [Relation::Independent, Relation::Related] {
+            assert_eq!(worst.product(2, x, y, relation), Noise::new(289.0));
+            assert_eq!(worst.square(2, x), worst.product(2, x, x, relation));
+        }
         assert_eq!((worst.mismatch(4, 6.0), average.mismatch(4, 6.0)), (9.0, 0.0));
         // Nothing is better in the worst case than on average.
-        assert!(average.product(2, x, y).total < 289.0);
+        let independent = average.product(2, x, y, Relation::Independent);
+        let related = average.product(2, x, y, Relation::Related);
+        assert!(independent.total < related.total && related.total < 289.0);
+        assert_eq!(independent.bound, related.bound);
         assert!(average.square(2, x).total < worst.square(2, x).total);
     }
 }

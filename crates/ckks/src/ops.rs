@@ -5,7 +5,8 @@ use std::sync::Arc;
 #[cfg(doc)]
 use crate::{Ciphertext, Evaluator};
 use crate::{
-    CiphertextMeta, Complex64, During, ErrorKind, Interval, Metadata, Params, Result, SlotValue,
+    CiphertextMeta, Complex64, During, ErrorKind, Interval, Metadata, Origins, Params, Result,
+    SlotValue,
     bootstrap::{Bootstrapper, iterated},
     fbt::{FbtInput, FunctionalBootstrapper, Integers, PairedVec, PeriodicFunction, paired},
     lintrans::LinearTransform,
@@ -234,8 +235,9 @@ pub trait CkksOps: Sized {
     /// its level, one more otherwise.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideDomain`] when the carried range of `x`, padding included, is not in the
-    /// domain of `p`; [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
+    /// [`ErrorKind::OutsideDomain`] when the carried range of the values is not in the domain of
+    /// `p`; [`ErrorKind::Padding`] when that of the padding is neither in it nor narrow enough to be
+    /// moved there, and no level is left to clear it; [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
     /// relinearization key, [`ErrorKind::RangeOverflow`] and mismatches.
     fn polynomial(
         &self,
@@ -288,8 +290,9 @@ pub trait CkksOps: Sized {
     fn reinterpret_scale(&self, x: Self::Ciphertext, factor: f64) -> Result<Self::Ciphertext>;
 
     /// Reads the vector as one of more slots that repeats its slots, padding included. The number
-    /// of values is unchanged, and the repetitions are nonzero padding: for programs that lay out
-    /// slots themselves. [`broadcast`](Self::broadcast) repeats values. Free.
+    /// of values is unchanged, and the repetitions are nonzero padding, which a bootstrap clears:
+    /// for programs that lay out slots themselves ([`with_len`](Self::with_len) makes them values).
+    /// [`broadcast`](Self::broadcast) repeats values. Free.
     ///
     /// # Errors
     /// [`ErrorKind::SlotCount`] unless `slots` is a power of two from the current count to `N / 2`.
@@ -308,6 +311,13 @@ pub trait CkksOps: Sized {
     ///
     /// Wrong metadata make later checks and noise estimates invalid.
     fn with_metadata(&self, x: Self::Ciphertext, meta: CiphertextMeta) -> Self::Ciphertext;
+
+    /// The encryptions whose errors a vector carries.
+    fn origins(&self, x: &Self::Ciphertext) -> Origins;
+
+    /// States whose errors a vector carries, and how, where the caller knows more than the rules: see
+    /// [`Origins`]. Wrong statements make later noise estimates too small.
+    fn with_origins(&self, x: Self::Ciphertext, origins: Origins) -> Self::Ciphertext;
 
     /// Several operations as one, whose name their errors get.
     ///
@@ -353,10 +363,10 @@ pub trait CkksOps: Sized {
     ///
     /// Real vectors (by their carried range) take about half the time of complex ones.
     ///
-    /// The carried range and the [excess](Metadata::excess) together must not wrap. The error
-    /// against the exact program ([`Metadata::noise`](crate::Metadata::noise)) may have any size: a
-    /// loop that states its range in every step ([`Ciphertext::assume_range_with_padding`]) can
-    /// bootstrap without end.
+    /// The carried range of the values and the [excess](Metadata::excess) together must not wrap.
+    /// The error against the exact program ([`Metadata::noise`](crate::Metadata::noise)) may have
+    /// any size: a loop that states its range in every step ([`assume_range`](Self::assume_range))
+    /// can bootstrap without end. Padding becomes zero.
     ///
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without
@@ -498,7 +508,7 @@ pub trait CkksOps: Sized {
     /// The range includes the error of the values, as for
     /// [`Ciphertext::assume_range_with_padding`]: afterwards [`excess`](Metadata::excess) is zero
     /// for vectors without padding. The error of padding stays in the excess, or in the range of
-    /// padding once it is above `2^-10` of the stated range.
+    /// padding once it is above `2^-14` of the width of the range.
     ///
     /// A wrong range makes later overflow checks and noise bounds invalid.
     fn assume_range(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {

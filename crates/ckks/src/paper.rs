@@ -34,15 +34,15 @@ const SPECIAL_BITS: u32 = 60;
 /// `sigma = 3.2`, a sparse secret of weight 64, one digit in every key switch.
 ///
 /// The paper claims 80 bits. By current estimates the modulus `Q P` is far too large. The column
-/// "bits today" follows from the bound of the lattice estimator for 128 bits by the conservative
+/// "bits today" follows from the bound for 128 bits of the security tables by the conservative
 /// rule of [`security::estimate_bits`](mlwe::security::estimate_bits); the estimator itself was not
 /// run on these sets.
 ///
 /// | set | `N` | `log2 Q` | `log2 Q P` | allowed for 128 bits | bits today |
 /// | --- | --- | --- | --- | --- | --- |
-/// | [`Depth5`](Self::Depth5) | `2^15` | 336 | 696 | 510 | 93 |
-/// | [`Depth10`](Self::Depth10) | `2^15` | 611 | 1271 | 510 | 51 |
-/// | [`Depth15`](Self::Depth15) | `2^16` | 886 | 1846 | 1051 | 72 |
+/// | [`Depth5`](Self::Depth5) | `2^15` | 336 | 696 | 467 | 85 |
+/// | [`Depth10`](Self::Depth10) | `2^15` | 611 | 1271 | 467 | 47 |
+/// | [`Depth15`](Self::Depth15) | `2^16` | 886 | 1846 | 960 | 66 |
 ///
 /// Therefore the sets are marked [`Security::Insecure`], which shows when their parameters are
 /// printed.
@@ -118,9 +118,9 @@ impl FullRnsHeaan {
     /// Bits of security by current estimates, rounded down: the last column of the table above.
     pub fn security_bits(self) -> u32 {
         match self {
-            Self::Depth5 => 93,
-            Self::Depth10 => 51,
-            Self::Depth15 => 72,
+            Self::Depth5 => 85,
+            Self::Depth10 => 47,
+            Self::Depth15 => 66,
         }
     }
 }

@@ -6,7 +6,7 @@ use bellerophon_mlwe::{self as mlwe, RelinStrategy};
 use bellerophon_ring::{NttTable, Ring, wire::Fingerprint};
 
 use crate::{
-    During, ErrorKind, Result, embedding::Embedding, error::power_of_two_above,
+    During, ErrorKind, Result, embedding::Embedding, error::rounded_up,
     sparse_slots::SparseTransforms,
 };
 
@@ -414,13 +414,25 @@ impl Params {
 
     /// Refuses messages that may wrap around the modulus of `limbs` limbs.
     pub(crate) fn check_range(&self, bound: f64, scale: f64, limbs: usize) -> Result<()> {
+        self.check_range_of("values", bound, scale, limbs)
+    }
+
+    /// As [`check_range`](Self::check_range), for the values or the padding.
+    pub(crate) fn check_range_of(
+        &self,
+        what: &'static str,
+        bound: f64,
+        scale: f64,
+        limbs: usize,
+    ) -> Result<()> {
         let log2_modulus = self.log2_modulus(limbs);
         let log2_scale = scale.log2();
         let fits = bound == 0.0 || bound.log2() + log2_scale < log2_modulus - 1.0;
         // A negated comparison, which also refuses a NaN bound.
         if !fits {
-            let (bound, level) = (power_of_two_above(bound), self.level_at(limbs));
-            return Err(ErrorKind::RangeOverflow { bound, log2_scale, log2_modulus, level }.into());
+            let (bound, level) = (rounded_up(bound), self.level_at(limbs));
+            let kind = ErrorKind::RangeOverflow { what, bound, log2_scale, log2_modulus, level };
+            return Err(kind.into());
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ impl Provided {
         let rules = params.rules();
         let encoded = rules.encoding((len, range), slots, scale, level).during(READ)?;
         let meta: CiphertextMeta = rules.encrypted_public(&encoded).meta;
-        Ok(Self { ciphertext: Ciphertext::from_parts(params, lattice, meta)? })
+        Ok(Self { ciphertext: Ciphertext::fresh(params, lattice, meta)? })
     }
 }
 

@@ -4,8 +4,24 @@
 //! server among the operands: the range of `w x + b` for a known `x` reveals `w` and `b`. This
 //! metadata is therefore internal to the server. A [`Published`] result carries instead the range
 //! and noise that the program declares ([`Declaration`]) before it sees any data, derived from
-//! nothing secret. [`Evaluator::publish`] refuses a result that may exceed its declaration. Level,
-//! scale, slots and number of values follow from the operations of the program, which are public.
+//! nothing secret. [`Evaluator::publish`] refuses a result that may exceed its declaration.
+//!
+//! Level and scale depend on constants as well: on the degree of a polynomial, on its zero
+//! coefficients. A published result has exactly the declared level and scale
+//! ([`Declaration::with_level`], [`Declaration::with_scale`]). Slots and number of values follow
+//! from the lengths of the inputs and of the constants, which are public; a declaration may state
+//! them as well ([`Declaration::with_len`], [`Declaration::with_slots`]).
+//!
+//! # Inputs
+//!
+//! Whether an operation is refused depends on the constants of the server: `w x + b` may wrap, or
+//! leave the range of a declaration or the domain of a function, for one range of `x` and not for
+//! another. A client that chooses the range, noise, level or length of its inputs and sees which of
+//! them are refused thus learns about `w` and `b`. A server with secret constants therefore fixes
+//! them: [`Evaluator::admit`] holds each input to a declaration of the server, before any constant
+//! is used, and gives it the declared metadata. All admitted inputs of one declaration are then
+//! refused alike, or not at all: try the program once on the simulator, with `admit`'s declaration
+//! as its input.
 
 use std::ops::RangeInclusive;
 
@@ -14,19 +30,41 @@ use bellerophon_mlwe::noise::{DECLARED_LOG2, declared_log2};
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, Metadata, Params,
     Result,
+    encode::{check_scale, magnitude},
+    metadata::alignment::Route,
     noise::{self, Noise},
     simulator::SimCiphertext,
 };
+
+/// The remedy in [`ErrorKind::Declaration`] for ranges.
+const RANGE: &str = "a range that contains every value that the operations allow, or state a \
+    tighter range that the program is known to keep (`assume_range`) before it publishes";
+
+/// The remedy in [`ErrorKind::Declaration`] for levels.
+const LEVEL: &str = "a level that the result has left (`Declaration::with_level`; the default is \
+    the lowest that holds range and noise), or start the program higher";
+
+/// The remedy in [`ErrorKind::Declaration`] for scales.
+const SCALE: &str = "the scale of the program (`Declaration::with_scale`, or `Declaration::from` a \
+    simulated result), or leave the program a level above the declared one: a new scale takes it";
 
 /// The remedy in [`ErrorKind::Declaration`] for noise.
 pub(crate) const NOISE: &str =
     "at least the predicted noise, from 2^-300 to 2^300 (`Declaration::with_noise`)";
 
+/// Most that the standard deviation of the error of the worst slot may be above the declared one.
+const LARGEST: f64 = 64.0;
+/// The remedy in [`ErrorKind::Declaration`] for numbers of values and slots.
+const SHAPE: &str = "the number that it has (`Declaration::with_len`, \
+    `Declaration::with_slots`), or give the vector the declared one (`with_len`, `repeated`)";
+
 /// `-log2` of the default noise of a declared range, relative to its largest magnitude.
 const UNSTATED_BITS: i32 = 4;
 
-/// A program's declaration of a result: the range of its values, and the standard deviation of a
-/// slot's error, rounded up to a power of two (the variance: to a power of four).
+/// A program's declaration of a result: the range of its values, the standard deviation of a slot's
+/// error, rounded up to a power of two (the variance: to a power of four), level and scale. If the
+/// statements of the program are true, the error of the worst slot is at most 64 times as large, and
+/// no larger than the range unless the declared one is: a result used as an input again counts with it.
 ///
 /// Both client and server can know it: from the source of the program, or from a
 /// [`Simulator`](crate::simulator::Simulator) that runs the program on the declared ranges of its
@@ -47,6 +85,13 @@ pub struct Declaration {
     complex: bool,
     /// `None` for an invalid noise, which is refused on use.
     log2_noise: Option<i32>,
+    /// `None` for the lowest level that holds range and noise.
+    level: Option<usize>,
+    /// `None` for the default scale of the parameters.
+    scale: Option<f64>,
+    /// `None` for those of the vector.
+    slots: Option<usize>,
+    len: Option<usize>,
 }
 
 impl Declaration {
@@ -63,9 +108,47 @@ impl Declaration {
         Self { log2_noise: declared_log2(noise), ..self }
     }
 
+    /// The same with a stated level instead of the lowest that holds range and noise: for results
+    /// that are inputs of further programs, or that are decrypted with flooding, whose noise takes
+    /// room.
+    #[must_use]
+    pub fn with_level(self, level: usize) -> Self {
+        Self { level: Some(level), ..self }
+    }
+
+    /// The same with a stated scale instead of the default one ([`Params::scale`]): for programs
+    /// whose results have that scale and no level left above the declared one.
+    #[must_use]
+    pub fn with_scale(self, scale: f64) -> Self {
+        Self { scale: Some(scale), ..self }
+    }
+
+    /// The same with a stated number of values: a vector of another number is refused.
+    #[must_use]
+    pub fn with_len(self, len: usize) -> Self {
+        Self { len: Some(len), ..self }
+    }
+
+    /// The same with a stated number of slots: a vector of another number is refused.
+    #[must_use]
+    pub fn with_slots(self, slots: usize) -> Self {
+        Self { slots: Some(slots), ..self }
+    }
+
     /// Standard deviation of a slot's error, a power of two; NaN if the stated noise was invalid.
     pub fn noise(&self) -> f64 {
         self.log2_noise.map_or(f64::NAN, |log2| f64::from(log2).exp2())
+    }
+
+    /// Standard deviation of the error of the worst slot since the range was last stated, for errors
+    /// of any correlation; NaN if the stated noise was invalid.
+    pub fn largest_noise(&self) -> f64 {
+        largest_deviation(self.noise(), self.bound())
+    }
+
+    /// The largest magnitude of the values.
+    fn bound(&self) -> f64 {
+        self.lo.abs().max(self.hi.abs())
     }
 
     /// The range of the values.
@@ -78,30 +161,35 @@ impl Declaration {
 }
 
 /// A real range, with noise of `2^-4` of its largest magnitude, rounded up to a power of two. The
-/// range `[0, 0]` has no such noise: state one ([`Declaration::with_noise`]).
+/// range `[0, 0]` has no such noise: state one ([`Declaration::with_noise`]). The scale is that of
+/// the parameters, and the level the lowest that holds range and noise.
 impl From<RangeInclusive<f64>> for Declaration {
     fn from(range: RangeInclusive<f64>) -> Self {
         let (lo, hi) = range.into_inner();
         let bound = lo.abs().max(hi.abs());
         let log2_noise = declared_log2(bound * f64::from(-UNSTATED_BITS).exp2());
-        Self { lo, hi, complex: false, log2_noise }
+        let (level, scale, slots, len) = (None, None, None, None);
+        Self { lo, hi, complex: false, log2_noise, level, scale, slots, len }
     }
 }
 
-/// The range and noise that a simulator predicts for a result of declared inputs.
+/// Range, noise, level and scale that a simulator predicts for a result of declared inputs.
 impl From<&SimCiphertext> for Declaration {
     fn from(foreseen: &SimCiphertext) -> Self {
         let metadata = foreseen.metadata();
         let range = metadata.meta.bounds.values;
         let (lo, hi, complex) = (range.lo(), range.hi(), !range.is_real());
-        Self { lo, hi, complex, log2_noise: declared_log2(metadata.noise()) }
+        let (level, scale) = (Some(metadata.level), Some(metadata.meta.scale));
+        let log2_noise = declared_log2(metadata.noise());
+        Self { lo, hi, complex, log2_noise, level, scale, slots: None, len: None }
     }
 }
 
-/// A result that may leave its server: a ciphertext with the declared range and noise instead of
-/// the computed ones.
+/// A result that may leave its server: a ciphertext with the declared range, noise, level and scale
+/// instead of the computed ones.
 ///
-/// A server can use it as an input again: it converts into a [`Ciphertext`].
+/// A server can use it as an input again, if its declaration left it levels
+/// ([`Declaration::with_level`]): it converts into a [`Ciphertext`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
     ciphertext: Ciphertext,
@@ -126,31 +214,47 @@ impl Published {
         if !DECLARED_LOG2.contains(&log2_noise) {
             return Err(ErrorKind::Declaration { what: "noise", needed: NOISE }.during(op));
         }
-        let CiphertextMeta { slots, len, .. } = *ciphertext.meta();
-        // Step 2: bounds. The range of the padding must follow from declared range and shape alone.
-        let bound = range.bound();
-        let all = if range.is_real() { Interval::real(-bound, bound)? } else { range };
-        let bounds = Bounds { values: range, padding: if len < slots { all } else { range } };
-        // Step 3: replace the computed metadata by the declared one.
-        let noise = (f64::from(log2_noise).exp2(), range.is_real());
-        let ciphertext = with_metadata(params, ciphertext, bounds, noise)?;
-        Ok(Self { ciphertext, log2_noise })
+        // Step 2: replace the computed metadata by the declared one.
+        let (lattice, meta) = ciphertext.into_parts();
+        let meta = stated(meta, range, log2_noise)?;
+        Ok(Self { ciphertext: Ciphertext::from_parts(params, lattice, meta)?, log2_noise })
     }
 }
 
-/// The ciphertext with new bounds and a new standard deviation of a slot's error: that of one part
-/// if `of_part`, else that of the absolute value. Keeps level, scale, slots and number of values.
+/// The metadata of a vector that states a declared range and noise.
+fn stated(meta: CiphertextMeta, range: Interval, log2_noise: i32) -> Result<CiphertextMeta> {
+    // The range of the padding must follow from declared range and shape alone.
+    let bound = range.bound();
+    let all = if range.is_real() { Interval::real(-bound, bound)? } else { range };
+    let padding = if meta.len < meta.slots { all } else { range };
+    let bounds = Bounds { values: range, padding };
+    Ok(with_bounds(meta, bounds, (f64::from(log2_noise).exp2(), range.is_real())))
+}
+
+/// The metadata with new bounds and a new standard deviation of a slot's error: that of one part if
+/// `of_part`, else that of the absolute value. Keeps scale, slots and number of values.
+fn with_bounds(
+    meta: CiphertextMeta,
+    bounds: Bounds,
+    (deviation, of_part): (f64, bool),
+) -> CiphertextMeta {
+    // The inverse of `slot_std`: from the deviation of a slot to the variance of a coefficient.
+    let unit = noise::slot_std(1.0, meta.slots, meta.scale, of_part);
+    let variance = (deviation / unit).powi(2);
+    let largest = largest_deviation(deviation, bounds.slots().bound()) / deviation;
+    let noise = Noise::varying(variance, variance * largest.powi(2));
+    CiphertextMeta { bounds, noise, ..meta }
+}
+
+/// The ciphertext with the metadata of [`with_bounds`].
 pub(crate) fn with_metadata(
     params: &Params,
     ciphertext: Ciphertext,
     bounds: Bounds,
-    (deviation, of_part): (f64, bool),
+    deviation: (f64, bool),
 ) -> Result<Ciphertext> {
-    let (lattice, CiphertextMeta { scale, slots, len, .. }) = ciphertext.into_parts();
-    // The inverse of `slot_std`: from the deviation of a slot to the variance of a coefficient.
-    let variance = (deviation / noise::slot_std(1.0, slots, scale, of_part)).powi(2);
-    let meta = CiphertextMeta { scale, slots, len, bounds, noise: Noise::new(variance) };
-    Ciphertext::from_parts(params, lattice, meta)
+    let (lattice, meta) = ciphertext.into_parts();
+    Ciphertext::from_parts(params, lattice, with_bounds(meta, bounds, deviation))
 }
 
 /// The ciphertext, with the declared range and noise.
@@ -174,7 +278,8 @@ impl AsRef<Ciphertext> for Ciphertext {
 
 impl Evaluator {
     /// The result `x` in the form that may leave the server: with the range (`lo..=hi`) or
-    /// [`Declaration`] of the program. Takes no level.
+    /// [`Declaration`] of the program, at the declared level and scale. Levels above the declared
+    /// one are dropped. A scale other than the declared one takes one of them.
     ///
     /// ```
     /// # use bellerophon_ckks::{Ciphertext, CkksOps, Declaration, Evaluator, Published, Result};
@@ -187,27 +292,138 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`ErrorKind::Declaration`] if values may leave the declared range, if padding may exceed its
-    /// magnitude, or if the noise may exceed the declared noise; the error does not say by how
-    /// much. [`ErrorKind::Interval`] for an invalid range, and mismatches.
+    /// magnitude, if the noise may exceed the declared noise, or if the result cannot reach the
+    /// declared level or scale; the error does not say by how much. [`ErrorKind::Interval`] for an
+    /// invalid range, [`ErrorKind::Scale`] for an invalid scale, and mismatches.
     pub fn publish(
         &self,
         x: &Ciphertext,
         declaration: impl Into<Declaration>,
     ) -> Result<Published> {
-        let (op, declaration) = ("publish", declaration.into());
-        // Refuse what the declaration does not cover, then forget the computed metadata.
-        self.check(x).during(op)?;
-        let range = declaration.range().during(op)?;
-        let log2_noise = declaration.admits(&range, &x.metadata()).during(op)?;
-        Published::of(self.params(), x.clone(), range, log2_noise)
+        self.declared(x, &declaration.into()).during("publish")
+    }
+
+    /// An input of a client as a vector of the declared metadata: range, noise, level and scale are
+    /// those of the declaration, whatever the client stated within them. The module page says why a
+    /// server with secret constants admits every input.
+    ///
+    /// State the noise: that of a fresh encryption is `Declaration::from` a simulated one, and the
+    /// default of a range is far larger.
+    ///
+    /// ```
+    /// # use bellerophon_ckks::{Ciphertext, CkksOps, Declaration, Evaluator, Interval, Result};
+    /// # use bellerophon_ckks::simulator::Simulator;
+    /// # fn f(evaluator: &Evaluator, received: &Ciphertext) -> Result<Ciphertext> {
+    /// // Eight values of [-1, 1], encrypted at level 2.
+    /// let simulator = Simulator::new(evaluator.params());
+    /// let fresh = simulator.encrypt(&[0.0; 8], Interval::real(-1.0, 1.0)?, 2)?;
+    /// let expected = Declaration::from(&fresh).with_len(8).with_slots(8);
+    /// let x = evaluator.admit(received, expected)?;
+    /// // From here on secret constants may enter.
+    /// evaluator.mul_scalar(&x, 0.37)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish), for an input that exceeds the declaration.
+    pub fn admit(&self, x: &Ciphertext, declaration: impl Into<Declaration>) -> Result<Ciphertext> {
+        Ok(self.declared(x, &declaration.into()).during("admit")?.into())
+    }
+
+    /// The vector with the declared metadata.
+    fn declared(&self, x: &Ciphertext, declaration: &Declaration) -> Result<Published> {
+        self.check(x)?;
+        let (to, route, log2_noise) = declaration.covered(self.params(), &x.metadata())?;
+        let (lattice, _) = self.follow(x, &route)?.into_owned().into_parts();
+        let ciphertext = Ciphertext::from_parts(self.params(), lattice, to.meta)?;
+        Ok(Published { ciphertext, log2_noise })
+    }
+
+    /// `x` at the declared level and scale, and `log2` of the declared noise, which covers that of
+    /// the result: of a part of a slot (`of_part`) or of its absolute value. Slots reach `bound`.
+    pub(crate) fn at_declared(
+        &self,
+        x: &Ciphertext,
+        declaration: &Declaration,
+        slots: (f64, bool),
+    ) -> Result<(Ciphertext, i32)> {
+        let (at, route, log2_noise) = declaration.reached(self.params(), &x.metadata(), slots)?;
+        let (lattice, _) = self.follow(x, &route)?.into_owned().into_parts();
+        Ok((Ciphertext::from_parts(self.params(), lattice, at.meta)?, log2_noise))
     }
 }
 
+/// The lowest level that holds slots up to `bound` with noise of a variance; the highest level if
+/// none does.
+pub(crate) fn lowest_level(params: &Params, bound: f64, scale: f64, variance: f64) -> usize {
+    let largest = magnitude(bound * scale, variance) / scale;
+    let fits = |&level: &usize| params.check_range(largest, scale, params.limbs_at(level)).is_ok();
+    (0..=params.max_level()).find(fits).unwrap_or(params.max_level())
+}
+
 impl Declaration {
-    /// Refuses results that may exceed the declaration. Returns `log2` of the declared noise.
-    fn admits(&self, range: &Interval, x: &Metadata) -> Result<i32> {
+    /// The metadata with which [`Evaluator::publish`] publishes a vector of these: for plans.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::publish`].
+    pub fn published(&self, params: &Params, x: &Metadata) -> Result<Metadata> {
+        let (published, ..) = self.covered(params, x).during("publish")?;
+        Ok(published)
+    }
+
+    /// The published metadata of a vector that the declaration covers, the route to its level and
+    /// scale, and `log2` of the declared noise.
+    fn covered(&self, params: &Params, x: &Metadata) -> Result<(Metadata, Route, i32)> {
+        // Refuse what the declaration does not cover, then forget the computed metadata.
+        let range = self.range()?;
+        self.admits(&range, &x.meta.bounds)?;
+        let slots = (range.bound(), range.is_real());
+        let (at, route, log2_noise) = self.reached(params, x, slots)?;
+        let meta = stated(at.meta, range, log2_noise)?;
+        Ok((Metadata { meta, ..at }, route, log2_noise))
+    }
+
+    /// The metadata of `x` at the declared level and scale, the route to them, and `log2` of the
+    /// declared noise, which covers that of the result: of a part of a slot (`of_part`) or of its
+    /// absolute value. Slots reach `bound`.
+    fn reached(
+        &self,
+        params: &Params,
+        x: &Metadata,
+        (bound, of_part): (f64, bool),
+    ) -> Result<(Metadata, Route, i32)> {
+        let rules = params.rules();
+        self.admits_shape(&x.meta)?;
+        self.admits_noise(of_part, &x.meta)?;
+        // Step 1: the target, from the declaration and the number of slots alone.
+        let scale = self.scale.unwrap_or(params.scale());
+        check_scale(scale)?;
+        let level = self.level.unwrap_or_else(|| {
+            let unit = noise::slot_std(1.0, x.meta.slots, scale, of_part);
+            let largest = largest_deviation(self.noise(), bound);
+            lowest_level(params, bound, scale, (largest / unit).powi(2))
+        });
+        let refused = |what, needed| Err(ErrorKind::Declaration { what, needed }.into());
+        if level > x.level {
+            return refused("level", LEVEL);
+        }
+
+        // Step 2: drop to the level, with a constant and a rescale for another scale.
+        let Ok(route) = rules.match_scale(x, scale, level) else {
+            return refused("scale", SCALE);
+        };
+        let at = rules.follow(x, &route)?;
+
+        // Step 3: the declared scale. The rounded constant misses it by the tolerance of equal
+        // scales, which counts as noise.
+        let meta = CiphertextMeta { scale, noise: rules.taken_for(&at, scale), ..at.meta };
+        let log2_noise = self.admits_noise(of_part, &meta)?;
+        Ok((Metadata { meta, ..at }, route, log2_noise))
+    }
+
+    /// Refuses values and padding that may exceed the declaration.
+    fn admits(&self, range: &Interval, &Bounds { values, padding }: &Bounds) -> Result<()> {
         // Step 1: the values.
-        let Bounds { values, padding } = x.meta.bounds;
         self.admits_range(range, &values)?;
         // Step 2: the padding, by its magnitude and by whether it is real.
         let wide = widened(range);
@@ -220,8 +436,7 @@ impl Declaration {
                 "complex numbers, which the padding may hold, or clear it (`clear_padding`)",
             );
         }
-        // Step 3: the noise.
-        self.admits_noise(range.is_real(), x)
+        Ok(())
     }
 
     /// Refuses values that may leave the declared range.
@@ -229,20 +444,39 @@ impl Declaration {
         if widened(range).contains(values) {
             return Ok(());
         }
-        let needed = "a range that contains every value that the operations allow";
-        Err(ErrorKind::Declaration { what: "range", needed }.into())
+        Err(ErrorKind::Declaration { what: "range", needed: RANGE }.into())
+    }
+
+    /// Refuses another number of values or slots than a declared one.
+    fn admits_shape(&self, x: &CiphertextMeta) -> Result<()> {
+        let refused = |what| Err(ErrorKind::Declaration { what, needed: SHAPE }.into());
+        match (self.len, self.slots) {
+            (Some(len), _) if len != x.len => refused("number of values"),
+            (_, Some(slots)) if slots != x.slots => refused("number of slots"),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses noise above the declared one, of a part of a slot or of its absolute value. Returns
     /// `log2` of the declared noise.
-    pub(crate) fn admits_noise(&self, of_part: bool, x: &Metadata) -> Result<i32> {
-        // NaN fails the comparison and is refused.
-        // The declared noise becomes both total and excess, so it must cover both.
-        let CiphertextMeta { noise, slots, scale, .. } = x.meta;
-        let found = noise::slot_std(noise.total.max(noise.excess), slots, scale, of_part);
-        let covered = self.log2_noise.filter(|&log2| found <= f64::from(log2).exp2());
+    fn admits_noise(&self, of_part: bool, x: &CiphertextMeta) -> Result<i32> {
+        // The declared noise is that of the mean slot; the excess of a later input follows from it.
+        let CiphertextMeta { noise, slots, scale, .. } = *x;
+        let deviation = |variance: f64| noise::slot_std(variance, slots, scale, of_part);
+        let (found, largest) = (deviation(noise.total), deviation(noise.excess));
+        // NaN fails the comparisons and is refused.
+        let covers = |declared: f64| {
+            found <= declared && largest <= largest_deviation(declared, self.bound())
+        };
+        let covered = self.log2_noise.filter(|&log2| covers(f64::from(log2).exp2()));
         covered.ok_or_else(|| ErrorKind::Declaration { what: "noise", needed: NOISE }.into())
     }
+}
+
+/// The standard deviation of the error of the worst slot that goes with a declared one, for values of
+/// a magnitude.
+fn largest_deviation(declared: f64, bound: f64) -> f64 {
+    (LARGEST * declared).min(bound.max(declared))
 }
 
 /// A range widened by the roundings of interval arithmetic.

@@ -166,7 +166,8 @@ impl Encoding {
 
     /// The phase modulo `q` of a value, in `(-q/2, q/2)`.
     pub(crate) fn encode(&self, value: f64, q: &Modulus) -> i64 {
-        let periods = (value - self.center) / self.width;
+        // The time of a division may depend on a secret dividend.
+        let periods = (value - self.center) * self.width.recip();
         let phase = ((periods - periods.round()) * q.value() as f64).round() as i64;
         q.center(q.from_i64(phase))
     }
@@ -174,8 +175,8 @@ impl Encoding {
     /// The value of a phase modulo `q`: of all values that differ by multiples of the width, the
     /// one nearest to `near`.
     pub(crate) fn decode(&self, phase: i64, q: &Modulus, near: f64) -> f64 {
-        let value = self.center + self.width * (phase as f64 / q.value() as f64);
-        value - self.width * ((value - near) / self.width).round()
+        let value = self.center + self.width * (phase as f64 * (q.value() as f64).recip());
+        value - self.width * ((value - near) * self.width.recip()).round()
     }
 }
 

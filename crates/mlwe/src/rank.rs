@@ -165,7 +165,7 @@ pub(crate) fn check_extension(raised: &SecretKey, secret: &SecretKey) -> Result<
     let found = raised.norm2() - secret.norm2();
     if found < needed {
         return Err(ErrorKind::Secret {
-            found: format!("{found} nonzero coefficients in the further components"),
+            found: "further components of another kind".into(),
             needed: "SecretKey::extend_rank of the other secret".into(),
         }
         .into());
@@ -218,6 +218,21 @@ mod tests {
                 assert_eq!(raised.phase(&secret).unwrap(), reduced.phase(&first).unwrap());
             }
         }
+    }
+
+    /// Neither the message nor the structure of the error has a number of the secret.
+    #[test]
+    fn refusals_of_weak_extensions_tell_no_weight() {
+        let (whole, part) = (params(64, 3, 2, 1), params(64, 2, 2, 1));
+        let secret = SecretKey::generate(&part, &mut rng(1)).unwrap();
+        let mut coefficients = secret.all_coefficients().to_vec();
+        coefficients.extend([1, 0, 0, 0, 0, 0, 0, 0].repeat(8));
+        let raised = SecretKey::from_coefficients(&whole, &coefficients, &mut rng(2)).unwrap();
+        let refused = check_extension(&raised, &secret);
+        assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }));
+        let said = refused.unwrap_err();
+        let said = format!("{said} {said:?} {:?}", said.kind());
+        assert!(!said.contains(|c: char| c.is_ascii_digit()), "{said}");
     }
 
     #[test]

@@ -6,6 +6,11 @@
 //! "Classical" is the sieve model BDGL16, in which most published "128-bit" sets are measured. The
 //! values are estimates, not proofs.
 //!
+//! The keys of this library are ring encryptions, and the rotations of a sparse ring secret give a
+//! hybrid attack more targets: eprint 2026/279 and 2026/366, of which the estimator knows nothing.
+//! The bounds for sparse secrets are the smaller ones of the estimator and of the published tables
+//! for that attack (docs/security/parameters.md has both).
+//!
 //! Rules:
 //! - The dimension is `rank * N`. The modulus is the largest one under which anything encrypted
 //!   with the secret is published, including special primes and gadget factors.
@@ -149,18 +154,19 @@ const TERNARY: [(usize, [u32; 5]); 8] = [
 ];
 
 /// The weights of the columns of [`SPARSE`].
-const SPARSE_WEIGHTS: [usize; 5] = [32, 64, 128, 192, 256];
+const SPARSE_WEIGHTS: [usize; 7] = [32, 64, 128, 192, 256, 512, 1024];
 
-/// Dimension, then the largest `log2(QP)` for 128 bits (default model) by weight, `sigma = 3.2`.
-/// Zero means a bound below ten bits, which is not supported.
-const SPARSE: [(usize, [u32; 5]); 7] = [
-    (1024, [0, 19, 24, 25, 25]),
-    (2048, [12, 34, 48, 50, 51]),
-    (4096, [23, 65, 94, 102, 104]),
-    (8192, [44, 125, 184, 202, 209]),
-    (16384, [84, 250, 366, 401, 416]),
-    (32768, [172, 511, 737, 806, 833]),
-    (65536, [363, 1052, 1500, 1628, 1680]),
+/// Dimension, then the largest `log2(QP)` for 128 bits by weight, `sigma = 3.2`: the estimator's
+/// default model and the hybrid attack with rotations. Zero means that no bound is known. The
+/// estimator was run up to weight 256, and its bound there holds for the larger weights.
+const SPARSE: [(usize, [u32; 7]); 7] = [
+    (1024, [0, 17, 24, 25, 25, 25, 25]),
+    (2048, [0, 27, 45, 50, 51, 51, 51]),
+    (4096, [19, 58, 86, 96, 101, 104, 104]),
+    (8192, [37, 113, 167, 187, 197, 209, 209]),
+    (16384, [77, 229, 333, 370, 388, 416, 416]),
+    (32768, [162, 468, 669, 739, 774, 829, 833]),
+    (65536, [345, 961, 1351, 1481, 1553, 1659, 1680]),
 ];
 
 /// Dimension and the largest `log2(q / sigma)` for 128 bits (default model): LWE under a uniform
@@ -321,7 +327,7 @@ pub fn check(
     let bound = max_log2_modulus(dimension, secret, model).ok_or_else(|| {
         no_estimate(
             "the tables cover dimensions 1024 to 131072 for uniform ternary secrets, 1024 to 65536 \
-             and weights from 32 (64 at 1024) to two thirds of the dimension for sparse ones, \
+             and weights from 32 (64 below 4096) to two thirds of the dimension for sparse ones, \
              those under the default model only",
         )
     })? + allowance;
@@ -381,8 +387,8 @@ mod tests {
             assert!(bounds[0] > bounds[1] && bounds[1] > bounds[2] && bounds[2] > bounds[3]);
         }
         let sparse = |n, h| max_log2_modulus(n, SecretKind::Sparse(h), Model::Bits128);
-        assert_eq!(sparse(4096, 64), Some(64.0), "one bit of margin");
-        assert_eq!(sparse(32768, 192), Some(805.0));
+        assert_eq!(sparse(4096, 64), Some(57.0), "one bit of margin");
+        assert_eq!(sparse(32768, 192), Some(738.0));
         assert_eq!(sparse(1024, 32), None);
     }
 
@@ -394,7 +400,8 @@ mod tests {
         assert_eq!(ternary(49152), Some(1307.0));
         let sparse = |n, h| max_log2_modulus(n, SecretKind::Sparse(h), Model::Bits128);
         assert_eq!(sparse(6000, 100), sparse(4096, 64));
-        assert_eq!(sparse(8192, 1000), sparse(8192, 256));
+        assert_eq!(sparse(8192, 1000), sparse(8192, 512));
+        assert_eq!(sparse(65536, 40_000), sparse(65536, 1024));
         for n in [0, 512, 1023, 131073, 1 << 20] {
             assert_eq!(ternary(n), None, "{n} lies outside the table");
         }
@@ -449,6 +456,31 @@ mod tests {
         assert_eq!(sigma_allowance(f64::NAN), None);
     }
 
+    /// The published tables of the hybrid attack with rotations (eprint 2026/279), by weight: no
+    /// set with a sparse secret is accepted above them, nor reported with 128 bits.
+    #[test]
+    fn sparse_secrets_stay_below_the_attack_with_rotations() {
+        let weights = [32, 64, 128, 192, 256, 512];
+        let published = [
+            (4096, [19, 58, 86, 96, 101, 104]),
+            (8192, [37, 113, 167, 187, 197, 209]),
+            (16384, [77, 229, 333, 370, 388, 416]),
+            (32768, [162, 468, 669, 739, 774, 829]),
+            (65536, [345, 961, 1351, 1481, 1553, 1659]),
+        ];
+        for (dimension, bounds) in published {
+            for (weight, bound) in weights.into_iter().zip(bounds) {
+                for more in [0, 31] {
+                    let (secret, above) = (SecretKind::Sparse(weight + more), f64::from(bound));
+                    let accepted = |log| check(Security::Bits128, dimension, secret, log, 3.2);
+                    assert!(accepted(above + 0.01).is_err(), "{dimension} {secret}");
+                    assert!(accepted(above - 1.0).is_ok(), "{dimension} {secret}");
+                    assert!(estimate_bits(dimension, secret, above + 0.01, 3.2) < 128.0);
+                }
+            }
+        }
+    }
+
     #[test]
     fn estimates_are_monotone_and_meet_the_columns() {
         for n in [1024, 3000, 4096, 32768, 100_000] {
@@ -481,7 +513,7 @@ mod tests {
         ];
         for (n, secret, log, sigma, figure) in known {
             let bits = estimate_bits(n, secret, log, sigma);
-            assert!(bits < figure + 0.6 && bits > figure - 25.0, "{n} {log}: {bits} of {figure}");
+            assert!(bits < figure + 0.6 && bits > figure - 30.0, "{n} {log}: {bits} of {figure}");
         }
     }
 }

@@ -109,12 +109,37 @@ pub fn log2_placement_failure(points: usize, buckets: usize) -> f64 {
     terms.map(f64::exp2).sum::<f64>().log2().min(0.0)
 }
 
+/// A public divisor of secret numbers: division by multiplication, since the time of a division
+/// instruction depends on its operands.
+#[derive(Debug, Clone, Copy)]
+struct Divisor {
+    value: u64,
+    /// `floor(2^64 / value)`.
+    reciprocal: u128,
+}
+
+impl Divisor {
+    fn new(value: usize) -> Self {
+        let value = value as u64;
+        Self { value, reciprocal: (1 << 64) / u128::from(value) }
+    }
+
+    /// Quotient and remainder.
+    fn div_rem(self, x: u64) -> (u64, u64) {
+        // The reciprocal is less than 1 too small, so this quotient is at most 1 too small.
+        let quotient = ((u128::from(x) * self.reciprocal) >> 64) as u64;
+        let rest = x - quotient * self.value;
+        let more = u64::from(rest >= self.value);
+        (quotient + more, rest - (self.value & 0u64.wrapping_sub(more)))
+    }
+}
+
 /// A permutation of `[0, rows * columns)` with `rows * columns >= domain`: six rounds of an
 /// unbalanced Feistel network whose round functions are random cubic polynomials modulo `2^61 - 1`.
 #[derive(Debug, Clone)]
 struct Permutation {
     rows: u64,
-    columns: u64,
+    columns: Divisor,
     rounds: [[u64; COEFFICIENTS]; ROUNDS],
 }
 
@@ -129,12 +154,12 @@ impl Permutation {
         for (round, words) in rounds.iter_mut().zip(words.chunks_exact(COEFFICIENTS)) {
             round.copy_from_slice(words);
         }
-        Self { rows: rows as u64, columns: domain.div_ceil(rows) as u64, rounds }
+        Self { rows: rows as u64, columns: Divisor::new(domain.div_ceil(rows)), rounds }
     }
 
     /// The number of positions.
     fn len(&self) -> usize {
-        (self.rows * self.columns) as usize
+        (self.rows * self.columns.value) as usize
     }
 
     /// Round function `i` of one half of a number: a value below `range` to add to the other half.
@@ -149,9 +174,10 @@ impl Permutation {
         ((u128::from(value) * u128::from(range)) >> 61) as u64
     }
 
-    /// The image of `x`, without branches or table accesses: `x` may be secret.
+    /// The image of `x`, without branches, table accesses or divisions: `x` may be secret.
     fn apply(&self, x: usize) -> usize {
-        let (mut high, mut low) = (x as u64 / self.columns, x as u64 % self.columns);
+        let (mut high, mut low) = self.columns.div_rem(x as u64);
+        let columns = self.columns.value;
         let add = |a: u64, b: u64, range: u64| {
             let sum = a + b;
             sum - (range & 0u64.wrapping_sub(u64::from(sum >= range)))
@@ -159,9 +185,9 @@ impl Permutation {
         // Two rounds at a time: each half gains a function of the other.
         for i in 0..ROUNDS / 2 {
             high = add(high, self.round(2 * i, low, self.rows), self.rows);
-            low = add(low, self.round(2 * i + 1, high, self.columns), self.columns);
+            low = add(low, self.round(2 * i + 1, high, columns), columns);
         }
-        (high * self.columns + low) as usize
+        (high * columns + low) as usize
     }
 
     /// The images of all points below `domain`, in order. Round functions are tabulated.
@@ -170,12 +196,11 @@ impl Permutation {
         let values = |i: usize, inputs: u64, range: u64| -> Vec<u32> {
             (0..inputs).map(|x| self.round(i, x, range) as u32).collect()
         };
+        let (rows, columns) = (self.rows, self.columns.value);
         let rounds: Vec<[Vec<u32>; 2]> = (0..ROUNDS / 2)
-            .map(|i| {
-                [values(2 * i, self.columns, self.rows), values(2 * i + 1, self.rows, self.columns)]
-            })
+            .map(|i| [values(2 * i, columns, rows), values(2 * i + 1, rows, columns)])
             .collect();
-        let (rows, columns) = (self.rows as u32, self.columns as u32);
+        let (rows, columns) = (rows as u32, columns as u32);
         // All points of the domain are computed, so branches and table accesses reveal nothing.
         let wrap = |sum: u32, range: u32| if sum >= range { sum - range } else { sum };
         (0..rows).flat_map(move |x| (0..columns).map(move |y| (x, y))).take(domain).map(
@@ -194,7 +219,7 @@ impl Permutation {
 #[derive(Debug, Clone)]
 pub(crate) struct BatchCode {
     domain: usize,
-    buckets: usize,
+    buckets: Divisor,
     permutations: [Permutation; GROUPS],
 }
 
@@ -211,7 +236,7 @@ impl BatchCode {
     /// The code with `buckets` buckets per group.
     pub(crate) fn new(domain: usize, buckets: usize, seed: &Seed) -> Self {
         let permutations = std::array::from_fn(|group| Permutation::new(domain, seed, group));
-        Self { domain, buckets, permutations }
+        Self { domain, buckets: Divisor::new(buckets), permutations }
     }
 
     /// Entries per bucket.
@@ -221,8 +246,11 @@ impl BatchCode {
     }
 
     fn place(&self, group: usize, image: usize) -> Place {
-        let bucket = group * self.buckets + image % self.buckets;
-        Place { bucket, place: image / self.buckets }
+        let (place, bucket) = self.buckets.div_rem(image as u64);
+        Place {
+            bucket: group * self.buckets.value as usize + bucket as usize,
+            place: place as usize,
+        }
     }
 
     /// The three positions of a point.
@@ -248,7 +276,7 @@ impl BatchCode {
         // Step 1: for each point, a breadth-first search through the owners of taken buckets for a
         // free bucket.
         let mut owners: Zeroizing<Vec<Option<usize>>> =
-            Zeroizing::new(vec![None; GROUPS * self.buckets]);
+            Zeroizing::new(vec![None; GROUPS * self.buckets.value as usize]);
         let mut owned: Zeroizing<Vec<Option<usize>>> = Zeroizing::new(vec![None; points.len()]);
         let mut reached = Zeroizing::new(vec![(usize::MAX, usize::MAX); owners.len()]);
         // A point enters at most once: when the bucket that it owns is reached.
@@ -317,10 +345,23 @@ pub(crate) fn place<R: rand::CryptoRng + ?Sized>(
 mod tests {
     use std::collections::HashSet;
 
-    use rand::{SeedableRng, seq::SliceRandom};
+    use rand::{RngExt, SeedableRng, seq::SliceRandom};
     use rand_chacha::ChaCha20Rng;
 
     use super::*;
+
+    #[test]
+    fn quotients_are_those_of_a_division() {
+        let mut rng = ChaCha20Rng::seed_from_u64(5);
+        for value in [1, 2, 3, 7, 64, 725, 1024, (1 << 32) - 1, 1 << 32, (1 << 61) - 1, 1 << 63] {
+            let divisor = Divisor::new(value as usize);
+            let multiple = value * (u64::MAX / value);
+            let edges = [0, 1, value - 1, value, value + 1, multiple - 1, multiple, u64::MAX];
+            for x in edges.into_iter().chain((0..1000).map(|i| rng.random::<u64>() >> (i % 64))) {
+                assert_eq!(divisor.div_rem(x), (x / value, x % value), "{x} / {value}");
+            }
+        }
+    }
 
     #[test]
     fn permutations_permute() {

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::{QueryLayout, bfv::ParamsSpec};
 
-    /// The table at [`circuit_privacy`], which SECURITY.md and the page on private look-up repeat.
+    /// The table at [`circuit_privacy`], which the page on private look-up repeats.
     #[test]
     fn distances_are_those_documented() {
         let domains = [13, 16, 20, 24].map(|log2: u32| 1usize << log2);

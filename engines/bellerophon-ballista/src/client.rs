@@ -1,6 +1,6 @@
 //! The client: a session whose queries run on a cluster.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use ballista_core::{
     extension::SessionConfigExt, optimizer::with_ballista_optimizer_rules,
@@ -9,15 +9,22 @@ use ballista_core::{
 use bellerophon_datafusion::{Describe, Node, Result, SessionOptions, state};
 use datafusion::{
     catalog::Session,
-    common::Result as EngineResult,
-    execution::{SessionStateBuilder, context::QueryPlanner},
+    common::{DataFusionError, Result as EngineResult, tree_node::TreeNodeRecursion},
+    execution::{
+        SendableRecordBatchStream, SessionStateBuilder, TaskContext, context::QueryPlanner,
+    },
     logical_expr::LogicalPlan,
-    physical_plan::ExecutionPlan,
+    physical_expr::PhysicalExpr,
+    physical_plan::{
+        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, metrics::MetricsSet,
+        stream::RecordBatchStreamAdapter,
+    },
     prelude::SessionContext,
 };
 use datafusion_proto::protobuf::LogicalPlanNode;
+use futures::TryStreamExt;
 
-use crate::{Tls, settings};
+use crate::{Tls, settings, tls::check_plaintext};
 
 /// A session on a cluster.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +34,8 @@ pub struct ClientOptions {
     pub session: SessionOptions,
     /// Certificates; without them nothing is encrypted or authenticated.
     pub tls: Option<Tls>,
+    /// Connect without certificates to a scheduler beyond this machine.
+    pub plaintext: bool,
     /// Fetch every part of a shuffle over the network, also from executors on the same machine.
     pub remote_shuffles: bool,
 }
@@ -39,17 +48,21 @@ pub struct ClientOptions {
 /// functions run. Paths of tables are those of the executors.
 ///
 /// # Errors
-/// Those of the engine for settings that it does not take.
+/// A scheduler beyond this machine without TLS; those of the engine for settings that it does not
+/// take.
 pub fn connect(
     scheduler: &str,
     node: &Arc<Node>,
     options: &ClientOptions,
 ) -> Result<SessionContext> {
+    let host = scheduler.rsplit_once(':').map_or(scheduler, |(host, _)| host);
+    check_plaintext(host, options.tls.is_some(), options.plaintext)?;
     let local = state(node, &options.session)?;
     let config = settings::cluster(local.config().clone(), options.tls.as_ref())
         .with_ballista_shuffle_reader_force_remote_read(options.remote_shuffles);
     let scheme = if options.tls.is_some() { "https" } else { "http" };
     let planner = Planner {
+        scheduler: scheduler.into(),
         local: local.query_planner().clone(),
         cluster: BallistaQueryPlanner::new(
             format!("{scheme}://{scheduler}"),
@@ -70,6 +83,7 @@ pub fn connect(
 /// Sends queries to the cluster, and explains them here, with the predictions of the library.
 #[derive(Debug)]
 struct Planner {
+    scheduler: Arc<str>,
     local: Arc<dyn QueryPlanner + Send + Sync>,
     cluster: BallistaQueryPlanner<LogicalPlanNode>,
 }
@@ -81,9 +95,83 @@ impl QueryPlanner for Planner {
         plan: &LogicalPlan,
         session: &dyn Session,
     ) -> EngineResult<Arc<dyn ExecutionPlan>> {
-        match plan {
-            LogicalPlan::Explain(_) => self.local.create_physical_plan(plan, session).await,
-            _ => self.cluster.create_physical_plan(plan, session).await,
+        if let LogicalPlan::Explain(_) = plan {
+            return self.local.create_physical_plan(plan, session).await;
         }
+        let inner = self.cluster.create_physical_plan(plan, session).await?;
+        Ok(Arc::new(Remote { inner, scheduler: self.scheduler.clone() }))
     }
+}
+
+/// A query on the cluster, whose errors name the scheduler if it does not answer.
+#[derive(Debug)]
+struct Remote {
+    inner: Arc<dyn ExecutionPlan>,
+    scheduler: Arc<str>,
+}
+
+impl DisplayAs for Remote {
+    fn fmt_as(&self, form: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt_as(form, f)
+    }
+}
+
+impl ExecutionPlan for Remote {
+    fn name(&self) -> &str {
+        "RemoteExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.inner.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> EngineResult<TreeNodeRecursion>,
+    ) -> EngineResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> EngineResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> EngineResult<SendableRecordBatchStream> {
+        let stream = self.inner.execute(partition, context)?;
+        let (schema, scheduler) = (stream.schema(), self.scheduler.clone());
+        let named = stream.map_err(move |error| named(error, &scheduler));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, named)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        self.inner.metrics()
+    }
+}
+
+/// The engine passes on what the connection to the scheduler says, without its name. Errors of a job
+/// and of executors begin otherwise.
+fn named(error: DataFusionError, scheduler: &str) -> DataFusionError {
+    let DataFusionError::Execution(text) = &error else { return error };
+    let is_connection = text.starts_with("tonic::transport::Error");
+    let is_answer = text.starts_with("Status {") || text.starts_with("code: ");
+    let broken = ["h2 protocol error", "transport", "broken pipe", "connection error"];
+    let is_broken = is_answer && broken.iter().any(|sign| text.contains(sign));
+    if !is_connection && !is_broken && text != "Stream closed without job completing" {
+        return error;
+    }
+    DataFusionError::Execution(format!(
+        "the scheduler at {scheduler} does not answer, or has died, and with it the queries that \
+         it held: start it, and run the query again ({text})"
+    ))
 }

@@ -26,9 +26,11 @@ use datafusion::{execution::runtime_env::RuntimeEnvBuilder, prelude::SessionConf
 use crate::{
     Tls, TlsOptions,
     program::engine,
+    roots::Roots,
     settings::{self, MESSAGE, REQUEST_SECONDS},
     stage::Stages,
     status, store,
+    tls::check_plaintext,
 };
 
 /// Bytes of a MiB.
@@ -61,6 +63,11 @@ pub struct ExecutorOptions {
     /// Folder for the results of tasks; one for each executor, and empty at the start
     #[arg(long, value_name = "DIR")]
     pub work: PathBuf,
+
+    /// Folder or URL below which plans may read and write files, such as those of tables; may be
+    /// given more than once. Without it they read and write none
+    #[arg(long = "root", value_name = "DIR|URL")]
+    pub roots: Vec<String>,
 
     /// Tasks at a time; the vectors of every task run in parallel anyway
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
@@ -116,14 +123,19 @@ impl ExecutorOptions {
     /// Runs an executor with the functions of a node until the process gets a signal to end.
     ///
     /// # Errors
-    /// Files of certificates that cannot be read, an address that is in use, a scheduler that does
-    /// not answer, those of the engine.
+    /// Files of certificates that cannot be read, addresses beyond this machine without them, roots
+    /// that are not there, an address that is in use, a scheduler that does not answer, those of the
+    /// engine.
     pub async fn serve(self, node: Arc<Node>) -> Result<()> {
         let tls = self.tls.read()?;
+        let roots = Roots::new(&self.roots)?;
         let failed = |reason: String| engine(BallistaError::Configuration(reason));
         let malformed = || failed(format!("{:?} is no HOST:PORT", self.scheduler));
         let (scheduler, port) = self.scheduler.rsplit_once(':').ok_or_else(malformed)?;
         let port = port.parse().map_err(|_| malformed())?;
+        for host in [scheduler, &self.bind.ip().to_string()] {
+            check_plaintext(host, tls.is_some(), self.tls.plaintext)?;
+        }
         let work = self.work.display().to_string();
         let file = |source| Error::File { path: work.clone(), source };
         fs::create_dir_all(&self.work).map_err(file)?;
@@ -144,8 +156,8 @@ impl ExecutorOptions {
                 .with_memory_pool(pool.clone())
                 .build_arc()
         };
-        // Step 3: stages whose settings are checked.
-        let stages = DefaultExecutionEngine::new();
+        // Step 3: stages whose settings and files are checked.
+        let stages = Stages { engine: DefaultExecutionEngine::new(), roots };
         let process = ExecutorProcessConfig {
             bind_host: self.bind.ip().to_string(),
             port: self.bind.port(),
@@ -160,7 +172,7 @@ impl ExecutorOptions {
             grpc_max_encoding_message_size: MESSAGE,
             // The engine divides a pool of its own among tasks: 0 leaves that of the node.
             memory_pool_size: Some(0),
-            override_execution_engine: Some(Arc::new(Stages(stages))),
+            override_execution_engine: Some(Arc::new(stages)),
             override_function_registry: Some(Arc::new(functions)),
             override_config_producer: Some(Arc::new(move || config.clone())),
             override_runtime_producer: Some(Arc::new(runtime)),

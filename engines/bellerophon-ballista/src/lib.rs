@@ -5,6 +5,7 @@ mod client;
 mod executor;
 mod program;
 mod results;
+mod roots;
 mod scheduler;
 mod settings;
 mod stage;

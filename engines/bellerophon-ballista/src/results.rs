@@ -8,6 +8,9 @@
 //! No last place is on an executor that the scheduler lost before the query ended: such an executor's
 //! tasks of a running stage run again, and their results are noted behind it. The last stage has one
 //! file for each partition.
+//!
+//! The service takes logical plans alone, whose files the scheduler checks: physical ones would list
+//! and read files before it sees them.
 
 use std::{collections::HashSet, pin::Pin};
 
@@ -18,7 +21,7 @@ use ballista_core::serde::protobuf::{
     GetJobStatusParams, GetJobStatusResult, HeartBeatParams, HeartBeatResult, PartitionLocation,
     PollWorkParams, PollWorkResult, RegisterExecutorParams, RegisterExecutorResult,
     RemoveSessionParams, RemoveSessionResult, UpdateTaskStatusParams, UpdateTaskStatusResult,
-    job_status, scheduler_grpc_server::SchedulerGrpc,
+    execute_query_params::Query, job_status, scheduler_grpc_server::SchedulerGrpc,
 };
 use futures::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
@@ -47,6 +50,14 @@ fn corrected(mut result: GetJobStatusResult) -> GetJobStatusResult {
     result
 }
 
+/// Refuses queries in another form than [`connect`](crate::connect) sends.
+fn check_query(request: &Request<ExecuteQueryParams>) -> Result<(), Status> {
+    match request.get_ref().query {
+        Some(Query::LogicalPlan(_)) => Ok(()),
+        _ => Err(Status::permission_denied("need a logical plan, as `connect()` sends it")),
+    }
+}
+
 /// The service: the listed requests as the scheduler answers them, and those about the status of a
 /// job with their results corrected.
 macro_rules! service {
@@ -67,10 +78,19 @@ macro_rules! service {
                 &self,
                 request: Request<ExecuteQueryParams>,
             ) -> Result<Response<Self::ExecuteQueryPushStream>, Status> {
+                check_query(&request)?;
                 let answer = self.0.execute_query_push(request).await?;
                 Ok(answer.map(|stream| {
                     stream.map(|status| status.map(corrected)).boxed() as Self::ExecuteQueryPushStream
                 }))
+            }
+
+            async fn execute_query(
+                &self,
+                request: Request<ExecuteQueryParams>,
+            ) -> Result<Response<ExecuteQueryResult>, Status> {
+                check_query(&request)?;
+                self.0.execute_query(request).await
             }
 
             async fn get_job_status(
@@ -90,7 +110,6 @@ service! {
     update_task_status: UpdateTaskStatusParams => UpdateTaskStatusResult;
     create_update_session: CreateUpdateSessionParams => CreateUpdateSessionResult;
     remove_session: RemoveSessionParams => RemoveSessionResult;
-    execute_query: ExecuteQueryParams => ExecuteQueryResult;
     get_job_metrics: GetJobMetricsParams => GetJobMetricsResult;
     executor_stopped: ExecutorStoppedParams => ExecutorStoppedResult;
     cancel_job: CancelJobParams => CancelJobResult;
@@ -102,6 +121,18 @@ mod tests {
     use ballista_core::serde::protobuf::{JobStatus, PartitionId, SuccessfulJob};
 
     use super::*;
+
+    #[test]
+    fn queries_are_logical_plans() {
+        let request = |query| {
+            let params = ExecuteQueryParams { query, ..Default::default() };
+            check_query(&Request::new(params))
+        };
+        request(Some(Query::LogicalPlan(vec![]))).unwrap();
+        request(Some(Query::PhysicalPlan(vec![]))).unwrap_err();
+        request(Some(Query::SubstraitPlan(vec![]))).unwrap_err();
+        request(None).unwrap_err();
+    }
 
     /// A location of a partition of the last stage, by the attempt that wrote it.
     fn location(partition: u32, attempt: u64) -> PartitionLocation {

@@ -14,6 +14,7 @@ use ballista_scheduler::{
 use bellerophon_datafusion::{Node, NodeOptions, Result, SessionOptions, state};
 use datafusion::{
     common::DataFusionError, execution::SessionStateBuilder, object_store::memory::InMemory,
+    optimizer::Analyzer,
 };
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tokio::net::TcpListener;
@@ -23,8 +24,10 @@ use crate::{
     TlsOptions,
     program::engine,
     results::EachOnce,
+    roots::Roots,
     settings::{self, MESSAGE},
     status,
+    tls::check_plaintext,
 };
 
 /// The arguments of a scheduler.
@@ -37,6 +40,11 @@ pub struct SchedulerOptions {
     /// Folder for the scheduler itself; it holds no keys and no data
     #[arg(long, value_name = "DIR")]
     pub work: PathBuf,
+
+    /// Folder or URL below which plans may read and write files, such as those of tables; may be
+    /// given more than once. Without it they read and write none
+    #[arg(long = "root", value_name = "DIR|URL")]
+    pub roots: Vec<String>,
 
     /// Seconds without a sign of life after which an executor is dead and its tasks run elsewhere.
     /// Executors ask for work every 5 seconds at least
@@ -60,9 +68,12 @@ impl SchedulerOptions {
     /// Runs the scheduler until the process ends.
     ///
     /// # Errors
-    /// Files of certificates that cannot be read, an address that is in use, those of the engine.
+    /// Files of certificates that cannot be read, an address beyond this machine without them,
+    /// roots that are not there, an address that is in use, those of the engine.
     pub async fn serve(self) -> Result<()> {
         let tls = self.tls.read()?;
+        check_plaintext(&self.bind.ip().to_string(), tls.is_some(), self.tls.plaintext)?;
+        let roots = Arc::new(Roots::new(&self.roots)?);
         // Step 1: sessions that know the functions. They compute nothing here: every call of a query
         // has the description of its result.
         let node = Node::new(
@@ -90,8 +101,13 @@ impl SchedulerOptions {
             override_config_producer: Some(Arc::new(move || config.clone())),
             override_session_builder: Some(Arc::new(move |config| {
                 let rules = with_ballista_optimizer_rules(known.optimizers());
-                let known = SessionStateBuilder::new_from_existing(known.clone());
-                Ok(known.with_config(config).with_optimizer_rules(rules).build())
+                // The client has analysed the plan with its own rules.
+                let mut analysis = Analyzer::new().rules;
+                analysis.insert(0, roots.clone());
+                let known = SessionStateBuilder::new_from_existing(known.clone())
+                    .with_analyzer_rules(analysis)
+                    .with_optimizer_rules(rules);
+                Ok(known.with_config(config).build())
             })),
             ..SchedulerConfig::default()
         };

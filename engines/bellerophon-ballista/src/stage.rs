@@ -1,5 +1,5 @@
-//! The stages of queries on an executor: their settings are checked before they start, and their
-//! errors are sentences.
+//! The stages of queries on an executor: their settings and files are checked before they start, and
+//! their errors are sentences.
 
 use std::{fmt, sync::Arc};
 
@@ -21,10 +21,13 @@ use datafusion::{
     prelude::SessionConfig,
 };
 
-use crate::settings;
+use crate::{roots::Roots, settings};
 
 /// The stages of the engine, with the checks of this crate.
-pub(crate) struct Stages(pub(crate) DefaultExecutionEngine);
+pub(crate) struct Stages {
+    pub(crate) engine: DefaultExecutionEngine,
+    pub(crate) roots: Roots,
+}
 
 impl ExecutionEngine for Stages {
     fn create_query_stage_exec(
@@ -38,8 +41,10 @@ impl ExecutionEngine for Stages {
         config: &SessionConfig,
     ) -> Result<Arc<dyn QueryStageExecutor>> {
         settings::check(config.options()).map_err(|error| readable(error.into()))?;
+        self.roots.check_plan(&plan).map_err(|error| readable(error.into()))?;
+        let engine = &self.engine;
         let inner =
-            self.0.create_query_stage_exec(job, stage, task, partitions, plan, work, config)?;
+            engine.create_query_stage_exec(job, stage, task, partitions, plan, work, config)?;
         Ok(Arc::new(Stage(inner)))
     }
 }

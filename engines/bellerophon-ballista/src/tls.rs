@@ -1,6 +1,6 @@
 //! TLS between client, scheduler and executors, by certificates of one authority on both sides.
 
-use std::{error::Error as StdError, fmt, fs, path::PathBuf, sync::Arc};
+use std::{error::Error as StdError, fmt, fs, net::IpAddr, path::PathBuf, sync::Arc};
 
 use ballista_core::{
     extension::EndpointOverrideFn,
@@ -14,7 +14,7 @@ use crate::settings::{MESSAGE, REQUEST_SECONDS};
 /// Where the certificates of a process are: all three files, or none.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct TlsOptions {
-    /// Certificate of the authority of the cluster (PEM). Required outside a trusted network
+    /// Certificate of the authority of the cluster (PEM). Required beyond this machine
     #[arg(long, value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
     pub tls_ca: Option<PathBuf>,
 
@@ -25,6 +25,31 @@ pub struct TlsOptions {
     /// Private key of that certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_ca")]
     pub tls_key: Option<PathBuf>,
+
+    /// Go without TLS beyond this machine: whoever reaches the network reads and runs queries
+    #[arg(long, conflicts_with = "tls_ca")]
+    pub plaintext: bool,
+}
+
+/// Refuses a connection without TLS to a host beyond this machine, unless it is asked for by name.
+///
+/// # Errors
+/// [`Error::Plan`] with the host and the remedy.
+pub(crate) fn check_plaintext(host: &str, tls: bool, plaintext: bool) -> Result<()> {
+    let name = host.trim_start_matches('[').trim_end_matches(']');
+    let is_here = match name.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => name.eq_ignore_ascii_case("localhost"),
+    };
+    if tls || plaintext || is_here {
+        return Ok(());
+    }
+    let reason = format!(
+        "{host} is not this machine, and without TLS whoever reaches the network reads and runs \
+         queries: take certificates (--tls-ca, --tls-cert, --tls-key; `ClientOptions::tls`), or \
+         ask for it by name (--plaintext; `ClientOptions::plaintext`)"
+    );
+    Err(Error::Plan { function: "a connection without TLS", reason })
 }
 
 impl TlsOptions {
@@ -86,5 +111,25 @@ impl Tls {
                 .tls_config(tls.clone())
                 .map_err(|error| Box::new(error) as Box<dyn StdError + Send + Sync>)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plaintext_stays_on_this_machine_unless_asked_for() {
+        for here in
+            ["localhost", "LOCALHOST", "127.0.0.1", "127.8.0.1", "[::1]", "::ffff:127.0.0.1"]
+        {
+            check_plaintext(here, false, false).unwrap();
+        }
+        for there in ["0.0.0.0", "::", "10.0.0.1", "[fe80::1]", "scheduler", "localhost.example"] {
+            let refused = check_plaintext(there, false, false).unwrap_err().to_string();
+            assert!(refused.contains(there) && refused.contains("--plaintext"), "{refused}");
+            check_plaintext(there, true, false).unwrap();
+            check_plaintext(there, false, true).unwrap();
+        }
     }
 }

@@ -281,7 +281,7 @@ async fn compute(arguments: &Arguments, plain: &Plain) -> Result<(), Failure> {
     ));
     let begin = Instant::now();
     let path = folder.join("table.parquet");
-    let column = EncryptedColumn { name: "v".into(), range: plain.range[0]..=plain.range[1] };
+    let column = EncryptedColumn::new("v", plain.range[0]..=plain.range[1]);
     let (columns, group) = (vec![column], Some("g".to_string()));
     let declared = TableOptions { params: stored, columns, group, most_vectors: vectors };
     let file = File::create(&path).map_err(Failure::run)?;
@@ -314,7 +314,8 @@ async fn compute(arguments: &Arguments, plain: &Plain) -> Result<(), Failure> {
     let mut run =
         Run { client: &client, encrypted: &encrypted, plain: &plain_session, queries: vec![] };
     // The first query loads the keys; it is not measured.
-    let warm = format!("SELECT he_sum_slots({map}) AS s FROM t LIMIT 1");
+    let one = "SELECT first_value(v) AS v FROM t";
+    let warm = format!("SELECT he_sum_slots({map}) AS s FROM ({one})");
     run.first(&warm).await?;
 
     let query = "SELECT he_mean(v) AS r FROM t";

@@ -120,7 +120,7 @@ async fn compute(arguments: &Arguments) -> Result<(), Failure> {
     let options = NodeOptions { threads, ..NodeOptions::new(folder.join("cache")) };
     let node = Node::new(Arc::new(store), options).map_err(Failure::run)?;
     let stored = node.keys().put_params(&params).map_err(Failure::run)?;
-    let column = EncryptedColumn { name: "v".into(), range: -RANGE..=RANGE };
+    let column = EncryptedColumn::new("v", -RANGE..=RANGE);
     let most_vectors = VECTORS * files;
     let declared =
         TableOptions { params: stored, columns: vec![column], group: None, most_vectors };

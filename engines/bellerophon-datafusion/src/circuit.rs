@@ -2,7 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use bellerophon::ckks::{CkksOps, ComposedOps, Interval, Result, polynomial::Monomial};
+use bellerophon::ckks::{
+    Bounds, CiphertextMeta, CkksOps, ComposedOps, Interval, Result, polynomial::Monomial,
+};
 
 /// A function of vectors that consists of operations on slots.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,8 +18,8 @@ pub(crate) enum Circuit {
     Polynomial(Monomial),
     SumSlots,
     Bootstrap,
-    /// The mean of as many values, from their sum.
-    Divide(NonZeroUsize),
+    /// The quotient by a number of values, and its range if it is a mean of values in one.
+    Divide(NonZeroUsize, Option<[f64; 2]>),
     /// A range that the caller promises.
     AssumeRange(f64, f64),
     /// A standard deviation of the error that the caller promises.
@@ -45,7 +47,14 @@ impl Circuit {
             Self::Polynomial(p) => on.monomial(x, p, None),
             Self::SumSlots => sum_slots(on, x),
             Self::Bootstrap => on.bootstrap(x),
-            Self::Divide(count) => on.mul_scalar(x, 1.0 / count.get() as f64),
+            Self::Divide(count, range) => {
+                let quotient = on.mul_scalar(x, 1.0 / count.get() as f64)?;
+                let Some([lo, hi]) = *range else { return Ok(quotient) };
+                // A mean lies in the range of the values, its error does not.
+                let bounds = Bounds::all(Interval::real(lo, hi)?);
+                let meta = CiphertextMeta { bounds, ..on.metadata(&quotient).meta };
+                Ok(on.with_metadata(quotient, meta))
+            }
             Self::AssumeError(error) => {
                 let meta = on.metadata(x).meta.assume_noise(*error)?;
                 Ok(on.with_metadata(x.clone(), meta))

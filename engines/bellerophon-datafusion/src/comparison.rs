@@ -9,9 +9,7 @@ use datafusion::{
         Column, DFSchema, Result as EngineResult,
         tree_node::{TreeNode, TreeNodeRecursion},
     },
-    config::ConfigOptions,
     logical_expr::{Distinct, Expr, ExprSchemable, LogicalPlan, Operator},
-    optimizer::AnalyzerRule,
 };
 
 use crate::{
@@ -30,31 +28,22 @@ const COMPARING: [&str; 3] = ["nullif", "greatest", "least"];
 
 /// Refuses plans that compare, sort or group encrypted values, and those that give them to
 /// aggregates of the engine that could.
-#[derive(Debug)]
-pub(crate) struct NoComparisons;
-
-impl AnalyzerRule for NoComparisons {
-    fn name(&self) -> &str {
-        "refuse_comparisons_of_ciphertexts"
-    }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> EngineResult<LogicalPlan> {
-        plan.apply_with_subqueries(|node| {
-            let scope = Scope::of(node);
-            check(node, &scope)?;
-            node.apply_expressions(|root| {
-                root.apply(|expr| {
-                    check_expression(expr, &scope)?;
-                    Ok(TreeNodeRecursion::Continue)
-                })
+pub(crate) fn check(plan: &LogicalPlan) -> EngineResult<()> {
+    let checked = plan.apply_with_subqueries(|node| {
+        let scope = Scope::of(node);
+        check_node(node, &scope)?;
+        node.apply_expressions(|root| {
+            root.apply(|expr| {
+                check_expression(expr, &scope)?;
+                Ok(TreeNodeRecursion::Continue)
             })
-        })?;
-        Ok(plan)
-    }
+        })
+    });
+    checked.map(|_| ())
 }
 
 /// Refuses what a node of a plan does with its rows.
-fn check(node: &LogicalPlan, scope: &Scope) -> EngineResult<()> {
+fn check_node(node: &LogicalPlan, scope: &Scope) -> EngineResult<()> {
     let none_of = |clause, exprs: Vec<&Expr>| {
         exprs.into_iter().try_for_each(|expr| scope.refuse(clause, expr))
     };
@@ -156,14 +145,14 @@ fn is_comparison(operator: Operator) -> bool {
 }
 
 /// The columns that the expressions of a node are over.
-struct Scope {
+pub(crate) struct Scope {
     schema: DFSchema,
     /// Columns with ciphertexts whose description a function or a union of the engine dropped.
     concealed: HashSet<Column>,
 }
 
 impl Scope {
-    fn of(node: &LogicalPlan) -> Self {
+    pub(crate) fn of(node: &LogicalPlan) -> Self {
         let concealed = node.inputs().into_iter().flat_map(concealed).collect();
         Self { schema: shape::inputs(node), concealed }
     }
@@ -203,7 +192,7 @@ impl Scope {
     }
 
     /// Whether an expression is encrypted, or a function of the engine of an encrypted one.
-    fn has_ciphertexts(&self, expr: &Expr) -> EngineResult<bool> {
+    pub(crate) fn has_ciphertexts(&self, expr: &Expr) -> EngineResult<bool> {
         let mut found = false;
         expr.apply(|part| {
             let field = self.field(part);
@@ -262,6 +251,6 @@ fn concealed(plan: &LogicalPlan) -> HashSet<Column> {
 }
 
 /// Whether a field has ciphertexts: numbers of values are described, too, and are in the clear.
-fn is_encrypted(field: &Field) -> bool {
+pub(crate) fn is_encrypted(field: &Field) -> bool {
     field.metadata().contains_key(FIELD) && *field.data_type() != DataType::Int64
 }

@@ -5,24 +5,27 @@ use std::sync::Arc;
 
 use datafusion::{
     arrow::datatypes::DataType,
-    common::Result as EngineResult,
-    functions_aggregate::sum::sum,
+    common::{DFSchema, Result as EngineResult},
+    functions_aggregate::sum::sum_udaf,
     logical_expr::{
-        Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility,
+        Accumulator, AggregateUDF, AggregateUDFImpl, Expr, ExprSchemable, Signature, Volatility,
         WindowFunctionDefinition,
         expr::{AggregateFunction, ScalarFunction as Call},
         function::AccumulatorArgs,
-        planner::{ExprPlanner, PlannerResult, RawAggregateExpr, RawWindowExpr},
+        planner::{ExprPlanner, PlannerResult, RawAggregateExpr, RawBinaryExpr, RawWindowExpr},
     },
     prelude::lit,
+    sql::sqlparser::ast::BinaryOperator,
 };
 
 use crate::{
     Error, Lookup, Node,
+    comparison::is_encrypted,
     function::Function,
+    guide,
     lookup::{self, LookupFunction},
     scalar::ScalarFunction,
-    sum::Sum,
+    sum::{self, Sum},
 };
 
 /// The functions of a node as expressions, for the DataFrame API: the same as in SQL.
@@ -77,8 +80,11 @@ impl Functions {
         /// The same values with a standard deviation of the error that the caller promises, where
         /// the library bounds it by a larger one.
         fn assume_error(x: Expr, error: f64) = AssumeError;
-        /// The result in the form in which it leaves the server: with this range only.
+        /// The result in the form in which it leaves the server: with this range only, at the lowest
+        /// level that holds it.
         fn publish(x: Expr, lo: f64, hi: f64) = Publish;
+        /// The same at a declared level, for a result that is an operand again.
+        fn publish_at(x: Expr, lo: f64, hi: f64, level: i64) = Publish;
         /// The number of values.
         fn count(x: Expr) = Count;
         /// An encrypted vector of the key store.
@@ -87,11 +93,19 @@ impl Functions {
         fn pack(x: Expr) = Pack;
     }
 
+    /// The vectors of a table, if its column describes them.
+    pub(crate) fn admit(&self, x: Expr) -> Expr {
+        self.call(Function::Admit, vec![x])
+    }
+
     /// The sum of the vectors of a group, slot by slot. Needs no key.
     pub fn sum(&self, x: Expr) -> Expr {
-        let function = Arc::new(Sum::udaf(&self.node));
-        let call = AggregateFunction::new_udf(function, vec![x], false, None, vec![], None);
-        Expr::AggregateFunction(call)
+        self.sum_for(sum::NAME, x, &None)
+    }
+
+    /// The sum of the vectors of a group that a filter keeps, for a function of this name.
+    fn sum_for(&self, called: &'static str, x: Expr, filter: &Filter) -> Expr {
+        aggregate(Sum::udaf(&self.node, called).into(), x, filter)
     }
 
     /// The values of a table in the clear at the encrypted points of a query: private look-up.
@@ -106,30 +120,52 @@ impl Functions {
 
     /// The mean of the values of a group, in every slot.
     pub fn mean(&self, x: Expr) -> Expr {
-        self.mean_of(x.clone(), x)
+        self.composed(Composed::Mean, [x.clone(), x], &None)
     }
 
     /// The variance `E[x^2] - E[x]^2` of the values of a group, in every slot.
     pub fn variance(&self, x: Expr) -> Expr {
-        self.covariance(x.clone(), x)
+        self.composed(Composed::Variance, [x.clone(), x], &None)
     }
 
     /// The covariance `E[x y] - E[x] E[y]` of the values of a group, in every slot.
     pub fn covariance(&self, x: Expr, y: Expr) -> Expr {
-        let products = self.mean_of(self.mul(x.clone(), y.clone()), x.clone());
-        let means = self.mul(self.mean(x.clone()), self.mean_of(y, x));
-        self.sub(products, means)
+        self.composed(Composed::Covariance, [x, y], &None)
     }
 
-    /// The mean of the values of vectors that have as many values as `counted`.
-    fn mean_of(&self, x: Expr, counted: Expr) -> Expr {
-        self.divide(self.sum_slots(self.sum(x)), sum(self.count(counted)))
+    /// A composed aggregate of the rows that a filter keeps, of two columns, which may be one.
+    fn composed(&self, composed: Composed, [x, y]: [Expr; 2], filter: &Filter) -> Expr {
+        let (called, _) = composed.signature();
+        // The mean of the values of vectors that have as many values as x.
+        let mean_of = |values: Expr| {
+            let sum = self.sum_slots(self.sum_for(called, values, filter));
+            // The sum of a query is guided as well: equal aggregates are computed once.
+            let count = guide::aggregate(sum_udaf());
+            let count = aggregate(count, self.count(x.clone()), filter);
+            self.call(Function::Mean, vec![sum, count])
+        };
+        match composed {
+            Composed::Mean => mean_of(x.clone()),
+            Composed::Variance | Composed::Covariance => {
+                let products = mean_of(self.mul(x.clone(), y.clone()));
+                self.sub(products, self.mul(mean_of(x.clone()), mean_of(y)))
+            }
+        }
     }
 
     fn call(&self, function: Function, args: Vec<Expr>) -> Expr {
         let function = Arc::new(ScalarFunction::udf(function, &self.node));
         Expr::ScalarFunction(Call::new_udf(function, args))
     }
+}
+
+/// The condition on the rows of an aggregate, if there is one.
+type Filter = Option<Box<Expr>>;
+
+fn aggregate(function: Arc<AggregateUDF>, x: Expr, filter: &Filter) -> Expr {
+    let filter = filter.clone();
+    let call = AggregateFunction::new_udf(function, vec![x], false, filter, vec![], None);
+    Expr::AggregateFunction(call)
 }
 
 /// An argument of a function: an expression or a constant.
@@ -249,11 +285,11 @@ impl ExprPlanner for Composer {
         // The engine would replace DISTINCT by a grouping.
         if call.distinct && call.func.inner().is::<Sum>() {
             let reason = "DISTINCT compares ciphertexts, which differ for equal values";
-            return Err(Error::plan("he_sum", reason).into());
+            return Err(Error::plan(sum::NAME, reason).into());
         }
         // The second argument is for descriptions: the engine would make text of a column.
         if call.args.len() != 1 && call.func.inner().is::<Sum>() {
-            return Err(Error::plan("he_sum", "it takes 1 argument").into());
+            return Err(Error::plan(sum::NAME, "it takes 1 argument").into());
         }
         if let Some(function) = call.func.inner().downcast_ref::<LookupFunction>() {
             if call.distinct {
@@ -264,31 +300,54 @@ impl ExprPlanner for Composer {
             Lookup::of_args(&call.args)?.predicted(function.node.keys())?;
         }
         let Some(name) = call.func.inner().downcast_ref::<Name>() else {
-            return Ok(PlannerResult::Original(call));
+            let func = guided(call.func);
+            return Ok(PlannerResult::Original(RawAggregateExpr { func, ..call }));
         };
         let (text, arguments) = name.composed.signature();
-        let plain = !call.distinct && call.filter.is_none() && call.order_by.is_empty();
-        if call.args.len() != arguments || !plain {
-            let reason = format!("it takes {arguments} argument(s), and no clauses");
+        if call.args.len() != arguments || call.distinct || !call.order_by.is_empty() {
+            let reason = format!("it takes {arguments} argument(s), and no clauses but FILTER");
             return Err(Error::plan(text, reason).into());
         }
         let title = Expr::AggregateFunction(AggregateFunction::new_udf(
             call.func.clone(),
             call.args.clone(),
             false,
-            None,
+            call.filter.clone(),
             vec![],
             None,
         ));
-        let mut args = call.args.into_iter();
-        let mut next = || args.next().ok_or_else(|| Error::plan(text, "no argument"));
-        let x = next()?;
-        let composed = match name.composed {
-            Composed::Mean => self.0.mean(x),
-            Composed::Variance => self.0.variance(x),
-            Composed::Covariance => self.0.covariance(x, next()?),
+        let ([x] | [x, _], [.., y]) = (&call.args[..], &call.args[..]) else {
+            return Ok(PlannerResult::Original(call));
         };
+        let composed = self.0.composed(name.composed, [x.clone(), y.clone()], &call.filter);
         Ok(PlannerResult::Planned(composed.alias(title.schema_name().to_string())))
+    }
+
+    /// The engine adds no ciphertexts: the error names the function that does.
+    fn plan_binary_op(
+        &self,
+        call: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> EngineResult<PlannerResult<RawBinaryExpr>> {
+        let (operator, serving) = match call.op {
+            BinaryOperator::Plus => ("+", "he_add(x, y)"),
+            BinaryOperator::Minus => ("-", "he_sub(x, y)"),
+            BinaryOperator::Multiply => ("*", "he_mul(x, y), or he_scale(x, c) for a literal"),
+            BinaryOperator::Divide => {
+                ("/", "he_scale(x, c) for a literal, or he_divide(x, n) for an integer")
+            }
+            BinaryOperator::Modulo => ("%", "he_map(x, 'x -> x % c', lo, hi)"),
+            _ => return Ok(PlannerResult::Original(call)),
+        };
+        let encrypted = |operand: &Expr| {
+            let field = operand.to_field(schema).map(|(_, field)| field);
+            field.is_ok_and(|field| is_encrypted(&field))
+        };
+        if encrypted(&call.left) || encrypted(&call.right) {
+            let reason = format!("an operand is encrypted: take {serving}");
+            return Err(Error::plan(operator, reason).into());
+        }
+        Ok(PlannerResult::Original(call))
     }
 
     fn plan_window(&self, call: RawWindowExpr) -> EngineResult<PlannerResult<RawWindowExpr>> {
@@ -298,10 +357,25 @@ impl ExprPlanner for Composer {
         let function = function.inner();
         let name = match function.downcast_ref::<Name>() {
             Some(name) => name.composed.signature().0,
-            None if function.is::<Sum>() => "he_sum",
+            None if function.is::<Sum>() => sum::NAME,
             None if function.is::<LookupFunction>() => lookup::NAME,
-            None => return Ok(PlannerResult::Original(call)),
+            None => {
+                let WindowFunctionDefinition::AggregateUDF(function) = call.func_def else {
+                    return Ok(PlannerResult::Original(call));
+                };
+                let func_def = WindowFunctionDefinition::AggregateUDF(guided(function));
+                return Ok(PlannerResult::Original(RawWindowExpr { func_def, ..call }));
+            }
         };
         Err(Error::plan(name, "it is no window function: take GROUP BY in place of OVER").into())
+    }
+}
+
+/// A function with guidance to ours. A count takes any column.
+fn guided(function: Arc<AggregateUDF>) -> Arc<AggregateUDF> {
+    match function.inner().is::<Sum>() || function.inner().is::<LookupFunction>() {
+        true => function,
+        false if function.name() == "count" => function,
+        false => guide::aggregate(function),
     }
 }

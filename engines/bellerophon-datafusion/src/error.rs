@@ -26,6 +26,14 @@ pub enum Error {
         /// The error of the library.
         source: Box<bellerophon::Error>,
     },
+    /// A vector of a table that its column does not describe, or of a form that nobody hands in.
+    #[error("the table, row {row} of its batch: {reason}")]
+    Admission {
+        /// The row in its record batch.
+        row: usize,
+        /// What was found, and what is needed.
+        reason: String,
+    },
     /// A division by an integer that counts nothing.
     #[error("{function}, row {row} of its batch: division by {count}: need an integer above zero")]
     Divisor {
@@ -182,6 +190,12 @@ pub enum ObjectFault {
          16 MiB"
     )]
     Table,
+    /// The object is an intermediate result.
+    #[error("{}", crate::vector::UNPUBLISHED)]
+    Unpublished,
+    /// A fresh vector states less noise than its parameters give it.
+    #[error("{0}")]
+    Stated(&'static str),
     /// The bytes have no valid header.
     #[error("{0}")]
     Header(bellerophon::Error),

@@ -17,7 +17,8 @@ use datafusion::{
 };
 
 use crate::{
-    Lookup, Result,
+    Error, Lookup, Result,
+    function::ADMIT,
     lookup::LookupFunction,
     shape::{self, Shape},
 };
@@ -75,7 +76,7 @@ impl Predictions {
             Expr::AggregateFunction(call) => call.func.name(),
             _ => return Ok(()),
         };
-        if !name.starts_with("he_") {
+        if !name.starts_with("he_") || name == ADMIT {
             return Ok(());
         }
         let expression = expr.schema_name().to_string();
@@ -96,7 +97,7 @@ impl Predictions {
                 let (_, field) = expr.to_field(schema)?;
                 let shape = Shape::of("EXPLAIN", 1, &field)?;
                 let (vectors, level, seconds) = (shape.vectors, shape.level, shape.seconds);
-                let meta = shape.meta()?;
+                let meta = shape.meta().map_err(Error::Library)?;
                 let error = bellerophon::ckks::Metadata { level, meta }.noise();
                 NodePrediction { expression, seconds, vectors, level, error }
             }

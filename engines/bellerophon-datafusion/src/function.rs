@@ -4,6 +4,9 @@ use Parameter::{Integers, Number, Text, Vector};
 
 use crate::shape::PACK;
 
+/// The function that every query calls on the encrypted columns of tables.
+pub(crate) const ADMIT: &str = "he_admit";
+
 /// A function by its name in SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Function {
@@ -24,6 +27,8 @@ pub(crate) enum Function {
     Count,
     Object,
     Pack,
+    Mean,
+    Admit,
 }
 
 /// A parameter of a function.
@@ -39,7 +44,7 @@ pub(crate) enum Parameter {
 }
 
 impl Function {
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Add,
         Self::Sub,
         Self::Mul,
@@ -57,6 +62,8 @@ impl Function {
         Self::Count,
         Self::Object,
         Self::Pack,
+        Self::Mean,
+        Self::Admit,
     ];
 
     /// The name in SQL and the parameters.
@@ -75,17 +82,21 @@ impl Function {
             Self::Map => ("he_map", &[Vector, Text, Number, Number, Number]),
             Self::AssumeRange => ("he_assume_range", &[Vector, Number, Number]),
             Self::AssumeError => ("he_assume_error", &[Vector, Number]),
-            Self::Publish => ("he_publish", &[Vector, Number, Number]),
+            Self::Publish => ("he_publish", &[Vector, Number, Number, Number]),
             Self::Count => ("he_count", &[Vector]),
             Self::Object => ("he_object", &[Text]),
             Self::Pack => (PACK, &[Vector]),
+            // The sum of all values, divided by their number.
+            Self::Mean => ("he_mean_of", &[Vector, Integers]),
+            // The vectors of a table, if their column describes them.
+            Self::Admit => (ADMIT, &[Vector]),
         }
     }
 
     /// Arguments at the end that may be left out.
     const fn optional(self) -> usize {
         match self {
-            Self::Map => 1,
+            Self::Map | Self::Publish => 1,
             _ => 0,
         }
     }

@@ -73,7 +73,7 @@ impl Iteration {
             let vector = column.as_binary_opt::<i32>().filter(|column| column.is_valid(0));
             let reason = "its query has a column without an encrypted vector";
             let vector = vector.ok_or_else(|| Error::plan("Iteration", reason))?;
-            vectors.push(self.node.keys().put(vector.value(0))?);
+            vectors.push(self.node.keys().put_state(vector.value(0))?);
         }
         // The objects first: the note never names an object that is not there.
         let next = State { iteration: state.iteration + 1, vectors };

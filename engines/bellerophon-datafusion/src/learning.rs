@@ -133,7 +133,12 @@ pub fn k_means(
 
     // Step 3: sizes and sums of the clusters.
     let most = rows as f64;
-    let sizes = (0..clusters).map(|i| format!("{} AS m{i}", total(&format!("b{i}"))));
+    // Each row's indicator comes from a look-up of its own: the errors are independent.
+    let error = ERROR * most.sqrt();
+    let sizes = (0..clusters).map(|i| {
+        let size = total(&format!("b{i}"));
+        format!("he_assume_error({size}, {error:?}) AS m{i}")
+    });
     let sums = (0..clusters).flat_map(|i| {
         features
             .iter()

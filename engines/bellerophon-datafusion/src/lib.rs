@@ -1,6 +1,8 @@
 #![doc = include_str!("../../README.md")]
 #![forbid(unsafe_code)]
 
+mod admission;
+mod analysis;
 mod author;
 mod circuit;
 mod comparison;
@@ -11,15 +13,20 @@ mod error;
 mod explain;
 mod expression;
 mod function;
+mod gaps;
+mod guide;
 mod hash;
 mod iteration;
 mod lambda;
 mod learning;
+mod loaded;
 mod lookup;
 mod map;
 mod node;
 mod retry;
+mod rows;
 mod scalar;
+mod server;
 mod session;
 mod settings;
 mod shape;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use bellerophon::{
-    MapFunction, MapRequest, Prediction, Result,
+    Engine, MapFunction, MapRequest, Prediction, Result,
     ckks::{
         Bounds, CkksOps, Interval, Metadata, approx,
         simulator::{SimCiphertext, Simulator},
     },
 };
 
-use crate::{Error, Hash, Node, expression::is_expression, node::Known};
+use crate::{Error, Hash, Node, node::Known};
 
 /// Bits after the binary point of a result, unless a query says otherwise.
 const BITS: f64 = 12.0;
@@ -48,7 +48,7 @@ impl MapCall {
         (lo, hi): (f64, f64),
         bits: Option<f64>,
     ) -> crate::Result<Self> {
-        let mapped = Mapped::of(node, function)?;
+        let mapped = Mapped::of(node, function, [lo, hi])?;
         Ok(Self { function: function.into(), lo, hi, bits, mapped })
     }
 
@@ -66,6 +66,28 @@ impl MapCall {
         self.lo <= range.lo() && range.hi() <= self.hi
     }
 
+    /// Refuses values that may leave the domain, by what the engine of the plan does beyond it.
+    pub(crate) fn check(&self, range: &Interval, engine: Option<Engine>) -> crate::Result<()> {
+        let Self { lo, hi, .. } = *self;
+        let slack = 1e-9 * (hi - lo);
+        if range.is_real() && lo - slack <= range.lo() && range.hi() <= hi + slack {
+            return Ok(());
+        }
+        let beyond = match engine {
+            Some(Engine::Poly) => "the polynomial of its plan grows without a bound",
+            Some(Engine::Fbt) => "the series of its plan repeats itself",
+            _ => "the table of its plan wraps around",
+        };
+        let reason = format!(
+            "the values may lie anywhere in [{}, {}], and {beyond} beyond the domain [{lo}, {hi}]: \
+             widen the domain, declare a tighter range of the column, or promise one with \
+             he_assume_range",
+            range.lo(),
+            range.hi()
+        );
+        Err(Error::plan("he_map", reason))
+    }
+
     /// The request to the library's planner.
     pub(crate) fn request(&self) -> MapRequest<'static> {
         let domain = self.lo..=self.hi;
@@ -78,11 +100,6 @@ impl MapCall {
                     Some(bits) => request.error(-bits),
                     None => request,
                 }
-            }
-            // The planner samples a closure once: expressions are slow.
-            Mapped::Named(Known { function, .. }) if is_expression(&self.function) => {
-                let error = -self.bits.unwrap_or(BITS);
-                MapRequest::new(move |x| function.value(x)).over(domain).error(error)
             }
             Mapped::Named(Known { function, .. }) => {
                 MapRequest::of(function).over(domain).error(-self.bits.unwrap_or(BITS))
@@ -132,14 +149,14 @@ impl MapCall {
 
 impl Mapped {
     /// The entries, the function of this name in the node, or that of the library.
-    fn of(node: &Node, text: &str) -> crate::Result<Self> {
+    fn of(node: &Node, text: &str, domain: [f64; 2]) -> crate::Result<Self> {
         if let Ok(hash) = text.parse::<Hash>() {
             return Ok(Self::Table(node.keys().table(hash)?));
         }
         if let Some(entries) = entries(text) {
             return Ok(Self::Table(entries));
         }
-        if let Some(known) = node.known(text)? {
+        if let Some(known) = node.known(text, domain)? {
             return Ok(Self::Named(known));
         }
         let function: MapFunction = match text {

@@ -102,8 +102,8 @@ impl Node {
         defined.insert(name, Known { function, version });
     }
 
-    /// The function that is defined under a text, or that the text expresses.
-    pub(crate) fn known(&self, text: &str) -> Result<Option<Known>> {
+    /// The function that is defined under a text, or that the text expresses over a domain.
+    pub(crate) fn known(&self, text: &str, domain: [f64; 2]) -> Result<Option<Known>> {
         if let Some(known) = lock(&self.defined).get(text) {
             return Ok(Some(known.clone()));
         }
@@ -112,8 +112,8 @@ impl Node {
         }
         let malformed =
             |reason| Error::plan("he_map", format!("{text:?} is no function: {reason}"));
-        let compile = || expression::compile(text).map_err(malformed);
-        let function = once(&self.expressions, text, compile)?;
+        let compile = || expression::compile(text, domain).map_err(malformed);
+        let function = once(&self.expressions, &format!("{text} {domain:?}"), compile)?;
         Ok(Some(Known { function, version: 0 }))
     }
 

@@ -7,10 +7,9 @@ use std::{
 };
 
 use bellerophon::{
-    Ciphertext, Evaluator,
-    ckks::{self, CkksOps, polynomial::Monomial},
+    Declaration,
+    ckks::{self, polynomial::Monomial},
     format,
-    lwe::LweVec,
 };
 use datafusion::{
     arrow::{
@@ -26,13 +25,15 @@ use datafusion::{
 };
 
 use crate::{
-    Error, Hash, Node, Result,
+    Error, Hash, Node, Result, admission,
     circuit::Circuit,
     function::{Function, Parameter},
+    gaps::Gaps,
     map::MapCall,
     node::guarded,
+    server::{Server, published},
     settings,
-    shape::{Shape, TABLE},
+    shape::{Shape, TABLE, Terms},
     values, vector,
 };
 
@@ -115,20 +116,34 @@ impl ScalarFunction {
             Function::Refresh => Circuit::Bootstrap,
             Function::AssumeRange => Circuit::AssumeRange(number(1)?, number(2)?),
             Function::AssumeError => Circuit::AssumeError(number(1)?),
-            Function::Divide => {
+            Function::Divide | Function::Mean => {
                 let literal = match constants.get(1).copied().flatten() {
                     Some(ScalarValue::Int64(Some(count))) => usize::try_from(*count).ok(),
                     _ => None,
                 };
-                return Ok(Operation::Divide(literal.and_then(NonZeroUsize::new)));
+                let literal = literal.and_then(NonZeroUsize::new);
+                return Ok(Operation::Divide(literal, self.function == Function::Mean));
             }
             Function::Count => return Ok(Operation::Count),
+            Function::Admit => return Ok(Operation::Admit),
             Function::Pack => return Ok(Operation::Pack),
             Function::Object => {
                 let malformed = |reason| Error::plan(name, reason);
                 return Ok(Operation::Object(text(0)?.parse().map_err(malformed)?));
             }
-            Function::Publish => return Ok(Operation::Publish(number(1)?, number(2)?)),
+            Function::Publish => {
+                let declared = Declaration::from(number(1)?..=number(2)?);
+                let declared = match constants.len() == parameters.len() {
+                    true => declared.with_level(match number(3)? {
+                        level if level.fract() == 0.0 && (0.0..1e6).contains(&level) => {
+                            level as usize
+                        }
+                        _ => return Err(Error::plan(name, "argument 4 must be a level")),
+                    }),
+                    false => declared,
+                };
+                return Ok(Operation::Publish(declared));
+            }
             Function::Map => {
                 let bits = match constants.len() == parameters.len() {
                     true => Some(number(4)?),
@@ -173,14 +188,15 @@ impl ScalarFunction {
         }
         let (result, seconds) = match operation {
             Operation::Circuit(circuit) => {
-                (circuit.evaluate(&simulator, &borrowed).map_err(refused)?, None)
+                (*circuit.evaluate(&simulator, &borrowed).map_err(refused)?.metadata(), None)
             }
             // A count of the query is not known: that of all vectors is the largest.
-            Operation::Divide(literal) => {
+            Operation::Divide(literal, is_mean) => {
                 let slots = operands[0].metadata().meta.slots;
                 let most = NonZeroUsize::new(common.vectors.saturating_mul(slots));
-                let circuit = Circuit::Divide(literal.or(most).unwrap_or(NonZeroUsize::MIN));
-                (circuit.evaluate(&simulator, &borrowed).map_err(refused)?, None)
+                let count = literal.or(most).unwrap_or(NonZeroUsize::MIN);
+                let circuit = Circuit::Divide(count, mean_range(common, *is_mean));
+                (*circuit.evaluate(&simulator, &borrowed).map_err(refused)?.metadata(), None)
             }
             Operation::Map(call) => {
                 let metadata = *operands[0].metadata();
@@ -193,20 +209,37 @@ impl ScalarFunction {
                 let Some(prediction) = plan.prediction() else {
                     return Err(Error::plan(name, format!("no engine serves it:\n{plan}")));
                 };
+                call.check(&metadata.meta.bounds.values, plan.chosen)?;
                 let x = call.result(&simulator, &metadata, prediction)?;
-                (x, Some(prediction.seconds))
+                (*x.metadata(), Some(prediction.seconds))
             }
-            Operation::Publish(lo, hi) => {
-                let range = ckks::Interval::real(*lo, *hi).map_err(refused)?;
-                (simulator.assume_range(operands[0].clone(), range), None)
+            Operation::Publish(declared) => {
+                (published(name, params.ckks(), operands[0].metadata(), declared)?, None)
             }
             // Its operand has the description of the result.
-            Operation::Pack | Operation::Count | Operation::Object(_) => {
-                (operands[0].clone(), None)
+            Operation::Pack | Operation::Count | Operation::Object(_) | Operation::Admit => {
+                (*operands[0].metadata(), None)
             }
         };
         let each = seconds.unwrap_or_else(|| simulator.report().work.seconds());
-        Ok(common.with(result.metadata(), vectors, each * vectors as f64))
+        let mut result = common.with(&result, vectors, each * vectors as f64);
+        // Sums over slots are one value in every slot.
+        let is_total = matches!(self.function, Function::SumSlots | Function::Dot);
+        result.rows = !is_total && shapes.iter().any(|shape| shape.rows);
+        let keeps = matches!(self.function, Function::SumSlots | Function::Mean);
+        let terms = common.terms.clone().filter(|_| keeps);
+        if let Some(Terms { mask: Some(mask), .. }) = &terms
+            && self.function == Function::Mean
+        {
+            let reason = format!(
+                "its column has missing values, and their number is encrypted: the client divides \
+                 he_sum_slots(he_sum(x)) by he_sum_slots(he_sum({mask})), the number of values"
+            );
+            return Err(Error::plan("a mean", reason));
+        }
+        let gaps: Vec<_> = shapes.iter().map(|shape| &shape.gaps).collect();
+        (result.gaps, result.terms) = (Gaps::of(self.function, &gaps)?, terms);
+        Ok(result)
     }
 
     /// Computes the rows of a batch.
@@ -239,6 +272,9 @@ impl ScalarFunction {
                 .ok_or(Error::NotEncrypted { function: name, argument: 1 })?,
         };
         let params = self.node.keys().params(shape.params(name)?)?;
+        if matches!(operation, Operation::Admit) {
+            return admission::check(&self.node, &params, &shape, &columns[0]);
+        }
         let mut memory = (columns.len() + 1) * rows * shape.memory(&params);
         if matches!(operation, Operation::Pack) {
             // A residue takes a word of 64 bits; packed, it has 28 or more in all presets.
@@ -264,7 +300,7 @@ impl ScalarFunction {
         };
         // Step 3: the rows.
         let counts = match operation {
-            Operation::Divide(_) => {
+            Operation::Divide(..) => {
                 counts(name, args.args[1].to_array(rows)?.as_primitive(), valid)?
             }
             _ => vec![],
@@ -289,20 +325,23 @@ impl ScalarFunction {
                     let result = circuit.evaluate(server.slots(), &[&x, y])?;
                     format::to_bytes(&params, &result).map(Some)
                 }
-                Operation::Divide(_) => {
+                Operation::Divide(_, is_mean) => {
                     let Some(count) = counts[row] else { return Ok(None) };
-                    let result = Circuit::Divide(count).evaluate(server.slots(), &[&x])?;
+                    let circuit = Circuit::Divide(count, mean_range(&shape, *is_mean));
+                    let result = circuit.evaluate(server.slots(), &[&x])?;
                     format::to_bytes(&params, &result).map(Some)
                 }
-                Operation::Publish(lo, hi) => {
-                    let published = server.slots().publish(&x, *lo..=*hi)?;
+                Operation::Publish(declared) => {
+                    let published = server.slots().publish(&x, *declared)?;
                     format::to_bytes(&params, &published).map(Some)
                 }
                 Operation::Map(call) => {
                     let result = server.map(&self.node, call, &x)?;
                     format::to_bytes(&params, &result).map(Some)
                 }
-                Operation::Pack | Operation::Count | Operation::Object(_) => Ok(None),
+                Operation::Pack | Operation::Count | Operation::Object(_) | Operation::Admit => {
+                    Ok(None)
+                }
             }
         };
         let vectors = self.node.rows(name, &all, compute)?;
@@ -315,9 +354,11 @@ impl ScalarFunction {
 enum Operation {
     Circuit(Circuit),
     Map(MapCall),
-    Publish(f64, f64),
-    /// Division by an integer of the row, which may be a literal.
-    Divide(Option<NonZeroUsize>),
+    Publish(Declaration),
+    /// Division by an integer of the row, which may be a literal; whether the result is a mean.
+    Divide(Option<NonZeroUsize>, bool),
+    /// A column of a table.
+    Admit,
     /// The number of values.
     Count,
     /// A vector of the key store.
@@ -336,51 +377,9 @@ impl Operation {
     }
 }
 
-/// The evaluator of a batch.
-enum Server {
-    /// With the keys of this name.
-    Keys(Hash, Arc<Evaluator>),
-    NoKeys(ckks::Evaluator),
-}
-
-impl Server {
-    fn slots(&self) -> &ckks::Evaluator {
-        match self {
-            Self::Keys(_, evaluator) => evaluator,
-            Self::NoKeys(evaluator) => evaluator,
-        }
-    }
-
-    /// Packs LWE values into slots.
-    fn pack(&self, values: &LweVec) -> bellerophon::Result<Ciphertext> {
-        match self {
-            Self::Keys(_, evaluator) => evaluator.pack(values),
-            Self::NoKeys(_) => Err(bellerophon::ErrorKind::MissingKeys { need: "map" }.into()),
-        }
-    }
-
-    /// Applies a function, planned once for vectors of one level, range and noise, and keys: the
-    /// engines that a plan takes are those of the keys.
-    fn map(&self, node: &Node, call: &MapCall, x: &Ciphertext) -> bellerophon::Result<Ciphertext> {
-        let Self::Keys(keys, evaluator) = self else {
-            return Err(bellerophon::ErrorKind::MissingKeys { need: "multiply" }.into());
-        };
-        // The last vector of a group takes the plan of a full one, if the domain has its padding.
-        let (owner, all) = (x.lattice().ident().key, x.meta().bounds.slots());
-        let (len, range) = match call.is_over(&all) {
-            true => (x.meta().slots, all),
-            false => (x.len(), *x.range()),
-        };
-        let (slots, noise) = (x.meta().slots, x.metadata().noise());
-        let place = format!("{keys} {owner:?} {} {slots} {len} {range:?} {noise:?}", x.level());
-        let (key, request) = (format!("{} {place}", call.key()), call.request());
-        let plan = node.map_plan(&key, || {
-            evaluator.map_plan(&evaluator.with_len(x.clone(), len)?, &request)
-        })?;
-        let mapped = evaluator.map_with(x, &request.planned(&plan))?;
-        // A look-up of few values returns few slots: sums need as many as other vectors have.
-        Ok(evaluator.repeated(mapped, x.meta().slots)?)
-    }
+/// The range of a mean, which is that of what it is of.
+fn mean_range(shape: &Shape, is_mean: bool) -> Option<[f64; 2]> {
+    shape.terms.as_ref().filter(|_| is_mean).map(|terms| [terms.lo, terms.hi])
 }
 
 /// Whether two columns are one: a square is cheaper than a product.
@@ -479,9 +478,15 @@ impl ScalarUDFImpl for ScalarFunction {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> EngineResult<FieldRef> {
         let (name, _) = self.function.signature();
-        let field = Field::new(name, self.return_type(&[])?, true);
+        // A missing argument gives a missing result, and nothing else does.
+        let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        let field = Field::new(name, self.return_type(&[])?, nullable);
         if let Some(text) = self.description(args.scalar_arguments) {
             return Ok(Arc::new(Shape::parse(name, text)?.on(name, field)?));
+        }
+        if self.function == Function::Admit {
+            let column = args.arg_fields[0].as_ref().clone();
+            return Ok(Arc::new(column.with_data_type(DataType::Binary)));
         }
         // The name of a table is that of an object, until the call is simplified.
         let tables = args.arg_fields.iter().map(|field| {
@@ -500,7 +505,10 @@ impl ScalarUDFImpl for ScalarFunction {
             }
             let shape = self.node.shape(&format!("{name} {hash}"), || {
                 let (params, x) = keys.object(hash)?;
-                Ok(Shape::new(params, x.lattice().ident().key, 1, &x.metadata()))
+                let owner = x.lattice().ident().key;
+                let mut shape = Shape::new(params, owner, 1, &x.metadata());
+                shape.rows = false;
+                Ok(shape)
             })?;
             return Ok(Arc::new(shape.on(name, field)?));
         }

@@ -10,14 +10,15 @@ use datafusion::{
 
 use crate::{
     Functions, Hash, Node, Result,
-    comparison::NoComparisons,
+    analysis::EncryptedColumns,
     compose::{self, Composer},
     explain::Planner,
     function::Function,
+    guide,
     lookup::LookupFunction,
     scalar::ScalarFunction,
     settings::{KEYS, MOST_VECTORS, Settings},
-    sum::Sum,
+    sum::{self, Sum},
 };
 
 /// The settings of a session.
@@ -53,9 +54,8 @@ pub fn session(node: &Arc<Node>, options: &SessionOptions) -> Result<SessionCont
 /// As [`session`].
 pub fn state(node: &Arc<Node>, options: &SessionOptions) -> Result<SessionState> {
     let memory = RuntimeEnvBuilder::new().with_memory_pool(node.memory().clone());
-    // In front of the rules of the engine, some of which fail for comparisons of bytes.
     let mut rules = Analyzer::new().rules;
-    rules.insert(0, Arc::new(NoComparisons));
+    rules.insert(0, Arc::new(EncryptedColumns(Functions::new(node))));
     let mut builder = SessionStateBuilder::new()
         .with_config(config(options)?)
         .with_runtime_env(memory.build_arc()?)
@@ -63,9 +63,11 @@ pub fn state(node: &Arc<Node>, options: &SessionOptions) -> Result<SessionState>
         .with_analyzer_rules(rules)
         .with_query_planner(Arc::new(Planner));
     let functions = Function::ALL.map(|function| Arc::new(ScalarFunction::udf(function, node)));
-    builder.scalar_functions().get_or_insert_default().extend(functions);
+    let scalars = builder.scalar_functions().get_or_insert_default();
+    scalars.iter_mut().for_each(|function| *function = guide::scalar(function.clone()));
+    scalars.extend(functions);
     let aggregates = builder.aggregate_functions().get_or_insert_default();
-    aggregates.push(Arc::new(Sum::udaf(node)));
+    aggregates.push(Arc::new(Sum::udaf(node, sum::NAME)));
     aggregates.push(Arc::new(LookupFunction::udaf(node)));
     aggregates.extend(compose::names());
     let composer = Arc::new(Composer(Functions::new(node)));

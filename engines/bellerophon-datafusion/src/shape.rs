@@ -16,7 +16,7 @@ use bellerophon::{
 use datafusion::{arrow::datatypes::Field, common::DFSchema, logical_expr::LogicalPlan};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Hash, Result};
+use crate::{Error, Hash, Result, gaps::Gaps};
 
 /// The key of the description in the metadata of a field.
 pub(crate) const FIELD: &str = "bellerophon";
@@ -43,6 +43,29 @@ pub(crate) struct Shape {
     /// The column holds LWE vectors, and this describes what `he_pack` makes of them.
     #[serde(default)]
     unpacked: bool,
+    /// A vector holds values of rows, not one value in every slot.
+    #[serde(default = "is_true")]
+    pub(crate) rows: bool,
+    /// What the slots of missing values hold.
+    #[serde(default)]
+    pub(crate) gaps: Gaps,
+    /// What a sum is of.
+    #[serde(default)]
+    pub(crate) terms: Option<Terms>,
+}
+
+/// The values whose sum a vector is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Terms {
+    pub(crate) lo: f64,
+    pub(crate) hi: f64,
+    /// The mask, if some were missing.
+    pub(crate) mask: Option<String>,
+}
+
+/// Columns of files hold rows.
+fn is_true() -> bool {
+    true
 }
 
 impl Shape {
@@ -56,6 +79,9 @@ impl Shape {
             meta: (&x.meta).into(),
             seconds: 0.0,
             unpacked: false,
+            rows: true,
+            gaps: Gaps::None,
+            terms: None,
         }
     }
 
@@ -66,8 +92,15 @@ impl Shape {
 
     /// The result of a function of columns like this one.
     pub(crate) fn with(&self, x: &Metadata, vectors: usize, seconds: f64) -> Self {
-        let (level, meta) = (x.level, (&x.meta).into());
-        Self { level, meta, vectors, seconds, unpacked: false, ..self.clone() }
+        let (level, meta, gaps) = (x.level, (&x.meta).into(), Gaps::None);
+        let (params, owner) = (self.params.clone(), self.owner.clone());
+        let (unpacked, rows, terms) = (false, self.rows, None);
+        Self { params, owner, vectors, level, meta, seconds, unpacked, rows, gaps, terms }
+    }
+
+    /// Whether the column holds LWE vectors.
+    pub(crate) fn is_unpacked(&self) -> bool {
+        self.unpacked
     }
 
     /// Reads the description of argument `argument`, counted from 1.
@@ -134,8 +167,8 @@ impl Shape {
     }
 
     /// The metadata of a vector of the column.
-    pub(crate) fn meta(&self) -> Result<CiphertextMeta> {
-        Ok(CiphertextMeta::try_from(self.meta).map_err(bellerophon::Error::from)?)
+    pub(crate) fn meta(&self) -> bellerophon::Result<CiphertextMeta> {
+        Ok(CiphertextMeta::try_from(self.meta)?)
     }
 
     /// Bytes of memory of a vector: two polynomials of 64-bit residues.

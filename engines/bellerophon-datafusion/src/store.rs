@@ -21,13 +21,19 @@ use bellerophon::{
 };
 use datafusion::{
     common::DataFusionError,
-    execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation},
+    execution::memory_pool::{MemoryConsumer, MemoryPool},
     object_store::{self, ObjectStore, ObjectStoreExt, WriteMultipart, path::Path as StorePath},
 };
 use futures::StreamExt;
 use sha2::{Digest, Sha256};
 
-use crate::{Error, Hash, ObjectFault, Result, map, retry::attempts, vector as encrypted};
+use crate::{
+    Error, Hash, ObjectFault, Result,
+    loaded::Loaded,
+    map,
+    retry::attempts,
+    vector::{self as encrypted, ADMITTED, Stated},
+};
 
 /// The types of objects that are secrets, with their names.
 const SECRETS: [(u16, &str); 4] = [
@@ -36,10 +42,6 @@ const SECRETS: [(u16, &str); 4] = [
     (pir::Client::KIND, pir::Client::NAME),
     (pir::Pending::KIND, pir::Pending::NAME),
 ];
-
-/// The types of encrypted vectors.
-const VECTORS: [u16; 4] =
-    [vector::CIPHERTEXT, vector::SEEDED_CIPHERTEXT, vector::PUBLISHED, vector::PROVIDED];
 
 /// The other types of objects that a store takes.
 const OTHERS: [u16; 5] =
@@ -53,8 +55,14 @@ const MOST_TABLE: u64 = 1 << 24;
 struct Wanted<'a> {
     kinds: &'a [u16],
     tables: bool,
+    /// States of programs, too.
+    states: bool,
     needed: &'static str,
 }
+
+/// The folders of a store: objects of anybody, and intermediate results, which servers alone write.
+const OBJECTS: &str = "keys";
+const STATES: &str = "vectors";
 
 /// Uploads of one object that wait for the store at a time.
 const PARTS: usize = 4;
@@ -103,24 +111,6 @@ impl KeyStoreOptions {
     }
 }
 
-/// The keys in memory. Nothing waits for a store or a disk while it holds their lock.
-#[derive(Debug)]
-struct Loaded {
-    keys: HashMap<Hash, Entry>,
-    clock: u64,
-    /// Bytes of these keys, and of those that are on their way.
-    reservation: MemoryReservation,
-    /// Those who load keys, one at a time for each name, and those who wait for them.
-    turns: HashMap<Hash, Arc<Mutex<()>>>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    evaluator: Arc<Evaluator>,
-    bytes: u64,
-    used: u64,
-}
-
 impl KeyStore {
     /// A store whose keys in memory count in a memory pool.
     ///
@@ -150,10 +140,21 @@ impl KeyStore {
         if let Some((_, name)) = SECRETS.into_iter().find(|&(secret, _)| secret == kind) {
             return Err(Error::Secret(name));
         }
-        let public = [&VECTORS[..], &OTHERS].concat();
+        let public = [&ADMITTED[..], &OTHERS].concat();
         let needed = "parameters, public keys, an encrypted vector or a query of a look-up";
         check_kind(hash, kind, &public, needed)?;
-        self.upload(hash, &mut Cursor::new(bytes))?;
+        self.upload(&place(OBJECTS, hash), &mut Cursor::new(bytes))?;
+        Ok(hash)
+    }
+
+    /// Stores a vector of the state of a program. Intermediate results lie apart from the objects
+    /// of clients and providers, under `vectors/`.
+    pub(crate) fn put_state(&self, bytes: &[u8]) -> Result<Hash> {
+        let hash = Hash::of(bytes);
+        if header(hash, bytes)?.kind != vector::CIPHERTEXT {
+            return self.put(bytes);
+        }
+        self.upload(&place(STATES, hash), &mut Cursor::new(bytes))?;
         Ok(hash)
     }
 
@@ -168,7 +169,7 @@ impl KeyStore {
         if map::entries(&text).is_none() || text.len() as u64 > MOST_TABLE {
             return Err(Error::Object { hash, fault: ObjectFault::Table });
         }
-        self.upload(hash, &mut Cursor::new(text.as_bytes()))?;
+        self.upload(&place(OBJECTS, hash), &mut Cursor::new(text.as_bytes()))?;
         Ok(hash)
     }
 
@@ -180,10 +181,11 @@ impl KeyStore {
         self.put(&params.to_bytes()?)
     }
 
-    /// Stores an encrypted vector, such as the state of an iteration.
+    /// Stores an encrypted vector, such as weights or a model: a fresh one, one of a provider, or a
+    /// published result.
     ///
     /// # Errors
-    /// As [`put`](Self::put), and if the vector has other parameters.
+    /// As [`put`](Self::put), also for unpublished results, and if the vector has other parameters.
     pub fn put_vector<T>(&self, params: &Params, vector: &T) -> Result<Hash>
     where
         T: Wire<Params = bellerophon::ckks::Params, Error = bellerophon::ckks::Error>,
@@ -203,7 +205,7 @@ impl KeyStore {
         let hash = Hash::finished(writer.hasher);
         let stored = File::open(&path)
             .map_err(Error::file(&path))
-            .and_then(|mut file| self.upload(hash, &mut file));
+            .and_then(|mut file| self.upload(&place(OBJECTS, hash), &mut file));
         fs::remove_file(&path).map_err(Error::file(&path))?;
         stored.map(|()| hash)
     }
@@ -272,7 +274,8 @@ impl KeyStore {
     /// Whether an object that a query names is a table; else it is an encrypted vector.
     pub(crate) fn is_table(&self, hash: Hash) -> Result<bool> {
         let needed = "an encrypted vector or a table";
-        let path = self.copied(hash, Wanted { kinds: &VECTORS, tables: true, needed })?;
+        let wanted = Wanted { kinds: &ADMITTED, tables: true, states: true, needed };
+        let path = self.copied(hash, wanted)?;
         Ok(is_table(&start(&path)?))
     }
 
@@ -288,12 +291,19 @@ impl KeyStore {
         let Some((name, params)) = found else {
             return Err(Error::Object { hash, fault: ObjectFault::UnknownParams });
         };
+        // A fresh vector states its noise.
+        if header(hash, &bytes)?.kind != vector::CIPHERTEXT
+            && let Stated::Refused(reason) = encrypted::stated(&params, &bytes)?
+        {
+            return Err(Error::Object { hash, fault: ObjectFault::Stated(reason) });
+        }
         Ok((name, encrypted::read(&params, &bytes)?))
     }
 
     /// The entries of a table by name.
     pub(crate) fn table(&self, hash: Hash) -> Result<Arc<[f64]>> {
-        let path = self.copied(hash, Wanted { kinds: &[], tables: true, needed: "a table" })?;
+        let wanted = Wanted { kinds: &[], tables: true, states: false, needed: "a table" };
+        let path = self.copied(hash, wanted)?;
         let malformed = || Error::Object { hash, fault: ObjectFault::Table };
         let bytes = fs::read(&path).map_err(Error::file(&path))?;
         // Nothing in a table tells that its copy was damaged since it arrived.
@@ -308,7 +318,8 @@ impl KeyStore {
     /// The bytes of an encrypted vector by name.
     pub(crate) fn vector(&self, hash: Hash) -> Result<Vec<u8>> {
         let needed = "an encrypted vector";
-        let path = self.copied(hash, Wanted { kinds: &VECTORS, tables: false, needed })?;
+        let wanted = Wanted { kinds: &ADMITTED, tables: false, states: true, needed };
+        let path = self.copied(hash, wanted)?;
         fs::read(&path).map_err(Error::file(&path))
     }
 
@@ -345,20 +356,52 @@ impl KeyStore {
     }
 
     fn local(&self, hash: Hash, kind: u16, needed: &'static str) -> Result<PathBuf> {
-        self.copied(hash, Wanted { kinds: &[kind], tables: false, needed })
+        self.copied(hash, Wanted { kinds: &[kind], tables: false, states: false, needed })
     }
 
-    /// The file of an object, copied from the store if it is not there yet.
+    /// The file of an object, or of a state where the caller takes one.
     fn copied(&self, hash: Hash, wanted: Wanted) -> Result<PathBuf> {
+        if !wanted.states {
+            return self.copy(OBJECTS, hash, wanted);
+        }
+        let state = || {
+            let kinds = &[vector::CIPHERTEXT][..];
+            self.copy(STATES, hash, Wanted { kinds, tables: false, ..wanted })
+        };
+        if self.local_copy(STATES, hash).exists() {
+            return state();
+        }
+        match self.copy(OBJECTS, hash, wanted) {
+            Err(Error::Store(missing @ object_store::Error::NotFound { .. })) => match state() {
+                Err(Error::Store(object_store::Error::NotFound { .. })) => {
+                    Err(Error::Store(missing))
+                }
+                found => found,
+            },
+            found => found,
+        }
+    }
+
+    /// Where the copy of an object is.
+    fn local_copy(&self, folder: &str, hash: Hash) -> PathBuf {
+        self.folder.join(match folder {
+            OBJECTS => hash.to_string(),
+            folder => format!("{folder}-{hash}"),
+        })
+    }
+
+    /// The file of an object, copied from a folder of the store if it is not there yet.
+    fn copy(&self, folder: &str, hash: Hash, wanted: Wanted) -> Result<PathBuf> {
         // Step 1: one process of the machine copies, the others wait.
-        let path = self.folder.join(hash.to_string());
+        let path = self.local_copy(folder, hash);
         let turn = path.with_extension("lock");
         let guard = File::create(&turn).map_err(Error::file(&turn))?;
         guard.lock().map_err(Error::file(&turn))?;
         if !path.exists() {
             // Step 2: under another name until the hash is right.
             let partial = path.with_extension("partial");
-            let copied = wait(async || self.download(hash, wanted, &partial).await);
+            let from = place(folder, hash);
+            let copied = wait(async || self.download(&from, hash, wanted, &partial).await);
             if let Err(error) = copied {
                 // A partial file may not exist.
                 fs::remove_file(&partial).ok();
@@ -375,8 +418,14 @@ impl KeyStore {
 
     /// Copies an object to a file. Its type is checked before most of it arrives, and so is the size
     /// of a table, whose type says little.
-    async fn download(&self, hash: Hash, wanted: Wanted<'_>, path: &Path) -> Result<()> {
-        let mut stream = self.store.get(&place(hash)).await?.into_stream();
+    async fn download(
+        &self,
+        from: &StorePath,
+        hash: Hash,
+        wanted: Wanted<'_>,
+        path: &Path,
+    ) -> Result<()> {
+        let mut stream = self.store.get(from).await?.into_stream();
         let mut file = BufWriter::new(File::create(path).map_err(Error::file(path))?);
         let (mut hasher, mut start, mut checked) = (Sha256::new(), Vec::new(), false);
         let mut copied = 0;
@@ -423,10 +472,10 @@ impl KeyStore {
         unreachable!("some number is free")
     }
 
-    fn upload(&self, hash: Hash, reader: &mut (impl Read + Seek + Send)) -> Result<()> {
+    fn upload(&self, to: &StorePath, reader: &mut (impl Read + Seek + Send)) -> Result<()> {
         wait(async || {
             reader.rewind().map_err(Error::file(&self.folder))?;
-            let mut upload = WriteMultipart::new(self.store.put_multipart(&place(hash)).await?);
+            let mut upload = WriteMultipart::new(self.store.put_multipart(to).await?);
             match self.send(reader, &mut upload).await {
                 Ok(()) => Ok(upload.finish().await.map(|_| ())?),
                 Err(error) => {
@@ -467,43 +516,6 @@ impl Wanted<'_> {
     }
 }
 
-impl Loaded {
-    /// The evaluator of these keys, if they are in memory.
-    fn get(&mut self, hash: Hash) -> Option<Arc<Evaluator>> {
-        self.clock += 1;
-        let entry = self.keys.get_mut(&hash)?;
-        entry.used = self.clock;
-        Some(entry.evaluator.clone())
-    }
-
-    /// Adds keys whose bytes are reserved.
-    fn insert(&mut self, hash: Hash, evaluator: Arc<Evaluator>, bytes: u64) -> Arc<Evaluator> {
-        self.clock += 1;
-        let entry = Entry { evaluator: evaluator.clone(), bytes, used: self.clock };
-        self.keys.insert(hash, entry);
-        evaluator
-    }
-
-    /// Reserves memory for keys. The least recently used ones that nobody uses leave, until these
-    /// fit the budget.
-    fn reserve(&mut self, bytes: u64, budget: u64) -> Result<()> {
-        loop {
-            let total = self.reservation.size() as u64;
-            if total + bytes <= budget {
-                return Ok(self.reservation.try_grow(bytes as usize)?);
-            }
-            let unused = |entry: &Entry| Arc::strong_count(&entry.evaluator) == 1;
-            let oldest = self.keys.iter().filter(|(_, entry)| unused(entry));
-            let Some((&oldest, _)) = oldest.min_by_key(|(_, entry)| entry.used) else {
-                return Err(Error::Budget { needed: bytes, pinned: total, budget });
-            };
-            if let Some(entry) = self.keys.remove(&oldest) {
-                self.reservation.shrink(entry.bytes as usize);
-            }
-        }
-    }
-}
-
 /// A writer that hashes what it writes.
 struct Hashed<W> {
     inner: W,
@@ -522,8 +534,8 @@ impl<W: Write> Write for Hashed<W> {
     }
 }
 
-fn place(hash: Hash) -> StorePath {
-    StorePath::from(format!("keys/{hash}"))
+fn place(folder: &str, hash: Hash) -> StorePath {
+    StorePath::from(format!("{folder}/{hash}"))
 }
 
 /// The first bytes of a file, as many as a header has.
@@ -553,6 +565,9 @@ fn header(hash: Hash, bytes: &[u8]) -> Result<Header> {
 fn check_kind(hash: Hash, found: u16, kinds: &[u16], needed: &'static str) -> Result<()> {
     if SECRETS.iter().any(|&(secret, _)| secret == found) {
         return Err(Error::Object { hash, fault: ObjectFault::Secret });
+    }
+    if found == vector::CIPHERTEXT && kinds.contains(&vector::PUBLISHED) {
+        return Err(Error::Object { hash, fault: ObjectFault::Unpublished });
     }
     if !kinds.contains(&found) {
         return Err(Error::Object { hash, fault: ObjectFault::Kind { found, needed } });

@@ -20,32 +20,36 @@ use datafusion::{
     common::{Result as EngineResult, ScalarValue},
     logical_expr::{
         Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature,
-        TypeSignature, Volatility,
+        Volatility,
         function::{AccumulatorArgs, StateFieldsArgs},
     },
     physical_expr::expressions::Literal,
 };
 use rayon::prelude::*;
 
-use crate::{Error, Node, Result, circuit::summand, shape::Shape, vector};
+use crate::{
+    Error, Node, Result,
+    circuit::summand,
+    shape::{Shape, Terms},
+    vector,
+};
 
-const NAME: &str = "he_sum";
+pub(crate) const NAME: &str = "he_sum";
 
 /// The aggregate of a node.
 #[derive(Debug)]
 pub(crate) struct Sum {
     node: Arc<Node>,
     signature: Signature,
+    /// The function that the query calls: this one, or one that consists of sums.
+    called: &'static str,
 }
 
 impl Sum {
-    /// The function for a session.
-    pub(crate) fn udaf(node: &Arc<Node>) -> AggregateUDF {
-        // The second argument is the description of the result.
-        let described = TypeSignature::Exact(vec![DataType::Binary, DataType::Utf8]);
-        let types = vec![TypeSignature::Exact(vec![DataType::Binary]), described];
-        let signature = Signature::one_of(types, Volatility::Immutable);
-        AggregateUDF::new_from_impl(Self { node: node.clone(), signature })
+    /// The function for a session, under the name that errors of a plan have.
+    pub(crate) fn udaf(node: &Arc<Node>, called: &'static str) -> AggregateUDF {
+        let signature = Signature::user_defined(Volatility::Immutable);
+        AggregateUDF::new_from_impl(Self { node: node.clone(), signature, called })
     }
 
     /// The sums of no vectors.
@@ -64,13 +68,13 @@ impl Sum {
 
     /// The shape of the sum of all vectors, as if they were one group.
     fn predicted(&self, field: &Field) -> Result<Shape> {
-        let shape = Shape::of(NAME, 1, field)?;
+        let shape = Shape::of(self.called, 1, field)?;
         self.node.shape(&format!("{NAME} {shape:?}"), || self.simulated(&shape))
     }
 
     fn simulated(&self, shape: &Shape) -> Result<Shape> {
         let (params, simulator) = self.node.simulator(shape.params(NAME)?)?;
-        let refused = |error: ckks::Error| Error::plan(NAME, error);
+        let refused = |error: ckks::Error| Error::plan(self.called, error);
         let x =
             summand(&simulator, &shape.simulated(NAME, &params, &simulator)?).map_err(refused)?;
         // Sums of powers of two many vectors: the metadata of a sum do not depend on its order.
@@ -91,7 +95,13 @@ impl Sum {
         }
         let sum = sum.unwrap_or(power);
         // The cost model counts no additions.
-        Ok(shape.with(sum.metadata(), 1, simulator.report().work.seconds()))
+        let mut sum = shape.with(sum.metadata(), 1, simulator.report().work.seconds());
+        let values = shape.meta()?.bounds.values;
+        shape.gaps.summed(self.called)?;
+        let mask = shape.gaps.mask().map(str::to_string);
+        let terms = values.is_real().then(|| Terms { lo: values.lo(), hi: values.hi(), mask });
+        (sum.rows, sum.terms) = (false, terms);
+        Ok(sum)
     }
 }
 
@@ -116,6 +126,20 @@ impl AggregateUDFImpl for Sum {
 
     fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    /// Vectors, and behind them the description of the result.
+    fn coerce_types(&self, given: &[DataType]) -> EngineResult<Vec<DataType>> {
+        use DataType::{Binary, BinaryView, LargeBinary, Utf8};
+        match given {
+            [Binary | BinaryView | LargeBinary] => Ok(vec![Binary]),
+            [Binary | BinaryView | LargeBinary, Utf8] => Ok(vec![Binary, Utf8]),
+            [other] => {
+                let reason = format!("an argument of type {other}: need an encrypted column");
+                Err(Error::plan(self.called, reason).into())
+            }
+            _ => Err(Error::plan(self.called, "it takes 1 argument").into()),
+        }
     }
 
     fn return_type(&self, _: &[DataType]) -> EngineResult<DataType> {

@@ -4,6 +4,10 @@
 //! group has a few vectors, uncompressed, without dictionary and statistics: ciphertexts look
 //! random. With a group column, the rows of a vector belong to one group, whose name stays in the
 //! clear. **The groups, their sizes, the declared ranges and the owner's identity are public.**
+//!
+//! A column that may have missing values ([`EncryptedColumn::nullable`]) is written as two, `name`
+//! and the mask `name_present`: 0 and 0 where a value is missing, the value and 1 elsewhere. Both are
+//! encrypted, so a server does not learn which values are missing, or how many.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +34,7 @@ use datafusion::{
 };
 use rayon::prelude::*;
 
-use crate::{Error, Hash, Result, author::Author, shape::Shape};
+use crate::{Error, Hash, Result, author::Author, gaps::Gaps, shape::Shape};
 
 /// Rows of comma-separated values in memory at a time.
 pub const CSV_ROWS: usize = 1 << 13;
@@ -46,6 +50,23 @@ pub struct EncryptedColumn {
     /// The range of its values, which becomes public: that of the measured quantity, not that of
     /// the data.
     pub range: RangeInclusive<f64>,
+    /// Whether values may be missing (NULL, or an empty field). The file then has a second column,
+    /// the mask `name_present`, with 1 for a value and 0 for a missing one, which `name` holds as
+    /// zero: the public range of `name` is the declared one with zero. Sums of `name` are those of
+    /// the values, sums of the mask their number.
+    pub nullable: bool,
+}
+
+impl EncryptedColumn {
+    /// A column in which no value is missing.
+    pub fn new(name: impl Into<String>, range: RangeInclusive<f64>) -> Self {
+        Self { name: name.into(), range, nullable: false }
+    }
+
+    /// The name of the mask.
+    fn mask(&self) -> String {
+        format!("{}_present", self.name)
+    }
 }
 
 /// What a file holds.
@@ -77,6 +98,9 @@ pub struct TableProgress {
 pub struct TableWriter<'k, W: Write + Send> {
     author: Author<'k>,
     options: TableOptions,
+    /// Declared ranges of the columns.
+    declared: Vec<Interval>,
+    /// Ranges of the columns of the file, masks included.
     ranges: Vec<Interval>,
     schema: SchemaRef,
     writer: ArrowWriter<W>,
@@ -118,14 +142,36 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
             fields.push(Field::new(group, DataType::Utf8, false));
         }
         // Step 1: the public description of every column. The last vector of a group has padding.
-        let mut ranges = Vec::new();
-        for EncryptedColumn { name, range } in &options.columns {
-            let range = Interval::real(*range.start(), *range.end())
-                .map_err(|error| Error::Library(error.into()))?;
-            let x = author.describe(range)?;
-            let column = Shape::new(options.params, author.id(), options.most_vectors, &x);
-            fields.push(column.on("TableWriter", Field::new(name, DataType::Binary, false))?);
-            ranges.push(range);
+        let (mut declared, mut ranges) = (Vec::new(), Vec::new());
+        let failed = |error: bellerophon::ckks::Error| Error::Library(error.into());
+        for column in &options.columns {
+            let range = Interval::real(*column.range.start(), *column.range.end());
+            let range = range.map_err(failed)?;
+            declared.push(range);
+            let mut write = |name: &str, range: Interval, gaps: Gaps| -> Result<()> {
+                let x = author.describe(range)?;
+                let (id, most) = (author.id(), options.most_vectors);
+                let mut shape = Shape::new(options.params, id, most, &x);
+                shape.gaps = gaps;
+                let field = Field::new(name, DataType::Binary, false);
+                fields.push(shape.on("TableWriter", field)?);
+                ranges.push(range);
+                Ok(())
+            };
+            if !column.nullable {
+                write(&column.name, range, Gaps::None)?;
+                continue;
+            }
+            let zero = Interval::real(range.lo().min(0.0), range.hi().max(0.0)).map_err(failed)?;
+            let (mask, gaps) = (column.mask(), Gaps::Zeros(column.mask()));
+            write(&column.name, zero, gaps.clone())?;
+            write(&mask, Interval::real(0.0, 1.0).map_err(failed)?, gaps)?;
+        }
+        let mut names: Vec<&String> = fields.iter().map(Field::name).collect();
+        names.sort();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            let reason = format!("two columns of the file have the name {:?}", pair[0]);
+            return Err(Error::plan("TableWriter", reason));
         }
         // Step 2: the file.
         let schema = Arc::new(Schema::new(fields));
@@ -138,14 +184,15 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties));
         let writer = writer.map_err(DataFusionError::from)?;
         let (open, full, progress) = Default::default();
-        Ok(Self { author, options, ranges, schema, writer, open, full, progress })
+        Ok(Self { author, options, declared, ranges, schema, writer, open, full, progress })
     }
 
     /// Encrypts the rows of a batch. Vectors that are full go to the file.
     ///
     /// # Errors
-    /// [`Error::Column`] for a column that is missing, or a value that is missing, not a number or
-    /// outside the declared range, with its row; the value itself is not repeated.
+    /// [`Error::Column`] for a column that is not there, or a value that is not a number, outside the
+    /// declared range, or missing where the column is not nullable, with its row; the value itself
+    /// is not repeated.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<TableProgress> {
         let slots = self.author.params().ckks().max_slots();
         // Step 1: the columns as numbers, the groups as text.
@@ -153,24 +200,39 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
             Some(name) => Some(column(batch, name, &DataType::Utf8)?),
             None => None,
         };
-        let mut columns = Vec::new();
-        for (declared, range) in self.options.columns.iter().zip(&self.ranges) {
-            let values = column(batch, &declared.name, &DataType::Float64)?;
+        let mut columns = Vec::<Vec<f64>>::new();
+        for (column, range) in self.options.columns.iter().zip(&self.declared) {
+            let values = self::column(batch, &column.name, &DataType::Float64)?;
+            // Text that is no number would become a missing value.
+            let given = batch.column_by_name(&column.name);
+            let is_missing = |row| match given.map(|given| (given, given.as_string_opt::<i32>())) {
+                Some((_, Some(text))) => text.is_null(row) || text.value(row).trim().is_empty(),
+                Some((given, None)) => given.is_null(row),
+                None => false,
+            };
             let values: Float64Array = values.as_primitive().clone();
-            let bad = (0..values.len()).find(|&row| {
-                let value = values.value(row);
-                values.is_null(row) || !(range.lo()..=range.hi()).contains(&value)
-            });
-            if let Some(row) = bad {
+            let is_good = |row| match values.is_null(row) {
+                true => column.nullable && is_missing(row),
+                false => (range.lo()..=range.hi()).contains(&values.value(row)),
+            };
+            if let Some(row) = (0..values.len()).find(|&row| !is_good(row)) {
                 let row = self.progress.rows + row + 1;
+                let remedy = match !column.nullable && is_missing(row - self.progress.rows - 1) {
+                    true => ": declare the column nullable, so that it gets a mask",
+                    false => "",
+                };
                 let reason = format!(
-                    "row {row} has no number in the declared range [{}, {}]",
+                    "row {row} has no number in the declared range [{}, {}]{remedy}",
                     range.lo(),
                     range.hi()
                 );
-                return Err(Error::Column { column: declared.name.clone(), reason });
+                return Err(Error::Column { column: column.name.clone(), reason });
             }
-            columns.push(values);
+            columns.push(values.iter().map(|value| value.unwrap_or(0.0)).collect());
+            if column.nullable {
+                let present = values.iter().map(|value| f64::from(u8::from(value.is_some())));
+                columns.push(present.collect());
+            }
         }
         // Step 2: rows to the open vectors of their groups.
         for row in 0..batch.num_rows() {
@@ -179,7 +241,7 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
                 self.open.insert(group.to_string(), vec![Vec::new(); columns.len()]);
             }
             let Some(open) = self.open.get_mut(group) else { continue };
-            open.iter_mut().zip(&columns).for_each(|(open, values)| open.push(values.value(row)));
+            open.iter_mut().zip(&columns).for_each(|(open, values)| open.push(values[row]));
             if open[0].len() == slots {
                 let vectors = std::mem::replace(open, vec![Vec::new(); columns.len()]);
                 self.full.push((group.to_string(), vectors));

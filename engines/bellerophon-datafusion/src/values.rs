@@ -1,8 +1,10 @@
 //! LWE vectors as values of a column: results of tables that have not returned to the slots.
 
+use std::ops::RangeInclusive;
+
 use bellerophon::{
     Evaluator, Params, Result,
-    ckks::Interval,
+    ckks::{CiphertextMeta, Interval},
     format::{self, Header},
     lwe::{LweVec, PublishedValues, wire::kind},
 };
@@ -18,19 +20,18 @@ use crate::{Error, Hash, shape::Shape, vector};
 /// makes encrypted vectors of them, and `decrypt` opens them.
 ///
 /// `params` is the name of the parameters in the key store. One of the vectors is packed, for the
-/// description that queries are planned with.
-///
-/// The column is for queries. What leaves a server whose constants are secret is published:
-/// `he_publish(he_pack(w), lo, hi)`.
+/// description that queries are planned with. The vectors are published with the declared `range`
+/// and the noise of the noisiest of them: a table holds no unpublished ones.
 ///
 /// # Errors
 /// [`Error::Column`] for no vectors, for vectors of unequal numbers of values, encodings or owners,
-/// and for more than 2 GiB of them; those of [`Evaluator::pack`].
+/// and for more than 2 GiB of them; those of [`Evaluator::pack`] and of [`LweVec::publish`].
 pub fn values_column(
     server: &Evaluator,
     params: Hash,
     name: &str,
     vectors: &[LweVec],
+    range: RangeInclusive<f64>,
 ) -> crate::Result<(Field, ArrayRef)> {
     let failed = |reason: &str| Error::Column { column: name.into(), reason: reason.into() };
     // Step 1: vectors that one description holds for: that of the noisiest, over all ranges.
@@ -43,12 +44,10 @@ pub fn values_column(
                       together, with `Evaluator::extract_all`";
         return Err(failed(reason));
     }
-    let ends = (f64::INFINITY, f64::NEG_INFINITY);
-    let (lo, hi) = vectors
-        .iter()
-        .fold(ends, |(lo, hi), x| (f64::min(lo, x.meta().lo), f64::max(hi, x.meta().hi)));
+    let deviation = vectors.iter().map(|x| x.meta().deviation).fold(0.0, f64::max);
     let mut packed = server.pack(noisiest)?.metadata();
-    packed.meta.bounds.values = Interval::real(lo, hi).map_err(bellerophon::Error::from)?;
+    packed.meta.bounds.values =
+        Interval::real(*range.start(), *range.end()).map_err(bellerophon::Error::from)?;
     if packed.meta.len == packed.meta.slots {
         packed.meta.bounds.padding = packed.meta.bounds.values;
     }
@@ -56,7 +55,9 @@ pub fn values_column(
     let field = shape.on("values_column", Field::new(name, DataType::Binary, false))?;
     // Step 2: their bytes.
     let lattice = server.params().lookups()?.lwe_params();
-    let bytes = vectors.iter().map(|x| format::to_bytes(lattice, x).map(Some));
+    let bytes = vectors
+        .iter()
+        .map(|x| format::to_bytes(lattice, &x.publish(range.clone(), deviation)?).map(Some));
     let bytes: Result<Vec<_>> = bytes.collect();
     Ok((field, vector::column(name, &bytes?)?))
 }
@@ -80,4 +81,31 @@ pub(crate) fn read(params: &Params, bytes: &[u8]) -> Result<LweVec> {
         // Any other type is refused with its name.
         _ => format::from_bytes(lattice, bytes),
     }
+}
+
+/// Why LWE values are not admitted to a column, whose packed vectors have this description.
+pub(crate) fn refusal(
+    params: &Params,
+    column: &CiphertextMeta,
+    bytes: &[u8],
+) -> Result<Option<String>> {
+    let x = read(params, bytes)?;
+    if Header::parse(bytes)?.kind != kind::PUBLISHED_VALUES {
+        let reason = "they are unpublished values, whose stated range and noise nobody vouches \
+                      for: publish them (`values_column`)";
+        return Ok(Some(reason.into()));
+    }
+    let (range, declared) = (Interval::real(x.meta().lo, x.meta().hi)?, column.bounds.values);
+    Ok(match declared.contains(&range) && x.len() == column.len {
+        true => None,
+        false => Some(format!(
+            "it states {} values in [{}, {}], its column {} in [{}, {}]",
+            x.len(),
+            range.lo(),
+            range.hi(),
+            column.len,
+            declared.lo(),
+            declared.hi()
+        )),
+    })
 }

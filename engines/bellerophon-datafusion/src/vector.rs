@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bellerophon::{
     Ciphertext, Params, Provided, Published, Result,
-    ckks::{SeededCiphertext, wire::kind},
+    ckks::{Metadata, SeededCiphertext, simulator::Simulator, wire::kind},
     format::{self, Header},
 };
 use datafusion::arrow::{
@@ -27,6 +27,50 @@ pub(crate) fn read(params: &Params, bytes: &[u8]) -> Result<Ciphertext> {
         // Any other type is refused with its name.
         _ => format::from_bytes(params, bytes),
     }
+}
+
+/// What a vector that somebody hands in states about itself.
+pub(crate) enum Stated {
+    Admitted(Metadata),
+    /// Not admitted, for this reason.
+    Refused(&'static str),
+}
+
+/// The types of vectors that are handed in: fresh ones of the owner, those of providers, and
+/// published results. Their noise is that of an encryption, or a declared one.
+pub(crate) const ADMITTED: [u16; 3] = [kind::SEEDED_CIPHERTEXT, kind::PROVIDED, kind::PUBLISHED];
+
+/// Why an intermediate result is refused.
+pub(crate) const UNPUBLISHED: &str = "it is an unpublished result, whose stated range and noise \
+                                      nobody vouches for: publish it (`he_publish`), or encrypt \
+                                      the values";
+
+/// Reads what a vector states that a table or a store of others holds.
+pub(crate) fn stated(params: &Params, bytes: &[u8]) -> Result<Stated> {
+    Ok(Stated::Admitted(match Header::parse(bytes)?.kind {
+        kind::SEEDED_CIPHERTEXT => {
+            let x: SeededCiphertext = format::from_bytes(params, bytes)?;
+            let (params, limbs) = (params.ckks(), x.inner.b().limbs());
+            let mut levels = 0..=params.max_level();
+            let level = levels.find(|&level| params.limbs_at(level) == limbs).unwrap_or_default();
+            let stated = Metadata { level, meta: x.meta };
+            // It states its noise: at least that of an encryption under the secret key.
+            let range = x.meta.bounds.slots();
+            let values = vec![0f64.clamp(range.lo(), range.hi()); x.meta.slots];
+            let fresh = Simulator::new(params).encrypt(&values, range, level)?;
+            if stated.noise().min(stated.excess()) < fresh.metadata().noise() * (1.0 - 1e-6) {
+                return Ok(Stated::Refused("it states less noise than an encryption has"));
+            }
+            stated
+        }
+        kind::PROVIDED => format::from_bytes::<Provided>(params, bytes)?.metadata(),
+        kind::PUBLISHED => format::from_bytes::<Published>(params, bytes)?.as_ref().metadata(),
+        // Any other type is refused with its name.
+        _ => {
+            format::from_bytes::<Ciphertext>(params, bytes)?;
+            return Ok(Stated::Refused(UNPUBLISHED));
+        }
+    }))
 }
 
 /// A column of vectors, from their bytes, which the threads of the active pool copy.

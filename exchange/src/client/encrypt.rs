@@ -7,7 +7,7 @@ use bellerophon::{format, prelude::*};
 use serde_json::json;
 
 use super::Place;
-use super::home::{Home, Job};
+use super::home::{Home, Job, unsent};
 use super::remote::Remote;
 use crate::cli::{self, Failure, Stages, say};
 use crate::files::{self, Asked, about};
@@ -113,8 +113,9 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let sent = place.server.is_some();
     let mut sent_again = 0;
     if sent {
-        let remote = Remote::open(place, &home, false)?;
-        sent_again = stages.run("sending", || remote.send_open(&home, &jobs))?;
+        let remote = Remote::open(place, &home, false);
+        let send = |remote: Remote| remote.send_open(&home, &jobs);
+        sent_again = stages.run("sending", || remote.and_then(send)).map_err(unsent)?;
     }
     // `sent_again` counts earlier jobs that the server lacked.
     let report = json!({"jobs": jobs, "n": n, "program": program.name(), "ciphertext_bytes": bytes,

@@ -4,17 +4,16 @@
 //! secret         the secret key, never sent
 //! token          identifies the client to the server, sent to the server only
 //! client.json    names of parameters and keys
-//! sharing.json   how many results may still be shared with others
+//! sharing        how many results may still be shared with others
 //! sharing.lock   locked while that changes
 //! jobs/ID        the client's record of a job, in JSON; removed once the answer is decrypted
 //! shared/        visible to the server
 //! ```
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use bellerophon::{DecryptionBudget, prelude::*};
+use bellerophon::{BudgetFile, DecryptionBudget, prelude::*};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::Failure;
@@ -71,7 +70,8 @@ impl Home {
     /// Creates the folder. Refuses one that has a secret key.
     pub fn make(&self) -> Result<(), Failure> {
         if self.secret().exists() {
-            let why = "the folder has a secret key already: take another folder, or remove the key";
+            let why = "the folder has a secret key already: take another folder, remove the key, or \
+                       `send` its public keys to a server";
             return Err(about(&self.secret(), why));
         }
         for folder in [self.jobs(), self.shared.0.clone()] {
@@ -88,11 +88,21 @@ impl Home {
         self.root.join("jobs")
     }
 
-    /// Stores the token and the secret key. The secret key is stored last: a folder without one
-    /// counts as empty.
-    pub fn keep_secret(&self, token: &Token, secret: &[u8]) -> Result<(), Failure> {
+    fn sharing(&self) -> PathBuf {
+        self.root.join("sharing")
+    }
+
+    /// Stores the token, the budget and the secret key. The secret key is stored last: a folder
+    /// without one counts as empty.
+    pub fn keep_secret(&self, token: &Token, client: &ClientKey) -> Result<(), Failure> {
         files::write(&self.root.join("token"), token.expose().as_bytes())?;
-        files::write(&self.secret(), secret)
+        // One that is there belongs to a key that is not.
+        let sharing = self.sharing();
+        files::remove(&sharing).map_err(|e| about(&sharing, e))?;
+        let budget = BudgetFile::create(&sharing, client.id(), SHARED_RESULTS, SHARED_BITS);
+        budget.map_err(|e| about(&sharing, e))?;
+        let secret = client.to_secret_bytes().map_err(Failure::run)?;
+        files::write(&self.secret(), secret.expose())
     }
 
     /// The parameters and the secret key.
@@ -117,23 +127,11 @@ impl Home {
         files::write_json(&self.root.join("client.json"), profile)
     }
 
-    /// A budget with one result reserved, once that is on the disk.
+    /// A budget of one result, once that is counted on the disk.
     pub fn reserve(&self, client: &ClientKey) -> Result<DecryptionBudget, Failure> {
-        let path = self.root.join("sharing.json");
-        // Another call at the same time would reserve the same results.
-        let lock_path = self.root.join("sharing.lock");
-        let lock = files::open_lock(&lock_path).map_err(|e| about(&lock_path, e))?;
-        lock.lock().map_err(|e| about(&lock_path, e))?;
-        // What cannot be read counts as used up, not as new.
-        let left = match fs::symlink_metadata(&path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => SHARED_RESULTS,
-            Err(e) => return Err(about(&path, e)),
-            Ok(_) => files::read_json(&path)?,
-        };
-        let budget = DecryptionBudget::resume(client.id(), SHARED_RESULTS, SHARED_BITS, left);
-        let mut budget = budget.map_err(|e| about(&path, e))?;
-        files::write_json(&path, &budget.reserve(1).map_err(|e| about(&path, e))?)?;
-        Ok(budget)
+        let path = self.sharing();
+        let budget = BudgetFile::open(&path, client.id(), None).and_then(|mut all| all.reserve(1));
+        budget.map_err(|e| about(&path, format_args!("{e} (a lost count counts as used up)")))
     }
 
     /// Stores the record of a job.
@@ -165,8 +163,19 @@ impl Home {
     }
 }
 
-/// A token from the bytes of a file.
+/// A failure to send what a folder has.
+pub fn unsent(why: Failure) -> Failure {
+    Failure::input(format!("{why}; the folder keeps everything: `send` tries again"))
+}
+
+/// A token from the bytes of a file: its digits, or what `exchange_admin invite` prints.
 pub fn read_token(bytes: &[u8]) -> Result<Token, String> {
-    let text = std::str::from_utf8(bytes).map_err(|e| e.to_string())?;
-    text.trim_end().parse()
+    #[derive(Deserialize)]
+    struct Invited {
+        invitation: String,
+    }
+    let text = std::str::from_utf8(bytes).map_err(|e| e.to_string())?.trim();
+    let invited = serde_json::from_str::<Invited>(text).ok();
+    let digits = invited.as_ref().map_or(text, |invited| invited.invitation.as_str());
+    digits.parse().map_err(|e| format!("no token, and no output of `exchange_admin invite`: {e}"))
 }

@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use serde_json::json;
 
 use super::Place;
-use super::home::{Home, Profile, read_token};
+use super::home::{Home, Profile, read_token, unsent};
 use super::remote::Remote;
 use crate::cli::{self, Failure, Stages, say};
 use crate::files;
@@ -31,8 +31,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 64)]
     count: usize,
 
-    /// File with the invitation of the server's operator, which becomes the token [default: a
-    /// token drawn at random]
+    /// File with the invitation of the server's operator, as `exchange_admin invite` prints it or
+    /// its digits alone, which become the token [default: a token drawn at random]
     #[arg(long, value_name = "FILE")]
     invitation: Option<PathBuf>,
 }
@@ -77,11 +77,12 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         keys: name,
     };
     home.keep_profile(&profile)?;
-    home.keep_secret(&token, client.to_secret_bytes().map_err(Failure::run)?.expose())?;
+    home.keep_secret(&token, &client)?;
     let sent = place.server.is_some();
     if sent {
-        let remote = Remote::open(place, &home, false)?;
-        stages.run("upload", || remote.send_keys(name, &home.shared.keys()))?;
+        let remote = Remote::open(place, &home, false);
+        let upload = |remote: Remote| remote.send_keys(name, &home.shared.keys());
+        stages.run("upload", || remote.and_then(upload)).map_err(unsent)?;
     }
     say(place.json, format_args!("{params}"));
     let (names, mib) = (profile.programs.join(", "), bytes as f64 / f64::from(1 << 20));

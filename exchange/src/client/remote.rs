@@ -78,7 +78,9 @@ impl Trouble {
     fn concerns_all(&self) -> bool {
         match self {
             Self::Silence(_) => true,
-            Self::Refused(refusal) => refusal.code.passes() || refusal.code == Code::StorageFull,
+            Self::Refused(Refusal { code, .. }) => {
+                code.passes() || matches!(code, Code::StorageFull | Code::Unauthorised)
+            }
             Self::Here(_) => false,
         }
     }
@@ -89,7 +91,7 @@ fn check_url(url: &str, allow_http: bool) -> Result<(), Failure> {
     let uri: Uri = url.parse().map_err(|e| Failure::input(format!("--server: {e}")))?;
     let host = uri.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    let here = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+    let here = host == "localhost" || address.is_ok_and(|ip| ip.to_canonical().is_loopback());
     match uri.scheme_str() {
         Some("https") => Ok(()),
         Some("http") if here || allow_http => Ok(()),
@@ -219,8 +221,11 @@ impl Remote {
                     (Some(status), _) => {
                         Some((true, format!("not within {:?}: {}", self.patience, show(status))))
                     }
-                    (None, Some(why)) => Some((true, why.clone())),
-                    (None, None) => Some((false, "the server refused: unknown_job".to_string())),
+                    (None, Some(missing)) => Some(missing.clone()),
+                    (None, None) => {
+                        let refusal = Refusal::new(Code::UnknownJob, "");
+                        Some((false, self.failure(Trouble::Refused(refusal)).to_string()))
+                    }
                 };
                 match trouble {
                     None => {}
@@ -252,19 +257,22 @@ impl Remote {
         troubles
     }
 
-    /// The states of open jobs, as far as the server tells them in time, and the reason why others
-    /// are missing, unless the server has none.
-    fn list(&self, open: &[&(JobId, Job)]) -> (HashMap<JobId, Status>, Option<String>) {
+    /// The states of open jobs, as far as the server tells them in time; whether others may still
+    /// come, with the reason why they are missing, unless the server has none.
+    fn list(&self, open: &[&(JobId, Job)]) -> (HashMap<JobId, Status>, Option<(bool, String)>) {
         let wanted: HashSet<JobId> = open.iter().map(|(id, _)| *id).collect();
         let (mut found, mut after) = (HashMap::new(), String::new());
         for page in 0..MOST_PAGES {
             if page > 0 && self.left().is_zero() {
-                return (found, Some("the list of jobs did not end in time".to_string()));
+                return (found, Some((true, "the list of jobs did not end in time".to_string())));
             }
             let page = self.try_again(|| self.ask::<Vec<Status>>(&format!("/jobs{after}")));
             let page = match page {
                 Ok(page) => page,
-                Err(trouble) => return (found, Some(self.failure(trouble).to_string())),
+                Err(trouble) => {
+                    let passes = trouble.passes();
+                    return (found, Some((passes, self.failure(trouble).to_string())));
+                }
             };
             let last = page.len() < JOBS_PAGE;
             after = page.last().map_or(String::new(), |last| format!("?after={}", last.id));
@@ -274,7 +282,7 @@ impl Remote {
                 return (found, None);
             }
         }
-        (found, Some(format!("it is not among the first {MOST_PAGES} pages of jobs")))
+        (found, Some((true, format!("it is not among the first {MOST_PAGES} pages of jobs"))))
     }
 
     /// Brings the outcome of one job to the folder, if it is what it should be, in one attempt of
@@ -424,7 +432,10 @@ impl Remote {
 
 /// A success, or the failure of the answer.
 fn judge(answer: Result<Response<Body>, ureq::Error>) -> Result<Response<Body>, Trouble> {
-    let response = answer.map_err(|e| Trouble::Silence(e.to_string()))?;
+    let response = answer.map_err(|e| match is_of_tls(&e) {
+        true => Trouble::Here(Failure::input(format!("no encrypted connection: {e}"))),
+        false => Trouble::Silence(e.to_string()),
+    })?;
     if response.status().is_success() {
         return Ok(response);
     }
@@ -437,6 +448,16 @@ fn judge(answer: Result<Response<Body>, ureq::Error>) -> Result<Response<Body>, 
             Err(Trouble::Refused(Refusal::new(Code::BadRequest, why)))
         }
         None => Err(Trouble::Silence(format!("status {status} without a reason"))),
+    }
+}
+
+/// Whether encryption failed: the certificate of a server is wrong, or it speaks no TLS. That does
+/// not pass.
+fn is_of_tls(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::Io(e) => e.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()),
+        ureq::Error::Rustls(_) | ureq::Error::Tls(_) => true,
+        _ => false,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::protocol::{ClientId, Token};
 #[derive(Debug, Clone, Serialize, Deserialize, clap::Subcommand)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Admit a client: prints the token for its `keygen --invitation`
+    /// Admit a client: prints what its `keygen --invitation` reads
     Invite {
         /// A name for the list
         #[arg(long)]
@@ -60,11 +60,13 @@ impl Exchange {
             let record = record.ok_or_else(|| format!("no client {client}"))?;
             let kept = self.store.write(&[owner_change(client, Some(&record))]);
             kept.map_err(|e| e.to_string())?;
-            Ok::<_, String>(json!({"client": client, "name": record.name, "quota": record.quota}))
+            Ok::<_, String>(json!({"client": client, "name": record.name, "quota": record.quota,
+                "left": self.board.left_beside(None)}))
         };
         match command {
             Command::Invite { name, quota } => {
                 let token = Token::new(&rand::random());
+                quota.map_or(Ok(()), |quota| self.check_quota(token.client(), quota))?;
                 let record = self.board.change_owner(token.client(), true, |record| {
                     (record.name, record.invited, record.quota) = (name, true, quota);
                 });
@@ -77,6 +79,7 @@ impl Exchange {
                 keep(client, self.board.change_owner(client, false, |record| record.revoked = true))
             }
             Command::Quota { client, bytes } => {
+                self.check_quota(client, bytes)?;
                 let change = |record: &mut super::store::OwnerRecord| record.quota = Some(bytes);
                 keep(client, self.board.change_owner(client, false, change))
             }
@@ -88,6 +91,24 @@ impl Exchange {
                 self.store.purge(client, gone.0, gone.1).map_err(|e| e.to_string())?;
                 Ok(json!({"client": client, "removed": records}))
             }
+        }
+    }
+
+    /// Refuses a quota that is nothing, or that cannot stay free beside what others have. A smaller
+    /// one than before is welcome.
+    fn check_quota(&self, client: ClientId, quota: u64) -> Result<(), String> {
+        if quota == 0 {
+            return Err("a quota of 0 bytes stores nothing: revoke the client instead".to_string());
+        }
+        let left = self.board.left_beside(Some(client));
+        let grows = self.board.promise(client).is_none_or(|promise| quota > promise);
+        match grows && quota > left {
+            false => Ok(()),
+            true => Err(format!(
+                "a quota of {quota} bytes: {left} of the server's {} (--storage) are not promised \
+                 to other clients, nor taken by what they store",
+                self.limits.storage
+            )),
         }
     }
 }

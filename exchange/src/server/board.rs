@@ -18,7 +18,7 @@ use crate::protocol::{ClientId, Code, Hash, JOBS_PAGE, JobId, KeyStatus, Refusal
 
 /// The delay before a job is retried that the disk has refused. It doubles each time, this often.
 const PAUSE: Duration = Duration::from_secs(2);
-const LONGER: u32 = 5;
+const LONGER: u32 = 2;
 
 /// The time between two looks at delayed jobs.
 const LOOK: Duration = Duration::from_millis(200);
@@ -422,7 +422,8 @@ impl Board {
         if let Some(job) = owner.jobs.get_mut(&id) {
             let pause = PAUSE * (1 << job.faults.min(LONGER));
             (job.running, job.stage, job.record) = (false, None, taken.record);
-            (job.faults, job.not_before) = (job.faults + 1, Some(Instant::now() + pause));
+            (job.room, job.faults) = (taken.room, job.faults + 1);
+            job.not_before = Some(Instant::now() + pause);
             owner.waiting.push(id);
         }
         drop(all);
@@ -485,6 +486,25 @@ impl Board {
         let mut known: Vec<_> = known.collect();
         known.sort_by_key(|status| status.client);
         known
+    }
+
+    /// What is left of the storage beside the promises to clients; `None` if these exceed it.
+    pub fn unpromised(&self) -> Option<u64> {
+        let promised = self.state.lock().promised(None, |_, quota| quota);
+        self.limits.storage.checked_sub(promised)
+    }
+
+    /// The storage that is neither promised to clients nor taken by what they store, all but one.
+    pub fn left_beside(&self, except: Option<ClientId>) -> u64 {
+        let all = self.state.lock();
+        let others = all.owners.iter().filter(|(client, _)| Some(**client) != except);
+        let parts = others.map(|(_, owner)| owner.promise().unwrap_or(0).max(owner.stored));
+        self.limits.storage.saturating_sub(parts.fold(0, u64::saturating_add))
+    }
+
+    /// What is promised to a client.
+    pub fn promise(&self, client: ClientId) -> Option<u64> {
+        self.state.lock().owners.get(&client)?.promise()
     }
 
     /// Changes the record of a client; `None` if there is no such client.

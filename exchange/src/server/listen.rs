@@ -11,7 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
@@ -21,7 +21,7 @@ use tracing::{info, warn};
 
 use super::Exchange;
 use super::places::{Busy, Connection, Place, Places};
-use super::routes::{Front, router};
+use super::routes::{Front, Local, monitor, router};
 use super::stream::{self, Prompt};
 
 /// The largest request head in bytes.
@@ -29,6 +29,9 @@ const LARGEST_HEAD: usize = 16 << 10;
 
 /// The pause after a failure to accept a connection, such as too many open files.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Connections for monitoring at the same time.
+const MONITORS: usize = 16;
 
 /// The time between two looks for clients that are unused.
 const EXPIRY: Duration = Duration::from_secs(10);
@@ -41,6 +44,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Io for S {}
 pub struct Door {
     /// Where it listens.
     pub address: SocketAddr,
+    /// Where it tells the counts of `/metrics` to everybody, in plain HTTP.
+    pub metrics: Option<SocketAddr>,
     /// Names by which it may be called, beside addresses and `localhost`.
     pub hosts: Vec<String>,
     /// Its certificate, unless it speaks plain HTTP.
@@ -49,7 +54,7 @@ pub struct Door {
     pub socket: std::path::PathBuf,
 }
 
-/// Listens on an address, passes it to `ready`, and serves until the process is told to stop
+/// Listens on its addresses, passes them to `ready`, and serves until the process is told to stop
 /// (SIGTERM, SIGINT). Then running jobs have some seconds to end.
 ///
 /// # Errors
@@ -58,7 +63,7 @@ pub fn serve(
     exchange: Arc<Exchange>,
     door: Door,
     workers: usize,
-    ready: impl FnOnce(SocketAddr) -> io::Result<()>,
+    ready: impl FnOnce(SocketAddr, Option<SocketAddr>) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     // A connection has one blocking operation at a time; operations that outlive their connection
@@ -67,11 +72,13 @@ pub fn serve(
     runtime.worker_threads(2).max_blocking_threads(limits.connections.saturating_add(64));
     runtime.enable_all().build()?.block_on(async move {
         let listener = stream::listen(door.address)?;
+        let watched = door.metrics.map(stream::listen).transpose()?;
         let operator = super::admin::listen(exchange.clone(), &door.socket);
         if let Err(e) = &operator {
             warn!(path = ?door.socket, %e, "no socket: exchange_admin needs the server stopped");
         }
-        ready(listener.local_addr()?)?;
+        let metrics = watched.as_ref().map(TcpListener::local_addr).transpose()?;
+        ready(listener.local_addr()?, metrics)?;
         // Only now: a server that cannot listen must not begin a job.
         let working: Vec<_> = (0..workers)
             .map(|_| {
@@ -84,14 +91,16 @@ pub fn serve(
         let places = Arc::new(places);
         let front =
             Front { exchange: exchange.clone(), places: places.clone(), hosts: door.hosts.into() };
-        let router = router(front);
+        let (router, monitor) = (router(front.clone()), monitor(front));
+        let monitors = Arc::new(Places::new(MONITORS, MONITORS, MONITORS));
         let conversations = TaskTracker::new();
         let (stop, stopped) = watch::channel(());
         let mut terminate = terminations()?;
         let mut expiry = tokio::time::interval(EXPIRY);
         loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
+            let (accepted, places, router, tls) = tokio::select! {
+                accepted = listener.accept() => (accepted, &places, &router, door.tls.clone()),
+                accepted = accept(watched.as_ref()) => (accepted, &monitors, &monitor, None),
                 _ = expiry.tick() => {
                     let exchange = exchange.clone();
                     tokio::task::spawn_blocking(move || exchange.expire());
@@ -115,7 +124,7 @@ pub fn serve(
             exchange.metrics.displaced.fetch_add(displaces.into(), Ordering::Relaxed);
             let serving = converse(
                 stream,
-                door.tls.clone(),
+                tls,
                 connection.clone(),
                 router.clone(),
                 exchange.clone(),
@@ -127,7 +136,7 @@ pub fn serve(
                 serving.await;
             });
         }
-        drop((listener, stop, operator));
+        drop((listener, watched, stop, operator));
         info!("stopping: running jobs end or wait for the next start");
         exchange.board.stop();
         let mut ended = tokio::task::spawn_blocking(move || {
@@ -144,6 +153,22 @@ pub fn serve(
     })
 }
 
+/// Accepts a connection where there is a listener.
+async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, SocketAddr)> {
+    match listener {
+        Some(listener) => listener.accept().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether the other side of a stream is on this machine: it calls from a loopback address, or from
+/// the address that it calls.
+fn is_local(stream: &TcpStream) -> bool {
+    let ip = |address: io::Result<SocketAddr>| address.map(|address| address.ip().to_canonical());
+    let own = ip(stream.local_addr()).ok();
+    ip(stream.peer_addr()).is_ok_and(|peer| peer.is_loopback() || Some(peer) == own)
+}
+
 /// Serves one connection until it ends, has had its time, must make room, or the server stops.
 async fn converse(
     stream: TcpStream,
@@ -154,6 +179,7 @@ async fn converse(
     mut stopped: watch::Receiver<()>,
 ) {
     let limits = &exchange.limits;
+    let local = Local(is_local(&stream));
     let prompt = Prompt::new(stream, limits.body());
     let of = connection.clone();
     let conversation = async move {
@@ -168,6 +194,7 @@ async fn converse(
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             let busy = Busy::begin(of.clone());
             request.extensions_mut().insert(of.clone());
+            request.extensions_mut().insert(local);
             let answer = router.clone().oneshot(request);
             async move {
                 let answer = answer.await;

@@ -45,7 +45,7 @@ use cache::{Cache, Lease};
 use checks::Checks;
 use limits::Limits;
 use metrics::Metrics;
-use store::{Change, JobRecord, KeyRecord, Spool, Store, job_change, lost};
+use store::{Change, JobRecord, KeyRecord, Spool, Store, lost};
 
 /// The longest time that the check of keys waits for memory while jobs hold it. Others wait for the
 /// check meanwhile.
@@ -61,10 +61,6 @@ const TRIES: u32 = 5;
 /// A job with this many unfinished attempts runs alone: if it crashes the server, no other job is
 /// blamed.
 const SUSPECT: u32 = 2;
-
-/// A job whose outcome the disk has refused this often ends as refused: it would be computed again
-/// and again.
-const MOST_FAULTS: u32 = 8;
 
 /// The state of the server.
 pub struct Exchange {
@@ -259,6 +255,10 @@ impl Exchange {
         let _storing = self.forgetting.read();
         // As it is now: the operator may have changed it meanwhile, and waits from here on.
         let owner = self.board.owner(client)?;
+        if owner.is_guest() {
+            // It may never bring a job: its keys displace none of others before.
+            self.keys.forget((client, keys));
+        }
         self.store.keep_keys(client, &owner, spool, &record).map_err(disk)?;
         self.board.add_keys(client, record);
         info!(%client, %keys, bytes, "keys accepted");
@@ -268,7 +268,7 @@ impl Exchange {
     /// Removes what is kept for a client that the scheduler has forgotten.
     fn purge(&self, client: ClientId, changes: Vec<Change>, stays: bool) {
         if let Err(e) = self.store.purge(client, changes, stays) {
-            error!(%client, %e, "its files stay until the next start");
+            error!(%client, %e, "its files stay: the next start moves them aside");
         }
     }
 
@@ -321,6 +321,8 @@ impl Exchange {
     /// Stores a checked job. Once this returns, no crash loses it.
     fn accept_job(&self, client: ClientId, spool: Spool, record: JobRecord) -> Result<(), Refusal> {
         let _storing = self.forgetting.read();
+        // Its token may be refused by now.
+        self.board.owner(client)?;
         self.store.keep_job(client, spool, &record).map_err(disk)?;
         self.board.add_job(client, record);
         Ok(())
@@ -333,7 +335,10 @@ impl Exchange {
             match catch_unwind(AssertUnwindSafe(|| self.step(&mut job))) {
                 Ok(Ok(())) => continue,
                 Ok(Err(e)) => warn!(job = %id, %e, "it waits"),
-                Err(_) => error!(job = %id, "a worker panicked; it waits"),
+                Err(_) => {
+                    error!(job = %id, "a worker panicked; it waits");
+                    job.record.tries += 1;
+                }
             }
             // An accepted job is never dropped: a failure may be temporary.
             self.board.put_back(job);
@@ -349,25 +354,29 @@ impl Exchange {
     fn step(&self, job: &mut Taken) -> io::Result<()> {
         if !job.cancelled.load(Ordering::Relaxed) {
             let outcome = self.run(job)?;
-            let answer = outcome.map(|result| AnswerHead::seal(job.record.id, job.client, &result));
-            let mut record = JobRecord { tries: 0, ..job.record.clone() };
-            let refused = answer.is_err();
-            match self.store.keep_outcome(job.client, &mut record, answer) {
-                Err(e) if job.faults >= MOST_FAULTS => {
-                    let why = format!("the server's disk refused its result: {:?}", e.kind());
-                    let refusal = Refusal::new(Code::StorageFull, why);
-                    record = JobRecord { tries: 0, answer: None, ..job.record.clone() };
-                    self.store.keep_outcome(job.client, &mut record, Err(refusal))?;
-                }
-                kept => kept?,
-            }
+            let record = self.keep_outcome(job, outcome)?;
+            let refusal = record.refusal.clone();
             if self.board.end(job.client, record) {
-                self.metrics.ended(refused);
+                self.metrics.ended(refusal.is_some());
+                let refused = refusal.map(|refusal| refusal.to_string());
                 info!(client = %job.client, job = %job.record.id, refused, "job ended");
                 return Ok(());
             }
         }
         self.forget(job)
+    }
+
+    /// Puts the outcome of a job on the disk, with the record that names it.
+    fn keep_outcome(
+        &self,
+        job: &mut Taken,
+        outcome: Result<Vec<u8>, Refusal>,
+    ) -> io::Result<JobRecord> {
+        let answer = outcome.map(|result| AnswerHead::seal(job.record.id, job.client, &result));
+        job.room = answer.as_ref().map_or(0, |answer| answer.len() as u64);
+        let mut record = JobRecord { tries: 0, ..job.record.clone() };
+        self.store.keep_outcome(job.client, &mut record, answer)?;
+        Ok(record)
     }
 
     /// Removes a job that its client has deleted.
@@ -377,47 +386,35 @@ impl Exchange {
         Ok(())
     }
 
-    fn note(&self, job: &Taken) -> io::Result<()> {
-        self.store.write(&[job_change(job.client, job.record.id, Some(&job.record))])
-    }
-
-    /// Runs a job, and records the attempt before it begins: a crash leaves it recorded.
-    fn run(&self, job: &mut Taken) -> io::Result<Result<Vec<u8>, Refusal>> {
+    /// Runs a job, and marks the attempt as long as it lasts: a crash leaves the mark.
+    fn run(&self, job: &Taken) -> io::Result<Result<Vec<u8>, Refusal>> {
         let tries = job.record.tries;
         if tries >= TRIES {
             let why = format!("the server has crashed {tries} times while it ran this job");
             return Ok(Err(Refusal::new(Code::Crashed, why)));
         }
-        job.record.tries += 1;
-        let noted = self.note(job);
-        let computed = noted.map_err(Stop::Later).and_then(|()| {
-            let compute = || catch_unwind(AssertUnwindSafe(|| self.compute(job)));
-            let computed = match tries >= SUSPECT {
-                true => {
-                    let _alone = self.alone.write();
-                    compute()
-                }
-                false => {
-                    let _others = self.alone.read();
-                    compute()
-                }
-            };
-            computed.unwrap_or_else(|_| {
-                Err(Refusal::new(Code::Crashed, "the server failed while it ran this job").into())
-            })
-        });
-        match computed {
+        // An answer that the disk has refused is not computed again for nothing.
+        if job.room > 0 {
+            self.store.try_room(job.room)?;
+        }
+        let _attempt = self.store.attempt(job.client, job.record.id, tries + 1)?;
+        let compute = || catch_unwind(AssertUnwindSafe(|| self.compute(job)));
+        let computed = match tries >= SUSPECT {
+            true => {
+                let _alone = self.alone.write();
+                compute()
+            }
+            false => {
+                let _others = self.alone.read();
+                compute()
+            }
+        };
+        let panicked = |_| Err(Refusal::new(Code::Crashed, "a panic").into());
+        match computed.unwrap_or_else(panicked) {
             Ok(result) => Ok(Ok(result)),
             Err(Stop::Refused(refusal)) => Ok(Err(refusal)),
-            // An attempt that ended does not count.
-            Err(stop) => {
-                job.record.tries = tries;
-                self.note(job)?;
-                Err(match stop {
-                    Stop::Later(e) => e,
-                    _ => io::Error::other("the server stops"),
-                })
-            }
+            Err(Stop::Later(e)) => Err(e),
+            Err(Stop::Ending) => Err(io::Error::other("the server stops")),
         }
     }
 

@@ -52,6 +52,8 @@ pub struct Job {
     pub total: usize,
     pub cancelled: Arc<AtomicBool>,
     pub faults: u32,
+    /// Bytes of its answer that the disk has refused.
+    pub room: u64,
     pub not_before: Option<Instant>,
 }
 
@@ -79,8 +81,8 @@ pub struct Taken {
     pub keys: Option<KeyRecord>,
     /// Whether the client has deleted it.
     pub cancelled: Arc<AtomicBool>,
-    /// How often the disk has refused it.
-    pub faults: u32,
+    /// Bytes of its answer that the disk has refused.
+    pub room: u64,
 }
 
 /// The refusal of more than may be kept.
@@ -132,8 +134,8 @@ impl All {
             owner.waiting.push(record.id);
         }
         let (stage, cancelled, not_before) = (None, Arc::default(), None);
-        let (running, done, total, faults) = (false, 0, 0, 0);
-        let job = Job { record, running, stage, done, total, cancelled, faults, not_before };
+        let (running, done, total, faults, room) = (false, 0, 0, 0, 0);
+        let job = Job { record, running, stage, done, total, cancelled, faults, room, not_before };
         owner.jobs.insert(job.record.id, job);
     }
 
@@ -163,13 +165,10 @@ impl All {
                  and delete them"
             )));
         }
-        // What is promised to others stays free. Nothing is promised to those who are refused.
-        let promised = self.owners.iter().filter(|(other, _)| **other != client).map(|(_, o)| {
-            let promise = o.record.as_ref().filter(|record| !record.revoked);
-            promise.and_then(|record| record.quota).map_or(0, |q| q.saturating_sub(o.stored))
-        });
+        // What is promised to others stays free.
         let free = record.is_none_or(|record| record.quota.is_none());
-        let kept: u64 = if free { promised.sum() } else { 0 };
+        let unused = |owner: &Owner, quota: u64| quota.saturating_sub(owner.stored);
+        let kept = if free { self.promised(Some(client), unused) } else { 0 };
         let exceeds = |stored: u64, most| stored.saturating_add(bytes) > most;
         if exceeds(self.stored.saturating_add(kept), limits.storage) {
             return Err(full("the server's storage is full"));
@@ -183,6 +182,13 @@ impl All {
             }
         }
         Ok(())
+    }
+
+    /// The sum over a part of what is promised to all clients but one.
+    pub fn promised(&self, except: Option<ClientId>, part: impl Fn(&Owner, u64) -> u64) -> u64 {
+        let others = self.owners.iter().filter(|(client, _)| Some(**client) != except);
+        let parts = others.filter_map(|(_, owner)| Some(part(owner, owner.promise()?)));
+        parts.fold(0, u64::saturating_add)
     }
 
     /// Forgets a client of whom nothing is left.
@@ -202,7 +208,7 @@ impl All {
     }
 
     /// The next job for one of the workers, at most `cap` of a client. Guests leave a worker for
-    /// those who are invited, if there are any.
+    /// those who are invited, if there are any. Jobs of revoked clients wait for their removal.
     pub fn take(&mut self, cap: usize, workers: usize) -> Option<Taken> {
         let now = Instant::now();
         let shared = workers > 1 && self.owners.values().any(Owner::is_invited);
@@ -215,7 +221,8 @@ impl All {
             let first = jobs.min_by_key(|job| (job.record.work, job.record.number));
             first.map(|job| (job.record.id, job.record.number)).filter(|_| owner.running < cap)
         };
-        let served = self.owners.iter().filter(|(_, owner)| !full || owner.is_invited());
+        let open = self.owners.iter().filter(|(_, owner)| !owner.is_revoked());
+        let served = open.filter(|(_, owner)| !full || owner.is_invited());
         let ready = served.filter_map(|(client, owner)| {
             due(owner).map(|(id, number)| ((owner.running, owner.turn, number), *client, id))
         });
@@ -236,7 +243,7 @@ impl All {
         owner.running += 1;
         let (record, cancelled) = (job.record.clone(), job.cancelled.clone());
         let keys = owner.keys.get(&record.keys).cloned();
-        Some(Taken { client, record, keys, cancelled, faults: job.faults })
+        Some(Taken { client, record, keys, cancelled, room: job.room })
     }
 }
 
@@ -273,6 +280,16 @@ impl Owner {
     /// Whether the operator has invited it, and its token is not refused.
     fn is_invited(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.invited && !record.revoked)
+    }
+
+    /// Whether its token is refused.
+    fn is_revoked(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.revoked)
+    }
+
+    /// The storage that stays free for it. Nothing is promised to those who are refused.
+    pub fn promise(&self) -> Option<u64> {
+        self.record.as_ref().filter(|record| !record.revoked)?.quota
     }
 
     /// Whether it has no invitation, and is not refused.

@@ -14,8 +14,6 @@ use crate::protocol::ClientId;
 
 /// A connection.
 pub struct Connection {
-    /// The other side.
-    pub address: IpAddr,
     since: Instant,
     /// Requests in progress.
     busy: AtomicUsize,
@@ -83,7 +81,7 @@ impl Places {
         }
         let (since, busy) = (Instant::now(), AtomicUsize::new(0));
         let (known, end) = (Mutex::new(None), Notify::new());
-        let connection = Arc::new(Connection { address, network, since, busy, known, end });
+        let connection = Arc::new(Connection { network, since, busy, known, end });
         taken.push(connection.clone());
         Some((connection, displaces))
     }

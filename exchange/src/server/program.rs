@@ -50,6 +50,10 @@ struct Listen {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
+    /// Address for `/metrics` and `/healthz` alone, in plain HTTP: whoever reaches it reads them
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
+
     /// Name by which clients call the server, beside addresses and `localhost`; repeat the flag for
     /// more
     #[arg(long, value_name = "NAME")]
@@ -84,10 +88,23 @@ struct Listen {
 /// # Errors
 /// Bad arguments, an unusable folder or address.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    #[cfg(unix)]
+    survive_limits().map_err(Failure::run)?;
     match &arguments.command {
         Some(Command::Evaluate(arguments)) => evaluate::run(arguments),
         None => listen(&arguments.listen),
     }
+}
+
+/// Makes a file beyond the limit of the system (`ulimit -f`) a fault of the disk, as on a full one:
+/// unhandled, its signal ends the process.
+#[cfg(unix)]
+fn survive_limits() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _entered = runtime.enter();
+    // The handler stays as long as the process lives.
+    signal(SignalKind::from_raw(libc::SIGXFSZ)).map(drop)
 }
 
 /// Guests of a server that only its own machine reaches.
@@ -105,22 +122,30 @@ fn listen(arguments: &Listen) -> Result<(), Failure> {
         (Some(certificates), Some(key)) => Some(tls(certificates, key)?),
         _ => None,
     };
-    let local = arguments.listen.ip().is_loopback();
+    let local = arguments.listen.ip().to_canonical().is_loopback();
     let guests = arguments.limits.clients.unwrap_or(if local { GUESTS } else { 0 });
     let about = |e| Failure::input(format!("--data {}: {e}", arguments.data.display()));
     let (data, limits) = (&arguments.data, arguments.limits.clone());
     let exchange = Exchange::open(data, limits, arguments.workers, guests, security);
     let exchange = Arc::new(exchange.map_err(about)?);
+    if exchange.board.unpromised().is_none() {
+        return Err(Failure::input(format!(
+            "--storage {}: more is promised to clients: raise it, or lower their quotas \
+             (exchange_admin quota)",
+            arguments.limits.storage
+        )));
+    }
     let recovered = exchange.board.counts().jobs[0];
     let scheme = if tls.is_some() { "https" } else { "http" };
     let hosts = arguments.host.iter().map(|host| host.to_ascii_lowercase()).collect();
-    let (address, socket) = (arguments.listen, Store::socket(data));
-    let door = Door { address, hosts, tls, socket };
-    let served = listen::serve(exchange, door, arguments.workers, |address| {
+    let (address, metrics, socket) = (arguments.listen, arguments.metrics, Store::socket(data));
+    let door = Door { address, metrics, hosts, tls, socket };
+    let served = listen::serve(exchange, door, arguments.workers, |address, metrics| {
         let mut stdout = std::io::stdout().lock();
         match arguments.json {
             true => {
-                let line = serde_json::json!({"listening": address, "recovered": recovered});
+                let line = serde_json::json!({"listening": address, "metrics": metrics,
+                    "recovered": recovered});
                 writeln!(stdout, "{line}")?;
             }
             false => {

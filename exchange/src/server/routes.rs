@@ -1,7 +1,7 @@
 //! The routes of the server.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,7 +24,7 @@ use tower_http::request_id::{
 };
 use tower_http::timeout::TimeoutLayer;
 use tower_http::trace::{DefaultOnResponse, TraceLayer};
-use tracing::{Level, Span, warn};
+use tracing::{Level, Span, info, warn};
 
 use super::board::{Brought, Deleted, Standing, UnderWay};
 use super::checks::{Party, Upload};
@@ -50,6 +50,8 @@ type Answer = Result<Response, Refusal>;
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
+        // The details are for the operator alone.
+        info!(refusal = %self, "refused");
         let status = StatusCode::from_u16(self.code.status());
         let passes = self.code.passes();
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -72,12 +74,27 @@ pub struct Front {
     pub hosts: Arc<[String]>,
 }
 
+/// A route for requests without an upload.
+fn light(route: MethodRouter<Arc<Exchange>>) -> MethodRouter<Arc<Exchange>> {
+    let timeout = TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, LONGEST_ANSWER);
+    route.layer((RequestBodyLimitLayer::new(LARGEST_BODY), timeout))
+}
+
+/// The routes for the operator's monitoring.
+fn watching() -> Router<Arc<Exchange>> {
+    Router::new()
+        .route("/healthz", light(get(async || Json(serde_json::json!({"status": "ok"})))))
+        .route("/metrics", light(get(metrics)))
+}
+
+/// The routes of an address for monitoring alone, whose callers count as local.
+pub fn monitor(front: Front) -> Router {
+    let routes = watching().fallback(unknown_path).method_not_allowed_fallback(method);
+    layered(routes.layer(Extension(Local(true))), front)
+}
+
 /// All routes.
 pub fn router(front: Front) -> Router {
-    let light = |route: MethodRouter<Arc<Exchange>>| {
-        let timeout = TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, LONGEST_ANSWER);
-        route.layer((RequestBodyLimitLayer::new(LARGEST_BODY), timeout))
-    };
     let closed = Router::new()
         .route("/v1/keys", light(get(list_keys)))
         .route("/v1/keys/{keys}", light(get(get_keys).delete(delete_keys)).merge(put(put_keys)))
@@ -87,12 +104,15 @@ pub fn router(front: Front) -> Router {
         .fallback(unknown_path)
         .method_not_allowed_fallback(method)
         .layer(from_fn_with_state(front.clone(), authenticate));
-    let open = Router::new()
-        .route("/v1", light(get(info)))
-        .route("/healthz", light(get(async || Json(serde_json::json!({"status": "ok"})))))
-        .route("/metrics", light(get(metrics)))
+    let open = watching()
+        .route("/v1", light(get(describe)))
         .method_not_allowed_fallback(method)
         .layer(from_fn(close));
+    layered(open.merge(closed), front)
+}
+
+/// Routes below the layers that all requests pass.
+fn layered(routes: Router<Arc<Exchange>>, front: Front) -> Router {
     let span = |request: &Request| {
         let id = request.extensions().get::<RequestId>();
         let id = id.and_then(|id| id.header_value().to_str().ok()).unwrap_or_default();
@@ -100,7 +120,7 @@ pub fn router(front: Front) -> Router {
         let (method, path) = (request.method().as_str(), request.uri().path());
         tracing::info_span!("request", id, method, path)
     };
-    open.merge(closed)
+    routes
         .layer(map_response(explain))
         .layer(from_fn_with_state(front.clone(), check_host))
         .layer(PropagateRequestIdLayer::x_request_id())
@@ -133,6 +153,10 @@ async fn explain(response: Response) -> Response {
     refusal.into_response()
 }
 
+/// Whether the other side of a connection is on this machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Local(pub bool);
+
 #[derive(Clone, Copy)]
 struct RandomId;
 
@@ -147,17 +171,22 @@ impl MakeRequestId for RandomId {
 /// here.
 async fn check_host(State(front): State<Front>, request: Request, next: Next) -> Response {
     let mut hosts = request.headers().get_all(HOST).iter();
-    let known = |host: &HeaderValue| {
-        let host = host.to_str().ok()?.to_ascii_lowercase();
+    let known = |host: &str| {
+        let host = host.to_ascii_lowercase();
         let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
-        let address = host.parse::<SocketAddr>().is_ok() || host.parse::<IpAddr>().is_ok();
-        let listed = || front.hosts.iter().any(|own| *own == host || *own == name);
-        (address || name == "localhost" || listed()).then_some(())
+        let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let address = host.parse::<SocketAddr>().is_ok()
+            || host.parse::<IpAddr>().is_ok()
+            || inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok());
+        address || name == "localhost" || front.hosts.iter().any(|own| *own == host || *own == name)
     };
-    let one = hosts.next().and_then(known).filter(|()| hosts.next().is_none());
-    let response = match one {
-        Some(()) => next.run(request).await,
-        None => bad("Host: not a name of this server (--host)").into_response(),
+    let one = hosts.next().and_then(|host| host.to_str().ok());
+    let one = one.filter(|host| known(host) && hosts.next().is_none());
+    // The target of a request may name a server, too.
+    let target = request.uri().authority().is_none_or(|authority| known(authority.as_str()));
+    let response = match one.is_some() && target {
+        true => next.run(request).await,
+        false => bad("Host: not a name of this server (--host)").into_response(),
     };
     front.exchange.metrics.answered(!response.status().is_success());
     response
@@ -208,8 +237,8 @@ fn client(headers: &HeaderMap) -> Result<ClientId, Refusal> {
     if all.next().is_some() {
         return Err(bad("more than one Authorization header"));
     }
-    let token = header.and_then(|value| value.strip_prefix("Bearer "));
-    let token = token.and_then(|token| token.parse::<Token>().ok());
+    let (scheme, token) = header.and_then(|value| value.split_once(' ')).unwrap_or_default();
+    let token = token.parse::<Token>().ok().filter(|_| scheme.eq_ignore_ascii_case("Bearer"));
     token.map(|token| token.client()).ok_or_else(|| {
         let why = "send `Authorization: Bearer TOKEN`, a token of 64 hexadecimal digits";
         Refusal::new(Code::Unauthorised, why)
@@ -261,7 +290,7 @@ impl Caller {
     }
 }
 
-async fn info(State(exchange): State<Arc<Exchange>>) -> Json<Info> {
+async fn describe(State(exchange): State<Arc<Exchange>>) -> Json<Info> {
     let offer = |p: Program| Offer { name: p.name().into(), computes: p.computes().into() };
     Json(Info {
         protocol: VERSION.to_string(),
@@ -270,15 +299,15 @@ async fn info(State(exchange): State<Arc<Exchange>>) -> Json<Info> {
     })
 }
 
-/// Counts are for the operator: they are told on the machine itself alone.
+/// Counts are for the operator: clients have them on the machine itself alone.
 async fn metrics(
     State(exchange): State<Arc<Exchange>>,
-    connection: Option<Extension<Arc<Connection>>>,
+    Extension(Local(local)): Extension<Local>,
 ) -> Answer {
-    if connection.is_some_and(|connection| connection.address.is_loopback()) {
-        return Ok(exchange.metrics.text(exchange.board.counts()).into_response());
+    match local {
+        true => Ok(exchange.metrics.text(exchange.board.counts()).into_response()),
+        false => Err(Refusal::new(Code::UnknownPath, "no path /metrics")),
     }
-    Err(Refusal::new(Code::UnknownPath, "no path /metrics"))
 }
 
 async fn list_keys(Extension(caller): Extension<Caller>) -> Json<Vec<KeyStatus>> {

@@ -3,28 +3,34 @@
 //! ```text
 //! ROOT/lock                        locked by the server that uses the folder
 //! ROOT/exchange.redb               owners, keys, jobs and deletions, in JSON
+//! ROOT/begun                       says that there was a database: none is created again
 //! ROOT/incoming/N                  an upload in progress; removed at the start
+//! ROOT/attempts/OWNER.ID.TRIES     an attempt in progress; the start counts what a crash has left
 //! ROOT/blobs/OWNER/HASH.keys       parameters and keys
 //! ROOT/blobs/OWNER/ID.request      the ciphertext of a job
 //! ROOT/blobs/OWNER/ID.answer       its answer; the request is removed after it
+//! ROOT/aside/OWNER/NAME            files without a record
 //! ```
 //! A file is flushed to the disk, renamed, its folder flushed, and then named by a record. So every
-//! record has its bytes, and files without a record are left over from a crash.
+//! record has its bytes, and a file without a record is left over from a crash or newer than the
+//! database.
 
-use std::collections::HashSet;
+mod recovery;
+
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use redb::{Database, TableDefinition};
+use serde::{Deserialize, Serialize};
 use tracing::warn;
 
 use crate::files;
 use crate::protocol::{ClientId, Hash, Hex, JobId, Refusal, State};
+pub use recovery::Found;
 
 const RECORDS: TableDefinition<&str, &[u8]> = TableDefinition::new("records");
 
@@ -84,7 +90,7 @@ pub struct JobRecord {
     pub bytes: u64,
     /// The predicted work.
     pub work: u64,
-    /// Attempts of workers that have not ended.
+    /// Attempts that a crash has ended.
     pub tries: u32,
     /// [`State::Accepted`] also while it runs.
     pub state: State,
@@ -92,21 +98,6 @@ pub struct JobRecord {
     pub refusal: Option<Refusal>,
     /// Bytes and hash of the answer.
     pub answer: Option<(u64, Hash)>,
-}
-
-/// The contents of the disk at the start.
-#[derive(Debug, Default)]
-pub struct Found {
-    /// The clients.
-    pub owners: Vec<(ClientId, OwnerRecord)>,
-    /// Their keys.
-    pub keys: Vec<(ClientId, KeyRecord)>,
-    /// Their jobs.
-    pub jobs: Vec<(ClientId, JobRecord)>,
-    /// Jobs that were deleted while a worker had them, each with its number.
-    deleted: Vec<(ClientId, (JobId, u64))>,
-    /// Files of records that cannot be read. They stay: the record may be of a newer server.
-    unread: Vec<PathBuf>,
 }
 
 /// The key and the new value of a record; `None` removes it.
@@ -120,6 +111,15 @@ pub struct Store {
     _lock: File,
     /// `None` after a fault of the disk: the next use opens it again.
     database: Mutex<Option<Database>>,
+}
+
+/// An attempt at a job. Its mark is removed on drop, which takes no room on the disk.
+pub struct Attempt(PathBuf);
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 /// An upload in progress. Its file is removed on drop.
@@ -219,13 +219,14 @@ fn change(key: String, record: Option<&impl Serialize>) -> Change {
 }
 
 impl Store {
-    /// Opens or creates the folder, checks the files that the records name, and removes what a
-    /// crash has left over.
+    /// Opens or creates the folder, checks the files that the records name, and tidies up after a
+    /// crash ([`Found`]).
     ///
     /// # Errors
-    /// If the folder is unusable, or another server uses it.
+    /// If the folder is unusable, another server uses it, its database is lost, or a newer server
+    /// has written that.
     pub fn open(root: &Path) -> io::Result<(Self, Found)> {
-        for folder in ["blobs", "incoming"] {
+        for folder in ["blobs", "incoming", "attempts"] {
             files::create_folder(&root.join(folder))?;
         }
         let lock = files::open_lock(&root.join("lock"))?;
@@ -235,14 +236,17 @@ impl Store {
         })?;
         let (root, next, database) = (root.to_path_buf(), AtomicU64::new(0), Mutex::new(None));
         let store = Self { root, next, _lock: lock, database };
+        store.create_database()?;
         let mut found = store.load()?;
         store.end_deletions(&mut found)?;
+        store.count_attempts(&mut found);
         // The names of the folder, of the database and of the other folders survive a crash.
         for path in [&store.root, &store.root.join("blobs")] {
             files::sync_folder(path)?;
         }
-        for path in store.entries("incoming") {
-            files::remove(&path).unwrap_or_else(|e| warn!(?path, %e, "left where it is"));
+        let begun = store.begun();
+        if !begun.try_exists()? {
+            files::write_with(&begun, |_| Ok(()))?;
         }
         store.verify(&mut found);
         Ok((store, found))
@@ -254,12 +258,9 @@ impl Store {
         work: impl FnOnce(&Database) -> Result<T, E>,
     ) -> io::Result<T> {
         let mut slot = self.database.lock();
-        let path = self.root.join("exchange.redb");
+        let path = Self::database_file(&self.root);
         let open = || -> io::Result<Database> {
-            // Created here, so that it is private whatever the umask.
-            if !path.exists() {
-                files::create(&path)?;
-            }
+            // One that has vanished is not created anew.
             files::open_regular(&path)?;
             Database::create(&path).map_err(|e| as_io(e.into()))
         };
@@ -292,116 +293,6 @@ impl Store {
         })
     }
 
-    fn load(&self) -> io::Result<Found> {
-        self.write(&[])?;
-        let mut found = Found::default();
-        self.database(|database| -> Result<(), redb::Error> {
-            for entry in database.begin_read()?.open_table(RECORDS)?.iter()? {
-                let (key, value) = entry?;
-                let parts: Vec<&str> = key.value().split('/').collect();
-                let Some(owner) = parts.get(1).and_then(|owner| owner.parse().ok()) else {
-                    continue;
-                };
-                let (bytes, file) = (value.value(), parts.get(2).copied().unwrap_or_default());
-                let fault = match parts[0] {
-                    "owner" => add(&mut found.owners, owner, bytes).inspect_err(|_| {
-                        // Its token may have been refused.
-                        let name = "an unreadable record".to_string();
-                        let closed = OwnerRecord {
-                            name,
-                            invited: true,
-                            revoked: true,
-                            ..OwnerRecord::default()
-                        };
-                        found.owners.push((owner, closed));
-                    }),
-                    "keys" => add(&mut found.keys, owner, bytes),
-                    "deleted" => add(&mut found.deleted, owner, bytes),
-                    _ => add(&mut found.jobs, owner, bytes),
-                };
-                if let Err(e) = fault {
-                    warn!(key = key.value(), %e, "a damaged record is left out; its files stay");
-                    let parts = ["keys", "request", "answer"];
-                    let paths = parts.map(|what| self.blob(owner, &format!("{file}.{what}")));
-                    found.unread.extend(paths);
-                }
-            }
-            Ok(())
-        })?;
-        found.jobs.sort_by_key(|(_, job)| job.number);
-        Ok(found)
-    }
-
-    /// Forgets the jobs that were deleted while a worker had them. Their files go with all those that
-    /// no record names.
-    fn end_deletions(&self, found: &mut Found) -> io::Result<()> {
-        let deleted: HashSet<_> = found.deleted.drain(..).collect();
-        // The record of a job that only a newer server can read keeps its deletion.
-        let unread: HashSet<_> = found.unread.iter().collect();
-        let done = deleted.iter().filter(|(owner, (job, _))| {
-            let request = self.job(*owner, *job, "request");
-            !unread.contains(&request)
-        });
-        let mut changes: Vec<Change> =
-            done.map(|(owner, job)| deletion_change(*owner, *job, false)).collect();
-        found.jobs.retain(|(owner, job)| {
-            let stays = !deleted.contains(&(*owner, (job.id, job.number)));
-            if !stays {
-                changes.push(job_change(*owner, job.id, None));
-            }
-            stays
-        });
-        self.write(&changes)
-    }
-
-    /// Names damaged files; their keys are left out, their jobs run again or end as lost.
-    fn verify(&self, found: &mut Found) {
-        let mut known: HashSet<PathBuf> = found.unread.drain(..).collect();
-        found.keys.retain(|(owner, record)| {
-            let path = self.keys(*owner, record.keys);
-            let whole = check(&path, record.bytes, None);
-            if let Err(e) = &whole {
-                warn!(?path, %e, "damaged keys");
-            }
-            known.insert(path);
-            whole.is_ok()
-        });
-        for (owner, job) in &mut found.jobs {
-            let request = self.job(*owner, job.id, "request");
-            if let Some((bytes, hash)) = job.answer {
-                let path = self.job(*owner, job.id, "answer");
-                match check(&path, bytes, Some(hash)) {
-                    Ok(()) => drop(known.insert(path)),
-                    Err(e) => {
-                        warn!(?path, %e, "damaged answer");
-                        (job.state, job.answer) = (State::Accepted, None);
-                    }
-                }
-            }
-            if job.state == State::Accepted {
-                if let Err(e) = check(&request, job.bytes, Some(job.digest)) {
-                    warn!(path = ?request, %e, "damaged request");
-                    (job.state, job.refusal) = (State::Refused, Some(lost()));
-                }
-                known.insert(request);
-            }
-        }
-        // What no record names was left over by a crash. Other kinds of files are not ours.
-        for folder in self.entries("blobs") {
-            let ours = folder.file_name().and_then(|name| name.to_str()?.parse::<ClientId>().ok());
-            for path in ours.map(|_| entries(&folder)).unwrap_or_default() {
-                let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-                if ["keys", "request", "answer"].contains(&extension) && !known.contains(&path) {
-                    files::remove(&path).unwrap_or_else(|e| warn!(?path, %e, "left where it is"));
-                }
-            }
-        }
-    }
-
-    fn entries(&self, folder: &str) -> Vec<PathBuf> {
-        entries(&self.root.join(folder))
-    }
-
     /// The file of keys.
     pub fn keys(&self, owner: ClientId, keys: Hash) -> PathBuf {
         self.blob(owner, &format!("{keys}.keys"))
@@ -419,6 +310,35 @@ impl Store {
     /// The socket of the operator.
     pub fn socket(root: &Path) -> PathBuf {
         root.join("admin.sock")
+    }
+
+    /// The database. Its absence tells that no server has used the folder.
+    pub fn database_file(root: &Path) -> PathBuf {
+        root.join("exchange.redb")
+    }
+
+    fn begun(&self) -> PathBuf {
+        self.root.join("begun")
+    }
+
+    /// Marks an attempt at a job, the `tries`-th one.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn attempt(&self, owner: ClientId, job: JobId, tries: u32) -> io::Result<Attempt> {
+        let path = self.root.join("attempts").join(format!("{owner}.{job}.{tries}"));
+        files::remove(&path)?;
+        files::create(&path).map(|_| Attempt(path))
+    }
+
+    /// Whether the disk takes a file of this length.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn try_room(&self, bytes: u64) -> io::Result<()> {
+        let mut spool = self.spool()?;
+        io::copy(&mut io::repeat(0).take(bytes), &mut spool)?;
+        spool.file.sync_all()
     }
 
     /// Creates a file for an upload.
@@ -489,7 +409,9 @@ impl Store {
                 self.write(&[job_change(owner, record.id, Some(record))])?;
             }
         }
-        files::remove(&self.job(owner, record.id, "request"))
+        let request = self.job(owner, record.id, "request");
+        files::remove(&request).unwrap_or_else(|e| warn!(path = ?request, %e, "left where it is"));
+        Ok(())
     }
 
     /// Removes keys.
@@ -537,27 +459,9 @@ impl Store {
     }
 }
 
-fn add<T: DeserializeOwned>(
-    to: &mut Vec<(ClientId, T)>,
-    owner: ClientId,
-    bytes: &[u8],
-) -> serde_json::Result<()> {
-    to.push((owner, serde_json::from_slice(bytes)?));
-    Ok(())
-}
-
 /// The refusal of a job whose data the disk has lost.
 pub fn lost() -> Refusal {
     Refusal::new(crate::protocol::Code::Lost, "the server's disk has lost a part of it")
-}
-
-/// The entries of a folder; an unreadable one counts as empty and is named.
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let paths = fs::read_dir(folder).and_then(|e| e.map(|entry| Ok(entry?.path())).collect());
-    paths.unwrap_or_else(|e: io::Error| {
-        warn!(?folder, %e, "left out");
-        vec![]
-    })
 }
 
 fn as_io(error: redb::Error) -> io::Error {

@@ -5,11 +5,12 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use bellerophon::format::Header;
+use bellerophon::ckks::SeededCiphertext;
+use bellerophon::format::{self, Header};
 use bellerophon::prelude::*;
 use bellerophon_exchange::protocol::{Code, Hex, State};
 
-use super::processes::{Scratch, Server, until};
+use super::processes::{Scratch, Server, program, report, until};
 use super::requests::{Peer, job_id, read_answer, serving, setting};
 
 fn stranger(server: &Server, n: u8) -> Peer {
@@ -129,7 +130,7 @@ fn found_3_empty_envelopes_are_refused_as_they_arrive() {
     hoisted[10..12].copy_from_slice(&bellerophon::mlwe::wire::kind::HOISTED_KEY.to_le_bytes());
     for (front, part, code) in [
         (&keys[..first], &empty[..], Code::Malformed),
-        (&keys[..first], &hoisted, Code::TooLarge),
+        (&keys[..first], &hoisted, Code::NotServed),
         (&[][..], key, Code::Malformed),
         (&keys[..list], key, Code::Malformed),
     ] {
@@ -202,16 +203,54 @@ fn found_9_host_and_authorization_are_checked() {
         let head = format!("GET /v1/keys HTTP/1.1\r\n{host}Connection: close\r\n{more}\r\n");
         peer.raw(&head).expect("an answer").status
     };
-    for host in ["exchange.example", "Exchange.Example:443", "localhost:1", "127.0.0.1", "[::1]:9"]
+    for host in
+        ["exchange.example", "Exchange.Example:443", "localhost:1", "127.0.0.1", "[::1]:9", "[::1]"]
     {
         assert_eq!(ask(&format!("Host: {host}\r\n"), &bearer), 200, "{host}");
     }
-    for host in ["Host: evil.example\r\n", "Host: localhost.evil.example\r\n", "Host: \r\n", ""] {
+    assert_eq!(ask("Host: localhost\r\n", &bearer.replace("Bearer", "bearer")), 200);
+    // A target that names a server is a name, too.
+    for (target, status) in [("http://localhost", 200), ("http://evil.example", 400)] {
+        let head = format!("GET {target}/v1/keys HTTP/1.1\r\nHost: localhost\r\n");
+        let answer = peer.raw(&format!("{head}Connection: close\r\n{bearer}\r\n"));
+        assert_eq!(answer.expect("an answer").status, status, "{target}");
+    }
+    for host in ["Host: evil.example\r\n", "Host: localhost.evil.example\r\n", "Host: [1]\r\n", ""]
+    {
         assert_eq!(ask(host, &bearer), 400, "{host:?}");
     }
     assert_eq!(ask("Host: localhost\r\nHost: localhost\r\n", &bearer), 400);
     assert_eq!(ask("Host: localhost\r\n", &format!("{bearer}{bearer}")), 400);
     assert_eq!(ask("Host: localhost\r\n", ""), 401);
+}
+
+/// Unpublished results, whose range and noise nobody vouches for, were taken as inputs.
+#[test]
+fn inputs_are_fresh_provided_or_published() {
+    let (scratch, _, _server, ours) = serving("inputs", &[]);
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let fresh: SeededCiphertext = format::from_bytes(&params, &ours.input).unwrap();
+    let x = fresh.expand(params.ckks()).unwrap();
+    let unpublished = format::to_bytes(&params, &x).unwrap();
+    let refused = ours.peer.send("PUT", &ours.path("a", "mean"), &unpublished);
+    assert_eq!(refused.refused(), "malformed");
+    let shared = ours.folder.join("shared");
+    // A provider's.
+    let to = scratch.path("provided");
+    let mut provide = program("exchange_client");
+    provide.args(["provide", "--accept-insecure", "--program", "mean", "--values=0.5"]);
+    report(provide.arg("--public").arg(shared.join("public")).arg("--to").arg(&to));
+    let provided = fs::read(to).unwrap();
+    assert_eq!(ours.peer.send("PUT", &ours.path("b", "mean"), &provided).status, 202);
+    // A published result, behind its head.
+    ours.submit("c", "mean");
+    assert_eq!(ours.wait("c").state, State::Done);
+    let place = format!("/v1/jobs/{}/result", job_id("c"));
+    let (mut stream, mut answer) = (ours.peer.begin("GET", &place, None).unwrap(), vec![]);
+    stream.read_to_end(&mut answer).unwrap();
+    let start = answer.windows(8).position(|magic| magic == b"BELLEROP").unwrap();
+    let again = ours.peer.send("PUT", &ours.path("d", "square-plus"), &answer[start..]);
+    assert_eq!(again.status, 202);
 }
 
 /// Found 9: a FIFO in the folder stopped the start for good.

@@ -268,7 +268,8 @@ fn found_5_an_answer_that_cannot_be_kept_is_named_and_the_others_come() {
     assert_eq!(server.count("DELETE"), 1);
 }
 
-/// Found 6: escapes and bidirectional controls in a peer's words reached the terminal.
+/// Found 6: escapes and bidirectional controls in a peer's words reached the terminal. A refusal is
+/// put in words by the client itself.
 #[test]
 fn found_6_no_terminal_obeys_a_peer() {
     let scratch = Scratch::new("escapes");
@@ -295,6 +296,7 @@ fn found_6_no_terminal_obeys_a_peer() {
         let mut said = String::from_utf8(output.stderr).unwrap();
         said.push_str(&String::from_utf8(output.stdout).unwrap());
         assert!(said.contains("\\u{1b}[31m"), "escaped: {said}");
+        assert!(said.contains("not_computable: the program cannot run") && !said.contains("red "));
         if json {
             let (_, report) = said.rsplit_once("\n{").unwrap();
             let report: Value = serde_json::from_str(&format!("{{{report}")).expect("JSON");
@@ -309,7 +311,8 @@ fn found_6_no_terminal_obeys_a_peer() {
     let path = owner.home.join("shared").join(format!("{}.refused", owner.jobs[1]));
     fs::write(path, json!({"code": "lost", "reason": evil}).to_string()).unwrap();
     let said = finish(&mut client("decrypt", &owner.home)).stdout;
-    assert!(!String::from_utf8(said).unwrap().contains(['\u{1b}', '\u{202e}']));
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains("lost: the disk of the server") && !said.contains("red "), "{said}");
 }
 
 /// Found 7: answers that a malicious server chooses decrypt to embeddings of the secret key.
@@ -330,9 +333,10 @@ fn found_7_values_come_with_a_warning_and_are_shared_with_flooding_alone() {
     assert_eq!(decrypt(&[]), decrypt(&[]));
     let (first, second) = (decrypt(&["--share"]), decrypt(&["--share"]));
     assert!(first != second && first.iter().all(|v| (v - 0.375).abs() < 0.05), "{first:?}");
-    let left: u64 =
-        serde_json::from_slice(&fs::read(owner.home.join("sharing.json")).unwrap()).unwrap();
-    assert_eq!(left, 1022, "each counts");
+    // The bytes of a `BudgetFile`, made with the key.
+    let sharing = owner.home.join("sharing");
+    let left = || u64::from_le_bytes(fs::read(&sharing).unwrap()[44..52].try_into().unwrap());
+    assert_eq!(left(), 1022, "each counts");
     // At the same time, too: calls reserved the same results.
     let mut calls: Vec<_> = (0..6)
         .map(|_| {
@@ -342,18 +346,29 @@ fn found_7_values_come_with_a_warning_and_are_shared_with_flooding_alone() {
         })
         .collect();
     assert!(calls.iter_mut().all(|call| call.wait().unwrap().success()));
-    let sharing = owner.home.join("sharing.json");
-    let left: u64 = serde_json::from_slice(&fs::read(&sharing).unwrap()).unwrap();
-    assert_eq!(left, 1016);
-    // A count that cannot be read is no new one.
-    #[cfg(unix)]
-    {
-        fs::remove_file(&sharing).unwrap();
-        std::os::unix::fs::symlink("nowhere", &sharing).unwrap();
+    assert_eq!(left(), 1016);
+    // A lost count is no new one, nor is one that cannot be read: a lost one was.
+    let lost = || {
         let output = finish(client("decrypt", &owner.home).args(["--keep", "--share"]));
         assert_eq!(output.status.code(), Some(2));
-        assert!(String::from_utf8(output.stderr).unwrap().contains("sharing.json"));
+        let why = String::from_utf8(output.stderr).unwrap();
+        assert!(why.contains("sharing") && why.contains("used up"), "{why}");
+    };
+    fs::rename(&sharing, scratch.path("sharing")).unwrap();
+    lost();
+    assert!(!sharing.exists());
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("nowhere", &sharing).unwrap();
+        lost();
+        fs::remove_file(&sharing).unwrap();
     }
+    // Other keys in the same folder have a count of their own.
+    fs::rename(scratch.path("sharing"), &sharing).unwrap();
+    fs::remove_file(owner.home.join("secret")).unwrap();
+    let keys = ["--preset", "toy-insecure", "--programs", "mean", "--count", "8"];
+    report(client("keygen", &owner.home).args(keys));
+    assert_eq!(left(), 1024);
     // The page says it before anything else.
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/EXCHANGE.md");
     let page = fs::read_to_string(page).unwrap();

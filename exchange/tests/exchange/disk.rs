@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
-use std::time::Duration;
 
 use bellerophon_exchange::protocol::{Code, Hex, JobId, Refusal, State};
 use bellerophon_exchange::server::store::{JobRecord, Store, job_change, key_change, owner_change};
@@ -161,27 +160,77 @@ fn what_the_disk_has_lost_ends_its_job_alone() {
 }
 
 #[test]
-fn a_disk_that_refuses_for_a_while_costs_no_job() {
+fn only_attempts_that_a_crash_ended_are_counted() {
+    let scratch = Scratch::new("attempts");
+    let data = scratch.path("data");
+    let (owner, id) = (client(1), record(1, 1).id);
+    let (store, _) = Store::open(&data).unwrap();
+    let mut spool = store.spool().unwrap();
+    spool.write_all(b"request").unwrap();
+    let kept = JobRecord { digest: spool.hash(), bytes: spool.written, ..record(1, 1) };
+    store.keep_job(owner, spool, &kept).unwrap();
+    let tries = || Store::open(&data).unwrap().1.jobs[0].1.tries;
+    let marks = || fs::read_dir(data.join("attempts")).unwrap().count();
+    // One that ends, and one in which the server is killed.
+    drop(store.attempt(owner, id, 1).unwrap());
+    assert_eq!(marks(), 0);
+    drop(store);
+    assert_eq!(tries(), 0);
+    for crashes in 1..=3 {
+        let (store, _) = Store::open(&data).unwrap();
+        // A mark that was counted before its removal is counted once.
+        std::mem::forget(store.attempt(owner, id, 1).unwrap());
+        std::mem::forget(store.attempt(owner, id, crashes).unwrap());
+        drop(store);
+        assert_eq!([tries(), tries()], [crashes; 2]);
+        assert_eq!(marks(), 0);
+    }
+}
+
+/// Attempts whose outcome the disk refused counted as crashes: a disk that was full for a minute
+/// ended every job.
+#[test]
+fn a_disk_that_refuses_costs_no_job_however_long_and_whatever_kills_the_server() {
     let scratch = Scratch::new("refusing");
     let data = scratch.path("data");
-    let server = Server::start(&data, None, &[]);
+    let mut server = Server::start(&data, None, &[]);
     let (ours, theirs) =
         (setting(&scratch.path("ours"), &server), setting(&scratch.path("theirs"), &server));
     // Results that cannot be stored: something is in their place.
     let bad = |salt: &str| ours.peer.folder(&data).join(format!("{}.answer", job_id(salt)));
-    for salt in ["a", "b", "c"] {
+    let refusals = |server: &Server, salt: &str| {
+        let (log, id) = (server.log(), job_id(salt).to_string());
+        log.lines().filter(|line| line.contains("it waits") && line.contains(&id)).count()
+    };
+    let submit = |salt: &str| {
         fs::create_dir(bad(salt)).unwrap();
         ours.submit(salt, "mean");
+    };
+    // Step 1: the server is killed after an attempt, more often than a job may crash it.
+    submit("a");
+    for _ in 0..7 {
+        until("an outcome is refused", || refusals(&server, "a") > 0);
+        server.restart(&data, &[]);
     }
-    // More of them than there are workers, and the job of another client runs all the same.
+    // Step 2: more such jobs than there are workers, for more attempts than any counter allows. The
+    // job of another client runs all the same.
+    ["b", "c"].into_iter().for_each(submit);
     theirs.submit("d", "mean");
     assert_eq!(theirs.wait("d").state, State::Done);
-    std::thread::sleep(Duration::from_millis(300));
-    for salt in ["a", "b", "c"] {
+    let jobs = ["a", "b", "c"];
+    until("it lasts", || jobs.iter().all(|salt| refusals(&server, salt) > 9));
+    // Step 3: nothing can be written for a while.
+    let away = scratch.path("away");
+    fs::rename(data.join("incoming"), &away).unwrap();
+    let before = jobs.map(|salt| refusals(&server, salt));
+    until("a new attempt", || refusals(&server, "a") > before[0] + 1);
+    for salt in jobs {
         assert!(ours.is(salt, State::Accepted) || ours.is(salt, State::Running), "{salt}");
     }
-    ["a", "b", "c"].iter().for_each(|salt| fs::remove_dir(bad(salt)).unwrap());
-    for salt in ["a", "b", "c"] {
+    // Step 4: there is room again.
+    fs::rename(&away, data.join("incoming")).unwrap();
+    jobs.iter().for_each(|salt| fs::remove_dir(bad(salt)).unwrap());
+    for salt in jobs {
         assert_eq!(ours.wait(salt).state, State::Done);
     }
     assert!(bad("a").is_file() && !bad("a").with_extension("request").exists());
@@ -241,7 +290,8 @@ fn files_of_unreadable_records_stay() {
     assert!(server.log().contains("a damaged record is left out"));
 }
 
-/// No file may grow beyond this limit: the system refuses the next byte, as a full disk does.
+/// No file may grow beyond this limit: the system refuses the next byte, as a full disk does, and
+/// sends a signal that ends a process which does not expect it.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_a_refusal_and_costs_nothing_that_is_there() {

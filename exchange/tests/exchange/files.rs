@@ -263,6 +263,7 @@ fn what_did_not_arrive_is_sent_again() {
     let peer = Peer::of(server.address(), &home);
     let why = refused(client("decrypt", &home).args(&to));
     assert!(why.contains("2 of 2 jobs") && why.contains("unknown_job"), "{why}");
+    assert!(why.contains("`send` brings it"), "{why}");
     // In words, each is named.
     let said = finish(client("decrypt", &home).args(&to)).stderr;
     let said = String::from_utf8(said).unwrap();

@@ -74,6 +74,22 @@ fn the_invited_and_the_revoked_keep_what_they_have() {
     assert_eq!(board.counts().clients, 3);
 }
 
+/// Waiting jobs of a revoked client ran, and held up its removal.
+#[test]
+fn waiting_jobs_of_the_revoked_do_not_run() {
+    let board = board(2, &[]);
+    (1..=2).for_each(|n| board.add_job(client(n), record(n, n.into())));
+    board.change_owner(client(1), false, |record| record.revoked = true);
+    assert_eq!(board.take().unwrap().client, client(2));
+    let late = board.clone();
+    let waiting = std::thread::spawn(move || late.take().map(|taken| taken.client));
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!waiting.is_finished());
+    assert!(board.purge(client(1)).is_some());
+    board.stop();
+    assert_eq!(waiting.join().unwrap(), None);
+}
+
 /// Guests had no limit together, and what was promised to revoked clients was nobody's.
 #[test]
 fn guests_have_a_part_of_the_storage_and_an_address_its_share() {

@@ -14,4 +14,5 @@ mod held;
 mod operation;
 mod parts;
 mod processes;
+mod recovery;
 mod requests;

@@ -84,6 +84,8 @@ pub struct Server {
     address: String,
     /// Jobs that it found on disk.
     pub recovered: u64,
+    /// Its address for monitoring.
+    pub metrics: Option<String>,
     log: Arc<Mutex<String>>,
 }
 
@@ -98,8 +100,7 @@ impl Server {
         Self::launch(program("exchange_server"), data, before, flags)
     }
 
-    /// As [`start`](Self::start), under a limit of the shell such as `ulimit -n`. What exceeds it is
-    /// refused by the system and does not end the server.
+    /// As [`start`](Self::start), under a limit of the shell such as `ulimit -n`.
     #[cfg(unix)]
     pub fn start_with(
         limit: &str,
@@ -110,7 +111,7 @@ impl Server {
     ) -> Self {
         let server = program("exchange_server");
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("trap '' XFSZ; {limit} {most}; exec \"$0\" \"$@\"")]);
+        shell.args(["-c", &format!("{limit} {most}; exec \"$0\" \"$@\"")]);
         shell.arg(server.get_program());
         Self::launch(shell, data, before, &[flags, &["--accept-insecure"]].concat())
     }
@@ -141,7 +142,8 @@ impl Server {
             }
         });
         let recovered = said["recovered"].as_u64().expect("a number");
-        Self { child, address, recovered, log }
+        let metrics = said["metrics"].as_str().map(str::to_string);
+        Self { child, address, recovered, metrics, log }
     }
 
     pub fn address(&self) -> &str {

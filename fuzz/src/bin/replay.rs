@@ -46,7 +46,7 @@ struct Arguments {
     /// The stored inputs: folders with a folder for each target. By default the golden files of the
     /// format, and the inputs of faults that were found and mended.
     #[arg(long, default_values = [
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/vectors/v4"),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/vectors"),
         concat!(env!("CARGO_MANIFEST_DIR"), "/regressions"),
     ])]
     corpus: Vec<PathBuf>,

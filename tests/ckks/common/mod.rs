@@ -7,7 +7,7 @@ pub mod functional;
 use bellerophon_ckks::eval_mod::Mod1Spec;
 use bellerophon_ckks::{
     Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup,
-    ModulusChain, Params, ParamsSpec, SecretKey, Security, SlotValue, decrypt_values, encrypt,
+    ModulusChain, Params, ParamsSpec, SecretKey, Security, SlotValue, decrypt, encrypt,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -80,8 +80,10 @@ impl World {
         encrypt(&self.params, &plain, &self.secret, &mut *self.rng.borrow_mut()).unwrap()
     }
 
+    /// The slots, whatever their noise, and the real parts of complex ones.
     pub fn decrypt<T: SlotValue>(&self, ct: &Ciphertext) -> Vec<T> {
-        decrypt_values(&self.params, ct, &self.secret).unwrap()
+        let plain = decrypt(&self.params, ct, &self.secret).unwrap();
+        Encoder::new(&self.params).decode(&plain).unwrap()
     }
 
     pub fn reals(&self, n: usize) -> Vec<f64> {

@@ -1,7 +1,7 @@
 //! Clients and public keys.
 
 use bellerophon::{
-    Bridge, ClientKey, Engine, Needs, Paired, Params, Preset, Provided, PublicKey,
+    Bridge, ClientKey, Disc, Engine, Needs, Paired, Params, Preset, Provided, PublicKey,
     ckks::{self, Interval, PublicKey as LatticeKey},
     format,
 };
@@ -67,8 +67,23 @@ pub fn of_vectors(record: &mut Record) {
         let (why, unit) = (foreign.params().name(), -1.0..=1.0);
         let x = foreign.encrypt(&[0.5], unit.clone()).unwrap();
         refused!(record, why, ClientKey::decrypt(client, &x));
+        refused!(record, why, ClientKey::decrypt_noisy(client, &x));
+        refused!(record, why, ClientKey::decrypt_complex(client, &x));
         let pair = foreign.encrypt(&[0.5], Paired(unit)).unwrap();
         refused!(record, why, ClientKey::decrypt_paired(client, &pair));
+    }
+    // Values that the noise covers, and complex ones.
+    let narrow = 0.0..=1e-13;
+    refused!(record, "noise above the range", ClientKey::encrypt(client, &[1e-14], narrow));
+    let z = client.encrypt(&[ckks::Complex64::new(0.5, 0.5)], Disc(1.0)).unwrap();
+    refused!(record, "complex values", ClientKey::decrypt(client, &z));
+    refused!(record, "complex values", ClientKey::decrypt_noisy(client, &z));
+    for bad in [f64::NAN, -1.0] {
+        refused!(
+            record,
+            "no modulus",
+            ClientKey::encrypt(client, &[ckks::Complex64::ZERO], Disc(bad))
+        );
     }
     // A plaintext at another scale than that of vectors of providers.
     let lattice = client.params().ckks();
@@ -113,4 +128,8 @@ pub fn of_keys(record: &mut Record) {
     refused!(record, "other parameters", ClientKey::from_secret_bytes(other, &secret));
     let none = format::SecretBytes::new(vec![]);
     refused!(record, "no bytes", ClientKey::from_secret_bytes(own, &none));
+    let (why, cost) = ("no passphrase", format::PassphraseCost::default());
+    refused!(record, why, ClientKey::to_encrypted_bytes(tables, ""));
+    refused!(record, why, ClientKey::to_encrypted_bytes_with(tables, "", cost, &mut rng()));
+    refused!(record, "no bytes", ClientKey::from_encrypted_bytes(own, &[], "passphrase"));
 }

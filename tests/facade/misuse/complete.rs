@@ -14,10 +14,11 @@ const OWNERS: [(&str, &str, &str); 7] = [
 ];
 
 /// Methods that return a `Result` and fail for no argument.
-const CANNOT_FAIL: [(&str, &str); 8] = [
+const CANNOT_FAIL: [(&str, &str); 9] = [
     // Parameters are checked when they are made.
     ("ClientKey", "generate"),
     ("ClientKey", "generate_with"),
+    ("ClientKey", "from_seed"),
     ("ClientKey", "public_key"),
     ("ClientKey", "public_key_with"),
     // Keys are written under their own parameters.

@@ -243,6 +243,13 @@ pub fn levels(record: &mut Record) {
     }
     refused!(record, "elsewhere", Evaluator::assume_range(server, x, 3.0..=4.0));
     refused!(record, "no number", Evaluator::assume_range(server, x, f64::NAN..=4.0));
+    for range in [f64::NAN..=4.0, 1.0..=-1.0] {
+        refused!(record, "no interval", Evaluator::keep_within(server.clone(), range));
+    }
+    for bad in [f64::NAN, f64::INFINITY] {
+        let why = "no number for the padding";
+        refused_on_slots!(record, why, server, ComposedOps::move_padding(x, bad));
+    }
     refused!(record, "reversed", Evaluator::assume_range(server, x, 1.0..=-1.0));
     refused!(record, "too wide", Evaluator::assume_range(server, spent, -1e30..=1e30));
     for bad in [f64::NAN, f64::INFINITY, -1.0] {
@@ -256,6 +263,17 @@ pub fn levels(record: &mut Record) {
     for bad in BAD {
         let declared = Declaration::from(-1.0..=1.0).with_noise(bad);
         refused!(record, "no noise", SlotEvaluator::publish(server, x, declared));
+    }
+    refused!(record, "another key", SlotEvaluator::admit(server, foreign, -1.0..=1.0));
+    for (why, declared) in [
+        ("too narrow", Declaration::from(-0.5..=0.5)),
+        ("too high", Declaration::from(-1.0..=1.0).with_level(1 << 20)),
+        ("no scale", Declaration::from(-1.0..=1.0).with_scale(0.0)),
+        ("another number of values", Declaration::from(-1.0..=1.0).with_len(1)),
+        ("other slots", Declaration::from(-1.0..=1.0).with_slots(1)),
+    ] {
+        refused!(record, why, SlotEvaluator::admit(server, x, declared));
+        refused!(record, why, SlotEvaluator::publish(server, x, declared));
     }
     let client = &party(Preset::ToyInsecure, &Needs::new(), 1).client;
     let pair = &client.encrypt(&[0.5, -0.25], Paired(-1.0..=1.0)).unwrap();

@@ -1,4 +1,4 @@
-//! What past versions wrote of tables, bridges and private look-up.
+//! Stored tables, bridges and private look-up.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -18,7 +18,7 @@ use bellerophon::{
 };
 use zeroize::Zeroizing;
 
-use super::{ANY, Reader, again, key_set, rng, versions};
+use super::{ANY, Reader, again, key_set, rng, stored};
 
 /// The secrets of the values and of the ring of the tables.
 const LWE: [i64; 8] = [-1, 1, 1, -1, 1, -1, 0, 0];
@@ -102,7 +102,7 @@ static LOOKUPS: LazyLock<Lookups> = LazyLock::new(|| {
         };
         lwe::Params::new(spec).unwrap()
     });
-    let stored = super::newest();
+    let stored = stored();
     let exact = ["exact_params/0.bin", "exact_params/1.bin"].map(|name| stored.read(&ANY, name));
     let slots: ckks::Params = stored.read(&ANY, "slot_params/3.bin");
     let (secret, log2_failure) = (SecretKind::Ternary, -50.0);
@@ -123,38 +123,37 @@ fn secrets() -> [lwe::SecretKey; 2] {
 
 #[test]
 fn values_and_tables_do_what_they_did() {
-    for stored in versions() {
-        let [rgsw, ntru] = &LOOKUPS.tables;
-        let [low, high] = &secrets();
-        for (name, secret, expected) in
-            [("lwe_value/0.bin", low, 1i64 << 20), ("lwe_value/1.bin", high, 1 << 40)]
-        {
-            let value: lwe::Ciphertext = stored.read(rgsw, name);
-            let error = lwe::phase(&value, secret).unwrap() - expected;
-            assert!(error.abs() < 32, "{name}: {error}");
-        }
-        for (name, expected) in
-            [("table_values/0.bin", &[-1.0, 0.25, 2.0][..]), ("table_values/1.bin", &[-1.0])]
-        {
-            let values: LweVec = stored.read(rgsw, name);
-            super::close(&values.decrypt(high).unwrap(), expected);
-        }
-        let published: PublishedValues = stored.read(rgsw, "published_values/0.bin");
-        let values: &LweVec = published.as_ref();
-        super::close(&values.decrypt(high).unwrap(), &[-1.0, 0.25, 2.0]);
-        assert_eq!((values.meta().lo, values.meta().hi, published.log2_noise()), (-2.0, 2.0, -9));
-        let rotation: SeededBlindRotationKey = stored.read(rgsw, "rotation_key/0.bin");
-        let switch: SeededKeySwitchKey = stored.read(rgsw, "lwe_switching_key/0.bin");
-        let apart = SeededLookupKeys { rotation, switch, key: KEY };
-        let whole: SeededLookupKeys = stored.read(ntru, "lookup_keys/0.bin");
-        let parts = (0..3)
-            .map(|i| Ok(stored.read::<RotationPart, _>(ntru, &format!("rotation_part/{i}.bin"))));
-        let rotation = BlindRotationKey::from_parts::<lwe::Error>(ntru, parts).unwrap();
-        let in_parts = LookupKeys { rotation, ..whole.expand(ntru).unwrap() };
-        looks_up(rgsw, &apart.expand(rgsw).unwrap(), high);
-        looks_up(ntru, &whole.expand(ntru).unwrap(), high);
-        looks_up(ntru, &in_parts, high);
+    let stored = stored();
+    let [rgsw, ntru] = &LOOKUPS.tables;
+    let [low, high] = &secrets();
+    for (name, secret, expected) in
+        [("lwe_value/0.bin", low, 1i64 << 20), ("lwe_value/1.bin", high, 1 << 40)]
+    {
+        let value: lwe::Ciphertext = stored.read(rgsw, name);
+        let error = lwe::phase(&value, secret).unwrap() - expected;
+        assert!(error.abs() < 32, "{name}: {error}");
     }
+    for (name, expected) in
+        [("table_values/0.bin", &[-1.0, 0.25, 2.0][..]), ("table_values/1.bin", &[-1.0])]
+    {
+        let values: LweVec = stored.read(rgsw, name);
+        super::close(&values.decrypt(high).unwrap(), expected);
+    }
+    let published: PublishedValues = stored.read(rgsw, "published_values/0.bin");
+    let values: &LweVec = published.as_ref();
+    super::close(&values.decrypt(high).unwrap(), &[-1.0, 0.25, 2.0]);
+    assert_eq!((values.meta().lo, values.meta().hi, published.log2_noise()), (-2.0, 2.0, -9));
+    let rotation: SeededBlindRotationKey = stored.read(rgsw, "rotation_key/0.bin");
+    let switch: SeededKeySwitchKey = stored.read(rgsw, "lwe_switching_key/0.bin");
+    let apart = SeededLookupKeys { rotation, switch, key: KEY };
+    let whole: SeededLookupKeys = stored.read(ntru, "lookup_keys/0.bin");
+    let parts =
+        (0..3).map(|i| Ok(stored.read::<RotationPart, _>(ntru, &format!("rotation_part/{i}.bin"))));
+    let rotation = BlindRotationKey::from_parts::<lwe::Error>(ntru, parts).unwrap();
+    let in_parts = LookupKeys { rotation, ..whole.expand(ntru).unwrap() };
+    looks_up(rgsw, &apart.expand(rgsw).unwrap(), high);
+    looks_up(ntru, &whole.expand(ntru).unwrap(), high);
+    looks_up(ntru, &in_parts, high);
 }
 
 /// A step in a table of 16 entries, far from the step.
@@ -172,94 +171,91 @@ fn looks_up(params: &lwe::Params, keys: &LookupKeys, secret: &lwe::SecretKey) {
 
 #[test]
 fn bridges_are_what_they_were() {
-    for stored in versions() {
-        let slots = stored.params.ckks();
-        for (name, count, limbs) in [("repacking_key/0.bin", 4, 3), ("repacking_key/1.bin", 1, 2)] {
-            let key: SeededRepackKey = stored.read(slots, name);
-            assert_eq!((key.dimension(), key.babies().len()), (8, count));
-            for (g, baby) in key.babies().iter().enumerate() {
-                let baby: &SeededCiphertext = baby;
-                let ct = baby.expand(slots).unwrap();
-                assert_eq!(ct.level(), limbs - 1);
-                let expected: Vec<f64> = (0..8).map(|r| LWE[(r + g) % 8] as f64).collect();
-                super::close(&stored.client.decrypt(&ct).unwrap(), &expected);
-            }
+    let stored = stored();
+    let slots = stored.params.ckks();
+    for (name, count, limbs) in [("repacking_key/0.bin", 4, 3), ("repacking_key/1.bin", 1, 2)] {
+        let key: SeededRepackKey = stored.read(slots, name);
+        assert_eq!((key.dimension(), key.babies().len()), (8, count));
+        for (g, baby) in key.babies().iter().enumerate() {
+            let baby: &SeededCiphertext = baby;
+            let ct = baby.expand(slots).unwrap();
+            assert_eq!(ct.level(), limbs - 1);
+            let expected: Vec<f64> = (0..8).map(|r| LWE[(r + g) % 8] as f64).collect();
+            super::close(&stored.client.decrypt(&ct).unwrap(), &expected);
         }
-        // Little but the residues of its keys.
-        let little = |name: &str, keys: usize| {
-            let len = stored.bytes(name).len();
-            assert!((len - 1000..len).contains(&keys), "{name}: {keys} of {len}");
-        };
-        let name = "ring_bridge_keys/0.bin";
-        let bridge: RingBridgeKeys = stored.read(&LOOKUPS.bridge, name);
-        little(name, bridge.byte_len());
-        for name in ["evaluation_keys_tables/0.bin", "evaluation_keys_tables/1.bin"] {
-            little(name, stored.keys(&stored.tables, name).byte_len());
-        }
+    }
+    // Little but the residues of its keys.
+    let little = |name: &str, keys: usize| {
+        let len = stored.bytes(name).len();
+        assert!((len - 1000..len).contains(&keys), "{name}: {keys} of {len}");
+    };
+    let name = "ring_bridge_keys/0.bin";
+    let bridge: RingBridgeKeys = stored.read(&LOOKUPS.bridge, name);
+    little(name, bridge.byte_len());
+    for name in ["evaluation_keys_tables/0.bin", "evaluation_keys_tables/1.bin"] {
+        little(name, stored.keys(&stored.tables, name).byte_len());
     }
 }
 
 #[test]
 fn exact_plaintexts_are_what_they_were() {
-    for stored in versions() {
-        let params = &LOOKUPS.exact[1];
-        let secret = SecretBytes::new(stored.bytes("exact_secret_key/0.bin"));
-        let secret: bfv::SecretKey = secret.read(params).unwrap();
-        let message: Vec<u64> = (0..16).map(|i| i * 31 % 257).collect();
-        for name in ["exact_ciphertext/0.bin", "exact_ciphertext/1.bin"] {
-            let ct: bfv::Ciphertext = stored.read(params, name);
-            assert_eq!(*secret.decrypt(&ct).unwrap(), message, "{name}");
-        }
-        let fresh: bfv::SeededCiphertext = stored.read(params, "fresh_exact_ciphertext/0.bin");
-        assert_eq!(*secret.decrypt(&fresh.expand(params).unwrap()).unwrap(), message);
-        let public: bfv::PublicKey = stored.read(params, "exact_public_key/0.bin");
-        assert_eq!(public.key(), secret.id());
-        let zero = public.zero(params, &mut rng()).unwrap();
-        assert_eq!(*secret.decrypt(&zero).unwrap(), [0; 16]);
-        for (name, n) in [("packing_keys/0.bin", 1), ("packing_keys/1.bin", 8)] {
-            let keys: bfv::SeededPackingKeys = stored.read(params, name);
-            let message: Vec<u64> = (0..16).map(|i| u64::from(i % (16 / n) == 0)).collect();
-            let ct = secret.encrypt(&message, &mut rng()).unwrap();
-            let keys = keys.expand(params).unwrap();
-            let packed = bfv::pack(&keys, BTreeMap::from([(0, ct)])).unwrap();
-            assert_eq!(*secret.decrypt(&packed).unwrap(), message, "{name}");
-        }
+    let stored = stored();
+    let params = &LOOKUPS.exact[1];
+    let secret = SecretBytes::new(stored.bytes("exact_secret_key/0.bin"));
+    let secret: bfv::SecretKey = secret.read(params).unwrap();
+    let message: Vec<u64> = (0..16).map(|i| i * 31 % 257).collect();
+    for name in ["exact_ciphertext/0.bin", "exact_ciphertext/1.bin"] {
+        let ct: bfv::Ciphertext = stored.read(params, name);
+        assert_eq!(*secret.decrypt(&ct).unwrap(), message, "{name}");
+    }
+    let fresh: bfv::SeededCiphertext = stored.read(params, "fresh_exact_ciphertext/0.bin");
+    assert_eq!(*secret.decrypt(&fresh.expand(params).unwrap()).unwrap(), message);
+    let public: bfv::PublicKey = stored.read(params, "exact_public_key/0.bin");
+    assert_eq!(public.key(), secret.id());
+    let zero = public.zero(params, &mut rng()).unwrap();
+    assert_eq!(*secret.decrypt(&zero).unwrap(), [0; 16]);
+    for (name, n) in [("packing_keys/0.bin", 1), ("packing_keys/1.bin", 8)] {
+        let keys: bfv::SeededPackingKeys = stored.read(params, name);
+        let message: Vec<u64> = (0..16).map(|i| u64::from(i % (16 / n) == 0)).collect();
+        let ct = secret.encrypt(&message, &mut rng()).unwrap();
+        let keys = keys.expand(params).unwrap();
+        let packed = bfv::pack(&keys, BTreeMap::from([(0, ct)])).unwrap();
+        assert_eq!(*secret.decrypt(&packed).unwrap(), message, "{name}");
     }
 }
 
 #[test]
 fn private_look_ups_are_answered() {
-    for stored in versions() {
-        let params = &LOOKUPS.exact[0];
-        let secret = |name: &str| SecretBytes::new(stored.bytes(name));
-        let expected = POINTS.map(|x| x as u64 * x as u64 % 257);
-        let function: Vec<u64> = (0..40).map(|x| x * x % 257).collect();
-        let function = Function::new(params, &function).unwrap();
-        let keys: ServerKeys = stored.read(params, "lookup_server_keys/0.bin");
-        let server = Server::new(params, &keys).unwrap();
-        for client in ["lookup_client/0.bin", "lookup_client/1.bin"] {
-            let client: Client = secret(client).read(params).unwrap();
-            let [paper, compact] = ["lookup_pending/0.bin", "lookup_pending/1.bin"]
-                .map(|name| secret(name).read::<Pending>(params).unwrap());
-            for name in ["response/0.bin", "response/1.bin"] {
-                let response: Response = stored.read(params, name);
-                assert_eq!(*client.read(&paper, &response).unwrap(), expected, "{name}");
-            }
-            for (name, pending) in
-                [("query/0.bin", &paper), ("query/1.bin", &compact), ("query/2.bin", &paper)]
-            {
-                let query: Query = stored.read(params, name);
-                let response = server.evaluate(&function, &query).unwrap();
-                assert_eq!(*client.read(pending, &response).unwrap(), expected, "{name}");
-            }
-            let function: EncryptedFunction = stored.read(params, "encrypted_function/0.bin");
-            let response = server.evaluate_encrypted(&function, &POINTS).unwrap();
-            let found = client.read_encrypted(&function, 3, &response).unwrap();
-            assert_eq!(*found, expected);
+    let stored = stored();
+    let params = &LOOKUPS.exact[0];
+    let secret = |name: &str| SecretBytes::new(stored.bytes(name));
+    let expected = POINTS.map(|x| x as u64 * x as u64 % 257);
+    let function: Vec<u64> = (0..40).map(|x| x * x % 257).collect();
+    let function = Function::new(params, &function).unwrap();
+    let keys: ServerKeys = stored.read(params, "lookup_server_keys/0.bin");
+    let server = Server::new(params, &keys).unwrap();
+    for client in ["lookup_client/0.bin", "lookup_client/1.bin"] {
+        let client: Client = secret(client).read(params).unwrap();
+        let [paper, compact] = ["lookup_pending/0.bin", "lookup_pending/1.bin"]
+            .map(|name| secret(name).read::<Pending>(params).unwrap());
+        for name in ["response/0.bin", "response/1.bin"] {
+            let response: Response = stored.read(params, name);
+            assert_eq!(*client.read(&paper, &response).unwrap(), expected, "{name}");
         }
-        let other = secret("lookup_client/0.bin").read::<Client>(&LOOKUPS.exact[1]);
-        assert!(
-            other.is_err() && from_bytes::<Query>(params, &stored.bytes("response/0.bin")).is_err()
-        );
+        for (name, pending) in
+            [("query/0.bin", &paper), ("query/1.bin", &compact), ("query/2.bin", &paper)]
+        {
+            let query: Query = stored.read(params, name);
+            let response = server.evaluate(&function, &query).unwrap();
+            assert_eq!(*client.read(pending, &response).unwrap(), expected, "{name}");
+        }
+        let function: EncryptedFunction = stored.read(params, "encrypted_function/0.bin");
+        let response = server.evaluate_encrypted(&function, &POINTS).unwrap();
+        let found = client.read_encrypted(&function, 3, &response).unwrap();
+        assert_eq!(*found, expected);
     }
+    let other = secret("lookup_client/0.bin").read::<Client>(&LOOKUPS.exact[1]);
+    assert!(
+        other.is_err() && from_bytes::<Query>(params, &stored.bytes("response/0.bin")).is_err()
+    );
 }

@@ -2,7 +2,6 @@
 
 use std::io::Read;
 
-use bellerophon_ckks as ckks;
 use bellerophon_ring::wire::Fingerprint;
 use serde::Serialize;
 
@@ -12,25 +11,15 @@ use crate::Result;
 /// The first bytes of every object.
 const MAGIC: [u8; 8] = *b"BELLEROP";
 
-/// The version that is written.
-const VERSION: u16 = 4;
-
-/// The first version in which a type has the form that is read.
-const fn since(kind: u16) -> u16 {
-    match kind {
-        // Older ones have no keys of S2C of their own, and those of version 2 no rows for the first
-        // matrix of C2S either.
-        ckks::wire::kind::BOOTSTRAP_KEYS | ckks::wire::kind::RANK_BOOTSTRAP => 4,
-        _ => 2,
-    }
-}
+/// The version of the format.
+const VERSION: u16 = 1;
 
 /// The header in front of an object: 56 bytes, little-endian.
 ///
 /// | offset | bytes | |
 /// | --- | --- | --- |
 /// | 0 | 8 | `BELLEROP` |
-/// | 8 | 2 | version of the format, 4 |
+/// | 8 | 2 | version of the format, 1 |
 /// | 10 | 2 | type of the object |
 /// | 12 | 4 | reserved, zero |
 /// | 16 | 32 | fingerprint of the parameters, zero where there are none |
@@ -67,15 +56,14 @@ impl Header {
             let (found, needed) = (bytes.len() as u64, Self::LEN as u64);
             return Err(FormatError::Length { found, needed }.into());
         };
-        // Magic word and version first: the rest means something only in this format. The type
-        // decides which older versions are read.
+        // Magic word and version first: the rest means something only in this format.
         if bytes[..8] != MAGIC {
             return Err(FormatError::Foreign.into());
         }
         let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        let (found, oldest) = (two(8), since(two(10)));
-        if !(oldest..=VERSION).contains(&found) {
-            return Err(FormatError::Version { found, oldest, newest: VERSION }.into());
+        let found = two(8);
+        if found != VERSION {
+            return Err(FormatError::Version { found, needed: VERSION }.into());
         }
         let reserved = u32::from(two(12)) | u32::from(two(14)) << 16;
         if reserved != 0 {

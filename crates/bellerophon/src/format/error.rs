@@ -16,18 +16,16 @@ pub enum FormatError {
     /// The bytes do not begin as the format does.
     #[error("not an object of Bellerophon: the bytes do not begin with its magic word")]
     Foreign,
-    /// A version in which this library does not read the type of the object.
+    /// Another version of the format.
     #[error(
-        "format version {found}: this library reads versions {oldest} to {newest} of such an \
-         object: write the object again with this release, or update the library"
+        "format version {found}: this library reads version {needed}: write the object again with \
+         this release, or update the library"
     )]
     Version {
         /// The version of the bytes.
         found: u16,
-        /// The oldest version of the type that this library reads.
-        oldest: u16,
-        /// The version that this library writes.
-        newest: u16,
+        /// The version that this library reads and writes.
+        needed: u16,
     },
     /// An object of another type.
     #[error(
@@ -92,6 +90,26 @@ pub enum FormatError {
         /// The bits.
         found: u32,
     },
+    /// A secret that cannot be decrypted: which of the reasons holds is not told.
+    #[error(
+        "the secret cannot be decrypted: the passphrase is another one, or the bytes were changed \
+         or cut short"
+    )]
+    Locked,
+    /// A secret under a passphrase whose cost is not allowed.
+    #[error(
+        "a passphrase at {memory_kib} KiB of memory and {passes} passes: 65536 to 262144 KiB and 3 \
+         to 16 passes are allowed (`PassphraseCost`)"
+    )]
+    PassphraseCost {
+        /// Memory in KiB.
+        memory_kib: u32,
+        /// Passes.
+        passes: u32,
+    },
+    /// An empty passphrase.
+    #[error("an empty passphrase encrypts nothing: give one, or take `ClientKey::to_secret_bytes`")]
+    EmptyPassphrase,
     /// The contents are not a valid object of the type.
     #[error("{name} cannot be read: {reason}")]
     Malformed {

@@ -11,14 +11,16 @@ use std::{
 };
 
 use bellerophon_ckks as ckks;
-use bellerophon_lwe::{self as lwe, BlindRotationKey, LookupKeys, RotationPart};
+use bellerophon_lwe::{
+    self as lwe, BlindRotationKey, LookupKeys, RotationPart, SeededBlindRotationKey,
+};
 use bellerophon_mlwe::{
     self as mlwe, GaloisKey, GaloisKeys, KeyId, KeyIdent, RankHoistedKeys, RelinKeys,
     wire::HoistedKey,
 };
 use bellerophon_repack::{
     RingBridgeKeys, SeededRepackKey,
-    lookup::{LinearKeys, TableKeys},
+    lookup::{BridgePath, LinearKeys, TableKeys},
 };
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted, List, Wire};
 use serde::{Deserialize, Serialize};
@@ -33,6 +35,12 @@ const MOST_KEYS: usize = 4096;
 
 /// Coordinates per part of a blind-rotation key.
 const COORDINATES: usize = 64;
+
+/// Bytes of an envelope beside seeds and residues: counts, identities, parameters, header, hash.
+const OVERHEAD: usize = 1 << 14;
+
+/// Bytes of an entry of the list, at most.
+const ENTRY: usize = 64;
 
 /// The list in front of the keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -208,7 +216,7 @@ impl EvaluationKeys {
         let list = input.list(params)?;
         let lattice = params.ckks().lattice();
         input.keys(params, list, |input, keys, exponent, limbs| {
-            let key = input.galois(lattice, exponent)?;
+            let key = input.galois(lattice, exponent, (limbs as usize).min(lattice.q().limbs()))?;
             if key.key().shape().limbs != limbs as usize {
                 return Err(disorder("a Galois key has another level than in the list"));
             }
@@ -320,7 +328,8 @@ impl<'r, R: Read> Receiver<'r, R> {
     fn list(&mut self, params: &Params) -> Result<KeyList> {
         // Step 1: the envelope of the list, bound to the fingerprint of the whole set.
         let fingerprint = params.fingerprint();
-        let bytes = self.receive(kinds::KEY_LIST, kind::KEY_LIST, fingerprint)?;
+        let most = MOST_KEYS * ENTRY + OVERHEAD;
+        let bytes = self.receive(kinds::KEY_LIST, kind::KEY_LIST, fingerprint, most)?;
         let payload = envelope::open(&bytes, kinds::KEY_LIST, kind::KEY_LIST, fingerprint)?;
         let list: KeyList = codec::decode(kinds::KEY_LIST, payload)?;
         // Step 2: the order is strict, so that no key appears twice.
@@ -354,48 +363,64 @@ impl<'r, R: Read> Receiver<'r, R> {
         for part in list.parts.0 {
             match part {
                 Part::Relinearization => {
-                    let key: RelinKeys = self.object(slots.relin_strategy())?;
+                    let strategy = slots.relin_strategy();
+                    let most = strategy.seeded_byte_len(slots.limbs())?;
+                    let key: RelinKeys = self.object(strategy, most)?;
                     keys.arithmetic.insert_relinearization(key)?;
                 }
                 Part::Galois(exponent, limbs) => {
                     galois(&mut self, &mut keys.arithmetic, exponent, limbs)?
                 }
                 // The list has this key in front of the Galois keys of its rank.
-                Part::Hoisted => hoisted = Some((self.object(lattice)?, GaloisKeys::default())),
+                Part::Hoisted => {
+                    // It reduces at most twice the rank: no more rows than a key of a rotation has.
+                    let most = GaloisKey::seeded_byte_len(lattice, lattice.q().limbs())?;
+                    hoisted = Some((self.object(lattice, most)?, GaloisKeys::default()));
+                }
                 Part::HoistedGalois(exponent) => match &mut hoisted {
-                    Some((key, galois)) => galois.insert(self.galois(&key.raised, exponent)?),
+                    Some((HoistedKey { raised, .. }, galois)) => {
+                        galois.insert(self.galois(raised, exponent, raised.q().limbs())?);
+                    }
                     None => {
                         return Err(disorder("a hoisted rotation without its rank-reduction key"));
                     }
                 },
                 Part::Bootstrap => {
-                    keys.bootstrap = Some(self.object(params.bootstrapper()?.raising())?)
+                    let bootstrapper = params.bootstrapper()?;
+                    let most = bootstrapper.own_key_sizes().transit;
+                    keys.bootstrap = Some(self.object(bootstrapper.raising(), most)?);
                 }
                 Part::Functional if keys.bootstrap.is_some() && params.bootstraps_share_keys() => {
                     keys.functional = keys.bootstrap.clone();
                 }
                 Part::Functional => {
-                    keys.functional = Some(self.object(params.functional()?.raising())?)
+                    let functional = params.functional()?;
+                    let most = functional.own_key_sizes().transit;
+                    keys.functional = Some(self.object(functional.raising(), most)?);
                 }
                 // The engine of the tables follows from the fingerprint of their parameters.
                 Part::Tables(fingerprint, count) => {
                     let lattice = params.lookups()?.with_fingerprint(fingerprint);
                     let lattice =
                         lattice.ok_or_else(|| disorder("the tables have other parameters"))?;
-                    let lookup = self.tables(lattice, count, KeyId(list.key))?;
+                    let lookup = self.tables(params, lattice, count, KeyId(list.key))?;
                     let tables = TableKeys { lwe_params: lattice.clone(), lookup };
                     keys.lookups.tables = Some(tables.into());
                 }
                 Part::RingBridge => match params.lookups()?.ring() {
                     Some(bridge) => {
-                        keys.lookups.ring = Some(self.object::<RingBridgeKeys>(bridge)?.into());
+                        let lookups = params.lookups()?;
+                        let most = lookups.key_bytes(lookups.lwe_params(), [BridgePath::Ring]);
+                        let key: RingBridgeKeys = self.object(bridge, most)?;
+                        keys.lookups.ring = Some(key.into());
                     }
                     None => return Err(disorder("the parameters have no ring bridge")),
                 },
                 Part::LinearBridge => {
                     let lookup = params.lookups()?.lwe_params();
-                    let down: lwe::SeededKeySwitchKey = self.object(lookup)?;
-                    let up: SeededRepackKey = self.object(slots)?;
+                    let most = params.lookups()?.key_bytes(lookup, [BridgePath::Linear]);
+                    let down: lwe::SeededKeySwitchKey = self.object(lookup, most)?;
+                    let up: SeededRepackKey = self.object(slots, most)?;
                     keys.lookups.linear =
                         Some(LinearKeys::new(params.lookups()?, &down, &up)?.into());
                 }
@@ -411,43 +436,56 @@ impl<'r, R: Read> Receiver<'r, R> {
         Ok((keys.of_one_client()?, name))
     }
 
+    /// Receives an envelope of at most `most` bytes: what the parameters imply, whatever the header
+    /// states and the caller allows.
     fn receive(
         &mut self,
         name: &'static str,
         kind: u16,
         fingerprint: Fingerprint,
+        most: usize,
     ) -> Result<Vec<u8>> {
-        let bytes = envelope::receive(self.reader, name, kind, fingerprint, self.left)?;
+        let limit = self.left.min(most as u64);
+        let bytes = envelope::receive(self.reader, name, kind, fingerprint, limit)?;
         self.left -= bytes.len() as u64;
         self.hashes.update(&ContentHash::of_sealed(&bytes).0);
         Ok(bytes)
     }
 
-    fn object<T>(&mut self, params: &T::Params) -> Result<T>
+    /// Reads a key of at most `most` bytes of seeds and residues.
+    fn object<T>(&mut self, params: &T::Params, most: usize) -> Result<T>
     where
         T: Wire,
         Error: From<T::Error>,
     {
-        let bytes = self.receive(T::NAME, T::KIND, params.fingerprint())?;
+        let most = most.saturating_add(OVERHEAD);
+        let bytes = self.receive(T::NAME, T::KIND, params.fingerprint(), most)?;
         super::from_bytes(params, &bytes)
     }
 
-    fn galois(&mut self, params: &mlwe::Params, exponent: u32) -> Result<GaloisKey> {
-        let key: GaloisKey = self.object(params)?;
+    fn galois(&mut self, params: &mlwe::Params, exponent: u32, limbs: usize) -> Result<GaloisKey> {
+        let key: GaloisKey = self.object(params, GaloisKey::seeded_byte_len(params, limbs)?)?;
         if key.exponent() != exponent as usize {
             return Err(disorder("a Galois key has another exponent than in the list"));
         }
         Ok(key)
     }
 
-    fn tables(&mut self, lattice: &lwe::Params, count: u32, key: KeyId) -> Result<LookupKeys> {
+    fn tables(
+        &mut self,
+        params: &Params,
+        lattice: &lwe::Params,
+        count: u32,
+        key: KeyId,
+    ) -> Result<LookupKeys> {
         // Step 1: the LWE dimension determines the number of parts.
         if count as usize != lattice.spec().dimension.div_ceil(COORDINATES) {
             return Err(disorder("the blind-rotation key has the wrong number of parts"));
         }
         // Step 2: the parts, in the order of their coordinates.
+        let most = SeededBlindRotationKey::byte_len(lattice);
         let parts = (0..count as usize).map(|i| {
-            let part: RotationPart = self.object(lattice)?;
+            let part: RotationPart = self.object(lattice, most)?;
             let (first, last) = (i * COORDINATES, (i + 1) * COORDINATES);
             match part.coordinates() == (first..last.min(lattice.spec().dimension)) {
                 true => Ok(part),
@@ -459,7 +497,8 @@ impl<'r, R: Read> Receiver<'r, R> {
         // The parts are read lazily: only one is in memory in packed form.
         let rotation = BlindRotationKey::from_parts(lattice, parts)?;
         // Step 3: the key switch from the ring of the tables back to the LWE secret.
-        let switch: lwe::SeededKeySwitchKey = self.object(lattice)?;
+        let most = params.lookups()?.key_bytes(lattice, []) - most;
+        let switch: lwe::SeededKeySwitchKey = self.object(lattice, most)?;
         if switch.source_dimension() != lattice.spec().ring_degree {
             return Err(disorder("the key switch of the tables has another ring"));
         }

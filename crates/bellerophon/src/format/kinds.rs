@@ -36,8 +36,8 @@ macro_rules! names {
     };
 }
 
-/// The name of a type, if this library knows it.
-pub(super) fn name(kind: u16) -> Option<&'static str> {
+/// All types of objects: number and name. Secrets are among them, keys and needs too.
+pub fn kinds() -> impl Iterator<Item = (u16, &'static str)> {
     let objects = names! {
         Wire: mlwe::Ciphertext, mlwe::SeededCiphertext, mlwe::PublicKey, mlwe::KeySwitchKey,
             mlwe::GaloisKey, mlwe::RankReduceKey, mlwe::RelinKeys, mlwe::ModRaiseKey, mlwe::Params,
@@ -61,7 +61,12 @@ pub(super) fn name(kind: u16) -> Option<&'static str> {
         (kind::KEY_LIST, KEY_LIST),
         (kind::NEEDS, NEEDS),
     ];
-    objects.into_iter().chain(own).find(|&(number, _)| number == kind).map(|(_, name)| name)
+    objects.into_iter().chain(own)
+}
+
+/// The name of a type, if this library knows it.
+fn name(kind: u16) -> Option<&'static str> {
+    kinds().find(|&(number, _)| number == kind).map(|(_, name)| name)
 }
 
 /// The name of a type and its number.
@@ -74,7 +79,31 @@ pub(super) fn printed(kind: u16) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    /// The list is that of the numbers in the sources of all crates.
+    #[test]
+    fn every_number_is_listed_once() {
+        let sources = [
+            include_str!("../../../mlwe/src/wire/mod.rs"),
+            include_str!("../../../ckks/src/wire/mod.rs"),
+            include_str!("../../../lwe/src/wire/mod.rs"),
+            include_str!("../../../repack/src/wire/mod.rs"),
+            include_str!("../../../pir/src/wire/mod.rs"),
+            include_str!("kinds.rs"),
+        ];
+        let number = |line: &str| {
+            let digits = line.trim().strip_prefix("pub const ")?.split_once(": u16 = 0x")?.1;
+            u16::from_str_radix(&digits[..4], 16).ok()
+        };
+        let numbers: Vec<u16> = sources.iter().flat_map(|s| s.lines().filter_map(number)).collect();
+        let listed: Vec<u16> = kinds().map(|(kind, _)| kind).collect();
+        let set = |kinds: &[u16]| kinds.iter().copied().collect::<BTreeSet<u16>>();
+        assert_eq!(set(&numbers), set(&listed));
+        assert_eq!((numbers.len(), listed.len()), (set(&numbers).len(), set(&listed).len()));
+    }
 
     /// Every type in the table of the format has a name.
     #[test]

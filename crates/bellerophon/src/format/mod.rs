@@ -52,6 +52,7 @@ mod keys;
 mod kinds;
 mod needs;
 mod params;
+mod passphrase;
 mod secret;
 mod store;
 
@@ -66,7 +67,8 @@ pub use content_hash::ContentHash;
 pub use encoded::Encoded;
 pub use envelope::Header;
 pub use error::FormatError;
-pub use kinds::kind;
+pub use kinds::{kind, kinds};
+pub use passphrase::PassphraseCost;
 pub use secret::SecretBytes;
 
 #[cfg(doc)]

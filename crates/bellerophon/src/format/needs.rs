@@ -1,4 +1,6 @@
 //! The byte form of the needs of a program: a server sends them to the client that makes the keys.
+//!
+//! The bytes do not choose assumptions: what was read has the word of the client for none.
 
 use bellerophon_ckks::{KeyLevels, wire::KeyLevelsForm};
 use bellerophon_ring::wire::{List, Wire};
@@ -84,6 +86,8 @@ impl Wire for Needs {
                 .map(|&(rows, columns)| (rows as usize, columns as usize))
                 .collect(),
             keys: KeyLevels::from_form(params.ckks(), form.keys)?,
+            allowed_ntru: false,
+            allowed_ranks: false,
         };
         // Step 2: the parameters must serve them, as for needs that a program states.
         keys::key_spec(params, &needs)?;

@@ -1,12 +1,13 @@
 //! Every way in which bytes of one object can be wrong, on one of each type.
 
 use crate::error::refusal;
+use bellerophon_ckks::KeyLevels;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
-use crate::{Bridge, Ciphertext, ClientKey, ErrorKind, Needs, Preset};
+use crate::{Bridge, Ciphertext, ClientKey, Engine, ErrorKind, Needs, Preset};
 
 mod encoded;
 mod keys;
@@ -66,6 +67,43 @@ fn needs_come_back_if_the_parameters_serve_them() {
     ));
 }
 
+/// Bytes of a server choose neither NTRU nor temporary ranks.
+#[test]
+fn needs_from_bytes_take_the_word_of_the_client() {
+    let (params, client) = world(Preset::ToyInsecure, 1);
+    type Accept = fn(Needs) -> Needs;
+    let hoisted = KeyLevels::default().rotate_hoisted(1);
+    let ntru = Needs::new().map_with([Engine::Ntru]);
+    for (needs, allow, accept) in [
+        (&ntru, "allow_ntru", Needs::allow_ntru as Accept),
+        (
+            &Needs::new().rotate_any(),
+            "allow_temporary_ranks",
+            Needs::allow_temporary_ranks as Accept,
+        ),
+        (
+            &Needs::new().keys(&hoisted).allow_temporary_ranks(),
+            "allow_temporary_ranks",
+            Needs::rotate_any as Accept,
+        ),
+    ] {
+        client.evaluation_keys_with(needs, &mut rng(2)).unwrap();
+        let back: Needs = from_bytes(&params, &to_bytes(&params, needs).unwrap()).unwrap();
+        let refused = client.evaluation_keys(&back).map(|_| ());
+        assert!(matches!(refusal(&refused), ErrorKind::NotAllowed { .. }));
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains(allow), "{message}");
+        let refused = client.reducing_keys(&back).map(|_| ());
+        assert!(matches!(refusal(&refused), ErrorKind::NotAllowed { .. }));
+        // Their size is known before the client decides.
+        params.evaluation_key_bytes(&back).unwrap();
+        client.evaluation_keys_with(&accept(back), &mut rng(2)).unwrap();
+    }
+    // A key request that was read may ask for a temporary rank as well.
+    let refused = client.evaluation_keys(&Needs::new().keys(&hoisted)).map(|_| ());
+    assert!(matches!(refusal(&refused), ErrorKind::NotAllowed { .. }));
+}
+
 #[test]
 fn secret_keys_come_back_where_they_belong() {
     for preset in [Preset::ToyInsecure, Preset::ToyBootstrapping] {
@@ -103,10 +141,10 @@ fn the_header_is_checked_before_anything_else() {
         }
     };
     assert!(matches!(changed(0, b"X"), FormatError::Foreign));
-    for found in [0, 1, 5] {
+    for found in [0, 2, 5] {
         let refused = changed(8, &[found as u8]);
         assert!(
-            matches!(refused, FormatError::Version { found: f, oldest: 2, newest: 4 } if f == found),
+            matches!(refused, FormatError::Version { found: f, needed: 1 } if f == found),
             "{refused}"
         );
     }

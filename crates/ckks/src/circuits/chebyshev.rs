@@ -176,6 +176,22 @@ impl Chebyshev {
         self.coefficients.iter().enumerate().map(|(k, c)| k as f64 * c.abs()).sum()
     }
 
+    /// A bound on the derivative by `u` in `[-1, 1]`, by [`extremes`](Self::extremes) of the
+    /// derivative: `sum_k c'_k T_k(u)` with `c'_(k-1) = c'_(k+1) + 2 k c_k`, and `c'_0` halved.
+    pub(crate) fn largest_slope(&self) -> f64 {
+        let degree = self.degree();
+        let mut slope = vec![0.0; degree + 2];
+        for k in (1..=degree).rev() {
+            slope[k - 1] = slope[k + 1] + 2.0 * k as f64 * self.coefficients[k];
+        }
+        slope[0] *= 0.5;
+        slope.truncate(degree.max(1));
+        let slope = Self::new(-1.0, 1.0, slope);
+        // Samples dense enough for a margin far below the bound.
+        let (least, most) = slope.extremes(-1.0, 1.0, 512 + 16 * degree);
+        least.abs().max(most.abs())
+    }
+
     /// The least and the largest value over `[lo, hi]` within the domain, at worst: of `tabulate`
     /// points evenly spaced in angle, the ends among them, widened by what an extreme between two
     /// of them, where the derivative is zero, can exceed both by: `spacing^2 / 8 sum k^2 |c_k|`.
@@ -303,6 +319,19 @@ mod tests {
         assert!(sampled <= certified && certified < sampled + 2e-5, "{sampled} {certified}");
         // A few samples still certify, at a higher price.
         assert!(p.certified_error(f, 1.0, 50) >= sampled);
+    }
+
+    #[test]
+    fn largest_slope_bounds_the_derivative_and_is_not_much_more() {
+        for degree in [0usize, 1, 2, 7, 30, 200] {
+            let p = Chebyshev::interpolate(|x| (9.0 * x).sin() + x, -1.0, 1.0, degree);
+            let (bound, h) = (p.largest_slope(), 1e-6);
+            let slope = |u: f64| (p.eval(u + h) - p.eval(u - h)).abs() / (2.0 * h);
+            let inside = (-9999..=9999).map(|i| slope(f64::from(i) / 1e4 * (1.0 - h)));
+            let found = inside.fold(0.0, f64::max);
+            assert!(found <= bound * (1.0 + 1e-6) + 1e-9, "{degree}: {found} above {bound}");
+            assert!(bound <= 1.02 * found + 1e-9, "{degree}: {bound} far above {found}");
+        }
     }
 
     #[test]

@@ -186,6 +186,25 @@ impl Diagonals {
         self
     }
 
+    /// The matrix for vectors of `period` slots, repeated, that reads the first `len` slots of each
+    /// repetition alone: its product with the mask of these slots.
+    ///
+    /// # Panics
+    /// When the period is not a power of two up to `slots`.
+    #[must_use]
+    pub(crate) fn reading(&self, period: usize, len: usize) -> Self {
+        let mut m = Self::zero(self.slots);
+        for (k, d) in self.iter() {
+            let mask = d.len() - 1;
+            let kept = |i: usize| match (i + k) % period < len {
+                true => d[i & mask],
+                false => Complex64::ZERO,
+            };
+            m.add_diagonal(k, (0..d.len().max(period)).map(kept).collect());
+        }
+        m
+    }
+
     /// The conjugate transpose.
     #[must_use]
     pub(crate) fn adjoint(&self) -> Self {

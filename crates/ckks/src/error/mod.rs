@@ -7,7 +7,8 @@ use bellerophon_ring::decimal;
 
 pub use level_scale::LevelScale;
 use level_scale::against;
-use remedies::{slots_needed, steps};
+pub(crate) use remedies::rounded_up;
+use remedies::{inaccurate, nearest, outside, overflow, slots_needed, steps};
 
 bellerophon_ring::op_error! {
     /// An operation that was refused, and why.
@@ -22,7 +23,6 @@ bellerophon_ring::op_error! {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    // Layers below.
     /// An error of the ring layer.
     #[error(transparent)]
     Ring(#[from] bellerophon_ring::ErrorKind),
@@ -136,15 +136,16 @@ pub enum ErrorKind {
     // Ranges and levels. Bounds are rounded where exact ones would reveal data.
     /// The message could wrap around the modulus.
     #[error(
-        "the values may reach {}, and level {level} holds values below {} (modulus \
-         2^{log2_modulus:.1}, scale 2^{log2_scale:.1}): stay at a higher level, scale the values \
-         down, or state a tighter range (`assume_range`)",
+        "the {what} may reach at most {}, and level {level} holds values below {} (modulus \
+         2^{log2_modulus:.1}, scale 2^{log2_scale:.1}): {}",
         decimal(*bound),
-        decimal((log2_modulus - 1.0 - log2_scale).exp2())
+        decimal((log2_modulus - 1.0 - log2_scale).exp2()),
+        overflow(what)
     )]
     RangeOverflow {
-        /// Bound on the magnitude of the result, rounded up to a power of two: the exact bound
-        /// would reveal the largest value of a plaintext.
+        /// Values or padding.
+        what: &'static str,
+        /// Bound on the magnitude, rounded up to three digits: an exact one would reveal constants.
         bound: f64,
         /// `log2` of its scale.
         log2_scale: f64,
@@ -155,13 +156,14 @@ pub enum ErrorKind {
     },
     /// Values that a bootstrap does not take.
     #[error(
-        "a bootstrap takes values up to {}, and these may reach {}: scale the values down before, \
-         or state a tighter range (`assume_range`)",
+        "a bootstrap takes values up to {}, and these may reach at most {}: scale the values down \
+         before, or state the range that they keep (`assume_range`, and for the results of a whole \
+         loop `keep_within`)",
         decimal(*most),
         decimal(*bound)
     )]
     BootstrapRange {
-        /// Bound on the magnitude of the values with their error, rounded up to a power of two.
+        /// Bound on the magnitude of the values with their error, rounded up to three digits.
         bound: f64,
         /// The largest magnitude that the bootstrap takes.
         most: f64,
@@ -176,6 +178,40 @@ pub enum ErrorKind {
         /// `log2` of the scale at which the constant is encoded.
         log2_scale: f64,
     },
+    /// Constants that rounding to integers would destroy. The error does not repeat them.
+    #[error(
+        "the constants are below {}, and are rounded to multiples of {}: multiply by fewer and \
+         larger constants (by their product at once), or declare the values in larger units when \
+         they are encrypted",
+        decimal((8.0 - log2_scale).exp2()),
+        decimal((-log2_scale).exp2())
+    )]
+    SmallConstant {
+        /// `log2` of the scale at which the constants are encoded.
+        log2_scale: f64,
+    },
+    /// Values that are lost in the noise.
+    #[error(
+        "the predicted error of a value is {}, and {what} {}: encrypt the values in larger units \
+         (and divide after decryption), keep results of products from getting small, or take \
+         parameters with a larger scale; `decrypt_noisy` returns such values all the same",
+        decimal(*noise),
+        decimal(*width)
+    )]
+    LostInNoise {
+        /// The quantity that the error exceeds.
+        what: &'static str,
+        /// Predicted standard deviation of a slot's error.
+        noise: f64,
+        /// The width of the declared range, or the largest magnitude of the values.
+        width: f64,
+    },
+    /// Complex values where reals are wanted.
+    #[error(
+        "the values may be complex: decrypt them as complex numbers (`decrypt_complex`), or take \
+         the real parts before (`real_part`)"
+    )]
+    ComplexValues,
     /// Too few levels are left.
     #[error(
         "needs {needed} level(s), {left} left: encrypt at a higher level, bootstrap before \
@@ -216,8 +252,7 @@ pub enum ErrorKind {
         /// The highest level available.
         highest: usize,
     },
-    /// A value outside its declared range. The error does not repeat the value: others than the
-    /// owner of the data may read it.
+    /// A value outside its declared range. The error does not repeat it: others may read the error.
     #[error(
         "value {index} lies outside the declared range [{lo:?}, {hi:?}]: declare a range \
          that contains every value and does not depend on the values (`Interval::complex` for \
@@ -239,14 +274,11 @@ pub enum ErrorKind {
         /// The modulus.
         modulus: usize,
     },
-    /// A result that may exceed its declaration. The error does not say by how much: the excess
-    /// would reveal constants of the server.
-    #[error(
-        "the declared {what} does not cover the result: declare {needed}, or state a tighter \
-         range that the program is known to keep (`assume_range`) before it publishes"
-    )]
+    /// A result or an input that may exceed its declaration. The error does not say by how much:
+    /// the excess would reveal constants of the server.
+    #[error("the declared {what} does not cover the vector: declare {needed}")]
     Declaration {
-        /// Range or noise.
+        /// Range, noise, level, scale, or a number of values or slots.
         what: &'static str,
         /// A declaration that would cover it.
         needed: &'static str,
@@ -267,24 +299,8 @@ pub enum ErrorKind {
     /// [`ProgramBounds`](crate::param_search::ProgramBounds) that no parameter set meets.
     #[error(
         "no set gives {bits} bits in the worst of {slots} slots after {depth} \
-         product(s){}: {}, {}{}: {}",
-        if *bootstraps { " that follow a bootstrap" } else { "" },
-        match nearest_bits {
-            Some(bits) => format!("this depth allows {bits} bits"),
-            None => "no set reaches this depth at any precision".into(),
-        },
-        match nearest_depth {
-            Some(depth) => format!("this precision allows {depth} product(s)"),
-            None => "no set reaches this precision at any depth".into(),
-        },
-        match modulus {
-            Some(bits) => format!(" (the largest ring allows a modulus of {bits} bits)"),
-            None => String::new(),
-        },
-        match *bootstraps {
-            true => "ask for less, or bootstrap more often for more depth",
-            false => "ask for less, or bootstrap between products (`bootstraps`) for more depth",
-        },
+         product(s){}",
+        nearest(*bootstraps, *nearest_bits, *nearest_depth, *modulus)
     )]
     Unreachable {
         /// The requested slots.
@@ -424,8 +440,7 @@ pub enum ErrorKind {
     },
     /// Invalid terms of noise flooding.
     #[error(
-        "{queries} queries at {statistical_bits:?} bits: need at least one query \
-         and 1 to 64 statistical bits"
+        "{queries} queries at {statistical_bits:?} bits: need at least 1 query, and 1 to 64 bits"
     )]
     Flooding {
         /// Number of results to share.
@@ -468,10 +483,9 @@ pub enum ErrorKind {
     /// A range that leaves the domain of a polynomial.
     #[error(
         "the {what} may lie in [{found_lo:?}, {found_hi:?}]{}, outside the domain \
-         [{lo:?}, {hi:?}]: approximate over a wider domain, scale the values, state a tighter \
-         range (`assume_range`, or `assume_range_with_padding` to include padding), or set the \
-         padding to values inside the domain",
-        if *complex { " (complex)" } else { "" }
+         [{lo:?}, {hi:?}]: {}",
+        if *complex { " (complex)" } else { "" },
+        outside(what)
     )]
     OutsideDomain {
         /// Values or padding.
@@ -499,14 +513,7 @@ pub enum ErrorKind {
     #[error(
         "series of {what} on [{lo:?}, {hi:?}]: the requested error is 2^{log2_wanted:?}, and \
          degree {degree} reaches 2^{log2_reached:.1}: {}",
-        match breaks {
-            0 => "allow a larger error, or take a smaller domain or another share of the circle"
-                .to_string(),
-            n => format!(
-                "the function seems to have {n} kink(s) or jump(s) (`detect_breaks` locates them): \
-                 approximate the smooth pieces separately and join them by a step"
-            ),
-        }
+        inaccurate(*breaks)
     )]
     SeriesAccuracy {
         /// The function.
@@ -526,10 +533,7 @@ pub enum ErrorKind {
     },
     // Lengths, padding and shapes.
     /// A slot index out of range.
-    #[error(
-        "slot {found} of a vector of {slots} slots: need an index from 0 to {}",
-        slots - 1
-    )]
+    #[error("slot {found} of a vector of {slots} slots: need an index below {slots}")]
     SlotOutOfRange {
         /// The slot, or the end of the slot range, found.
         found: usize,
@@ -550,9 +554,8 @@ pub enum ErrorKind {
     },
     /// A reduction of a vector whose padding may be nonzero, without a level to clear it.
     #[error(
-        "the {} padding slots behind the {len} values may be nonzero, clearing them takes \
-         one level, and none is left: clear the padding earlier (`clear_padding`), or bootstrap",
-        slots - len
+        "the padding behind the {len} values in {slots} slots may be nonzero, clearing it takes \
+         one level, and none is left: clear the padding earlier (`clear_padding`), or bootstrap"
     )]
     Padding {
         /// Number of values.
@@ -590,12 +593,6 @@ pub enum ErrorKind {
 
 bellerophon_ring::lower_kinds! {
     Mlwe(bellerophon_mlwe::ErrorKind) via [Ring];
-}
-
-/// The smallest power of two at or above a magnitude, as [`ErrorKind::RangeOverflow`] reports it.
-pub(crate) fn power_of_two_above(magnitude: f64) -> f64 {
-    // Rounded up, so that the error reveals one of few values and not the exact bound.
-    magnitude.log2().ceil().exp2()
 }
 
 /// Shorthand for results of this crate.

@@ -7,7 +7,7 @@ use super::Evaluator;
 use crate::ErrorKind;
 use crate::{
     Ciphertext, During, Interval, Plaintext, Result, SlotValue, encode::check_values,
-    lengths::check_len, metadata::rules::same_scale,
+    lengths::check_len, metadata::alignment::same_scale, origins::Relation,
 };
 
 /// Which of addition and subtraction.
@@ -56,13 +56,14 @@ impl Evaluator {
             Sign::Minus => Interval::sub,
         };
         // The rule first: on an error the operand in place is unchanged.
-        let sum = self.rules().sum(&x.metadata(), &y.metadata(), f)?;
+        let (relation, origins) = x.joint_origins(y);
+        let sum = self.rules().sum(&x.metadata(), &y.metadata(), relation, f)?;
         let lattice = self.params().lattice();
         match sign {
             Sign::Plus => x.inner.add_assign(lattice, &y.inner)?,
             Sign::Minus => x.inner.sub_assign(lattice, &y.inner)?,
         }
-        x.meta = sum.meta;
+        (x.meta, x.origins) = (sum.meta, origins);
         Ok(())
     }
 
@@ -86,8 +87,13 @@ impl Evaluator {
         // The plaintext as a ciphertext without mask, so that both can be aligned.
         let constant = self.trivial(p)?;
         let (x, constant) = self.align(x, &constant).during(op)?;
-        let metadata =
-            self.rules().sum(&x.metadata(), &constant.metadata(), Interval::add).during(op)?;
+        let metadata = self.rules().sum(
+            &x.metadata(),
+            &constant.metadata(),
+            Relation::Independent,
+            Interval::add,
+        );
+        let metadata = metadata.during(op)?;
         let mut sum = x.into_owned();
         sum.inner.add_plain_assign(self.params().lattice(), constant.inner.b())?;
         sum.meta = metadata.meta;

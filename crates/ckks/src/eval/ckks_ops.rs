@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, ErrorKind, Evaluator, Metadata, Params,
-    Result, SlotValue,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, ErrorKind, Evaluator, Metadata,
+    Origins, Params, Result, SlotValue,
     bootstrap::Bootstrapper,
     fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
     lintrans::LinearTransform,
@@ -54,6 +54,14 @@ macro_rules! metadata_operations {
         fn with_metadata(&self, mut x: Ciphertext, meta: CiphertextMeta) -> Ciphertext {
             x.meta = meta;
             x
+        }
+
+        fn origins(&self, x: &Ciphertext) -> Origins {
+            x.origins().clone()
+        }
+
+        fn with_origins(&self, x: Ciphertext, origins: Origins) -> Ciphertext {
+            x.of(origins)
         }
     };
 }

@@ -12,21 +12,23 @@
 //! | `scale_management` | aligned levels and scales of two operands, level drops |
 //! | `add` | addition, subtraction, negation; with ciphertexts, plaintexts, constants |
 //! | `mul` | products, squares; by plaintexts, constants; linear combinations |
-//! | `ranges` | statements about ranges in composed operations |
+//! | `statements` | what composed operations know better than the rules |
 //! | `rescale` | the rescale |
 //! | `rotate` | rotations, conjugation, hoisted rotations |
 //! | `sum` | sums over slots, copies, dot products |
 //! | `mask` | masks: some slots stay, the others become zero |
+//! | `padding` | padding that is moved into a domain, or cleared |
 //! | `ckks_ops` | [`CkksOps`](crate::CkksOps) for the evaluator |
 
 mod add;
 mod ckks_ops;
 pub(crate) mod mask;
 mod mul;
-pub(crate) mod ranges;
+pub(crate) mod padding;
 mod rescale;
 pub(crate) mod rotate;
 mod scale_management;
+pub(crate) mod statements;
 pub(crate) mod sum;
 
 pub(crate) use ckks_ops::metadata_operations;
@@ -38,7 +40,7 @@ use crate::ErrorKind;
 use crate::bootstrap::{Bootstrapping, Watch};
 use crate::fbt::Functional;
 use crate::{
-    Ciphertext, During, Encoder, EvaluationKeys, Params, Plaintext, Result,
+    Ciphertext, During, Encoder, EvaluationKeys, Origins, Params, Plaintext, Result,
     metadata::rules::MetadataRules,
 };
 
@@ -109,7 +111,8 @@ impl Evaluator {
         let lattice = self.params.lattice();
         let inner =
             mlwe::Ciphertext::trivial(lattice, plaintext.poly.clone(), self.keys.secret_id())?;
-        Ok(Ciphertext::at_level(&self.params, inner, plaintext.metadata().meta))
+        let meta = plaintext.metadata().meta;
+        Ok(Ciphertext::at_level(&self.params, inner, meta, Origins::none()))
     }
 
     /// Refuses ciphertexts under other parameters or another key.

@@ -10,6 +10,7 @@ use crate::{
     bootstrap::auto_bootstrap::{self, Operands},
     encode::check_values,
     lengths::check_len,
+    origins::Relations,
     sparse_slots::Coefficients,
 };
 
@@ -25,7 +26,8 @@ impl Evaluator {
         let (x, y) = auto_bootstrap::factors(self, x, y)?;
         self.check_levels(1, x.level().min(y.level())).during(op)?;
         let (x, y) = self.align_factors(&x, &y).during(op)?;
-        let metadata = self.rules().product(&x.metadata(), &y.metadata()).during(op)?;
+        let (relation, _) = x.joint_origins(&y);
+        let metadata = self.rules().product(&x.metadata(), &y.metadata(), relation).during(op)?;
         self.relinearized_rescaled(&metadata, (&x, &y)).during(op)
     }
 
@@ -48,7 +50,8 @@ impl Evaluator {
         // Products of a sum need one scale, so factors are aligned as for `mul`; the level stays.
         let (x, y) = auto_bootstrap::factors(self, x, y)?;
         let (x, y) = self.align_factors(&x, &y).during(op)?;
-        let metadata = self.rules().product(&x.metadata(), &y.metadata()).during(op)?;
+        let (relation, _) = x.joint_origins(&y);
+        let metadata = self.rules().product(&x.metadata(), &y.metadata(), relation).during(op)?;
         self.relinearized(&metadata, (&x, &y)).during(op)
     }
 
@@ -70,7 +73,8 @@ impl Evaluator {
         let metadata = self.rules().relinearized(product)?;
         let key = self.keys().relinearization(self.params().limbs_at(product.level))?;
         let inner = key.multiply(&x.inner, &y.inner, 0)?;
-        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
+        let (_, origins) = x.joint_origins(y);
+        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta, origins))
     }
 
     /// A product, relinearized and rescaled in one mod-down. The metadata count one rounding more
@@ -88,7 +92,8 @@ impl Evaluator {
         let primes = limbs - params.limbs_at(metadata.level);
         let key = self.keys().relinearization(limbs)?;
         let inner = key.multiply(&x.inner, &y.inner, primes)?;
-        Ok(Ciphertext::at_level(params, inner, metadata.meta))
+        let (_, origins) = x.joint_origins(y);
+        Ok(Ciphertext::at_level(params, inner, metadata.meta, origins))
     }
 
     /// `x p` for an encoded vector, rescaled. Takes one level.
@@ -303,7 +308,17 @@ impl Evaluator {
         // Step 2: the metadata, with the integer factors of the terms.
         let pairs: Vec<_> = products.iter().map(|(x, y)| (x.metadata(), y.metadata())).collect();
         let multiples: Vec<_> = terms.iter().map(|&(x, c)| (x.metadata(), c)).collect();
-        let plan = self.rules().mul_add_many(&pairs, &multiples, constant, scale).during(op)?;
+        let all = products.iter().flat_map(|&(x, y)| [x, y]).chain(terms.iter().map(|t| t.0));
+        let period = all.map(|x| x.meta.slots).min();
+        let relations = Relations::new(
+            products.iter().map(|(x, y)| (&x.origins, &y.origins)),
+            terms.iter().map(|(x, _)| &x.origins),
+            period.unwrap_or(1),
+        );
+        let plan = self
+            .rules()
+            .mul_add_many(&pairs, &multiples, &relations, constant, scale)
+            .during(op)?;
         // Step 3: the products, relinearized once, the terms and the constant.
         let mut sum = self.product_sum(&products, plan.level).during(op)?;
         let lattice = self.params().lattice();
@@ -318,7 +333,8 @@ impl Evaluator {
         let mut sum = sum.ok_or(ErrorKind::NoValues).during(op)?;
         self.add_integer(&mut sum, plan.constant);
         // Step 4: rescale.
-        Ok(Ciphertext::at_level(self.params(), self.divided(sum)?, plan.result.meta))
+        let inner = self.divided(sum)?;
+        Ok(Ciphertext::at_level(self.params(), inner, plan.result.meta, relations.sum))
     }
 
     /// `sum_j x_j y_j` at `level` with one relinearization, if there are any.

@@ -15,7 +15,8 @@ impl Evaluator {
     /// As [`rescale`](Self::rescale), consuming its operand.
     pub(crate) fn rescaled(&self, x: Ciphertext) -> Result<Ciphertext> {
         let metadata = self.rules().rescaled(&x.metadata())?;
-        Ok(Ciphertext::at_level(self.params(), self.divided(x.inner)?, metadata.meta))
+        let inner = self.divided(x.inner)?;
+        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta, x.origins))
     }
 
     /// The rescale of a lattice ciphertext above level 0.

@@ -21,7 +21,12 @@ impl Evaluator {
         // noise.
         let path = self.rotation_path(&x.metadata(), step).during(op)?;
         let inner = path.apply(self.params(), &x.inner)?.into_owned();
-        Ok(self.after_rotation(inner, x, path.cost(self.params(), x.lattice().limbs())))
+        Ok(self.after_rotation(
+            inner,
+            x,
+            step as i64,
+            path.cost(self.params(), x.lattice().limbs()),
+        ))
     }
 
     /// Computes [`CkksOps::rotate_many`](crate::CkksOps::rotate_many).
@@ -45,7 +50,7 @@ impl Evaluator {
             };
             let key = self.keys().galois_keys().get(exponent).during(op)?;
             let inner = key.apply_decomposed(lattice, &x.inner, digits)?;
-            Ok(self.after_rotation(inner, x, RotationCost::Keys(1)))
+            Ok(self.after_rotation(inner, x, step, RotationCost::Keys(1)))
         })
     }
 
@@ -58,7 +63,7 @@ impl Evaluator {
         // Slots follow powers of 5: the automorphism X -> X^-1 conjugates them.
         let inner = key.apply(lattice, &x.inner)?;
         let metadata = self.rules().conjugated(&x.metadata());
-        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
+        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta, x.origins.clone()))
     }
 
     /// The rotation of a vector with this metadata by `step` in `[0, slots)`.
@@ -71,14 +76,16 @@ impl Evaluator {
         Ok(self.rotation_path(x, step)?.cost(self.params(), self.params().limbs_at(x.level)))
     }
 
-    /// A rotation of `x` with its metadata.
+    /// The rotation of `x` by `step` with its metadata.
     fn after_rotation(
         &self,
         inner: mlwe::Ciphertext,
         x: &Ciphertext,
+        step: i64,
         cost: RotationCost,
     ) -> Ciphertext {
         let metadata = self.rules().rotated(&x.metadata(), cost);
-        Ciphertext::at_level(self.params(), inner, metadata.meta)
+        let origins = x.origins.rotated(step, x.meta.slots);
+        Ciphertext::at_level(self.params(), inner, metadata.meta, origins)
     }
 }

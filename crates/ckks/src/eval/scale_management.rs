@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Evaluator;
-use crate::{Ciphertext, During, Result, bootstrap::auto_bootstrap, metadata::rules::Route};
+use crate::{Ciphertext, During, Result, bootstrap::auto_bootstrap, metadata::alignment::Route};
 
 impl Evaluator {
     /// Computes [`CkksOps::drop_to_level`](crate::CkksOps::drop_to_level).
@@ -64,7 +64,8 @@ impl Evaluator {
         for _ in route.to..route.from {
             inner = self.divided(inner)?;
         }
-        Ok(Cow::Owned(Ciphertext::at_level(self.params(), inner, metadata.meta)))
+        let origins = ct.origins.clone();
+        Ok(Cow::Owned(Ciphertext::at_level(self.params(), inner, metadata.meta, origins)))
     }
 
     /// As [`follow`](Self::follow) for an operand that may have been bootstrapped.

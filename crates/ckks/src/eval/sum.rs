@@ -26,7 +26,8 @@ use crate::{
     error::LevelScale,
     eval::mask::cleared,
     lengths::check_len,
-    metadata::rules::{MetadataRules, same_scale},
+    metadata::{alignment::same_scale, rules::MetadataRules},
+    origins::{Origins, Relation, Relations},
     rotation_plan::{RotationCost, RotationPath},
 };
 
@@ -148,12 +149,25 @@ fn normal(step: i64, slots: usize) -> usize {
     step.rem_euclid(slots as i64) as usize
 }
 
+/// The relations of a sum of rotations of vectors of a period of `slots` slots.
+pub(crate) fn rotated_origins<'a>(
+    terms: impl IntoIterator<Item = (&'a Origins, &'a [i64])>,
+    slots: usize,
+) -> Relations {
+    let mut relations = Relations::default();
+    for (x, steps) in terms {
+        steps.iter().for_each(|&step| relations.join(&x.rotated(step, slots), slots));
+    }
+    relations
+}
+
 impl MetadataRules<'_> {
-    /// The metadata of [`Evaluator::sum_of_rotations`]; `cost` is the effect of a rotation by a
-    /// step.
+    /// The metadata of [`Evaluator::sum_of_rotations`]; `summands` are the relations of its terms,
+    /// rotation by rotation, and `cost` is the effect of a rotation by a step.
     pub(crate) fn sum_of_rotations(
         self,
         terms: &[(Metadata, &[i64])],
+        summands: &[Relation],
         mut cost: impl FnMut(usize) -> Result<RotationCost>,
     ) -> Result<Metadata> {
         let op = "sum_of_rotations";
@@ -188,9 +202,11 @@ impl MetadataRules<'_> {
         let limbs = self.params().limbs_at(first.level);
         let rounding = mlwe::noise::rounding(self.params().lattice());
         let (errors, mut noise, mut late) = (self.errors(), Noise::NONE, 0.0);
+        let mut summands = summands.iter();
         for (x, steps) in terms {
             for &step in *steps {
-                noise = errors.sum(noise, self.taken_for(x, first.meta.scale));
+                let relation = *summands.next().unwrap_or(&Relation::Related);
+                noise = errors.sum(noise, self.taken_for(x, first.meta.scale), relation);
                 let cost = cost(normal(step, slots))?;
                 let mut added = cost.noise(self.params(), limbs);
                 if cost == RotationCost::Keys(1) {
@@ -204,25 +220,32 @@ impl MetadataRules<'_> {
         Ok(sum)
     }
 
-    /// The metadata of [`Evaluator::dot_plain`], and the level of the products.
-    pub(crate) fn dot_plain(self, terms: &[(Metadata, Metadata)]) -> Result<(usize, Metadata)> {
+    /// The metadata of [`Evaluator::dot_plain`] for summands of these relations, and the level of the
+    /// products.
+    pub(crate) fn dot_plain(
+        self,
+        terms: &[(Metadata, Metadata)],
+        summands: &[Relation],
+    ) -> Result<(usize, Metadata)> {
         let level = terms.iter().map(|(x, p)| x.level.min(p.level)).min();
         let level = level.ok_or(ErrorKind::NoValues)?;
         self.check_levels(1, level)?;
         // One rescale for all products, so they must agree in scale before it.
         let target = terms[0].0.meta.scale * terms[0].1.meta.scale;
+        let largest = terms.iter().map(|(_, p)| p.meta.bounds.slots().bound()).fold(0.0, f64::max);
+        self.check_constants(largest, terms[0].1.meta.scale)?;
         let mut sum: Option<Metadata> = None;
-        for (x, p) in terms {
+        for ((x, p), &relation) in terms.iter().zip(summands) {
             let scale = x.meta.scale * p.meta.scale;
             if !same_scale(scale, target) {
                 let standing = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
                 let (left, right) = (standing(scale), standing(target));
                 return Err(ErrorKind::ScaleMismatch { left, right }.into());
             }
-            let term = self.mul_plain(&self.drop_to_level(x, level)?, p)?;
+            let term = self.plain_term(&self.drop_to_level(x, level)?, p)?;
             sum = Some(match sum {
                 None => term,
-                Some(sum) => self.sum(&sum, &term, Interval::add)?,
+                Some(sum) => self.sum(&sum, &term, relation, Interval::add)?,
             });
         }
         let sum = sum.ok_or(ErrorKind::NoValues)?;
@@ -238,7 +261,9 @@ impl Evaluator {
         terms.iter().try_for_each(|(x, _)| self.check(x).during(op))?;
         let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata(), steps)).collect();
         let first = terms.first().ok_or(ErrorKind::NoValues).during(op)?.0;
-        let metadata = self.rules().sum_of_rotations(&operands, |step| {
+        let relations =
+            rotated_origins(terms.iter().map(|&(x, steps)| (&x.origins, steps)), first.meta.slots);
+        let metadata = self.rules().sum_of_rotations(&operands, &relations.summands, |step| {
             self.rotation_cost(&first.metadata(), step).during(op)
         })?;
         let lattice = self.params().lattice();
@@ -284,7 +309,7 @@ impl Evaluator {
             add(late.mod_down(lattice)?)?;
         }
         let inner = sum.ok_or(ErrorKind::NoValues).during(op)?;
-        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
+        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta, relations.sum))
     }
 
     /// Computes [`CkksOps::rotates_by`](crate::CkksOps::rotates_by).
@@ -313,7 +338,9 @@ impl Evaluator {
         let p = x.iter().zip(p).map(|(x, p)| self.lifted(x, p)).collect::<Result<Vec<_>>>()?;
         let terms: Vec<_> = x.iter().zip(&p).map(|(x, p)| (x.metadata(), p.metadata())).collect();
         // Step 2: the metadata, and all operands at the level of the products.
-        let (level, metadata) = self.rules().dot_plain(&terms).during(op)?;
+        let period = x.iter().map(|x| x.meta.slots).min().unwrap_or(1);
+        let relations = Relations::new([], x.iter().map(|x| &x.origins), period);
+        let (level, metadata) = self.rules().dot_plain(&terms, &relations.summands).during(op)?;
         let terms = x.iter().zip(&p).map(|(x, p)| {
             let x = self.dropped(x, level).during(op)?;
             let factor = p.poly_at(x.lattice().limbs());
@@ -331,7 +358,8 @@ impl Evaluator {
             .collect();
         let (body, key) = (ring.sum_of_products(&body), terms[0].0.lattice().ident().key);
         let inner = mlwe::Ciphertext::new(self.params().lattice(), body, masks, key)?;
-        Ok(Ciphertext::at_level(self.params(), self.divided(inner)?, metadata.meta))
+        let inner = self.divided(inner)?;
+        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta, relations.sum))
     }
 
     /// Computes [`CkksOps::dot_values`](crate::CkksOps::dot_values).

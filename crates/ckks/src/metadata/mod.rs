@@ -1,5 +1,6 @@
 //! Metadata of a vector: level, scale, ranges and noise, and the precision that follows from them.
 
+pub(crate) mod alignment;
 pub(crate) mod rules;
 
 use std::fmt;
@@ -30,6 +31,21 @@ impl Metadata {
         self.meta.slot_std(self.meta.noise.total)
     }
 
+    /// A bound on the error of the worst slot against the exact program, except with probability
+    /// `2^log2_failure`, by the predicted noise ([`Noise::worst`](crate::noise::Noise::worst)); in
+    /// units of the message.
+    pub fn worst(&self, log2_failure: f64) -> f64 {
+        let CiphertextMeta { noise, slots, .. } = self.meta;
+        self.meta.slot_std(1.0) * noise.worst(slots, log2_failure)
+    }
+
+    /// As [`worst`](Self::worst), for operands of any correlation
+    /// ([`Noise::surely`](crate::noise::Noise::surely)).
+    pub fn surely(&self, log2_failure: f64) -> f64 {
+        let CiphertextMeta { noise, slots, .. } = self.meta;
+        self.meta.slot_std(1.0) * noise.surely(slots, log2_failure)
+    }
+
     /// Predicted standard deviation of the excess of a slot over the carried range, in units of the
     /// message: the error since the range was last stated
     /// ([`Ciphertext::assume_range_with_padding`]), or all error if it never was, plus the
@@ -42,9 +58,7 @@ impl Metadata {
 
     /// The remaining precision, range and levels under the parameters of the vector (under others
     /// the headroom is meaningless). `log2_failure` is `log2` of the failure probability of the
-    /// error bound for the worst slot, such as -20. It is that of errors of one variance: after a
-    /// bootstrap, [`Bootstrapper::worst_factor`](crate::bootstrap::Bootstrapper::worst_factor) times
-    /// the deviation bounds the worst slot.
+    /// error bound for the [worst](Self::worst) slot, such as -20.
     pub fn estimate(&self, params: &Params, log2_failure: f64) -> Estimate {
         let CiphertextMeta { scale, slots, len, bounds, .. } = self.meta;
         let std = self.noise();
@@ -58,7 +72,7 @@ impl Metadata {
             range: bounds.values,
             headroom: (capacity / bounds.slots().bound()).log2(),
             log2_std: std.log2(),
-            log2_worst: (noise::worst_factor(slots, log2_failure) * std).log2(),
+            log2_worst: self.worst(log2_failure).log2(),
             log2_failure,
         }
     }

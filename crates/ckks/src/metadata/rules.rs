@@ -6,36 +6,21 @@
 
 use bellerophon_mlwe as mlwe;
 
+use super::alignment::same_scale;
 use crate::{
     Bounds, CiphertextMeta, During, ErrorKind, Interval, LevelScale, Metadata, Params, Plaintext,
     Result, SlotValue,
     encode::{check_range, check_scale, check_values},
-    error::power_of_two_above,
+    error::rounded_up,
     lengths::pair,
     noise::{self, Noise},
     noise_model::NoiseModel,
+    origins::{Relation, Relations},
     rotation_plan::RotationCost,
 };
 
-/// Scales with a smaller relative difference are equal.
-const TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
-
-/// Scales with a larger relative difference are never equal, however small they are.
-const LOOSEST: f64 = 1.0 / (1u64 << 10) as f64;
-
 /// Smallest scale of an encoded constant: below it, rounding would destroy the constant.
 const LEAST_FACTOR: f64 = 256.0;
-
-/// The largest relative difference of equal scales: `2^-40`, or one unit of an encoded 1 for scales
-/// below `2^40`, down to `2^10`.
-fn tolerance(a: f64, b: f64) -> f64 {
-    (1.0 / a.min(b)).clamp(TOLERANCE, LOOSEST)
-}
-
-/// Whether two scales are equal up to rounding.
-pub(crate) fn same_scale(a: f64, b: f64) -> bool {
-    (a / b - 1.0).abs() <= tolerance(a, b)
-}
 
 /// `round(c scale)`; refuses results of more than 126 bits ([`ErrorKind::Constant`]).
 pub(crate) fn scaled_integer(c: f64, scale: f64) -> Result<i128> {
@@ -44,24 +29,6 @@ pub(crate) fn scaled_integer(c: f64, scale: f64) -> Result<i128> {
         return Err(ErrorKind::Constant { log2_scale: scale.log2() }.into());
     }
     Ok(product as i128)
-}
-
-/// The route of an operand to a level, and to another scale if there is a factor.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Route {
-    /// The level that it is dropped to first.
-    pub from: usize,
-    /// An integer factor there: the scale absorbs it, the message is unchanged.
-    pub factor: Option<i128>,
-    /// The level after the rescales that follow; `from` without a factor.
-    pub to: usize,
-}
-
-impl Route {
-    /// Drops levels only.
-    pub(crate) fn drop_to(level: usize) -> Self {
-        Self { from: level, factor: None, to: level }
-    }
 }
 
 /// The plan of a sum of products, constants and multiples of vectors with one rescale.
@@ -154,9 +121,10 @@ impl MetadataRules<'_> {
         self,
         x: &Metadata,
         y: &Metadata,
+        relation: Relation,
         f: impl Fn(&Interval, &Interval) -> Interval,
     ) -> Result<Metadata> {
-        let noise = self.errors.sum(x.meta.noise, self.taken_for(y, x.meta.scale));
+        let noise = self.errors.sum(x.meta.noise, self.taken_for(y, x.meta.scale), relation);
         Ok(Metadata { meta: CiphertextMeta { noise, ..pair(&x.meta, &y.meta, f)? }, ..*x })
     }
 
@@ -181,7 +149,10 @@ impl MetadataRules<'_> {
         let CiphertextMeta { scale, bounds, noise, .. } = x.meta;
         // The excess may lie outside the range, so the message with its largest value must fit.
         let beyond = self.errors.largest(self.params.lattice().spec().degree, noise.excess) / scale;
-        self.params.check_range(bounds.slots().bound() + beyond, scale, self.limbs(x))
+        for (what, range) in [("values", bounds.values), ("padding", bounds.padding)] {
+            self.params.check_range_of(what, range.bound() + beyond, scale, self.limbs(x))?;
+        }
+        Ok(())
     }
 
     /// Refuses operands with fewer than `needed` levels, or at a level that the chain does not
@@ -230,10 +201,10 @@ impl MetadataRules<'_> {
         self.params.check_range(range.bound(), scale, self.params.limbs_at(level))?;
         // Coefficients are rounded to i128 before they are reduced, whatever the modulus.
         if range.bound() * scale >= 2f64.powi(126) {
-            let (bound, log2_scale) = (power_of_two_above(range.bound()), scale.log2());
-            return Err(
-                ErrorKind::RangeOverflow { bound, log2_scale, log2_modulus: 127.0, level }.into()
-            );
+            let (bound, log2_scale) = (rounded_up(range.bound()), scale.log2());
+            let (what, log2_modulus) = ("values", 127.0);
+            let kind = ErrorKind::RangeOverflow { what, bound, log2_scale, log2_modulus, level };
+            return Err(kind.into());
         }
         let noise = Noise::new(self.errors.encoding(range.is_real()));
         let meta = CiphertextMeta { scale, slots, len, bounds, noise };
@@ -254,114 +225,6 @@ impl MetadataRules<'_> {
         let added = self.source(mlwe::noise::fresh_public(self.params.lattice()));
         fresh.meta.noise = self.errors.with(fresh.meta.noise, added);
         fresh
-    }
-
-    /// `x` at a level at most its own.
-    pub(crate) fn drop_to_level(self, x: &Metadata, level: usize) -> Result<Metadata> {
-        if level > x.level {
-            return Err(ErrorKind::LevelTooHigh { wanted: level, highest: x.level }.into());
-        }
-        self.dropped(x, level)
-    }
-
-    fn dropped(self, x: &Metadata, level: usize) -> Result<Metadata> {
-        let dropped = Metadata { level, ..*x };
-        // A smaller modulus may no longer hold the message. At the same level the range was checked
-        // when the vector was made.
-        if level != x.level {
-            self.check_range(&dropped)?;
-        }
-        Ok(dropped)
-    }
-
-    /// The route of `x` to a scale at a level, or `None` with too few levels above it for a
-    /// constant that matches the scale.
-    fn adjusted(self, x: &Metadata, scale: f64, level: usize) -> Option<Route> {
-        // From each level the constant is the quotient of the scales times all divisors down to
-        // `level`; the first one that is large enough to be rounded is taken.
-        let mut factor = scale / x.meta.scale;
-        for from in level + 1..=x.level {
-            factor *= self.params.divisor(from);
-            // The constant must fit an i128.
-            if factor >= 2f64.powi(120) {
-                break;
-            }
-            // The rounded constant misses the scale by up to 1 / (2 factor), relatively; a
-            // difference within the tolerance counts as the same scale.
-            if 0.5 / factor <= tolerance(scale, x.meta.scale) {
-                return Some(Route { from, factor: Some(factor.round() as i128), to: level });
-            }
-        }
-        None
-    }
-
-    /// The route of `x` to a scale and a level at most its own.
-    pub(crate) fn match_scale(self, x: &Metadata, scale: f64, level: usize) -> Result<Route> {
-        check_scale(scale)?;
-        if level > x.level {
-            return Err(ErrorKind::LevelTooHigh { wanted: level, highest: x.level }.into());
-        }
-        // Equal scales need no constant: the vector drops to the level without work.
-        if same_scale(x.meta.scale, scale) {
-            return Ok(Route::drop_to(level));
-        }
-        self.adjusted(x, scale, level).ok_or_else(|| {
-            ErrorKind::ScaleMismatch {
-                left: x.standing(),
-                right: LevelScale { level, log2_scale: scale.log2() },
-            }
-            .into()
-        })
-    }
-
-    /// Routes of two operands to one level and one scale. Different scales cost a level of the
-    /// operand with more levels, or of both if they are at one level.
-    pub(crate) fn align(self, x: &Metadata, y: &Metadata) -> Result<(Route, Route)> {
-        let level = x.level.min(y.level);
-        if same_scale(x.meta.scale, y.meta.scale) {
-            return Ok((Route::drop_to(level), Route::drop_to(level)));
-        }
-        // At the lower level if one operand has a spare level there, else one level further down.
-        for level in (0..=level).rev().take(2) {
-            if let Some(route) = self.adjusted(x, y.meta.scale, level) {
-                return Ok((route, Route::drop_to(level)));
-            }
-            if let Some(route) = self.adjusted(y, x.meta.scale, level) {
-                return Ok((Route::drop_to(level), route));
-            }
-        }
-        Err(ErrorKind::ScaleMismatch { left: x.standing(), right: y.standing() }.into())
-    }
-
-    /// Routes of two factors to one level. Scales may differ. A factor with spare levels is matched
-    /// to the scale of the other at the cost of a rescale, so that products at one level have one
-    /// scale.
-    pub(crate) fn align_factors(self, x: &Metadata, y: &Metadata) -> (Route, Route) {
-        let level = x.level.min(y.level);
-        let bring = |high: &Metadata, low: &Metadata| {
-            // At the lower level a constant would take a level that the product needs: the scales
-            // stay different there, and the product has their product.
-            let matched = high.level == level || same_scale(high.meta.scale, low.meta.scale);
-            let route = if matched { None } else { self.adjusted(high, low.meta.scale, level) };
-            route.unwrap_or(Route::drop_to(level))
-        };
-        (bring(x, y), bring(y, x))
-    }
-
-    /// `x` at the end of a route.
-    pub(crate) fn follow(self, x: &Metadata, route: &Route) -> Result<Metadata> {
-        let mut at = self.dropped(x, route.from)?;
-        if let Some(factor) = route.factor {
-            // The constant multiplies phase, scale and noise alike; the message is unchanged.
-            let factor = factor as f64;
-            at.meta.scale *= factor;
-            at.meta.noise = at.meta.noise * (factor * factor);
-        }
-        // One rescale a level: each adds its own rounding.
-        while at.level > route.to {
-            at = self.rescaled(&at).during("rescale")?;
-        }
-        Ok(at)
     }
 
     /// `x` divided by the primes of its level, one at a time.
@@ -393,9 +256,10 @@ impl MetadataRules<'_> {
         self,
         x: &Metadata,
         y: &Metadata,
+        relation: Relation,
         f: impl Fn(&Interval, &Interval) -> Interval,
     ) -> Result<Metadata> {
-        let sum = self.combined(x, y, f)?;
+        let sum = self.combined(x, y, relation, f)?;
         self.check_range(&sum)?;
         Ok(sum)
     }
@@ -425,9 +289,14 @@ impl MetadataRules<'_> {
     }
 
     /// `x y` of factors at one level, before relinearization.
-    pub(crate) fn product(self, x: &Metadata, y: &Metadata) -> Result<Metadata> {
-        let noise =
-            self.errors.product(self.params.lattice().spec().degree, x.operand(), y.operand());
+    pub(crate) fn product(
+        self,
+        x: &Metadata,
+        y: &Metadata,
+        relation: Relation,
+    ) -> Result<Metadata> {
+        let degree = self.params.lattice().spec().degree;
+        let noise = self.errors.product(degree, x.operand(), y.operand(), relation);
         let scale = x.meta.scale * y.meta.scale;
         let meta = CiphertextMeta { scale, noise, ..pair(&x.meta, &y.meta, Interval::mul)? };
         Ok(Metadata { meta, ..*x })
@@ -456,7 +325,15 @@ impl MetadataRules<'_> {
 
     /// `x p` for an encoded vector, at the lower of the two levels, not rescaled.
     pub(crate) fn mul_plain(self, x: &Metadata, p: &Metadata) -> Result<Metadata> {
-        let product = self.product(&self.dropped(x, x.level.min(p.level))?, p)?;
+        self.check_constants(p.meta.bounds.slots().bound(), p.meta.scale)?;
+        self.plain_term(x, p)
+    }
+
+    /// As [`mul_plain`](Self::mul_plain), as a term of a sum: its constants may be small beside
+    /// those of other terms.
+    pub(crate) fn plain_term(self, x: &Metadata, p: &Metadata) -> Result<Metadata> {
+        let x = self.dropped(x, x.level.min(p.level))?;
+        let product = self.product(&x, p, Relation::Independent)?;
         self.check_range(&product)?;
         Ok(product)
     }
@@ -470,8 +347,24 @@ impl MetadataRules<'_> {
         scale.map_or(divisor, |scale| scale * divisor / x.meta.scale)
     }
 
-    /// `c x` times `scale`, and the integer to multiply by.
+    /// Refuses constants up to `bound`, other than zeros, that rounding at their scale would
+    /// destroy.
+    pub(crate) fn check_constants(self, bound: f64, scale: f64) -> Result<()> {
+        if bound > 0.0 && bound * scale < LEAST_FACTOR {
+            return Err(ErrorKind::SmallConstant { log2_scale: scale.log2() }.into());
+        }
+        Ok(())
+    }
+
+    /// [`term`](Self::term) with a constant of its own, which must survive its rounding.
     pub(crate) fn mul_scalar(self, x: &Metadata, c: f64, scale: f64) -> Result<(Metadata, i128)> {
+        check_scale(scale)?;
+        self.check_constants(c.abs(), scale)?;
+        self.term(x, c, scale)
+    }
+
+    /// `c x` times `scale`, and the integer to multiply by: a term of a sum.
+    fn term(self, x: &Metadata, c: f64, scale: f64) -> Result<(Metadata, i128)> {
         check_values(&[c], 1)?;
         check_scale(scale)?;
         let mut product = *x;
@@ -526,11 +419,12 @@ impl MetadataRules<'_> {
     }
 
     /// `sum_j x_j y_j + sum_i c_i z_i + constant`, rescaled once, at `scale`: or, without one, at
-    /// that of the first product, else at the default scale.
+    /// that of the first product, else at the default scale. `relations` are those of all operands.
     pub(crate) fn mul_add_many(
         self,
         products: &[(Metadata, Metadata)],
         terms: &[(Metadata, f64)],
+        relations: &Relations,
         constant: f64,
         scale: Option<f64>,
     ) -> Result<Combination> {
@@ -548,8 +442,10 @@ impl MetadataRules<'_> {
         check_scale(target)?;
 
         // Step 2: the products, all at that scale, relinearized once.
+        let mut summands = relations.summands.iter().copied();
+        let mut related = || summands.next().unwrap_or(Relation::Related);
         let mut sum: Option<Metadata> = None;
-        for (x, y) in products {
+        for ((x, y), &factors) in products.iter().zip(&relations.factors) {
             let scale = x.meta.scale * y.meta.scale;
             // The products share a relinearization, so no constant can match one to the others.
             if !same_scale(scale, target) {
@@ -558,18 +454,22 @@ impl MetadataRules<'_> {
                 return Err(ErrorKind::ScaleMismatch { left, right }.into());
             }
             let (x, y) = (self.dropped(x, level)?, self.dropped(y, level)?);
-            let mut product = self.product(&x, &y)?;
+            let mut product = self.product(&x, &y, factors)?;
             // Within the tolerance the product is read at the common scale.
             product.meta.noise = self.taken_for(&product, target);
             product.meta.scale = target;
+            let relation = related();
             sum = Some(match sum {
-                Some(sum) => self.combined(&sum, &product, Interval::add)?,
+                Some(sum) => self.combined(&sum, &product, relation, Interval::add)?,
                 None => product,
             });
         }
         let mut sum = sum.map(|sum| self.relinearized(&sum)).transpose()?;
 
-        // Step 3: the multiples, each by an integer that brings it to that scale.
+        // Step 3: the multiples, each by an integer that brings it to that scale. The largest must
+        // survive its rounding unless products or a constant are the main part.
+        let largest = terms.iter().max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
+        let alone = largest.filter(|_| products.is_empty() && constant == 0.0);
         let mut factors = Vec::with_capacity(terms.len());
         for (x, c) in terms {
             let x = self.dropped(x, level)?;
@@ -579,12 +479,16 @@ impl MetadataRules<'_> {
                 let right = LevelScale { level, log2_scale: (target / divisor).log2() };
                 return Err(ErrorKind::ScaleMismatch { left: x.standing(), right }.into());
             }
-            let (mut term, integer) = self.mul_scalar(&x, *c, factor)?;
+            if alone.is_some_and(|(_, largest)| largest == c) {
+                self.check_constants(c.abs(), factor)?;
+            }
+            let (mut term, integer) = self.term(&x, *c, factor)?;
             // The integer, not c, carries the rounding: the scale is exact by definition.
             term.meta.scale = target;
             factors.push(integer);
+            let relation = related();
             sum = Some(match sum {
-                Some(sum) => self.sum(&sum, &term, Interval::add)?,
+                Some(sum) => self.sum(&sum, &term, relation, Interval::add)?,
                 None => term,
             });
         }

@@ -31,8 +31,9 @@ const PERIOD: u32 = 2;
 /// and of a sine of a smaller error.
 const SPARE: usize = 2;
 
-/// `log2` of the share of the approximation error in the error of a result.
-const BIAS: f64 = -3.0;
+/// `log2` of the ratio of the approximation error to the standard deviation that the requirements
+/// allow.
+const BIAS: f64 = -1.0;
 
 /// `log2` of the scales tried. Below, large rings have too few primes.
 const LOG_SCALES: std::ops::RangeInclusive<u32> = 28..=50;
@@ -44,7 +45,7 @@ const RETRIES: u32 = 3;
 const SPECIAL: (u32, usize) = (50, 16);
 
 /// Weight of the sparse secret: the largest that the security tables cover.
-const WEIGHT: usize = 256;
+const WEIGHT: usize = 1024;
 
 /// The bootstrapping part of a selected set.
 #[derive(Debug, Clone)]
@@ -53,7 +54,7 @@ pub struct SelectedBootstrap {
     /// advance.
     pub bootstrapper: Arc<Bootstrapper>,
     /// Correct bits after the binary point in the worst slot of a bootstrapped vector of numbers of
-    /// `[-1, 1]`, except with probability `2^`[`LOG2_FAILURE`] ([`Bootstrapper::worst_factor`]).
+    /// `[-1, 1]`, except with probability `2^`[`LOG2_FAILURE`] ([`Metadata::worst`]).
     pub bits: f64,
     /// The chosen EvalMod, and those that should meet the requirements at a higher cost: by their
     /// predicted times.
@@ -144,14 +145,15 @@ impl Candidate {
             .min_by(|x, y| Work::of_product(x).seconds().total_cmp(&Work::of_product(y).seconds()))
     }
 
-    /// Predicted bits in the worst slot after a bootstrap and `depth` squarings at this scale.
+    /// Predicted bits in the worst slot after a bootstrap and `depth` squarings at this scale. The
+    /// approximation error counts as a standard deviation, as in [`Bootstrapper::bootstrapped`].
     fn bits(&self, variant: &Variant, log_scale: u32, depth: usize) -> f64 {
         let rounding = (self.secret.expected_norm2(self.degree) + 1.0) / 12.0;
         let variance = (0..depth).fold(variant.variance, |v, _| 4.0 * v + rounding);
         let slots = self.slots;
         let std = noise::slot_std(variance, slots, f64::from(log_scale).exp2(), true);
         let bias = variant.bias * (depth as f64).exp2();
-        -(variant.worst * std + bias).log2()
+        -(variant.worst * std.hypot(bias)).log2()
     }
 
     /// The set, predicted exactly.
@@ -159,7 +161,8 @@ impl Candidate {
         let ProgramBounds { depth, bits: wanted, .. } = *requirements;
         // Step 1: for every EvalMod the least scale by the prediction at the reference scale, and
         // the predicted time there.
-        let variants = self.reference.variants(wanted + depth as f64 - BIAS);
+        let worst = noise::worst_factor(self.slots, LOG2_FAILURE);
+        let variants = self.reference.variants(wanted + depth as f64 + worst.log2() - BIAS);
         let reported = |variant: Variant| {
             let log_scale = LOG_SCALES.into_iter().find(|&s| {
                 self.bits(&variant, s, depth) >= wanted && self.chain(&variant, s, depth).is_some()
@@ -216,18 +219,16 @@ impl Candidate {
             let bootstrapper = Bootstrapper::new(&params, spec).ok()?;
             let operand = operand(&bootstrapper).ok()?;
             let fresh = bootstrapper.bootstrapped(&operand).ok()?;
-            let worst = bootstrapper.worst_factor(&operand, LOG2_FAILURE).ok()?;
-            let bias = bootstrapper.approximation_error();
-            let bits = |x: &Metadata, bias: f64| -(worst * x.noise() + bias).log2();
+            let bits = |x: &Metadata| -x.worst(LOG2_FAILURE).log2();
 
             // Step 2: precision after `depth` squarings. The result must be bootstrappable again,
             // which scales that drift too far prevent.
             let after = squared(&params, fresh, depth).ok()?;
             bootstrapper.bootstrapped(&after).ok()?;
-            let last = bits(&after, bias * (depth as f64).exp2());
+            let last = bits(&after);
             let seconds = Work::of_bootstrap(&bootstrapper, 2).seconds();
             let bootstrap = SelectedBootstrap {
-                bits: bits(&fresh, bias),
+                bits: bits(&fresh),
                 bootstrapper: Arc::new(bootstrapper),
                 reductions: vec![variant.report(&params, log_scale, last, seconds)],
             };

@@ -35,7 +35,7 @@
 //!
 //! The first ring with a solution wins, since time and sizes double from ring to ring.
 //!
-//! Sets with bootstrapping have a sparse secret of weight 256 if the security tables cover it,
+//! Sets with bootstrapping have a sparse secret of weight 1024 if the security tables cover it,
 //! since its noise is smaller, and otherwise (or if the modulus does not fit) a dense secret. The
 //! sparse secret of the encapsulation under the lowest modulus ([`bootstrap`](crate::bootstrap)) is
 //! available in rings of degree `2^14` to `2^16`.

@@ -1,6 +1,7 @@
 //! The choice of EvalMod: the gap, the arcsine and the error of the sine.
 //!
-//! Let `2^-b` be the error that the approximation may make, a share of that of the program.
+//! Let `2^-b` be the error that the approximation may make: half of the standard deviation that the
+//! program allows.
 //! 1. *Arcsine.* Degrees `2^k - 1` are tried: a lower degree takes as many levels.
 //! 2. *Gap.* A gap that is larger by one bit costs one bit of precision against noise, and one bit
 //!    of every level. The search takes the least gap for which the polynomial of the arcsine has an
@@ -116,9 +117,9 @@ impl Reference {
         let meta = CiphertextMeta { bounds, ..self.argument.meta };
         let output = Mod1Output { amplitude: amplitude(gap), scale: params.scale() };
         let argument = Metadata { meta, ..self.argument };
-        let variance = mod1.meta(params, &argument, output).ok()?.result.meta.noise.total;
-        let slots = (spec.slots, LOG2_FAILURE);
-        let worst = mod1.worst_factor(params, &argument, output, slots).ok()?;
+        let noise = mod1.meta(params, &argument, output).ok()?.result.meta.noise;
+        let variance = noise.total;
+        let worst = noise.worst(spec.slots, LOG2_FAILURE) / variance.sqrt();
         let bias = amplitude(gap) * mod1.approximation_error();
         Some(Variant { variance, worst, bias, spec, mod1 })
     }

@@ -119,12 +119,13 @@ impl RankBootstrap {
         let embedded = self.rings.from_rank_divided(&inner)?;
         let added = mlwe::noise::trace(large.lattice(), self.rings.map().factor(), limbs, 0.0);
         let meta = CiphertextMeta { noise: meta.noise + added, ..meta };
-        let embedded = Ciphertext::from_parts(large, embedded, meta)?;
+        let embedded = Ciphertext::from_parts(large, embedded, meta)?.of(x.origins.clone());
 
         // Step 3: bootstrap there and extract.
         let bootstrapped = self.evaluator.bootstrap(&embedded).during(op)?;
         let inner = self.rings.to_rank(bootstrapped.lattice())?;
-        Ciphertext::from_parts(&self.small, inner, *bootstrapped.meta())
+        let whole = Ciphertext::from_parts(&self.small, inner, *bootstrapped.meta())?;
+        Ok(whole.of(x.origins.clone()))
     }
 }
 

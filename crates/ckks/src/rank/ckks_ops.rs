@@ -6,8 +6,8 @@ use std::{borrow::Cow, sync::Arc};
 use super::ReducingEvaluator;
 use crate::eval::metadata_operations;
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Evaluator, Metadata, Params, Result,
-    SlotValue,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Evaluator, Metadata, Origins, Params,
+    Result, SlotValue,
     bootstrap::Bootstrapper,
     fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
     lintrans::LinearTransform,
@@ -237,7 +237,8 @@ impl CkksOps for ReducingEvaluator {
         let rank = self.meeting([x]);
         let x = self.at(x, rank).during("power_basis")?;
         let powers = self.evaluators()[rank].power_basis(&x, polynomials)?;
-        Ok(PowerBasis { known: powers.known.clone(), powers: (rank, powers) })
+        let (known, origins) = (powers.known.clone(), powers.origins.clone());
+        Ok(PowerBasis { known, origins, powers: (rank, powers) })
     }
 
     fn chebyshev_basis(
@@ -248,7 +249,8 @@ impl CkksOps for ReducingEvaluator {
         let rank = self.meeting([x]);
         let x = self.at(x, rank).during("chebyshev_basis")?;
         let powers = self.evaluators()[rank].chebyshev_basis(&x, polynomials)?;
-        Ok(PowerBasis { known: powers.known.clone(), powers: (rank, powers) })
+        let (known, origins) = (powers.known.clone(), powers.origins.clone());
+        Ok(PowerBasis { known, origins, powers: (rank, powers) })
     }
 
     fn monomial_in(

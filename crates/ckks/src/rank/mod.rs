@@ -114,7 +114,7 @@ impl RankReduction {
         let inner = self.key.reduce(self.to.lattice(), &inner)?;
         let added = mlwe::noise::key_switch(self.to.lattice(), dropped, limbs);
         let meta = CiphertextMeta { noise: meta.noise + added, ..meta };
-        Ciphertext::from_parts(&self.to, inner, meta)
+        Ok(Ciphertext::from_parts(&self.to, inner, meta)?.of(x.origins.clone()))
     }
 }
 
@@ -172,7 +172,7 @@ impl RankConversion {
         }
         // Coefficients are regrouped: the message, its scale and its noise are unchanged.
         let inner = self.rings.to_rank(x.lattice())?;
-        Ciphertext::from_parts(&self.small, inner, *x.meta())
+        Ok(Ciphertext::from_parts(&self.small, inner, *x.meta())?.of(x.origins.clone()))
     }
 
     /// Converts from the module to the large ring: an embedding and `log2(f)` automorphisms
@@ -191,6 +191,7 @@ impl RankConversion {
         self.large.check_range(meta.bounds.slots().bound(), scale, limbs).during(op)?;
         let inner = self.rings.from_rank(x.lattice())?;
         let noise = meta.noise.map(|v| mlwe::noise::trace(self.large.lattice(), factor, limbs, v));
-        Ciphertext::from_parts(&self.large, inner, CiphertextMeta { scale, noise, ..*meta })
+        let meta = CiphertextMeta { scale, noise, ..*meta };
+        Ok(Ciphertext::from_parts(&self.large, inner, meta)?.of(x.origins.clone()))
     }
 }

@@ -287,7 +287,8 @@ impl ReducingEvaluator {
             let (low, high) = (&self.evaluators[from], &self.evaluators[rank]);
             let (params, key) = (high.params(), high.keys().secret_id());
             let inner = pad_rank(low.params().lattice(), x.lattice(), params.lattice(), key)?;
-            return Ok(Cow::Owned(Ciphertext::at_level(params, inner, *x.meta())));
+            let padded = Ciphertext::at_level(params, inner, *x.meta(), x.origins.clone());
+            return Ok(Cow::Owned(padded));
         }
         // A smaller rank: one reduction after the other.
         let mut reduced = Cow::Borrowed(x);

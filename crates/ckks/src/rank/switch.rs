@@ -98,6 +98,7 @@ impl RingSwitch {
         let dropped = self.keys.reduce().key().shape().from_rank;
         let reduced = meta.noise + mlwe::noise::key_switch(self.keys.module(), dropped, limbs);
         let noise = reduced.map(|v| mlwe::noise::trace(self.to.lattice(), factor, limbs, v));
-        Ciphertext::from_parts(&self.to, inner, CiphertextMeta { scale, noise, ..meta })
+        let meta = CiphertextMeta { scale, noise, ..meta };
+        Ok(Ciphertext::from_parts(&self.to, inner, meta)?.of(x.origins.clone()))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{SimCiphertext, Simulator, one_key};
 use crate::{
-    Complex64, During, ErrorKind, Result,
+    CiphertextMeta, Complex64, During, ErrorKind, Result,
     bootstrap::Bootstrapper,
     cost::Work,
     fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
@@ -58,16 +58,20 @@ impl Simulator {
             NoiseModel::Worst => bootstrapper.bounded(self.rules(), &x.metadata, scale)?.result,
         };
         // Step 2: keys, work and failure probability. Complex slots take EvalMod twice.
-        let count = bootstrapper.key_switches(x.metadata.meta.bounds.slots().is_real());
-        self.needs(count, |keys| keys.and(&bootstrapper.keys()));
-        let parts = if x.metadata.meta.bounds.slots().is_real() { 1 } else { 2 };
+        let CiphertextMeta { bounds, len, .. } = x.metadata.meta;
+        let real = bounds.values.is_real();
+        self.needs(bootstrapper.key_switches(real), |keys| keys.and(&bootstrapper.keys()));
+        let parts = if real { 1 } else { 2 };
         let work = Work::of_bootstrap(bootstrapper, parts);
         let mut report = self.lock();
         report.work += work;
         report.bootstraps += 1;
         report.failures = report.failures.and(bootstrapper.spec().log2_failure, 1);
         drop(report);
-        Ok(SimCiphertext { metadata, ..x.clone() })
+        // Step 3: the exact values, with the padding cleared.
+        let mut values = x.values.clone();
+        values[len..].fill(Complex64::ZERO);
+        Ok(self.vector(values, metadata, x.origins.clone()))
     }
 
     /// The same simulator with functional bootstrapping, as
@@ -127,7 +131,7 @@ impl Simulator {
                 true => Complex64::new(part(z.re), part(z.im)),
                 false => part(z.re).into(),
             };
-            self.vector(x.values.iter().map(value).collect(), metadata)
+            self.vector(x.values.iter().map(value).collect(), metadata, x.origins.clone())
         });
         Ok(results.collect())
     }

@@ -5,19 +5,24 @@ use std::{ptr, sync::Arc};
 use super::steps::{map, zip};
 use super::{Failure, SimCiphertext, Simulator, one_key};
 use crate::{
-    CiphertextMeta, CkksOps, Complex64, During, Interval, Metadata, Params, Result, SlotValue,
+    CiphertextMeta, CkksOps, Complex64, During, ErrorKind, Interval, Metadata, Params, Result,
+    SlotValue,
     bootstrap::{
         Bootstrapper,
         auto_bootstrap::{self, Operands},
         iterated,
     },
     encode::check_values,
-    eval::sum::check_lengths,
+    eval::{
+        padding::inside,
+        sum::{check_lengths, rotated_origins},
+    },
     fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
     lengths::check_len,
     lintrans::LinearTransform,
-    metadata::rules::Route,
+    metadata::alignment::Route,
     noise_model::NoiseModel,
+    origins::{Origins, Relations},
     polynomial::{Monomial, Polynomial, PowerBasis},
     rotation_plan::RotationCost,
 };
@@ -45,7 +50,7 @@ impl CkksOps for Simulator {
 
     fn neg(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
         self.perform("neg", [x], |rules| {
-            Ok(self.vector(map(x, |a| -a), rules.negative(&x.metadata)))
+            Ok(self.vector(map(x, |a| -a), rules.negative(&x.metadata), x.origins.clone()))
         })
     }
 
@@ -63,7 +68,7 @@ impl CkksOps for Simulator {
     fn add_scalar(&self, x: &SimCiphertext, c: f64) -> Result<SimCiphertext> {
         self.perform("add_scalar", [x], |rules| {
             let (metadata, _) = rules.add_scalar(&x.metadata, c)?;
-            Ok(self.vector(map(x, |a| a + c), metadata))
+            Ok(self.vector(map(x, |a| a + c), metadata, x.origins.clone()))
         })
     }
 
@@ -120,7 +125,7 @@ impl CkksOps for Simulator {
                 count.terms(level, 1.0);
                 count.rescaling(level);
             });
-            Ok(self.vector(map(x, |a| a * c), metadata))
+            Ok(self.vector(map(x, |a| a * c), metadata, x.origins.clone()))
         })
     }
 
@@ -140,13 +145,14 @@ impl CkksOps for Simulator {
         self.perform("mul_integer", [x], |rules| {
             // No scale and no level: the integer multiplies the residues.
             let metadata = rules.mul_integer(&x.metadata, k)?;
-            Ok(self.vector(map(x, |a| a * k as f64), metadata))
+            Ok(self.vector(map(x, |a| a * k as f64), metadata, x.origins.clone()))
         })
     }
 
     fn mul_i(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
         self.perform("mul_i", [x], |rules| {
-            Ok(self.vector(map(x, |a| a * Complex64::I), rules.mul_i(&x.metadata)))
+            let product = map(x, |a| a * Complex64::I);
+            Ok(self.vector(product, rules.mul_i(&x.metadata), x.origins.clone()))
         })
     }
 
@@ -165,7 +171,13 @@ impl CkksOps for Simulator {
                 auto_bootstrap::mul_add_many(self, products, terms, scale)?;
             let pairs: Vec<_> = products.iter().map(|(x, y)| (x.metadata, y.metadata)).collect();
             let multiples: Vec<_> = terms.iter().map(|(x, c)| (x.metadata, *c)).collect();
-            let plan = rules.mul_add_many(&pairs, &multiples, constant, scale)?;
+            let all = products.iter().flat_map(|(x, y)| [x, y]).chain(terms.iter().map(|t| &t.0));
+            let relations = Relations::new(
+                products.iter().map(|(x, y)| (&x.origins, &y.origins)),
+                terms.iter().map(|(x, _)| &x.origins),
+                all.map(|x| x.metadata.meta.slots).min().unwrap_or(1),
+            );
+            let plan = rules.mul_add_many(&pairs, &multiples, &relations, constant, scale)?;
 
             // Step 2: keys and work. All products share one relinearization and one rescaling.
             if !products.is_empty() {
@@ -188,7 +200,7 @@ impl CkksOps for Simulator {
             };
             products.iter().for_each(|(x, y)| accumulate(&zip(x, y, |a, b| a * b)));
             terms.iter().for_each(|(x, c)| accumulate(&map(x, |a| a * *c)));
-            Ok(self.vector(sum, plan.result))
+            Ok(self.vector(sum, plan.result, relations.sum))
         })
     }
 
@@ -207,7 +219,8 @@ impl CkksOps for Simulator {
         self.perform("conjugate", [x], |rules| {
             self.needs(1, |keys| keys.conjugate(x.metadata.level));
             self.works(|count| count.switch(x.metadata.level));
-            Ok(self.vector(map(x, |a| a.conj()), rules.conjugated(&x.metadata)))
+            let conjugates = map(x, |a| a.conj());
+            Ok(self.vector(conjugates, rules.conjugated(&x.metadata), x.origins.clone()))
         })
     }
 
@@ -222,6 +235,7 @@ impl CkksOps for Simulator {
             // result.
             let needed = rules.polynomial_levels(&x.metadata, p);
             let x = &*auto_bootstrap::replenished(self, x, needed)?;
+            let x = &*inside(self, x, p.domain(), needed)?;
             let result = rules.polynomial(&x.metadata, p, scale)?.result;
             // Step 2: keys and work, from the level at which the powers start.
             if p.plan().relinearizations() > 0 {
@@ -237,7 +251,7 @@ impl CkksOps for Simulator {
                     count.rescaling(level + 1);
                 }
             });
-            Ok(self.vector(map(x, |a| p.eval(a.re).into()), result))
+            Ok(self.vector(map(x, |a| p.eval(a.re).into()), result, x.origins.clone()))
         })
     }
 
@@ -249,13 +263,13 @@ impl CkksOps for Simulator {
             let x = &*auto_bootstrap::raised(self, x, m.level())?;
             // Step 2: metadata, one key per rotation step, and work.
             let metadata = match self.noise_model {
-                NoiseModel::Average => m.meta(&x.metadata, &one_key)?,
+                NoiseModel::Average => m.meta(&x.metadata, m.mixing(&x.origins), &one_key)?,
                 NoiseModel::Worst => m.bounded(rules, &x.metadata)?,
             };
             let steps = m.rotation_steps().into_iter().map(|step| step as i64);
             self.needs(m.rotations(), |keys| keys.rotate(steps, m.level()));
             self.works(|count| count.transform(m, 1.0));
-            Ok(self.vector(m.apply(&x.values)?, metadata))
+            Ok(self.vector(m.apply(&x.values)?, metadata, x.origins.mixed()))
         })
     }
 
@@ -291,7 +305,7 @@ impl CkksOps for Simulator {
             let meta = x.metadata.meta.repeated(slots, self.params.max_slots())?;
             // The polynomial is the same: its slots repeat anyway.
             let values = x.values.iter().copied().cycle().take(slots).collect();
-            Ok(self.vector(values, Metadata { meta, ..x.metadata }))
+            Ok(self.vector(values, Metadata { meta, ..x.metadata }, x.origins.clone()))
         })
     }
 
@@ -299,7 +313,7 @@ impl CkksOps for Simulator {
         self.perform("broadcast", [&x], |_| {
             let meta = x.metadata.meta.broadcast(len, self.params.max_slots())?;
             let values = x.values.iter().copied().cycle().take(meta.slots).collect();
-            Ok(self.vector(values, Metadata { meta, ..x.metadata }))
+            Ok(self.vector(values, Metadata { meta, ..x.metadata }, x.origins.clone()))
         })
     }
 
@@ -309,6 +323,14 @@ impl CkksOps for Simulator {
             NoiseModel::Average => x.with(meta),
             NoiseModel::Worst => self.with_metadata_bound(x, meta),
         }
+    }
+
+    fn origins(&self, x: &SimCiphertext) -> Origins {
+        x.origins.clone()
+    }
+
+    fn with_origins(&self, x: SimCiphertext, origins: Origins) -> SimCiphertext {
+        SimCiphertext { origins, ..x }
     }
 
     fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -331,10 +353,13 @@ impl CkksOps for Simulator {
     fn sum_of_rotations(&self, terms: &[(&SimCiphertext, &[i64])]) -> Result<SimCiphertext> {
         self.perform("sum_of_rotations", terms.iter().map(|(x, _)| *x), |rules| {
             let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata, steps)).collect();
-            let metadata =
-                rules.sum_of_rotations(&operands, |step| Ok(RotationCost::one_key(step)))?;
+            let slots = terms.first().map_or(1, |(x, _)| x.metadata.meta.slots);
+            let relations =
+                rotated_origins(terms.iter().map(|&(x, steps)| (&x.origins, steps)), slots);
+            let metadata = rules.sum_of_rotations(&operands, &relations.summands, |step| {
+                Ok(RotationCost::one_key(step))
+            })?;
             // The evaluator fuses the rotations of one sum; each step still has its own key.
-            let slots = metadata.meta.slots;
             let mut sum = vec![Complex64::ZERO; slots];
             for (x, steps) in terms {
                 for step in steps.iter().map(|step| step.rem_euclid(slots as i64) as usize) {
@@ -347,7 +372,7 @@ impl CkksOps for Simulator {
                     sum.iter_mut().zip(rotated).for_each(|(sum, a)| *sum += a);
                 }
             }
-            Ok(self.vector(sum, metadata))
+            Ok(self.vector(sum, metadata, relations.sum))
         })
     }
 
@@ -382,7 +407,9 @@ impl CkksOps for Simulator {
             // Step 3: metadata and work of one rescaling, then the exact values.
             let terms: Vec<_> =
                 x.iter().zip(&plain).map(|(x, p)| (x.metadata, p.metadata)).collect();
-            let metadata = rules.dot_plain(&terms)?.1;
+            let period = x.iter().map(|x| x.metadata.meta.slots).min().unwrap_or(1);
+            let relations = Relations::new([], x.iter().map(|x| &x.origins), period);
+            let metadata = rules.dot_plain(&terms, &relations.summands)?.1;
             self.works(|count| {
                 count.terms(metadata.level + 1, terms.len() as f64);
                 count.rescaling(metadata.level + 1);
@@ -392,7 +419,7 @@ impl CkksOps for Simulator {
                 let product = zip(x, p, |a, b| a * b);
                 sum.iter_mut().zip(product.iter().cycle()).for_each(|(sum, a)| *sum += a);
             }
-            Ok(self.vector(sum, metadata))
+            Ok(self.vector(sum, metadata, relations.sum))
         })
     }
 
@@ -450,7 +477,9 @@ impl CkksOps for Simulator {
         let op = "chebyshev_basis";
         // Bootstrap first if the deepest of the polynomials lacks levels.
         let needed = self.rules().chebyshev_levels(&x.metadata, polynomials);
+        let domain = polynomials.first().map(|p| p.domain()).ok_or(ErrorKind::NoValues);
         let x = &*auto_bootstrap::replenished(self, x, needed).during(op)?;
+        let x = &*inside(self, x, domain.during(op)?, needed).during(op)?;
         let metadata = self.rules().chebyshev_basis(&x.metadata, polynomials);
         let plans = polynomials.iter().map(|p| p.plan());
         self.powers(op, x, metadata.map(|powers| powers.known), plans)
@@ -466,7 +495,8 @@ impl CkksOps for Simulator {
             // The powers exist: only the products and sums of this polynomial are recorded.
             let metadata = rules.monomial_in(&powers.known, p, scale)?;
             self.sums(powers, p.plan());
-            Ok(self.vector(map(&powers.powers, |a| p.eval(a)), metadata))
+            let values = map(&powers.powers, |a| p.eval(a));
+            Ok(self.vector(values, metadata, powers.powers.origins.clone()))
         })
     }
 
@@ -479,7 +509,8 @@ impl CkksOps for Simulator {
         self.perform("polynomial_in", [&powers.powers], |rules| {
             let metadata = rules.polynomial_in(&powers.known, p, scale)?;
             self.sums(powers, p.plan());
-            Ok(self.vector(map(&powers.powers, |a| p.eval(a.re).into()), metadata))
+            let values = map(&powers.powers, |a| p.eval(a.re).into());
+            Ok(self.vector(values, metadata, powers.powers.origins.clone()))
         })
     }
 }

@@ -5,6 +5,7 @@ use crate::{
     Complex64, During, ErrorKind, Interval, Result, SlotValue,
     encode::{check_values, constants_range},
     fbt::IntVec,
+    origins::Origins,
 };
 
 impl Simulator {
@@ -21,7 +22,7 @@ impl Simulator {
     ) -> Result<SimCiphertext> {
         let plain = self.encoded(values, range, level)?;
         let metadata = self.rules().encrypted_secret(&plain.metadata);
-        Ok(SimCiphertext { metadata, ..plain })
+        Ok(SimCiphertext { metadata, origins: self.encryption(), ..plain })
     }
 
     /// Simulates [`encrypt_public`](crate::encrypt_public) of values of a declared range, encoded
@@ -37,7 +38,7 @@ impl Simulator {
     ) -> Result<SimCiphertext> {
         let plain = self.encoded(values, range, level)?;
         let metadata = self.rules().encrypted_public(&plain.metadata);
-        Ok(SimCiphertext { metadata, ..plain })
+        Ok(SimCiphertext { metadata, origins: self.encryption(), ..plain })
     }
 
     /// Simulates [`Encoder::encode_integers`](crate::Encoder::encode_integers) and
@@ -65,7 +66,7 @@ impl Simulator {
                 false => self.plain((slots, range), 1, scale, level).during(op)?,
             };
             let metadata = self.rules().encrypted_secret(&plain.metadata);
-            Ok(SimCiphertext { metadata, ..plain })
+            Ok(SimCiphertext { metadata, origins: self.encryption(), ..plain })
         })
     }
 
@@ -106,6 +107,6 @@ impl Simulator {
         let metadata = self.rules().encoded((values, range), slots, scale, level)?;
         let mut padded: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
         padded.resize(slots, Complex64::ZERO);
-        Ok(self.vector(padded, metadata))
+        Ok(self.vector(padded, metadata, Origins::none()))
     }
 }

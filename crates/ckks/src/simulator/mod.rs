@@ -74,15 +74,23 @@ mod report;
 mod steps;
 mod worst;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering},
+};
 
 pub use min_level::min_level;
 pub use report::{Failure, Report};
 
 use crate::{
     CiphertextMeta, Complex64, During, ErrorKind, Metadata, Params, Result,
-    bootstrap::Bootstrapper, fbt::FunctionalBootstrapper, metadata::rules::MetadataRules,
-    noise_flooding::NoiseBound, noise_model::NoiseModel, rotation_plan::RotationCost,
+    bootstrap::Bootstrapper,
+    fbt::FunctionalBootstrapper,
+    metadata::rules::MetadataRules,
+    noise_flooding::NoiseBound,
+    noise_model::NoiseModel,
+    origins::{Origins, Relation},
+    rotation_plan::RotationCost,
 };
 
 /// Runs programs on plain vectors with the metadata of ciphertexts, and keeps a [`Report`].
@@ -93,6 +101,8 @@ pub struct Simulator {
     functional: Option<Arc<FunctionalBootstrapper>>,
     auto_bootstrap: bool,
     noise_model: NoiseModel,
+    /// The identity of the next encryption.
+    next: AtomicU64,
     report: Mutex<Report>,
 }
 
@@ -103,6 +113,7 @@ pub struct SimCiphertext {
     /// Every slot of one period.
     values: Vec<Complex64>,
     metadata: Metadata,
+    origins: Origins,
     params: Params,
     noise_model: NoiseModel,
 }
@@ -130,6 +141,12 @@ impl SimCiphertext {
         self.values().iter().map(|z| z.re).collect()
     }
 
+    /// Whether two operands share errors, and the origins of a result of both.
+    fn joint_origins(&self, other: &Self) -> (Relation, Origins) {
+        let [x, y] = [self, other].map(|v| v.metadata.meta.slots);
+        self.origins.with(&other.origins, x.min(y))
+    }
+
     fn with(&self, meta: CiphertextMeta) -> Self {
         Self { metadata: Metadata { meta, ..self.metadata }, ..self.clone() }
     }
@@ -144,6 +161,7 @@ impl Simulator {
             functional: None,
             auto_bootstrap: false,
             noise_model: NoiseModel::default(),
+            next: AtomicU64::default(),
             report: Mutex::default(),
         }
     }
@@ -204,13 +222,24 @@ impl Simulator {
     }
 
     /// A vector of this simulator.
-    fn vector(&self, values: Vec<Complex64>, metadata: Metadata) -> SimCiphertext {
+    fn vector(
+        &self,
+        values: Vec<Complex64>,
+        metadata: Metadata,
+        origins: Origins,
+    ) -> SimCiphertext {
         SimCiphertext {
             values,
             metadata,
+            origins,
             params: self.params.clone(),
             noise_model: self.noise_model,
         }
+    }
+
+    /// The origins of a new encryption.
+    fn encryption(&self) -> Origins {
+        Origins::one(self.next.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The metadata rules of the evaluator, with the noise model of this simulator.

@@ -8,7 +8,8 @@ use crate::{
     bootstrap::auto_bootstrap,
     encode::check_values,
     lengths::check_len,
-    metadata::rules::Route,
+    metadata::alignment::Route,
+    origins::Origins,
     polynomial::{Basis, Known, Plan, Power, PowerBasis},
     rotation_plan::RotationCost,
 };
@@ -19,12 +20,13 @@ impl Simulator {
         &self,
         product: &Metadata,
         values: Vec<Complex64>,
+        origins: Origins,
     ) -> Result<SimCiphertext> {
         // Check the metadata before the key is recorded: a failed operation needs no key.
         let metadata = self.rules().relinearized(product)?;
         self.needs(1, |keys| keys.multiply(product.level));
         self.works(|count| count.relinearized(product.level, 1.0));
-        Ok(self.vector(values, metadata))
+        Ok(self.vector(values, metadata, origins))
     }
 
     /// A product without rescaling.
@@ -41,14 +43,16 @@ impl Simulator {
         let (to_x, to_y) = rules.align_factors(&x.metadata, &y.metadata);
         let (left, right) = (rules.follow(&x.metadata, &to_x)?, rules.follow(&y.metadata, &to_y)?);
         // Step 2: the tensor product and its relinearization.
-        self.relinearized(&rules.product(&left, &right)?, zip(x, y, |a, b| a * b))
+        let (relation, origins) = x.joint_origins(y);
+        let product = rules.product(&left, &right, relation)?;
+        self.relinearized(&product, zip(x, y, |a, b| a * b), origins)
     }
 
     /// A square without rescaling.
     pub(super) fn squared(&self, x: &SimCiphertext) -> Result<SimCiphertext> {
         let x = &*auto_bootstrap::replenished(self, x, 1)?;
         let square = self.rules().square(&x.metadata);
-        self.relinearized(&square, map(x, |a| a * a))
+        self.relinearized(&square, map(x, |a| a * a), x.origins.clone())
     }
 
     /// A square with its rescaling.
@@ -80,8 +84,9 @@ impl Simulator {
         let (x, y) = (&*x, &*y);
         let (to_x, to_y) = rules.align(&x.metadata, &y.metadata)?;
         let (left, right) = (rules.follow(&x.metadata, &to_x)?, rules.follow(&y.metadata, &to_y)?);
-        let metadata = rules.sum(&left, &right, range)?;
-        Ok(self.vector(zip(x, y, f), metadata))
+        let (relation, origins) = x.joint_origins(y);
+        let metadata = rules.sum(&left, &right, relation, range)?;
+        Ok(self.vector(zip(x, y, f), metadata, origins))
     }
 
     /// `x` times values, encoded such that the product has the given scale, or by default that of
@@ -117,7 +122,7 @@ impl Simulator {
             count.terms(x.metadata.level, 1.0);
             count.rescaling(x.metadata.level);
         });
-        Ok(self.vector(zip(x, factor, |a, b| a * b), metadata))
+        Ok(self.vector(zip(x, factor, |a, b| a * b), metadata, x.origins.clone()))
     }
 
     /// `x` rotated by the key of this step; step 0 takes no key.
@@ -134,7 +139,7 @@ impl Simulator {
         let metadata = self.rules().rotated(&x.metadata, RotationCost::Keys(1));
         let mut values = x.values.clone();
         values.rotate_left(step);
-        self.vector(values, metadata)
+        self.vector(values, metadata, x.origins.rotated(step as i64, slots))
     }
 
     /// `x` after an alignment of level and scale.
@@ -171,7 +176,7 @@ impl Simulator {
             });
             Ok(SimCiphertext { metadata, ..x.clone() })
         })?;
-        Ok(PowerBasis { known: known?, powers })
+        Ok(PowerBasis { known: known?, origins: x.origins.clone(), powers })
     }
 
     /// Records the products of a plan over powers that exist already.

@@ -5,7 +5,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use super::{SimCiphertext, Simulator};
 use crate::{
     Bounds, CiphertextMeta, CkksOps, Interval, Result, bootstrap::iterated::check_rounds,
-    noise::Noise,
+    noise::Noise, origins::Relation,
 };
 
 impl Simulator {
@@ -17,8 +17,8 @@ impl Simulator {
         meta: CiphertextMeta,
     ) -> SimCiphertext {
         let known = self.rules().taken_for(&x.metadata, meta.scale);
-        let total = meta.noise.total.max(known.total);
-        x.with(CiphertextMeta { noise: Noise { total, ..meta.noise }, ..meta })
+        let noise = Noise { excess: meta.noise.excess, ..meta.noise.max(known) };
+        x.with(CiphertextMeta { noise, ..meta })
     }
 
     /// Iterated bootstrapping (Meta-BTS); see
@@ -46,12 +46,16 @@ impl Simulator {
         if rounds == 1 {
             return self.bootstrap_to(&x, scale);
         }
+        let clear = x.metadata.meta.is_clear();
+        let bounds = Bounds::padded(bounds.values, x.metadata.meta.len < slots);
         let real = bounds.slots().is_real();
         let whole = !real && slots == self.params.max_slots();
 
         // Step 2: the first bootstrap. Its message is the vector as it is, noise included.
-        let message =
-            x.with(CiphertextMeta { noise: Noise { total: 0.0, ..noise }, ..x.metadata.meta });
+        let message = x.with(CiphertextMeta {
+            noise: Noise { excess: noise.excess, ..Noise::NONE },
+            ..x.metadata.meta
+        });
         let mut result = self.bootstrap_to(&message, scale)?;
         let added = |x: &SimCiphertext| -> Result<Noise> {
             Ok(self.prepared()?.bounded(self.rules(), &x.metadata, scale)?.added)
@@ -67,24 +71,23 @@ impl Simulator {
             let length = rest.metadata.meta.noise.total.sqrt() / scale;
             let most = self.params.lattice().spec().degree as f64 * FRAC_1_SQRT_2 * length;
             let range = if real { Interval::real(-most, most)? } else { Interval::complex(most)? };
-            let meta = CiphertextMeta {
-                bounds: Bounds::all(range),
-                noise: Noise::NONE,
-                ..rest.metadata.meta
-            };
+            // Padding that the bootstrap has cleared still has all of its range there.
+            let padding = if clear { range } else { rest.metadata.meta.bounds.padding };
+            let of_rest = Bounds { values: range, padding };
+            let meta = CiphertextMeta { bounds: of_rest, noise: Noise::NONE, ..rest.metadata.meta };
             let rest = rest.with(meta);
             let bootstrapped = self.bootstrap_to(&rest, scale)?;
             remaining = bootstrapped.metadata.meta.noise;
             if !whole {
-                remaining = self.noise_model.sum(remaining, uncorrected);
-                uncorrected = self.noise_model.sum(uncorrected, added(&rest)?);
+                remaining = self.noise_model.sum(remaining, uncorrected, Relation::Related);
+                uncorrected = self.noise_model.sum(uncorrected, added(&rest)?, Relation::Related);
             }
             let sum = self.add(&result, &bootstrapped)?;
             result = sum.with(CiphertextMeta { bounds, noise: remaining, ..sum.metadata.meta });
         }
 
         // Step 4: the noise of the input, which was part of the message, on top.
-        let noise = self.noise_model.sum(remaining, noise);
+        let noise = self.noise_model.sum(remaining, noise, Relation::Related);
         Ok(result.with(CiphertextMeta { noise, ..result.metadata.meta }))
     }
 }

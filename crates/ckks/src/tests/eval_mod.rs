@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::eval_mod::{Arcsine, Mod1, Mod1Output, Mod1Spec};
+use crate::eval_mod::{Arcsine, Mod1, Mod1Output, Mod1Spec, Part};
 use crate::tests::common::{World, max_error, mod1_spec as spec};
 use crate::{ErrorKind, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security, encrypt};
 use rand::{RngExt, SeedableRng};
@@ -119,11 +119,17 @@ fn the_error_of_a_slot_follows_its_integer() {
         let t: Vec<f64> = fractions.iter().map(|x| (integer + x) / plan.width()).collect();
         world.encrypt_span(&t).assume_range_with_padding(range)
     };
-    let parts = plan.variances(&world.params, &operand(0.0).metadata(), output).unwrap();
-    let mean: f64 = parts.iter().map(|part| part.weight * part.variance).sum();
+    let of_operand = operand(0.0).metadata();
+    let scales = plan.meta(&world.params, &of_operand, output).unwrap().scales;
+    let parts = plan.parts(&world.params, &of_operand, &scales, output.scale);
+    let rounding = bellerophon_mlwe::noise::rounding(world.params.lattice());
+    let variance =
+        |part: &Part| part.slope.powi(2) * of_operand.meta.noise.total + rounding * part.steps;
+    let mean: f64 = parts.iter().map(|part| part.weight * variance(part)).sum();
     let of_integer = |integer: f64| {
         let about = parts.iter().filter(|part| part.x.round() == integer);
-        let (sum, count) = about.fold((0.0, 0.0), |(s, n), part| (s + part.variance, n + 1.0));
+        let (sum, count): (f64, f64) =
+            about.fold((0.0, 0.0), |(s, n), part| (s + variance(part), n + 1.0));
         sum / count
     };
     let mut integers: Vec<f64> = parts.iter().map(|part| part.x.round()).collect();

@@ -111,6 +111,7 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
         ("mask", a.mask(&moved, 1..n)),
         ("mask_slots", a.mask_slots(&moved, &[0, slots - 1])),
         ("clear_padding", a.clear_padding(&moved)),
+        ("move_padding", a.move_padding(&moved, 0.5)),
         ("dot", a.dot(&[x, &moved], &[y, &moved])),
         ("monomial", a.monomial(x, &monomial, None)),
         ("polynomials", a.polynomials(x, &[&odd, &even], None).map(|mut all| all.remove(1))),
@@ -128,7 +129,9 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
 
 /// What is no operation on values, or what takes keys of its own: functional bootstrapping has its
 /// tests in `fbt.rs` and `integers.rs` of `tests/ckks`, bootstrapping in `auto_bootstrap.rs` there.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 18] = [
+    "origins",
+    "with_origins",
     "params",
     "metadata",
     "with_metadata",

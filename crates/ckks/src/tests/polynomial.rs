@@ -3,7 +3,7 @@
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::Polynomial;
 use crate::tests::common::{World, max_error};
-use crate::{ErrorKind, Interval, KeyLevels};
+use crate::{Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, KeyLevels};
 
 fn dense(lo: f64, hi: f64, degree: usize) -> Polynomial {
     let c = (0..=degree).map(|k| (1.7 * k as f64 + 0.3).sin() / (1 + k) as f64).collect();
@@ -48,12 +48,24 @@ fn functions_over_any_domain() {
     let expected: Vec<f64> = x.iter().map(|&x| sigmoid(x)).collect();
     assert!(max_error(&world.decrypt(&y), &expected) < certified + 1e-6);
 
-    // Padding outside the domain would spoil every slot.
+    // Padding outside the domain is moved into it where it is narrow, and cleared at one level
+    // where it is not.
     let log = Polynomial::new(Chebyshev::interpolate(f64::ln, 1.0, 4.0, 15));
     let x: Vec<f64> = world.reals(300).iter().map(|x| 2.5 + 1.4 * x).collect();
     let cx = world.encrypt_span(&x);
-    let error = eval.polynomial(&cx, &log, None).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OutsideDomain { what: "padding", .. }), "{error}");
+    let expected: Vec<f64> = x.iter().map(|x| x.ln()).collect();
+    let meta = *cx.meta();
+    let padding = Interval::real(-9.0, 9.0).unwrap();
+    let wide = CiphertextMeta { bounds: Bounds { padding, ..meta.bounds }, ..meta };
+    let wide = eval.with_metadata(cx.clone(), wide);
+    for (x, cleared) in [(&cx, 0), (&wide, 1)] {
+        let y = eval.polynomial(x, &log, None).unwrap();
+        assert_eq!(y.level(), cx.level() - log.levels() - cleared);
+        assert!(max_error(&world.decrypt(&y), &expected) < 1e-6);
+    }
+    let low = eval.drop_to_level(&wide, log.levels()).unwrap();
+    let error = eval.polynomial(&low, &log, None).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Padding { .. }), "{error}");
     let filled: Vec<f64> = x.iter().copied().chain(std::iter::repeat_n(2.0, 212)).collect();
     let y = eval.polynomial(&world.encrypt_span(&filled), &log, None).unwrap();
     let expected: Vec<f64> = filled.iter().map(|x| x.ln()).collect();

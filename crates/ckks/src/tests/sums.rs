@@ -231,7 +231,7 @@ fn errors_name_the_operation_that_was_called() {
     named(eval.mask_slots(&x, &[64]), "mask_slots");
     let low = eval.drop_to_level(&x, 0).unwrap();
     named(eval.mask(&low, 0..1), "mask");
-    named(eval.clear_padding(&low), "clear_padding");
+    named(eval.clear_padding(&eval.with_len(low, 60).unwrap()), "clear_padding");
     // The rotation that is missing is named with the steps that there are.
     let error = eval.sum_slots(&x).unwrap_err();
     assert_eq!(error.op(), "sum_slots");

@@ -1,12 +1,12 @@
 //! Byte forms of encrypted vectors: the lattice ciphertext and its public metadata.
 
 use bellerophon_mlwe::{self as mlwe, wire as lattice};
-use bellerophon_ring::wire_form;
+use bellerophon_ring::{wire::List, wire_form};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Error, Interval, Params, Provided, Published, Result,
-    SeededCiphertext, noise::Noise,
+    Bounds, Ciphertext, CiphertextMeta, Error, Interval, Origins, Params, Provided, Published,
+    Result, SeededCiphertext, noise::Noise,
 };
 
 /// The plain form of a [`CiphertextMeta`].
@@ -19,8 +19,19 @@ pub struct MetaForm {
     values: RangeForm,
     /// Range of the padding.
     padding: RangeForm,
-    /// Variance of the error against the exact program; infinite if unbounded.
+    noise: NoiseForm,
+}
+
+/// The plain form of a [`Noise`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct NoiseForm {
+    /// Variance of the error against the exact program, averaged over the slots; infinite if
+    /// unbounded.
     total: f64,
+    /// The same variance where it is largest.
+    peak: f64,
+    /// The largest variance for errors of any correlation.
+    bound: f64,
     /// Variance of the departure from the ranges.
     excess: f64,
 }
@@ -59,8 +70,7 @@ impl From<&CiphertextMeta> for MetaForm {
             len: meta.len as u32,
             values: (&meta.bounds.values).into(),
             padding: (&meta.bounds.padding).into(),
-            total: meta.noise.total,
-            excess: meta.noise.excess,
+            noise: (&meta.noise).into(),
         }
     }
 }
@@ -71,8 +81,44 @@ impl TryFrom<MetaForm> for CiphertextMeta {
     fn try_from(form: MetaForm) -> Result<Self> {
         let bounds = Bounds { values: form.values.try_into()?, padding: form.padding.try_into()? };
         let (slots, len) = (form.slots as usize, form.len as usize);
-        let noise = Noise { total: form.total, excess: form.excess };
-        Ok(Self { scale: form.scale, slots, len, bounds, noise })
+        Ok(Self { scale: form.scale, slots, len, bounds, noise: form.noise.into() })
+    }
+}
+
+impl From<&Noise> for NoiseForm {
+    fn from(&Noise { total, peak, bound, excess }: &Noise) -> Self {
+        Self { total, peak, bound, excess }
+    }
+}
+
+impl From<NoiseForm> for Noise {
+    fn from(NoiseForm { total, peak, bound, excess }: NoiseForm) -> Self {
+        Self { total, peak, bound, excess }
+    }
+}
+
+/// The plain form of [`Origins`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OriginsForm {
+    /// The identities of the encryptions, in order; none if they are unknown.
+    known: Option<List<u64, { Origins::MOST }>>,
+    /// The distances by which slots have moved.
+    from: i64,
+    to: i64,
+}
+
+impl From<&Origins> for OriginsForm {
+    fn from(origins: &Origins) -> Self {
+        let (known, from, to) = origins.parts();
+        Self { known: known.map(|known| List(known.to_vec())), from, to }
+    }
+}
+
+impl TryFrom<OriginsForm> for Origins {
+    type Error = Error;
+
+    fn try_from(OriginsForm { known, from, to }: OriginsForm) -> Result<Self> {
+        Self::stored(known.map(|known| known.0), from, to)
     }
 }
 
@@ -85,6 +131,7 @@ wire_form! {
         super::kind::CIPHERTEXT, "unpublished encrypted vector"
     {
         meta: MetaForm = self.meta().into(),
+        origins: OriginsForm = (&self.origins).into(),
         lattice: lattice::CiphertextForm<'a> = self.lattice().to_form(params.lattice())?,
     }
     fn write(&self, params: &Params) {}
@@ -92,7 +139,7 @@ wire_form! {
         // `from_parts` checks the metadata against the parameters.
         let meta = form.meta.try_into()?;
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
-        Self::from_parts(params, lattice, meta)
+        Ok(Self::from_parts(params, lattice, meta)?.of(form.origins.try_into()?))
     }
 }
 

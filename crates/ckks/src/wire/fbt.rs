@@ -122,6 +122,8 @@ wire_form! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IntegersForm<F> {
     modulus: u32,
+    /// Whether they come from reals that no table has reduced.
+    of_reals: bool,
     values: PairedForm<F>,
 }
 
@@ -131,11 +133,12 @@ wire_form! {
         as IntegersForm<CiphertextForm<'a>>;
     fn write(&self, params: &Params) {
         let modulus = self.modulus() as u32;
-        Ok(IntegersForm { modulus, values: self.values().to_form(params)? })
+        let of_reals = self.is_of_reals();
+        Ok(IntegersForm { modulus, of_reals, values: self.values().to_form(params)? })
     }
     fn read(params, form) {
         let values = PairedVec::from_form(params, form.values)?;
-        Self::of_values(values, form.modulus as usize)
+        Self::of_values(values, form.modulus as usize, form.of_reals)
     }
 }
 

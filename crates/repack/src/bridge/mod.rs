@@ -14,7 +14,7 @@
 //! | --- | --- | --- |
 //! | `s`, of the slots | `N` | `Q P`, the whole chain |
 //! | `z`, of the tables | `n'` | `q0` and a special prime of 50 bits |
-//! | `z'`, sparse, drawn with the keys and dropped | `n'` | `q0` and a special prime of 47 bits |
+//! | `z'`, sparse, drawn with the keys and dropped | `n'` | `q0` and a special prime of 39 bits |
 //!
 //! A phase modulo `q0` under a secret of weight `h`, read over the integers, has an overflow: a
 //! multiple of `q0` with a standard deviation of `sqrt((h + 1) / 12)`. This is 15 under a dense `z`
@@ -51,8 +51,9 @@ use crate::{During, ErrorKind, Result};
 /// the kernels are fastest up to this size.
 const DENSE_BITS: u32 = 50;
 
-/// Bits of the special prime of keys under `z'`.
-const SPARSE_BITS: u32 = 47;
+/// Bits of the special prime of keys under `z'`. With `q0` of 45 bits they keep within the security
+/// table for weight 128 at degree 4096, and key switches add an error of 2^-33 of `q0`.
+const SPARSE_BITS: u32 = 39;
 
 /// Matrices of CoeffsToSlots, one level each.
 const C2S_LEVELS: usize = 2;

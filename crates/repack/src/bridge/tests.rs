@@ -331,7 +331,7 @@ fn both_small_secrets_are_checked() {
     let bridge = RingBridge::new(&params, spec.clone()).unwrap();
     assert!(bridge.security_bits() >= 128.0);
     assert_eq!(bridge.highest_level(Reduction::Sine), Some(5));
-    // Dense 2048 has room for 53 bits, weight 64 at 4096 for 65.
+    // Dense 2048 has room for 53 bits, weight 64 at 4096 for 57.
     for insecure in [
         RingBridgeSpec { degree: 2048, ..spec.clone() },
         RingBridgeSpec { weight: 64, ..spec.clone() },

@@ -92,7 +92,8 @@ impl<'a> LookupEvaluator<'a> {
         let error = Deviations { noise: map.output_std(&table, len), index };
         let result = map.lwe_to_slots(self.arithmetic, &crossing, &values, &table, error)?;
         observer.tell(Stage::Repacking, len, len)?;
-        Ok(result)
+        // Two look-ups of one vector have the same errors of the index.
+        Ok(result.of(x.origins().clone()))
     }
 
     /// The evaluator of tables and of functions of several LWE values. It reports to the progress

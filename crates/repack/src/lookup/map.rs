@@ -488,10 +488,12 @@ pub(crate) fn with_error(
     error: Deviations,
 ) -> ckks::Result<Ciphertext> {
     // Noise in the metadata is per coefficient, in units of the scale.
+    let origins = x.origins().clone();
     let (inner, meta) = x.into_parts();
     let variance = |deviation: f64| (deviation * meta.scale).powi(2) / meta.slots as f64;
     let Deviations { noise, index } = error;
-    let added = Noise { total: variance(noise.hypot(index)), excess: variance(noise) };
+    // The error of the index stays within the range of the function.
+    let added = Noise { excess: variance(noise), ..Noise::new(variance(noise.hypot(index))) };
     let meta = CiphertextMeta { bounds, noise: meta.noise + added, ..meta };
-    Ciphertext::from_parts(params, inner, meta)
+    Ok(Ciphertext::from_parts(params, inner, meta)?.of(origins))
 }

@@ -21,6 +21,7 @@
 //! | `cmux` | the inner loop of blind rotation |
 //! | `subring` | maps between a ring and a subring |
 //! | `chacha20` | the keystream of seeds |
+//! | `memcheck` | marks for valgrind; with the feature `memcheck` alone |
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -36,6 +37,8 @@ mod double;
 mod ifma;
 #[cfg(target_arch = "x86_64")]
 mod integers;
+#[cfg(feature = "memcheck")]
+pub mod memcheck;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -120,6 +120,18 @@ mod tests {
         assert!(error.to_string().contains("11 of 10"), "{error}");
     }
 
+    /// Parts of the format of master seeds: these vectors never change. Another program computed
+    /// them, one after the other from one generator.
+    #[test]
+    fn samplers_have_known_answers() {
+        let mut rng = crate::sample::SecretRng::new(&[7; 32]);
+        let known = [-2, -3, -1, -3, 0, 2, 1, 0, -1, 3, -2, -1, -4, -4, -4, 4];
+        assert_eq!(*bounded(16, 4, &mut rng), known);
+        let known = [1, 0, 0, 0, 1, 1, -1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, -1, 0, 0, -1, 1, 0, 0];
+        assert_eq!(*ternary_fixed_weight(24, 9, &mut rng).unwrap(), known);
+        assert_eq!(rand::Rng::next_u64(&mut rng), 0xa548_712b_51ff_163f);
+    }
+
     /// All 4 * C(5, 2) = 40 vectors of dimension 5 and weight 2 are equally likely.
     #[test]
     fn fixed_weight_is_uniform() {

@@ -131,7 +131,7 @@ pub async fn killed_and_resumed(
     }
     let at = fs::read_to_string(&begun).map_err(Failure::run)?.parse().map_err(Failure::run)?;
     let weights = |state: &State| -> Result<Vec<Hash>, Failure> {
-        let object = |hash: &Hash| fs::read(home.join("keys").join(hash.to_string()));
+        let object = |hash: &Hash| fs::read(home.join("vectors").join(hash.to_string()));
         let weight = |hash| bits(world.client.params(), &object(hash).map_err(Failure::run)?);
         state.vectors.iter().map(weight).collect()
     };
@@ -153,7 +153,7 @@ pub fn table(home: &Path, vectors: usize) -> Result<(World, usize), Failure> {
     };
     let columns = [("x", column(&x)), ("y", column(&y)), ("l", column(&label))];
     let table = RecordBatch::try_from_iter(columns).map_err(Failure::run)?;
-    let declared = |name: &str| EncryptedColumn { name: name.into(), range: -1.0..=1.0 };
+    let declared = |name: &str| EncryptedColumn::new(name, -1.0..=1.0);
     let columns = ["x", "y", "l"].map(declared).to_vec();
     let needs = Needs::new().multiply().sums(slots);
     let world = World::new(home, "regression", params, &needs, &table, (columns, None), vectors)?;

@@ -95,6 +95,7 @@ struct Report {
 fn main() -> ExitCode {
     let role = std::env::args().nth(1);
     if matches!(role.as_deref(), Some("scheduler" | "executor" | "driver")) {
+        processes::end_with_owner();
         return match Part::parse().role {
             Role::Scheduler(options) => run(options.serve()),
             Role::Executor(options) => run(async {
@@ -112,6 +113,14 @@ fn main() -> ExitCode {
         let console = Console::new(arguments.common.json);
         console.say(format!("logs are in {}", home.display()));
         let cleanup = Cleanup(home.clone());
+        // The processes of the cluster end with this one.
+        let scratch = home.clone();
+        runtime.spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                fs::remove_dir_all(scratch).ok();
+                std::process::exit(130);
+            }
+        });
         let finished = runtime.block_on(async {
             match arguments.figures {
                 true => figures::measure(&home, arguments, &console).await,

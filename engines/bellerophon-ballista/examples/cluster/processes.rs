@@ -2,9 +2,10 @@
 
 use std::{
     fs::{self, File},
+    io,
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command},
+    process::{self, Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -28,6 +29,8 @@ impl Process {
         let child = Command::new(std::env::current_exe().map_err(Failure::run)?)
             .arg(role)
             .args(arguments)
+            // Its end is that of this process.
+            .stdin(Stdio::piped())
             .stdout(log.try_clone().map_err(Failure::run)?)
             .stderr(log)
             .spawn();
@@ -108,7 +111,9 @@ impl Cluster {
         let address = format!("127.0.0.1:{}", free_port()?);
         let status = |folder: &Path| ["--status".into(), text(&folder.join("status"))];
         let at = folder.join("scheduler");
-        let mut arguments = vec!["--bind".into(), address.clone(), "--work".into(), text(&at)];
+        let arguments = ["--bind", &address, "--work", &text(&at)];
+        let mut arguments = arguments.map(String::from).to_vec();
+        arguments.extend(["--root".into(), text(home)]);
         arguments.extend(status(&at));
         let scheduler = Process::start(&at, "scheduler", &arguments)?;
         let mut cluster = Self { address, scheduler, executors: vec![], folder, caches: vec![] };
@@ -119,6 +124,7 @@ impl Cluster {
                 ("--scheduler", cluster.address.clone()),
                 ("--bind", format!("127.0.0.1:{}", free_port()?)),
                 ("--store", text(home)),
+                ("--root", text(home)),
                 ("--cache", text(&cache)),
                 ("--work", text(&at.join("work"))),
                 ("--threads", resources.threads.to_string()),
@@ -183,6 +189,14 @@ impl Cluster {
 fn free_port() -> Result<u16, Failure> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(Failure::run)?;
     Ok(listener.local_addr().map_err(Failure::run)?.port())
+}
+
+/// Ends this process when its owner ends, however that happens: its input ends then.
+pub fn end_with_owner() {
+    std::thread::spawn(|| {
+        io::copy(&mut io::stdin(), &mut io::sink()).ok();
+        process::exit(1)
+    });
 }
 
 pub fn text(path: &Path) -> String {

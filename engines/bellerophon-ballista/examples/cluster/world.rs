@@ -76,7 +76,7 @@ impl World {
         let groups = StringArray::from_iter_values(groups);
         let columns: [(&str, ArrayRef); 2] = [("v", Arc::new(values)), ("g", Arc::new(groups))];
         let table = RecordBatch::try_from_iter(columns).map_err(Failure::run)?;
-        let column = EncryptedColumn { name: "v".into(), range: RANGE };
+        let column = EncryptedColumn::new("v", RANGE);
         let slots = params.ckks().max_slots();
         let vectors: usize = (0..GROUPS.len())
             .map(|g| (0..rows).filter(|i| i / 7 % GROUPS.len() == g).count().div_ceil(slots))

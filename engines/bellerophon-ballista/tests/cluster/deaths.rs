@@ -52,6 +52,7 @@ async fn cluster(world: &World, executors: usize) -> (SessionContext, Process, V
         &[
             ("bind", address.clone()),
             ("work", options.work.display().to_string()),
+            ("root", options.roots[0].clone()),
             ("executor-timeout", options.executor_timeout.to_string()),
             ("no-executor-grace", options.no_executor_grace.to_string()),
             ("status", options.status.unwrap().display().to_string()),
@@ -59,11 +60,11 @@ async fn cluster(world: &World, executors: usize) -> (SessionContext, Process, V
     );
     let executors = (0..executors).map(|i| {
         let options = world.executor(&address, &format!("executor-{i}"), "node");
-        let ExecutorOptions { bind, store, cache, work, status, .. } = options;
+        let ExecutorOptions { bind, store, cache, work, roots, status, .. } = options;
         let mut process = Command::new(env!("CARGO_BIN_EXE_bellerophon-executor"));
         process
             .args(["--scheduler", &address, "--bind", &bind.to_string(), "--store", &store])
-            .args(["--threads", "1", "--insecure"])
+            .args(["--threads", "1", "--insecure", "--root", &roots[0]])
             .arg("--cache")
             .arg(cache)
             .arg("--work")

@@ -124,17 +124,64 @@ async fn foreign_and_truncated_vectors_are_refused_with_their_row() {
     let stranger = ClientKey::generate(world.client.params()).unwrap();
     let foreign = stranger.encrypt_seeded(&[0.5; 1024], -2.0..=2.0).unwrap();
     let foreign = bellerophon::format::to_bytes(stranger.params(), &foreign).unwrap();
-    let cases = [(good[..good.len() - 7].to_vec(), "truncated"), (foreign, "key")];
-    for (i, (bad, expected)) in cases.into_iter().enumerate() {
+    let params = world.client.params();
+    let loose = world.client.encrypt_seeded(&[0.5; 1024], -2.0..=2.0).unwrap();
+    let loose = loose.expand(params.ckks()).unwrap();
+    let loose = bellerophon::format::to_bytes(params, &loose).unwrap();
+    let cases = [
+        (good[..good.len() - 7].to_vec(), "the table", "truncated"),
+        (loose, "the table", "unpublished"),
+        (foreign, "he_mul", "key"),
+    ];
+    for (i, (bad, place, expected)) in cases.into_iter().enumerate() {
         let name = format!("forged_{i}");
         world.forge(&here, &name, vec![good.clone(), bad]).await;
         world.register(&session, &name, &name).await;
         let refused = refusal(&session, &format!("SELECT he_mul(x, x) FROM {name}")).await;
-        assert!(refused.contains("he_mul, row 1 of its batch"), "{refused}");
+        assert!(refused.contains(&format!("{place}, row 1 of its batch")), "{refused}");
         assert!(refused.contains(expected), "{refused}");
     }
     // A column without a description is refused before it leaves.
     let refused = refusal(&session, "SELECT he_scale(X'00', 0.5)").await;
     assert!(refused.contains("argument 1 is no encrypted column"), "{refused}");
     assert_eq!(rows(world.client.params(), &session, QUERY).await.len(), 2, "the executors live");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_outside_the_roots_are_refused() {
+    let world = World::new();
+    let cluster = world.cluster(&TlsOptions::default(), |_| {});
+    let session = world.on(&cluster).await;
+    // A table beside the root: of the same bytes, and of anybody.
+    let outside = tempfile::tempdir().unwrap();
+    let place = outside.path().join("0.parquet");
+    fs::copy(world.path("table").join("0.parquet"), &place).unwrap();
+    let options = datafusion::prelude::ParquetReadOptions::default();
+    session.register_parquet("outside", place.to_string_lossy(), options).await.unwrap();
+    let refused = refusal(&session, "SELECT g, he_sum(x) FROM outside GROUP BY g").await;
+    assert!(refused.contains("outside the roots of this process"), "{refused}");
+    assert!(refused.contains("--root"), "{refused}");
+    assert_eq!(rows(world.client.params(), &session, QUERY).await.len(), 2, "the executors live");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scheduler_that_does_not_answer_is_named() {
+    let world = World::new();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = nobody.local_addr().unwrap().to_string();
+    // It takes a connection, and dies.
+    let dying = std::thread::spawn(move || drop(nobody.accept().unwrap()));
+    for _ in 0..2 {
+        let session = world.on(&address).await;
+        let refused = refusal(&session, QUERY).await;
+        let expected = format!("the scheduler at {address} does not answer, or has died");
+        assert!(refused.contains(&expected), "{refused}");
+    }
+    dying.join().unwrap();
+    // Elsewhere, it has TLS, or the client asks for a connection without.
+    let node = &world.node;
+    let connect = |options| bellerophon_ballista::connect("10.0.0.1:50050", node, &options);
+    let refused = connect(ClientOptions::default()).err().unwrap().to_string();
+    assert!(refused.contains("10.0.0.1") && refused.contains("plaintext"), "{refused}");
+    connect(ClientOptions { plaintext: true, ..Default::default() }).unwrap();
 }

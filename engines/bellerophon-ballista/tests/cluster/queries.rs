@@ -82,7 +82,8 @@ async fn iterations_run_on_a_cluster() {
             let sql = logistic_regression("t", &["x"], "x", (1.0, ROWS), &state);
             state = program.step(&session, &state, &sql).await.unwrap();
         }
-        let object = std::fs::read(world.path("keys").join(state.vectors[0].to_string())).unwrap();
+        let object =
+            std::fs::read(world.path("vectors").join(state.vectors[0].to_string())).unwrap();
         last.push(bits(params, &object));
     }
     assert_eq!(last[0], last[1]);

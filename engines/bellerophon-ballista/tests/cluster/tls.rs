@@ -30,6 +30,7 @@ fn certificates(world: &World, name: &str) -> TlsOptions {
         tls_ca: write("ca", authority.pem()),
         tls_cert: write("cert", process.pem()),
         tls_key: write("key", key.serialize_pem()),
+        plaintext: false,
     }
 }
 

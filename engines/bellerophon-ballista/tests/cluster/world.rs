@@ -85,7 +85,7 @@ impl World {
             ("g", Arc::new(StringArray::from(groups))),
         ];
         let plain = RecordBatch::try_from_iter(columns).unwrap();
-        let column = EncryptedColumn { name: "x".into(), range: -2.0..=2.0 };
+        let column = EncryptedColumn::new("x", -2.0..=2.0);
         let (columns, group) = (vec![column], Some("g".to_string()));
         let options = TableOptions { params: self.params, columns, group, most_vectors: 8 };
         std::fs::create_dir(self.folder.path().join(name)).unwrap();
@@ -158,6 +158,7 @@ impl World {
             store: self.folder.path().display().to_string(),
             cache: self.path(cache),
             work: self.path(name).join("work"),
+            roots: vec![self.folder.path().display().to_string()],
             tasks: 1,
             threads: 1,
             memory: 1024,
@@ -190,6 +191,7 @@ pub fn scheduler(folder: &Path, tls: &TlsOptions) -> SchedulerOptions {
     SchedulerOptions {
         bind: free_address(),
         work: folder.join("scheduler"),
+        roots: vec![folder.display().to_string()],
         executor_timeout: 6,
         no_executor_grace: 2,
         status: Some(folder.join("scheduler-status")),

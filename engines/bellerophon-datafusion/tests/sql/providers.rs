@@ -118,10 +118,9 @@ async fn the_columns_of_providers_have_one_owner() {
     assert!(refusal.contains("he_mul"), "{refusal}");
     // Half a vector, another object, and a vector for another owner are named by row.
     let public = world.client.public_key().unwrap();
-    let given = public.encrypt(&world.x[..1024], RANGE[0]..=RANGE[1]).unwrap();
-    let good = bellerophon::format::to_bytes(world.client.params(), &given).unwrap();
-    let theirs = other.public_key().unwrap();
-    let theirs = theirs.encrypt(&world.x[..1024], RANGE[0]..=RANGE[1]).unwrap();
+    let good = world.client.encrypt_seeded(&world.x[..1024], RANGE[0]..=RANGE[1]).unwrap();
+    let good = bellerophon::format::to_bytes(world.client.params(), &good).unwrap();
+    let theirs = other.encrypt_seeded(&world.x[..1024], RANGE[0]..=RANGE[1]).unwrap();
     let theirs = bellerophon::format::to_bytes(other.params(), &theirs).unwrap();
     let half = good[..good.len() / 2].to_vec();
     let key = public.to_bytes().unwrap();

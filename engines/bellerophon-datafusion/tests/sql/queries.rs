@@ -256,7 +256,11 @@ async fn vectors_of_providers_are_columns_of_the_owner() {
         bellerophon::format::to_bytes(params, &given).unwrap(),
         bellerophon::format::to_bytes(params, &own).unwrap(),
     ];
-    // A vector of a provider beside one of the owner.
+    // A vector of the owner beside one of a provider, in a column that describes both.
+    let file = std::fs::File::create(world.folder.path().join("provided.parquet")).unwrap();
+    TableWriter::provided(&public, world.options(), file).unwrap().finish().unwrap();
+    session.deregister_table("t").unwrap();
+    world.register(&session, "t", "provided.parquet").await;
     forged(&session, vec![given, own]).await;
     let values: Vec<f64> = world.x[..1024].iter().chain(&world.y[..1024]).copied().collect();
     let sql = "SELECT he_mul(x, x) AS p FROM forged";

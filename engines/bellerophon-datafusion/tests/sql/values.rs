@@ -23,6 +23,9 @@ use crate::world::{World, close, numbers};
 /// Values of a vector.
 const COUNT: usize = 16;
 
+/// The declared range of squares: packing inverts the sine up to 0.127 of the width of the encoding.
+const SQUARES: std::ops::RangeInclusive<f64> = -0.05..=4.05;
+
 fn needs() -> Needs {
     Needs::new().multiply().map().sums(1024)
 }
@@ -58,7 +61,7 @@ async fn lwe_vectors_are_packed_and_decrypted() {
     let session = world.session().await;
     let server = server(&world.client);
     let vectors = squares(&world, &world.client, &server);
-    let (field, column) = values_column(&server, world.params, "w", &vectors).unwrap();
+    let (field, column) = values_column(&server, world.params, "w", &vectors, SQUARES).unwrap();
     register(&session, field, column);
     let expected: Vec<f64> = world.x[..3 * COUNT].iter().map(|x| x * x).collect();
     // The client opens the column as it is.
@@ -80,7 +83,7 @@ async fn lwe_vectors_and_vectors_in_slots_are_not_taken_for_each_other() {
     let session = world.session().await;
     let server = server(&world.client);
     let vectors = squares(&world, &world.client, &server);
-    let (field, column) = values_column(&server, world.params, "w", &vectors).unwrap();
+    let (field, column) = values_column(&server, world.params, "w", &vectors, SQUARES).unwrap();
     register(&session, field.clone(), column);
     for (sql, expected) in [
         ("SELECT he_scale(w, 0.5) FROM w", "argument 1 holds LWE vectors: take `he_pack`"),
@@ -95,7 +98,13 @@ async fn lwe_vectors_and_vectors_in_slots_are_not_taken_for_each_other() {
     }
     // Damaged values, and those of another type, are refused with their row.
     let params = world.client.params();
-    let good = format::to_bytes(params.lookups().unwrap().lwe_params(), &vectors[0]).unwrap();
+    let lattice = params.lookups().unwrap().lwe_params();
+    let deviation = vectors[0].meta().deviation;
+    let good = vectors[0].publish(SQUARES, deviation).unwrap();
+    let good = format::to_bytes(lattice, &good).unwrap();
+    let unpublished = format::to_bytes(lattice, &vectors[0]).unwrap();
+    let wide = vectors[0].publish(-0.5..=4.75, deviation).unwrap();
+    let wide = format::to_bytes(lattice, &wide).unwrap();
     let mut flipped = good.clone();
     flipped[good.len() / 2] ^= 1;
     let slots = world.client.encrypt_seeded(&world.x[..COUNT], -2.0..=2.0).unwrap();
@@ -105,18 +114,20 @@ async fn lwe_vectors_and_vectors_in_slots_are_not_taken_for_each_other() {
         (flipped, "damaged"),
         (slots, "the reader expects"),
         (vec![], "0 bytes"),
+        (unpublished, "unpublished values"),
+        (wide, "16 values in [-0.5, 4.75], its column 16 in [-0.05, 4.05]"),
     ] {
         let column = Arc::new(BinaryArray::from_iter_values([good.clone(), bad]));
         register(&session, field.clone(), column);
         let refusal = world.refusal(&session, "SELECT he_pack(w) FROM w").await;
-        assert!(refusal.contains("he_pack, row 1 of its batch"), "{refusal}");
+        assert!(refusal.contains("the table, row 1 of its batch"), "{refusal}");
         assert!(refusal.contains(expected), "{refusal}");
     }
     // Another owner: refused by plan, or by the keys.
     let stranger = ClientKey::generate(params).unwrap();
     let theirs = self::server(&stranger);
     let foreign = squares(&world, &stranger, &theirs);
-    let (field, column) = values_column(&theirs, world.params, "w", &foreign).unwrap();
+    let (field, column) = values_column(&theirs, world.params, "w", &foreign, SQUARES).unwrap();
     register(&session, field, column);
     world.refuses(&session, "SELECT he_add(he_pack(w), x) FROM w, t", "owners").await;
     world.refuses(&session, "SELECT he_pack(w) FROM w", "he_pack, row 0 of its batch").await;
@@ -126,7 +137,8 @@ async fn lwe_vectors_and_vectors_in_slots_are_not_taken_for_each_other() {
     // A column has vectors of one form.
     let shorter = [vectors[0].clone(), vectors[1].select(&[0, 1]).unwrap()];
     for (vectors, expected) in [(&shorter[..], "unequal numbers of values"), (&[], "no vector")] {
-        let refused = values_column(&server, world.params, "w", vectors).unwrap_err().to_string();
+        let refused = values_column(&server, world.params, "w", vectors, SQUARES);
+        let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(expected), "{refused}");
     }
 }

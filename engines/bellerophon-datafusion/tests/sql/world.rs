@@ -101,7 +101,7 @@ impl World {
     }
 
     pub fn options(&self) -> TableOptions {
-        let column = |name: &str| EncryptedColumn { name: name.into(), range: RANGE[0]..=RANGE[1] };
+        let column = |name: &str| EncryptedColumn::new(name, RANGE[0]..=RANGE[1]);
         let (columns, group) = (vec![column("x"), column("y")], Some("g".to_string()));
         TableOptions { params: self.params, columns, group, most_vectors: 6 }
     }

@@ -1,8 +1,8 @@
 //! Sets of evaluation keys, streamed and from a file.
 
-use std::{fs, path::PathBuf};
+use std::{fs, io::Read, path::PathBuf};
 
-use bellerophon_ckks::SeededCiphertext;
+use bellerophon_ckks::{CkksOps, SeededCiphertext};
 use bellerophon_mlwe::{self as mlwe, Security};
 
 use super::{super::*, rng, world};
@@ -41,7 +41,9 @@ fn an_exchange_computes_what_one_program_would() {
     let x = x.expand(received.ckks()).unwrap();
     let compute = |keys: EvaluationKeys| {
         let server = Evaluator::new(keys).unwrap();
-        let y = server.rotate(&server.square(&x).unwrap(), 1).unwrap();
+        // The rotation moves a value into the padding, which the bootstrap would clear.
+        let whole = server.with_len(server.square(&x).unwrap(), 4).unwrap();
+        let y = server.rotate(&whole, 1).unwrap();
         let y = server.rotate(&server.bootstrap(&y).unwrap(), 2).unwrap();
         to_bytes(&received, &server.publish(&y, -1.0..=1.0).unwrap()).unwrap()
     };
@@ -50,6 +52,60 @@ fn an_exchange_computes_what_one_program_would() {
     let y = client.decrypt(&from_bytes::<Published>(&params, &answer).unwrap()).unwrap();
     for (found, expected) in y.iter().zip([0.0, 0.25, 0.0625, 0.5625]) {
         assert!((found - expected).abs() < 1e-3, "{y:?}");
+    }
+}
+
+/// A header that states more than the parameters imply ends the download, whatever the caller
+/// allows.
+#[test]
+fn lengths_beyond_the_parameters_are_refused_at_the_header() {
+    struct Endless<'b> {
+        bytes: &'b [u8],
+        read: usize,
+    }
+
+    impl Read for Endless<'_> {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            let known = self.bytes.len().saturating_sub(self.read).min(out.len());
+            out.fill(0);
+            out[..known].copy_from_slice(&self.bytes[self.bytes.len().min(self.read)..][..known]);
+            self.read += out.len();
+            Ok(out.len())
+        }
+    }
+
+    let arithmetic = Needs::new().multiply().rotate([1]).rotate_any();
+    let tables = Needs::new().map().bridge(Bridge::Ring).bridge(Bridge::Linear);
+    for (preset, needs) in [
+        (Preset::ToyInsecure, arithmetic.clone()),
+        (Preset::ToyInsecure, tables),
+        (Preset::ToyBootstrapping, arithmetic.bootstrap()),
+        (Preset::ToyTables, Needs::new().functional()),
+    ] {
+        let (params, client) = world(preset, 1);
+        let (bytes, name) = written(&client.evaluation_keys_with(&needs, &mut rng(2)).unwrap());
+        // The keys themselves are within their limits.
+        let found = EvaluationKeys::read_named(&params, &mut &bytes[..], u64::MAX).unwrap().1;
+        assert_eq!(found, name);
+        let (mut at, mut kinds) = (0, std::collections::BTreeSet::new());
+        while at + ContentHash::LEN < bytes.len() {
+            let header = Header::parse(&bytes[at..]).unwrap();
+            // One of each type, since those in front are read again each time.
+            if kinds.insert(header.kind) {
+                let mut lying = bytes[..at + Header::LEN].to_vec();
+                lying[at + 48..].copy_from_slice(&(1u64 << 40).to_le_bytes());
+                let mut reader = Endless { bytes: &lying, read: 0 };
+                let refused = EvaluationKeys::read_from(&params, &mut reader, u64::MAX);
+                let ErrorKind::Format(FormatError::TooLong { limit, .. }) = refusal(&refused)
+                else {
+                    panic!("{:#06x}: {:?}", header.kind, refused.unwrap_err());
+                };
+                assert!(*limit >= header.total() && *limit < 1 << 30, "{:#06x}", header.kind);
+                assert_eq!(reader.read, lying.len());
+            }
+            at += header.total() as usize;
+        }
+        assert!(kinds.len() > 1);
     }
 }
 

@@ -4,9 +4,10 @@ use super::function::Function;
 use super::iterate::{Goldschmidt, Newton, Squarings};
 use super::prepare::{Approximation, Program};
 use crate::bootstrap::auto_bootstrap;
-use crate::metadata::rules::same_scale;
+use crate::eval::padding::inside;
+use crate::metadata::alignment::same_scale;
 use crate::polynomial::check_domain;
-use crate::{CiphertextMeta, CkksOps, Metadata, Result};
+use crate::{Bounds, CiphertextMeta, CkksOps, Result};
 
 /// `f(x)`; see [`ComposedOps::apply`].
 pub(crate) fn apply<A: CkksOps>(
@@ -14,10 +15,14 @@ pub(crate) fn apply<A: CkksOps>(
     x: &A::Ciphertext,
     f: &Approximation,
 ) -> Result<A::Ciphertext> {
-    let (rules, Metadata { meta, .. }) = (a.params().rules(), a.metadata(x));
-    check_domain(&meta.bounds, f.domain().lo(), f.domain().hi())?;
+    let rules = a.params().rules();
+    let domain = (f.domain().lo(), f.domain().hi());
+    let values = Bounds::all(a.metadata(x).meta.bounds.values);
+    check_domain(&values, domain.0, domain.1)?;
     let bootstrapped = auto_bootstrap::ready(a, x, f.levels())?;
-    let x = bootstrapped.as_deref().unwrap_or(x);
+    // A bootstrap has cleared the padding: move it after that.
+    let needed = if bootstrapped.is_some() { f.levels() } else { 1 };
+    let x = &*inside(a, bootstrapped.as_deref().unwrap_or(x), domain, needed)?;
     let y = match f.program() {
         Program::Polynomial(p) => return a.polynomial(x, p, None),
         Program::Inverse(g) => goldschmidt(a, x, g)?,
@@ -25,7 +30,12 @@ pub(crate) fn apply<A: CkksOps>(
         Program::Exponential(s) => squarings(a, x, s)?,
     };
     let mut metadata = a.metadata(&y);
-    metadata.meta.bounds = meta.bounds.map(|range| f.range(range));
+    let mut bounds = a.metadata(x).meta.bounds.map(|range| f.range(range));
+    if bootstrapped.is_none() {
+        // Bootstraps in between clear the padding of some factors: no value of the function.
+        bounds.padding = bounds.padding.hull(&metadata.meta.bounds.padding);
+    }
+    metadata.meta.bounds = bounds;
     rules.check_range(&metadata)?;
     Ok(a.with_metadata(y, metadata.meta))
 }
@@ -43,13 +53,8 @@ pub(crate) fn function<A: CkksOps>(
         let least = (1e-3 * (lo.abs() + hi.abs())).max(1e-6);
         if hi - lo < least { (lo - least, hi + least) } else { (lo, hi) }
     };
-    // Over values and padding; over the values alone if that fails, which `apply` then checks.
-    let (lo, hi) = around(bounds.slots().lo(), bounds.slots().hi());
-    let prepared = Approximation::new(f, lo, hi, log2_error).or_else(|error| {
-        let (lo, hi) = around(bounds.values.lo(), bounds.values.hi());
-        Approximation::new(f, lo, hi, log2_error).map_err(|_| error)
-    })?;
-    apply(a, x, &prepared)
+    let (lo, hi) = around(bounds.values.lo(), bounds.values.hi());
+    apply(a, x, &Approximation::new(f, lo, hi, log2_error)?)
 }
 
 /// Goldschmidt's products: `y_k`, at the default scale.

@@ -8,9 +8,8 @@ use bellerophon_mlwe as mlwe;
 use super::apply::at_default_scale;
 use super::sign::{Kind, Sign};
 use crate::bootstrap::auto_bootstrap;
-use crate::eval::ranges::within;
+use crate::eval::{padding::inside, statements::within};
 use crate::lengths::pair;
-use crate::noise::Noise;
 use crate::polynomial::check_domain;
 use crate::{Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result};
 
@@ -40,7 +39,14 @@ pub(crate) fn step<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<
 
 /// `x sign(x)`; see [`ComposedOps::abs`].
 pub(crate) fn abs<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<A::Ciphertext> {
-    let bounds = widened(a.metadata(x).meta.bounds.map(magnitude), sign);
+    let x = &*within_radius(a, x, sign)?;
+    let of_x = a.metadata(x).meta;
+    let mut range = of_x.bounds.map(magnitude);
+    if of_x.len < of_x.slots {
+        // A bootstrap clears the padding.
+        range.padding = range.padding.hull(&Interval::ZERO);
+    }
+    let bounds = widened(range, sign);
     let product = match ready(a, x, sign, &bounds)? {
         Ready::Whole { x, scale, level, .. } => {
             let s = signed(a, &x, sign, Kind::Sign, scale)?;
@@ -83,9 +89,16 @@ fn stepped<A: CkksOps>(
     d: &A::Ciphertext,
     base: Option<&A::Ciphertext>,
     sign: &Sign,
-    range: Bounds,
+    mut range: Bounds,
 ) -> Result<A::Ciphertext> {
     let scale = a.params().scale();
+    let d = &*within_radius(a, d, sign)?;
+    let of_d = a.metadata(d).meta;
+    if of_d.len < of_d.slots {
+        // Padding may have moved, and bootstraps clear it: any part of it on either side.
+        let part = |x: &A::Ciphertext| a.metadata(x).meta.bounds.padding.hull(&Interval::ZERO);
+        range.padding = base.map_or(Interval::ZERO, part).add(&part(d));
+    }
     let bounds = widened(range, sign);
     let sum = match ready(a, d, sign, &bounds)? {
         Ready::Whole { x: d, scale: factor, level, product } => {
@@ -147,7 +160,8 @@ pub(crate) fn signed<A: CkksOps>(
 ) -> Result<A::Ciphertext> {
     let params = a.params();
     // Step 1: an operand within the domain, bootstrapped if its levels do not suffice.
-    check_domain(&a.metadata(x).meta.bounds, -sign.radius(), sign.radius())?;
+    let values = Bounds::all(a.metadata(x).meta.bounds.values);
+    check_domain(&values, -sign.radius(), sign.radius())?;
     let bootstrapped = auto_bootstrap::ready(a, x, sign.levels())?;
 
     // Step 2: every polynomial but the last maps into [-1, 1].
@@ -177,9 +191,18 @@ pub(crate) fn signed<A: CkksOps>(
         // A bootstrap in between has added its noise.
         total = total.max(of_y.noise.total);
     }
-    let noise = Noise { total, ..of_y.noise };
+    let noise = of_y.noise.stated(total);
     let meta = CiphertextMeta { bounds: Bounds::all(range), noise, ..of_y };
     Ok(a.with_metadata(y, meta))
+}
+
+/// `x` with its padding within the radius of a sign.
+fn within_radius<'c, A: CkksOps>(
+    a: &A,
+    x: &'c A::Ciphertext,
+    sign: &Sign,
+) -> Result<Cow<'c, A::Ciphertext>> {
+    inside(a, x, (-sign.radius(), sign.radius()), sign.levels())
 }
 
 /// A range, widened by the error of an approximate magnitude.

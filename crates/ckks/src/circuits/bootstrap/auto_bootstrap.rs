@@ -11,7 +11,7 @@ use std::{borrow::Cow, ops::Deref, sync::Arc};
 
 use crate::{
     CkksOps, ErrorKind, Metadata, Result,
-    metadata::rules::{Route, same_scale},
+    metadata::alignment::{Route, same_scale},
 };
 
 /// Scales that differ by at most this many bits have drifted; a larger difference is intended.

@@ -11,13 +11,13 @@ use super::raising::RaisingMeta;
 use super::{BootstrapKeys, BootstrapStage, Bootstrapper};
 #[cfg(doc)]
 use crate::CkksOps;
-use crate::error::power_of_two_above;
+use crate::error::rounded_up;
 use crate::eval_mod::Mod1Output;
 use crate::fbt::Functional;
 use crate::lintrans::RotationCosts;
 use crate::{
     Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, FailureProbability, Interval,
-    Metadata, Result, noise, rotation_plan::RotationCost,
+    Metadata, Result, noise, origins::Relation, rotation_plan::RotationCost,
 };
 
 /// Largest integer by which a small message is enlarged.
@@ -36,6 +36,8 @@ pub(crate) struct BootstrapMeta {
     pub raising: RaisingMeta,
     /// Amplitude and scale of EvalMod.
     pub output: Mod1Output,
+    /// The part of the variances that is the approximation error.
+    pub approximation: f64,
     /// The bootstrapped vector.
     pub result: Metadata,
 }
@@ -133,9 +135,8 @@ impl Evaluator {
 }
 
 impl Bootstrapper {
-    /// The metadata of a bootstrapped vector at the default scale. The noise leaves out the
-    /// approximation error ([`approximation_error`](Self::approximation_error)); the
-    /// [excess](Metadata::excess) includes it.
+    /// The metadata of a bootstrapped vector at the default scale. The noise includes the
+    /// approximation error ([`approximation_error`](Self::approximation_error)).
     ///
     /// ```
     /// use bellerophon_ckks::bootstrap::{BootstrapSpec, Bootstrapper};
@@ -163,38 +164,6 @@ impl Bootstrapper {
         Ok(self.meta(x, self.params().scale(), &one_key).during("bootstrap")?.result)
     }
 
-    /// Number of predicted standard deviations ([`Metadata::noise`]) that bounds the error of the
-    /// worst slot of a bootstrapped vector, except with probability `2^log2_failure` beside that of
-    /// the bootstrap itself (`BootstrapSpec::log2_failure`). `x` is the operand. The
-    /// [approximation error](Self::approximation_error) comes on top.
-    ///
-    /// EvalMod enlarges errors the most where the multiple of `q_0` is a rare one, up to tens of
-    /// times as much as on average. The bound is [`noise::worst_factor`] with the variances at all
-    /// multiples, weighted by their probabilities. A complex error exceeds `t` only if one of its
-    /// two parts exceeds `t / sqrt(2)`, the same multiple of its own deviation. Each part sums the
-    /// errors at two multiples; the bound takes them as equal, which is the larger one where
-    /// `exp(-c / sqrt(v))` is convex in the variance `v`, beyond three deviations.
-    ///
-    /// # Errors
-    /// Those of [`bootstrapped`](Self::bootstrapped).
-    pub fn worst_factor(&self, x: &Metadata, log2_failure: f64) -> Result<f64> {
-        self.worst_factor_at(x, self.params().scale(), log2_failure).during("worst_factor")
-    }
-
-    /// As [`worst_factor`](Self::worst_factor), for a result of a given scale.
-    pub(crate) fn worst_factor_at(
-        &self,
-        x: &Metadata,
-        scale: f64,
-        log2_failure: f64,
-    ) -> Result<f64> {
-        let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
-        let meta = self.meta(x, scale, &one_key)?;
-        let count = if x.meta.bounds.slots().is_real() { 1 } else { 2 };
-        let slots = (count * self.spec().slots, log2_failure);
-        self.mod1.worst_factor(self.params(), &meta.raising.part, meta.output, slots)
-    }
-
     /// The metadata of [`Evaluator::bootstrap_to`], in its steps.
     pub(crate) fn meta(
         &self,
@@ -205,6 +174,8 @@ impl Bootstrapper {
         let rules = self.params().rules();
         rules.check_levels(self.input_level(), x.level)?;
         self.raising.check_slots(x)?;
+        // SlotsToCoeffs clears padding that may be nonzero.
+        let after = x.meta.with_zero_padding();
 
         // Step 1: the lowest level; small messages are enlarged to the bound.
         let low = rules.drop_to_level(x, self.input_level())?;
@@ -220,16 +191,18 @@ impl Bootstrapper {
         let mut result = self.mod1.meta(self.params(), &raising.part, output)?.result;
 
         // Step 6: both parts of complex vectors.
-        if !x.meta.bounds.slots().is_real() {
-            result = rules.sum(&result, &rules.mul_i(&result), Interval::add)?;
+        if !after.bounds.slots().is_real() {
+            result =
+                rules.sum(&result, &rules.mul_i(&result), Relation::Independent, Interval::add)?;
         }
-        result.meta = CiphertextMeta { scale, noise: result.meta.noise, ..x.meta };
+        result.meta = CiphertextMeta { scale, noise: result.meta.noise, ..after };
 
-        // The range of the operand does not include the approximation error: the excess does.
+        // The approximation error, as a variance that it does not exceed in any slot.
         let off = output.amplitude * self.mod1.approximation_error() * scale;
-        result.meta.noise.excess += off * off / result.meta.slots as f64;
+        let approximation = off * off / result.meta.slots as f64;
+        result.meta.noise += approximation;
         rules.check_range(&result)?;
-        Ok(BootstrapMeta { factor, raising, output, result })
+        Ok(BootstrapMeta { factor, raising, output, approximation, result })
     }
 
     /// The metadata of the argument of EvalMod in a bootstrap of `x`.
@@ -238,23 +211,30 @@ impl Bootstrapper {
         Ok(self.meta(x, self.params().scale(), &one_key)?.raising.part)
     }
 
+    /// A vector of few slots as its copies in all slots of the bootstrap: their errors differ, and
+    /// are larger than that of their mean.
+    pub(super) fn in_all_slots(&self, x: &Metadata) -> Metadata {
+        Metadata { meta: CiphertextMeta { slots: self.spec.slots, ..x.meta }, ..*x }
+    }
+
     /// The largest integer factor of a message within the gap, and the coefficient modulo `q_0` of
     /// a value of 1 without that factor.
     pub(super) fn enlargement(&self, x: &Metadata) -> Result<(i64, f64)> {
-        let bound = x.meta.bounds.slots().bound();
+        let bound = x.meta.bounds.values.bound();
         let per_value = x.meta.scale * (self.raising.s2c_scale() / self.params().scale());
         let largest = self.params().divisor(0) * (-self.spec.log_gap).exp2();
         // Rounding in f64 does not make a message too large.
         let headroom = largest / (bound * per_value) * (1.0 + 1e-9);
         // Scales drift slightly from product to product, and the noise outside the range is
-        // enlarged with the message.
-        let reach = bound + noise::worst_factor(x.meta.slots, self.spec.log2_failure) * x.excess();
+        // enlarged with the message, in all copies of a vector of few slots.
+        let worst = noise::worst_factor(self.spec.slots, self.spec.log2_failure);
+        let reach = bound + worst * self.in_all_slots(x).excess();
         // A message far below its noise is enlarged as far as the noise allows.
         let noise = largest * NOISE_SLACK / (reach * per_value);
         let factor = headroom.min(noise).floor().clamp(1.0, MAX_ENLARGEMENT);
         if reach * per_value * factor > largest * NOISE_SLACK {
             return Err(ErrorKind::BootstrapRange {
-                bound: power_of_two_above(reach),
+                bound: rounded_up(reach),
                 most: largest / per_value,
             }
             .into());
@@ -282,7 +262,7 @@ impl Evaluator {
 
         // Steps 2 to 4: SlotsToCoeffs, mod raise, CoeffsToSlots. Each slot of the parts holds
         // (m + q0 I) / (width q0).
-        let real = x.meta().bounds.slots().is_real();
+        let real = x.meta().bounds.values.is_real();
         let parts =
             bootstrapper.raising.apply(self, keys, &enlarged, (&meta.raising, real)).during(op)?;
 
@@ -299,7 +279,7 @@ impl Evaluator {
         if let Some(imaginary) = &parts.1 {
             result = self.add(&result, &self.mul_i(&reduced(imaginary, 2)?)?)?;
         }
-        result.meta = meta.result.meta;
+        (result.meta, result.origins) = (meta.result.meta, x.origins.clone());
         Ok(result)
     }
 }

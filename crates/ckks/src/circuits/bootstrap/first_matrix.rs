@@ -16,7 +16,7 @@
 use bellerophon_mlwe as mlwe;
 
 use crate::diagonals::Diagonals;
-use crate::noise::{ENCODING, Noise, Operand, product};
+use crate::noise::{ENCODING, Noise, Operand, encoding};
 use crate::{CiphertextMeta, Encoder, Metadata, Params, Result, metadata::rules::MetadataRules};
 
 /// The first matrix of C2S, prepared for the mod raise.
@@ -105,8 +105,8 @@ impl FirstMatrix {
         let unit = self.transform.log2_scale().exp2();
         let products = self.diagonals.iter().map(|&(rms, period)| {
             let share = 2.0 * period as f64 / params.spec().degree as f64;
-            let diagonal = Operand { message: rms * unit, noise: Noise::new(ENCODING * share) };
-            product(params.spec().degree, operand, diagonal)
+            let degree = params.spec().degree;
+            operand.noise * (rms * unit).powi(2) + encoding(degree, operand, ENCODING * share)
         });
         let sum = products.fold(Noise::NONE, |sum, product| sum + product);
         // 2: the key and the mod-down.

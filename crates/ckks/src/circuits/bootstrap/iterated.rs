@@ -8,7 +8,11 @@
 //! Step 4:  repeat steps 2 and 3 for every further round
 //! ```
 
-use crate::{Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result, noise::Noise};
+use super::evaluate::BootstrapMeta;
+use crate::{
+    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result, noise::Noise,
+    rotation_plan::RotationCost,
+};
 
 /// Most rounds: the scale limits the precision long before.
 const MAX_ROUNDS: usize = 8;
@@ -38,17 +42,23 @@ pub(crate) fn bootstrapped<A: CkksOps>(
     };
     let x = a.drop_to_level(x, bootstrapper.input_level().min(a.metadata(x).level))?;
     let of_x = a.metadata(&x);
-    let CiphertextMeta { scale, bounds, .. } = of_x.meta;
+    let CiphertextMeta { scale, bounds, .. } = of_x.meta.with_zero_padding();
     if rounds == 1 {
         return a.bootstrap_to(&x, scale);
     }
-    // How far the worst slot of a bootstrapped vector is off, in deviations.
-    let worst = |x: &Metadata| bootstrapper.worst_factor_at(x, scale, LOG2_ROUND_FAILURE);
-    // Step 1. Both variances start from the excess, the part of the error outside the range. The
-    // total then leaves out the approximation error, which `residual` counts.
+    // A bound on the noise of the worst slot of a bootstrapped vector, in units of the message.
+    let costs = |_: &Metadata, step| Ok(RotationCost::one_key(step));
+    let worst = |x: &Metadata| {
+        let BootstrapMeta { approximation, mut result, .. } =
+            bootstrapper.meta(x, scale, &costs)?;
+        result.meta.noise += -approximation;
+        // The copies of a vector of few slots in all slots of the bootstrap differ in their errors.
+        Ok::<_, crate::Error>(bootstrapper.in_all_slots(&result).worst(LOG2_ROUND_FAILURE))
+    };
+    // Step 1. All variances start from the excess, the part of the error outside the range.
     let beyond = Noise::new(of_x.meta.noise.excess);
     let x = a.with_metadata(x, CiphertextMeta { noise: beyond, ..of_x.meta });
-    let mut factor = worst(&a.metadata(&x))?;
+    let mut noise = worst(&a.metadata(&x))?;
     let mut result = a.bootstrap_to(&x, scale)?;
     let mut last = Noise::NONE;
     // The approximation error holds at the default scale; at a smaller scale a value is a smaller
@@ -61,22 +71,21 @@ pub(crate) fn bootstrapped<A: CkksOps>(
         // Step 2: the error so far, and a bound on it.
         let known = a.drop_to_level(&result, of_x.level)?;
         let rest = a.sub(&x, &known)?;
-        let std = a.metadata(&rest).noise();
-        let off = residual + factor * std;
+        let off = residual + noise;
         residual = biased * (2.0 * off).min(1.0);
         let range = match bounds.slots().is_real() {
             true => Interval::real(-off, off)?,
             false => Interval::complex(off)?,
         };
-        // The message of this round is the whole difference, noise included.
-        let meta = CiphertextMeta {
-            bounds: Bounds::all(range),
-            noise: Noise::NONE,
-            ..a.metadata(&rest).meta
-        };
+        // The message of this round is the whole difference, noise included. Padding that the
+        // bootstrap has cleared still has all of its range there.
+        let meta = a.metadata(&rest).meta;
+        let padding = if of_x.meta.is_clear() { range } else { meta.bounds.padding };
+        let of_rest = Bounds { values: range, padding };
+        let meta = CiphertextMeta { bounds: of_rest, noise: Noise::NONE, ..meta };
         // Step 3: bootstrap it and add it.
         let rest = a.with_metadata(rest, meta);
-        factor = worst(&a.metadata(&rest))?;
+        noise = worst(&a.metadata(&rest))?;
         let rest = a.bootstrap_to(&rest, scale)?;
         last = a.metadata(&rest).meta.noise;
         let sum = a.add(&result, &rest)?;

@@ -90,6 +90,8 @@ pub(crate) mod raising;
 mod spec;
 pub(crate) mod worst;
 
+#[cfg(test)]
+pub(crate) use evaluate::BootstrapMeta;
 pub(crate) use evaluate::Bootstrapping;
 pub use keys::BootstrapKeys;
 pub use progress::BootstrapStage;

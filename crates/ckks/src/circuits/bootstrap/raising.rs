@@ -21,6 +21,7 @@ use super::first_matrix::{FirstMatrix, Share};
 use super::{BootstrapKeys, BootstrapStage};
 use crate::dft::{C2sSpec, Coefficients, CoeffsToSlots, S2cSpec, SlotsToCoeffs};
 use crate::lintrans::{Giants, LinearTransform, RotationCosts};
+use crate::origins::Relation;
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, EvaluationKeys, Evaluator, Interval,
     KeyLevels, KeySizes, Metadata, Params, Result,
@@ -373,7 +374,7 @@ impl Raising {
         for step in self.trace_steps() {
             let before = sum.meta.noise;
             let rotated = rules.rotated(&sum, costs(&sum, step)?);
-            sum = rules.sum(&sum, &rotated, Interval::add)?;
+            sum = rules.sum(&sum, &rotated, Relation::Independent, Interval::add)?;
             sum.meta.scale *= 2.0;
             sum.meta.bounds = meta.bounds;
             // The two terms have the same error in the subring: 4 times the variance, not 2.
@@ -413,7 +414,7 @@ impl Raising {
     pub(super) fn part(&self, slots: &Metadata) -> Result<Metadata> {
         let rules = self.params.rules();
         let conjugate = rules.conjugated(slots);
-        let mut part = rules.sum(slots, &conjugate, Interval::add)?;
+        let mut part = rules.sum(slots, &conjugate, Relation::Independent, Interval::add)?;
         part.meta = part.meta.reinterpret_scale(0.5)?;
         let bound = self.reach / self.width;
         part.meta.bounds = Bounds::all(Interval::real(-bound, bound)?);

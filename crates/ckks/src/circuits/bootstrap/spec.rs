@@ -232,7 +232,7 @@ impl BootstrapSpec {
 
 impl ParamsSpec {
     /// The parameters for bootstrapping at full size: `N = 2^16`, 128 bits of security, a secret of
-    /// weight 256 and the levels of [`BootstrapSpec::new`].
+    /// weight 1024 and the levels of [`BootstrapSpec::new`].
     ///
     /// Above the lowest prime (45 bits) there are 2 levels for S2C and 11 for the user, of 42 bits
     /// each (the default scale), then 11 for EvalMod and 2 for C2S, of 49 bits: the kernels are
@@ -243,11 +243,11 @@ impl ParamsSpec {
     /// # Errors
     /// None for this version's sizes.
     pub fn bootstrapping() -> Result<Self> {
-        Self::full_size(11, (48, 9), SecretKind::Sparse(256))
+        Self::full_size(11, (48, 9), SecretKind::Sparse(1024))
     }
 
     /// As [`bootstrapping`](Self::bootstrapping) with a dense secret, uniform ternary. It has a
-    /// level more, since the security tables allow 1747 bits and not 1679, and about 4 bits less
+    /// level more, since the security tables allow 1747 bits and not 1679, and about 3 bits less
     /// precision (22.6 bits in the worst slot, measured), since the noise of a rounding grows with
     /// the norm of the secret. Only the secret under the lowest modulus is sparse.
     ///

@@ -29,10 +29,10 @@
 use bellerophon_mlwe as mlwe;
 
 use super::{Bootstrapper, evaluate::NOISE_SLACK, raising::Raising};
+use crate::origins::Relation;
 use crate::{
-    CiphertextMeta, ErrorKind, Interval, Metadata, Result, error::power_of_two_above,
-    eval_mod::Mod1Output, metadata::rules::MetadataRules, noise::Noise, noise_model::SOURCE_BITS,
-    simulator::one_key,
+    CiphertextMeta, ErrorKind, Interval, Metadata, Result, error::rounded_up, eval_mod::Mod1Output,
+    metadata::rules::MetadataRules, noise::Noise, noise_model::SOURCE_BITS, simulator::one_key,
 };
 
 /// S2C, raise and C2S in the worst case.
@@ -82,8 +82,8 @@ impl Bootstrapper {
         let mut result = self.mod1.bounded(rules, &part, output, distance)?;
         let mut off = amplitude * self.mod1.certified_error(distance) * scale;
         // Step 6: both parts of complex vectors.
-        if !x.meta.bounds.slots().is_real() {
-            result = rules.sum(&result, &rules.mul_i(&result), Interval::add)?;
+        if !x.meta.bounds.values.is_real() {
+            result = rules.sum(&result, &rules.mul_i(&result), Relation::Related, Interval::add)?;
             off *= 2f64.sqrt();
         }
 
@@ -91,9 +91,9 @@ impl Bootstrapper {
         // and of the approximation (3).
         let per_slot = scale / message / (self.spec.slots as f64).sqrt();
         let added = result.meta.noise;
-        let noise = errors.sum(added, before * per_slot.powi(2));
+        let noise = errors.sum(added, before * per_slot.powi(2), Relation::Related);
         let noise = errors.with(noise, errors.mismatch(params.lattice().spec().degree, off));
-        result.meta = CiphertextMeta { scale, noise, ..x.meta };
+        result.meta = CiphertextMeta { scale, noise, ..x.meta.with_zero_padding() };
         rules.check_range(&result)?;
         Ok(Bounded { result, added })
     }
@@ -107,7 +107,7 @@ impl Bootstrapper {
         let largest = self.params().divisor(0) * (-self.spec.log_gap).exp2();
         if reach > largest * NOISE_SLACK {
             return Err(ErrorKind::BootstrapRange {
-                bound: power_of_two_above(reach / scale),
+                bound: rounded_up(reach / scale),
                 most: largest / scale,
             }
             .into());

@@ -4,7 +4,7 @@
 use super::{Coefficients, DftMeta, apply_all, encoding_groups, even_borders};
 use crate::cost::Work;
 use crate::diagonals::Diagonals;
-use crate::lintrans::{Giants, Hoisting, LinearOptions, LinearTransform, RotationCosts};
+use crate::lintrans::{Giants, Hoisting, LinearOptions, LinearTransform, Mixing, RotationCosts};
 use crate::{
     Bounds, Ciphertext, During, ErrorKind, Evaluator, Interval, KeyLevels, Metadata, Params,
     Result, encode::check_scale,
@@ -261,7 +261,7 @@ impl CoeffsToSlots {
         z.meta.bounds = range(typical)?;
         for transform in &self.transforms {
             operands.push(z);
-            z = transform.meta(&z, costs)?;
+            z = transform.meta(&z, Mixing::Unitary, costs)?;
             largest = (largest * transform.norm()).min(bound * factor * self.slots as f64);
             typical *= self.gain;
             z.meta.bounds = range(typical)?;

@@ -55,13 +55,13 @@ pub(crate) struct DftMeta {
 }
 
 /// Applies the matrices one after the other.
-fn apply_all(
+fn apply_all<'m>(
     evaluator: &Evaluator,
-    transforms: &[LinearTransform],
+    transforms: impl IntoIterator<Item = &'m LinearTransform>,
     meta: &DftMeta,
     mut x: Ciphertext,
 ) -> Result<Ciphertext> {
-    for (transform, operand) in transforms.iter().zip(&meta.operands) {
+    for (transform, operand) in transforms.into_iter().zip(&meta.operands) {
         x.meta = operand.meta;
         x = evaluator.transform(&x.repeated(transform.slots())?, transform)?;
     }

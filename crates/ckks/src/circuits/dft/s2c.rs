@@ -1,11 +1,18 @@
 //! SlotsToCoeffs: the decoding matrix on ciphertexts. Metadata ([`SlotsToCoeffs::meta`]) beside
 //! computation ([`SlotsToCoeffs::apply`]).
+//!
+//! **Padding** that may be nonzero is cleared: the first matrix is multiplied by the mask of the
+//! values, at no level. The coefficients of the padding are then zero up to noise, whatever the
+//! slots held.
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bellerophon_mlwe as mlwe;
 
 use super::{DftMeta, apply_all, decoding_factors, place};
 use crate::cost::Work;
-use crate::lintrans::{Giants, LinearOptions, LinearTransform, RotationCosts};
+use crate::diagonals::Diagonals;
+use crate::lintrans::{Giants, LinearOptions, LinearTransform, Mixing, RotationCosts};
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, KeyLevels,
     Metadata, Params, Result, encode::check_scale, noise, rotation_plan::RotationCost,
@@ -47,6 +54,25 @@ pub struct SlotsToCoeffs {
     share: f64,
     /// Diagonals of the last matrix.
     diagonals: usize,
+    /// The first matrix.
+    first: Diagonals,
+    /// The first matrix for the last number of slots and of values that had padding to be cleared.
+    cleared: Arc<Mutex<Option<Cleared>>>,
+}
+
+/// The first matrix with the mask of a number of values, for vectors of a number of slots.
+#[derive(Clone, Debug)]
+struct Cleared {
+    slots: usize,
+    len: usize,
+    transform: Arc<LinearTransform>,
+}
+
+impl S2cSpec {
+    /// The options of a matrix whose diagonals every product encodes.
+    fn options(&self) -> LinearOptions {
+        LinearOptions { encode_ahead: false, giants: self.giants, ..LinearOptions::default() }
+    }
 }
 
 impl SlotsToCoeffs {
@@ -97,15 +123,48 @@ impl SlotsToCoeffs {
             .iter()
             .enumerate()
             .map(|(i, matrix)| {
-                let at = LinearOptions {
-                    encode_ahead: spec.encode_ahead,
-                    giants: spec.giants,
-                    ..LinearOptions::default()
-                };
+                let at = LinearOptions { encode_ahead: spec.encode_ahead, ..spec.options() };
                 LinearTransform::new(params, matrix, highest - i, at)
             })
             .collect::<Result<_>>()?;
-        Ok(Self { params: params.clone(), slots, spec, transforms, share, diagonals })
+        let (params, first) = (params.clone(), factors.swap_remove(0));
+        let cleared = Arc::default();
+        Ok(Self { params, slots, spec, transforms, share, diagonals, first, cleared })
+    }
+
+    /// Whether the first matrix clears the padding of a vector: where it may be nonzero, or, for
+    /// coefficients that may wrap around, where it may leave the range of the values.
+    pub(crate) fn clears(&self, x: &CiphertextMeta) -> bool {
+        let Bounds { values, padding } = x.bounds;
+        let wraps = self.spec.modular && values.hull(&Interval::ZERO).contains(&padding);
+        !(x.is_clear() || wraps)
+    }
+
+    /// The first matrix if it clears the padding of a vector, and the metadata of the vector with
+    /// zeros there.
+    pub(super) fn clearing(
+        &self,
+        x: &CiphertextMeta,
+    ) -> Result<(Option<Arc<LinearTransform>>, CiphertextMeta)> {
+        if !self.clears(x) {
+            return Ok((None, *x));
+        }
+        let (slots, len, cleared) = (x.slots, x.len, x.with_zero_padding());
+        let mut last = self.cleared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = last.as_ref().filter(|last| (last.slots, last.len) == (slots, len)) {
+            return Ok((Some(last.transform.clone()), cleared));
+        }
+        let (matrix, schedule) = (self.first.reading(slots, len), self.first.schedule());
+        let transform = LinearTransform::with_schedule(
+            &self.params,
+            &matrix,
+            &schedule,
+            self.level(),
+            self.spec.options(),
+        )?;
+        let transform = Arc::new(transform);
+        *last = Some(Cleared { slots, len, transform: transform.clone() });
+        Ok((Some(transform), cleared))
     }
 
     /// Slots of the vectors.
@@ -142,6 +201,14 @@ impl SlotsToCoeffs {
         &self.transforms
     }
 
+    /// The matrices, with another first one if there is one.
+    pub(super) fn applied<'m>(
+        &'m self,
+        first: Option<&'m LinearTransform>,
+    ) -> impl Iterator<Item = &'m LinearTransform> {
+        std::iter::once(first.unwrap_or(&self.transforms[0])).chain(&self.transforms[1..])
+    }
+
     /// Work of one application.
     pub fn work(&self) -> Work {
         let params = self.transforms[0].params();
@@ -174,7 +241,8 @@ impl SlotsToCoeffs {
         let meta = self
             .meta(&x.metadata(), &|x, step| evaluator.rotation_cost(x, step).during(op))
             .during(op)?;
-        let z = apply_all(evaluator, &self.transforms, &meta, x.clone())?;
+        let (first, _) = self.clearing(x.meta()).during(op)?;
+        let z = apply_all(evaluator, self.applied(first.as_deref()), &meta, x.clone())?;
         Ok(Coefficients { inner: z.into_parts().0, meta: meta.result.meta })
     }
 
@@ -191,8 +259,14 @@ impl SlotsToCoeffs {
     /// The metadata of [`apply`](Self::apply): of the operand of each matrix, and of the result,
     /// whose scale and noise are those of the coefficients.
     pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<DftMeta> {
-        let (params, CiphertextMeta { len, bounds, .. }) = (&self.params, x.meta);
+        let params = &self.params;
         params.rules().check_levels(self.level(), x.level)?;
+        // The operand of the first matrix has its padding still.
+        let mut typical = x.meta.bounds.slots().bound();
+        let x = params.rules().drop_to_level(x, self.level())?;
+        let (cleared, meta) = self.clearing(&x.meta)?;
+        let x = Metadata { meta, ..x };
+        let CiphertextMeta { len, bounds, .. } = x.meta;
         let factor = self.spec.scale / params.scale();
         let scale = x.meta.scale * factor;
 
@@ -204,20 +278,22 @@ impl SlotsToCoeffs {
             false => params.check_range(largest, scale, limbs)?,
         }
 
-        let (last, first) = self.transforms.split_last().expect("at least one level");
-        let (mut z, mut operands) = (*x, Vec::with_capacity(self.transforms.len()));
+        let transforms: Vec<_> = self.applied(cleared.as_deref()).collect();
+        let (last, first) = transforms.split_last().expect("at least one level");
+        let (mut z, mut operands) = (x, Vec::with_capacity(transforms.len()));
         // All matrices but the last. Each is a multiple of a unitary matrix, and the matrices after
         // it spread its errors over all coefficients. Noise therefore follows the root mean square
         // of the operand: m slots add up to sqrt(m) times as much. Overflow follows the largest
         // slot, which may hold m times as much.
-        let mut typical = bounds.slots().bound();
-        for transform in first {
+        for (i, transform) in first.iter().enumerate() {
             operands.push(z);
             let mut average = z;
             average.meta.bounds = Bounds::all(Interval::complex(typical)?);
-            let noise = transform.meta(&average, costs)?.meta.noise;
-            z = transform.meta(&z, costs)?;
+            let noise = transform.meta(&average, Mixing::Unitary, costs)?.meta.noise;
+            z = transform.meta(&z, Mixing::Unitary, costs)?;
             z.meta.noise = noise;
+            // The padding is gone after the first matrix.
+            typical = if i == 0 { bounds.slots().bound() } else { typical };
             typical *= (transform.norm() * self.share).sqrt();
         }
         // The last matrix. The slots of its result have no meaning and no useful range. The
@@ -225,7 +301,7 @@ impl SlotsToCoeffs {
         let coefficients = Interval::complex(largest * factor / last.norm())?;
         z.meta.bounds = Bounds::all(coefficients);
         operands.push(z);
-        let result = last.meta(&z, costs)?;
+        let result = last.meta(&z, Mixing::Unitary, costs)?;
         // The encoding errors of the last diagonals, multiplied by the operand.
         let rounding = (typical * z.meta.scale / params.divisor(last.level())).powi(2);
         let noise = result.meta.noise + self.diagonals as f64 * rounding * noise::ENCODING;

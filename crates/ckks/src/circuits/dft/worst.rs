@@ -23,17 +23,22 @@ impl SlotsToCoeffs {
     /// The worst case of [`meta`](Self::meta), with a key for every rotation. The noise bounds the
     /// error at the coefficients of the values, `|e|_2 / sqrt(N)`.
     pub(crate) fn bounded(&self, rules: MetadataRules<'_>, x: &Metadata) -> Result<Metadata> {
-        let (params, CiphertextMeta { len, bounds, .. }) = (rules.params(), x.meta);
+        let params = rules.params();
         rules.check_levels(self.level(), x.level)?;
+        // The operand of the first matrix has its padding still.
+        let mut largest = x.meta.bounds.slots().bound();
+        let x = rules.drop_to_level(x, self.level())?;
+        let (cleared, meta) = self.clearing(&x.meta)?;
+        let x = Metadata { meta, ..x };
+        let CiphertextMeta { len, bounds, .. } = x.meta;
         // Step 1: the scale of the coefficients.
         let factor = self.spec().scale / params.scale();
         let scale = x.meta.scale * factor;
-        let mut z = *x;
-        let mut largest = bounds.slots().bound();
+        let mut z = x;
         let last = self.transforms().len() - 1;
         let borders = even_borders(self.slots(), self.spec().levels);
         // Step 2: the matrices one after the other.
-        for (i, transform) in self.transforms().iter().enumerate() {
+        for (i, transform) in self.applied(cleared.as_deref()).enumerate() {
             // A group of k stages lengthens by 2^(k/2), times its factor.
             let stages = borders[i + 1] - borders[i];
             let mut lengthening = 2f64.powf(0.5 * f64::from(stages));
@@ -51,6 +56,8 @@ impl SlotsToCoeffs {
             let message = largest * z.meta.scale;
             let rounded = transform.roundings() * message;
             z = transform.bounded_by(rules, &z, lengthening, rounded)?;
+            // The padding is gone after the first matrix.
+            largest = if i == 0 { bounds.slots().bound() } else { largest };
             largest *= transform.norm();
         }
         // Step 3: the metadata of the coefficients.

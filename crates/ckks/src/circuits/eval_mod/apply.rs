@@ -22,13 +22,13 @@
 //! ([`Mod1Spec::early_bits`](super::Mod1Spec::early_bits)).
 //!
 //! The terms of this mean differ by orders of magnitude: the rare integers in the middle of the
-//! interval have by far the largest ([`Mod1::variances`]). The error of a slot is a mixture, with
-//! heavier tails than one of the mean variance ([`worst_factor_of_mixture`]).
+//! interval have by far the largest. The error of a slot is a mixture, with heavier tails than one
+//! of the mean variance ([`Noise::worst`]).
 
 use bellerophon_mlwe as mlwe;
 
 use super::Mod1;
-use crate::noise::{Noise, worst_factor_of_mixture};
+use crate::noise::Noise;
 use crate::polynomial::{Steps, check_domain, drift};
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, KeyLevels,
@@ -107,11 +107,11 @@ impl Mod1 {
         }
         // Step 4: the arcsine.
         if let Some(plan) = self.arcsine() {
-            let of_sine = Ciphertext::at_level(evaluator.params(), inner, sine);
+            let of_sine = Ciphertext::at_level(evaluator.params(), inner, sine, t.origins.clone());
             let scale = output.scale * output.amplitude;
             inner = evaluator.evaluate_plan(&of_sine, plan, scale).during(op)?;
         }
-        Ok(Ciphertext::at_level(evaluator.params(), inner, result.meta))
+        Ok(Ciphertext::at_level(evaluator.params(), inner, result.meta, t.origins.clone()))
     }
 
     /// The metadata of [`apply`](Self::apply): the result, and the scales of steps 2 and 3.
@@ -156,8 +156,11 @@ impl Mod1 {
 
         // Noise: the error of the operand times the mean slope, and the roundings of all steps.
         let rounding = mlwe::noise::rounding(params.lattice());
-        let input_error = meta.noise * (self.mean_sensitivity().input / meta.scale).powi(2);
-        let step_error = rounding * self.mean_steps(params, t, &scales, scale);
+        let mut noise = Noise::NONE;
+        for part in self.parts(params, t, &scales, scale) {
+            let here = meta.noise * part.slope.powi(2) + rounding * part.steps;
+            noise = Noise { total: noise.total + part.weight * here.total, ..noise.max(here) };
+        }
         let unit = Bounds::all(Interval::real(-1.0, 1.0)?);
         let sine =
             CiphertextMeta { scale: sine_scale, bounds: unit, noise: Noise::new(rounding), ..meta };
@@ -167,7 +170,7 @@ impl Mod1 {
             meta: CiphertextMeta {
                 scale: output.scale,
                 bounds: Bounds::all(Interval::real(-largest, largest)?),
-                noise: (input_error + step_error) * (scale * scale),
+                noise: noise * (scale * scale),
                 ..meta
             },
         };
@@ -175,14 +178,26 @@ impl Mod1 {
         Ok(EvalModMeta { scales, sine, result })
     }
 
-    /// The mean over the expected `x` of `sum_i D_i(x)^2 / S_i^2` ([module](self)). `scales` are
-    /// those of [`EvalModMeta::scales`]; the result has the scale `last`.
-    fn mean_steps(&self, params: &Params, t: &Metadata, scales: &[f64], last: f64) -> f64 {
+    /// The expected `x` and the error there ([module](self)). `scales` are those of
+    /// [`EvalModMeta::scales`]; the result has the scale `last`.
+    pub(crate) fn parts(
+        &self,
+        params: &Params,
+        t: &Metadata,
+        scales: &[f64],
+        last: f64,
+    ) -> Vec<Part> {
         let at = self.steps_at(params, t, scales, last);
-        self.expected().into_iter().map(|(x, weight)| weight * at(x)).sum()
+        let part = |(x, weight)| Part {
+            x,
+            weight,
+            slope: self.sensitivity(x).input / t.meta.scale,
+            steps: at(x),
+        };
+        self.expected().into_iter().map(part).collect()
     }
 
-    /// The sum of [`mean_steps`](Self::mean_steps) at one `x`.
+    /// The sum `sum_i D_i(x)^2 / S_i^2` ([module](self)) at one `x`.
     fn steps_at(
         &self,
         params: &Params,
@@ -215,40 +230,6 @@ impl Mod1 {
             }
         }
     }
-
-    /// The expected `x`, their weights, and the variances of the result there, relative to the
-    /// square of its scale times the amplitude: the terms of the mean that [`meta`](Self::meta)
-    /// predicts.
-    pub(crate) fn variances(
-        &self,
-        params: &Params,
-        t: &Metadata,
-        output: Mod1Output,
-    ) -> Result<Vec<Part>> {
-        let scales = self.meta(params, t, output)?.scales;
-        let at = self.steps_at(params, t, &scales, output.scale * output.amplitude);
-        let rounding = mlwe::noise::rounding(params.lattice());
-        let operand = t.meta.noise.total / t.meta.scale.powi(2);
-        let part = |(x, weight)| {
-            let slope = self.sensitivity(x).input;
-            Part { x, weight, variance: slope * slope * operand + rounding * at(x) }
-        };
-        Ok(self.expected().into_iter().map(part).collect())
-    }
-
-    /// Number of standard deviations of the mean that bounds the error of the worst of `slots`
-    /// slots, except with probability `2^log2_failure`, for the operand `t`.
-    pub(crate) fn worst_factor(
-        &self,
-        params: &Params,
-        t: &Metadata,
-        output: Mod1Output,
-        (slots, log2_failure): (usize, f64),
-    ) -> Result<f64> {
-        let parts = self.variances(params, t, output)?;
-        let parts: Vec<_> = parts.iter().map(|part| (part.weight, part.variance)).collect();
-        Ok(worst_factor_of_mixture(&parts, slots, log2_failure))
-    }
 }
 
 /// The error of the result at an expected `x`.
@@ -258,14 +239,17 @@ pub(crate) struct Part {
     pub x: f64,
     /// The share of the slots, of all parts 1.
     pub weight: f64,
-    /// The variance of a coefficient, relative to the square of the scale times the amplitude.
-    pub variance: f64,
+    /// The derivative `D_t(x)`, of a result with the scale times the amplitude 1, over the scale of
+    /// the operand.
+    pub slope: f64,
+    /// The sum over the steps, `sum_i D_i(x)^2 / S_i^2`.
+    pub steps: f64,
 }
 
 /// The metadata of EvalMod of one operand.
 pub(crate) struct EvalModMeta {
     /// Scales of the sine, of the cosine before the last double angle, and so on; at least one.
-    pub(super) scales: Vec<f64>,
+    pub scales: Vec<f64>,
     /// The sine, after step 3.
     sine: CiphertextMeta,
     /// The result.

@@ -44,4 +44,6 @@ mod plan;
 mod worst;
 
 pub use apply::Mod1Output;
+#[cfg(test)]
+pub(crate) use apply::Part;
 pub use plan::{Arcsine, Mod1, Mod1Spec, overflow_bound};

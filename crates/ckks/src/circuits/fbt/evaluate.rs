@@ -23,7 +23,7 @@ use super::{FbtInput, FunctionalBootstrapper, PeriodicFunction};
 use crate::bootstrap::BootstrapStage;
 use crate::bootstrap::{BootstrapKeys, raising::RaisingMeta};
 use crate::lintrans::RotationCosts;
-use crate::metadata::rules::{MetadataRules, Route};
+use crate::metadata::{alignment::Route, rules::MetadataRules};
 use crate::noise::{ENCODING, Noise};
 use crate::polynomial::Powers;
 use crate::{
@@ -127,8 +127,13 @@ impl FunctionalBootstrapper {
         let width = self.exponential().bound();
         let angle = |v: f64| (width * slot_deviation(params, v, raising.part.meta.scale)).powi(2);
         let argument = raising.part.meta.noise.map(angle);
-        let tangential = circle_noise.tangential / std::f64::consts::TAU.powi(2);
-        let deviation = (argument.total.max(argument.excess) + tangential).sqrt() * period;
+        let tangential = circle_noise.tangential.bound / std::f64::consts::TAU.powi(2);
+        // Integers are exact by their error against the exact program; reals may leave their domain
+        // by what no stated range includes.
+        let deviation = |f: &PeriodicFunction| {
+            let exact = f.as_table().map_or(0.0, |_| argument.bound);
+            (exact.max(argument.excess) + tangential).sqrt() * period
+        };
         let off = self.exponential().error();
         let moved = off / std::f64::consts::TAU * period;
         let values = if input.both { 2 * x.meta.slots } else { x.meta.slots };
@@ -136,8 +141,15 @@ impl FunctionalBootstrapper {
 
         // Steps 6 to 8: the series of every function and its real part.
         let part = &raising.part;
+        // Padding that S2C clears is at the centre; imaginary parts without a value hold zeros.
+        let at = match self.raising().s2c().clears(&circle.meta) {
+            true => Interval::between(centre, centre),
+            false if input.both => Interval::ZERO,
+            false => x.meta.bounds.padding,
+        };
+        let padding = (input.both || x.meta.len < x.meta.slots).then_some(at);
         let results = functions.iter().map(|&(f, scale)| {
-            f.check_input(&input.range, (deviation, moved), failure)?;
+            f.check_input(&input.range, (deviation(f), moved), failure)?;
             let from = (exponential.level, exponential.scale);
             let noise = f.noise(
                 params,
@@ -147,7 +159,7 @@ impl FunctionalBootstrapper {
                 failure,
             );
             let level = exponential.level - f.levels();
-            let padding = f.range_with_padding(input.both || x.meta.len < x.meta.slots);
+            let padding = f.range_with_padding(padding.as_ref());
             let bounds = match input.both {
                 false => Bounds { values: f.range(), padding },
                 // The last imaginary part may be padding.
@@ -238,7 +250,7 @@ impl Evaluator {
         let results = first.into_iter().zip(&meta.results).map(|(p, result)| {
             let other = second.as_mut().and_then(Iterator::next);
             let whole = self.real_parts(p, other).during(op)?;
-            Ok(Ciphertext::at_level(self.params(), whole, result.meta))
+            Ok(Ciphertext::at_level(self.params(), whole, result.meta, x.origins.clone()))
         });
         results.collect()
     }

@@ -5,6 +5,7 @@ use std::f64::consts::{PI, TAU};
 
 use bellerophon_mlwe as mlwe;
 
+use crate::noise::Noise;
 use crate::polynomial::{Plan, Steps, drift, power_depth};
 use crate::{Ciphertext, Complex64, ErrorKind, Evaluator, Metadata, Params, Result};
 
@@ -47,9 +48,9 @@ pub struct Exponential {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CircleNoise {
     /// Along the circle.
-    pub tangential: f64,
+    pub tangential: Noise,
     /// Across the circle.
-    pub radial: f64,
+    pub radial: Noise,
 }
 
 /// The metadata of [`Exponential::apply`]: the scales of its steps, and the level of `E`.
@@ -241,8 +242,9 @@ impl Exponential {
         evaluator.relinearized_divided(mlwe::Tensor::product(lattice, &square, &rest)?)
     }
 
-    /// Noise of `E` from the roundings of its steps, averaged over the expected `x`: integers with
-    /// the standard deviation `sqrt((weight + 1) / 12)`, and any fraction.
+    /// Noise of `E` from the roundings of its steps: averaged over the expected `x`, integers with
+    /// the standard deviation `sqrt((weight + 1) / 12)` and any fraction, and at the `x` where it is
+    /// largest.
     ///
     /// Let `V` be the variance of one rounding in a slot. Step 1 adds `V` times the squared
     /// derivatives by its intermediate results. Each squaring multiplies the noise by 4 and adds
@@ -258,19 +260,21 @@ impl Exponential {
         let rounding = slot_rounding(params);
         let steps = Steps::new(params, &self.plan, (part.level, part.meta.scale), meta.scales[0]);
         let spread = 2.0 * (weight as f64 + 1.0) / 12.0 + 1.0 / 6.0;
-        // Step 1, averaged over x.
-        let (mut total, mut weights) = (0.0, 0.0);
+        // Step 1, averaged over x, and at its largest.
+        let (mut total, mut weights, mut largest) = (0.0, 0.0, 0.0f64);
         for i in 0..SAMPLES {
             let u = 2.0 * i as f64 / (SAMPLES - 1) as f64 - 1.0;
             let x = u * self.bound;
             let density = (-x * x / spread).exp();
-            total += density * self.plan.derivatives_by(u, &steps).1;
+            let sum = self.plan.derivatives_by(u, &steps).1;
+            total += density * sum;
             weights += density;
+            largest = largest.max(sum);
         }
         // Step 2.
-        let mut variance = rounding * total / weights;
+        let mut variance = Noise::varying(total / weights, largest) * rounding;
         for scale in &meta.scales[1..] {
-            variance = 4.0 * variance + rounding / (scale * scale);
+            variance = variance * 4.0 + rounding / (scale * scale);
         }
         let last = rounding / (meta.scale * meta.scale);
         let Some(factor) = meta.factor else {
@@ -281,7 +285,7 @@ impl Exponential {
             * mlwe::noise::automorphism(params.lattice(), params.limbs_at(meta.level + 2))
             / meta.scales[meta.scales.len() - 1].powi(2);
         let steps = 2.0 * rounding / (factor * factor) + last + conjugation;
-        CircleNoise { tangential: 4.0 * variance + steps, radial: steps }
+        CircleNoise { tangential: variance * 4.0 + steps, radial: Noise::new(steps) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::exponential::{CircleNoise, slot_rounding};
 use super::{RealSeries, Series, Table};
-use crate::noise::{Noise, worst_factor};
+use crate::noise::{Noise, sure_factor};
 use crate::polynomial::{Plan, Steps};
 use crate::{Complex64, ErrorKind, Interval, Params, Result};
 
@@ -158,7 +158,7 @@ impl PeriodicFunction {
         (deviation, off): (f64, f64),
         (slots, log2_failure): (usize, f64),
     ) -> Result<()> {
-        let worst = worst_factor(slots, log2_failure) * deviation + off;
+        let worst = sure_factor(slots, log2_failure) * deviation + off;
         // Written so that NaN is refused.
         let within = |most: f64| worst <= most;
         match &self.input {
@@ -199,14 +199,14 @@ impl PeriodicFunction {
         }
     }
 
-    /// The range of results, padding included. The zeros of padding may be outside the domain of a
-    /// real function, where the series has any value.
-    pub(crate) fn range_with_padding(&self, padded: bool) -> Interval {
-        let outside = match &self.input {
+    /// The range of results, padding included. Outside the domain of a real function, where padding
+    /// may be, the series has any value.
+    pub(crate) fn range_with_padding(&self, padding: Option<&Interval>) -> Interval {
+        let outside = padding.is_some_and(|padding| match &self.input {
             Input::Integers(table) => table.order() != 1,
-            Input::Reals { domain, .. } => !(domain.lo() <= 0.0 && 0.0 <= domain.hi()),
-        };
-        match padded && outside {
+            Input::Reals { domain, .. } => !domain.contains(padding),
+        });
+        match outside {
             true => {
                 let most = self.series.magnitude();
                 Interval::between(-most, most)
@@ -243,37 +243,31 @@ impl PeriodicFunction {
 
         // Step 2: the error along the circle, through the function.
         let rounding = slot_rounding(params);
-        let along = angle.map(|v| v + circle.tangential / (TAU * TAU));
-        let worst = worst_factor(slots, log2_failure);
+        let along = angle + circle.tangential * (TAU * TAU).recip();
+        let worst = sure_factor(slots, log2_failure);
         let (across, input) = match &self.input {
             Input::Integers(table) => {
                 let cells = |variance: f64| variance.sqrt() * table.size() as f64;
                 // The mean of e^4 of a normal error is three times its squared variance.
                 let typical = 3.0 * table.error(cells(along.total)).powi(2);
-                let reach =
-                    worst * cells(along.total.max(along.excess)) + off[0] / TAU * self.period;
+                let reach = worst * cells(along.bound.max(along.excess));
+                let reach = reach + off[0] / TAU * self.period;
                 let most = (table.error(reach) / worst).powi(2);
                 let radial = [table.mean_radial_gain(), table.radial_gain()];
-                (radial, Noise { total: typical, excess: most })
+                (radial, Noise::varying(typical, most))
             }
             Input::Reals { error, slope, radial, .. } => {
-                let by_slope = |slope: f64, variance: f64| slope * slope * variance;
                 let shift = (slope[1] * off[0] / TAU / worst).powi(2);
-                let most = by_slope(slope[1], along.total.max(along.excess));
-                let noise = Noise {
-                    total: by_slope(slope[0], along.total),
-                    excess: most + error * error + shift,
-                };
-                (*radial, noise)
+                let most = along * slope[1].powi(2) + (error * error + shift);
+                (*radial, Noise { total: slope[0].powi(2) * along.total, ..most })
             }
         };
 
         // Step 3: the error across the circle, and the sum.
-        let [typical, most] = across.map(|gain| gain * gain * circle.radial);
-        Noise {
-            total: input.total + typical + rounding * mean,
-            excess: input.excess + most + (across[1] * off[1] / worst).powi(2) + rounding * largest,
-        }
+        let [typical, most] = across.map(|gain| circle.radial * (gain * gain));
+        let shift = (across[1] * off[1] / worst).powi(2);
+        let most = input + most + (shift + rounding * largest);
+        Noise { total: input.total + typical.total + rounding * mean, ..most }
     }
 
     /// Sample points on the circle, in revolutions: all integers of a small table, evenly spread

@@ -2,7 +2,8 @@
 
 use super::paired::{slot_range, slots_of};
 use super::{FunctionalBootstrapper, PairedVec, SeededPairedVec};
-use crate::noise::worst_factor;
+use crate::encode::round_ties_even;
+use crate::noise::sure_factor;
 use crate::{
     Ciphertext, Complex64, During, Encoder, ErrorKind, Interval, Metadata, Params, Plaintext,
     Result, SecretKey, SeededCiphertext,
@@ -18,12 +19,18 @@ const MAX_MODULUS: usize = 1 << 16;
 /// [table](crate::fbt::Integers::table) or a decryption reads them modulo `p`. Noise grows with
 /// them; a table makes it small again, or is refused if it might not ([`ErrorKind::TableNoise`]).
 ///
-/// The predicted noise of a sum assumes equal errors of both terms, since tables of the same
-/// integers share most of their errors.
+/// Integers [from reals](crate::fbt::Integers::from_reals), and what is computed from them, are
+/// integers by the word of the program alone. They are neither decrypted nor published until a
+/// table has reduced them: rounding a real that is no integer shows its noise.
+///
+/// Whether integers are exact is decided by a bound for errors of any correlation
+/// ([`Noise::bound`](crate::noise::Noise::bound)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntVec<C = Ciphertext> {
     pub(super) values: PairedVec<C>,
     pub(super) modulus: usize,
+    /// Whether they come from reals that no table has reduced.
+    pub(super) of_reals: bool,
 }
 
 /// Fresh integers with a seed for the mask: half the bytes.
@@ -48,14 +55,28 @@ impl<C> IntVec<C> {
         &self.values
     }
 
+    /// Whether they come from [reals](crate::fbt::Integers::from_reals) that no table has reduced.
+    pub fn is_of_reals(&self) -> bool {
+        self.of_reals
+    }
+
     /// Integers with a range of their own before their reduction.
-    pub(crate) fn of_values(values: PairedVec<C>, modulus: usize) -> Result<Self> {
+    pub(crate) fn of_values(values: PairedVec<C>, modulus: usize, of_reals: bool) -> Result<Self> {
         check_modulus(modulus).during(ASSEMBLE)?;
-        Ok(Self { values, modulus })
+        Ok(Self { values, modulus, of_reals })
     }
 
     pub(super) fn with(&self, inner: C, range: Interval) -> Self {
-        Self { values: self.values.with(inner, range), modulus: self.modulus }
+        let Self { modulus, of_reals, .. } = *self;
+        Self { values: self.values.with(inner, range), modulus, of_reals }
+    }
+
+    /// Refuses integers from reals that no table has reduced.
+    pub(super) fn check_source(&self) -> Result<()> {
+        match self.of_reals {
+            false => Ok(()),
+            true => Err(ErrorKind::Unreduced { what: "the source", needed: SOURCE }.into()),
+        }
     }
 
     /// Integers of `0 .. p`, their slots encrypted by `encrypt` with the range of a slot.
@@ -70,11 +91,16 @@ impl<C> IntVec<C> {
         let both = values.len() > slots;
         let inner =
             encrypt(&slots_of(&values, &range, slots).during(op)?, slot_range(&range, both)?)?;
-        Ok(Self { values: PairedVec::from_parts(inner, range, values.len(), slots), modulus })
+        let values = PairedVec::from_parts(inner, range, values.len(), slots);
+        Ok(Self { values, modulus, of_reals: false })
     }
 }
 
 const ASSEMBLE: &str = "assemble integers";
+
+/// The remedy for integers from reals.
+const SOURCE: &str = "integers that were encrypted as such or come from a table (an identity table \
+                      reduces integers from reals; their owner reads them as reals, `to_reals`)";
 
 /// The integers modulo `p` as a range of reals.
 pub(crate) fn reduced(modulus: usize) -> Result<Interval> {
@@ -112,19 +138,21 @@ pub(super) fn check_reduced<C>(x: &IntVec<C>) -> Result<()> {
     Ok(())
 }
 
-/// A bound on the standard deviation of one integer of a vector: exactness depends on the worst
-/// entry of a table, not on the average.
+/// A bound on the standard deviation of one integer of a vector, for errors of any correlation:
+/// exactness depends on the worst integer, not on the average.
 fn deviation(metadata: &Metadata, both: bool) -> f64 {
+    let noise = metadata.meta.noise;
+    let variance = noise.bound.max(noise.excess);
     let parts = if both { 2f64.sqrt() } else { 1.0 };
-    metadata.noise().max(metadata.excess()) / parts
+    metadata.meta.slot_std(variance) / parts
 }
 
-/// `log2` of the probability of an error of 1/2 or more: Laplace's tail, summed over the values
-/// ([`worst_factor`]).
+/// `log2` of the probability of an error of 1/2 or more: the tail of errors of any correlation,
+/// summed over the values ([`Noise::surely`](crate::noise::Noise::surely)).
 pub(super) fn log2_failure<C>(metadata: &Metadata, values: &PairedVec<C>) -> f64 {
     let deviation = deviation(metadata, values.is_both());
-    // The tail exp(-sqrt(2) t) at t = 0.5 / deviation, for each of the values.
-    let log = (values.len() as f64).ln() - 2f64.sqrt() * 0.5 / deviation;
+    // The tail exp(1 - sqrt(2) t) at t = 0.5 / deviation, for each of the values.
+    let log = (values.len() as f64).ln() + 1.0 - 2f64.sqrt() * 0.5 / deviation;
     (log / std::f64::consts::LN_2).min(0.0)
 }
 
@@ -158,14 +186,16 @@ impl IntVec {
     /// [`ErrorKind::Shape`] for a modulus that is not in `2..=65536`, and as for
     /// [`PairedVec::new`].
     pub fn new(inner: Ciphertext, modulus: usize, len: usize) -> Result<Self> {
-        Ok(Self { values: PairedVec::new(inner, reduced(modulus)?, len)?, modulus })
+        let values = PairedVec::new(inner, reduced(modulus)?, len)?;
+        Ok(Self { values, modulus, of_reals: false })
     }
 
     /// The integers modulo `p`, rounded: the noise of the vector does not reach the result, except
-    /// with the probability `2^log2_failure` under the predicted noise.
+    /// with the probability `2^log2_failure` under a bound on the noise.
     ///
     /// # Errors
-    /// [`ErrorKind::TableNoise`] if the predicted noise changes an integer with a larger
+    /// [`ErrorKind::Unreduced`] for integers from reals that no table has reduced.
+    /// [`ErrorKind::TableNoise`] if the noise may change an integer with a larger
     /// probability than `2^log2_failure`, and those of [`PairedVec::decrypt`].
     pub fn decrypt(
         &self,
@@ -173,8 +203,9 @@ impl IntVec {
         secret: &SecretKey,
         log2_failure: f64,
     ) -> Result<Vec<usize>> {
+        self.check_source().during("decrypt_integers")?;
         let deviation = deviation(&self.values.inner().metadata(), self.values.is_both());
-        let worst = worst_factor(self.len(), log2_failure) * deviation;
+        let worst = sure_factor(self.len(), log2_failure) * deviation;
         // Written so that NaN is refused.
         let exact = worst <= HALF;
         if !exact {
@@ -187,10 +218,19 @@ impl IntVec {
             .during("decrypt_integers"));
         }
         // Rounding, then reduction: the integers may have grown beyond 0 .. p.
-        let p = self.modulus as f64;
         let values = self.values.decrypt(params, secret)?;
-        Ok(values.into_iter().map(|v| v.round().rem_euclid(p) as usize % self.modulus).collect())
+        Ok(values.into_iter().map(|v| residue(v, self.modulus)).collect())
     }
+}
+
+/// The nearest integer modulo `p`, without a branch and without a division, whose time may depend
+/// on a secret dividend. Exact below `2^51`; beyond, some number below `p`.
+fn residue(v: f64, modulus: usize) -> usize {
+    let (integer, p) = (round_ties_even(v), modulus as i64);
+    // The nearest multiple leaves a remainder of at most p / 2 of either sign.
+    let multiple = round_ties_even(integer * (modulus as f64).recip());
+    let rest = (integer as i64).wrapping_sub((multiple as i64).wrapping_mul(p));
+    rest.wrapping_add(p & (rest >> 63)).clamp(0, p - 1) as usize
 }
 
 impl SeededIntVec {
@@ -199,7 +239,8 @@ impl SeededIntVec {
     /// # Errors
     /// As for [`IntVec::new`].
     pub fn seeded(inner: SeededCiphertext, modulus: usize, len: usize) -> Result<Self> {
-        Ok(Self { values: SeededPairedVec::seeded(inner, reduced(modulus)?, len)?, modulus })
+        let values = SeededPairedVec::seeded(inner, reduced(modulus)?, len)?;
+        Ok(Self { values, modulus, of_reals: false })
     }
 
     /// The plain form.
@@ -207,12 +248,35 @@ impl SeededIntVec {
     /// # Errors
     /// Those of [`SeededCiphertext::expand`].
     pub fn expand(&self, params: &Params) -> Result<IntVec> {
-        Ok(IntVec { values: self.values.expand(params)?, modulus: self.modulus })
+        let Self { modulus, of_reals, .. } = *self;
+        Ok(IntVec { values: self.values.expand(params)?, modulus, of_reals })
     }
 }
 
 impl AsRef<IntVec> for IntVec {
     fn as_ref(&self) -> &IntVec {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residues_are_those_of_a_division() {
+        for modulus in [2, 3, 7, 256, 1000, 65536] {
+            let p = modulus as f64;
+            for integer in (-3 * modulus as i64..=3 * modulus as i64).step_by(1 + modulus / 100) {
+                for far in [0.0, 1e9, -1e9, 2f64.powi(40)] {
+                    let v = integer as f64 + (far / p).round() * p;
+                    let expected = integer.rem_euclid(modulus as i64) as usize;
+                    assert!([-0.49, 0.0, 0.49].iter().all(|e| residue(v + e, modulus) == expected));
+                }
+            }
+            for v in [f64::MAX, f64::MIN, f64::INFINITY, f64::NAN, 2f64.powi(63), -1e18] {
+                assert!(residue(v, modulus) < modulus, "{v} modulo {modulus}");
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::int_vec::{check_modulus, check_reduced, log2_failure};
 use super::paired::shifted;
 use super::{FunctionalBootstrapper, IntVec, PairedVec, PeriodicFunction, Table};
-use crate::{CiphertextMeta, CkksOps, During, ErrorKind, Interval, Metadata, Result};
+use crate::{CkksOps, During, ErrorKind, Interval, Result};
 
 /// A table from the integers modulo `p` to those modulo `q`, or to reals, prepared once for many
 /// vectors.
@@ -91,8 +91,9 @@ impl<A: CkksOps> Integers<'_, A> {
         self.0.composed("add", || {
             self.check_pair(x, y)?;
             let sum = self.0.add(x.values.inner(), y.values.inner())?;
-            let sum = self.correlated(sum, [x.values.inner(), y.values.inner()], 1.0)?;
-            Ok(x.with(sum, x.values.range().add(y.values.range())))
+            let of_reals = x.of_reals || y.of_reals;
+            let range = x.values.range().add(y.values.range());
+            Ok(IntVec { of_reals, ..x.with(sum, range) })
         })
     }
 
@@ -107,10 +108,10 @@ impl<A: CkksOps> Integers<'_, A> {
     ) -> Result<IntVec<A::Ciphertext>> {
         self.0.composed("sub", || {
             self.check_pair(x, y)?;
-            let operands = [x.values.inner(), y.values.inner()];
-            let difference = self.0.sub(operands[0], operands[1])?;
-            let difference = self.correlated(difference, operands, 1.0)?;
-            Ok(x.with(difference, x.values.range().sub(y.values.range())))
+            let difference = self.0.sub(x.values.inner(), y.values.inner())?;
+            let of_reals = x.of_reals || y.of_reals;
+            let range = x.values.range().sub(y.values.range());
+            Ok(IntVec { of_reals, ..x.with(difference, range) })
         })
     }
 
@@ -203,7 +204,7 @@ impl<A: CkksOps> Integers<'_, A> {
             // The range of the entries, without noise.
             let range = Interval::between(0.0, (modulus - 1) as f64);
             let values = values.with(values.inner().clone(), range);
-            IntVec { values, modulus }
+            IntVec { values, modulus, of_reals: false }
         });
         Ok(results.collect())
     }
@@ -261,9 +262,9 @@ impl<A: CkksOps> Integers<'_, A> {
             check_reduced(x)?;
             let shifted = self.0.mul_integer(y.values.inner(), p as i64)?;
             let sum = self.0.add(x.values.inner(), &shifted)?;
-            let sum = self.correlated(sum, [x.values.inner(), y.values.inner()], p as f64)?;
             let range = x.values.range().add(&y.values.range().scale(p as f64));
-            Ok(IntVec { values: x.values.with(sum, range), modulus })
+            let of_reals = x.of_reals || y.of_reals;
+            Ok(IntVec { values: x.values.with(sum, range), modulus, of_reals })
         })
     }
 
@@ -306,13 +307,11 @@ impl<A: CkksOps> Integers<'_, A> {
             while rest.modulus > base {
                 let low = self.table(&self.modulo(&rest, base)?, |k| k)?;
                 // rest - low is a multiple of the base: divide it through the scale.
-                let operands = [rest.values.inner(), low.values.inner()];
-                let difference = self.0.sub(operands[0], operands[1])?;
-                let difference = self.correlated(difference, operands, 1.0)?;
+                let difference = self.0.sub(rest.values.inner(), low.values.inner())?;
                 let divided = self.0.reinterpret_scale(difference, 1.0 / base as f64)?;
                 let modulus = rest.modulus / base;
                 let range = Interval::between(0.0, (modulus - 1) as f64);
-                rest = IntVec { values: rest.values.with(divided, range), modulus };
+                rest = IntVec { values: rest.values.with(divided, range), modulus, ..rest };
                 digits.push(low);
             }
             digits.push(rest);
@@ -341,9 +340,6 @@ impl<A: CkksOps> Integers<'_, A> {
             let part = |part: A::Ciphertext| {
                 let mut meta = self.0.metadata(&part).meta;
                 meta.bounds = crate::Bounds::all(range);
-                // The two terms have equal errors in this part of a slot; the sum counts
-                // independent ones.
-                meta.noise = meta.noise * 2.0;
                 self.0.with_metadata(part, meta)
             };
             let im = self.0.with_len(part(im), x.len() - slots)?;
@@ -351,9 +347,10 @@ impl<A: CkksOps> Integers<'_, A> {
         })
     }
 
-    /// Reals that are integers up to noise, as integers modulo `p`. Exactness then depends on the
-    /// predicted noise of the reals, whose sums count errors as independent: to sum results with
-    /// equal errors (tables of the same integers), add integers.
+    /// Reals that the program knows to be integers up to noise, as integers modulo `p`.
+    ///
+    /// A table reads them if the bound on their noise admits it, and its results are exact. Until
+    /// then they are neither decrypted nor published ([`IntVec`]).
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for complex values and moduli that are not in `2..=65536`.
@@ -368,31 +365,13 @@ impl<A: CkksOps> Integers<'_, A> {
         }
         let slots = self.0.params().max_slots();
         let values = PairedVec::from_parts(x.clone(), range, meta.len, slots);
-        Ok(IntVec { values, modulus })
+        Ok(IntVec { values, modulus, of_reals: true })
     }
 
     /// `log2` of a bound on the probability that some integer of a vector decrypts to another one,
     /// from its predicted noise: at most 0.
     pub fn log2_failure(&self, x: &IntVec<A::Ciphertext>) -> f64 {
         log2_failure(&self.0.metadata(x.values.inner()), &x.values)
-    }
-
-    /// A sum `x + c y`, or difference, with the noise for equal errors of both: tables of the same
-    /// integers share the error of the exponential, and exactness must hold for them too.
-    fn correlated(
-        &self,
-        sum: A::Ciphertext,
-        [x, y]: [&A::Ciphertext; 2],
-        c: f64,
-    ) -> Result<A::Ciphertext> {
-        let [x, y, metadata] = [x, y, &sum].map(|ciphertext| self.0.metadata(ciphertext));
-        // Variances in units of the message, back to the scale of the sum.
-        let meta = metadata.meta;
-        let relative = |metadata: &Metadata| metadata.meta.noise * metadata.meta.scale.powi(-2);
-        // Fully correlated errors add up as amplitudes, not as variances.
-        let both = relative(&x).zip(relative(&y), |x, y| (x.sqrt() + c * y.sqrt()).powi(2));
-        let noise = (both * meta.scale.powi(2)).max(meta.noise);
-        Ok(self.0.with_metadata(sum, CiphertextMeta { noise, ..meta }))
     }
 
     /// Tables of integers, each at the scale of its result.

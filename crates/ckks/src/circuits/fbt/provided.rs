@@ -71,7 +71,7 @@ impl ProvidedIntegers {
         let rules = params.rules();
         let encoded = rules.encoding(in_slots, slots, scale, level).during(READ)?;
         let meta = rules.encrypted_public(&encoded).meta;
-        let inner = Ciphertext::from_parts(params, lattice, meta)?;
+        let inner = Ciphertext::fresh(params, lattice, meta)?;
         Ok(Self { integers: IntVec::new(inner, modulus, len)?, factor })
     }
 

@@ -17,13 +17,12 @@ use super::int_vec::reduced;
 use super::paired::slot_range;
 use super::spec::LOG_ENLARGEMENT;
 use super::{IntVec, PairedVec};
-use crate::encode::{level_for, magnitude};
-use crate::noise::{Noise, slot_std, worst_factor};
-use crate::publish::{NOISE, widened, with_metadata};
+use crate::noise::{Noise, slot_std, sure_factor};
+use crate::publish::{NOISE, lowest_level, widened, with_metadata};
 use crate::simulator::SimCiphertext;
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, Declaration, During, ErrorKind, Evaluator, Interval,
-    Params, Result,
+    Metadata, Params, Result,
 };
 
 const PUBLISH_INTEGERS: &str = "publish_integers";
@@ -84,7 +83,7 @@ impl PublishedIntegers {
             false => Bounds { values: range, padding: if len < slots { all } else { range } },
         };
         let scale = unit(params) / (modulus as f64 * f64::from(factor));
-        let deviation = 0.5 / worst_factor(len, log2_failure);
+        let deviation = 0.5 / sure_factor(len, log2_failure);
         let noise = Noise::new((deviation / slot_std(1.0, slots, scale, true)).powi(2));
         Ok(CiphertextMeta { scale, slots, len: len.min(params.max_slots()), bounds, noise })
     }
@@ -100,7 +99,7 @@ impl PublishedIntegers {
         let meta = Self::meta(params, slots, (modulus, len), factor, log2_failure)?;
         let ciphertext = Ciphertext::from_parts(params, lattice, meta)?;
         let values = PairedVec::new(ciphertext, reduced(modulus)?, len)?;
-        Ok(Self { integers: IntVec::of_values(values, modulus)?, factor, log2_failure })
+        Ok(Self { integers: IntVec::of_values(values, modulus, false)?, factor, log2_failure })
     }
 }
 
@@ -171,12 +170,14 @@ impl AsRef<PairedVec> for PublishedPaired {
     }
 }
 
-/// Range and noise of a value that the simulator predicts for a result of declared inputs.
+/// Range, noise, level and scale that the simulator predicts for a result of declared inputs.
 impl From<&PairedVec<SimCiphertext>> for Declaration {
     fn from(foreseen: &PairedVec<SimCiphertext>) -> Self {
         let range = foreseen.range();
-        let CiphertextMeta { noise, slots, scale, .. } = foreseen.inner().metadata().meta;
-        Self::from(range.lo()..=range.hi()).with_noise(slot_std(noise.total, slots, scale, true))
+        let Metadata { level, meta } = *foreseen.inner().metadata();
+        let CiphertextMeta { noise, slots, scale, .. } = meta;
+        let noise = slot_std(noise.total, slots, scale, true);
+        Self::from(range.lo()..=range.hi()).with_noise(noise).with_level(level).with_scale(scale)
     }
 }
 
@@ -191,7 +192,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`ErrorKind::Unreduced`] for integers that are not reduced (their range before it within
-    /// `0 ..= p - 1`), whose predicted noise is above the one at which they decrypt exactly
+    /// `0 ..= p - 1`), that come from reals without a table, whose noise may be above the one at which they decrypt exactly
     /// but for that probability, or at a scale that takes a functional bootstrap a level; it does
     /// not say by how much. [`ErrorKind::Shape`] for a `log2_failure` that is not in `-256..=-1`,
     /// and mismatches.
@@ -205,6 +206,8 @@ impl Evaluator {
         }
         let refused = |what, needed| Err(ErrorKind::Unreduced { what, needed }.during(op));
 
+        x.check_source().during(op)?;
+
         // Step 1: the range, which the modulus declares, and the padding.
         let range = reduced(modulus)?;
         let both = slot_range(&range, x.values().is_both())?;
@@ -216,8 +219,8 @@ impl Evaluator {
 
         // Step 2: the noise of one integer.
         let CiphertextMeta { noise, slots, scale, .. } = *inner.meta();
-        let found = slot_std(noise.total.max(noise.excess), slots, scale, true);
-        let most = 0.5 / worst_factor(x.len(), log2_failure);
+        let found = slot_std(noise.bound.max(noise.excess), slots, scale, true);
+        let most = 0.5 / sure_factor(x.len(), log2_failure);
         if found.is_nan() || found > most {
             return refused("the noise", "one that the failure probability allows");
         }
@@ -230,18 +233,15 @@ impl Evaluator {
         // Step 4: the level, the least that holds such integers: those above tell of the table.
         let shape = (modulus, x.len());
         let meta = PublishedIntegers::meta(self.params(), slots, shape, factor, log2_failure)?;
-        let largest = magnitude(meta.bounds.slots().bound() * meta.scale, meta.noise.excess);
-        let level = level_for(self.params(), largest).min(inner.level());
+        let bound = meta.bounds.slots().bound();
+        let level = lowest_level(self.params(), bound, meta.scale, meta.noise.excess);
         let (lattice, _) = self.drop_to_level(inner, level)?.into_parts();
         PublishedIntegers::of(self.params(), lattice, slots, shape, (factor, log2_failure))
     }
 
     /// A paired vector as it may leave the server: what is said of it is what the program declares,
     /// a range of its values (`lo..=hi`) or a [`Declaration`] with the standard deviation of the
-    /// error of a value. Takes no level.
-    ///
-    /// As for [`publish`](Self::publish), the level is that of `x`. It tells the degree of the last
-    /// function; where that is a secret, `x` goes down to a level that is not one first.
+    /// error of a value. Level and scale are the declared ones, as for [`publish`](Self::publish).
     ///
     /// # Errors
     /// Those of [`publish`](Self::publish); [`ErrorKind::Declaration`] for complex numbers, too.
@@ -252,7 +252,7 @@ impl Evaluator {
     ) -> Result<PublishedPaired> {
         let (op, declaration) = (PUBLISH_PAIRED, declaration.into());
         self.check(x.inner()).during(op)?;
-        let (range, metadata) = (declaration.range().during(op)?, x.inner().metadata());
+        let range = declaration.range().during(op)?;
         let refused = |needed| Err(ErrorKind::Declaration { what: "range", needed }.during(op));
         if !range.is_real() {
             return refused("a real range, of the values in either part of the slots");
@@ -260,11 +260,12 @@ impl Evaluator {
         declaration.admits_range(&range, x.range()).during(op)?;
         let bound = range.bound();
         let all = slot_range(&Interval::real(-bound, bound)?, x.is_both())?;
-        if metadata.meta.bounds.slots().bound() > widened(&all).bound() {
+        if x.inner().meta().bounds.slots().bound() > widened(&all).bound() {
             return refused("a magnitude that holds every slot, padding included");
         }
-        let log2_noise = declaration.admits_noise(true, &metadata).during(op)?;
-        PublishedPaired::of(self.params(), x.inner().clone(), range, x.len(), log2_noise)
+        let slots = (all.bound(), true);
+        let (inner, log2_noise) = self.at_declared(x.inner(), &declaration, slots).during(op)?;
+        PublishedPaired::of(self.params(), inner, range, x.len(), log2_noise)
     }
 }
 

@@ -15,7 +15,7 @@ const LOG2_ERROR: f64 = -20.0;
 pub(super) const LOG_ENLARGEMENT: u32 = 16;
 
 /// Weight of the secret of the full-size parameters.
-const WEIGHT: usize = 256;
+const WEIGHT: usize = 1024;
 
 /// The specification of a functional bootstrap: the matrices, the exponential, and the sizes of the
 /// levels.
@@ -289,7 +289,7 @@ fn falling(scale: u32, count: usize) -> Vec<u32> {
 
 impl ParamsSpec {
     /// Full-size parameters for functional bootstrapping: `N = 2^16`, 128 bits of security, a
-    /// secret of weight 256, `levels` levels for the user at the scale `2^log_scale`, and special
+    /// secret of weight 1024, `levels` levels for the user at the scale `2^log_scale`, and special
     /// primes of bits and number `special`.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ use super::{FbtInput, FunctionalBootstrapper, PeriodicFunction};
 use crate::bootstrap::worst::{BoundedRaising, silent};
 use crate::metadata::rules::MetadataRules;
 use crate::noise::times;
+use crate::origins::Relation;
 use crate::simulator::one_key;
 use crate::{Bounds, ErrorKind, Interval, Metadata, Result};
 
@@ -59,7 +60,7 @@ impl FunctionalBootstrapper {
             // 5: both parts, and the conjugation.
             let halves = if input.both { 2 } else { 1 };
             for _ in 1..halves {
-                noise = errors.sum(noise, noise);
+                noise = errors.sum(noise, noise, Relation::Related);
             }
             let limbs = rules.params().limbs_at(result.level);
             let switched = rules
@@ -68,7 +69,8 @@ impl FunctionalBootstrapper {
             // 1: the error of the value itself, of a coefficient per slot, in revolutions.
             let [slope, gain] = f.largest_slopes();
             let per_slot = slope * scale / (self.spec().slots as f64).sqrt();
-            noise = errors.sum(noise, before * (per_slot / lowered.meta.scale).powi(2));
+            let before = before * (per_slot / lowered.meta.scale).powi(2);
+            noise = errors.sum(noise, before, Relation::Related);
             // 6: the approximation errors.
             let off = gain * self.exponential().error() + f.approximation_error();
             let parts = if input.both { 2f64.sqrt() } else { 1.0 };

@@ -2,8 +2,12 @@
 
 use super::LeastSquaresSigmoid;
 use crate::{
-    CkksOps, ComposedOps, During, ErrorKind, Interval, KeyLevels, Metadata, Result,
-    bootstrap::auto_bootstrap, eval::mask::whole, eval::ranges::within,
+    CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval, KeyLevels, Metadata, Result,
+    bootstrap::auto_bootstrap,
+    eval::mask::whole,
+    eval::statements::{mixed, separate, within},
+    noise::Noise,
+    origins::Relation,
 };
 
 /// What is trained, and how.
@@ -236,7 +240,12 @@ impl LogisticRegression {
         let largest = eval.metadata(table).meta.bounds.slots().bound();
         for t in 2..=self.spec.iterations {
             // u = <z, v> / bound in every slot of a row, by a sum that goes around all slots.
-            let u = eval.mul(&shrunk, &ahead)?;
+            // The loss is convex: at a rate at which the model converges, a step does not lengthen
+            // the error of the point where it starts. That error passes the step unchanged.
+            let before = eval.metadata(&ahead);
+            let exact = CiphertextMeta { noise: Noise::NONE, ..before.meta };
+            ahead = eval.with_metadata(ahead, exact);
+            let u = separate(eval, eval.mul(&shrunk, &ahead)?);
             let u = eval.inner_sum(&u, self.blocks, self.block as i64)?;
             let u = eval.assume_range_with_padding(u, inside);
             // sigmoid(-x) z = z / 2 - leading (..).
@@ -249,7 +258,7 @@ impl LogisticRegression {
             let next =
                 // At the scale of the step, so that both add without another level.
                 eval.linear_combination(&[(&ahead, 1.0), (&first, half)], 0.0, Some(scale))?;
-            let next = eval.add(&next, &step)?;
+            let next = carried(eval, eval.add(&next, &step)?, &before);
             if t < self.spec.iterations {
                 // 1 - gamma enters the step through its scale, so that it costs no level.
                 let gamma = momentum(t);
@@ -259,7 +268,8 @@ impl LogisticRegression {
                     0.0,
                     Some(eval.metadata(&step).meta.scale),
                 )?;
-                ahead = self.bounded(eval, eval.add(&base, &step)?, largest)?;
+                let base = carried(eval, eval.add(&base, &step)?, &before);
+                ahead = self.bounded(eval, base, largest)?;
             }
             beta = self.bounded(eval, next, largest)?;
             progress(t);
@@ -297,7 +307,7 @@ impl LogisticRegression {
     ) -> Result<A::Ciphertext> {
         // The sum over the rows is valid in the first slot of each block: the mask keeps it there
         // and multiplies by rate / rows.
-        let sum = eval.inner_sum(terms, self.block, 1)?;
+        let sum = eval.inner_sum(&separate(eval, terms.clone()), self.block, 1)?;
         let mut mask = vec![0.0; self.slots()];
         for f in 0..=self.spec.features {
             mask[f * self.block] = factor / self.spec.rows as f64;
@@ -305,7 +315,7 @@ impl LogisticRegression {
         let heads = eval.mul_values_to(&sum, &mask, eval.params().scale())?;
         // The rotations that summed to the left fill a block from its last slot.
         let tails = eval.rotate(&heads, self.back())?;
-        let filled = eval.inner_sum(&tails, self.block, 1)?;
+        let filled = mixed(eval, eval.inner_sum(&separate(eval, tails), self.block, 1)?);
         // One term of each sum is not zero.
         Ok(within(eval, filled, eval.metadata(&heads).meta.bounds.values))
     }
@@ -331,7 +341,10 @@ impl LogisticRegression {
             self.check_slots(&eval.metadata(model)).during(op)?;
             self.check_slots(&eval.metadata(rows)).during(op)?;
             let (model, rows) = (whole(eval, model).during(op)?, whole(eval, rows).during(op)?);
-            eval.inner_sum(&eval.mul(&model, &rows)?, self.blocks, self.block as i64)
+            // The features have errors of their own.
+            let products = separate(eval, eval.mul(&model, &rows)?);
+            let sums = eval.inner_sum(&products, self.blocks, self.block as i64)?;
+            Ok(mixed(eval, sums))
         })
     }
 
@@ -406,6 +419,14 @@ fn momentum(t: usize) -> f64 {
     let next = |lambda: f64| (1.0 + (1.0 + 4.0 * lambda * lambda).sqrt()) / 2.0;
     let lambda = (0..t).fold(0.0, |lambda, _| next(lambda));
     (1.0 - lambda) / next(lambda)
+}
+
+/// A vector with the noise of an earlier one on top, in the units of the message.
+fn carried<A: CkksOps>(eval: &A, x: A::Ciphertext, before: &Metadata) -> A::Ciphertext {
+    let meta = eval.metadata(&x).meta;
+    let earlier = before.meta.noise * (meta.scale / before.meta.scale).powi(2);
+    let noise = meta.noise.sum(earlier, Relation::Independent);
+    eval.with_metadata(x, CiphertextMeta { noise, ..meta })
 }
 
 #[cfg(test)]

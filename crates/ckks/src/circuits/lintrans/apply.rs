@@ -20,8 +20,9 @@ use super::{Giants, Hoisting, LinearTransform, Row};
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, Metadata, Result,
     bootstrap::auto_bootstrap,
-    metadata::rules::same_scale,
-    noise::{ENCODING, Noise, Operand, product},
+    metadata::alignment::same_scale,
+    noise::{ENCODING, Noise, Operand, encoding, times},
+    origins::{Origins, Relation, Relations},
     rotation_plan::RotationCost,
     sparse_slots::Coefficients,
 };
@@ -30,12 +31,61 @@ use crate::{
 /// less often, and take more memory.
 const TOGETHER: usize = 32;
 
+/// How the errors of the rotations of one operand add up in the slots of a transform.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Mixing {
+    /// As variances, whatever their correlation: the matrix is a multiple of a unitary one, so the
+    /// mean over the slots is exact, and the last of several such matrices returns each error to one
+    /// coefficient or slot.
+    Unitary,
+    /// As the rotations of a vector whose slots have independent or related errors.
+    Rotations(Relation),
+}
+
+/// Sums of errors, as variances and as amplitudes.
+#[derive(Debug, Default)]
+struct SumOfErrors {
+    /// With factors by their root mean squares.
+    variances: Noise,
+    /// The roots of the variances, with factors by their bounds.
+    amplitudes: Noise,
+    /// With factors by their bounds.
+    largest: Noise,
+}
+
+impl SumOfErrors {
+    /// Adds an error times a factor of this size and bound.
+    fn add(&mut self, noise: Noise, size: f64, bound: f64) {
+        self.variances += noise * size.powi(2);
+        self.largest += noise * bound.powi(2);
+        self.amplitudes += noise.map(|v| times(v.sqrt(), bound));
+    }
+
+    /// The variances of the sum.
+    fn total(&self, mixing: Mixing) -> Noise {
+        let related = self.amplitudes.map(|sum| sum * sum);
+        match mixing {
+            Mixing::Unitary => self.variances,
+            Mixing::Rotations(Relation::Related) => related,
+            Mixing::Rotations(Relation::Independent) => {
+                let Noise { bound, excess, .. } = related;
+                Noise { total: self.variances.total, peak: self.largest.peak, bound, excess }
+            }
+        }
+    }
+}
+
 /// The effect of a rotation by a step on the metadata of a vector; none for step 0.
 pub(crate) type RotationCosts<'s> = &'s dyn Fn(&Metadata, usize) -> Result<RotationCost>;
 
 impl LinearTransform {
     /// The metadata of `M x`.
-    pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<Metadata> {
+    pub(crate) fn meta(
+        &self,
+        x: &Metadata,
+        mixing: Mixing,
+        costs: RotationCosts<'_>,
+    ) -> Result<Metadata> {
         // Step 1: the operand at the level and slot count of the transform.
         let operand = self.operand(x)?;
         let rules = self.params.rules();
@@ -72,7 +122,7 @@ impl LinearTransform {
             common.bounds = hull.unwrap_or(common.bounds);
         }
         let mut product =
-            self.product_meta(&common, |step| babies[&step].noise, |step| giants[&step])?;
+            self.product_meta(&common, mixing, |step| babies[&step].noise, |step| giants[&step])?;
         product.meta.len = x.meta.len;
         Ok(product)
     }
@@ -106,15 +156,16 @@ impl Evaluator {
         self.params().check_chain(&m.params).during(op)?;
         m.check_slots(&x.metadata()).during(op)?;
         let x = &*auto_bootstrap::raised(self, x, m.level())?;
-        let metadata =
-            m.meta(&x.metadata(), &|x, step| self.rotation_cost(x, step).during(op)).during(op)?;
+        let costs = |x: &Metadata, step| self.rotation_cost(x, step).during(op);
+        let metadata = m.meta(&x.metadata(), m.mixing(&x.origins), &costs).during(op)?;
+        let origins = x.origins.mixed();
 
         // Step 1: the operand at the level of the transform.
         let x = self.drop_to_level(x, m.level())?;
         if m.options.hoisting == Hoisting::Double {
             // Steps 2 to 4 modulo P Q, the mod-down, and step 5.
             let inner = self.divided(self.transform_extended(&x, m).during(op)?)?;
-            return Ok(Ciphertext::at_level(self.params(), inner, metadata.meta));
+            return Ok(Ciphertext::at_level(self.params(), inner, metadata.meta, origins));
         }
 
         // Step 2: the rotations by baby steps share one decomposition.
@@ -124,7 +175,7 @@ impl Evaluator {
 
         // Steps 3 to 5.
         let mut product = self.transform_rotated(&babies, m)?;
-        product.meta = metadata.meta;
+        (product.meta, product.origins) = (metadata.meta, origins);
         Ok(product)
     }
 }
@@ -136,6 +187,7 @@ impl LinearTransform {
     pub(super) fn product_meta(
         &self,
         x: &CiphertextMeta,
+        mixing: Mixing,
         noise: impl Fn(usize) -> Noise,
         costs: impl Fn(usize) -> RotationCost,
     ) -> Result<Metadata> {
@@ -159,14 +211,16 @@ impl LinearTransform {
 
         // The mod-down of double hoisting.
         let mut sum = Noise::new(if double { rounding } else { 0.0 });
+        // The errors of the rotated operands, times their diagonals.
+        let mut operands = SumOfErrors::default();
+        let degree = self.params.lattice().spec().degree;
         for row in &self.rows {
             // Step 3: products with the diagonals of one giant step.
             for term in &row.terms {
                 let size = if double { term.rms } else { term.bound };
-                let diagonal =
-                    Operand { message: size * divisor, noise: self.encoding(term.period) };
                 let operand = Operand { noise: noise(term.baby), ..x.operand() };
-                sum += product(self.params.lattice().spec().degree, operand, diagonal);
+                sum += encoding(degree, operand, self.encoding(term.period));
+                operands.add(operand.noise, size * divisor, term.bound * divisor);
             }
             // Step 4, direct: one key switch for each giant step.
             if self.options.giants == Giants::Direct && row.step != 0 {
@@ -180,6 +234,7 @@ impl LinearTransform {
         }
 
         // Step 5: rescale.
+        sum += operands.total(mixing);
         let bounds = Bounds::all(self.range(x));
         let scale = x.scale * divisor;
         let meta = CiphertextMeta { scale, len: self.slots, bounds, noise: sum, ..*x };
@@ -187,8 +242,18 @@ impl LinearTransform {
     }
 
     /// The rounding of a diagonal of this period: only every `N / 2 p`-th coefficient is not zero.
-    fn encoding(&self, period: usize) -> Noise {
-        Noise::new(ENCODING * period as f64 / self.params.max_slots() as f64)
+    fn encoding(&self, period: usize) -> f64 {
+        ENCODING * period as f64 / self.params.max_slots() as f64
+    }
+
+    /// How the errors of an operand of these origins add up.
+    pub(crate) fn mixing(&self, x: &Origins) -> Mixing {
+        // Rotations by different steps have independent errors in each slot, unless several slots
+        // of the operand share theirs.
+        match x.is_mixed() {
+            false => Mixing::Rotations(Relation::Independent),
+            true => Mixing::Rotations(Relation::Related),
+        }
     }
 
     /// The range of `M x`.
@@ -235,14 +300,19 @@ impl Evaluator {
             );
         }
         let noise = |baby: usize| rotated[&baby].meta.noise;
-        let metadata = m.product_meta(&common, noise, |step| giants[&step]).during(op)?;
+        let mut origins = Relations::default();
+        rotated.values().for_each(|x| origins.join(&x.origins, m.slots));
+        let origins = origins.sum.mixed();
+        let mixing = Mixing::Rotations(Relation::Related);
+        let metadata = m.product_meta(&common, mixing, noise, |step| giants[&step]).during(op)?;
 
         // Steps 3 and 4: sums of products, then giant steps.
         let scale = common.scale * self.params().divisor(m.level());
         let meta = CiphertextMeta { scale, ..metadata.meta };
         let sum = self.sum_rows(rotated, m, &meta)?;
         // Step 5: rescale.
-        Ok(Ciphertext::at_level(self.params(), self.divided(sum.inner)?, metadata.meta))
+        let inner = self.divided(sum.inner)?;
+        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta, origins))
     }
 
     /// The common metadata of rotated operands: the hull of their ranges and their largest noise.
@@ -364,7 +434,7 @@ impl Evaluator {
             let body = columns.next().expect("a ciphertext has a body");
             let (masks, key) = (columns.collect(), babies[0].ident().key);
             let inner = mlwe::Ciphertext::new(params.lattice(), body, masks, key)?;
-            Ok(Ciphertext::at_level(params, inner, *meta))
+            Ok(Ciphertext::at_level(params, inner, *meta, Origins::UNKNOWN))
         };
         sums.into_iter().map(ciphertext).collect()
     }

@@ -31,7 +31,7 @@ mod worst;
 
 use std::collections::BTreeSet;
 
-pub(crate) use apply::RotationCosts;
+pub(crate) use apply::{Mixing, RotationCosts};
 use bellerophon_ring::{Factor, Ntt, Poly, Weighted, map_items};
 pub use options::{Giants, Hoisting, LinearOptions};
 
@@ -220,6 +220,11 @@ impl LinearTransform {
             );
             return Err(ErrorKind::Linear { reason }.during(op));
         }
+
+        // The largest entry must survive the rounding of the diagonals.
+        let largest = transform.rows.iter().flat_map(|row| &row.terms).map(|term| term.bound);
+        let largest = largest.fold(0.0, f64::max);
+        params.rules().check_constants(largest, params.divisor(level)).during(op)?;
 
         // Step 3: the stride of Horner's rule divides all giant steps.
         transform.rows.sort_by_key(|row| row.step);

@@ -3,7 +3,9 @@
 use super::area;
 use crate::{
     CkksOps, ComposedOps, During, ErrorKind, KeyLevels, Metadata, Result, SlotValue,
-    bootstrap::auto_bootstrap, eval::mask::whole, eval::ranges::within,
+    bootstrap::auto_bootstrap,
+    eval::mask::whole,
+    eval::statements::{mixed, separate, within},
 };
 
 /// The packing of an encrypted matrix and of its vectors into slots.
@@ -140,11 +142,12 @@ impl Packing {
             let (a, v) = (whole(eval, a).during(op)?, self.beside(eval, v)?);
             // Step 2: the sum of each row, which is valid in the first slot of the row. The windows
             // of the other slots reach into the next row.
-            let sums = eval.inner_sum(&eval.mul(&a, &v)?, columns, 1)?;
+            let products = separate(eval, eval.mul(&a, &v)?);
+            let sums = eval.inner_sum(&products, columns, 1)?;
             // Step 3: only these first slots stay, and each is copied over its row.
             let heads: Vec<usize> = (0..rows).map(|i| i * columns).collect();
             let heads = eval.mask_slots(&sums, &heads)?;
-            let filled = eval.replicate(&heads, columns, 1)?;
+            let filled = mixed(eval, eval.replicate(&separate(eval, heads.clone()), columns, 1)?);
             // One slot of each block is nonzero.
             let range = eval.metadata(&heads).meta.bounds.slots();
             eval.with_len(within(eval, filled, range), self.rows * columns)
@@ -170,7 +173,9 @@ impl Packing {
             // The sum over the columns goes around all slots, so every slot of a column has its row
             // sum: no mask and no copies.
             let (a, v) = (whole(eval, a).during(op)?, self.beside(eval, v)?);
-            eval.with_len(eval.inner_sum(&eval.mul(&a, &v)?, columns, rows as i64)?, self.rows)
+            let products = separate(eval, eval.mul(&a, &v)?);
+            let sums = mixed(eval, eval.inner_sum(&products, columns, rows as i64)?);
+            eval.with_len(sums, self.rows)
         })
     }
 

@@ -4,6 +4,7 @@ use super::{area, encrypted::check_slots, from_entries};
 use crate::{
     CkksOps, Complex64, ComposedOps, During, ErrorKind, KeyLevels, Params, Result, SlotValue,
     diagonals::Diagonals,
+    eval::statements::{mixed, separate},
     lengths::check_len,
     lintrans::{LinearOptions, LinearTransform},
 };
@@ -177,7 +178,10 @@ impl MatrixVector {
             let x = eval.with_len(x, self.transform.slots())?;
             let product = eval.transform(&x, &self.transform)?;
             // Partial sums of one row stand at the distance of the rows.
-            eval.with_len(eval.inner_sum(&product, self.parts, self.stride as i64)?, self.rows)
+            // The parts of a row come from different entries.
+            let product = separate(eval, product);
+            let sums = mixed(eval, eval.inner_sum(&product, self.parts, self.stride as i64)?);
+            eval.with_len(sums, self.rows)
         })
     }
 }

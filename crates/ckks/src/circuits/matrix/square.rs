@@ -1,7 +1,7 @@
 //! Products of encrypted square matrices (Jiang, Kim, Lauter and Song, eprint 2018/1041).
 
 use super::{area, encrypted::check_slots, from_entries};
-use crate::eval::ranges::within;
+use crate::eval::statements::within;
 use crate::{
     CkksOps, Complex64, ComposedOps, During, ErrorKind, KeyLevels, Params, Result,
     diagonals::Diagonals,
@@ -121,6 +121,11 @@ impl MatrixProduct {
         let far = eval.rotate_many(&left, &steps(|k, d| k - d))?;
         let mut rights = eval.rotate_many(&right, &steps(|k, d| d * k))?;
         let known = eval.metadata(&left);
+        // The errors of permuted entries are those of other entries in every slot.
+        let labelled = |x: A::Ciphertext, label: usize| {
+            let origins = eval.origins(&x).labelled(label);
+            eval.with_origins(x, origins)
+        };
         let mut lefts = Vec::with_capacity(d);
         for (k, (near, far)) in (1..d).zip(near.iter().zip(&far)) {
             // phi^k: the columns that stay in their row, and those that wrap around.
@@ -128,15 +133,23 @@ impl MatrixProduct {
                 let inside = |slot: usize| (slot % d < d - k) == stays;
                 (0..d * d).map(|slot| f64::from(u8::from(inside(slot)))).collect::<Vec<_>>()
             };
-            let shifted = eval.dot_values(&[near, far], &[mask(true), mask(false)])?;
+            let [near, far] = [(near, 1), (far, 2)].map(|(x, label)| labelled(x.clone(), label));
+            let shifted = eval.dot_values(&[&near, &far], &[mask(true), mask(false)])?;
             lefts.push(within(eval, shifted, known.meta.bounds.slots()));
         }
         // phi^0 needs no mask, but its product must have the level and scale of the others.
         lefts.push(eval.drop_to_level(&left, known.level - 1)?);
         rights.push(right);
         // Step 3: the sum of the products phi^k(sigma(A)) psi^k(tau(B)), with one relinearization.
+        // Every slot of a product comes from another pair of entries: their errors are independent.
+        let each = |x: Vec<A::Ciphertext>| -> Vec<A::Ciphertext> {
+            x.into_iter().enumerate().map(|(k, x)| labelled(x, k)).collect()
+        };
+        let (lefts, rights) = (each(lefts), each(rights));
         let lefts: Vec<&A::Ciphertext> = lefts.iter().collect();
-        eval.dot(&lefts, &rights.iter().collect::<Vec<_>>())
+        let product = eval.dot(&lefts, &rights.iter().collect::<Vec<_>>())?;
+        let origins = eval.origins(a).mixed_with(&eval.origins(b));
+        Ok(eval.with_origins(product, origins))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bellerophon_mlwe as mlwe;
 
-use super::unit::{Unit, worst};
+use super::unit::{Unit, largest_error, largest_excess};
 use crate::{
     Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, KeyLevels, Metadata, Result,
     approx::{Kind, Sign, compare::signed},
@@ -42,6 +42,8 @@ pub struct Comparator {
     sensitivity: Sensitivity,
     /// Largest slope of the sign.
     pub(super) slope: f64,
+    /// Whether all values are integers.
+    integers: bool,
 }
 
 impl Comparator {
@@ -73,7 +75,71 @@ impl Comparator {
         }
         let (loss, sensitivity) = (loss(&sign), sign.product_sensitivity());
         let slope = sign.slope();
-        Ok(Self { sign, loss, sensitivity, slope })
+        Ok(Self { sign, loss, sensitivity, slope, integers: false })
+    }
+
+    /// States that the values are integers. [`count_below`](Self::count_below),
+    /// [`rank`](Self::rank) and [`histogram`](Self::histogram) then compare with numbers half way
+    /// between two integers, and are exact: rounded, their results are those of the plain integers,
+    /// whether these lie on thresholds and edges or not. They refuse a margin that does not tell
+    /// neighbouring integers apart, and errors that add up to 1/4. No other function changes.
+    pub fn of_integers(self) -> Self {
+        Self { integers: true, ..self }
+    }
+
+    /// The number with which values are compared to tell those below `edge` from the others.
+    pub(super) fn boundary(&self, edge: f64) -> f64 {
+        if self.integers { edge.ceil() - 0.5 } else { edge }
+    }
+
+    /// Differences of two vectors of the unit, less one margin where the values are integers: those
+    /// of equal integers are negative. The slack beside the declared range keeps them in `[-1, 1]`.
+    pub(super) fn untied<A: CkksOps>(&self, a: &A, d: A::Ciphertext) -> Result<A::Ciphertext> {
+        if !self.integers {
+            return Ok(d);
+        }
+        let d = a.add_scalar(&d, -self.sign.margin())?;
+        Ok(a.assume_range_with_padding(d, Interval::real(-1.0, 1.0)?))
+    }
+
+    /// Refuses integers of a range that this comparator does not tell apart, and counts of `len` of
+    /// them whose errors add up to 1/4.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Approximation`].
+    pub(super) fn check_integers(&self, range: Interval, len: usize) -> Result<()> {
+        // Half the distance of two integers, as a part of the width of the range.
+        let half = 0.5 / (range.hi() - range.lo()).max(1.0);
+        // The margin of a sign for which `margin` is `half`, and the error for which `len` errors
+        // of a bin, each up to that of the sign, are 1/4.
+        let needed = half / (1.0 + half) * 2.0 * Unit::reach(0.0);
+        let most = 0.25 / len as f64;
+        if !self.integers || (self.sign.margin() <= needed && self.sign.error() <= most) {
+            return Ok(());
+        }
+        let margin = self.sign.margin().min(needed).log2().floor();
+        let error = self.sign.error().min(most).log2().floor();
+        let reason = format!(
+            "{}: {len} integers of [{:?}, {:?}] need a margin up to {needed:.3e} and an error up \
+             to {most:.3e}: take `Comparator::of(Sign::new(1.0, {margin:?}, {error:?})?)`",
+            self.sign,
+            range.lo(),
+            range.hi()
+        );
+        Err(ErrorKind::Approximation { what: "counts of integers".into(), reason }.into())
+    }
+
+    /// Refuses counts of `len` integers whose noise may reach 1/4.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooNoisy`].
+    pub(super) fn check_count(&self, meta: &CiphertextMeta, len: usize) -> Result<()> {
+        let (error, most) = (largest_error(meta), 0.25);
+        if !self.integers || error < most {
+            return Ok(());
+        }
+        let [log2_error, log2_most] = [error, most].map(|noise| (noise / len as f64).log2());
+        Err(ErrorKind::TooNoisy { log2_error, log2_most }.into())
     }
 
     /// The sign of differences, in units of the width of the declared range.
@@ -160,7 +226,7 @@ impl Comparator {
             }
             None => rounding,
         };
-        meta.noise.total = self.sensitivity.variance(input, step) * meta.scale.powi(2);
+        meta.noise = meta.noise.stated(self.sensitivity.variance(input, step) * meta.scale.powi(2));
         self.correction(a, d, &a.with_metadata(signs.clone(), meta), weights)
     }
 
@@ -209,7 +275,7 @@ impl fmt::Display for Comparator {
 /// Otherwise its excess would grow by the steep slopes at the ends of the domain.
 fn enclosed<A: CkksOps>(a: &A, d: &A::Ciphertext) -> Result<A::Ciphertext> {
     let meta = a.metadata(d).meta;
-    let reach = meta.bounds.slots().bound() + worst(&meta, meta.noise.excess);
+    let reach = meta.bounds.slots().bound() + largest_excess(&meta);
     match reach <= 1.0 {
         true => Ok(a.assume_range_with_padding(d.clone(), Interval::real(-1.0, 1.0)?)),
         false => Ok(d.clone()),

@@ -4,9 +4,11 @@ use super::{
     Comparator,
     unit::{SLACK, Unit, check_noise, opened},
 };
+use crate::noise::Noise;
+use crate::origins::Relation;
 use crate::{
     CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval, Result,
-    bootstrap::auto_bootstrap, eval::ranges::within,
+    bootstrap::auto_bootstrap, eval::statements::within,
 };
 
 /// Bits of the last step of a bisection below the margin.
@@ -24,7 +26,8 @@ impl Comparator {
     /// A value closer to the threshold than the margin counts as a number between 0 and 1, one half
     /// if equal: the error of the count is at most half of the number of such values. All others
     /// together have an error of at most `len` times the [`error`](Self::error) of a count. Errors
-    /// of values spread evenly around the threshold cancel.
+    /// of values spread evenly around the threshold cancel. Counts
+    /// [`of_integers`](Self::of_integers) are exact, those equal to the threshold not counted.
     ///
     /// Takes [`levels`](Self::levels) levels.
     ///
@@ -42,18 +45,21 @@ impl Comparator {
             let CiphertextMeta { bounds, .. } = a.metadata(x).meta;
             let unit = Unit::of(bounds.values, self.sign()).during(op)?;
             let (lo, hi) = (bounds.values.lo(), bounds.values.hi());
-            if !(lo..=hi).contains(&threshold) {
+            let boundary = self.boundary(threshold);
+            if !(lo..=hi).contains(&boundary) {
                 let reason = format!(
-                    "threshold {threshold:?} for values of [{lo:?}, {hi:?}]: need one in the range \
-                     (elsewhere the count is known)"
+                    "threshold {threshold:?} for values of [{lo:?}, {hi:?}], compared with \
+                     {boundary:?}: need that in the range (elsewhere the count is known)"
                 );
                 return Err(ErrorKind::Shape { reason }.during(op));
             }
             let u = unit.entered(a, x, 0.0).during(op)?;
-            let threshold = unit.place(threshold);
+            let threshold = unit.place(boundary);
             let d = a.add_scalar(&a.neg(&u)?, threshold)?;
             let len = a.metadata(x).meta.len;
+            self.check_integers(bounds.values, len).during(op)?;
             let count = self.positives(a, &d, len, threshold).during(op)?;
+            self.check_count(&a.metadata(&count).meta, len).during(op)?;
             a.with_len(count, len)
         })
     }
@@ -61,7 +67,7 @@ impl Comparator {
     /// The number of values below an encrypted one: a vector of that value alone, or with it in
     /// every slot, as [`quantile`](Self::quantile) and [`max`](Self::max) return it. Errors are
     /// those of [`count_below`](Self::count_below), with a margin of the range of both operands
-    /// together.
+    /// together. [`of_integers`](Self::of_integers) the rank is exact if the value is an integer too.
     ///
     /// Takes [`levels`](Self::levels) levels and one more, which clears the padding.
     ///
@@ -89,15 +95,17 @@ impl Comparator {
             }
             let range = of_x.bounds.values.hull(&of_value.bounds.values);
             let unit = Unit::of(range, self.sign()).during(op)?;
+            self.check_integers(range, of_x.len).during(op)?;
             let u = unit.entered(a, x, 0.0).during(op)?;
             let v = a.repeated(unit.entered(a, value, 0.0).during(op)?, of_x.slots)?;
-            let d = a.sub(&a.with_len(v, of_x.slots)?, &u)?;
+            let d = self.untied(a, a.sub(&a.with_len(v, of_x.slots)?, &u)?)?;
             // Step 1: 1 where the value is larger, 0 where it is smaller and in the padding.
             let ones: Vec<f64> =
                 (0..of_x.slots).map(|i| f64::from(u8::from(i < of_x.len))).collect();
             let larger = a.mul_values(&self.steps(a, &d).during(op)?, &ones)?;
             // Step 2: how many are larger.
             let count = within(a, a.sum_slots(&larger)?, self.counted(of_x.len)?);
+            self.check_count(&a.metadata(&count).meta, of_x.len).during(op)?;
             a.with_len(count, of_x.len)
         })
     }
@@ -228,20 +236,21 @@ impl Comparator {
                 let by = reach * 0.5f64.powi(step as i32 + 1);
                 let (before, last) = opened(a, threshold);
                 let last = self.ready(a, last)?;
-                let (next, variance) = self.moved(a, &u, Some(&last), (len, q, by)).during(op)?;
-                decided += variance;
+                let (next, noise) = self.moved(a, &u, Some(&last), (len, q, by)).during(op)?;
+                decided = decided.sum(noise, Relation::Independent);
                 threshold = unit.settled(a, next, &before).during(op)?;
             }
             // Step 4: the noise of all decisions, and the way back to the range of the values.
             let mut meta = a.metadata(&threshold).meta;
-            meta.noise.total += decided * meta.scale.powi(2);
+            let decided = decided * meta.scale.powi(2);
+            meta.noise = meta.noise.sum(decided.included(), Relation::Independent);
             let threshold = a.with_metadata(threshold, meta);
             unit.left(a, &threshold, len)
         })
     }
 
     /// One step of the bisection: the threshold (0 at first) moved by `by`, up where more than
-    /// `1 - q` of the first `len` values are above it; and the variance, in squares of the unit,
+    /// `1 - q` of the first `len` values are above it; and the noise, in squares of the unit,
     /// that the noise of the count brings into it where the sign is steepest.
     fn moved<A: CkksOps>(
         &self,
@@ -249,7 +258,7 @@ impl Comparator {
         u: &A::Ciphertext,
         threshold: Option<&A::Ciphertext>,
         (len, q, by): (usize, f64, f64),
-    ) -> Result<(A::Ciphertext, f64)> {
+    ) -> Result<(A::Ciphertext, Noise)> {
         // Step 1: the part of the values above the threshold minus the wanted one, scaled so that
         // the difference and its error are in [-1, 1].
         let d = match threshold {
@@ -265,7 +274,7 @@ impl Comparator {
         let s = self.signs(a, &f)?;
         let by = by / (1.0 + self.sign().error());
         let moved: Vec<_> = threshold.map(|t| (t, 1.0)).into_iter().chain([(&s, by)]).collect();
-        let decided = (by * self.slope).powi(2) * of_f.meta.noise.total / of_f.meta.scale.powi(2);
+        let decided = of_f.meta.noise * (by * self.slope / of_f.meta.scale).powi(2);
         Ok((a.linear_combination(&moved, 0.0, None)?, decided))
     }
 }

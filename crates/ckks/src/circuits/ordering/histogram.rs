@@ -5,15 +5,17 @@ use crate::{Bounds, CiphertextMeta, CkksOps, During, ErrorKind, Interval, Result
 
 impl Comparator {
     /// The number of values in each bin: slot `i` counts those from `edges[i]` up to, but without,
-    /// `edges[i + 1]`; the last bin includes its upper edge if that is the end of the declared
-    /// range.
+    /// `edges[i + 1]`. An edge belongs to the bin above it; the last edge belongs to the last bin
+    /// if it is the end of the declared range, and to no bin otherwise.
     ///
-    /// Each edge inside the declared range takes one comparison of the whole vector. A value closer
-    /// to an edge than the margin counts in part in both bins, one half each if equal to the edge:
-    /// the error of a count is at most half of the number of values within the margin of its edges.
-    /// All others together have an error of at most twice `len` times
-    /// the [`error`](Self::error) of a count. The sum of all bins of edges that enclose the range
-    /// is exact up to noise.
+    /// Values of a comparator [`of_integers`](Self::of_integers) are counted so exactly. Other
+    /// values closer to an edge than the margin count in part in both bins, one half each if equal
+    /// to the edge: the error of a count is at most half of the number of values within the margin
+    /// of its edges. All others together have an error of at most twice `len` times the
+    /// [`error`](Self::error) of a count. The sum of all bins of edges that enclose the range is
+    /// exact up to noise.
+    ///
+    /// Each edge inside the declared range takes one comparison of the whole vector.
     ///
     /// Takes [`levels`](Self::levels) levels and one more; all comparisons are at the same levels.
     ///
@@ -31,6 +33,7 @@ impl Comparator {
             let bins = check_edges(edges, a.params().max_slots()).during(op)?;
             let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
             let unit = Unit::of(bounds.values, self.sign()).during(op)?;
+            self.check_integers(bounds.values, len).during(op)?;
             let u = self.ready(a, unit.entered(a, x, 0.0).during(op)?)?;
             // Step 1: the number of values not below each edge; all or none at the ends of the
             // range.
@@ -47,10 +50,12 @@ impl Comparator {
                 if i > 0 {
                     weight[i - 1] -= 1.0;
                 }
-                if edge <= bounds.values.lo() {
+                let boundary = self.boundary(edge);
+                let closed = i == bins && edge == bounds.values.hi();
+                if boundary <= bounds.values.lo() {
                     known.iter_mut().zip(&weight).for_each(|(known, w)| *known += w * len as f64);
-                } else if edge < bounds.values.hi() || (edge == bounds.values.hi() && i < bins) {
-                    let count = self.count_from(a, &u, unit.place(edge), len).during(op)?;
+                } else if boundary <= bounds.values.hi() && !closed {
+                    let count = self.count_from(a, &u, unit.place(boundary), len).during(op)?;
                     counts.push(a.with_len(a.repeated(count, width)?, bins)?);
                     weights.push(weight);
                 }
@@ -66,6 +71,7 @@ impl Comparator {
             let beyond = 2.0 * self.count_error() * len as f64;
             let range = Interval::real(-beyond, len as f64 + beyond)?;
             let meta = a.metadata(&counts).meta;
+            self.check_count(&meta, len).during(op)?;
             let bounds = Bounds::padded(range, bins < meta.slots);
             Ok(a.with_metadata(counts, CiphertextMeta { bounds, ..meta }))
         })

@@ -25,7 +25,8 @@
 //! width of the declared range ([`Comparator::LOG2_MARGIN`]: `2^-10`). Closer values are mixed, and
 //! the maximum loses at most its [`error`](Comparator::error), less than a sixth of
 //! the margin with the signs of [`Comparator::new`]; ties lose nothing. Each function states its
-//! bound. Half the margin takes about one level more.
+//! bound. Half the margin takes about one level more. Counts of values that are declared integers
+//! ([`Comparator::of_integers`]) have no such values, and are exact.
 //!
 //! # Levels and bootstrapping
 //! A comparison and the product after it take [`Comparator::levels`]. Programs of more levels than

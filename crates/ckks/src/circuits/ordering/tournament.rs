@@ -5,9 +5,7 @@ use super::{
     task::distances,
     unit::{Unit, joined, opened},
 };
-use crate::{
-    Bounds, CiphertextMeta, CkksOps, During, Interval, Result, approx::Sign, noise::Noise,
-};
+use crate::{Bounds, CiphertextMeta, CkksOps, During, Interval, Result, approx::Sign};
 
 /// Largest error of an index from the comparisons of all rounds.
 const INDEX_ERROR: f64 = 1.0 / 8.0;
@@ -85,7 +83,7 @@ impl Comparator {
             let bounds = Bounds::padded(Interval::real(0.0, len as f64 - 1.0)?, slots > 1);
             Ok(a.with_metadata(
                 place,
-                CiphertextMeta { bounds, noise: Noise::new(meta.noise.total), ..meta },
+                CiphertextMeta { bounds, noise: meta.noise.unstated(), ..meta },
             ))
         })
     }

@@ -1,5 +1,6 @@
 //! Values of a declared range brought onto an interval of width below 1, and back.
 
+use crate::origins::Relation;
 use crate::{
     Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result,
     approx::Sign,
@@ -52,9 +53,14 @@ impl Unit {
         0.5 * (1.0 - sign.margin())
     }
 
+    /// The end of the declared range in the unit of a sign of this margin.
+    pub(crate) fn reach(margin: f64) -> f64 {
+        0.5 * (1.0 - margin) - SLACK
+    }
+
     /// The width of the unit over that of the declared range.
     pub(crate) fn widening(sign: &Sign) -> f64 {
-        0.5 / (Self::half(sign) - SLACK)
+        0.5 / Self::reach(sign.margin())
     }
 
     /// A number of the range of the values in this unit.
@@ -108,14 +114,14 @@ impl Unit {
         let x = a.add_values(&scaled, &vec![self.centre; len])?;
         let meta = a.metadata(&x).meta;
         let bounds = Bounds::padded(self.range, len < meta.slots);
-        let noise = Noise::new(meta.noise.total);
+        let noise = meta.noise.unstated();
         Ok(a.with_metadata(x, CiphertextMeta { bounds, noise, ..meta }))
     }
 }
 
 /// Refuses noise that may leave the slack.
 pub(super) fn check_noise(meta: &CiphertextMeta) -> Result<()> {
-    let worst = worst(meta, meta.noise.total);
+    let worst = largest_error(meta);
     // Whatever is no number is too large.
     if worst <= SLACK {
         return Ok(());
@@ -123,9 +129,15 @@ pub(super) fn check_noise(meta: &CiphertextMeta) -> Result<()> {
     Err(ErrorKind::TooNoisy { log2_error: worst.log2(), log2_most: SLACK.log2() }.into())
 }
 
-/// The largest error of a slot for noise of this variance.
-pub(super) fn worst(meta: &CiphertextMeta, variance: f64) -> f64 {
-    noise::worst_factor(meta.slots, LOG2_FAILURE) * meta.slot_std(variance)
+/// The largest predicted error of a slot. The bound for errors of any correlation counts the steepest
+/// slope of a sign, which the arguments outside its margin do not meet.
+pub(super) fn largest_error(meta: &CiphertextMeta) -> f64 {
+    meta.slot_std(1.0) * meta.noise.worst(meta.slots, LOG2_FAILURE)
+}
+
+/// The largest departure of a slot from its range.
+pub(super) fn largest_excess(meta: &CiphertextMeta) -> f64 {
+    noise::sure_factor(meta.slots, LOG2_FAILURE) * meta.slot_std(meta.noise.excess)
 }
 
 /// The metadata of `x`, and `x` without noise: separates the noise that the next step adds.
@@ -144,7 +156,7 @@ pub(super) fn joined<A: CkksOps>(
 ) -> A::Ciphertext {
     let meta = a.metadata(&y).meta;
     let relative = meta.scale / before.meta.scale;
-    let total = before.meta.noise.total * relative * relative + meta.noise.total;
-    let (noise, bounds) = (Noise { total, excess: 0.0 }, Bounds::all(range));
+    let noise = (before.meta.noise * (relative * relative)).sum(meta.noise, Relation::Independent);
+    let (noise, bounds) = (noise.included(), Bounds::all(range));
     a.with_metadata(y, CiphertextMeta { noise, bounds, ..meta })
 }

@@ -18,10 +18,11 @@ use bellerophon_mlwe as mlwe;
 
 use super::sums::{LinearSums, Powers, SumShape};
 use super::{Basis, Node, Plan, Polynomial, Response, power_depth};
+use crate::eval::padding::inside;
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, Evaluator, Interval, Metadata,
     Params, Result, bootstrap::auto_bootstrap, metadata::rules::MetadataRules, noise::Noise,
-    noise_model::NoiseModel,
+    noise_model::NoiseModel, origins::Relations,
 };
 
 /// Largest drift of the scale of a basis polynomial from the scale of the input, in bits: precision
@@ -85,7 +86,8 @@ impl MetadataRules<'_> {
                 let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
                 self.check_levels(deepest + 1, x.level)?;
                 let near = self.params().divisor(x.level - 1);
-                let u = self.mul_add_many(&[], &[(*x, slope)], shift, Some(near))?.result;
+                let alone = Relations::default();
+                let u = self.mul_add_many(&[], &[(*x, slope)], &alone, shift, Some(near))?.result;
                 Ok((Mapping::Rescaled(near), u))
             }
         }
@@ -161,6 +163,7 @@ impl Evaluator {
         self.check(x).during(op)?;
         let needed = self.rules().polynomial_levels(&x.metadata(), p);
         let x = &*auto_bootstrap::replenished(self, x, needed)?;
+        let x = &*inside(self, x, p.domain(), needed).during(op)?;
         let PolynomialMeta { mapping, result } =
             self.rules().polynomial(&x.metadata(), p, scale).during(op)?;
         let scale = result.meta.scale;
@@ -173,7 +176,7 @@ impl Evaluator {
             let mapped = self.mapped(x, mapping, p)?;
             self.evaluate_plan(mapped.as_ref().unwrap_or(x), p.plan(), scale).during(op)?
         };
-        Ok(Ciphertext::at_level(self.params(), inner, result.meta))
+        Ok(Ciphertext::at_level(self.params(), inner, result.meta, x.origins.clone()))
     }
 
     /// Step 1: `x` mapped from the domain of `p` onto `[-1, 1]`; `None` if that is its domain.

@@ -47,8 +47,8 @@ pub struct Polynomial {
     chebyshev: Chebyshev,
     plan: Plan,
     sensitivity: Sensitivity,
-    /// The largest [`Sensitivity::steps`] over the domain.
-    largest_steps: f64,
+    /// A bound on the derivative over the domain, and the largest [`Sensitivity::steps`].
+    largest: Sensitivity,
 }
 
 /// Leaves out the sensitivity: it depends on coefficients that may be secret.
@@ -66,18 +66,24 @@ impl Polynomial {
     pub fn new(chebyshev: Chebyshev) -> Self {
         let plan = Plan::new(&chebyshev);
         // Mean squares over an even grid of [-1, 1].
-        let (mut input, mut steps, mut largest_steps) = (0.0, 0.0, 0.0);
+        let (mut input, mut steps) = (0.0, 0.0);
+        let mut largest = Sensitivity { input: chebyshev.largest_slope(), steps: 0.0 };
         for i in 0..=SAMPLES {
             let s = plan.sensitivity(2.0 * i as f64 / SAMPLES as f64 - 1.0);
             input += s.input * s.input / (SAMPLES + 1) as f64;
             steps += s.steps * s.steps / (SAMPLES + 1) as f64;
-            largest_steps = s.steps.max(largest_steps);
+            largest.steps = s.steps.max(largest.steps);
         }
         let sensitivity = Sensitivity { input: input.sqrt(), steps: steps.sqrt() };
-        Self { chebyshev, plan, sensitivity, largest_steps }
+        Self { chebyshev, plan, sensitivity, largest }
     }
 
-    /// The polynomial.
+    /// The ends of the domain.
+    pub(crate) fn domain(&self) -> (f64, f64) {
+        (self.chebyshev.lo(), self.chebyshev.hi())
+    }
+
+    /// The series.
     pub(crate) fn chebyshev(&self) -> &Chebyshev {
         &self.chebyshev
     }
@@ -106,11 +112,11 @@ impl Polynomial {
 
     /// The response of the result to the noise of an operand.
     pub(crate) fn response(&self, x: &CiphertextMeta) -> Response {
-        let none = Sensitivity { input: 0.0, steps: self.largest_steps };
+        let none = Sensitivity { input: 0.0, ..self.largest };
         let at =
             |x: f64| Sensitivity { steps: 0.0, ..self.plan.sensitivity(self.chebyshev.to_unit(x)) };
         let excess = x.ends().into_iter().map(at).fold(none, Sensitivity::max);
-        Response { total: self.sensitivity, excess }
+        Response { total: self.sensitivity, peak: self.largest, bound: self.largest, excess }
     }
 
     /// The value of the plan at `x`, in the clear.

@@ -1,7 +1,9 @@
 //! Polynomials in the monomial basis, with real or complex coefficients.
 
 use super::{Plan, Response, SAMPLES, Sensitivity, power_depth};
-use crate::{CiphertextMeta, Complex64, During, ErrorKind, Interval, Result, chebyshev::Chebyshev};
+use crate::{
+    CiphertextMeta, Complex64, During, ErrorKind, Interval, Result, chebyshev::Chebyshev, noise,
+};
 
 /// Larger values are refused: sums of them could overflow.
 const LARGEST_VALUE: f64 = 1e280;
@@ -170,20 +172,25 @@ impl Monomial {
             let (input, steps) = plan.derivatives(x);
             Sensitivity { input: input.norm(), steps }
         };
+        // The derivative is at most sum k |c_k| M^(k-1) for values up to M.
+        let most = of.bound() + noise::LARGEST * x.slot_std(x.noise.excess);
+        let slope = self.coefficients.iter().enumerate().skip(1);
+        let slope = slope.map(|(k, c)| k as f64 * c.norm() * most.powi(k as i32 - 1)).sum();
         // Step 2: mean squares over the points for the total, the largest step for the excess.
         let (mut input, mut steps) = (0.0, 0.0);
-        let mut excess = Sensitivity { input: 0.0, steps: 0.0 };
+        let mut peak = Sensitivity { input: 0.0, steps: 0.0 };
         for s in points.iter().map(|&x| at(x)) {
             input += s.input * s.input / points.len() as f64;
             steps += s.steps * s.steps / points.len() as f64;
-            excess = excess.max(Sensitivity { input: 0.0, ..s });
+            peak = peak.max(s);
         }
         // Step 3: the error of the operand enters the excess by the slope at the ends.
+        let mut excess = Sensitivity { input: 0.0, ..peak };
         for s in x.ends().into_iter().map(at) {
             excess = excess.max(Sensitivity { steps: 0.0, ..s });
         }
         let total = Sensitivity { input: f64::sqrt(input), steps: f64::sqrt(steps) };
-        Response { total, excess }
+        Response { total, peak, bound: Sensitivity { input: slope, ..peak }, excess }
     }
 }
 

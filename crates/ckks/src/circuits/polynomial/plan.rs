@@ -427,6 +427,10 @@ impl Sensitivity {
 pub(crate) struct Response {
     /// Of the error, averaged over the values.
     pub total: Sensitivity,
+    /// Of the error where it is largest.
+    pub peak: Sensitivity,
+    /// A bound on the latter.
+    pub bound: Sensitivity,
     /// Of the excess over the range. Values leave the range at its ends, and the result leaves its
     /// range at their images; a rounding may leave it anywhere.
     pub excess: Sensitivity,
@@ -437,6 +441,8 @@ impl Response {
     pub(crate) fn noise(&self, input: Noise, step_variance: f64) -> Noise {
         Noise {
             total: self.total.variance(input.total, step_variance),
+            peak: self.peak.variance(input.peak, step_variance),
+            bound: self.bound.variance(input.bound, step_variance),
             excess: self.excess.variance(input.excess, step_variance),
         }
     }

@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 use super::eval::{MAX_DRIFT, Mapping, drift, power_scales};
 use super::sums::Powers;
 use super::{Basis, Monomial, Plan, Polynomial, Response, check_domain, power_depth};
+use crate::Origins;
+use crate::eval::padding::inside;
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Metadata, Result,
     bootstrap::auto_bootstrap, metadata::rules::MetadataRules,
@@ -24,6 +26,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct PowerBasis<P> {
     pub(crate) known: Known,
+    /// The encryptions whose errors the powers carry.
+    pub(crate) origins: Origins,
     pub(crate) powers: P,
 }
 
@@ -209,7 +213,9 @@ impl Evaluator {
         self.check(x).during(op)?;
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
         let needed = self.rules().chebyshev_levels(&x.metadata(), polynomials);
+        let domain = polynomials.first().map(|p| p.domain()).ok_or(ErrorKind::NoValues);
         let x = &*auto_bootstrap::replenished(self, x, needed)?;
+        let x = &*inside(self, x, domain.during(op)?, needed).during(op)?;
         let meta = self.rules().chebyshev_basis(&x.metadata(), polynomials).during(op)?;
         // Step 1: the argument on [-1, 1].
         let u = self.mapped(x, meta.mapping, polynomials[0])?;
@@ -233,7 +239,7 @@ impl Evaluator {
         for plan in plans {
             self.extend_powers(u.level(), &mut powers, plan)?;
         }
-        Ok(PowerBasis { known, powers })
+        Ok(PowerBasis { known, origins: u.origins.clone(), powers })
     }
 }
 
@@ -312,7 +318,7 @@ impl Evaluator {
         let inner = self
             .sum_of_powers(powers.level(), &powers.powers, p.plan(), result.meta.scale)
             .during(op)?;
-        Ok(Ciphertext::at_level(self.params(), inner, result.meta))
+        Ok(Ciphertext::at_level(self.params(), inner, result.meta, powers.origins.clone()))
     }
 
     /// Computes [`CkksOps::polynomial_in`](crate::CkksOps::polynomial_in).
@@ -328,7 +334,7 @@ impl Evaluator {
         let inner = self
             .sum_of_powers(powers.level(), &powers.powers, p.plan(), result.meta.scale)
             .during(op)?;
-        Ok(Ciphertext::at_level(self.params(), inner, result.meta))
+        Ok(Ciphertext::at_level(self.params(), inner, result.meta, powers.origins.clone()))
     }
 
     /// Refuses powers under other parameters or another key.

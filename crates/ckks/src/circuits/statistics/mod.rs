@@ -24,6 +24,13 @@
 //! Second moments are computed about the mean, not as the difference of the mean square and the
 //! square of the mean, which would lose bits for a large mean.
 //!
+//! # Units
+//! A variance is as small as the square of its values, and the noise of a vector is not: columns of
+//! small values, or of values close to each other and far from zero, lose theirs in the noise. Map
+//! the declared range of a column onto [-1, 1] before encryption, `(x - centre) / half`, and return
+//! after decryption: `half` is the unit of means and standard deviations, its square that of
+//! variances. The program `statistics` does so.
+//!
 //! # Example
 //! ```
 //! use bellerophon_ckks::statistics::Table;

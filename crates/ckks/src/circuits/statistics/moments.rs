@@ -2,7 +2,8 @@
 
 use super::Table;
 use crate::{
-    CkksOps, ComposedOps, During, ErrorKind, Interval, Metadata, Result, eval::ranges::within,
+    CkksOps, ComposedOps, During, ErrorKind, Interval, Metadata, Result,
+    eval::statements::{mixed, separate, within},
 };
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
@@ -164,7 +165,10 @@ impl Table {
     }
 
     fn over_rows<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-        eval.inner_sum(x, self.rows().next_power_of_two(), self.stride() as i64)
+        // The rows have errors of their own; that of a mean, which they share, is small beside them.
+        let x = separate(eval, x.clone());
+        let sums = eval.inner_sum(&x, self.rows().next_power_of_two(), self.stride() as i64)?;
+        Ok(mixed(eval, sums))
     }
 
     /// The means times `factor`, from the divided values.

@@ -2,7 +2,7 @@
 
 use super::Table;
 use crate::{
-    CkksOps, ComposedOps, During, Interval, Result, approx::Approximation, eval::ranges::within,
+    CkksOps, ComposedOps, During, Interval, Result, approx::Approximation, eval::statements::within,
 };
 
 /// These functions take an [`Approximation`] of

@@ -81,7 +81,8 @@ impl Table {
             .rotate(shifts, level.saturating_sub(1))
     }
 
-    /// The values in the order of the slots.
+    /// The values in the order of the slots, with values of the table in the padding: every slot
+    /// lies in the range of the values.
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] unless rows and columns are as many as stated.
@@ -96,11 +97,11 @@ impl Table {
             let reason = format!("row {i} has {found} columns: need {needed}");
             return Err(ErrorKind::Shape { reason }.during(op));
         }
-        let mut slots = vec![0.0; self.slots()];
-        for (i, row) in rows.iter().enumerate() {
-            slots[i * self.stride()..][..self.columns].copy_from_slice(row);
-        }
-        Ok(slots)
+        let slots = (0..self.slots()).map(|slot| {
+            let (row, column) = (slot / self.stride(), slot % self.stride());
+            rows[row.min(self.rows - 1)][column.min(self.columns - 1)]
+        });
+        Ok(slots.collect())
     }
 
     /// The rows of a decrypted table.

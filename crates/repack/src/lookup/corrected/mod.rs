@@ -28,7 +28,7 @@ mod plan;
 
 use std::{cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval};
+use bellerophon_ckks::{Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval, noise::slot_std};
 use bellerophon_lwe::{self as lwe, Encoding, Headroom, Table};
 
 use super::{
@@ -176,15 +176,16 @@ impl<'a> LookupEvaluator<'a> {
             let carried = carried.operand_error(range, |x| f.value(x)).sqrt();
             plan.accuracy().worst_rms.hypot(carried)
         };
-        let (total, excess) = (error(x.metadata().noise()), error(x.metadata().excess()));
+        let CiphertextMeta { noise, slots, scale, .. } = *x.meta();
+        let noise = noise.map(|v| error(slot_std(v, slots, scale, true)));
+        let origins = x.origins().clone();
         let (lattice, meta) = sum.into_parts();
         let padded = meta.len < meta.slots;
         // A result may leave the range of the function by the error of the correction, and by noise
         // that moves the operand out of its range.
         let range = Interval::real(plain.lo, plain.hi)?;
-        let variance = |error: f64| (error * meta.scale).powi(2) / meta.slots as f64;
-        let noise = ckks::noise::Noise { total: variance(total), excess: variance(excess) };
+        let noise = noise.map(|error| (error * meta.scale).powi(2) / meta.slots as f64);
         let meta = CiphertextMeta { bounds: Bounds::padded(range, padded), noise, ..meta };
-        Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
+        Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?.of(origins))
     }
 }

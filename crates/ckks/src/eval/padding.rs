@@ -1,0 +1,58 @@
+//! Padding: moved by a plaintext, at no level, or cleared by a mask.
+
+use std::borrow::Cow;
+
+use super::mask::cleared;
+use crate::{
+    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result,
+    bootstrap::auto_bootstrap::is_short, polynomial::check_domain,
+};
+
+/// The middle of a range.
+fn middle(range: &Interval) -> f64 {
+    0.5 * range.lo() + 0.5 * range.hi()
+}
+
+/// Adds a constant to the padding that brings the middle of its range to `to`; see
+/// [`ComposedOps::move_padding`](crate::ComposedOps::move_padding).
+pub(crate) fn moved<A: CkksOps>(a: &A, x: &A::Ciphertext, to: f64) -> Result<A::Ciphertext> {
+    let CiphertextMeta { slots, len, bounds: Bounds { values, padding }, .. } = a.metadata(x).meta;
+    let step = to - middle(&padding);
+    if len == slots || step == 0.0 {
+        return Ok(x.clone());
+    }
+    // The constant joins all slots as values; the bounds of either part are known.
+    let steps: Vec<f64> = (0..slots).map(|i| if i < len { 0.0 } else { step }).collect();
+    let sum = a.add_values(&a.with_len(x.clone(), slots)?, &steps)?;
+    let bounds = Bounds { values, padding: padding.shift(step) };
+    let meta = CiphertextMeta { len, bounds, ..a.metadata(&sum).meta };
+    Ok(a.with_metadata(sum, meta))
+}
+
+/// `x` with its padding in a domain, for an operation of `needed` levels: as it is if it lies
+/// there, moved if its range is no wider than the domain, and otherwise cleared, at one level or by
+/// an automatic bootstrap.
+pub(crate) fn inside<'c, A: CkksOps>(
+    a: &A,
+    x: &'c A::Ciphertext,
+    (lo, hi): (f64, f64),
+    needed: usize,
+) -> Result<Cow<'c, A::Ciphertext>> {
+    let Metadata { level, meta } = a.metadata(x);
+    let CiphertextMeta { len, slots, bounds: Bounds { padding, .. }, .. } = meta;
+    if len == slots || check_domain(&Bounds::all(padding), lo, hi).is_ok() {
+        return Ok(Cow::Borrowed(x));
+    }
+    let narrow = padding.is_real() && padding.hi() - padding.lo() <= hi - lo;
+    let x = match narrow {
+        true => Cow::Borrowed(x),
+        // A bootstrap clears the padding at no level.
+        false if is_short(a, level, needed + 1) => Cow::Owned(a.bootstrap(x)?),
+        false if level <= needed => return Err(ErrorKind::Padding { len, slots }.into()),
+        false => cleared(a, x)?,
+    };
+    match lo <= 0.0 && 0.0 <= hi && !narrow {
+        true => Ok(x),
+        false => moved(a, &x, 0.5 * lo + 0.5 * hi).map(Cow::Owned),
+    }
+}

@@ -1,0 +1,121 @@
+//! Values far below 1: bootstraps take them, and what the noise covers is refused.
+
+use bellerophon::ckks::{self, Complex64, diagonals::Diagonals, lintrans::LinearTransform};
+use bellerophon::{ErrorKind, prelude::*};
+
+use crate::common::{Party, errors, party, refusal};
+
+fn needs() -> Needs {
+    Needs::new().multiply().bootstrap().rotate_any()
+}
+
+fn lost<T>(result: &bellerophon::Result<T>) -> bool {
+    matches!(refusal(result), ErrorKind::Ckks(ckks::ErrorKind::LostInNoise { .. }))
+}
+
+fn rounded<T>(result: &bellerophon::Result<T>) -> bool {
+    matches!(refusal(result), ErrorKind::Ckks(ckks::ErrorKind::SmallConstant { .. }))
+}
+
+/// Few values of every small range pass through a bootstrap with the stated error.
+#[test]
+fn bootstraps_take_small_values() {
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 41);
+    for len in [1, 3, 64, client.params().slots()] {
+        let x = client.encrypt(&vec![0.0; len], -1.0..=1.0).unwrap();
+        for log2 in [-20, -34, -40, -45, -60, -200, -1000] {
+            let bound = 2f64.powi(log2);
+            let y = server.bootstrap(&server.assume_range(&x, -bound..=bound).unwrap());
+            let y = y.unwrap_or_else(|e| panic!("{len} values up to 2^{log2}: {e}"));
+            let found = client.decrypt_noisy(&y).unwrap();
+            let (_, worst) = errors(&found, std::iter::repeat_n(0.0, len));
+            let allowed = 16.0 * y.metadata().noise().max(y.metadata().excess());
+            assert!(worst < allowed, "{len} values up to 2^{log2}: {worst:e}, {allowed:e}");
+        }
+    }
+    let zero = client.encrypt(&[0.0], 0.0..=0.0).unwrap();
+    assert!(server.bootstrap(&zero).is_ok());
+}
+
+/// An iteration that converges to zero.
+#[test]
+fn products_that_vanish_are_bootstrapped() {
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 42);
+    let server = server.with_auto_bootstrap().unwrap();
+    let values = [0.5, -0.5, 0.25];
+    let x = client.encrypt(&values, -0.5..=0.5).unwrap();
+    let mut y = x.clone();
+    for i in 0..60 {
+        y = server.mul(&y, &x).unwrap_or_else(|e| panic!("product {i}: {e}"));
+    }
+    assert!(lost(&client.decrypt(&y)));
+    let (_, worst) = errors(&client.decrypt_noisy(&y).unwrap(), values.map(|_| 0.0).into_iter());
+    assert!(worst < 1e-5, "{worst:e}");
+}
+
+#[test]
+fn constants_that_rounding_destroys_are_refused() {
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 43);
+    let x = client.encrypt(&[0.5, -0.25], -1.0..=1.0).unwrap();
+    assert!(rounded(&server.mul_scalar(&x, 1e-14)));
+    assert!(rounded(&server.mul_scalar(&x, -1e-11)));
+    assert!(rounded(&server.mul_complex(&x, Complex64::new(0.0, 1e-14))));
+    assert!(rounded(&server.mul_values(&x, &[1e-14, 2e-14])));
+    assert!(rounded(&server.dot_values(&[&x, &x], &[vec![1e-14; 2], vec![0.0; 2]])));
+    assert!(rounded(&server.linear_combination(&[(&x, 1e-14), (&x, 1e-15)], 0.0, None)));
+    let mut tiny = Diagonals::zero(2);
+    tiny.add_diagonal(1, vec![Complex64::new(1e-14, 0.0)]);
+    let tiny = LinearTransform::new(client.params().ckks(), &tiny, x.level(), Default::default());
+    assert!(matches!(tiny.unwrap_err().kind(), ckks::ErrorKind::SmallConstant { .. }));
+    // Zeros are exact, and small constants beside large ones lose no more than the noise.
+    assert!(server.mul_scalar(&x, 0.0).is_ok());
+    let sum = server.linear_combination(&[(&x, 1.0), (&x, 1e-14)], 0.0, None).unwrap();
+    let (_, worst) = errors(&client.decrypt(&sum).unwrap(), [0.5, -0.25].into_iter());
+    assert!(worst < 1e-9, "{worst:e}");
+    // In two steps with room in between the product is right.
+    let small = server.mul_scalar(&x, 1e-5).unwrap();
+    let back = client.decrypt(&server.mul_scalar(&small, 1e5).unwrap()).unwrap();
+    let (_, worst) = errors(&back, [0.5, -0.25].into_iter());
+    assert!(worst < 1e-4, "{worst:e}");
+}
+
+#[test]
+fn values_below_the_noise_are_refused() {
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 44);
+    assert!(lost(&client.encrypt(&[1e-14, 2e-14], 0.0..=1e-13)));
+    assert!(lost(&client.encrypt_seeded(&[1e-14, 2e-14], 0.0..=1e-13)));
+    assert!(lost(&client.public_key().unwrap().encrypt(&[1e-14], 0.0..=1e-13)));
+    // The variance of prices near 1e-7: products that fall below the noise.
+    let x = client.encrypt(&[1e-7, 2e-7], 0.0..=2e-7).unwrap();
+    let square = server.square(&x).unwrap();
+    assert!(lost(&client.decrypt(&square)));
+    let found = client.decrypt_noisy(&square).unwrap();
+    assert!(found.iter().all(|v| v.abs() < 1e-9), "{found:?}");
+    // The remedy: larger units.
+    let x = client.encrypt(&[1.0, 2.0], 0.0..=2.0).unwrap();
+    let (_, worst) =
+        errors(&client.decrypt(&server.square(&x).unwrap()).unwrap(), [1.0, 4.0].into_iter());
+    assert!(worst < 1e-8, "{worst:e}");
+    // A stated range includes the error.
+    let stated = server.assume_range(&square, 0.0..=4e-14).unwrap();
+    assert!(client.decrypt(&stated).is_ok());
+}
+
+#[test]
+fn complex_values_are_complex() {
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 45);
+    let values = [Complex64::new(0.6, -0.8), Complex64::new(0.0, 0.5), Complex64::new(-1.0, 0.0)];
+    let seeded = client.encrypt_seeded(&values, Disc(1.0)).unwrap();
+    let provided = client.public_key().unwrap().encrypt(&values, Disc(1.0)).unwrap();
+    let own = client.encrypt(&values, Disc(1.0)).unwrap();
+    for x in [own, seeded.expand(client.params().ckks()).unwrap(), provided.into()] {
+        let found = client.decrypt_complex(&server.square(&x).unwrap()).unwrap();
+        assert!(found.iter().zip(values).all(|(z, v)| (z - v * v).norm() < 1e-6), "{found:?}");
+        let refused = client.decrypt(&x);
+        assert!(
+            matches!(refusal(&refused), ErrorKind::Ckks(ckks::ErrorKind::ComplexValues)),
+            "{refused:?}"
+        );
+    }
+    assert!(client.encrypt(&[Complex64::new(0.8, 0.8)], Disc(1.0)).is_err());
+}
