@@ -206,8 +206,11 @@ pub fn check(values: &[f64], program: Program, most: Option<usize>) -> Result<()
         None => Ok(()),
         Some(place) => {
             let (lo, hi) = domain.into_inner();
-            let (name, place) = (program.name(), place + 1);
-            let why = format!("value {place} lies outside [{lo:?}, {hi:?}], which {name} takes");
+            let (name, place, count) = (program.name(), place + 1, values.len());
+            let why = format!(
+                "the value in place {place} of {count} lies outside [{lo:?}, {hi:?}], which {name} \
+                 takes"
+            );
             Err(Failure::input(why))
         }
     }
