@@ -155,6 +155,16 @@ fn refused_results_cost_nothing() {
         matches!(refusal(&refused), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })),
         "{refused:?}"
     );
+    // The shared values are real.
+    let shadow = Simulator::new(client.params().ckks()).worst_case();
+    let any = shadow.encrypt(&[0.0; 4], range(1.0), client.params().levels()).unwrap();
+    let bound = shadow.noise_bound(&shadow.mul_i(&any).unwrap()).unwrap();
+    let x = encrypt(&client, &[0.5; 4], -1.0..=1.0);
+    let refused = client.decrypt_flooded(&server.mul_i(&x).unwrap(), &bound, &mut budget);
+    assert!(
+        matches!(refusal(&refused), ErrorKind::Ckks(ckks::ErrorKind::ComplexValues)),
+        "{refused:?}"
+    );
     assert_eq!((strict.reserved(), budget.reserved(), own.reserved()), (1, 1, 1));
     assert!(DecryptionBudget::new(client.id(), 0, 30.0).is_err());
     let more = DecryptionBudget::resume(client.id(), 10, 30.0, 11).map_err(Into::into);

@@ -294,13 +294,15 @@ impl Encoder {
         coefficients
     }
 
-    /// Decodes the values: real numbers (imaginary parts are dropped) or complex numbers.
+    /// Decodes the values: real or complex numbers.
     ///
     /// Reads only as many limbs as the message and its noise need.
     ///
     /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch`.
+    /// `mlwe::ErrorKind::ParamsMismatch`; [`ErrorKind::ComplexValues`] for reals from values that
+    /// may be complex.
     pub fn decode<T: SlotValue>(&self, plaintext: &Plaintext) -> Result<Vec<T>> {
+        check_type::<T>(&plaintext.bounds).during("decode")?;
         let mut slots = self.decode_slots(plaintext)?;
         let values = slots[..plaintext.len].iter().map(|&z| T::from_complex(z)).collect();
         wipe(&mut slots);
@@ -420,6 +422,14 @@ pub(crate) fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<(
         if !v.to_complex().is_finite() {
             return Err(ErrorKind::NonFinite { index }.into());
         }
+    }
+    Ok(())
+}
+
+/// Refuses reals where values may be complex; `f64` would drop their imaginary parts.
+pub(crate) fn check_type<T: SlotValue>(bounds: &Bounds) -> Result<()> {
+    if T::REAL && !bounds.values.is_real() {
+        return Err(ErrorKind::ComplexValues.into());
     }
     Ok(())
 }

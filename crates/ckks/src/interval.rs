@@ -15,6 +15,9 @@ pub struct Interval {
     complex: bool,
 }
 
+/// Ends that differ by less than this share of their magnitude are one number and its roundings.
+const POINT: f64 = 16.0 * f64::EPSILON;
+
 impl Interval {
     /// The single number 0.
     pub const ZERO: Self = Self { lo: 0.0, hi: 0.0, complex: false };
@@ -73,6 +76,13 @@ impl Interval {
     /// The largest magnitude.
     pub fn bound(&self) -> f64 {
         self.lo.abs().max(self.hi.abs())
+    }
+
+    /// The size of what the values tell: the width or, if it is smaller, the largest magnitude. The
+    /// values of a single point, up to roundings of its ends, are known: their magnitude.
+    pub fn extent(&self) -> f64 {
+        let (width, bound) = (self.hi - self.lo, self.bound());
+        if width > POINT * bound { width.min(bound) } else { bound }
     }
 
     /// Whether every value of `other` lies in `self`.
@@ -222,6 +232,16 @@ mod tests {
             assert!(matches!(refusal(&Interval::real(lo, hi)), ErrorKind::Interval { .. }));
         }
         assert!(Interval::complex(-1.0).is_err());
+    }
+
+    #[test]
+    fn extents_are_widths_of_narrow_ranges() {
+        let extent = |lo, hi| Interval::real(lo, hi).unwrap().extent();
+        assert_eq!((extent(-2.0, 1.0), extent(0.0, 3.0), extent(5.0, 6.0)), (2.0, 3.0, 1.0));
+        assert!((extent(1.0, 1.0 + 1e-13) / 1e-13 - 1.0).abs() < 1e-2);
+        assert_eq!((extent(7.0, 7.0), extent(0.3, 0.1 + 0.2)), (7.0, 0.1 + 0.2));
+        assert_eq!(extent(0.0, 0.0), 0.0);
+        assert_eq!(Interval::complex(2.0).unwrap().extent(), 2.0);
     }
 
     #[test]

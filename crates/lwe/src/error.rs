@@ -226,6 +226,18 @@ pub enum ErrorKind {
         /// The width of a period.
         width: f64,
     },
+    /// Values that are lost in the noise.
+    #[error(
+        "the deviation of a value is {noise:.1e}, and the values reach or differ only by \
+         {width:.1e}: compute them in larger units, by tables with a larger range, and divide \
+         after decryption"
+    )]
+    LostInNoise {
+        /// The standard deviation of the noise of the phase.
+        noise: f64,
+        /// The width of the range, or the largest magnitude if it is smaller.
+        width: f64,
+    },
     /// Neither width of the operands is an integer multiple of the other.
     #[error(
         "encodings {left} and {right} cannot be aligned: use the same width for both when \
