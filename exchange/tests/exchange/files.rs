@@ -391,6 +391,22 @@ fn bad_arguments_and_bad_files_are_one_line() {
         let why = refused(client("encrypt", &home).args(["--program", "mean", "--values", values]));
         assert!(!why.contains("7.19") && why.contains(" 2 "), "{why}");
     }
+    for (text, reason) in [
+        ("a;b\n0,5;1\n", "separated by semicolons"),
+        ("a\tb\n0.5\t1\n", "separated by tabs"),
+        ("b,c\n0.5,1\n", "no column a"),
+    ] {
+        let path = scratch.path("cells.csv");
+        fs::write(&path, text).unwrap();
+        let flags = ["--program", "mean", "--column", "a", "--csv"];
+        let why = refused(client("encrypt", &home).args(flags).arg(&path));
+        assert!(why.contains(reason), "{text:?}: {why}");
+    }
+    // Rows of empty cells at the end are none.
+    let path = scratch.path("rows.csv");
+    fs::write(&path, "b,a,c\n1,0.5,2\n1,-1,2\n,,\n, ,\n").unwrap();
+    let flags = ["--program", "mean", "--column", "a", "--csv"];
+    report(client("encrypt", &home).args(flags).arg(&path));
     let again = client("keygen", &home).args(["--preset", "toy-insecure"]).output().unwrap();
     assert_eq!(again.status.code(), Some(2), "a secret key is never overwritten");
     let why = refused(&mut evaluate(&home.join("shared")));
