@@ -89,7 +89,8 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     }
 
     let mut stages = Stages::default();
-    let (client, owner) = (home.client()?, home.token()?.client());
+    let client = home.client(place.passphrase()?.as_ref())?;
+    let owner = home.token()?.client();
     let (mut jobs, mut bytes, mut n) = (vec![], 0, 0);
     let mut number = home.open_jobs()?.last().map_or(0, |(_, job)| job.number + 1);
     stages.run("encryption", || {

@@ -447,6 +447,42 @@ fn secrets_are_for_their_owner_alone() {
     assert!(!has(&secret) && !keys.windows(secret.len()).any(|window| window == secret));
 }
 
+#[test]
+fn a_secret_key_may_have_a_passphrase() {
+    let scratch = Scratch::new("passphrase");
+    let home = scratch.path("client");
+    let named = |name: &str, text: &str| {
+        let path = scratch.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let [right, wrong, none] =
+        [named("right", "correct horse\n"), named("wrong", "correct  horse"), named("none", "\n")];
+    let call = |command: &str, passphrase: &Path| {
+        let mut call = client(command, &home);
+        call.arg("--passphrase").arg(passphrase);
+        call
+    };
+    let made = ["--preset", "toy-insecure", "--programs", "mean", "--count", "8"];
+    assert!(refused(call("keygen", &none).args(made)).contains("no passphrase"));
+    report(call("keygen", &right).args(made));
+    assert!(fs::read(home.join("secret")).unwrap().starts_with(b"BELLLOCK"));
+    let values = ["--program", "mean", "--values=0.5,0.25"];
+    assert!(refused(client("encrypt", &home).args(values)).contains("--passphrase"));
+    assert!(refused(call("encrypt", &wrong).args(values)).contains("passphrase"));
+    report(call("encrypt", &right).args(values));
+    report(evaluate(&home.join("shared")).arg("--accept-insecure"));
+    assert!(refused(&mut client("decrypt", &home)).contains("--passphrase"));
+    let got = report(&mut call("decrypt", &right));
+    let values: Vec<f64> = serde_json::from_value(got["answers"][0]["values"].clone()).unwrap();
+    assert!(values.iter().all(|v| (v - 0.375).abs() < 1e-5), "{values:?}");
+    // A key without one is not read as if it had one.
+    let plain = scratch.path("plain");
+    keygen(&plain);
+    let why = refused(client("decrypt", &plain).arg("--passphrase").arg(&right));
+    assert!(why.contains("leave --passphrase out"), "{why}");
+}
+
 /// Stands before a server and keeps what clients send.
 struct Relay {
     address: SocketAddr,
