@@ -214,8 +214,10 @@ fn sums_of_results_leave_padding_out(counts: &[usize]) {
         let bits = tables.map(&bits, above, room).unwrap();
         let within = server.within(-1.0..=5.0);
         let moved = server.add_values(&x, &vec![4.0; count]).unwrap();
-        let sines =
-            server.map_with(&x, &MapRequest::new(shifted).over(-1.0..=1.0).bits(9.0)).unwrap();
+        let accuracy = Accuracy::absolute(shifted(1.0) / 512.0);
+        let sines = server
+            .map_with(&x, &MapRequest::new(shifted).over(-1.0..=1.0).typical(accuracy))
+            .unwrap();
         let results = [
             ("map", over(Bridge::Ring), exact),
             ("map over the linear bridge", over(Bridge::Linear), exact),

@@ -157,7 +157,13 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
     assert_eq!(bound(SecretKind::Sparse(32)), 344.0);
     assert_eq!(bound(SecretKind::Ternary), 1747.0);
     let (security, bootstraps) = (Security::Bits128, false);
-    let requirements = ProgramBounds { security, slots: 100, depth: 1, bits: 10.0, bootstraps };
+    let requirements = ProgramBounds {
+        security,
+        slots: 100,
+        depth: 1,
+        accuracy: Accuracy::bits(10.0),
+        bootstraps,
+    };
     let chosen = Params::choose(&requirements).unwrap();
     assert_eq!(chosen.ckks().lattice().spec().secret, SecretKind::Ternary);
 }
@@ -321,4 +327,28 @@ fn a_set_without_ntru_tables_names_the_engine() {
         matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::NoEngine { engine: "ntru" })),
         "{refused}"
     );
+}
+
+/// Slots of rare multiples of the modulus have a larger error; with few values each copy of a slot
+/// counts.
+#[test]
+fn bootstraps_of_few_values_have_the_stated_noise() {
+    let Party { client, server } =
+        party(Preset::Bootstrapping, &Needs::new().multiply().bootstrap(), 44);
+    for (len, draws) in [(1, 8), (16, 2), (128, 1)] {
+        let values: Vec<f64> = (0..len).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let (mut squares, mut noise, mut worst): (f64, f64, f64) = (0.0, 0.0, 0.0);
+        for _ in 0..draws {
+            let y = server.bootstrap(&client.encrypt(&values, -1.0..=1.0).unwrap()).unwrap();
+            for (found, exact) in client.decrypt(&y).unwrap().iter().zip(&values) {
+                squares += (found - exact).powi(2);
+                worst = worst.max((found - exact).abs());
+            }
+            noise = y.metadata().noise();
+            assert!(worst <= y.metadata().worst(-20.0), "{len}: {worst:e}");
+        }
+        let rms = (squares / (draws * len) as f64).sqrt();
+        println!("{len} values: {rms:e} measured, {noise:e} stated, {worst:e} at most");
+        assert!(rms <= 1.5 * noise, "{len}: {rms:e}, {noise:e}");
+    }
 }

@@ -43,7 +43,9 @@ fn slotwise(server: &Evaluator, x: &Ciphertext, y: &Ciphertext) -> Vec<Case> {
     let (ones, n) = (vec![0.5; x.len()], x.len());
     let ln = ckks::chebyshev::Chebyshev::interpolate(f64::ln, 0.25, 1.0, 15);
     let ln = Polynomial::new(ln);
-    let inverse = Approximation::new(&Function::from(Known::Inverse), 0.25, 1.0, -16.0).unwrap();
+    let inverse =
+        Approximation::new(&Function::from(Known::Inverse), 0.25, 1.0, Accuracy::bits(16.0))
+            .unwrap();
     let cube = Monomial::new(&[0.0, 0.5, 0.0, -0.5]).unwrap();
     let sign = Sign::of_degrees(1.0, 0.25, &[7, 7]).unwrap();
     let both = || [(x, 0.5), (y, -0.25)];
@@ -71,9 +73,11 @@ fn slotwise(server: &Evaluator, x: &Ciphertext, y: &Ciphertext) -> Vec<Case> {
         case("conjugate", server.conjugate(x), |x, _| x),
         case("polynomial", server.polynomial(x, &ln, None), |x, _| x.ln()),
         case("apply", server.apply(x, &inverse), |x, _| 1.0 / x),
-        case("function", server.function(x, &Function::from(Known::Inverse), -16.0), |x, _| {
-            1.0 / x
-        }),
+        case(
+            "function",
+            server.function(x, &Function::from(Known::Inverse), Accuracy::bits(16.0)),
+            |x, _| 1.0 / x,
+        ),
         case("monomial", server.monomial(x, &cube, None), |x, _| 0.5 * (x - x * x * x)),
         case("sign", server.sign(x, &sign), {
             let sign = sign.clone();

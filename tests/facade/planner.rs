@@ -1,7 +1,10 @@
 //! The planner of `map` on toy sets: its choices, its predictions, and its refusals.
 
 use crate::common::{cases, encrypt, params_of, party, refusal, spread};
-use bellerophon::ckks::approx::Known;
+use bellerophon::ckks::{
+    self,
+    approx::{Function, Known},
+};
 use bellerophon::prelude::*;
 use bellerophon::repack;
 use bellerophon::{CostModel, Engine, ErrorKind, MapPlan};
@@ -13,7 +16,7 @@ fn plan(params: &Params, request: &MapRequest<'_>) -> MapPlan {
 }
 
 fn sigmoid(log2_error: f64) -> MapRequest<'static> {
-    MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(log2_error)
+    MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(Accuracy::bits(-log2_error))
 }
 
 #[test]
@@ -186,15 +189,15 @@ fn bounds_hold_for_polynomials() {
     let values = spread(500, -8.0, 8.0);
     check(preset, poly, &sigmoid(-10.0), &values, 4.0);
     check(preset, poly, &sigmoid(-18.0), &values, 6.0);
-    let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(-5.0);
+    let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(Accuracy::bits(5.0));
     check(preset, poly, &relu, &values, 6.0);
-    let sign = MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(-8.0);
+    let sign = MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(Accuracy::bits(8.0));
     check(preset, poly, &sign, &away_from_zero(200, 8.0, 1.0), 4.0);
     // Padding is zero, where 1/x is not defined: 200 values in 256 slots.
-    let inverse = MapRequest::of(Known::Inverse).over(0.5..=10.0).error(-8.0);
+    let inverse = MapRequest::of(Known::Inverse).over(0.5..=10.0).error(Accuracy::bits(8.0));
     check(preset, poly, &inverse, &spread(200, 0.5, 10.0), 5.0);
     let closure = MapFunction::closure("bump", |x: f64| (-x * x).exp());
-    let bump = MapRequest::of(closure).over(-2.0..=2.0).error(-8.0);
+    let bump = MapRequest::of(closure).over(-2.0..=2.0).error(Accuracy::bits(8.0));
     check(preset, poly, &bump, &spread(200, -2.0, 2.0), 5.0);
 }
 
@@ -202,13 +205,19 @@ fn bounds_hold_for_polynomials() {
 fn bounds_hold_for_functional_bootstrapping() {
     let (preset, fbt) = (Preset::ToySmooth, Engine::Fbt);
     check(preset, fbt, &sigmoid(-14.0), &spread(500, -8.0, 8.0), 6.0);
-    let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(-4.0);
+    let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(Accuracy::bits(4.0));
     check(preset, fbt, &relu, &spread(500, -8.0, 8.0), 5.0);
-    let inverse = MapRequest::of(Known::Inverse).over(1.0..=10.0).error(-8.0);
+    let inverse = MapRequest::of(Known::Inverse).over(1.0..=10.0).error(Accuracy::bits(8.0));
     check(preset, fbt, &inverse, &spread(200, 1.0, 10.0), 6.0);
     let entries: Vec<f64> = (0..256).map(|k| f64::from(k * 77 % 256) / 256.0).collect();
     let integers: Vec<f64> = (0..256).map(f64::from).collect();
-    check(Preset::ToyTables, fbt, &MapRequest::table(entries).error(-8.0), &integers, 12.0);
+    check(
+        Preset::ToyTables,
+        fbt,
+        &MapRequest::table(entries).error(Accuracy::bits(8.0)),
+        &integers,
+        12.0,
+    );
 }
 
 #[cfg(feature = "long-tests")]
@@ -218,13 +227,14 @@ fn bounds_hold_for_tables() {
     let values = spread(200, -8.0, 8.0);
     for engine in [Engine::Rgsw, Engine::Ntru] {
         check(preset, engine, &sigmoid(-2.0), &values, 3.0);
-        let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(0.5);
+        let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(Accuracy::bits(-0.5));
         check(preset, engine, &relu, &values, 3.0);
-        let sign = MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(-6.0);
+        let sign =
+            MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(Accuracy::bits(6.0));
         check(preset, engine, &sign, &away_from_zero(100, 8.0, 1.0), 12.0);
-        let inverse = MapRequest::of(Known::Inverse).over(1.0..=9.0).error(-1.0);
+        let inverse = MapRequest::of(Known::Inverse).over(1.0..=9.0).error(Accuracy::bits(1.0));
         check(preset, engine, &inverse, &spread(100, 1.0, 9.0), 4.0);
-        let table = MapRequest::table(vec![0.0, 3.0, 1.0, 2.0]).error(-5.0);
+        let table = MapRequest::table(vec![0.0, 3.0, 1.0, 2.0]).error(Accuracy::bits(5.0));
         let integers: Vec<f64> = (0..64).map(|i| f64::from(i % 4)).collect();
         check(preset, engine, &table, &integers, 12.0);
     }
@@ -271,7 +281,8 @@ fn predictions_are_finite() {
     for preset in [Preset::ToyInsecure, Preset::ToySmooth, Preset::ToyTables] {
         let params = params_of(preset);
         for function in [exact.clone(), steep.clone(), MapFunction::sign(0.0)] {
-            let request = MapRequest::of(function).over(-8.0..=8.0).error(1000.0).count(16);
+            let request =
+                MapRequest::of(function).over(-8.0..=8.0).error(Accuracy::absolute(1.5)).count(16);
             let plan = plan(&params, &request.allow(Engine::Ntru));
             let json = serde_json::to_string(&plan).unwrap();
             assert!(serde_json::from_str::<MapPlan>(&json).is_ok(), "{json}");
@@ -294,29 +305,33 @@ fn what_cannot_be_had_is_told() {
     let low = plan(&params, &sigmoid(-2.0).count(4).level(2));
     assert!(low.row(Engine::Poly).unwrap().refusal.as_ref().unwrap().contains("level"), "{low}");
     assert!(low.row(Engine::Rgsw).unwrap().refusal.is_none(), "{low}");
-    let lowest = plan(&params, &MapRequest::of(Known::Exp).over(-0.25..=0.25).error(-2.0).level(0));
+    let lowest = plan(
+        &params,
+        &MapRequest::of(Known::Exp).over(-0.25..=0.25).error(Accuracy::bits(2.0)).level(0),
+    );
     assert_eq!(lowest.chosen, None, "{lowest}");
     // Levels for what comes after.
     let leaving = plan(&params, &sigmoid(-2.0).count(4).leaving(params.levels() - 1));
     assert!(leaving.chosen.is_none(), "{leaving}");
     // A jump, and a table of integers that tables of reals are too coarse for.
     let step = MapFunction::closure("step", |x| if x < 0.1 { 0.0 } else { 1.0 });
-    let step = plan(&params, &MapRequest::of(step).over(-1.0..=1.0).error(-4.0).count(4));
+    let step =
+        plan(&params, &MapRequest::of(step).over(-1.0..=1.0).error(Accuracy::bits(4.0)).count(4));
     assert!(step.row(Engine::Poly).unwrap().refusal.as_ref().unwrap().contains("jumps"), "{step}");
     assert_eq!(step.chosen, None, "{step}");
     let entries: Vec<f64> = (0..256).map(f64::from).collect();
-    let table = plan(&params, &MapRequest::table(entries).error(-4.0).count(4));
+    let table = plan(&params, &MapRequest::table(entries).error(Accuracy::bits(4.0)).count(4));
     assert_eq!(table.chosen, None, "{table}");
     // Requests that mean nothing.
     let refused = |request: &MapRequest<'_>| params.map_plan(request).unwrap_err();
-    let backwards = MapRequest::of(Known::Exp).over(1.0..=-1.0).error(-4.0);
+    let backwards = MapRequest::of(Known::Exp).over(1.0..=-1.0).error(Accuracy::bits(4.0));
     assert!(matches!(
         refused(&backwards).kind(),
         ErrorKind::Repack(repack::ErrorKind::Domain { .. })
     ));
     assert!(matches!(
         refused(&sigmoid(f64::NAN)).kind(),
-        ErrorKind::Repack(repack::ErrorKind::WantedError { .. })
+        ErrorKind::Ckks(ckks::ErrorKind::Approximation { .. })
     ));
     assert!(matches!(refused(&sigmoid(-4.0).count(1 << 20)).kind(), ErrorKind::Ckks(_)));
     assert!(matches!(refused(&sigmoid(-4.0).count(0)).kind(), ErrorKind::Ckks(_)));
@@ -327,7 +342,7 @@ fn what_cannot_be_had_is_told() {
         matches!(error.kind(), ErrorKind::Repack(repack::ErrorKind::CostModel { found: 7, .. })),
         "{error}"
     );
-    let empty = MapRequest::table(vec![]).error(-4.0);
+    let empty = MapRequest::table(vec![]).error(Accuracy::bits(4.0));
     assert!(matches!(refused(&empty).kind(), ErrorKind::Repack(repack::ErrorKind::Domain { .. })));
     // Values that may lie outside.
     let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 5);
@@ -337,6 +352,38 @@ fn what_cannot_be_had_is_told() {
         matches!(outside.kind(), ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })),
         "{outside}"
     );
+}
+
+/// An error that reaches the spread of the function is refused, whoever asks for it.
+#[test]
+fn errors_above_the_spread_are_refused() {
+    let (wrong, right) = (Accuracy::bits(-14.0), Accuracy::bits(4.0));
+    let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 5);
+    let x = encrypt(&party.client, &[5.0], -8.0..=8.0);
+    let sigmoid = || MapRequest::of(Known::Sigmoid).over(-8.0..=8.0);
+    let f = Function::from(Known::Sigmoid);
+    let smooth = params_of(Preset::ToySmooth);
+    let series = |accuracy| smooth.functional().unwrap().real_function(&f, -8.0, 8.0, accuracy);
+    for refused in [
+        party.server.map_with(&x, &sigmoid().error(wrong)).map(drop),
+        party.server.map_with(&x, &MapRequest::new(f64::sin).error(wrong)).map(drop),
+        party.server.map_plan(&x, &sigmoid().error(wrong)).map(drop),
+        party.client.params().map_plan(&sigmoid().error(wrong)).map(drop),
+        party.client.params().map_plan(&sigmoid().typical(wrong)).map(drop),
+        party.server.function(&x, &f, wrong).map(drop),
+        series(wrong).map(drop).map_err(Into::into),
+    ] {
+        let error = refused.unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("16384") && told.contains("differ by"), "{told}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Ckks(ckks::ErrorKind::Approximation { .. })),
+            "{error}"
+        );
+    }
+    let y = party.server.map_with(&x, &sigmoid().error(right)).unwrap();
+    assert!((party.client.decrypt(&y).unwrap()[0] - 0.9933).abs() < 0.0625);
+    assert!(series(right).is_ok());
 }
 
 /// Requirements that do not fit together or do not fit the call, each with a remedy.
@@ -357,7 +404,10 @@ fn requests_that_do_not_fit_are_told() {
     let both = MapRequest::many(&[&f64::tanh, &f64::exp]);
     told(server.map_with(&x, &both).unwrap_err(), "Evaluator::map_many");
     told(params.map_plan(&both.clone().over(-2.0..=2.0)).unwrap_err(), "Evaluator::map_many");
-    told(server.map_many(&[&x], &both.bits(5.0)).unwrap_err(), "Evaluator::map_with");
+    told(
+        server.map_many(&[&x], &both.typical(Accuracy::bits(5.0))).unwrap_err(),
+        "Evaluator::map_with",
+    );
     // A plan serves the request that it was made for.
     let plan = server.map_plan(&x, &tanh()).unwrap();
     assert_eq!(plan.chosen, Some(Engine::Rgsw));

@@ -204,7 +204,7 @@ impl Evaluator {
     /// In a loop, [`Metadata::noise`](ckks::Metadata::noise) grows with every step, also where the
     /// loop forgets its errors: an iteration that contracts, a filter, an average. A declaration in
     /// every step bounds it. Functions that decide by the predicted noise then keep working:
-    /// look-ups to an accuracy ([`MapRequest::bits`](crate::MapRequest::bits)), sorting and
+    /// look-ups to an accuracy ([`MapRequest::typical`](crate::MapRequest::typical)), sorting and
     /// comparing ([`ckks::ordering`]), publishing. To bound the range as well, see
     /// [`assume_range`](Self::assume_range).
     ///

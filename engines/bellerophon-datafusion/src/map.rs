@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bellerophon::{
-    Engine, MapFunction, MapRequest, Prediction, Result,
+    Accuracy, Engine, MapFunction, MapRequest, Prediction, Result,
     ckks::{
         Bounds, CkksOps, Interval, Metadata, approx,
         simulator::{SimCiphertext, Simulator},
@@ -97,12 +97,13 @@ impl MapCall {
                 let (lo, hi) = (self.lo, self.hi);
                 let request = MapRequest::new(move |x| nearest(&entries, (lo, hi), x)).over(domain);
                 match self.bits {
-                    Some(bits) => request.error(-bits),
+                    Some(bits) => request.error(Accuracy::bits(bits)),
                     None => request,
                 }
             }
             Mapped::Named(Known { function, .. }) => {
-                MapRequest::of(function).over(domain).error(-self.bits.unwrap_or(BITS))
+                let accuracy = Accuracy::bits(self.bits.unwrap_or(BITS));
+                MapRequest::of(function).over(domain).error(accuracy)
             }
         }
     }

@@ -4,7 +4,7 @@
 //! | item | contents |
 //! | --- | --- |
 //! | [`Engine`] | a method to apply a function to every value of a vector |
-//! | [`MapFunction`], [`MapRequest`] | the function and its requirements |
+//! | [`MapFunction`], [`Accuracy`], [`MapRequest`] | the function and its requirements |
 //! | [`MapPlan`] | the predicted cost and error of every engine, and the fastest engine that qualifies |
 //! | [`CostModel`] | the prices of counted work: a deterministic default, or calibrated |
 //! | [`PlanSubject`], [`MapServer`] | what a plan is made for: a parameter set, and the keys of a server |
@@ -33,6 +33,7 @@ mod subject;
 mod table_plan;
 mod vector;
 
+pub use bellerophon_ckks::approx::Accuracy;
 pub use cost_model::CostModel;
 pub use engine::Engine;
 pub use function::MapFunction;

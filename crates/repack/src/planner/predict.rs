@@ -109,8 +109,8 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         (domain, values): (RangeInclusive<f64>, RangeInclusive<f64>),
     ) -> Result<Self> {
         request.check_single()?;
-        request.check_accuracy()?;
         request.check_function(&domain)?;
+        request.check_accuracy(&domain, &values)?;
         request.model.check()?;
         let interval = Interval::real(*domain.start(), *domain.end())?;
         let threads = request.threads.unwrap_or(1).max(1);

@@ -6,7 +6,7 @@ use super::{
     plan::MapPlan,
     predict::Planner,
     prepared::Prepared,
-    request::{Accuracy, refused},
+    request::{Wanted, refused},
     subject::{MapServer, PlanSubject},
 };
 #[cfg(doc)]
@@ -22,9 +22,9 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// ([`MapRequest::engines`](super::MapRequest::engines)), the plan is that of the tables.
     ///
     /// # Errors
-    /// [`ErrorKind::WantedError`]; an error that names the argument at which the function is not
-    /// finite; for tables alone [`ErrorKind::Accuracy`] if no correction reaches the accuracy, and
-    /// errors of parameters and keys that do not have them.
+    /// An error that names the argument at which the function is not finite; for tables alone
+    /// [`ErrorKind::Accuracy`] if no correction reaches the accuracy, and errors of parameters and
+    /// keys that do not have them.
     pub fn plan(&self) -> Result<MapPlan, P::Error> {
         self.request.check_flooding()?;
         if self.takes_tables() || self.request.flooding.is_some() {
@@ -53,7 +53,7 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// [`ErrorKind::MissingKeys`] for a plan without a server; [`ErrorKind::Request`] for a
     /// prepared plan of another request and for noise flooding without a budget;
     /// [`ErrorKind::NoPlan`] if no engine qualifies, with the reason of each;
-    /// [`ErrorKind::Accuracy`] if no correction of tables reaches the requested bits; errors of the
+    /// [`ErrorKind::Accuracy`] if no correction of tables reaches the requested accuracy; errors of the
     /// engine.
     pub fn run(&self) -> Result<Ciphertext, P::Error> {
         let (server, x) = self.operands()?;
@@ -79,10 +79,10 @@ impl<P: PlanSubject> Planner<'_, P> {
             self.table_engine()?;
             let (domain, f) = (&self.domain, |x: f64| self.request.value(x));
             return Ok(match self.request.accuracy {
-                Accuracy::Bits(bits) => {
+                Wanted::Typical(accuracy) => {
                     self.request.check_corrected()?;
                     let smooth = Smooth::new(&f, &self.request.derivatives);
-                    lookups.map_to_bits(x, domain, &smooth, bits)?
+                    lookups.map_to_accuracy(x, domain, &smooth, accuracy)?
                 }
                 _ => lookups.map(x, domain.clone(), &f, None)?,
             });

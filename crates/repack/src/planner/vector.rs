@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use bellerophon_ckks::{
     self as ckks, Bounds, CiphertextMeta, CkksOps, ComposedOps, Interval, Metadata,
-    approx::{Approximation, Sign},
+    approx::{Accuracy, Approximation, Sign},
     fbt::{FunctionalBootstrapper, IntTable, PairedVec, PeriodicFunction},
 };
 
@@ -49,14 +49,15 @@ impl VectorProgram {
     /// that must take more than `most` levels are refused without a search.
     pub(crate) fn polynomial(goal: &Goal, most: usize) -> ckks::Result<Self> {
         let (lo, hi) = (*goal.domain.start(), *goal.domain.end());
-        let (function, log2_error) = (&goal.function, budget(goal));
+        let (function, log2_error) = (&goal.function, goal.log2_error + SHARE.log2());
         let radius = lo.abs().max(hi.abs());
         // Step 1: the sign is a composition; other functions with a jump are refused.
         if let Shape::Sign = function.shape {
             let margin = (function.gap() / radius).log2().min(LARGEST);
             let log2_error = log2_error.min(LARGEST);
             enough_levels(margin, log2_error, most)?;
-            return Sign::new(radius, margin, log2_error).map(Self::Sign);
+            let accuracy = Accuracy::bits(-log2_error);
+            return Sign::new(radius, margin.exp2(), accuracy).map(Self::Sign);
         }
         if let Some(place) = function.jump(lo, hi) {
             return Err(across_jump(function, place, "a polynomial"));
@@ -69,7 +70,7 @@ impl VectorProgram {
             let wanted = goal.log2_error + COMPOSED_SHARE.log2();
             let log2 = (wanted + halves - radius.log2()).min(LARGEST);
             enough_levels(log2 + WIDER, log2, most)?;
-            Sign::for_magnitudes(radius, log2)
+            Sign::for_magnitudes(radius, Accuracy::absolute(radius * log2.exp2()))
         };
         let composed = match function.shape {
             Shape::Relu => Some(composed(1.0).map(Self::Relu)),
@@ -79,7 +80,7 @@ impl VectorProgram {
         // Step 3: a Chebyshev series; for ReLU and magnitude only if the error is coarse.
         let coarse = log2_error.exp2() > COARSE * 0.5 * (hi - lo);
         let series = (composed.is_none() || coarse)
-            .then(|| Approximation::new(&f, lo, hi, log2_error.min(0.0)).map(Self::Approximation));
+            .then(|| Approximation::new(&f, lo, hi, budget(goal)).map(Self::Approximation));
         // Step 4: the one with fewest levels, or the last refusal.
         let (found, refused): (Vec<_>, Vec<_>) =
             composed.into_iter().chain(series).partition(Result::is_ok);
@@ -228,9 +229,9 @@ fn only<T>(results: Vec<T>) -> T {
     results.into_iter().next().expect("one function")
 }
 
-/// `log2` of the requested error of an approximation.
-fn budget(goal: &Goal) -> f64 {
-    goal.log2_error + SHARE.log2()
+/// The requested accuracy of an approximation.
+fn budget(goal: &Goal) -> Accuracy {
+    Accuracy::absolute(SHARE * goal.log2_error.exp2())
 }
 
 fn refusal(function: &MapFunction, reason: &str) -> ckks::Error {

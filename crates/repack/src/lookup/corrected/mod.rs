@@ -28,7 +28,9 @@ mod plan;
 
 use std::{cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval, noise::slot_std};
+use bellerophon_ckks::{
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval, approx::Accuracy, noise::slot_std,
+};
 use bellerophon_lwe::{self as lwe, Encoding, Headroom, Table};
 
 use super::{
@@ -48,8 +50,8 @@ use known::{Known, RAISED};
 pub(crate) const KEYS: &str = "map_with([Engine::Corrected])";
 
 impl<'a> LookupEvaluator<'a> {
-    /// Applies a function to every value, to a requested accuracy: with probability 95% the largest
-    /// error of 1024 values uniform in the domain is below `2^-bits max(1, max |f|)`.
+    /// Applies a function to every value, to a requested accuracy, which holds with probability 95%
+    /// for all of 1024 values uniform in the domain.
     ///
     /// A plain table serves if it is accurate enough. Otherwise tables of the identity and of the
     /// coefficients of local polynomials of `f` are read at one index, and as many products as the
@@ -59,24 +61,24 @@ impl<'a> LookupEvaluator<'a> {
     /// # Errors
     /// As [`map`](Self::map); [`ErrorKind::MissingKeys`] if the keys are for plain tables only;
     /// [`ErrorKind::Accuracy`] if no correction reaches the accuracy.
-    pub(crate) fn map_to_bits(
+    pub(crate) fn map_to_accuracy(
         &self,
         x: &Ciphertext,
         domain: &RangeInclusive<f64>,
         f: &Smooth<'_>,
-        bits: f64,
+        accuracy: Accuracy,
     ) -> Result<Ciphertext> {
         let corrections = self.corrections(x, domain)?;
         let inside = corrections.inside(|x| f.value(x));
         let smooth = f.of(&inside);
-        let planned = corrections.to_bits(&smooth, bits)?;
+        let planned = corrections.to_accuracy(&smooth, accuracy)?;
         self.corrected(x, &corrections, &smooth, planned)
     }
 
-    /// As [`map_to_bits`](Self::map_to_bits), with a correction of a given order.
+    /// As [`map_to_accuracy`](Self::map_to_accuracy), with a correction of a given order.
     ///
     /// # Errors
-    /// As [`map_to_bits`](Self::map_to_bits).
+    /// As [`map_to_accuracy`](Self::map_to_accuracy).
     pub(crate) fn map_of_order(
         &self,
         x: &Ciphertext,
