@@ -70,6 +70,11 @@ impl Record {
                 for name in names::unknown(&message) {
                     self.faults.push(format!("{what}: no `{name}` exists: {message}"));
                 }
+                for unseen in ["KeyLevels", "Interval::complex"] {
+                    if message.contains(unseen) {
+                        self.faults.push(format!("{what}: names `{unseen}`: {message}"));
+                    }
+                }
                 // `map_with` is `map` with more arguments.
                 let family = name.strip_suffix("_with").unwrap_or(name);
                 let path = format!("{owner}::{name}");

@@ -11,7 +11,8 @@ use bellerophon_ring::{Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroize;
 
 use crate::{
-    Bounds, Complex64, During, ErrorKind, Interval, Params, Result, sparse_slots::Coefficients,
+    ArgumentError, Bounds, Complex64, During, ErrorKind, Interval, Params, Result,
+    sparse_slots::Coefficients,
 };
 
 /// A number that a slot holds: `f64` or [`Complex64`].
@@ -420,7 +421,8 @@ pub(crate) fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<(
     }
     for (index, v) in values.iter().enumerate() {
         if !v.to_complex().is_finite() {
-            return Err(ErrorKind::NonFinite { index }.into());
+            let count = values.len();
+            return Err(ErrorKind::NonFinite { what: "value", index, count }.into());
         }
     }
     Ok(())
@@ -434,11 +436,20 @@ pub(crate) fn check_type<T: SlotValue>(bounds: &Bounds) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a number that is NaN or infinite, without repeating it.
+pub(crate) fn check_number<T: SlotValue>(what: &'static str, number: T) -> Result<()> {
+    match number.to_complex().is_finite() {
+        true => Ok(()),
+        false => Err(ArgumentError::NotANumber { what }.into()),
+    }
+}
+
 /// Refuses values outside a range, without repeating them.
 pub(crate) fn check_range<T: SlotValue>(values: &[T], range: &Interval) -> Result<()> {
     match values.iter().position(|value| !value.lies_in(range)) {
         Some(index) => {
-            Err(ErrorKind::OutsideRange { index, lo: range.lo(), hi: range.hi() }.into())
+            let (count, lo, hi) = (values.len(), range.lo(), range.hi());
+            Err(ErrorKind::OutsideRange { index, count, lo, hi }.into())
         }
         None => Ok(()),
     }

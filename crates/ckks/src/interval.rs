@@ -1,6 +1,6 @@
 //! Value ranges and interval arithmetic. Every ciphertext carries the ranges of its slots.
 
-use crate::{ErrorKind, Result};
+use crate::{ArgumentError, ErrorKind, Result};
 
 /// A set of numbers that contains every slot of a vector: a real interval `[lo, hi]`, or, for
 /// complex slots, the disc `|z| <= hi` (then `lo = -hi`).
@@ -36,10 +36,10 @@ impl Interval {
     /// The disc `|z| <= bound`.
     ///
     /// # Errors
-    /// [`ErrorKind::Interval`] when the bound is negative or not finite.
+    /// [`ArgumentError::Disc`] when the bound is negative or not finite.
     pub fn complex(bound: f64) -> Result<Self> {
         if !bound.is_finite() || bound < 0.0 {
-            return Err(ErrorKind::Interval { lo: -bound, hi: bound }.into());
+            return Err(ArgumentError::Disc { radius: bound }.into());
         }
         Ok(Self::disc(bound))
     }

@@ -236,17 +236,14 @@ pub enum ErrorKind {
     /// A map that no engine evaluates to the requested error.
     #[error(
         "no engine evaluates {function} to an error of 2^{log2_error:.1} (`Params::map_plan` \
-         compares all){}",
-        nearest.iter().flatten().map(|engine| format!("\n{engine}")).collect::<String>()
+         compares all){refusals}"
     )]
     NoPlan {
         /// The function.
         function: String,
         /// `log2` of the requested error.
         log2_error: f64,
-        /// The refusals of the engine that comes nearest, and of one that lacks keys or parameters.
-        nearest: [Option<String>; 2],
-        /// What every engine lacks, or the error that it reaches.
+        /// What every allowed engine lacks, or the error that it reaches, each on a line.
         refusals: String,
     },
     /// A cost model of another version, or with invalid prices.

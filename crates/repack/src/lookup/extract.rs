@@ -97,7 +97,8 @@ impl LookupEvaluator<'_> {
             let factor = (q0 / (width * scale)).round();
             let drift = width * scale * factor / q0 - 1.0;
             if drift.abs() > most {
-                return Err(ErrorKind::Scales { vector, ratio: scale / scales[0], drift }.into());
+                let (count, ratio) = (scales.len(), scale / scales[0]);
+                return Err(ErrorKind::Scales { vector, count, ratio, drift }.into());
             }
             Ok((factor, drift))
         });

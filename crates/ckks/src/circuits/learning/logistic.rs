@@ -5,7 +5,7 @@ use crate::{
     CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval, KeyLevels, Metadata, Result,
     bootstrap::auto_bootstrap,
     eval::mask::whole,
-    eval::statements::{mixed, separate, within},
+    eval::statements::{mixed, separate, separate_unless, within},
     noise::Noise,
     origins::Relation,
 };
@@ -173,7 +173,10 @@ impl LogisticRegression {
         }
         if let Some(i) = rows.iter().position(|row| row.len() != self.spec.features) {
             let (found, needed) = (rows[i].len(), self.spec.features);
-            let reason = format!("row {i} has {found} features: need {needed}");
+            let reason = format!(
+                "the row at position {i} of {} has {found} features: need {needed}",
+                rows.len()
+            );
             return Err(ErrorKind::Shape { reason }.during(op));
         }
         let mut slots = vec![0.0; self.slots()];
@@ -224,9 +227,10 @@ impl LogisticRegression {
         let metadata = eval.metadata(table);
         self.check_slots(&metadata)?;
         auto_bootstrap::check_levels(eval, self.levels(), metadata.level)?;
+        let related = eval.origins(table).is_mixed();
         let table = &whole(eval, table)?;
         // At zero the sigmoid is 1/2 and the gradient half the sum of the rows.
-        let first = self.step_of(eval, table, 0.5 * self.rate(1))?;
+        let first = self.step_of(eval, table, related, 0.5 * self.rate(1))?;
         progress(1);
         // Nesterov: beta is the model, ahead the point at which the next gradient is taken.
         let (mut beta, mut ahead) = (first.clone(), first.clone());
@@ -245,12 +249,13 @@ impl LogisticRegression {
             let before = eval.metadata(&ahead);
             let exact = CiphertextMeta { noise: Noise::NONE, ..before.meta };
             ahead = eval.with_metadata(ahead, exact);
-            let u = separate(eval, eval.mul(&shrunk, &ahead)?);
+            let u = separate_unless(eval, eval.mul(&shrunk, &ahead)?, related);
             let u = eval.inner_sum(&u, self.blocks, self.block as i64)?;
             let u = eval.assume_range_with_padding(u, inside);
             // sigmoid(-x) z = z / 2 - leading (..).
             let pull = self.sigmoid.times(eval, &u, &eval.mul(table, &u)?)?;
-            let step = self.step_of(eval, &pull, -self.sigmoid.leading() * self.rate(t))?;
+            let step =
+                self.step_of(eval, &pull, related, -self.sigmoid.leading() * self.rate(t))?;
             // The first step has half the sum of the rows already, so the term z / 2 of every
             // gradient is a multiple of it.
             let half = self.rate(t) / self.rate(1);
@@ -303,17 +308,20 @@ impl LogisticRegression {
         &self,
         eval: &A,
         terms: &A::Ciphertext,
+        related: bool,
         factor: f64,
     ) -> Result<A::Ciphertext> {
         // The sum over the rows is valid in the first slot of each block: the mask keeps it there
         // and multiplies by rate / rows.
-        let sum = eval.inner_sum(&separate(eval, terms.clone()), self.block, 1)?;
+        let terms = separate_unless(eval, terms.clone(), related);
+        let sum = eval.inner_sum(&terms, self.block, 1)?;
         let mut mask = vec![0.0; self.slots()];
         for f in 0..=self.spec.features {
             mask[f * self.block] = factor / self.spec.rows as f64;
         }
         let heads = eval.mul_values_to(&sum, &mask, eval.params().scale())?;
-        // The rotations that summed to the left fill a block from its last slot.
+        // The rotations that summed to the left fill a block from its last slot. The other slots keep
+        // the errors of the mask and of the rescale alone.
         let tails = eval.rotate(&heads, self.back())?;
         let filled = mixed(eval, eval.inner_sum(&separate(eval, tails), self.block, 1)?);
         // One term of each sum is not zero.
@@ -340,9 +348,10 @@ impl LogisticRegression {
         eval.composed(op, || {
             self.check_slots(&eval.metadata(model)).during(op)?;
             self.check_slots(&eval.metadata(rows)).during(op)?;
+            let related = eval.origins(model).mixes_with(&eval.origins(rows));
             let (model, rows) = (whole(eval, model).during(op)?, whole(eval, rows).during(op)?);
             // The features have errors of their own.
-            let products = separate(eval, eval.mul(&model, &rows)?);
+            let products = separate_unless(eval, eval.mul(&model, &rows)?, related);
             let sums = eval.inner_sum(&products, self.blocks, self.block as i64)?;
             Ok(mixed(eval, sums))
         })
