@@ -9,6 +9,7 @@ mod full;
 mod full_size;
 mod functional;
 mod leaks;
+mod levels;
 #[cfg(feature = "long-tests")]
 mod lwe_sizes;
 mod messages;

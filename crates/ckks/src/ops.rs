@@ -167,12 +167,13 @@ pub trait CkksOps: Sized {
     /// `sum_j x_j y_j + sum_i c_i z_i + constant` with one relinearization and one rescale, one
     /// level below the lowest operand.
     ///
-    /// The products `x_j y_j` must agree in scale. If a `scale` is given, they must have that scale
-    /// times the divisor of the level, and the result has exactly that scale. Constants are encoded
-    /// to fit.
+    /// Products of other scales are matched to the one with the fewest spare levels, or to `scale`,
+    /// which the result then has exactly: one of the factors takes a level of its own for that. If
+    /// a product has none to spare, the sum takes one level more. Constants are encoded to fit.
     ///
     /// # Errors
-    /// [`ErrorKind::ScaleMismatch`] when the products do not agree, [`ErrorKind::NoValues`] for an
+    /// [`ErrorKind::ScaleMismatch`] for products of different scales at level 1,
+    /// [`ErrorKind::OtherScale`] for a term that was not rescaled, [`ErrorKind::NoValues`] for an
     /// empty sum, otherwise as for [`mul`](Self::mul).
     fn mul_add_many(
         &self,
@@ -189,7 +190,7 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// [`ErrorKind::NoValues`] without terms, [`ErrorKind::OutOfLevels`], [`ErrorKind::NonFinite`],
-    /// [`ErrorKind::ScaleMismatch`] for a term whose scale leaves its constant less than 8 bits
+    /// [`ErrorKind::OtherScale`] for a term whose scale leaves its constant less than 8 bits
     /// (one that was not rescaled), [`ErrorKind::RangeOverflow`] and mismatches.
     fn linear_combination(
         &self,
@@ -252,7 +253,7 @@ pub trait CkksOps: Sized {
     /// as many values as `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfLevels`] when the operand is below the transform's level,
+    /// [`ErrorKind::PreparedLevel`] when the operand is below the transform's level,
     /// [`ErrorKind::LengthMismatch`] when it has fewer slots than the matrix (see
     /// [`broadcast`](Self::broadcast) and [`repeated`](Self::repeated)),
     /// [`ErrorKind::SlotCount`] when it has more, [`ErrorKind::MissingRotationKey`],
@@ -272,7 +273,7 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh),
-    /// [`ErrorKind::ScaleMismatch`](crate::ErrorKind::ScaleMismatch) without a spare level,
+    /// [`ErrorKind::OtherScale`](crate::ErrorKind::OtherScale) without a spare level,
     /// [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow).
     fn match_scale(
         &self,
@@ -327,9 +328,9 @@ pub trait CkksOps: Sized {
         work().during(op)
     }
 
-    /// The sum of several rotations (to the left) of several ciphertexts at one level and scale:
-    /// one decomposition for each ciphertext, one mod-down for all. Steps without a key of their
-    /// own are composed. Takes no level.
+    /// The sum of several rotations (to the left) of several ciphertexts: one decomposition for each
+    /// ciphertext, one mod-down for all. Steps without a key of their own are composed. Takes no
+    /// level; different scales are aligned as in a sum.
     ///
     /// # Errors
     /// [`ErrorKind::NoValues`] for no rotation at all, [`ErrorKind::ScaleMismatch`],
@@ -340,11 +341,11 @@ pub trait CkksOps: Sized {
     /// Whether a rotation of `x` by `step` has a key of its own, or needs none.
     fn rotates_by(&self, x: &Self::Ciphertext, step: i64) -> bool;
 
-    /// `sum_i x_i v_i` at the scale of the operands, with one rescale. Takes one level. Padding
-    /// becomes zero.
+    /// `sum_i x_i v_i` at the scale of the first operand, with one rescale. Takes one level from the
+    /// lowest operand. Padding becomes zero.
     ///
     /// # Errors
-    /// As for [`dot_plain`](Evaluator::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
+    /// [`ErrorKind::OtherScale`] for an operand that was not rescaled, and as for [`dot_plain`](Evaluator::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
     fn dot_values<T: SlotValue>(
         &self,
         x: &[&Self::Ciphertext],
