@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod corrected_lut;
+mod debugger;
 mod domains;
 mod full;
 #[cfg(feature = "long-tests")]

@@ -17,7 +17,7 @@ use bellerophon_mlwe as mlwe;
 
 /// Arithmetic on vectors of slots, by an [`Evaluator`] or by the
 /// [`Simulator`](crate::simulator::Simulator), which predicts the results of a program without
-/// keys.
+/// keys. A [`Debugger`](crate::debugging::Debugger) decrypts every step of the program.
 ///
 /// Every operation has the meaning and the errors of the evaluator's operation of that name;
 /// levels, scales, ranges and predicted noise are equal. Sums, masks, functions and comparison are
@@ -531,6 +531,16 @@ pub trait CkksOps: Sized {
     fn assume_real(&self, x: Self::Ciphertext) -> Self::Ciphertext {
         let meta = self.metadata(&x).meta.assume_real();
         self.with_metadata(x, meta)
+    }
+
+    /// States the standard deviation of a slot's error, where the caller knows more than worst-case
+    /// derivatives tell: see [`Ciphertext::assume_noise`].
+    ///
+    /// # Errors
+    /// Those of [`Ciphertext::assume_noise`].
+    fn assume_noise(&self, x: Self::Ciphertext, deviation: f64) -> Result<Self::Ciphertext> {
+        let meta = self.metadata(&x).meta.assume_noise(deviation)?;
+        Ok(self.with_metadata(x, meta))
     }
 
     /// Sets the number of slots that hold values.

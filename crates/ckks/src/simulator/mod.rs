@@ -141,6 +141,16 @@ impl SimCiphertext {
         self.values().iter().map(|z| z.re).collect()
     }
 
+    /// The exact values of all slots, padding included.
+    pub(crate) fn slots(&self) -> &[Complex64] {
+        &self.values
+    }
+
+    /// The same values with the metadata and the origins of a ciphertext.
+    pub(crate) fn with_state(self, metadata: Metadata, origins: Origins) -> Self {
+        Self { metadata, origins, ..self }
+    }
+
     /// Whether two operands share errors, and the origins of a result of both.
     fn joint_origins(&self, other: &Self) -> (Relation, Origins) {
         let [x, y] = [self, other].map(|v| v.metadata.meta.slots);
@@ -222,7 +232,7 @@ impl Simulator {
     }
 
     /// A vector of this simulator.
-    fn vector(
+    pub(crate) fn vector(
         &self,
         values: Vec<Complex64>,
         metadata: Metadata,
