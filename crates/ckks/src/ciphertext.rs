@@ -309,7 +309,7 @@ impl Ciphertext {
     /// [`Metadata::excess`](crate::Metadata::excess) is unchanged.
     ///
     /// # Errors
-    /// [`ErrorKind::Variance`] unless the deviation is finite and not negative.
+    /// [`ArgumentError::Deviation`] unless the deviation is finite and not negative.
     pub fn assume_noise(self, deviation: f64) -> Result<Self> {
         let meta = self.meta.assume_noise(deviation)?;
         Ok(self.changed(meta))

@@ -5,7 +5,7 @@
 //!
 //! Errors of independent sources add up as variances. Errors that stem from the same encryption
 //! ([`Origins`](crate::Origins)) may be equal, and add up as amplitudes: `x + x` has twice the error
-//! of `x`.
+//! of `x`. So do the roundings of plaintexts that are added, which may have the same values.
 //!
 //! A message enters a product by the largest magnitude of a slot times the scale, which bounds the
 //! effect on the variance. Predictions are therefore upper estimates for messages below their

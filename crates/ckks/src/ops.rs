@@ -66,7 +66,7 @@ pub trait CkksOps: Sized {
     /// `x + c` in every slot. Takes no level.
     ///
     /// # Errors
-    /// [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and those of [`add`](Self::add).
+    /// [`ErrorKind::Argument`], [`ErrorKind::RangeOverflow`] and those of [`add`](Self::add).
     fn add_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext>;
 
     /// `x y` relinearized but not rescaled, at the product of the scales: for sums of products with
@@ -142,7 +142,7 @@ pub trait CkksOps: Sized {
     /// ([`Params::divisor`](crate::Params::divisor)).
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::Argument`], [`ErrorKind::RangeOverflow`] and
     /// mismatches.
     fn mul_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext>;
 
@@ -189,7 +189,7 @@ pub trait CkksOps: Sized {
     /// scale if none is given). Takes one level from the lowest operand.
     ///
     /// # Errors
-    /// [`ErrorKind::NoValues`] without terms, [`ErrorKind::OutOfLevels`], [`ErrorKind::NonFinite`],
+    /// [`ErrorKind::NoValues`] without terms, [`ErrorKind::OutOfLevels`], [`ErrorKind::Argument`],
     /// [`ErrorKind::OtherScale`] for a term whose scale leaves its constant less than 8 bits
     /// (one that was not rescaled), [`ErrorKind::RangeOverflow`] and mismatches.
     fn linear_combination(
@@ -304,7 +304,7 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for a vector with padding, which would repeat its padding too;
-    /// [`ErrorKind::SlotCount`] if `len` is below its number of values or above `N / 2`.
+    /// [`ErrorKind::Argument`] if `len` is below its number of values or above `N / 2`.
     fn broadcast(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext>;
 
     /// Overrides the tracked metadata where the caller knows more than the rules: bounds, noise,
@@ -345,7 +345,8 @@ pub trait CkksOps: Sized {
     /// lowest operand. Padding becomes zero.
     ///
     /// # Errors
-    /// [`ErrorKind::OtherScale`] for an operand that was not rescaled, and as for [`dot_plain`](Evaluator::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
+    /// [`ErrorKind::OtherScale`] for an operand that was not rescaled, and as for
+    /// [`dot_plain`](Evaluator::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
     fn dot_values<T: SlotValue>(
         &self,
         x: &[&Self::Ciphertext],
@@ -372,7 +373,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without
     /// [`with_bootstrapping`](Evaluator::with_bootstrapping) or without keys of
-    /// [`Bootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
+    /// [`Bootstrapper::keys`], [`ErrorKind::TooLowToBootstrap`] below the input level,
     /// [`ErrorKind::SlotCount`] for too many slots, [`ErrorKind::BootstrapRange`] for values whose
     /// magnitude and excess exceed [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound)
     /// (in proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback
@@ -412,8 +413,8 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without
     /// [`with_functional`](Evaluator::with_functional) or keys of [`FunctionalBootstrapper::keys`],
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers
-    /// whose noise a table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave
+    /// [`ErrorKind::TooLowToBootstrap`] below the input level, [`ErrorKind::TableLevels`] for too
+    /// many entries, [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers whose noise a table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave
     /// the domain, [`ErrorKind::Shape`] for functions of different periods,
     /// [`ErrorKind::Cancelled`] by the callback of [`watching`](Evaluator::watching), and
     /// mismatches.
@@ -563,21 +564,16 @@ pub trait CkksOps: Sized {
         })
     }
 
-    /// The real parts, `(x + conj(x)) / 2`, halved through the scale. The noise of both terms
-    /// counts as equal. That is exact if the noise of `x` is real, and twice the variance
-    /// otherwise.
+    /// The real parts, `(x + conj(x)) / 2`, halved through the scale.
     ///
     /// # Errors
     /// As for [`CkksOps::conjugate`].
     fn real_part(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         self.composed("real_part", || {
+            // The errors of both terms have one origin, and equal real parts: their amplitudes add up.
             let sum = self.add(x, &self.conjugate(x)?)?;
-            // The sum has counted the errors of both terms as independent: variance 2. Those of the
-            // real parts are equal, so the amplitude doubles: variance 4.
-            let mut meta = self.metadata(&sum).meta;
-            meta.noise += self.metadata(x).meta.noise * 2.0;
             // The scale halves the sum, without a level.
-            let half = self.reinterpret_scale(self.with_metadata(sum, meta), 0.5)?;
+            let half = self.reinterpret_scale(sum, 0.5)?;
             Ok(self.assume_real(half))
         })
     }

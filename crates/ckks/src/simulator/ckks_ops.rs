@@ -171,12 +171,10 @@ impl CkksOps for Simulator {
                 auto_bootstrap::mul_add_many(self, products, terms, scale)?;
             let pairs: Vec<_> = products.iter().map(|(x, y)| (x.metadata, y.metadata)).collect();
             let multiples: Vec<_> = terms.iter().map(|(x, c)| (x.metadata, *c)).collect();
-            let all = products.iter().flat_map(|(x, y)| [x, y]).chain(terms.iter().map(|t| &t.0));
-            let relations = Relations::new(
-                products.iter().map(|(x, y)| (&x.origins, &y.origins)),
-                terms.iter().map(|(x, _)| &x.origins),
-                all.map(|x| x.metadata.meta.slots).min().unwrap_or(1),
-            );
+            let factors: Vec<_> =
+                products.iter().map(|(x, y)| [x.periodic(), y.periodic()]).collect();
+            let summands: Vec<_> = terms.iter().map(|(x, _)| x.periodic()).collect();
+            let relations = Relations::new(&factors, &summands);
             let plan = rules.mul_add_many(&pairs, &multiples, &relations, constant, scale)?;
 
             // Step 2: keys and work. All products share one relinearization and one rescaling.
@@ -305,7 +303,8 @@ impl CkksOps for Simulator {
             let meta = x.metadata.meta.repeated(slots, self.params.max_slots())?;
             // The polynomial is the same: its slots repeat anyway.
             let values = x.values.iter().copied().cycle().take(slots).collect();
-            Ok(self.vector(values, Metadata { meta, ..x.metadata }, x.origins.clone()))
+            let origins = x.origins.repeated(x.values.len(), slots);
+            Ok(self.vector(values, Metadata { meta, ..x.metadata }, origins))
         })
     }
 
@@ -313,7 +312,8 @@ impl CkksOps for Simulator {
         self.perform("broadcast", [&x], |_| {
             let meta = x.metadata.meta.broadcast(len, self.params.max_slots())?;
             let values = x.values.iter().copied().cycle().take(meta.slots).collect();
-            Ok(self.vector(values, Metadata { meta, ..x.metadata }, x.origins.clone()))
+            let origins = x.origins.repeated(x.values.len(), meta.slots);
+            Ok(self.vector(values, Metadata { meta, ..x.metadata }, origins))
         })
     }
 
@@ -416,8 +416,8 @@ impl CkksOps for Simulator {
             // Step 3: metadata and work of one rescaling, then the exact values.
             let terms: Vec<_> =
                 x.iter().zip(&plain).map(|(x, p)| (x.metadata, p.metadata)).collect();
-            let period = x.iter().map(|x| x.metadata.meta.slots).min().unwrap_or(1);
-            let relations = Relations::new([], x.iter().map(|x| &x.origins), period);
+            let from: Vec<_> = x.iter().map(|x| x.periodic()).collect();
+            let relations = Relations::new(&[], &from);
             let metadata = rules.dot_plain(&terms, &relations.summands)?.1;
             self.works(|count| {
                 count.terms(metadata.level + 1, terms.len() as f64);

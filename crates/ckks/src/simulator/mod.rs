@@ -141,6 +141,11 @@ impl SimCiphertext {
         self.values().iter().map(|z| z.re).collect()
     }
 
+    /// The origins of the errors, and the period of the slots.
+    fn periodic(&self) -> (&Origins, usize) {
+        (&self.origins, self.values.len())
+    }
+
     /// The exact values of all slots, padding included.
     pub(crate) fn slots(&self) -> &[Complex64] {
         &self.values
@@ -153,8 +158,9 @@ impl SimCiphertext {
 
     /// Whether two operands share errors, and the origins of a result of both.
     fn joint_origins(&self, other: &Self) -> (Relation, Origins) {
-        let [x, y] = [self, other].map(|v| v.metadata.meta.slots);
-        self.origins.with(&other.origins, x.min(y))
+        let slots = self.values.len().max(other.values.len());
+        let [x, y] = [self, other].map(|v| v.origins.repeated(v.values.len(), slots));
+        x.with(&y, slots)
     }
 
     fn with(&self, meta: CiphertextMeta) -> Self {

@@ -316,5 +316,5 @@ fn rows_that_share_an_error_add_up_amplitudes() {
     let other = world.encrypt_span(&[0.75; 64]);
     assert!(covariance(&turned) > 4.0 * covariance(&other));
     let own = table.sums(&eval, &x).unwrap().metadata().noise();
-    assert!(own < 16.0 * x.metadata().noise(), "{own:e}");
+    assert!(own < noise / 16.0, "{own:e}");
 }

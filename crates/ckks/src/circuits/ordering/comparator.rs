@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use bellerophon_mlwe as mlwe;
-
 use super::unit::{Unit, largest_excess, surest_error};
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, KeyLevels, Metadata, Result,
-    approx::{Accuracy, Kind, Sign, compare::signed},
-    noise::Noise,
+    CiphertextMeta, CkksOps, ErrorKind, Interval, KeyLevels, Result,
+    approx::{
+        Accuracy, Kind, Sign,
+        compare::{signed, signed_where, step_variance},
+    },
     polynomial::Sensitivity,
 };
 
@@ -218,35 +218,13 @@ impl Comparator {
         d: &A::Ciphertext,
         padding: Option<f64>,
     ) -> Result<A::Ciphertext> {
-        let steps = self.steps(a, d)?;
         if !self.integers {
-            return Ok(steps);
+            return self.steps(a, d);
         }
-        let of_d = a.metadata(d).meta;
-        let steepest = padding.map(|d| self.sign.sensitivity_at(Kind::Step, d.abs()));
-        let steepest = steepest.into_iter().fold(self.sign.outside(Kind::Step), Sensitivity::max);
-        let input = of_d.noise.bound / of_d.scale.powi(2);
-        let variance = steepest.variance(input, self.rounding(a, &of_d)?);
-        let mut meta = a.metadata(&steps).meta;
-        let bound = (variance * meta.scale.powi(2)).max(meta.noise.peak);
-        meta.noise.bound = meta.noise.bound.min(bound);
-        Ok(a.with_metadata(steps, meta))
-    }
-
-    /// The variance of a step of the polynomials, in the units of `d`: that of a rescale, or with
-    /// automatic bootstrapping that of a bootstrap.
-    fn rounding<A: CkksOps>(&self, a: &A, of_d: &CiphertextMeta) -> Result<f64> {
-        let params = a.params();
-        let scale = params.scale();
-        let rounding = mlwe::noise::rounding(params.lattice()) / scale.powi(2);
-        let Some(bootstrapper) = a.bootstrapper().filter(|_| a.auto_bootstraps()) else {
-            return Ok(rounding);
-        };
-        let range = Bounds::all(Interval::real(-1.0, 1.0)?);
-        let exact = CiphertextMeta { scale, bounds: range, noise: Noise::NONE, ..*of_d };
-        let level = bootstrapper.input_level();
-        let bootstrapped = bootstrapper.bootstrapped(&Metadata { level, meta: exact })?.meta;
-        Ok(rounding.max(bootstrapped.noise.excess / bootstrapped.scale.powi(2)))
+        let of_padding = padding.map(|d| self.sign.sensitivity_at(Kind::Step, d.abs()));
+        let steepest = of_padding.into_iter().fold(self.sign.outside(Kind::Step), Sensitivity::max);
+        let (d, scale) = (enclosed(a, d)?, a.params().scale());
+        signed_where(a, &d, &self.sign, Kind::Step, scale, Some(steepest))
     }
 
     /// [`correction`](Self::correction) with the signs of `d` itself. Their noise is that of the
@@ -261,7 +239,7 @@ impl Comparator {
     ) -> Result<A::Ciphertext> {
         let (of_d, mut meta) = (a.metadata(d).meta, a.metadata(signs).meta);
         let input = of_d.noise.total / of_d.scale.powi(2);
-        let variance = self.sensitivity.variance(input, self.rounding(a, &of_d)?);
+        let variance = self.sensitivity.variance(input, step_variance(a, &of_d)?);
         meta.noise = meta.noise.stated(variance * meta.scale.powi(2));
         self.correction(a, d, &a.with_metadata(signs.clone(), meta), weights)
     }
