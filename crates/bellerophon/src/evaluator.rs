@@ -230,7 +230,7 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// [`ckks::ErrorKind::Variance`] unless the deviation is finite and not negative.
+    /// [`ckks::ArgumentError::Deviation`] unless the deviation is finite and not negative.
     pub fn assume_noise(&self, x: &Ciphertext, deviation: f64) -> Result<Ciphertext> {
         Ok(x.clone().assume_noise(deviation)?)
     }

@@ -35,7 +35,7 @@ pub trait ComposedOps: CkksOps {
     /// the windows of some slots reach into the next part of the vector (see [`mask`](Self::mask)).
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] for a count that is zero or above the slots,
+    /// [`ArgumentError::Count`] for a count that is zero or above the slots,
     /// [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] and mismatches.
     fn inner_sum(
         &self,

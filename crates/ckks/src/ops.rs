@@ -414,10 +414,10 @@ pub trait CkksOps: Sized {
     /// [`ErrorKind::MissingKey`] for an evaluator without
     /// [`with_functional`](Evaluator::with_functional) or keys of [`FunctionalBootstrapper::keys`],
     /// [`ErrorKind::TooLowToBootstrap`] below the input level, [`ErrorKind::TableLevels`] for too
-    /// many entries, [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers whose noise a table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave
-    /// the domain, [`ErrorKind::Shape`] for functions of different periods,
-    /// [`ErrorKind::Cancelled`] by the callback of [`watching`](Evaluator::watching), and
-    /// mismatches.
+    /// many entries, [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers whose noise a
+    /// table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave the domain,
+    /// [`ErrorKind::Shape`] for functions of different periods, [`ErrorKind::Cancelled`] by the
+    /// callback of [`watching`](Evaluator::watching), and mismatches.
     fn functional_bootstrap(
         &self,
         x: &Self::Ciphertext,

@@ -175,7 +175,7 @@ impl FunctionalBootstrapper {
     /// the circle, up to 3/4, that the default scale reaches without a level.
     ///
     /// # Errors
-    /// Those of [`RealSeries::for_error`]; [`ErrorKind::Interval`] for a domain that is too wide or
+    /// Those of [`RealSeries::for_error`]; [`ArgumentError::Width`] for a domain that is too wide or
     /// too narrow.
     pub fn real_function(
         &self,
