@@ -254,7 +254,7 @@ fn operations<A: CkksOps>(
         let at = LinearOptions { giants: Giants::Horner, hoisting, ..LinearOptions::default() };
         LinearTransform::new(params, &matrix, 4, at).unwrap()
     };
-    let function = |f: Function, lo, log2_error| {
+    let function = |f: Function, lo, log2_error: f64| {
         a.apply(x, &Approximation::new(&f, lo, 1.0, Accuracy::bits(-log2_error)).unwrap())
     };
     let sign = Sign::of_degrees(1.0, 0.25, &[3, 3]).unwrap();

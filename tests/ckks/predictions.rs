@@ -81,7 +81,7 @@ fn operations<A: CkksOps>(
         let at = LinearOptions { giants, hoisting, ..LinearOptions::default() };
         a.transform(x, &LinearTransform::new(params, &matrix, LEVELS, at).unwrap())
     };
-    let function = |f: Function, log2_error| {
+    let function = |f: Function, log2_error: f64| {
         a.apply(u, &Approximation::new(&f, 0.25, 1.0, Accuracy::bits(-log2_error)).unwrap())
     };
     let sign = Sign::of_degrees(1.0, 0.25, &[3, 3]).unwrap();
