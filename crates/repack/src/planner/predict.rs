@@ -4,7 +4,6 @@ use std::{ops::RangeInclusive, sync::Arc};
 
 use bellerophon_ckks::{
     self as ckks, Ciphertext, CkksOps, Interval, Metadata,
-    noise::worst_factor,
     simulator::{SimCiphertext, Simulator},
 };
 
@@ -267,7 +266,6 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let y = program.apply(&simulator, &self.operand(&simulator)?, &self.interval)?;
         let (result, before) = (*y.metadata(), self.operand.level);
         let noise = program.noise(&result, &self.operand, goal);
-        let worst = worst_factor(self.operand.meta.len, MapPlan::LOG2_FAILURE);
         // Step 2: the counted work, and the levels that the operand must have.
         let report = simulator.report();
         let bootstrapped = report.bootstraps + report.functional > 0;
@@ -278,7 +276,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         };
         let prediction = Prediction {
             seconds: self.request.model.vectors(&report.work, self.threads),
-            log2_error: log2(program.error() + worst * noise),
+            log2_error: log2(program.error() + noise),
             certified: goal.function.is_certified(),
             levels,
             output_level: result.level,
@@ -392,9 +390,10 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         corrections: &Corrections<'_>,
         f: impl Fn(f64) -> f64,
     ) -> Result<f64, P::Error> {
-        let grid = corrections.map().grid(&self.shifted()?)?;
-        let own = grid.operand_error(corrections.range(), f).sqrt();
-        Ok(worst_factor(self.operand.meta.len, MapPlan::LOG2_FAILURE) * own)
+        let shifted = self.shifted()?;
+        let grid = corrections.map().grid(&shifted)?.with_error_of(&shifted);
+        let own = grid.operand_error(corrections.range(), f);
+        Ok(own.worst(shifted.meta.slots, MapPlan::LOG2_FAILURE))
     }
 
     /// The prediction of a corrected look-up of the smallest order that meets the request, or else

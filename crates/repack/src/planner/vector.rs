@@ -8,11 +8,13 @@ use bellerophon_ckks::{
     self as ckks, Bounds, CiphertextMeta, CkksOps, ComposedOps, Interval, Metadata,
     approx::{Accuracy, Approximation, Sign},
     fbt::{FunctionalBootstrapper, IntTable, PairedVec, PeriodicFunction},
+    noise::Noise,
 };
 
 use super::{
     function::{MapFunction, Shape},
     goal::Goal,
+    plan::MapPlan,
 };
 
 /// The share of the requested error for the approximation; the rest is for noise.
@@ -134,17 +136,14 @@ impl VectorProgram {
         matches!(self, Self::Series(_) | Self::Table(..))
     }
 
-    /// Standard deviation of the noise of a result at the worst point of the domain, without the
-    /// approximation error. It combines the prediction of the simulator, an average over the
-    /// domain, with the noise of the operand where the program is steepest.
+    /// A bound on the noise of the worst result, except with probability
+    /// `2^`[`LOG2_FAILURE`](MapPlan::LOG2_FAILURE), without the approximation error. It combines the
+    /// prediction of the simulator, for signs an average over the domain, with the noise of the
+    /// operand where the program is steepest.
     pub(crate) fn noise(&self, result: &Metadata, operand: &Metadata, goal: &Goal) -> f64 {
-        let excess = match self.bootstraps() {
-            // The excess of a series includes its approximation error.
-            true => (result.excess().powi(2) - self.error().powi(2)).max(0.0).sqrt(),
-            false => result.excess(),
-        };
-        let input = operand.noise().max(operand.excess());
-        result.noise().max(excess).hypot(self.steepest(goal) * input)
+        // The excess of a series includes its approximation error.
+        let included = if self.bootstraps() { self.error() } else { 0.0 };
+        worst(result, included).hypot(self.steepest(goal) * worst(operand, 0.0))
     }
 
     /// The largest slope of the computed function over the domain, sampled. The excess of a series
@@ -225,6 +224,14 @@ fn enough_levels(log2_margin: f64, log2_error: f64, most: usize) -> ckks::Result
     Ok(())
 }
 
+/// A bound on the error of the worst slot: by the variances of the slots, and by the excess, which
+/// is a largest one and includes an error of no noise.
+fn worst(x: &Metadata, included: f64) -> f64 {
+    let excess = Noise::new((x.excess().powi(2) - included.powi(2)).max(0.0));
+    let excess = excess.worst(x.meta.slots, MapPlan::LOG2_FAILURE);
+    x.worst(MapPlan::LOG2_FAILURE).max(excess)
+}
+
 fn only<T>(results: Vec<T>) -> T {
     results.into_iter().next().expect("one function")
 }
@@ -268,4 +275,44 @@ fn filled<'c, A: CkksOps>(
     let bounds = Bounds { values: meta.bounds.values, padding };
     let meta = CiphertextMeta { bounds, ..a.metadata(&sum).meta };
     Ok(Cow::Owned(a.with_metadata(sum, meta)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{lookup::testing, planner::Engine};
+    use bellerophon_ckks::{approx::Known, simulator::Simulator};
+
+    /// A stated range includes the errors of the worst slots of a bootstrapped vector, and the
+    /// results of programs have them all the same.
+    #[test]
+    fn noise_within_a_stated_range_is_that_of_the_worst_slot() {
+        let params = testing::toy();
+        let params = params.slots();
+        let simulator = Simulator::new(params);
+        let domain = Interval::real(-1.0, 1.0).unwrap();
+        let x = simulator.encrypt(&vec![0.0; 1024], domain, params.max_level()).unwrap();
+        let unit = x.metadata().meta.scale.powi(2) / 1024.0;
+        let mixed = Noise::varying(2f64.powi(-40) * unit, 2f64.powi(-24) * unit);
+        for (function, slope) in [(MapFunction::relu(), 1.0), (Known::Sigmoid.into(), 0.25)] {
+            let goal = Goal {
+                function,
+                domain: -1.0..=1.0,
+                log2_error: -10.0,
+                engines: [Engine::Poly].into(),
+            };
+            let program = VectorProgram::polynomial(&goal, usize::MAX).unwrap();
+            let noise = |noise: Noise| {
+                let meta = CiphertextMeta { noise, ..x.metadata().meta };
+                let x = simulator.with_metadata(x.clone(), meta);
+                let y = program.apply(&simulator, &x, &domain).unwrap();
+                (program.noise(y.metadata(), x.metadata(), &goal), *x.metadata())
+            };
+            let (stated, x) = noise(Noise { excess: 0.0, ..mixed });
+            let own = slope * x.worst(MapPlan::LOG2_FAILURE);
+            assert!(own < stated && stated < 4.0 * own, "{}: {stated} {own}", program.detail());
+            let (unstated, _) = noise(mixed);
+            assert!(stated <= unstated, "{stated} {unstated}");
+        }
+    }
 }

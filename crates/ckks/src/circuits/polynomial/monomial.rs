@@ -164,7 +164,8 @@ impl Monomial {
                 (0..=64).map(|i| of.lo() + (of.hi() - of.lo()) * i as f64 / 64.0).collect(),
             ),
             false => {
-                sizes = self.plan.magnitudes();
+                let magnitudes = self.coefficients.iter().map(|c| c.norm().into());
+                sizes = Plan::monomial(&magnitudes.collect::<Vec<_>>());
                 (&sizes, vec![of.bound()])
             }
         };
@@ -178,7 +179,7 @@ impl Monomial {
         let slope = slope.map(|(k, c)| k as f64 * c.norm() * most.powi(k as i32 - 1)).sum();
         // Step 2: mean squares over the points for the total, the largest step for the excess.
         let (mut input, mut steps) = (0.0, 0.0);
-        let mut peak = Sensitivity { input: 0.0, steps: self.largest_steps(of, plan) };
+        let mut peak = Sensitivity { input: 0.0, steps: self.largest_steps(of) };
         for s in points.iter().map(|&x| at(x)) {
             input += s.input * s.input / points.len() as f64;
             steps += s.steps * s.steps / points.len() as f64;
@@ -193,14 +194,14 @@ impl Monomial {
         Response { total, peak, bound: Sensitivity { input: slope, ..peak }, excess }
     }
 
-    /// A bound on [`Sensitivity::steps`] of a plan over a real range.
-    fn largest_steps(&self, of: &Interval, plan: &Plan) -> f64 {
+    /// A bound on [`Sensitivity::steps`] over a real range.
+    fn largest_steps(&self, of: &Interval) -> f64 {
         if !of.is_real() {
             return 0.0;
         }
         let (middle, radius) = (0.5 * (of.lo() + of.hi()), 0.5 * (of.hi() - of.lo()));
         let place = |a: f64| (middle + radius * a.cos()).into();
-        plan.largest_over(place, |x| plan.derivatives(x).1.powi(2)).sqrt()
+        self.plan.largest_over(place, |x| self.plan.derivatives(x).1.powi(2)).sqrt()
     }
 }
 

@@ -29,7 +29,7 @@ mod plan;
 use std::{cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_ckks::{
-    Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval, approx::Accuracy, noise::slot_std,
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval, approx::Accuracy, noise::Noise,
 };
 use bellerophon_lwe::{self as lwe, Encoding, Headroom, Table};
 
@@ -172,21 +172,16 @@ impl<'a> LookupEvaluator<'a> {
         // Step 5: the metadata: the error of the correction, and what the noise of the operand does
         // to the function.
         let center = values.centred().meta().encoding.center();
-        let error = |operand: f64| {
-            let error_std = operand / step;
-            let carried = Grid { center, step, degree, index_std: 0.0, error_std };
-            let carried = carried.operand_error(range, |x| f.value(x)).sqrt();
-            plan.accuracy().worst_rms.hypot(carried)
-        };
-        let CiphertextMeta { noise, slots, scale, .. } = *x.meta();
-        let noise = noise.map(|v| error(slot_std(v, slots, scale, true)));
+        let grid = Grid { center, step, degree, index_std: 0.0, operand: Noise::NONE };
+        let carried = grid.with_error_of(&x.metadata()).operand_error(range, |x| f.value(x));
+        let noise = carried + plan.accuracy().worst_rms.powi(2);
         let origins = x.origins().clone();
         let (lattice, meta) = sum.into_parts();
         let padded = meta.len < meta.slots;
         // A result may leave the range of the function by the error of the correction, and by noise
         // that moves the operand out of its range.
         let range = Interval::real(plain.lo, plain.hi)?;
-        let noise = noise.map(|error| (error * meta.scale).powi(2) / meta.slots as f64);
+        let noise = noise * (meta.scale.powi(2) / meta.slots as f64);
         let meta = CiphertextMeta { bounds: Bounds::padded(range, padded), noise, ..meta };
         Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?.of(origins))
     }
