@@ -85,6 +85,10 @@ impl Functions {
         fn publish(x: Expr, lo: f64, hi: f64) = Publish;
         /// The same at a declared level, for a result that is an operand again.
         fn publish_at(x: Expr, lo: f64, hi: f64, level: i64) = Publish;
+        /// The same values with this range, whatever a narrower one they state, and with the noise,
+        /// rounded up, and the level that their description has: an input of a client as a server with
+        /// secret constants takes it.
+        fn admit(x: Expr, lo: f64, hi: f64) = Admit;
         /// The number of values.
         fn count(x: Expr) = Count;
         /// An encrypted vector of the key store.
@@ -94,7 +98,7 @@ impl Functions {
     }
 
     /// The vectors of a table, if its column describes them.
-    pub(crate) fn admit(&self, x: Expr) -> Expr {
+    pub(crate) fn described(&self, x: Expr) -> Expr {
         self.call(Function::Admit, vec![x])
     }
 

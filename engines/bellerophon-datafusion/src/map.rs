@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bellerophon::{
-    Accuracy, Engine, MapFunction, MapRequest, Prediction, Result,
+    Accuracy, CostModel, Engine, MapFunction, MapRequest, Prediction, Result,
     ckks::{
         Bounds, CkksOps, Interval, Metadata, approx,
         simulator::{SimCiphertext, Simulator},
@@ -88,10 +88,11 @@ impl MapCall {
         Err(Error::plan("he_map", reason))
     }
 
-    /// The request to the library's planner.
+    /// The request to the library's planner. Its prices are fixed: all executors take the same
+    /// engine.
     pub(crate) fn request(&self) -> MapRequest<'static> {
         let domain = self.lo..=self.hi;
-        match self.mapped.clone() {
+        let request = match self.mapped.clone() {
             // Without a number of bits as good as look-ups are: no other engine has jumps.
             Mapped::Table(entries) => {
                 let (lo, hi) = (self.lo, self.hi);
@@ -105,7 +106,8 @@ impl MapCall {
                 let accuracy = Accuracy::bits(self.bits.unwrap_or(BITS));
                 MapRequest::of(function).over(domain).error(accuracy)
             }
-        }
+        };
+        request.prices(&CostModel::SERVER)
     }
 
     /// The simulated result by the prediction of the planner.
