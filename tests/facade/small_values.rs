@@ -1,7 +1,8 @@
 //! Values far below 1: bootstraps take them, and what the noise covers is refused.
 
 use bellerophon::ckks::{
-    self, Complex64, diagonals::Diagonals, lintrans::LinearTransform, statistics::Table,
+    self, Complex64, Declaration, diagonals::Diagonals, lintrans::LinearTransform,
+    statistics::Table,
 };
 use bellerophon::{ErrorKind, lwe, prelude::*};
 
@@ -37,6 +38,23 @@ fn bootstraps_take_small_values() {
     }
     let zero = client.encrypt(&[0.0], 0.0..=0.0).unwrap();
     assert!(server.bootstrap(&zero).is_ok());
+}
+
+/// What is stated of the noise of a bootstrap is enough to declare it, for any number of values.
+#[test]
+fn bootstrapped_vectors_are_published_with_the_stated_noise() {
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 45);
+    for len in [1, 16, 128, client.params().slots()] {
+        let values: Vec<f64> = (0..len).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let y = server.bootstrap(&client.encrypt(&values, -1.0..=1.0).unwrap()).unwrap();
+        let noise = y.metadata().noise();
+        let declared = Declaration::from(-1.0..=1.0).with_noise(noise);
+        let published = server.publish(&y, declared).unwrap_or_else(|e| panic!("{len}: {e}"));
+        let found = client.decrypt(published.as_ref()).unwrap();
+        let squares = found.iter().zip(&values).map(|(a, b)| (a - b).powi(2));
+        let rms = (squares.sum::<f64>() / len as f64).sqrt();
+        assert!(rms <= 1.5 * noise || len == 1 && rms <= 4.0 * noise, "{len}: {rms:e}, {noise:e}");
+    }
 }
 
 /// An iteration that converges to zero.

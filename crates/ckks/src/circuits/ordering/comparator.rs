@@ -305,6 +305,7 @@ fn loss(sign: &Sign) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Bounds, noise::Noise};
 
     fn comparators() -> impl Iterator<Item = Comparator> {
         let degrees: [(f64, &[usize]); 4] =
@@ -344,6 +345,24 @@ mod tests {
             let steepest = (0..20_000).map(slope).fold(0.0, f64::max);
             assert!(steepest < 2.0 && steepest > 1.0, "{comparator}: {steepest}");
         }
+    }
+
+    /// Exact counts stand on the bound for errors of any correlation, whatever is predicted.
+    #[test]
+    fn counts_are_refused_by_the_bound() {
+        let comparator = comparators().next().unwrap();
+        let bounds = Bounds::all(Interval::between(0.0, 16.0));
+        let meta = |bound: f64| {
+            let noise = Noise { bound, ..Noise::new(1.0) };
+            CiphertextMeta { scale: 2f64.powi(20), slots: 16, len: 16, bounds, noise }
+        };
+        let refused = |x: &Comparator, bound| x.check_count(&meta(bound), 16).is_err();
+        // A deviation of 1/4 in a slot, and one of 2^-10.
+        let (large, small) = (2f64.powi(32), 2f64.powi(16));
+        assert!(!refused(&comparator, large));
+        let integers = comparator.of_integers();
+        assert!(refused(&integers, large) && !refused(&integers, small));
+        assert!(refused(&integers, f64::NAN) && refused(&integers, f64::INFINITY));
     }
 
     #[test]
