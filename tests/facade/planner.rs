@@ -7,7 +7,7 @@ use bellerophon::ckks::{
 };
 use bellerophon::prelude::*;
 use bellerophon::repack;
-use bellerophon::{CostModel, Engine, ErrorKind, MapPlan};
+use bellerophon::{CostModel, Engine, ErrorKind, FasterEngine, MapPlan, PriceOrigin};
 
 const MODEL: CostModel = CostModel::SERVER;
 
@@ -119,6 +119,11 @@ fn keys_at_hand_restrict_the_engines() {
         let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
         let plan = party.server.map_plan(&x, &sigmoid(-3.0)).unwrap();
         assert_eq!(plan.chosen, chosen, "{engines:?}: {plan}");
+        // What was chosen runs.
+        if chosen.is_some() {
+            let y = party.server.map_with(&x, &sigmoid(-3.0)).unwrap();
+            assert!((party.client.decrypt(&y).unwrap()[0] - 0.6225).abs() < 0.125);
+        }
         let tables = plan.row(Engine::Rgsw).unwrap().refusal.is_none();
         assert_eq!(tables, engines.contains(&Engine::Rgsw), "{plan}");
         let missing = plan.row(Engine::Fbt).unwrap().refusal.clone().unwrap();
@@ -132,6 +137,66 @@ fn keys_at_hand_restrict_the_engines() {
             assert!(refusals.contains("Needs::multiply") && refusals.contains("Needs::map"));
         }
     }
+}
+
+/// A refusal has a line for every engine, also where the keys are missing.
+#[test]
+fn refusals_name_every_engine() {
+    let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Rgsw]).multiply(), 2);
+    let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
+    let low = party.server.drop_to_level(&x, 2).unwrap();
+    let told = party.server.map_with(&low, &sigmoid(-18.0)).unwrap_err().to_string();
+    for line in ["\npoly: ", "\nfbt: ", "\nrgsw: reaches 2^", "\ncorrected: "] {
+        assert!(told.contains(line), "{told}");
+    }
+    assert!(!told.contains("ntru") && told.contains("levels"), "{told}");
+}
+
+#[test]
+fn plans_name_their_prices() {
+    let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 2);
+    let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
+    let request = sigmoid(-3.0);
+    for (plan, prices, name) in [
+        (party.server.map_plan(&x, &request).unwrap(), PriceOrigin::Machine, "this machine"),
+        (plan(party.client.params(), &request), PriceOrigin::Server, "the server model"),
+        (
+            party.server.map_plan(&x, &request.clone().prices(&MODEL)).unwrap(),
+            PriceOrigin::Given,
+            "the given model",
+        ),
+    ] {
+        assert!(plan.prices == prices && plan.to_string().contains(name), "{plan}");
+    }
+}
+
+/// A plan tells which keys would make it much faster.
+#[test]
+fn plans_tell_what_missing_keys_cost() {
+    let needs = Needs::new().map_with([Engine::Rgsw]);
+    let party = party(Preset::ToyInsecure, &needs, 2);
+    let slots = party.client.params().slots();
+    let x = encrypt(&party.client, &spread(slots, -8.0, 8.0), -8.0..=8.0);
+    let request = sigmoid(-2.0).prices(&MODEL);
+    let found = party.server.map_plan(&x, &request).unwrap();
+    let all = plan(party.client.params(), &request.threads(found.threads));
+    let seconds =
+        |plan: &MapPlan, engine| plan.row(engine).unwrap().prediction.as_ref().unwrap().seconds;
+    assert_eq!((found.chosen, all.chosen), (Some(Engine::Rgsw), Some(Engine::Poly)), "{found}");
+    assert_eq!(seconds(&found, Engine::Poly), seconds(&all, Engine::Poly));
+    let FasterEngine { engine, factor } = found.faster.unwrap();
+    assert_eq!(factor, seconds(&all, Engine::Rgsw) / seconds(&all, engine));
+    let text = found.to_string();
+    assert!(engine == Engine::Poly && factor > FasterEngine::LEAST, "{text}");
+    assert!(text.contains("`Needs::map_with([Engine::Poly])`"), "{text}");
+    assert_eq!(all.faster, None);
+    // A table that was not asked for by name, too.
+    let request = MapRequest::new(f64::tanh).over(-8.0..=8.0).prices(&MODEL);
+    let table = party.server.map_plan(&x, &request).unwrap();
+    assert_eq!(table.rows.len(), 1);
+    assert_eq!(table.faster.map(|found| found.engine), Some(Engine::Poly), "{table}");
+    let named = party.server.map_plan(&x, &request.engines([Engine::Rgsw])).unwrap();
+    assert_eq!(named.faster, None);
 }
 
 /// The worst error of many values relative to the predicted bound, and the level of the result.

@@ -215,7 +215,8 @@ pub use repack::lookup::{
     Progress, Stage,
 };
 pub use repack::planner::{
-    Accuracy, CostModel, Engine, EngineRow, MapFunction, MapPlan, MapRequest, Prediction,
+    Accuracy, CostModel, Engine, EngineRow, FasterEngine, MapFunction, MapPlan, MapRequest,
+    Prediction, PriceOrigin,
 };
 pub use spec::ParamsSpec;
 

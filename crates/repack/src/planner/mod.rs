@@ -13,8 +13,9 @@
 //!
 //! For each engine the planner prepares the polynomial, series or tables, runs them on the
 //! simulator ([`Simulator`](bellerophon_ckks::simulator::Simulator)), and prices the counted work.
-//! No plan depends on a plaintext or on the clock: the same request, parameters and model give the
-//! same plan on every machine.
+//! No plan depends on a plaintext: the same request, parameters and model give the same plan on
+//! every machine. The default model for the vector of a server is measured on its machine, once for
+//! each process ([`MapPlan::prices`]).
 
 mod calibrate;
 mod cost_model;
@@ -37,7 +38,7 @@ pub use bellerophon_ckks::approx::Accuracy;
 pub use cost_model::CostModel;
 pub use engine::Engine;
 pub use function::MapFunction;
-pub use plan::{EngineRow, MapPlan, Prediction};
+pub use plan::{EngineRow, FasterEngine, MapPlan, Prediction, PriceOrigin};
 pub use predict::Planner;
 pub use promises::check_promises;
 pub use request::MapRequest;

@@ -31,7 +31,7 @@ const DEFAULT_BITS: f64 = 8.0;
 /// | [`derivatives`](Self::derivatives) | fits to the function |
 /// | [`count`](Self::count), [`level`](Self::level): the vector of a plan without a vector | full slots at the highest level for programs |
 /// | [`leaving`](Self::leaving): the lowest level of the result | 0 |
-/// | [`prices`](Self::prices), [`threads`](Self::threads): what the planner compares engines by | [`CostModel::SERVER`]; one thread, or for the vector of a server those of the active pool |
+/// | [`prices`](Self::prices), [`threads`](Self::threads): what the planner compares engines by | for the vector of a server [`CostModel::this_machine`] and the threads of the active pool; without one [`CostModel::SERVER`] and one thread |
 ///
 /// ```
 /// use bellerophon_ckks::approx::{Function, Known};
@@ -56,7 +56,7 @@ pub struct MapRequest<'f> {
     pub(crate) leaving: usize,
     pub(crate) flooding: Option<(&'f NoiseBound, Flooding)>,
     pub(crate) packed: bool,
-    pub(crate) model: CostModel,
+    pub(crate) model: Option<CostModel>,
     pub(crate) threads: Option<usize>,
     pub(crate) ready: Option<Ready>,
 }
@@ -120,7 +120,7 @@ impl<'f> MapRequest<'f> {
             leaving: 0,
             flooding: None,
             packed: false,
-            model: CostModel::SERVER,
+            model: None,
             threads: None,
             ready: None,
         }
@@ -226,10 +226,12 @@ impl<'f> MapRequest<'f> {
         Self { packed: true, ..self }
     }
 
-    /// Sets the prices with which the planner compares engines.
+    /// Sets the prices with which the planner compares engines. The default for the vector of a
+    /// server are those of [this machine](CostModel::this_machine), and for a plan without a vector
+    /// [`CostModel::SERVER`]. Machines that must take the same engine set the same prices.
     #[must_use]
     pub fn prices(self, model: &CostModel) -> Self {
-        Self { model: *model, ..self }
+        Self { model: Some(*model), ..self }
     }
 
     /// Sets the number of threads that the planner assumes; the default is one, and for the vector

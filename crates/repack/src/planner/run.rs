@@ -28,10 +28,15 @@ impl<P: PlanSubject> Planner<'_, P> {
     pub fn plan(&self) -> Result<MapPlan, P::Error> {
         self.request.check_flooding()?;
         if self.takes_tables() || self.request.flooding.is_some() {
-            return self.plan_of_tables();
+            let plan = self.plan_of_tables()?;
+            let free = self.request.accuracy == Wanted::Any && self.request.engines.is_none();
+            let compared = free && self.request.flooding.is_none() && self.server.is_some();
+            return Ok(if compared { self.beside_tables(plan) } else { plan });
         }
         let goal = self.request.goal(&self.domain, &self.values)?;
         let (plan, prepared) = self.candidates(&goal);
+        // Only a plan that is shown tells what other keys could do.
+        let plan = if self.server.is_some() { self.with_missing(&goal, plan) } else { plan };
         Ok(MapPlan { ready: self.ready(prepared), ..plan })
     }
 
@@ -92,8 +97,7 @@ impl<P: PlanSubject> Planner<'_, P> {
         let (plan, prepared) = self.candidates(&goal);
         let Some(prepared) = prepared else {
             let (function, refusals) = (plan.function.clone(), plan.refusals());
-            let (log2_error, nearest) = (goal.log2_error, plan.nearest());
-            let kind = ErrorKind::NoPlan { function, log2_error, nearest, refusals };
+            let kind = ErrorKind::NoPlan { function, log2_error: goal.log2_error, refusals };
             return Err(Error::from(kind).into());
         };
         self.run_prepared(&prepared, &server, x)
