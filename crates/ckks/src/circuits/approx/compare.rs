@@ -207,8 +207,9 @@ pub(crate) fn signed_where<A: CkksOps>(
         // A bootstrap in between has added its noise.
         total = total.max(of_y.noise.total);
     }
-    let peak = of(sign.outside(kind), meta.noise.peak).max(total);
-    let bound = steepest.map_or(of_y.noise.bound, |s| of(s, meta.noise.bound)).max(peak);
+    let peak = of(sign.peak(kind), meta.noise.peak).max(total);
+    let there = steepest.map_or(f64::INFINITY, |s| of(s, meta.noise.bound));
+    let bound = of_y.noise.bound.min(there).max(peak);
     let noise = Noise { total, peak, bound, ..of_y.noise };
     let meta = CiphertextMeta { bounds: Bounds::all(range), noise, ..of_y };
     Ok(a.with_metadata(y, meta))
