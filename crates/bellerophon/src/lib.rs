@@ -130,7 +130,7 @@
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::LweVec`] and back: chains of tables, functions of several values |
 //! | [`Evaluator::within`] | maximum, argmax, comparison, sorting and pooling on slots ([`OrderOps`]) |
 //! | [`Params::order_accuracy`], [`OrderAccuracy`] | their predicted error, before any key exists |
-//! | [`Evaluator::map_with`], [`MapRequest`], [`MapFunction`] | functions with a domain, to a requested accuracy, by a given engine or the fastest one |
+//! | [`Evaluator::map_with`], [`MapRequest`], [`MapFunction`], [`Accuracy`] | functions with a domain, to a requested accuracy, by a given engine or the fastest one |
 //! | [`Evaluator::map_many`] | several functions of the same values; several vectors in one ring packing |
 //! | [`Evaluator::map_plan`], [`Params::map_plan`], [`MapPlan`], [`CostModel`] | predicted time, error, levels and keys of every engine |
 //! | [`Bridge`], [`LutEngine`] | the path between slots and LWE ciphertexts; the engine of the blind rotation |
