@@ -76,8 +76,8 @@ impl Accuracy {
         let error = self.error()?;
         let (least, most) = extremes(f, lo, hi);
         let spread = most - least;
-        let constant = !(spread > ROUNDING * least.abs().max(most.abs()));
-        if constant || error < spread {
+        let varies = spread > ROUNDING * least.abs().max(most.abs());
+        if !varies || error < spread {
             return Ok(error);
         }
         let reason = format!(
