@@ -71,9 +71,8 @@ enum Step {
 
 /// What is prepared once for all programs: functions over `[1, 5]`, and a sign over `[-2, 2]`.
 static PREPARED: LazyLock<(Vec<Approximation>, Sign)> = LazyLock::new(|| {
-    let prepared = |f, log2_error: f64| {
-        Approximation::new(&f, 1.0, 5.0, Accuracy::bits(-log2_error)).unwrap()
-    };
+    let prepared =
+        |f, log2_error: f64| Approximation::new(&f, 1.0, 5.0, Accuracy::bits(-log2_error)).unwrap();
     let functions = vec![
         prepared(Function::from(Known::Inverse), -7.0),
         prepared(Function::from(Known::Sqrt), -8.0),
