@@ -189,6 +189,64 @@ fn the_dense_twin_bootstraps_less_precisely_and_less_often() {
     assert!((sparse - dense - 2.7).abs() < 0.3, "{sparse} against {dense}");
 }
 
+/// The sets that bootstrap, at full size, as simulators. None makes a key.
+fn bootstrapping_sets() -> impl Iterator<Item = (Params, Simulator)> {
+    let sets = Preset::ALL.map(params_of).into_iter();
+    sets.filter_map(|params| {
+        let bootstrapper = params.bootstrapper().ok()?.clone();
+        let shadow = Simulator::new(params.ckks()).with_bootstrapping(bootstrapper).unwrap();
+        Some((params, shadow))
+    })
+}
+
+/// Few values of every small range pass through a bootstrap.
+#[test]
+fn bootstraps_of_every_set_take_small_values() {
+    let unit = Interval::real(-1.0, 1.0).unwrap();
+    let (small, tiny) = (2f64.powi(-34), 2f64.powi(-60));
+    let mut sets = 0;
+    for (params, shadow) in bootstrapping_sets() {
+        let level = params.bootstrapper().unwrap().input_level();
+        for len in [1, 3, 64] {
+            for (lo, hi) in [(-small, small), (-tiny, tiny), (0.0, 1e-12)] {
+                let x = shadow.encrypt(&vec![0.0; len], unit, level).unwrap();
+                let x = shadow.assume_range(x, Interval::real(lo, hi).unwrap());
+                let refreshed = shadow.bootstrap(&x);
+                assert!(refreshed.is_ok(), "{params}, {len} of [{lo:e}, {hi:e}]: {refreshed:?}");
+            }
+        }
+        sets += 1;
+    }
+    assert!(sets >= 4, "{sets}");
+}
+
+/// An iteration that converges to zero, and a loop that keeps its range.
+#[test]
+fn loops_of_any_length_run_at_full_size() {
+    let params = params_of(Preset::Bootstrapping);
+    let bootstrapper = params.bootstrapper().unwrap().clone();
+    let shadow = Simulator::new(params.ckks()).with_bootstrapping(bootstrapper).unwrap();
+    let shadow = shadow.with_auto_bootstrap().unwrap();
+    let start = |values: &[f64], reach: f64| {
+        shadow.encrypt(values, Interval::real(-reach, reach).unwrap(), params.levels()).unwrap()
+    };
+    let x = start(&[0.5, -0.5, 0.5], 0.5);
+    let mut y = x.clone();
+    for i in 0..61 {
+        y = shadow.mul(&y, &x).unwrap_or_else(|e| panic!("product {i}: {e}"));
+    }
+    assert!(y.metadata().meta.bounds.values.bound() <= 2f64.powi(-61));
+    // `keep_within` states the range after every product.
+    let (x, unit) = (start(&[1.0, -1.0, 0.999], 1.0), Interval::real(-1.0, 1.0).unwrap());
+    let mut y = x.clone();
+    for i in 0..500 {
+        let product = shadow.mul(&y, &x).unwrap_or_else(|e| panic!("product {i}: {e}"));
+        y = shadow.assume_range(product, unit);
+    }
+    assert_eq!(y.metadata().meta.bounds.values, unit);
+    assert!(shadow.report().bootstraps > 50);
+}
+
 /// Rotations by every step take a larger rank, for which the largest rings leave no room: what the
 /// presets say of that before keys are made.
 #[test]

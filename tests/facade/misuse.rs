@@ -33,7 +33,7 @@ macro_rules! refused_on_slots {
 }
 
 mod clients;
-mod complete;
+pub mod complete;
 mod exact;
 mod flooding;
 mod names;

@@ -73,6 +73,21 @@ fn products_that_vanish_are_bootstrapped() {
     assert!(worst < 1e-5, "{worst:e}");
 }
 
+/// A range that a bootstrap does not take: both bounds, as they are, and what helps.
+#[test]
+fn values_above_a_bootstrap_are_told_both_bounds() {
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 49);
+    let x = client.encrypt(&[1.0, -1.0], -1.0..=1.0).unwrap();
+    let refused = server.bootstrap(&server.mul_integer(&x, 3).unwrap());
+    let kind = refusal(&refused);
+    assert!(matches!(kind, ErrorKind::Ckks(ckks::ErrorKind::BootstrapRange { .. })), "{kind:?}");
+    let text = refused.unwrap_err().to_string();
+    let bounds = "a bootstrap takes values up to 1, and these may reach at most 3";
+    for part in [bounds, "`assume_range`", "`keep_within`"] {
+        assert!(text.starts_with("bootstrap: ") && text.contains(part), "{part:?}: {text}");
+    }
+}
+
 #[test]
 fn constants_that_rounding_destroys_are_refused() {
     let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 43);

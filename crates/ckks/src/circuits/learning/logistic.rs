@@ -5,6 +5,7 @@ use crate::{
     CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval, KeyLevels, Metadata, Result,
     bootstrap::auto_bootstrap,
     eval::mask::whole,
+    eval::padding,
     eval::statements::{mixed, separate, separate_unless, within},
     noise::Noise,
     origins::Relation,
@@ -251,7 +252,7 @@ impl LogisticRegression {
             ahead = eval.with_metadata(ahead, exact);
             let u = separate_unless(eval, eval.mul(&shrunk, &ahead)?, related);
             let u = eval.inner_sum(&u, self.blocks, self.block as i64)?;
-            let u = eval.assume_range_with_padding(u, inside);
+            let u = eval.assume_range(u, inside);
             // sigmoid(-x) z = z / 2 - leading (..).
             let pull = self.sigmoid.times(eval, &u, &eval.mul(table, &u)?)?;
             let step =
@@ -296,7 +297,7 @@ impl LogisticRegression {
         let range = Interval::real(-bound.min(most), bound.min(most))?;
         // A step is at most half of its share of that bound, which leaves room for the error.
         Ok(if most < bound {
-            eval.assume_range_with_padding(weights, range)
+            eval.assume_range(weights, range)
         } else {
             within(eval, weights, range)
         })
@@ -359,10 +360,11 @@ impl LogisticRegression {
 
     /// The probabilities of the class `true` from [`scores`](Self::scores), whose magnitude is
     /// taken to be within the bound, by the sigmoid's polynomial. Takes
-    /// [`probability_levels`](Self::probability_levels).
+    /// [`probability_levels`](Self::probability_levels), and one more to clear padding that may lie
+    /// outside the bound.
     ///
     /// # Errors
-    /// As for [`train`](Self::train).
+    /// As for [`train`](Self::train); [`ErrorKind::Padding`] without a level to clear it.
     pub fn probabilities<A: CkksOps>(
         &self,
         eval: &A,
@@ -374,9 +376,11 @@ impl LogisticRegression {
             self.check_slots(&metadata).during(op)?;
             auto_bootstrap::check_levels(eval, self.probability_levels(), metadata.level)
                 .during(op)?;
-            let inside = Interval::real(-1.0, 1.0)?;
-            let u = eval
-                .assume_range_with_padding(eval.mul_scalar(scores, 1.0 / self.spec.bound)?, inside);
+            // The bound is a statement about the scores. Padding is brought there.
+            let (bound, levels) = (self.spec.bound, self.probability_levels());
+            let scores = padding::inside(eval, scores, (-bound, bound), levels).during(op)?;
+            let u = eval.mul_scalar(&scores, 1.0 / bound)?;
+            let u = eval.assume_range(u, Interval::real(-1.0, 1.0)?);
             let odd =
                 self.sigmoid.times(eval, &u, &eval.mul_scalar(&u, self.sigmoid.leading())?)?;
             eval.add_scalar(&odd, 0.5)
