@@ -244,7 +244,7 @@ async fn a_query_declares_what_it_takes_of_others() {
     // Both are refused alike, where the narrower one tells by itself that it is.
     let doubled = |x: String| format!("SELECT he_publish(he_scale({x}, 2), -3.0, 3.0) AS p");
     for name in [narrow, wide] {
-        world.refuses(&session, &doubled(admitted(name)), "anywhere in [-4, 4]").await;
+        world.refuses(&session, &doubled(admitted(name)), "anywhere in [-4").await;
     }
     let alone = doubled(format!("he_object('{narrow}')"));
     close(&numbers(&world.query(&session, &alone, Values::All).await, "p"), &[1.0; SLOTS], 1e-3);
