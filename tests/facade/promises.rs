@@ -143,7 +143,7 @@ fn check_bootstrapping(params: &Params, Party { client, server }: &Party) {
     let low = server.drop_to_level(&x, from - 1).unwrap();
     let refused = server.bootstrap(&low).unwrap_err();
     assert!(
-        matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::OutOfLevels { .. })),
+        matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::TooLowToBootstrap { .. })),
         "{refused}"
     );
 }
