@@ -9,7 +9,7 @@ use bellerophon::ckks::{
 };
 use bellerophon::prelude::*;
 
-use crate::common::{Party, errors, params_of, party, spread};
+use crate::common::{Party, encrypt, errors, params_of, party, spread};
 
 const LEN: usize = 199;
 
@@ -39,7 +39,7 @@ fn logistic<A: CkksOps>(
 
 /// Values of `[0, 1]`, encrypted and watched.
 fn start(client: &ClientKey, debugger: &Debugger<'_>, values: &[f64]) -> Watched {
-    debugger.watch(client.encrypt(values, 0.0..=1.0).unwrap(), values).unwrap()
+    debugger.watch(encrypt(client, values, 0.0..=1.0), values).unwrap()
 }
 
 fn promise(report: &Report) -> &FalsePromise {

@@ -14,6 +14,8 @@ use bellerophon::{
     repack,
     ring::Backend,
 };
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
 
 #[test]
 fn presets_reach_what_they_state() {
@@ -393,11 +395,13 @@ fn a_set_without_ntru_tables_names_the_engine() {
 fn bootstraps_of_few_values_have_the_stated_noise() {
     let Party { client, server } =
         party(Preset::Bootstrapping, &Needs::new().multiply().bootstrap(), 44);
+    let mut rng = ChaCha20Rng::seed_from_u64(45);
     for (len, draws) in [(1, 8), (16, 2), (128, 1)] {
         let values: Vec<f64> = (0..len).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         let (mut squares, mut noise, mut worst): (f64, f64, f64) = (0.0, 0.0, 0.0);
         for _ in 0..draws {
-            let y = server.bootstrap(&client.encrypt(&values, -1.0..=1.0).unwrap()).unwrap();
+            let x = client.encrypt_with(&values, -1.0..=1.0, client.params().levels(), &mut rng);
+            let y = server.bootstrap(&x.unwrap()).unwrap();
             for (found, exact) in client.decrypt(&y).unwrap().iter().zip(&values) {
                 squares += (found - exact).powi(2);
                 worst = worst.max((found - exact).abs());

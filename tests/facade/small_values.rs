@@ -6,7 +6,7 @@ use bellerophon::ckks::{
 };
 use bellerophon::{ErrorKind, lwe, prelude::*};
 
-use crate::common::{Party, errors, party, refusal};
+use crate::common::{Party, encrypt, errors, party, refusal};
 
 fn needs() -> Needs {
     Needs::new().multiply().bootstrap().rotate_any()
@@ -46,7 +46,7 @@ fn bootstrapped_vectors_are_published_with_the_stated_noise() {
     let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 45);
     for len in [1, 16, 128, client.params().slots()] {
         let values: Vec<f64> = (0..len).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        let y = server.bootstrap(&client.encrypt(&values, -1.0..=1.0).unwrap()).unwrap();
+        let y = server.bootstrap(&encrypt(&client, &values, -1.0..=1.0)).unwrap();
         let noise = y.metadata().noise();
         let declared = Declaration::from(-1.0..=1.0).with_noise(noise);
         let published = server.publish(&y, declared).unwrap_or_else(|e| panic!("{len}: {e}"));
