@@ -131,7 +131,7 @@ async fn foreign_and_damaged_vectors_are_refused_with_their_row() {
     let cases = [
         (flipped, "damaged"),
         (good[..good.len() - 7].to_vec(), "truncated"),
-        (vec![], "0 bytes"),
+        (vec![], "no bytes"),
         (other, "parameters"),
         (public, "the reader expects"),
     ];

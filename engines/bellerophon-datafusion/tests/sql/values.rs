@@ -133,7 +133,7 @@ async fn lwe_vectors_and_vectors_in_slots_are_not_taken_for_each_other() {
         (good[..good.len() - 7].to_vec(), "truncated"),
         (flipped, "damaged"),
         (slots, "the reader expects"),
-        (vec![], "0 bytes"),
+        (vec![], "no bytes"),
         (unpublished, "unpublished values"),
         (wide, "16 values in [-0.5, 4.75], its column 16 in [-0.05, 4.05]"),
         (noisy, "it states a deviation of"),
