@@ -174,9 +174,6 @@ pub fn write_keys(keys: &EvaluationKeys, path: &Path) -> Result<(Hash, u64), Fai
     .map_err(|e| about(path, e))
 }
 
-/// The first bytes of a secret under a passphrase (`docs/FORMAT.md`).
-const ENCRYPTED: &[u8] = b"BELLLOCK";
-
 /// Reads the secret key from its file.
 ///
 /// # Errors
@@ -188,7 +185,7 @@ pub fn read_secret(
     passphrase: Option<&SecretBytes>,
 ) -> Result<ClientKey, Failure> {
     let bytes = SecretBytes::new(files::read(path, LONGEST_SECRET)?);
-    let read = match (passphrase, bytes.expose().starts_with(ENCRYPTED)) {
+    let read = match (passphrase, SecretBytes::is_encrypted(bytes.expose())) {
         (None, false) => ClientKey::from_secret_bytes(params, &bytes),
         (Some(passphrase), true) => {
             ClientKey::from_encrypted_bytes(params, bytes.expose(), passphrase.expose())
@@ -198,7 +195,7 @@ pub fn read_secret(
             return Err(about(path, why));
         }
         (Some(_), false) => {
-            return Err(about(path, "the key has no passphrase: leave --passphrase out"));
+            return Err(about(path, "the key is not encrypted: leave --passphrase out"));
         }
     };
     read.map_err(|e| about(path, e))

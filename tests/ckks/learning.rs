@@ -93,6 +93,8 @@ fn training_follows_the_clear_procedure() {
         // Errors of the weights may be related, and count as amplitudes.
         let (noise, found) = (probabilities.metadata().noise(), world.decrypt(&probabilities));
         assert!(noise < 1e-4 && max_error(&found, &expected) <= 16.0 * noise, "{noise:e}");
+        let (lo, hi) = (probabilities.range().lo(), probabilities.range().hi());
+        assert!(expected.iter().all(|&p| lo - 1e-9 <= p && p <= hi + 1e-9), "[{lo}, {hi}]");
     }
 }
 

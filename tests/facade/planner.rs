@@ -441,7 +441,7 @@ fn errors_above_the_spread_are_refused() {
     ] {
         let error = refused.unwrap_err();
         let told = error.to_string();
-        assert!(told.contains("16384") && told.contains("differ by"), "{told}");
+        assert!(told.contains("16384") && told.contains("differ by less"), "{told}");
         assert!(
             matches!(error.kind(), ErrorKind::Ckks(ckks::ErrorKind::Approximation { .. })),
             "{error}"

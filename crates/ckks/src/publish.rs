@@ -63,8 +63,8 @@ const UNSTATED_BITS: i32 = 4;
 
 /// A program's declaration of a result: the range of its values, the standard deviation of a slot's
 /// error, rounded up to a power of two (the variance: to a power of four), level and scale. If the
-/// statements of the program are true, the standard deviation in the worst slot is at most 64 times as
-/// large, and no larger than the range unless the declared one is: a result used as an input again
+/// statements of the program are true, the standard deviation predicted for the worst slot is at most 64
+/// times as large, and no larger than the range unless the declared one is: a result used as an input again
 /// counts with it.
 ///
 /// Both client and server can know it: from the source of the program, or from a

@@ -230,10 +230,10 @@ pub fn check(values: &[f64], program: Program, most: Option<usize>) -> Result<()
         None => Ok(()),
         Some(place) => {
             let (lo, hi) = domain.into_inner();
-            let (name, place, count) = (program.name(), place + 1, values.len());
+            let (name, count) = (program.name(), values.len());
             let why = format!(
-                "the value in place {place} of {count} lies outside [{lo:?}, {hi:?}], which {name} \
-                 takes"
+                "the value at position {place} of {count} lies outside [{lo:?}, {hi:?}], which \
+                 {name} takes"
             );
             Err(Failure::input(why))
         }

@@ -172,7 +172,7 @@ fn providers_encrypt_for_an_owner() {
     fs::remove_file(home.join("jobs").join(own)).unwrap();
     // Outside the range of the program; parameters that protect nothing; no public key.
     let why = refused(&mut provide(&public, "never", "9"));
-    assert!(why.contains("the value in place 1 of 1 lies outside"), "{why}");
+    assert!(why.contains("the value at position 0 of 1 lies outside"), "{why}");
     let mut strict = program("exchange_client");
     strict.args(["provide", "--program", "mean", "--values", "0"]).arg("--public").arg(&public);
     let why = refused(strict.arg("--to").arg(scratch.path("never")));
@@ -373,7 +373,7 @@ fn bad_arguments_and_bad_files_are_one_line() {
     assert!(why.contains("--count") && !home.exists(), "{why}");
     keygen(&home);
     let cases: [(&[&str], &str); 7] = [
-        (&["--program", "mean", "--values", "987654"], "value in place 1 of 1 lies outside"),
+        (&["--program", "mean", "--values", "987654"], "value at position 0 of 1 lies outside"),
         (&["--program", "mean", "--values", "1,987654x"], "not a finite number"),
         (&["--program", "mean", "--values", "0,0,0,0,0,0,0,0,0"], "--count"),
         (&["--program", "polynomial", "--values", "0"], "keys were made for"),

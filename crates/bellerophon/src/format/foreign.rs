@@ -26,7 +26,10 @@ pub(super) fn looks_like(bytes: &[u8]) -> Option<&'static str> {
     if text.starts_with(['{', '[', '"']) {
         return Some("JSON: read it with serde (`Encoded`)");
     }
-    let hexadecimal = text.len() >= 8 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    // A number of decimal digits is text.
+    let letters = text.bytes().any(|digit| digit.is_ascii_alphabetic());
+    let hexadecimal =
+        text.len() >= 8 && letters && text.bytes().all(|digit| digit.is_ascii_hexdigit());
     match hexadecimal {
         true => Some("hexadecimal digits: decode them first"),
         false => text.chars().all(|c| !c.is_control() || c.is_whitespace()).then_some("text"),
@@ -53,7 +56,8 @@ fn text(bytes: &[u8]) -> Option<&str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Some(text),
         Err(error) if error.error_len().is_none() => {
-            std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()
+            let whole = &bytes[..error.valid_up_to()];
+            std::str::from_utf8(whole).ok().filter(|text| !text.is_empty())
         }
         Err(_) => None,
     }

@@ -79,6 +79,11 @@ fn derived(passphrase: &[u8], cost: PassphraseCost, salt: &[u8]) -> Result<Zeroi
 }
 
 impl SecretBytes {
+    /// Whether bytes begin as those of a secret under a passphrase.
+    pub fn is_encrypted(bytes: &[u8]) -> bool {
+        bytes.starts_with(&MAGIC)
+    }
+
     /// Encrypts the secret under a passphrase, with salt and nonce from `rng`. The result may be
     /// stored where others read: each guess of the passphrase costs them `cost`, so a passphrase
     /// that is easily guessed protects nothing.

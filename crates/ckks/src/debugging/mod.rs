@@ -1,8 +1,8 @@
 //! A debugging evaluator, which holds the secret key: it decrypts after every step of a program and
 //! names the first promise that is false.
 //!
-//! Ranges and noise that a caller states ([`CkksOps::assume_range`], [`CkksOps::assume_noise`],
-//! [`CkksOps::with_metadata`]) are promises. No server can check them: a false one shows as wrong
+//! Ranges that a caller states ([`CkksOps::assume_range`], [`CkksOps::with_metadata`]) and noise
+//! ([`CkksOps::assume_noise`]) are promises. No server can check them: a false one shows as wrong
 //! values, many steps later. A [`Debugger`] is a [`CkksOps`] whose vectors ([`Watched`]) are a
 //! ciphertext and the exact values that it should have. A program written for any [`CkksOps`] runs
 //! on it unchanged, with the keys and the metadata of the evaluator, and leaves a [`Report`].

@@ -34,8 +34,8 @@ pub enum ArgumentError {
     },
     /// The declared noise of a result is no standard deviation that can be declared.
     #[error(
-        "the declared noise is no standard deviation from 2^-300 to 2^300: declare one, in units \
-         of the values (`Declaration::with_noise`)"
+        "the declared noise: need a standard deviation from 2^-300 to 2^300, in units of the \
+         values (`Declaration::with_noise`)"
     )]
     DeclaredNoise,
     /// A range of slots that is reversed or that the vector does not have.

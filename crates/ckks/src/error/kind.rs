@@ -201,8 +201,7 @@ pub enum ErrorKind {
     /// Too few levels are left.
     #[error(
         "needs {needed} level(s), {left} left: encrypt at a higher level, take parameters with more \
-         levels, or bootstrap earlier (`with_auto_bootstrap`), while the vector has the levels that \
-         a bootstrap takes, with parameters that have one"
+         levels, or bootstrap while the vector has the levels for it (`with_auto_bootstrap`)"
     )]
     OutOfLevels {
         /// Levels that the operation takes.

@@ -45,7 +45,8 @@ const LWE_WORD: f64 = 2.0;
 static THIS_MACHINE: OnceLock<CostModel> = OnceLock::new();
 
 impl CostModel {
-    /// The model of this machine: [`calibrate`](Self::calibrate), once for each process.
+    /// The model of this machine: [`calibrate`](Self::calibrate), once for each process;
+    /// [`SERVER`](Self::SERVER) if it fails.
     pub fn this_machine() -> Self {
         *THIS_MACHINE.get_or_init(|| Self::calibrate().unwrap_or_default())
     }

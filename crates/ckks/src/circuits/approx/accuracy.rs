@@ -81,10 +81,8 @@ impl Accuracy {
             return Ok(error);
         }
         let reason = format!(
-            "error {error:?} on [{lo:?}, {hi:?}], where its values differ by {spread:.3e}: need a \
-             smaller error, such as `Accuracy::bits({:?})` for 2^{:?}",
-            (10.0 - spread.log2()).ceil(),
-            (spread.log2() - 10.0).floor()
+            "error {error:?} on [{lo:?}, {hi:?}], where the values differ by less than that: need \
+             an error below their difference, as `Accuracy::bits_of_spread` states"
         );
         Err(ErrorKind::Approximation { what: name.into(), reason }.into())
     }

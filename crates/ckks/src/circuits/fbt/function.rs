@@ -4,7 +4,8 @@ use std::f64::consts::TAU;
 use std::fmt;
 
 use super::exponential::{CircleNoise, slot_rounding};
-use super::{RealSeries, Series, Table, roundings};
+use super::roundings::{Effect, Effects};
+use super::{RealSeries, Series, Table};
 use crate::noise::{Noise, sure_factor};
 use crate::polynomial::{Plan, Steps};
 use crate::{Complex64, ErrorKind, Interval, Params, Result};
@@ -23,6 +24,7 @@ pub struct PeriodicFunction {
     period: f64,
     centre: f64,
     input: Input,
+    effects: Effects,
 }
 
 /// The arguments of the function.
@@ -64,6 +66,7 @@ impl PeriodicFunction {
             centre: 0.0,
             input: Input::Integers(table),
             series,
+            effects: Effects::default(),
         }
     }
 
@@ -79,7 +82,7 @@ impl PeriodicFunction {
             slope: [real.mean_gain_angle(), real.gain_angle()],
             radial: [real.mean_gain_radial(), real.gain_radial()],
         };
-        Self { series, plan, period, centre, input }
+        Self { series, plan, period, centre, input, effects: Effects::default() }
     }
 
     /// The series.
@@ -232,9 +235,8 @@ impl PeriodicFunction {
         let steps = Steps::new(params, &self.plan, (level, scale), 0.5 * result_scale);
         let (mean, largest) = match &self.input {
             Input::Integers(table) => {
-                let sums = roundings::at_entries(&self.plan, &steps, table.size());
-                let mean = sums.iter().sum::<f64>() / sums.len() as f64;
-                (mean, sums.into_iter().fold(0.0, f64::max))
+                let Effect { mean, largest } = self.effects.of(&self.plan, &steps, table.size());
+                (mean, largest)
             }
             Input::Reals { domain, .. } => {
                 let width = (domain.hi() - domain.lo()) / self.period;

@@ -6,6 +6,8 @@
 //! later power the derivative by that one times the other factor. A Fourier transform gives it at
 //! all entries at once. A table of `p` entries has about `sqrt(p)` powers.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use num_complex::Complex64;
 
 use super::fourier::transform;
@@ -14,10 +16,39 @@ use crate::polynomial::{Node, Plan, Steps};
 /// A polynomial in `E`: exponents with constants, in any order.
 type Terms = Vec<(usize, Complex64)>;
 
+/// The effects of roundings that are known, by the scales of the evaluation: all bootstraps of a
+/// program have a few of them.
+#[derive(Clone, Default)]
+pub(super) struct Effects(Arc<Mutex<Vec<(Steps, Effect)>>>);
+
+/// The effect of the roundings of a series on the variance of its value.
+#[derive(Clone, Copy)]
+pub(super) struct Effect {
+    /// Averaged over the entries.
+    pub mean: f64,
+    /// At the entry where it is largest.
+    pub largest: f64,
+}
+
+impl Effects {
+    /// The effect for these scales, computed once.
+    pub(super) fn of(&self, plan: &Plan, steps: &Steps, count: usize) -> Effect {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, effect)) = known.iter().find(|(of, _)| of == steps) {
+            return *effect;
+        }
+        let sums = at_entries(plan, steps, count);
+        let mean = sums.iter().sum::<f64>() / count as f64;
+        let effect = Effect { mean, largest: sums.into_iter().fold(0.0, f64::max) };
+        known.push((steps.clone(), effect));
+        effect
+    }
+}
+
 /// The sum over all intermediate results of `|derivative by it|^2 / scale^2`
 /// ([`Plan::derivatives_by`]) at `E = exp(2 pi i k / count)` for `k < count`, for a plan in the
 /// monomial basis.
-pub(super) fn at_entries(plan: &Plan, steps: &Steps, count: usize) -> Vec<f64> {
+fn at_entries(plan: &Plan, steps: &Steps, count: usize) -> Vec<f64> {
     // Nodes: modulus 1.
     let nodes: f64 = steps.nodes().iter().map(|scale| scale.powi(-2)).sum();
     let mut sums = vec![nodes; count];

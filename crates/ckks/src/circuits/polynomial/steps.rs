@@ -14,6 +14,7 @@ use crate::{Complex64, Params};
 const POINTS: usize = 8;
 
 /// The scales of all intermediate results of one evaluation.
+#[derive(Clone, PartialEq)]
 pub(crate) struct Steps {
     powers: BTreeMap<usize, f64>,
     /// Of the nodes; a node comes before its quotients.
