@@ -140,19 +140,26 @@ impl Functions {
     /// A composed aggregate of the rows that a filter keeps, of two columns, which may be one.
     fn composed(&self, composed: Composed, [x, y]: [Expr; 2], filter: &Filter) -> Expr {
         let (called, _) = composed.signature();
-        // The mean of the values of vectors that have as many values as x.
-        let mean_of = |values: Expr| {
-            let sum = self.sum_slots(self.sum_for(called, values, filter));
+        // Pairs alone: rows that have a vector in both columns.
+        let pairs = (x != y).then(|| x.clone().is_not_null().and(y.clone().is_not_null()));
+        let filter = &match (filter, pairs) {
+            (Some(filter), Some(pairs)) => Some(Box::new(filter.as_ref().clone().and(pairs))),
+            (None, Some(pairs)) => Some(Box::new(pairs)),
+            (filter, None) => filter.clone(),
+        };
+        // The mean of vectors, which have as many values as those of a column.
+        let mean_of = |vectors: Expr, column: &Expr| {
+            let sum = self.sum_slots(self.sum_for(called, vectors, filter));
             // The sum of a query is guided as well: equal aggregates are computed once.
             let count = guide::aggregate(sum_udaf());
-            let count = aggregate(count, self.count(x.clone()), filter);
+            let count = aggregate(count, self.count(column.clone()), filter);
             self.call(Function::Mean, vec![sum, count])
         };
         match composed {
-            Composed::Mean => mean_of(x.clone()),
+            Composed::Mean => mean_of(x.clone(), &x),
             Composed::Variance | Composed::Covariance => {
-                let products = mean_of(self.mul(x.clone(), y.clone()));
-                self.sub(products, self.mul(mean_of(x.clone()), mean_of(y)))
+                let products = mean_of(self.mul(x.clone(), y.clone()), &x);
+                self.sub(products, self.mul(mean_of(x.clone(), &x), mean_of(y.clone(), &y)))
             }
         }
     }

@@ -88,8 +88,8 @@ impl MapCall {
         Err(Error::plan("he_map", reason))
     }
 
-    /// The request to the library's planner. Its prices are fixed: all executors take the same
-    /// engine.
+    /// The request to the library's planner. Its prices and its threads are fixed: all executors take
+    /// the same engine.
     pub(crate) fn request(&self) -> MapRequest<'static> {
         let domain = self.lo..=self.hi;
         let request = match self.mapped.clone() {
@@ -107,7 +107,7 @@ impl MapCall {
                 MapRequest::of(function).over(domain).error(accuracy)
             }
         };
-        request.prices(&CostModel::SERVER)
+        request.prices(&CostModel::SERVER).threads(1)
     }
 
     /// The simulated result by the prediction of the planner.

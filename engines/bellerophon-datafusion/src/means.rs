@@ -3,10 +3,13 @@
 
 use datafusion::{
     common::{
-        Result as EngineResult,
+        DFSchema, Result as EngineResult,
         tree_node::{TreeNode, TreeNodeRecursion},
     },
-    logical_expr::{Aggregate, Expr, LogicalPlan, expr::AggregateFunction},
+    logical_expr::{
+        Aggregate, Expr, ExprSchemable, LogicalPlan, expr::AggregateFunction,
+        utils::split_conjunction,
+    },
 };
 
 use crate::{Error, function::Function, scalar::ScalarFunction, sum::Sum};
@@ -41,13 +44,41 @@ fn is_mean(sum: &Expr, count: &Expr, node: &LogicalPlan) -> bool {
     let (Some(sum), Some(count)) = (aggregate(sum, node), aggregate(count, node)) else {
         return false;
     };
-    let is_count = |of: &[Expr]| matches!(of, [x] if called(x, Function::Count).is_some());
     let (values, number) = (&sum.params, &count.params);
+    let ([summed], [count_of]) = (&values.args[..], &number.args[..]) else { return false };
+    let (Some([counted]), Some(groups)) = (called(count_of, Function::Count), groups(node)) else {
+        return false;
+    };
+    let rows = Rows { filter: values.filter.as_deref(), schema: groups.input.schema() };
     sum.func.inner().is::<Sum>()
         && count.func.name() == "sum"
-        && is_count(&number.args)
+        && !values.distinct
         && !number.distinct
         && values.filter == number.filter
+        && rows.have_as_many(summed, counted)
+}
+
+/// The rows of an aggregate.
+struct Rows<'a> {
+    filter: Option<&'a Expr>,
+    schema: &'a DFSchema,
+}
+
+impl Rows<'_> {
+    /// Whether vectors are summed of as many values as are counted: of the counted column, or
+    /// products of it and of columns that have a vector in every row.
+    fn have_as_many(&self, summed: &Expr, counted: &Expr) -> bool {
+        let factors = called(summed, Function::Mul).unwrap_or(std::slice::from_ref(summed));
+        factors.contains(counted) && factors.iter().all(|x| x == counted || self.is_present(x))
+    }
+
+    fn is_present(&self, x: &Expr) -> bool {
+        let stated = |filter: &&Expr| {
+            let is_stated = |e: &&Expr| matches!(e, Expr::IsNotNull(of) if **of == *x);
+            split_conjunction(filter).iter().any(is_stated)
+        };
+        self.filter.as_ref().is_some_and(stated) || !x.nullable(self.schema).unwrap_or(true)
+    }
 }
 
 /// The aggregate that an expression of a node is, in the node or in the groups below it.
@@ -62,6 +93,14 @@ fn aggregate<'a>(expr: &'a Expr, node: &'a LogicalPlan) -> Option<&'a AggregateF
             aggregate(groups.aggr_expr.get(place.checked_sub(keys)?)?, node)
         }
         _ => None,
+    }
+}
+
+/// The groups that a node makes or sees.
+fn groups(node: &LogicalPlan) -> Option<&Aggregate> {
+    match node {
+        LogicalPlan::Aggregate(groups) => Some(groups),
+        _ => below(node),
     }
 }
 
