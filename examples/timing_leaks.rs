@@ -110,7 +110,13 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let restored = |coefficients: &[i64], of: &SecretKey| {
         SecretKey::restore(lattice, coefficients, of.id()).expect("the coefficients are of a key")
     };
-    let ones_or_drawn = |class: usize| restored([&ones, drawn.all_coefficients()][class], &drawn);
+    // Both classes read both: what caches hold before a measurement does not depend on the class.
+    let ones_or_drawn = |class: usize| {
+        let random = black_box(0i64.wrapping_sub(class as i64));
+        let both = ones.iter().zip(drawn.all_coefficients());
+        let chosen: Vec<i64> = both.map(|(one, d)| (d & random) | (one & !random)).collect();
+        restored(&chosen, &drawn)
+    };
     // Step 2: the operands: a vector under either key, and samplers of narrow and of wide noise.
     let encoder = Encoder::new(slots);
     let limbs = slots.limbs_at(0);

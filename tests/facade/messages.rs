@@ -228,7 +228,7 @@ fn arguments_are_refused_in_a_sentence_that_fits() {
     }
     let declared = ckks::Declaration::from(-1.0..=1.0).with_noise(-1.0);
     let refused = message(server.publish(&x, declared).map_err(Error::from));
-    assert!(refused.contains("no standard deviation"), "{refused}");
+    assert!(refused.contains("need a standard deviation"), "{refused}");
 }
 
 /// A vector that is too low for a bootstrap is not told to bootstrap.
@@ -240,7 +240,7 @@ fn what_is_too_low_to_bootstrap_is_told_so() {
     let low = server.drop_to_level(&x, 0).unwrap();
     let with = ["from level", "this one is at level 0", "bootstrap it earlier"];
     check(server.bootstrap(&low), "bootstrap", &with, &["left", "needs"]);
-    let with = ["bootstrap earlier", "while the vector has the levels"];
+    let with = ["bootstrap while the vector has the levels"];
     check(server.mul(&low, &low), "mul", &with, &["bootstrap before"]);
     let padded = client.encrypt(&[0.5; 3], -1.0..=1.0).unwrap();
     let moved = server.add_scalar(&padded, 1.0).unwrap();

@@ -130,8 +130,8 @@ impl Bare {
         scaling: Option<[f64; 2]>,
         domain: RangeInclusive<f64>,
     ) -> Result<(), Failure> {
-        let sigmoid = MapRequest::of(Known::Sigmoid).over(domain.clone());
-        let request = || sigmoid.clone().error(Accuracy::bits(MAP_BITS));
+        let accuracy = Accuracy::bits(MAP_BITS);
+        let request = || MapRequest::of(Known::Sigmoid).over(domain.clone()).error(accuracy);
         let read = |place: &Place| {
             let x = self.read(place)?;
             Ok::<_, bellerophon::Error>(match scaling {

@@ -109,7 +109,7 @@ mod tests {
             assert!(matches!(of(error).unwrap_err().kind(), ErrorKind::Approximation { .. }));
         }
         let text = of(14f64.exp2()).unwrap_err().to_string();
-        assert!(text.contains("16384") && text.contains("9.993e-1"), "{text}");
+        assert!(text.contains("16384") && text.contains("differ by less"), "{text}");
         // Errors in units of a small function.
         let small = |x: f64| 1e-12 * x;
         assert!(Accuracy::bits(30.0).within_spread("small", small, 0.0, 1.0).is_err());
