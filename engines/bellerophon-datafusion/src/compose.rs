@@ -140,13 +140,6 @@ impl Functions {
     /// A composed aggregate of the rows that a filter keeps, of two columns, which may be one.
     fn composed(&self, composed: Composed, [x, y]: [Expr; 2], filter: &Filter) -> Expr {
         let (called, _) = composed.signature();
-        // Pairs alone: rows that have a vector in both columns.
-        let pairs = (x != y).then(|| x.clone().is_not_null().and(y.clone().is_not_null()));
-        let filter = &match (filter, pairs) {
-            (Some(filter), Some(pairs)) => Some(Box::new(filter.as_ref().clone().and(pairs))),
-            (None, Some(pairs)) => Some(Box::new(pairs)),
-            (filter, None) => filter.clone(),
-        };
         // The mean of vectors, which have as many values as those of a column.
         let mean_of = |vectors: Expr, column: &Expr| {
             let sum = self.sum_slots(self.sum_for(called, vectors, filter));

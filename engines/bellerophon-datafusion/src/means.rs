@@ -15,7 +15,9 @@ use datafusion::{
 use crate::{Error, function::Function, scalar::ScalarFunction, sum::Sum};
 
 const OPERANDS: &str = "its operands are not the sum of all values of a group and their number: \
-                        take he_mean(x), or he_divide(x, n), whose range is that of a quotient";
+                        take he_mean(x), he_divide(x, n), whose range is that of a quotient, or, \
+                        for he_covariance of columns that may be NULL, FILTER (WHERE x IS NOT \
+                        NULL AND y IS NOT NULL)";
 
 /// Refuses plans with a mean of anything but the sum of the values of a group and their number.
 pub(crate) fn check(plan: &LogicalPlan) -> EngineResult<()> {

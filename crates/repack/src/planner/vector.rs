@@ -8,7 +8,7 @@ use bellerophon_ckks::{
     self as ckks, Bounds, CiphertextMeta, CkksOps, ComposedOps, Interval, Metadata,
     approx::{Accuracy, Approximation, Sign},
     fbt::{FunctionalBootstrapper, IntTable, PairedVec, PeriodicFunction},
-    noise::Noise,
+    noise::{Noise, slot_std},
 };
 
 use super::{
@@ -137,11 +137,14 @@ impl VectorProgram {
     /// `2^`[`LOG2_FAILURE`](MapPlan::LOG2_FAILURE), without the approximation error: by the variances
     /// of the slots, which count the largest slope of the program, and by the excess.
     pub(crate) fn noise(&self, result: &Metadata) -> f64 {
-        // The excess of a series includes its approximation error.
-        let included = if self.bootstraps() { self.error() } else { 0.0 };
-        let excess = Noise::new((result.excess().powi(2) - included.powi(2)).max(0.0));
-        let excess = excess.worst(result.meta.slots, MapPlan::LOG2_FAILURE);
-        result.worst(MapPlan::LOG2_FAILURE).max(excess)
+        let CiphertextMeta { slots, scale, noise, bounds, .. } = result.meta;
+        let unit = slot_std(1.0, slots, scale, bounds.slots().is_real());
+        // The largest variances of a series include its approximation error.
+        let included = if self.bootstraps() { (self.error() / unit).powi(2) } else { 0.0 };
+        let predicted = Noise { peak: (noise.peak - included).max(noise.total), ..noise };
+        let excess = Noise::new((noise.excess - included).max(0.0));
+        let worst = |noise: Noise| unit * noise.worst(slots, MapPlan::LOG2_FAILURE);
+        worst(predicted).max(worst(excess))
     }
 
     /// A description for the table of engines.
