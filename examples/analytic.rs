@@ -11,7 +11,7 @@ use std::time::Instant;
 use bellerophon::ckks::{
     self, Ciphertext, CkksOps, ComposedOps, Declaration, Encoder, EvaluationKeys, Evaluator,
     Interval, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, SecretKey, Security,
-    approx::{Approximation, Function, Known, Sign},
+    approx::{Accuracy, Approximation, Function, Known, Sign},
     decrypt_values, encrypt,
 };
 use clap::Parser;
@@ -34,8 +34,8 @@ const PRESET: &str = "analytic";
 /// Runs of each function, whose median is reported; one with `--small`.
 const RUNS: usize = 5;
 
-/// Margin and error of the comparison, as exponents of 2.
-const MARGIN: f64 = -8.0;
+/// Margin and error of the comparison.
+const MARGIN: f64 = 1.0 / 256.0;
 
 /// Evaluates analytic functions and comparisons on encrypted vectors
 #[derive(Debug, Parser)]
@@ -255,19 +255,19 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
     let spec = ParamsSpec::from_chain(&chain, 45, Security::Bits128)?;
     let mut smooth = World::new(spec, runs, &mut stages)?;
     let all = [
-        (Function::from(Known::Inverse), 0.5, 1.5, -27.0, Some(167.0)),
-        (Function::from(Known::Exp), -1.0, 1.0, -27.0, Some(164.0)),
-        (Function::from(Known::Sigmoid), -1.0, 1.0, -27.0, Some(161.0)),
-        (Function::from(Known::Sigmoid), -8.0, 8.0, -16.0, None),
-        (Function::from(Known::Tanh), -4.0, 4.0, -16.0, None),
-        (Function::from(Known::Sqrt), 0.125, 2.0, -16.0, None),
-        (Function::from(Known::InverseSqrt), 0.125, 2.0, -12.0, None),
-        (Function::from(Known::Ln), 0.25, 4.0, -16.0, None),
-        (Function::from(Known::Gelu), -4.0, 4.0, -14.0, None),
+        (Function::from(Known::Inverse), 0.5, 1.5, 27.0, Some(167.0)),
+        (Function::from(Known::Exp), -1.0, 1.0, 27.0, Some(164.0)),
+        (Function::from(Known::Sigmoid), -1.0, 1.0, 27.0, Some(161.0)),
+        (Function::from(Known::Sigmoid), -8.0, 8.0, 16.0, None),
+        (Function::from(Known::Tanh), -4.0, 4.0, 16.0, None),
+        (Function::from(Known::Sqrt), 0.125, 2.0, 16.0, None),
+        (Function::from(Known::InverseSqrt), 0.125, 2.0, 12.0, None),
+        (Function::from(Known::Ln), 0.25, 4.0, 16.0, None),
+        (Function::from(Known::Gelu), -4.0, 4.0, 14.0, None),
     ];
     stages.run("functions, N = 2^14", || {
         all.iter().try_for_each(|(f, lo, hi, bits, paper)| {
-            smooth.function(f, &Approximation::new(f, *lo, *hi, *bits)?, *paper)
+            smooth.function(f, &Approximation::new(f, *lo, *hi, Accuracy::bits(*bits))?, *paper)
         })
     })?;
 
@@ -278,7 +278,8 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
             deep.function(&sigmoid, &Approximation::of_degree(&sigmoid, -8.0, 8.0, degree)?, None)
         })
     })?;
-    stages.run("comparison, N = 2^15", || deep.comparisons(&Sign::new(1.0, MARGIN, MARGIN)?))?;
+    let accuracy = Accuracy::absolute(MARGIN);
+    stages.run("comparison, N = 2^15", || deep.comparisons(&Sign::new(1.0, MARGIN, accuracy)?))?;
 
     let worlds = [&smooth, &deep];
     let keys = worlds.iter().map(|w| w.evaluator.keys().byte_len() as u64).sum();

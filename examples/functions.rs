@@ -351,13 +351,8 @@ fn table(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
         return Err(Failure::input(why));
     }
     let level = level_to_correct.min(params.levels());
-    // The library counts bits relative to the largest value if it exceeds 1.
-    let bits = bits + task.unit().log2();
-    let plan =
-        params.map_plan(&request.bits(bits).level(level)).map_err(|why| match task.unit() {
-            1.0 => Failure::input(why),
-            unit => Failure::input(format!("{why} (in units of the largest value, {unit:.1})")),
-        })?;
+    let request = request.typical(Accuracy::bits(bits)).level(level);
+    let plan = params.map_plan(&request).map_err(Failure::input)?;
     let bound = predicted(&plan, count);
     let order = plan.prediction().and_then(|tables| tables.order).unwrap_or(0);
     Ok(Plan { params, means: Means::Corrected(bits, order), bound, level })
@@ -478,9 +473,9 @@ fn in_slots(session: &mut Session, task: &Task, plan: &Plan) -> Result<Vec<f64>,
     for x in &x {
         let y = match &plan.means {
             Means::Polynomial(plan) => session.serve(POLYNOMIAL, |server| server.apply(x, plan))?,
-            Means::Corrected(bits, _) => {
-                session.follow(|server| server.map_with(x, &table.clone().bits(*bits)))?
-            }
+            Means::Corrected(bits, _) => session.follow(|server| {
+                server.map_with(x, &table.clone().typical(Accuracy::bits(*bits)))
+            })?,
             _ => session.follow(|server| server.map_with(x, &table))?,
         };
         let declared = Declaration::from(least..=most).with_noise(NOISE * (most - least));

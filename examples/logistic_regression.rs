@@ -170,7 +170,28 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
     let scaled = |row: &Vec<f64>| features.iter().zip(&scales).map(|(&c, s)| row[c] / s).collect();
     let rows = table.rows.iter().map(scaled).collect();
     let order = random::shuffled(labels.len(), &mut random::seeded(SEED));
-    Ok(Data { label: table.names[place].clone(), table, rows, labels, order })
+    let data = Data { label: table.names[place].clone(), table, rows, labels, order };
+    check_folds(&data)?;
+    Ok(data)
+}
+
+/// Refuses folds with rows of one label: no model separates them, and no ranking is measured.
+fn check_folds(data: &Data) -> Result<(), Failure> {
+    for fold in 0..FOLDS {
+        let (_, train, test) = data.fold(fold);
+        let test = test.iter().map(|&row| data.labels[row]).collect();
+        for (what, labels) in [("training", train), ("test", test)] {
+            if labels.iter().all(|&label| label == labels[0]) {
+                return Err(Failure::input(format!(
+                    "{}: the {what} rows of fold {} of {FOLDS} have only one label: take a table \
+                     with more rows of the rarer one",
+                    data.table.source,
+                    fold + 1
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// 200 rows of six features whose label follows a logistic model, from a fixed seed.

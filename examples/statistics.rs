@@ -27,7 +27,7 @@ use std::time::Instant;
 use bellerophon::ckks::{
     self, Ciphertext, Declaration, Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup,
     ModulusChain, ParamsSpec, SecretKey, Security,
-    approx::{Approximation, Function, Known},
+    approx::{Accuracy, Approximation, Function, Known},
     simulator::Simulator,
     statistics::Table,
 };
@@ -49,8 +49,8 @@ const KEY_GENERATION: &str = "key generation";
 /// The one parameter set: N = 2^15, scale 2^45.
 const PRESET: &str = "statistics";
 const LOG_SCALE: u32 = 45;
-/// `log2` of the error of the inverse square roots of variances.
-const ROOT_ERROR: f64 = -20.0;
+/// Bits of the inverse square roots of variances.
+const ROOT_BITS: f64 = 20.0;
 /// The largest number of rows with `--small`.
 const SMALL: usize = 32;
 /// The default range of the variances of scaled columns. Columns of values up to 1 have no variance
@@ -185,7 +185,8 @@ impl Plan {
         }
         let wide =
             |error| Failure::input(format!("--variances {lo:?},{hi:?} is too wide: {error}"));
-        let root = Approximation::new(&Function::from(Known::InverseSqrt), lo, hi, ROOT_ERROR)
+        let accuracy = Accuracy::bits(ROOT_BITS);
+        let root = Approximation::new(&Function::from(Known::InverseSqrt), lo, hi, accuracy)
             .map_err(wide)?;
         let levels = Table::correlation_levels(&root).max(Table::standardised_levels(&root));
         let params = parameters(levels, lo).map_err(wide)?;

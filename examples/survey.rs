@@ -189,7 +189,13 @@ fn compute(arguments: &Arguments, answers: Vec<Vec<u64>>) -> Result<(), Failure>
 
     // The owner. A simulation of the program tells which keys the server needs.
     let (security, bootstraps) = (Security::Bits128, false);
-    let bounds = ProgramBounds { security, slots: each, depth: DEPTH, bits: BITS, bootstraps };
+    let bounds = ProgramBounds {
+        security,
+        slots: each,
+        depth: DEPTH,
+        accuracy: Accuracy::bits(BITS),
+        bootstraps,
+    };
     let params = Params::choose(&bounds).map_err(Failure::run)?;
     let (owner, keys, public) = stages
         .run(KEY_GENERATION, || {

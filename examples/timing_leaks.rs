@@ -110,7 +110,13 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let restored = |coefficients: &[i64], of: &SecretKey| {
         SecretKey::restore(lattice, coefficients, of.id()).expect("the coefficients are of a key")
     };
-    let ones_or_drawn = |class: usize| restored([&ones, drawn.all_coefficients()][class], &drawn);
+    // Both classes read both: what caches hold before a measurement does not depend on the class.
+    let ones_or_drawn = |class: usize| {
+        let random = black_box(0i64.wrapping_sub(class as i64));
+        let both = ones.iter().zip(drawn.all_coefficients());
+        let chosen: Vec<i64> = both.map(|(one, d)| (d & random) | (one & !random)).collect();
+        restored(&chosen, &drawn)
+    };
     // Step 2: the operands: a vector under either key, and samplers of narrow and of wide noise.
     let encoder = Encoder::new(slots);
     let limbs = slots.limbs_at(0);
@@ -176,9 +182,15 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
             decrypt_flooded(slots, &fresh, key, &bound, &terms, rng).is_ok()
         });
         let pairs = [(&vector, &drawn), (&of_other, &other)];
-        let pair = |class: usize, _: &mut ChaCha20Rng| {
-            let (ciphertext, key) = pairs[class];
-            (ciphertext.clone(), restored(key.all_coefficients(), key))
+        // Both are copied, in a random order: neither caches nor addresses depend on the class.
+        let pair = |class: usize, rng: &mut ChaCha20Rng| {
+            let first = usize::from(rng.random::<bool>());
+            let copies = [first, 1 - first].map(|place| {
+                let (ciphertext, key) = pairs[place];
+                (ciphertext.clone(), restored(key.all_coefficients(), key))
+            });
+            let [x, y] = copies;
+            if class == first { x } else { y }
         };
         let classes = ["first key", "second key"];
         test.case(case("decryption and decoding", classes, Same), pair, |(ct, key)| {

@@ -31,7 +31,7 @@ const TABLES: [(u32, Preset, usize); 6] = [
 const CHAIN: usize = 8;
 
 /// The smooth functions measured on `[-8, 8]`, with the requested bits of their series.
-const SMOOTH: [(&str, f64); 2] = [("sigmoid", -26.0), ("gelu", -23.0)];
+const SMOOTH: [(&str, f64); 2] = [("sigmoid", 26.0), ("gelu", 23.0)];
 
 pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
     for (bits, preset, count) in TABLES {
@@ -173,13 +173,14 @@ fn smooth(bench: &mut Bench) -> Result<(), Failure> {
     let input_level = functional.input_level();
     let x: Vec<f64> = (0..FULL).map(|_| session.rng.random_range(-8.0..8.0)).collect();
     let ct = session.client.encrypt(&x, Paired(-8.0..=8.0)).map_err(Failure::run)?;
-    for (name, log2_error) in SMOOTH {
+    for (name, bits) in SMOOTH {
         let f = match name {
             "sigmoid" => Function::from(Known::Sigmoid),
             _ => Function::from(Known::Gelu),
         };
+        let accuracy = Accuracy::bits(bits);
         let prepared: PeriodicFunction =
-            functional.real_function(&f, -8.0, 8.0, log2_error).map_err(Failure::run)?;
+            functional.real_function(&f, -8.0, 8.0, accuracy).map_err(Failure::run)?;
         let mut result = None;
         let row = bench.time(format!("fbt/{name}/{FULL}"), 1, || {
             result = Some(session.server.functions_of(&ct, &[&prepared]));

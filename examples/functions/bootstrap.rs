@@ -1,7 +1,7 @@
 //! The functions as Fourier series for functional bootstrapping.
 
 use bellerophon::Params;
-use bellerophon::ckks::approx::Function;
+use bellerophon::ckks::approx::{Accuracy, Function};
 use bellerophon::ckks::fbt::{PairedVec, PeriodicFunction};
 use bellerophon::ckks::simulator::Simulator;
 use bellerophon::ckks::{self, CkksOps, Interval};
@@ -49,7 +49,8 @@ impl Series {
         let simulator = Simulator::new(params.ckks()).with_functional(functional.clone());
         let simulator = simulator.map_err(Failure::run)?;
         let [lo, hi] = range;
-        let series = |log2_error: f64| functional.real_function(f, lo, hi, log2_error);
+        let series =
+            |log2_error: f64| functional.real_function(f, lo, hi, Accuracy::bits(-log2_error));
         let at = |log2_error: f64| {
             let function = series(log2_error)?;
             let bound =

@@ -1,7 +1,7 @@
 //! The functions as polynomials in CKKS.
 
 use bellerophon::Params;
-use bellerophon::ckks::approx::{self, Approximation};
+use bellerophon::ckks::approx::{self, Accuracy, Approximation};
 
 use common::function::Function;
 
@@ -31,7 +31,8 @@ pub fn best(function: Function, range: [f64; 2], params: &Params) -> Result<Appr
     let known = approximated(function, range)?;
     let fits = |plan: &Approximation| plan.levels() + SPARE <= params.levels();
     let plan = if is_smooth(function, range) {
-        let tried = ERRORS.rev().map(|bits| Approximation::new(&known, lo, hi, f64::from(-bits)));
+        let of = |bits: i32| Approximation::new(&known, lo, hi, Accuracy::bits(f64::from(bits)));
+        let tried = ERRORS.rev().map(of);
         tried.flatten().find(fits)
     } else {
         Approximation::of_degree(&known, lo, hi, KINKED_DEGREE).ok().filter(fits)

@@ -68,7 +68,7 @@ impl Subject {
                 MapFunction::table(entries)
             }
         };
-        MapRequest::of(function).over(lo..=hi).error(-bits)
+        MapRequest::of(function).over(lo..=hi).error(Accuracy::bits(bits))
     }
 
     /// Values for the function, spread over its own domain; a shorter list is a prefix of a longer

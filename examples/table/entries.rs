@@ -56,10 +56,11 @@ impl Entries {
     pub fn parse(name: String, text: &str, modulus: Option<usize>) -> Result<Self, Failure> {
         let entry = |(index, line): (usize, &str)| {
             line.trim().parse::<usize>().map_err(|_| {
-                let line = index + 1;
-                Failure::input(format!(
-                    "{name}: line {line}: the entry is not a whole number from 0 on"
-                ))
+                let why = match line.contains([',', ';', '\t']) {
+                    true => "there are several cells: need one entry per line",
+                    false => "the entry is not a whole number from 0 on",
+                };
+                Failure::input(format!("{name}: line {}: {why}", index + 1))
             })
         };
         let values =

@@ -9,7 +9,7 @@ mod moments;
 
 use bellerophon::ckks::{
     Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
-    approx::{Approximation, Function, Known},
+    approx::{Accuracy, Approximation, Function, Known},
     simulator::Simulator,
     statistics::Table,
 };
@@ -35,7 +35,7 @@ fn column(values: impl IntoIterator<Item = f64>) -> String {
 fn computed(data: &Columns) -> Vec<(Vec<f64>, f64)> {
     let table = Table::new(data.rows.len(), data.names.len()).unwrap();
     let inverse = Function::from(Known::InverseSqrt);
-    let root = Approximation::new(&inverse, 1.0 / 256.0, 1.0, -20.0).unwrap();
+    let root = Approximation::new(&inverse, 1.0 / 256.0, 1.0, Accuracy::bits(20.0)).unwrap();
     let levels = Table::correlation_levels(&root);
     let chain = ModulusChain {
         degree: 1 << 9,

@@ -468,6 +468,8 @@ fn tables_of_integers_are_read() {
         ("", None, "0 entries"),
         ("1\n", None, "1 entries"),
         ("1\nx\n", None, "line 2: the entry is not a whole number"),
+        ("1;0;3\n", None, "line 1: there are several cells: need one entry per line"),
+        ("1\n0\t3\n", None, "line 2: there are several cells"),
         ("1\n-1\n", None, "line 2"),
         ("1\n\n2\n", None, "line 2"),
         ("\n1\n2\n", None, "line 1"),

@@ -53,7 +53,7 @@ pub fn run_with<A: Parser>(
     body: impl FnOnce(&A) -> Result<(), Failure>,
 ) -> ExitCode {
     let failure = match A::try_parse_from(words) {
-        Ok(arguments) => match body(&arguments) {
+        Ok(arguments) => match survive_limits().and_then(|()| body(&arguments)) {
             Ok(()) => return ExitCode::SUCCESS,
             Err(failure) => failure,
         },
@@ -67,6 +67,24 @@ pub fn run_with<A: Parser>(
     };
     tell(format_args!("error: {failure}"));
     ExitCode::from(if matches!(failure, Failure::Input(_)) { 2 } else { 1 })
+}
+
+/// Makes a file beyond the limit of the system (`ulimit -f`) a fault of the disk, as on a full one:
+/// unhandled, its signal ends the process.
+#[cfg(unix)]
+fn survive_limits() -> Result<(), Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    let runtime = runtime.map_err(Failure::run)?;
+    let _entered = runtime.enter();
+    // The handler stays as long as the process lives.
+    signal(SignalKind::from_raw(libc::SIGXFSZ)).map(drop).map_err(Failure::run)
+}
+
+/// Other systems have no such signal.
+#[cfg(not(unix))]
+fn survive_limits() -> Result<(), Failure> {
+    Ok(())
 }
 
 /// Prints one [`line()`] on standard error. A closed one is no error.

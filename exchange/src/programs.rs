@@ -315,7 +315,13 @@ impl FromStr for Program {
 pub fn params(name: &str) -> Result<Params, String> {
     if name == ARITHMETIC {
         let (security, bootstraps) = (Security::Bits128, false);
-        let needs = ProgramBounds { security, slots: 4096, depth: 4, bits: 20.0, bootstraps };
+        let needs = ProgramBounds {
+            security,
+            slots: 4096,
+            depth: 4,
+            accuracy: Accuracy::bits(20.0),
+            bootstraps,
+        };
         return Params::choose(&needs).map_err(|e| e.to_string());
     }
     let preset: Preset = name.parse()?;

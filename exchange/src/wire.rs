@@ -177,8 +177,26 @@ pub fn write_keys(keys: &EvaluationKeys, path: &Path) -> Result<(Hash, u64), Fai
 /// Reads the secret key from its file.
 ///
 /// # Errors
-/// If the file cannot be read or holds no secret key of these parameters.
-pub fn read_secret(params: &Params, path: &Path) -> Result<ClientKey, Failure> {
+/// If the file cannot be read, holds no secret key of these parameters, or is under another
+/// passphrase, or under none.
+pub fn read_secret(
+    params: &Params,
+    path: &Path,
+    passphrase: Option<&SecretBytes>,
+) -> Result<ClientKey, Failure> {
     let bytes = SecretBytes::new(files::read(path, LONGEST_SECRET)?);
-    ClientKey::from_secret_bytes(params, &bytes).map_err(|e| about(path, e))
+    let read = match (passphrase, SecretBytes::is_encrypted(bytes.expose())) {
+        (None, false) => ClientKey::from_secret_bytes(params, &bytes),
+        (Some(passphrase), true) => {
+            ClientKey::from_encrypted_bytes(params, bytes.expose(), passphrase.expose())
+        }
+        (None, true) => {
+            let why = "the key is encrypted: name the file with its passphrase (--passphrase)";
+            return Err(about(path, why));
+        }
+        (Some(_), false) => {
+            return Err(about(path, "the key is not encrypted: leave --passphrase out"));
+        }
+    };
+    read.map_err(|e| about(path, e))
 }

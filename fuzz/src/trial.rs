@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_seen() {
-        let refused = judged(|_, _| Err(FormatError::Foreign.into())).unwrap();
+        let refused = judged(|_, _| Err(FormatError::Empty.into())).unwrap();
         assert_eq!(refused.outcome, Outcome::Refused);
         let accepted = judged(|_, bytes| Ok(same(bytes, 3))).unwrap();
         assert_eq!(accepted.outcome, Outcome::Accepted);

@@ -1,7 +1,8 @@
 //! Functions of ciphertexts against the same functions of `f64`.
 
 use crate::common::{World, max_error};
-use bellerophon_ckks::approx::{Approximation, Function, Known, Sign};
+use bellerophon_ckks::approx::{Accuracy, Approximation, Function, Known, Sign};
+use bellerophon_ckks::noise::slot_std;
 use bellerophon_ckks::{Ciphertext, CkksOps, ComposedOps, ErrorKind, Interval, KeyLevels};
 
 /// `count` numbers over `[lo, hi]`, its ends among them.
@@ -36,7 +37,7 @@ fn functions_to_their_certified_error_in_their_levels() {
         (Function::from(Known::Sin), -3.0, 3.0, -20.0),
     ];
     for (f, lo, hi, bits) in all {
-        let plan = Approximation::new(&f, lo, hi, bits).unwrap();
+        let plan = Approximation::new(&f, lo, hi, Accuracy::bits(-bits)).unwrap();
         let x = spread(&world, lo, hi, 512);
         let cx = world.encrypt_span(&x);
         let y = eval.apply(&cx, &plan).unwrap();
@@ -63,20 +64,26 @@ fn functions_over_the_carried_range() {
     let world = World::new(9, 6, KeyLevels::default().multiply(6));
     let eval = world.evaluator();
     let x = spread(&world, 1.0, 3.0, 256);
-    let y = eval.function(&world.encrypt_span(&x), &Function::from(Known::Ln), -14.0).unwrap();
+    let y = eval
+        .function(&world.encrypt_span(&x), &Function::from(Known::Ln), Accuracy::bits(14.0))
+        .unwrap();
     let expected: Vec<f64> = x.iter().map(|x| x.ln()).collect();
     assert!(max_error(&world.decrypt(&y), &expected) < 2f64.powi(-14) + 1e-6);
     // One value everywhere.
     let y = eval
-        .function(&declared(&world, &[2.0; 256], 2.0, 2.0), &Function::from(Known::Inverse), -14.0)
+        .function(
+            &declared(&world, &[2.0; 256], 2.0, 2.0),
+            &Function::from(Known::Inverse),
+            Accuracy::bits(14.0),
+        )
         .unwrap();
     assert!(max_error(&world.decrypt(&y), &[0.5; 256]) < 2f64.powi(-14) + 1e-6);
     // Padding with zeros has no logarithm: it moves into the domain, at no level.
     let short = world.encrypt_span(&x[..200]);
-    let y = eval.function(&short, &Function::from(Known::Ln), -14.0).unwrap();
+    let y = eval.function(&short, &Function::from(Known::Ln), Accuracy::bits(14.0)).unwrap();
     assert!(max_error(&world.decrypt(&y), &expected[..200]) < 2f64.powi(-14) + 1e-6);
     let wide = world.encrypt_span(&x).assume_range_with_padding(Interval::real(-1.0, 3.0).unwrap());
-    let error = eval.function(&wide, &Function::from(Known::Ln), -14.0).unwrap_err();
+    let error = eval.function(&wide, &Function::from(Known::Ln), Accuracy::bits(14.0)).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
 }
 
@@ -84,7 +91,8 @@ fn functions_over_the_carried_range() {
 fn violations_of_domain_and_levels_are_refused() {
     let world = World::new(9, 4, KeyLevels::default().multiply(4));
     let eval = world.evaluator();
-    let plan = Approximation::new(&Function::from(Known::Exp), -1.0, 1.0, -20.0).unwrap();
+    let plan =
+        Approximation::new(&Function::from(Known::Exp), -1.0, 1.0, Accuracy::bits(20.0)).unwrap();
     let x = declared(&world, &[0.5, -0.5], -1.0, 1.0);
     assert!(eval.apply(&x, &plan).is_ok());
     let low = eval.drop_to_level(&x, plan.levels() - 1).unwrap();
@@ -94,7 +102,7 @@ fn violations_of_domain_and_levels_are_refused() {
     let error = eval.apply(&wide, &plan).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutsideDomain { .. }), "{error}");
     assert!(error.to_string().contains("assume_range"), "{error}");
-    let sign = Sign::new(1.0, -3.0, -3.0).unwrap();
+    let sign = Sign::new(1.0, 1.0 / 8.0, Accuracy::bits(3.0)).unwrap();
     let error = eval.sign(&wide, &sign).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutsideDomain { .. }), "{error}");
     let complex = x.assume_range_with_padding(Interval::complex(0.5).unwrap());
@@ -126,7 +134,7 @@ fn pairs(world: &World, margin: f64, count: usize) -> (Vec<f64>, Vec<f64>) {
 #[test]
 fn comparisons_of_random_and_of_close_pairs() {
     for bits in [8.0, 12.0] {
-        let sign = Sign::new(1.0, -bits, -bits).unwrap();
+        let sign = Sign::new(1.0, f64::exp2(-bits), Accuracy::bits(bits)).unwrap();
         let levels = sign.levels() + 1;
         let world = World::new(10, levels, KeyLevels::default().multiply(levels));
         let eval = world.evaluator();
@@ -170,7 +178,7 @@ fn comparisons_of_random_and_of_close_pairs() {
 #[test]
 fn signs_steps_and_magnitudes_over_any_radius() {
     for radius in [1.0, 5.0] {
-        let sign = Sign::new(radius, -6.0, -10.0).unwrap();
+        let sign = Sign::new(radius, 1.0 / 64.0, Accuracy::bits(10.0)).unwrap();
         let levels = sign.levels() + 1;
         let world = World::new(10, levels, KeyLevels::default().multiply(levels));
         let eval = world.evaluator();
@@ -207,10 +215,11 @@ fn signs_steps_and_magnitudes_over_any_radius() {
 /// Values that the lowest level has no room for at the default scale.
 #[test]
 fn wide_rectifiers_end_at_the_lowest_level() {
-    let levels = Sign::for_magnitudes(1024.0, -5.0).unwrap().levels() + 1;
+    let levels =
+        Sign::for_magnitudes(1024.0, Accuracy::absolute(1024.0 / 32.0)).unwrap().levels() + 1;
     let world = World::new(7, levels, KeyLevels::default().multiply(levels));
     let radius = world.params.divisor(0) / world.params.scale();
-    let sign = Sign::for_magnitudes(radius, -5.0).unwrap();
+    let sign = Sign::for_magnitudes(radius, Accuracy::absolute(radius / 32.0)).unwrap();
     let x = spread(&world, -radius, radius, 64);
     let (eval, cx) = (world.evaluator(), world.encrypt_span(&x));
     for (y, truth, share) in [
@@ -232,7 +241,7 @@ fn wide_rectifiers_end_at_the_lowest_level() {
 /// Padding takes part where it is taken for a value, with its own range.
 #[test]
 fn the_larger_of_a_vector_and_padding() {
-    let sign = Sign::new(1.0, -3.0, -3.0).unwrap();
+    let sign = Sign::new(1.0, 1.0 / 8.0, Accuracy::bits(3.0)).unwrap();
     let level = sign.levels() + 1;
     let world = World::new(7, level, KeyLevels::default().multiply(level));
     let x = declared(&world, &[0.5, 0.6, 0.7], 0.5, 0.7);
@@ -250,4 +259,26 @@ fn the_larger_of_a_vector_and_padding() {
     assert!(max_error(&found, &[0.5, 0.6, 0.7, 0.0]) <= 0.5 * sign.magnitude_error() + 1e-6);
     let range = larger.range();
     assert!(found.iter().all(|x| range.lo() <= *x && *x <= range.hi()), "{found:?} {range:?}");
+}
+
+/// All values may lie where the sign is steepest outside the margin.
+#[test]
+fn signs_have_the_predicted_noise_where_they_are_steep() {
+    let sign = Sign::new(1.0, 1.0 / 64.0, Accuracy::bits(6.0)).unwrap();
+    let world = World::new(10, sign.levels(), KeyLevels::default().multiply(sign.levels()));
+    let eval = world.evaluator();
+    let margin = sign.margin();
+    let slope = |x: f64| (sign.eval(x + 1e-6) - sign.eval(x - 1e-6)).abs();
+    let points = (0..4000).map(|i| margin + (1.0 - 1e-6 - margin) * f64::from(i) / 4000.0);
+    let steepest = points.max_by(|a, b| slope(*a).total_cmp(&slope(*b))).unwrap();
+    let x = world.encrypt_in(&[steepest; 512], Interval::real(-1.0, 1.0).unwrap(), sign.levels());
+    let y = eval.sign(&x, &sign).unwrap();
+    let exact = sign.eval(steepest);
+    let squares = world.decrypt::<f64>(&y).into_iter().map(|v| (v - exact).powi(2));
+    let rms = (squares.sum::<f64>() / 512.0).sqrt();
+    let meta = *y.meta();
+    let peak = slot_std(meta.noise.peak, meta.slots, meta.scale, true);
+    assert!(rms <= 1.5 * peak && peak <= 16.0 * rms, "{rms:e}, {peak:e}");
+    assert!(rms > 1.1 * y.metadata().noise(), "the mean is as large: {rms:e}");
+    assert!(meta.noise.bound >= meta.noise.peak);
 }

@@ -11,7 +11,7 @@ use crate::common::{World, max_error, refusal, span};
 use bellerophon_ckks::{
     Ciphertext, CiphertextMeta, CkksOps, Complex64, ComposedOps, Encoder, Error, ErrorKind,
     Evaluator, Interval, KeyLevels, Params, ParamsSpec, Result, Security,
-    approx::{Approximation, Function, Known, Sign},
+    approx::{Accuracy, Approximation, Function, Known, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
@@ -192,7 +192,8 @@ fn shadows_fail_where_ciphertexts_do() {
         assert_eq!(shadow.report().failure.unwrap().error, expected);
     };
     both(&[0.5], 1, |e| {
-        e.op() == "bootstrap" && matches!(e.kind(), ErrorKind::OutOfLevels { needed: 2, left: 1 })
+        e.op() == "bootstrap"
+            && matches!(e.kind(), ErrorKind::TooLowToBootstrap { least: 2, left: 1 })
     });
     both(&[1.5], 2, |e| matches!(e.kind(), ErrorKind::BootstrapRange { .. }));
     both(&[0.5; 2 * SLOTS], 2, |e| {
@@ -253,8 +254,8 @@ fn operations<A: CkksOps>(
         let at = LinearOptions { giants: Giants::Horner, hoisting, ..LinearOptions::default() };
         LinearTransform::new(params, &matrix, 4, at).unwrap()
     };
-    let function = |f: Function, lo, log2_error| {
-        a.apply(x, &Approximation::new(&f, lo, 1.0, log2_error).unwrap())
+    let function = |f: Function, lo, log2_error: f64| {
+        a.apply(x, &Approximation::new(&f, lo, 1.0, Accuracy::bits(-log2_error)).unwrap())
     };
     let sign = Sign::of_degrees(1.0, 0.25, &[3, 3]).unwrap();
     let short = Sign::of_degrees(1.0, 0.25, &[3]).unwrap();
@@ -278,6 +279,9 @@ fn operations<A: CkksOps>(
             "products to a scale",
             a.mul_add_many(&[(x, y), (high, y)], &[(x, 0.5)], 0.0, Some(scale)),
         ),
+        ("products of two scales", a.mul_add_many(&[(x, y), (x, &drifted)], &[], 0.1, None)),
+        ("values of two scales", a.dot_values(&[x, &drifted], &[values.clone(), values.clone()])),
+        ("rotations of two scales", a.sum_of_rotations(&[(x, &[0, 1]), (&drifted, &[1])])),
         ("linear_combination", a.linear_combination(&[(x, 0.5), (&drifted, 0.25)], 0.1, None)),
         ("dot", a.dot(&[x, y, x], &[y, y, high])),
         (

@@ -16,7 +16,7 @@ use crate::common::{self, World, functional::functional, span};
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Evaluator, Interval, KeyLevels, Params,
     ParamsSpec, Result, Security,
-    approx::{Approximation, Function, Known, Sign},
+    approx::{Accuracy, Approximation, Function, Known, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
     dft::{S2cSpec, SlotsToCoeffs},
@@ -140,7 +140,8 @@ fn trace<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
 }
 
 fn functions<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
-    let sigmoid = Approximation::new(&Function::from(Known::Sigmoid), -1.0, 1.0, -9.0)?;
+    let sigmoid =
+        Approximation::new(&Function::from(Known::Sigmoid), -1.0, 1.0, Accuracy::bits(9.0))?;
     let sign = Sign::of_degrees(1.0, 0.25, &[3, 3])?;
     Ok(vec![a.apply(x, &sigmoid)?, a.sign(x, &sign)?, a.relu(x, &sign)?])
 }
@@ -243,7 +244,7 @@ fn bootstraps() {
 fn functional_bootstraps() {
     let f = functional(9, FbtSpec::table(1 << 8, 16).unwrap(), 6);
     let function = |f64_function: Function| {
-        f.bootstrapper.real_function(&f64_function, -1.0, 1.0, -8.0).unwrap()
+        f.bootstrapper.real_function(&f64_function, -1.0, 1.0, Accuracy::bits(8.0)).unwrap()
     };
     let (tanh, sigmoid) =
         (function(Function::from(Known::Tanh)), function(Function::from(Known::Sigmoid)));

@@ -1,6 +1,6 @@
 //! Logistic regression on one ciphertext against the same procedure on `f64`.
 
-use crate::common::{World, refusal};
+use crate::common::{World, max_error, refusal};
 use bellerophon_ckks::{
     ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
     learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
@@ -90,7 +90,11 @@ fn training_follows_the_clear_procedure() {
         let probabilities = regression.probabilities(&eval, &encrypted).unwrap();
         assert_eq!(probabilities.level(), 0);
         let expected: Vec<f64> = scores.iter().map(|&s| regression.sigmoid().eval(s)).collect();
-        world.check(&probabilities, &expected);
+        // Errors of the weights may be related, and count as amplitudes.
+        let (noise, found) = (probabilities.metadata().noise(), world.decrypt(&probabilities));
+        assert!(noise < 1e-4 && max_error(&found, &expected) <= 16.0 * noise, "{noise:e}");
+        let (lo, hi) = (probabilities.range().lo(), probabilities.range().hi());
+        assert!(expected.iter().all(|&p| lo - 1e-9 <= p && p <= hi + 1e-9), "[{lo}, {hi}]");
     }
 }
 

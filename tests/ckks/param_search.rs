@@ -2,13 +2,19 @@
 
 use crate::common::{World, max_error, span};
 use bellerophon_ckks::paper::FullRnsHeaan;
-use bellerophon_ckks::param_search::ProgramBounds;
 use bellerophon_ckks::{
     CkksOps, Encoder, ErrorKind, KeyLevels, Params, PublicKey, Security, encrypt_public,
 };
+use bellerophon_ckks::{approx::Accuracy, param_search::ProgramBounds};
 
 fn requirements(slots: usize, depth: usize, bits: f64) -> ProgramBounds {
-    ProgramBounds { security: Security::Bits128, slots, depth, bits, bootstraps: false }
+    ProgramBounds {
+        security: Security::Bits128,
+        slots,
+        depth,
+        accuracy: Accuracy::bits(bits),
+        bootstraps: false,
+    }
 }
 
 /// Squares and products `depth` deep of public-key encryptions keep the promised bits in the worst
@@ -119,15 +125,18 @@ fn what_cannot_be_had_names_the_nearest() {
     assert!(matches!(refused.kind(), ErrorKind::TooManyValues { slots: 65536, .. }), "{refused}");
     // Too precise for any scale: the nearest precision can be had.
     let ErrorKind::Unreachable { nearest_bits: Some(bits), nearest_depth: None, .. } =
-        error(ProgramBounds { bits: 60.0, ..base }).into_kind()
+        error(ProgramBounds { accuracy: Accuracy::bits(60.0), ..base }).into_kind()
     else {
         panic!()
     };
-    assert!(ProgramBounds { bits: f64::from(bits), ..base }.choose().is_ok(), "{bits}");
-    let more = error(ProgramBounds { bits: f64::from(bits + 1), ..base });
+    assert!(
+        ProgramBounds { accuracy: Accuracy::bits(f64::from(bits)), ..base }.choose().is_ok(),
+        "{bits}"
+    );
+    let more = error(ProgramBounds { accuracy: Accuracy::bits(f64::from(bits + 1)), ..base });
     assert!(matches!(more.kind(), ErrorKind::Unreachable { .. }), "{more}");
     // Too deep for any precision: the nearest depth can be had.
-    let deep = ProgramBounds { depth: 100, bits: 4.0, ..base };
+    let deep = ProgramBounds { depth: 100, accuracy: Accuracy::bits(4.0), ..base };
     let ErrorKind::Unreachable { nearest_bits: None, nearest_depth: Some(depth), .. } =
         error(deep).into_kind()
     else {
@@ -139,8 +148,8 @@ fn what_cannot_be_had_names_the_nearest() {
     assert!(error(deep).to_string().contains(&format!("allows {depth} product(s)")));
     for senseless in [
         ProgramBounds { slots: 0, ..base },
-        ProgramBounds { bits: 0.0, ..base },
-        ProgramBounds { bits: f64::NAN, ..base },
+        ProgramBounds { accuracy: Accuracy::bits(0.0), ..base },
+        ProgramBounds { accuracy: Accuracy::bits(f64::NAN), ..base },
         ProgramBounds { security: Security::Insecure, ..base },
     ] {
         assert!(matches!(error(senseless).kind(), ErrorKind::Params { .. } | ErrorKind::NoValues));

@@ -14,7 +14,7 @@ use crate::common::{
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, Interval, KeyLevels, Params, ParamsSpec,
     Result, Security,
-    approx::{Approximation, Function, Known, Sign},
+    approx::{Accuracy, Approximation, Function, Known, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
@@ -81,8 +81,8 @@ fn operations<A: CkksOps>(
         let at = LinearOptions { giants, hoisting, ..LinearOptions::default() };
         a.transform(x, &LinearTransform::new(params, &matrix, LEVELS, at).unwrap())
     };
-    let function = |f: Function, log2_error| {
-        a.apply(u, &Approximation::new(&f, 0.25, 1.0, log2_error).unwrap())
+    let function = |f: Function, log2_error: f64| {
+        a.apply(u, &Approximation::new(&f, 0.25, 1.0, Accuracy::bits(-log2_error)).unwrap())
     };
     let sign = Sign::of_degrees(1.0, 0.25, &[3, 3]).unwrap();
     let raw = |z: Result<A::Ciphertext>| z.and_then(|z| a.rescale(&z));
@@ -142,7 +142,7 @@ fn operations<A: CkksOps>(
         ("apply", AVERAGED, function(Function::from(Known::Inverse), -12.0)),
         ("apply a root", AVERAGED, function(Function::from(Known::Sqrt), -8.0)),
         ("apply an exponential", AVERAGED, function(Function::from(Known::Exp), -20.0)),
-        ("function", AVERAGED, a.function(u, &Function::from(Known::Tanh), -20.0)),
+        ("function", AVERAGED, a.function(u, &Function::from(Known::Tanh), Accuracy::bits(20.0))),
         ("sign", AVERAGED, a.sign(u, &sign)),
         ("step", AVERAGED, a.step(u, &sign)),
         ("greater", AVERAGED, a.mul_scalar(u, 0.25).and_then(|z| a.greater(&z, u, &sign))),
@@ -211,7 +211,8 @@ fn bootstraps<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>> 
 }
 
 /// Statements of the caller, which have no noise of their own.
-const STATEMENTS: [&str; 6] = [
+const STATEMENTS: [&str; 7] = [
+    "assume_noise",
     "with_metadata",
     "with_origins",
     "broadcast",
@@ -311,7 +312,10 @@ fn every_operation() {
 /// A ring with functional bootstraps of tables of up to 16 entries, and a function of reals.
 fn bootstrapping() -> (Functional, PeriodicFunction) {
     let f = functional(10, FbtSpec::table(1 << 9, 16).unwrap(), 6);
-    let tanh = f.bootstrapper.real_function(&Function::from(Known::Tanh), -1.0, 1.0, -8.0).unwrap();
+    let tanh = f
+        .bootstrapper
+        .real_function(&Function::from(Known::Tanh), -1.0, 1.0, Accuracy::bits(8.0))
+        .unwrap();
     (f, tanh)
 }
 

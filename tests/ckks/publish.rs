@@ -2,8 +2,12 @@
 
 use crate::common::{World, max_error};
 use bellerophon_ckks::{
-    Ciphertext, CkksOps, Declaration, ErrorKind, Evaluator, Interval, KeyLevels, Published,
-    polynomial::Monomial, simulator::Simulator,
+    ArgumentError, Ciphertext, CkksOps, Declaration, ErrorKind, Evaluator, Interval, KeyLevels,
+    Published,
+    chebyshev::Chebyshev,
+    noise::slot_std,
+    polynomial::{Monomial, Polynomial},
+    simulator::Simulator,
 };
 use bellerophon_ring::wire::Wire;
 
@@ -153,12 +157,12 @@ fn what_may_exceed_its_declaration_is_refused() {
         let error = range(declared.into());
         assert!(matches!(error.kind(), ErrorKind::Declaration { what: "range", .. }), "{error}");
     }
-    for bad in [0.5 * x.metadata().noise(), 0.0, -1.0, f64::NAN, f64::INFINITY, 1e-200, 1e200] {
-        let error = range(Declaration::from(-1.0..=1.0).with_noise(bad));
-        assert!(
-            matches!(error.kind(), ErrorKind::Declaration { what: "noise", .. }),
-            "{bad}: {error}"
-        );
+    let noise = |noise| range(Declaration::from(-1.0..=1.0).with_noise(noise));
+    let small = noise(0.5 * x.metadata().noise());
+    assert!(matches!(small.kind(), ErrorKind::Declaration { what: "noise", .. }), "{small}");
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-200, 1e200] {
+        let error = noise(bad);
+        assert_eq!(*error.kind(), ErrorKind::Argument(ArgumentError::DeclaredNoise), "{bad}");
     }
     for bad in [1.0..=-1.0, f64::NAN..=1.0, -1.0..=f64::INFINITY] {
         assert!(matches!(range(bad.into()).kind(), ErrorKind::Interval { .. }));
@@ -196,4 +200,28 @@ fn a_shadow_declares() {
     // Published results are inputs again.
     let again = eval.add(&published.into(), &y).unwrap();
     assert!(max_error(&world.decrypt(&again), &[0.5, 2.0, 0.125]) < 1e-4);
+}
+
+/// The slope of `T_15` is 225 at 1 and far smaller on average: after three of them the worst slot
+/// decides, whatever range is stated.
+#[test]
+fn the_worst_slot_is_declared_too() {
+    let world = World::new(10, 12, KeyLevels::default().multiply(12));
+    let eval = world.evaluator();
+    let coefficients = (0..=15).map(|k| f64::from(u8::from(k == 15))).collect();
+    let steep = Polynomial::new(Chebyshev::new(-1.0, 1.0, coefficients));
+    let unit = Interval::real(-1.0, 1.0).unwrap();
+    let x = world.encrypt_in(&[1.0; 8], unit, 12);
+    let y = (0..3).fold(x, |x, _| eval.polynomial(&x, &steep, None).unwrap());
+    let y = eval.assume_range(y, unit);
+    let noise = y.metadata().noise();
+    let declared = |noise: f64| Declaration::from(-1.0..=1.0).with_noise(noise);
+    let worst = max_error(&world.decrypt(&y), &[1.0; 8]);
+    assert!(worst > 64.0 * declared(noise).noise(), "{worst:e}, {noise:e}");
+    let error = eval.publish(&y, declared(noise)).unwrap_err();
+    assert!(error.to_string().contains("declared noise"), "{error}");
+    let peak = slot_std(y.meta().noise.peak, y.meta().slots, y.meta().scale, true);
+    let published = eval.publish(&y, declared(peak / 64.0)).unwrap();
+    assert!(worst < 16.0 * 64.0 * declared(peak / 64.0).noise());
+    assert_eq!(published.as_ref().range(), &unit);
 }

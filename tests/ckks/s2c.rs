@@ -97,7 +97,7 @@ fn operands_above_below_and_shorter() {
     }
     let low = world.encrypt_span_at(&[0.5], 2);
     let error = s2c.apply(&eval, &low).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OutOfLevels { needed: 3, left: 2, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::PreparedLevel { prepared: 3, level: 2 }), "{error}");
     let long = world.encrypt_span(&world.reals(128));
     let error = s2c.apply(&eval, &long).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::SlotCount { .. }), "{error}");

@@ -5,9 +5,10 @@ use crate::common;
 
 use crate::common::{World, refusal, span};
 use bellerophon_ckks::{
-    Ciphertext, CkksOps, Complex64, ComposedOps, Error, ErrorKind, EvaluationKeys, Evaluator,
-    Interval, KeyLevels, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec, Result, Security,
-    approx::{Approximation, Function, Known, Sign},
+    ArgumentError, Ciphertext, CkksOps, Complex64, ComposedOps, Error, ErrorKind, EvaluationKeys,
+    Evaluator, Interval, KeyLevels, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec, Result,
+    Security,
+    approx::{Accuracy, Approximation, Function, Known, Sign},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     learning::{LogisticRegression, LogisticSpec},
@@ -70,7 +71,8 @@ enum Step {
 
 /// What is prepared once for all programs: functions over `[1, 5]`, and a sign over `[-2, 2]`.
 static PREPARED: LazyLock<(Vec<Approximation>, Sign)> = LazyLock::new(|| {
-    let prepared = |f, log2_error| Approximation::new(&f, 1.0, 5.0, log2_error).unwrap();
+    let prepared =
+        |f, log2_error: f64| Approximation::new(&f, 1.0, 5.0, Accuracy::bits(-log2_error)).unwrap();
     let functions = vec![
         prepared(Function::from(Known::Inverse), -7.0),
         prepared(Function::from(Known::Sqrt), -8.0),
@@ -368,7 +370,8 @@ fn on_both(
 fn outliers<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
     let (table, sign) = (Table::new(13, 3)?.sample()?, &PREPARED.1);
     let above = a.greater(x, &table.means(a, x)?, sign)?;
-    let root = Approximation::new(&Function::from(Known::InverseSqrt), 0.2, 0.8, -5.0)?;
+    let root =
+        Approximation::new(&Function::from(Known::InverseSqrt), 0.2, 0.8, Accuracy::bits(5.0))?;
     let mut results = vec![above, table.standardised(a, x, &root)?, table.sums(a, x)?];
     results.extend(table.covariance_matrix(a, x)?);
     Ok(results)
@@ -486,7 +489,8 @@ fn failures_are_found_without_keys() {
     let never = |shadow: &Simulator, level| {
         shadow.add_scalar(&shadow.encrypt(&x, span(&x), level)?, f64::INFINITY)
     };
-    assert!(matches!(refusal(&min_level(&params, never)), ErrorKind::NonFinite { .. }));
+    let kind = ArgumentError::NotANumber { what: "the constant" };
+    assert_eq!(*refusal(&min_level(&params, never)), ErrorKind::Argument(kind));
     // Domains of polynomials.
     let p = Polynomial::new(Chebyshev::interpolate(f64::sqrt, 0.0, 1.0, 7));
     let shadow = Simulator::new(&params);

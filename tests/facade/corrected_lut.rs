@@ -36,13 +36,14 @@ impl World {
         let inputs: Vec<f64> = (0..count).map(|_| self.rng.random_range(lo..hi)).collect();
         let x = encrypt(&self.client, &inputs, lo..=hi);
         let x = level.map_or(x.clone(), |level| self.server.drop_to_level(&x, level).unwrap());
-        let request = MapRequest::new(f).over(lo..=hi).bits(bits);
+        let scale = (0..=1000).map(|i| f(lo + (hi - lo) * f64::from(i) / 1000.0).abs());
+        let scale = scale.fold(1.0, f64::max);
+        let accuracy = Accuracy::absolute(scale * (-bits).exp2());
+        let request = MapRequest::new(f).over(lo..=hi).typical(accuracy);
         let plan = planned(self.client.params(), &request.clone().level(x.level()));
         let y = self.server.map_with(&x, &request).unwrap();
         let found = self.client.decrypt(&y).unwrap();
         let errors: Vec<f64> = found.iter().zip(&inputs).map(|(y, &x)| (y - f(x)).abs()).collect();
-        let scale = (0..=1000).map(|i| f(lo + (hi - lo) * f64::from(i) / 1000.0).abs());
-        let scale = scale.fold(1.0, f64::max);
         let mean = errors.iter().sum::<f64>() / count as f64;
         let worst = errors.iter().copied().fold(0.0, f64::max);
         // The range is that of the exact values.
@@ -91,7 +92,10 @@ fn corrections_take_the_index_error_away() {
     let x = encrypt(&w.client, &inputs, -4.0..=4.0);
     for level in [x.level(), 2] {
         let x = w.server.drop_to_level(&x, level).unwrap();
-        let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).derivatives(&derivatives).bits(9.0);
+        let tanh = MapRequest::new(f64::tanh)
+            .over(-4.0..=4.0)
+            .derivatives(&derivatives)
+            .typical(Accuracy::bits(9.0));
         let plan = planned(w.client.params(), &tanh.clone().level(level));
         assert!((Some(1)..=Some(2)).contains(&plan.order));
         let y = w.server.map_with(&x, &tanh).unwrap();
@@ -104,14 +108,15 @@ fn corrections_take_the_index_error_away() {
         assert!((0.4..1.6).contains(&ratio), "level {level}: measured / predicted = {ratio}");
     }
     let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0);
-    let one = tanh.clone().derivatives(&derivatives[..1]).bits(14.0).level(9);
+    let one = tanh.clone().derivatives(&derivatives[..1]).typical(Accuracy::bits(14.0)).level(9);
     let refused = w.client.params().map_plan(&one);
     assert!(
         matches!(refusal(&refused), ErrorKind::Repack(repack::ErrorKind::Accuracy { .. })),
         "{refused:?}"
     );
     let pole: [&dyn Fn(f64) -> f64; 1] = [&|_| f64::INFINITY];
-    let refused = w.server.map_with(&x, &tanh.derivatives(&pole).bits(9.0)).unwrap_err();
+    let refused =
+        w.server.map_with(&x, &tanh.derivatives(&pole).typical(Accuracy::bits(9.0))).unwrap_err();
     assert!(
         matches!(refused.kind(), ErrorKind::Lwe(lwe::ErrorKind::NotFinite { .. })),
         "{refused}"
@@ -129,7 +134,10 @@ fn corrections_work_on_ntru() {
         assert_eq!(w.server.engine(), Some(LutEngine::Ntru));
         let (mean, worst, _) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
         let params = w.client.params();
-        let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0).engines([Engine::Ntru]);
+        let tanh = MapRequest::new(f64::tanh)
+            .over(-4.0..=4.0)
+            .typical(Accuracy::bits(9.0))
+            .engines([Engine::Ntru]);
         let plan = planned(params, &tanh);
         assert!(plan.order > Some(0) && worst < 2f64.powi(-9), "{worst} {plan:?}");
         let ratio = mean / plan.accuracy.unwrap().mean_abs;
@@ -147,7 +155,9 @@ fn narrow_ranges_and_padding_are_no_harm() {
     for level in [x.level(), 2] {
         let x = w.server.drop_to_level(&x, level).unwrap();
         let sqrt = MapRequest::new(f64::sqrt).over(0.25..=8.0);
-        let y = w.server.map_with(&x, &sqrt.clone().bits(8.5)).unwrap();
+        // Bits of the largest value.
+        let of_largest = |bits: f64| Accuracy::absolute(2f64.sqrt() * (-bits).exp2());
+        let y = w.server.map_with(&x, &sqrt.clone().typical(of_largest(8.5))).unwrap();
         let found = w.client.decrypt(&y).unwrap();
         for (y, x) in found.iter().zip(inputs) {
             assert!((y - x.sqrt()).abs() < 2f64.powi(-8), "{y} {x}");
@@ -158,7 +168,7 @@ fn narrow_ranges_and_padding_are_no_harm() {
         assert!(last.abs() < 1e-5 && range.lo() <= 0.0, "level {level}: {last} {range:?}");
         // The range makes a function as good as its largest value there.
         let order = |bits| {
-            let plan = w.server.map_plan(&x, &sqrt.clone().bits(bits)).unwrap();
+            let plan = w.server.map_plan(&x, &sqrt.clone().typical(of_largest(bits))).unwrap();
             plan.prediction().unwrap().order
         };
         assert!(order(8.5) > Some(0) && order(2.0) == Some(0));
@@ -177,7 +187,7 @@ impl World {
         let (middle, half) =
             (f64::midpoint(*range.start(), *range.end()), range.end() - range.start());
         let f = |v: f64| (3.0 * (v - middle) / half).tanh();
-        let request = MapRequest::new(f).over(range).bits(bits);
+        let request = MapRequest::new(f).over(range).typical(Accuracy::bits(bits));
         let plan = self.server.map_plan(x, &request).unwrap();
         assert!(plan.prediction().unwrap().order > Some(0));
         let y = self.server.map_with(x, &request.clone().planned(&plan)).unwrap();
@@ -239,14 +249,17 @@ fn many_values_are_corrected() {
 fn what_cannot_be_had_is_refused() {
     let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
     let x = w.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
-    let error = w.server.map_with(&x, &MapRequest::new(|x| x.max(0.0)).bits(20.0)).unwrap_err();
+    let error = w
+        .server
+        .map_with(&x, &MapRequest::new(|x| x.max(0.0)).typical(Accuracy::bits(20.0)))
+        .unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::Repack(repack::ErrorKind::Accuracy { best, .. }) if *best < 12.0),
         "{error}"
     );
     let plain = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Rgsw]));
     let x = plain.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
-    let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0);
+    let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).typical(Accuracy::bits(9.0));
     let error = plain.server.map_with(&x, &tanh).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::MissingKeys { .. }), "{error}");
     assert!(error.to_string().contains("`Needs::map_with([Engine::Corrected])`"), "{error}");

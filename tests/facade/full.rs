@@ -10,7 +10,7 @@ fn everything() -> Needs {
 }
 
 fn sigmoid<'f>() -> MapRequest<'f> {
-    MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(-18.0)
+    MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(Accuracy::bits(18.0))
 }
 
 /// A set with both: functional bootstraps take no keys of their own, and reach 18 bits.
@@ -66,7 +66,10 @@ fn all_engines_and_bootstraps_take_turns_without_end() {
     for round in 0..4 {
         // A function of the whole vector.
         let wave = |x: f64| (2.0 * x).sin();
-        let request = MapRequest::new(wave).over(-1.0..=1.0).error(-13.0).engines([Engine::Fbt]);
+        let request = MapRequest::new(wave)
+            .over(-1.0..=1.0)
+            .error(Accuracy::bits(13.0))
+            .engines([Engine::Fbt]);
         let y = server.map_with(&x, &request).unwrap();
         let exact: Vec<f64> = client.decrypt(&x).unwrap().iter().map(|v| (2.0 * v).sin()).collect();
         let (_, largest) = errors(&client.decrypt(&y).unwrap(), exact.into_iter());

@@ -14,6 +14,8 @@ use bellerophon::{
     repack,
     ring::Backend,
 };
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
 
 #[test]
 fn presets_reach_what_they_state() {
@@ -157,7 +159,13 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
     assert_eq!(bound(SecretKind::Sparse(32)), 344.0);
     assert_eq!(bound(SecretKind::Ternary), 1747.0);
     let (security, bootstraps) = (Security::Bits128, false);
-    let requirements = ProgramBounds { security, slots: 100, depth: 1, bits: 10.0, bootstraps };
+    let requirements = ProgramBounds {
+        security,
+        slots: 100,
+        depth: 1,
+        accuracy: Accuracy::bits(10.0),
+        bootstraps,
+    };
     let chosen = Params::choose(&requirements).unwrap();
     assert_eq!(chosen.ckks().lattice().spec().secret, SecretKind::Ternary);
 }
@@ -181,6 +189,64 @@ fn the_dense_twin_bootstraps_less_precisely_and_less_often() {
     let (levels, secret, dense) = bits(Preset::BootstrappingDense);
     assert_eq!((levels, secret), (12, SecretKind::Ternary));
     assert!((sparse - dense - 2.7).abs() < 0.3, "{sparse} against {dense}");
+}
+
+/// The sets that bootstrap, at full size, as simulators. None makes a key.
+fn bootstrapping_sets() -> impl Iterator<Item = (Params, Simulator)> {
+    let sets = Preset::ALL.map(params_of).into_iter();
+    sets.filter_map(|params| {
+        let bootstrapper = params.bootstrapper().ok()?.clone();
+        let shadow = Simulator::new(params.ckks()).with_bootstrapping(bootstrapper).unwrap();
+        Some((params, shadow))
+    })
+}
+
+/// Few values of every small range pass through a bootstrap.
+#[test]
+fn bootstraps_of_every_set_take_small_values() {
+    let unit = Interval::real(-1.0, 1.0).unwrap();
+    let (small, tiny) = (2f64.powi(-34), 2f64.powi(-60));
+    let mut sets = 0;
+    for (params, shadow) in bootstrapping_sets() {
+        let level = params.bootstrapper().unwrap().input_level();
+        for len in [1, 3, 64] {
+            for (lo, hi) in [(-small, small), (-tiny, tiny), (0.0, 1e-12)] {
+                let x = shadow.encrypt(&vec![0.0; len], unit, level).unwrap();
+                let x = shadow.assume_range(x, Interval::real(lo, hi).unwrap());
+                let refreshed = shadow.bootstrap(&x);
+                assert!(refreshed.is_ok(), "{params}, {len} of [{lo:e}, {hi:e}]: {refreshed:?}");
+            }
+        }
+        sets += 1;
+    }
+    assert!(sets >= 4, "{sets}");
+}
+
+/// An iteration that converges to zero, and a loop that keeps its range.
+#[test]
+fn loops_of_any_length_run_at_full_size() {
+    let params = params_of(Preset::Bootstrapping);
+    let bootstrapper = params.bootstrapper().unwrap().clone();
+    let shadow = Simulator::new(params.ckks()).with_bootstrapping(bootstrapper).unwrap();
+    let shadow = shadow.with_auto_bootstrap().unwrap();
+    let start = |values: &[f64], reach: f64| {
+        shadow.encrypt(values, Interval::real(-reach, reach).unwrap(), params.levels()).unwrap()
+    };
+    let x = start(&[0.5, -0.5, 0.5], 0.5);
+    let mut y = x.clone();
+    for i in 0..61 {
+        y = shadow.mul(&y, &x).unwrap_or_else(|e| panic!("product {i}: {e}"));
+    }
+    assert!(y.metadata().meta.bounds.values.bound() <= 2f64.powi(-61));
+    // `keep_within` states the range after every product.
+    let (x, unit) = (start(&[1.0, -1.0, 0.999], 1.0), Interval::real(-1.0, 1.0).unwrap());
+    let mut y = x.clone();
+    for i in 0..500 {
+        let product = shadow.mul(&y, &x).unwrap_or_else(|e| panic!("product {i}: {e}"));
+        y = shadow.assume_range(product, unit);
+    }
+    assert_eq!(y.metadata().meta.bounds.values, unit);
+    assert!(shadow.report().bootstraps > 40);
 }
 
 /// Rotations by every step take a larger rank, for which the largest rings leave no room: what the
@@ -321,4 +387,30 @@ fn a_set_without_ntru_tables_names_the_engine() {
         matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::NoEngine { engine: "ntru" })),
         "{refused}"
     );
+}
+
+/// Slots of rare multiples of the modulus have a larger error; with few values each copy of a slot
+/// counts.
+#[test]
+fn bootstraps_of_few_values_have_the_stated_noise() {
+    let Party { client, server } =
+        party(Preset::Bootstrapping, &Needs::new().multiply().bootstrap(), 44);
+    let mut rng = ChaCha20Rng::seed_from_u64(45);
+    for (len, draws) in [(1, 8), (16, 2), (128, 1)] {
+        let values: Vec<f64> = (0..len).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let (mut squares, mut noise, mut worst): (f64, f64, f64) = (0.0, 0.0, 0.0);
+        for _ in 0..draws {
+            let x = client.encrypt_with(&values, -1.0..=1.0, client.params().levels(), &mut rng);
+            let y = server.bootstrap(&x.unwrap()).unwrap();
+            for (found, exact) in client.decrypt(&y).unwrap().iter().zip(&values) {
+                squares += (found - exact).powi(2);
+                worst = worst.max((found - exact).abs());
+            }
+            noise = y.metadata().noise();
+            assert!(worst <= y.metadata().worst(-20.0), "{len}: {worst:e}");
+        }
+        let rms = (squares / (draws * len) as f64).sqrt();
+        println!("{len} values: {rms:e} measured, {noise:e} stated, {worst:e} at most");
+        assert!(rms <= 1.5 * noise, "{len}: {rms:e}, {noise:e}");
+    }
 }

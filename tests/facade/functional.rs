@@ -107,9 +107,12 @@ fn smooth_functions_of_both_parts() {
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(3);
     let functional = params.functional().unwrap();
-    let sigmoid =
-        functional.real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, -25.0).unwrap();
-    let gelu = functional.real_function(&Function::from(Known::Gelu), -8.0, 8.0, -22.0).unwrap();
+    let sigmoid = functional
+        .real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, Accuracy::bits(25.0))
+        .unwrap();
+    let gelu = functional
+        .real_function(&Function::from(Known::Gelu), -8.0, 8.0, Accuracy::bits(22.0))
+        .unwrap();
     for count in [1024, 700, 512, 3] {
         let x: Vec<f64> = (0..count).map(|_| rng.random_range(-8.0..8.0)).collect();
         let ct = client.encrypt(&x, Paired(-8.0..=8.0)).unwrap();
@@ -129,8 +132,9 @@ fn smooth_functions_of_both_parts() {
         }
     }
     // A domain that is not centred at zero.
-    let inverse =
-        functional.real_function(&Function::from(Known::Inverse), 0.5, 4.0, -16.0).unwrap();
+    let inverse = functional
+        .real_function(&Function::from(Known::Inverse), 0.5, 4.0, Accuracy::bits(16.0))
+        .unwrap();
     for count in [900, 200] {
         let x: Vec<f64> = (0..count).map(|_| rng.random_range(0.5..4.0)).collect();
         let ct = client.encrypt(&x, Paired(0.5..=4.0)).unwrap();
@@ -197,7 +201,10 @@ fn integers_travel_and_are_published() {
         let again = IntVec::from(answer);
         let refused = on.table(&again, |k| k);
         assert!(
-            matches!(&refused, Err(e) if matches!(e.kind(), ckks::ErrorKind::OutOfLevels { .. })),
+            matches!(
+                &refused,
+                Err(e) if matches!(e.kind(), ckks::ErrorKind::TooLowToBootstrap { .. })
+            ),
             "{refused:?}"
         );
         assert_eq!(client.decrypt_integers(&again).unwrap(), wanted);
@@ -224,8 +231,9 @@ fn paired_vectors_travel_and_are_published() {
     let server =
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
     let functional = params.functional().unwrap();
-    let sigmoid =
-        functional.real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, -25.0).unwrap();
+    let sigmoid = functional
+        .real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, Accuracy::bits(25.0))
+        .unwrap();
     for count in [1000, 300] {
         let x: Vec<f64> = (0..count).map(|i| 16.0 * i as f64 / count as f64 - 8.0).collect();
         let sent = client.encrypt_seeded(&x, Paired(-8.0..=8.0)).unwrap();
@@ -249,8 +257,9 @@ fn paired_vectors_travel_and_are_published() {
         assert_eq!(found.len(), count);
         assert!(found.iter().zip(&x).all(|(y, x)| (y - 1.0 / (1.0 + (-x).exp())).abs() < 1e-4));
         // Published vectors are inputs again.
-        let wide =
-            functional.real_function(&Function::from(Known::Sigmoid), -2.0, 2.0, -20.0).unwrap();
+        let wide = functional
+            .real_function(&Function::from(Known::Sigmoid), -2.0, 2.0, Accuracy::bits(20.0))
+            .unwrap();
         assert!(server.functions_of(answer.as_ref(), &[&wide]).is_ok());
     }
 }

@@ -3,12 +3,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod corrected_lut;
+mod debugger;
 mod domains;
 mod full;
 #[cfg(feature = "long-tests")]
 mod full_size;
 mod functional;
 mod leaks;
+mod levels;
 #[cfg(feature = "long-tests")]
 mod lwe_sizes;
 mod messages;

@@ -33,7 +33,7 @@ macro_rules! refused_on_slots {
 }
 
 mod clients;
-mod complete;
+pub mod complete;
 mod exact;
 mod flooding;
 mod names;
@@ -69,6 +69,11 @@ impl Record {
                 self.refused += 1;
                 for name in names::unknown(&message) {
                     self.faults.push(format!("{what}: no `{name}` exists: {message}"));
+                }
+                for unseen in ["KeyLevels", "Interval::complex"] {
+                    if message.contains(unseen) {
+                        self.faults.push(format!("{what}: names `{unseen}`: {message}"));
+                    }
                 }
                 // `map_with` is `map` with more arguments.
                 let family = name.strip_suffix("_with").unwrap_or(name);

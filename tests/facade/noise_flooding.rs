@@ -137,7 +137,10 @@ fn refused_results_cost_nothing() {
     assert_eq!((budget.reserve(1).unwrap(), budget.left(), budget.reserved()), (3, 3, 1));
     let other = client.decrypt_flooded(&x, &bound, &mut budget);
     assert!(
-        matches!(refusal(&other), ErrorKind::Ckks(ckks::ErrorKind::ScaleMismatch { .. })),
+        matches!(
+            refusal(&other),
+            ErrorKind::Ckks(ckks::ErrorKind::NotOfProgram { what: "level", .. })
+        ),
         "{other:?}"
     );
     // A budget belongs to a key: neither another key's results nor another key's owner spend it.
@@ -153,6 +156,16 @@ fn refused_results_cost_nothing() {
     let refused = client.decrypt_flooded(&y, &bound, &mut own);
     assert!(
         matches!(refusal(&refused), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })),
+        "{refused:?}"
+    );
+    // The shared values are real.
+    let shadow = Simulator::new(client.params().ckks()).worst_case();
+    let any = shadow.encrypt(&[0.0; 4], range(1.0), client.params().levels()).unwrap();
+    let bound = shadow.noise_bound(&shadow.mul_i(&any).unwrap()).unwrap();
+    let x = encrypt(&client, &[0.5; 4], -1.0..=1.0);
+    let refused = client.decrypt_flooded(&server.mul_i(&x).unwrap(), &bound, &mut budget);
+    assert!(
+        matches!(refusal(&refused), ErrorKind::Ckks(ckks::ErrorKind::ComplexValues)),
         "{refused:?}"
     );
     assert_eq!((strict.reserved(), budget.reserved(), own.reserved()), (1, 1, 1));
@@ -275,7 +288,7 @@ fn flooded_values_carry_their_noise() {
     request(server.map_with(&x, &abs(&wide)));
     request(server.map_flooded(&x, &abs(&wide), &mut foreign));
     request(server.map_flooded(&x, &MapRequest::new(f64::abs), &mut wide));
-    request(server.map_flooded(&x, &abs(&wide).bits(9.0), &mut wide));
+    request(server.map_flooded(&x, &abs(&wide).typical(Accuracy::bits(9.0)), &mut wide));
     assert_eq!((wide.reserved(), foreign.reserved()), (4, 1));
 }
 
@@ -382,7 +395,7 @@ fn evaluators_add_up_what_may_fail() {
     assert!(close(&server, 16.0 + with), "{:?}", server.failures());
     // Corrected ones: at least the packed values, at most every table on its own.
     let anew = anew.reset_failures();
-    let exp = MapRequest::new(f64::exp).bits(9.0);
+    let exp = MapRequest::new(f64::exp).typical(Accuracy::absolute(1f64.exp() / 512.0));
     let order = anew.map_plan(&x, &exp).unwrap().prediction().unwrap().order.unwrap();
     anew.map_with(&x, &exp).unwrap();
     let halves =

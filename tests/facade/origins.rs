@@ -3,8 +3,10 @@
 
 use std::collections::HashMap;
 
-use crate::common::{params_of, party};
-use bellerophon::ckks::{self, CkksOps, Interval, Metadata, simulator::Simulator};
+use crate::common::{Party, params_of, party};
+use bellerophon::ckks::{
+    self, CkksOps, Interval, Metadata, fbt::IntVec, noise, simulator::Simulator,
+};
 use bellerophon::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -15,9 +17,23 @@ const SLOTS: usize = 8;
 /// The largest rotation, to the left.
 const STEPS: [i64; 3] = [1, 2, 4];
 
-/// The errors of a vector as multiples of those of encryptions: the encryption and the distance by
-/// which its slots have moved, modulo the slots, and the factor.
-type Form = HashMap<(usize, usize), f64>;
+/// The constant of all plaintexts, which no scale represents.
+const CONSTANT: f64 = 1.0 / 3.0;
+
+/// Where an error comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Origin {
+    Encryption(usize),
+    /// The rounding of [`CONSTANT`] in every slot.
+    Constant,
+    /// The rounding of [`values`] in so many slots.
+    Values(usize),
+}
+
+/// The errors of a vector as multiples of those of their origins: the origin and the distance by which
+/// its slots have moved, and the factor. An encryption of `period` slots has errors of its own in
+/// `2 period` slots; the errors of its slots are the means of two of them.
+type Form = HashMap<(Origin, usize), f64>;
 
 /// A vector of a program, its exact values, and its errors.
 struct Known<C> {
@@ -37,25 +53,36 @@ enum Step {
     Double(usize),
     Times(usize, i64),
     Rotate(usize, i64),
-    /// To integers modulo 256 and back.
-    Integers(usize),
+    /// [`CONSTANT`] in every slot.
+    AddScalar(usize),
+    /// [`values`] in the slots.
+    AddValues(usize),
+    /// Twice as many slots as an encryption has.
+    Repeat(usize),
     /// `sum_i` of four vectors, of which some may be equal.
     Combined([usize; 4]),
     Window(usize),
+}
+
+/// The values of all plaintext vectors.
+fn values(len: usize) -> Vec<f64> {
+    (0..len).map(|i| CONSTANT * (1.0 + i as f64 / len as f64)).collect()
 }
 
 /// A step on vectors that are known so far.
 fn step(rng: &mut ChaCha20Rng, known: usize) -> Step {
     let mut any = || rng.random_range(0..known);
     let (a, b, more) = (any(), any(), [any(), any(), any(), any()]);
-    match rng.random_range(0..8) {
+    match rng.random_range(0..10) {
         0 => Step::Add(a, b),
         1 => Step::Sub(a, b),
         2 => Step::Double(a),
         3 => Step::Times(a, rng.random_range(-3..=3)),
         4 => Step::Rotate(a, STEPS[rng.random_range(0..STEPS.len())]),
-        5 => Step::Integers(a),
-        6 => Step::Combined(more),
+        5 => Step::AddScalar(a),
+        6 => Step::AddValues(a),
+        7 => Step::Repeat(a),
+        8 => Step::Combined(more),
         _ => Step::Window(a),
     }
 }
@@ -66,28 +93,45 @@ fn sum(x: &Form, y: &Form, sign: f64) -> Form {
     sum
 }
 
-fn moved(x: &Form, by: usize, slots: usize) -> Form {
-    x.iter().map(|(&(origin, at), &f)| ((origin, (at + by) % slots), f)).collect()
+fn moved(x: &Form, by: usize, period: usize) -> Form {
+    let place = |origin, at| match origin {
+        Origin::Encryption(_) => (at + by) % (2 * period),
+        Origin::Constant => 0,
+        Origin::Values(slots) => (at + by) % slots,
+    };
+    x.iter().map(|(&(origin, at), &f)| ((origin, place(origin, at)), f)).collect()
+}
+
+/// `x + sign y`, of which the shorter one repeats.
+fn zipped(x: &[f64], y: &[f64], sign: f64) -> Vec<f64> {
+    let slots = x.len().max(y.len());
+    (0..slots).map(|i| x[i % x.len()] + sign * y[i % y.len()]).collect()
 }
 
 fn rotated(x: &[f64], by: usize) -> Vec<f64> {
     (0..x.len()).map(|i| x[(i + by) % x.len()]).collect()
 }
 
-/// The result of a step: on ciphertexts or on the simulator, in the clear, and of its errors.
+/// The result of a step: on ciphertexts or on the simulator, in the clear, and of its errors, for
+/// encryptions of `period` slots.
 fn apply<A: CkksOps>(
     a: &A,
     known: &[Known<A::Ciphertext>],
     step: Step,
+    period: usize,
 ) -> ckks::Result<Known<A::Ciphertext>> {
-    let slots = known[0].values.len();
     let both = |x: usize, y: usize, sign: f64| -> (Vec<f64>, Form) {
-        let values = known[x].values.iter().zip(&known[y].values).map(|(a, b)| a + sign * b);
-        (values.collect(), sum(&known[x].form, &known[y].form, sign))
+        let values = zipped(&known[x].values, &known[y].values, sign);
+        (values, sum(&known[x].form, &known[y].form, sign))
     };
     let times = |x: usize, k: f64| -> (Vec<f64>, Form) {
         let form = known[x].form.iter().map(|(&origin, f)| (origin, k * f)).collect();
         (known[x].values.iter().map(|v| k * v).collect(), form)
+    };
+    let plus = |x: usize, plain: &[f64], origin: Origin| -> (Vec<f64>, Form) {
+        let form = sum(&known[x].form, &Form::from([((origin, 0), 1.0)]), 1.0);
+        let plain = plain.iter().copied().chain(std::iter::repeat(0.0));
+        (known[x].values.iter().zip(plain).map(|(v, p)| v + p).collect(), form)
     };
     let of = |x: usize| &known[x].vector;
     let (vector, (values, form)) = match step {
@@ -96,30 +140,36 @@ fn apply<A: CkksOps>(
         Step::Double(x) => (a.add(of(x), of(x))?, both(x, x, 1.0)),
         Step::Times(x, k) => (a.mul_integer(of(x), k)?, times(x, k as f64)),
         Step::Rotate(x, by) => {
-            let form = moved(&known[x].form, by as usize, slots);
+            let form = moved(&known[x].form, by as usize, period);
             (a.rotate(of(x), by)?, (rotated(&known[x].values, by as usize), form))
         }
-        Step::Integers(x) => {
-            let integers = a.integers().from_reals(of(x), 256)?;
-            let reals = a.integers().to_reals(&integers)?.remove(0);
-            (reals, (known[x].values.clone(), known[x].form.clone()))
+        Step::AddScalar(x) => {
+            let constants = vec![CONSTANT; known[x].values.len()];
+            (a.add_scalar(of(x), CONSTANT)?, plus(x, &constants, Origin::Constant))
+        }
+        Step::AddValues(x) => {
+            let plain = values(period);
+            (a.add_values(of(x), &plain)?, plus(x, &plain, Origin::Values(known[x].values.len())))
+        }
+        Step::Repeat(x) => {
+            let values = zipped(&known[x].values, &vec![0.0; 2 * period], 1.0);
+            (a.repeated(of(x).clone(), 2 * period)?, (values, known[x].form.clone()))
         }
         Step::Combined(terms) => {
             let vector = a.add_many(&terms.map(of))?;
             let rest = terms[1..].iter().fold(times(terms[0], 1.0), |(values, form), &x| {
-                let values = values.iter().zip(&known[x].values).map(|(a, b)| a + b).collect();
-                (values, sum(&form, &known[x].form, 1.0))
+                (zipped(&values, &known[x].values, 1.0), sum(&form, &known[x].form, 1.0))
             });
             (vector, rest)
         }
         Step::Window(x) => {
             let steps: Vec<i64> = [0].into_iter().chain(STEPS[..2].iter().copied()).collect();
             let vector = a.sum_of_rotations(&[(of(x), &steps)])?;
-            let (mut values, mut form) = (vec![0.0; slots], Form::new());
+            let (mut values, mut form) = (vec![0.0; known[x].values.len()], Form::new());
             for by in steps.iter().map(|&by| by as usize) {
                 let turned = rotated(&known[x].values, by);
-                values.iter_mut().zip(turned).for_each(|(sum, v)| *sum += v);
-                form = sum(&form, &moved(&known[x].form, by, slots), 1.0);
+                values = zipped(&values, &turned, 1.0);
+                form = sum(&form, &moved(&known[x].form, by, period), 1.0);
             }
             (vector, (values, form))
         }
@@ -129,22 +179,42 @@ fn apply<A: CkksOps>(
         Step::Add(x, y) | Step::Sub(x, y) => terms(x) + terms(y),
         Step::Double(x) => 2.0 * terms(x),
         Step::Times(x, k) => k.abs() as f64 * terms(x),
-        Step::Rotate(x, _) | Step::Integers(x) => terms(x),
+        Step::Rotate(x, _) | Step::Repeat(x) => terms(x),
+        Step::AddScalar(x) | Step::AddValues(x) => terms(x) + 1.0,
         Step::Combined(all) => all.into_iter().map(terms).sum(),
         Step::Window(x) => 3.0 * terms(x),
     };
     Ok(Known { vector, values, form, terms })
 }
 
-/// The standard deviation of the errors of a form, in those of one encryption.
-fn deviation(form: &Form) -> f64 {
-    form.values().map(|f| f * f).sum::<f64>().sqrt()
+/// The form of a vector of `slots` slots, with the errors of an encryption that its slots have.
+fn folded(form: &Form, slots: usize, period: usize) -> Form {
+    let mut folded = Form::new();
+    for (&(origin, at), f) in form {
+        let one = slots == period && matches!(origin, Origin::Encryption(_));
+        *folded.entry((origin, if one { at % period } else { at })).or_default() += f;
+    }
+    folded
+}
+
+/// The root mean square of the errors of a vector; that of an encryption is `unit`.
+fn deviation<C>(x: &Known<C>, unit: f64, period: usize, scale: f64) -> f64 {
+    let slots = x.values.len();
+    let rounded = CONSTANT * scale;
+    let of = |origin: Origin| match origin {
+        Origin::Encryption(_) => unit * (slots as f64 / period as f64).sqrt(),
+        Origin::Constant => (rounded - rounded.round()).abs() / scale,
+        // The coefficients of a real vector come in equal pairs.
+        Origin::Values(slots) => noise::slot_std(2.0 * noise::ENCODING, slots, scale, true),
+    };
+    let form = folded(&x.form, slots, period);
+    form.iter().map(|(&(origin, _), f)| (f * of(origin)).powi(2)).sum::<f64>().sqrt()
 }
 
 /// Whether no two terms of a vector are of one slot of an encryption, as in a sum of vectors that have
 /// nothing in common.
-fn is_independent<C>(x: &Known<C>) -> bool {
-    x.form.len() as f64 == x.terms
+fn is_independent<C>(x: &Known<C>, period: usize) -> bool {
+    folded(&x.form, x.values.len(), period).len() as f64 == x.terms
 }
 
 #[test]
@@ -156,19 +226,20 @@ fn predictions_of_linear_programs_are_never_below_their_errors() {
     let fresh = |origin| Known {
         vector: simulator.encrypt(&[0.0; SLOTS], range, params.levels()).unwrap(),
         values: vec![0.0; SLOTS],
-        form: Form::from([((origin, 0), 1.0)]),
+        form: Form::from([((Origin::Encryption(origin), 0), 1.0)]),
         terms: 1.0,
     };
-    let unit = fresh(0).vector.metadata().noise();
+    let (unit, scale) = (fresh(0).vector.metadata().noise(), params.ckks().scale());
     let (mut programs, mut sums) = (0, 0);
     while programs < 10_000 {
         let mut known: Vec<_> = (0..rng.random_range(1..=4)).map(fresh).collect();
         let encryptions = known.len();
         for _ in 0..12 {
             let step = step(&mut rng, known.len());
-            // Values beyond the modulus, and integers of vectors that are not real.
-            let Ok(next) = apply(&simulator, &known, step) else { continue };
-            let (found, true_std) = (next.vector.metadata(), unit * deviation(&next.form));
+            // Values beyond the modulus, and sums of different numbers of slots.
+            let Ok(next) = apply(&simulator, &known, step, SLOTS) else { continue };
+            let found = next.vector.metadata();
+            let true_std = deviation(&next, unit, SLOTS, scale);
             let rounding = 1.0 + 1e-9;
             assert!(
                 found.noise() * rounding >= true_std,
@@ -189,43 +260,94 @@ fn predictions_of_linear_programs_are_never_below_their_errors() {
     assert!(sums > 5000);
 }
 
+/// A rotation by 7 of 8 slots, repeated, is the rotation by 7 of 16 slots of the repeated vector.
+#[test]
+fn rotations_of_other_numbers_of_slots_share_their_errors() {
+    let params = params_of(Preset::ToyInsecure);
+    let simulator = Simulator::new(params.ckks());
+    let range = Interval::real(-1.0, 1.0).unwrap();
+    let x = simulator.encrypt(&[0.5; SLOTS], range, params.levels()).unwrap();
+    let copies = simulator.repeated(x.clone(), 2 * SLOTS).unwrap();
+    let turned = simulator.rotate(&x, 7).unwrap();
+    let right = simulator.rotate(&copies, 7).unwrap();
+    let both = 2.0 * copies.metadata().noise();
+    let left = simulator.repeated(turned.clone(), 2 * SLOTS).unwrap();
+    for sum in [simulator.add(&left, &right), simulator.add(&turned, &right)] {
+        assert!(sum.unwrap().metadata().noise() >= both * (1.0 - 1e-9));
+    }
+}
+
+/// The same constant added again and again has the same rounding each time.
+#[test]
+fn roundings_of_plaintexts_add_up() {
+    const TIMES: usize = 1000;
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new(), 40);
+    let x = client.encrypt_with(&[0.25; SLOTS], -1.0..=1.0, 2, &mut rng(2)).unwrap();
+    let plain = values(SLOTS);
+    let (mut constants, mut vectors) = (x.clone(), x);
+    for _ in 0..TIMES {
+        constants = server.add_scalar(&constants, CONSTANT).unwrap();
+        vectors = server.add_values(&vectors, &plain).unwrap();
+    }
+    for (y, added, most) in [(constants, [CONSTANT; SLOTS].to_vec(), 1.2), (vectors, plain, 4.0)] {
+        let found = client.decrypt_noisy(&y).unwrap();
+        let exact = added.iter().map(|c| 0.25 + TIMES as f64 * c);
+        let squares = found.iter().zip(exact).map(|(a, b)| (a - b).powi(2));
+        let rms = (squares.sum::<f64>() / SLOTS as f64).sqrt();
+        let noise = y.metadata().noise();
+        assert!(rms <= 1.5 * noise && noise <= most * rms, "{rms:e}, {noise:e}");
+        assert!(bound(&y.metadata()) >= noise);
+    }
+}
+
 /// The bound on the standard deviation of a slot for errors of any correlation.
 fn bound(x: &Metadata) -> f64 {
     ckks::noise::slot_std(x.meta.noise.bound, x.meta.slots, x.meta.scale, true)
 }
 
 /// The errors of ciphertexts: within the stated bound always, and within a factor 4 below the
-/// prediction where the operands have nothing in common.
+/// prediction where the operands have nothing in common. The simulator predicts the same.
 #[test]
 fn errors_of_linear_programs_are_as_predicted() {
     let needs = Needs::new().rotate(STEPS);
-    let crate::common::Party { client, server } = party(Preset::ToyInsecure, &needs, 36);
-    let slots = client.params().slots();
+    let Party { client, server } = party(Preset::ToyInsecure, &needs, 36);
+    let simulator = Simulator::new(client.params().ckks());
+    let period = client.params().slots() / 2;
+    let range = Interval::real(-1.0, 1.0).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(37);
     let (mut programs, mut independent) = (0, 0);
     while programs < 200 {
-        let mut known: Vec<Known<Ciphertext>> = (0..rng.random_range(1..=3))
-            .map(|origin| {
-                let values: Vec<f64> = (0..slots).map(|_| rng.random_range(-1.0..1.0)).collect();
-                let vector = client.encrypt_with(&values, -1.0..=1.0, 2, &mut rng).unwrap();
-                Known { vector, values, form: Form::from([((origin, 0), 1.0)]), terms: 1.0 }
-            })
-            .collect();
+        let (mut known, mut predicted) = (vec![], vec![]);
+        for origin in 0..rng.random_range(1..=3) {
+            let values: Vec<f64> = (0..period).map(|_| rng.random_range(-1.0..1.0)).collect();
+            let form = Form::from([((Origin::Encryption(origin), 0), 1.0)]);
+            let vector = client.encrypt_with(&values, -1.0..=1.0, 2, &mut rng).unwrap();
+            let foreseen = simulator.encrypt(&values, range, 2).unwrap();
+            known.push(Known { vector, values: values.clone(), form: form.clone(), terms: 1.0 });
+            predicted.push(Known { vector: foreseen, values, form, terms: 1.0 });
+        }
         for _ in 0..6 {
             let step = step(&mut rng, known.len());
-            let Ok(next) = apply(&*server, &known, step) else { continue };
+            let foreseen = apply(&simulator, &predicted, step, period);
+            let Ok(next) = apply(&*server, &known, step, period) else {
+                assert!(foreseen.is_err(), "{step:?}");
+                continue;
+            };
+            let foreseen = foreseen.unwrap();
+            assert_eq!(next.vector.metadata(), *foreseen.vector.metadata(), "{step:?}");
             known.push(next);
+            predicted.push(foreseen);
         }
         let last = known.pop().unwrap();
         let Known { vector, values, .. } = &last;
         let found = client.decrypt(vector).unwrap();
         let errors: Vec<f64> = found.iter().zip(values).map(|(a, b)| a - b).collect();
-        let rms = (errors.iter().map(|e| e * e).sum::<f64>() / slots as f64).sqrt();
+        let rms = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt();
         let worst = errors.iter().fold(0.0, |most: f64, e| most.max(e.abs()));
         let metadata = vector.metadata();
         assert!(worst <= metadata.worst(-40.0) && worst <= metadata.surely(-40.0), "{worst:e}");
         assert!(rms <= 1.5 * metadata.noise(), "{rms:e}, {:e}", metadata.noise());
-        if is_independent(&last) {
+        if is_independent(&last, period) {
             assert!(metadata.noise() <= 4.0 * rms, "{rms:e}, {:e}", metadata.noise());
             independent += 1;
         }
@@ -234,11 +356,61 @@ fn errors_of_linear_programs_are_as_predicted() {
     assert!(independent > 20, "{independent}");
 }
 
+/// Integers in both parts of the slots, as two vectors of reals.
+#[test]
+fn parts_of_integers_have_the_predicted_errors() {
+    let needs = Needs::new().functional().conjugate();
+    let Party { client, server } = party(Preset::ToyTables, &needs, 39);
+    let level = client.params().functional().unwrap().input_level();
+    let slots = client.params().slots();
+    let integers: Vec<usize> = (0..slots + 64).map(|i| i * 7 % 256).collect();
+    let x = client.encrypt_with(&integers, Modulo(256), level, &mut rng(3)).unwrap();
+    let on = server.integers();
+    let y = on.mul_constant(&on.add(&x, &x).unwrap(), 3).unwrap();
+    let parts = on.to_reals(&y).unwrap();
+    for (part, exact) in parts.iter().zip([&integers[..slots], &integers[slots..]]) {
+        let found = client.decrypt(part).unwrap();
+        assert_eq!(found.len(), exact.len());
+        let squares = found.iter().zip(exact).map(|(a, &b)| (a - 6.0 * b as f64).powi(2));
+        let rms = (squares.sum::<f64>() / exact.len() as f64).sqrt();
+        let noise = part.metadata().noise();
+        assert!(rms <= 1.5 * noise && noise <= 4.0 * rms, "{rms:e}, {noise:e}");
+        // They are integers by the word of the program.
+        assert!(on.from_reals(part, 256).unwrap().is_of_reals());
+    }
+    assert_eq!(parts.len(), 2);
+}
+
+/// Only encryptions become integers whose noise counts as bounded; whatever an operation or a
+/// statement has changed counts as a vector of reals.
+#[test]
+fn marks_of_integers_are_not_removed() {
+    let Party { client, server } = party(Preset::ToyTables, &Needs::new(), 38);
+    let x = client.encrypt_with(&[0.5; 64], 0.0..=255.0, 3, &mut rng(4)).unwrap();
+    let is_marked = |y: Ciphertext| IntVec::new(y, 256, 64).unwrap().is_of_reals();
+    assert!(!is_marked(x.clone()));
+    let meta = x.metadata().meta;
+    let changed = [
+        server.add(&x, &x).unwrap(),
+        server.add_scalar(&x, 0.0).unwrap(),
+        server.add_values(&x, &[0.0; 64]).unwrap(),
+        server.mul_integer(&x, 1).unwrap(),
+        server.drop_to_level(&x, 2).unwrap(),
+        server.neg(&server.neg(&x).unwrap()).unwrap(),
+        server.with_metadata(server.add(&x, &x).unwrap(), meta),
+        x.clone().assume_range_with_padding(meta.bounds.values),
+        x.clone().assume_noise(1e-9).unwrap(),
+    ];
+    assert!(changed.into_iter().all(is_marked));
+    let mut sum = x.clone();
+    server.add_assign(&mut sum, &x).unwrap();
+    assert!(is_marked(sum));
+}
+
 /// Doublings of zeros of a small range: integers are exact, or refused.
 #[test]
 fn integers_that_could_be_noise_are_refused() {
-    let crate::common::Party { client, server } =
-        party(Preset::ToyTables, &Needs::new().functional(), 38);
+    let Party { client, server } = party(Preset::ToyTables, &Needs::new().functional(), 38);
     let level = client.params().functional().unwrap().input_level();
     let zeros = client.encrypt_with(&[0.0; 64], -1e-9..=1e-9, level, &mut rng(1)).unwrap();
     let on = server.integers();

@@ -1,11 +1,20 @@
 //! Padding never harms: every operation on slots of vectors with and without padding, clean and
 //! dirty, and loops with bootstraps, against plain arithmetic on the values.
 
-use bellerophon::ckks::approx::{Approximation, Function, Known, Sign};
-use bellerophon::ckks::{self, Complex64, polynomial::Monomial, polynomial::Polynomial};
-use bellerophon::prelude::*;
+use std::collections::BTreeSet;
 
-use crate::common::{Party, cases, errors, params_of, party, spread};
+use bellerophon::{
+    Engine,
+    ckks::approx::{Function, Known},
+    prelude::*,
+};
+
+use crate::common::{Party, errors, params_of, party, spread};
+use crate::misuse::complete::methods_of;
+
+mod circuits;
+mod look_ups;
+mod slots;
 
 fn needs(preset: Preset) -> Needs {
     let slots = params_of(preset).slots();
@@ -21,121 +30,117 @@ fn lengths(slots: usize) -> [usize; 4] {
     [199, 3, slots - 1, 1]
 }
 
-/// `x` with another number in the padding and the same values.
-fn dirty(server: &Evaluator, x: &Ciphertext) -> Ciphertext {
-    let moved = server.add_scalar(x, 3.0).unwrap();
-    server.add_values(&moved, &vec![-3.0; x.len()]).unwrap()
+/// `x` with numbers up to `by` in the padding and the same values.
+fn dirty(server: &Evaluator, x: &Ciphertext, by: f64) -> Ciphertext {
+    let moved = server.add_scalar(x, by).unwrap();
+    server.add_values(&moved, &vec![-by; x.len()]).unwrap()
 }
 
-/// The result of an operation on a padded vector `x` and another one `y`, and what it is on plain
-/// values.
-type Case = (&'static str, bellerophon::Result<Ciphertext>, Box<dyn Fn(f64, f64) -> f64>);
-
-fn case(
-    name: &'static str,
-    result: bellerophon::Result<Ciphertext>,
-    f: impl Fn(f64, f64) -> f64 + 'static,
-) -> Case {
-    (name, result, Box::new(f))
+/// Two vectors of one length on which all operations are called, and their values.
+struct Bench<'a> {
+    client: &'a ClientKey,
+    server: &'a Evaluator,
+    x: &'a Ciphertext,
+    y: &'a Ciphertext,
+    values: &'a [f64],
+    others: &'a [f64],
+    /// The operations that were called.
+    called: &'a mut BTreeSet<&'static str>,
 }
 
-fn slotwise(server: &Evaluator, x: &Ciphertext, y: &Ciphertext) -> Vec<Case> {
-    let (ones, n) = (vec![0.5; x.len()], x.len());
-    let ln = ckks::chebyshev::Chebyshev::interpolate(f64::ln, 0.25, 1.0, 15);
-    let ln = Polynomial::new(ln);
-    let inverse = Approximation::new(&Function::from(Known::Inverse), 0.25, 1.0, -16.0).unwrap();
-    let cube = Monomial::new(&[0.0, 0.5, 0.0, -0.5]).unwrap();
-    let sign = Sign::of_degrees(1.0, 0.25, &[7, 7]).unwrap();
-    let both = || [(x, 0.5), (y, -0.25)];
-    vec![
-        case("add", server.add(x, y), |x, y| x + y),
-        case("sub", server.sub(x, y), |x, y| x - y),
-        case("neg", server.neg(x), |x, _| -x),
-        case("add_many", server.add_many(&[x, y, x]), |x, y| 2.0 * x + y),
-        case("add_scalar", server.add_scalar(x, 0.5), |x, _| x + 0.5),
-        case("add_values", server.add_values(x, &ones), |x, _| x + 0.5),
-        case("mul", server.mul(x, y), |x, y| x * y),
-        case("square", server.square(x), |x, _| x * x),
-        case("dot", server.dot(&[x, y], &[y, y]), |x, y| x * y + y * y),
-        case("mul_scalar", server.mul_scalar(x, -0.75), |x, _| -0.75 * x),
-        case("mul_integer", server.mul_integer(x, 3), |x, _| 3.0 * x),
-        case("mul_values", server.mul_values(x, &ones), |x, _| 0.5 * x),
-        case("dot_values", server.dot_values(&[x], &[vec![2.0; n]]), |x, _| 2.0 * x),
-        case("linear", server.linear_combination(&both(), 0.125, None), |x, y| {
-            0.5 * x - 0.25 * y + 0.125
-        }),
-        case("clear_padding", server.clear_padding(x), |x, _| x),
-        case("move_padding", server.move_padding(x, 0.5), |x, _| x),
-        case("drop_to_level", server.drop_to_level(x, x.level() - 1), |x, _| x),
-        case("real_part", server.real_part(x), |x, _| x),
-        case("conjugate", server.conjugate(x), |x, _| x),
-        case("polynomial", server.polynomial(x, &ln, None), |x, _| x.ln()),
-        case("apply", server.apply(x, &inverse), |x, _| 1.0 / x),
-        case("function", server.function(x, &Function::from(Known::Inverse), -16.0), |x, _| {
-            1.0 / x
-        }),
-        case("monomial", server.monomial(x, &cube, None), |x, _| 0.5 * (x - x * x * x)),
-        case("sign", server.sign(x, &sign), {
-            let sign = sign.clone();
-            move |x, _| sign.eval(x)
-        }),
-        case("abs", server.abs(x, &sign), {
-            let sign = sign.clone();
-            move |x, _| x * sign.eval(x)
-        }),
-        case("relu", server.relu(x, &sign), {
-            let sign = sign.clone();
-            move |x, _| 0.5 * x * (1.0 + sign.eval(x))
-        }),
-        case("max", server.max(x, y, &sign), {
-            let sign = sign.clone();
-            move |x, y| y + 0.5 * (x - y) * (1.0 + sign.eval(x - y))
-        }),
-        case("greater", server.greater(x, y, &sign), move |x, y| 0.5 + 0.5 * sign.eval(x - y)),
-        case("bootstrap", server.bootstrap(x), |x, _| x),
-        case("bootstrap_iterated", server.bootstrap_iterated(x, 2), |x, _| x),
-    ]
-}
+impl Bench<'_> {
+    /// Compares every value of a result: `f` computes it of the values of both operands.
+    fn check<E: std::fmt::Display>(
+        &mut self,
+        name: &'static str,
+        result: Result<Ciphertext, E>,
+        f: impl Fn(f64, f64) -> f64,
+    ) {
+        let (values, others) = (self.values, self.others);
+        self.slots(name, 1e-4, result, |i| Some(f(values[i], others[i])));
+    }
 
-#[test]
-fn every_operation_computes_the_values() {
-    let Party { client, server } = party(Preset::ToyFull, &needs(Preset::ToyFull), 31);
-    for len in cases(lengths(client.params().slots()), 2) {
-        let (values, others) = (spread(len, 0.25, 1.0), spread(len, 0.3, 0.9));
-        let x = client.encrypt(&values, 0.25..=1.0).unwrap();
-        let y = client.encrypt(&others, 0.25..=1.0).unwrap();
-        for (x, y) in [(&x, &y), (&dirty(&server, &x), &y)] {
-            for (name, result, f) in slotwise(&server, x, y) {
-                let result = result.unwrap_or_else(|e| panic!("{name} of {len}: {e}"));
-                let expected = values.iter().zip(&others).map(|(x, y)| f(*x, *y));
-                let found = client.decrypt(&result).unwrap();
-                let (_, worst) = errors(&found, expected);
-                assert!(worst < 1e-4, "{name} of {len}: {worst:e}");
-            }
-            sums(&client, &server, x, &values);
-        }
+    /// Compares the slots for which there is an expected value: padding moves to the others.
+    fn slots<E: std::fmt::Display>(
+        &mut self,
+        name: &'static str,
+        tolerance: f64,
+        result: Result<Ciphertext, E>,
+        expected: impl Fn(usize) -> Option<f64>,
+    ) {
+        let len = self.values.len();
+        let result = result.unwrap_or_else(|e| panic!("{name} of {len}: {e}"));
+        let found = self.client.decrypt(&result).unwrap();
+        self.compare(name, tolerance, &found, expected);
+    }
+
+    fn compare(
+        &mut self,
+        name: &'static str,
+        tolerance: f64,
+        found: &[f64],
+        expected: impl Fn(usize) -> Option<f64>,
+    ) {
+        let expected = (0..found.len()).map(|i| expected(i).unwrap_or(found[i]));
+        let (_, worst) = errors(found, expected);
+        assert!(worst < tolerance, "{name} of {}: {worst:e}", self.values.len());
+        self.called.insert(name);
     }
 }
 
-/// Operations that gather values, and those that choose some.
-fn sums(client: &ClientKey, server: &Evaluator, x: &Ciphertext, values: &[f64]) {
-    let (len, sum) = (values.len(), values.iter().sum::<f64>());
-    let near = |name: &str, result: bellerophon::Result<Ciphertext>, expected: Vec<f64>| {
-        let found = client.decrypt(&result.unwrap()).unwrap();
-        let (_, worst) = errors(&found, expected.into_iter());
-        assert!(worst < 1e-4 * (1.0 + sum), "{name} of {len}: {worst:e}");
-    };
-    near("sum_slots", server.sum_slots(x), vec![sum; len]);
-    near("replicate_slot", server.replicate_slot(x, len - 1), vec![values[len - 1]; len]);
-    let first = |kept: usize| {
-        values.iter().enumerate().map(|(i, v)| if i < kept { *v } else { 0.0 }).collect()
-    };
-    near("mask", server.mask(x, 0..1), first(1));
-    near("mask_slots", server.mask_slots(x, &[0]), first(1));
-    near("with_len", server.with_len(x.clone(), 1).map_err(Into::into), vec![values[0]]);
-    let z = server.mul_i(x).unwrap();
-    let z = client.decrypt_complex(&z).unwrap();
-    assert!(z.iter().zip(values).all(|(z, v)| (z - Complex64::new(0.0, *v)).norm() < 1e-6));
+/// Operations that have no case here, and why.
+const OTHERS: [(&str, &str); 13] = [
+    ("composed", "runs a closure"),
+    ("new", "makes an evaluator"),
+    ("with_auto_bootstrap", "in the loops below"),
+    ("keep_within", "in the loops below"),
+    ("map_plan", "computes nothing"),
+    ("pack_level", "computes nothing"),
+    ("tables", "of LWE values, which have no padding"),
+    ("publish_integers", "results that leave"),
+    ("extract_flooded", "as `extract`, with noise: `noise_flooding.rs`"),
+    ("extract_flooded_with", "as `extract`, with noise: `noise_flooding.rs`"),
+    ("map_flooded", "as `map_with`, with noise: `noise_flooding.rs`"),
+    ("map_flooded_with", "as `map_with`, with noise: `noise_flooding.rs`"),
+    ("apply (LWE)", "of LWE values, which have no padding"),
+];
+
+#[test]
+fn every_operation_computes_the_values() {
+    let needs = needs(Preset::ToyFull).functional().map_with([Engine::Rgsw, Engine::Corrected]);
+    let needs = needs.statistics(3, 3);
+    let Party { client, server } = party(Preset::ToyFull, &needs, 31);
+    let mut called = BTreeSet::new();
+    for len in lengths(client.params().slots()) {
+        let (values, others) = (&spread(len, 0.25, 1.0), &spread(len, 0.3, 0.9));
+        let x = client.encrypt(values, 0.25..=1.0).unwrap();
+        let y = client.encrypt(others, 0.25..=1.0).unwrap();
+        for (x, is_clean) in [(&x, true), (&dirty(&server, &x, 3.0), false)] {
+            let (client, server, y, called) = (&client, &server, &y, &mut called);
+            let mut bench = Bench { client, server, x, y, values, others, called };
+            bench.arithmetic();
+            bench.functions();
+            bench.moves();
+            bench.sums();
+            // Bootstraps and look-ups take longer. Zeros are the easier padding.
+            if is_clean {
+                continue;
+            }
+            bench.bootstraps();
+            if len < 200 {
+                bench.look_ups();
+                bench.comparisons();
+            }
+        }
+    }
+    // Nothing is left out.
+    let owners = ["CkksOps", "ComposedOps", "Evaluator"].map(methods_of);
+    let ordering = methods_of("OrderOps").into_iter().map(|name| format!("{name} (LWE)"));
+    let all: BTreeSet<String> = owners.into_iter().flatten().chain(ordering).collect();
+    let known: BTreeSet<String> =
+        called.into_iter().chain(OTHERS.map(|(name, _)| name)).map(String::from).collect();
+    let missing: Vec<_> = all.symmetric_difference(&known).collect();
+    assert!(missing.is_empty(), "no case, or no such operation: {missing:?}");
 }
 
 /// A step of a loop on ciphertexts, and on plain values.
@@ -167,7 +172,7 @@ fn fleeing(server: &Evaluator, x: &Ciphertext) -> bellerophon::Result<Ciphertext
 fn run(preset: Preset, seed: u64, (step, plain): Step, range: (f64, f64)) {
     let Party { client, server } = party(preset, &needs(preset), seed);
     let server = server.with_auto_bootstrap().unwrap();
-    for len in cases(lengths(client.params().slots()), 2) {
+    for len in lengths(client.params().slots()) {
         let mut values = spread(len, range.0, range.1);
         let mut x = client.encrypt(&values, range.0..=range.1).unwrap();
         for i in 0..30 {
@@ -194,6 +199,29 @@ fn a_convergent_loop_keeps_its_values() {
 fn a_loop_whose_padding_flees_keeps_its_values() {
     let plain = |x: f64| 0.75 - 4.0 * (x - 0.5).powi(2);
     run(Preset::ToyBootstrapping, 34, (fleeing, plain), (0.5, 0.75));
+}
+
+/// Functional bootstraps in a loop: padding that leaves their domain is cleared.
+#[test]
+fn a_loop_through_functional_bootstraps_keeps_its_values() {
+    let Party { client, server } = party(Preset::ToySmooth, &Needs::new().functional(), 37);
+    let sigmoid = Function::from(Known::Sigmoid);
+    let functional = client.params().functional().unwrap();
+    let f = functional.real_function(&sigmoid, -0.125, 1.125, Accuracy::bits(16.0)).unwrap();
+    for len in lengths(client.params().slots()) {
+        let mut values = spread(len, 0.2, 0.8);
+        let mut x = client.encrypt(&values, 0.0..=1.0).unwrap();
+        for i in 0..30 {
+            let moved = dirty(&server, &x, 3.0);
+            let moved = PairedVec::of_reals(&*server, moved).unwrap();
+            let results = server.functions_of(&moved, &[&f]);
+            let next = results.unwrap_or_else(|e| panic!("step {i}: {e}")).remove(0);
+            x = server.assume_range(&next.into_inner(), 0.0..=1.0).unwrap();
+            values.iter_mut().for_each(|v| *v = f.eval(*v));
+        }
+        let (_, worst) = errors(&client.decrypt(&x).unwrap(), values.into_iter());
+        assert!(worst < 1e-3, "{len} values: {worst:e}");
+    }
 }
 
 /// Products without end: the range is stated once, for all results.

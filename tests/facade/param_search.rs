@@ -12,12 +12,18 @@ use bellerophon::ckks::{
     param_search::{ReductionChoice, SelectedParams},
 };
 use bellerophon::mlwe::{SecretKey, SecretKind, Security};
-use bellerophon::{ProgramBounds, prelude::Preset};
+use bellerophon::{Accuracy, ProgramBounds, prelude::Preset};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 fn endless(slots: usize, depth: usize, bits: f64) -> ProgramBounds {
-    ProgramBounds { security: Security::Bits128, slots, depth, bits, bootstraps: true }
+    ProgramBounds {
+        security: Security::Bits128,
+        slots,
+        depth,
+        accuracy: Accuracy::bits(bits),
+        bootstraps: true,
+    }
 }
 
 /// The choice for all slots, four products and 19 bits.
@@ -162,14 +168,20 @@ fn the_full_set_has_the_reduction_of_the_search() {
 fn what_no_bootstrap_gives_names_the_nearest() {
     let base = endless(16, 3, 10.0);
     let error = |r: ProgramBounds| r.choose().unwrap_err();
-    let refused = error(ProgramBounds { bits: 40.0, ..base });
+    let refused = error(ProgramBounds { accuracy: Accuracy::bits(40.0), ..base });
     let ErrorKind::Unreachable { nearest_bits: Some(bits), bootstraps: true, .. } =
         refused.into_kind()
     else {
         panic!()
     };
-    assert!(ProgramBounds { bits: f64::from(bits), ..base }.choose().is_ok(), "{bits}");
-    assert!(ProgramBounds { bits: f64::from(bits + 1), ..base }.choose().is_err(), "{bits}");
+    assert!(
+        ProgramBounds { accuracy: Accuracy::bits(f64::from(bits)), ..base }.choose().is_ok(),
+        "{bits}"
+    );
+    assert!(
+        ProgramBounds { accuracy: Accuracy::bits(f64::from(bits + 1)), ..base }.choose().is_err(),
+        "{bits}"
+    );
     let refused = error(ProgramBounds { depth: 60, ..base });
     let ErrorKind::Unreachable { nearest_depth: Some(depth), .. } = refused.kind() else {
         panic!("{refused}")

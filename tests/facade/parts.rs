@@ -98,8 +98,12 @@ pub fn serve(params: &Params, name: &str, needs: &Needs) {
             (server.rotate(&low, 2).unwrap(), rotated(2).map(|i| values[i]).collect())
         }
         "map corrected" => {
-            let y =
-                server.map_with(&x, &MapRequest::new(f64::sin).over(-1.0..=1.0).bits(9.0)).unwrap();
+            let y = server
+                .map_with(
+                    &x,
+                    &MapRequest::new(f64::sin).over(-1.0..=1.0).typical(Accuracy::bits(9.0)),
+                )
+                .unwrap();
             (y, values.iter().map(|v| v.sin()).collect())
         }
         _ => {

@@ -1,10 +1,13 @@
 //! The planner of `map` on toy sets: its choices, its predictions, and its refusals.
 
 use crate::common::{cases, encrypt, params_of, party, refusal, spread};
-use bellerophon::ckks::approx::Known;
+use bellerophon::ckks::{
+    self,
+    approx::{Function, Known},
+};
 use bellerophon::prelude::*;
 use bellerophon::repack;
-use bellerophon::{CostModel, Engine, ErrorKind, MapPlan};
+use bellerophon::{CostModel, Engine, ErrorKind, FasterEngine, MapPlan, PriceOrigin};
 
 const MODEL: CostModel = CostModel::SERVER;
 
@@ -13,7 +16,7 @@ fn plan(params: &Params, request: &MapRequest<'_>) -> MapPlan {
 }
 
 fn sigmoid(log2_error: f64) -> MapRequest<'static> {
-    MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(log2_error)
+    MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(Accuracy::bits(-log2_error))
 }
 
 #[test]
@@ -109,13 +112,19 @@ fn ntru_is_never_taken_unless_it_is_named() {
 fn keys_at_hand_restrict_the_engines() {
     for (engines, chosen) in [
         (vec![Engine::Poly], Some(Engine::Poly)),
-        (vec![Engine::Rgsw], Some(Engine::Poly)),
+        // The relinearization key of look-ups lies below the level of the operand.
+        (vec![Engine::Rgsw], Some(Engine::Rgsw)),
         (vec![], None),
     ] {
         let party = party(Preset::ToyInsecure, &Needs::new().map_with(engines.clone()), 2);
         let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
         let plan = party.server.map_plan(&x, &sigmoid(-3.0)).unwrap();
         assert_eq!(plan.chosen, chosen, "{engines:?}: {plan}");
+        // What was chosen runs.
+        if chosen.is_some() {
+            let y = party.server.map_with(&x, &sigmoid(-3.0)).unwrap();
+            assert!((party.client.decrypt(&y).unwrap()[0] - 0.6225).abs() < 0.125);
+        }
         let tables = plan.row(Engine::Rgsw).unwrap().refusal.is_none();
         assert_eq!(tables, engines.contains(&Engine::Rgsw), "{plan}");
         let missing = plan.row(Engine::Fbt).unwrap().refusal.clone().unwrap();
@@ -129,6 +138,66 @@ fn keys_at_hand_restrict_the_engines() {
             assert!(refusals.contains("Needs::multiply") && refusals.contains("Needs::map"));
         }
     }
+}
+
+/// A refusal has a line for every engine, also where the keys are missing.
+#[test]
+fn refusals_name_every_engine() {
+    let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Rgsw]).multiply(), 2);
+    let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
+    let low = party.server.drop_to_level(&x, 2).unwrap();
+    let told = party.server.map_with(&low, &sigmoid(-18.0)).unwrap_err().to_string();
+    for line in ["\npoly: ", "\nfbt: ", "\nrgsw: reaches 2^", "\ncorrected: "] {
+        assert!(told.contains(line), "{told}");
+    }
+    assert!(!told.contains("ntru") && told.contains("levels"), "{told}");
+}
+
+#[test]
+fn plans_name_their_prices() {
+    let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 2);
+    let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
+    let request = sigmoid(-3.0);
+    for (plan, prices, name) in [
+        (party.server.map_plan(&x, &request).unwrap(), PriceOrigin::Machine, "this machine"),
+        (plan(party.client.params(), &request), PriceOrigin::Server, "the server model"),
+        (
+            party.server.map_plan(&x, &request.clone().prices(&MODEL)).unwrap(),
+            PriceOrigin::Given,
+            "the given model",
+        ),
+    ] {
+        assert!(plan.prices == prices && plan.to_string().contains(name), "{plan}");
+    }
+}
+
+/// A plan tells which keys would make it much faster.
+#[test]
+fn plans_tell_what_missing_keys_cost() {
+    let needs = Needs::new().map_with([Engine::Rgsw]);
+    let party = party(Preset::ToyInsecure, &needs, 2);
+    let slots = party.client.params().slots();
+    let x = encrypt(&party.client, &spread(slots, -8.0, 8.0), -8.0..=8.0);
+    let request = sigmoid(-2.0).prices(&MODEL);
+    let found = party.server.map_plan(&x, &request).unwrap();
+    let all = plan(party.client.params(), &request.threads(found.threads));
+    let seconds =
+        |plan: &MapPlan, engine| plan.row(engine).unwrap().prediction.as_ref().unwrap().seconds;
+    assert_eq!((found.chosen, all.chosen), (Some(Engine::Rgsw), Some(Engine::Poly)), "{found}");
+    assert_eq!(seconds(&found, Engine::Poly), seconds(&all, Engine::Poly));
+    let FasterEngine { engine, factor } = found.faster.unwrap();
+    assert_eq!(factor, seconds(&all, Engine::Rgsw) / seconds(&all, engine));
+    let text = found.to_string();
+    assert!(engine == Engine::Poly && factor > FasterEngine::LEAST, "{text}");
+    assert!(text.contains("`Needs::map_with([Engine::Poly])`"), "{text}");
+    assert_eq!(all.faster, None);
+    // A table that was not asked for by name, too.
+    let request = MapRequest::new(f64::tanh).over(-8.0..=8.0).prices(&MODEL);
+    let table = party.server.map_plan(&x, &request).unwrap();
+    assert_eq!(table.rows.len(), 1);
+    assert_eq!(table.faster.map(|found| found.engine), Some(Engine::Poly), "{table}");
+    let named = party.server.map_plan(&x, &request.engines([Engine::Rgsw])).unwrap();
+    assert_eq!(named.faster, None);
 }
 
 /// The worst error of many values relative to the predicted bound, and the level of the result.
@@ -186,15 +255,15 @@ fn bounds_hold_for_polynomials() {
     let values = spread(500, -8.0, 8.0);
     check(preset, poly, &sigmoid(-10.0), &values, 4.0);
     check(preset, poly, &sigmoid(-18.0), &values, 6.0);
-    let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(-5.0);
+    let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(Accuracy::bits(5.0));
     check(preset, poly, &relu, &values, 6.0);
-    let sign = MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(-8.0);
+    let sign = MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(Accuracy::bits(8.0));
     check(preset, poly, &sign, &away_from_zero(200, 8.0, 1.0), 4.0);
     // Padding is zero, where 1/x is not defined: 200 values in 256 slots.
-    let inverse = MapRequest::of(Known::Inverse).over(0.5..=10.0).error(-8.0);
+    let inverse = MapRequest::of(Known::Inverse).over(0.5..=10.0).error(Accuracy::bits(8.0));
     check(preset, poly, &inverse, &spread(200, 0.5, 10.0), 5.0);
     let closure = MapFunction::closure("bump", |x: f64| (-x * x).exp());
-    let bump = MapRequest::of(closure).over(-2.0..=2.0).error(-8.0);
+    let bump = MapRequest::of(closure).over(-2.0..=2.0).error(Accuracy::bits(8.0));
     check(preset, poly, &bump, &spread(200, -2.0, 2.0), 5.0);
 }
 
@@ -202,13 +271,19 @@ fn bounds_hold_for_polynomials() {
 fn bounds_hold_for_functional_bootstrapping() {
     let (preset, fbt) = (Preset::ToySmooth, Engine::Fbt);
     check(preset, fbt, &sigmoid(-14.0), &spread(500, -8.0, 8.0), 6.0);
-    let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(-4.0);
+    let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(Accuracy::bits(4.0));
     check(preset, fbt, &relu, &spread(500, -8.0, 8.0), 5.0);
-    let inverse = MapRequest::of(Known::Inverse).over(1.0..=10.0).error(-8.0);
+    let inverse = MapRequest::of(Known::Inverse).over(1.0..=10.0).error(Accuracy::bits(8.0));
     check(preset, fbt, &inverse, &spread(200, 1.0, 10.0), 6.0);
     let entries: Vec<f64> = (0..256).map(|k| f64::from(k * 77 % 256) / 256.0).collect();
     let integers: Vec<f64> = (0..256).map(f64::from).collect();
-    check(Preset::ToyTables, fbt, &MapRequest::table(entries).error(-8.0), &integers, 12.0);
+    check(
+        Preset::ToyTables,
+        fbt,
+        &MapRequest::table(entries).error(Accuracy::bits(8.0)),
+        &integers,
+        12.0,
+    );
 }
 
 #[cfg(feature = "long-tests")]
@@ -218,13 +293,14 @@ fn bounds_hold_for_tables() {
     let values = spread(200, -8.0, 8.0);
     for engine in [Engine::Rgsw, Engine::Ntru] {
         check(preset, engine, &sigmoid(-2.0), &values, 3.0);
-        let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(0.5);
+        let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(Accuracy::bits(-0.5));
         check(preset, engine, &relu, &values, 3.0);
-        let sign = MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(-6.0);
+        let sign =
+            MapRequest::of(MapFunction::sign(1.0)).over(-8.0..=8.0).error(Accuracy::bits(6.0));
         check(preset, engine, &sign, &away_from_zero(100, 8.0, 1.0), 12.0);
-        let inverse = MapRequest::of(Known::Inverse).over(1.0..=9.0).error(-1.0);
+        let inverse = MapRequest::of(Known::Inverse).over(1.0..=9.0).error(Accuracy::bits(1.0));
         check(preset, engine, &inverse, &spread(100, 1.0, 9.0), 4.0);
-        let table = MapRequest::table(vec![0.0, 3.0, 1.0, 2.0]).error(-5.0);
+        let table = MapRequest::table(vec![0.0, 3.0, 1.0, 2.0]).error(Accuracy::bits(5.0));
         let integers: Vec<f64> = (0..64).map(|i| f64::from(i % 4)).collect();
         check(preset, engine, &table, &integers, 12.0);
     }
@@ -271,7 +347,8 @@ fn predictions_are_finite() {
     for preset in [Preset::ToyInsecure, Preset::ToySmooth, Preset::ToyTables] {
         let params = params_of(preset);
         for function in [exact.clone(), steep.clone(), MapFunction::sign(0.0)] {
-            let request = MapRequest::of(function).over(-8.0..=8.0).error(1000.0).count(16);
+            let request =
+                MapRequest::of(function).over(-8.0..=8.0).error(Accuracy::absolute(1.5)).count(16);
             let plan = plan(&params, &request.allow(Engine::Ntru));
             let json = serde_json::to_string(&plan).unwrap();
             assert!(serde_json::from_str::<MapPlan>(&json).is_ok(), "{json}");
@@ -294,29 +371,33 @@ fn what_cannot_be_had_is_told() {
     let low = plan(&params, &sigmoid(-2.0).count(4).level(2));
     assert!(low.row(Engine::Poly).unwrap().refusal.as_ref().unwrap().contains("level"), "{low}");
     assert!(low.row(Engine::Rgsw).unwrap().refusal.is_none(), "{low}");
-    let lowest = plan(&params, &MapRequest::of(Known::Exp).over(-0.25..=0.25).error(-2.0).level(0));
+    let lowest = plan(
+        &params,
+        &MapRequest::of(Known::Exp).over(-0.25..=0.25).error(Accuracy::bits(2.0)).level(0),
+    );
     assert_eq!(lowest.chosen, None, "{lowest}");
     // Levels for what comes after.
     let leaving = plan(&params, &sigmoid(-2.0).count(4).leaving(params.levels() - 1));
     assert!(leaving.chosen.is_none(), "{leaving}");
     // A jump, and a table of integers that tables of reals are too coarse for.
     let step = MapFunction::closure("step", |x| if x < 0.1 { 0.0 } else { 1.0 });
-    let step = plan(&params, &MapRequest::of(step).over(-1.0..=1.0).error(-4.0).count(4));
+    let step =
+        plan(&params, &MapRequest::of(step).over(-1.0..=1.0).error(Accuracy::bits(4.0)).count(4));
     assert!(step.row(Engine::Poly).unwrap().refusal.as_ref().unwrap().contains("jumps"), "{step}");
     assert_eq!(step.chosen, None, "{step}");
     let entries: Vec<f64> = (0..256).map(f64::from).collect();
-    let table = plan(&params, &MapRequest::table(entries).error(-4.0).count(4));
+    let table = plan(&params, &MapRequest::table(entries).error(Accuracy::bits(4.0)).count(4));
     assert_eq!(table.chosen, None, "{table}");
     // Requests that mean nothing.
     let refused = |request: &MapRequest<'_>| params.map_plan(request).unwrap_err();
-    let backwards = MapRequest::of(Known::Exp).over(1.0..=-1.0).error(-4.0);
+    let backwards = MapRequest::of(Known::Exp).over(1.0..=-1.0).error(Accuracy::bits(4.0));
     assert!(matches!(
         refused(&backwards).kind(),
         ErrorKind::Repack(repack::ErrorKind::Domain { .. })
     ));
     assert!(matches!(
         refused(&sigmoid(f64::NAN)).kind(),
-        ErrorKind::Repack(repack::ErrorKind::WantedError { .. })
+        ErrorKind::Ckks(ckks::ErrorKind::Approximation { .. })
     ));
     assert!(matches!(refused(&sigmoid(-4.0).count(1 << 20)).kind(), ErrorKind::Ckks(_)));
     assert!(matches!(refused(&sigmoid(-4.0).count(0)).kind(), ErrorKind::Ckks(_)));
@@ -327,7 +408,7 @@ fn what_cannot_be_had_is_told() {
         matches!(error.kind(), ErrorKind::Repack(repack::ErrorKind::CostModel { found: 7, .. })),
         "{error}"
     );
-    let empty = MapRequest::table(vec![]).error(-4.0);
+    let empty = MapRequest::table(vec![]).error(Accuracy::bits(4.0));
     assert!(matches!(refused(&empty).kind(), ErrorKind::Repack(repack::ErrorKind::Domain { .. })));
     // Values that may lie outside.
     let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 5);
@@ -337,6 +418,38 @@ fn what_cannot_be_had_is_told() {
         matches!(outside.kind(), ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })),
         "{outside}"
     );
+}
+
+/// An error that reaches the spread of the function is refused, whoever asks for it.
+#[test]
+fn errors_above_the_spread_are_refused() {
+    let (wrong, right) = (Accuracy::bits(-14.0), Accuracy::bits(4.0));
+    let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 5);
+    let x = encrypt(&party.client, &[5.0], -8.0..=8.0);
+    let sigmoid = || MapRequest::of(Known::Sigmoid).over(-8.0..=8.0);
+    let f = Function::from(Known::Sigmoid);
+    let smooth = params_of(Preset::ToySmooth);
+    let series = |accuracy| smooth.functional().unwrap().real_function(&f, -8.0, 8.0, accuracy);
+    for refused in [
+        party.server.map_with(&x, &sigmoid().error(wrong)).map(drop),
+        party.server.map_with(&x, &MapRequest::new(f64::sin).error(wrong)).map(drop),
+        party.server.map_plan(&x, &sigmoid().error(wrong)).map(drop),
+        party.client.params().map_plan(&sigmoid().error(wrong)).map(drop),
+        party.client.params().map_plan(&sigmoid().typical(wrong)).map(drop),
+        party.server.function(&x, &f, wrong).map(drop),
+        series(wrong).map(drop).map_err(Into::into),
+    ] {
+        let error = refused.unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("16384") && told.contains("differ by less"), "{told}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Ckks(ckks::ErrorKind::Approximation { .. })),
+            "{error}"
+        );
+    }
+    let y = party.server.map_with(&x, &sigmoid().error(right)).unwrap();
+    assert!((party.client.decrypt(&y).unwrap()[0] - 0.9933).abs() < 0.0625);
+    assert!(series(right).is_ok());
 }
 
 /// Requirements that do not fit together or do not fit the call, each with a remedy.
@@ -357,7 +470,10 @@ fn requests_that_do_not_fit_are_told() {
     let both = MapRequest::many(&[&f64::tanh, &f64::exp]);
     told(server.map_with(&x, &both).unwrap_err(), "Evaluator::map_many");
     told(params.map_plan(&both.clone().over(-2.0..=2.0)).unwrap_err(), "Evaluator::map_many");
-    told(server.map_many(&[&x], &both.bits(5.0)).unwrap_err(), "Evaluator::map_with");
+    told(
+        server.map_many(&[&x], &both.typical(Accuracy::bits(5.0))).unwrap_err(),
+        "Evaluator::map_with",
+    );
     // A plan serves the request that it was made for.
     let plan = server.map_plan(&x, &tanh()).unwrap();
     assert_eq!(plan.chosen, Some(Engine::Rgsw));

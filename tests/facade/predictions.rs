@@ -158,7 +158,7 @@ fn corrected_look_ups() {
     let x = encrypt(&client, &values, domain.clone());
     let low = server.drop_to_level(&x, server.params().lookups().unwrap().levels()).unwrap();
     for (x, bits) in [(&x, 9.0), (&low, 8.5)] {
-        let tanh = MapRequest::new(f64::tanh).over(domain.clone()).bits(bits);
+        let tanh = MapRequest::new(f64::tanh).over(domain.clone()).typical(Accuracy::bits(bits));
         let plan = server.map_plan(x, &tanh).unwrap();
         assert!(plan.prediction().unwrap().order > Some(0));
         let y = server.map_with(x, &tanh).unwrap();
@@ -173,12 +173,18 @@ fn corrected_look_ups() {
     }
     // What an operand brings is not corrected.
     let sine = server.map_with(&x, &MapRequest::new(f64::sin).over(domain.clone())).unwrap();
-    let y =
-        server.map_with(&sine, &MapRequest::new(f64::tanh).over(domain.clone()).bits(9.0)).unwrap();
+    let y = server
+        .map_with(
+            &sine,
+            &MapRequest::new(f64::tanh).over(domain.clone()).typical(Accuracy::bits(9.0)),
+        )
+        .unwrap();
     assert!(y.metadata().noise() > 0.3 * sine.metadata().noise());
     check("map to of map", ratio(&client, &y, values.iter().map(|v| v.sin().tanh())));
     // Where a plain table is as exact.
-    let y = server.map_with(&x, &MapRequest::new(f64::tanh).over(domain).bits(3.0)).unwrap();
+    let y = server
+        .map_with(&x, &MapRequest::new(f64::tanh).over(domain).typical(Accuracy::bits(3.0)))
+        .unwrap();
     check("map to, plain", ratio(&client, &y, values.iter().map(|v| v.tanh())));
 }
 
@@ -366,7 +372,12 @@ fn functional_bootstraps() {
     let Party { client, server } = party(Preset::ToySmooth, &functional, 42);
     let smooth = client.params().functional().unwrap();
     let tanh = smooth
-        .real_function(&ckks::approx::Function::from(ckks::approx::Known::Tanh), -4.0, 4.0, -20.0)
+        .real_function(
+            &ckks::approx::Function::from(ckks::approx::Known::Tanh),
+            -4.0,
+            4.0,
+            Accuracy::bits(20.0),
+        )
         .unwrap();
     for count in [1000, 400] {
         let values = spread(count, -4.0, 4.0);

@@ -135,7 +135,13 @@ fn key_sizes_are_predicted_to_the_byte() {
 #[test]
 fn a_chosen_set_bootstraps() {
     let security = Security::Bits128;
-    let requirements = ProgramBounds { security, slots: 8, depth: 1, bits: 12.0, bootstraps: true };
+    let requirements = ProgramBounds {
+        security,
+        slots: 8,
+        depth: 1,
+        accuracy: Accuracy::bits(12.0),
+        bootstraps: true,
+    };
     let chosen = Params::choose(&requirements).unwrap();
     let bootstrapper = chosen.bootstrapper().unwrap();
     assert_eq!((bootstrapper.levels(), chosen.levels()), (1, bootstrapper.output_level()));
@@ -150,7 +156,13 @@ fn a_chosen_set_bootstraps() {
 #[test]
 fn what_a_set_does_not_have_is_refused_by_name() {
     let (security, bootstraps) = (Security::Bits128, false);
-    let requirements = ProgramBounds { security, slots: 100, depth: 1, bits: 10.0, bootstraps };
+    let requirements = ProgramBounds {
+        security,
+        slots: 100,
+        depth: 1,
+        accuracy: Accuracy::bits(10.0),
+        bootstraps,
+    };
     let chosen = Params::choose(&requirements).unwrap();
     let text = chosen.choice().unwrap().to_string();
     assert!(text.contains("asked: 10 bits"), "{text}");

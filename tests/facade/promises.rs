@@ -143,7 +143,7 @@ fn check_bootstrapping(params: &Params, Party { client, server }: &Party) {
     let low = server.drop_to_level(&x, from - 1).unwrap();
     let refused = server.bootstrap(&low).unwrap_err();
     assert!(
-        matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::OutOfLevels { .. })),
+        matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::TooLowToBootstrap { .. })),
         "{refused}"
     );
 }
@@ -208,7 +208,10 @@ fn check_corrected(params: &Params, party: &Party, (count, bits): (usize, f64)) 
     let values = spread(count, -2.0, 2.0);
     let engine = Engine::from(server.engine().unwrap());
     for level in [params.levels(), params.lookups().unwrap().levels()] {
-        let tanh = MapRequest::new(f64::tanh).over(domain.clone()).bits(bits).engines([engine]);
+        let tanh = MapRequest::new(f64::tanh)
+            .over(domain.clone())
+            .typical(Accuracy::bits(bits))
+            .engines([engine]);
         let plan = params.map_plan(&tanh.clone().level(level)).unwrap();
         let planned = plan.prediction().unwrap();
         let x = encrypt(client, &values, domain.clone(), level);

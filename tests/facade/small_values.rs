@@ -1,9 +1,12 @@
 //! Values far below 1: bootstraps take them, and what the noise covers is refused.
 
-use bellerophon::ckks::{self, Complex64, diagonals::Diagonals, lintrans::LinearTransform};
-use bellerophon::{ErrorKind, prelude::*};
+use bellerophon::ckks::{
+    self, Complex64, Declaration, diagonals::Diagonals, lintrans::LinearTransform,
+    statistics::Table,
+};
+use bellerophon::{ErrorKind, lwe, prelude::*};
 
-use crate::common::{Party, errors, party, refusal};
+use crate::common::{Party, encrypt, errors, party, refusal};
 
 fn needs() -> Needs {
     Needs::new().multiply().bootstrap().rotate_any()
@@ -37,6 +40,23 @@ fn bootstraps_take_small_values() {
     assert!(server.bootstrap(&zero).is_ok());
 }
 
+/// What is stated of the noise of a bootstrap is enough to declare it, for any number of values.
+#[test]
+fn bootstrapped_vectors_are_published_with_the_stated_noise() {
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 45);
+    for len in [1, 16, 128, client.params().slots()] {
+        let values: Vec<f64> = (0..len).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let y = server.bootstrap(&encrypt(&client, &values, -1.0..=1.0)).unwrap();
+        let noise = y.metadata().noise();
+        let declared = Declaration::from(-1.0..=1.0).with_noise(noise);
+        let published = server.publish(&y, declared).unwrap_or_else(|e| panic!("{len}: {e}"));
+        let found = client.decrypt(published.as_ref()).unwrap();
+        let squares = found.iter().zip(&values).map(|(a, b)| (a - b).powi(2));
+        let rms = (squares.sum::<f64>() / len as f64).sqrt();
+        assert!(rms <= 1.5 * noise || len == 1 && rms <= 4.0 * noise, "{len}: {rms:e}, {noise:e}");
+    }
+}
+
 /// An iteration that converges to zero.
 #[test]
 fn products_that_vanish_are_bootstrapped() {
@@ -51,6 +71,21 @@ fn products_that_vanish_are_bootstrapped() {
     assert!(lost(&client.decrypt(&y)));
     let (_, worst) = errors(&client.decrypt_noisy(&y).unwrap(), values.map(|_| 0.0).into_iter());
     assert!(worst < 1e-5, "{worst:e}");
+}
+
+/// A range that a bootstrap does not take: both bounds, as they are, and what helps.
+#[test]
+fn values_above_a_bootstrap_are_told_both_bounds() {
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 49);
+    let x = client.encrypt(&[1.0, -1.0], -1.0..=1.0).unwrap();
+    let refused = server.bootstrap(&server.mul_integer(&x, 3).unwrap());
+    let kind = refusal(&refused);
+    assert!(matches!(kind, ErrorKind::Ckks(ckks::ErrorKind::BootstrapRange { .. })), "{kind:?}");
+    let text = refused.unwrap_err().to_string();
+    let bounds = "a bootstrap takes values up to 1, and these may reach at most 3";
+    for part in [bounds, "`assume_range`", "`keep_within`"] {
+        assert!(text.starts_with("bootstrap: ") && text.contains(part), "{part:?}: {text}");
+    }
 }
 
 #[test]
@@ -96,9 +131,67 @@ fn values_below_the_noise_are_refused() {
     let (_, worst) =
         errors(&client.decrypt(&server.square(&x).unwrap()).unwrap(), [1.0, 4.0].into_iter());
     assert!(worst < 1e-8, "{worst:e}");
+    // What 1 hides: the values differ by less than the noise.
+    let near = server.add_scalar(&server.mul_scalar(&square, 0.5).unwrap(), 1.0).unwrap();
+    assert!(near.range().lo() == 1.0 && near.range().hi() < 1.0 + 1e-13);
+    assert!(lost(&client.decrypt(&near)));
+    assert!(client.decrypt_noisy(&near).is_ok());
+    // One point is no range: ones, and what a program computes from them.
+    let one = client.encrypt(&[1.0; 3], 1.0..=1.0).unwrap();
+    let tenth = server.mul_scalar(&one, 0.1).unwrap();
+    let sum = server.add_many(&[&tenth, &tenth, &tenth]).unwrap();
+    let sum = server.sub(&server.add(&sum, &one).unwrap(), &one).unwrap();
+    let (_, worst) = errors(&client.decrypt(&sum).unwrap(), [0.3; 3].into_iter());
+    assert!(worst < 1e-7, "{worst:e}");
     // A stated range includes the error.
     let stated = server.assume_range(&square, 0.0..=4e-14).unwrap();
     assert!(client.decrypt(&stated).is_ok());
+}
+
+/// Variances of prices near 1e-6 are below the noise; in larger units they are right.
+#[test]
+fn variances_of_small_prices_are_refused() {
+    let table = Table::new(4, 2).unwrap();
+    let needs = Needs::new().statistics(4, 2);
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 46);
+    let rows = [[1.0, 2.0], [2.0, 1.0], [3.0, 2.0], [2.0, 3.0]];
+    for (unit, small) in [(1e-6, true), (1.0, false)] {
+        let rows: Vec<Vec<f64>> =
+            rows.iter().map(|row| row.iter().map(|v| v * unit).collect()).collect();
+        let x = client.encrypt(&table.pack(&rows).unwrap(), 0.0..=4.0 * unit).unwrap();
+        let variances = client.decrypt(&table.variances(&*server, &x).unwrap());
+        if small {
+            assert!(lost(&variances), "{variances:?}");
+            continue;
+        }
+        let (_, worst) = errors(&variances.unwrap()[..2], [0.5, 0.5].into_iter());
+        assert!(worst < 1e-6, "{worst:e}");
+    }
+}
+
+/// Results of functions far below the noise are refused at decryption.
+#[test]
+fn functions_with_tiny_results_are_refused() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 47);
+    let x = client.encrypt(&[0.5, -0.25], -1.0..=1.0).unwrap();
+    let y = server.map(&x, |v| 1e-12 * v);
+    assert!(y.is_err() || lost(&client.decrypt(&y.unwrap())));
+}
+
+/// LWE values whose noise is larger than their range.
+#[test]
+fn lwe_values_below_the_noise_are_refused() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 48);
+    let x = client.encrypt(&[1e-9, 2e-9], -1.0..=1.0).unwrap();
+    let values = server.extract(&x, -1.0..=1.0).unwrap().within(0.0..=2e-9).unwrap();
+    assert!(values.meta().deviation > 2e-9);
+    let refused = client.decrypt_values(&values);
+    assert!(
+        matches!(refusal(&refused), ErrorKind::Lwe(lwe::ErrorKind::LostInNoise { .. })),
+        "{refused:?}"
+    );
+    let values = server.extract(&x, -1.0..=1.0).unwrap().within(-1.0..=1.0).unwrap();
+    assert!(client.decrypt_values(&values).is_ok());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, SlotValue,
-    approx::{Approximation, Function, Sign},
+    approx::{Accuracy, Approximation, Function, Sign},
     lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial},
 };
@@ -146,8 +146,8 @@ impl Evaluator {
         fn monomial(x: &Ciphertext, p: &Monomial, scale: Option<f64>) -> Ciphertext;
         /// `f(x)` for a prepared function. Takes [`Approximation::levels`] levels.
         fn apply(x: &Ciphertext, f: &Approximation) -> Ciphertext;
-        /// `f(x)` to an error of `2^log2_error` over the carried range of `x`.
-        fn function(x: &Ciphertext, f: &Function, log2_error: f64) -> Ciphertext;
+        /// `f(x)` to an accuracy over the carried range of `x`.
+        fn function(x: &Ciphertext, f: &Function, accuracy: Accuracy) -> Ciphertext;
         /// The sign of every value. Takes [`Sign::levels`] levels.
         fn sign(x: &Ciphertext, sign: &Sign) -> Ciphertext;
         /// 1 for positive and 0 for negative values. Takes [`Sign::levels`] levels.

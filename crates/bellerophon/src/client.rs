@@ -3,7 +3,7 @@
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
 use bellerophon_ckks::{self as ckks, Ciphertext, Complex64};
-use bellerophon_lwe::LweVec;
+use bellerophon_lwe::{self as lwe, LweVec};
 use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::lookup::{LookupSecrets, Watch};
 use chacha20::ChaCha20Rng;
@@ -256,7 +256,7 @@ impl ClientKey {
     /// # Errors
     /// For a ciphertext of another key or other parameters;
     /// [`LostInNoise`](ckks::ErrorKind::LostInNoise) if the predicted error since the range was last
-    /// stated exceeds half of the largest magnitude of the values
+    /// stated exceeds half of the [extent](ckks::Interval::extent) of the range of the values
     /// ([`decrypt_noisy`](Self::decrypt_noisy) returns them all the same);
     /// [`ComplexValues`](ckks::ErrorKind::ComplexValues) for values that may be complex.
     pub fn decrypt(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<f64>> {
@@ -302,7 +302,9 @@ impl ClientKey {
     /// [`decrypt`](Self::decrypt) applies.
     ///
     /// # Errors
-    /// [`ErrorKind::NoLookUps`] for parameters without look-ups; for values of another key.
+    /// [`ErrorKind::NoLookUps`] for parameters without look-ups; for values of another key;
+    /// [`LostInNoise`](lwe::ErrorKind::LostInNoise) if the [deviation](lwe::LweMeta::deviation)
+    /// exceeds half of the [extent](ckks::Interval::extent) of their range.
     pub fn decrypt_values(&self, values: &impl AsRef<LweVec>) -> Result<Vec<f64>> {
         let (op, values) = ("decrypt_values", values.as_ref());
         let Some(lookups) = &self.lookups else {
@@ -312,6 +314,11 @@ impl ClientKey {
         if values.meta().key != self.id() {
             let (found, needed) = (values.meta().key, self.id());
             return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }.during(op))?;
+        }
+        let lwe::LweMeta { lo, hi, deviation: noise, .. } = *values.meta();
+        let width = ckks::Interval::real(lo, hi)?.extent();
+        if width > 0.0 && noise > 0.5 * width {
+            return Err(lwe::ErrorKind::LostInNoise { noise, width }.during(op))?;
         }
         Ok(values.decrypt(&lookups.ring).during(op)?)
     }

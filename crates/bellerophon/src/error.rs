@@ -193,7 +193,8 @@ fn need(key: &str) -> Option<&'static str> {
     Some(match key {
         "relinearization key" => "multiply",
         "conjugation key" => "conjugate",
-        "bootstrapping key" => "bootstrap",
+        "bootstrapping key" | "key of the sparse secret" => "bootstrap",
+        "complete set of power-of-two rotation keys" => "rotate_any",
         "functional bootstrapping key" => "functional",
         _ => return None,
     })

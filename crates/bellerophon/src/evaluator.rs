@@ -204,7 +204,7 @@ impl Evaluator {
     /// In a loop, [`Metadata::noise`](ckks::Metadata::noise) grows with every step, also where the
     /// loop forgets its errors: an iteration that contracts, a filter, an average. A declaration in
     /// every step bounds it. Functions that decide by the predicted noise then keep working:
-    /// look-ups to an accuracy ([`MapRequest::bits`](crate::MapRequest::bits)), sorting and
+    /// look-ups to an accuracy ([`MapRequest::typical`](crate::MapRequest::typical)), sorting and
     /// comparing ([`ckks::ordering`]), publishing. To bound the range as well, see
     /// [`assume_range`](Self::assume_range).
     ///
@@ -230,7 +230,7 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// [`ckks::ErrorKind::Variance`] unless the deviation is finite and not negative.
+    /// [`ckks::ArgumentError::Deviation`] unless the deviation is finite and not negative.
     pub fn assume_noise(&self, x: &Ciphertext, deviation: f64) -> Result<Ciphertext> {
         Ok(x.clone().assume_noise(deviation)?)
     }

@@ -37,7 +37,8 @@
 //! # fn main() -> bellerophon::Result<()> {
 //! // Up to 1000 numbers, two products in a row, 20 correct bits in the worst slot.
 //! let (security, bootstraps) = (Security::Bits128, false);
-//! let bounds = ProgramBounds { security, slots: 1000, depth: 2, bits: 20.0, bootstraps };
+//! let accuracy = Accuracy::bits(20.0);
+//! let bounds = ProgramBounds { security, slots: 1000, depth: 2, accuracy, bootstraps };
 //! let params = Params::choose(&bounds)?;
 //! println!("{}", params.choice().expect("it was chosen"));
 //!
@@ -122,13 +123,14 @@
 //! | [`Needs`], [`EvaluationKeys`] | the operations of a program; the public keys for them |
 //! | [`Evaluator`] | the server: arithmetic on slots, functions by [`Evaluator::map`], bootstraps |
 //! | [`ckks::statistics`], [`ckks::matrix`], [`ckks::learning`] | means, variances and correlations; products of matrices; logistic regression |
+//! | [`ClientKey::debugger`] | a program under the secret key, step by step: false promises are named |
 //! | [`ckks::ordering`] | sorting, medians, largest values, counts and histograms of whole vectors |
 //! | [`ckks::approx`], [`ckks::ComposedOps::function`] | functions of vectors by polynomials of certified error |
 //! | [`Modulo`], [`Evaluator::integers`] | exact tables of encrypted integers |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::LweVec`] and back: chains of tables, functions of several values |
 //! | [`Evaluator::within`] | maximum, argmax, comparison, sorting and pooling on slots ([`OrderOps`]) |
 //! | [`Params::order_accuracy`], [`OrderAccuracy`] | their predicted error, before any key exists |
-//! | [`Evaluator::map_with`], [`MapRequest`], [`MapFunction`] | functions with a domain, to a requested accuracy, by a given engine or the fastest one |
+//! | [`Evaluator::map_with`], [`MapRequest`], [`MapFunction`], [`Accuracy`] | functions with a domain, to a requested accuracy, by a given engine or the fastest one |
 //! | [`Evaluator::map_many`] | several functions of the same values; several vectors in one ring packing |
 //! | [`Evaluator::map_plan`], [`Params::map_plan`], [`MapPlan`], [`CostModel`] | predicted time, error, levels and keys of every engine |
 //! | [`Bridge`], [`LutEngine`] | the path between slots and LWE ciphertexts; the engine of the blind rotation |
@@ -157,6 +159,7 @@
 mod arithmetic;
 mod budget_file;
 mod client;
+mod debugging;
 mod error;
 mod evaluator;
 mod extract_pack;
@@ -212,7 +215,8 @@ pub use repack::lookup::{
     Progress, Stage,
 };
 pub use repack::planner::{
-    CostModel, Engine, EngineRow, MapFunction, MapPlan, MapRequest, Prediction,
+    Accuracy, CostModel, Engine, EngineRow, FasterEngine, MapFunction, MapPlan, MapRequest,
+    Prediction, PriceOrigin,
 };
 pub use spec::ParamsSpec;
 

@@ -28,7 +28,7 @@ impl Params {
     /// [`error`](MapRequest::error)), the plan has one row. Its
     /// [`accuracy`](crate::Prediction::accuracy) is the distribution of the error for values
     /// uniform in the domain, its [`order`](crate::Prediction::order) the degree of the correction
-    /// that reaches the requested [`bits`](MapRequest::bits). An operand below
+    /// that reaches the requested [`typical`](MapRequest::typical) accuracy. An operand below
     /// [`LutParams::level_to_correct`] is packed beside its tables, with some five times the noise.
     ///
     /// ```
@@ -36,7 +36,8 @@ impl Params {
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::ToyInsecure)?;
-    /// let request = MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(-10.0).count(64);
+    /// let sigmoid = MapRequest::of(Known::Sigmoid).over(-8.0..=8.0);
+    /// let request = sigmoid.error(Accuracy::bits(10.0)).count(64);
     /// let plan = params.map_plan(&request)?;
     /// println!("{plan}"); // a table of the engines: time, error, levels, keys, or the refusal
     /// assert_eq!(plan.chosen, Some(Engine::Poly));
@@ -54,7 +55,6 @@ impl Params {
     /// # Errors
     /// [`Request`](crate::repack::ErrorKind::Request) without a domain;
     /// [`Domain`](crate::repack::ErrorKind::Domain),
-    /// [`WantedError`](crate::repack::ErrorKind::WantedError),
     /// [`CostModel`](crate::repack::ErrorKind::CostModel), and errors of the arithmetic for too
     /// many values or a level that the parameters do not have. An engine that does not qualify is
     /// not an error: its row gives the reason. For tables alone:
@@ -148,11 +148,12 @@ impl Evaluator {
     /// // Several tables, which correct the error of one; from derivatives, or fitted without.
     /// let slope = |x: f64| 1.0 - x.tanh().powi(2);
     /// let bend = |x: f64| -2.0 * x.tanh() * slope(x);
-    /// let tanh = MapRequest::new(f64::tanh).derivatives(&[&slope, &bend]).bits(8.0);
+    /// let tanh = MapRequest::new(f64::tanh).derivatives(&[&slope, &bend]);
+    /// let tanh = tanh.typical(Accuracy::bits(8.0));
     /// let y = server.map_with(&x, &tanh)?;
     /// assert!((client.decrypt(&y)?[0] - 0.5f64.tanh()).abs() < 2f64.powi(-8));
     /// // The fastest engine that reaches an error of 2^-8, planned once.
-    /// let sigmoid = MapRequest::of(Known::Sigmoid).error(-8.0);
+    /// let sigmoid = MapRequest::of(Known::Sigmoid).error(Accuracy::bits(8.0));
     /// let plan = server.map_plan(&x, &sigmoid)?;
     /// let y = server.map_with(&x, &sigmoid.planned(&plan))?;
     /// # assert!((client.decrypt(&y)?[0] - 1.0 / (1.0 + (-0.5f64).exp())).abs() < 2f64.powi(-8));
@@ -169,7 +170,8 @@ impl Evaluator {
     /// - With an [`error`](MapRequest::error), or if an engine without tables is named: the fastest
     ///   engine that qualifies. The padding of the result is arbitrary: reductions clear it.
     /// - Otherwise, for parameters with look-ups: the tables of the keys. Padding is zero.
-    /// - Otherwise: the planner, for the [`bits`](MapRequest::bits) or `2^-8` of the spread of `f`.
+    /// - Otherwise: the planner, for the [`typical`](MapRequest::typical) accuracy or
+    ///   `2^-8` of the spread of `f`.
     ///
     /// # Accuracy of tables
     /// The values move from the slots to LWE ciphertexts. Each selects an entry of a table of `f`,
@@ -178,7 +180,7 @@ impl Evaluator {
     /// width of the domain over the degree of the table, so a narrow domain is more precise.
     /// [`map_plan`](Self::map_plan) predicts the distribution of the error.
     ///
-    /// With [`bits`](MapRequest::bits), tables of the identity and of the coefficients of local
+    /// With [`typical`](MapRequest::typical), tables of the identity and of the coefficients of local
     /// polynomials of `f` are read at one index where one table is not accurate enough, and
     /// [`order`](crate::Prediction::order) products remove the error of that index: smooth
     /// functions gain several bits. At a kink (ReLU, the absolute value) the error of a plain table

@@ -197,7 +197,7 @@ impl Params {
     ///
     /// How to count: a value of a plain table, of each function of
     /// [`map_many`](crate::Evaluator::map_many), and of each table and packing on LWE values counts
-    /// once. A value of a corrected look-up ([`MapRequest::bits`](crate::MapRequest::bits)) counts
+    /// once. A value of a corrected look-up ([`MapRequest::typical`](crate::MapRequest::typical)) counts
     /// `(order + 4) / 2` times, rounded up. A vector counts in each round of `bootstrap_iterated`
     /// and at each automatic bootstrap; a [`Simulator`](bellerophon_ckks::simulator::Simulator)
     /// counts the latter ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).

@@ -2,7 +2,7 @@
 
 pub use crate::ckks::{CkksOps, ComposedOps};
 pub use crate::{
-    Ciphertext, ClientKey, Declaration, Disc, EvaluationKeys, Evaluator, IntTable, IntVec,
-    MapFunction, MapRequest, Modulo, Needs, Paired, PairedVec, Params, Preset, Provided, PublicKey,
-    Published,
+    Accuracy, Ciphertext, ClientKey, Declaration, Disc, EvaluationKeys, Evaluator, IntTable,
+    IntVec, MapFunction, MapRequest, Modulo, Needs, Paired, PairedVec, Params, Preset, Provided,
+    PublicKey, Published,
 };

@@ -3,7 +3,7 @@
 use bellerophon_mlwe as mlwe;
 
 use crate::{
-    Bounds, During, ErrorKind, Interval, Origins, Params, Result,
+    ArgumentError, Bounds, During, ErrorKind, Interval, Origins, Params, Result,
     encode::{check_scale, magnitude},
     noise::{self, Noise},
     origins::Relation,
@@ -108,7 +108,7 @@ impl CiphertextMeta {
         if self.len == self.slots {
             return self.assume_range_with_padding(range);
         }
-        let deviations = noise::worst_factor(self.slots, LOG2_PADDING_FAILURE);
+        let deviations = noise::sure_factor(self.slots, LOG2_PADDING_FAILURE);
         let error = deviations * self.slot_std(self.noise.excess);
         let bounds = Bounds { values: range, ..self.bounds };
         // Zero padding thus stays known to be zero, and reductions need not clear it.
@@ -123,13 +123,14 @@ impl CiphertextMeta {
     /// [`Ciphertext::assume_noise`].
     ///
     /// # Errors
-    /// [`ErrorKind::Variance`] unless the deviation is finite and not negative.
+    /// [`ArgumentError::Deviation`] unless the deviation is finite and not negative.
     pub fn assume_noise(self, deviation: f64) -> Result<Self> {
         // The deviation of a slot is proportional to that of a coefficient.
         let per_unit = self.slot_std(1.0);
         let total = (deviation / per_unit).powi(2);
         if !(deviation >= 0.0 && total.is_finite()) {
-            return Err(ErrorKind::Variance { found: total }.during("assume_noise"));
+            let kind = ErrorKind::from(ArgumentError::Deviation { found: deviation });
+            return Err(kind.during("assume_noise"));
         }
         Ok(Self { noise: self.noise.stated(total), ..self })
     }
@@ -146,6 +147,18 @@ pub struct Ciphertext {
     pub(crate) origins: Origins,
     /// The level of the number of limbs.
     level: usize,
+    fresh: Fresh,
+}
+
+/// Whether a vector is an encryption that no operation and no statement has changed.
+#[derive(Debug, Clone, Copy)]
+struct Fresh(bool);
+
+/// Vectors of equal contents are equal: bytes do not carry the mark.
+impl PartialEq for Fresh {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Ciphertext {
@@ -178,7 +191,7 @@ impl Ciphertext {
         meta: CiphertextMeta,
     ) -> Result<Self> {
         let origins = Origins::fresh(&inner);
-        Ok(Self::from_parts(params, inner, meta)?.of(origins))
+        Ok(Self { fresh: Fresh(true), ..Self::from_parts(params, inner, meta)?.of(origins) })
     }
 
     /// The result of an operation; its number of limbs is that of a level.
@@ -190,7 +203,23 @@ impl Ciphertext {
     ) -> Self {
         let level = params.level_at(inner.limbs());
         debug_assert_eq!(params.limbs_at(level), inner.limbs(), "limbs between two levels");
-        Self { inner, meta, origins, level }
+        Self { inner, meta, origins, level, fresh: Fresh(false) }
+    }
+
+    /// Whether it is an encryption that no operation and no statement has changed.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.fresh.0
+    }
+
+    /// The same vector with changed contents or metadata.
+    #[must_use]
+    pub(crate) fn changed(self, meta: CiphertextMeta) -> Self {
+        Self { meta, fresh: Fresh(false), ..self }
+    }
+
+    /// Sets the metadata and origins of a result in place.
+    pub(crate) fn set(&mut self, meta: CiphertextMeta, origins: Origins) {
+        (self.meta, self.origins, self.fresh) = (meta, origins, Fresh(false));
     }
 
     /// States whose errors the vector carries: those of the vector that it was computed from.
@@ -205,9 +234,16 @@ impl Ciphertext {
         &self.origins
     }
 
+    /// The origins of the errors, and the period of the slots.
+    pub(crate) fn periodic(&self) -> (&Origins, usize) {
+        (&self.origins, self.meta.slots)
+    }
+
     /// Whether two operands share errors, and the origins of a result of both.
     pub(crate) fn joint_origins(&self, other: &Self) -> (Relation, Origins) {
-        self.origins.with(&other.origins, self.meta.slots.min(other.meta.slots))
+        let slots = self.meta.slots.max(other.meta.slots);
+        let [x, y] = [self, other].map(|v| v.origins.repeated(v.meta.slots, slots));
+        x.with(&y, slots)
     }
 
     /// The lattice ciphertext.
@@ -262,9 +298,9 @@ impl Ciphertext {
     ///
     /// If the statement is false, later overflow checks are meaningless.
     #[must_use]
-    pub fn assume_range_with_padding(mut self, range: Interval) -> Self {
-        self.meta = self.meta.assume_range_with_padding(range);
-        self
+    pub fn assume_range_with_padding(self, range: Interval) -> Self {
+        let meta = self.meta.assume_range_with_padding(range);
+        self.changed(meta)
     }
 
     /// States the standard deviation of a slot's error against the exact program, in the units of
@@ -273,10 +309,10 @@ impl Ciphertext {
     /// [`Metadata::excess`](crate::Metadata::excess) is unchanged.
     ///
     /// # Errors
-    /// [`ErrorKind::Variance`] unless the deviation is finite and not negative.
-    pub fn assume_noise(mut self, deviation: f64) -> Result<Self> {
-        self.meta = self.meta.assume_noise(deviation)?;
-        Ok(self)
+    /// [`ArgumentError::Deviation`] unless the deviation is finite and not negative.
+    pub fn assume_noise(self, deviation: f64) -> Result<Self> {
+        let meta = self.meta.assume_noise(deviation)?;
+        Ok(self.changed(meta))
     }
 
     /// States that every slot is real, where interval arithmetic cannot tell. Magnitudes and the
@@ -285,26 +321,28 @@ impl Ciphertext {
     /// If the statement is false, later checks and noise estimates are meaningless.
     #[must_use]
     #[cfg(test)]
-    pub(crate) fn assume_real(mut self) -> Self {
-        self.meta = self.meta.assume_real();
-        self
+    pub(crate) fn assume_real(self) -> Self {
+        let meta = self.meta.assume_real();
+        self.changed(meta)
     }
 
     /// Computes [`CkksOps::reinterpret_scale`](crate::CkksOps::reinterpret_scale).
-    pub(crate) fn reinterpret_scale(mut self, factor: f64) -> Result<Self> {
-        self.meta = self.meta.reinterpret_scale(factor)?;
-        Ok(self)
+    pub(crate) fn reinterpret_scale(self, factor: f64) -> Result<Self> {
+        let meta = self.meta.reinterpret_scale(factor)?;
+        Ok(self.changed(meta))
     }
 
     /// Computes [`CkksOps::broadcast`](crate::CkksOps::broadcast).
     pub(crate) fn broadcast(mut self, len: usize) -> Result<Self> {
-        self.meta = self.meta.broadcast(len, self.inner.b().degree() / 2)?;
-        Ok(self)
+        let meta = self.meta.broadcast(len, self.inner.b().degree() / 2)?;
+        self.origins = self.origins.repeated(self.meta.slots, meta.slots);
+        Ok(self.changed(meta))
     }
 
     /// Computes [`CkksOps::repeated`](crate::CkksOps::repeated).
     pub(crate) fn repeated(mut self, slots: usize) -> Result<Self> {
-        self.meta = self.meta.repeated(slots, self.inner.b().degree() / 2)?;
-        Ok(self)
+        let meta = self.meta.repeated(slots, self.inner.b().degree() / 2)?;
+        self.origins = self.origins.repeated(self.meta.slots, meta.slots);
+        Ok(self.changed(meta))
     }
 }

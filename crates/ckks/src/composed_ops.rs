@@ -3,8 +3,8 @@
 use std::{iter::once, ops::Range};
 
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, During, ErrorKind, Result,
-    approx::{Approximation, Function, Sign, apply, compare},
+    ArgumentError, Bounds, CiphertextMeta, CkksOps, During, ErrorKind, Result,
+    approx::{Accuracy, Approximation, Function, Sign, apply, compare},
     eval::{mask::masked, padding, sum},
     polynomial::{Monomial, Polynomial},
 };
@@ -35,7 +35,7 @@ pub trait ComposedOps: CkksOps {
     /// the windows of some slots reach into the next part of the vector (see [`mask`](Self::mask)).
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] for a count that is zero or above the slots,
+    /// [`ArgumentError::Count`] for a count that is zero or above the slots,
     /// [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] and mismatches.
     fn inner_sum(
         &self,
@@ -77,14 +77,14 @@ pub trait ComposedOps: CkksOps {
     /// [`sum_slots`](Self::sum_slots). Takes one level.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotOutOfRange`] for padding and beyond, [`ErrorKind::OutOfLevels`], and those
+    /// [`ArgumentError::Position`] for padding and beyond, [`ErrorKind::OutOfLevels`], and those
     /// of [`inner_sum`](Self::inner_sum).
     fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
         let op = "replicate_slot";
         self.composed(op, || {
             let CiphertextMeta { len, bounds, .. } = self.metadata(x).meta;
             if slot >= len {
-                return Err(ErrorKind::SlotOutOfRange { found: slot, slots: len }.into());
+                return Err(ArgumentError::Position { found: slot, len }.into());
             }
             let all = self.sum_slots(&self.mask_slots(x, &[slot])?)?;
             // One term is a value of `x`, the others are zeros.
@@ -98,7 +98,7 @@ pub trait ComposedOps: CkksOps {
     /// Takes one level; the scale is unchanged.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotOutOfRange`] for a slot that the vector does not have,
+    /// [`ArgumentError::SlotRange`] for a reversed range and for slots that the vector does not have,
     /// [`ErrorKind::OutOfLevels`], and mismatches.
     fn mask(&self, x: &Self::Ciphertext, range: Range<usize>) -> Result<Self::Ciphertext> {
         let op = "mask";
@@ -108,11 +108,14 @@ pub trait ComposedOps: CkksOps {
     /// Keeps the listed slots and makes the others zero, as [`mask`](Self::mask).
     ///
     /// # Errors
-    /// As for [`mask`](Self::mask).
+    /// [`ErrorKind::SlotOutOfRange`] for a slot that the vector does not have, and those of
+    /// [`mask`](Self::mask).
     fn mask_slots(&self, x: &Self::Ciphertext, slots: &[usize]) -> Result<Self::Ciphertext> {
-        let op = "mask_slots";
-        let ranges = slots.iter().map(|&slot| slot..slot.saturating_add(1));
-        self.composed(op, || masked(self, x, ranges))
+        let (op, most) = ("mask_slots", self.metadata(x).meta.slots);
+        self.composed(op, || match slots.iter().find(|&&slot| slot >= most) {
+            Some(&found) => Err(ErrorKind::SlotOutOfRange { found, slots: most }.into()),
+            None => masked(self, x, slots.iter().map(|&slot| slot..slot + 1)),
+        })
     }
 
     /// Makes the padding zero, as [`mask`](Self::mask) of the first [`len`](Ciphertext::len) slots.
@@ -133,7 +136,7 @@ pub trait ComposedOps: CkksOps {
     /// be computed; [`polynomial`](CkksOps::polynomial) and all functions here do so by themselves.
     ///
     /// # Errors
-    /// [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and mismatches.
+    /// [`ArgumentError::NotANumber`], [`ErrorKind::RangeOverflow`] and mismatches.
     fn move_padding(&self, x: &Self::Ciphertext, to: f64) -> Result<Self::Ciphertext> {
         self.composed("move_padding", || padding::moved(self, x, to))
     }
@@ -141,7 +144,7 @@ pub trait ComposedOps: CkksOps {
     /// `sum_i x_i y_i` with one relinearization and one rescale. Takes one level from the lowest
     /// operand.
     ///
-    /// The products must agree in scale, as for operands of one level and history.
+    /// Products of different scales are aligned: see [`mul_add_many`](CkksOps::mul_add_many).
     ///
     /// # Errors
     /// [`ErrorKind::Lengths`] unless there are as many `y` as `x`, [`ErrorKind::NoValues`] for
@@ -206,7 +209,7 @@ pub trait ComposedOps: CkksOps {
         self.composed(op, || apply::apply(self, x, f))
     }
 
-    /// `f(x)` of every value, to an error of `2^log2_error` over the carried range of the values:
+    /// `f(x)` of every value, to an accuracy over the carried range of the values:
     /// [`Approximation::new`] and [`apply`](Self::apply) at once. For many vectors over one domain,
     /// prepare once.
     ///
@@ -216,10 +219,10 @@ pub trait ComposedOps: CkksOps {
         &self,
         x: &Self::Ciphertext,
         f: &Function,
-        log2_error: f64,
+        accuracy: Accuracy,
     ) -> Result<Self::Ciphertext> {
         let op = "function";
-        self.composed(op, || apply::function(self, x, f, log2_error))
+        self.composed(op, || apply::function(self, x, f, accuracy))
     }
 
     /// The sign of every slot: within [`Sign::error`] of -1 or 1 for `margin <= |x|`, between them

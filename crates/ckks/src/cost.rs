@@ -436,7 +436,7 @@ impl<'p> Count<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approx::{Approximation, Function, Known};
+    use crate::approx::{Accuracy, Approximation, Function, Known};
     use crate::bootstrap::BootstrapSpec;
     use crate::fbt::FbtSpec;
     use crate::param_search::ProgramBounds;
@@ -447,8 +447,13 @@ mod tests {
     #[test]
     fn the_simulator_counts_what_is_predicted_of_a_set() {
         let security = Security::Bits128;
-        let needs =
-            ProgramBounds { security, slots: 1000, depth: 2, bits: 20.0, bootstraps: false };
+        let needs = ProgramBounds {
+            security,
+            slots: 1000,
+            depth: 2,
+            accuracy: Accuracy::bits(20.0),
+            bootstraps: false,
+        };
         let choice = needs.choose().unwrap();
         let (params, predicted) = (&choice.params, choice.predicted());
         let shadow = Simulator::new(params);
@@ -480,7 +485,9 @@ mod tests {
         };
         let params =
             Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap()).unwrap();
-        let f = Approximation::new(&Function::from(Known::Sigmoid), -8.0, 8.0, -16.0).unwrap();
+        let f =
+            Approximation::new(&Function::from(Known::Sigmoid), -8.0, 8.0, Accuracy::bits(16.0))
+                .unwrap();
         let range = Interval::real(-8.0, 8.0).unwrap();
         let mut before = f64::INFINITY;
         for level in [8, 7, 6] {
@@ -509,9 +516,12 @@ mod tests {
         let set = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
         let params = Params::new(set).unwrap();
         let bootstrapper = FunctionalBootstrapper::new(&params, spec).unwrap();
-        let f =
-            bootstrapper.real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, -20.0).unwrap();
-        let g = bootstrapper.real_function(&Function::from(Known::Gelu), -8.0, 8.0, -18.0).unwrap();
+        let f = bootstrapper
+            .real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, Accuracy::bits(20.0))
+            .unwrap();
+        let g = bootstrapper
+            .real_function(&Function::from(Known::Gelu), -8.0, 8.0, Accuracy::bits(18.0))
+            .unwrap();
         let seconds = |functions: &[&PeriodicFunction], both| {
             Work::of_functional(&bootstrapper, functions, both).seconds()
         };

@@ -11,7 +11,8 @@ use bellerophon_ring::{Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroize;
 
 use crate::{
-    Bounds, Complex64, During, ErrorKind, Interval, Params, Result, sparse_slots::Coefficients,
+    ArgumentError, Bounds, Complex64, During, ErrorKind, Interval, Params, Result,
+    sparse_slots::Coefficients,
 };
 
 /// A number that a slot holds: `f64` or [`Complex64`].
@@ -294,13 +295,15 @@ impl Encoder {
         coefficients
     }
 
-    /// Decodes the values: real numbers (imaginary parts are dropped) or complex numbers.
+    /// Decodes the values: real or complex numbers.
     ///
     /// Reads only as many limbs as the message and its noise need.
     ///
     /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch`.
+    /// `mlwe::ErrorKind::ParamsMismatch`; [`ErrorKind::ComplexValues`] for reals from values that
+    /// may be complex.
     pub fn decode<T: SlotValue>(&self, plaintext: &Plaintext) -> Result<Vec<T>> {
+        check_type::<T>(&plaintext.bounds).during("decode")?;
         let mut slots = self.decode_slots(plaintext)?;
         let values = slots[..plaintext.len].iter().map(|&z| T::from_complex(z)).collect();
         wipe(&mut slots);
@@ -418,17 +421,35 @@ pub(crate) fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<(
     }
     for (index, v) in values.iter().enumerate() {
         if !v.to_complex().is_finite() {
-            return Err(ErrorKind::NonFinite { index }.into());
+            let count = values.len();
+            return Err(ErrorKind::NonFinite { what: "value", index, count }.into());
         }
     }
     Ok(())
+}
+
+/// Refuses reals where values may be complex; `f64` would drop their imaginary parts.
+pub(crate) fn check_type<T: SlotValue>(bounds: &Bounds) -> Result<()> {
+    if T::REAL && !bounds.values.is_real() {
+        return Err(ErrorKind::ComplexValues.into());
+    }
+    Ok(())
+}
+
+/// Refuses a number that is NaN or infinite, without repeating it.
+pub(crate) fn check_number<T: SlotValue>(what: &'static str, number: T) -> Result<()> {
+    match number.to_complex().is_finite() {
+        true => Ok(()),
+        false => Err(ArgumentError::NotANumber { what }.into()),
+    }
 }
 
 /// Refuses values outside a range, without repeating them.
 pub(crate) fn check_range<T: SlotValue>(values: &[T], range: &Interval) -> Result<()> {
     match values.iter().position(|value| !value.lies_in(range)) {
         Some(index) => {
-            Err(ErrorKind::OutsideRange { index, lo: range.lo(), hi: range.hi() }.into())
+            let (count, lo, hi) = (values.len(), range.lo(), range.hi());
+            Err(ErrorKind::OutsideRange { index, count, lo, hi }.into())
         }
         None => Ok(()),
     }

@@ -6,7 +6,7 @@ use rand::CryptoRng;
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, During, Encoder, ErrorKind, Metadata, Params, Plaintext,
     Result, SlotValue,
-    encode::{level_for, magnitude},
+    encode::{check_type, level_for, magnitude},
 };
 
 /// A secret-key encryption with its mask as a seed: half the serialized size.
@@ -52,13 +52,15 @@ fn check_width(fresh: &Metadata) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to return values whose error, since their range was last stated, exceeds half of their
-/// largest magnitude.
+/// Refuses to return values whose error, since their range was last stated, exceeds half of the
+/// [extent](crate::Interval::extent) of their range.
 fn check_noise(x: &Metadata) -> Result<()> {
     // The excess bounds the worst slot; the noise of a loop counts all of its steps.
-    let (noise, width) = (x.excess().min(x.noise()), x.meta.bounds.values.bound());
+    let (noise, range) = (x.excess().min(x.noise()), x.meta.bounds.values);
+    let width = range.extent();
     if width > 0.0 && noise > 0.5 * width {
-        let what = "the values reach only";
+        let reach = width == range.bound();
+        let what = if reach { "the values reach only" } else { "the values differ only by" };
         return Err(ErrorKind::LostInNoise { what, noise, width }.into());
     }
     Ok(())
@@ -160,8 +162,8 @@ pub(crate) fn decrypt_up_to(
 ///
 /// # Errors
 /// [`ErrorKind::LostInNoise`] if the predicted error since the range was last stated
-/// ([`Metadata::excess`]) exceeds half of the largest magnitude, [`ErrorKind::ComplexValues`] for
-/// reals from complex slots, and those of [`decrypt`].
+/// ([`Metadata::excess`]) exceeds half of the [extent](crate::Interval::extent) of their range,
+/// [`ErrorKind::ComplexValues`] for reals from complex values, and those of [`decrypt`].
 pub fn decrypt_values<T: SlotValue>(
     params: &Params,
     ciphertext: &Ciphertext,
@@ -180,9 +182,7 @@ pub fn decrypt_noisy<T: SlotValue>(
     ciphertext: &Ciphertext,
     key: &SecretKey,
 ) -> Result<Vec<T>> {
-    if T::REAL && !ciphertext.range().is_real() {
-        return Err(ErrorKind::ComplexValues.during("decrypt"));
-    }
+    check_type::<T>(&ciphertext.meta.bounds).during("decrypt")?;
     Encoder::new(params).decode(&decrypt(params, ciphertext, key)?)
 }
 

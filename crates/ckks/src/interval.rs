@@ -1,6 +1,6 @@
 //! Value ranges and interval arithmetic. Every ciphertext carries the ranges of its slots.
 
-use crate::{ErrorKind, Result};
+use crate::{ArgumentError, ErrorKind, Result};
 
 /// A set of numbers that contains every slot of a vector: a real interval `[lo, hi]`, or, for
 /// complex slots, the disc `|z| <= hi` (then `lo = -hi`).
@@ -14,6 +14,9 @@ pub struct Interval {
     hi: f64,
     complex: bool,
 }
+
+/// Ends that differ by less than this share of their magnitude are one number and its roundings.
+const POINT: f64 = 16.0 * f64::EPSILON;
 
 impl Interval {
     /// The single number 0.
@@ -33,10 +36,10 @@ impl Interval {
     /// The disc `|z| <= bound`.
     ///
     /// # Errors
-    /// [`ErrorKind::Interval`] when the bound is negative or not finite.
+    /// [`ArgumentError::Disc`] when the bound is negative or not finite.
     pub fn complex(bound: f64) -> Result<Self> {
         if !bound.is_finite() || bound < 0.0 {
-            return Err(ErrorKind::Interval { lo: -bound, hi: bound }.into());
+            return Err(ArgumentError::Disc { radius: bound }.into());
         }
         Ok(Self::disc(bound))
     }
@@ -73,6 +76,13 @@ impl Interval {
     /// The largest magnitude.
     pub fn bound(&self) -> f64 {
         self.lo.abs().max(self.hi.abs())
+    }
+
+    /// The size of what the values tell: the width or, if it is smaller, the largest magnitude. The
+    /// values of a single point, up to roundings of its ends, are known: their magnitude.
+    pub fn extent(&self) -> f64 {
+        let (width, bound) = (self.hi - self.lo, self.bound());
+        if width > POINT * bound { width.min(bound) } else { bound }
     }
 
     /// Whether every value of `other` lies in `self`.
@@ -222,6 +232,16 @@ mod tests {
             assert!(matches!(refusal(&Interval::real(lo, hi)), ErrorKind::Interval { .. }));
         }
         assert!(Interval::complex(-1.0).is_err());
+    }
+
+    #[test]
+    fn extents_are_widths_of_narrow_ranges() {
+        let extent = |lo, hi| Interval::real(lo, hi).unwrap().extent();
+        assert_eq!((extent(-2.0, 1.0), extent(0.0, 3.0), extent(5.0, 6.0)), (2.0, 3.0, 1.0));
+        assert!((extent(1.0, 1.0 + 1e-13) / 1e-13 - 1.0).abs() < 1e-2);
+        assert_eq!((extent(7.0, 7.0), extent(0.3, 0.1 + 0.2)), (7.0, 0.1 + 0.2));
+        assert_eq!(extent(0.0, 0.0), 0.0);
+        assert_eq!(Interval::complex(2.0).unwrap().extent(), 2.0);
     }
 
     #[test]

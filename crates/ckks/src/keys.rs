@@ -401,7 +401,7 @@ impl EvaluationKeys {
             let level = self.params.level_at(limbs);
             return Err(ErrorKind::MissingKey {
                 key: "complete set of power-of-two rotation keys",
-                level,
+                level: Some(level),
             }
             .during(op));
         }
@@ -460,21 +460,29 @@ impl EvaluationKeys {
         relin + hoisted + self.galois.byte_len(lattice)
     }
 
+    /// Whether a program that needs these keys runs on them: a key serves its own level and all
+    /// levels below. Rotations without a key of their own are composed of others, or refused when
+    /// the program runs.
+    pub fn serves(&self, needed: &KeyLevels) -> bool {
+        let limbs = |level: Option<usize>| level.map(|level| self.params.limbs_at(level));
+        limbs(needed.relinearization).is_none_or(|limbs| self.relinearization(limbs).is_ok())
+            && limbs(needed.conjugation).is_none_or(|limbs| self.conjugation(limbs).is_ok())
+    }
+
     /// The relinearization keys for products of `limbs` limbs.
     pub(crate) fn relinearization(&self, limbs: usize) -> Result<&RelinKeys> {
         // A key serves its own level and all levels below.
         let level = self.params.level_at(limbs);
-        self.relinearization
-            .as_deref()
-            .filter(|key| key.cross().shape().limbs >= limbs)
-            .ok_or_else(|| ErrorKind::MissingKey { key: "relinearization key", level }.into())
+        self.relinearization.as_deref().filter(|key| key.cross().shape().limbs >= limbs).ok_or_else(
+            || ErrorKind::MissingKey { key: "relinearization key", level: Some(level) }.into(),
+        )
     }
 
     /// The key of the conjugation.
     pub(crate) fn conjugation(&self, limbs: usize) -> Result<Arc<GaloisKey>> {
         let exponent = self.params.conjugation_exponent();
         if !self.galois.covers(exponent, limbs) {
-            let level = self.params.level_at(limbs);
+            let level = Some(self.params.level_at(limbs));
             return Err(ErrorKind::MissingKey { key: "conjugation key", level }.into());
         }
         Ok(self.galois.get(exponent)?)

@@ -1,6 +1,8 @@
 //! Numbers of values, padding and repetition: the rules of the [crate](crate#lengths-and-padding).
 
-use crate::{Bounds, CiphertextMeta, During, ErrorKind, Interval, Plaintext, Result};
+use crate::{
+    ArgumentError, Bounds, CiphertextMeta, During, ErrorKind, Interval, Plaintext, Result,
+};
 
 /// Slots, length and ranges of the result of a slotwise operation on two vectors of equal length.
 ///
@@ -86,7 +88,9 @@ impl CiphertextMeta {
             return Err(ErrorKind::Shape { reason }.during(op));
         }
         if len < slots || len > most {
-            return Err(ErrorKind::SlotCount { found: len, least: slots, most }.during(op));
+            let what = "values";
+            let kind = ArgumentError::Count { what, found: len, least: slots, most };
+            return Err(ErrorKind::from(kind).during(op));
         }
         self.repeated(len.next_power_of_two(), most)?.with_len(len)
     }

@@ -28,6 +28,7 @@
 //! | `ops`: [`CkksOps`] | the trait of programs that run on an [`Evaluator`] or a [`Simulator`](simulator::Simulator) |
 //! | `composed_ops`: [`ComposedOps`] | sums, masks, comparison and functions on top of it |
 //! | [`simulator`] | runs a program on plain vectors and reports keys, levels, work and noise |
+//! | [`debugging`] | runs a program under the secret key, and names the first false promise |
 //! | [`cost`] | work of operations and its predicted time |
 //! | `provided`: [`Provided`] | vectors that others encrypt under the public key of an owner |
 //! | `publish`: [`Evaluator::publish`], [`Published`], [`Declaration`], [`Evaluator::admit`] | results that leave a server, and inputs, with declared metadata |
@@ -156,6 +157,7 @@ mod ciphertext;
 mod circuits;
 mod composed_ops;
 pub mod cost;
+pub mod debugging;
 pub mod embedding;
 mod encode;
 mod encrypt;
@@ -202,7 +204,7 @@ pub use encrypt::{
     SeededCiphertext, decrypt, decrypt_noisy, decrypt_values, encrypt, encrypt_public,
     encrypt_seeded,
 };
-pub use error::{Error, ErrorKind, LevelScale, Result};
+pub use error::{ArgumentError, Error, ErrorKind, LevelScale, Result};
 pub use eval::Evaluator;
 pub use failure::FailureProbability;
 pub use interval::{Bounds, Interval};

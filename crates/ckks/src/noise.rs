@@ -5,7 +5,7 @@
 //!
 //! Errors of independent sources add up as variances. Errors that stem from the same encryption
 //! ([`Origins`](crate::Origins)) may be equal, and add up as amplitudes: `x + x` has twice the error
-//! of `x`.
+//! of `x`. So do the roundings of plaintexts that are added, which may have the same values.
 //!
 //! A message enters a product by the largest magnitude of a slot times the scale, which bounds the
 //! effect on the variance. Predictions are therefore upper estimates for messages below their
@@ -53,7 +53,7 @@ pub fn slot_std(variance: f64, slots: usize, scale: f64, real: bool) -> f64 {
 ///
 /// [`Noise::worst`] is the bound for slots of different variances, [`Noise::surely`] that for
 /// errors of any correlation.
-pub fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
+pub(crate) fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
     // slots exp(-sqrt(2) t) = 2^log2_failure, solved for t.
     (((slots as f64).ln() - log2_failure * std::f64::consts::LN_2) / 2f64.sqrt()).max(1.0)
 }
@@ -169,7 +169,7 @@ impl Noise {
 
     /// The larger variances of two vectors.
     #[must_use]
-    pub(crate) fn max(self, other: Self) -> Self {
+    pub fn max(self, other: Self) -> Self {
         self.zip(other, f64::max)
     }
 
@@ -178,14 +178,15 @@ impl Noise {
     ///
     /// With the mean variance `V` and the largest one `P`, a share `V / P` of the slots at `P` and
     /// no error in the others has the heaviest tail: `exp(-c / sqrt(v))` is convex in the variance
-    /// `v` beyond three deviations. The tail of [`worst_factor`] and the union bound over the slots
-    /// give
+    /// `v` beyond three deviations. Errors of roundings and keys are products of two Gaussians,
+    /// whose real part has the Laplace distribution, `P(|e| > t) = exp(-sqrt(2 / v) t)`; sums of
+    /// them and of Gaussian errors have a lighter tail. The union bound over the slots gives
     ///
     /// ```text
     /// slots (V / P) exp(-sqrt(2 / P) t) = 2^log2_failure,
     /// ```
     ///
-    /// solved for `t`. For equal variances it is that of [`worst_factor`].
+    /// solved for `t`: for equal variances `(ln(slots) - ln(failure)) / sqrt(2)` deviations.
     pub fn worst(&self, slots: usize, log2_failure: f64) -> f64 {
         // A rounding in f64 does not make the mean larger than the largest.
         let (mean, largest) = (self.total, self.peak.max(self.total));

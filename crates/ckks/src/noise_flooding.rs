@@ -85,24 +85,26 @@ impl NoiseBound {
     /// # Errors
     /// - `mlwe::ErrorKind::ParamsMismatch` and [`ErrorKind::RouteMismatch`] for a bound of other
     ///   parameters;
-    /// - [`ErrorKind::ScaleMismatch`] for another level or scale;
     /// - [`ErrorKind::SlotCount`] for another number of slots;
-    /// - [`ErrorKind::NotOfProgram`] for another number of values, and for more noise;
+    /// - [`ErrorKind::NotOfProgram`] for another level, scale or number of values, and for more
+    ///   noise;
     /// - [`ErrorKind::OutsideDomain`] for a wider range.
     pub fn check(&self, params: &Params, x: &Ciphertext) -> Result<()> {
         // Step 1: the same parameters, level, scale, slots and number of values.
         params.check_same(&self.params)?;
         let (found, expected) = (x.metadata(), self.metadata);
-        let (left, right) = (found.standing(), expected.standing());
-        if found.level != expected.level || !same_scale(found.meta.scale, expected.meta.scale) {
-            return Err(ErrorKind::ScaleMismatch { left, right }.into());
+        let not_of_program =
+            |what, found, expected| Err(ErrorKind::NotOfProgram { what, found, expected }.into());
+        if found.level != expected.level {
+            return not_of_program("level", found.level as f64, expected.level as f64);
+        }
+        if !same_scale(found.meta.scale, expected.meta.scale) {
+            return not_of_program("scale", found.meta.scale, expected.meta.scale);
         }
         if found.meta.slots != expected.meta.slots {
             let (found, needed) = (found.meta.slots, expected.meta.slots);
             return Err(ErrorKind::SlotCount { found, least: needed, most: needed }.into());
         }
-        let not_of_program =
-            |what, found, expected| Err(ErrorKind::NotOfProgram { what, found, expected }.into());
         if found.meta.len != expected.meta.len {
             let [found, expected] = [found, expected].map(|metadata| metadata.meta.len as f64);
             return not_of_program("number of values", found, expected);

@@ -17,7 +17,7 @@ use bellerophon_mlwe as mlwe;
 
 /// Arithmetic on vectors of slots, by an [`Evaluator`] or by the
 /// [`Simulator`](crate::simulator::Simulator), which predicts the results of a program without
-/// keys.
+/// keys. A [`Debugger`](crate::debugging::Debugger) decrypts every step of the program.
 ///
 /// Every operation has the meaning and the errors of the evaluator's operation of that name;
 /// levels, scales, ranges and predicted noise are equal. Sums, masks, functions and comparison are
@@ -66,7 +66,7 @@ pub trait CkksOps: Sized {
     /// `x + c` in every slot. Takes no level.
     ///
     /// # Errors
-    /// [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and those of [`add`](Self::add).
+    /// [`ErrorKind::Argument`], [`ErrorKind::RangeOverflow`] and those of [`add`](Self::add).
     fn add_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext>;
 
     /// `x y` relinearized but not rescaled, at the product of the scales: for sums of products with
@@ -142,7 +142,7 @@ pub trait CkksOps: Sized {
     /// ([`Params::divisor`](crate::Params::divisor)).
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::NonFinite`], [`ErrorKind::RangeOverflow`] and
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::Argument`], [`ErrorKind::RangeOverflow`] and
     /// mismatches.
     fn mul_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext>;
 
@@ -167,12 +167,13 @@ pub trait CkksOps: Sized {
     /// `sum_j x_j y_j + sum_i c_i z_i + constant` with one relinearization and one rescale, one
     /// level below the lowest operand.
     ///
-    /// The products `x_j y_j` must agree in scale. If a `scale` is given, they must have that scale
-    /// times the divisor of the level, and the result has exactly that scale. Constants are encoded
-    /// to fit.
+    /// Products of other scales are matched to the one with the fewest spare levels, or to `scale`,
+    /// which the result then has exactly: one of the factors takes a level of its own for that. If
+    /// a product has none to spare, the sum takes one level more. Constants are encoded to fit.
     ///
     /// # Errors
-    /// [`ErrorKind::ScaleMismatch`] when the products do not agree, [`ErrorKind::NoValues`] for an
+    /// [`ErrorKind::ScaleMismatch`] for products of different scales at level 1,
+    /// [`ErrorKind::OtherScale`] for a term that was not rescaled, [`ErrorKind::NoValues`] for an
     /// empty sum, otherwise as for [`mul`](Self::mul).
     fn mul_add_many(
         &self,
@@ -188,8 +189,8 @@ pub trait CkksOps: Sized {
     /// scale if none is given). Takes one level from the lowest operand.
     ///
     /// # Errors
-    /// [`ErrorKind::NoValues`] without terms, [`ErrorKind::OutOfLevels`], [`ErrorKind::NonFinite`],
-    /// [`ErrorKind::ScaleMismatch`] for a term whose scale leaves its constant less than 8 bits
+    /// [`ErrorKind::NoValues`] without terms, [`ErrorKind::OutOfLevels`], [`ErrorKind::Argument`],
+    /// [`ErrorKind::OtherScale`] for a term whose scale leaves its constant less than 8 bits
     /// (one that was not rescaled), [`ErrorKind::RangeOverflow`] and mismatches.
     fn linear_combination(
         &self,
@@ -252,7 +253,7 @@ pub trait CkksOps: Sized {
     /// as many values as `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfLevels`] when the operand is below the transform's level,
+    /// [`ErrorKind::PreparedLevel`] when the operand is below the transform's level,
     /// [`ErrorKind::LengthMismatch`] when it has fewer slots than the matrix (see
     /// [`broadcast`](Self::broadcast) and [`repeated`](Self::repeated)),
     /// [`ErrorKind::SlotCount`] when it has more, [`ErrorKind::MissingRotationKey`],
@@ -272,7 +273,7 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh),
-    /// [`ErrorKind::ScaleMismatch`](crate::ErrorKind::ScaleMismatch) without a spare level,
+    /// [`ErrorKind::OtherScale`](crate::ErrorKind::OtherScale) without a spare level,
     /// [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow).
     fn match_scale(
         &self,
@@ -303,7 +304,7 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for a vector with padding, which would repeat its padding too;
-    /// [`ErrorKind::SlotCount`] if `len` is below its number of values or above `N / 2`.
+    /// [`ErrorKind::Argument`] if `len` is below its number of values or above `N / 2`.
     fn broadcast(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext>;
 
     /// Overrides the tracked metadata where the caller knows more than the rules: bounds, noise,
@@ -327,9 +328,9 @@ pub trait CkksOps: Sized {
         work().during(op)
     }
 
-    /// The sum of several rotations (to the left) of several ciphertexts at one level and scale:
-    /// one decomposition for each ciphertext, one mod-down for all. Steps without a key of their
-    /// own are composed. Takes no level.
+    /// The sum of several rotations (to the left) of several ciphertexts: one decomposition for each
+    /// ciphertext, one mod-down for all. Steps without a key of their own are composed. Takes no
+    /// level; different scales are aligned as in a sum.
     ///
     /// # Errors
     /// [`ErrorKind::NoValues`] for no rotation at all, [`ErrorKind::ScaleMismatch`],
@@ -340,11 +341,12 @@ pub trait CkksOps: Sized {
     /// Whether a rotation of `x` by `step` has a key of its own, or needs none.
     fn rotates_by(&self, x: &Self::Ciphertext, step: i64) -> bool;
 
-    /// `sum_i x_i v_i` at the scale of the operands, with one rescale. Takes one level. Padding
-    /// becomes zero.
+    /// `sum_i x_i v_i` at the scale of the first operand, with one rescale. Takes one level from the
+    /// lowest operand. Padding becomes zero.
     ///
     /// # Errors
-    /// As for [`dot_plain`](Evaluator::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
+    /// [`ErrorKind::OtherScale`] for an operand that was not rescaled, and as for
+    /// [`dot_plain`](Evaluator::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
     fn dot_values<T: SlotValue>(
         &self,
         x: &[&Self::Ciphertext],
@@ -371,7 +373,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without
     /// [`with_bootstrapping`](Evaluator::with_bootstrapping) or without keys of
-    /// [`Bootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
+    /// [`Bootstrapper::keys`], [`ErrorKind::TooLowToBootstrap`] below the input level,
     /// [`ErrorKind::SlotCount`] for too many slots, [`ErrorKind::BootstrapRange`] for values whose
     /// magnitude and excess exceed [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound)
     /// (in proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback
@@ -411,11 +413,11 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without
     /// [`with_functional`](Evaluator::with_functional) or keys of [`FunctionalBootstrapper::keys`],
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers
-    /// whose noise a table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave
-    /// the domain, [`ErrorKind::Shape`] for functions of different periods,
-    /// [`ErrorKind::Cancelled`] by the callback of [`watching`](Evaluator::watching), and
-    /// mismatches.
+    /// [`ErrorKind::TooLowToBootstrap`] below the input level, [`ErrorKind::TableLevels`] for too
+    /// many entries, [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers whose noise a
+    /// table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave the domain,
+    /// [`ErrorKind::Shape`] for functions of different periods, [`ErrorKind::Cancelled`] by the
+    /// callback of [`watching`](Evaluator::watching), and mismatches.
     fn functional_bootstrap(
         &self,
         x: &Self::Ciphertext,
@@ -532,6 +534,16 @@ pub trait CkksOps: Sized {
         self.with_metadata(x, meta)
     }
 
+    /// States the standard deviation of a slot's error, where the caller knows more than worst-case
+    /// derivatives tell: see [`Ciphertext::assume_noise`].
+    ///
+    /// # Errors
+    /// Those of [`Ciphertext::assume_noise`].
+    fn assume_noise(&self, x: Self::Ciphertext, deviation: f64) -> Result<Self::Ciphertext> {
+        let meta = self.metadata(&x).meta.assume_noise(deviation)?;
+        Ok(self.with_metadata(x, meta))
+    }
+
     /// Sets the number of slots that hold values.
     ///
     /// # Errors
@@ -552,21 +564,16 @@ pub trait CkksOps: Sized {
         })
     }
 
-    /// The real parts, `(x + conj(x)) / 2`, halved through the scale. The noise of both terms
-    /// counts as equal. That is exact if the noise of `x` is real, and twice the variance
-    /// otherwise.
+    /// The real parts, `(x + conj(x)) / 2`, halved through the scale.
     ///
     /// # Errors
     /// As for [`CkksOps::conjugate`].
     fn real_part(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         self.composed("real_part", || {
+            // The errors of both terms have one origin, and equal real parts: their amplitudes add up.
             let sum = self.add(x, &self.conjugate(x)?)?;
-            // The sum has counted the errors of both terms as independent: variance 2. Those of the
-            // real parts are equal, so the amplitude doubles: variance 4.
-            let mut meta = self.metadata(&sum).meta;
-            meta.noise += self.metadata(x).meta.noise * 2.0;
             // The scale halves the sum, without a level.
-            let half = self.reinterpret_scale(self.with_metadata(sum, meta), 0.5)?;
+            let half = self.reinterpret_scale(sum, 0.5)?;
             Ok(self.assume_real(half))
         })
     }

@@ -55,7 +55,7 @@ impl Origins {
     /// Unknown origins: a vector that may share its errors with every other.
     pub const UNKNOWN: Self = Self { known: None, from: 0, to: i64::MAX };
 
-    /// No errors: those of a plaintext, whose rounding follows from its values.
+    /// No encryption: the origins of a plaintext, whose rounding follows from its values.
     pub(crate) fn none() -> Self {
         Self { known: Some(Arc::new([])), from: 0, to: 0 }
     }
@@ -109,6 +109,16 @@ impl Origins {
         Self { known: self.known.clone(), from: 0, to: i64::MAX }
     }
 
+    /// The origins of a vector of a period of `own` slots beside vectors of `slots` slots. A rotation
+    /// that is one by 7 there may be one by -1 of 8 slots, so distances count from zero alone.
+    ///
+    /// The copies of a slot have independent errors: their mean is the error of the slot.
+    #[must_use]
+    pub(crate) fn repeated(&self, own: usize, slots: usize) -> Self {
+        let moved = (self.from, self.to) != (0, 0);
+        if own < slots && moved { self.mixed() } else { self.clone() }
+    }
+
     /// A statement: the errors of different slots are independent.
     #[must_use]
     pub(crate) fn separate(&self) -> Self {
@@ -144,15 +154,23 @@ impl Origins {
         self.from != self.to
     }
 
+    /// Whether a product of both vectors slot by slot may have the error of one slot of an encryption
+    /// in several slots.
+    pub(crate) fn mixes_with(&self, other: &Self) -> bool {
+        let moved = self.from != other.from && self.meets(other);
+        self.is_mixed() || other.is_mixed() || moved
+    }
+
     /// The origins of a result of both operands, and whether these share one. The vectors have a
     /// period of `slots` slots.
     pub(crate) fn with(&self, other: &Self, slots: usize) -> (Relation, Self) {
-        // A plaintext has no errors, and no distances.
+        // A plaintext has no distances. Its rounding follows from its values, and a sum may have
+        // that of the same values already.
         if other.is_none() {
-            return (Relation::Independent, self.clone());
+            return (Relation::Related, self.clone());
         }
         if self.is_none() {
-            return (Relation::Independent, other.clone());
+            return (Relation::Related, other.clone());
         }
         let both = Self {
             known: union(self.known.as_ref(), other.known.as_ref()),
@@ -209,26 +227,31 @@ pub(crate) struct Relations {
 }
 
 impl Relations {
-    /// The relations of `sum_j x_j y_j + sum_i z_i` for vectors of a period of `slots` slots.
+    /// The relations of `sum_j x_j y_j + sum_i z_i` for vectors of these origins and periods.
     pub(crate) fn new<'a>(
-        products: impl IntoIterator<Item = (&'a Origins, &'a Origins)>,
-        terms: impl IntoIterator<Item = &'a Origins>,
-        slots: usize,
+        products: &[[(&'a Origins, usize); 2]],
+        terms: &[(&'a Origins, usize)],
     ) -> Self {
+        let periods = products.iter().flatten().chain(terms).map(|&(_, period)| period);
+        let slots = periods.max().unwrap_or(1);
         let mut all = Self::default();
-        for (x, y) in products {
-            let (relation, product) = x.with(y, slots);
+        for factors in products {
+            let [x, y] = factors.map(|(x, period)| x.repeated(period, slots));
+            let (relation, product) = x.with(&y, slots);
             all.factors.push(relation);
             all.join(&product, slots);
         }
-        terms.into_iter().for_each(|term| all.join(term, slots));
+        for (term, period) in terms {
+            all.join(&term.repeated(*period, slots), slots);
+        }
         all
     }
 
     /// One more summand.
     pub(crate) fn join(&mut self, term: &Origins, slots: usize) {
+        let first = self.summands.is_empty();
         let (relation, sum) = self.sum.with(term, slots);
-        self.summands.push(relation);
+        self.summands.push(if first { Relation::Independent } else { relation });
         self.sum = sum;
     }
 }
@@ -256,9 +279,10 @@ mod tests {
         assert!(related(&x, &x) && !related(&x, &y));
         let (_, sum) = x.with(&y, SLOTS);
         assert!(related(&sum, &x) && related(&y, &sum) && !related(&sum, &z));
-        // Unknown origins are related to all but a plaintext.
+        // Unknown origins are related to all, and so are roundings of plaintexts: a sum may have
+        // that of the same values already.
         assert!(related(&Origins::UNKNOWN, &x) && related(&x.with(&Origins::UNKNOWN, SLOTS).1, &z));
-        assert!(!related(&Origins::UNKNOWN, &Origins::none()) && !related(&x, &Origins::none()));
+        assert!(related(&Origins::UNKNOWN, &Origins::none()) && related(&x, &Origins::none()));
     }
 
     #[test]
@@ -275,6 +299,27 @@ mod tests {
         assert!(related(&window.rotated(1, SLOTS), &window));
         assert!(related(&window, &window.rotated(15, SLOTS)));
         assert!(related(&x.mixed(), &turned(5)) && !related(&x.mixed(), &Origins::one(2)));
+    }
+
+    /// A rotation by 7 of 8 slots is one by -1; of 16 slots it is one by 7.
+    #[test]
+    fn distances_of_other_periods_say_nothing() {
+        let x = Origins::one(1);
+        let (turned, copies) = (x.rotated(7, 8), x.repeated(8, 16));
+        assert!(related(&turned.repeated(8, 16), &copies.rotated(7, 16)));
+        assert!(related(&turned.repeated(8, 16), &copies));
+        assert!(!related(&turned.repeated(8, 16), &Origins::one(2)));
+        assert!(!related(&copies, &copies.rotated(8, 16)) && related(&copies, &x));
+        // In sums of vectors of 8 and 16 slots, too.
+        let all = Relations::new(&[], &[(&turned, 8), (&x.rotated(7, 16), 16)]);
+        assert_eq!(all.summands, [Relation::Independent, Relation::Related]);
+    }
+
+    #[test]
+    fn products_of_a_vector_and_its_rotation_are_mixed() {
+        let [x, y] = [1, 2].map(Origins::one);
+        assert!(x.mixes_with(&x.rotated(1, SLOTS)) && x.mixes_with(&y.mixed()));
+        assert!(!x.mixes_with(&x) && !x.mixes_with(&y.rotated(1, SLOTS)));
     }
 
     #[test]

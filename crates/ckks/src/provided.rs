@@ -26,7 +26,7 @@ impl Provided {
     /// Encrypts a vector that is encoded at the scale of the parameters.
     ///
     /// # Errors
-    /// As [`encrypt_public`]; [`ErrorKind::ScaleMismatch`] for a plaintext of another scale.
+    /// As [`encrypt_public`]; [`ErrorKind::OtherScale`] for a plaintext of another scale.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         params: &Params,
         plaintext: &Plaintext,
@@ -61,9 +61,10 @@ fn check_scale(params: &Params, scale: f64, level: usize) -> Result<()> {
     if scale == params.scale() {
         return Ok(());
     }
-    let [left, right] =
+    let [found, needed] =
         [scale, params.scale()].map(|scale| LevelScale { level, log2_scale: scale.log2() });
-    Err(ErrorKind::ScaleMismatch { left, right }.into())
+    let (what, remedy) = ("the vector", "vectors of providers have the scale of the parameters");
+    Err(ErrorKind::OtherScale { what, found, needed, remedy }.into())
 }
 
 /// The ciphertext.

@@ -28,8 +28,8 @@ use std::ops::RangeInclusive;
 use bellerophon_mlwe::noise::{DECLARED_LOG2, declared_log2};
 
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, Metadata, Params,
-    Result,
+    ArgumentError, Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval,
+    Metadata, Params, Result,
     encode::{check_scale, magnitude},
     metadata::alignment::Route,
     noise::{self, Noise},
@@ -63,8 +63,9 @@ const UNSTATED_BITS: i32 = 4;
 
 /// A program's declaration of a result: the range of its values, the standard deviation of a slot's
 /// error, rounded up to a power of two (the variance: to a power of four), level and scale. If the
-/// statements of the program are true, the error of the worst slot is at most 64 times as large, and
-/// no larger than the range unless the declared one is: a result used as an input again counts with it.
+/// statements of the program are true, the standard deviation predicted for the worst slot is at most 64
+/// times as large, and no larger than the range unless the declared one is: a result used as an input again
+/// counts with it.
 ///
 /// Both client and server can know it: from the source of the program, or from a
 /// [`Simulator`](crate::simulator::Simulator) that runs the program on the declared ranges of its
@@ -460,16 +461,19 @@ impl Declaration {
     /// Refuses noise above the declared one, of a part of a slot or of its absolute value. Returns
     /// `log2` of the declared noise.
     fn admits_noise(&self, of_part: bool, x: &CiphertextMeta) -> Result<i32> {
-        // The declared noise is that of the mean slot; the excess of a later input follows from it.
+        // The declared noise is that of the mean slot; peak and excess of a later input follow from it.
         let CiphertextMeta { noise, slots, scale, .. } = *x;
         let deviation = |variance: f64| noise::slot_std(variance, slots, scale, of_part);
-        let (found, largest) = (deviation(noise.total), deviation(noise.excess));
+        let (found, largest) = (deviation(noise.total), deviation(noise.peak.max(noise.excess)));
         // NaN fails the comparisons and is refused.
         let covers = |declared: f64| {
             found <= declared && largest <= largest_deviation(declared, self.bound())
         };
-        let covered = self.log2_noise.filter(|&log2| covers(f64::from(log2).exp2()));
-        covered.ok_or_else(|| ErrorKind::Declaration { what: "noise", needed: NOISE }.into())
+        let declared = self.log2_noise.ok_or(ArgumentError::DeclaredNoise)?;
+        match covers(f64::from(declared).exp2()) {
+            true => Ok(declared),
+            false => Err(ErrorKind::Declaration { what: "noise", needed: NOISE }.into()),
+        }
     }
 }
 

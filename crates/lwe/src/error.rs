@@ -174,10 +174,14 @@ pub enum ErrorKind {
         variance: f64,
     },
     /// A value to encrypt is outside the declared range. The error does not contain the value.
-    #[error("value {index} is outside [{lo:?}, {hi:?}]: declare a wider range")]
+    #[error(
+        "the value at position {index} of {count} is outside [{lo:?}, {hi:?}]: declare a wider range"
+    )]
     OutsideRange {
-        /// Position of the value.
+        /// Position of the value, from 0.
         index: usize,
+        /// The number of values.
+        count: usize,
         /// Lower end.
         lo: f64,
         /// Upper end.
@@ -226,6 +230,18 @@ pub enum ErrorKind {
         /// The width of a period.
         width: f64,
     },
+    /// Values that are lost in the noise.
+    #[error(
+        "the deviation of a value is {noise:.1e}, and the values reach or differ only by \
+         {width:.1e}: compute them in larger units, by tables with a larger range, and divide \
+         after decryption"
+    )]
+    LostInNoise {
+        /// The standard deviation of the noise of the phase.
+        noise: f64,
+        /// The width of the range, or the largest magnitude if it is smaller.
+        width: f64,
+    },
     /// Neither width of the operands is an integer multiple of the other.
     #[error(
         "encodings {left} and {right} cannot be aligned: use the same width for both when \
@@ -265,12 +281,14 @@ pub enum ErrorKind {
     },
     /// A constant of a program is outside the allowed range. The error does not contain the
     /// constant, which may be secret.
-    #[error("the {what}{}: need {needed}", index.map_or(String::new(), |i| format!(" {i}")))]
+    #[error("the {what}{}: need {needed}", among(*index, *count))]
     Constant {
         /// What it is.
         what: &'static str,
-        /// Its position, if it is one of several.
+        /// Its position, from 0, if it is one of several.
         index: Option<usize>,
+        /// The number of constants.
+        count: usize,
         /// What is needed.
         needed: &'static str,
     },
@@ -293,7 +311,9 @@ pub enum ErrorKind {
     #[error("no values; need at least one")]
     NoValues,
     /// A position to select does not exist.
-    #[error("selection of value {place} of {len}: give a position below {len}")]
+    #[error(
+        "selection of the value at position {place} of {len} (from 0): give a position below {len}"
+    )]
     Place {
         /// The position, from 0.
         place: usize,
@@ -356,6 +376,11 @@ pub enum ErrorKind {
         /// The largest sufficient width.
         needed: f64,
     },
+}
+
+/// The position of a constant among several; nothing for a single one.
+fn among(index: Option<usize>, count: usize) -> String {
+    index.map_or(String::new(), |index| format!(" at position {index} of {count}"))
 }
 
 bellerophon_ring::lower_kinds! {

@@ -104,8 +104,8 @@ impl LweVec {
     ) -> Result<Self> {
         let (q0, sigma) = (params.ring_modulus(), params.spec().ring_sigma);
         if let Some(index) = values.iter().position(|value| !range.contains(value)) {
-            let (lo, hi) = range.into_inner();
-            return Err(ErrorKind::OutsideRange { index, lo, hi }.into());
+            let (count, (lo, hi)) = (values.len(), range.into_inner());
+            return Err(ErrorKind::OutsideRange { index, count, lo, hi }.into());
         }
         let items: Result<_> = values
             .iter()
@@ -465,7 +465,7 @@ impl LweVec {
         {
             let (op, what, index) = ("scaling of values", "factor", None);
             let needed = "a nonzero number that keeps width and variance within the range of f64";
-            return Err(ErrorKind::Constant { what, index, needed }.during(op));
+            return Err(ErrorKind::Constant { what, index, count: 1, needed }.during(op));
         }
         let encoding = Encoding::new(signed.meta.encoding.center() * size, width)?;
         let (lo, hi) = (signed.meta.lo * size, signed.meta.hi * size);

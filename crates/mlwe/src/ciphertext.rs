@@ -328,7 +328,7 @@ mod tests {
         assert!(error.op() == "add" && matches!(error.kind(), ErrorKind::KeyMismatch { .. }));
         let error = ct.sub_assign(&params, &encrypt(&secret, 3)).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limbs { found: 3, .. }));
-        assert_eq!(error.to_string(), "subtract: 3 limbs (level 2) where 2 are needed");
+        assert_eq!(error.to_string(), "subtract: 3 limbs where 2 are needed");
         assert!(matches!(refusal(&ct.truncate(0)), ErrorKind::Limbs { found: 0, .. }));
         assert!(matches!(refusal(&ct.truncate(3)), ErrorKind::Limbs { found: 3, .. }));
         let plain = message(&params, 1, 1);

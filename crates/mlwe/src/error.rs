@@ -85,10 +85,7 @@ pub enum ErrorKind {
         needed: crate::KeyId,
     },
     /// A number of limbs is outside the range of a key or a parameter set.
-    #[error(
-        "{found} limbs (level {}) where {needed} are needed",
-        found.wrapping_sub(1) as isize
-    )]
+    #[error("{found} limbs where {needed} are needed")]
     Limbs {
         /// Limbs found.
         found: usize,

@@ -142,7 +142,7 @@ impl Client {
                 return Err(ErrorKind::Shape { what, found: point.len(), needed }.during(op));
             }
             for (&point, &domain) in point.iter().zip(domains) {
-                check_point(index, point, domain)?;
+                check_point(index, points.len(), point, domain)?;
             }
             selections.extend_from_slice(point);
         }
@@ -307,12 +307,15 @@ fn parts(shape: &Shape, degree: usize) -> Vec<Part> {
 
 /// Checks that all points lie in the domain.
 fn check_points(points: &[usize], domain: usize) -> Result<()> {
-    points.iter().enumerate().try_for_each(|(index, &point)| check_point(index, point, domain))
+    let count = points.len();
+    let mut places = points.iter().enumerate();
+    places.try_for_each(|(index, &point)| check_point(index, count, point, domain))
 }
 
-fn check_point(index: usize, point: usize, domain: usize) -> Result<()> {
+/// Checks that one of `count` points lies in the domain.
+fn check_point(index: usize, count: usize, point: usize, domain: usize) -> Result<()> {
     if point < domain {
         return Ok(());
     }
-    Err(ErrorKind::PointOutside { index, domain }.during("query"))
+    Err(ErrorKind::PointOutside { index, count, domain }.during("query"))
 }

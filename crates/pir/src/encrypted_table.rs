@@ -128,7 +128,8 @@ impl Server {
         }
         let domain = function.domain;
         if let Some(index) = points.iter().position(|&point| point >= domain) {
-            return Err(ErrorKind::PointOutside { index, domain }.during("query"));
+            let count = points.len();
+            return Err(ErrorKind::PointOutside { index, count, domain }.during("query"));
         }
         let variance = self.packing_noise(noise::fresh(params))?;
         let log2_failure = noise::log2_failure(params, variance);

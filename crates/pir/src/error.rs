@@ -50,10 +50,15 @@ pub enum ErrorKind {
         needed: &'static str,
     },
     /// A coefficient or table entry that is not below `t`. The error does not contain it.
-    #[error("entry {index} is not below t = {plain}: reduce it, or use parameters with a larger t")]
+    #[error(
+        "the entry at position {index} of {count} is not below t = {plain}: reduce it, or use \
+         parameters with a larger t"
+    )]
     Plain {
-        /// Its index.
+        /// Its position, from 0.
         index: usize,
+        /// The number of coefficients or entries.
+        count: usize,
         /// The modulus of plaintexts.
         plain: u64,
     },
@@ -69,10 +74,12 @@ pub enum ErrorKind {
         needed: u64,
     },
     /// A point that is not in the domain. The error does not contain it.
-    #[error("point {index} lies outside the domain 0..{domain}")]
+    #[error("the point at position {index} of {count} lies outside the domain 0..{domain}")]
     PointOutside {
-        /// Which of the points.
+        /// The position of the point, from 0.
         index: usize,
+        /// The number of points.
+        count: usize,
         /// The size of the domain.
         domain: usize,
     },

@@ -55,7 +55,8 @@ impl Function {
                 );
             }
             if let Some(index) = table.iter().position(|&value| value >= plain) {
-                return Err(ErrorKind::Plain { index, plain }.during(op));
+                let count = table.len();
+                return Err(ErrorKind::Plain { index, count, plain }.during(op));
             }
             let multiple = |&value: &u64| {
                 let product = u128::from(alpha % plain) * u128::from(value) % u128::from(plain);

@@ -48,7 +48,7 @@ impl Shard {
         }
         let plain = params.plain();
         if let Some(index) = values.iter().position(|&value| value >= plain) {
-            return Err(ErrorKind::Plain { index, plain }.during(op));
+            return Err(ErrorKind::Plain { index, count: values.len(), plain }.during(op));
         }
         let values = Zeroizing::new(values.iter().map(|&value| params.center(value)).collect());
         Ok(Self { plain, domain, first, values })

@@ -304,7 +304,8 @@ fn encrypted_functions_at_clear_points() {
             assert!(matches!(refusal(&refused), ErrorKind::WrongResponse { .. }), "{refused:?}");
         }
         let refused = server.evaluate_encrypted(&encrypted, &[0, 300]).unwrap_err();
-        assert!(matches!(refused.kind(), ErrorKind::PointOutside { index: 1, domain: 300 }));
+        let outside = ErrorKind::PointOutside { index: 1, count: 2, domain: 300 };
+        assert_eq!(*refused.kind(), outside);
         assert!(server.evaluate_encrypted(&encrypted, &[]).is_err());
     }
 }
@@ -475,8 +476,10 @@ fn misfits_are_refused() {
     // Points outside, too many, none; domains and variables.
     for form in [QueryLayout::Paper, QueryLayout::Compact] {
         let refused = client.query(100, &[5, 100], form, random).unwrap_err();
-        let outside = ErrorKind::PointOutside { index: 1, domain: 100 };
+        let outside = ErrorKind::PointOutside { index: 1, count: 2, domain: 100 };
         assert_eq!(*refused.kind(), outside);
+        let text = refused.to_string();
+        assert!(text.contains("the point at position 1 of 2 lies outside"), "{text}");
         for count in [0, (1 << 16) + 1] {
             let refused = client.query(100, &vec![0; count], form, random).unwrap_err();
             assert!(matches!(refused.kind(), ErrorKind::TooManyPoints { .. }), "{refused}");
@@ -507,7 +510,7 @@ fn misfits_are_refused() {
     assert!(matches!(refusal(&refused), ErrorKind::PointOutside { index: 1, .. }));
     // Tables.
     let large = Function::new(params, &[3, 257]).unwrap_err();
-    assert!(matches!(large.kind(), ErrorKind::Plain { index: 1, .. }));
+    assert!(matches!(large.kind(), ErrorKind::Plain { index: 1, count: 2, .. }));
     assert!(format!("{function:?}").starts_with("Function { plain: 257, domains: [100], .. }"));
     assert!(Function::new(params, &[]).is_err() && Function::sum(params, &[]).is_err());
     let (query, pending) = client.query(100, &[1, 2], QueryLayout::Compact, random).unwrap();

@@ -1,6 +1,6 @@
 //! The error type of the crate.
 
-use std::ops::RangeInclusive;
+use std::{cmp::Ordering, ops::RangeInclusive};
 
 use bellerophon_ring::decimal;
 
@@ -90,8 +90,8 @@ pub enum ErrorKind {
         /// What is wrong, and what is needed.
         reason: String,
     },
-    /// A domain that is empty or infinite.
-    #[error("domain {lo:?}..={hi:?}: need two finite ends, the lower one first")]
+    /// A domain that is empty, a single point, infinite or reversed.
+    #[error("domain {lo:?}..={hi:?}: {}", domain_fault(*lo, *hi))]
     Domain {
         /// Lower end.
         lo: f64,
@@ -197,13 +197,15 @@ pub enum ErrorKind {
     },
     /// Vectors whose values cannot be brought to one encoding.
     #[error(
-        "the scale of vector {vector} is {ratio:.6} times that of vector 0, and integer \
-         factors leave a relative error of {drift:.1e}: multiply it by a constant at the cost of a \
-         level, or narrow the domain"
+        "the scale of the vector at position {vector} of {count} is {ratio:.6} times that of the \
+         first vector, and integer factors leave a relative error of {drift:.1e}: multiply it by a \
+         constant at the cost of a level, or narrow the domain"
     )]
     Scales {
-        /// The index of the vector among the operands.
+        /// The position of the vector among the operands, from 0.
         vector: usize,
+        /// The number of operands.
+        count: usize,
         /// Its scale over that of the first.
         ratio: f64,
         /// The remaining relative difference.
@@ -234,24 +236,15 @@ pub enum ErrorKind {
     /// A map that no engine evaluates to the requested error.
     #[error(
         "no engine evaluates {function} to an error of 2^{log2_error:.1} (`Params::map_plan` \
-         compares all){}",
-        nearest.iter().flatten().map(|engine| format!("\n{engine}")).collect::<String>()
+         compares all){refusals}"
     )]
     NoPlan {
         /// The function.
         function: String,
         /// `log2` of the requested error.
         log2_error: f64,
-        /// The refusals of the engine that comes nearest, and of one that lacks keys or parameters.
-        nearest: [Option<String>; 2],
-        /// What every engine lacks, or the error that it reaches.
+        /// What every allowed engine lacks, or the error that it reaches, each on a line.
         refusals: String,
-    },
-    /// A requested error that is not finite.
-    #[error("requested error 2^{log2_error:?}: need a finite exponent")]
-    WantedError {
-        /// The requested exponent.
-        log2_error: f64,
     },
     /// A cost model of another version, or with invalid prices.
     #[error(
@@ -276,6 +269,16 @@ pub enum ErrorKind {
         /// The largest number whose index can be rounded.
         most: usize,
     },
+}
+
+/// What is wrong with a domain, and what is needed.
+fn domain_fault(lo: f64, hi: f64) -> &'static str {
+    match lo.partial_cmp(&hi) {
+        _ if !(lo.is_finite() && hi.is_finite()) => "need two finite ends",
+        Some(Ordering::Greater) => "need the lower end first",
+        Some(Ordering::Equal) => "a function needs an interval of positive width",
+        _ => "its width is no finite number: need a narrower domain",
+    }
 }
 
 bellerophon_ring::lower_kinds! {

@@ -47,11 +47,15 @@ impl Layout {
             match source.get(slot) {
                 None => {
                     return refused(format!(
-                        "row {row} goes to slot {slot}, there are {slots} slots"
+                        "the row at position {row} of {} goes to slot {slot}, there are {slots} slots",
+                        positions.len()
                     ));
                 }
                 Some(Some(other)) => {
-                    return refused(format!("rows {other} and {row} both go to slot {slot}"));
+                    return refused(format!(
+                        "the rows at positions {other} and {row} of {} both go to slot {slot}",
+                        positions.len()
+                    ));
                 }
                 Some(None) => source[slot] = Some(row),
             }

@@ -112,3 +112,51 @@ fn root(error: &DataFusionError) -> &DataFusionError {
         _ => inner,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use bellerophon_datafusion::{Node, NodeOptions, SessionOptions, state};
+    use datafusion::{
+        object_store::memory::InMemory,
+        prelude::{CsvReadOptions, SessionContext},
+    };
+
+    use super::*;
+
+    /// Whatever the scheduler lets through: the executor checks the plan that it got.
+    #[tokio::test]
+    async fn stages_with_files_outside_the_roots_do_not_start() {
+        let home = tempfile::tempdir().unwrap();
+        let place = |name: &str| home.path().join(name).display().to_string();
+        for name in ["inside", "outside"] {
+            fs::create_dir(place(name)).unwrap();
+            fs::write(format!("{}/table.csv", place(name)), "n\n1\n").unwrap();
+        }
+        let options = NodeOptions { threads: 1, memory: 0, ..NodeOptions::new(place("node")) };
+        let node = Node::new(Arc::new(InMemory::new()), options).unwrap();
+        let known = state(&node, &SessionOptions::default()).unwrap();
+        let config = settings::cluster(known.config().clone(), None);
+        let session = SessionContext::new_with_state(known);
+        let roots = Roots::new(&[place("inside")]).unwrap();
+        let stages = Stages { engine: DefaultExecutionEngine::new(), roots };
+        let refused = async |sql: &str| {
+            let plan = session.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+            let job = JobId::from("job");
+            let made = stages.create_query_stage_exec(job, 1, 0, vec![0], plan, "work", &config);
+            made.unwrap_err().to_string()
+        };
+        for (name, is_outside) in [("inside", false), ("outside", true)] {
+            let file = format!("{}/table.csv", place(name));
+            session.register_csv(name, &file, CsvReadOptions::new()).await.unwrap();
+            let written = format!("COPY (VALUES (1)) TO '{}/new.csv' STORED AS CSV", place(name));
+            for sql in [format!("SELECT n FROM {name}"), written] {
+                // What may pass is refused by the engine, as no stage of its own.
+                let refused = refused(&sql).await;
+                assert_eq!(refused.contains("--root"), is_outside, "{sql}: {refused}");
+            }
+            assert!(!home.path().join(name).join("new.csv").exists());
+        }
+    }
+}

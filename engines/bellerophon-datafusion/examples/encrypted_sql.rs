@@ -252,7 +252,7 @@ async fn compute(arguments: &Arguments, plain: &Plain) -> Result<(), Failure> {
         security: Security::Bits128,
         slots: SLOTS,
         depth: DEPTH,
-        bits: BITS,
+        accuracy: Accuracy::bits(BITS),
         bootstraps: false,
     };
     let params = Params::choose(&bounds).map_err(Failure::run)?;

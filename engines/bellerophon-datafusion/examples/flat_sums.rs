@@ -107,7 +107,7 @@ async fn compute(arguments: &Arguments) -> Result<(), Failure> {
         security: Security::Bits128,
         slots: SLOTS,
         depth: 7,
-        bits: 22.0,
+        accuracy: Accuracy::bits(22.0),
         bootstraps: false,
     };
     let params = Params::choose(&bounds).map_err(Failure::run)?;

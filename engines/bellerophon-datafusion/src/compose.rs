@@ -85,6 +85,10 @@ impl Functions {
         fn publish(x: Expr, lo: f64, hi: f64) = Publish;
         /// The same at a declared level, for a result that is an operand again.
         fn publish_at(x: Expr, lo: f64, hi: f64, level: i64) = Publish;
+        /// The same values with this range, whatever a narrower one they state, and with the noise,
+        /// rounded up, and the level that their description has: an input of a client as a server with
+        /// secret constants takes it.
+        fn admit(x: Expr, lo: f64, hi: f64) = Admit;
         /// The number of values.
         fn count(x: Expr) = Count;
         /// An encrypted vector of the key store.
@@ -94,7 +98,7 @@ impl Functions {
     }
 
     /// The vectors of a table, if its column describes them.
-    pub(crate) fn admit(&self, x: Expr) -> Expr {
+    pub(crate) fn described(&self, x: Expr) -> Expr {
         self.call(Function::Admit, vec![x])
     }
 
@@ -136,19 +140,19 @@ impl Functions {
     /// A composed aggregate of the rows that a filter keeps, of two columns, which may be one.
     fn composed(&self, composed: Composed, [x, y]: [Expr; 2], filter: &Filter) -> Expr {
         let (called, _) = composed.signature();
-        // The mean of the values of vectors that have as many values as x.
-        let mean_of = |values: Expr| {
-            let sum = self.sum_slots(self.sum_for(called, values, filter));
+        // The mean of vectors, which have as many values as those of a column.
+        let mean_of = |vectors: Expr, column: &Expr| {
+            let sum = self.sum_slots(self.sum_for(called, vectors, filter));
             // The sum of a query is guided as well: equal aggregates are computed once.
             let count = guide::aggregate(sum_udaf());
-            let count = aggregate(count, self.count(x.clone()), filter);
+            let count = aggregate(count, self.count(column.clone()), filter);
             self.call(Function::Mean, vec![sum, count])
         };
         match composed {
-            Composed::Mean => mean_of(x.clone()),
+            Composed::Mean => mean_of(x.clone(), &x),
             Composed::Variance | Composed::Covariance => {
-                let products = mean_of(self.mul(x.clone(), y.clone()));
-                self.sub(products, self.mul(mean_of(x.clone()), mean_of(y)))
+                let products = mean_of(self.mul(x.clone(), y.clone()), &x);
+                self.sub(products, self.mul(mean_of(x.clone(), &x), mean_of(y.clone(), &y)))
             }
         }
     }

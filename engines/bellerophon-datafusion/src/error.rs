@@ -34,6 +34,18 @@ pub enum Error {
         /// What was found, and what is needed.
         reason: String,
     },
+    /// A number of a plain table that a look-up cannot take. The error does not contain it.
+    #[error("{function}, row {row} of its batch: the {what} is not in 0..{below}")]
+    Cell {
+        /// The function of the query.
+        function: &'static str,
+        /// The row in its record batch.
+        row: usize,
+        /// Point or value.
+        what: &'static str,
+        /// The size of the domain, or the modulus of plaintexts.
+        below: u64,
+    },
     /// A division by an integer that counts nothing.
     #[error("{function}, row {row} of its batch: division by {count}: need an integer above zero")]
     Divisor {
@@ -202,6 +214,14 @@ pub enum ObjectFault {
     /// The parameters of a vector are not known here.
     #[error("its parameters are not loaded: call `KeyStore::params` with their name first")]
     UnknownParams,
+    /// The object is longer than its type, its parameters and its header say.
+    #[error("it has {found} bytes or more: its type, its parameters and its header allow {most}")]
+    Long {
+        /// The bytes that it has, or that have arrived.
+        found: u64,
+        /// The bytes that it has at most.
+        most: u64,
+    },
     /// The object is shorter than a header.
     #[error("it has {0} bytes, fewer than a header of {len}", len = Header::LEN)]
     Short(usize),

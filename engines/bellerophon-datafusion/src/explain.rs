@@ -72,11 +72,15 @@ impl Predictions {
 
     fn add(&mut self, expr: &Expr, schema: &DFSchema) -> EngineResult<()> {
         let name = match expr {
+            // The check of a column has no range.
+            Expr::ScalarFunction(call) if call.name() == ADMIT && call.args.len() < 3 => {
+                return Ok(());
+            }
             Expr::ScalarFunction(call) => call.name(),
             Expr::AggregateFunction(call) => call.func.name(),
             _ => return Ok(()),
         };
-        if !name.starts_with("he_") || name == ADMIT {
+        if !name.starts_with("he_") {
             return Ok(());
         }
         let expression = expr.schema_name().to_string();

@@ -88,8 +88,9 @@ impl Function {
             Self::Pack => (PACK, &[Vector]),
             // The sum of all values, divided by their number.
             Self::Mean => ("he_mean_of", &[Vector, Integers]),
-            // The vectors of a table, if their column describes them.
-            Self::Admit => (ADMIT, &[Vector]),
+            // The vectors of a table, if their column describes them; with a range, those of anybody
+            // in the declaration of the query.
+            Self::Admit => (ADMIT, &[Vector, Number, Number]),
         }
     }
 
@@ -97,6 +98,7 @@ impl Function {
     const fn optional(self) -> usize {
         match self {
             Self::Map | Self::Publish => 1,
+            Self::Admit => 2,
             _ => 0,
         }
     }

@@ -11,7 +11,7 @@ use bellerophon::{
     ckks::cost::Prices,
     format,
     mlwe::Security,
-    pir::{self, Client, ErrorKind, Pending, Query, Response, Server, ServerKeys, Shard},
+    pir::{Client, Pending, Query, Response, Server, ServerKeys, Shard},
 };
 use datafusion::{
     arrow::{
@@ -27,12 +27,21 @@ use datafusion::{
     physical_expr::expressions::Literal,
 };
 
-use crate::{Error, Hash, KeyStore, Node, Result};
+use crate::{
+    Error, Hash, KeyStore, Node, Result,
+    object::{MOST_PARAMS, REST},
+};
 
 pub(crate) const NAME: &str = "he_lookup";
 
 /// The arguments in front of the names of objects: point and value.
 const COLUMNS: usize = 2;
+
+/// Polynomials of a key of one limb each, at most: digits of a bit, or digits over special primes.
+const DIGITS: u64 = 64;
+
+/// Bytes of a query, at most: 2 GiB of bodies, and as many masks.
+const MOST_QUERY: u64 = (1 << 32) + REST;
 
 /// The names of the objects of a private look-up in the key store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,9 +94,9 @@ impl Lookup {
 
     /// The parameters, the keys and the query. Keys and query must have one owner.
     fn read(&self, store: &KeyStore) -> Result<(bfv::Params, ServerKeys, Query)> {
-        let params: bfv::Params = store.read(self.params, store.security())?;
-        let keys: ServerKeys = store.read(self.keys, &params)?;
-        let query: Query = store.read(self.query, &params)?;
+        let params: bfv::Params = store.read(self.params, store.security(), MOST_PARAMS)?;
+        let keys: ServerKeys = store.read(self.keys, &params, most_keys(&params))?;
+        let query: Query = store.read(self.query, &params, MOST_QUERY)?;
         if keys.key() != query.key() {
             let [left, right] = [query.key(), keys.key()].map(|id| format!("{:032x}", id.0));
             return Err(Error::Owners { function: NAME, left, right });
@@ -105,6 +114,14 @@ impl Lookup {
         let each = prices.step * degree.log2() * transforms + prices.multiplication * products;
         Ok((query.shape().response_ciphertexts(), degree * each))
     }
+}
+
+/// Bytes of the keys of a client, at most: polynomials for each stage of packing and each digit, and
+/// the two of a public key.
+fn most_keys(params: &bfv::Params) -> u64 {
+    let (degree, limbs) = (params.degree() as u64, params.ring().moduli().count() as u64);
+    let polys = u64::from(degree.ilog2()) * DIGITS + 2;
+    polys * degree * limbs * size_of::<u64>() as u64 + REST
 }
 
 /// The points of a query of one variable.
@@ -269,17 +286,12 @@ impl std::fmt::Debug for LookupState {
 impl LookupState {
     fn insert(&mut self, points: &Int64Array, values: &Int64Array) -> Result<()> {
         let (domain, plain) = (self.points.domain, self.params.plain());
-        let refused = |row: usize, kind: ErrorKind| {
-            let source = Box::new(bellerophon::Error::from(pir::Error::from(kind)));
-            Error::Row { function: NAME, row, source }
-        };
+        let refused = |row, what, below| Error::Cell { function: NAME, row, what, below };
         for row in (0..points.len()).filter(|&row| points.is_valid(row) && values.is_valid(row)) {
             let point = usize::try_from(points.value(row)).ok().filter(|&point| point < domain);
-            let point = point
-                .ok_or_else(|| refused(row, ErrorKind::PointOutside { index: row, domain }))?;
+            let point = point.ok_or_else(|| refused(row, "point", domain as u64))?;
             let value = u64::try_from(values.value(row)).ok().filter(|&value| value < plain);
-            let value =
-                value.ok_or_else(|| refused(row, ErrorKind::Plain { index: row, plain }))?;
+            let value = value.ok_or_else(|| refused(row, "value", plain))?;
             self.points.insert(point)?;
             self.rows.push((point, value));
         }

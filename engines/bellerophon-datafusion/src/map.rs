@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bellerophon::{
-    Engine, MapFunction, MapRequest, Prediction, Result,
+    Accuracy, CostModel, Engine, MapFunction, MapRequest, Prediction, Result,
     ckks::{
         Bounds, CkksOps, Interval, Metadata, approx,
         simulator::{SimCiphertext, Simulator},
@@ -88,23 +88,26 @@ impl MapCall {
         Err(Error::plan("he_map", reason))
     }
 
-    /// The request to the library's planner.
+    /// The request to the library's planner. Its prices and its threads are fixed: all executors take
+    /// the same engine.
     pub(crate) fn request(&self) -> MapRequest<'static> {
         let domain = self.lo..=self.hi;
-        match self.mapped.clone() {
+        let request = match self.mapped.clone() {
             // Without a number of bits as good as look-ups are: no other engine has jumps.
             Mapped::Table(entries) => {
                 let (lo, hi) = (self.lo, self.hi);
                 let request = MapRequest::new(move |x| nearest(&entries, (lo, hi), x)).over(domain);
                 match self.bits {
-                    Some(bits) => request.error(-bits),
+                    Some(bits) => request.error(Accuracy::bits(bits)),
                     None => request,
                 }
             }
             Mapped::Named(Known { function, .. }) => {
-                MapRequest::of(function).over(domain).error(-self.bits.unwrap_or(BITS))
+                let accuracy = Accuracy::bits(self.bits.unwrap_or(BITS));
+                MapRequest::of(function).over(domain).error(accuracy)
             }
-        }
+        };
+        request.prices(&CostModel::SERVER).threads(1)
     }
 
     /// The simulated result by the prediction of the planner.

@@ -243,7 +243,7 @@ fn sum_of_counts(
 /// Whether `he_count` gives the number of rows of a value of a field.
 fn is_countable(field: &Field) -> bool {
     let shape = Shape::on_field(field).filter(|_| is_encrypted(field));
-    shape.is_some_and(|shape| shape.rows && !shape.is_unpacked())
+    shape.is_some_and(|shape| shape.rows && shape.lwe.is_none())
 }
 
 /// The condition that no argument of a count is missing; none if all rows have all.

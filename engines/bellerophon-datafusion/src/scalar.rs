@@ -8,7 +8,7 @@ use std::{
 
 use bellerophon::{
     Declaration,
-    ckks::{self, polynomial::Monomial},
+    ckks::{self, Metadata, polynomial::Monomial},
     format,
 };
 use datafusion::{
@@ -125,7 +125,8 @@ impl ScalarFunction {
                 return Ok(Operation::Divide(literal, self.function == Function::Mean));
             }
             Function::Count => return Ok(Operation::Count),
-            Function::Admit => return Ok(Operation::Admit),
+            Function::Admit if constants.len() == 1 => return Ok(Operation::Admit),
+            Function::Admit => return Ok(Operation::Declare([number(1)?, number(2)?])),
             Function::Pack => return Ok(Operation::Pack),
             Function::Object => {
                 let malformed = |reason| Error::plan(name, reason);
@@ -215,6 +216,11 @@ impl ScalarFunction {
             }
             Operation::Publish(declared) => {
                 (published(name, params.ckks(), operands[0].metadata(), declared)?, None)
+            }
+            Operation::Declare(range) => {
+                let x = operands[0].metadata();
+                let declared = declared(*range, x, x.noise());
+                (published(name, params.ckks(), x, &declared)?, None)
             }
             // Its operand has the description of the result.
             Operation::Pack | Operation::Count | Operation::Object(_) | Operation::Admit => {
@@ -335,6 +341,12 @@ impl ScalarFunction {
                     let published = server.slots().publish(&x, *declared)?;
                     format::to_bytes(&params, &published).map(Some)
                 }
+                Operation::Declare(range) => {
+                    // Above the half of a power of two, which it is rounded up to again.
+                    let result = Metadata { level: shape.level, meta: shape.meta()? };
+                    let declared = declared(*range, &result, 0.75 * result.noise());
+                    format::to_bytes(&params, &server.slots().admit(&x, declared)?).map(Some)
+                }
                 Operation::Map(call) => {
                     let result = server.map(&self.node, call, &x)?;
                     format::to_bytes(&params, &result).map(Some)
@@ -359,6 +371,8 @@ enum Operation {
     Divide(Option<NonZeroUsize>, bool),
     /// A column of a table.
     Admit,
+    /// A declaration of the query for a vector of anybody.
+    Declare([f64; 2]),
     /// The number of values.
     Count,
     /// A vector of the key store.
@@ -375,6 +389,12 @@ impl Operation {
             operation => format!("{operation:?}"),
         }
     }
+}
+
+/// The declaration of a query: a range, with the noise, level and scale of a description.
+fn declared([lo, hi]: [f64; 2], x: &Metadata, noise: f64) -> Declaration {
+    let declared = Declaration::from(lo..=hi).with_noise(noise);
+    declared.with_level(x.level).with_scale(x.meta.scale)
 }
 
 /// The range of a mean, which is that of what it is of.
@@ -484,7 +504,7 @@ impl ScalarUDFImpl for ScalarFunction {
         if let Some(text) = self.description(args.scalar_arguments) {
             return Ok(Arc::new(Shape::parse(name, text)?.on(name, field)?));
         }
-        if self.function == Function::Admit {
+        if self.function == Function::Admit && args.arg_fields.len() == 1 {
             let column = args.arg_fields[0].as_ref().clone();
             return Ok(Arc::new(column.with_data_type(DataType::Binary)));
         }

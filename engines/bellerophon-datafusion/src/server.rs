@@ -50,8 +50,9 @@ impl Server {
             true => (x.meta().slots, all),
             false => (x.len(), *x.range()),
         };
-        let (slots, noise) = (x.meta().slots, x.metadata().noise());
-        let place = format!("{keys} {owner:?} {} {slots} {len} {range:?} {noise:?}", x.level());
+        let (slots, scale, noise) = (x.meta().slots, x.meta().scale, x.meta().noise);
+        let shape = format!("{} {slots} {len} {scale:?} {range:?} {noise:?}", x.level());
+        let place = format!("{keys} {owner:?} {shape}");
         let (key, request) = (format!("{} {place}", call.key()), call.request());
         let plan = node.map_plan(&key, || {
             evaluator.map_plan(&evaluator.with_len(x.clone(), len)?, &request)

@@ -40,9 +40,9 @@ pub(crate) struct Shape {
     meta: MetaForm,
     /// Predicted seconds for all vectors, of the last function alone.
     pub(crate) seconds: f64,
-    /// The column holds LWE vectors, and this describes what `he_pack` makes of them.
+    /// The column holds LWE vectors, and the rest describes what `he_pack` makes of them.
     #[serde(default)]
-    unpacked: bool,
+    pub(crate) lwe: Option<LweForm>,
     /// A vector holds values of rows, not one value in every slot.
     #[serde(default = "is_true")]
     pub(crate) rows: bool,
@@ -52,6 +52,15 @@ pub(crate) struct Shape {
     /// What a sum is of.
     #[serde(default)]
     pub(crate) terms: Option<Terms>,
+}
+
+/// What is public about the LWE vectors of a column, beside their range.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LweForm {
+    /// The declared standard deviation of their noise.
+    pub(crate) deviation: f64,
+    /// The width of their encoding.
+    pub(crate) width: f64,
 }
 
 /// The values whose sum a vector is.
@@ -78,7 +87,7 @@ impl Shape {
             level: x.level,
             meta: (&x.meta).into(),
             seconds: 0.0,
-            unpacked: false,
+            lwe: None,
             rows: true,
             gaps: Gaps::None,
             terms: None,
@@ -86,28 +95,23 @@ impl Shape {
     }
 
     /// A column of LWE vectors that `he_pack` makes vectors like these of.
-    pub(crate) fn unpacked(self) -> Self {
-        Self { unpacked: true, ..self }
+    pub(crate) fn unpacked(self, form: LweForm) -> Self {
+        Self { lwe: Some(form), ..self }
     }
 
     /// The result of a function of columns like this one.
     pub(crate) fn with(&self, x: &Metadata, vectors: usize, seconds: f64) -> Self {
         let (level, meta, gaps) = (x.level, (&x.meta).into(), Gaps::None);
         let (params, owner) = (self.params.clone(), self.owner.clone());
-        let (unpacked, rows, terms) = (false, self.rows, None);
-        Self { params, owner, vectors, level, meta, seconds, unpacked, rows, gaps, terms }
-    }
-
-    /// Whether the column holds LWE vectors.
-    pub(crate) fn is_unpacked(&self) -> bool {
-        self.unpacked
+        let (lwe, rows, terms) = (None, self.rows, None);
+        Self { params, owner, vectors, level, meta, seconds, lwe, rows, gaps, terms }
     }
 
     /// Reads the description of argument `argument`, counted from 1.
     pub(crate) fn of(function: &'static str, argument: usize, field: &Field) -> Result<Self> {
         let not_encrypted = || Error::NotEncrypted { function, argument };
         let shape = Self::on_field(field).ok_or_else(not_encrypted)?;
-        let reason = match (shape.unpacked, function == PACK) {
+        let reason = match (shape.lwe.is_some(), function == PACK) {
             (true, false) => "holds LWE vectors: take `he_pack` of it",
             (false, true) => "holds vectors in slots: need LWE vectors",
             _ => return Ok(shape),

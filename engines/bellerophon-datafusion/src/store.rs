@@ -12,12 +12,11 @@ use std::{
 };
 
 use bellerophon::{
-    Ciphertext, ClientKey, EvaluationKeys, Evaluator, Params, bfv,
+    Ciphertext, EvaluationKeys, Evaluator, Params,
     ckks::wire::kind as vector,
     format::{self, Header, kind},
     mlwe::Security,
-    pir,
-    ring::wire::{Fingerprinted, SecretWire, Wire},
+    ring::wire::{Fingerprint, Fingerprinted, Wire},
 };
 use datafusion::{
     common::DataFusionError,
@@ -31,34 +30,12 @@ use crate::{
     Error, Hash, ObjectFault, Result,
     loaded::Loaded,
     map,
+    object::{
+        self, MOST_NOTE, MOST_PARAMS, MOST_TABLE, MOST_VECTOR, Wanted, header, is_table, start,
+    },
     retry::attempts,
     vector::{self as encrypted, ADMITTED, Stated},
 };
-
-/// The types of objects that are secrets, with their names.
-const SECRETS: [(u16, &str); 4] = [
-    (ClientKey::KIND, ClientKey::NAME),
-    (bfv::SecretKey::KIND, bfv::SecretKey::NAME),
-    (pir::Client::KIND, pir::Client::NAME),
-    (pir::Pending::KIND, pir::Pending::NAME),
-];
-
-/// The other types of objects that a store takes.
-const OTHERS: [u16; 5] =
-    [kind::PARAMS, kind::KEY_LIST, bfv::Params::KIND, pir::ServerKeys::KIND, pir::Query::KIND];
-
-/// Bytes of a table, at most.
-const MOST_TABLE: u64 = 1 << 24;
-
-/// The objects that a caller takes.
-#[derive(Clone, Copy)]
-struct Wanted<'a> {
-    kinds: &'a [u16],
-    tables: bool,
-    /// States of programs, too.
-    states: bool,
-    needed: &'static str,
-}
 
 /// The folders of a store: objects of anybody, and intermediate results, which servers alone write.
 const OBJECTS: &str = "keys";
@@ -71,11 +48,12 @@ const PARTS: usize = 4;
 /// `keys/` and the SHA-256 of its bytes.
 ///
 /// Objects are parameters, public keys, encrypted vectors, queries of look-ups and tables in the
-/// clear. A node copies an object once into a folder of its own and hashes it while it arrives;
-/// processes of one machine that share the folder wait for each other. Requests that fail with a
-/// fault that may pass are tried five times in all, with 1.5 seconds of pauses; no attempt begins
-/// after a minute. Evaluation keys stay in memory within a budget: the least recently used ones go
-/// first, and keys in use stay. Keys of rotations are read from the copy on demand.
+/// clear. A node copies an object once into a folder of its own and hashes it while it arrives, no
+/// more of it than its type, its header and its parameters allow; processes of one machine that
+/// share the folder wait for each other. Requests that fail with a fault that may pass are tried
+/// five times in all, with 1.5 seconds of pauses; no attempt begins after a minute. Evaluation keys
+/// stay in memory within a budget: the least recently used ones go first, and keys in use stay.
+/// Keys of rotations are read from the copy on demand.
 ///
 /// [`object_store`]: datafusion::object_store
 #[derive(Debug)]
@@ -97,7 +75,8 @@ pub struct KeyStoreOptions {
     pub folder: PathBuf,
     /// The security that parameters must have.
     pub security: Security,
-    /// Bytes of evaluation keys in memory, counted as their objects have.
+    /// Bytes of evaluation keys in memory, counted as their objects have. Larger ones stay where
+    /// they are.
     pub budget: u64,
     /// Bytes of memory for the rotation keys of each set of keys.
     pub rotations: usize,
@@ -136,13 +115,7 @@ impl KeyStore {
     /// [`Error::Store`].
     pub fn put(&self, bytes: &[u8]) -> Result<Hash> {
         let hash = Hash::of(bytes);
-        let kind = header(hash, bytes)?.kind;
-        if let Some((_, name)) = SECRETS.into_iter().find(|&(secret, _)| secret == kind) {
-            return Err(Error::Secret(name));
-        }
-        let public = [&ADMITTED[..], &OTHERS].concat();
-        let needed = "parameters, public keys, an encrypted vector or a query of a look-up";
-        check_kind(hash, kind, &public, needed)?;
+        object::check_public(hash, bytes)?;
         self.upload(&place(OBJECTS, hash), &mut Cursor::new(bytes))?;
         Ok(hash)
     }
@@ -213,6 +186,12 @@ impl KeyStore {
     /// Keeps a text under a name that is no hash: the last one replaces the others. A name has one
     /// writer at a time: a repeated request could replace the text of another one.
     pub(crate) fn put_note(&self, name: &str, text: String) -> Result<()> {
+        if text.len() > MOST_NOTE {
+            return Err(Error::plan(
+                "Iteration",
+                format!("a state of more than {MOST_NOTE} bytes"),
+            ));
+        }
         let path = StorePath::from(format!("states/{name}"));
         let put = async || Ok(self.store.put(&path, text.clone().into()).await.map(|_| ())?);
         wait(put)
@@ -221,10 +200,22 @@ impl KeyStore {
     /// The text under a name, if there is one.
     pub(crate) fn note(&self, name: &str) -> Result<Option<String>> {
         let path = StorePath::from(format!("states/{name}"));
-        let get = async || match self.store.get(&path).await {
-            Ok(found) => Ok(Some(found.bytes().await?)),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
+        let get = async || {
+            let mut stream = match self.store.get(&path).await {
+                Ok(found) => found.into_stream(),
+                Err(object_store::Error::NotFound { .. }) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            let mut bytes = Vec::new();
+            while let Some(chunk) = stream.next().await.transpose()?.filter(|c| !c.is_empty()) {
+                if bytes.len() + chunk.len() > MOST_NOTE {
+                    let reason =
+                        format!("{name:?} has no valid state: more than {MOST_NOTE} bytes");
+                    return Err(Error::plan("Iteration", reason));
+                }
+                bytes.extend_from_slice(&chunk);
+            }
+            Ok(Some(bytes))
         };
         let bytes = wait(get)?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
@@ -250,7 +241,7 @@ impl KeyStore {
             return Ok(params.clone());
         }
         // Without the lock: a copy may take long, and others want other parameters.
-        let path = self.local(hash, kind::PARAMS, "parameters")?;
+        let path = self.local(hash, kind::PARAMS, "parameters", MOST_PARAMS)?;
         let bytes = fs::read(&path).map_err(Error::file(&path))?;
         let params = Params::from_bytes(&bytes, self.security)?;
         Ok(lock(&self.params).entry(hash).or_insert(params).clone())
@@ -261,12 +252,12 @@ impl KeyStore {
         &self.security
     }
 
-    /// An object that belongs to these parameters.
-    pub(crate) fn read<T: Wire>(&self, hash: Hash, params: &T::Params) -> Result<T>
+    /// An object of at most so many bytes that belongs to these parameters.
+    pub(crate) fn read<T: Wire>(&self, hash: Hash, params: &T::Params, most: u64) -> Result<T>
     where
         bellerophon::Error: From<T::Error>,
     {
-        let path = self.local(hash, T::KIND, T::NAME)?;
+        let path = self.local(hash, T::KIND, T::NAME, most)?;
         let bytes = fs::read(&path).map_err(Error::file(&path))?;
         Ok(format::from_bytes(params, &bytes)?)
     }
@@ -274,7 +265,7 @@ impl KeyStore {
     /// Whether an object that a query names is a table; else it is an encrypted vector.
     pub(crate) fn is_table(&self, hash: Hash) -> Result<bool> {
         let needed = "an encrypted vector or a table";
-        let wanted = Wanted { kinds: &ADMITTED, tables: true, states: true, needed };
+        let wanted = Wanted { kinds: &ADMITTED, tables: true, states: true, needed, most: None };
         let path = self.copied(hash, wanted)?;
         Ok(is_table(&start(&path)?))
     }
@@ -302,7 +293,8 @@ impl KeyStore {
 
     /// The entries of a table by name.
     pub(crate) fn table(&self, hash: Hash) -> Result<Arc<[f64]>> {
-        let wanted = Wanted { kinds: &[], tables: true, states: false, needed: "a table" };
+        let (kinds, needed, most) = (&[][..], "a table", None);
+        let wanted = Wanted { kinds, tables: true, states: false, needed, most };
         let path = self.copied(hash, wanted)?;
         let malformed = || Error::Object { hash, fault: ObjectFault::Table };
         let bytes = fs::read(&path).map_err(Error::file(&path))?;
@@ -318,7 +310,7 @@ impl KeyStore {
     /// The bytes of an encrypted vector by name.
     pub(crate) fn vector(&self, hash: Hash) -> Result<Vec<u8>> {
         let needed = "an encrypted vector";
-        let wanted = Wanted { kinds: &ADMITTED, tables: false, states: true, needed };
+        let wanted = Wanted { kinds: &ADMITTED, tables: false, states: true, needed, most: None };
         let path = self.copied(hash, wanted)?;
         fs::read(&path).map_err(Error::file(&path))
     }
@@ -339,7 +331,7 @@ impl KeyStore {
             return Ok(evaluator);
         }
         // Step 2: the copy of the node, and memory for it.
-        let path = self.local(hash, kind::KEY_LIST, "evaluation keys")?;
+        let path = self.local(hash, kind::KEY_LIST, "evaluation keys", self.budget)?;
         let bytes = fs::metadata(&path).map_err(Error::file(&path))?.len();
         lock(&self.loaded).reserve(bytes, self.budget)?;
         // Step 3: the keys.
@@ -355,8 +347,9 @@ impl KeyStore {
         }
     }
 
-    fn local(&self, hash: Hash, kind: u16, needed: &'static str) -> Result<PathBuf> {
-        self.copied(hash, Wanted { kinds: &[kind], tables: false, states: false, needed })
+    fn local(&self, hash: Hash, kind: u16, needed: &'static str, most: u64) -> Result<PathBuf> {
+        let (kinds, most) = (&[kind][..], Some(most));
+        self.copied(hash, Wanted { kinds, tables: false, states: false, needed, most })
     }
 
     /// The file of an object, or of a state where the caller takes one.
@@ -416,8 +409,8 @@ impl KeyStore {
         Ok(path)
     }
 
-    /// Copies an object to a file. Its type is checked before most of it arrives, and so is the size
-    /// of a table, whose type says little.
+    /// Copies an object to a file. Its first bytes say what it is, and how many bytes follow: no
+    /// more arrive.
     async fn download(
         &self,
         from: &StorePath,
@@ -425,31 +418,32 @@ impl KeyStore {
         wanted: Wanted<'_>,
         path: &Path,
     ) -> Result<()> {
-        let mut stream = self.store.get(from).await?.into_stream();
+        let found = self.store.get(from).await?;
+        let (size, mut stream) = (found.meta.size, found.into_stream());
         let mut file = BufWriter::new(File::create(path).map_err(Error::file(path))?);
-        let (mut hasher, mut start, mut checked) = (Sha256::new(), Vec::new(), false);
+        let (mut hasher, mut start, mut most) = (Sha256::new(), Vec::new(), None);
         let mut copied = 0;
         while let Some(chunk) = stream.next().await.transpose()? {
             // A local file that shrinks while it is read gives empty chunks without an end.
             if chunk.is_empty() {
                 break;
             }
+            copied += chunk.len() as u64;
+            let missing = Header::LEN - start.len();
+            start.extend_from_slice(&chunk[..missing.min(chunk.len())]);
+            if most.is_none() && start.len() == Header::LEN {
+                let found = wanted.most(hash, &start, |params| self.most_vector(params))?;
+                // What the store says of the object, before most of it arrives.
+                object::check_size(hash, &start, size, found)?;
+                most = Some(found);
+            }
+            if let Some(most) = most {
+                object::check_size(hash, &start, copied, most)?;
+            }
             hasher.update(&chunk);
             file.write_all(&chunk).map_err(Error::file(path))?;
-            copied += chunk.len() as u64;
-            if !checked {
-                let missing = Header::LEN - start.len();
-                start.extend_from_slice(&chunk[..missing.min(chunk.len())]);
-                if start.len() == Header::LEN {
-                    wanted.check(hash, &start)?;
-                    checked = true;
-                }
-            }
-            if copied > MOST_TABLE && is_table(&start) {
-                return Err(Error::Object { hash, fault: ObjectFault::Table });
-            }
         }
-        if !checked {
+        if most.is_none() {
             wanted.check(hash, &start)?;
         }
         file.flush().map_err(Error::file(path))?;
@@ -457,6 +451,14 @@ impl KeyStore {
             found if found == hash => Ok(()),
             found => Err(Error::Object { hash, fault: ObjectFault::Hash(found) }),
         }
+    }
+
+    /// Bytes of an encrypted vector, at most: of these parameters if they are known here.
+    fn most_vector(&self, params: Fingerprint) -> u64 {
+        let known = lock(&self.params);
+        let its = known.values().find(|known| known.ckks().fingerprint() == params);
+        let largest = || known.values().map(object::most_vector).fold(MOST_VECTOR, u64::max);
+        its.map_or_else(largest, object::most_vector)
     }
 
     /// A new file in the folder.
@@ -501,21 +503,6 @@ impl KeyStore {
     }
 }
 
-impl Wanted<'_> {
-    /// Refuses secrets, and other objects than the caller takes, by their first bytes.
-    fn check(&self, hash: Hash, start: &[u8]) -> Result<()> {
-        let header = match is_table(start) {
-            true if self.tables => return Ok(()),
-            true => {
-                let fault = ObjectFault::IsTable(self.needed);
-                return Err(Error::Object { hash, fault });
-            }
-            false => header(hash, start)?,
-        };
-        check_kind(hash, header.kind, self.kinds, self.needed)
-    }
-}
-
 /// A writer that hashes what it writes.
 struct Hashed<W> {
     inner: W,
@@ -536,43 +523,6 @@ impl<W: Write> Write for Hashed<W> {
 
 fn place(folder: &str, hash: Hash) -> StorePath {
     StorePath::from(format!("{folder}/{hash}"))
-}
-
-/// The first bytes of a file, as many as a header has.
-fn start(path: &Path) -> Result<Vec<u8>> {
-    let mut start = Vec::new();
-    let file = File::open(path).map_err(Error::file(path))?;
-    file.take(Header::LEN as u64).read_to_end(&mut start).map_err(Error::file(path))?;
-    Ok(start)
-}
-
-/// Whether bytes are those of a table, or its first ones: numbers with semicolons between them. An
-/// envelope begins otherwise.
-fn is_table(bytes: &[u8]) -> bool {
-    let start = &bytes[..bytes.len().min(Header::LEN)];
-    start.iter().all(|byte| byte.is_ascii_digit() || b"+-.eE; ".contains(byte)) && start.len() > 2
-}
-
-/// The header of an object.
-fn header(hash: Hash, bytes: &[u8]) -> Result<Header> {
-    if bytes.len() < Header::LEN {
-        return Err(Error::Object { hash, fault: ObjectFault::Short(bytes.len()) });
-    }
-    Header::parse(bytes).map_err(|error| Error::Object { hash, fault: ObjectFault::Header(error) })
-}
-
-/// Refuses secrets, and other types than the caller needs.
-fn check_kind(hash: Hash, found: u16, kinds: &[u16], needed: &'static str) -> Result<()> {
-    if SECRETS.iter().any(|&(secret, _)| secret == found) {
-        return Err(Error::Object { hash, fault: ObjectFault::Secret });
-    }
-    if found == vector::CIPHERTEXT && kinds.contains(&vector::PUBLISHED) {
-        return Err(Error::Object { hash, fault: ObjectFault::Unpublished });
-    }
-    if !kinds.contains(&found) {
-        return Err(Error::Object { hash, fault: ObjectFault::Kind { found, needed } });
-    }
-    Ok(())
 }
 
 /// Waits for an operation of a store, from any thread: functions of a query are not asynchronous.

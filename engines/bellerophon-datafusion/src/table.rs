@@ -260,7 +260,8 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
     /// read. `progress` gets what was written so far, after every [`CSV_ROWS`] rows.
     ///
     /// # Errors
-    /// As [`write`](Self::write), those of the reader, and rows with another number of fields.
+    /// As [`write`](Self::write), those of the reader, names that semicolons or tabs separate, and
+    /// rows with another number of fields.
     pub fn write_csv(
         &mut self,
         csv: impl Read,
@@ -271,6 +272,14 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
         let mut csv = BufReader::new(csv);
         let mut names = Vec::new();
         csv.read_until(b'\n', &mut names).map_err(DataFusionError::from)?;
+        if let Some(separators) = separators(&names) {
+            let reason = format!(
+                "{separators} separate the names of the first line; save the file with commas \
+                 between cells and points in numbers"
+            );
+            let column = self.options.columns[0].name.clone();
+            return Err(Error::Column { column, reason });
+        }
         let named = Format::default().with_header(true).infer_schema(&names[..], Some(0));
         let (named, _) = named.map_err(DataFusionError::from)?;
         let fields =
@@ -328,6 +337,15 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
         let written = self.writer.write(&batch).and_then(|()| self.writer.flush());
         Ok(written.map_err(DataFusionError::from)?)
     }
+}
+
+/// What separates the names of a first line instead of commas.
+fn separators(line: &[u8]) -> Option<&'static str> {
+    let count = |sought: u8| line.iter().filter(|&&byte| byte == sought).count();
+    [(b';', "semicolons"), (b'\t', "tabs")]
+        .into_iter()
+        .find(|&(separator, _)| count(separator) > count(b','))
+        .map(|(_, name)| name)
 }
 
 /// A column of a batch, as this type.

@@ -6,14 +6,20 @@ use bellerophon::{
     Evaluator, Params, Result,
     ckks::{CiphertextMeta, Interval},
     format::{self, Header},
-    lwe::{LweVec, PublishedValues, wire::kind},
+    lwe::{LweMeta, LweVec, PublishedValues, wire::kind},
+    mlwe::KeyId,
 };
 use datafusion::arrow::{
     array::ArrayRef,
     datatypes::{DataType, Field},
 };
 
-use crate::{Error, Hash, shape::Shape, vector};
+use crate::{
+    Error, Hash,
+    admission::{foreign, is_near, is_same},
+    shape::{LweForm, Shape},
+    vector::{self, ROUNDING},
+};
 
 /// A column of LWE vectors, which a program has from [`Evaluator::extract`] and
 /// [`Evaluator::tables`]: the field, and its values in the byte format of the library. `he_pack`
@@ -51,15 +57,18 @@ pub fn values_column(
     if packed.meta.len == packed.meta.slots {
         packed.meta.bounds.padding = packed.meta.bounds.values;
     }
-    let shape = Shape::new(params, noisiest.meta().key, vectors.len(), &packed).unpacked();
-    let field = shape.on("values_column", Field::new(name, DataType::Binary, false))?;
     // Step 2: their bytes.
     let lattice = server.params().lookups()?.lwe_params();
-    let bytes = vectors
-        .iter()
-        .map(|x| format::to_bytes(lattice, &x.publish(range.clone(), deviation)?).map(Some));
-    let bytes: Result<Vec<_>> = bytes.collect();
-    Ok((field, vector::column(name, &bytes?)?))
+    let published = vectors.iter().map(|x| Ok(x.publish(range.clone(), deviation)?));
+    let published = published.collect::<Result<Vec<_>>>()?;
+    let bytes = published.iter().map(|x| format::to_bytes(lattice, x).map(Some));
+    let bytes = bytes.collect::<Result<Vec<_>>>()?;
+    // Step 3: the description. The declared noise is one for all.
+    let LweMeta { deviation, encoding, key, .. } = *published[0].as_ref().meta();
+    let form = LweForm { deviation, width: encoding.width() };
+    let shape = Shape::new(params, key, vectors.len(), &packed).unpacked(form);
+    let field = shape.on("values_column", Field::new(name, DataType::Binary, false))?;
+    Ok((field, vector::column(name, &bytes)?))
 }
 
 /// Whether bytes begin as those of an LWE vector.
@@ -83,10 +92,13 @@ pub(crate) fn read(params: &Params, bytes: &[u8]) -> Result<LweVec> {
     }
 }
 
-/// Why LWE values are not admitted to a column, whose packed vectors have this description.
+/// Why LWE values are not admitted to a column of an owner, whose packed vectors have this
+/// description.
 pub(crate) fn refusal(
     params: &Params,
     column: &CiphertextMeta,
+    form: LweForm,
+    owner: KeyId,
     bytes: &[u8],
 ) -> Result<Option<String>> {
     let x = read(params, bytes)?;
@@ -95,17 +107,25 @@ pub(crate) fn refusal(
                       for: publish them (`values_column`)";
         return Ok(Some(reason.into()));
     }
-    let (range, declared) = (Interval::real(x.meta().lo, x.meta().hi)?, column.bounds.values);
-    Ok(match declared.contains(&range) && x.len() == column.len {
-        true => None,
-        false => Some(format!(
-            "it states {} values in [{}, {}], its column {} in [{}, {}]",
+    let LweMeta { lo, hi, deviation, encoding, key, .. } = *x.meta();
+    if key != owner {
+        return Ok(Some(foreign(key, owner)));
+    }
+    let (range, declared) = (Interval::real(lo, hi)?, column.bounds.values);
+    if !is_same(&range, &declared) || x.len() != column.len {
+        return Ok(Some(format!(
+            "it states {} values in [{lo}, {hi}], its column {} in [{}, {}]",
             x.len(),
-            range.lo(),
-            range.hi(),
             column.len,
             declared.lo(),
             declared.hi()
-        )),
-    })
+        )));
+    }
+    let (found, width) = (encoding.width(), form.width);
+    if !is_near(found, width, width) {
+        return Ok(Some(format!("it states an encoding of width {found}, its column {width}")));
+    }
+    Ok((deviation > form.deviation * (1.0 + ROUNDING)).then(|| {
+        format!("it states a deviation of {deviation:.3e}, its column {:.3e}", form.deviation)
+    }))
 }

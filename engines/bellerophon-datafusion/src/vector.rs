@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use bellerophon::{
     Ciphertext, Params, Provided, Published, Result,
-    ckks::{Metadata, SeededCiphertext, simulator::Simulator, wire::kind},
+    ckks::{CiphertextMeta, Metadata, SeededCiphertext, simulator::Simulator, wire::kind},
     format::{self, Header},
+    mlwe::KeyId,
 };
 use datafusion::arrow::{
     array::{ArrayRef, BinaryArray},
@@ -31,7 +32,8 @@ pub(crate) fn read(params: &Params, bytes: &[u8]) -> Result<Ciphertext> {
 
 /// What a vector that somebody hands in states about itself.
 pub(crate) enum Stated {
-    Admitted(Metadata),
+    /// Its metadata, and its owner.
+    Admitted(Metadata, KeyId),
     /// Not admitted, for this reason.
     Refused(&'static str),
 }
@@ -40,6 +42,9 @@ pub(crate) enum Stated {
 /// published results. Their noise is that of an encryption, or a declared one.
 pub(crate) const ADMITTED: [u16; 3] = [kind::SEEDED_CIPHERTEXT, kind::PROVIDED, kind::PUBLISHED];
 
+/// The relative difference of numbers that operations derive in another order.
+pub(crate) const ROUNDING: f64 = 1e-6;
+
 /// Why an intermediate result is refused.
 pub(crate) const UNPUBLISHED: &str = "it is an unpublished result, whose stated range and noise \
                                       nobody vouches for: publish it (`he_publish`), or encrypt \
@@ -47,30 +52,38 @@ pub(crate) const UNPUBLISHED: &str = "it is an unpublished result, whose stated 
 
 /// Reads what a vector states that a table or a store of others holds.
 pub(crate) fn stated(params: &Params, bytes: &[u8]) -> Result<Stated> {
-    Ok(Stated::Admitted(match Header::parse(bytes)?.kind {
+    let of = |x: &Ciphertext| Stated::Admitted(x.metadata(), x.lattice().ident().key);
+    Ok(match Header::parse(bytes)?.kind {
         kind::SEEDED_CIPHERTEXT => {
             let x: SeededCiphertext = format::from_bytes(params, bytes)?;
             let (params, limbs) = (params.ckks(), x.inner.b().limbs());
             let mut levels = 0..=params.max_level();
             let level = levels.find(|&level| params.limbs_at(level) == limbs).unwrap_or_default();
-            let stated = Metadata { level, meta: x.meta };
             // It states its noise: at least that of an encryption under the secret key.
             let range = x.meta.bounds.slots();
             let values = vec![0f64.clamp(range.lo(), range.hi()); x.meta.slots];
             let fresh = Simulator::new(params).encrypt(&values, range, level)?;
-            if stated.noise().min(stated.excess()) < fresh.metadata().noise() * (1.0 - 1e-6) {
-                return Ok(Stated::Refused("it states less noise than an encryption has"));
+            let least = variances(&fresh.metadata().meta);
+            let enough = |(found, least): (f64, f64)| found >= least * (1.0 - ROUNDING);
+            match variances(&x.meta).into_iter().zip(least).all(enough) {
+                true => Stated::Admitted(Metadata { level, meta: x.meta }, x.inner.ident().key),
+                false => Stated::Refused("it states less noise than an encryption has"),
             }
-            stated
         }
-        kind::PROVIDED => format::from_bytes::<Provided>(params, bytes)?.metadata(),
-        kind::PUBLISHED => format::from_bytes::<Published>(params, bytes)?.as_ref().metadata(),
+        kind::PROVIDED => of(format::from_bytes::<Provided>(params, bytes)?.as_ref()),
+        kind::PUBLISHED => of(format::from_bytes::<Published>(params, bytes)?.as_ref()),
         // Any other type is refused with its name.
         _ => {
             format::from_bytes::<Ciphertext>(params, bytes)?;
-            return Ok(Stated::Refused(UNPUBLISHED));
+            Stated::Refused(UNPUBLISHED)
         }
-    }))
+    })
+}
+
+/// The variances of the error that a vector states, of a coefficient.
+pub(crate) fn variances(meta: &CiphertextMeta) -> [f64; 4] {
+    let noise = meta.noise;
+    [noise.total, noise.peak, noise.bound, noise.excess]
 }
 
 /// A column of vectors, from their bytes, which the threads of the active pool copy.

@@ -89,7 +89,8 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     {
         return Err(about(folder, "no folder for --table"));
     }
-    let reader = Reader { client: home.client()?, owner: home.token()?.client() };
+    let client = home.client(place.passphrase()?.as_ref())?;
+    let reader = Reader { client, owner: home.token()?.client() };
     let mut jobs = home.open_jobs()?;
     if let Some(id) = arguments.jobs.iter().find(|id| !jobs.iter().any(|(job, _)| job == *id)) {
         return Err(Failure::input(format!("no job {id} in {}", place.dir.display())));

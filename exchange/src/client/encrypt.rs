@@ -62,6 +62,15 @@ fn vector<'t>(parts: impl IntoIterator<Item = &'t str>, what: &str) -> Result<Ve
     numbers.collect()
 }
 
+/// What separates the cells of a header instead of commas.
+fn separators(names: &csv::StringRecord) -> Option<&'static str> {
+    let count = |sought| names.iter().flat_map(str::chars).filter(|c| *c == sought).count();
+    [(';', "semicolons"), ('\t', "tabs")]
+        .into_iter()
+        .find(|&(separator, _)| count(separator) >= names.len())
+        .map(|(_, name)| name)
+}
+
 /// Encrypts every vector, and sends the ciphertexts if there is a server, with everything else that
 /// the server lacks.
 pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
@@ -80,7 +89,8 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     }
 
     let mut stages = Stages::default();
-    let (client, owner) = (home.client()?, home.token()?.client());
+    let client = home.client(place.passphrase()?.as_ref())?;
+    let owner = home.token()?.client();
     let (mut jobs, mut bytes, mut n) = (vec![], 0, 0);
     let mut number = home.open_jobs()?.last().map_or(0, |(_, job)| job.number + 1);
     stages.run("encryption", || {
@@ -161,10 +171,24 @@ impl Data {
             let mut table = csv::Reader::from_reader(files::open(path, LARGEST_TABLE)?);
             let names = table.headers().map_err(|e| about(path, e))?;
             let place = names.iter().position(|name| name.trim() == column);
-            let place = place.ok_or_else(|| about(path, format_args!("no column {column}")))?;
+            let place = match (place, separators(names)) {
+                (Some(place), _) => place,
+                (None, Some(separators)) => {
+                    let why = format!(
+                        "the cells are separated by {separators}; save the file with commas \
+                         between cells and points in numbers"
+                    );
+                    return Err(about(path, why));
+                }
+                (None, None) => return Err(about(path, format_args!("no column {column}"))),
+            };
             let rows: Result<Vec<_>, _> = table.records().collect();
             // The error of a row names its line and no value.
-            let rows = rows.map_err(|e| about(path, e))?;
+            let mut rows = rows.map_err(|e| about(path, e))?;
+            // Spreadsheets end files with rows of empty cells.
+            while rows.last().is_some_and(|row| row.iter().all(|cell| cell.trim().is_empty())) {
+                rows.pop();
+            }
             let values = rows.iter().map(|row| row.get(place).unwrap_or_default());
             return Ok(vec![vector(values, &path.display().to_string())?]);
         }
@@ -206,8 +230,11 @@ pub fn check(values: &[f64], program: Program, most: Option<usize>) -> Result<()
         None => Ok(()),
         Some(place) => {
             let (lo, hi) = domain.into_inner();
-            let (name, place) = (program.name(), place + 1);
-            let why = format!("value {place} lies outside [{lo:?}, {hi:?}], which {name} takes");
+            let (name, count) = (program.name(), values.len());
+            let why = format!(
+                "the value at position {place} of {count} lies outside [{lo:?}, {hi:?}], which \
+                 {name} takes"
+            );
             Err(Failure::input(why))
         }
     }

@@ -1,7 +1,7 @@
 //! The folder of the client.
 //!
 //! ```text
-//! secret         the secret key, never sent
+//! secret         the secret key, never sent; encrypted if it has a passphrase
 //! token          identifies the client to the server, sent to the server only
 //! client.json    names of parameters and keys
 //! sharing        how many results may still be shared with others
@@ -13,7 +13,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bellerophon::{BudgetFile, DecryptionBudget, prelude::*};
+use bellerophon::{BudgetFile, DecryptionBudget, format::SecretBytes, prelude::*};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::Failure;
@@ -92,23 +92,36 @@ impl Home {
         self.root.join("sharing")
     }
 
-    /// Stores the token, the budget and the secret key. The secret key is stored last: a folder
-    /// without one counts as empty.
-    pub fn keep_secret(&self, token: &Token, client: &ClientKey) -> Result<(), Failure> {
+    /// Stores the token, the budget and the secret key, encrypted if there is a passphrase. The secret
+    /// key is stored last: a folder without one counts as empty.
+    pub fn keep_secret(
+        &self,
+        token: &Token,
+        client: &ClientKey,
+        passphrase: Option<&SecretBytes>,
+    ) -> Result<(), Failure> {
         files::write(&self.root.join("token"), token.expose().as_bytes())?;
         // One that is there belongs to a key that is not.
         let sharing = self.sharing();
         files::remove(&sharing).map_err(|e| about(&sharing, e))?;
         let budget = BudgetFile::create(&sharing, client.id(), SHARED_RESULTS, SHARED_BITS);
         budget.map_err(|e| about(&sharing, e))?;
-        let secret = client.to_secret_bytes().map_err(Failure::run)?;
-        files::write(&self.secret(), secret.expose())
+        match passphrase {
+            None => {
+                let secret = client.to_secret_bytes().map_err(Failure::run)?;
+                files::write(&self.secret(), secret.expose())
+            }
+            Some(passphrase) => {
+                let secret = client.to_encrypted_bytes(passphrase.expose());
+                files::write(&self.secret(), &secret.map_err(Failure::run)?)
+            }
+        }
     }
 
-    /// The parameters and the secret key.
-    pub fn client(&self) -> Result<ClientKey, Failure> {
+    /// The parameters and the secret key, which may need a passphrase.
+    pub fn client(&self, passphrase: Option<&SecretBytes>) -> Result<ClientKey, Failure> {
         let params = params(&self.profile()?.parameters).map_err(Failure::input)?;
-        wire::read_secret(&params, &self.secret())
+        wire::read_secret(&params, &self.secret(), passphrase)
     }
 
     /// The token.

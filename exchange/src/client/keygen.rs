@@ -57,6 +57,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         program.add_needs(needs, &params, arguments.count)
     });
     let needs = needs.map_err(Failure::input)?;
+    let passphrase = place.passphrase()?;
     let home = Home::at(&place.dir);
     home.make()?;
 
@@ -77,7 +78,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         keys: name,
     };
     home.keep_profile(&profile)?;
-    home.keep_secret(&token, &client)?;
+    home.keep_secret(&token, &client, passphrase.as_ref())?;
     let sent = place.server.is_some();
     if sent {
         let remote = Remote::open(place, &home, false);

@@ -11,10 +11,12 @@ mod remote;
 
 use std::path::PathBuf;
 
+use bellerophon::format::SecretBytes;
 use clap::Parser;
 use serde_json::json;
 
 use crate::cli::{self, Failure, Stages};
+use crate::files;
 use home::Home;
 use remote::Remote;
 
@@ -49,6 +51,11 @@ struct Place {
     #[arg(long, global = true, value_name = "URL")]
     server: Option<String>,
 
+    /// File with the passphrase of the secret key: `keygen` encrypts the key with it; line ends and
+    /// other white space at its end do not count
+    #[arg(long, global = true, value_name = "FILE")]
+    passphrase: Option<PathBuf>,
+
     /// Certificates (PEM) to trust instead of those of public authorities
     #[arg(long, global = true, value_name = "FILE")]
     ca: Option<PathBuf>,
@@ -65,6 +72,21 @@ struct Place {
     /// Print exactly one JSON object on standard output, everything else on standard error
     #[arg(long, global = true)]
     json: bool,
+}
+
+/// The largest size of the file with the passphrase in bytes.
+const LONGEST_PASSPHRASE: u64 = 1024;
+
+impl Place {
+    /// The passphrase, if one is named.
+    fn passphrase(&self) -> Result<Option<SecretBytes>, Failure> {
+        let Some(path) = &self.passphrase else { return Ok(None) };
+        let read = SecretBytes::new(files::read(path, LONGEST_PASSPHRASE)?);
+        match read.expose().trim_ascii_end() {
+            [] => Err(files::about(path, "no passphrase")),
+            passphrase => Ok(Some(SecretBytes::new(passphrase.to_vec()))),
+        }
+    }
 }
 
 #[derive(Debug, clap::Subcommand)]

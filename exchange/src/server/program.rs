@@ -88,23 +88,10 @@ struct Listen {
 /// # Errors
 /// Bad arguments, an unusable folder or address.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    #[cfg(unix)]
-    survive_limits().map_err(Failure::run)?;
     match &arguments.command {
         Some(Command::Evaluate(arguments)) => evaluate::run(arguments),
         None => listen(&arguments.listen),
     }
-}
-
-/// Makes a file beyond the limit of the system (`ulimit -f`) a fault of the disk, as on a full one:
-/// unhandled, its signal ends the process.
-#[cfg(unix)]
-fn survive_limits() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    let _entered = runtime.enter();
-    // The handler stays as long as the process lives.
-    signal(SignalKind::from_raw(libc::SIGXFSZ)).map(drop)
 }
 
 /// Guests of a server that only its own machine reaches.

@@ -172,7 +172,7 @@ fn providers_encrypt_for_an_owner() {
     fs::remove_file(home.join("jobs").join(own)).unwrap();
     // Outside the range of the program; parameters that protect nothing; no public key.
     let why = refused(&mut provide(&public, "never", "9"));
-    assert!(why.contains("value 1 lies outside"), "{why}");
+    assert!(why.contains("the value at position 0 of 1 lies outside"), "{why}");
     let mut strict = program("exchange_client");
     strict.args(["provide", "--program", "mean", "--values", "0"]).arg("--public").arg(&public);
     let why = refused(strict.arg("--to").arg(scratch.path("never")));
@@ -373,7 +373,7 @@ fn bad_arguments_and_bad_files_are_one_line() {
     assert!(why.contains("--count") && !home.exists(), "{why}");
     keygen(&home);
     let cases: [(&[&str], &str); 7] = [
-        (&["--program", "mean", "--values", "987654"], "value 1 lies outside"),
+        (&["--program", "mean", "--values", "987654"], "value at position 0 of 1 lies outside"),
         (&["--program", "mean", "--values", "1,987654x"], "not a finite number"),
         (&["--program", "mean", "--values", "0,0,0,0,0,0,0,0,0"], "--count"),
         (&["--program", "polynomial", "--values", "0"], "keys were made for"),
@@ -391,6 +391,22 @@ fn bad_arguments_and_bad_files_are_one_line() {
         let why = refused(client("encrypt", &home).args(["--program", "mean", "--values", values]));
         assert!(!why.contains("7.19") && why.contains(" 2 "), "{why}");
     }
+    for (text, reason) in [
+        ("a;b\n0,5;1\n", "separated by semicolons"),
+        ("a\tb\n0.5\t1\n", "separated by tabs"),
+        ("b,c\n0.5,1\n", "no column a"),
+    ] {
+        let path = scratch.path("cells.csv");
+        fs::write(&path, text).unwrap();
+        let flags = ["--program", "mean", "--column", "a", "--csv"];
+        let why = refused(client("encrypt", &home).args(flags).arg(&path));
+        assert!(why.contains(reason), "{text:?}: {why}");
+    }
+    // Rows of empty cells at the end are none.
+    let path = scratch.path("rows.csv");
+    fs::write(&path, "b,a,c\n1,0.5,2\n1,-1,2\n,,\n, ,\n").unwrap();
+    let flags = ["--program", "mean", "--column", "a", "--csv"];
+    report(client("encrypt", &home).args(flags).arg(&path));
     let again = client("keygen", &home).args(["--preset", "toy-insecure"]).output().unwrap();
     assert_eq!(again.status.code(), Some(2), "a secret key is never overwritten");
     let why = refused(&mut evaluate(&home.join("shared")));
@@ -429,6 +445,42 @@ fn secrets_are_for_their_owner_alone() {
     // The coefficients, behind header and identity, as they stand in the file: nowhere.
     let secret = middle(&fs::read(home.join("secret")).unwrap());
     assert!(!has(&secret) && !keys.windows(secret.len()).any(|window| window == secret));
+}
+
+#[test]
+fn a_secret_key_may_have_a_passphrase() {
+    let scratch = Scratch::new("passphrase");
+    let home = scratch.path("client");
+    let named = |name: &str, text: &str| {
+        let path = scratch.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let [right, wrong, none] =
+        [named("right", "correct horse\n"), named("wrong", "correct  horse"), named("none", "\n")];
+    let call = |command: &str, passphrase: &Path| {
+        let mut call = client(command, &home);
+        call.arg("--passphrase").arg(passphrase);
+        call
+    };
+    let made = ["--preset", "toy-insecure", "--programs", "mean", "--count", "8"];
+    assert!(refused(call("keygen", &none).args(made)).contains("no passphrase"));
+    report(call("keygen", &right).args(made));
+    assert!(fs::read(home.join("secret")).unwrap().starts_with(b"BELLLOCK"));
+    let values = ["--program", "mean", "--values=0.5,0.25"];
+    assert!(refused(client("encrypt", &home).args(values)).contains("--passphrase"));
+    assert!(refused(call("encrypt", &wrong).args(values)).contains("passphrase"));
+    report(call("encrypt", &right).args(values));
+    report(evaluate(&home.join("shared")).arg("--accept-insecure"));
+    assert!(refused(&mut client("decrypt", &home)).contains("--passphrase"));
+    let got = report(&mut call("decrypt", &right));
+    let values: Vec<f64> = serde_json::from_value(got["answers"][0]["values"].clone()).unwrap();
+    assert!(values.iter().all(|v| (v - 0.375).abs() < 1e-5), "{values:?}");
+    // A key without one is not read as if it had one.
+    let plain = scratch.path("plain");
+    keygen(&plain);
+    let why = refused(client("decrypt", &plain).arg("--passphrase").arg(&right));
+    assert!(why.contains("leave --passphrase out"), "{why}");
 }
 
 /// Stands before a server and keeps what clients send.

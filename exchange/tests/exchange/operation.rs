@@ -21,6 +21,40 @@ fn admin(data: &std::path::Path, arguments: &[&str]) -> Result<Value, String> {
     }
 }
 
+/// The limit of the system is a fault of the disk for every program: its signal ends none.
+#[cfg(unix)]
+#[test]
+fn programs_that_may_write_nothing_say_so() {
+    let scratch = Scratch::new("limit");
+    let data = scratch.path("data");
+    Server::start(&data, None, &[]).stop();
+    let (data, home) = (data.display().to_string(), scratch.path("home").display().to_string());
+    for (name, flags) in [
+        ("exchange_admin", &["invite", "--name", "alice", "--data", &data][..]),
+        (
+            "exchange_client",
+            &[
+                "keygen",
+                "--preset",
+                "toy-insecure",
+                "--programs",
+                "mean",
+                "--count",
+                "8",
+                "--dir",
+                &home,
+            ],
+        ),
+    ] {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "ulimit -f 0; exec \"$0\" \"$@\""]);
+        let output = finish(shell.arg(program(name).get_program()).args(flags));
+        let why = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code().is_some(), "{name}: {:?}", output.status);
+        assert!(!output.status.success() && why.contains("error: "), "{name}: {why}");
+    }
+}
+
 #[test]
 fn the_operator_invites_limits_and_removes_clients() {
     let scratch = Scratch::new("admin");

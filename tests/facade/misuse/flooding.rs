@@ -1,7 +1,7 @@
 //! Results under noise flooding, and their budget.
 
 use bellerophon::{
-    ClientKey, DecryptionBudget, Evaluator, MapRequest, Needs,
+    Accuracy, ClientKey, DecryptionBudget, Evaluator, MapRequest, Needs,
     ckks::{Interval, noise_flooding::NoiseBound, simulator::Simulator},
     lwe::Headroom,
 };
@@ -63,7 +63,7 @@ pub fn refused_results(record: &mut Record) {
     let terms = DecryptionBudget::new(own, 9, 20.0).unwrap();
     let wanted = &request().flooded(bound, terms.flooding());
     refused!(record, "other terms", Evaluator::map_flooded(server, x, wanted, &mut one));
-    let wanted = &request().flooded(bound, one.flooding()).bits(8.0);
+    let wanted = &request().flooded(bound, one.flooding()).typical(Accuracy::bits(8.0));
     refused!(record, "bits", Evaluator::map_flooded(server, x, wanted, &mut one));
     let wanted = &request().flooded(bound, one.flooding());
     refused!(record, "flooding", Evaluator::map_with(server, x, wanted));

@@ -4,7 +4,7 @@ use bellerophon::{
     Evaluator, Needs,
     ckks::{
         CkksOps, ComposedOps,
-        approx::{Approximation, Function, Known, Sign},
+        approx::{Accuracy, Approximation, Function, Known, Sign},
         chebyshev::Chebyshev,
         polynomial::{Monomial, Polynomial},
     },
@@ -37,7 +37,7 @@ pub fn refused_functions(record: &mut Record) {
             record,
             why,
             server,
-            ComposedOps::function(x, &Function::from(Known::Exp), -8.0)
+            ComposedOps::function(x, &Function::from(Known::Exp), Accuracy::bits(8.0))
         );
         refused_on_slots!(record, why, server, ComposedOps::sign(x, sign));
         refused_on_slots!(record, why, server, ComposedOps::step(x, sign));
@@ -74,7 +74,7 @@ pub fn refused_functions(record: &mut Record) {
         record,
         why,
         server,
-        ComposedOps::function(complex, &Function::from(Known::Exp), -8.0)
+        ComposedOps::function(complex, &Function::from(Known::Exp), Accuracy::bits(8.0))
     );
     // No polynomials, different domains, powers that are missing.
     refused_on_slots!(record, "no polynomials", server, ComposedOps::polynomials(x, &[], None));
@@ -102,25 +102,25 @@ pub fn refused_functions(record: &mut Record) {
             record,
             why,
             server,
-            ComposedOps::function(x, &Function::from(Known::Exp), bad)
+            ComposedOps::function(x, &Function::from(Known::Exp), Accuracy::bits(-bad))
         );
     }
     for bad in BAD {
         let why = format!("to {bad}");
         let f = &Function::sampled("bad", move |_| bad);
-        refused_on_slots!(record, why, server, ComposedOps::function(x, f, -8.0));
+        refused_on_slots!(record, why, server, ComposedOps::function(x, f, Accuracy::bits(8.0)));
     }
     refused_on_slots!(
         record,
         "a pole",
         server,
-        ComposedOps::function(x, &Function::from(Known::Inverse), -8.0)
+        ComposedOps::function(x, &Function::from(Known::Inverse), Accuracy::bits(8.0))
     );
     refused_on_slots!(
         record,
         "negative",
         server,
-        ComposedOps::function(x, &Function::from(Known::Ln), -8.0)
+        ComposedOps::function(x, &Function::from(Known::Ln), Accuracy::bits(8.0))
     );
     // The ranges of powers that could wrap around.
     let large = &client.encrypt(&[1e4], -1e4..=1e4).unwrap();

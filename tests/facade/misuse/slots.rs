@@ -1,7 +1,7 @@
 //! Arithmetic, rotations and levels of slots.
 
 use bellerophon::{
-    Ciphertext, Declaration, Evaluator, Needs, Paired, Preset,
+    Ciphertext, ClientKey, Declaration, Evaluator, Needs, Paired, Preset,
     ckks::{
         self, CkksOps, Complex64, ComposedOps,
         diagonals::Diagonals,
@@ -10,7 +10,7 @@ use bellerophon::{
     },
 };
 
-use super::{BAD, Record, World, world};
+use super::{BAD, Record, World, stranger, world};
 use crate::common::party;
 
 /// The evaluator to which that of the facade dereferences.
@@ -254,7 +254,10 @@ pub fn levels(record: &mut Record) {
     refused!(record, "too wide", Evaluator::assume_range(server, spent, -1e30..=1e30));
     for bad in [f64::NAN, f64::INFINITY, -1.0] {
         refused!(record, "no deviation", Evaluator::assume_noise(server, x, bad));
+        refused!(record, "no deviation", CkksOps::assume_noise(&**server, x.clone(), bad));
     }
+    let other = stranger(server.params());
+    refused!(record, "another client", ClientKey::debugger(&other, server));
 
     let why = "another key";
     refused!(record, why, SlotEvaluator::publish(server, foreign, -1.0..=1.0));

@@ -1,7 +1,7 @@
 //! Look-ups, and the ways between slots and LWE values.
 
 use bellerophon::{
-    ClientKey, Engine, Evaluator, MapRequest, Needs, Params, Preset,
+    Accuracy, ClientKey, Engine, Evaluator, MapRequest, Needs, Params, Preset,
     ckks::approx::Known,
     lwe::{Headroom, LweVec},
     repack::Layout,
@@ -27,19 +27,35 @@ fn maps(record: &mut Record, world: &World) {
     {
         refused!(record, why, Evaluator::map(on, x, f64::abs));
         refused!(record, why, Evaluator::map_with(on, x, &request()));
-        refused!(record, why, Evaluator::map_with(on, x, &request().error(-8.0)));
-        refused!(record, why, Evaluator::map_with(on, x, &request().bits(8.0)));
+        refused!(record, why, Evaluator::map_with(on, x, &request().error(Accuracy::bits(8.0))));
+        refused!(record, why, Evaluator::map_with(on, x, &request().typical(Accuracy::bits(8.0))));
         refused!(record, why, Evaluator::map_many(on, &[x], &request()));
     }
     for bad in BAD {
         refused!(record, format!("to {bad}"), Evaluator::map(server, x, |_| bad));
         let why = format!("the bound {bad}");
         refused!(record, why, Evaluator::map_with(server, x, &request().over(bad..=1.0)));
-        refused!(record, why, Evaluator::map_with(server, x, &request().bits(bad)));
-        refused!(record, why, Evaluator::map_with(server, x, &request().error(bad)));
+        refused!(
+            record,
+            why,
+            Evaluator::map_with(server, x, &request().typical(Accuracy::bits(bad)))
+        );
+        refused!(
+            record,
+            why,
+            Evaluator::map_with(server, x, &request().error(Accuracy::absolute(bad)))
+        );
         refused!(record, why, Evaluator::map_plan(server, x, &request().over(bad..=1.0)));
-        refused!(record, why, Evaluator::map_plan(server, x, &request().bits(bad)));
-        refused!(record, why, Evaluator::map_plan(server, x, &request().error(bad)));
+        refused!(
+            record,
+            why,
+            Evaluator::map_plan(server, x, &request().typical(Accuracy::bits(bad)))
+        );
+        refused!(
+            record,
+            why,
+            Evaluator::map_plan(server, x, &request().error(Accuracy::absolute(bad)))
+        );
     }
     for (why, lo, hi) in
         [("reversed", 1.0, -1.0), ("narrow", -0.5, 0.5), ("wide", -1e30, 1e30), ("far", 3.0, 4.0)]
@@ -50,13 +66,17 @@ fn maps(record: &mut Record, world: &World) {
     }
     let wanted = request().engines([]);
     refused!(record, "no engines", Evaluator::map_with(server, x, &wanted));
-    let wanted = request().engines([Engine::Corrected]).bits(4.0);
+    let wanted = request().engines([Engine::Corrected]).typical(Accuracy::bits(4.0));
     refused!(record, "an engine without keys", Evaluator::map_with(server, x, &wanted));
-    refused!(record, "bits out of reach", Evaluator::map_with(server, x, &request().bits(60.0)));
+    refused!(
+        record,
+        "bits out of reach",
+        Evaluator::map_with(server, x, &request().typical(Accuracy::bits(60.0)))
+    );
     refused!(
         record,
         "an error out of reach",
-        Evaluator::map_with(server, x, &request().error(-90.0))
+        Evaluator::map_with(server, x, &request().error(Accuracy::bits(90.0)))
     );
     let complex = &server.mul_i(x).unwrap();
     refused!(record, "complex values", Evaluator::map(server, complex, f64::abs));
@@ -65,7 +85,7 @@ fn maps(record: &mut Record, world: &World) {
     refused!(record, "two functions", Evaluator::map_with(server, x, &two));
     refused!(record, "two functions", Evaluator::map_plan(server, x, &two));
     refused!(record, "no function", Evaluator::map_with(server, x, &MapRequest::many(&[])));
-    let pole = MapRequest::of(Known::Inverse).error(-8.0);
+    let pole = MapRequest::of(Known::Inverse).error(Accuracy::bits(8.0));
     refused!(record, "a pole", Evaluator::map_with(server, x, &pole));
     refused!(record, "no entries", Evaluator::map_with(server, x, &MapRequest::table(vec![])));
 }
@@ -77,8 +97,16 @@ fn several(record: &mut Record, world: &World) {
     refused!(record, "no functions", Evaluator::map_many(server, &[x], &MapRequest::many(&[])));
     refused!(record, "another key", Evaluator::map_many(server, &[x, foreign], &two()));
     refused!(record, "no levels", Evaluator::map_many(server, &[x, spent], &two()));
-    refused!(record, "bits", Evaluator::map_many(server, &[x], &two().bits(8.0)));
-    refused!(record, "an error", Evaluator::map_many(server, &[x], &two().error(-8.0)));
+    refused!(
+        record,
+        "bits",
+        Evaluator::map_many(server, &[x], &two().typical(Accuracy::bits(8.0)))
+    );
+    refused!(
+        record,
+        "an error",
+        Evaluator::map_many(server, &[x], &two().error(Accuracy::bits(8.0)))
+    );
     refused!(
         record,
         "an engine",
@@ -104,8 +132,8 @@ fn plans(record: &mut Record, params: &Params) {
     for bad in BAD {
         let why = format!("the bound {bad}");
         refused!(record, why, Params::map_plan(params, &request().over(bad..=1.0)));
-        refused!(record, why, Params::map_plan(params, &request().bits(bad)));
-        refused!(record, why, Params::map_plan(params, &request().error(bad)));
+        refused!(record, why, Params::map_plan(params, &request().typical(Accuracy::bits(bad))));
+        refused!(record, why, Params::map_plan(params, &request().error(Accuracy::absolute(bad))));
     }
 }
 

@@ -49,17 +49,14 @@ impl Header {
     /// knows what it is about to receive.
     ///
     /// # Errors
-    /// [`FormatError::Length`], [`FormatError::Foreign`], [`FormatError::Version`],
-    /// [`FormatError::Reserved`].
+    /// [`FormatError::Empty`], [`FormatError::Short`], [`FormatError::Foreign`],
+    /// [`FormatError::Decoded`], [`FormatError::Version`], [`FormatError::Reserved`].
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let Some(bytes) = bytes.first_chunk::<{ Self::LEN }>() else {
-            let (found, needed) = (bytes.len() as u64, Self::LEN as u64);
-            return Err(FormatError::Length { found, needed }.into());
-        };
         // Magic word and version first: the rest means something only in this format.
-        if bytes[..8] != MAGIC {
-            return Err(FormatError::Foreign.into());
-        }
+        let whole = bytes.first_chunk::<{ Self::LEN }>().filter(|head| head[..8] == MAGIC);
+        let Some(bytes) = whole else {
+            return Err(FormatError::no_object(bytes, &MAGIC, Self::LEN).into());
+        };
         let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let found = two(8);
         if found != VERSION {
@@ -103,11 +100,13 @@ impl Header {
     ) -> Result<()> {
         if self.kind != kind {
             let (found, needed) = (self.kind, kind);
-            return Err(FormatError::Kind { found, needed, name }.into());
+            let kind = FormatError::Kind { found, needed, name };
+            return Err(kind.or_decoded(&self.bytes(), &MAGIC).into());
         }
         if self.fingerprint != fingerprint {
             let (found, needed) = (self.fingerprint, fingerprint);
-            return Err(FormatError::Fingerprint { name, found, needed }.into());
+            let other = FormatError::Fingerprint { name, found, needed };
+            return Err(other.or_decoded(&self.bytes(), &MAGIC).into());
         }
         Ok(())
     }
@@ -139,13 +138,15 @@ pub(super) fn open<'a>(
     // Step 2: the length: nothing is missing, nothing follows.
     let (found, needed) = (bytes.len() as u64, header.total());
     if found != needed {
-        return Err(FormatError::Length { found, needed }.into());
+        let length = FormatError::Length { found, needed };
+        return Err(length.or_decoded(bytes, &MAGIC).into());
     }
     // Step 3: the hash of header and object.
     let (sealed, _) = bytes.split_at(bytes.len() - ContentHash::LEN);
     let (found, stated) = (ContentHash::of(sealed), ContentHash::of_sealed(bytes));
     if found != stated {
-        return Err(FormatError::Damaged { name, found, stated }.into());
+        let damaged = FormatError::Damaged { name, found, stated };
+        return Err(damaged.or_decoded(bytes, &MAGIC).into());
     }
     Ok(&sealed[Header::LEN..])
 }
@@ -165,7 +166,8 @@ pub(super) fn receive(
     header.check(name, kind, fingerprint)?;
     let needed = header.total();
     if needed > limit {
-        return Err(FormatError::TooLong { name, found: needed, limit }.into());
+        let long = FormatError::TooLong { name, found: needed, limit };
+        return Err(long.or_decoded(&bytes, &MAGIC).into());
     }
     // Within the limit: the object and its hash.
     read_up_to(reader, needed - Header::LEN as u64, &mut bytes)?;
@@ -175,7 +177,7 @@ pub(super) fn receive(
             bytes.shrink_to_fit();
             Ok(bytes)
         }
-        found => Err(FormatError::Length { found, needed }.into()),
+        found => Err(FormatError::Length { found, needed }.or_decoded(&bytes, &MAGIC).into()),
     }
 }
 

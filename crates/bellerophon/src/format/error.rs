@@ -4,7 +4,7 @@ use std::io;
 
 use bellerophon_ring::wire::Fingerprint;
 
-use super::{ContentHash, kinds};
+use super::{ContentHash, foreign, kinds};
 
 /// The reason why bytes were refused.
 #[derive(Debug, thiserror::Error)]
@@ -13,9 +13,29 @@ pub enum FormatError {
     /// Reading or writing failed.
     #[error("reading or writing failed: {}{}", .0, ended(.0))]
     Io(#[from] io::Error),
+    /// No bytes.
+    #[error("no bytes: the file is empty, or nothing was sent")]
+    Empty,
+    /// Fewer bytes than any object has.
+    #[error("{found} bytes, and an object has at least {least}: cut off")]
+    Short {
+        /// Bytes found.
+        found: usize,
+        /// Bytes in front of every object.
+        least: usize,
+    },
     /// The bytes do not begin as the format does.
-    #[error("not an object of Bellerophon: the bytes do not begin with its magic word")]
-    Foreign,
+    #[error("not an object of Bellerophon: {found}")]
+    Foreign {
+        /// What they look like.
+        found: &'static str,
+    },
+    /// A program on the way took the bytes for text.
+    #[error(
+        "not an object of Bellerophon any more: the bytes were decoded as text on the way: open the \
+         file in binary mode"
+    )]
+    Decoded,
     /// Another version of the format.
     #[error(
         "format version {found}: this library reads version {needed}: write the object again with \
@@ -118,6 +138,29 @@ pub enum FormatError {
         /// The fault.
         reason: String,
     },
+}
+
+impl FormatError {
+    /// Why bytes that do not begin with a magic word and a whole head are no object.
+    pub(super) fn no_object(bytes: &[u8], magic: &[u8; 8], least: usize) -> Self {
+        let found = bytes.len();
+        if bytes.is_empty() {
+            return Self::Empty;
+        }
+        if foreign::decoded(bytes, magic) {
+            return Self::Decoded;
+        }
+        if bytes[..found.min(8)] == magic[..found.min(8)] {
+            return Self::Short { found, least };
+        }
+        let unknown = "the bytes do not begin with its magic word";
+        Self::Foreign { found: foreign::looks_like(bytes).unwrap_or(unknown) }
+    }
+
+    /// This error, or its cause if a program on the way took the bytes for text.
+    pub(super) fn or_decoded(self, bytes: &[u8], magic: &[u8; 8]) -> Self {
+        if foreign::decoded(bytes, magic) { Self::Decoded } else { self }
+    }
 }
 
 /// What the end of the bytes within an object means.

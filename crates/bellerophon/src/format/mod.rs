@@ -47,6 +47,7 @@ mod content_hash;
 mod encoded;
 mod envelope;
 mod error;
+mod foreign;
 mod hex;
 mod keys;
 mod kinds;

@@ -79,6 +79,11 @@ fn derived(passphrase: &[u8], cost: PassphraseCost, salt: &[u8]) -> Result<Zeroi
 }
 
 impl SecretBytes {
+    /// Whether bytes begin as those of a secret under a passphrase.
+    pub fn is_encrypted(bytes: &[u8]) -> bool {
+        bytes.starts_with(&MAGIC)
+    }
+
     /// Encrypts the secret under a passphrase, with salt and nonce from `rng`. The result may be
     /// stored where others read: each guess of the passphrase costs them `cost`, so a passphrase
     /// that is easily guessed protects nothing.
@@ -119,18 +124,15 @@ impl SecretBytes {
     ///
     /// # Errors
     /// [`FormatError::Locked`] for another passphrase and for bytes that were changed, without a
-    /// distinction; [`FormatError::Foreign`], [`FormatError::Version`], [`FormatError::Reserved`],
-    /// [`FormatError::Length`] and [`FormatError::PassphraseCost`] for bytes that are no such
-    /// secret.
+    /// distinction; [`FormatError::Empty`], [`FormatError::Short`], [`FormatError::Foreign`],
+    /// [`FormatError::Decoded`], [`FormatError::Version`], [`FormatError::Reserved`] and
+    /// [`FormatError::PassphraseCost`] for bytes that are no such secret.
     pub fn decrypt(bytes: &[u8], passphrase: impl AsRef<[u8]>) -> Result<Self> {
         // Step 1: the head.
-        let Some((head, sealed)) = bytes.split_first_chunk::<HEAD>() else {
-            let (found, needed) = (bytes.len() as u64, HEAD as u64);
-            return Err(FormatError::Length { found, needed }.into());
+        let whole = bytes.split_first_chunk::<HEAD>().filter(|(head, _)| head[..8] == MAGIC);
+        let Some((head, sealed)) = whole else {
+            return Err(FormatError::no_object(bytes, &MAGIC, HEAD).into());
         };
-        if head[..8] != MAGIC {
-            return Err(FormatError::Foreign.into());
-        }
         let two = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         let four = |at: usize| u32::from(two(at)) | u32::from(two(at + 2)) << 16;
         if two(8) != VERSION {
@@ -145,7 +147,8 @@ impl SecretBytes {
         let nonce: [u8; 24] = *head.last_chunk().expect("24 bytes");
         let payload = Payload { msg: sealed, aad: head };
         let opened = XChaCha20Poly1305::new((&*key).into()).decrypt(&XNonce::from(nonce), payload);
-        Ok(Self::new(opened.map_err(|_| FormatError::Locked)?))
+        // Bytes that became text on the way open with no passphrase.
+        Ok(Self::new(opened.map_err(|_| FormatError::Locked.or_decoded(bytes, &MAGIC))?))
     }
 }
 
@@ -281,9 +284,9 @@ mod tests {
             assert!(refused(SecretBytes::decrypt(&hostile, "p")), "{cost:?}");
         }
         // No head, another magic word, version and reserved bytes.
-        for len in [0, 1, HEAD - 1] {
+        for len in [1, HEAD - 1] {
             let refused = SecretBytes::decrypt(&bytes[..len], "p");
-            assert!(matches!(refusal(&refused), ErrorKind::Format(FormatError::Length { .. })));
+            assert!(matches!(refusal(&refused), ErrorKind::Format(FormatError::Short { .. })));
         }
         for (at, text) in [(0, "magic"), (8, "version"), (10, "reserved")] {
             let mut changed = bytes.clone();

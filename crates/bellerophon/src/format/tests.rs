@@ -2,6 +2,7 @@
 
 use crate::error::refusal;
 use bellerophon_ckks::KeyLevels;
+use bellerophon_mlwe::Security;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -140,7 +141,7 @@ fn the_header_is_checked_before_anything_else() {
             other => panic!("{other:?}"),
         }
     };
-    assert!(matches!(changed(0, b"X"), FormatError::Foreign));
+    assert!(matches!(changed(0, b"X"), FormatError::Foreign { .. }));
     for found in [0, 2, 5] {
         let refused = changed(8, &[found as u8]);
         assert!(
@@ -166,6 +167,61 @@ fn the_header_is_checked_before_anything_else() {
     longer.push(0);
     let refused = from_bytes::<Ciphertext>(&params, &longer);
     assert!(matches!(refusal(&refused), ErrorKind::Format(FormatError::Length { .. })));
+}
+
+/// Files of another kind and objects that were taken for text are called what they are, by every
+/// reader.
+#[test]
+fn what_is_no_object_is_called_what_it_is() {
+    let (params, client) = world(Preset::ToyInsecure, 1);
+    let object = to_bytes(&params, &ciphertext(&client, 2)).unwrap();
+    let set = params.to_bytes().unwrap();
+    let locked = client.to_secret_bytes().unwrap();
+    let locked = locked.encrypt("p", PassphraseCost::default(), &mut rng(3)).unwrap();
+    let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let latin: String = object.iter().map(|&byte| char::from(byte)).collect();
+    let (wide, marked) = (utf16(&latin), [b"\xef\xbb\xbf", &object[..]].concat());
+    let [lossy, lossy_set, lossy_secret] =
+        [&object, &set, &locked].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let cases: [(&[u8], &str); 14] = [
+        (b"", "no bytes"),
+        (b"BELL", "4 bytes, and an object has at least"),
+        (b"{}", "JSON: read it with serde (`Encoded`)"),
+        (b" [\"BELLEROP\"]", "JSON"),
+        (b"42454c4c45524f50", "hexadecimal digits"),
+        (b"a,b\n1,2\n", "Bellerophon: text"),
+        (b"QkVMTEVST1ABAAM", "base64"),
+        (b"\x1f\x8b\x08\0\0", "compressed"),
+        (b"\0\x01\x02\x03", "do not begin with its magic word"),
+        (&locked, "`SecretBytes::decrypt`"),
+        (lossy.as_bytes(), "binary mode"),
+        (latin.as_bytes(), "binary mode"),
+        (&wide, "binary mode"),
+        (&marked, "binary mode"),
+    ];
+    for (bytes, word) in cases {
+        for read in [
+            from_bytes::<Ciphertext>(&params, bytes).map(drop),
+            read_from::<Ciphertext>(&params, &mut &bytes[..], 1 << 20).map(drop),
+            Params::from_bytes(bytes, Security::Insecure).map(drop),
+        ] {
+            let text = read.unwrap_err().to_string();
+            assert!(text.contains(word), "{word}: {text}");
+        }
+        if bytes != &locked[..] && !word.contains("binary") {
+            let text = SecretBytes::decrypt(bytes, "p").unwrap_err().to_string();
+            assert!(text.contains(word), "{word}: {text}");
+        }
+    }
+    // Where only the object holds bytes above 127, and in secrets.
+    let refused = Params::from_bytes(lossy_set.as_bytes(), Security::Insecure).unwrap_err();
+    assert!(refused.to_string().contains("binary mode"), "{refused}");
+    for (bytes, word) in
+        [(lossy_secret.as_bytes(), "binary mode"), (&object[..], "an object without a passphrase")]
+    {
+        let text = SecretBytes::decrypt(bytes, "p").unwrap_err().to_string();
+        assert!(text.contains(word), "{word}: {text}");
+    }
 }
 
 #[test]

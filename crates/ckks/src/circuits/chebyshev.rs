@@ -176,9 +176,9 @@ impl Chebyshev {
         self.coefficients.iter().enumerate().map(|(k, c)| k as f64 * c.abs()).sum()
     }
 
-    /// A bound on the derivative by `u` in `[-1, 1]`, by [`extremes`](Self::extremes) of the
-    /// derivative: `sum_k c'_k T_k(u)` with `c'_(k-1) = c'_(k+1) + 2 k c_k`, and `c'_0` halved.
-    pub(crate) fn largest_slope(&self) -> f64 {
+    /// The derivative by `u` in `[-1, 1]`: `sum_k c'_k T_k(u)` with
+    /// `c'_(k-1) = c'_(k+1) + 2 k c_k`, and `c'_0` halved.
+    pub(crate) fn derivative(&self) -> Self {
         let degree = self.degree();
         let mut slope = vec![0.0; degree + 2];
         for k in (1..=degree).rev() {
@@ -186,7 +186,13 @@ impl Chebyshev {
         }
         slope[0] *= 0.5;
         slope.truncate(degree.max(1));
-        let slope = Self::new(-1.0, 1.0, slope);
+        Self::new(-1.0, 1.0, slope)
+    }
+
+    /// A bound on the derivative by `u` in `[-1, 1]`, by [`extremes`](Self::extremes) of the
+    /// derivative.
+    pub(crate) fn largest_slope(&self) -> f64 {
+        let (slope, degree) = (self.derivative(), self.degree());
         // Samples dense enough for a margin far below the bound.
         let (least, most) = slope.extremes(-1.0, 1.0, 512 + 16 * degree);
         least.abs().max(most.abs())

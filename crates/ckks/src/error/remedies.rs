@@ -1,11 +1,55 @@
 //! Parts of messages that depend on what was found.
 
-/// What the keys of rotations can do, in words.
+use std::cmp::Ordering;
+
+use bellerophon_ring::decimal;
+
+/// What is wrong with the ends of an interval, and what is needed.
+pub(super) fn fault(lo: f64, hi: f64) -> &'static str {
+    match (lo.is_finite() && hi.is_finite(), lo.partial_cmp(&hi)) {
+        (false, _) => "need two finite ends",
+        (true, Some(Ordering::Greater)) => "need the lower end first",
+        (true, Some(Ordering::Equal)) => "a function needs an interval of positive width",
+        (true, _) => "need ends of magnitude at most 1e100",
+    }
+}
+
+/// Why values are lost in the noise, and a remedy.
+pub(super) fn lost(noise: f64, what: &str, width: f64) -> String {
+    format!(
+        "the predicted error of a value is {}, and {what} {}: encrypt the values in larger units \
+         (and divide after decryption), keep results of products from getting small, or take \
+         parameters with a larger scale; `decrypt_noisy` returns such values all the same",
+        decimal(noise),
+        decimal(width)
+    )
+}
+
+/// What automatic bootstraps provide, and a remedy for steps that need more.
+pub(super) fn beyond(least: usize, fresh: usize) -> String {
+    format!(
+        "which no automatic bootstrap provides: it takes vectors from level {least} on and returns \
+         them at level {fresh}: encrypt at a higher level, split steps of more than {} level(s), or \
+         take parameters with more levels between two bootstraps",
+        fresh - least
+    )
+}
+
+/// The level that a missing key must reach, where keys reach different ones.
+pub(super) fn reaching(level: Option<usize>) -> String {
+    level.map_or(String::new(), |level| format!(" that reaches level {level}"))
+}
+
+/// What the keys of rotations can do, in words, and a remedy.
 pub(super) fn steps(have: &[usize]) -> String {
-    match have {
+    let found = match have {
         [] => "there are no keys of rotations for this level".into(),
         have => format!("no key has this step, and the steps {have:?} do not compose to it"),
-    }
+    };
+    format!(
+        "{found}: where the keys are made, ask up to this level for this step, the powers of two, \
+         or rotations by any step"
+    )
 }
 
 /// The numbers of slots that an operation takes, and a remedy.
@@ -22,15 +66,73 @@ pub(super) fn slots_needed(found: usize, least: usize, most: usize) -> String {
     )
 }
 
-/// A remedy for values or padding beyond a modulus.
-pub(super) fn overflow(what: &str) -> &'static str {
-    match what {
+/// What a level holds, and a remedy for values or padding beyond its modulus.
+pub(super) fn overflow(what: &str, log2_modulus: f64, log2_scale: f64) -> String {
+    let remedy = match what {
         "padding" => "clear the padding behind the values before (`clear_padding`, or a bootstrap)",
         _ => {
             "stay at a higher level, scale the values down, or state a tighter range \
              (`assume_range`)"
         }
-    }
+    };
+    format!(
+        "values below {} (modulus 2^{log2_modulus:.1}, scale 2^{log2_scale:.1}): {remedy}",
+        decimal((log2_modulus - 1.0 - log2_scale).exp2())
+    )
+}
+
+/// Why a bootstrap does not take values, and a remedy.
+pub(super) fn too_large_to_bootstrap(most: f64, bound: f64) -> String {
+    format!(
+        "a bootstrap takes values up to {}, and these may reach at most {}: scale the values down \
+         before, or state the range that they keep (`assume_range`, and for the results of a whole \
+         loop `keep_within`)",
+        decimal(most),
+        decimal(bound)
+    )
+}
+
+/// Why noise is too large for comparisons, and a remedy.
+pub(super) fn too_noisy(log2_error: f64, log2_most: f64) -> String {
+    format!(
+        "the error of a value may reach {} of the declared range, and comparisons allow {}: take a \
+         larger scale or a narrower range, or state a smaller error (`assume_noise`)",
+        decimal(log2_error.exp2()),
+        decimal(log2_most.exp2())
+    )
+}
+
+/// Why noise is too large for a table, and a remedy.
+pub(super) fn table_noise(
+    entries: usize,
+    log2_noise: f64,
+    log2_tolerance: f64,
+    log2_failure: f64,
+) -> String {
+    format!(
+        "the noise may reach 2^{log2_noise:.1} of the distance between integers (failure \
+         probability 2^{log2_failure:.0}), and a table of {entries} entries tolerates \
+         2^{log2_tolerance:.1}: apply an identity table or one of fewer entries earlier, add fewer \
+         vectors before the table, or state a larger failure probability"
+    )
+}
+
+/// How scales drift, and where they do not.
+pub(super) fn drifting(log2_scale: f64, log2_divisor: f64, drift: f64, most: f64) -> String {
+    format!(
+        "at scale 2^{log2_scale:.3} the scales of intermediate results drift by {drift:.1} bits, \
+         at most {most:.1} are allowed: start at the top of levels of one size \
+         (`Mod1::highest_level`), at the scale that this level divides by, 2^{log2_divisor:.3}"
+    )
+}
+
+/// Why flooding noise would drown the values, and a remedy.
+pub(super) fn drowned(noise: f64, largest: f64) -> String {
+    format!(
+        "flooding noise up to {noise:.1e} is needed to hide the noise of the computation, but the \
+         values reach only {largest:.1e}: share fewer results, or vectors of fewer slots, ask for \
+         fewer statistical bits, or take parameters with a larger scale"
+    )
 }
 
 /// A remedy for values or padding outside the domain of a polynomial.

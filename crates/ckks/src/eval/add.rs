@@ -63,7 +63,7 @@ impl Evaluator {
             Sign::Plus => x.inner.add_assign(lattice, &y.inner)?,
             Sign::Minus => x.inner.sub_assign(lattice, &y.inner)?,
         }
-        (x.meta, x.origins) = (sum.meta, origins);
+        x.set(sum.meta, origins);
         Ok(())
     }
 
@@ -72,8 +72,7 @@ impl Evaluator {
         self.check(x).during("neg")?;
         let mut negative = x.clone();
         negative.inner.neg_assign(self.params().lattice())?;
-        negative.meta = self.rules().negative(&x.metadata()).meta;
-        Ok(negative)
+        Ok(negative.changed(self.rules().negative(&x.metadata()).meta))
     }
 
     /// `x + p` for an encoded vector. If the scales differ, the ciphertext is matched to the scale
@@ -90,14 +89,14 @@ impl Evaluator {
         let metadata = self.rules().sum(
             &x.metadata(),
             &constant.metadata(),
-            Relation::Independent,
+            // Its rounding may be in x already: that of the same values, added before.
+            Relation::Related,
             Interval::add,
         );
         let metadata = metadata.during(op)?;
         let mut sum = x.into_owned();
         sum.inner.add_plain_assign(self.params().lattice(), constant.inner.b())?;
-        sum.meta = metadata.meta;
-        Ok(sum)
+        Ok(sum.changed(metadata.meta))
     }
 
     /// Computes [`CkksOps::add_values`](crate::CkksOps::add_values).
@@ -124,9 +123,8 @@ impl Evaluator {
         self.check(x).during(op)?;
         let (metadata, integer) = self.rules().add_scalar(&x.metadata(), c).during(op)?;
         let mut sum = x.clone();
-        sum.meta = metadata.meta;
         self.add_integer(&mut sum.inner, integer);
-        Ok(sum)
+        Ok(sum.changed(metadata.meta))
     }
 
     /// Adds an integer to the phase in every slot.

@@ -51,9 +51,8 @@ macro_rules! metadata_operations {
             x.broadcast(len)
         }
 
-        fn with_metadata(&self, mut x: Ciphertext, meta: CiphertextMeta) -> Ciphertext {
-            x.meta = meta;
-            x
+        fn with_metadata(&self, x: Ciphertext, meta: CiphertextMeta) -> Ciphertext {
+            x.changed(meta)
         }
 
         fn origins(&self, x: &Ciphertext) -> Origins {

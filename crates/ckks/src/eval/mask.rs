@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, iter::once, ops::Range};
 
-use crate::{Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result};
+use crate::{
+    ArgumentError, Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result,
+};
 
 /// Keeps the slots of the ranges, by a product with ones and zeros; see [`ComposedOps::mask`].
 pub(crate) fn masked<A: CkksOps>(
@@ -14,8 +16,8 @@ pub(crate) fn masked<A: CkksOps>(
     // Ranges may overlap: the mask is the union.
     let mut mask = vec![0.0; slots];
     for range in ranges {
-        let found = range.end.max(range.start);
-        let kept = mask.get_mut(range).ok_or(ErrorKind::SlotOutOfRange { found, slots })?;
+        let Range { start, end } = range;
+        let kept = mask.get_mut(range).ok_or(ArgumentError::SlotRange { start, end, slots })?;
         kept.fill(1.0);
     }
     // A mask that clears the padding has as many values as `x`; any other treats padding as values.

@@ -8,8 +8,9 @@ use super::Evaluator;
 use crate::{
     Ciphertext, Complex64, During, ErrorKind, Interval, Metadata, Plaintext, Result, SlotValue,
     bootstrap::auto_bootstrap::{self, Operands},
-    encode::check_values,
+    encode::{check_number, check_values},
     lengths::check_len,
+    metadata::alignment::Route,
     origins::Relations,
     sparse_slots::Coefficients,
 };
@@ -129,8 +130,7 @@ impl Evaluator {
         } else {
             product.inner.mul_plain_assign(lattice, &p.poly_at(limbs))?;
         }
-        product.meta = metadata.meta;
-        Ok(product)
+        Ok(product.changed(metadata.meta))
     }
 
     /// A factor of `x` under automatic bootstrapping. A factor whose level would make the product
@@ -231,8 +231,7 @@ impl Evaluator {
         let (metadata, integer) = self.rules().mul_scalar(&x.metadata(), c, scale).during(op)?;
         let mut product = x.clone();
         self.mul_integer_assign(&mut product.inner, integer);
-        product.meta = metadata.meta;
-        Ok(product)
+        Ok(product.changed(metadata.meta))
     }
 
     /// Computes [`CkksOps::mul_complex`](crate::CkksOps::mul_complex).
@@ -241,6 +240,7 @@ impl Evaluator {
         self.check(x).during(op)?;
         let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check_levels(1, x.level()).during(op)?;
+        check_number("the constant", c).during(op)?;
         // A complex constant is a + b X^{N/2}: one encoded slot, the same polynomial for any number
         // of slots.
         let factor = self.encoder().constant_factor(&[c], 1, x.level()).during(op)?;
@@ -254,8 +254,7 @@ impl Evaluator {
         let metadata = self.rules().mul_integer(&x.metadata(), k).during(op)?;
         let mut product = x.clone();
         self.mul_integer_assign(&mut product.inner, k as i128);
-        product.meta = metadata.meta;
-        Ok(product)
+        Ok(product.changed(metadata.meta))
     }
 
     /// Multiplies the phase by an integer.
@@ -274,8 +273,7 @@ impl Evaluator {
         self.check(x).during(op)?;
         let mut product = x.clone();
         self.mul_i_assign(&mut product.inner);
-        product.meta = self.rules().mul_i(&x.metadata()).meta;
-        Ok(product)
+        Ok(product.changed(self.rules().mul_i(&x.metadata()).meta))
     }
 
     /// Multiplies the phase by `i`.
@@ -308,19 +306,15 @@ impl Evaluator {
         // Step 2: the metadata, with the integer factors of the terms.
         let pairs: Vec<_> = products.iter().map(|(x, y)| (x.metadata(), y.metadata())).collect();
         let multiples: Vec<_> = terms.iter().map(|&(x, c)| (x.metadata(), c)).collect();
-        let all = products.iter().flat_map(|&(x, y)| [x, y]).chain(terms.iter().map(|t| t.0));
-        let period = all.map(|x| x.meta.slots).min();
-        let relations = Relations::new(
-            products.iter().map(|(x, y)| (&x.origins, &y.origins)),
-            terms.iter().map(|(x, _)| &x.origins),
-            period.unwrap_or(1),
-        );
+        let factors: Vec<_> = products.iter().map(|(x, y)| [x.periodic(), y.periodic()]).collect();
+        let summands: Vec<_> = terms.iter().map(|(x, _)| x.periodic()).collect();
+        let relations = Relations::new(&factors, &summands);
         let plan = self
             .rules()
             .mul_add_many(&pairs, &multiples, &relations, constant, scale)
             .during(op)?;
         // Step 3: the products, relinearized once, the terms and the constant.
-        let mut sum = self.product_sum(&products, plan.level).during(op)?;
+        let mut sum = self.product_sum(&products, &plan.routes).during(op)?;
         let lattice = self.params().lattice();
         for (&(x, _), &factor) in terms.iter().zip(&plan.factors) {
             let mut term = self.dropped(x, plan.level).during(op)?.into_owned().inner;
@@ -337,16 +331,16 @@ impl Evaluator {
         Ok(Ciphertext::at_level(self.params(), inner, plan.result.meta, relations.sum))
     }
 
-    /// `sum_j x_j y_j` at `level` with one relinearization, if there are any.
+    /// `sum_j x_j y_j` at the ends of the routes with one relinearization, if there are any.
     fn product_sum(
         &self,
         products: &[(&Ciphertext, &Ciphertext)],
-        level: usize,
+        routes: &[(Route, Route)],
     ) -> Result<Option<mlwe::Ciphertext>> {
         let lattice = self.params().lattice();
         let mut sum: Option<mlwe::Tensor> = None;
-        for &(x, y) in products {
-            let (x, y) = (self.dropped(x, level)?, self.dropped(y, level)?);
+        for (&(x, y), (to_x, to_y)) in products.iter().zip(routes) {
+            let (x, y) = (self.follow(x, to_x)?, self.follow(y, to_y)?);
             let product = mlwe::Tensor::product(lattice, &x.inner, &y.inner)?;
             // Tensors add up before the key switch, so the sum pays for one.
             match &mut sum {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::mask::cleared;
 use crate::{
     Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result,
-    bootstrap::auto_bootstrap::is_short, polynomial::check_domain,
+    bootstrap::auto_bootstrap::is_short, encode::check_number, polynomial::check_domain,
 };
 
 /// The middle of a range.
@@ -17,6 +17,7 @@ fn middle(range: &Interval) -> f64 {
 /// [`ComposedOps::move_padding`](crate::ComposedOps::move_padding).
 pub(crate) fn moved<A: CkksOps>(a: &A, x: &A::Ciphertext, to: f64) -> Result<A::Ciphertext> {
     let CiphertextMeta { slots, len, bounds: Bounds { values, padding }, .. } = a.metadata(x).meta;
+    check_number("the middle of the moved padding", to)?;
     let step = to - middle(&padding);
     if len == slots || step == 0.0 {
         return Ok(x.clone());

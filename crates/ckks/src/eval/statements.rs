@@ -14,6 +14,11 @@ pub(crate) fn separate<A: CkksOps>(a: &A, x: A::Ciphertext) -> A::Ciphertext {
     a.with_origins(x, origins)
 }
 
+/// [`separate`], unless the errors of several slots of the caller's operands may be `related`.
+pub(crate) fn separate_unless<A: CkksOps>(a: &A, x: A::Ciphertext, related: bool) -> A::Ciphertext {
+    if related { x } else { separate(a, x) }
+}
+
 /// `x` whose slots may depend on all slots of what it was computed from.
 pub(crate) fn mixed<A: CkksOps>(a: &A, x: A::Ciphertext) -> A::Ciphertext {
     let origins = a.origins(&x).mixed();

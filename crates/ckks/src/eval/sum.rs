@@ -20,8 +20,8 @@ use super::Evaluator;
 use crate::ComposedOps;
 use crate::noise::Noise;
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, Interval, KeyLevels, Metadata,
-    Plaintext, Result, SlotValue,
+    ArgumentError, Bounds, Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, Interval,
+    KeyLevels, Metadata, Plaintext, Result, SlotValue,
     bootstrap::auto_bootstrap,
     error::LevelScale,
     eval::mask::cleared,
@@ -106,7 +106,8 @@ pub(crate) fn inner_sum<A: CkksOps>(
 ) -> Result<A::Ciphertext> {
     let slots = a.metadata(x).meta.slots;
     if count == 0 || count > slots {
-        return Err(ErrorKind::SlotCount { found: count, least: 1, most: slots }.into());
+        let what = "slots or blocks to add up";
+        return Err(ArgumentError::Count { what, found: count, least: 1, most: slots }.into());
     }
     // Step 1: padding that may not be zero is cleared.
     let x = &*cleared(a, x)?;
@@ -162,8 +163,9 @@ pub(crate) fn rotated_origins<'a>(
 }
 
 impl MetadataRules<'_> {
-    /// The metadata of [`Evaluator::sum_of_rotations`]; `summands` are the relations of its terms,
-    /// rotation by rotation, and `cost` is the effect of a rotation by a step.
+    /// The metadata of [`Evaluator::sum_of_rotations`] of aligned vectors; `summands` are the
+    /// relations of its terms, rotation by rotation, and `cost` is the effect of a rotation by a
+    /// step.
     pub(crate) fn sum_of_rotations(
         self,
         terms: &[(Metadata, &[i64])],
@@ -173,16 +175,9 @@ impl MetadataRules<'_> {
         let op = "sum_of_rotations";
         let (first, _) = terms.first().ok_or(ErrorKind::NoValues).during(op)?;
         let slots = first.meta.slots;
-        // Step 1: one level, scale, slot count and length for all; the range of the sum.
+        // Step 1: one slot count and length for all, as one level and scale; the range of the sum.
         let mut bounds: Option<Bounds> = None;
         for (x, steps) in terms {
-            if x.level != first.level || !same_scale(x.meta.scale, first.meta.scale) {
-                return Err(ErrorKind::ScaleMismatch {
-                    left: first.standing(),
-                    right: x.standing(),
-                }
-                .during(op));
-            }
             let found = x.meta.slots;
             if found != slots {
                 return Err(ErrorKind::SlotCount { found, least: slots, most: slots }.during(op));
@@ -239,8 +234,13 @@ impl MetadataRules<'_> {
             let scale = x.meta.scale * p.meta.scale;
             if !same_scale(scale, target) {
                 let standing = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
-                let (left, right) = (standing(scale), standing(target));
-                return Err(ErrorKind::ScaleMismatch { left, right }.into());
+                return Err(ErrorKind::OtherScale {
+                    what: "a product",
+                    found: standing(scale),
+                    needed: standing(target),
+                    remedy: "encode the factors for one level (`encode_factor`)",
+                }
+                .into());
             }
             let term = self.plain_term(&self.drop_to_level(x, level)?, p)?;
             sum = Some(match sum {
@@ -257,8 +257,17 @@ impl Evaluator {
     /// Computes [`CkksOps::sum_of_rotations`](crate::CkksOps::sum_of_rotations).
     pub(crate) fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
         let op = "sum_of_rotations";
-        // Step 1: the metadata of the sum, or an error before any work.
+        // Step 1: all vectors at one level and one scale.
         terms.iter().try_for_each(|(x, _)| self.check(x).during(op))?;
+        let given: Vec<_> = terms.iter().map(|&(x, _)| x).collect();
+        let given = auto_bootstrap::all_aligned(self, &given)?;
+        let metadata: Vec<_> = given.iter().map(|x| x.metadata()).collect();
+        let routes = self.rules().align_all(&metadata).during(op)?;
+        let aligned = given.iter().zip(&routes).map(|(x, to)| self.follow(x, to).during(op));
+        let aligned = aligned.collect::<Result<Vec<_>>>()?;
+        let terms: Vec<_> =
+            aligned.iter().zip(terms).map(|(x, &(_, steps))| (&**x, steps)).collect();
+        // Step 2: the metadata of the sum, or an error before the rotations.
         let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata(), steps)).collect();
         let first = terms.first().ok_or(ErrorKind::NoValues).during(op)?.0;
         let relations =
@@ -267,7 +276,7 @@ impl Evaluator {
             self.rotation_cost(&first.metadata(), step).during(op)
         })?;
         let lattice = self.params().lattice();
-        // Step 2: two sums: of finished rotations modulo Q, and of rotations by one key modulo P Q.
+        // Step 3: two sums: of finished rotations modulo Q, and of rotations by one key modulo P Q.
         let mut sum: Option<mlwe::Ciphertext> = None;
         let mut late: Option<CiphertextQP> = None;
         let mut add = |ct: mlwe::Ciphertext| -> Result<()> {
@@ -277,7 +286,7 @@ impl Evaluator {
             }
             Ok(())
         };
-        for &(x, steps) in terms {
+        for &(x, steps) in &terms {
             let mut digits = None;
             for &step in steps {
                 let path =
@@ -304,7 +313,7 @@ impl Evaluator {
                 }
             }
         }
-        // Step 3: one mod-down for all rotations by one key.
+        // Step 4: one mod-down for all rotations by one key.
         if let Some(late) = late {
             add(late.mod_down(lattice)?)?;
         }
@@ -325,7 +334,7 @@ impl Evaluator {
     /// # Errors
     /// [`ErrorKind::Lengths`] unless there are as many plaintexts as ciphertexts,
     /// [`ErrorKind::NoValues`] for none, [`ErrorKind::LengthMismatch`] unless all have as many
-    /// values, [`ErrorKind::ScaleMismatch`] unless all products agree in scale, and those of
+    /// values, [`ErrorKind::OtherScale`] unless all products agree in scale, and those of
     /// [`mul_plain`](Self::mul_plain).
     pub fn dot_plain(&self, x: &[&Ciphertext], p: &[&Plaintext]) -> Result<Ciphertext> {
         let op = "dot product with plaintexts";
@@ -336,18 +345,23 @@ impl Evaluator {
         let x = auto_bootstrap::alike(self, x)?;
         let x: Vec<&Ciphertext> = x.iter().map(|x| &**x).collect();
         let p = x.iter().zip(p).map(|(x, p)| self.lifted(x, p)).collect::<Result<Vec<_>>>()?;
-        let terms: Vec<_> = x.iter().zip(&p).map(|(x, p)| (x.metadata(), p.metadata())).collect();
-        // Step 2: the metadata, and all operands at the level of the products.
-        let period = x.iter().map(|x| x.meta.slots).min().unwrap_or(1);
-        let relations = Relations::new([], x.iter().map(|x| &x.origins), period);
-        let (level, metadata) = self.rules().dot_plain(&terms, &relations.summands).during(op)?;
-        let terms = x.iter().zip(&p).map(|(x, p)| {
-            let x = self.dropped(x, level).during(op)?;
+        self.plain_products(&x, &p.iter().map(|p| &**p).collect::<Vec<_>>()).during(op)
+    }
+
+    /// `sum_i x_i p_i` of vectors that have the levels.
+    fn plain_products(&self, x: &[&Ciphertext], p: &[&Plaintext]) -> Result<Ciphertext> {
+        // Step 1: the metadata, and all operands at the level of the products.
+        let terms: Vec<_> = x.iter().zip(p).map(|(x, p)| (x.metadata(), p.metadata())).collect();
+        let from: Vec<_> = x.iter().map(|x| x.periodic()).collect();
+        let relations = Relations::new(&[], &from);
+        let (level, metadata) = self.rules().dot_plain(&terms, &relations.summands)?;
+        let terms = x.iter().zip(p).map(|(x, p)| {
+            let x = self.dropped(x, level)?;
             let factor = p.poly_at(x.lattice().limbs());
             Ok((x, factor))
         });
         let terms = terms.collect::<Result<Vec<_>>>()?;
-        // Step 3: the sums of products, one pass for each polynomial; rescale.
+        // Step 2: the sums of products, one pass for each polynomial; rescale.
         let ring = self.params().ring(self.params().limbs_at(level));
         let body: Vec<_> = terms.iter().map(|(x, p)| (p, x.inner.b())).collect();
         let masks = (0..terms[0].0.inner.rank())
@@ -373,16 +387,18 @@ impl Evaluator {
         for (x, values) in x.iter().zip(values) {
             check_len(x.len(), values.len()).during(op)?;
         }
+        x.iter().try_for_each(|x| self.check(x).during(op))?;
         let x = auto_bootstrap::alike(self, x)?;
         let x: Vec<&Ciphertext> = x.iter().map(|x| &**x).collect();
-        // Each factor at the divisor of its level, so the result has the scale of the operands.
-        let encode = |(x, values): (&&Ciphertext, &Vec<T>)| {
-            self.check_levels(1, x.level()).during(op)?;
-            self.encoder().constant_factor(values, x.meta().slots, x.level()).during(op)
+        // Factors at one level, at the scales for which all products agree in scale.
+        let operands: Vec<_> = x.iter().map(|x| x.metadata()).collect();
+        let (level, scales) = self.rules().dot_factors(&operands).during(op)?;
+        let (encoder, limbs) = (self.encoder(), self.params().limbs_at(level));
+        let encode = |((x, values), &scale): ((&&Ciphertext, &Vec<T>), &f64)| {
+            encoder.encode_constants(values, x.meta().slots, scale, limbs).during(op)
         };
-        let plain = x.iter().zip(values).map(encode).collect::<Result<Vec<_>>>()?;
-        let plain: Vec<_> = plain.iter().collect();
-        self.dot_plain(&x, &plain).during(op)
+        let plain = x.iter().zip(values).zip(&scales).map(encode).collect::<Result<Vec<_>>>()?;
+        self.plain_products(&x, &plain.iter().collect::<Vec<_>>()).during(op)
     }
 }
 

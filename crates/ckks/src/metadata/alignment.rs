@@ -3,7 +3,7 @@
 //! An operand of another scale is multiplied by an integer at a higher level and rescaled: the scale
 //! absorbs the factor, and the message is unchanged.
 
-use super::rules::MetadataRules;
+use super::rules::{LEAST_FACTOR, MetadataRules};
 use crate::{During, ErrorKind, LevelScale, Metadata, Result, encode::check_scale};
 
 /// Scales with a smaller relative difference are equal.
@@ -39,6 +39,17 @@ impl Route {
     pub(crate) fn drop_to(level: usize) -> Self {
         Self { from: level, factor: None, to: level }
     }
+}
+
+/// The products of a sum before its rescale, and how their factors get there.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AlignedProducts {
+    /// The level of the products.
+    pub level: usize,
+    /// Their common scale.
+    pub scale: f64,
+    /// The routes of the two factors of each product.
+    pub routes: Vec<(Route, Route)>,
 }
 
 impl MetadataRules<'_> {
@@ -81,20 +92,26 @@ impl MetadataRules<'_> {
         None
     }
 
+    /// The route of `x` to a scale at a level, without work if it has that scale already.
+    fn reached(self, x: &Metadata, scale: f64, level: usize) -> Option<Route> {
+        match same_scale(x.meta.scale, scale) {
+            true => Some(Route::drop_to(level)),
+            false => self.adjusted(x, scale, level),
+        }
+    }
+
     /// The route of `x` to a scale and a level at most its own.
     pub(crate) fn match_scale(self, x: &Metadata, scale: f64, level: usize) -> Result<Route> {
         check_scale(scale)?;
         if level > x.level {
             return Err(ErrorKind::LevelTooHigh { wanted: level, highest: x.level }.into());
         }
-        // Equal scales need no constant: the vector drops to the level without work.
-        if same_scale(x.meta.scale, scale) {
-            return Ok(Route::drop_to(level));
-        }
-        self.adjusted(x, scale, level).ok_or_else(|| {
-            ErrorKind::ScaleMismatch {
-                left: x.standing(),
-                right: LevelScale { level, log2_scale: scale.log2() },
+        self.reached(x, scale, level).ok_or_else(|| {
+            ErrorKind::OtherScale {
+                what: "the vector",
+                found: x.standing(),
+                needed: LevelScale { level, log2_scale: scale.log2() },
+                remedy: "another scale takes a level above the requested one",
             }
             .into()
         })
@@ -132,6 +149,97 @@ impl MetadataRules<'_> {
             route.unwrap_or(Route::drop_to(level))
         };
         (bring(x, y), bring(y, x))
+    }
+
+    /// Routes of the vectors of a sum to one level and one scale: those of the lowest vector if the
+    /// others have spare levels for its scale, else one level further down.
+    pub(crate) fn align_all(self, x: &[Metadata]) -> Result<Vec<Route>> {
+        let lowest = x.iter().min_by_key(|x| x.level).ok_or(ErrorKind::NoValues)?;
+        let scale = lowest.meta.scale;
+        for level in (0..=lowest.level).rev().take(2) {
+            if let Some(routes) = x.iter().map(|x| self.reached(x, scale, level)).collect() {
+                return Ok(routes);
+            }
+        }
+        let other = x.iter().find(|x| !same_scale(x.meta.scale, scale)).unwrap_or(lowest);
+        Err(ErrorKind::ScaleMismatch { left: lowest.standing(), right: other.standing() }.into())
+    }
+
+    /// Routes of the factors of a sum of products to `level`, that of the lowest operand, or one
+    /// level further down if a product has no spare level there. After the rescale the sum has
+    /// `scale`; without one, the scale of the product with the fewest spare levels, and without
+    /// products the default scale.
+    pub(crate) fn align_products(
+        self,
+        products: &[(Metadata, Metadata)],
+        level: usize,
+        scale: Option<f64>,
+    ) -> Result<AlignedProducts> {
+        self.check_levels(1, level)?;
+        let of = |(x, y): &(Metadata, Metadata)| x.meta.scale * y.meta.scale;
+        let fixed = products.iter().min_by_key(|(x, y)| x.level.max(y.level)).map(of);
+        let target = |level: usize| match (scale, fixed) {
+            (None, Some(product)) => product,
+            _ => scale.unwrap_or(self.params().scale()) * self.params().divisor(level),
+        };
+        // The rescale needs the last level.
+        for level in (1..=level).rev().take(2) {
+            let scale = target(level);
+            check_scale(scale)?;
+            let routes = products.iter().map(|(x, y)| self.product_routes(x, y, scale, level));
+            if let Some(routes) = routes.collect() {
+                return Ok(AlignedProducts { level, scale, routes });
+            }
+        }
+        let needed = target(level);
+        let found = products.iter().map(of).find(|&found| !same_scale(found, needed));
+        let standing = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
+        let (left, right) = (standing(found.unwrap_or(needed)), standing(needed));
+        Err(ErrorKind::ScaleMismatch { left, right }.into())
+    }
+
+    /// Routes of two factors to a level where their product has a scale; one factor takes it on.
+    fn product_routes(
+        self,
+        x: &Metadata,
+        y: &Metadata,
+        scale: f64,
+        level: usize,
+    ) -> Option<(Route, Route)> {
+        let still = Route::drop_to(level);
+        if same_scale(x.meta.scale * y.meta.scale, scale) {
+            return Some((still, still));
+        }
+        let to_x = self.adjusted(x, scale / y.meta.scale, level).map(|to_x| (to_x, still));
+        to_x.or_else(|| Some((still, self.adjusted(y, scale / x.meta.scale, level)?)))
+    }
+
+    /// The level of a sum of products of `x` with plain vectors before its rescale, and the scale of
+    /// each plain vector there: after the rescale the sum has the scale of the first of `x`.
+    pub(crate) fn dot_factors(self, x: &[Metadata]) -> Result<(usize, Vec<f64>)> {
+        let level = x.iter().map(|x| x.level).min().ok_or(ErrorKind::NoValues)?;
+        self.check_levels(1, level)?;
+        let scale = x[0].meta.scale;
+        let factors = x.iter().map(|x| {
+            let factor = self.params().divisor(level) * (scale / x.meta.scale);
+            self.check_factor(x, factor, LevelScale { level, log2_scale: scale.log2() })
+        });
+        Ok((level, factors.collect::<Result<_>>()?))
+    }
+
+    /// The scale of the constants that bring `x` to the scale needed; refuses scales of few bits.
+    pub(super) fn check_factor(self, x: &Metadata, factor: f64, needed: LevelScale) -> Result<f64> {
+        // Constants of a few bits would be rounded too coarsely: the operand was not rescaled.
+        if factor < LEAST_FACTOR {
+            return Err(ErrorKind::OtherScale {
+                what: "a vector",
+                found: x.standing(),
+                needed,
+                remedy: "it was not rescaled, `rescale` it first",
+            }
+            .into());
+        }
+        Ok(factor)
     }
 
     /// `x` at the end of a route.

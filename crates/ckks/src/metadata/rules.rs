@@ -6,11 +6,11 @@
 
 use bellerophon_mlwe as mlwe;
 
-use super::alignment::same_scale;
+use super::alignment::{AlignedProducts, Route};
 use crate::{
     Bounds, CiphertextMeta, During, ErrorKind, Interval, LevelScale, Metadata, Params, Plaintext,
     Result, SlotValue,
-    encode::{check_range, check_scale, check_values},
+    encode::{check_number, check_range, check_scale, check_values},
     error::rounded_up,
     lengths::pair,
     noise::{self, Noise},
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Smallest scale of an encoded constant: below it, rounding would destroy the constant.
-const LEAST_FACTOR: f64 = 256.0;
+pub(super) const LEAST_FACTOR: f64 = 256.0;
 
 /// `round(c scale)`; refuses results of more than 126 bits ([`ErrorKind::Constant`]).
 pub(crate) fn scaled_integer(c: f64, scale: f64) -> Result<i128> {
@@ -36,6 +36,8 @@ pub(crate) fn scaled_integer(c: f64, scale: f64) -> Result<i128> {
 pub(crate) struct Combination {
     /// The level at which the sum is formed.
     pub level: usize,
+    /// The routes of the factors of each product there.
+    pub routes: Vec<(Route, Route)>,
     /// The integer factor of each term.
     pub factors: Vec<i128>,
     /// The integer added in every slot.
@@ -165,6 +167,15 @@ impl MetadataRules<'_> {
         Ok(())
     }
 
+    /// Refuses operands below the level for which a linear transform was prepared.
+    pub(crate) fn check_prepared(self, prepared: usize, level: usize) -> Result<()> {
+        self.params.check_level(level)?;
+        if level < prepared {
+            return Err(ErrorKind::PreparedLevel { prepared, level }.into());
+        }
+        Ok(())
+    }
+
     /// The vector that encodes values of a declared range in `slots` slots at a level.
     pub(crate) fn encoded<T: SlotValue>(
         self,
@@ -274,18 +285,21 @@ impl MetadataRules<'_> {
 
     /// `x + c` in every slot, and the integer to add.
     pub(crate) fn add_scalar(self, x: &Metadata, c: f64) -> Result<(Metadata, i128)> {
-        check_values(&[c], 1)?;
+        check_number("the constant", c)?;
         let mut sum = *x;
         sum.meta.bounds = x.meta.bounds.map(|r| r.shift(c));
         let real = x.meta.bounds.slots().is_real();
-        // A real constant rounds one of the `2 slots` coefficients that an encoded vector rounds.
-        let added = self.errors.encoding(real) / (2 * x.meta.slots) as f64;
-        sum.meta.noise = self.errors.with(x.meta.noise, added);
-        self.check_range(&sum)?;
         // The encoded constant is a message of its own and must not wrap either, even if the sum
         // does not.
         self.params.check_range(c.abs(), x.meta.scale, self.limbs(x))?;
-        Ok((sum, scaled_integer(c, x.meta.scale)?))
+        let integer = scaled_integer(c, x.meta.scale)?;
+        // The rounding `off` of a constant is that of every slot: one of the `2 slots` coefficients,
+        // `off^2 / 2 slots` on average. The same constant added again has the same rounding.
+        let off = c * x.meta.scale - integer as f64;
+        let added = self.errors.of_message(real, off * off / (2 * x.meta.slots) as f64);
+        sum.meta.noise = self.errors.sum(x.meta.noise, Noise::new(added), Relation::Related);
+        self.check_range(&sum)?;
+        Ok((sum, integer))
     }
 
     /// `x y` of factors at one level, before relinearization.
@@ -365,7 +379,7 @@ impl MetadataRules<'_> {
 
     /// `c x` times `scale`, and the integer to multiply by: a term of a sum.
     fn term(self, x: &Metadata, c: f64, scale: f64) -> Result<(Metadata, i128)> {
-        check_values(&[c], 1)?;
+        check_number("the constant", c)?;
         check_scale(scale)?;
         let mut product = *x;
         product.meta.scale *= scale;
@@ -419,7 +433,7 @@ impl MetadataRules<'_> {
     }
 
     /// `sum_j x_j y_j + sum_i c_i z_i + constant`, rescaled once, at `scale`: or, without one, at
-    /// that of the first product, else at the default scale. `relations` are those of all operands.
+    /// that of [`align_products`](Self::align_products). `relations` are those of all operands.
     pub(crate) fn mul_add_many(
         self,
         products: &[(Metadata, Metadata)],
@@ -428,32 +442,21 @@ impl MetadataRules<'_> {
         constant: f64,
         scale: Option<f64>,
     ) -> Result<Combination> {
-        // Step 1: the level of the lowest operand, and the scale of the sum before the rescale.
+        // Step 1: the level and the scale of the sum before the rescale, from the lowest operand.
         let levels = products.iter().flat_map(|(x, y)| [x.level, y.level]);
         let levels = levels.chain(terms.iter().map(|(x, _)| x.level));
-        let level = levels.min().ok_or(ErrorKind::NoValues)?;
-        self.check_levels(1, level)?;
+        let lowest = levels.min().ok_or(ErrorKind::NoValues)?;
+        let AlignedProducts { level, scale: target, routes } =
+            self.align_products(products, lowest, scale)?;
         let divisor = self.params.divisor(level);
-        let target = match (scale, products.first()) {
-            (Some(scale), _) => scale * divisor,
-            (None, Some((x, y))) => x.meta.scale * y.meta.scale,
-            (None, None) => self.params.scale() * divisor,
-        };
-        check_scale(target)?;
 
         // Step 2: the products, all at that scale, relinearized once.
         let mut summands = relations.summands.iter().copied();
         let mut related = || summands.next().unwrap_or(Relation::Related);
         let mut sum: Option<Metadata> = None;
-        for ((x, y), &factors) in products.iter().zip(&relations.factors) {
-            let scale = x.meta.scale * y.meta.scale;
-            // The products share a relinearization, so no constant can match one to the others.
-            if !same_scale(scale, target) {
-                let right = LevelScale { level, log2_scale: target.log2() };
-                let left = LevelScale { log2_scale: scale.log2(), ..right };
-                return Err(ErrorKind::ScaleMismatch { left, right }.into());
-            }
-            let (x, y) = (self.dropped(x, level)?, self.dropped(y, level)?);
+        let factors = products.iter().zip(&routes).zip(&relations.factors);
+        for (((x, y), (to_x, to_y)), &factors) in factors {
+            let (x, y) = (self.follow(x, to_x)?, self.follow(y, to_y)?);
             let mut product = self.product(&x, &y, factors)?;
             // Within the tolerance the product is read at the common scale.
             product.meta.noise = self.taken_for(&product, target);
@@ -473,12 +476,8 @@ impl MetadataRules<'_> {
         let mut factors = Vec::with_capacity(terms.len());
         for (x, c) in terms {
             let x = self.dropped(x, level)?;
-            let factor = target / x.meta.scale;
-            // A constant of a few bits would be rounded too coarsely: the operand was not rescaled.
-            if factor < LEAST_FACTOR {
-                let right = LevelScale { level, log2_scale: (target / divisor).log2() };
-                return Err(ErrorKind::ScaleMismatch { left: x.standing(), right }.into());
-            }
+            let needed = LevelScale { level, log2_scale: (target / divisor).log2() };
+            let factor = self.check_factor(&x, target / x.meta.scale, needed)?;
             if alone.is_some_and(|(_, largest)| largest == c) {
                 self.check_constants(c.abs(), factor)?;
             }
@@ -498,6 +497,6 @@ impl MetadataRules<'_> {
         let mut result = self.rescaled(&sum)?;
         // Free of the roundings of f64 that the repeated division collects.
         result.meta.scale = target / divisor;
-        Ok(Combination { level, factors, constant, result })
+        Ok(Combination { level, routes, factors, constant, result })
     }
 }

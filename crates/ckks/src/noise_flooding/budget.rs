@@ -6,7 +6,7 @@ use bellerophon_mlwe::{self as mlwe, KeyId};
 use rand::CryptoRng;
 
 use super::{Flooding, NoiseBound, Predicted, decrypt_flooded};
-use crate::{Ciphertext, During, Encoder, ErrorKind, Result, SecretKey};
+use crate::{Ciphertext, During, Encoder, ErrorKind, Result, SecretKey, encode::check_type};
 
 /// `log2` of the probability that the error of some value exceeds [`FloodedValues::bits`].
 const LOG2_FAILURE: f64 = -20.0;
@@ -109,7 +109,8 @@ impl DecryptionBudget {
     ///
     /// # Errors
     /// As [`check`](Self::check) and [`decrypt_flooded`]; [`ErrorKind::NothingLeft`] if the noise
-    /// would be as large as the values.
+    /// would be as large as the [extent](crate::Interval::extent) of the values;
+    /// [`ErrorKind::ComplexValues`] if they may be complex.
     pub fn decrypt_flooded<R: CryptoRng + ?Sized>(
         &mut self,
         encoder: &Encoder,
@@ -122,8 +123,9 @@ impl DecryptionBudget {
         let op = "decrypt_flooded";
         self.check(key.id()).during(op)?;
         let noise = Predicted::new(bound, &self.flooding);
+        check_type::<f64>(&ciphertext.meta.bounds).during(op)?;
         let worst = noise.worst(LOG2_FAILURE);
-        let largest = bound.metadata().meta.bounds.values.bound();
+        let largest = bound.metadata().meta.bounds.values.extent();
         if worst >= largest {
             return Err(ErrorKind::NothingLeft { noise: worst, largest }.during(op));
         }

@@ -158,7 +158,7 @@ impl Candidate {
 
     /// The set, predicted exactly.
     pub(crate) fn choose(&self, requirements: &ProgramBounds) -> Option<Found> {
-        let ProgramBounds { depth, bits: wanted, .. } = *requirements;
+        let (depth, wanted) = (requirements.depth, requirements.bits());
         // Step 1: for every EvalMod the least scale by the prediction at the reference scale, and
         // the predicted time there.
         let worst = noise::worst_factor(self.slots, LOG2_FAILURE);
@@ -209,7 +209,8 @@ impl Candidate {
         variant: &Variant,
         report: ReductionChoice,
     ) -> Option<Found> {
-        let ProgramBounds { depth, bits: wanted, security, .. } = *requirements;
+        let ProgramBounds { depth, security, .. } = *requirements;
+        let wanted = requirements.bits();
         let least = report.log_scale;
         (least..=least + RETRIES).find_map(|log_scale| {
             // Step 1: the actual primes and the actual bootstrap.

@@ -5,7 +5,7 @@ use bellerophon_mlwe::{
     security::{self, Model},
 };
 
-use crate::{During, Metadata, ModulusChain, Params, Result};
+use crate::{During, Metadata, ModulusChain, Params, Result, approx::Accuracy};
 
 /// `log2` of the probability that the error of a result exceeds the guarantee.
 pub const LOG2_FAILURE: f64 = -40.0;
@@ -23,11 +23,18 @@ pub struct ProgramBounds {
     pub slots: usize,
     /// Multiplicative depth: products in sequence.
     pub depth: usize,
-    /// Correct bits after the binary point of the result, in the worst slot.
-    pub bits: f64,
+    /// The accuracy of the result, in the worst slot.
+    pub accuracy: Accuracy,
     /// Whether the program bootstraps: the set then bootstraps vectors of numbers of `[-1, 1]`, and
-    /// `depth` and `bits` count from one bootstrap to the next.
+    /// `depth` and `accuracy` count from one bootstrap to the next.
     pub bootstraps: bool,
+}
+
+impl ProgramBounds {
+    /// Correct bits after the binary point; NaN for an accuracy that is none.
+    pub(super) fn bits(&self) -> f64 {
+        self.accuracy.error().map_or(f64::NAN, |error| -error.log2())
+    }
 }
 
 /// The largest `log2(Q P)` in a ring of this degree.

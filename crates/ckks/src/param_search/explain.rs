@@ -51,7 +51,7 @@ impl fmt::Display for SelectedParams {
             if bootstrap.is_some() { "a bootstrap and then " } else { "" },
             counted(requirements.depth, "product"),
             requirements.slots,
-            requirements.bits
+            requirements.bits()
         )?;
 
         // Line 3: security, and whether modulus or slots determine the ring.

@@ -1,12 +1,13 @@
 //! Parameter search: from the needs of a program to a checked parameter set, with the reasons.
 //!
 //! ```
-//! use bellerophon_ckks::{Security, param_search::ProgramBounds};
+//! use bellerophon_ckks::{Security, approx::Accuracy, param_search::ProgramBounds};
 //!
 //! # fn main() -> bellerophon_ckks::Result<()> {
 //! // 1000 numbers, two products in a row, 20 correct bits in the worst slot.
 //! let (security, bootstraps) = (Security::Bits128, false);
-//! let requirements = ProgramBounds { security, slots: 1000, depth: 2, bits: 20.0, bootstraps };
+//! let accuracy = Accuracy::bits(20.0);
+//! let requirements = ProgramBounds { security, slots: 1000, depth: 2, accuracy, bootstraps };
 //! let choice = requirements.choose()?;
 //! println!("{choice}"); // the set with its reasons, sizes and times
 //! assert!(choice.bits >= 20.0 && choice.params.max_level() == 2);
@@ -16,7 +17,7 @@
 //!
 //! # Guarantee
 //! Any program that multiplies numbers of `[-1, 1]` to a depth of at most `depth` ends with an
-//! error below `2^-bits` in the worst slot, except with probability `2^-40` ([`LOG2_FAILURE`]).
+//! error within the accuracy in the worst slot, except with probability `2^-40` ([`LOG2_FAILURE`]).
 //! Repeated squaring is the worst of these programs: each squaring doubles the error. Intermediate
 //! numbers may grow to 8. For larger numbers and sums of many terms, use a
 //! [`Simulator`](crate::simulator::Simulator).
@@ -59,6 +60,7 @@ pub use reduction::ReductionChoice;
 use crate::cost::FAST_BITS;
 use crate::{
     During, Error, ErrorKind, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Result,
+    approx::Accuracy,
 };
 
 /// Bits of the lowest modulus above the scale: a sign, values below 8, and one spare bit.
@@ -103,8 +105,8 @@ impl ProgramBounds {
         self.search().ok_or_else(|| {
             // Nothing found: search for the largest precision at this depth, and the largest depth
             // at this precision.
-            let bits = (1..self.bits.min(64.0).ceil() as u32).rev().find(|&bits| {
-                let coarser = Self { bits: f64::from(bits), ..*self };
+            let bits = (1..self.bits().min(64.0).ceil() as u32).rev().find(|&bits| {
+                let coarser = Self { accuracy: Accuracy::bits(f64::from(bits)), ..*self };
                 coarser.fits() && coarser.search().is_some()
             });
             let depth = (0..self.depth.min(MOST_LEVELS)).rev().find(|&depth| {
@@ -141,13 +143,13 @@ impl ProgramBounds {
         }
 
         // Step 2: none. Search the same candidates for the nearest precision and depth.
-        let reaches = |bits: f64, depth: usize| {
-            let near = Self { bits, depth, ..*self };
+        let reaches = |accuracy: Accuracy, depth: usize| {
+            let near = Self { accuracy, depth, ..*self };
             known.iter().any(|(.., candidate)| candidate.choose(&near).is_some())
         };
-        let bits = (1..self.bits.min(64.0).ceil() as u32).rev();
-        let bits = bits.into_iter().find(|&bits| reaches(f64::from(bits), self.depth));
-        let depth = (1..self.depth.min(MOST_LEVELS)).rev().find(|&d| reaches(self.bits, d));
+        let bits = (1..self.bits().min(64.0).ceil() as u32).rev();
+        let bits = bits.into_iter().find(|&b| reaches(Accuracy::bits(f64::from(b)), self.depth));
+        let depth = (1..self.depth.min(MOST_LEVELS)).rev().find(|&d| reaches(self.accuracy, d));
         let (degree, secret) = known
             .last()
             .map_or((1 << LOG_DEGREES.end(), SecretKind::Ternary), |&(n, secret, _)| (n, secret));
@@ -161,7 +163,8 @@ impl ProgramBounds {
         degree: usize,
         secret: SecretKind,
     ) -> Error {
-        let Self { slots, depth, bits, security, bootstraps } = *self;
+        let Self { slots, depth, security, bootstraps, .. } = *self;
+        let bits = self.bits();
         let modulus = bound(security, degree, secret);
         ErrorKind::Unreachable {
             slots,
@@ -183,8 +186,10 @@ impl ProgramBounds {
                  make toy sets by ParamsSpec::from_chain",
             );
         }
-        if !(self.bits >= 1.0 && self.bits.is_finite()) {
-            return refuse("bits of precision: need a finite number of at least 1");
+        // Written so that NaN is refused.
+        let precise = self.bits() >= 1.0;
+        if !precise {
+            return refuse("the accuracy: need an error above 0, up to 1/2");
         }
         let (op, most) = ("choose parameters", 1usize << (LOG_DEGREES.end() - 1));
         match self.slots {
@@ -225,7 +230,7 @@ impl ProgramBounds {
             let spec = ParamsSpec::from_chain(&chain, log_scale, self.security);
             let Ok(params) = spec.and_then(Params::new) else { continue };
             if let Ok(bits) = predicted_bits(&params, self.slots, self.depth)
-                && bits >= self.bits
+                && bits >= self.bits()
             {
                 let (requirements, bootstrap) = (*self, None);
                 return Some(SelectedParams {
@@ -248,7 +253,7 @@ impl ProgramBounds {
             return None;
         }
         let error = log2_error_in_units(degree, self.slots, self.depth);
-        let needed = (self.bits + error).ceil().max(f64::from(*LOG_SCALES.start()));
+        let needed = (self.bits() + error).ceil().max(f64::from(*LOG_SCALES.start()));
         (needed <= f64::from(*LOG_SCALES.end())).then_some(needed as u32)
     }
 

@@ -43,10 +43,9 @@ impl Simulator {
 
     /// The bootstrapper; an error if there is none.
     pub(super) fn prepared(&self) -> Result<&Arc<Bootstrapper>> {
-        let level = self.params.max_level();
         self.bootstrapper
             .as_ref()
-            .ok_or_else(|| ErrorKind::MissingKey { key: "bootstrapping key", level }.into())
+            .ok_or_else(|| ErrorKind::MissingKey { key: "bootstrapping key", level: None }.into())
     }
 
     /// `x` after a bootstrap to `scale`.
@@ -99,8 +98,7 @@ impl Simulator {
         input: FbtInput,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<SimCiphertext>> {
-        let level = self.params.max_level();
-        let missing = ErrorKind::MissingKey { key: "functional bootstrapping key", level };
+        let missing = ErrorKind::MissingKey { key: "functional bootstrapping key", level: None };
         let bootstrapper = self.functional.as_ref().ok_or(missing)?;
         // Step 1: the metadata of every result.
         let metadata = match self.noise_model {

@@ -171,12 +171,10 @@ impl CkksOps for Simulator {
                 auto_bootstrap::mul_add_many(self, products, terms, scale)?;
             let pairs: Vec<_> = products.iter().map(|(x, y)| (x.metadata, y.metadata)).collect();
             let multiples: Vec<_> = terms.iter().map(|(x, c)| (x.metadata, *c)).collect();
-            let all = products.iter().flat_map(|(x, y)| [x, y]).chain(terms.iter().map(|t| &t.0));
-            let relations = Relations::new(
-                products.iter().map(|(x, y)| (&x.origins, &y.origins)),
-                terms.iter().map(|(x, _)| &x.origins),
-                all.map(|x| x.metadata.meta.slots).min().unwrap_or(1),
-            );
+            let factors: Vec<_> =
+                products.iter().map(|(x, y)| [x.periodic(), y.periodic()]).collect();
+            let summands: Vec<_> = terms.iter().map(|(x, _)| x.periodic()).collect();
+            let relations = Relations::new(&factors, &summands);
             let plan = rules.mul_add_many(&pairs, &multiples, &relations, constant, scale)?;
 
             // Step 2: keys and work. All products share one relinearization and one rescaling.
@@ -305,7 +303,8 @@ impl CkksOps for Simulator {
             let meta = x.metadata.meta.repeated(slots, self.params.max_slots())?;
             // The polynomial is the same: its slots repeat anyway.
             let values = x.values.iter().copied().cycle().take(slots).collect();
-            Ok(self.vector(values, Metadata { meta, ..x.metadata }, x.origins.clone()))
+            let origins = x.origins.repeated(x.values.len(), slots);
+            Ok(self.vector(values, Metadata { meta, ..x.metadata }, origins))
         })
     }
 
@@ -313,7 +312,8 @@ impl CkksOps for Simulator {
         self.perform("broadcast", [&x], |_| {
             let meta = x.metadata.meta.broadcast(len, self.params.max_slots())?;
             let values = x.values.iter().copied().cycle().take(meta.slots).collect();
-            Ok(self.vector(values, Metadata { meta, ..x.metadata }, x.origins.clone()))
+            let origins = x.origins.repeated(x.values.len(), meta.slots);
+            Ok(self.vector(values, Metadata { meta, ..x.metadata }, origins))
         })
     }
 
@@ -352,7 +352,15 @@ impl CkksOps for Simulator {
 
     fn sum_of_rotations(&self, terms: &[(&SimCiphertext, &[i64])]) -> Result<SimCiphertext> {
         self.perform("sum_of_rotations", terms.iter().map(|(x, _)| *x), |rules| {
-            let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata, steps)).collect();
+            let given: Vec<_> = terms.iter().map(|&(x, _)| x).collect();
+            let given = auto_bootstrap::all_aligned(self, &given)?;
+            let metadata: Vec<_> = given.iter().map(|x| x.metadata).collect();
+            let routes = rules.align_all(&metadata)?;
+            let aligned = metadata.iter().zip(&routes).map(|(x, to)| rules.follow(x, to));
+            let terms: Vec<_> =
+                given.iter().zip(terms).map(|(x, &(_, steps))| (&**x, steps)).collect();
+            let operands = aligned.zip(&terms).map(|(x, &(_, steps))| Ok((x?, steps)));
+            let operands = operands.collect::<Result<Vec<_>>>()?;
             let slots = terms.first().map_or(1, |(x, _)| x.metadata.meta.slots);
             let relations =
                 rotated_origins(terms.iter().map(|&(x, steps)| (&x.origins, steps)), slots);
@@ -393,22 +401,23 @@ impl CkksOps for Simulator {
                 check_len(x.metadata.meta.len, values.len())?;
             }
 
-            // Step 2: bootstrap operands if needed, and encode each plain vector at the scale that
-            // a rescaling of its operand divides by.
+            // Step 2: bootstrap operands if needed, and encode the plain vectors at one level, at
+            // the scales for which all products agree in scale.
             let x = auto_bootstrap::alike(self, x)?;
             let x: Vec<&SimCiphertext> = x.iter().map(|x| &**x).collect();
-            let plain = |(x, values): (&&SimCiphertext, &Vec<T>)| {
-                let Metadata { level, meta } = x.metadata;
-                rules.check_levels(1, level)?;
-                self.constants(values, meta.slots, self.params.divisor(level), level)
+            let operands: Vec<_> = x.iter().map(|x| x.metadata).collect();
+            let (level, scales) = rules.dot_factors(&operands)?;
+            let plain = |((x, values), &scale): ((&Metadata, &Vec<T>), &f64)| {
+                self.constants(values, x.meta.slots, scale, level)
             };
-            let plain = x.iter().zip(values).map(plain).collect::<Result<Vec<_>>>()?;
+            let plain = operands.iter().zip(values).zip(&scales).map(plain);
+            let plain = plain.collect::<Result<Vec<_>>>()?;
 
             // Step 3: metadata and work of one rescaling, then the exact values.
             let terms: Vec<_> =
                 x.iter().zip(&plain).map(|(x, p)| (x.metadata, p.metadata)).collect();
-            let period = x.iter().map(|x| x.metadata.meta.slots).min().unwrap_or(1);
-            let relations = Relations::new([], x.iter().map(|x| &x.origins), period);
+            let from: Vec<_> = x.iter().map(|x| x.periodic()).collect();
+            let relations = Relations::new(&[], &from);
             let metadata = rules.dot_plain(&terms, &relations.summands)?.1;
             self.works(|count| {
                 count.terms(metadata.level + 1, terms.len() as f64);

@@ -54,9 +54,8 @@ impl Simulator {
         level: usize,
     ) -> Result<IntVec<SimCiphertext>> {
         let op = "encrypt_integers";
-        let key = "functional bootstrapping key";
-        let bootstrapper =
-            self.functional.as_ref().ok_or(ErrorKind::MissingKey { key, level }).during(op)?;
+        let missing = ErrorKind::MissingKey { key: "functional bootstrapping key", level: None };
+        let bootstrapper = self.functional.as_ref().ok_or(missing).during(op)?;
         // The scale of integers depends on their modulus and differs from the default scale.
         let scale = bootstrapper.integer_scale(modulus);
         IntVec::assembled(integers, modulus, self.params.max_slots(), |slots, range| {

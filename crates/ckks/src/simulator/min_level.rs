@@ -37,8 +37,11 @@ pub fn min_level<T>(
         refused.kind(),
         ErrorKind::OutOfLevels { .. }
             | ErrorKind::BeyondBootstrap { .. }
+            | ErrorKind::TooLowToBootstrap { .. }
             | ErrorKind::RangeOverflow { .. }
             | ErrorKind::ScaleMismatch { .. }
+            | ErrorKind::OtherScale { .. }
+            | ErrorKind::PreparedLevel { .. }
     );
     if short && let Ok(longer) = lengthened(params) {
         let mut beyond = top + 1..=longer.max_level();

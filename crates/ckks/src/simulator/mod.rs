@@ -141,10 +141,26 @@ impl SimCiphertext {
         self.values().iter().map(|z| z.re).collect()
     }
 
+    /// The origins of the errors, and the period of the slots.
+    fn periodic(&self) -> (&Origins, usize) {
+        (&self.origins, self.values.len())
+    }
+
+    /// The exact values of all slots, padding included.
+    pub(crate) fn slots(&self) -> &[Complex64] {
+        &self.values
+    }
+
+    /// The same values with the metadata and the origins of a ciphertext.
+    pub(crate) fn with_state(self, metadata: Metadata, origins: Origins) -> Self {
+        Self { metadata, origins, ..self }
+    }
+
     /// Whether two operands share errors, and the origins of a result of both.
     fn joint_origins(&self, other: &Self) -> (Relation, Origins) {
-        let [x, y] = [self, other].map(|v| v.metadata.meta.slots);
-        self.origins.with(&other.origins, x.min(y))
+        let slots = self.values.len().max(other.values.len());
+        let [x, y] = [self, other].map(|v| v.origins.repeated(v.values.len(), slots));
+        x.with(&y, slots)
     }
 
     fn with(&self, meta: CiphertextMeta) -> Self {
@@ -222,7 +238,7 @@ impl Simulator {
     }
 
     /// A vector of this simulator.
-    fn vector(
+    pub(crate) fn vector(
         &self,
         values: Vec<Complex64>,
         metadata: Metadata,

@@ -1,7 +1,7 @@
 //! Bootstrapping on toy rings: every kind of vector comes back with new levels, within the error
 //! that was predicted and not suspiciously far below it.
 
-use crate::approx::Sign;
+use crate::approx::{Accuracy, Sign};
 use crate::bootstrap::{BootstrapKeys, BootstrapMeta, BootstrapSpec, Bootstrapper};
 use crate::noise::Noise;
 use crate::param_search::ProgramBounds;
@@ -327,7 +327,7 @@ fn an_evaluator_may_bootstrap_automatically() {
     let lower = r.eval.square(&low).unwrap();
     assert!(matches!(
         refusal(&r.eval.bootstrap(&lower)),
-        ErrorKind::OutOfLevels { needed: 2, left: 1, .. }
+        ErrorKind::TooLowToBootstrap { least: 2, left: 1 }
     ));
     let eval = r.eval.clone().with_auto_bootstrap().unwrap();
     let (mut power, mut expected) = (ct, x);
@@ -348,7 +348,8 @@ fn an_evaluator_may_bootstrap_automatically() {
 #[test]
 fn reports_are_those_of_the_bootstrap() {
     let (security, bootstraps) = (Security::Bits128, true);
-    let bounds = ProgramBounds { security, slots: 32, depth: 2, bits: 12.0, bootstraps };
+    let bounds =
+        ProgramBounds { security, slots: 32, depth: 2, accuracy: Accuracy::bits(12.0), bootstraps };
     let choice = bounds.choose().unwrap();
     let found = choice.bootstrap.unwrap();
     let bootstrapper = found.bootstrapper;

@@ -5,10 +5,10 @@ use crate::tests::common;
 
 use crate::tests::common::{World, refusal, span};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, CkksOps, ComposedOps, Encoder, Error, ErrorKind,
-    EvaluationKeys, Evaluator, Interval, KeyLevels, Params, ParamsSpec, PublicKey, Result,
-    SecretKey,
-    approx::{Approximation, Function, Known, Sign},
+    ArgumentError, Bounds, Ciphertext, CiphertextMeta, CkksOps, Complex64, ComposedOps, Encoder,
+    Error, ErrorKind, EvaluationKeys, Evaluator, Interval, KeyLevels, Params, ParamsSpec,
+    PublicKey, Result, SecretKey,
+    approx::{Accuracy, Approximation, Function, Known, Sign},
     chebyshev::Chebyshev,
     decrypt, encrypt, encrypt_public, encrypt_seeded,
     noise::Heaan,
@@ -49,7 +49,7 @@ fn missing_keys_are_named() {
     let error = eval.square(&x).unwrap_err();
     assert!(matches!(
         error.kind(),
-        ErrorKind::MissingKey { key: "relinearization key", level: 2, .. }
+        ErrorKind::MissingKey { key: "relinearization key", level: Some(2) }
     ));
     let error = eval.conjugate(&x).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::MissingKey { key: "conjugation key", .. }));
@@ -122,7 +122,7 @@ fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
     assert!(matches!(refusal(&eval.add_plain(&x, &plain)), ErrorKind::ScaleMismatch { .. }));
     assert!(matches!(
         refusal(&eval.match_scale(&x, y.scale(), 0)),
-        ErrorKind::ScaleMismatch { .. }
+        ErrorKind::OtherScale { what: "the vector", .. }
     ));
     assert!(matches!(refusal(&eval.match_scale(&x, y.scale(), 1)), ErrorKind::LevelTooHigh { .. }));
     assert!(matches!(
@@ -130,7 +130,8 @@ fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
         ErrorKind::LevelTooHigh { wanted: 1, .. }
     ));
     let high = world.encrypt_span(&[0.5]);
-    let products = [(&high, &high)];
+    let last = world.encrypt_span_at(&[0.5], 1);
+    let products = [(&last, &last)];
     let mismatch = eval.mul_add_many(&products, &[], 0.0, Some(1e9));
     assert!(matches!(refusal(&mismatch), ErrorKind::ScaleMismatch { .. }));
     for bad in [0.0, -2.0, f64::NAN, f64::MIN_POSITIVE] {
@@ -167,7 +168,10 @@ fn terms_that_leave_no_bits_to_their_constants_are_refused() {
     let (eval, scale) = (world.evaluator(), world.params.scale());
     let unscaled = eval.mul_scalar_no_rescale(&world.encrypt_span(&[0.5]), 1.0, scale).unwrap();
     let sum = eval.linear_combination(&[(&unscaled, 0.3)], 0.0, None);
-    assert!(matches!(refusal(&sum), ErrorKind::ScaleMismatch { .. }), "{sum:?}");
+    assert!(matches!(refusal(&sum), ErrorKind::OtherScale { .. }), "{sum:?}");
+    let fresh = world.encrypt_span(&[0.5]);
+    let sum = eval.dot_values(&[&fresh, &unscaled], &[vec![0.5], vec![0.5]]).unwrap_err();
+    assert!(sum.to_string().contains("not rescaled, `rescale` it first"), "{sum}");
 }
 
 #[test]
@@ -255,11 +259,19 @@ fn bad_constants_and_counts_are_refused() {
     let eval = world.evaluator();
     let x = world.encrypt_span(&[0.5, 0.25, 0.125]);
     for bad in [f64::NAN, f64::INFINITY] {
-        assert!(matches!(refusal(&eval.mul_scalar(&x, bad)), ErrorKind::NonFinite { .. }));
-        assert!(matches!(refusal(&eval.add_scalar(&x, bad)), ErrorKind::NonFinite { .. }));
+        let turned = Complex64::new(0.0, bad);
+        for refused in [
+            eval.mul_scalar(&x, bad),
+            eval.add_scalar(&x, bad),
+            eval.mul_complex(&x, turned),
+            eval.move_padding(&x, bad),
+        ] {
+            let kind = refusal(&refused);
+            assert!(matches!(kind, ErrorKind::Argument(ArgumentError::NotANumber { .. })));
+        }
         assert!(matches!(
             refusal(&eval.add_values(&x, &[0.0, bad])),
-            ErrorKind::NonFinite { index: 1, .. }
+            ErrorKind::NonFinite { what: "value", index: 1, count: 2 }
         ));
         assert!(matches!(
             refusal(&eval.mul_values(&x, &[bad])),
@@ -278,8 +290,31 @@ fn bad_constants_and_counts_are_refused() {
     for bad in [0, 2, 6, 1024] {
         assert!(matches!(refusal(&x.clone().repeated(bad)), ErrorKind::SlotCount { least: 4, .. }));
     }
-    for range in [Interval::real(2.0, 1.0), Interval::complex(f64::NAN)] {
-        assert!(matches!(refusal(&range), ErrorKind::Interval { .. }));
+    for (range, word) in [
+        (Interval::real(2.0, 1.0), "the lower end first"),
+        (Interval::real(f64::NAN, 1.0), "finite ends"),
+        (Interval::complex(f64::NAN), "radius NaN"),
+        (Interval::complex(-1.0), "radius -1.0"),
+    ] {
+        let text = range.unwrap_err().to_string();
+        assert!(text.contains(word), "{text}");
+    }
+    let slots = x.meta().slots;
+    for (start, end) in [(3, 1), (2, slots + 1)] {
+        let refused = eval.mask(&x, start..end);
+        let kind = ErrorKind::Argument(ArgumentError::SlotRange { start, end, slots });
+        assert_eq!(*refusal(&refused), kind);
+    }
+    let refused = eval.mask_slots(&x, &[0, usize::MAX]);
+    assert_eq!(*refusal(&refused), ErrorKind::SlotOutOfRange { found: usize::MAX, slots });
+    for refused in [eval.inner_sum(&x, 0, 1), eval.replicate(&x, 5, 1)] {
+        let text = refused.unwrap_err().to_string();
+        assert!(text.contains("to add up: need 1 to 4"), "{text}");
+    }
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        let refused = x.clone().assume_noise(bad);
+        let text = refused.unwrap_err().to_string();
+        assert!(text.contains(&format!("standard deviation of {bad:?}")), "{text}");
     }
 }
 
@@ -397,7 +432,7 @@ fn every_operation<A: CkksOps>(
         a.abs(x, &sign),
         a.greater(own, x, &sign),
         a.relu(x, &sign),
-        a.function(x, &Function::from(Known::Exp), -6.0),
+        a.function(x, &Function::from(Known::Exp), Accuracy::bits(6.0)),
     ];
     for (f, lo) in [
         (Function::from(Known::Inverse), 0.01),
@@ -406,7 +441,7 @@ fn every_operation<A: CkksOps>(
         (Function::from(Known::Sigmoid), -1.0),
     ] {
         let x = a.assume_range(x.clone(), Interval::real(0.25, 0.5).unwrap());
-        results.push(a.apply(&x, &Approximation::new(&f, lo, 0.75, -6.0).unwrap()));
+        results.push(a.apply(&x, &Approximation::new(&f, lo, 0.75, Accuracy::bits(6.0)).unwrap()));
     }
     results
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use crate::tests::common::{World, refusal, span};
 use crate::{
-    Ciphertext, CkksOps, Complex64, ComposedOps, ErrorKind, Evaluator, Interval, Metadata, Params,
-    Result,
-    approx::{Approximation, Function, Known, Sign},
+    ArgumentError, Ciphertext, CkksOps, Complex64, ComposedOps, ErrorKind, Evaluator, Interval,
+    Metadata, Params, Result,
+    approx::{Accuracy, Approximation, Function, Known, Sign},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     lintrans::{LinearOptions, LinearTransform},
@@ -51,7 +51,8 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
     let (even, odd) = (polynomial(f64::cos), polynomial(|t| t * t * t));
     let monomial = Monomial::new(&[0.25, 0.0, 1.0]).unwrap();
     let sign = Sign::of_degrees(2.0, 0.25, &[3, 3]).unwrap();
-    let exp = Approximation::new(&Function::from(Known::Exp), -1.0, 1.0, -12.0).unwrap();
+    let exp =
+        Approximation::new(&Function::from(Known::Exp), -1.0, 1.0, Accuracy::bits(12.0)).unwrap();
     let moved = a.add_scalar(x, 0.125).unwrap();
     vec![
         ("add", a.add(x, y)),
@@ -116,7 +117,7 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
         ("monomial", a.monomial(x, &monomial, None)),
         ("polynomials", a.polynomials(x, &[&odd, &even], None).map(|mut all| all.remove(1))),
         ("apply", a.apply(x, &exp)),
-        ("function", a.function(x, &Function::from(Known::Sigmoid), -9.0)),
+        ("function", a.function(x, &Function::from(Known::Sigmoid), Accuracy::bits(9.0))),
         ("sign", a.sign(x, &sign)),
         ("step", a.step(x, &sign)),
         ("greater", a.greater(x, y, &sign)),
@@ -129,7 +130,8 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
 
 /// What is no operation on values, or what takes keys of its own: functional bootstrapping has its
 /// tests in `fbt.rs` and `integers.rs` of `tests/ckks`, bootstrapping in `auto_bootstrap.rs` there.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 19] = [
+    "assume_noise",
     "origins",
     "with_origins",
     "params",
@@ -319,7 +321,8 @@ fn clearing_the_padding_takes_a_level_where_there_is_one() {
     assert_eq!(shadow.inner_sum(&moved, 2, 1).unwrap().reals(), [5.0, 7.0, 4.0]);
     // Padding is no value.
     let outside = shadow.replicate_slot(&moved, 3).unwrap_err();
-    assert!(matches!(outside.kind(), ErrorKind::SlotOutOfRange { found: 3, slots: 3, .. }));
+    let position = ArgumentError::Position { found: 3, len: 3 };
+    assert_eq!(*outside.kind(), ErrorKind::Argument(position));
 }
 
 /// Everything of two operands, with a second one of another length.
@@ -422,7 +425,7 @@ fn vectors_repeat_when_they_are_asked_to() {
     for len in [0, 1, 257] {
         assert!(matches!(
             refusal(&eval.broadcast(eval.with_len(pair.clone(), 8).unwrap(), len)),
-            ErrorKind::SlotCount { .. }
+            ErrorKind::Argument(ArgumentError::Count { what: "values", .. })
         ));
     }
 }

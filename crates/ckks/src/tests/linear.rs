@@ -229,7 +229,7 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(refusal(&missing), ErrorKind::MissingRotationKey { .. }), "{missing:?}");
     let low = world.encrypt_span_at(&[0.5; 8], 0);
     let low = world.evaluator().transform(&low, &transform);
-    assert!(matches!(refusal(&low), ErrorKind::OutOfLevels { needed: 1, left: 0, .. }), "{low:?}");
+    assert!(matches!(refusal(&low), ErrorKind::PreparedLevel { prepared: 1, level: 0 }), "{low:?}");
     let huge = LinearTransform::new(params, &m.scaled(2f64.powi(57)), 1, options);
     assert!(matches!(refusal(&huge), ErrorKind::RangeOverflow { .. }), "{:?}", huge.map(|_| ()));
 }

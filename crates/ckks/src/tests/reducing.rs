@@ -5,7 +5,7 @@ use crate::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, ErrorKind, Interval, KeyLevels,
     LevelGroup, ModulusChain, Params, ParamsSpec, PublicKey, ReducingEvaluator, ReducingKeys,
     Result, SecretKey, Security,
-    approx::{Approximation, Function, Known},
+    approx::{Accuracy, Approximation, Function, Known},
     chebyshev::Chebyshev,
     decrypt_values,
     diagonals::Diagonals,
@@ -166,7 +166,8 @@ fn programs_run_unchanged() {
     let (world, eval) = (&reducing.world, &reducing.eval);
     let (x, y) = (world.reals(256), world.reals(256));
     let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
-    let f = Approximation::new(&Function::from(Known::Sigmoid), -1.0, 1.0, -15.0).unwrap();
+    let f = Approximation::new(&Function::from(Known::Sigmoid), -1.0, 1.0, Accuracy::bits(15.0))
+        .unwrap();
     let reduced = program(eval, &cx, &cy, &f).unwrap();
     let plain = program(&world.evaluator(), &cx, &cy, &f).unwrap();
     for (at, (reduced, plain)) in reduced.iter().zip(&plain).enumerate() {

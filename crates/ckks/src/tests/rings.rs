@@ -213,7 +213,8 @@ fn misfits_of_a_bootstrap_are_named() {
     let low = world.encrypt_span_at(&[0.5], level - 1);
     let error = bootstrap.bootstrap(&low).unwrap_err();
     assert!(
-        error.op() == "bootstrap a rank" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
+        error.op() == "bootstrap a rank"
+            && matches!(error.kind(), ErrorKind::TooLowToBootstrap { .. }),
         "{error}"
     );
     let wide = world.encrypt_span_at(&vec![0.5; 32], level);

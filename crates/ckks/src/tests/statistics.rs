@@ -4,9 +4,9 @@ use crate::tests::common;
 
 use crate::tests::common::{World, refusal};
 use crate::{
-    Ciphertext, CkksOps, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec,
-    Security,
-    approx::{Approximation, Function, Known},
+    Ciphertext, CkksOps, ComposedOps, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params,
+    ParamsSpec, Security,
+    approx::{Accuracy, Approximation, Function, Known},
     statistics::Table,
 };
 
@@ -128,7 +128,9 @@ fn zero_padded(table: &Table, rows: &[Vec<f64>]) -> Vec<f64> {
 
 #[test]
 fn columns_divided_by_their_deviation() {
-    let root = Approximation::new(&Function::from(Known::InverseSqrt), 0.01, 0.5, -17.0).unwrap();
+    let root =
+        Approximation::new(&Function::from(Known::InverseSqrt), 0.01, 0.5, Accuracy::bits(17.0))
+            .unwrap();
     let levels = Table::correlation_levels(&root);
     for (rows, count) in [(37, 3), (16, 2)] {
         let table = Table::new(rows, count).unwrap().sample().unwrap();
@@ -234,7 +236,9 @@ fn ranges_hold_in_slots_without_meaning() {
 /// A coarse root makes deviations and correlations too large, and their ranges say so.
 #[test]
 fn ranges_allow_for_the_error_of_the_root() {
-    let root = Approximation::new(&Function::from(Known::InverseSqrt), 0.05, 1.0, -1.0).unwrap();
+    let root =
+        Approximation::new(&Function::from(Known::InverseSqrt), 0.05, 1.0, Accuracy::bits(1.0))
+            .unwrap();
     // What comes of the correlation of a column of this spread with itself: at its largest.
     let off = |spread: &f64| spread * root.eval(spread * spread);
     let spreads = (0..100).map(|i| 0.3 + 0.006 * f64::from(i));
@@ -287,4 +291,30 @@ fn tables_of_ranges_without_zero() {
             columns(&values).iter().map(|c| covariance(c, c, rows as f64)).collect();
         check(&world, &table, &variances, variances.level(), &expected);
     }
+}
+
+/// A table whose rows are one value: every row has the same error, and the sum has 64 times that.
+#[test]
+fn rows_that_share_an_error_add_up_amplitudes() {
+    let table = Table::new(64, 1).unwrap();
+    let world = World::of(params(1), table.keys(3).multiply(3), 5);
+    let eval = world.evaluator();
+    let row = eval.replicate_slot(&world.encrypt_span(&[0.75; 64]), 0).unwrap();
+    let sums = table.sums(&eval, &row).unwrap();
+    let rms = |x: &Ciphertext, exact: f64| {
+        let found: Vec<f64> = world.decrypt(x);
+        (found.iter().map(|v| (v - exact).powi(2)).sum::<f64>() / found.len() as f64).sqrt()
+    };
+    let (row_noise, noise) = (row.metadata().noise(), sums.metadata().noise());
+    assert!(rms(&sums, 48.0) <= 1.5 * noise && noise >= 64.0 * row_noise, "{noise:e}");
+    assert!(noise < 65.0 * row_noise, "{noise:e}");
+    // So has a covariance of a column with its rotation; rows with errors of their own count
+    // variances.
+    let x = world.encrypt_span(&[0.75; 64]);
+    let turned = eval.rotate(&x, 1).unwrap();
+    let covariance = |y| table.covariances(&eval, &x, y).unwrap().metadata().noise();
+    let other = world.encrypt_span(&[0.75; 64]);
+    assert!(covariance(&turned) > 4.0 * covariance(&other));
+    let own = table.sums(&eval, &x).unwrap().metadata().noise();
+    assert!(own < noise / 16.0, "{own:e}");
 }

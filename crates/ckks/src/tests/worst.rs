@@ -11,7 +11,7 @@ use crate::tests::common::{World, functional::functional, refusal};
 use crate::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, ErrorKind, Evaluator, Interval,
     KeyLevels, Params, ParamsSpec, Result, SecretKind, Security, SlotValue,
-    approx::{Function, Known},
+    approx::{Accuracy, Function, Known},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
     decrypt,
@@ -409,7 +409,7 @@ fn functions_of_reals_stay_below_their_bounds() {
         let level = f.bootstrapper.input_level();
         let sigmoid = f
             .bootstrapper
-            .real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, -16.0)
+            .real_function(&Function::from(Known::Sigmoid), -8.0, 8.0, Accuracy::bits(16.0))
             .unwrap();
         let wanted = [(&sigmoid, f.world.params.scale())];
         let range = real(-8.0, 8.0);

@@ -13,8 +13,8 @@ use super::FbtForm;
 use super::tests::{params, real};
 use crate::fbt::{FbtSpec, IntVec, PairedVec, SeededIntVec, SeededPairedVec};
 use crate::{
-    Declaration, Encoder, Error, ErrorKind, EvaluationKeys, Evaluator, Interval, KeyLevels, Params,
-    encrypt, encrypt_seeded,
+    ArgumentError, Declaration, Encoder, Error, ErrorKind, EvaluationKeys, Evaluator, Interval,
+    KeyLevels, Params, encrypt, encrypt_seeded,
 };
 
 /// The ring of these tests has 32 slots: one part, and both.
@@ -206,9 +206,15 @@ fn integers_that_are_not_reduced_are_not_published() {
         let on = crate::CkksOps::integers(&world.eval);
         assert_eq!(what(&on.add_constant(&x, 1).unwrap()), "the range");
         assert_eq!(what(&on.modulo(&x, 8).unwrap()), "the range");
+        // What an operation or a statement has changed counts as a vector of reals.
+        let changed = x.values().inner().clone().assume_noise(0.1).unwrap();
+        assert_eq!(what(&IntVec::new(changed.clone(), 16, count).unwrap()), "the source");
         // Noise that is known or stated.
-        let noisy = x.values().inner().clone().assume_noise(0.1).unwrap();
-        assert_eq!(what(&IntVec::new(noisy, 16, count).unwrap()), "the noise");
+        let integers = |inner| {
+            let values = PairedVec::new(inner, real(0.0, 15.0), count).unwrap();
+            IntVec::of_values(values, 16, false).unwrap()
+        };
+        assert_eq!(what(&integers(changed)), "the noise");
         // A scale that no integer brings to the circle, and one beyond it.
         let mut inner = x.values().inner().clone();
         inner.meta.scale *= 1.01;
@@ -229,7 +235,7 @@ fn integers_that_are_not_reduced_are_not_published() {
                 true => Interval::complex(2f64.sqrt() * bound).unwrap(),
                 false => real(-bound, bound),
             };
-            IntVec::new(inner.assume_range_with_padding(range), 16, count).unwrap()
+            integers(inner.assume_range_with_padding(range))
         };
         world.eval.publish_integers(&wide(31.9), -128.0).unwrap();
         assert_eq!(what(&wide(32.1)), "the range");
@@ -247,6 +253,7 @@ fn paired_vectors_that_may_exceed_their_declaration_are_refused() {
             .map_err(|e| e.into_kind())
         {
             Err(ErrorKind::Declaration { what, .. }) => what,
+            Err(ErrorKind::Argument(ArgumentError::DeclaredNoise)) => "no noise",
             other => panic!("{other:?}"),
         };
         for declared in [0.0..=14.0, 1.0..=15.0, -1.0..=1.0] {
@@ -255,8 +262,10 @@ fn paired_vectors_that_may_exceed_their_declaration_are_refused() {
         assert_eq!(what(Declaration::complex(100.0)), "range");
         let parts = if count > 32 { 2f64.sqrt() } else { 1.0 };
         let noise = x.inner().metadata().noise() / parts;
-        for bad in [0.5 * noise, 0.0, f64::NAN, 1e200] {
-            assert_eq!(what(Declaration::from(0.0..=15.0).with_noise(bad)), "noise");
+        let stated = |noise| what(Declaration::from(0.0..=15.0).with_noise(noise));
+        assert_eq!(stated(0.5 * noise), "noise");
+        for bad in [0.0, f64::NAN, 1e200] {
+            assert_eq!(stated(bad), "no noise");
         }
         let declared = Declaration::from(0.0..=15.0).with_noise(noise);
         world.eval.publish_paired(&x, declared).unwrap();

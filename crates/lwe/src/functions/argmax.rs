@@ -190,7 +190,8 @@ impl Evaluator<'_> {
         }
         if let Some(i) = labels.iter().position(|label| !label.is_finite()) {
             let (what, index, needed) = ("label", Some(i), "a finite number");
-            return Err(ErrorKind::Constant { what, index, needed }.into());
+            let count = labels.len();
+            return Err(ErrorKind::Constant { what, index, count, needed }.into());
         }
         if lanes.len() == 1 {
             return self.constant(&lanes[0], labels[0], labels[0]..=labels[0], output);
@@ -479,7 +480,7 @@ mod tests {
             evaluator.arg_max_label(&lanes, &labels, output).unwrap_err()
         };
         let error = label([1.0, f64::NAN], OutputEncoding::Fit(Headroom::TABLE));
-        assert!(matches!(error.kind(), ErrorKind::Constant { what: "label", .. }), "{error}");
+        assert!(error.to_string().contains("the label at position 1 of 2: need"), "{error}");
         let narrow = OutputEncoding::Encoding(Encoding::new(0.0, 4.0).unwrap());
         let error = label([1.0, 5.0], narrow);
         assert!(matches!(error.kind(), ErrorKind::Wraps { .. }), "{error}");

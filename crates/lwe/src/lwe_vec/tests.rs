@@ -146,7 +146,9 @@ fn what_does_not_belong_together_is_refused() {
         refusal(&x.sub(&foreign)),
         ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })
     ));
-    assert!(matches!(refusal(&x.select(&[2])), ErrorKind::Place { place: 2, len: 2 }));
+    let refused = x.select(&[2]);
+    assert!(matches!(refusal(&refused), ErrorKind::Place { place: 2, len: 2 }));
+    assert!(refused.unwrap_err().to_string().contains("the value at position 2 of 2 (from 0)"));
     assert!(matches!(refusal(&x.select(&[])), ErrorKind::NoValues));
     assert!(matches!(refusal(&LweVec::concat(&[])), ErrorKind::NoValues));
     assert!(x.scale(0.0).is_err() && x.scale(f64::NAN).is_err());

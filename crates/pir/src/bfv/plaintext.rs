@@ -109,6 +109,6 @@ pub(crate) fn check_plain(params: &Params, coefficients: &[u64]) -> Result<()> {
     let plain = params.plain();
     match coefficients.iter().position(|&m| m >= plain) {
         None => Ok(()),
-        Some(index) => Err(ErrorKind::Plain { index, plain }.into()),
+        Some(index) => Err(ErrorKind::Plain { index, count: coefficients.len(), plain }.into()),
     }
 }

@@ -7,7 +7,10 @@
 
 use std::ops::RangeInclusive;
 
-use bellerophon_ckks::noise::worst_factor;
+use bellerophon_ckks::{
+    Metadata,
+    noise::{Noise, slot_std},
+};
 use bellerophon_lwe::{TableDomain, noise};
 
 /// Points at which the domain is sampled.
@@ -95,7 +98,7 @@ impl ErrorDistribution {
         let (lo, hi) = (*range.start(), *range.end());
         let normal = |t: f64| 0.5 * libm::erfc(-t / (index_std * std::f64::consts::SQRT_2));
         let deviations = noise::deviations(LOG2_FAILURE - (VALUES as f64).log2());
-        let worst_noise = worst_factor(VALUES, LOG2_FAILURE);
+        let worst_noise = |std: f64| Noise::new(std * std).worst(VALUES, LOG2_FAILURE);
         let reach = (deviations * index_std).ceil() as i64 + 1;
         let nodes = (-NODES..=NODES).map(|i| f64::from(i) * NODE_STEP);
         let nodes: Vec<_> = nodes.map(|z| (z, (-0.5 * z * z).exp())).collect();
@@ -117,7 +120,7 @@ impl ErrorDistribution {
                 let probability = normal(offset + 0.5) - normal(offset - 0.5);
                 let (error, noise) = error(k);
                 mean_square += probability * (error * error + noise * noise);
-                bound = bound.max(error.abs() + worst_noise * noise);
+                bound = bound.max(error.abs() + worst_noise(noise));
                 for (z, weight) in &nodes {
                     let (error, weight) = (error + noise * z, probability * weight / total);
                     mean_abs += weight * error.abs();
@@ -170,20 +173,33 @@ pub(crate) struct Grid {
     pub(crate) degree: usize,
     /// Standard deviation of the index error in cells, before rounding to a cell.
     pub(crate) index_std: f64,
-    /// Standard deviation, in cells, of errors of the values that keep them within their range.
-    pub(crate) error_std: f64,
+    /// Variances, in squared cells, of errors of the values that keep them within their range.
+    pub(crate) operand: Noise,
 }
 
 impl Grid {
-    /// The mean square of the error of a look-up of `f` at the worst point of a range
-    /// ([`noise::table_error`]). `f` is called only on the range.
-    pub(crate) fn error(&self, range: &RangeInclusive<f64>, f: impl Fn(f64) -> f64) -> f64 {
-        noise::table_error(&self.entries(range, f), self.index_std, self.error_std)
+    /// The grid for all of the error of a vector, also that which leaves its range.
+    pub(crate) fn with_error_of(self, x: &Metadata) -> Self {
+        let cells = |v: f64| slot_std(v, x.meta.slots, x.meta.scale, true) / self.step;
+        Self { operand: x.meta.noise.map(|v| cells(v).powi(2)), ..self }
+    }
+
+    /// The mean squares of the error of a look-up of `f` at the worst point of a range
+    /// ([`noise::table_error`]), one for each variance of the operand. `f` is called only on the
+    /// range.
+    pub(crate) fn error(&self, range: &RangeInclusive<f64>, f: impl Fn(f64) -> f64) -> Noise {
+        let entries = self.entries(range, f);
+        self.operand.map(|v| noise::table_error(&entries, self.index_std, v.sqrt()))
     }
 
     /// The effect on `f` of the error of the values alone ([`noise::operand_error`]).
-    pub(crate) fn operand_error(&self, range: &RangeInclusive<f64>, f: impl Fn(f64) -> f64) -> f64 {
-        noise::operand_error(&self.entries(range, f), self.error_std)
+    pub(crate) fn operand_error(
+        &self,
+        range: &RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64,
+    ) -> Noise {
+        let entries = self.entries(range, f);
+        self.operand.map(|v| noise::operand_error(&entries, v.sqrt()))
     }
 
     fn entries(&self, range: &RangeInclusive<f64>, f: impl Fn(f64) -> f64) -> Vec<f64> {

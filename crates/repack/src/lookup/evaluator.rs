@@ -11,7 +11,7 @@ use super::{
     domain::{center, check_domain, range_within},
     flooding::Flood,
     keys::{LutKeys, TableKeys},
-    map::{Crossing, Deviations, Map},
+    map::{Added, Crossing, Map},
     params::LutParams,
     progress::{Observer, Watch},
     stage::Stage,
@@ -88,8 +88,8 @@ impl<'a> LookupEvaluator<'a> {
         // Step 4: ring packing and reduction modulo q0 (Fig. 6, steps 8 to 10).
         observer.tell(Stage::Repacking, 0, len)?;
         self.counts.packed(len);
-        let index = coeffs.grid().error(&range, f).sqrt();
-        let error = Deviations { noise: map.output_std(&table, len), index };
+        let index = coeffs.grid().error(&range, f);
+        let error = Added { noise: map.output_std(&table, len), index };
         let result = map.lwe_to_slots(self.arithmetic, &crossing, &values, &table, error)?;
         observer.tell(Stage::Repacking, len, len)?;
         // Two look-ups of one vector have the same errors of the index.

@@ -81,10 +81,11 @@ impl LookupEvaluator<'_> {
                 Some(flood) => Some(flood.deviation(s2c, center)?),
                 None => None,
             };
-            let lowered = LoweredNoise::new(s2c, &metadata, deviation)?;
+            let failure = lookups.log2_table_failure();
+            let lowered = LoweredNoise::new(s2c, &metadata, deviation, failure)?;
             // The factor without noise is an upper bound, and so is the noise that it multiplies.
             let largest = fit(0.0, scale)?.1;
-            let factor = fit(noise(lowered.leaving, largest) + drifting, scale)?.1;
+            let factor = fit(noise(lowered.leaving.guarded, largest) + drifting, scale)?.1;
             // The widest encoding gives every operand its headroom.
             width = width.max(q0 / (scale * factor));
             shifted.push(x);
@@ -97,7 +98,8 @@ impl LookupEvaluator<'_> {
             let factor = (q0 / (width * scale)).round();
             let drift = width * scale * factor / q0 - 1.0;
             if drift.abs() > most {
-                return Err(ErrorKind::Scales { vector, ratio: scale / scales[0], drift }.into());
+                let (count, ratio) = (scales.len(), scale / scales[0]);
+                return Err(ErrorKind::Scales { vector, count, ratio, drift }.into());
             }
             Ok((factor, drift))
         });
@@ -126,9 +128,11 @@ impl LookupEvaluator<'_> {
         let values = lowered.map(|(((x, range), (factor, drift)), carried)| {
             let items = ring.slots_to_lwe(keys, x, factor as i64)?;
             let bias = drift * (hi - lo) / 2.0;
-            let variance = noise(carried.leaving, factor) * unit * unit + bias * bias;
-            // Values within their range are off by its width at most.
-            let beyond = (carried.error - carried.leaving).max(0.0) * (factor * unit).powi(2);
+            let variance = noise(carried.leaving.variance, factor) * unit * unit + bias * bias;
+            // Values within their range are off by its width at most. All values count as those
+            // with the largest error.
+            let beyond =
+                (carried.error.peak - carried.leaving.variance).max(0.0) * (factor * unit).powi(2);
             let beyond = beyond.min((hi - lo).powi(2));
             let values = LweVec::new(lwe_params, items, common, range, variance, keys.id())?;
             Ok(values.with_index_variance(beyond)?)

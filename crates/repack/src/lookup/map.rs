@@ -9,12 +9,13 @@ use std::{
 use bellerophon_ckks::{
     self as ckks, Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval, Metadata,
     dft::{Coefficients, SlotsToCoeffs},
-    eval_mod::Mod1Output,
-    noise::Noise,
+    eval_mod::{Mod1, Mod1Output},
+    noise::{Noise, slot_std},
 };
 use bellerophon_lwe::{
     self as lwe, TableDomain, TestPolynomial, noise as lwe_noise, sample_extract, switch_modulus,
 };
+use bellerophon_mlwe::noise as mlwe_noise;
 
 use super::{
     bridge_choice::BridgePath,
@@ -25,7 +26,7 @@ use super::{
     params::{self, LOG_S2C_SCALE, LutParams},
     progress::Observer,
     stage::Stage,
-    table_fit::{Fit, fit},
+    table_fit::{Fit, Leaving, fit},
 };
 use crate::{Layout, Reduction, Result, RingBridge, RingBridgeKeys, repack};
 
@@ -34,13 +35,13 @@ use crate::{Layout, Reduction, Result, RingBridge, RingBridgeKeys, repack};
 /// noise smaller relative to the values; at 1 the phase would reach a quarter of `q0`.
 const AMPLITUDE: f64 = 0.9;
 
-/// Standard deviations of the error that a look-up and ring packing add to a value.
+/// The errors that a look-up and ring packing add to a value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Deviations {
-    /// Noise, which can move values out of the range of the function.
+pub(crate) struct Added {
+    /// Standard deviation of noise, which can move values out of the range of the function.
     pub(crate) noise: f64,
-    /// The error of the index, which cannot: every table entry lies in that range.
-    pub(crate) index: f64,
+    /// Variances of the error of the index, which cannot: every table entry lies in that range.
+    pub(crate) index: Noise,
 }
 
 /// Values per batch of look-ups. It bounds the memory for values of dimension `N` on the linear
@@ -93,31 +94,39 @@ pub(crate) struct Lowered {
     /// Standard deviation of the index error, in cells, before rounding to a cell: from the noise
     /// of the look-up and from noise of the values that moves them out of their range.
     index_std: f64,
-    /// Standard deviation of the other errors of the values, in cells.
-    error_std: f64,
+    /// Variances of the other errors of the values, in squared cells.
+    operand: Noise,
 }
 
 /// Variances of the noise after SlotsToCoeffs, in units of the phase at that scale.
 pub(crate) struct LoweredNoise {
     /// Noise that moves values out of their range. Guard bands absorb it.
-    pub(crate) leaving: f64,
+    pub(crate) leaving: Leaving,
     /// The error against the exact values.
-    pub(crate) error: f64,
+    pub(crate) error: Noise,
 }
 
 impl LoweredNoise {
-    /// The noise of SlotsToCoeffs plus the noise of the vector; guard bands count only its
+    /// The noise of SlotsToCoeffs plus that of the vector, of which guard bands count the
     /// [excess](Metadata::excess). `flooding` is a standard deviation at the output scale.
+    ///
+    /// The tail of the excess is exponential ([`Noise::surely`]): except with probability
+    /// `2^log2_failure` it stays within more deviations than a normal error, and counts in guard
+    /// bands as many times.
     pub(crate) fn new(
         s2c: &SlotsToCoeffs,
         x: &Metadata,
         flooding: Option<f64>,
+        log2_failure: f64,
     ) -> ckks::Result<Self> {
         let quiet = Metadata { meta: CiphertextMeta { noise: Noise::NONE, ..x.meta }, ..*x };
         let CiphertextMeta { scale, noise, .. } = s2c.lowered(&quiet)?.meta;
         let own = noise.total + flooding.map_or(0.0, |deviation| deviation.powi(2));
-        let with = |carried: f64| own + (carried * scale).powi(2);
-        Ok(Self { leaving: with(x.excess()), error: with(x.noise()) })
+        let carried = |v: f64| (slot_std(v, x.meta.slots, x.meta.scale, true) * scale).powi(2);
+        let longer = Noise::new(1.0).surely(1, log2_failure) / lwe_noise::deviations(log2_failure);
+        let excess = carried(x.meta.noise.excess);
+        let leaving = Leaving { variance: own + excess, guarded: own + longer.powi(2) * excess };
+        Ok(Self { leaving, error: x.meta.noise.map(|v| own + carried(v)) })
     }
 }
 
@@ -126,7 +135,7 @@ impl Lowered {
     pub(crate) fn grid(&self) -> Grid {
         let (center, step, degree) =
             (self.domain.center(), self.domain.step(), self.domain.degree());
-        Grid { center, step, degree, index_std: self.index_std, error_std: self.error_std }
+        Grid { center, step, degree, index_std: self.index_std, operand: self.operand }
     }
 }
 
@@ -168,7 +177,8 @@ impl<'a> Map<'a> {
         let (lo, hi) = (*domain.start(), *domain.end());
         // A domain that no table takes is refused without noise, before any work.
         let scale = 2f64.powi(params::log_s2c_scale(flood.is_some()));
-        let planned = |lowered| fit(lookups, (lwe_params, path), domain, scale, lowered);
+        let planned =
+            |lowered| fit(lookups, (lwe_params, path), domain, scale, Leaving::normal(lowered));
         planned(0.0)?;
         // The layout with the noise of SlotsToCoeffs, and of flooding if there is any.
         let mut lowered = lookups.s2c_variance((hi - lo) / 2.0, flood.is_some())?;
@@ -245,26 +255,36 @@ impl<'a> Map<'a> {
         // Step 1: the middle of the domain moves to zero, the middle of the table.
         let shifted = evaluator.add_scalar(x, -self.center())?;
         let deviation = flood.as_ref().map(|(_, deviation)| *deviation);
-        let noise = LoweredNoise::new(s2c, &shifted.metadata(), deviation)?;
+        let noise = self.lowered_noise(s2c, &shifted.metadata(), deviation)?;
         // Step 2: homomorphic decoding, then noise flooding of every coefficient.
         let mut coeffs = s2c.apply(evaluator, &shifted)?;
         if let Some((flood, deviation)) = flood {
             coeffs = flood.apply(evaluator.params(), coeffs, deviation)?;
         }
         // Step 3: the table layout for the scale and the noise that the values really have.
-        let (fit, error_std) = self.fitted(coeffs.meta().scale, &noise)?;
+        let (fit, operand) = self.fitted(coeffs.meta().scale, &noise)?;
         let (factor, domain) = (fit.factor as i64, fit.table);
-        Ok(Lowered { coeffs, factor, domain, index_std: fit.index_std, error_std })
+        Ok(Lowered { coeffs, factor, domain, index_std: fit.index_std, operand })
     }
 
-    /// The table for values at a scale after SlotsToCoeffs, and the standard deviation, in cells,
-    /// of errors that keep values within their range.
-    fn fitted(&self, scale: f64, noise: &LoweredNoise) -> Result<(Fit, f64)> {
+    fn lowered_noise(
+        &self,
+        s2c: &SlotsToCoeffs,
+        x: &Metadata,
+        flooding: Option<f64>,
+    ) -> ckks::Result<LoweredNoise> {
+        LoweredNoise::new(s2c, x, flooding, self.lookups.log2_table_failure())
+    }
+
+    /// The table for values at a scale after SlotsToCoeffs, and the variances, in squared cells, of
+    /// errors that keep values within their range.
+    fn fitted(&self, scale: f64, noise: &LoweredNoise) -> Result<(Fit, Noise)> {
         let tables = (self.lwe_params, self.path);
         let fit = fit(self.lookups, tables, &self.domain, scale, noise.leaving)?;
         let degree = self.lwe_params.spec().ring_degree;
         let cell = self.lwe_params.ring_modulus().value() as f64 / (2 * degree) as f64;
-        let beyond = (noise.error - noise.leaving).max(0.0).sqrt() * fit.factor / cell;
+        let cells = (fit.factor / cell).powi(2);
+        let beyond = noise.error.map(|v| (v - noise.leaving.variance).max(0.0) * cells);
         Ok((fit, beyond))
     }
 
@@ -272,11 +292,11 @@ impl<'a> Map<'a> {
     /// the domain was subtracted.
     pub(crate) fn grid(&self, shifted: &Metadata) -> Result<Grid> {
         let s2c = self.lookups.to_coefficients();
-        let noise = LoweredNoise::new(s2c, shifted, None)?;
+        let noise = self.lowered_noise(s2c, shifted, None)?;
         let scale = s2c.lowered(shifted)?.meta.scale;
-        let (Fit { table, index_std, .. }, error_std) = self.fitted(scale, &noise)?;
+        let (Fit { table, index_std, .. }, operand) = self.fitted(scale, &noise)?;
         let (center, step, degree) = (table.center(), table.step(), table.degree());
-        Ok(Grid { center, step, degree, index_std, error_std })
+        Ok(Grid { center, step, degree, index_std, operand })
     }
 
     /// Extraction, key switch and blind rotation (steps 2 to 5), and with the linear bridge another
@@ -367,7 +387,7 @@ impl<'a> Map<'a> {
         crossing: &Crossing<'_>,
         values: &[lwe::Ciphertext],
         output: &EntryEncoding,
-        error: Deviations,
+        error: Added,
     ) -> Result<Ciphertext> {
         let layout = Layout::in_order(values.len())?;
         let level = self.lookups.level_after();
@@ -396,7 +416,19 @@ impl<'a> Map<'a> {
         ring.raising_noise(ring.repeats(count.next_power_of_two())) / (q0 * q0)
     }
 
-    /// Standard deviation that blind rotation and packing add to one of `count` values.
+    /// As [`output_std`](Self::output_std), with the roundings of the reduction, which the metadata
+    /// of a packed vector has already.
+    pub(crate) fn predicted_std(&self, output: &EntryEncoding, count: usize) -> f64 {
+        let (slots, ring) = (self.lookups.slots(), self.lookups.ring());
+        let reduction = match (self.path, ring) {
+            (BridgePath::Ring, Some(ring)) => ring.reduction(Reduction::Sine),
+            _ => self.lookups.reduction(),
+        };
+        self.output_std(output, count).hypot(output.gain * reduction_std(slots, reduction))
+    }
+
+    /// Standard deviation that blind rotation and packing add to one of `count` values, without the
+    /// roundings of the reduction.
     pub(crate) fn output_std(&self, output: &EntryEncoding, count: usize) -> f64 {
         let lookup = self.lwe_params;
         let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
@@ -426,7 +458,7 @@ impl<'a> Map<'a> {
         f: impl Fn(f64) -> f64,
     ) -> Result<ErrorDistribution> {
         // The noise for a single value, which packing repeats most.
-        let noise = self.output_std(&self.entry_encoding(&f)?, 1);
+        let noise = self.predicted_std(&self.entry_encoding(&f)?, 1);
         let table = self.planned_table();
         let half = table.degree() as i64 / 2;
         let cell = |k: i64| f(table.argument(k).clamp(*range.start(), *range.end()));
@@ -453,6 +485,13 @@ impl LutParams {
     ) -> Result<()> {
         Map::new(self, tables, path, domain).map(drop)
     }
+}
+
+/// Standard deviation of the sine that a reduction returns, at amplitude 1: every step rounds, and
+/// a slot sums half the coefficients.
+pub(super) fn reduction_std(slots: &ckks::Params, reduction: &Mod1) -> f64 {
+    let rounding = mlwe_noise::rounding(slots.lattice()) * slots.max_slots() as f64;
+    reduction.mean_sensitivity().steps * rounding.sqrt() / slots.scale()
 }
 
 /// Adds a constant to the slots that hold values; padding stays zero.
@@ -485,15 +524,15 @@ pub(crate) fn with_error(
     params: &ckks::Params,
     x: Ciphertext,
     bounds: Bounds,
-    error: Deviations,
+    error: Added,
 ) -> ckks::Result<Ciphertext> {
     // Noise in the metadata is per coefficient, in units of the scale.
     let origins = x.origins().clone();
     let (inner, meta) = x.into_parts();
-    let variance = |deviation: f64| (deviation * meta.scale).powi(2) / meta.slots as f64;
-    let Deviations { noise, index } = error;
+    let per_unit = meta.scale.powi(2) / meta.slots as f64;
     // The error of the index stays within the range of the function.
-    let added = Noise { excess: variance(noise), ..Noise::new(variance(noise.hypot(index))) };
+    let index = Noise { excess: 0.0, ..error.index };
+    let added = (index + error.noise.powi(2)) * per_unit;
     let meta = CiphertextMeta { bounds, noise: meta.noise + added, ..meta };
     Ok(Ciphertext::from_parts(params, inner, meta)?.of(origins))
 }

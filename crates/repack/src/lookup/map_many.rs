@@ -2,7 +2,7 @@
 
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{Ciphertext, CkksOps, Interval};
+use bellerophon_ckks::{Ciphertext, CkksOps, Interval, noise::Noise};
 use bellerophon_lwe::{Encoding, Headroom, LweVec, OutputEncoding, Table};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     domain::range_within,
     error_distribution::Grid,
     evaluator::LookupEvaluator,
-    map::{Crossing, Deviations, EntryEncoding, Map, bounds, with_error},
+    map::{Added, Crossing, EntryEncoding, Map, bounds, with_error},
     stage::Stage,
 };
 use crate::{Layout, Result, RingBridge};
@@ -46,7 +46,7 @@ impl<'a> LookupEvaluator<'a> {
         let raised = read.enumerate().map(|(i, ((values, output), f))| {
             let crossing = Crossing::Ring(ring, keys);
             let noise = noise(&map, ring, (values, x.len()), output);
-            let error = Deviations { noise, index: grid.error(&range, f).sqrt() };
+            let error = Added { noise, index: grid.error(&range, f) };
             self.counts.packed(x.len());
             let raised =
                 map.lwe_to_slots(self.arithmetic, &crossing, values.items(), output, error)?;
@@ -100,10 +100,9 @@ impl<'a> LookupEvaluator<'a> {
         let (lo, hi) = (least.fold(0.0, f64::min), most.fold(0.0, f64::max));
         let centred = EntryEncoding { center: 0.0, gain, lo, hi };
         let noises = read.iter().map(|values| noise(&map, ring, (values, total), &centred));
-        let indices = functions.iter().map(|f| grid.error(&hull, f).sqrt());
-        let largest = f64::max;
-        let error =
-            Deviations { noise: noises.fold(0.0, largest), index: indices.fold(0.0, largest) };
+        let indices = functions.iter().map(|f| grid.error(&hull, f));
+        let index = indices.fold(Noise::NONE, Noise::max);
+        let error = Added { noise: noises.fold(0.0, f64::max), index };
         let items: Vec<_> = read.iter().flat_map(|values| values.items().to_vec()).collect();
         self.counts.packed(total);
         let crossing = Crossing::Ring(ring, keys);
@@ -120,7 +119,7 @@ impl<'a> LookupEvaluator<'a> {
             self.arithmetic.params(),
             moved,
             bounds,
-            Deviations { noise: 0.0, index: 0.0 },
+            Added { noise: 0.0, index: Noise::NONE },
         )?)
     }
 
@@ -146,9 +145,9 @@ impl<'a> LookupEvaluator<'a> {
         );
         // Step 2: the grid of the common index, from the tracked noise of the values.
         let step = values.meta().encoding.width() / (2 * degree) as f64;
-        let error_std = values.meta().index.sqrt() / step;
+        let operand = Noise::new(values.meta().index / (step * step));
         let index_std = tables.noise_std(&values) / step;
-        let grid = Grid { center, step, degree, index_std, error_std };
+        let grid = Grid { center, step, degree, index_std, operand };
         // Step 3: all tables at that index. Their entries are angles of a full period, TAU.
         let angles: Vec<_> = functions
             .iter()

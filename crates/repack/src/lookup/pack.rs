@@ -2,13 +2,13 @@
 
 use std::f64::consts::TAU;
 
-use bellerophon_ckks::{Ciphertext, CkksOps, Interval, eval_mod::Mod1Output};
+use bellerophon_ckks::{Ciphertext, CkksOps, Interval, eval_mod::Mod1Output, noise::Noise};
 use bellerophon_lwe::LweVec;
 use bellerophon_mlwe as mlwe;
 
 use super::{
     evaluator::LookupEvaluator,
-    map::{self, Deviations},
+    map::{self, Added},
     stage::Stage,
 };
 use crate::{ErrorKind, Layout, Reduction, Result};
@@ -81,8 +81,8 @@ impl LookupEvaluator<'_> {
             Reduction::Identity => amplitude * ring.reduction(reduction).approximation_error(),
             Reduction::Sine => 0.0,
         };
-        let (noise, index) = (deviation.hypot(polynomial), values.meta().index.sqrt());
-        let error = Deviations { noise, index };
+        let index = Noise::new(values.meta().index);
+        let error = Added { noise: deviation.hypot(polynomial), index };
         let bounds = map::bounds(Interval::real(lo, hi)?, layout);
         let result = map::with_error(evaluator.params(), moved, bounds, error)?;
         observer.tell(Stage::Repacking, len, len)?;

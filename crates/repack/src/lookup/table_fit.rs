@@ -30,14 +30,30 @@ pub(super) struct Fit {
     pub(super) guard: usize,
 }
 
-/// The table for values at `scale` after SlotsToCoeffs with noise of variance `lowered`. The factor
+/// Variances of noise after SlotsToCoeffs that moves values out of their range.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leaving {
+    /// The variance, from which the index error follows.
+    pub(crate) variance: f64,
+    /// The variance of a normal error that needs the same guard band.
+    pub(crate) guarded: f64,
+}
+
+impl Leaving {
+    /// Normal noise.
+    pub(super) fn normal(variance: f64) -> Self {
+        Self { variance, guarded: variance }
+    }
+}
+
+/// The table for values at `scale` after SlotsToCoeffs with noise that leaves the range. The factor
 /// between the scales is rounded down; the layout takes that into account.
 pub(super) fn fit(
     lookups: &LutParams,
     (lwe_params, path): (&lwe::Params, BridgePath),
     domain: &RangeInclusive<f64>,
     scale: f64,
-    lowered: f64,
+    leaving: Leaving,
 ) -> Result<Fit> {
     let (lo, hi) = (*domain.start(), *domain.end());
     let degree = lwe_params.spec().ring_degree;
@@ -56,9 +72,9 @@ pub(super) fn fit(
     // Step 1: the factor without noise is an upper bound, and so is the noise that it multiplies.
     let largest = tried(0.0)?.factor;
     // Step 2: the layout with guard bands for that noise.
-    let fit = tried(lowered * largest * largest)?;
+    let fit = tried(leaving.guarded * largest * largest)?;
     // Step 3: the index error with the noise that the chosen factor really gives.
-    let noise = lowered * fit.factor * fit.factor;
+    let noise = leaving.variance * fit.factor * fit.factor;
     Ok(Fit { index_std: index(lookups, (lwe_params, path), noise).0, ..fit })
 }
 
@@ -108,7 +124,9 @@ mod tests {
         let cell = q0 / (2 * lookups.lwe_params().spec().ring_degree) as f64;
         for path in [BridgePath::Ring, BridgePath::Linear] {
             let tables = (lookups.lwe_params(), path);
-            let fit = |lowered| fit(lookups, tables, &(-1.0..=1.0), scale, lowered).unwrap();
+            let fit = |lowered| {
+                fit(lookups, tables, &(-1.0..=1.0), scale, Leaving::normal(lowered)).unwrap()
+            };
             let quiet = fit(0.0);
             let noisy = fit((3.0 * cell / quiet.factor).powi(2));
             let added = noisy.index_std.powi(2) - quiet.index_std.powi(2);
@@ -118,6 +136,14 @@ mod tests {
                 (noisy.guard as f64 / quiet.guard as f64) / (noisy.index_std / quiet.index_std);
             assert!((0.75..1.1).contains(&ratio), "{path:?}: {ratio}");
             assert!(noisy.factor < quiet.factor && noisy.table.step() > quiet.table.step());
+            // An error with a longer tail takes the guard band of a larger normal one, and has the
+            // index error of its own variance.
+            let variance = (cell / quiet.factor).powi(2);
+            let leaving = Leaving { variance, guarded: 9.0 * variance };
+            let long = super::fit(lookups, tables, &(-1.0..=1.0), scale, leaving).unwrap();
+            assert_eq!((long.guard, long.factor), (noisy.guard, noisy.factor));
+            let ratio = long.index_std.powi(2) - quiet.index_std.powi(2);
+            assert!((ratio / expected * 9.0 - 1.0).abs() < 0.01, "{path:?}: {ratio}");
         }
         // The noise of a fresh vector is a small part of a cell.
         let map = Map::new(lookups, lookups.lwe_params(), BridgePath::Ring, &(-1.0..=1.0)).unwrap();

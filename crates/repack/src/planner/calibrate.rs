@@ -1,6 +1,6 @@
 //! Calibration of the cost model by measured kernels.
 
-use std::{collections::VecDeque, hint::black_box, time::Instant};
+use std::{collections::VecDeque, hint::black_box, sync::OnceLock, time::Instant};
 
 use bellerophon_lwe::{self as lwe, Engine, NtruRotation, NtruSpec, RgswGadget};
 use bellerophon_mlwe::{SecretKind, Security};
@@ -41,7 +41,16 @@ const OVER_NTRU: f64 = 1.04;
 /// The price of a residue of the key in a key switch of LWE values, in multiplications.
 const LWE_WORD: f64 = 2.0;
 
+/// The model of this machine, measured when it is first needed.
+static THIS_MACHINE: OnceLock<CostModel> = OnceLock::new();
+
 impl CostModel {
+    /// The model of this machine: [`calibrate`](Self::calibrate), once for each process;
+    /// [`SERVER`](Self::SERVER) if it fails.
+    pub fn this_machine() -> Self {
+        *THIS_MACHINE.get_or_init(|| Self::calibrate().unwrap_or_default())
+    }
+
     /// Measures a model of this machine: a kernel for every kind of work. Takes less than a tenth
     /// of a second on the calling thread, and writes nothing. The scaling with threads is that of
     /// [`SERVER`](Self::SERVER).

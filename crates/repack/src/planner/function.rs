@@ -184,7 +184,9 @@ impl MapFunction {
     pub(crate) fn check(&self, domain: &RangeInclusive<f64>) -> Result<()> {
         // Jumps and the gap around them.
         if !self.gap.is_finite() || self.jumps.iter().any(|place| !place.is_finite()) {
-            return Err(ckks::ErrorKind::NonFinite { index: 0 }.during("map"))?;
+            let what = "a jump, or the gap around jumps,";
+            let kind = ckks::ErrorKind::from(ckks::ArgumentError::NotANumber { what });
+            return Err(kind.during("map"))?;
         }
         // A table covers the integers of its entries only.
         if let Shape::Table(entries) = &self.shape {

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, ops::RangeInclusive};
 
-use bellerophon_ckks::{Metadata, cost::Work, noise::worst_factor};
+use bellerophon_ckks::{Metadata, cost::Work, noise::Noise};
 use bellerophon_lwe::{self as lwe, noise as lwe_noise};
 
 use super::{cost_model::CostModel, plan::MapPlan, request::MapRequest};
@@ -31,17 +31,18 @@ impl Tables<'_> {
         let inside = |x: f64| f.value(x.clamp(lo, hi));
         let (output, count) = (map.entry_encoding(&inside)?, shifted.meta.len);
         let log2_failure = MapPlan::LOG2_FAILURE;
-        let worst = worst_factor(count, log2_failure);
         let grid = map.grid(shifted)?;
         // Step 1: the largest index error in cells: the rounding to a cell, the noise of the
-        // look-up, and the error of the operand.
+        // look-up, and the error of the operand, whose tail is longer than that of the index.
         let deviations = lwe_noise::deviations(log2_failure - (count as f64).log2());
-        let reach = 1.0 + deviations * grid.index_std + worst * grid.error_std;
+        let operand = shifted.worst(log2_failure) / grid.step;
+        let reach = 1.0 + deviations * grid.index_std + operand;
         // Step 2: the largest change of the function over that distance, and the noise of the
         // result.
         let reach = reach.ceil().min(grid.degree as f64) as usize;
         let change = largest_change(&grid, f, (lo, hi), reach);
-        Ok(change + worst * map.output_std(&output, count))
+        let noise = Noise::new(map.predicted_std(&output, count).powi(2));
+        Ok(change + noise.worst(count, log2_failure))
     }
 
     /// The time of a look-up of `count` values, corrected by a polynomial of degree `order`:
@@ -134,7 +135,8 @@ fn sliding(entries: &[f64], reach: usize, replaces: impl Fn(f64, f64) -> bool) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planner::MapFunction;
+    use crate::{lookup::testing, planner::MapFunction};
+    use bellerophon_ckks::{CiphertextMeta, Interval, simulator::Simulator};
 
     #[test]
     fn windows_hold_their_extremes() {
@@ -150,7 +152,8 @@ mod tests {
 
     #[test]
     fn changes_are_those_of_the_steepest_place_that_values_reach() {
-        let grid = Grid { center: 0.0, step: 0.01, degree: 1024, index_std: 0.0, error_std: 0.0 };
+        let grid =
+            Grid { center: 0.0, step: 0.01, degree: 1024, index_std: 0.0, operand: Noise::NONE };
         let linear = MapRequest::of(MapFunction::lipschitz("3x", 3.0, |x| 3.0 * x));
         let found = largest_change(&grid, &linear, (-2.0, 2.0), 7);
         assert!((found - 0.21).abs() < 1e-9, "{found}");
@@ -161,5 +164,35 @@ mod tests {
         let table = MapRequest::table(vec![0.0, 5.0, 1.0]);
         assert_eq!(largest_change(&grid, &table, (0.0, 2.0), 40), 0.0);
         assert_eq!(largest_change(&grid, &table, (0.0, 2.0), 60), 5.0);
+    }
+
+    /// A vector after a bootstrap has slots with much larger errors than others, and a stated range
+    /// includes them: the identity still has at least the error of its operand.
+    #[test]
+    fn errors_within_a_stated_range_are_those_of_the_worst_slot() {
+        let lookups = &testing::toy();
+        let (lwe_params, path) = (lookups.lwe_params(), BridgePath::Ring);
+        let map = Map::new(lookups, lwe_params, path, &(-1.0..=1.0)).unwrap();
+        let tables = Tables { lookups, lwe_params, path };
+        let identity = MapRequest::of(MapFunction::lipschitz("x", 1.0, |x| x));
+        let simulator = Simulator::new(lookups.slots());
+        let unit = Interval::real(-1.0, 1.0).unwrap();
+        let level = lookups.slots().max_level();
+        let x = simulator.encrypt(&vec![0.0; 1024], unit, level).unwrap();
+        let error = |noise: Noise| {
+            let meta = CiphertextMeta { noise, ..x.metadata().meta };
+            let shifted = Metadata { meta, ..*x.metadata() };
+            let found = tables.error(&map, &identity, &(-1.0..=1.0), &shifted).unwrap();
+            (found, shifted.worst(MapPlan::LOG2_FAILURE))
+        };
+        let quiet = error(Noise::NONE).0;
+        // Deviations in the message of 2^-16 on average and of 2^-6 at most.
+        let unit = x.metadata().meta.scale.powi(2) / 1024.0;
+        let mixed = Noise::varying(2f64.powi(-32) * unit, 2f64.powi(-12) * unit);
+        let (found, own) = error(Noise { excess: 0.0, ..mixed });
+        assert!(own < found && found < 1.2 * (own + quiet), "{found} {own} {quiet}");
+        // What may leave the range is in the index as well.
+        let (found, own) = error(mixed);
+        assert!(own < found && found < 2.5 * (own + quiet), "{found} {own} {quiet}");
     }
 }

@@ -4,7 +4,7 @@
 //! | item | contents |
 //! | --- | --- |
 //! | [`Engine`] | a method to apply a function to every value of a vector |
-//! | [`MapFunction`], [`MapRequest`] | the function and its requirements |
+//! | [`MapFunction`], [`Accuracy`], [`MapRequest`] | the function and its requirements |
 //! | [`MapPlan`] | the predicted cost and error of every engine, and the fastest engine that qualifies |
 //! | [`CostModel`] | the prices of counted work: a deterministic default, or calibrated |
 //! | [`PlanSubject`], [`MapServer`] | what a plan is made for: a parameter set, and the keys of a server |
@@ -13,8 +13,9 @@
 //!
 //! For each engine the planner prepares the polynomial, series or tables, runs them on the
 //! simulator ([`Simulator`](bellerophon_ckks::simulator::Simulator)), and prices the counted work.
-//! No plan depends on a plaintext or on the clock: the same request, parameters and model give the
-//! same plan on every machine.
+//! No plan depends on a plaintext: the same request, parameters and model give the same plan on
+//! every machine. The default model for the vector of a server is measured on its machine, once for
+//! each process ([`MapPlan::prices`]).
 
 mod calibrate;
 mod cost_model;
@@ -33,10 +34,11 @@ mod subject;
 mod table_plan;
 mod vector;
 
+pub use bellerophon_ckks::approx::Accuracy;
 pub use cost_model::CostModel;
 pub use engine::Engine;
 pub use function::MapFunction;
-pub use plan::{EngineRow, MapPlan, Prediction};
+pub use plan::{EngineRow, FasterEngine, MapPlan, Prediction, PriceOrigin};
 pub use predict::Planner;
 pub use promises::check_promises;
 pub use request::MapRequest;

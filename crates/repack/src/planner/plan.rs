@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(doc)]
+use super::{cost_model::CostModel, request::MapRequest};
 use super::{engine::Engine, prepared::Ready};
 use crate::lookup::ErrorDistribution;
 
@@ -55,8 +57,58 @@ pub struct EngineRow {
     pub engine: Engine,
     /// Its predicted cost and error, if they can be predicted.
     pub prediction: Option<Prediction>,
-    /// The reason if it does not qualify: what is missing, or the error that it reaches.
+    /// The reason if it does not qualify: what is missing, or the error that it reaches. Where keys
+    /// are missing, the prediction is that with the keys.
     pub refusal: Option<String>,
+}
+
+/// Whose prices compare the engines of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum PriceOrigin {
+    /// [`CostModel::SERVER`].
+    Server,
+    /// [`CostModel::this_machine`].
+    Machine,
+    /// [`MapRequest::prices`].
+    Given,
+}
+
+impl fmt::Display for PriceOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Server => "the server model (`CostModel::SERVER`)",
+            Self::Machine => "this machine",
+            Self::Given => "the given model",
+        })
+    }
+}
+
+/// An engine that would be much faster than the chosen one: its keys are missing, or the request
+/// leaves the choice to tables.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FasterEngine {
+    /// The engine; `Needs::map_with` asks for its keys.
+    pub engine: Engine,
+    /// The time of the chosen engine, in that of this one.
+    pub factor: f64,
+}
+
+impl FasterEngine {
+    /// The smallest factor that a plan states.
+    pub const LEAST: f64 = 10.0;
+
+    /// The fastest of some engines that qualify, if the plan chose a much slower one.
+    pub(crate) fn of(plan: &MapPlan, rows: &[EngineRow]) -> Option<Self> {
+        let chosen = plan.prediction()?.seconds;
+        let qualified = rows.iter().filter(|row| row.refusal.is_none());
+        let factors = qualified.filter_map(|row| {
+            Some(Self { engine: row.engine, factor: chosen / row.prediction.as_ref()?.seconds })
+        });
+        let most = factors.max_by(|x, y| x.factor.total_cmp(&y.factor));
+        most.filter(|found| found.factor >= Self::LEAST)
+    }
 }
 
 /// The predicted cost and error of every engine for one request, and the fastest engine that
@@ -75,10 +127,15 @@ pub struct MapPlan {
     pub level: usize,
     /// The number of threads assumed.
     pub threads: usize,
+    /// Whose prices compare the engines.
+    pub prices: PriceOrigin,
     /// All engines, allowed or not; one row where only tables can serve the request.
     pub rows: Vec<EngineRow>,
     /// The fastest engine that qualifies.
     pub chosen: Option<Engine>,
+    /// An engine that would be faster, if the chosen one takes [`FasterEngine::LEAST`] times as
+    /// long. Only in plans for the vector of a server.
+    pub faster: Option<FasterEngine>,
     /// The chosen engine, ready to run.
     #[serde(skip)]
     pub(crate) ready: Ready,
@@ -105,43 +162,27 @@ impl MapPlan {
         self.prediction()?.accuracy.as_ref()
     }
 
-    /// The refusals of all engines in one line.
+    /// The refusals of the allowed engines, or of all if none is allowed, each after a line break.
     pub(crate) fn refusals(&self) -> String {
-        self.refused().map(|(_, reason)| reason).collect::<Vec<_>>().join("; ")
-    }
-
-    /// The refusals of two engines: of the one with the smallest error, or of the first one without
-    /// a prediction, and of the last one that lacks keys, levels or parameters. Look-ups come last
-    /// and lack the least. Engines that the request excludes do not count.
-    pub(crate) fn nearest(&self) -> [Option<String>; 2] {
-        let error = |row: &EngineRow| row.prediction.as_ref().map(|p| p.log2_error);
-        let predicted = self.refused().filter_map(|(row, reason)| Some((error(row)?, reason)));
-        let best = predicted.min_by(|(one, _), (other, _)| one.total_cmp(other));
-        let lacks = |row: &EngineRow| {
-            let excluded = row.refusal.as_deref().is_some_and(|why| EXCLUDED.contains(&why));
-            row.prediction.is_none() && !excluded
-        };
-        let mut lacking = self.refused().filter(|(row, _)| lacks(row)).map(|(_, reason)| reason);
-        let first = best.map(|(_, reason)| reason).or_else(|| lacking.next());
-        [first, lacking.last()]
-    }
-
-    /// The refused engines, each with its name and its refusal.
-    fn refused(&self) -> impl Iterator<Item = (&EngineRow, String)> {
-        let rows = self.rows.iter();
-        rows.filter_map(|row| Some((row, format!("{}: {}", row.engine, row.refusal.as_ref()?))))
+        let excluded =
+            |row: &EngineRow| row.refusal.as_deref().is_some_and(|why| EXCLUDED.contains(&why));
+        let none = self.rows.iter().all(excluded);
+        let rows = self.rows.iter().filter(|row| none || !excluded(row));
+        let told = rows.filter_map(|row| Some((row.engine, row.refusal.as_ref()?)));
+        told.map(|(engine, reason)| format!("\n{engine}: {reason}")).collect()
     }
 }
 
 impl fmt::Display for MapPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { function, domain: [lo, hi], log2_error, count, level, threads, .. } = self;
+        let Self { function, domain: [lo, hi], log2_error, count, level, threads, prices, .. } =
+            self;
         // Step 1: the request.
         let accuracy = log2_error.map_or(String::new(), |error| format!(" to 2^{error}"));
         writeln!(
             f,
             "{function} on [{lo}, {hi}]{accuracy}: {count} values at level {level}, {threads} \
-             thread(s)"
+             thread(s), prices of {prices}"
         )?;
         // Step 2: the header of the table, with the widths of its rows.
         writeln!(
@@ -170,6 +211,15 @@ impl fmt::Display for MapPlan {
                 Some(reason) => writeln!(f, "  ({reason})")?,
                 None => writeln!(f)?,
             }
+        }
+        // Step 4: what another engine would save.
+        if let Some(FasterEngine { engine, factor }) = self.faster {
+            writeln!(
+                f,
+                "  {engine} would take 1/{factor:.0} of the time: \
+                 `MapRequest::engines([Engine::{engine:?}])`, with the keys of \
+                 `Needs::map_with([Engine::{engine:?}])`"
+            )?;
         }
         Ok(())
     }

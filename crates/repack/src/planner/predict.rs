@@ -4,16 +4,16 @@ use std::{ops::RangeInclusive, sync::Arc};
 
 use bellerophon_ckks::{
     self as ckks, Ciphertext, CkksOps, Interval, Metadata,
-    noise::worst_factor,
     simulator::{SimCiphertext, Simulator},
 };
 
 use super::{
     OP,
+    cost_model::CostModel,
     engine::Engine,
     goal::Goal,
     look_up::Tables,
-    plan::{EXCLUDED, EngineRow, MapPlan, Prediction},
+    plan::{EXCLUDED, EngineRow, FasterEngine, MapPlan, Prediction, PriceOrigin},
     prepared::{Prepared, Ready, ReadyEngine},
     request::{MapRequest, refused},
     subject::{MapServer, PlanSubject},
@@ -50,6 +50,8 @@ pub struct Planner<'a, P> {
     pub(super) values: RangeInclusive<f64>,
     pub(super) interval: Interval,
     pub(super) threads: usize,
+    /// The prices, if they are not the default ones.
+    model: Option<CostModel>,
 }
 
 impl<'a, P: PlanSubject> Planner<'a, P> {
@@ -109,13 +111,24 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         (domain, values): (RangeInclusive<f64>, RangeInclusive<f64>),
     ) -> Result<Self> {
         request.check_single()?;
-        request.check_accuracy()?;
         request.check_function(&domain)?;
-        request.model.check()?;
+        request.check_accuracy(&domain, &values)?;
+        request.model.unwrap_or_default().check()?;
         let interval = Interval::real(*domain.start(), *domain.end())?;
         let threads = request.threads.unwrap_or(1).max(1);
-        let (server, vector) = (None, None);
-        Ok(Self { params, server, vector, request, operand, domain, values, interval, threads })
+        let (server, vector, model) = (None, None, request.model);
+        Ok(Self {
+            params,
+            server,
+            vector,
+            request,
+            operand,
+            domain,
+            values,
+            interval,
+            threads,
+            model,
+        })
     }
 
     /// The server and the vector that were planned for, if they are known.
@@ -140,10 +153,30 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             count: self.operand.meta.len,
             level: self.operand.level,
             threads: self.threads,
+            prices: match (self.request.model, self.server) {
+                (Some(_), _) => PriceOrigin::Given,
+                (None, Some(_)) => PriceOrigin::Machine,
+                (None, None) => PriceOrigin::Server,
+            },
             rows: vec![],
             chosen: None,
+            faster: None,
             ready: Ready::default(),
         }
+    }
+
+    /// The prices of the request; by default those of this machine where its keys are planned for.
+    fn model(&self) -> CostModel {
+        self.model.unwrap_or_else(|| match self.server {
+            Some(_) => CostModel::this_machine(),
+            None => CostModel::SERVER,
+        })
+    }
+
+    /// The same request for any keys that the parameters allow.
+    fn with_any_keys(&self) -> Self {
+        let (domain, values) = (self.domain.clone(), self.values.clone());
+        Self { server: None, model: Some(self.model()), domain, values, ..*self }
     }
 
     /// Predicts all engines. Returns the plan and the fastest engine that qualifies, ready to run.
@@ -161,6 +194,32 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let chosen = fastest.as_ref().map(|candidate| candidate.row.engine);
         let plan = MapPlan { rows, chosen, ..self.empty_plan(Some(goal.log2_error)) };
         (plan, fastest.and_then(|candidate| candidate.prepared))
+    }
+
+    /// Adds the predictions of engines whose keys are missing, and the fastest of them.
+    pub(super) fn with_missing(&self, goal: &Goal, plan: MapPlan) -> MapPlan {
+        let any = self.with_any_keys();
+        let (mut rows, mut qualified) = (plan.rows.clone(), vec![]);
+        for row in rows.iter_mut().filter(|row| row.prediction.is_none()) {
+            // The keys are all that a plan without a server does without.
+            let with_keys = any.candidate(goal, row.engine).row;
+            row.prediction = with_keys.prediction.clone();
+            qualified.extend(Some(with_keys).filter(|row| row.refusal.is_none()));
+        }
+        let faster = FasterEngine::of(&plan, &qualified);
+        MapPlan { rows, faster, ..plan }
+    }
+
+    /// Adds to a plan of tables the fastest of the other engines, with any keys, whose error is
+    /// that of the table, and at most `2^-8` of the spread of the function.
+    pub(super) fn beside_tables(&self, plan: MapPlan) -> MapPlan {
+        let Ok(goal) = self.request.goal(&self.domain, &self.values) else { return plan };
+        let reached = plan.prediction().map_or(goal.log2_error, |p| p.log2_error);
+        let goal = Goal { log2_error: goal.log2_error.min(reached), ..goal };
+        let any = self.with_any_keys();
+        let others = [Engine::Poly, Engine::Fbt].map(|engine| any.candidate(&goal, engine).row);
+        let faster = FasterEngine::of(&plan, &others);
+        MapPlan { faster, ..plan }
     }
 
     /// Predicts one engine, and checks that it is allowed and meets the request.
@@ -266,10 +325,16 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         // Step 1: the metadata of the result, and the noise of its worst value.
         let y = program.apply(&simulator, &self.operand(&simulator)?, &self.interval)?;
         let (result, before) = (*y.metadata(), self.operand.level);
-        let noise = program.noise(&result, &self.operand, goal);
-        let worst = worst_factor(self.operand.meta.len, MapPlan::LOG2_FAILURE);
-        // Step 2: the counted work, and the levels that the operand must have.
+        let noise = program.noise(&result);
+        // Step 2: the counted work, and the levels that the operand must have. A relinearization
+        // key of look-ups may lie below the levels of a polynomial.
         let report = simulator.report();
+        if let Some(server) = self.server
+            && !server.arithmetic.keys().serves(&report.keys)
+        {
+            let need = if engine == Engine::Fbt { "functional" } else { "multiply" };
+            return Err(Error::from(ErrorKind::MissingKeys { need }).into());
+        }
         let bootstrapped = report.bootstraps + report.functional > 0;
         let levels = match (report.functional, report.bootstraps) {
             (0, 0) => before - result.level,
@@ -277,8 +342,8 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             _ => self.params.functional()?.input_level(),
         };
         let prediction = Prediction {
-            seconds: self.request.model.vectors(&report.work, self.threads),
-            log2_error: log2(program.error() + worst * noise),
+            seconds: self.model().vectors(&report.work, self.threads),
+            log2_error: log2(program.error() + noise),
             certified: goal.function.is_certified(),
             levels,
             output_level: result.level,
@@ -348,7 +413,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let (order, levels) = correction.map_or((0, 0), |plan| (plan.order(), plan.levels()));
         // A correction takes levels of the result, not of the operand.
         Ok(Prediction {
-            seconds: tables.seconds(&self.request.model, (count, order), self.threads)?,
+            seconds: tables.seconds(&self.model(), (count, order), self.threads)?,
             log2_error: log2(error),
             certified: correction.is_none() && self.request.is_certified_by_cells(),
             levels: lookups.levels(),
@@ -392,9 +457,10 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         corrections: &Corrections<'_>,
         f: impl Fn(f64) -> f64,
     ) -> Result<f64, P::Error> {
-        let grid = corrections.map().grid(&self.shifted()?)?;
-        let own = grid.operand_error(corrections.range(), f).sqrt();
-        Ok(worst_factor(self.operand.meta.len, MapPlan::LOG2_FAILURE) * own)
+        let shifted = self.shifted()?;
+        let grid = corrections.map().grid(&shifted)?.with_error_of(&shifted);
+        let own = grid.operand_error(corrections.range(), f);
+        Ok(own.worst(shifted.meta.slots, MapPlan::LOG2_FAILURE))
     }
 
     /// The prediction of a corrected look-up of the smallest order that meets the request, or else

@@ -91,9 +91,9 @@ fn bootstrap<P: PlanSubject>(params: &P, used: Metadata) -> Result<(), P::Error>
              `BootstrapSpec::chain`, whose primes have the size of the scale"
         ))
     })?;
-    // Step 2: the error of the worst value must leave at least one bit.
-    let worst = refreshed.estimate(params.slots(), LOG2_FAILURE).log2_worst.exp2();
-    let error = worst + bootstrapper.approximation_error();
+    // Step 2: the error of the worst value must leave at least one bit. The predicted noise includes
+    // the approximation error.
+    let error = refreshed.estimate(params.slots(), LOG2_FAILURE).log2_worst.exp2();
     if error < bound / 2.0 {
         return Ok(());
     }

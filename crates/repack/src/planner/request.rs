@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, fmt, ops::RangeInclusive, rc::Rc};
 
-use bellerophon_ckks::noise_flooding::{Flooding, NoiseBound};
+use bellerophon_ckks::{
+    approx::Accuracy,
+    noise_flooding::{Flooding, NoiseBound},
+};
 
 use super::{
     cost_model::CostModel, engine::Engine, function::MapFunction, goal::Goal, plan::MapPlan,
@@ -22,21 +25,21 @@ const DEFAULT_BITS: f64 = 8.0;
 /// | requirement | default |
 /// | --- | --- |
 /// | [`over`](Self::over): the domain | the range that the vector carries |
-/// | [`bits`](Self::bits) or [`error`](Self::error): the accuracy | that of one table for each value; without look-ups, `2^-8` of the spread of the function |
+/// | [`error`](Self::error) or [`typical`](Self::typical): the accuracy | that of one table for each value; without look-ups, `2^-8` of the spread of the function |
 /// | [`engines`](Self::engines), [`allow`](Self::allow), [`planned`](Self::planned) | all engines except NTRU |
 /// | [`bridge`](Self::bridge) | the cheaper one |
 /// | [`derivatives`](Self::derivatives) | fits to the function |
 /// | [`count`](Self::count), [`level`](Self::level): the vector of a plan without a vector | full slots at the highest level for programs |
 /// | [`leaving`](Self::leaving): the lowest level of the result | 0 |
-/// | [`prices`](Self::prices), [`threads`](Self::threads): what the planner compares engines by | [`CostModel::SERVER`]; one thread, or for the vector of a server those of the active pool |
+/// | [`prices`](Self::prices), [`threads`](Self::threads): what the planner compares engines by | for the vector of a server [`CostModel::this_machine`] and the threads of the active pool; without one [`CostModel::SERVER`] and one thread |
 ///
 /// ```
 /// use bellerophon_ckks::approx::{Function, Known};
-/// use bellerophon_repack::planner::{Engine, MapRequest};
-/// // A closure, by tables with an error below 2^-9.
-/// let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).bits(9.0);
+/// use bellerophon_repack::planner::{Accuracy, Engine, MapRequest};
+/// // A closure, by tables with a typical error below 2^-9.
+/// let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).typical(Accuracy::bits(9.0));
 /// // The fastest engine with an error of at most 2^-10 for 256 values at level 6.
-/// let sigmoid = MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(-10.0);
+/// let sigmoid = MapRequest::of(Known::Sigmoid).over(-8.0..=8.0).error(Accuracy::bits(10.0));
 /// let sigmoid = sigmoid.count(256).level(6).allow(Engine::Ntru);
 /// ```
 #[derive(Clone)]
@@ -44,7 +47,7 @@ pub struct MapRequest<'f> {
     functions: Vec<Subject<'f>>,
     pub(crate) derivatives: Vec<&'f dyn Fn(f64) -> f64>,
     pub(crate) domain: Option<RangeInclusive<f64>>,
-    pub(crate) accuracy: Accuracy,
+    pub(crate) accuracy: Wanted,
     /// None if the request names no engine.
     pub(crate) engines: Option<BTreeSet<Engine>>,
     pub(crate) bridge: Bridge,
@@ -53,7 +56,7 @@ pub struct MapRequest<'f> {
     pub(crate) leaving: usize,
     pub(crate) flooding: Option<(&'f NoiseBound, Flooding)>,
     pub(crate) packed: bool,
-    pub(crate) model: CostModel,
+    pub(crate) model: Option<CostModel>,
     pub(crate) threads: Option<usize>,
     pub(crate) ready: Option<Ready>,
 }
@@ -67,13 +70,13 @@ enum Subject<'f> {
 
 /// The requested accuracy.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Accuracy {
+pub(crate) enum Wanted {
     /// That of a plain table.
     Any,
-    /// [`MapRequest::bits`].
-    Bits(f64),
+    /// [`MapRequest::typical`].
+    Typical(Accuracy),
     /// [`MapRequest::error`].
-    Error(f64),
+    Error(Accuracy),
 }
 
 impl<'f> MapRequest<'f> {
@@ -109,7 +112,7 @@ impl<'f> MapRequest<'f> {
             functions,
             derivatives: vec![],
             domain: None,
-            accuracy: Accuracy::Any,
+            accuracy: Wanted::Any,
             engines: None,
             bridge: Bridge::Auto,
             count: None,
@@ -117,7 +120,7 @@ impl<'f> MapRequest<'f> {
             leaving: 0,
             flooding: None,
             packed: false,
-            model: CostModel::SERVER,
+            model: None,
             threads: None,
             ready: None,
         }
@@ -129,20 +132,19 @@ impl<'f> MapRequest<'f> {
         Self { domain: Some(domain), ..self }
     }
 
-    /// Requests an accuracy of look-ups: with probability 95% the largest error of 1024 values
-    /// uniform in the domain is below `2^-bits max(1, max |f|)`. Tables correct the error of their
-    /// index where one table is not accurate enough. Parameters without look-ups take it as
-    /// [`error`](Self::error).
+    /// Requests an accuracy of look-ups: with probability 95% it holds for all of 1024 values
+    /// uniform in the domain. Tables correct the error of their index where one table is not
+    /// accurate enough. Parameters without look-ups take it as [`error`](Self::error).
     #[must_use]
-    pub fn bits(self, bits: f64) -> Self {
-        Self { accuracy: Accuracy::Bits(bits), ..self }
+    pub fn typical(self, accuracy: Accuracy) -> Self {
+        Self { accuracy: Wanted::Typical(accuracy), ..self }
     }
 
-    /// Requests an absolute error of at most `2^log2_error` in the worst value, by the fastest
-    /// engine that reaches it.
+    /// Requests an accuracy of the worst value, by the fastest engine that reaches it. An error
+    /// that reaches the spread of the function is refused.
     #[must_use]
-    pub fn error(self, log2_error: f64) -> Self {
-        Self { accuracy: Accuracy::Error(log2_error), ..self }
+    pub fn error(self, accuracy: Accuracy) -> Self {
+        Self { accuracy: Wanted::Error(accuracy), ..self }
     }
 
     /// States the derivatives of the function, the first one first, for the corrections of tables.
@@ -165,8 +167,8 @@ impl<'f> MapRequest<'f> {
     }
 
     /// Allows only these engines. Tables alone are not compared with each other: without a
-    /// requested [`error`](Self::error) a server takes those of its keys, and [`bits`](Self::bits)
-    /// alone decide whether they are corrected.
+    /// requested [`error`](Self::error) a server takes those of its keys, and
+    /// [`typical`](Self::typical) alone decides whether they are corrected.
     ///
     /// A program that runs on several machines plans once and names one engine for all: the engine
     /// then does not depend on a cost model or a number of threads.
@@ -224,10 +226,12 @@ impl<'f> MapRequest<'f> {
         Self { packed: true, ..self }
     }
 
-    /// Sets the prices with which the planner compares engines.
+    /// Sets the prices with which the planner compares engines. The default for the vector of a
+    /// server are those of [this machine](CostModel::this_machine), and for a plan without a vector
+    /// [`CostModel::SERVER`]. Machines that must take the same engine set the same prices.
     #[must_use]
     pub fn prices(self, model: &CostModel) -> Self {
-        Self { model: *model, ..self }
+        Self { model: Some(*model), ..self }
     }
 
     /// Sets the number of threads that the planner assumes; the default is one, and for the vector
@@ -289,7 +293,7 @@ impl<'f> MapRequest<'f> {
 
     /// Refuses requirements that several functions at once do not take.
     pub(crate) fn check_many(&self) -> Result<()> {
-        let plain = self.accuracy == Accuracy::Any && self.flooding.is_none();
+        let plain = self.accuracy == Wanted::Any && self.flooding.is_none();
         let bridge = self.bridge != Bridge::Linear;
         let any_engine = self.engines.is_none() && self.derivatives.is_empty();
         if plain && bridge && any_engine {
@@ -304,7 +308,7 @@ impl<'f> MapRequest<'f> {
 
     /// Refuses noise flooding of anything but plain tables.
     pub(crate) fn check_flooding(&self) -> Result<()> {
-        let plain = self.accuracy == Accuracy::Any && !self.compares();
+        let plain = self.accuracy == Wanted::Any && !self.compares();
         match plain || self.flooding.is_none() {
             true => Ok(()),
             false => refused(
@@ -318,24 +322,30 @@ impl<'f> MapRequest<'f> {
     pub(crate) fn check_corrected(&self) -> Result<()> {
         match self.bridge {
             Bridge::Linear => refused(
-                "corrected look-ups take the ring bridge: leave out `MapRequest::bridge`, or the \
-                 bits",
+                "corrected look-ups take the ring bridge: leave out `MapRequest::bridge`, or \
+                 `MapRequest::typical`",
             ),
             _ => Ok(()),
         }
     }
 
-    /// Refuses bits or an error without a finite number.
-    pub(crate) fn check_accuracy(&self) -> Result<()> {
-        let log2_error = match self.accuracy {
-            Accuracy::Any => return Ok(()),
-            Accuracy::Bits(bits) => -bits,
-            Accuracy::Error(log2_error) => log2_error,
+    /// Refuses an accuracy that is no positive number, or that reaches the spread of the function.
+    /// A closure is called for values only, which lie within the domain.
+    pub(crate) fn check_accuracy(
+        &self,
+        domain: &RangeInclusive<f64>,
+        values: &RangeInclusive<f64>,
+    ) -> Result<()> {
+        let (Wanted::Typical(accuracy) | Wanted::Error(accuracy)) = self.accuracy else {
+            return Ok(());
         };
-        match log2_error.is_finite() {
-            true => Ok(()),
-            false => Err(ErrorKind::WantedError { log2_error }.into()),
-        }
+        let part = match self.functions.first() {
+            Some(Subject::Known(_)) => domain,
+            _ => values,
+        };
+        let f = |x: f64| self.value(x);
+        accuracy.within_spread(self.name(), f, *part.start(), *part.end())?;
+        Ok(())
     }
 
     /// Refuses what is not known of a single known function over a domain.
@@ -376,15 +386,14 @@ impl<'f> MapRequest<'f> {
         let tables = [Engine::Rgsw, Engine::Corrected, Engine::Ntru];
         let others = |named: &BTreeSet<Engine>| named.iter().any(|engine| !tables.contains(engine));
         let none = |named: &BTreeSet<Engine>| named.is_empty();
-        matches!(self.accuracy, Accuracy::Error(_))
+        matches!(self.accuracy, Wanted::Error(_))
             || self.engines.as_ref().is_some_and(|named| others(named) || none(named))
     }
 
     /// The goal of the planner for values within a part of the domain.
     ///
     /// # Errors
-    /// An error that names the argument at which a closure is not finite;
-    /// [`ErrorKind::WantedError`].
+    /// An error that names the argument at which a closure is not finite.
     pub(crate) fn goal(
         &self,
         domain: &RangeInclusive<f64>,
@@ -401,40 +410,15 @@ impl<'f> MapRequest<'f> {
             }
         };
         // Step 2: the accuracy as an absolute error.
-        let log2_error = match self.accuracy {
-            Accuracy::Error(log2_error) => log2_error,
-            Accuracy::Bits(bits) => error_of_bits(bits, |x| function.value(x), domain),
-            Accuracy::Any => {
-                let (least, most) = extremes(|x| function.value(x), domain);
-                // A constant has no spread: its error is relative to 1.
-                let spread = if most > least { most - least } else { 1.0 };
-                spread.log2() - DEFAULT_BITS
-            }
+        let accuracy = match self.accuracy {
+            Wanted::Error(accuracy) | Wanted::Typical(accuracy) => accuracy,
+            Wanted::Any => Accuracy::bits_of_spread(DEFAULT_BITS, |x| function.value(x), lo, hi),
         };
-        if !log2_error.is_finite() {
-            return Err(ErrorKind::WantedError { log2_error }.into());
-        }
+        let log2_error = accuracy.error()?.log2();
         // Step 3: the engines; NTRU only if the request names it.
         let engines = self.engines.clone().unwrap_or_else(|| Engine::DEFAULT.into());
         Ok(Goal { function, domain: domain.clone(), log2_error, engines })
     }
-}
-
-/// `log2` of the error of [`MapRequest::bits`].
-pub(crate) fn error_of_bits(
-    bits: f64,
-    f: impl Fn(f64) -> f64,
-    domain: &RangeInclusive<f64>,
-) -> f64 {
-    let (least, most) = extremes(f, domain);
-    least.abs().max(most.abs()).max(1.0).log2() - bits
-}
-
-/// The least and the largest value of a function at 1025 points of a domain.
-fn extremes(f: impl Fn(f64) -> f64, domain: &RangeInclusive<f64>) -> (f64, f64) {
-    let (lo, hi) = (*domain.start(), *domain.end());
-    let values = (0..=1024).map(|i| f(lo + (hi - lo) * f64::from(i) / 1024.0));
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(y), b.max(y)))
 }
 
 /// The refusal of a request.

@@ -6,7 +6,7 @@ use super::{
     plan::MapPlan,
     predict::Planner,
     prepared::Prepared,
-    request::{Accuracy, refused},
+    request::{Wanted, refused},
     subject::{MapServer, PlanSubject},
 };
 #[cfg(doc)]
@@ -22,16 +22,21 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// ([`MapRequest::engines`](super::MapRequest::engines)), the plan is that of the tables.
     ///
     /// # Errors
-    /// [`ErrorKind::WantedError`]; an error that names the argument at which the function is not
-    /// finite; for tables alone [`ErrorKind::Accuracy`] if no correction reaches the accuracy, and
-    /// errors of parameters and keys that do not have them.
+    /// An error that names the argument at which the function is not finite; for tables alone
+    /// [`ErrorKind::Accuracy`] if no correction reaches the accuracy, and errors of parameters and
+    /// keys that do not have them.
     pub fn plan(&self) -> Result<MapPlan, P::Error> {
         self.request.check_flooding()?;
         if self.takes_tables() || self.request.flooding.is_some() {
-            return self.plan_of_tables();
+            let plan = self.plan_of_tables()?;
+            let free = self.request.accuracy == Wanted::Any && self.request.engines.is_none();
+            let compared = free && self.request.flooding.is_none() && self.server.is_some();
+            return Ok(if compared { self.beside_tables(plan) } else { plan });
         }
         let goal = self.request.goal(&self.domain, &self.values)?;
         let (plan, prepared) = self.candidates(&goal);
+        // Only a plan that is shown tells what other keys could do.
+        let plan = if self.server.is_some() { self.with_missing(&goal, plan) } else { plan };
         Ok(MapPlan { ready: self.ready(prepared), ..plan })
     }
 
@@ -53,7 +58,7 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// [`ErrorKind::MissingKeys`] for a plan without a server; [`ErrorKind::Request`] for a
     /// prepared plan of another request and for noise flooding without a budget;
     /// [`ErrorKind::NoPlan`] if no engine qualifies, with the reason of each;
-    /// [`ErrorKind::Accuracy`] if no correction of tables reaches the requested bits; errors of the
+    /// [`ErrorKind::Accuracy`] if no correction of tables reaches the requested accuracy; errors of the
     /// engine.
     pub fn run(&self) -> Result<Ciphertext, P::Error> {
         let (server, x) = self.operands()?;
@@ -79,10 +84,10 @@ impl<P: PlanSubject> Planner<'_, P> {
             self.table_engine()?;
             let (domain, f) = (&self.domain, |x: f64| self.request.value(x));
             return Ok(match self.request.accuracy {
-                Accuracy::Bits(bits) => {
+                Wanted::Typical(accuracy) => {
                     self.request.check_corrected()?;
                     let smooth = Smooth::new(&f, &self.request.derivatives);
-                    lookups.map_to_bits(x, domain, &smooth, bits)?
+                    lookups.map_to_accuracy(x, domain, &smooth, accuracy)?
                 }
                 _ => lookups.map(x, domain.clone(), &f, None)?,
             });
@@ -92,8 +97,7 @@ impl<P: PlanSubject> Planner<'_, P> {
         let (plan, prepared) = self.candidates(&goal);
         let Some(prepared) = prepared else {
             let (function, refusals) = (plan.function.clone(), plan.refusals());
-            let (log2_error, nearest) = (goal.log2_error, plan.nearest());
-            let kind = ErrorKind::NoPlan { function, log2_error, nearest, refusals };
+            let kind = ErrorKind::NoPlan { function, log2_error: goal.log2_error, refusals };
             return Err(Error::from(kind).into());
         };
         self.run_prepared(&prepared, &server, x)

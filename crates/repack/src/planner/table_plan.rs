@@ -8,7 +8,7 @@ use super::{
     plan::{EngineRow, MapPlan},
     predict::Planner,
     prepared::Prepared,
-    request::{Accuracy, error_of_bits},
+    request::Wanted,
     subject::PlanSubject,
 };
 use crate::{
@@ -17,8 +17,8 @@ use crate::{
 };
 
 impl<P: PlanSubject> Planner<'_, P> {
-    /// The plan of tables: one table for each value, corrected as far as the requested bits need
-    /// it.
+    /// The plan of tables: one table for each value, corrected as far as the requested accuracy
+    /// needs it.
     pub(super) fn plan_of_tables(&self) -> Result<MapPlan, P::Error> {
         // Step 1: the level of the operand.
         let lookups = self.params.lookups()?;
@@ -29,12 +29,12 @@ impl<P: PlanSubject> Planner<'_, P> {
         self.levels_for_tables(lookups)?;
         let inside = |x: f64| self.request.value(x.clamp(*self.values.start(), *self.values.end()));
         let engine = self.table_engine()?;
-        // Step 2: the smallest correction that reaches the bits.
-        if let Accuracy::Bits(bits) = self.request.accuracy {
+        // Step 2: the smallest correction that reaches the accuracy.
+        if let Wanted::Typical(accuracy) = self.request.accuracy {
             let tables = self.corrected_tables(engine)?;
             let corrections = self.corrections(&tables)?;
             let smooth = Smooth::new(&inside, &self.request.derivatives);
-            let (plan, _) = corrections.to_bits(&smooth, bits)?;
+            let (plan, _) = corrections.to_accuracy(&smooth, accuracy)?;
             let own = self.own_error(&corrections, inside)?;
             let error = plan.accuracy().worst_abs() + own;
             let of = match LutEngine::of(tables.lwe_params) {
@@ -42,7 +42,7 @@ impl<P: PlanSubject> Planner<'_, P> {
                 _ => Engine::Corrected,
             };
             let prediction = self.prediction(&tables, of, error, Some(&plan))?;
-            let log2_error = error_of_bits(bits, inside, &self.domain);
+            let log2_error = accuracy.error()?.log2();
             let prepared = Prepared::Corrected { order: plan.order() };
             let row = EngineRow { engine: of, prediction: Some(prediction), refusal: None };
             return Ok(self.plan_of(row, Some(log2_error), prepared));

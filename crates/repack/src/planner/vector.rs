@@ -6,13 +6,15 @@ use std::borrow::Cow;
 
 use bellerophon_ckks::{
     self as ckks, Bounds, CiphertextMeta, CkksOps, ComposedOps, Interval, Metadata,
-    approx::{Approximation, Sign},
+    approx::{Accuracy, Approximation, Sign},
     fbt::{FunctionalBootstrapper, IntTable, PairedVec, PeriodicFunction},
+    noise::{Noise, slot_std},
 };
 
 use super::{
     function::{MapFunction, Shape},
     goal::Goal,
+    plan::MapPlan,
 };
 
 /// The share of the requested error for the approximation; the rest is for noise.
@@ -20,9 +22,6 @@ const SHARE: f64 = 0.5;
 
 /// The same for compositions. Their noise is small, and half a bit costs a level.
 const COMPOSED_SHARE: f64 = 0.9;
-
-/// Points at which a slope is sampled.
-const SLOPE_POINTS: usize = 1 << 12;
 
 /// Polynomials for functions with a known slope are tried for errors from this part of the domain's
 /// radius on. Below it their degree is out of reach.
@@ -49,14 +48,15 @@ impl VectorProgram {
     /// that must take more than `most` levels are refused without a search.
     pub(crate) fn polynomial(goal: &Goal, most: usize) -> ckks::Result<Self> {
         let (lo, hi) = (*goal.domain.start(), *goal.domain.end());
-        let (function, log2_error) = (&goal.function, budget(goal));
+        let (function, log2_error) = (&goal.function, goal.log2_error + SHARE.log2());
         let radius = lo.abs().max(hi.abs());
         // Step 1: the sign is a composition; other functions with a jump are refused.
         if let Shape::Sign = function.shape {
             let margin = (function.gap() / radius).log2().min(LARGEST);
             let log2_error = log2_error.min(LARGEST);
             enough_levels(margin, log2_error, most)?;
-            return Sign::new(radius, margin, log2_error).map(Self::Sign);
+            let accuracy = Accuracy::bits(-log2_error);
+            return Sign::new(radius, margin.exp2(), accuracy).map(Self::Sign);
         }
         if let Some(place) = function.jump(lo, hi) {
             return Err(across_jump(function, place, "a polynomial"));
@@ -69,7 +69,7 @@ impl VectorProgram {
             let wanted = goal.log2_error + COMPOSED_SHARE.log2();
             let log2 = (wanted + halves - radius.log2()).min(LARGEST);
             enough_levels(log2 + WIDER, log2, most)?;
-            Sign::for_magnitudes(radius, log2)
+            Sign::for_magnitudes(radius, Accuracy::absolute(radius * log2.exp2()))
         };
         let composed = match function.shape {
             Shape::Relu => Some(composed(1.0).map(Self::Relu)),
@@ -79,7 +79,7 @@ impl VectorProgram {
         // Step 3: a Chebyshev series; for ReLU and magnitude only if the error is coarse.
         let coarse = log2_error.exp2() > COARSE * 0.5 * (hi - lo);
         let series = (composed.is_none() || coarse)
-            .then(|| Approximation::new(&f, lo, hi, log2_error.min(0.0)).map(Self::Approximation));
+            .then(|| Approximation::new(&f, lo, hi, budget(goal)).map(Self::Approximation));
         // Step 4: the one with fewest levels, or the last refusal.
         let (found, refused): (Vec<_>, Vec<_>) =
             composed.into_iter().chain(series).partition(Result::is_ok);
@@ -133,37 +133,18 @@ impl VectorProgram {
         matches!(self, Self::Series(_) | Self::Table(..))
     }
 
-    /// Standard deviation of the noise of a result at the worst point of the domain, without the
-    /// approximation error. It combines the prediction of the simulator, an average over the
-    /// domain, with the noise of the operand where the program is steepest.
-    pub(crate) fn noise(&self, result: &Metadata, operand: &Metadata, goal: &Goal) -> f64 {
-        let excess = match self.bootstraps() {
-            // The excess of a series includes its approximation error.
-            true => (result.excess().powi(2) - self.error().powi(2)).max(0.0).sqrt(),
-            false => result.excess(),
-        };
-        let input = operand.noise().max(operand.excess());
-        result.noise().max(excess).hypot(self.steepest(goal) * input)
-    }
-
-    /// The largest slope of the computed function over the domain, sampled. The excess of a series
-    /// already includes its slope.
-    fn steepest(&self, goal: &Goal) -> f64 {
-        let (lo, hi) = (*goal.domain.start(), *goal.domain.end());
-        let slope = |f: &dyn Fn(f64) -> f64, avoided: f64| {
-            let step = (hi - lo) / SLOPE_POINTS as f64;
-            let at = |i: usize| lo + i as f64 * step;
-            let slope = |i: usize| (f(at(i + 1)) - f(at(i))).abs() / step;
-            let far = |i: &usize| at(*i).abs().min(at(i + 1).abs()) >= avoided;
-            (0..SLOPE_POINTS).filter(far).map(slope).fold(0.0, f64::max)
-        };
-        match self {
-            Self::Approximation(f) => slope(&|x| f.eval(x), 0.0),
-            Self::Sign(sign) => slope(&|x| sign.eval(x), sign.margin()),
-            Self::Relu(sign) => slope(&|x| 0.5 * x * (1.0 + sign.eval(x)), 0.0),
-            Self::Abs(sign) => slope(&|x| x * sign.eval(x), 0.0),
-            Self::Series(_) | Self::Table(..) => 0.0,
-        }
+    /// A bound on the noise of the worst result, except with probability
+    /// `2^`[`LOG2_FAILURE`](MapPlan::LOG2_FAILURE), without the approximation error: by the variances
+    /// of the slots, which count the largest slope of the program, and by the excess.
+    pub(crate) fn noise(&self, result: &Metadata) -> f64 {
+        let CiphertextMeta { slots, scale, noise, bounds, .. } = result.meta;
+        let unit = slot_std(1.0, slots, scale, bounds.slots().is_real());
+        // The largest variances of a series include its approximation error.
+        let included = if self.bootstraps() { (self.error() / unit).powi(2) } else { 0.0 };
+        let predicted = Noise { peak: (noise.peak - included).max(noise.total), ..noise };
+        let excess = Noise::new((noise.excess - included).max(0.0));
+        let worst = |noise: Noise| unit * noise.worst(slots, MapPlan::LOG2_FAILURE);
+        worst(predicted).max(worst(excess))
     }
 
     /// A description for the table of engines.
@@ -228,9 +209,9 @@ fn only<T>(results: Vec<T>) -> T {
     results.into_iter().next().expect("one function")
 }
 
-/// `log2` of the requested error of an approximation.
-fn budget(goal: &Goal) -> f64 {
-    goal.log2_error + SHARE.log2()
+/// The requested accuracy of an approximation.
+fn budget(goal: &Goal) -> Accuracy {
+    Accuracy::absolute(SHARE * goal.log2_error.exp2())
 }
 
 fn refusal(function: &MapFunction, reason: &str) -> ckks::Error {
@@ -267,4 +248,47 @@ fn filled<'c, A: CkksOps>(
     let bounds = Bounds { values: meta.bounds.values, padding };
     let meta = CiphertextMeta { bounds, ..a.metadata(&sum).meta };
     Ok(Cow::Owned(a.with_metadata(sum, meta)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{lookup::testing, planner::Engine};
+    use bellerophon_ckks::{approx::Known, simulator::Simulator};
+
+    /// A stated range includes the errors of the worst slots of a bootstrapped vector, and the
+    /// results of programs have them all the same.
+    #[test]
+    fn noise_within_a_stated_range_is_that_of_the_worst_slot() {
+        let params = testing::toy();
+        let params = params.slots();
+        let simulator = Simulator::new(params);
+        let domain = Interval::real(-1.0, 1.0).unwrap();
+        let x = simulator.encrypt(&vec![0.0; 1024], domain, params.max_level()).unwrap();
+        let unit = x.metadata().meta.scale.powi(2) / 1024.0;
+        let mixed = Noise::varying(2f64.powi(-40) * unit, 2f64.powi(-24) * unit);
+        // Metadata of a product take its largest factor where the sign is steepest, too.
+        // The cubic for the sigmoid is slightly less steep than it.
+        let relu = (MapFunction::relu(), 1.0, 64.0);
+        for (function, slope, room) in [relu, (Known::Sigmoid.into(), 0.24, 4.0)] {
+            let goal = Goal {
+                function,
+                domain: -1.0..=1.0,
+                log2_error: -10.0,
+                engines: [Engine::Poly].into(),
+            };
+            let program = VectorProgram::polynomial(&goal, usize::MAX).unwrap();
+            let noise = |noise: Noise| {
+                let meta = CiphertextMeta { noise, ..x.metadata().meta };
+                let x = simulator.with_metadata(x.clone(), meta);
+                let y = program.apply(&simulator, &x, &domain).unwrap();
+                (program.noise(y.metadata()), *x.metadata())
+            };
+            let (stated, x) = noise(Noise { excess: 0.0, ..mixed });
+            let own = slope * x.worst(MapPlan::LOG2_FAILURE);
+            assert!(own < stated && stated < room * own, "{}: {stated} {own}", program.detail());
+            let (unstated, _) = noise(mixed);
+            assert!(stated <= unstated, "{stated} {unstated}");
+        }
+    }
 }

@@ -54,7 +54,8 @@ pub struct World {
 /// Parameters for programs of this depth.
 pub fn params(depth: usize) -> Result<Params, Failure> {
     let (security, slots) = (Security::Bits128, 1 << 13);
-    let bounds = ProgramBounds { security, slots, depth, bits: 22.0, bootstraps: false };
+    let bounds =
+        ProgramBounds { security, slots, depth, accuracy: Accuracy::bits(22.0), bootstraps: false };
     Params::choose(&bounds).map_err(Failure::run)
 }
 

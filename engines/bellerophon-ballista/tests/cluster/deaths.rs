@@ -158,6 +158,21 @@ async fn a_job_without_executors_ends_with_an_error() {
     assert!(refused.to_lowercase().contains("executor"), "{refused}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scheduler_that_dies_in_a_query_is_named() {
+    let world = World::new();
+    let (session, mut scheduler, _executors) = cluster(&world, 1).await;
+    lengthen(&world, &session).await;
+    let query = tokio::spawn(async move { refusal(&session, QUERY).await });
+    let status = world.path("executor-0-status");
+    wait("work", || counter(&status, "/calls/he_map") > 0).await;
+    scheduler.kill();
+    let refused = tokio::time::timeout(Duration::from_secs(100), query).await;
+    let refused = refused.expect("the query ends").unwrap();
+    assert!(refused.contains("the scheduler at 127.0.0.1:"), "{refused}");
+    assert!(refused.contains("has died"), "{refused}");
+}
+
 /// Results of the last stage are on their executors alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn results_that_died_before_they_were_fetched_are_an_error() {

@@ -131,7 +131,7 @@ async fn foreign_and_truncated_vectors_are_refused_with_their_row() {
     let cases = [
         (good[..good.len() - 7].to_vec(), "the table", "truncated"),
         (loose, "the table", "unpublished"),
-        (foreign, "he_mul", "key"),
+        (foreign, "the table", "it belongs to the owner"),
     ];
     for (i, (bad, place, expected)) in cases.into_iter().enumerate() {
         let name = format!("forged_{i}");
@@ -161,6 +161,12 @@ async fn files_outside_the_roots_are_refused() {
     let refused = refusal(&session, "SELECT g, he_sum(x) FROM outside GROUP BY g").await;
     assert!(refused.contains("outside the roots of this process"), "{refused}");
     assert!(refused.contains("--root"), "{refused}");
+    // Nor is one written there.
+    let written = outside.path().join("copy.parquet");
+    let sql = format!("COPY (SELECT g, x FROM t) TO '{}' STORED AS PARQUET", written.display());
+    let refused = refusal(&session, &sql).await;
+    assert!(refused.contains("outside the roots of this process"), "{refused}");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     assert_eq!(rows(world.client.params(), &session, QUERY).await.len(), 2, "the executors live");
 }
 

@@ -1,13 +1,14 @@
 //! Connections with certificates of one authority.
 
-use std::fs;
+use std::{fs, time::Duration};
 
-use bellerophon_ballista::{ClientOptions, TlsOptions};
+use bellerophon_ballista::{ClientOptions, ExecutorOptions, SchedulerOptions, TlsOptions};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
 };
+use tokio::time::timeout;
 
-use crate::world::{World, refusal, rows};
+use crate::world::{World, refusal, rows, scheduler};
 
 const QUERY: &str = "SELECT g, he_sum(x) AS r FROM t GROUP BY g";
 
@@ -55,4 +56,28 @@ async fn all_connections_need_a_certificate_of_the_authority() {
     assert!(!refused.is_empty());
     // The cluster lives.
     assert_eq!(rows(world.client.params(), &session, QUERY).await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn addresses_beyond_this_machine_need_certificates() {
+    let world = World::new();
+    let bind = "0.0.0.0:0".parse().unwrap();
+    let plain = scheduler(world.folder.path(), &TlsOptions::default());
+    let options = world.executor("localhost:1", "executor-0", "node");
+    let node = options.node().unwrap();
+    let (served, computed) = (
+        SchedulerOptions { bind, ..plain }.serve(),
+        ExecutorOptions { bind, ..options.clone() }.serve(node.clone()),
+    );
+    // The scheduler may be there, too.
+    let far = ExecutorOptions { scheduler: "10.0.0.1:50050".into(), ..options }.serve(node);
+    let patience = Duration::from_secs(60);
+    for (host, ended) in [
+        ("0.0.0.0", timeout(patience, served).await),
+        ("0.0.0.0", timeout(patience, computed).await),
+        ("10.0.0.1", timeout(patience, far).await),
+    ] {
+        let refused = ended.expect("it serves").unwrap_err().to_string();
+        assert!(refused.contains("--plaintext") && refused.contains(host), "{refused}");
+    }
 }

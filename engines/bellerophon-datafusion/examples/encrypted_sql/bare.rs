@@ -130,7 +130,8 @@ impl Bare {
         scaling: Option<[f64; 2]>,
         domain: RangeInclusive<f64>,
     ) -> Result<(), Failure> {
-        let request = || MapRequest::of(Known::Sigmoid).over(domain.clone()).error(-MAP_BITS);
+        let accuracy = Accuracy::bits(MAP_BITS);
+        let request = || MapRequest::of(Known::Sigmoid).over(domain.clone()).error(accuracy);
         let read = |place: &Place| {
             let x = self.read(place)?;
             Ok::<_, bellerophon::Error>(match scaling {

@@ -131,7 +131,7 @@ async fn foreign_and_damaged_vectors_are_refused_with_their_row() {
     let cases = [
         (flipped, "damaged"),
         (good[..good.len() - 7].to_vec(), "truncated"),
-        (vec![], "0 bytes"),
+        (vec![], "no bytes"),
         (other, "parameters"),
         (public, "the reader expects"),
     ];
@@ -189,6 +189,8 @@ async fn arguments_are_checked_when_a_query_is_planned() {
         ("he_polynomial(x, '1,a')", "coefficients such as"),
         ("he_map(x, 'nothing', -2.0, 2.0)", "no function has this name"),
         ("he_map(x, 'sigmoid', 2.0, -2.0)", "domain"),
+        // Bits, not an exponent: an error of 2^14 leaves nothing of the function.
+        ("he_map(x, 'sigmoid', -2.0, 2.0, -14.0)", "differ by"),
         ("he_map(x, 'x -> x + y', -2.0, 2.0)", "is no function"),
         ("he_map(x, 'x -> x +', -2.0, 2.0)", "is no function"),
         ("he_map(x, 'X -> x', -2.0, 2.0)", "no name of a variable"),

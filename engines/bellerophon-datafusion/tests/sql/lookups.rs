@@ -161,10 +161,10 @@ async fn tables_and_queries_that_do_not_fit_are_refused() {
     for (shards, expected) in [
         (vec![vec![(3, 1), (3, 1)]], "two rows of the table have the point 3"),
         (vec![vec![(70, 1)], vec![(70, 2)]], "two rows of the table have the point 70"),
-        (vec![vec![(1, 1), (200, 1)]], "he_lookup, row 1 of its batch: point 1 lies outside"),
-        (vec![vec![(-1, 1)]], "he_lookup, row 0 of its batch: point 0 lies outside"),
-        (vec![vec![(0, 257)]], "entry 0 is not below t = 257"),
-        (vec![vec![(0, -1)]], "entry 0 is not below t = 257"),
+        (vec![vec![(1, 1), (200, 1)]], "he_lookup, row 1 of its batch: the point is not in 0.."),
+        (vec![vec![(-1, 1)]], "he_lookup, row 0 of its batch: the point is not in 0.."),
+        (vec![vec![(0, 257)]], "row 0 of its batch: the value is not in 0..257"),
+        (vec![vec![(0, -1)]], "row 0 of its batch: the value is not in 0..257"),
     ] {
         let session = parties.session(shards.len(), &shards);
         let refused = run(&session, &sql(&lookup)).await.unwrap_err();

@@ -124,7 +124,9 @@ async fn the_columns_of_providers_have_one_owner() {
     let theirs = bellerophon::format::to_bytes(other.params(), &theirs).unwrap();
     let half = good[..good.len() / 2].to_vec();
     let key = public.to_bytes().unwrap();
-    for (bad, expected) in [(half, "truncated"), (key, "the reader expects"), (theirs, "key")] {
+    for (bad, expected) in
+        [(half, "truncated"), (key, "the reader expects"), (theirs, "to the owner")]
+    {
         forged(&session, vec![good.clone(), bad]).await;
         for sql in ["SELECT he_mul(x, x) FROM forged", "SELECT he_sum(x) FROM forged"] {
             let refusal = world.refusal(&session, sql).await;

@@ -211,6 +211,19 @@ fn a_table_has_a_column_to_encrypt() {
     assert!(refusal.contains("no column to encrypt"), "{refusal}");
 }
 
+#[test]
+fn cells_are_separated_by_commas() {
+    let world = World::new();
+    for (text, reason) in [
+        ("g;x;y\na;0,5;1\n", "semicolons separate the names"),
+        ("g\tx\ty\na\t0.5\t1\n", "tabs separate the names"),
+    ] {
+        let mut writer = TableWriter::new(&world.client, world.options(), Vec::new()).unwrap();
+        let refusal = writer.write_csv(text.as_bytes(), |_| {}).unwrap_err().to_string();
+        assert!(refusal.contains(reason), "{refusal}");
+    }
+}
+
 #[tokio::test]
 async fn divisors_count_something() {
     let world = World::new();

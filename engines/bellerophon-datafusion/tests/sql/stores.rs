@@ -4,7 +4,7 @@ use std::{
     fmt, fs,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
         mpsc::{self, Receiver},
     },
     thread,
@@ -44,7 +44,15 @@ enum Fault {
     Denied,
     /// The store does not answer before it is told to.
     Silent,
+    /// More bytes follow the object, again and again.
+    Endless,
 }
+
+/// Bytes of a part of an endless object.
+const PART: u64 = 1 << 12;
+
+/// Parts behind the object, more than anything has: no test fills a disk.
+const PARTS: usize = 1 << 14;
 
 /// A store whose first requests fail.
 #[derive(Debug)]
@@ -54,13 +62,15 @@ struct Failing {
     left: AtomicUsize,
     requests: AtomicUsize,
     answers: AtomicBool,
+    /// Bytes of endless objects.
+    served: Arc<AtomicU64>,
 }
 
 impl Failing {
     fn new(world: &World, fault: Fault, times: usize) -> Arc<Self> {
         let inner = LocalFileSystem::new_with_prefix(world.folder.path()).unwrap();
         let (left, requests, answers) = (times.into(), 0.into(), false.into());
-        Arc::new(Self { inner, fault, left, requests, answers })
+        Arc::new(Self { inner, fault, left, requests, answers, served: Arc::default() })
     }
 
     /// Waits for a number of requests.
@@ -126,7 +136,7 @@ impl ObjectStore for Failing {
     async fn get_opts(&self, at: &Path, how: GetOptions) -> Result<GetResult> {
         match self.next() {
             None => self.inner.get_opts(at, how).await,
-            Some(Fault::Cut) => {
+            Some(fault @ (Fault::Cut | Fault::Endless)) => {
                 let GetResult { meta, range, attributes, payload } =
                     self.inner.get_opts(at, how).await?;
                 let whole = GetResult {
@@ -136,8 +146,20 @@ impl ObjectStore for Failing {
                     attributes: attributes.clone(),
                 };
                 let bytes = whole.bytes().await?;
-                let parts = [Ok(bytes.slice(..bytes.len() / 2)), Err(error(Fault::Network))];
-                let payload = GetResultPayload::Stream(stream::iter(parts).boxed());
+                let parts = if fault == Fault::Cut {
+                    let parts = [Ok(bytes.slice(..bytes.len() / 2)), Err(error(Fault::Network))];
+                    stream::iter(parts).boxed()
+                } else {
+                    let (len, part) = (bytes.len(), PART as usize);
+                    let cut = move |i: usize| Ok(bytes.slice(i..(i + part).min(len)));
+                    let starts = (0..len).step_by(part).chain(std::iter::repeat_n(0, PARTS));
+                    let served = self.served.clone();
+                    let count = move |_: &Result<_>| {
+                        served.fetch_add(PART, Ordering::Relaxed);
+                    };
+                    stream::iter(starts.map(cut)).inspect(count).boxed()
+                };
+                let payload = GetResultPayload::Stream(parts);
                 Ok(GetResult { payload, meta, range, attributes })
             }
             Some(Fault::Silent) => {
@@ -298,4 +320,81 @@ fn an_object_that_does_not_come_hinders_no_other() {
     store.answer();
     check(unhindered(&late));
     assert_eq!(store.requests(), 3);
+}
+
+/// The refusal of a node that reads from an endless store, and the bytes that it took.
+fn endless(
+    world: &World,
+    object: &str,
+    budget: u64,
+    read: impl AsyncFn(&Arc<Node>) -> String,
+) -> (String, u64) {
+    let (store, cache) = (Failing::new(world, Fault::Endless, 0), format!("copies of {object}"));
+    let node = node_on(store.clone(), world.folder.path(), &cache, budget);
+    if object != "params" {
+        node.keys().params(world.params).unwrap();
+    }
+    store.left.store(usize::MAX, Ordering::Relaxed);
+    let refusal = tokio::runtime::Runtime::new().unwrap().block_on(read(&node));
+    let copies = fs::read_dir(world.folder.path().join(cache)).unwrap();
+    let copies = copies.map(|file| file.unwrap().path());
+    let partial = |path: &std::path::PathBuf| path.extension() == Some("partial".as_ref());
+    assert_eq!(copies.filter(partial).count(), 0, "{refusal}");
+    (refusal, store.served.load(Ordering::Relaxed))
+}
+
+#[test]
+fn an_object_is_copied_no_further_than_its_header_allows() {
+    let world = World::new();
+    let size = |name: Hash| {
+        let path = world.folder.path().join("keys").join(name.to_string());
+        fs::metadata(path).unwrap().len()
+    };
+    let query = async |node: &Arc<Node>, sql: &str| {
+        let session = world.session_on(node, Some(world.keys), 1).await;
+        world.refusal(&session, sql).await
+    };
+    // Parameters, and a vector: what their headers say.
+    let params = async |node: &Arc<Node>| {
+        node.keys().params(world.params).map(|_| ()).unwrap_err().to_string()
+    };
+    let (refusal, served) = endless(&world, "params", 1 << 30, params);
+    assert!(refusal.contains("bytes or more"), "{refusal}");
+    assert!(served <= size(world.params) + 2 * PART, "{served}");
+    let fresh = world.client.encrypt_seeded(&[0.5; 1024], -2.0..=2.0).unwrap();
+    let vector = world.node.keys().put_vector(world.client.params(), &fresh).unwrap();
+    let scaled = |name: Hash| format!("SELECT he_scale(he_object('{name}'), 2)");
+    let read = async |node: &Arc<Node>| query(node, &scaled(vector)).await;
+    let (refusal, served) = endless(&world, "vector", 1 << 30, read);
+    assert!(refusal.contains("bytes or more"), "{refusal}");
+    assert!(served <= size(vector) + 2 * PART, "{served}");
+    // A header that says more than a vector of these parameters has.
+    let path = world.folder.path().join("keys");
+    let mut long = fs::read(path.join(vector.to_string())).unwrap();
+    long[48..56].copy_from_slice(&(1u64 << 40).to_le_bytes());
+    let name = Hash::of(&long);
+    fs::write(path.join(name.to_string()), &long).unwrap();
+    let read = async |node: &Arc<Node>| query(node, &scaled(name)).await;
+    let (refusal, served) = endless(&world, "long", 1 << 30, read);
+    assert!(refusal.contains("bytes or more"), "{refusal}");
+    assert_eq!(served, PART);
+    // Keys: the budget, and at once if the store says that they exceed it.
+    let keys = size(world.keys);
+    let read = async |node: &Arc<Node>| query(node, QUERY).await;
+    let (refusal, served) = endless(&world, "keys", 2 * keys, read);
+    assert!(refusal.contains("the budget is"), "{refusal}");
+    assert!((keys..2 * keys + 2 * PART).contains(&served), "{served}");
+    let (refusal, served) = endless(&world, "budget", keys - 1, read);
+    assert!(refusal.contains(&format!("keys of {keys} bytes")), "{refusal}");
+    assert_eq!(served, PART);
+    // The note on the state of a program.
+    let state = State { iteration: 1, vectors: vec![vector] };
+    Iteration::new(&world.node, "program").keep(&state).unwrap();
+    let read = async |node: &Arc<Node>| {
+        Iteration::new(node, "program").resume(&[vector]).unwrap_err().to_string()
+    };
+    let (refusal, served) = endless(&world, "note", 1 << 30, read);
+    assert!(refusal.contains("no valid state"), "{refusal}");
+    // Short parts.
+    assert!(served <= PART * 1200, "{served}");
 }

@@ -36,13 +36,23 @@ fn server(client: &ClientKey) -> Evaluator {
 
 /// Three vectors on the server, looked up in a table: squares.
 fn squares(world: &World, client: &ClientKey, server: &Evaluator) -> Vec<LweVec> {
+    // Packing needs as much room as a sum of two.
+    squares_at(world, client, server, Headroom { terms: 2, levels: 0 })
+}
+
+/// The same in another encoding.
+fn squares_at(
+    world: &World,
+    client: &ClientKey,
+    server: &Evaluator,
+    headroom: Headroom,
+) -> Vec<LweVec> {
     let vectors: Vec<_> = (0..3)
         .map(|i| client.encrypt(&world.x[i * COUNT..][..COUNT], -2.0..=2.0).unwrap())
         .collect();
     let operands: Vec<_> = vectors.iter().collect();
     let extracted = server.extract_all(&operands, -2.0..=2.0, Headroom::TABLE).unwrap();
-    // Packing needs as much room as a sum of two.
-    let encoding = OutputEncoding::Fit(Headroom { terms: 2, levels: 0 });
+    let encoding = OutputEncoding::Fit(headroom);
     let tables = server.tables().unwrap();
     extracted.iter().map(|x| tables.map(x, |x| x * x, encoding).unwrap()).collect()
 }
@@ -105,6 +115,16 @@ async fn lwe_vectors_and_vectors_in_slots_are_not_taken_for_each_other() {
     let unpublished = format::to_bytes(lattice, &vectors[0]).unwrap();
     let wide = vectors[0].publish(-0.5..=4.75, deviation).unwrap();
     let wide = format::to_bytes(lattice, &wide).unwrap();
+    let noisy = vectors[0].publish(SQUARES, 8.0 * deviation).unwrap();
+    let noisy = format::to_bytes(lattice, &noisy).unwrap();
+    let stranger = ClientKey::generate(params).unwrap();
+    let theirs = self::server(&stranger);
+    let foreign = squares(&world, &stranger, &theirs);
+    let strange = foreign[0].publish(SQUARES, foreign[0].meta().deviation).unwrap();
+    let strange = format::to_bytes(lattice, &strange).unwrap();
+    let finer = squares_at(&world, &world.client, &server, Headroom { terms: 4, levels: 0 });
+    let finer = finer[0].publish(SQUARES, finer[0].meta().deviation).unwrap();
+    let finer = format::to_bytes(lattice, &finer).unwrap();
     let mut flipped = good.clone();
     flipped[good.len() / 2] ^= 1;
     let slots = world.client.encrypt_seeded(&world.x[..COUNT], -2.0..=2.0).unwrap();
@@ -113,9 +133,12 @@ async fn lwe_vectors_and_vectors_in_slots_are_not_taken_for_each_other() {
         (good[..good.len() - 7].to_vec(), "truncated"),
         (flipped, "damaged"),
         (slots, "the reader expects"),
-        (vec![], "0 bytes"),
+        (vec![], "no bytes"),
         (unpublished, "unpublished values"),
         (wide, "16 values in [-0.5, 4.75], its column 16 in [-0.05, 4.05]"),
+        (noisy, "it states a deviation of"),
+        (finer, "it states an encoding of width"),
+        (strange, "it belongs to the owner"),
     ] {
         let column = Arc::new(BinaryArray::from_iter_values([good.clone(), bad]));
         register(&session, field.clone(), column);
@@ -124,9 +147,6 @@ async fn lwe_vectors_and_vectors_in_slots_are_not_taken_for_each_other() {
         assert!(refusal.contains(expected), "{refusal}");
     }
     // Another owner: refused by plan, or by the keys.
-    let stranger = ClientKey::generate(params).unwrap();
-    let theirs = self::server(&stranger);
-    let foreign = squares(&world, &stranger, &theirs);
     let (field, column) = values_column(&theirs, world.params, "w", &foreign, SQUARES).unwrap();
     register(&session, field, column);
     world.refuses(&session, "SELECT he_add(he_pack(w), x) FROM w, t", "owners").await;

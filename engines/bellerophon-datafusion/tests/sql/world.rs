@@ -162,7 +162,12 @@ impl World {
 
 /// The table `forged` of one column of bytes, with the description of a column of the real table.
 pub async fn forged(session: &SessionContext, values: Vec<Vec<u8>>) {
-    let real = session.table("t").await.unwrap();
+    forged_as(session, "t", values).await;
+}
+
+/// The same with the description of a column of another table.
+pub async fn forged_as(session: &SessionContext, table: &str, values: Vec<Vec<u8>>) {
+    let real = session.table(table).await.unwrap();
     let field = real.schema().field_with_unqualified_name("x").unwrap().clone();
     let schema = Arc::new(Schema::new(vec![field]));
     let column: ArrayRef = Arc::new(BinaryArray::from_iter_values(values));

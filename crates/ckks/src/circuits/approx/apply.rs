@@ -1,5 +1,6 @@
 //! Evaluation of prepared functions.
 
+use super::accuracy::Accuracy;
 use super::function::Function;
 use super::iterate::{Goldschmidt, Newton, Squarings};
 use super::prepare::{Approximation, Program};
@@ -45,7 +46,7 @@ pub(crate) fn function<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
     f: &Function,
-    log2_error: f64,
+    accuracy: Accuracy,
 ) -> Result<A::Ciphertext> {
     let CiphertextMeta { bounds, .. } = a.metadata(x).meta;
     let around = |lo: f64, hi: f64| {
@@ -53,8 +54,10 @@ pub(crate) fn function<A: CkksOps>(
         let least = (1e-3 * (lo.abs() + hi.abs())).max(1e-6);
         if hi - lo < least { (lo - least, hi + least) } else { (lo, hi) }
     };
-    let (lo, hi) = around(bounds.values.lo(), bounds.values.hi());
-    apply(a, x, &Approximation::new(f, lo, hi, log2_error)?)
+    let (lo, hi) = (bounds.values.lo(), bounds.values.hi());
+    accuracy.within_spread(f.name(), |x| f.value(x), lo, hi)?;
+    let (lo, hi) = around(lo, hi);
+    apply(a, x, &Approximation::of_accuracy(f, lo, hi, accuracy)?)
 }
 
 /// Goldschmidt's products: `y_k`, at the default scale.

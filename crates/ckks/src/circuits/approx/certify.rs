@@ -125,7 +125,17 @@ pub(crate) fn range_within(p: &Chebyshev, lo: f64, hi: f64, excess: f64) -> (f64
 pub(crate) fn by_slope(f: &Function, slope: f64, p: &Chebyshev, wanted: f64) -> f64 {
     let [least, most] = SLOPE_SAMPLES;
     let samples = 0.5 * PI * p.difference_slope(slope) / (SLOPE_SHARE * wanted);
-    p.certified_error(|x| f.value(x), slope, samples.clamp(least, most) as usize) + rounding(p)
+    let certified = p.certified_error(|x| f.value(x), slope, samples.clamp(least, most) as usize);
+    let slopes = slope + p.largest_slope() / (0.5 * (p.hi() - p.lo()));
+    certified + rounding(p) + slopes * misplacement(p.lo(), p.hi())
+}
+
+/// A bound on the distance of a sample of `[lo, hi]` from its place `middle + radius cos(a)` by
+/// rounding: of the middle and of the sum, up to `f64::EPSILON` times the farthest point, and of
+/// radius, angle, cosine and product. It is large in a narrow domain far from zero.
+pub(crate) fn misplacement(lo: f64, hi: f64) -> f64 {
+    let (farthest, radius) = (lo.abs().max(hi.abs()), 0.5 * (hi - lo));
+    f64::EPSILON * (2.0 * farthest + 4.0 * radius)
 }
 
 /// A bound on the rounding error of values of a polynomial.
@@ -161,6 +171,21 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Samples of a steep function between two neighbouring numbers tell nothing.
+    #[test]
+    fn roundings_of_points_count() {
+        let (lo, hi, slope) = (1e12, 1e12 + 1.0, 1e3);
+        let f = Function::lipschitz("line", move |x| slope * (x - lo), slope);
+        let p = Chebyshev::interpolate(|x| f.value(x), lo, hi, 1);
+        let ulp = lo.next_up() - lo;
+        let bound = by_slope(&f, slope, &p, 1e-3);
+        assert!(bound >= slope * ulp && bound < 20.0 * slope * ulp, "{bound:e}");
+        // Near zero they are lost beside the room between samples.
+        let near = Function::lipschitz("line", move |x| slope * x, slope);
+        let p = Chebyshev::interpolate(|x| near.value(x), 0.0, 1.0, 1);
+        assert!(slope * misplacement(0.0, 1.0) < 1e-6 * by_slope(&near, slope, &p, 1e-3));
     }
 
     #[test]

@@ -10,7 +10,8 @@ use super::sign::{Kind, Sign};
 use crate::bootstrap::auto_bootstrap;
 use crate::eval::{padding::inside, statements::within};
 use crate::lengths::pair;
-use crate::polynomial::check_domain;
+use crate::noise::Noise;
+use crate::polynomial::{Sensitivity, check_domain};
 use crate::{Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result};
 
 /// The largest share of the modulus at the level of a result for its values.
@@ -158,7 +159,19 @@ pub(crate) fn signed<A: CkksOps>(
     kind: Kind,
     scale: f64,
 ) -> Result<A::Ciphertext> {
-    let params = a.params();
+    signed_where(a, x, sign, kind, scale, None)
+}
+
+/// As [`signed`], for arguments whose errors it takes with at most the sensitivity `steepest`: the
+/// bound on the noise counts that. Without one it counts the slopes inside the margin.
+pub(crate) fn signed_where<A: CkksOps>(
+    a: &A,
+    x: &A::Ciphertext,
+    sign: &Sign,
+    kind: Kind,
+    scale: f64,
+    steepest: Option<Sensitivity>,
+) -> Result<A::Ciphertext> {
     // Step 1: an operand within the domain, bootstrapped if its levels do not suffice.
     let values = Bounds::all(a.metadata(x).meta.bounds.values);
     check_domain(&values, -sign.radius(), sign.radius())?;
@@ -181,19 +194,44 @@ pub(crate) fn signed<A: CkksOps>(
         Kind::Step => Interval::real(0.5 - 0.5 * largest, 0.5 + 0.5 * largest)?,
     };
 
-    // Step 4: the noise, averaged over the arguments outside the margin. The polynomials one by one
-    // average over their whole domains, where most arguments do not occur.
-    let input = meta.noise.total / meta.scale.powi(2);
-    let rounding = mlwe::noise::rounding(params.lattice()) / params.scale().powi(2);
-    let mut total = sign.sensitivity(kind).variance(input, rounding) * scale.powi(2);
+    // Step 4: the noise: its mean over the arguments outside the margin, and the largest there. The
+    // polynomials one by one average over their whole domains, where most arguments do not occur.
+    let step = match bootstrapped {
+        Some(_) => rounding(a),
+        None => step_variance(a, &meta)?,
+    };
+    let of = |s: Sensitivity, v: f64| s.variance(v / meta.scale.powi(2), step) * scale.powi(2);
     let of_y = a.metadata(&y).meta;
+    let mut total = of(sign.sensitivity(kind), meta.noise.total);
     if bootstrapped.is_none() {
         // A bootstrap in between has added its noise.
         total = total.max(of_y.noise.total);
     }
-    let noise = of_y.noise.stated(total);
+    let peak = of(sign.peak(kind), meta.noise.peak).max(total);
+    let there = steepest.map_or(f64::INFINITY, |s| of(s, meta.noise.bound));
+    let bound = of_y.noise.bound.min(there).max(peak);
+    let noise = Noise { total, peak, bound, ..of_y.noise };
     let meta = CiphertextMeta { bounds: Bounds::all(range), noise, ..of_y };
     Ok(a.with_metadata(y, meta))
+}
+
+/// The variance of a rescale, in squares of the message at the default scale.
+fn rounding<A: CkksOps>(a: &A) -> f64 {
+    mlwe::noise::rounding(a.params().lattice()) / a.params().scale().powi(2)
+}
+
+/// The variance of a step of polynomials of a vector: that of a rescale, or with automatic
+/// bootstrapping that of a bootstrap.
+pub(crate) fn step_variance<A: CkksOps>(a: &A, x: &CiphertextMeta) -> Result<f64> {
+    let Some(bootstrapper) = a.bootstrapper().filter(|_| a.auto_bootstraps()) else {
+        return Ok(rounding(a));
+    };
+    let range = Bounds::all(Interval::real(-1.0, 1.0)?);
+    let scale = a.params().scale();
+    let exact = CiphertextMeta { scale, bounds: range, noise: Noise::NONE, ..*x };
+    let level = bootstrapper.input_level();
+    let bootstrapped = bootstrapper.bootstrapped(&Metadata { level, meta: exact })?.meta;
+    Ok(rounding(a).max(bootstrapped.noise.excess / bootstrapped.scale.powi(2)))
 }
 
 /// `x` with its padding within the radius of a sign.

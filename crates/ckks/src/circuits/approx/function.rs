@@ -63,7 +63,7 @@ enum Smoothness {
 /// certified.
 ///
 /// ```
-/// use bellerophon_ckks::approx::{Approximation, Function};
+/// use bellerophon_ckks::approx::{Accuracy, Approximation, Function};
 ///
 /// # fn main() -> bellerophon_ckks::Result<()> {
 /// // 1 / (1 + x^2) has poles at +-i: |1 + z^2| >= (1 - y)(1 + y) where |Im z| <= y < 1.
@@ -71,7 +71,7 @@ enum Smoothness {
 ///     let y = ellipse.height();
 ///     (y < 1.0).then(|| 1.0 / (1.0 - y * y))
 /// });
-/// let plan = Approximation::new(&bell, -1.0, 1.0, -20.0)?;
+/// let plan = Approximation::new(&bell, -1.0, 1.0, Accuracy::bits(20.0))?;
 /// assert!(plan.error() <= 2f64.powi(-20) && plan.levels() == 5);
 /// # Ok(())
 /// # }

@@ -3,6 +3,7 @@
 //! | item | contents |
 //! | --- | --- |
 //! | [`Function`] | a real function with a bound in the complex plane |
+//! | [`Accuracy`] | the requested error of a result |
 //! | [`Approximation`] | a function over a domain, prepared: error, levels and work are known |
 //! | [`Sign`] | sign, step, comparison, maximum, minimum and magnitude by composite minimax polynomials |
 //! | [`remez`] | minimax approximation over unions of intervals |
@@ -13,10 +14,10 @@
 //! carried range of the ciphertext:
 //!
 //! ```no_run
-//! # use bellerophon_ckks::{Ciphertext, ComposedOps, Evaluator, Interval, Result, approx::{Function, Known}};
+//! # use bellerophon_ckks::{Ciphertext, ComposedOps, Evaluator, Interval, Result, approx::{Accuracy, Function, Known}};
 //! # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
 //! let x = x.assume_range_with_padding(Interval::real(0.5, 2.0)?); // known of all slots
-//! let y = evaluator.function(&x, &Function::from(Known::Ln), -20.0)?;
+//! let y = evaluator.function(&x, &Function::from(Known::Ln), Accuracy::bits(20.0))?;
 //! # Ok(())
 //! # }
 //! ```
@@ -25,7 +26,7 @@
 //!
 //! ```
 //! use bellerophon_ckks::ComposedOps;
-//! use bellerophon_ckks::approx::{Approximation, Function, Known};
+//! use bellerophon_ckks::approx::{Accuracy, Approximation, Function, Known};
 //! # use bellerophon_ckks::{
 //! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, Params, ParamsSpec,
 //! #     SecretKey, Security, decrypt_values, encrypt,
@@ -42,7 +43,8 @@
 //! # let range = bellerophon_ckks::Interval::real(-8.0, 8.0)?;
 //! # let plain = Encoder::new(&params).encode(&[-5.0, -1.0, 0.5, 8.0], range, params.scale(), 7)?;
 //! # let x = encrypt(&params, &plain, &secret, &mut rng)?;
-//! let sigmoid = Approximation::new(&Function::from(Known::Sigmoid), -8.0, 8.0, -16.0)?;
+//! let f = Function::from(Known::Sigmoid);
+//! let sigmoid = Approximation::new(&f, -8.0, 8.0, Accuracy::bits(16.0))?;
 //! println!("{sigmoid}"); // sigmoid(x) on [-8, 8]: degree 27, error 2^-16.2, 6 levels, ..
 //! assert!(sigmoid.error() <= 2f64.powi(-16) && sigmoid.levels() == 6);
 //!
@@ -59,6 +61,7 @@
 //! points: see `certify.rs`. It does not include the noise of the scheme, which
 //! [`Metadata::noise`](crate::Metadata::noise) predicts.
 
+mod accuracy;
 pub(crate) mod apply;
 pub(crate) mod certify;
 pub(crate) mod compare;
@@ -69,6 +72,7 @@ mod prepare;
 mod remez;
 mod sign;
 
+pub use accuracy::Accuracy;
 pub use function::{Ellipse, Function, Known};
 pub use prepare::Approximation;
 pub(crate) use prepare::{check_domain, without_values};

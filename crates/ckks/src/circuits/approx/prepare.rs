@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use super::accuracy::Accuracy;
 use super::fit::{LEAST_ERROR, MAX_DEGREE, certified_error, least_degree, mean_square, minimax};
 use super::function::{Function, Iteration};
 use super::iterate::{Goldschmidt, Newton, Squarings};
@@ -56,8 +57,8 @@ pub struct Approximation {
 }
 
 impl Approximation {
-    /// The function `f` on a domain that contains `[lo, hi]`, to an absolute error of at most
-    /// `2^log2_error`, with the fewest relinearizations at the fewest levels.
+    /// The function `f` on a domain that contains `[lo, hi]`, to an accuracy, with the fewest
+    /// relinearizations at the fewest levels.
     ///
     /// The candidates are polynomials up to degree 1023, minimax polynomials where they save a
     /// level, and iterations (Goldschmidt for `1/x`, Newton for roots, squarings for `e^x`). A
@@ -66,18 +67,25 @@ impl Approximation {
     ///
     /// # Errors
     /// [`ErrorKind::Interval`] unless `lo < hi`, both within `1e100`, [`ErrorKind::Approximation`]
-    /// for an error outside `2^-40` to 1, or one that no candidate reaches (`f` has a singularity
-    /// in or near the domain).
-    pub fn new(f: &Function, lo: f64, hi: f64, log2_error: f64) -> Result<Self> {
+    /// for an error below `2^-40`, one that reaches the [spread](Accuracy::within_spread) of `f`,
+    /// or one that no candidate reaches (`f` has a singularity in or near the domain).
+    pub fn new(f: &Function, lo: f64, hi: f64, accuracy: Accuracy) -> Result<Self> {
         check_domain(lo, hi)?;
+        accuracy.within_spread(f.name(), |x| f.value(x), lo, hi)?;
+        Self::of_accuracy(f, lo, hi, accuracy)
+    }
+
+    /// As [`new`](Self::new), also for an error that reaches the spread of `f`.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub(super) fn of_accuracy(f: &Function, lo: f64, hi: f64, accuracy: Accuracy) -> Result<Self> {
         let refuse = |reason| ErrorKind::Approximation { what: f.name().into(), reason };
-        if !(LEAST_ERROR..=0.0).contains(&log2_error) {
-            return Err(refuse(format!(
-                "error 2^{log2_error:?}: need an exponent from {LEAST_ERROR} to 0"
-            ))
-            .into());
+        let error = accuracy.error()?;
+        if error < LEAST_ERROR.exp2() {
+            let reason = format!("error {error:e}: need at least 2^{LEAST_ERROR}");
+            return Err(refuse(reason).into());
         }
-        let error = log2_error.exp2();
         let candidates = domains(lo, hi).into_iter().flat_map(|[lo, hi]| {
             programs(f, lo, hi, error)
                 .into_iter()
@@ -86,8 +94,9 @@ impl Approximation {
         let best = candidates.min_by_key(|(p, ..)| (p.levels(), p.relinearizations()));
         let (program, error, lo, hi) = best.ok_or_else(|| {
             refuse(format!(
-                "no candidate reaches an error of 2^{log2_error} on [{lo:?}, {hi:?}]: \
-                 allow a larger error, or a domain farther from where the function is singular"
+                "no candidate reaches an error of 2^{:.1} on [{lo:?}, {hi:?}]: allow a larger \
+                 error, or a domain farther from where the function is singular",
+                error.log2()
             ))
         })?;
         Ok(Self { name: f.name().into(), lo, hi, error, program })
@@ -295,7 +304,7 @@ mod tests {
         ];
         for (f, lo, hi) in all {
             for bits in [-8.0, -20.0, -30.0] {
-                let a = Approximation::new(&f, lo, hi, bits).unwrap();
+                let a = Approximation::new(&f, lo, hi, Accuracy::bits(-bits)).unwrap();
                 assert!(a.domain().lo() <= lo && hi <= a.domain().hi(), "{a}");
                 let found = worst(&a, &f);
                 assert!(found <= a.error() && a.error() <= bits.exp2(), "{a}: {found:e}");
@@ -311,21 +320,24 @@ mod tests {
     fn steep_functions_are_certified_by_slope() {
         let square = Function::lipschitz("x^2", |x| x * x, 8.0);
         for bits in [-8.0, -12.0, -13.0] {
-            let a = Approximation::new(&square, -4.0, 4.0, bits).unwrap();
+            let a = Approximation::new(&square, -4.0, 4.0, Accuracy::bits(-bits)).unwrap();
             let found = worst(&a, &square);
             assert!(a.degree() == 2 && found <= a.error() && a.error() <= bits.exp2(), "{a}");
         }
-        assert!(Approximation::new(&square, -4.0, 4.0, -20.0).is_err());
+        assert!(Approximation::new(&square, -4.0, 4.0, Accuracy::bits(20.0)).is_err());
     }
 
     #[test]
     fn integer_slopes_save_the_level_of_the_map() {
-        let a = Approximation::new(&Function::from(Known::Exp), -1.0, 1.0, -20.0).unwrap();
+        let to = |known: Known, lo, hi, bits| {
+            Approximation::new(&Function::from(known), lo, hi, Accuracy::bits(bits)).unwrap()
+        };
+        let a = to(Known::Exp, -1.0, 1.0, 20.0);
         assert_eq!((a.levels(), a.domain().lo(), a.domain().hi()), (3, -1.0, 1.0));
         // [1, 2.7] is widened to a width of 2, [0.5, 0.9] to one of 0.4.
-        let a = Approximation::new(&Function::from(Known::Ln), 1.0, 2.7, -16.0).unwrap();
+        let a = to(Known::Ln, 1.0, 2.7, 16.0);
         assert!((a.domain().hi() - a.domain().lo() - 2.0).abs() < 1e-12 && a.levels() == 3, "{a}");
-        let a = Approximation::new(&Function::from(Known::Inverse), 0.5, 0.9, -16.0).unwrap();
+        let a = to(Known::Inverse, 0.5, 0.9, 16.0);
         assert_eq!(a.levels(), power_depth(a.degree() + 1), "{a}");
     }
 
@@ -337,7 +349,7 @@ mod tests {
         let truncated = proxy.certify(&proxy.truncated(7));
         let best = Approximation::of_degree(&f, -1.0, 1.0, 7).unwrap();
         assert!(best.error() < 0.999 * truncated);
-        let between = (0.5 * (best.error() + truncated)).log2();
+        let between = Accuracy::absolute(0.5 * (best.error() + truncated));
         let a = Approximation::new(&f, -1.0, 1.0, between).unwrap();
         assert_eq!((a.degree(), a.levels()), (7, 3), "{a}");
     }
@@ -369,25 +381,29 @@ mod tests {
     #[test]
     fn functions_known_by_their_slope() {
         let abs = Function::lipschitz("|x|", f64::abs, 1.0);
-        let a = Approximation::new(&abs, -1.0, 1.0, -6.0).unwrap();
+        let a = Approximation::new(&abs, -1.0, 1.0, Accuracy::bits(6.0)).unwrap();
         let found = worst(&a, &abs);
         assert!(found <= a.error() && a.error() <= 2f64.powi(-6), "{a}");
-        assert!(Approximation::new(&abs, -1.0, 1.0, -20.0).is_err());
+        assert!(Approximation::new(&abs, -1.0, 1.0, Accuracy::bits(20.0)).is_err());
     }
 
     #[test]
     fn what_cannot_be_approximated_is_refused() {
         let inverse = Function::from(Known::Inverse);
-        for (lo, hi, bits) in
-            [(-1.0, 1.0, -10.0), (0.0, 1.0, -10.0), (0.5, 1.0, -60.0), (0.5, 1.0, 3.0)]
-        {
-            let error = Approximation::new(&inverse, lo, hi, bits).unwrap_err();
+        for (lo, hi, bits) in [
+            (-1.0, 1.0, 10.0),
+            (0.0, 1.0, 10.0),
+            (0.5, 1.0, 60.0),
+            (0.5, 1.0, -3.0),
+            (0.5, 1.0, 0.0),
+        ] {
+            let error = Approximation::new(&inverse, lo, hi, Accuracy::bits(bits)).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
         }
         for (lo, hi) in
             [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (-f64::MAX, f64::MAX), (1e300, 1.5e308)]
         {
-            let error = Approximation::new(&inverse, lo, hi, -8.0).unwrap_err();
+            let error = Approximation::new(&inverse, lo, hi, Accuracy::bits(8.0)).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Interval { .. }), "{error}");
         }
     }
@@ -399,7 +415,7 @@ mod tests {
             Approximation::of_degree(&Function::from(Known::Ln), -1.0, 1.0, 5),
             Approximation::of_degree(&Function::from(Known::Exp), 0.0, 1000.0, 5),
             Approximation::least_squares(&Function::from(Known::Sqrt), -1.0, 1.0, 3),
-            Approximation::new(&nowhere, -1.0, 1.0, -3.0),
+            Approximation::new(&nowhere, -1.0, 1.0, Accuracy::bits(3.0)),
         ] {
             let error = refused.unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");

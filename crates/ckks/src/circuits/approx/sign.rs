@@ -20,6 +20,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use super::accuracy::Accuracy;
 use super::certify::range_within;
 use super::remez::{Parity, remez};
 use crate::chebyshev::Chebyshev;
@@ -42,8 +43,17 @@ const EXCESS: f64 = 2e-4;
 /// Sample points for average noise.
 const SAMPLES: usize = 512;
 
+/// Sample points in equal distances for the largest noise, and as many in equal ratios.
+const PEAK_SAMPLES: usize = 4 * SAMPLES;
+
 /// Intervals of the margin for bounds on products with the sign.
 const INTERVALS: u32 = 1 << 12;
+
+/// Smallest margin, as a part of the radius.
+const LEAST_MARGIN: f64 = 1.0 / (1u64 << 24) as f64;
+
+/// Smallest requested error.
+const LEAST_ERROR: f64 = 1.0 / (1u64 << 40) as f64;
 
 /// Margins tried for magnitudes: up to 2^4 times the error, in steps of `2^(1/4)`.
 const WIDER: u32 = 16;
@@ -56,11 +66,11 @@ const WIDER: u32 = 16;
 /// [`relu`](crate::ComposedOps::relu) evaluate it.
 ///
 /// ```
-/// use bellerophon_ckks::approx::Sign;
+/// use bellerophon_ckks::approx::{Accuracy, Sign};
 ///
 /// # fn main() -> bellerophon_ckks::Result<()> {
 /// // Distinguishes numbers of [0, 1] that differ by 2^-8, to an error of 2^-8.
-/// let sign = Sign::new(1.0, -8.0, -8.0)?;
+/// let sign = Sign::new(1.0, 1.0 / 256.0, Accuracy::bits(8.0))?;
 /// assert!(sign.error() <= 2f64.powi(-8));
 /// assert!((sign.eval(2f64.powi(-8)) - 1.0).abs() <= sign.error());
 /// println!("{sign}"); // degrees, levels, relinearizations, error
@@ -77,8 +87,10 @@ pub struct Sign {
     first: Vec<Polynomial>,
     /// The last one, for the sign and for the step.
     last: [Polynomial; 2],
-    /// For the sign and for the step.
+    /// For the sign and for the step: mean and largest of samples outside the margin, and a bound there.
     sensitivity: [Sensitivity; 2],
+    peak: [Sensitivity; 2],
+    outside: [Sensitivity; 2],
 }
 
 /// The result of the last polynomial of a [`Sign`].
@@ -91,53 +103,57 @@ pub(crate) enum Kind {
 }
 
 impl Sign {
-    /// The sign of `|x| <= radius` outside the margin `2^log2_margin`, in units of the radius, to
-    /// an error of `2^log2_error`, with the least work at the fewest levels. Takes one level more
-    /// unless `1 / radius` is an integer.
+    /// The sign of `|x| <= radius` outside the margin, which is a part of the radius, to an
+    /// accuracy, with the least work at the fewest levels. Takes one level more unless `1 / radius`
+    /// is an integer.
     ///
     /// # Errors
-    /// [`ErrorKind::Approximation`] for an exponent that is not below 0, a margin below `2^-24`, an
-    /// error below `2^-40`, or a radius that is not positive.
-    pub fn new(radius: f64, log2_margin: f64, log2_error: f64) -> Result<Self> {
-        let possible = (-24.0..0.0).contains(&log2_margin) && (-40.0..0.0).contains(&log2_error);
+    /// [`ErrorKind::Approximation`] for a margin outside `2^-24` to below 1, an error outside
+    /// `2^-40` to below 1, or a radius that is not positive.
+    pub fn new(radius: f64, margin: f64, accuracy: Accuracy) -> Result<Self> {
+        let error = accuracy.error()?;
+        let possible = (LEAST_MARGIN..1.0).contains(&margin) && (LEAST_ERROR..1.0).contains(&error);
         if !(possible && radius.is_finite() && radius > 0.0) {
             return Err(ErrorKind::Approximation {
                 what: "sign".into(),
                 reason: format!(
-                    "radius {radius:?}, margin 2^{log2_margin:?}, error 2^{log2_error:?}: need a \
-                     positive radius, a margin from 2^-24 and an error from 2^-40 to below 1"
+                    "radius {radius:?}, margin {margin:?} of it, error {error:?}: need a positive \
+                     radius, a margin from 2^-24 to below 1, and an error from 2^-40 to below 1"
                 ),
             }
             .into());
         }
-        let (margin, error) = (log2_margin.exp2(), log2_error.exp2());
         let degrees = cheapest(margin, error * SEARCH).ok_or_else(|| ErrorKind::Approximation {
             what: "sign".into(),
             reason: format!(
-                "no composition of depth up to {MAX_DEPTH} reaches an error of 2^{log2_error} \
-                 outside a margin of 2^{log2_margin}: allow more of either"
+                "no composition of depth up to {MAX_DEPTH} reaches an error of 2^{:.1} outside a \
+                 margin of 2^{:.1}: allow more of either",
+                error.log2(),
+                margin.log2()
             ),
         })?;
         Self::of_degrees(radius, margin, &degrees)
     }
 
-    /// The sign with the fewest levels for which `|x| - x sign(x)` is at most `2^log2_error` of the
-    /// radius for all `|x| <= radius` ([`magnitude_error`](Self::magnitude_error)). The margin may
-    /// be several times wider: inside it, the sign is far from 1 only where `x` is far smaller.
+    /// The sign with the fewest levels for which `|x| - x sign(x)` is within the accuracy for all
+    /// `|x| <= radius` ([`magnitude_error`](Self::magnitude_error)). The margin may be several
+    /// times wider: inside it, the sign is far from 1 only where `x` is far smaller.
     ///
     /// # Errors
-    /// As for [`new`](Self::new).
-    pub fn for_magnitudes(radius: f64, log2_error: f64) -> Result<Self> {
+    /// As for [`new`](Self::new), with errors as parts of the radius.
+    pub fn for_magnitudes(radius: f64, accuracy: Accuracy) -> Result<Self> {
+        let error = accuracy.error()?;
+        let (part, relative) = (error / radius, Accuracy::absolute(error / radius));
         // A magnitude is lost inside the margin only in proportion to the margin, so it may be
         // wider than the error. The widest margin that suffices is the cheapest.
-        let margins = (1..=WIDER).rev().map(|i| log2_error + f64::from(i) / 4.0);
-        for log2_margin in margins.filter(|margin| *margin < 0.0) {
-            let sign = Self::new(radius, log2_margin, log2_error)?;
-            if sign.magnitude_error <= radius * log2_error.exp2() {
+        let margins = (1..=WIDER).rev().map(|i| part * (f64::from(i) / 4.0).exp2());
+        for margin in margins.filter(|margin| *margin < 1.0) {
+            let sign = Self::new(radius, margin, relative)?;
+            if sign.magnitude_error <= error {
                 return Ok(sign);
             }
         }
-        Self::new(radius, log2_error, log2_error)
+        Self::new(radius, part, relative)
     }
 
     /// The best composition of polynomials of these odd degrees, in the order of application, for
@@ -159,9 +175,11 @@ impl Sign {
 
         // `least` is a_{i-1}, the least magnitude outside the margin after the steps so far.
         let mut least = margin;
+        let mut margins = vec![];
         let mut steps: Vec<Chebyshev> = vec![];
         let mut error = 1.0;
         for (i, &degree) in degrees.iter().enumerate() {
+            margins.push(least);
             // Step 1: the minimax polynomial over [a_{i-1}, 1].
             let best = remez(|_| 1.0, &[[least, 1.0]], [-1.0, 1.0], degree, Parity::Odd)
                 .ok_or_else(|| {
@@ -198,8 +216,12 @@ impl Sign {
             first: steps.into_iter().map(Polynomial::new).collect(),
             last: [Polynomial::new(last), Polynomial::new(step)],
             sensitivity: [Sensitivity::IDENTITY; 2],
+            peak: [Sensitivity::IDENTITY; 2],
+            outside: [Sensitivity::IDENTITY; 2],
         };
         sign.sensitivity = [Kind::Sign, Kind::Step].map(|kind| sign.mean_sensitivity(kind));
+        sign.peak = [Kind::Sign, Kind::Step].map(|kind| sign.sampled_outside(kind));
+        sign.outside = [Kind::Sign, Kind::Step].map(|kind| sign.largest_outside(kind, &margins));
         sign.magnitude_error = sign.magnitude_error.max(sign.lost_within(1.0));
         Ok(sign)
     }
@@ -263,6 +285,24 @@ impl Sign {
         self.sensitivity[kind as usize]
     }
 
+    /// The largest sensitivity to errors over `margin <= |x| <= radius`, of samples.
+    pub(crate) fn peak(&self, kind: Kind) -> Sensitivity {
+        self.peak[kind as usize]
+    }
+
+    /// A bound on the sensitivity to errors over `margin <= |x| <= radius`.
+    pub(crate) fn outside(&self, kind: Kind) -> Sensitivity {
+        self.outside[kind as usize]
+    }
+
+    /// [`outside`](Self::outside): every polynomial at its steepest over `[a_{i-1}, 1]`, which
+    /// contains the values of the ones before it.
+    fn largest_outside(&self, kind: Kind, margins: &[f64]) -> Sensitivity {
+        let first = Sensitivity { input: 1.0 / self.radius, steps: 0.0 };
+        let steps = self.polynomials(kind).zip(margins);
+        steps.fold(first, |chain, (p, &least)| chain.then(p.largest_from(least)))
+    }
+
     /// The largest sensitivity of the product `x sign(x)` to errors of the sign, over all
     /// `|x| <= radius`: where the sign is sensitive, `x` is small.
     pub(crate) fn product_sensitivity(&self) -> Sensitivity {
@@ -303,8 +343,18 @@ impl Sign {
         Sensitivity { input: input.sqrt(), steps: steps.sqrt() }
     }
 
+    /// [`peak`](Self::peak): points in equal distances, and as many in equal ratios.
+    fn sampled_outside(&self, kind: Kind) -> Sensitivity {
+        let (wide, ratio) = (self.radius - self.margin, self.radius / self.margin);
+        let shares = (0..=PEAK_SAMPLES).map(|i| i as f64 / PEAK_SAMPLES as f64);
+        let points =
+            shares.flat_map(|share| [self.margin + wide * share, self.margin * ratio.powf(share)]);
+        let none = Sensitivity { input: 0.0, steps: 0.0 };
+        points.map(|x| self.sensitivity_at(kind, x)).fold(none, Sensitivity::max)
+    }
+
     /// The sensitivity of the composition at `x`.
-    fn sensitivity_at(&self, kind: Kind, mut x: f64) -> Sensitivity {
+    pub(crate) fn sensitivity_at(&self, kind: Kind, mut x: f64) -> Sensitivity {
         let mut chain = Sensitivity { input: 1.0 / self.radius, steps: 0.0 };
         // The chain rule along the composition.
         for p in self.polynomials(kind) {
@@ -442,11 +492,36 @@ mod tests {
     #[test]
     fn certified_errors_hold_and_are_tight() {
         for (margin, error) in [(-4.0, -20.0), (-8.0, -8.0), (-12.0, -12.0), (-6.0, -30.0)] {
-            let sign = Sign::new(1.0, margin, error).unwrap();
+            let sign = Sign::new(1.0, f64::exp2(margin), Accuracy::bits(-error)).unwrap();
             let found = largest_error(&sign);
             assert!(sign.error() <= f64::exp2(error), "{sign}");
             assert!(found <= sign.error(), "{sign}: {found:e}");
             assert!(sign.error() < 1.03 * found + 1e-12, "{sign}: {found:e}");
+        }
+    }
+
+    #[test]
+    fn slopes_outside_the_margin_are_bounded() {
+        for (margin, error, radius) in [(-4.0, -20.0, 1.0), (-8.0, -8.0, 3.0), (-10.0, -12.0, 1.0)]
+        {
+            let sign = Sign::new(radius, f64::exp2(margin), Accuracy::bits(-error)).unwrap();
+            let ratio = sign.radius() / sign.margin();
+            let even = |i: i32| sign.margin() + (radius - sign.margin()) * f64::from(i) / 20_000.0;
+            let points = (0..=20_000)
+                .flat_map(|i| [even(i), sign.margin() * ratio.powf(f64::from(i) / 20_000.0)]);
+            for kind in [Kind::Sign, Kind::Step] {
+                let bound = sign.outside(kind);
+                let none = Sensitivity { input: 0.0, steps: 0.0 };
+                let at = |x: f64| sign.sensitivity_at(kind, x);
+                let found = points.clone().map(at).fold(none, Sensitivity::max);
+                assert!(found.input <= bound.input && found.steps <= bound.steps, "{sign}");
+                // Each polynomial at its steepest: 4 times too large for two of them, 42 for three.
+                assert!(bound.input <= 64.0 * found.input, "{sign}: {found:?} {bound:?}");
+                let peak = sign.peak(kind);
+                assert!(peak.input <= bound.input && peak.steps <= bound.steps, "{sign}");
+                let mean = sign.sensitivity(kind);
+                assert!(peak.input >= mean.input && peak.steps >= mean.steps, "{sign}");
+            }
         }
     }
 
@@ -456,7 +531,7 @@ mod tests {
         // Yuditskii), so no composition can do with fewer than log2(beta ln 2 / margin) levels; the
         // degrees of eprint 2020/834, table 2, take the depths on the right.
         for (alpha, levels) in [(4.0, 6), (8.0, 11), (12.0, 16)] {
-            let sign = Sign::new(1.0, -alpha, -alpha).unwrap();
+            let sign = Sign::new(1.0, f64::exp2(-alpha), Accuracy::bits(alpha)).unwrap();
             let bound = (alpha * std::f64::consts::LN_2 * f64::exp2(alpha)).log2();
             assert!(sign.levels() as f64 >= bound.floor(), "{sign}");
             assert!(sign.levels() <= levels, "{sign}");
@@ -467,7 +542,7 @@ mod tests {
 
     #[test]
     fn values_within_the_margin_stay_between_the_signs() {
-        let sign = Sign::new(3.0, -7.0, -10.0).unwrap();
+        let sign = Sign::new(3.0, 1.0 / 128.0, Accuracy::bits(10.0)).unwrap();
         assert!((sign.margin() - 3.0 / 128.0).abs() < 1e-15);
         let mut before = 0.0;
         for i in 0..=2000 {
@@ -482,10 +557,10 @@ mod tests {
     #[test]
     fn magnitudes_take_fewer_levels_than_their_margin_tells() {
         for log2_error in [-4.0, -8.0, -13.0] {
-            let sign = Sign::for_magnitudes(8.0, log2_error).unwrap();
             let bound = 8.0 * f64::exp2(log2_error);
+            let sign = Sign::for_magnitudes(8.0, Accuracy::absolute(bound)).unwrap();
             assert!(sign.magnitude_error() <= bound && sign.margin() > 2.0 * bound, "{sign}");
-            let usual = Sign::new(8.0, log2_error, log2_error).unwrap();
+            let usual = Sign::new(8.0, f64::exp2(log2_error), Accuracy::bits(-log2_error)).unwrap();
             assert!(sign.levels() < usual.levels(), "{sign}; {usual}");
             // Inside the margin and outside, on an even grid and near zero.
             let far = (0..20_000).map(|i| 8.0 * f64::from(i) / 19_999.0);
@@ -507,7 +582,7 @@ mod tests {
             (f64::NAN, -8.0, -8.0),
             (1.0, f64::NAN, -8.0),
         ] {
-            let error = Sign::new(radius, margin, error).unwrap_err();
+            let error = Sign::new(radius, f64::exp2(margin), Accuracy::bits(-error)).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
         }
         assert!(Sign::of_degrees(1.0, 0.1, &[]).is_err());

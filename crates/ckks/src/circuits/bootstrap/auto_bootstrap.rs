@@ -160,9 +160,9 @@ pub(crate) struct Operands<'c, T> {
     pub terms: Vec<(Shared<'c, T>, f64)>,
 }
 
-/// As [`replenished`] for a sum of products and terms with one rescale. All products have one
-/// scale: `scale` times the divisor of the level, if it is given. Bootstrapped factors get the
-/// scales with which they agree at the new level.
+/// As [`replenished`] for a sum of products and terms with one rescale, after the alignment of the
+/// products. All products have one scale: `scale` times the divisor of the level, if it is given.
+/// Bootstrapped factors get the scales with which they agree at the new level.
 pub(crate) fn mul_add_many<'c, A: CkksOps>(
     a: &A,
     products: &[(&'c A::Ciphertext, &'c A::Ciphertext)],
@@ -176,13 +176,20 @@ pub(crate) fn mul_add_many<'c, A: CkksOps>(
     let lowest = levels.iter().copied().min();
     lowest.map_or(Ok(()), |level| check_provided(a, level, 1))?;
     let lowest = lowest.unwrap_or(0);
-    let Some((_, fresh)) = span(a).filter(|_| is_short(a, lowest, 1)) else {
+    // Products whose alignment takes a level leave one level fewer.
+    let aligned = || {
+        let of = |x: &A::Ciphertext| a.metadata(x);
+        let pairs: Vec<_> = products.iter().map(|&(x, y)| (of(x), of(y))).collect();
+        a.params().rules().align_products(&pairs, lowest, scale).map_or(lowest, |to| to.level)
+    };
+    let needed = span(a).map_or(1, |_| 1 + lowest - aligned());
+    let Some((_, fresh)) = span(a).filter(|_| is_short(a, lowest, needed)) else {
         let products = products.iter().map(|&(x, y)| (Shared::Given(x), Shared::Given(y)));
         let terms = terms.iter().map(|&(x, c)| (Shared::Given(x), c));
         return Ok(Operands { products: products.collect(), terms: terms.collect() });
     };
     // Step 2: the level after the bootstraps, and the scale of the products there.
-    let after = levels.iter().map(|&l| if is_short(a, l, 1) { fresh } else { l }).min();
+    let after = levels.iter().map(|&l| if is_short(a, l, needed) { fresh } else { l }).min();
     let divisor = a.params().divisor(after.unwrap_or(fresh));
     let target = scale.map(|scale| scale * divisor).or_else(|| {
         products.first().map(|(x, y)| a.metadata(x).meta.scale * a.metadata(y).meta.scale)
@@ -193,7 +200,7 @@ pub(crate) fn mul_add_many<'c, A: CkksOps>(
     let pair = |&(x, y): &(&'c A::Ciphertext, &'c A::Ciphertext)| {
         let own = |x: &A::Ciphertext| a.metadata(x).meta.scale;
         let target = target.unwrap_or(own(x) * own(y));
-        Ok(match (is_short(a, level(x), 1), is_short(a, level(y), 1)) {
+        Ok(match (is_short(a, level(x), needed), is_short(a, level(y), needed)) {
             (false, false) => (Shared::Given(x), Shared::Given(y)),
             (true, false) => (bootstraps.to(a, x, target / own(y))?, Shared::Given(y)),
             (false, true) => (Shared::Given(x), bootstraps.to(a, y, target / own(x))?),
@@ -205,7 +212,7 @@ pub(crate) fn mul_add_many<'c, A: CkksOps>(
     };
     let products = products.iter().map(pair).collect::<Result<_>>()?;
     let term = |&(x, c): &(&'c A::Ciphertext, f64)| {
-        Ok(match is_short(a, level(x), 1) {
+        Ok(match is_short(a, level(x), needed) {
             true => (bootstraps.to(a, x, a.params().scale())?, c),
             false => (Shared::Given(x), c),
         })
@@ -238,13 +245,39 @@ pub(crate) fn aligned<'c, A: CkksOps>(
     })
 }
 
+/// As [`aligned`] for the vectors of one sum: to the scale of the highest one.
+pub(crate) fn all_aligned<'c, A: CkksOps>(
+    a: &A,
+    x: &[&'c A::Ciphertext],
+) -> Result<Vec<Shared<'c, A::Ciphertext>>> {
+    let given = || x.iter().map(|&x| Shared::Given(x)).collect();
+    let Some((least, _)) = span(a) else { return Ok(given()) };
+    let of: Vec<_> = x.iter().map(|x| a.metadata(x)).collect();
+    let lowest = of.iter().map(|x| x.level).min().unwrap_or(0);
+    let ends = a.params().rules().align_all(&of).map(|routes| routes.iter().map(|to| to.to).min());
+    if !is_short(a, lowest, usize::MAX) || ends.is_ok_and(|level| level >= Some(least)) {
+        return Ok(given());
+    }
+    let scale = of.iter().max_by_key(|x| x.level).map_or(1.0, |x| x.meta.scale);
+    let mut bootstraps = Bootstraps::new();
+    let one = |(&x, of): (&&'c A::Ciphertext, &Metadata)| {
+        let own = of.meta.scale;
+        let drifted = !same_scale(own, scale) && (own / scale).log2().abs() <= MAX_DRIFT;
+        match drifted && is_short(a, of.level, usize::MAX) {
+            true => bootstraps.to(a, x, scale),
+            false => Ok(Shared::Given(x)),
+        }
+    };
+    x.iter().zip(&of).map(one).collect()
+}
+
 /// Whether a vector at this level lacks a level for another scale at the level `to`, and a
 /// bootstrap provides it.
 pub(crate) fn is_stuck<A: CkksOps>(a: &A, level: usize, to: usize, route: &Result<Route>) -> bool {
     let reached = span(a).is_some_and(|(_, fresh)| to <= fresh);
     reached
         && is_short(a, level, usize::MAX)
-        && matches!(&route, Err(e) if matches!(e.kind(), ErrorKind::ScaleMismatch { .. } | ErrorKind::LevelTooHigh { .. }))
+        && matches!(&route, Err(e) if matches!(e.kind(), ErrorKind::OtherScale { .. } | ErrorKind::LevelTooHigh { .. }))
 }
 
 /// Refuses vectors with too few levels for several operations, unless a bootstrap in between helps.

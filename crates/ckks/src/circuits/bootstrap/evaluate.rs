@@ -122,8 +122,7 @@ impl Evaluator {
     /// [`with_bootstrapping`](Self::with_bootstrapping).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
         let op = "bootstrap automatically";
-        let level = self.params().max_level();
-        let missing = ErrorKind::MissingKey { key: "bootstrapping key", level }.during(op);
+        let missing = ErrorKind::MissingKey { key: "bootstrapping key", level: None }.during(op);
         self.bootstrapping.as_mut().ok_or(missing)?.automatic = true;
         Ok(self)
     }
@@ -172,7 +171,7 @@ impl Bootstrapper {
         costs: RotationCosts<'_>,
     ) -> Result<BootstrapMeta> {
         let rules = self.params().rules();
-        rules.check_levels(self.input_level(), x.level)?;
+        self.raising.check_level(x)?;
         self.raising.check_slots(x)?;
         // SlotsToCoeffs clears padding that may be nonzero.
         let after = x.meta.with_zero_padding();
@@ -227,7 +226,7 @@ impl Bootstrapper {
         let headroom = largest / (bound * per_value) * (1.0 + 1e-9);
         // Scales drift slightly from product to product, and the noise outside the range is
         // enlarged with the message, in all copies of a vector of few slots.
-        let worst = noise::worst_factor(self.spec.slots, self.spec.log2_failure);
+        let worst = noise::sure_factor(self.spec.slots, self.spec.log2_failure);
         let reach = bound + worst * self.in_all_slots(x).excess();
         // A message far below its noise is enlarged as far as the noise allows.
         let noise = largest * NOISE_SLACK / (reach * per_value);
@@ -247,8 +246,7 @@ impl Evaluator {
     /// Computes [`CkksOps::bootstrap_to`](crate::CkksOps::bootstrap_to).
     pub(crate) fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
         let op = "bootstrap";
-        let level = self.params().max_level();
-        let missing = ErrorKind::MissingKey { key: "bootstrapping key", level }.during(op);
+        let missing = ErrorKind::MissingKey { key: "bootstrapping key", level: None }.during(op);
         let Bootstrapping { bootstrapper, keys, begun, .. } =
             self.bootstrapping.as_ref().ok_or(missing)?;
         self.check(x).during(op)?;

@@ -78,8 +78,8 @@ impl BootstrapKeys {
         }
         // Step 3: the rank.
         if shape.from_rank != params.lattice().spec().rank {
-            let level = params.max_level();
-            return Err(ErrorKind::MissingKey { key: "key of the sparse secret", level }.during(op));
+            let key = "key of the sparse secret";
+            return Err(ErrorKind::MissingKey { key, level: None }.during(op));
         }
         // Step 4: the rotations of S2C, no more and no less.
         raising.check_s2c(&s2c).during(op)?;

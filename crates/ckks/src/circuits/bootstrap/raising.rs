@@ -296,6 +296,16 @@ impl Raising {
         std::iter::successors(Some(slots), |step| Some(2 * step)).take_while(move |&s| s < most)
     }
 
+    /// Refuses vectors below the input level, which no bootstrap can help.
+    pub(crate) fn check_level(&self, x: &Metadata) -> Result<()> {
+        let least = self.input_level();
+        self.params().check_level(x.level)?;
+        match x.level < least {
+            true => Err(ErrorKind::TooLowToBootstrap { least, left: x.level }.into()),
+            false => Ok(()),
+        }
+    }
+
     /// Refuses vectors of more slots than the matrices have.
     pub(crate) fn check_slots(&self, x: &Metadata) -> Result<()> {
         if x.meta.slots > self.slots {

@@ -65,7 +65,7 @@ impl Bootstrapper {
         scale: f64,
     ) -> Result<Bounded> {
         let (params, errors) = (self.params(), rules.errors());
-        rules.check_levels(self.input_level(), x.level)?;
+        self.raising.check_level(x)?;
         self.raising.check_slots(x)?;
 
         // Steps 1 to 4 of the bootstrap: enlargement, S2C, mod raise, C2S.

@@ -223,7 +223,7 @@ impl CoeffsToSlots {
     /// Moves the values from the coefficients to the slots.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfLevels`] below [`C2sSpec::input_level`],
+    /// [`ErrorKind::PreparedLevel`] below [`C2sSpec::input_level`],
     /// [`ErrorKind::SlotCount`] for another slot count, [`ErrorKind::MissingRotationKey`],
     /// [`ErrorKind::RangeOverflow`] when a value may wrap around the modulus, and mismatches.
     pub fn apply(&self, evaluator: &Evaluator, x: &Coefficients) -> Result<Ciphertext> {
@@ -249,7 +249,7 @@ impl CoeffsToSlots {
             return Err(ErrorKind::SlotCount { found, least: slots, most: slots }.into());
         }
         let rules = self.params.rules();
-        rules.check_levels(input_level, x.level)?;
+        rules.check_prepared(input_level, x.level)?;
 
         // Step 2: the slots of the operand have no meaning. Overflow follows their largest possible
         // size, the noise of the products their root mean square.

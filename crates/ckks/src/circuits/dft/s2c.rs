@@ -230,7 +230,7 @@ impl SlotsToCoeffs {
     /// Moves the values from the slots to the coefficients.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfLevels`] below the level of the first matrix, [`ErrorKind::SlotCount`] for
+    /// [`ErrorKind::PreparedLevel`] below the level of the first matrix, [`ErrorKind::SlotCount`] for
     /// a vector of more slots, [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] when a
     /// value may wrap around the modulus of the result, and mismatches. A vector of fewer slots is
     /// repeated.
@@ -260,7 +260,7 @@ impl SlotsToCoeffs {
     /// whose scale and noise are those of the coefficients.
     pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<DftMeta> {
         let params = &self.params;
-        params.rules().check_levels(self.level(), x.level)?;
+        params.rules().check_prepared(self.level(), x.level)?;
         // The operand of the first matrix has its padding still.
         let mut typical = x.meta.bounds.slots().bound();
         let x = params.rules().drop_to_level(x, self.level())?;

@@ -24,7 +24,7 @@ impl SlotsToCoeffs {
     /// error at the coefficients of the values, `|e|_2 / sqrt(N)`.
     pub(crate) fn bounded(&self, rules: MetadataRules<'_>, x: &Metadata) -> Result<Metadata> {
         let params = rules.params();
-        rules.check_levels(self.level(), x.level)?;
+        rules.check_prepared(self.level(), x.level)?;
         // The operand of the first matrix has its padding still.
         let mut largest = x.meta.bounds.slots().bound();
         let x = rules.drop_to_level(x, self.level())?;
@@ -86,7 +86,7 @@ impl CoeffsToSlots {
             let (found, slots) = (x.meta.slots, self.slots());
             return Err(ErrorKind::SlotCount { found, least: slots, most: slots }.into());
         }
-        rules.check_levels(self.spec().input_level, x.level)?;
+        rules.check_prepared(self.spec().input_level, x.level)?;
         let whole = self.slots() == rules.params().max_slots();
         let bound = x.meta.bounds.slots().bound() * 2f64.sqrt();
         let mut typical = bound * (self.slots() as f64).sqrt();

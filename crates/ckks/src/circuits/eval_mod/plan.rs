@@ -9,6 +9,9 @@ use crate::{ErrorKind, Result};
 /// Largest degree tried for the polynomial of the cosine.
 const MAX_DEGREE: usize = 1022;
 
+/// Degree at which the Chebyshev coefficients of the arcsine are found.
+const EXACT_DEGREE: usize = 127;
+
 /// Largest number of double angles tried.
 const MAX_DOUBLINGS: usize = 8;
 
@@ -398,12 +401,19 @@ fn arcsine_plan(arcsine: Arcsine) -> Result<(Arcsine, Chebyshev, Plan)> {
     Ok((arcsine, p, plan))
 }
 
-/// Largest error of the arcsine's polynomial for angles up to `2 pi message`, sampled.
+/// A bound on the error of the arcsine's polynomial for angles up to `2 pi message`.
+///
+/// Let `c_k` be the Chebyshev coefficients of the arcsine over `[-l, l]`, `l = sin(2 pi message)`.
+/// They are not negative, since the coefficients of its power series are not: those beyond the degree
+/// `d` have the sum `asin(l) - sum_{k <= d} c_k`. Interpolation turns each `T_k` beyond `d` into one
+/// up to it, so its error is at most twice that sum, which is nearly attained at `l`. The `c_k` are
+/// those of a high degree, which the coefficients beyond that one lower.
 fn arcsine_error(p: &Chebyshev, message: f64) -> f64 {
-    (0..=1000)
-        .map(|i| TAU * message * i as f64 / 1000.0)
-        .map(|angle| (p.eval(angle.sin()) - angle).abs())
-        .fold(0.0, f64::max)
+    let largest = (TAU * message).sin();
+    let exact = Chebyshev::interpolate(f64::asin, -largest, largest, EXACT_DEGREE);
+    let kept: f64 = exact.coefficients().iter().take(p.degree() + 1).sum();
+    let rounding = (p.degree() + 1) as f64 * f64::EPSILON * p.bound();
+    2.0 * (TAU * message - kept).max(0.0) + rounding
 }
 
 #[cfg(test)]
@@ -516,6 +526,22 @@ mod tests {
         assert!(Mod1::within(1e5, -20.0, None).is_err());
         for (degree, message) in [(4, 0.1), (99, 0.1), (3, 0.25), (3, f64::NAN)] {
             assert!(Mod1::within(16.0, -20.0, Some(Arcsine { degree, message })).is_err());
+        }
+    }
+
+    /// The bound on the error of the arcsine holds at every angle, and is attained.
+    #[test]
+    fn errors_of_arcsines_are_bounds() {
+        for (degree, message) in [(1, 0.01), (3, 0.02), (5, 0.1), (7, 0.033), (15, 0.2), (31, 0.2)]
+        {
+            let (_, p, _) = arcsine_plan(Arcsine { degree, message }).unwrap();
+            let bound = arcsine_error(&p, message);
+            let error = |i: i32| {
+                let angle = TAU * message * f64::from(i) / 1e5;
+                (p.eval(angle.sin()) - angle).abs()
+            };
+            let seen = (0..=100_000).map(error).fold(0.0, f64::max);
+            assert!(seen <= bound && bound < 1.05 * seen + 1e-13, "{degree}: {seen:e} {bound:e}");
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::exponential::Exponential;
 use super::{FbtSpec, PeriodicFunction, RealSeries};
-use crate::approx::Function;
+use crate::approx::{Accuracy, Function};
 use crate::bootstrap::Raising;
 use crate::bootstrap::raising::RaisingSpec;
-use crate::{ErrorKind, Interval, KeyLevels, KeySizes, Params, Result};
+use crate::{ArgumentError, ErrorKind, Interval, KeyLevels, KeySizes, Params, Result};
 
 /// The largest share of the circle for a domain.
 const LARGEST_SHARE: f64 = 0.75;
@@ -160,31 +160,32 @@ impl FunctionalBootstrapper {
     /// scale reaches by an integer factor.
     ///
     /// # Errors
-    /// [`ErrorKind::Interval`] for a width that is too large or too small.
+    /// [`ArgumentError::Width`] for a width that is too large or too small.
     pub(crate) fn share(&self, width: f64, share: f64) -> Result<f64> {
-        let per_unit = self.circle_scale() / (width * self.params().scale());
-        let factor = (share * per_unit).floor();
-        if !(1.0..=(1u64 << 40) as f64).contains(&factor) {
-            return Err(ErrorKind::Interval { lo: 0.0, hi: width }.into());
+        let whole = self.circle_scale() / self.params().scale();
+        let (factor, largest) = ((share * whole / width).floor(), (1u64 << 40) as f64);
+        if !(1.0..=largest).contains(&factor) {
+            let (least, most) = (share * whole / largest, share * whole);
+            return Err(ArgumentError::Width { width, least, most }.into());
         }
-        Ok(factor / per_unit)
+        Ok(factor * width / whole)
     }
 
-    /// A function of the reals of a domain, to an error of at most `2^log2_error`. The domain takes
-    /// the largest share of the circle, up to 3/4, that the default scale reaches without a level.
+    /// A function of the reals of a domain, to an accuracy. The domain takes the largest share of
+    /// the circle, up to 3/4, that the default scale reaches without a level.
     ///
     /// # Errors
-    /// Those of [`RealSeries::for_error`]; [`ErrorKind::Interval`] for a domain that is too wide or
+    /// Those of [`RealSeries::for_error`]; [`ArgumentError::Width`] for a domain that is too wide or
     /// too narrow.
     pub fn real_function(
         &self,
         f: &Function,
         lo: f64,
         hi: f64,
-        log2_error: f64,
+        accuracy: Accuracy,
     ) -> Result<PeriodicFunction> {
         let share = self.share(hi - lo, LARGEST_SHARE)?;
-        Ok(PeriodicFunction::real(&RealSeries::for_error(f, lo, hi, share, log2_error)?))
+        Ok(PeriodicFunction::real(&RealSeries::for_error(f, lo, hi, share, accuracy)?))
     }
 
     /// The evaluation keys besides [`BootstrapKeys`](crate::bootstrap::BootstrapKeys), each at the

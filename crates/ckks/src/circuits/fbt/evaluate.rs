@@ -104,7 +104,10 @@ impl FunctionalBootstrapper {
         }
         self.raising().check_slots(x)?;
         let deepest = functions.iter().map(|(f, _)| f.levels()).max().unwrap_or(0);
-        rules.check_levels(deepest, self.series_level())?;
+        if deepest > self.series_level() {
+            let (needed, left) = (deepest, self.series_level());
+            return Err(ErrorKind::TableLevels { needed, left }.into());
+        }
 
         // Step 1: values in revolutions, at the scale of the circle.
         let (route, factor) = self.route(x, period)?;
@@ -190,7 +193,7 @@ impl FunctionalBootstrapper {
     fn route(&self, x: &Metadata, period: f64) -> Result<(Route, i64)> {
         let rules = self.params().rules();
         let input_level = self.input_level();
-        rules.check_levels(input_level, x.level)?;
+        self.raising().check_level(x)?;
         if let Some(factor) = fitting_factor(self.circle_scale(), period, x.meta.scale) {
             return Ok((Route::drop_to(input_level), factor));
         }
@@ -211,9 +214,8 @@ impl Evaluator {
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<Ciphertext>> {
         let op = "functional_bootstrap";
-        let level = self.params().max_level();
-        let missing =
-            ErrorKind::MissingKey { key: "functional bootstrapping key", level }.during(op);
+        let key = "functional bootstrapping key";
+        let missing = ErrorKind::MissingKey { key, level: None }.during(op);
         let functional = self.functional.as_ref().ok_or(missing)?;
         let Functional { bootstrapper, keys, begun } = functional;
         self.check(x).during(op)?;

@@ -243,8 +243,7 @@ impl Exponential {
     }
 
     /// Noise of `E` from the roundings of its steps: averaged over the expected `x`, integers with
-    /// the standard deviation `sqrt((weight + 1) / 12)` and any fraction, and at the `x` where it is
-    /// largest.
+    /// the standard deviation `sqrt((weight + 1) / 12)` and any fraction, and a bound for all `x`.
     ///
     /// Let `V` be the variance of one rounding in a slot. Step 1 adds `V` times the squared
     /// derivatives by its intermediate results. Each squaring multiplies the noise by 4 and adds
@@ -260,8 +259,8 @@ impl Exponential {
         let rounding = slot_rounding(params);
         let steps = Steps::new(params, &self.plan, (part.level, part.meta.scale), meta.scales[0]);
         let spread = 2.0 * (weight as f64 + 1.0) / 12.0 + 1.0 / 6.0;
-        // Step 1, averaged over x, and at its largest.
-        let (mut total, mut weights, mut largest) = (0.0, 0.0, 0.0f64);
+        // Step 1, averaged over x.
+        let (mut total, mut weights) = (0.0, 0.0);
         for i in 0..SAMPLES {
             let u = 2.0 * i as f64 / (SAMPLES - 1) as f64 - 1.0;
             let x = u * self.bound;
@@ -269,9 +268,9 @@ impl Exponential {
             let sum = self.plan.derivatives_by(u, &steps).1;
             total += density * sum;
             weights += density;
-            largest = largest.max(sum);
         }
         // Step 2.
+        let largest = self.plan.largest_steps(&steps);
         let mut variance = Noise::varying(total / weights, largest) * rounding;
         for scale in &meta.scales[1..] {
             variance = variance * 4.0 + rounding / (scale * scale);
@@ -303,6 +302,7 @@ pub(crate) fn series_depth(degree: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Bounds, CiphertextMeta, Interval, LevelGroup, ModulusChain, ParamsSpec, Security};
 
     #[test]
     fn series_and_squarings_give_the_exponential_within_the_stated_error() {
@@ -341,5 +341,35 @@ mod tests {
         ] {
             assert!(Exponential::new(bound, degree, doublings, normalised).is_err());
         }
+    }
+
+    /// At no argument is the noise along the circle larger than its bound, which is near.
+    #[test]
+    fn no_argument_exceeds_the_noise_along_the_circle() {
+        let params = params();
+        let interval = Bounds::all(Interval::between(-1.0, 1.0));
+        let (scale, noise) = (params.scale(), Noise::NONE);
+        let meta = CiphertextMeta { scale, slots: 256, len: 256, bounds: interval, noise };
+        let part = Metadata { level: params.max_level(), meta };
+        for (degree, doublings, normalised) in [(31, 3, true), (31, 3, false), (23, 4, true)] {
+            let e = Exponential::new(16.5, degree, doublings, normalised).unwrap();
+            let meta = e.meta(&params, &part, scale).unwrap();
+            let noise = e.noise(&params, &part, &meta, 32);
+            // The roundings of step 1, through the squarings and the normalisation.
+            let steps = Steps::new(&params, e.plan(), (part.level, scale), meta.scales[0]);
+            let squarings = meta.scales.len() as i32 - 1 + i32::from(normalised);
+            let enlarged = slot_rounding(&params) * 4f64.powi(squarings);
+            let at = |i: i32| e.plan().derivatives_by(f64::from(i) / 5e4 - 1.0, &steps).1;
+            let largest = (0..=100_000).map(at).fold(0.0, f64::max);
+            let (own, bound) = (enlarged * largest, noise.tangential.bound);
+            assert!(own <= bound && bound <= 3.0 * own, "{degree}: {own:e} {bound:e}");
+            assert!(noise.tangential.total < noise.tangential.peak);
+        }
+    }
+
+    fn params() -> Params {
+        let levels = vec![LevelGroup::single(45, 12)];
+        let chain = ModulusChain { degree: 1 << 9, first_bits: 55, levels, special: (50, 2) };
+        Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap()).unwrap()
     }
 }

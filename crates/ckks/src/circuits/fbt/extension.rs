@@ -26,7 +26,7 @@ use self::certify::{Refusal, certify, extremes, least};
 use self::domain::Domain;
 use self::fit::{Half, fit, samples};
 use super::Series;
-use crate::approx::{Function, without_values};
+use crate::approx::{Accuracy, Function, without_values};
 use crate::{ErrorKind, Result};
 
 /// Degrees that are tried for an error.
@@ -51,7 +51,7 @@ const NATURAL: f64 = 8.0;
 const CHECKS: usize = 8;
 
 /// Nodes around the circle at which gains are taken, per coefficient.
-const GAIN_NODES: usize = 64;
+const GAIN_NODES: usize = 256;
 
 /// A real function over a domain as a [`Series`], with the error and what noise does to it.
 ///
@@ -59,10 +59,11 @@ const GAIN_NODES: usize = 64;
 /// takes the values of its continuation**, which are unrelated to the function.
 ///
 /// ```
-/// use bellerophon_ckks::{approx::{Function, Known}, fbt::RealSeries};
+/// use bellerophon_ckks::{approx::{Accuracy, Function, Known}, fbt::RealSeries};
 ///
 /// # fn main() -> bellerophon_ckks::Result<()> {
-/// let sigmoid = RealSeries::for_error(&Function::from(Known::Sigmoid), -8.0, 8.0, 0.75, -20.0)?;
+/// let f = Function::from(Known::Sigmoid);
+/// let sigmoid = RealSeries::for_error(&f, -8.0, 8.0, 0.75, Accuracy::bits(20.0))?;
 /// // sigmoid(x) on [-8, 8], 0.75 of the circle: degree 15, error 2^-20.5, certified
 /// println!("{sigmoid}");
 /// assert!(sigmoid.error().is_certified() && sigmoid.error().value() <= 2f64.powi(-20));
@@ -80,7 +81,7 @@ pub struct RealSeries {
     radial: Gain,
 }
 
-/// Largest value and root mean square over the domain.
+/// A bound on the largest value, and the root mean square, over the domain.
 #[derive(Clone, Copy)]
 struct Gain {
     most: f64,
@@ -147,9 +148,9 @@ impl RealSeries {
         problem.certified(candidates.into_iter().nth(best).expect("a place of the list"))
     }
 
-    /// The function `f` on `[lo, hi]`, over `share` of the circle, to an error of at most
-    /// `2^log2_error`: the least degree among 15, 31, 63, 127 and 255 that reaches it (the largest
-    /// degrees of 4 to 8 levels), and at that degree the largest penalty.
+    /// The function `f` on `[lo, hi]`, over `share` of the circle, to an accuracy: the least degree
+    /// among 15, 31, 63, 127 and 255 that reaches it (the largest degrees of 4 to 8 levels), and at
+    /// that degree the largest penalty.
     ///
     /// Below degree 255 a series is skipped if its gain, the sum of
     /// [`amplification`](Self::amplification) and [`gain_radial`](Self::gain_radial), enlarges a
@@ -160,14 +161,18 @@ impl RealSeries {
     /// [`ErrorKind::SeriesAccuracy`] with the error that degree 255 reaches, where that is too
     /// large: the function has a kink, a jump or a singularity in the domain or just beside it, or
     /// it is known by its slope alone, which certifies about `2^-18` of `slope (hi - lo)`.
-    /// Otherwise as for [`of_degree`](Self::of_degree).
-    pub fn for_error(f: &Function, lo: f64, hi: f64, share: f64, log2_error: f64) -> Result<Self> {
+    /// [`ErrorKind::Approximation`] for an error that reaches the
+    /// [spread](Accuracy::within_spread) of the function. Otherwise as for
+    /// [`of_degree`](Self::of_degree).
+    pub fn for_error(
+        f: &Function,
+        lo: f64,
+        hi: f64,
+        share: f64,
+        accuracy: Accuracy,
+    ) -> Result<Self> {
         let domain = Domain::new(f, lo, hi, share)?;
-        let wanted = log2_error.exp2();
-        if !(wanted.is_finite() && wanted > 0.0) {
-            let reason = format!("error 2^{log2_error:?}: need a number that f64 holds");
-            return Err(ErrorKind::Approximation { what: f.name().into(), reason }.into());
-        }
+        let wanted = accuracy.within_spread(f.name(), |x| f.value(x), lo, hi)?;
         let within_reach = least(f, &domain) <= wanted;
         let mut reached = f64::INFINITY;
         for degree in DEGREES {
@@ -199,7 +204,7 @@ impl RealSeries {
             what: f.name().into(),
             lo,
             hi,
-            log2_wanted: log2_error,
+            log2_wanted: wanted.log2(),
             degree: MAX_DEGREE,
             log2_reached: reached.log2(),
             breaks: detect_breaks(|x| f.value(x), lo, hi).len(),
@@ -242,8 +247,8 @@ impl RealSeries {
         self.series.eval(self.angle(x))
     }
 
-    /// The largest `|dR/dt|` over the domain, per revolution, sampled: the output error per error
-    /// of the angle. About `(hi - lo) / share` times the slope of the function.
+    /// A bound on `|dR/dt|` over the domain, per revolution: the output error per error of the
+    /// angle. About `(hi - lo) / share` times the slope of the function.
     pub(crate) fn gain_angle(&self) -> f64 {
         self.angle.most
     }
@@ -253,8 +258,8 @@ impl RealSeries {
         self.angle.mean
     }
 
-    /// The largest `|Re sum_j j a_j E^j|` over the domain, sampled: the output error per relative
-    /// error of `|E|`.
+    /// A bound on `|Re sum_j j a_j E^j|` over the domain: the output error per relative error of
+    /// `|E|`.
     pub fn gain_radial(&self) -> f64 {
         self.radial.most
     }
@@ -285,16 +290,23 @@ fn gain_fits(domain: &Domain, series: &Series, error: f64) -> bool {
 }
 
 /// The gains along the circle and across it, over the domain.
+///
+/// At an extreme between two nodes of distance `h` the slope of a gain is zero: it exceeds the nearer
+/// node by at most `h^2 / 8` times the largest second derivative on the circle.
 fn gains(domain: &Domain, series: &Series) -> (Gain, Gain) {
     let nodes = (GAIN_NODES * (series.degree() + 1)).next_power_of_two();
     let reach = (0.5 * domain.share * nodes as f64).ceil() as usize;
-    let within = |values: Vec<f64>| {
+    let within = |values: Vec<f64>, curvature: f64| {
         let inside: Vec<f64> =
             (0..nodes).filter(|k| (*k).min(nodes - k) <= reach).map(|k| values[k]).collect();
         let mean = inside.iter().map(|g| g * g).sum::<f64>() / inside.len() as f64;
-        Gain { most: inside.iter().fold(0.0, |m, g| m.max(g.abs())), mean: mean.sqrt() }
+        let most = inside.iter().fold(0.0, |m: f64, g| m.max(g.abs()));
+        Gain { most: most + curvature / (8 * nodes * nodes) as f64, mean: mean.sqrt() }
     };
-    (within(series.derivative_nodes(nodes)), within(series.radial_nodes(nodes)))
+    // Two more derivatives multiply `a_j` by `-(2 pi j)^2`.
+    let along = series.largest(|j| Complex64::new(0.0, (TAU * j).powi(3)));
+    let across = series.largest(|j| (j * (TAU * j).powi(2)).into());
+    (within(series.derivative_nodes(nodes), along), within(series.radial_nodes(nodes), across))
 }
 
 /// A function at the points of a degree.

@@ -4,16 +4,14 @@ use std::f64::consts::TAU;
 use std::fmt;
 
 use super::exponential::{CircleNoise, slot_rounding};
+use super::roundings::{Effect, Effects};
 use super::{RealSeries, Series, Table};
 use crate::noise::{Noise, sure_factor};
 use crate::polynomial::{Plan, Steps};
 use crate::{Complex64, ErrorKind, Interval, Params, Result};
 
-/// Least number of sample points for the noise of an evaluation.
+/// Sample points of a domain for the mean noise of an evaluation.
 const SAMPLES: usize = 64;
-
-/// Largest number of terms of series evaluated for it.
-const WORK: usize = 1 << 20;
 
 /// A function of the angle `2 pi (v - centre) / period` of a value `v`, with the plan of its
 /// evaluation as a power series of `E`: the function of a functional bootstrap.
@@ -26,6 +24,7 @@ pub struct PeriodicFunction {
     period: f64,
     centre: f64,
     input: Input,
+    effects: Effects,
 }
 
 /// The arguments of the function.
@@ -38,7 +37,7 @@ enum Input {
         domain: Interval,
         /// Bound on the error of the series over the domain.
         error: f64,
-        /// Root mean square and largest derivative by the value in revolutions.
+        /// Root mean square of the derivative by the value in revolutions, and a bound on it.
         slope: [f64; 2],
         /// The same of the derivative by the relative error of `|E|`.
         radial: [f64; 2],
@@ -67,6 +66,7 @@ impl PeriodicFunction {
             centre: 0.0,
             input: Input::Integers(table),
             series,
+            effects: Effects::default(),
         }
     }
 
@@ -82,7 +82,7 @@ impl PeriodicFunction {
             slope: [real.mean_gain_angle(), real.gain_angle()],
             radial: [real.mean_gain_radial(), real.gain_radial()],
         };
-        Self { series, plan, period, centre, input }
+        Self { series, plan, period, centre, input, effects: Effects::default() }
     }
 
     /// The series.
@@ -233,13 +233,19 @@ impl PeriodicFunction {
     ) -> Noise {
         // Step 1: the roundings of the series, averaged over the values, and at their largest.
         let steps = Steps::new(params, &self.plan, (level, scale), 0.5 * result_scale);
-        let points = self.points();
-        let (mut mean, mut largest) = (0.0, 0.0f64);
-        for &point in &points {
-            let (_, sum) = self.plan.derivatives_by(Complex64::cis(TAU * point), &steps);
-            mean += sum / points.len() as f64;
-            largest = largest.max(sum);
-        }
+        let (mean, largest) = match &self.input {
+            Input::Integers(table) => {
+                let Effect { mean, largest } = self.effects.of(&self.plan, &steps, table.size());
+                (mean, largest)
+            }
+            Input::Reals { domain, .. } => {
+                let width = (domain.hi() - domain.lo()) / self.period;
+                let point = |i: usize| width * (i as f64 / (SAMPLES - 1) as f64 - 0.5);
+                let at = |t: f64| self.plan.derivatives_by(Complex64::cis(TAU * t), &steps).1;
+                let mean = (0..SAMPLES).map(|i| at(point(i))).sum::<f64>() / SAMPLES as f64;
+                (mean, self.plan.largest_steps(&steps))
+            }
+        };
 
         // Step 2: the error along the circle, through the function.
         let rounding = slot_rounding(params);
@@ -269,21 +275,56 @@ impl PeriodicFunction {
         let most = input + most + (shift + rounding * largest);
         Noise { total: input.total + typical.total + rounding * mean, ..most }
     }
+}
 
-    /// Sample points on the circle, in revolutions: all integers of a small table, evenly spread
-    /// ones otherwise.
-    fn points(&self) -> Vec<f64> {
-        match &self.input {
-            Input::Integers(table) => {
-                let size = table.size();
-                let count = (WORK / (self.series.degree() + 1)).clamp(SAMPLES, size.max(SAMPLES));
-                let count = count.min(size);
-                (0..count).map(|i| (i * size / count) as f64 / size as f64).collect()
-            }
-            Input::Reals { domain, .. } => {
-                let width = (domain.hi() - domain.lo()) / self.period;
-                (0..SAMPLES).map(|i| width * (i as f64 / (SAMPLES - 1) as f64 - 0.5)).collect()
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::approx::{Function, Known};
+    use crate::{LevelGroup, ModulusChain, ParamsSpec, Security};
+
+    /// No argument exceeds the largest effect of the roundings: an entry of a table or a real of the
+    /// domain.
+    #[test]
+    fn no_argument_exceeds_the_noise_of_the_series() {
+        let levels = vec![LevelGroup::single(45, 12)];
+        let chain = ModulusChain { degree: 1 << 9, first_bits: 55, levels, special: (50, 2) };
+        let spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
+        let params = Params::new(spec).unwrap();
+        let entries =
+            |p: usize| (0..p).map(|k| (k * k * 37 % 101) as f64 / 100.0).collect::<Vec<_>>();
+        let table = |p: usize| PeriodicFunction::table(Table::new(&entries(p), 1).unwrap());
+        let sigmoid = Function::from(Known::Sigmoid);
+        let real = |degree| {
+            let series = RealSeries::of_degree(&sigmoid, -8.0, 8.0, 0.75, degree).unwrap();
+            PeriodicFunction::real(&series)
+        };
+        let (from, scale) = ((12, params.scale()), params.scale());
+        let silent = CircleNoise { tangential: Noise::NONE, radial: Noise::NONE };
+        for (f, most) in [
+            (table(16), 1.1),
+            (table(256), 1.1),
+            (table(2048), 1.1),
+            (PeriodicFunction::table(Table::new(&entries(37), 3).unwrap()), 1.1),
+            (real(15), 2.0),
+            (real(63), 2.0),
+        ] {
+            let input = (silent, Noise::NONE, [0.0, 0.0]);
+            let noise = f.noise(&params, input, from, scale, (256, -40.0));
+            let rounding = slot_rounding(&params);
+            let steps = Steps::new(&params, &f.plan, from, 0.5 * scale);
+            let points: Vec<f64> = match &f.input {
+                Input::Integers(table) => (0..table.size()).map(|k| k as f64 / f.period).collect(),
+                Input::Reals { domain, .. } => {
+                    let width = domain.hi() - domain.lo();
+                    let at = |i: i32| width / f.period * (f64::from(i) / 1e5 - 0.5);
+                    (0..=100_000).map(at).collect()
+                }
+            };
+            let at = |t: f64| f.plan.derivatives_by(Complex64::cis(TAU * t), &steps).1;
+            let own = rounding * points.into_iter().map(at).fold(0.0, f64::max);
+            let bound = noise.bound - f.approximation_error().powi(2);
+            assert!(own <= noise.bound && bound <= most * own, "{f:?}: {own:e} {bound:e}");
         }
     }
 }

@@ -5,8 +5,8 @@ use super::{FunctionalBootstrapper, PairedVec, SeededPairedVec};
 use crate::encode::round_ties_even;
 use crate::noise::sure_factor;
 use crate::{
-    Ciphertext, Complex64, During, Encoder, ErrorKind, Interval, Metadata, Params, Plaintext,
-    Result, SecretKey, SeededCiphertext,
+    ArgumentError, Ciphertext, Complex64, During, Encoder, ErrorKind, Interval, Metadata, Params,
+    Plaintext, Result, SecretKey, SeededCiphertext,
 };
 
 /// Largest modulus.
@@ -21,7 +21,9 @@ const MAX_MODULUS: usize = 1 << 16;
 ///
 /// Integers [from reals](crate::fbt::Integers::from_reals), and what is computed from them, are
 /// integers by the word of the program alone. They are neither decrypted nor published until a
-/// table has reduced them: rounding a real that is no integer shows its noise.
+/// table has reduced them: rounding a real that is no integer shows its noise. That the reals are
+/// integers remains the word of the program: a table of reals half way between two integers, such as
+/// 0.5, shows their noise too.
 ///
 /// Whether integers are exact is decided by a bound for errors of any correlation
 /// ([`Noise::bound`](crate::noise::Noise::bound)).
@@ -112,7 +114,10 @@ pub(crate) fn reduced(modulus: usize) -> Result<Interval> {
 fn reals(integers: &[usize], modulus: usize) -> Result<(Vec<f64>, Interval)> {
     let range = reduced(modulus)?;
     match integers.iter().position(|&k| k >= modulus) {
-        Some(index) => Err(ErrorKind::NotBelowModulus { index, modulus }.into()),
+        Some(index) => {
+            let count = integers.len();
+            Err(ArgumentError::NotBelowModulus { index, count, modulus }.into())
+        }
         None => Ok((integers.iter().map(|&k| k as f64).collect(), range)),
     }
 }
@@ -161,7 +166,7 @@ impl Encoder {
     /// takes no level there. Its encryption becomes an [`IntVec`].
     ///
     /// # Errors
-    /// [`ErrorKind::NotBelowModulus`] for an integer that is not below `p`, by its place;
+    /// [`ArgumentError::NotBelowModulus`] for an integer that is not below `p`, by its place;
     /// [`ErrorKind::Shape`] for a modulus that is not in `2..=65536`; those of
     /// [`encode_paired`](Self::encode_paired).
     pub fn encode_integers(
@@ -182,12 +187,16 @@ impl Encoder {
 impl IntVec {
     /// An encryption of [`Encoder::encode_integers`], with modulus and number of its integers.
     ///
+    /// A vector that an operation has computed, or that was read from bytes, need not hold integers:
+    /// it counts as one [from reals](Self::is_of_reals).
+    ///
     /// # Errors
     /// [`ErrorKind::Shape`] for a modulus that is not in `2..=65536`, and as for
     /// [`PairedVec::new`].
     pub fn new(inner: Ciphertext, modulus: usize, len: usize) -> Result<Self> {
+        let of_reals = !inner.is_fresh();
         let values = PairedVec::new(inner, reduced(modulus)?, len)?;
-        Ok(Self { values, modulus, of_reals: false })
+        Ok(Self { values, modulus, of_reals })
     }
 
     /// The integers modulo `p`, rounded: the noise of the vector does not reach the result, except
@@ -234,7 +243,7 @@ fn residue(v: f64, modulus: usize) -> usize {
 }
 
 impl SeededIntVec {
-    /// As [`IntVec::new`], of an encryption with a seed for its mask.
+    /// As [`IntVec::new`], of an encryption with a seed for its mask, which no operation changes.
     ///
     /// # Errors
     /// As for [`IntVec::new`].

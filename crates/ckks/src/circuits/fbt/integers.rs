@@ -41,7 +41,9 @@ impl IntTable {
         check_modulus(to).during(op)?;
         let entries: Vec<usize> = (0..from).map(f).collect();
         if let Some(index) = entries.iter().position(|&y| y >= to) {
-            let reason = format!("entry {index} is not below {to}: reduce entries modulo {to}");
+            let reason = format!(
+                "the entry at position {index} of {from} is not below {to}: reduce entries modulo {to}"
+            );
             return Err(ErrorKind::Shape { reason }.during(op));
         }
         let entries: Vec<f64> = entries.into_iter().map(|y| y as f64).collect();
@@ -398,8 +400,7 @@ impl<A: CkksOps> Integers<'_, A> {
     }
 
     fn bootstrapper(&self) -> Result<&FunctionalBootstrapper> {
-        let level = self.0.params().max_level();
-        let missing = ErrorKind::MissingKey { key: "functional bootstrapping key", level };
+        let missing = ErrorKind::MissingKey { key: "functional bootstrapping key", level: None };
         self.0.functional_bootstrapper().map(|b| &**b).ok_or_else(|| missing.into())
     }
 

@@ -57,6 +57,7 @@ mod integers;
 pub(crate) mod paired;
 mod provided;
 mod publish;
+mod roundings;
 mod series;
 mod spec;
 mod table;

@@ -2,8 +2,8 @@
 
 use crate::encode::check_range;
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Encoder, ErrorKind, Interval, Params,
-    Plaintext, Result, SecretKey, SeededCiphertext, decrypt_values,
+    ArgumentError, Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Encoder, ErrorKind,
+    Interval, Params, Plaintext, Result, SecretKey, SeededCiphertext, decrypt_values,
 };
 
 use super::{FbtInput, PeriodicFunction};
@@ -178,10 +178,11 @@ pub(crate) fn slots_of(values: &[f64], range: &Interval, slots: usize) -> Result
         return Err(ErrorKind::TooManyValues { found: values.len(), slots: 2 * slots }.into());
     }
     if !range.is_real() {
-        return Err(ErrorKind::Interval { lo: range.lo(), hi: range.hi() }.into());
+        return Err(ArgumentError::ComplexRange { radius: range.bound() }.into());
     }
     if let Some(index) = values.iter().position(|v| !v.is_finite()) {
-        return Err(ErrorKind::NonFinite { index }.into());
+        let count = values.len();
+        return Err(ErrorKind::NonFinite { what: "value", index, count }.into());
     }
     check_range(values, range)?;
     let (re, im) = values.split_at(values.len().min(slots));

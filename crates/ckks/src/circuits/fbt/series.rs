@@ -1,6 +1,9 @@
 //! Power series of `E = exp(2 pi i t)` whose real part is a function of `t`.
 
-use std::{f64::consts::TAU, fmt};
+use std::{
+    f64::consts::{PI, TAU},
+    fmt,
+};
 
 use num_complex::Complex64;
 
@@ -42,7 +45,8 @@ impl Series {
     /// unless `least <= most`, both finite.
     pub(crate) fn new(mut coefficients: Vec<Complex64>, least: f64, most: f64) -> Result<Self> {
         if let Some(index) = coefficients.iter().position(|a| !a.is_finite()) {
-            return Err(ErrorKind::NonFinite { index }.during("series"));
+            let (what, count) = ("coefficient", coefficients.len());
+            return Err(ErrorKind::NonFinite { what, index, count }.during("series"));
         }
         let range = Interval::real(least, most)?;
         while coefficients.len() > 1 && coefficients.last() == Some(&Complex64::ZERO) {
@@ -99,6 +103,17 @@ impl Series {
     pub(crate) fn derivative_bound(&self, order: u32) -> f64 {
         let terms = self.coefficients.iter().enumerate();
         terms.map(|(j, a)| (TAU * j as f64).powi(order as i32) * a.norm()).sum()
+    }
+
+    /// A bound on `|Re sum_j w(j) a_j E^j|` over the circle. A trigonometric polynomial of degree
+    /// `d` stays above `cos(d a)` times its maximum within an angle `a` of it (M. Riesz), so
+    /// `n > 2 d` samples miss it by a factor of `cos(pi d / n)` at most.
+    pub(crate) fn largest(&self, weight: impl Fn(f64) -> Complex64) -> f64 {
+        let d = self.degree();
+        let count = (4 * d).next_power_of_two();
+        let samples = self.weighted_nodes(count, weight);
+        let most = samples.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        most / (PI * d as f64 / count as f64).cos()
     }
 
     /// `R(k / count)` for `k < count`, by a fast Fourier transform.
@@ -237,7 +252,7 @@ mod tests {
         let bad = vec![Complex64::ONE, Complex64::new(0.0, f64::NAN)];
         assert_eq!(
             Series::new(bad, 0.0, 1.0).unwrap_err(),
-            ErrorKind::NonFinite { index: 1 }.during("series")
+            ErrorKind::NonFinite { what: "coefficient", index: 1, count: 2 }.during("series")
         );
         let upside_down = Series::new(vec![Complex64::ONE], 1.0, 0.0);
         assert!(matches!(refusal(&upside_down), ErrorKind::Interval { .. }));

@@ -24,7 +24,7 @@
 //! Real entries have `c_{-n} = conj c_n`, so the coefficient of `E^n` is `2 phi(n / p) c_n` for
 //! `n > 0` (orders 0 and 1: eprint 2024/1623).
 
-use std::{f64::consts::PI, f64::consts::TAU, fmt};
+use std::{f64::consts::TAU, fmt};
 
 use num_complex::Complex64;
 
@@ -227,10 +227,12 @@ fn check(entries: &[f64], order: usize) -> Result<()> {
         return Err(ErrorKind::Shape { reason }.during(op));
     }
     if let Some(index) = entries.iter().position(|y| !y.is_finite()) {
-        return Err(ErrorKind::NonFinite { index }.during(op));
+        return Err(ErrorKind::NonFinite { what: "entry", index, count: p }.during(op));
     }
     if let Some(index) = entries.iter().position(|y| y.abs() > LARGEST_ENTRY) {
-        let reason = format!("entry {index} is larger than 1e100: scale the entries down");
+        let reason = format!(
+            "the entry at position {index} of {p} is larger than 1e100: scale the entries down"
+        );
         return Err(ErrorKind::Shape { reason }.during(op));
     }
     Ok(())
@@ -260,30 +262,28 @@ fn factorial(n: usize) -> f64 {
     (1..=n).map(|i| i as f64).product()
 }
 
-/// The derivatives of an order by cells, at `count` points around the circle.
-fn derivatives(series: &Series, p: usize, order: usize, count: usize) -> f64 {
+/// The weight of `a_j` in the derivative of an order by cells.
+fn derivative(p: usize, order: usize) -> impl Fn(f64) -> Complex64 {
     let phase = Complex64::I.powu(order as u32);
-    let weight = |j: f64| phase * (TAU * j / p as f64).powi(order as i32);
-    series.weighted_nodes(count, weight).iter().map(|d| d.abs()).fold(0.0, f64::max)
+    move |j| phase * (TAU * j / p as f64).powi(order as i32)
 }
 
 /// The largest derivative of an order over the nodes.
 fn at_nodes(series: &Series, p: usize, order: usize) -> f64 {
-    derivatives(series, p, order, p)
+    let values = series.weighted_nodes(p, derivative(p, order));
+    values.iter().fold(0.0, |m: f64, d| m.max(d.abs()))
 }
 
-/// A bound on the derivative of an order over the circle. A trigonometric polynomial of degree `d`
-/// stays above `cos(d a)` times its maximum within an angle `a` of it (M. Riesz), so `n > 2 d`
-/// samples miss it by a factor of `cos(pi d / n)` at most.
+/// A bound on the derivative of an order over the circle.
 fn anywhere(series: &Series, p: usize, order: usize) -> f64 {
-    let d = series.degree();
-    let count = (4 * d).next_power_of_two();
-    derivatives(series, p, order, count) / (PI * d as f64 / count as f64).cos()
+    series.largest(derivative(p, order))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::PI;
+
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
 
@@ -499,7 +499,8 @@ mod tests {
         assert!(!shape(&[1.0, 1.2345e150], 1).contains("2345"));
         for bad in [f64::NAN, f64::INFINITY] {
             let error = Table::new(&[0.0, 1.0, bad], 1).unwrap_err();
-            assert_eq!(error, ErrorKind::NonFinite { index: 2 }.during("Table::new"));
+            let kind = ErrorKind::NonFinite { what: "entry", index: 2, count: 3 };
+            assert_eq!(error, kind.during("Table::new"));
         }
         let debug = format!("{:?}", Table::new(&[1234.5, 4321.5, 0.0], 1).unwrap());
         assert!(debug.contains("degree: 2") && !debug.contains("1234") && !debug.contains("4321"));

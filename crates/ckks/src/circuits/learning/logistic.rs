@@ -5,7 +5,8 @@ use crate::{
     CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval, KeyLevels, Metadata, Result,
     bootstrap::auto_bootstrap,
     eval::mask::whole,
-    eval::statements::{mixed, separate, within},
+    eval::padding,
+    eval::statements::{mixed, separate, separate_unless, within},
     noise::Noise,
     origins::Relation,
 };
@@ -173,7 +174,10 @@ impl LogisticRegression {
         }
         if let Some(i) = rows.iter().position(|row| row.len() != self.spec.features) {
             let (found, needed) = (rows[i].len(), self.spec.features);
-            let reason = format!("row {i} has {found} features: need {needed}");
+            let reason = format!(
+                "the row at position {i} of {} has {found} features: need {needed}",
+                rows.len()
+            );
             return Err(ErrorKind::Shape { reason }.during(op));
         }
         let mut slots = vec![0.0; self.slots()];
@@ -224,9 +228,10 @@ impl LogisticRegression {
         let metadata = eval.metadata(table);
         self.check_slots(&metadata)?;
         auto_bootstrap::check_levels(eval, self.levels(), metadata.level)?;
+        let related = eval.origins(table).is_mixed();
         let table = &whole(eval, table)?;
         // At zero the sigmoid is 1/2 and the gradient half the sum of the rows.
-        let first = self.step_of(eval, table, 0.5 * self.rate(1))?;
+        let first = self.step_of(eval, table, related, 0.5 * self.rate(1))?;
         progress(1);
         // Nesterov: beta is the model, ahead the point at which the next gradient is taken.
         let (mut beta, mut ahead) = (first.clone(), first.clone());
@@ -245,12 +250,13 @@ impl LogisticRegression {
             let before = eval.metadata(&ahead);
             let exact = CiphertextMeta { noise: Noise::NONE, ..before.meta };
             ahead = eval.with_metadata(ahead, exact);
-            let u = separate(eval, eval.mul(&shrunk, &ahead)?);
+            let u = separate_unless(eval, eval.mul(&shrunk, &ahead)?, related);
             let u = eval.inner_sum(&u, self.blocks, self.block as i64)?;
-            let u = eval.assume_range_with_padding(u, inside);
+            let u = eval.assume_range(u, inside);
             // sigmoid(-x) z = z / 2 - leading (..).
             let pull = self.sigmoid.times(eval, &u, &eval.mul(table, &u)?)?;
-            let step = self.step_of(eval, &pull, -self.sigmoid.leading() * self.rate(t))?;
+            let step =
+                self.step_of(eval, &pull, related, -self.sigmoid.leading() * self.rate(t))?;
             // The first step has half the sum of the rows already, so the term z / 2 of every
             // gradient is a multiple of it.
             let half = self.rate(t) / self.rate(1);
@@ -291,7 +297,7 @@ impl LogisticRegression {
         let range = Interval::real(-bound.min(most), bound.min(most))?;
         // A step is at most half of its share of that bound, which leaves room for the error.
         Ok(if most < bound {
-            eval.assume_range_with_padding(weights, range)
+            eval.assume_range(weights, range)
         } else {
             within(eval, weights, range)
         })
@@ -303,17 +309,20 @@ impl LogisticRegression {
         &self,
         eval: &A,
         terms: &A::Ciphertext,
+        related: bool,
         factor: f64,
     ) -> Result<A::Ciphertext> {
         // The sum over the rows is valid in the first slot of each block: the mask keeps it there
         // and multiplies by rate / rows.
-        let sum = eval.inner_sum(&separate(eval, terms.clone()), self.block, 1)?;
+        let terms = separate_unless(eval, terms.clone(), related);
+        let sum = eval.inner_sum(&terms, self.block, 1)?;
         let mut mask = vec![0.0; self.slots()];
         for f in 0..=self.spec.features {
             mask[f * self.block] = factor / self.spec.rows as f64;
         }
         let heads = eval.mul_values_to(&sum, &mask, eval.params().scale())?;
-        // The rotations that summed to the left fill a block from its last slot.
+        // The rotations that summed to the left fill a block from its last slot. The other slots keep
+        // the errors of the mask and of the rescale alone.
         let tails = eval.rotate(&heads, self.back())?;
         let filled = mixed(eval, eval.inner_sum(&separate(eval, tails), self.block, 1)?);
         // One term of each sum is not zero.
@@ -340,9 +349,10 @@ impl LogisticRegression {
         eval.composed(op, || {
             self.check_slots(&eval.metadata(model)).during(op)?;
             self.check_slots(&eval.metadata(rows)).during(op)?;
+            let related = eval.origins(model).mixes_with(&eval.origins(rows));
             let (model, rows) = (whole(eval, model).during(op)?, whole(eval, rows).during(op)?);
             // The features have errors of their own.
-            let products = separate(eval, eval.mul(&model, &rows)?);
+            let products = separate_unless(eval, eval.mul(&model, &rows)?, related);
             let sums = eval.inner_sum(&products, self.blocks, self.block as i64)?;
             Ok(mixed(eval, sums))
         })
@@ -350,10 +360,11 @@ impl LogisticRegression {
 
     /// The probabilities of the class `true` from [`scores`](Self::scores), whose magnitude is
     /// taken to be within the bound, by the sigmoid's polynomial. Takes
-    /// [`probability_levels`](Self::probability_levels).
+    /// [`probability_levels`](Self::probability_levels), and one more to clear padding that may lie
+    /// outside the bound.
     ///
     /// # Errors
-    /// As for [`train`](Self::train).
+    /// As for [`train`](Self::train); [`ErrorKind::Padding`] without a level to clear it.
     pub fn probabilities<A: CkksOps>(
         &self,
         eval: &A,
@@ -365,9 +376,11 @@ impl LogisticRegression {
             self.check_slots(&metadata).during(op)?;
             auto_bootstrap::check_levels(eval, self.probability_levels(), metadata.level)
                 .during(op)?;
-            let inside = Interval::real(-1.0, 1.0)?;
-            let u = eval
-                .assume_range_with_padding(eval.mul_scalar(scores, 1.0 / self.spec.bound)?, inside);
+            // The bound is a statement about the scores. Padding is brought there.
+            let (bound, levels) = (self.spec.bound, self.probability_levels());
+            let scores = padding::inside(eval, scores, (-bound, bound), levels).during(op)?;
+            let u = eval.mul_scalar(&scores, 1.0 / bound)?;
+            let u = eval.assume_range(u, Interval::real(-1.0, 1.0)?);
             let odd =
                 self.sigmoid.times(eval, &u, &eval.mul_scalar(&u, self.sigmoid.leading())?)?;
             eval.add_scalar(&odd, 0.5)

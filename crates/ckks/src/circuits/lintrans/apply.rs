@@ -138,10 +138,9 @@ impl LinearTransform {
 
     /// Step 1: the metadata of an operand at the level and slot count of the transform.
     pub(super) fn operand(&self, x: &Metadata) -> Result<Metadata> {
-        if self.level() > x.level {
-            return Err(ErrorKind::OutOfLevels { needed: self.level(), left: x.level }.into());
-        }
-        let dropped = self.params.rules().drop_to_level(x, self.level()).during("drop_to_level")?;
+        let rules = self.params.rules();
+        rules.check_prepared(self.level(), x.level)?;
+        let dropped = rules.drop_to_level(x, self.level()).during("drop_to_level")?;
         let meta = dropped.meta.repeated(self.slots, self.params.max_slots())?;
         self.check_range(&meta)?;
         Ok(Metadata { meta, ..dropped })

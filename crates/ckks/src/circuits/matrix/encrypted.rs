@@ -5,7 +5,7 @@ use crate::{
     CkksOps, ComposedOps, During, ErrorKind, KeyLevels, Metadata, Result, SlotValue,
     bootstrap::auto_bootstrap,
     eval::mask::whole,
-    eval::statements::{mixed, separate, within},
+    eval::statements::{mixed, separate, separate_unless, within},
 };
 
 /// The packing of an encrypted matrix and of its vectors into slots.
@@ -139,12 +139,14 @@ impl Packing {
             auto_bootstrap::check_levels(eval, 2, matrix.level.min(vector.level)).during(op)?;
             // Step 1: the vector beside every row, then the products of all entries. Padding of the
             // matrix becomes zeros, which the sums need.
+            let related = eval.origins(a).mixes_with(&eval.origins(v));
             let (a, v) = (whole(eval, a).during(op)?, self.beside(eval, v)?);
             // Step 2: the sum of each row, which is valid in the first slot of the row. The windows
             // of the other slots reach into the next row.
-            let products = separate(eval, eval.mul(&a, &v)?);
+            let products = separate_unless(eval, eval.mul(&a, &v)?, related);
             let sums = eval.inner_sum(&products, columns, 1)?;
-            // Step 3: only these first slots stay, and each is copied over its row.
+            // Step 3: only these first slots stay, and each is copied over its row. The others keep
+            // the errors of the mask and of the rescale alone.
             let heads: Vec<usize> = (0..rows).map(|i| i * columns).collect();
             let heads = eval.mask_slots(&sums, &heads)?;
             let filled = mixed(eval, eval.replicate(&separate(eval, heads.clone()), columns, 1)?);
@@ -172,8 +174,9 @@ impl Packing {
             check_slots(&eval.metadata(v), self.slots()).during(op)?;
             // The sum over the columns goes around all slots, so every slot of a column has its row
             // sum: no mask and no copies.
+            let related = eval.origins(a).mixes_with(&eval.origins(v));
             let (a, v) = (whole(eval, a).during(op)?, self.beside(eval, v)?);
-            let products = separate(eval, eval.mul(&a, &v)?);
+            let products = separate_unless(eval, eval.mul(&a, &v)?, related);
             let sums = mixed(eval, eval.inner_sum(&products, columns, rows as i64)?);
             eval.with_len(sums, self.rows)
         })

@@ -4,7 +4,7 @@ use super::{area, encrypted::check_slots, from_entries};
 use crate::{
     CkksOps, Complex64, ComposedOps, During, ErrorKind, KeyLevels, Params, Result, SlotValue,
     diagonals::Diagonals,
-    eval::statements::{mixed, separate},
+    eval::statements::{mixed, separate_unless},
     lengths::check_len,
     lintrans::{LinearOptions, LinearTransform},
 };
@@ -35,7 +35,11 @@ impl Matrix {
         let op = "make a matrix";
         let columns = rows.first().map_or(0, Vec::len);
         if let Some(i) = rows.iter().position(|row| row.len() != columns) {
-            let reason = format!("row {i} has {} entries, row 0 has {columns}", rows[i].len());
+            let (found, count) = (rows[i].len(), rows.len());
+            let reason = format!(
+                "the row at position {i} of {count} has {found} entries, the first row has {columns}: \
+                 need equally many"
+            );
             return Err(ErrorKind::Shape { reason }.during(op));
         }
         let entries: Vec<Complex64> = rows.iter().flatten().map(|x| x.to_complex()).collect();
@@ -174,12 +178,15 @@ impl MatrixVector {
             }
             // Slots after the columns are multiplied by zero, in every repetition under a tall
             // matrix.
+            let related = eval.origins(x).is_mixed();
             let x = eval.repeated(x.clone(), self.transform.slots())?;
             let x = eval.with_len(x, self.transform.slots())?;
+            // A row takes each entry from one of the repetitions.
+            let x = separate_unless(eval, x, related);
             let product = eval.transform(&x, &self.transform)?;
             // Partial sums of one row stand at the distance of the rows.
             // The parts of a row come from different entries.
-            let product = separate(eval, product);
+            let product = separate_unless(eval, product, related);
             let sums = mixed(eval, eval.inner_sum(&product, self.parts, self.stride as i64)?);
             eval.with_len(sums, self.rows)
         })

@@ -95,7 +95,9 @@ impl MatrixProduct {
             for x in [a, b] {
                 check_slots(&eval.metadata(x), self.dimension * self.dimension).during(op)?;
             }
-            self.product(eval, &whole(eval, a).during(op)?, &whole(eval, b).during(op)?)
+            let related = eval.origins(a).mixes_with(&eval.origins(b));
+            let (a, b) = (whole(eval, a).during(op)?, whole(eval, b).during(op)?);
+            self.product(eval, &a, &b, related)
         })
     }
 
@@ -104,6 +106,7 @@ impl MatrixProduct {
         eval: &A,
         a: &A::Ciphertext,
         b: &A::Ciphertext,
+        related: bool,
     ) -> Result<A::Ciphertext> {
         let d = self.dimension;
         // A permutation of the slots keeps their range.
@@ -121,7 +124,8 @@ impl MatrixProduct {
         let far = eval.rotate_many(&left, &steps(|k, d| k - d))?;
         let mut rights = eval.rotate_many(&right, &steps(|k, d| d * k))?;
         let known = eval.metadata(&left);
-        // The errors of permuted entries are those of other entries in every slot.
+        // The errors of permuted entries are those of other entries in every slot, which are
+        // independent unless the errors of the operands are `related`.
         let labelled = |x: A::Ciphertext, label: usize| {
             let origins = eval.origins(&x).labelled(label);
             eval.with_origins(x, origins)
@@ -135,6 +139,7 @@ impl MatrixProduct {
             };
             let [near, far] = [(near, 1), (far, 2)].map(|(x, label)| labelled(x.clone(), label));
             let shifted = eval.dot_values(&[&near, &far], &[mask(true), mask(false)])?;
+            let shifted = eval.with_origins(shifted, eval.origins(&left));
             lefts.push(within(eval, shifted, known.meta.bounds.slots()));
         }
         // phi^0 needs no mask, but its product must have the level and scale of the others.
@@ -143,7 +148,8 @@ impl MatrixProduct {
         // Step 3: the sum of the products phi^k(sigma(A)) psi^k(tau(B)), with one relinearization.
         // Every slot of a product comes from another pair of entries: their errors are independent.
         let each = |x: Vec<A::Ciphertext>| -> Vec<A::Ciphertext> {
-            x.into_iter().enumerate().map(|(k, x)| labelled(x, k)).collect()
+            let label = |(k, x)| if related { x } else { labelled(x, k) };
+            x.into_iter().enumerate().map(label).collect()
         };
         let (lefts, rights) = (each(lefts), each(rights));
         let lefts: Vec<&A::Ciphertext> = lefts.iter().collect();

@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-use bellerophon_mlwe as mlwe;
-
-use super::unit::{Unit, largest_error, largest_excess};
+use super::unit::{Unit, largest_excess, surest_error};
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, KeyLevels, Metadata, Result,
-    approx::{Kind, Sign, compare::signed},
-    noise::Noise,
+    CiphertextMeta, CkksOps, ErrorKind, Interval, KeyLevels, Result,
+    approx::{
+        Accuracy, Kind, Sign,
+        compare::{signed, signed_where, step_variance},
+    },
     polynomial::Sensitivity,
 };
 
-/// Bits by which the error of the sign of [`Comparator::new`] is below its margin.
-const ERROR_BITS: f64 = 4.0;
+/// The error of the sign of [`Comparator::new`], as a part of its margin.
+const ERROR_SHARE: f64 = 1.0 / 16.0;
 
 /// Largest margin: a quarter of the declared range.
 const LARGEST_MARGIN: f64 = 0.25;
@@ -26,7 +26,7 @@ const LARGEST_MARGIN: f64 = 0.25;
 ///
 /// # fn main() -> bellerophon_ckks::Result<()> {
 /// // Numbers of [-1, 1]: compared to one part in 2^8 of that range.
-/// let comparator = Comparator::new(-8.0)?;
+/// let comparator = Comparator::new(1.0 / 256.0)?;
 /// assert!(comparator.margin() < 1.01 * 2f64.powi(-8));
 /// // A maximum of two is wrong by less than a sixth of that part.
 /// assert!(comparator.error(OrderTask::Sort { len: 2 }) < comparator.margin() / 6.0);
@@ -47,16 +47,16 @@ pub struct Comparator {
 }
 
 impl Comparator {
-    /// `log2` of the default margin: `2^-10` of the declared range.
-    pub const LOG2_MARGIN: f64 = -10.0;
+    /// The usual margin, as a part of the width of the declared range.
+    pub const MARGIN: f64 = 1.0 / 1024.0;
 
-    /// Distinguishes numbers that differ by `2^log2_margin` of the width of their declared range,
-    /// with a sign whose error is 4 bits below the margin.
+    /// Distinguishes numbers that differ by `margin`, as a part of the width of their declared
+    /// range, with a sign whose error is a sixteenth of the margin.
     ///
     /// # Errors
-    /// [`ErrorKind::Approximation`] unless `log2_margin` is from -24 to -2.
-    pub fn new(log2_margin: f64) -> Result<Self> {
-        Self::of(Sign::new(1.0, log2_margin, log2_margin - ERROR_BITS)?)
+    /// [`ErrorKind::Approximation`] unless the margin is from `2^-24` to 1/4.
+    pub fn new(margin: f64) -> Result<Self> {
+        Self::of(Sign::new(1.0, margin, Accuracy::absolute(ERROR_SHARE * margin))?)
     }
 
     /// Compares with a given sign, whose radius 1 is the width of the declared range.
@@ -92,6 +92,12 @@ impl Comparator {
         if self.integers { edge.ceil() - 0.5 } else { edge }
     }
 
+    /// What the padding is filled with in the unit: an integer among integers, so that the sign is not
+    /// taken inside its margin.
+    pub(super) fn filler(&self, unit: &Unit, range: Interval) -> f64 {
+        if self.integers { unit.place(range.lo().ceil().min(range.hi())) } else { 0.0 }
+    }
+
     /// Differences of two vectors of the unit, less one margin where the values are integers: those
     /// of equal integers are negative. The slack beside the declared range keeps them in `[-1, 1]`.
     pub(super) fn untied<A: CkksOps>(&self, a: &A, d: A::Ciphertext) -> Result<A::Ciphertext> {
@@ -117,11 +123,12 @@ impl Comparator {
         if !self.integers || (self.sign.margin() <= needed && self.sign.error() <= most) {
             return Ok(());
         }
-        let margin = self.sign.margin().min(needed).log2().floor();
-        let error = self.sign.error().min(most).log2().floor();
+        let margin = self.sign.margin().min(needed).log2().floor().exp2();
+        let bits = -self.sign.error().min(most).log2().floor();
         let reason = format!(
             "{}: {len} integers of [{:?}, {:?}] need a margin up to {needed:.3e} and an error up \
-             to {most:.3e}: take `Comparator::of(Sign::new(1.0, {margin:?}, {error:?})?)`",
+             to {most:.3e}: take `Comparator::of(Sign::new(1.0, {margin:?}, \
+             Accuracy::bits({bits:?}))?)`",
             self.sign,
             range.lo(),
             range.hi()
@@ -129,12 +136,13 @@ impl Comparator {
         Err(ErrorKind::Approximation { what: "counts of integers".into(), reason }.into())
     }
 
-    /// Refuses counts of `len` integers whose noise may reach 1/4.
+    /// Refuses counts of `len` integers whose noise may reach 1/4, by a bound for errors of any
+    /// correlation ([`counted`](Self::counted)).
     ///
     /// # Errors
     /// [`ErrorKind::TooNoisy`].
     pub(super) fn check_count(&self, meta: &CiphertextMeta, len: usize) -> Result<()> {
-        let (error, most) = (largest_error(meta), 0.25);
+        let (error, most) = (surest_error(meta), 0.25);
         if !self.integers || error < most {
             return Ok(());
         }
@@ -201,6 +209,24 @@ impl Comparator {
         signed(a, &enclosed(a, d)?, &self.sign, Kind::Step, a.params().scale())
     }
 
+    /// [`steps`](Self::steps) of differences that are counted. Differences of integers lie outside the
+    /// margin, or are `padding`, so the bound on their noise takes the slopes there; the margin has
+    /// steeper ones.
+    pub(super) fn counted<A: CkksOps>(
+        &self,
+        a: &A,
+        d: &A::Ciphertext,
+        padding: Option<f64>,
+    ) -> Result<A::Ciphertext> {
+        if !self.integers {
+            return self.steps(a, d);
+        }
+        let of_padding = padding.map(|d| self.sign.sensitivity_at(Kind::Step, d.abs()));
+        let steepest = of_padding.into_iter().fold(self.sign.outside(Kind::Step), Sensitivity::max);
+        let (d, scale) = (enclosed(a, d)?, a.params().scale());
+        signed_where(a, &d, &self.sign, Kind::Step, scale, Some(steepest))
+    }
+
     /// [`correction`](Self::correction) with the signs of `d` itself. Their noise is that of the
     /// product, `max |d| sigma(d)` over all differences: where signs are sensitive, `d` is small.
     /// With automatic bootstrapping every step of the polynomials may add the noise of a bootstrap.
@@ -211,22 +237,10 @@ impl Comparator {
         signs: &A::Ciphertext,
         weights: &[f64],
     ) -> Result<A::Ciphertext> {
-        let params = a.params();
-        let (scale, of_d, mut meta) = (params.scale(), a.metadata(d).meta, a.metadata(signs).meta);
+        let (of_d, mut meta) = (a.metadata(d).meta, a.metadata(signs).meta);
         let input = of_d.noise.total / of_d.scale.powi(2);
-        let rounding = mlwe::noise::rounding(params.lattice()) / scale.powi(2);
-        let step = match a.bootstrapper().filter(|_| a.auto_bootstraps()) {
-            Some(bootstrapper) => {
-                let range = Bounds::all(Interval::real(-1.0, 1.0)?);
-                let exact = CiphertextMeta { scale, bounds: range, noise: Noise::NONE, ..of_d };
-                let level = bootstrapper.input_level();
-                let bootstrapped =
-                    bootstrapper.bootstrapped(&Metadata { level, meta: exact })?.meta;
-                rounding.max(bootstrapped.noise.excess / bootstrapped.scale.powi(2))
-            }
-            None => rounding,
-        };
-        meta.noise = meta.noise.stated(self.sensitivity.variance(input, step) * meta.scale.powi(2));
+        let variance = self.sensitivity.variance(input, step_variance(a, &of_d)?);
+        meta.noise = meta.noise.stated(variance * meta.scale.powi(2));
         self.correction(a, d, &a.with_metadata(signs.clone(), meta), weights)
     }
 
@@ -291,14 +305,16 @@ fn loss(sign: &Sign) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Bounds, noise::Noise};
 
     fn comparators() -> impl Iterator<Item = Comparator> {
         let degrees: [(f64, &[usize]); 4] =
             [(-2.0, &[7]), (-4.0, &[7, 27]), (-10.0, &[15, 31, 7, 7]), (-12.0, &[15, 31, 15, 15])];
-        let signs = degrees.map(|(margin, degrees)| {
-            Comparator::of(Sign::of_degrees(1.0, margin.exp2(), degrees).unwrap()).unwrap()
+        let signs = degrees.map(|(log2_margin, degrees)| {
+            Comparator::of(Sign::of_degrees(1.0, log2_margin.exp2(), degrees).unwrap()).unwrap()
         });
-        signs.into_iter().chain([-4.0, -8.0].map(|margin| Comparator::new(margin).unwrap()))
+        let parts = [1.0 / 16.0, 1.0 / 256.0];
+        signs.into_iter().chain(parts.map(|margin| Comparator::new(margin).unwrap()))
     }
 
     #[test]
@@ -331,9 +347,27 @@ mod tests {
         }
     }
 
+    /// Exact counts stand on the bound for errors of any correlation, whatever is predicted.
+    #[test]
+    fn counts_are_refused_by_the_bound() {
+        let comparator = comparators().next().unwrap();
+        let bounds = Bounds::all(Interval::between(0.0, 16.0));
+        let meta = |bound: f64| {
+            let noise = Noise { bound, ..Noise::new(1.0) };
+            CiphertextMeta { scale: 2f64.powi(20), slots: 16, len: 16, bounds, noise }
+        };
+        let refused = |x: &Comparator, bound| x.check_count(&meta(bound), 16).is_err();
+        // A deviation of 1/4 in a slot, and one of 2^-10.
+        let (large, small) = (2f64.powi(32), 2f64.powi(16));
+        assert!(!refused(&comparator, large));
+        let integers = comparator.of_integers();
+        assert!(refused(&integers, large) && !refused(&integers, small));
+        assert!(refused(&integers, f64::NAN) && refused(&integers, f64::INFINITY));
+    }
+
     #[test]
     fn an_exchange_is_off_by_a_part_of_the_margin() {
-        for margin in [-4.0, -6.0, -10.0] {
+        for margin in [1.0 / 16.0, 1.0 / 64.0, Comparator::MARGIN] {
             let comparator = Comparator::new(margin).unwrap();
             let part = comparator.exchange_error() / comparator.margin();
             assert!(part < 1.0 / 6.0 && part > 1.0 / 40.0, "{comparator}: {part}");

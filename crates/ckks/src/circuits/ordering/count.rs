@@ -53,12 +53,13 @@ impl Comparator {
                 );
                 return Err(ErrorKind::Shape { reason }.during(op));
             }
-            let u = unit.entered(a, x, 0.0).during(op)?;
+            let filler = self.filler(&unit, bounds.values);
+            let u = unit.entered(a, x, filler).during(op)?;
             let threshold = unit.place(boundary);
             let d = a.add_scalar(&a.neg(&u)?, threshold)?;
             let len = a.metadata(x).meta.len;
             self.check_integers(bounds.values, len).during(op)?;
-            let count = self.positives(a, &d, len, threshold).during(op)?;
+            let count = self.positives(a, &d, len, threshold - filler).during(op)?;
             self.check_count(&a.metadata(&count).meta, len).during(op)?;
             a.with_len(count, len)
         })
@@ -102,9 +103,9 @@ impl Comparator {
             // Step 1: 1 where the value is larger, 0 where it is smaller and in the padding.
             let ones: Vec<f64> =
                 (0..of_x.slots).map(|i| f64::from(u8::from(i < of_x.len))).collect();
-            let larger = a.mul_values(&self.steps(a, &d).during(op)?, &ones)?;
+            let larger = a.mul_values(&self.counted(a, &d, None).during(op)?, &ones)?;
             // Step 2: how many are larger.
-            let count = within(a, a.sum_slots(&larger)?, self.counted(of_x.len)?);
+            let count = within(a, a.sum_slots(&larger)?, self.count_range(of_x.len)?);
             self.check_count(&a.metadata(&count).meta, of_x.len).during(op)?;
             a.with_len(count, of_x.len)
         })
@@ -121,15 +122,15 @@ impl Comparator {
         padding: f64,
     ) -> Result<A::Ciphertext> {
         let slots = a.metadata(d).meta.slots;
-        let steps = self.steps(a, d)?;
+        let steps = self.counted(a, d, (len < slots).then_some(padding))?;
         let sum = a.sum_slots(&*auto_bootstrap::replenished(a, &steps, 1)?)?;
         let each = 0.5 * (1.0 + self.sign().eval(padding));
         let count = a.add_scalar(&sum, -each * (slots - len) as f64)?;
-        Ok(within(a, count, self.counted(len)?))
+        Ok(within(a, count, self.count_range(len)?))
     }
 
     /// The range of counts among `len` values.
-    fn counted(&self, len: usize) -> Result<Interval> {
+    fn count_range(&self, len: usize) -> Result<Interval> {
         let (len, beyond) = (len as f64, self.count_error());
         Interval::real(-len * beyond, len * (1.0 + beyond))
     }

@@ -34,7 +34,8 @@ impl Comparator {
             let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
             let unit = Unit::of(bounds.values, self.sign()).during(op)?;
             self.check_integers(bounds.values, len).during(op)?;
-            let u = self.ready(a, unit.entered(a, x, 0.0).during(op)?)?;
+            let filler = self.filler(&unit, bounds.values);
+            let u = self.ready(a, unit.entered(a, x, filler).during(op)?)?;
             // Step 1: the number of values not below each edge; all or none at the ends of the
             // range.
             let width = bins.next_power_of_two().max(slots);
@@ -55,7 +56,8 @@ impl Comparator {
                 if boundary <= bounds.values.lo() {
                     known.iter_mut().zip(&weight).for_each(|(known, w)| *known += w * len as f64);
                 } else if boundary <= bounds.values.hi() && !closed {
-                    let count = self.count_from(a, &u, unit.place(boundary), len).during(op)?;
+                    let count =
+                        self.count_from(a, &u, unit.place(boundary), (len, filler)).during(op)?;
                     counts.push(a.with_len(a.repeated(count, width)?, bins)?);
                     weights.push(weight);
                 }
@@ -78,22 +80,23 @@ impl Comparator {
     }
 
     /// The number of slots among the first `len` of `u` that are at least `edge`, in every slot;
-    /// the other slots of `u` are zero.
+    /// the other slots of `u` are `filler`.
     fn count_from<A: CkksOps>(
         &self,
         a: &A,
         u: &A::Ciphertext,
         edge: f64,
-        len: usize,
+        (len, filler): (usize, f64),
     ) -> Result<A::Ciphertext> {
-        self.positives(a, &a.add_scalar(u, -edge)?, len, -edge)
+        self.positives(a, &a.add_scalar(u, -edge)?, len, filler - edge)
     }
 }
 
 /// The number of bins.
 fn check_edges(edges: &[f64], slots: usize) -> Result<usize> {
     if let Some(index) = edges.iter().position(|edge| !edge.is_finite()) {
-        return Err(ErrorKind::NonFinite { index }.into());
+        let count = edges.len();
+        return Err(ErrorKind::NonFinite { what: "edge", index, count }.into());
     }
     let bins = edges.len().saturating_sub(1);
     if bins == 0 || bins > slots {
@@ -102,8 +105,11 @@ fn check_edges(edges: &[f64], slots: usize) -> Result<usize> {
     }
     if let Some(i) = edges.windows(2).position(|pair| pair[0] >= pair[1]) {
         let (left, right) = (edges[i], edges[i + 1]);
-        let reason =
-            format!("edge {i} is {left:?}, the next one {right:?}: need edges that increase");
+        let reason = format!(
+            "the edge at position {i} of {} is {left:?}, the next one {right:?}: need edges that \
+             increase",
+            edges.len()
+        );
         return Err(ErrorKind::Shape { reason }.into());
     }
     Ok(bins)

@@ -22,7 +22,7 @@
 //!
 //! # Margins
 //! A sign has its stated error where two values differ by at least the *margin*, a part of the
-//! width of the declared range ([`Comparator::LOG2_MARGIN`]: `2^-10`). Closer values are mixed, and
+//! width of the declared range ([`Comparator::MARGIN`]: `2^-10`). Closer values are mixed, and
 //! the maximum loses at most its [`error`](Comparator::error), less than a sixth of
 //! the margin with the signs of [`Comparator::new`]; ties lose nothing. Each function states its
 //! bound. Half the margin takes about one level more. Counts of values that are declared integers
@@ -70,7 +70,7 @@
 //! let range = Interval::real(-1.0, 1.0)?; // declared: it is public
 //! let x = shadow.encrypt(&[0.5, -0.25, 0.125, -1.0, 0.75], range, 11)?;
 //!
-//! let comparator = Comparator::new(-6.0)?;
+//! let comparator = Comparator::new(1.0 / 64.0)?;
 //! let sorted = comparator.sort(&shadow, &x, Order::Ascending)?;
 //!
 //! let bound = 2.0 * comparator.error(OrderTask::Sort { len: 5 }); // the range has width 2

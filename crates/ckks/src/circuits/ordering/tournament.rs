@@ -5,7 +5,10 @@ use super::{
     task::distances,
     unit::{Unit, joined, opened},
 };
-use crate::{Bounds, CiphertextMeta, CkksOps, During, Interval, Result, approx::Sign};
+use crate::{
+    Bounds, CiphertextMeta, CkksOps, During, Interval, Result,
+    approx::{Accuracy, Sign},
+};
 
 /// Largest error of an index from the comparisons of all rounds.
 const INDEX_ERROR: f64 = 1.0 / 8.0;
@@ -96,10 +99,13 @@ impl Comparator {
     fn arg_max_comparator(&self, slots: usize) -> Result<Self> {
         // A round is off by at most the error of the sign, of the distance of two places.
         let all = slots as f64 * f64::from(slots.ilog2().max(1));
-        let needed = (INDEX_ERROR / all).log2();
-        match self.sign().error().log2() <= needed {
+        let needed = INDEX_ERROR / all;
+        match self.sign().error() <= needed {
             true => Ok(self.clone()),
-            false => Self::of(Sign::new(1.0, self.sign().margin().log2(), needed)?),
+            false => {
+                let accuracy = Accuracy::absolute(needed);
+                Self::of(Sign::new(1.0, self.sign().margin(), accuracy)?)
+            }
         }
     }
 

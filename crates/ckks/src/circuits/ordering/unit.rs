@@ -98,7 +98,10 @@ impl Unit {
         let shifts: Vec<f64> = (0..slots).map(|i| if i < len { shift } else { padding }).collect();
         let u = a.add_values(&scaled, &shifts)?;
         let (before, u) = opened(a, u);
-        self.settled(a, u, &before)
+        let u = self.settled(a, u, &before)?;
+        // Nothing steep came before: the bound for errors of any correlation holds the slack, too.
+        check_error(surest_error(&a.metadata(&u).meta))?;
+        Ok(u)
     }
 
     /// The first `len` slots of `u` in the units of the caller, in the declared range but for
@@ -121,7 +124,10 @@ impl Unit {
 
 /// Refuses noise that may leave the slack.
 pub(super) fn check_noise(meta: &CiphertextMeta) -> Result<()> {
-    let worst = largest_error(meta);
+    check_error(largest_error(meta))
+}
+
+fn check_error(worst: f64) -> Result<()> {
     // Whatever is no number is too large.
     if worst <= SLACK {
         return Ok(());
@@ -133,6 +139,11 @@ pub(super) fn check_noise(meta: &CiphertextMeta) -> Result<()> {
 /// slope of a sign, which the arguments outside its margin do not meet.
 pub(super) fn largest_error(meta: &CiphertextMeta) -> f64 {
     meta.slot_std(1.0) * meta.noise.worst(meta.slots, LOG2_FAILURE)
+}
+
+/// The largest error of a slot for errors of any correlation.
+pub(super) fn surest_error(meta: &CiphertextMeta) -> f64 {
+    meta.slot_std(1.0) * meta.noise.surely(meta.slots, LOG2_FAILURE)
 }
 
 /// The largest departure of a slot from its range.

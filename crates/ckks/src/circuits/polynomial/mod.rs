@@ -13,7 +13,7 @@
 //! | `powers` | [`PowerBasis`]: metadata and computation |
 //! | `sums` | sums of multiples of powers, several at a time |
 //! | `monomial` | [`Monomial`] |
-//! | `steps`, `worst` | noise of the roundings of an evaluation: average, worst case |
+//! | `steps`, `worst` | noise of the roundings of an evaluation: variance, worst case |
 
 mod eval;
 mod monomial;
@@ -33,10 +33,13 @@ pub use powers::PowerBasis;
 pub(crate) use steps::Steps;
 pub use sums::Powers;
 
-use crate::{CiphertextMeta, Interval, chebyshev::Chebyshev};
+use crate::{CiphertextMeta, Interval, approx::certify::range_within, chebyshev::Chebyshev};
 
 /// Sample points for a range or a mean over the domain.
 const SAMPLES: usize = 512;
+
+/// The relative excess of a bound on a slope over a part of the domain.
+const SLOPE_EXCESS: f64 = 1e-2;
 
 /// Largest integer slope of a map onto `[-1, 1]` that takes no level.
 const MAX_SLOPE: f64 = 65536.0;
@@ -47,7 +50,7 @@ pub struct Polynomial {
     chebyshev: Chebyshev,
     plan: Plan,
     sensitivity: Sensitivity,
-    /// A bound on the derivative over the domain, and the largest [`Sensitivity::steps`].
+    /// Bounds on the derivative and on [`Sensitivity::steps`] over the domain.
     largest: Sensitivity,
 }
 
@@ -67,13 +70,13 @@ impl Polynomial {
         let plan = Plan::new(&chebyshev);
         // Mean squares over an even grid of [-1, 1].
         let (mut input, mut steps) = (0.0, 0.0);
-        let mut largest = Sensitivity { input: chebyshev.largest_slope(), steps: 0.0 };
         for i in 0..=SAMPLES {
             let s = plan.sensitivity(2.0 * i as f64 / SAMPLES as f64 - 1.0);
             input += s.input * s.input / (SAMPLES + 1) as f64;
             steps += s.steps * s.steps / (SAMPLES + 1) as f64;
-            largest.steps = s.steps.max(largest.steps);
         }
+        let most = plan.largest_over(|a| a.cos().into(), |u| plan.derivatives(u).1.powi(2));
+        let largest = Sensitivity { input: chebyshev.largest_slope(), steps: most.sqrt() };
         let sensitivity = Sensitivity { input: input.sqrt(), steps: steps.sqrt() };
         Self { chebyshev, plan, sensitivity, largest }
     }
@@ -117,6 +120,15 @@ impl Polynomial {
             |x: f64| Sensitivity { steps: 0.0, ..self.plan.sensitivity(self.chebyshev.to_unit(x)) };
         let excess = x.ends().into_iter().map(at).fold(none, Sensitivity::max);
         Response { total: self.sensitivity, peak: self.largest, bound: self.largest, excess }
+    }
+
+    /// A bound on the sensitivity over the part `[lo, 1]` of the domain mapped onto `[-1, 1]`.
+    pub(crate) fn largest_from(&self, lo: f64) -> Sensitivity {
+        let slope = self.chebyshev.derivative();
+        let ends = slope.eval(lo).abs().max(slope.eval(1.0).abs());
+        let excess = SLOPE_EXCESS * ends.max(SLOPE_EXCESS * slope.bound());
+        let (least, most) = range_within(&slope, lo, 1.0, excess);
+        Sensitivity { input: most.max(-least), ..self.largest }
     }
 
     /// The value of the plan at `x`, in the clear.

@@ -62,7 +62,8 @@ impl Monomial {
             return Err(ErrorKind::NoValues.during(op));
         }
         if let Some(index) = coefficients.iter().position(|c| !c.is_finite()) {
-            return Err(ErrorKind::NonFinite { index }.during(op));
+            let (what, count) = ("coefficient", coefficients.len());
+            return Err(ErrorKind::NonFinite { what, index, count }.during(op));
         }
         let last = coefficients.iter().rposition(|c| *c != Complex64::ZERO).unwrap_or(0);
         let coefficients = coefficients[..=last].to_vec();
@@ -178,7 +179,7 @@ impl Monomial {
         let slope = slope.map(|(k, c)| k as f64 * c.norm() * most.powi(k as i32 - 1)).sum();
         // Step 2: mean squares over the points for the total, the largest step for the excess.
         let (mut input, mut steps) = (0.0, 0.0);
-        let mut peak = Sensitivity { input: 0.0, steps: 0.0 };
+        let mut peak = Sensitivity { input: 0.0, steps: self.largest_steps(of) };
         for s in points.iter().map(|&x| at(x)) {
             input += s.input * s.input / points.len() as f64;
             steps += s.steps * s.steps / points.len() as f64;
@@ -191,6 +192,16 @@ impl Monomial {
         }
         let total = Sensitivity { input: f64::sqrt(input), steps: f64::sqrt(steps) };
         Response { total, peak, bound: Sensitivity { input: slope, ..peak }, excess }
+    }
+
+    /// A bound on [`Sensitivity::steps`] over a real range.
+    fn largest_steps(&self, of: &Interval) -> f64 {
+        if !of.is_real() {
+            return 0.0;
+        }
+        let (middle, radius) = (0.5 * (of.lo() + of.hi()), 0.5 * (of.hi() - of.lo()));
+        let place = |a: f64| (middle + radius * a.cos()).into();
+        self.plan.largest_over(place, |x| self.plan.derivatives(x).1.powi(2)).sqrt()
     }
 }
 

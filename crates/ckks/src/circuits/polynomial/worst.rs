@@ -347,7 +347,7 @@ fn add_term(sum: &mut Error, c: f64, rounded: f64, x: Error) {
 }
 
 /// The degree of a node if nothing cancels.
-fn formal_degree(node: &Node) -> usize {
+pub(super) fn formal_degree(node: &Node) -> usize {
     let terms = node.terms.iter().map(|&(i, _)| i);
     let products = node.products.iter().map(|(q, m)| formal_degree(q) + m);
     terms.chain(products).max().unwrap_or(0)

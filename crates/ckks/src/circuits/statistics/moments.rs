@@ -3,7 +3,7 @@
 use super::Table;
 use crate::{
     CkksOps, ComposedOps, During, ErrorKind, Interval, Metadata, Result,
-    eval::statements::{mixed, separate, within},
+    eval::statements::{mixed, separate_unless, within},
 };
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
@@ -13,6 +13,8 @@ struct Deviations<C> {
     centred: C,
     /// `m / sqrt(d)` in every slot.
     mean: C,
+    /// Whether the errors of several slots of the caller's tables may be related.
+    related: bool,
 }
 
 impl Table {
@@ -29,9 +31,10 @@ impl Table {
         eval.composed(op, || {
             self.check(&eval.metadata(x)).during(op)?;
             // Rows of padding may hold anything. A table without them needs no mask, and no level.
+            let related = eval.origins(x).is_mixed();
             match self.padding() {
-                0 => self.over_rows(eval, x),
-                _ => self.over_rows(eval, &self.weighted(eval, x, 1.0)?),
+                0 => self.over_rows(eval, x, related),
+                _ => self.over_rows(eval, &self.weighted(eval, x, 1.0)?, related),
             }
         })
     }
@@ -76,7 +79,8 @@ impl Table {
             // A variance is not negative, which interval arithmetic on a sum of squares after a
             // subtraction cannot tell.
             let range = self.second_moment(&metadata, &metadata, 0.0)?;
-            let variance = self.variance(eval, &self.deviations(eval, x)?)?;
+            let related = eval.origins(x).is_mixed();
+            let variance = self.variance(eval, &self.deviations(eval, x, related)?)?;
             eval.with_len(within(eval, variance, range), metadata.meta.len)
         })
     }
@@ -97,7 +101,8 @@ impl Table {
             let (left, right) = (eval.metadata(x), eval.metadata(y));
             self.check(&left).during(op)?;
             self.check(&right).during(op)?;
-            let (u, v) = (self.deviations(eval, x)?, self.deviations(eval, y)?);
+            let related = eval.origins(x).mixes_with(&eval.origins(y));
+            let (u, v) = (self.deviations(eval, x, related)?, self.deviations(eval, y, related)?);
             let range = self.second_moment(&left, &right, -1.0)?;
             let covariance = self.covariance(eval, &u, &v)?;
             eval.with_len(within(eval, covariance, range), left.meta.len)
@@ -122,7 +127,7 @@ impl Table {
             self.check(&metadata).during(op)?;
             let range = self.mixed_moment(&metadata)?;
             let positive = self.second_moment(&metadata, &metadata, 0.0)?;
-            let u = self.deviations(eval, x)?;
+            let u = self.deviations(eval, x, eval.origins(x).is_mixed())?;
             let steps: Vec<i64> = (1..self.columns() as i64).collect();
             // Diagonal k of the matrix pairs column j with column j + k: one rotation by k of the
             // deviations and of the means, hoisted.
@@ -130,7 +135,8 @@ impl Table {
             let means = eval.rotate_many(&u.mean, &steps)?;
             let mut entries = vec![within(eval, self.variance(eval, &u)?, positive)];
             for (centred, mean) in centred.into_iter().zip(means) {
-                let entry = self.covariance(eval, &u, &Deviations { centred, mean })?;
+                let other = Deviations { centred, mean, related: u.related };
+                let entry = self.covariance(eval, &u, &other)?;
                 entries.push(within(eval, entry, range));
             }
             entries.into_iter().map(|entry| eval.with_len(entry, metadata.meta.len)).collect()
@@ -164,9 +170,16 @@ impl Table {
         eval.mul_values(x, &self.filled(factor)[..eval.metadata(x).meta.len])
     }
 
-    fn over_rows<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-        // The rows have errors of their own; that of a mean, which they share, is small beside them.
-        let x = separate(eval, x.clone());
+    /// The sums over the rows. Unless the errors of several slots of the caller's table are
+    /// `related`, the rows have errors of their own; that of a mean, which they share, is small
+    /// beside them.
+    fn over_rows<A: CkksOps>(
+        &self,
+        eval: &A,
+        x: &A::Ciphertext,
+        related: bool,
+    ) -> Result<A::Ciphertext> {
+        let x = separate_unless(eval, x.clone(), related);
         let sums = eval.inner_sum(&x, self.rows().next_power_of_two(), self.stride() as i64)?;
         Ok(mixed(eval, sums))
     }
@@ -180,7 +193,7 @@ impl Table {
     ) -> Result<A::Ciphertext> {
         // The factor joins the weights: a mean takes one level whatever it is multiplied by.
         let terms = self.weighted(eval, x, factor / self.rows() as f64)?;
-        let means = self.over_rows(eval, &terms)?;
+        let means = self.over_rows(eval, &terms, eval.origins(x).is_mixed())?;
         // A mean is no larger than a value, wherever that is.
         let range = eval.metadata(x).meta.bounds.slots().scale(factor).hull(&Interval::ZERO);
         Ok(within(eval, means, range))
@@ -190,6 +203,7 @@ impl Table {
         &self,
         eval: &A,
         x: &A::Ciphertext,
+        related: bool,
     ) -> Result<Deviations<A::Ciphertext>> {
         // The root of the divisor in both factors: their products need no division, and stay within
         // the range of the values.
@@ -199,7 +213,8 @@ impl Table {
         // What is taken from padding rows is known, and added again to the sums: all slots are
         // values.
         let whole = |x| eval.with_len(x, self.slots());
-        Ok(Deviations { centred: whole(eval.sub(&values, &mean)?)?, mean: whole(mean)? })
+        let centred = whole(eval.sub(&values, &mean)?)?;
+        Ok(Deviations { centred, mean: whole(mean)?, related })
     }
 
     fn variance<A: CkksOps>(
@@ -207,7 +222,7 @@ impl Table {
         eval: &A,
         u: &Deviations<A::Ciphertext>,
     ) -> Result<A::Ciphertext> {
-        let sum = self.over_rows(eval, &eval.square(&u.centred)?)?;
+        let sum = self.over_rows(eval, &eval.square(&u.centred)?, u.related)?;
         self.without_padding(eval, sum, || eval.square(&u.mean))
     }
 
@@ -217,7 +232,7 @@ impl Table {
         u: &Deviations<A::Ciphertext>,
         v: &Deviations<A::Ciphertext>,
     ) -> Result<A::Ciphertext> {
-        let sum = self.over_rows(eval, &eval.mul(&u.centred, &v.centred)?)?;
+        let sum = self.over_rows(eval, &eval.mul(&u.centred, &v.centred)?, u.related)?;
         self.without_padding(eval, sum, || eval.mul(&u.mean, &v.mean))
     }
 

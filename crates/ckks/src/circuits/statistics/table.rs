@@ -94,7 +94,10 @@ impl Table {
         }
         if let Some(i) = rows.iter().position(|row| row.len() != self.columns) {
             let (found, needed) = (rows[i].len(), self.columns);
-            let reason = format!("row {i} has {found} columns: need {needed}");
+            let reason = format!(
+                "the row at position {i} of {} has {found} columns: need {needed}",
+                rows.len()
+            );
             return Err(ErrorKind::Shape { reason }.during(op));
         }
         let slots = (0..self.slots()).map(|slot| {

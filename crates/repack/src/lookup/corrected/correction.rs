@@ -5,15 +5,15 @@ use std::{f64::consts::TAU, ops::RangeInclusive};
 use bellerophon_lwe::noise as lwe_noise;
 
 use super::{
-    known::{Known, reduction_std},
+    known::Known,
     noise::{Noise, NoiseSum},
 };
 use crate::{
-    Result, RingBridge,
+    Reduction, Result, RingBridge,
     lookup::{
         error_distribution::ErrorDistribution,
         local_poly::{self, LocalPolynomials, Smooth},
-        map::{EntryEncoding, Map},
+        map::{EntryEncoding, Map, reduction_std},
         params::LutParams,
     },
 };
@@ -107,7 +107,7 @@ impl Correction {
         let steepest = steps2.iter().copied().fold(0.0, f64::max);
         let unit = lwe_noise::multi_value_unit(lwe_params, steepest).max(1.0);
         // Step 2: the noise of every table and of its packing.
-        let reduction = reduction_std(lookups, ring);
+        let reduction = reduction_std(lookups.slots(), ring.reduction(Reduction::Sine));
         let one_rotation = lwe_params.one_rotation_for_several();
         let noise = |output: &EntryEncoding, steps2: f64| {
             let table = match one_rotation {

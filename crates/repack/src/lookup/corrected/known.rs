@@ -3,12 +3,11 @@
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_lwe::{Encoding, Headroom};
-use bellerophon_mlwe::noise as mlwe_noise;
 
 use crate::{
     ErrorKind, Reduction, Result, RingBridge,
     lookup::{
-        map::{EntryEncoding, Map},
+        map::{EntryEncoding, Map, reduction_std},
         params::LutParams,
     },
 };
@@ -65,7 +64,8 @@ impl Known {
         let (center, width) = (encoding.center(), encoding.width());
         let q0 = lookups.slots().divisor(0);
         let raised = ring.raising_noise(ring.repeats(1)).sqrt() / q0;
-        let added = raised.hypot(reduction_std(lookups, ring) / TAU);
+        let added =
+            raised.hypot(reduction_std(lookups.slots(), ring.reduction(Reduction::Sine)) / TAU);
         Self::Sine { center, width, std: std.hypot(width * added) }
     }
 
@@ -89,13 +89,4 @@ impl Known {
             Self::Sine { std, .. } => std,
         }
     }
-}
-
-/// Standard deviation of the sine that a reduction returns, at amplitude 1: every step rounds, and
-/// a slot sums half the coefficients.
-pub(super) fn reduction_std(lookups: &LutParams, ring: &RingBridge) -> f64 {
-    let slots = lookups.slots();
-    let rounding = mlwe_noise::rounding(slots.lattice()) * slots.max_slots() as f64;
-    let steps = ring.reduction(Reduction::Sine).mean_sensitivity().steps;
-    steps * rounding.sqrt() / slots.scale()
 }

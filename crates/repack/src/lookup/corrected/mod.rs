@@ -28,7 +28,9 @@ mod plan;
 
 use std::{cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval, noise::slot_std};
+use bellerophon_ckks::{
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, Interval, approx::Accuracy, noise::Noise,
+};
 use bellerophon_lwe::{self as lwe, Encoding, Headroom, Table};
 
 use super::{
@@ -48,8 +50,8 @@ use known::{Known, RAISED};
 pub(crate) const KEYS: &str = "map_with([Engine::Corrected])";
 
 impl<'a> LookupEvaluator<'a> {
-    /// Applies a function to every value, to a requested accuracy: with probability 95% the largest
-    /// error of 1024 values uniform in the domain is below `2^-bits max(1, max |f|)`.
+    /// Applies a function to every value, to a requested accuracy, which holds with probability 95%
+    /// for all of 1024 values uniform in the domain.
     ///
     /// A plain table serves if it is accurate enough. Otherwise tables of the identity and of the
     /// coefficients of local polynomials of `f` are read at one index, and as many products as the
@@ -59,24 +61,24 @@ impl<'a> LookupEvaluator<'a> {
     /// # Errors
     /// As [`map`](Self::map); [`ErrorKind::MissingKeys`] if the keys are for plain tables only;
     /// [`ErrorKind::Accuracy`] if no correction reaches the accuracy.
-    pub(crate) fn map_to_bits(
+    pub(crate) fn map_to_accuracy(
         &self,
         x: &Ciphertext,
         domain: &RangeInclusive<f64>,
         f: &Smooth<'_>,
-        bits: f64,
+        accuracy: Accuracy,
     ) -> Result<Ciphertext> {
         let corrections = self.corrections(x, domain)?;
         let inside = corrections.inside(|x| f.value(x));
         let smooth = f.of(&inside);
-        let planned = corrections.to_bits(&smooth, bits)?;
+        let planned = corrections.to_accuracy(&smooth, accuracy)?;
         self.corrected(x, &corrections, &smooth, planned)
     }
 
-    /// As [`map_to_bits`](Self::map_to_bits), with a correction of a given order.
+    /// As [`map_to_accuracy`](Self::map_to_accuracy), with a correction of a given order.
     ///
     /// # Errors
-    /// As [`map_to_bits`](Self::map_to_bits).
+    /// As [`map_to_accuracy`](Self::map_to_accuracy).
     pub(crate) fn map_of_order(
         &self,
         x: &Ciphertext,
@@ -170,21 +172,16 @@ impl<'a> LookupEvaluator<'a> {
         // Step 5: the metadata: the error of the correction, and what the noise of the operand does
         // to the function.
         let center = values.centred().meta().encoding.center();
-        let error = |operand: f64| {
-            let error_std = operand / step;
-            let carried = Grid { center, step, degree, index_std: 0.0, error_std };
-            let carried = carried.operand_error(range, |x| f.value(x)).sqrt();
-            plan.accuracy().worst_rms.hypot(carried)
-        };
-        let CiphertextMeta { noise, slots, scale, .. } = *x.meta();
-        let noise = noise.map(|v| error(slot_std(v, slots, scale, true)));
+        let grid = Grid { center, step, degree, index_std: 0.0, operand: Noise::NONE };
+        let carried = grid.with_error_of(&x.metadata()).operand_error(range, |x| f.value(x));
+        let noise = carried + plan.accuracy().worst_rms.powi(2);
         let origins = x.origins().clone();
         let (lattice, meta) = sum.into_parts();
         let padded = meta.len < meta.slots;
         // A result may leave the range of the function by the error of the correction, and by noise
         // that moves the operand out of its range.
         let range = Interval::real(plain.lo, plain.hi)?;
-        let noise = noise.map(|error| (error * meta.scale).powi(2) / meta.slots as f64);
+        let noise = noise * (meta.scale.powi(2) / meta.slots as f64);
         let meta = CiphertextMeta { bounds: Bounds::padded(range, padded), noise, ..meta };
         Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?.of(origins))
     }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use bellerophon_ckks::{self as ckks, Interval};
+use bellerophon_ckks::{self as ckks, Interval, approx::Accuracy};
 use bellerophon_lwe as lwe;
 
 use super::{correction::Correction, known::Known};
@@ -110,23 +110,21 @@ impl<'a> Corrections<'a> {
         Ok((CorrectionPlan { order, accuracy }, Some(correction)))
     }
 
-    /// The correction of the least order that reaches `bits`.
-    pub(crate) fn to_bits(
+    /// The correction of the least order that reaches an accuracy.
+    pub(crate) fn to_accuracy(
         &self,
         f: &Smooth<'_>,
-        bits: f64,
+        accuracy: Accuracy,
     ) -> Result<(CorrectionPlan, Option<Correction>)> {
-        // Bits count relative to the largest value, if it exceeds 1.
-        let plain = self.map.entry_encoding(&|x| f.value(x))?;
-        let largest = plain.lo.abs().max(plain.hi.abs()).max(1.0);
-        let mut best = f64::NEG_INFINITY;
+        let wanted = accuracy.error()?;
+        let mut best = f64::INFINITY;
         for order in 0..=f.highest_order() {
             let found = self.of_order(f, order)?;
-            best = best.max((largest / found.0.accuracy.max_abs(COUNT)).log2());
-            if best >= bits {
+            best = best.min(found.0.accuracy.max_abs(COUNT));
+            if best <= wanted {
                 return Ok(found);
             }
         }
-        Err(ErrorKind::Accuracy { wanted: bits, best }.into())
+        Err(ErrorKind::Accuracy { wanted: -wanted.log2(), best: -best.log2() }.into())
     }
 }

@@ -16,7 +16,7 @@ use num_complex::Complex64;
 
 use super::domain::{Domain, ErrorBound};
 use crate::approx::Function;
-use crate::approx::certify::{Proxy, rounding};
+use crate::approx::certify::{Proxy, misplacement, rounding};
 use crate::chebyshev::Chebyshev;
 use crate::fbt::Series;
 
@@ -195,9 +195,11 @@ fn by_slope(
     Ok(Certificate { error: ErrorBound::Certified(error), range: (least - room, most + room) })
 }
 
-/// How far a function of this slope can depart from the mean of two neighbouring samples.
+/// How far a function of this slope can depart from the mean of two neighbouring samples, of which
+/// each is taken at a rounded point.
 fn slope_room(slope: f64, domain: &Domain) -> f64 {
-    0.5 * slope * domain.radius() * TAU / SLOPE_ANGLES as f64
+    let between = 0.5 * domain.radius() * TAU / SLOPE_ANGLES as f64;
+    slope * (between + misplacement(domain.lo, domain.hi))
 }
 
 /// The least error that a certificate can state, however near the series is.
