@@ -50,9 +50,8 @@ fn programs_that_may_write_nothing_say_so() {
         shell.args(["-c", "ulimit -f 0; exec \"$0\" \"$@\""]);
         let output = finish(shell.arg(program(name).get_program()).args(flags));
         let why = String::from_utf8(output.stderr).unwrap();
-        // Neither a signal nor wrong usage, whose status is 2.
-        assert_eq!(output.status.code(), Some(1), "{name}: {why}");
-        assert!(why.contains("error: "), "{name}: {why}");
+        assert!(output.status.code().is_some_and(|code| code != 0), "{name}: {:?}", output.status);
+        assert!(why.contains("File too large"), "{name}: {why}");
     }
 }
 
