@@ -39,8 +39,6 @@ pub mod ntt;
 mod op_error;
 mod par;
 mod vec_ops;
-#[doc = include_str!("../docs/performance.md")]
-pub mod performance {}
 mod packed_poly;
 mod poly;
 mod primality;

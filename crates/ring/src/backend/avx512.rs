@@ -155,7 +155,7 @@ impl Integers for Avx512 {
 /// `x`, but where the mask is set, `y` with the pairs of lanes of each half exchanged.
 ///
 /// Written in assembly. From intrinsics the compiler generates a permutation of two sources,
-/// `vpermt2q`, which blocks the multipliers of Zen 4 (see `docs/performance.md`).
+/// `vpermt2q`, which blocks the multipliers of Zen 4.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn merge_swapped<const MASK: u16>(mut x: __m512i, y: __m512i) -> __m512i {
