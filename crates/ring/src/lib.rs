@@ -5,7 +5,6 @@
 //! | --- | --- |
 //! | [`Modulus`], [`prime`] | one prime with its reduction constants; the search for primes |
 //! | [`ntt`], [`backend`] | the number-theoretic transform; its kernels per instruction set |
-//! | [`performance`] | the bottleneck of each kernel, and how close the kernel comes to it |
 //! | [`Ring`], [`Poly`], [`Automorphism`] | an ordered list of primes; residue polynomials as plain data; `X -> X^g` |
 //! | [`Gaussian`] | constants `a + b i`, with `X^(N/2)` as `i`; sums of rows times such constants |
 //! | [`MonomialTable`] | `X^k` in NTT form, for the inner loop of blind rotation |
