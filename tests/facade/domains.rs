@@ -27,6 +27,7 @@ fn look_ups_chain_over_one_domain() {
         let mut first = 0.0;
         for step in 0..10 {
             let negation = MapRequest::new(|v| -v).over(-1.0..=1.0).bridge(bridge);
+            let negation = negation.engines([Engine::Rgsw]);
             y = server.map_with(&y, &negation).unwrap();
             within(&y, -1.0, 1.0);
             if step == 0 {
@@ -52,7 +53,8 @@ fn sorted_values_stay_in_their_domain() {
     let x = encrypt(&client, &values, -1.0..=1.0);
     let sorted = domain.sort(&x, Order::Ascending).unwrap();
     within(&sorted, -1.0, 1.0);
-    let turned = server.map(&sorted, |v| -v).unwrap();
+    let tables = |f: fn(f64) -> f64| MapRequest::new(f).engines([Engine::Rgsw]);
+    let turned = server.map_with(&sorted, &tables(|v| -v)).unwrap();
     within(&turned, -1.0, 1.0);
     let down = domain.sort(&turned, Order::Descending).unwrap();
     within(&down, -1.0, 1.0);
@@ -86,13 +88,13 @@ fn sorted_values_stay_in_their_domain() {
     // Values at the very ends of the domain do not wrap, whatever noise moves them out of it.
     let ends: Vec<f64> = (0..24).map(|i| if i % 2 == 0 { -1.0 } else { 1.0 }).collect();
     let sorted = domain.sort(&encrypt(&client, &ends, -1.0..=1.0), Order::Ascending).unwrap();
-    let same = client.decrypt(&server.map(&sorted, |v| v).unwrap()).unwrap();
+    let same = client.decrypt(&server.map_with(&sorted, &tables(|v| v)).unwrap()).unwrap();
     let expected = (0..24).map(|i| if i < 12 { -1.0 } else { 1.0 });
     assert!(errors(&same, expected).1 < 0.4, "{same:?}");
     // Decisions may be wrong by all of their range, and stay in it.
     let signs = server.map(&x, f64::signum).unwrap();
     within(&signs, -1.0, 1.0);
-    let same = server.map_with(&signs, &MapRequest::new(|v| v).over(-1.0..=1.0)).unwrap();
+    let same = server.map_with(&signs, &tables(|v| v).over(-1.0..=1.0)).unwrap();
     let found = client.decrypt(&same).unwrap();
     for (found, value) in found.iter().zip(&values) {
         assert!((found - value.signum()).abs() < 0.1 || value.abs() < 0.05, "{value}: {found}");
@@ -168,7 +170,8 @@ fn the_carried_range_is_the_domain() {
     }
     for range in [0.0..=1e-3, -1e5..=1e5] {
         let x = encrypt(&client, &[*range.end()], range);
-        let refused = server.map(&x, f64::exp).unwrap_err();
+        let table = MapRequest::new(f64::exp).engines([Engine::Rgsw]);
+        let refused = server.map_with(&x, &table).unwrap_err();
         assert!(
             matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::DomainScale { .. })),
             "{refused}"
