@@ -144,7 +144,7 @@ impl Evaluator {
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
     /// let x = client.encrypt(&[0.5, -1.25], -4.0..=4.0)?;
     ///
-    /// // One table for each value, over a wider domain than `x` carries.
+    /// // The fastest engine with at most the error of a table, over a wider domain.
     /// let y = server.map_with(&x, &MapRequest::new(f64::tanh).over(-8.0..=8.0))?;
     /// # assert!((client.decrypt(&y)?[0] - 0.5f64.tanh()).abs() < 0.3);
     /// // Several tables, which correct the error of one; from derivatives, or fitted without.
@@ -175,8 +175,9 @@ impl Evaluator {
     /// - Otherwise: plain tables whatever their error, and other engines with at most the error of
     ///   the table, and at most `2^-8` of the spread of `f`.
     ///
-    /// Polynomials take levels of `x`, and the padding of their result is arbitrary: reductions
-    /// clear it. Tables return a level of their own and zeros as padding.
+    /// Polynomials take levels of `x`, the range of their result includes their error, and its
+    /// padding is arbitrary: reductions clear it. Tables return a level of their own, the range of
+    /// `f` and zeros as padding.
     /// [`leaving`](MapRequest::leaving) asks for a level, [`engines`](MapRequest::engines) names
     /// the tables. A closure is sampled in each call; [`planned`](MapRequest::planned) takes a plan
     /// for many.
@@ -188,8 +189,8 @@ impl Evaluator {
     /// width of the domain over the degree of the table, so a narrow domain is more precise.
     /// [`map_plan`](Self::map_plan) predicts the distribution of the error.
     ///
-    /// With [`typical`](MapRequest::typical), tables of the identity and of the coefficients of local
-    /// polynomials of `f` are read at one index where one table is not accurate enough, and
+    /// With [`typical`](MapRequest::typical), tables of the identity and of the coefficients of
+    /// local polynomials of `f` are read at one index where one table is not accurate enough, and
     /// [`order`](crate::Prediction::order) products remove the error of that index: smooth
     /// functions gain several bits. At a kink (ReLU, the absolute value) the error of a plain table
     /// remains, and the prediction includes it. Each of the `order + 2` tables (or one more) can
@@ -197,11 +198,11 @@ impl Evaluator {
     /// `2^`[`log2_failure`](crate::Params::log2_failure) `(order + 4) / 2`.
     ///
     /// The [noise](ckks::Metadata::noise) of the result is an upper estimate for any values of the
-    /// range (that of a polynomial includes its approximation error): the standard deviation of the error against `f` of the exact value at the worst
+    /// range: the standard deviation of the error against `f` of the exact value at the worst
     /// argument, `sqrt(max E[(f(x + e) - f(x))^2] + s^2)`. Here `e` is the error of the index with
     /// the noise of `x`, and `s` the noise of blind rotation and ring packing. At the jump of a
     /// discontinuous function the first term is about half the square of the jump, although values
-    /// far from the jump are right.
+    /// far from the jump are right. The noise of other engines includes their approximation error.
     ///
     /// The range of the result is that of `f` over the carried range. Guard bands at both ends of
     /// the table absorb the noise of `x`, up to a fifth of the domain's width. The index error of

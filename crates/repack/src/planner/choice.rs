@@ -25,7 +25,7 @@ pub(super) struct Choice {
     pub(super) plan: MapPlan,
     /// The chosen engine, ready to run.
     pub(super) prepared: Option<Prepared>,
-    /// What engines other than plain tables must reach; none if the function has no value somewhere.
+    /// What engines other than plain tables must reach; none if the function is not finite.
     pub(super) goal: Option<Goal>,
 }
 
@@ -150,7 +150,8 @@ impl<P: PlanSubject> Planner<'_, P> {
             (prediction.log2_error, prediction.output_level, self.request.leaving);
         if reached > wanted {
             let reason = format!(
-                "reaches 2^{reached:.1}, needed is 2^{wanted:.1}: request less, or narrow the domain"
+                "reaches 2^{reached:.1}, needed is 2^{wanted:.1}: request less, or narrow the \
+                 domain"
             );
             return Candidate::refused(engine, Some(prediction), reason);
         }

@@ -217,9 +217,9 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         }
     }
 
-    /// Whether the server has a key for products. Where a table would serve, it must serve the level
-    /// of the operand: nothing is prepared in vain for the keys of tables alone, which include one
-    /// for low levels.
+    /// Whether the server has a key for products. Where a table would serve, it must serve the
+    /// level of the operand: nothing is prepared in vain for the keys of tables alone, which
+    /// include one for low levels.
     fn multiplies(&self) -> bool {
         self.server.is_none_or(|MapServer { arithmetic, .. }| {
             let products = KeyLevels::default().multiply(self.operand.level);
