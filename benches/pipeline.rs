@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bellerophon::{Stage, prelude::*};
+use bellerophon::{Engine, Stage, prelude::*};
 use common::{id, rng, slow};
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -26,7 +26,8 @@ fn pipeline(c: &mut Criterion) {
     let ring = params.ckks().ring(limbs);
     let name = |operation: &str| id(&format!("pipeline/{operation}_of_{COUNT}"), ring, limbs);
     c.bench_function(&name("map"), |b| {
-        b.iter(|| server.map_with(&x, &MapRequest::new(f64::tanh).over(-8.0..=8.0)).unwrap())
+        let tanh = MapRequest::new(f64::tanh).over(-8.0..=8.0).engines([Engine::Rgsw]);
+        b.iter(|| server.map_with(&x, &tanh).unwrap())
     });
     for (operation, stage) in [
         ("slots_to_coefficients", Stage::SlotsToCoefficients),

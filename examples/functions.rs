@@ -407,7 +407,7 @@ fn compute(arguments: &Arguments, task: &Task, plan: &Plan) -> Result<(), Failur
         Means::Series(series) => {
             bootstrapped(&mut session, task, series, (plan.level, plan.bound))?
         }
-        _ => in_slots(&mut session, task, plan)?,
+        _ => in_slots(&mut session, task, plan, arguments.engine.of_tables())?,
     };
 
     // Step 3: the report.
@@ -463,11 +463,16 @@ fn compute(arguments: &Arguments, task: &Task, plan: &Plan) -> Result<(), Failur
 }
 
 /// Applies the function to values in slots, one vector after the other.
-fn in_slots(session: &mut Session, task: &Task, plan: &Plan) -> Result<Vec<f64>, Failure> {
+fn in_slots(
+    session: &mut Session,
+    task: &Task,
+    plan: &Plan,
+    tables: LutEngine,
+) -> Result<Vec<f64>, Failure> {
     let Task { column, function, range: [lo, hi], .. } = task;
     let vectors = column.values.chunks(session.params.slots()).map(<[f64]>::to_vec);
     let x = session.encrypt_all(&vectors.collect::<Vec<_>>(), *lo..=*hi, plan.level)?;
-    let table = MapRequest::new(|v| function.value(v)).over(*lo..=*hi);
+    let table = MapRequest::new(|v| function.value(v)).over(*lo..=*hi).engines([tables.into()]);
     let [least, most] = function.declared_results(task.range);
     let mut results = Vec::with_capacity(x.len());
     for x in &x {

@@ -15,7 +15,7 @@
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
-use bellerophon::{Error, LutEngine, Stage, prelude::*};
+use bellerophon::{Engine, Error, LutEngine, Stage, prelude::*};
 use clap::Parser;
 use common::args::{Common, Data, WITH_LOOKUPS, parse_numbers, parse_range};
 use common::console::{Console, Stages};
@@ -197,6 +197,7 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     // A domain that no look-up takes is refused before any work.
     let [lo, hi] = task.range;
     let table = MapRequest::new(|v| task.function.value(v)).over(lo..=hi);
+    let table = table.engines([Engine::Rgsw]);
     params.map_plan(&table).map_err(Failure::input)?;
     let bytes = |ct: &Ciphertext| ct.lattice().byte_len(params.ckks().lattice()) as u64;
     task.column.check_fits(&params)?;

@@ -208,8 +208,9 @@ impl Server<'_> {
         let domain = -margin..=most + margin;
         let counts = evaluator.assume_range(&counts, domain.clone())?;
         let smallest = smallest_size(most, clusters as f64);
-        evaluator
-            .map_with(&counts, &MapRequest::new(|count| 1.0 / count.max(smallest)).over(domain))
+        // The next iteration begins at the level of look-ups.
+        let reciprocal = MapRequest::new(|count| 1.0 / count.max(smallest)).over(domain);
+        evaluator.map_with(&counts, &reciprocal.leaving(self.levels.indicators))
     }
 
     /// The means of the points of each cluster.

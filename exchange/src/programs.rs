@@ -12,7 +12,7 @@ use bellerophon::ckks::{
     polynomial::Monomial,
     simulator::{SimCiphertext, Simulator},
 };
-use bellerophon::{ProgramBounds, Progress, mlwe::Security, prelude::*};
+use bellerophon::{Engine, ProgramBounds, Progress, mlwe::Security, prelude::*};
 
 /// A program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -217,10 +217,9 @@ impl Program {
                     broke.fetch_or(flow.is_break(), Ordering::Relaxed);
                     flow
                 };
-                let looked_up = server
-                    .clone()
-                    .with_progress(watch)
-                    .map_with(x, &MapRequest::new(sigmoid).over(WIDE));
+                // The keys of other programs do not change the engine, nor what may be stopped.
+                let request = MapRequest::new(sigmoid).over(WIDE).engines([Engine::Rgsw]);
+                let looked_up = server.clone().with_progress(watch).map_with(x, &request);
                 looked_up.map_err(|e| match asked.load(Ordering::Relaxed) {
                     true => Stopped::Asked,
                     false => Stopped::Failed(e),

@@ -6,7 +6,7 @@ use std::{
     sync::{LazyLock, OnceLock},
 };
 
-use bellerophon::{ErrorDistribution, prelude::*};
+use bellerophon::{Engine, ErrorDistribution, prelude::*};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -79,7 +79,8 @@ pub fn relu(x: f64) -> f64 {
 
 /// The predicted error of the look-ups of a request.
 pub fn law(params: &Params, request: &MapRequest<'_>) -> ErrorDistribution {
-    params.map_plan(request).unwrap().accuracy().expect("look-ups").clone()
+    let rows = params.map_plan(request).unwrap().rows;
+    rows.into_iter().find_map(|row| row.prediction?.accuracy).expect("look-ups")
 }
 
 /// Looks a function up for `count` values spread over [-8, 8] and holds the errors against the
@@ -89,7 +90,9 @@ pub fn check_map(party: &Party, count: usize, f: fn(f64) -> f64, mean_bits: f64,
     let domain = -8.0..=8.0;
     let values = spread(count, -8.0, 8.0);
     let x = encrypt(client, &values, domain.clone());
-    let y = server.map_with(&x, &MapRequest::new(f).over(domain.clone())).unwrap();
+    let tables = Engine::from(server.engine().unwrap());
+    let request = MapRequest::new(f).over(domain.clone()).engines([tables]);
+    let y = server.map_with(&x, &request).unwrap();
     assert_eq!((y.len(), y.level()), (count, client.params().lookups().unwrap().level_after()));
     let found = client.decrypt(&y).unwrap();
     let (mean, max) = errors(&found, values.iter().map(|&v| f(v)));

@@ -5,6 +5,7 @@ mod common;
 mod corrected_lut;
 mod debugger;
 mod domains;
+mod engine_choice;
 mod full;
 #[cfg(feature = "long-tests")]
 mod full_size;

@@ -349,7 +349,8 @@ fn flooding_is_not_sized_by_the_vector() {
     };
     assert!(not_of_program(&extracted(&restated(1e12))));
     // Where the look-up leaves it, but with the noise of its table.
-    let looked_up = server.map_with(&x, &MapRequest::new(|v| v).over(-4.0..=4.0)).unwrap();
+    let identity = MapRequest::new(|v| v).over(-4.0..=4.0).engines([Engine::Rgsw]);
+    let looked_up = server.map_with(&x, &identity).unwrap();
     let stood = {
         let shadow = Simulator::new(server.params().ckks()).worst_case();
         let any = shadow.encrypt(&[0.0; 64], *looked_up.range(), looked_up.level()).unwrap();
@@ -374,7 +375,8 @@ fn evaluators_add_up_what_may_fail() {
     assert_eq!(server.failures(), bellerophon::FailureProbability::NONE);
     server.square(&x).unwrap();
     assert_eq!(server.failures(), bellerophon::FailureProbability::NONE);
-    server.map_with(&x, &MapRequest::new(f64::exp).over(-1.0..=1.0)).unwrap();
+    let table = MapRequest::new(f64::exp).over(-1.0..=1.0).engines([Engine::Rgsw]);
+    server.map_with(&x, &table).unwrap();
     assert!(close(&server, 16.0), "{:?}", server.failures());
     assert_eq!(server.failures(), params.program_failure(8, 0).unwrap());
     // A copy adds to the same sum, and one that counts anew does not.

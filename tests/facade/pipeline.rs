@@ -7,7 +7,8 @@ use crate::common::{
     Party, cases, check_map, encrypt, errors, law, params_of, party, refusal, sigmoid, spread,
 };
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, ErrorKind, LutEngine, Progress, Stage, ckks, lwe, mlwe, repack};
+use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Progress, Stage};
+use bellerophon::{ckks, lwe, mlwe, repack};
 use bellerophon_testing::silence::{SECRETS, refused, silent};
 
 #[test]
@@ -215,9 +216,10 @@ fn a_function_of_a_function_with_arithmetic_between() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 2);
     let values = spread(100, -2.0, 2.0);
     let x = encrypt(&client, &values, -2.0..=2.0);
-    let y = server.map_with(&x, &MapRequest::new(f64::exp).over(-2.0..=2.0)).unwrap();
+    let table = |f: fn(f64) -> f64| MapRequest::new(f).engines([Engine::Rgsw]);
+    let y = server.map_with(&x, &table(f64::exp)).unwrap();
     let z = server.add_scalar(&server.square(&y).unwrap(), 1.0).unwrap();
-    let w = server.map_with(&z, &MapRequest::new(f64::sqrt).over(0.0..=60.0)).unwrap();
+    let w = server.map_with(&z, &table(f64::sqrt).over(0.0..=60.0)).unwrap();
     let found = client.decrypt(&w).unwrap();
     // The error of exp is about 0.05 times its derivative, up to 7.4; the root multiplies it
     // by exp(x) / sqrt(exp(2x) + 1).
@@ -384,7 +386,8 @@ fn refusals_say_why() {
         ErrorKind::Repack(repack::ErrorKind::DomainScale { .. })
     ));
     for domain in [-1e6..=1e6, 0.0..=1e-9] {
-        let unusable = client.params().map_plan(&MapRequest::new(f64::abs).over(domain));
+        let table = MapRequest::new(f64::abs).over(domain).engines([Engine::Rgsw]);
+        let unusable = client.params().map_plan(&table);
         assert!(
             matches!(refusal(&unusable), ErrorKind::Repack(repack::ErrorKind::DomainScale { .. })),
             "{unusable:?}"

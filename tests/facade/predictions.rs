@@ -11,6 +11,11 @@ use bellerophon::{Bridge, DecryptionBudget, Engine, repack};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+/// A request for a plain table.
+fn table<'f>(f: impl Fn(f64) -> f64 + 'f) -> MapRequest<'f> {
+    MapRequest::new(f).engines([Engine::Rgsw])
+}
+
 type Function<'f> = &'f dyn Fn(f64) -> f64;
 
 /// Encrypts from a generator of its own, so that the errors are independent of those of the same
@@ -71,7 +76,7 @@ fn look_ups_over_both_bridges() {
                 [(spread(400, *range.start(), *range.end()), 400), (vec![worst; 300], 300)]
             {
                 let x = encrypt(&client, &values, range.clone());
-                let y = server.map_with(&x, &MapRequest::new(f).bridge(bridge)).unwrap();
+                let y = server.map_with(&x, &table(f).bridge(bridge)).unwrap();
                 let ratio = ratio(&client, &y, values.iter().map(|&v| f(v)));
                 let name = format!("map {name} over {bridge:?}");
                 match (count, name.contains("sign")) {
@@ -84,7 +89,7 @@ fn look_ups_over_both_bridges() {
         }
         // Of a constant the prediction has what a table of its size leaves.
         let x = encrypt(&client, &spread(400, -1.0, 1.0), -1.0..=1.0);
-        let y = server.map_with(&x, &MapRequest::new(|_| 3.0).bridge(bridge)).unwrap();
+        let y = server.map_with(&x, &table(|_| 3.0).bridge(bridge)).unwrap();
         assert!(ratio(&client, &y, vec![3.0; 400]) < 1.2 && y.metadata().noise() < 1e-2);
     }
 }
@@ -96,17 +101,17 @@ fn look_ups_of_look_ups() {
     let values = spread(500, -1.0, 1.0);
     let x = encrypt(&client, &values, -1.0..=1.0);
     let (f, g) = (|v: f64| (3.0 * v).tanh(), |v: f64| v * v * v);
-    let once = server.map(&x, f).unwrap();
-    let twice = server.map(&once, g).unwrap();
+    let once = server.map_with(&x, &table(f)).unwrap();
+    let twice = server.map_with(&once, &table(g)).unwrap();
     check("map of map", ratio(&client, &twice, values.iter().map(|&v| g(f(v)))));
     let x = encrypt(&client, &[0.0; 400], -1.0..=1.0);
-    let once = server.map(&x, |v| -v).unwrap();
-    let twice = server.map(&once, |v| -v).unwrap();
+    let once = server.map_with(&x, &table(|v| -v)).unwrap();
+    let twice = server.map_with(&once, &table(|v| -v)).unwrap();
     assert!((twice.metadata().noise() / once.metadata().noise() / 2f64.sqrt() - 1.0).abs() < 0.05);
     check_worst("map of map", ratio(&client, &twice, [0.0; 400]));
     // A sign next to its jump is half of the time the other one, and the next look-up knows.
-    let sign = server.map(&x, |v| if v < 0.0 { -1.0 } else { 1.0 }).unwrap();
-    let half = server.map(&sign, |v| 0.5 * v).unwrap();
+    let sign = server.map_with(&x, &table(|v| if v < 0.0 { -1.0 } else { 1.0 })).unwrap();
+    let half = server.map_with(&sign, &table(|v| 0.5 * v)).unwrap();
     check_worst("map of sign", ratio(&client, &half, [0.5; 400]));
 }
 
@@ -172,7 +177,7 @@ fn corrected_look_ups() {
         assert!((0.3..1.5).contains(&worst), "map to, worst place: {worst}");
     }
     // What an operand brings is not corrected.
-    let sine = server.map_with(&x, &MapRequest::new(f64::sin).over(domain.clone())).unwrap();
+    let sine = server.map_with(&x, &table(f64::sin).over(domain.clone())).unwrap();
     let y = server
         .map_with(
             &sine,
@@ -221,10 +226,11 @@ fn values_outside_the_slots() {
     };
     check("extract", of(&values, &|v| v, &numbers));
     // Noise of an earlier look-up comes along.
-    let once = server.map(&x, |v| -v).unwrap();
+    let once = server.map_with(&x, &table(|v| -v)).unwrap();
     let noisy = server.extract(&once, -1.0..=1.0).unwrap();
     check_worst("extract of map", of(&noisy, &|v| -v, &numbers));
-    let sign = server.map(&encrypt(&client, &[0.0; 300], -1.0..=1.0), f64::signum).unwrap();
+    let sign =
+        server.map_with(&encrypt(&client, &[0.0; 300], -1.0..=1.0), &table(f64::signum)).unwrap();
     let signs = server.extract(&sign, -1.0..=1.0).unwrap();
     assert!(signs.meta().index > 100.0 * signs.meta().noise);
     check_worst("extract of sign", of(&signs, &f64::signum, &[0.0; 300]));
@@ -393,7 +399,7 @@ fn functional_bootstraps() {
 fn the_account_has_the_noise() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 40);
     let x = encrypt(&client, &spread(100, -1.0, 1.0), -1.0..=1.0);
-    let y = server.map(&x, |v| -v).unwrap();
+    let y = server.map_with(&x, &table(|v| -v)).unwrap();
     let Metadata { meta, .. } = y.metadata();
     let slot = (meta.noise.total * meta.slots as f64).sqrt() / meta.scale;
     assert!((y.metadata().noise() / slot - 1.0).abs() < 1e-9);

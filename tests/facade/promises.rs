@@ -254,7 +254,8 @@ fn check_failures(params: &Params, Party { client, server }: &Party) {
     let looked_up = if params.lookups().is_ok() { 3 } else { 0 };
     let refreshed = u64::from(params.bootstrapper().is_ok());
     if looked_up > 0 {
-        server.map_with(&x, &MapRequest::new(f64::abs).over(range)).unwrap();
+        let table = MapRequest::new(f64::abs).over(range).engines([Engine::Rgsw]);
+        server.map_with(&x, &table).unwrap();
     }
     if refreshed > 0 {
         server.bootstrap(&x).unwrap();
@@ -371,7 +372,8 @@ fn look_ups_and_refreshes_take_turns() {
             x = server.assume_range(&x, -1.0..=1.0).unwrap();
             expected.iter_mut().for_each(|v| *v = 0.5 * v.powi(2));
         }
-        x = server.map_with(&x, &MapRequest::new(|v| v.cos()).over(-1.0..=1.0)).unwrap();
+        let cos = MapRequest::new(f64::cos).over(-1.0..=1.0).engines([Engine::Rgsw]);
+        x = server.map_with(&x, &cos).unwrap();
         x = server.assume_range(&x, -1.25..=1.25).unwrap();
         x = server.mul_scalar(&x, 0.75).unwrap();
         expected.iter_mut().for_each(|v| *v = 0.75 * v.cos());

@@ -3,7 +3,7 @@
 use bellerophon::ckks::{self, SeededCiphertext, statistics::Table};
 use bellerophon::format::{self, FormatError};
 use bellerophon::prelude::*;
-use bellerophon::{ErrorKind, ProvidedIntegers, mlwe};
+use bellerophon::{Engine, ErrorKind, ProvidedIntegers, mlwe};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, Normal, Uniform};
@@ -93,8 +93,9 @@ fn products_and_functions_of_provided_vectors() {
         let (_, largest) = errors(&client.decrypt(&product).unwrap(), exact.iter().copied());
         assert!(largest < 1e-6, "{largest}");
         let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
-        let result = client.decrypt(&server.map(&product, sigmoid).unwrap()).unwrap();
-        let plan = client.params().map_plan(&MapRequest::new(sigmoid).over(-4.0..=4.0)).unwrap();
+        let request = MapRequest::new(sigmoid).over(-4.0..=4.0).engines([Engine::Rgsw]);
+        let result = client.decrypt(&server.map_with(&product, &request).unwrap()).unwrap();
+        let plan = client.params().map_plan(&request).unwrap();
         let law = plan.prediction().and_then(|table| table.accuracy.as_ref()).unwrap();
         let (mean, largest) = errors(&result, exact.iter().map(|&v| sigmoid(v)));
         assert!(largest < 1.6 * law.max_abs(150), "{largest} {}", law.max_abs(150));

@@ -24,11 +24,11 @@ impl Params {
     /// is a fresh one with values anywhere in the domain, which the request must state
     /// ([`MapRequest::over`]); [`MapRequest::count`] and [`MapRequest::level`] describe it.
     ///
-    /// Where only tables can serve the request (look-ups without a requested
-    /// [`error`](MapRequest::error)), the plan has one row. Its
-    /// [`accuracy`](crate::Prediction::accuracy) is the distribution of the error for values
-    /// uniform in the domain, its [`order`](crate::Prediction::order) the degree of the correction
-    /// that reaches the requested [`typical`](MapRequest::typical) accuracy. An operand below
+    /// Where only tables can serve the request (it [names](MapRequest::engines) them alone, or
+    /// requests a [`typical`](MapRequest::typical) accuracy), the plan has one row. The
+    /// [`accuracy`](crate::Prediction::accuracy) of a table is the distribution of the error for
+    /// values uniform in the domain, its [`order`](crate::Prediction::order) the degree of the
+    /// correction that reaches the typical accuracy. An operand below
     /// [`LutParams::level_to_correct`] is packed beside its tables, with some five times the noise.
     ///
     /// ```
@@ -45,7 +45,8 @@ impl Params {
     /// # assert!(params.evaluation_key_bytes(&needs)? > 0);
     ///
     /// // One table for each value: what error is to be expected?
-    /// let plan = params.map_plan(&MapRequest::new(f64::tanh).over(-4.0..=4.0))?;
+    /// let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).engines([Engine::Rgsw]);
+    /// let plan = params.map_plan(&tanh)?;
     /// let law = plan.prediction().and_then(|table| table.accuracy.as_ref());
     /// assert!(law.is_some_and(|law| law.mean_abs < 0.1));
     /// # Ok(())
@@ -57,7 +58,8 @@ impl Params {
     /// [`Domain`](crate::repack::ErrorKind::Domain),
     /// [`CostModel`](crate::repack::ErrorKind::CostModel), and errors of the arithmetic for too
     /// many values or a level that the parameters do not have. An engine that does not qualify is
-    /// not an error: its row gives the reason. For tables alone:
+    /// not an error: its row gives the reason. For tables alone, and where neither accuracy nor
+    /// engines are stated and no engine qualifies:
     /// [`DomainScale`](crate::repack::ErrorKind::DomainScale) for domains that no look-up takes,
     /// [`Accuracy`](crate::repack::ErrorKind::Accuracy) if the bits are out of reach, with the best
     /// accuracy, [`NoCorrection`](crate::repack::ErrorKind::NoCorrection),
@@ -104,10 +106,10 @@ impl PlanSubject for Params {
 }
 
 impl Evaluator {
-    /// Applies any function to every value (PEGASUS, Fig. 6). With look-up keys, a table gives the
-    /// value of the function, over the range that `x` carries. For parameters without look-ups, the
-    /// planner picks the engine, for an error of at most `2^-8` of the spread of `f`.
-    /// [`map_with`](Self::map_with) takes domain, accuracy, engine and more.
+    /// Applies any function to every value, over the range that `x` carries. The planner picks the
+    /// fastest engine for which keys exist: a look-up table (PEGASUS, Fig. 6), or a polynomial or
+    /// functional bootstrapping whose error is at most that of the table, and at most `2^-8` of the
+    /// spread of `f`. [`map_with`](Self::map_with) takes domain, accuracy, engine and more.
     ///
     /// ```
     /// use bellerophon::prelude::*;
@@ -142,7 +144,7 @@ impl Evaluator {
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
     /// let x = client.encrypt(&[0.5, -1.25], -4.0..=4.0)?;
     ///
-    /// // One table for each value, over a wider domain than `x` carries.
+    /// // The fastest engine with at most the error of a table, over a wider domain.
     /// let y = server.map_with(&x, &MapRequest::new(f64::tanh).over(-8.0..=8.0))?;
     /// # assert!((client.decrypt(&y)?[0] - 0.5f64.tanh()).abs() < 0.3);
     /// // Several tables, which correct the error of one; from derivatives, or fitted without.
@@ -167,11 +169,18 @@ impl Evaluator {
     /// only on the carried range; outside it a table continues `f` by its value at the nearer end.
     ///
     /// # Engine
-    /// - With an [`error`](MapRequest::error), or if an engine without tables is named: the fastest
-    ///   engine that qualifies. The padding of the result is arbitrary: reductions clear it.
-    /// - Otherwise, for parameters with look-ups: the tables of the keys. Padding is zero.
-    /// - Otherwise: the planner, for the [`typical`](MapRequest::typical) accuracy or
-    ///   `2^-8` of the spread of `f`.
+    /// The fastest engine that qualifies, among those for which keys exist:
+    /// - With an [`error`](MapRequest::error): all engines that reach it.
+    /// - With a [`typical`](MapRequest::typical) accuracy, and look-ups: tables.
+    /// - Otherwise: plain tables whatever their error, and other engines with at most the error of
+    ///   the table, and at most `2^-8` of the spread of `f`.
+    ///
+    /// Polynomials take levels of `x`, the range of their result includes their error, and its
+    /// padding is arbitrary: reductions clear it. Tables return a level of their own, the range of
+    /// `f` and zeros as padding.
+    /// [`leaving`](MapRequest::leaving) asks for a level, [`engines`](MapRequest::engines) names
+    /// the tables. A closure is sampled in each call; [`planned`](MapRequest::planned) takes a plan
+    /// for many.
     ///
     /// # Accuracy of tables
     /// The values move from the slots to LWE ciphertexts. Each selects an entry of a table of `f`,
@@ -180,8 +189,8 @@ impl Evaluator {
     /// width of the domain over the degree of the table, so a narrow domain is more precise.
     /// [`map_plan`](Self::map_plan) predicts the distribution of the error.
     ///
-    /// With [`typical`](MapRequest::typical), tables of the identity and of the coefficients of local
-    /// polynomials of `f` are read at one index where one table is not accurate enough, and
+    /// With [`typical`](MapRequest::typical), tables of the identity and of the coefficients of
+    /// local polynomials of `f` are read at one index where one table is not accurate enough, and
     /// [`order`](crate::Prediction::order) products remove the error of that index: smooth
     /// functions gain several bits. At a kink (ReLU, the absolute value) the error of a plain table
     /// remains, and the prediction includes it. Each of the `order + 2` tables (or one more) can
@@ -193,7 +202,7 @@ impl Evaluator {
     /// argument, `sqrt(max E[(f(x + e) - f(x))^2] + s^2)`. Here `e` is the error of the index with
     /// the noise of `x`, and `s` the noise of blind rotation and ring packing. At the jump of a
     /// discontinuous function the first term is about half the square of the jump, although values
-    /// far from the jump are right.
+    /// far from the jump are right. The noise of other engines includes their approximation error.
     ///
     /// The range of the result is that of `f` over the carried range. Guard bands at both ends of
     /// the table absorb the noise of `x`, up to a fifth of the domain's width. The index error of
@@ -211,10 +220,10 @@ impl Evaluator {
     ///   lie in the domain; [`Domain`](crate::repack::ErrorKind::Domain) for an empty or infinite
     ///   domain, [`DomainScale`](crate::repack::ErrorKind::DomainScale) for one too wide or too
     ///   narrow for a table; [`Complex`](crate::repack::ErrorKind::Complex).
-    /// - [`ErrorKind::NoLookUps`] for parameters without look-ups and keys without products;
-    ///   [`ErrorKind::MissingKeys`] without [`Needs::map`] for the bridge, or without the engine;
-    ///   [`NoPlan`](crate::repack::ErrorKind::NoPlan) if no engine qualifies, with the reason of
-    ///   each.
+    /// - [`NoPlan`](crate::repack::ErrorKind::NoPlan) if no engine qualifies, with the reason of
+    ///   each; without stated accuracy and engines, and for tables alone, the error of the table:
+    ///   [`ErrorKind::NoLookUps`] for parameters without, [`ErrorKind::MissingKeys`] without
+    ///   [`Needs::map`] for the bridge, or without the engine.
     /// - [`Accuracy`](crate::repack::ErrorKind::Accuracy) if no correction reaches the bits,
     ///   [`NoCorrection`](crate::repack::ErrorKind::NoCorrection) for parameters without corrected
     ///   look-ups.

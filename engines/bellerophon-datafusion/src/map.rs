@@ -93,13 +93,13 @@ impl MapCall {
     pub(crate) fn request(&self) -> MapRequest<'static> {
         let domain = self.lo..=self.hi;
         let request = match self.mapped.clone() {
-            // Without a number of bits as good as look-ups are: no other engine has jumps.
+            // Without a number of bits as good as look-ups are, which alone have jumps everywhere.
             Mapped::Table(entries) => {
                 let (lo, hi) = (self.lo, self.hi);
                 let request = MapRequest::new(move |x| nearest(&entries, (lo, hi), x)).over(domain);
                 match self.bits {
                     Some(bits) => request.error(Accuracy::bits(bits)),
-                    None => request,
+                    None => request.engines([Engine::Rgsw, Engine::Ntru]),
                 }
             }
             Mapped::Named(Known { function, .. }) => {

@@ -18,6 +18,7 @@
 //! each process ([`MapPlan::prices`]).
 
 mod calibrate;
+mod choice;
 mod cost_model;
 mod engine;
 mod function;

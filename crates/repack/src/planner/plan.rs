@@ -43,9 +43,8 @@ pub struct Prediction {
     /// part of the serialised form.
     #[serde(skip)]
     pub order: Option<usize>,
-    /// The distribution of the error of a look-up for values uniform in the domain. Computed for
-    /// corrected look-ups, and wherever the planner does not compare engines. Not part of the
-    /// serialised form.
+    /// The distribution of the error of a look-up for values uniform in the domain. None for other
+    /// engines. Not part of the serialised form.
     #[serde(skip)]
     pub accuracy: Option<ErrorDistribution>,
 }
@@ -63,11 +62,12 @@ pub struct EngineRow {
 }
 
 /// Whose prices compare the engines of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum PriceOrigin {
-    /// [`CostModel::SERVER`].
+    /// [`CostModel::SERVER`], also in plans that name none.
+    #[default]
     Server,
     /// [`CostModel::this_machine`].
     Machine,
@@ -85,8 +85,7 @@ impl fmt::Display for PriceOrigin {
     }
 }
 
-/// An engine that would be much faster than the chosen one: its keys are missing, or the request
-/// leaves the choice to tables.
+/// An engine that would be much faster than the chosen one, and whose keys are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FasterEngine {
     /// The engine; `Needs::map_with` asks for its keys.
@@ -119,7 +118,8 @@ pub struct MapPlan {
     pub function: String,
     /// The domain.
     pub domain: [f64; 2],
-    /// `log2` of the requested error; none if the accuracy of a plain table was requested.
+    /// `log2` of the requested error. If none is requested, that of the error that engines other
+    /// than plain tables must reach; none in a plan of tables alone.
     pub log2_error: Option<f64>,
     /// Number of values.
     pub count: usize,
@@ -128,6 +128,7 @@ pub struct MapPlan {
     /// The number of threads assumed.
     pub threads: usize,
     /// Whose prices compare the engines.
+    #[serde(default)]
     pub prices: PriceOrigin,
     /// All engines, allowed or not; one row where only tables can serve the request.
     pub rows: Vec<EngineRow>,
@@ -178,7 +179,7 @@ impl fmt::Display for MapPlan {
         let Self { function, domain: [lo, hi], log2_error, count, level, threads, prices, .. } =
             self;
         // Step 1: the request.
-        let accuracy = log2_error.map_or(String::new(), |error| format!(" to 2^{error}"));
+        let accuracy = log2_error.map_or(String::new(), |error| format!(" to 2^{error:.1}"));
         writeln!(
             f,
             "{function} on [{lo}, {hi}]{accuracy}: {count} values at level {level}, {threads} \
@@ -216,8 +217,7 @@ impl fmt::Display for MapPlan {
         if let Some(FasterEngine { engine, factor }) = self.faster {
             writeln!(
                 f,
-                "  {engine} would take 1/{factor:.0} of the time: \
-                 `MapRequest::engines([Engine::{engine:?}])`, with the keys of \
+                "  {engine} would take 1/{factor:.0} of the time, with the keys of \
                  `Needs::map_with([Engine::{engine:?}])`"
             )?;
         }

@@ -3,7 +3,7 @@
 use std::{ops::RangeInclusive, sync::Arc};
 
 use bellerophon_ckks::{
-    self as ckks, Ciphertext, CkksOps, Interval, Metadata,
+    self as ckks, Ciphertext, CkksOps, Interval, KeyLevels, Metadata,
     simulator::{SimCiphertext, Simulator},
 };
 
@@ -13,7 +13,7 @@ use super::{
     engine::Engine,
     goal::Goal,
     look_up::Tables,
-    plan::{EXCLUDED, EngineRow, FasterEngine, MapPlan, Prediction, PriceOrigin},
+    plan::{MapPlan, Prediction, PriceOrigin},
     prepared::{Prepared, Ready, ReadyEngine},
     request::{MapRequest, refused},
     subject::{MapServer, PlanSubject},
@@ -23,18 +23,12 @@ use crate::{
     During, Error, ErrorKind, Result,
     lookup::{
         Bridge, CorrectionPlan, Corrections, KEYS_OF_CORRECTIONS, LookupEvaluator, LutEngine,
-        LutParams, Map, Smooth, carried_domain, center, check_domain, range_within,
+        Smooth, carried_domain, center, check_domain, range_within,
     },
 };
 
 /// The smallest error that is predicted: the precision of f64 around 1.
 const LEAST_ERROR: f64 = 1.0 / (1u64 << 52) as f64;
-
-/// An engine of a plan, ready to run if it qualifies.
-pub(crate) struct Candidate {
-    pub(crate) row: EngineRow,
-    pub(crate) prepared: Option<Prepared>,
-}
 
 /// A request with the operand and the keys for which it is planned.
 pub struct Planner<'a, P> {
@@ -174,101 +168,20 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     }
 
     /// The same request for any keys that the parameters allow.
-    fn with_any_keys(&self) -> Self {
+    pub(super) fn with_any_keys(&self) -> Self {
         let (domain, values) = (self.domain.clone(), self.values.clone());
         Self { server: None, model: Some(self.model()), domain, values, ..*self }
     }
 
-    /// Predicts all engines. Returns the plan and the fastest engine that qualifies, ready to run.
-    pub(super) fn candidates(&self, goal: &Goal) -> (MapPlan, Option<Prepared>) {
-        // Every engine gets a row.
-        let candidates: Vec<Candidate> =
-            Engine::ALL.map(|engine| self.candidate(goal, engine)).into();
-        let rows = candidates.iter().map(|candidate| candidate.row.clone()).collect();
-        // An engine that does not qualify has nothing prepared.
-        let qualified = candidates.into_iter().filter(|candidate| candidate.prepared.is_some());
-        let seconds = |candidate: &Candidate| {
-            candidate.row.prediction.as_ref().map_or(f64::INFINITY, |p| p.seconds)
-        };
-        let fastest = qualified.min_by(|x, y| seconds(x).total_cmp(&seconds(y)));
-        let chosen = fastest.as_ref().map(|candidate| candidate.row.engine);
-        let plan = MapPlan { rows, chosen, ..self.empty_plan(Some(goal.log2_error)) };
-        (plan, fastest.and_then(|candidate| candidate.prepared))
-    }
-
-    /// Adds the predictions of engines whose keys are missing, and the fastest of them.
-    pub(super) fn with_missing(&self, goal: &Goal, plan: MapPlan) -> MapPlan {
-        let any = self.with_any_keys();
-        let (mut rows, mut qualified) = (plan.rows.clone(), vec![]);
-        for row in rows.iter_mut().filter(|row| row.prediction.is_none()) {
-            // The keys are all that a plan without a server does without.
-            let with_keys = any.candidate(goal, row.engine).row;
-            row.prediction = with_keys.prediction.clone();
-            qualified.extend(Some(with_keys).filter(|row| row.refusal.is_none()));
-        }
-        let faster = FasterEngine::of(&plan, &qualified);
-        MapPlan { rows, faster, ..plan }
-    }
-
-    /// Adds to a plan of tables the fastest of the other engines, with any keys, whose error is
-    /// that of the table, and at most `2^-8` of the spread of the function.
-    pub(super) fn beside_tables(&self, plan: MapPlan) -> MapPlan {
-        let Ok(goal) = self.request.goal(&self.domain, &self.values) else { return plan };
-        let reached = plan.prediction().map_or(goal.log2_error, |p| p.log2_error);
-        let goal = Goal { log2_error: goal.log2_error.min(reached), ..goal };
-        let any = self.with_any_keys();
-        let others = [Engine::Poly, Engine::Fbt].map(|engine| any.candidate(&goal, engine).row);
-        let faster = FasterEngine::of(&plan, &others);
-        MapPlan { faster, ..plan }
-    }
-
-    /// Predicts one engine, and checks that it is allowed and meets the request.
-    fn candidate(&self, goal: &Goal, engine: Engine) -> Candidate {
-        let refused = |prediction, reason: String| Candidate {
-            row: EngineRow { engine, prediction, refusal: Some(reason) },
-            prepared: None,
-        };
-        // Step 1: the request allows the engine.
-        if !goal.engines.contains(&engine) {
-            let [other, ntru] = EXCLUDED;
-            let reason = if engine == Engine::Ntru { ntru } else { other };
-            return refused(None, reason.into());
-        }
-        // Step 2: an error of the engine is the reason of its refusal.
-        let (prediction, prepared) = match self.predict(goal, engine) {
-            Ok(found) => found,
-            Err(error) => return refused(None, error.during_if_unnamed(OP).to_string()),
-        };
-        // Step 3: A prediction that misses the request still goes into the plan, with its refusal.
-        let (wanted, leaving) = (goal.log2_error, self.request.leaving);
-        if prediction.log2_error > wanted {
-            let reason = format!(
-                "reaches 2^{:.1}, requested is 2^{wanted}: request less, or narrow the domain",
-                prediction.log2_error
-            );
-            return refused(Some(prediction), reason);
-        }
-        if prediction.output_level < leaving {
-            let reason = format!(
-                "leaves the result at level {}, requested is {leaving}: take a longer modulus \
-                 chain, or an operand at a higher level",
-                prediction.output_level
-            );
-            return refused(Some(prediction), reason);
-        }
-        // Step 4: the engine qualifies.
-        let row = EngineRow { engine, prediction: Some(prediction), refusal: None };
-        Candidate { row, prepared: Some(prepared) }
-    }
-
     /// Prepares an engine and predicts its cost and error.
-    fn predict(&self, goal: &Goal, engine: Engine) -> Result<(Prediction, Prepared), P::Error> {
+    pub(super) fn predict(
+        &self,
+        goal: &Goal,
+        engine: Engine,
+    ) -> Result<(Prediction, Prepared), P::Error> {
         match engine {
             Engine::Poly => {
-                // A server without a relinearization key cannot evaluate polynomials.
-                if let Some(server) = self.server
-                    && server.arithmetic.keys().relinearization_keys().is_none()
-                {
+                if !self.multiplies() {
                     return Err(Error::from(ErrorKind::MissingKeys { need: "multiply" }).into());
                 }
                 // Automatic bootstrapping allows polynomials of any number of levels.
@@ -298,10 +211,23 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
                     Simulator::new(self.params.slots()).with_functional(bootstrapper)?;
                 self.vector(goal, engine, program, simulator)
             }
-            Engine::Rgsw => self.table(engine, LutEngine::Rgsw),
-            Engine::Ntru => self.table(engine, LutEngine::Ntru),
+            Engine::Rgsw => Ok((self.table(LutEngine::Rgsw)?.1, Prepared::Table)),
+            Engine::Ntru => Ok((self.table(LutEngine::Ntru)?.1, Prepared::Table)),
             Engine::Corrected => self.corrected(goal),
         }
+    }
+
+    /// Whether the server has a key for products. Where a table would serve, it must serve the
+    /// level of the operand: nothing is prepared in vain for the keys of tables alone, which
+    /// include one for low levels.
+    fn multiplies(&self) -> bool {
+        self.server.is_none_or(|MapServer { arithmetic, .. }| {
+            let products = KeyLevels::default().multiply(self.operand.level);
+            let table = self.request.takes_any_table() && self.params.lookups().is_ok();
+            let any_level = arithmetic.auto_bootstraps() || !table;
+            let keys = arithmetic.keys();
+            keys.relinearization_keys().is_some() && (any_level || keys.serves(&products))
+        })
     }
 
     /// The operand on a simulator: its metadata, with values in the middle of the domain.
@@ -356,11 +282,25 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         Ok((prediction, Prepared::Vector(Box::new(program))))
     }
 
-    /// The metadata of the operand after the middle of the domain was subtracted, as look-ups do.
-    pub(super) fn shifted(&self) -> Result<Metadata> {
+    /// A simulator with the operand of tables on it: bootstrapped if its levels do not suffice and
+    /// the server bootstraps automatically, as it does for operands that are not flooded.
+    fn entering(&self) -> Result<(Simulator, SimCiphertext), P::Error> {
         let simulator = Simulator::new(self.params.slots());
-        let middle = center(&self.domain);
-        Ok(*simulator.add_scalar(&self.operand(&simulator)?, -middle)?.metadata())
+        let needed = self.params.lookups()?.levels();
+        let bootstraps = self.server.is_some_and(|server| server.arithmetic.auto_bootstraps());
+        if self.operand.level >= needed || !bootstraps || self.request.flooding.is_some() {
+            let x = self.operand(&simulator)?;
+            return Ok((simulator, x));
+        }
+        let simulator = simulator.with_bootstrapping(self.params.bootstrapper()?.clone())?;
+        let x = simulator.bootstrap(&self.operand(&simulator)?)?;
+        Ok((simulator, x))
+    }
+
+    /// The metadata of the operand of tables after the middle of the domain was subtracted.
+    pub(super) fn shifted(&self) -> Result<Metadata, P::Error> {
+        let (simulator, x) = self.entering()?;
+        Ok(*simulator.add_scalar(&x, -center(&self.domain))?.metadata())
     }
 
     /// The tables on an engine, from the keys of the server or from the parameters.
@@ -381,23 +321,17 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         Ok(Tables { lookups, lwe_params, path })
     }
 
-    pub(super) fn levels_for_tables(&self, lookups: &LutParams) -> Result<()> {
-        let (needed, left) = (lookups.levels(), self.operand.level);
+    /// Refuses an operand at a level that programs do not have, or too low for tables.
+    pub(super) fn levels_for_tables(&self) -> Result<(), P::Error> {
+        let (wanted, highest) = (self.operand.level, self.params.levels());
+        if self.server.is_none() && wanted > highest {
+            return Err(ckks::Error::from(ckks::ErrorKind::LevelTooHigh { wanted, highest }).into());
+        }
+        let (needed, left) = (self.params.lookups()?.levels(), self.entering()?.1.metadata().level);
         match left >= needed {
             true => Ok(()),
             false => Err(ckks::Error::from(ckks::ErrorKind::OutOfLevels { needed, left }).into()),
         }
-    }
-
-    /// The prediction of a plain table on an engine.
-    fn table(&self, engine: Engine, on: LutEngine) -> Result<(Prediction, Prepared), P::Error> {
-        let tables = self.tables(on)?;
-        self.levels_for_tables(tables.lookups)?;
-        let Tables { lookups, lwe_params, path } = tables;
-        let map = Map::new(lookups, lwe_params, path, &self.domain)?;
-        // The error of a single table: the change of the function within the index error.
-        let error = tables.error(&map, self.request, &self.values, &self.shifted()?)?;
-        Ok((self.prediction(&tables, engine, error, None)?, Prepared::Table))
     }
 
     /// The prediction of a plain table, or of a corrected one.
@@ -411,12 +345,21 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let Tables { lookups, lwe_params, .. } = tables;
         let (count, degree) = (self.operand.meta.len, lwe_params.spec().ring_degree);
         let (order, levels) = correction.map_or((0, 0), |plan| (plan.order(), plan.levels()));
+        // A bootstrap of the operand comes first where levels are missing.
+        let entering = self.entering()?.0.report();
+        let (before, needed) = match entering.bootstraps {
+            0 => (0.0, lookups.levels()),
+            _ => {
+                let input = self.params.bootstrapper()?.input_level();
+                (self.model().vectors(&entering.work, self.threads), input)
+            }
+        };
         // A correction takes levels of the result, not of the operand.
         Ok(Prediction {
-            seconds: tables.seconds(&self.model(), (count, order), self.threads)?,
+            seconds: before + tables.seconds(&self.model(), (count, order), self.threads)?,
             log2_error: log2(error),
             certified: correction.is_none() && self.request.is_certified_by_cells(),
-            levels: lookups.levels(),
+            levels: needed,
             output_level: lookups.level_after().saturating_sub(levels),
             key_bytes: self.params.key_bytes(engine, self.request.bridge)?,
             bootstrapped: true,
@@ -433,7 +376,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     pub(super) fn corrected_tables(&self, engine: LutEngine) -> Result<Tables<'a>, P::Error> {
         let lookups = self.params.lookups()?;
         self.request.check_corrected()?;
-        self.levels_for_tables(lookups)?;
+        self.levels_for_tables()?;
         let lwe_params = match self.server {
             None => lookups.corrected_on(engine)?,
             Some(server) => &server.with_lookups()?.table_keys()?.lwe_params,

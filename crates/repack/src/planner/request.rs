@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{ErrorKind, Result, lookup::Bridge};
 
-/// Bits, relative to the spread of the function, where the planner chooses and no error is
-/// requested.
+/// Bits, relative to the spread of the function, that engines without tables must reach where no
+/// accuracy is stated.
 const DEFAULT_BITS: f64 = 8.0;
 
 /// A function to apply to every value of a vector, with everything that a caller may ask of it.
@@ -25,13 +25,17 @@ const DEFAULT_BITS: f64 = 8.0;
 /// | requirement | default |
 /// | --- | --- |
 /// | [`over`](Self::over): the domain | the range that the vector carries |
-/// | [`error`](Self::error) or [`typical`](Self::typical): the accuracy | that of one table for each value; without look-ups, `2^-8` of the spread of the function |
-/// | [`engines`](Self::engines), [`allow`](Self::allow), [`planned`](Self::planned) | all engines except NTRU |
+/// | [`error`](Self::error), [`typical`](Self::typical): the accuracy | that of a plain table |
+/// | [`engines`](Self::engines), [`allow`](Self::allow), [`planned`](Self::planned) | no NTRU |
 /// | [`bridge`](Self::bridge) | the cheaper one |
 /// | [`derivatives`](Self::derivatives) | fits to the function |
-/// | [`count`](Self::count), [`level`](Self::level): the vector of a plan without a vector | full slots at the highest level for programs |
+/// | [`count`](Self::count), [`level`](Self::level) | full slots, the highest level for programs |
 /// | [`leaving`](Self::leaving): the lowest level of the result | 0 |
-/// | [`prices`](Self::prices), [`threads`](Self::threads): what the planner compares engines by | for the vector of a server [`CostModel::this_machine`] and the threads of the active pool; without one [`CostModel::SERVER`] and one thread |
+/// | [`prices`](Self::prices), [`threads`](Self::threads) | those of the machine that plans |
+///
+/// Without a stated accuracy a plain table may serve, whatever its error. An engine without tables
+/// takes its place where it is faster, and has an error of at most that of the table and at most
+/// `2^-8` of the spread of the function.
 ///
 /// ```
 /// use bellerophon_ckks::approx::{Function, Known};
@@ -71,7 +75,7 @@ enum Subject<'f> {
 /// The requested accuracy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Wanted {
-    /// That of a plain table.
+    /// That of a plain table; of other engines also `2^-8` of the spread of the function.
     Any,
     /// [`MapRequest::typical`].
     Typical(Accuracy),
@@ -171,7 +175,8 @@ impl<'f> MapRequest<'f> {
     /// [`typical`](Self::typical) alone decides whether they are corrected.
     ///
     /// A program that runs on several machines plans once and names one engine for all: the engine
-    /// then does not depend on a cost model or a number of threads.
+    /// then does not depend on a cost model or a number of threads. A program that reads the law of
+    /// the error of a table, or calls a function that is slow to compute, names the tables.
     #[must_use]
     pub fn engines(self, engines: impl IntoIterator<Item = Engine>) -> Self {
         Self { engines: Some(engines.into_iter().collect()), ..self }
@@ -179,10 +184,16 @@ impl<'f> MapRequest<'f> {
 
     /// Takes the engine that a plan for this request chose (`Evaluator::map_plan`), with the
     /// polynomial, series or correction that the plan has prepared. A plan that was read from bytes
-    /// has prepared nothing: only its engine is taken.
+    /// has prepared nothing: only its engine and the error that it had to reach are taken.
     #[must_use]
     pub fn planned(self, plan: &MapPlan) -> Self {
-        Self { ready: Some(plan.ready.clone()), ..self.engines(plan.chosen) }
+        let accuracy = match (self.accuracy, plan.chosen, plan.log2_error) {
+            (Wanted::Any, Some(Engine::Poly | Engine::Fbt), Some(log2_error)) => {
+                Wanted::Error(Accuracy::bits(-log2_error))
+            }
+            (stated, ..) => stated,
+        };
+        Self { ready: Some(plan.ready.clone()), accuracy, ..self.engines(plan.chosen) }
     }
 
     /// Selects the bridge between slots and LWE values. By default it is the cheaper one for the
@@ -206,7 +217,8 @@ impl<'f> MapRequest<'f> {
     }
 
     /// Sets the lowest acceptable level of the result where the planner compares engines; the
-    /// default is 0.
+    /// default is 0. Polynomials take levels of the operand; tables and functional bootstrapping
+    /// return a level of their own.
     #[must_use]
     pub fn leaving(self, level: usize) -> Self {
         Self { leaving: level, ..self }
@@ -380,14 +392,24 @@ impl<'f> MapRequest<'f> {
         }
     }
 
-    /// Whether the planner compares engines: an error is requested, or an engine without tables is
-    /// named.
-    pub(crate) fn compares(&self) -> bool {
+    /// Whether the request names engines, and all of them are tables.
+    pub(crate) fn names_tables(&self) -> bool {
         let tables = [Engine::Rgsw, Engine::Corrected, Engine::Ntru];
-        let others = |named: &BTreeSet<Engine>| named.iter().any(|engine| !tables.contains(engine));
-        let none = |named: &BTreeSet<Engine>| named.is_empty();
-        matches!(self.accuracy, Wanted::Error(_))
-            || self.engines.as_ref().is_some_and(|named| others(named) || none(named))
+        let all = |named: &BTreeSet<Engine>| named.iter().all(|engine| tables.contains(engine));
+        self.engines.as_ref().is_some_and(|named| !named.is_empty() && all(named))
+    }
+
+    /// Whether the planner compares engines wherever there are look-ups: an error is requested, or
+    /// an engine without tables is named.
+    pub(crate) fn compares(&self) -> bool {
+        let others = self.engines.is_some() && !self.names_tables();
+        others || matches!(self.accuracy, Wanted::Error(_))
+    }
+
+    /// Whether a plain table may serve whatever its error: no accuracy is stated, and the request
+    /// allows one.
+    pub(crate) fn takes_any_table(&self) -> bool {
+        self.accuracy == Wanted::Any && (self.allows(Engine::Rgsw) || self.allows(Engine::Ntru))
     }
 
     /// The goal of the planner for values within a part of the domain.

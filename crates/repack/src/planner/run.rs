@@ -3,14 +3,13 @@
 use bellerophon_ckks::Ciphertext;
 
 use super::{
+    choice::Choice,
     plan::MapPlan,
     predict::Planner,
     prepared::Prepared,
-    request::{Wanted, refused},
+    request::{MapRequest, Wanted, refused},
     subject::{MapServer, PlanSubject},
 };
-#[cfg(doc)]
-use crate::planner::MapRequest;
 use crate::{
     Error, ErrorKind, Result,
     lookup::{Flood, Smooth},
@@ -24,42 +23,48 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// # Errors
     /// An error that names the argument at which the function is not finite; for tables alone
     /// [`ErrorKind::Accuracy`] if no correction reaches the accuracy, and errors of parameters and
-    /// keys that do not have them.
+    /// keys that do not have them. If no engine serves a request without accuracy and engines, the
+    /// error of the table.
     pub fn plan(&self) -> Result<MapPlan, P::Error> {
         self.request.check_flooding()?;
-        if self.takes_tables() || self.request.flooding.is_some() {
-            let plan = self.plan_of_tables()?;
-            let free = self.request.accuracy == Wanted::Any && self.request.engines.is_none();
-            let compared = free && self.request.flooding.is_none() && self.server.is_some();
-            return Ok(if compared { self.beside_tables(plan) } else { plan });
+        if self.takes_tables() {
+            return self.plan_of_tables();
         }
-        let goal = self.request.goal(&self.domain, &self.values)?;
-        let (plan, prepared) = self.candidates(&goal);
-        // Only a plan that is shown tells what other keys could do.
-        let plan = if self.server.is_some() { self.with_missing(&goal, plan) } else { plan };
+        let Choice { plan, prepared, goal } = self.choice()?;
+        let plan = match goal {
+            // Only a plan that is shown tells what other keys could do.
+            Some(goal) if self.server.is_some() => self.with_missing(&goal, plan),
+            _ => plan,
+        };
         Ok(MapPlan { ready: self.ready(prepared), ..plan })
     }
 
-    /// Whether only tables can serve the request: neither the request nor the parameters name
-    /// another engine. Without look-ups and without keys for products, tables give the error.
+    /// Whether only tables can serve the request: it names no other engine, states a typical
+    /// accuracy, or asks for noise flooding.
     fn takes_tables(&self) -> bool {
+        let MapRequest { accuracy, flooding, .. } = self.request;
+        let tables = self.request.names_tables() || matches!(accuracy, Wanted::Typical(_));
+        flooding.is_some() || tables && !self.replaces_tables() && !self.request.compares()
+    }
+
+    /// Whether other engines take the place of tables: there are no look-ups, and keys for
+    /// products.
+    pub(super) fn replaces_tables(&self) -> bool {
         let multiplies = self
             .server
             .is_none_or(|server| server.arithmetic.keys().relinearization_keys().is_some());
-        let others = self.params.lookups().is_err() && multiplies;
-        !self.request.compares() && !others
+        self.params.lookups().is_err() && multiplies
     }
 
     /// Applies the function of the request to every value of the vector that was planned for
-    /// ([`for_vector`](Self::for_vector)): by tables where only tables can serve it, else
-    /// by the fastest engine that qualifies.
+    /// ([`for_vector`](Self::for_vector)): by tables where only tables can serve it, else by the
+    /// fastest engine that qualifies, as in [`plan`](Self::plan).
     ///
     /// # Errors
     /// [`ErrorKind::MissingKeys`] for a plan without a server; [`ErrorKind::Request`] for a
     /// prepared plan of another request and for noise flooding without a budget;
-    /// [`ErrorKind::NoPlan`] if no engine qualifies, with the reason of each;
-    /// [`ErrorKind::Accuracy`] if no correction of tables reaches the requested accuracy; errors of the
-    /// engine.
+    /// [`ErrorKind::NoPlan`] if no engine qualifies, with the reason of each; those of
+    /// [`plan`](Self::plan) and of the engine.
     pub fn run(&self) -> Result<Ciphertext, P::Error> {
         let (server, x) = self.operands()?;
         if self.request.flooding.is_some() {
@@ -93,14 +98,16 @@ impl<P: PlanSubject> Planner<'_, P> {
             });
         }
         // Step 3: the engine that the planner chooses.
-        let goal = self.request.goal(&self.domain, &self.values)?;
-        let (plan, prepared) = self.candidates(&goal);
-        let Some(prepared) = prepared else {
-            let (function, refusals) = (plan.function.clone(), plan.refusals());
-            let kind = ErrorKind::NoPlan { function, log2_error: goal.log2_error, refusals };
-            return Err(Error::from(kind).into());
-        };
-        self.run_prepared(&prepared, &server, x)
+        let Choice { plan, prepared, goal } = self.choice()?;
+        match prepared {
+            Some(prepared) => self.run_prepared(&prepared, &server, x),
+            None => {
+                let log2_error = goal.map_or(f64::INFINITY, |goal| goal.log2_error);
+                let (function, refusals) = (plan.function.clone(), plan.refusals());
+                let kind = ErrorKind::NoPlan { function, log2_error, refusals };
+                Err(Error::from(kind).into())
+            }
+        }
     }
 
     /// As [`run`](Self::run) by plain tables, with noise flooding before the switch to LWE values.
@@ -132,7 +139,8 @@ impl<P: PlanSubject> Planner<'_, P> {
         let (domain, f) = (&self.domain, |x: f64| self.request.value(x));
         Ok(match prepared {
             Prepared::Vector(program) => {
-                program.apply(server.arithmetic, x, &self.interval).map_err(Error::from)?
+                let y = program.apply(server.arithmetic, x, &self.interval);
+                program.with_error(server.arithmetic, y.map_err(Error::from)?)
             }
             Prepared::Table => server.with_lookups()?.map(x, domain.clone(), &f, None)?,
             Prepared::Corrected { order } => {

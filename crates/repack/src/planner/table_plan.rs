@@ -1,11 +1,9 @@
-//! Plans of requests that only tables can serve.
-
-use bellerophon_ckks as ckks;
+//! Plans of requests that only tables can serve, and the prediction of a plain table.
 
 use super::{
     engine::Engine,
     look_up::Tables,
-    plan::{EngineRow, MapPlan},
+    plan::{EngineRow, MapPlan, Prediction},
     predict::Planner,
     prepared::Prepared,
     request::Wanted,
@@ -20,36 +18,45 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// The plan of tables: one table for each value, corrected as far as the requested accuracy
     /// needs it.
     pub(super) fn plan_of_tables(&self) -> Result<MapPlan, P::Error> {
-        // Step 1: the level of the operand.
-        let lookups = self.params.lookups()?;
-        let (wanted, highest) = (self.operand.level, self.params.levels());
-        if self.server.is_none() && wanted > highest {
-            return Err(ckks::Error::from(ckks::ErrorKind::LevelTooHigh { wanted, highest }).into());
-        }
-        self.levels_for_tables(lookups)?;
-        let inside = |x: f64| self.request.value(x.clamp(*self.values.start(), *self.values.end()));
+        self.levels_for_tables()?;
         let engine = self.table_engine()?;
-        // Step 2: the smallest correction that reaches the accuracy.
-        if let Wanted::Typical(accuracy) = self.request.accuracy {
-            let tables = self.corrected_tables(engine)?;
-            let corrections = self.corrections(&tables)?;
-            let smooth = Smooth::new(&inside, &self.request.derivatives);
-            let (plan, _) = corrections.to_accuracy(&smooth, accuracy)?;
-            let own = self.own_error(&corrections, inside)?;
-            let error = plan.accuracy().worst_abs() + own;
-            let of = match LutEngine::of(tables.lwe_params) {
-                LutEngine::Ntru => Engine::Ntru,
-                _ => Engine::Corrected,
-            };
-            let prediction = self.prediction(&tables, of, error, Some(&plan))?;
-            let log2_error = accuracy.error()?.log2();
-            let prepared = Prepared::Corrected { order: plan.order() };
+        // A plain table, whatever its error.
+        let Wanted::Typical(accuracy) = self.request.accuracy else {
+            let (of, prediction) = self.table(engine)?;
             let row = EngineRow { engine: of, prediction: Some(prediction), refusal: None };
-            return Ok(self.plan_of(row, Some(log2_error), prepared));
-        }
-        // Step 3: a plain table, whose index is off by more if its values are flooded.
-        let tables = self.tables(engine)?;
-        let Tables { lwe_params, path, .. } = tables;
+            return Ok(self.plan_of(row, None, Prepared::Table));
+        };
+        // Step 1: the smallest correction that reaches the accuracy.
+        let tables = self.corrected_tables(engine)?;
+        let corrections = self.corrections(&tables)?;
+        let inside = |x: f64| self.inside(x);
+        let smooth = Smooth::new(&inside, &self.request.derivatives);
+        let (plan, _) = corrections.to_accuracy(&smooth, accuracy)?;
+        // Step 2: its error, and that of the operand.
+        let error = plan.accuracy().worst_abs() + self.own_error(&corrections, inside)?;
+        let of = match LutEngine::of(tables.lwe_params) {
+            LutEngine::Ntru => Engine::Ntru,
+            _ => Engine::Corrected,
+        };
+        let prediction = self.prediction(&tables, of, error, Some(&plan))?;
+        let log2_error = accuracy.error()?.log2();
+        let prepared = Prepared::Corrected { order: plan.order() };
+        let row = EngineRow { engine: of, prediction: Some(prediction), refusal: None };
+        Ok(self.plan_of(row, Some(log2_error), prepared))
+    }
+
+    /// The value of the function within the part of the domain in which values can lie.
+    fn inside(&self, x: f64) -> f64 {
+        self.request.value(x.clamp(*self.values.start(), *self.values.end()))
+    }
+
+    /// The prediction of a plain table, whose index is off by more if its values are flooded, with
+    /// the distribution of its error.
+    pub(super) fn table(&self, on: LutEngine) -> Result<(Engine, Prediction), P::Error> {
+        // Step 1: the layout of the domain in the table.
+        let tables = self.tables(on)?;
+        self.levels_for_tables()?;
+        let Tables { lookups, lwe_params, path } = tables;
         let deviation = match &self.request.flooding {
             None => None,
             Some((bound, terms)) => {
@@ -58,16 +65,15 @@ impl<P: PlanSubject> Planner<'_, P> {
             }
         };
         let map = Map::planned(lookups, lwe_params, path, &self.domain, deviation)?;
-        let accuracy = map.accuracy(&self.values, inside)?;
+        // Step 2: the error: the change of the function within the index error.
+        let accuracy = map.accuracy(&self.values, |x| self.inside(x))?;
         let error = match deviation {
             Some(_) => accuracy.worst_abs(),
             None => tables.error(&map, self.request, &self.values, &self.shifted()?)?,
         };
         let of = Engine::from(LutEngine::of(lwe_params));
-        let mut prediction = self.prediction(&tables, of, error, None)?;
-        prediction.accuracy = Some(accuracy);
-        let row = EngineRow { engine: of, prediction: Some(prediction), refusal: None };
-        Ok(self.plan_of(row, None, Prepared::Table))
+        let prediction = self.prediction(&tables, of, error, None)?;
+        Ok((of, Prediction { accuracy: Some(accuracy), ..prediction }))
     }
 
     /// A plan of one engine.

@@ -1,11 +1,10 @@
 //! Engines that work on whole vectors: polynomials and functional bootstrapping. One generic
 //! program runs on ciphertexts and on the simulator, which gives the prediction and the keys.
 
-use crate::During;
 use std::borrow::Cow;
 
 use bellerophon_ckks::{
-    self as ckks, Bounds, CiphertextMeta, CkksOps, ComposedOps, Interval, Metadata,
+    self as ckks, CiphertextMeta, CkksOps, ComposedOps, Interval, Metadata,
     approx::{Accuracy, Approximation, Sign},
     fbt::{FunctionalBootstrapper, IntTable, PairedVec, PeriodicFunction},
     noise::{Noise, slot_std},
@@ -16,6 +15,7 @@ use super::{
     goal::Goal,
     plan::MapPlan,
 };
+use crate::During;
 
 /// The share of the requested error for the approximation; the rest is for noise.
 const SHARE: f64 = 0.5;
@@ -134,8 +134,8 @@ impl VectorProgram {
     }
 
     /// A bound on the noise of the worst result, except with probability
-    /// `2^`[`LOG2_FAILURE`](MapPlan::LOG2_FAILURE), without the approximation error: by the variances
-    /// of the slots, which count the largest slope of the program, and by the excess.
+    /// `2^`[`LOG2_FAILURE`](MapPlan::LOG2_FAILURE), without the approximation error: by the
+    /// variances of the slots, which count the largest slope of the program, and by the excess.
     pub(crate) fn noise(&self, result: &Metadata) -> f64 {
         let CiphertextMeta { slots, scale, noise, bounds, .. } = result.meta;
         let unit = slot_std(1.0, slots, scale, bounds.slots().is_real());
@@ -161,16 +161,32 @@ impl VectorProgram {
         }
     }
 
-    /// Applies the program to a vector whose values lie in a domain. Padding outside the domain is
-    /// set to its middle.
+    /// The result of the program, whose noise is to be that against the function, not against the
+    /// polynomial: with the approximation error `e`, which the noise of a series includes. Its
+    /// square adds to the variances. It is the same for equal values, so it adds to the bound for
+    /// errors of any correlation as an amplitude. The range is that of the polynomial, and
+    /// includes it.
+    pub(crate) fn with_error<A: CkksOps>(&self, a: &A, y: A::Ciphertext) -> A::Ciphertext {
+        let meta = a.metadata(&y).meta;
+        let CiphertextMeta { slots, scale, noise, bounds, .. } = meta;
+        let unit = slot_std(1.0, slots, scale, bounds.slots().is_real());
+        let error = if self.bootstraps() { 0.0 } else { self.error() / unit };
+        let noise = Noise {
+            total: noise.total + error * error,
+            peak: noise.peak + error * error,
+            bound: (noise.bound.sqrt() + error).powi(2),
+            ..noise
+        };
+        a.with_metadata(y, CiphertextMeta { noise, ..meta })
+    }
+
+    /// Applies the program to a vector whose values lie in a domain.
     pub(crate) fn apply<A: CkksOps>(
         &self,
         a: &A,
         x: &A::Ciphertext,
         domain: &Interval,
     ) -> ckks::Result<A::Ciphertext> {
-        // Padding outside the domain could grow beyond the modulus.
-        let x = &*filled(a, x, domain)?;
         match self {
             Self::Approximation(f) => a.apply(x, f),
             Self::Sign(sign) => a.sign(x, sign),
@@ -178,7 +194,8 @@ impl VectorProgram {
             Self::Abs(sign) => a.abs(x, sign),
             // Functional bootstrapping works on paired vectors: the reals fill the real parts.
             Self::Series(f) => {
-                let results = a.functions_of(&PairedVec::of_reals(a, x.clone())?, &[f])?;
+                let x = filled(a, x, domain)?.into_owned();
+                let results = a.functions_of(&PairedVec::of_reals(a, x)?, &[f])?;
                 Ok(only(results).into_inner())
             }
             // A table reads the values as integers modulo the number of its entries.
@@ -226,28 +243,18 @@ fn across_jump(function: &MapFunction, place: f64, what: &str) -> ckks::Error {
     refusal(function, &reason)
 }
 
-/// The vector with its padding moved into the domain if zero lies outside: polynomials and series
-/// are not bounded outside their domain.
+/// The vector with its padding about the middle of a domain, if it lies outside: a series is not
+/// bounded there.
 fn filled<'c, A: CkksOps>(
     a: &A,
     x: &'c A::Ciphertext,
     domain: &Interval,
 ) -> ckks::Result<Cow<'c, A::Ciphertext>> {
-    let meta = a.metadata(x).meta;
-    let zero = Interval::ZERO;
-    if meta.len == meta.slots || domain.contains(&zero) || !meta.bounds.padding_is_zero() {
+    let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
+    if len == slots || domain.contains(&bounds.padding) {
         return Ok(Cow::Borrowed(x));
     }
-    // Adds the middle of the domain to the padding, which is zero.
-    let middle = 0.5 * (domain.lo() + domain.hi());
-    let mut constants = vec![0.0; meta.slots];
-    constants[meta.len..].fill(middle);
-    let whole = a.with_len(x.clone(), meta.slots)?;
-    let sum = a.with_len(a.add_values(&whole, &constants)?, meta.len)?;
-    let padding = Interval::real(middle, middle)?;
-    let bounds = Bounds { values: meta.bounds.values, padding };
-    let meta = CiphertextMeta { bounds, ..a.metadata(&sum).meta };
-    Ok(Cow::Owned(a.with_metadata(sum, meta)))
+    a.move_padding(x, 0.5 * (domain.lo() + domain.hi())).map(Cow::Owned)
 }
 
 #[cfg(test)]
