@@ -34,5 +34,6 @@ mod progress;
 mod promises;
 mod public_key;
 mod ranks;
+mod roundings;
 mod small_values;
 mod vectors;
