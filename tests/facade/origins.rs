@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::common::{Party, params_of, party};
 use bellerophon::ckks::{
-    self, CkksOps, Interval, Metadata, fbt::IntVec, noise, simulator::Simulator,
+    self, CkksOps, Interval, KeyLevels, Metadata, fbt::IntVec, noise, simulator::Simulator,
 };
 use bellerophon::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -376,7 +376,8 @@ fn errors_of_linear_programs_beside_tables_are_as_predicted() {
 /// Runs random programs of steps of the first `kinds`. Returns how many have nothing in common.
 fn programs_have_the_predicted_errors(preset: Preset, count: usize, kinds: usize) -> usize {
     let slots = params_of(preset).slots();
-    let Party { client, server } = party(preset, &Needs::new().rotate(STEPS).sums(slots), 36);
+    let sums = KeyLevels::default().sum_slots(slots / 2, 2).sum_slots(slots, 2);
+    let Party { client, server } = party(preset, &Needs::new().rotate(STEPS).keys(&sums), 36);
     let simulator = Simulator::new(client.params().ckks());
     let period = slots / 2;
     let range = Interval::real(-1.0, 1.0).unwrap();

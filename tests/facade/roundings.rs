@@ -49,7 +49,7 @@ fn roundings_of_constants_add_up_in_sums_of_slots_and_vectors() {
 /// independent ones.
 #[test]
 fn roundings_of_a_plaintext_add_up_in_products() {
-    const LEVEL: usize = 2;
+    const LEVEL: usize = 3;
     const SLOTS: usize = 64;
     let count = if cfg!(feature = "long-tests") { 1200 } else { 300 };
     let Party { client, server } =
@@ -85,9 +85,9 @@ fn roundings_of_a_plaintext_add_up_in_products() {
     check(sum, &[count as f64 * constant; SLOTS]);
     let scaled = times(&|x| server.mul_scalar(x, constant).unwrap());
     check(scaled, &[count as f64 * constant; SLOTS]);
-    let p = Polynomial::new(Chebyshev::new(-1.0, 1.0, vec![constant; 3]));
+    let p = Polynomial::new(Chebyshev::new(-1.0, 1.0, vec![constant / 4.0; 3]));
     let values = times(&|x| server.polynomial(x, &p, None).unwrap());
-    check(values, &[count as f64 * 3.0 * constant; SLOTS]);
+    check(values, &[count as f64 * 0.75 * constant; SLOTS]);
     let mut ones = Diagonals::zero(SLOTS);
     (0..SLOTS).for_each(|k| ones.add_diagonal(k, vec![constant.into(); SLOTS]));
     let m = LinearTransform::new(client.params().ckks(), &ones, LEVEL, LinearOptions::default())
@@ -99,8 +99,8 @@ fn roundings_of_a_plaintext_add_up_in_products() {
     has_predicted_errors(&client, &server.transform(&x, &m).unwrap(), &exact, Slots::Equal);
 }
 
-/// Products of a vector with itself and with what was computed from it: `x^2` has the error `2 x e`,
-/// and `x x x` has `3 x^2 e`. The largest slots, on which publication stands, have the same errors
+/// Products of a vector with itself and with what was computed from it: `x^2` has the error
+/// `2 x e`, and `x x x` has `3 x^2 e`. The largest slots, on which publication stands, have the same errors
 /// here.
 #[test]
 fn products_of_correlated_factors_have_the_predicted_errors() {
@@ -132,7 +132,7 @@ fn products_of_correlated_factors_have_the_predicted_errors() {
     for (power, degree) in powers {
         has_predicted_errors(&client, &power, &vec![1.0; slots], Slots::Independent);
         let found = power.metadata();
-        assert!(found.noise() >= 0.99 * degree * input, "{degree}");
+        assert!(found.noise() >= 0.95 * degree * input, "{degree}");
         let meta = found.meta;
         let peak = ckks::noise::slot_std(meta.noise.peak, meta.slots, meta.scale, true);
         assert!(peak >= found.noise() && peak <= 4.0 * degree * input, "{degree}");

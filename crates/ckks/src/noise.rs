@@ -112,8 +112,8 @@ pub struct Noise {
     /// use it as the error since the last stated range, and polynomials also evaluate beyond the
     /// ends of the range by this amount. Finite in every ciphertext.
     pub excess: f64,
-    /// The part of `total` and `peak` that is the rounding of encoded vectors: equal in vectors that
-    /// have such a plaintext in common.
+    /// The part of `total` and `peak` that is the rounding of encoded vectors: equal in vectors
+    /// that have such a plaintext in common.
     pub plain: f64,
     /// The part of `total` and `peak` that is the rounding of constants: equal in all slots, and in
     /// all vectors.

@@ -10,15 +10,16 @@
 //! slot, and their sum has the error of two encryptions.
 //!
 //! The rounding of a plaintext is a source of its own: `p x` and `p y` have it in common, whatever
-//! the encryptions, and `p x + q y` has two independent ones. It moves with the slots of the product,
-//! not with those of `x`. Vectors therefore keep two sets with their distances, of encryptions and
-//! of plaintexts. Roundings of constants need none: they are in all slots and add up as amplitudes.
+//! the encryptions, and `p x + q y` has two independent ones. It moves with the slots of the
+//! product, not with those of `x`. Vectors therefore keep two sets with their distances, of
+//! encryptions and of plaintexts. Roundings of constants need none: they are in all slots and add
+//! up as amplitudes.
 //!
 //! A circuit that knows more states it ([`CkksOps::with_origins`](crate::CkksOps::with_origins)): for
 //! the sum of a vector with its permutations, whose errors come from different slots.
 //!
-//! Affine forms, a coefficient for each source, would also see errors that cancel; they grow with the
-//! program in the same way, and predictions need to be upper bounds only.
+//! Affine forms, a coefficient for each source, would also see errors that cancel; they grow with
+//! the program in the same way, and predictions need to be upper bounds only.
 
 use std::sync::Arc;
 

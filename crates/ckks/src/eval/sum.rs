@@ -215,8 +215,8 @@ impl MetadataRules<'_> {
         Ok(sum)
     }
 
-    /// The metadata of [`Evaluator::dot_plain`] for products of these relations, and the level of the
-    /// products.
+    /// The metadata of [`Evaluator::dot_plain`] for products of these relations, and the level of
+    /// the products.
     pub(crate) fn dot_plain(
         self,
         terms: &[(Metadata, Metadata)],

@@ -265,8 +265,8 @@ impl LinearTransform {
         Mixing::Rotations(x.within())
     }
 
-    /// The origins of the product with a vector of these origins: in all slots, with the roundings of
-    /// the matrix.
+    /// The origins of the product with a vector of these origins: in all slots, with the roundings
+    /// of the matrix.
     pub(crate) fn origins(&self, x: &Origins) -> Origins {
         let terms = self.rows.iter().flat_map(|row| &row.terms);
         let identity = terms.fold(0u64, |all, term| all.rotate_left(1) ^ term.identity);
