@@ -141,6 +141,13 @@ fn apply<A: CkksOps>(
     step: Step,
     period: usize,
 ) -> ckks::Result<Known<A::Ciphertext>> {
+    // Copies are padding, which sums clear and plaintexts of the values alone leave out.
+    let repeated = |x: &usize| known[*x].values.len() > period;
+    let step = match step {
+        Step::SumSlots(x) if repeated(&x) => Step::Double(x),
+        Step::Weighted(all) if all.iter().any(repeated) => Step::Combined(all),
+        _ => step,
+    };
     let both = |x: usize, y: usize, sign: f64| -> (Vec<f64>, Form) {
         let values = zipped(&known[x].values, &known[y].values, sign);
         (values, sum(&known[x].form, &known[y].form, sign))
