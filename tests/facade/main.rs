@@ -35,5 +35,6 @@ mod progress;
 mod promises;
 mod public_key;
 mod ranks;
+mod roundings;
 mod small_values;
 mod vectors;

@@ -55,10 +55,10 @@ impl CiphertextMeta {
             return Err(ErrorKind::TooManyValues { found: self.len, slots: self.slots }.during(op));
         }
         // Step 2: the noise. A NaN lies in neither range.
-        let Noise { total, peak, bound, excess } = self.noise;
+        let Noise { total, peak, bound, excess, plain, constant } = self.noise;
         // The error against the exact program may be unbounded, the departure from the range may
         // not.
-        for found in [total, peak, bound] {
+        for found in [total, peak, bound, plain, constant] {
             if !(0.0..=f64::INFINITY).contains(&found) {
                 return Err(ErrorKind::Variance { found }.during(op));
             }

@@ -5,7 +5,18 @@
 //!
 //! Errors of independent sources add up as variances. Errors that stem from the same encryption
 //! ([`Origins`](crate::Origins)) may be equal, and add up as amplitudes: `x + x` has twice the error
-//! of `x`. So do the roundings of plaintexts that are added, which may have the same values.
+//! of `x`.
+//!
+//! The roundings of plaintexts follow from public numbers and are in vectors of different
+//! encryptions. A vector carries them as parts of its variance: `sum_i p x_i` has the error
+//! `e_p sum_i x_i`, so the rounding of one plaintext adds up as amplitudes in vectors that have the
+//! plaintext in common. The rounding of a constant is one number in all slots, and adds up as
+//! amplitudes in all sums, of vectors and of slots. For `e = a + r` and `e' = a' + r'` with equal
+//! errors `a, a'` of variances `A, A'` and independent rests, the variance of the sum is
+//!
+//! ```text
+//! V + V' + 2 sqrt(A A').
+//! ```
 //!
 //! A message enters a product by the largest magnitude of a slot times the scale, which bounds the
 //! effect on the variance. Predictions are therefore upper estimates for messages below their
@@ -13,7 +24,7 @@
 //!
 //! A vector carries four variances ([`Noise`]): the mean and the largest of its error against the
 //! exact program as predicted, a bound on it for errors of any correlation, and one on its departure
-//! from the carried range.
+//! from the carried range. Two parts of the first are the roundings of plaintexts.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::{Add, AddAssign, Mul};
@@ -74,7 +85,7 @@ pub(crate) fn sure_factor(slots: usize, log2_failure: f64) -> f64 {
 /// Total and peak tell how exact a result is, the bound whether it may be called exact, the excess
 /// whether it may wrap around its modulus. They differ in how errors add up:
 ///
-/// | variance | of the slots | errors that share an origin | other errors | a stated range |
+/// | variance | of the slots | errors that share an encryption | other errors | a stated range |
 /// | --- | --- | --- | --- | --- |
 /// | `total` | their mean | amplitudes | variances | changes nothing |
 /// | `peak` | the largest | amplitudes | variances | changes nothing |
@@ -83,7 +94,8 @@ pub(crate) fn sure_factor(slots: usize, log2_failure: f64) -> f64 {
 ///
 /// A stated range
 /// ([`Ciphertext::assume_range_with_padding`](crate::Ciphertext::assume_range_with_padding))
-/// includes the error so far.
+/// includes the error so far. Other errors share the roundings of plaintexts (`plain`, `constant`),
+/// which are parts of `total` and `peak`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Noise {
     /// Variance of the error against the exact program, averaged over the slots. It is reported and
@@ -100,6 +112,12 @@ pub struct Noise {
     /// use it as the error since the last stated range, and polynomials also evaluate beyond the
     /// ends of the range by this amount. Finite in every ciphertext.
     pub excess: f64,
+    /// The part of `total` and `peak` that is the rounding of encoded vectors: equal in vectors
+    /// that have such a plaintext in common.
+    pub plain: f64,
+    /// The part of `total` and `peak` that is the rounding of constants: equal in all slots, and in
+    /// all vectors.
+    pub constant: f64,
 }
 
 impl Noise {
@@ -108,12 +126,23 @@ impl Noise {
 
     /// Noise of this variance in every slot, which no stated range includes.
     pub const fn new(variance: f64) -> Self {
-        Self { total: variance, peak: variance, bound: variance, excess: variance }
+        Self::varying(variance, variance)
     }
 
     /// Noise of a mean variance, and of a largest one, which no stated range includes.
     pub const fn varying(mean: f64, largest: f64) -> Self {
-        Self { total: mean, peak: largest, bound: largest, excess: largest }
+        let (bound, excess) = (largest, largest);
+        Self { total: mean, peak: largest, bound, excess, plain: 0.0, constant: 0.0 }
+    }
+
+    /// The rounding of an encoded vector.
+    pub(crate) const fn plain(variance: f64) -> Self {
+        Self { plain: variance, ..Self::new(variance) }
+    }
+
+    /// The rounding of a constant.
+    pub(crate) const fn constant(variance: f64) -> Self {
+        Self { constant: variance, ..Self::new(variance) }
     }
 
     /// Applies one rule to all variances.
@@ -124,6 +153,8 @@ impl Noise {
             peak: rule(self.peak),
             bound: rule(self.bound),
             excess: rule(self.excess),
+            plain: rule(self.plain),
+            constant: rule(self.constant),
         }
     }
 
@@ -135,24 +166,36 @@ impl Noise {
             peak: rule(self.peak, other.peak),
             bound: rule(self.bound, other.bound),
             excess: rule(self.excess, other.excess),
+            plain: rule(self.plain, other.plain),
+            constant: rule(self.constant, other.constant),
         }
     }
 
     /// The noise of a sum.
     #[must_use]
     pub(crate) fn sum(self, other: Self, relation: Relation) -> Self {
-        let predicted = match relation {
-            Relation::Independent => self + other,
-            Relation::Related => self.zip(other, amplitudes),
-        };
         let sure = self.zip(other, amplitudes);
-        Self { bound: sure.bound, excess: sure.excess, ..predicted }
+        let (mut shared, mut plain) = (covariances(self.constant, other.constant), sure.plain);
+        match relation {
+            Relation::Related => return sure,
+            Relation::Rounded => shared += covariances(self.plain, other.plain),
+            Relation::Independent => plain = self.plain + other.plain,
+        }
+        let [total, peak] = [self.total + other.total, self.peak + other.peak];
+        Self { total: total + shared, peak: peak + shared, plain, ..sure }
+    }
+
+    /// The same noise in a vector that shares no roundings with others.
+    #[must_use]
+    pub(crate) fn unshared(self) -> Self {
+        Self { plain: 0.0, constant: 0.0, ..self }
     }
 
     /// The noise after a statement of its variance in every slot, which may raise the bound.
     #[must_use]
     pub(crate) fn stated(self, total: f64) -> Self {
-        Self { total, peak: total, bound: self.bound.max(total), ..self }
+        let [plain, constant] = [self.plain, self.constant].map(|part| part.min(total / 2.0));
+        Self { total, peak: total, bound: self.bound.max(total), plain, constant, ..self }
     }
 
     /// The noise of a vector whose range leaves out all of its error.
@@ -209,12 +252,18 @@ pub(crate) fn amplitudes(x: f64, y: f64) -> f64 {
     (x.sqrt() + y.sqrt()).powi(2)
 }
 
-/// The noise of a sum of independent errors.
+/// `2 sqrt(x y)`: what equal errors of these variances add to the variance of a sum.
+fn covariances(x: f64, y: f64) -> f64 {
+    2.0 * times(x.sqrt(), y.sqrt())
+}
+
+/// The noise of a sum of errors that are independent but for the roundings of constants.
 impl Add for Noise {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        self.zip(other, |x, y| x + y)
+        let (bound, excess) = (self.bound + other.bound, self.excess + other.excess);
+        Self { bound, excess, ..self.sum(other, Relation::Independent) }
     }
 }
 
@@ -223,7 +272,8 @@ impl Add<f64> for Noise {
     type Output = Self;
 
     fn add(self, variance: f64) -> Self {
-        self.map(|x| x + variance)
+        let Self { plain, constant, .. } = self;
+        Self { plain, constant, ..self.map(|x| x + variance) }
     }
 }
 
@@ -275,7 +325,8 @@ pub(crate) fn product(degree: usize, x: Operand, y: Operand, relation: Relation)
 /// The noise of a product with an encoded vector but that of `x` itself: the message and the noise of
 /// `x` times the rounding of the encoding.
 pub(crate) fn encoding(degree: usize, x: Operand, rounding: f64) -> Noise {
-    x.noise.map(|v| times(x.message.powi(2) + degree as f64 * v, rounding))
+    let noise = x.noise.map(|v| times(x.message.powi(2) + degree as f64 * v, rounding));
+    Noise { plain: noise.total, constant: 0.0, ..noise }
 }
 
 /// The noise of a square before relinearization: the error is `2 m e + e^2`.
@@ -358,6 +409,24 @@ impl Heaan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Roundings of one plaintext add up as amplitudes in vectors that share it, those of constants
+    /// in all: `14 + 14 + 2`, with `2 sqrt(4 4)` more for the plaintext, and four times 14.
+    #[test]
+    fn roundings_in_common() {
+        let (plain, constant) = (Noise::plain(4.0), Noise::constant(1.0));
+        let x = Noise::new(9.0).sum(plain, Relation::Independent);
+        let x = x.sum(constant, Relation::Independent);
+        let sum = |relation| x.sum(x, relation);
+        let (independent, rounded) = (sum(Relation::Independent), sum(Relation::Rounded));
+        assert_eq!([independent.total, independent.plain, independent.constant], [30.0, 8.0, 4.0]);
+        assert_eq!([rounded.peak, rounded.plain, rounded.constant], [38.0, 16.0, 4.0]);
+        let related = sum(Relation::Related).total;
+        assert!((related - 56.0).abs() < 1e-12);
+        assert!(independent.bound >= related && (x + x).bound == 2.0 * x.bound);
+        let stated = x.stated(2.0);
+        assert_eq!([stated.plain, stated.constant, (x + 1.0).constant], [1.0, 1.0, 1.0]);
+    }
 
     /// No rule gives NaN for unbounded noise, and a stated range removes the excess only.
     #[test]

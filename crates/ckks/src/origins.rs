@@ -9,34 +9,49 @@
 //! by how far slots have moved: `x` and its rotation by one slot have independent errors in each
 //! slot, and their sum has the error of two encryptions.
 //!
+//! The rounding of a plaintext is a source of its own: `p x` and `p y` have it in common, whatever
+//! the encryptions, and `p x + q y` has two independent ones. It moves with the slots of the
+//! product, not with those of `x`. Vectors therefore keep two sets with their distances, of
+//! encryptions and of plaintexts. Roundings of constants need none: they are in all slots and add
+//! up as amplitudes.
+//!
 //! A circuit that knows more states it ([`CkksOps::with_origins`](crate::CkksOps::with_origins)): for
 //! the sum of a vector with its permutations, whose errors come from different slots.
 //!
-//! Vectors carry the set of their encryptions and one interval of distances. Affine forms, a
-//! coefficient for each encryption, would also see errors that cancel; they grow with the program
-//! in the same way, and predictions need to be upper bounds only.
+//! Affine forms, a coefficient for each source, would also see errors that cancel; they grow with
+//! the program in the same way, and predictions need to be upper bounds only.
 
 use std::sync::Arc;
 
 use bellerophon_mlwe as mlwe;
 
-use crate::{ErrorKind, Result};
+use crate::{Complex64, ErrorKind, Result};
 
-/// Whether two errors may have an origin in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which errors two vectors may have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Relation {
-    /// They are independent.
+    /// None but the roundings of constants.
     Independent,
-    /// They may be equal.
+    /// The roundings of plaintexts.
+    Rounded,
+    /// All.
     Related,
 }
 
-/// The encryptions that the errors of a vector stem from, and by how far their slots have moved.
+/// The encryptions and plaintexts that the errors of a vector stem from, and by how far their slots
+/// have moved.
 #[derive(Debug, Clone)]
 pub struct Origins {
-    /// The sorted identities of the encryptions; `None` if they are unknown.
+    errors: Sources,
+    roundings: Sources,
+}
+
+/// Sources of errors, and by how far their slots have moved.
+#[derive(Debug, Clone)]
+pub(crate) struct Sources {
+    /// The sorted identities; `None` if they are unknown.
     known: Option<Arc<[u64]>>,
-    /// The error of slot `i` stems from slots `i + from ..= i + to` of the encryptions.
+    /// The error of slot `i` stems from slots `i + from ..= i + to` of the sources.
     from: i64,
     to: i64,
 }
@@ -49,20 +64,22 @@ impl PartialEq for Origins {
 }
 
 impl Origins {
-    /// The most encryptions that are told apart; a vector of more shares its errors with all others.
-    pub(crate) const MOST: usize = 1 << 14;
-
     /// Unknown origins: a vector that may share its errors with every other.
-    pub const UNKNOWN: Self = Self { known: None, from: 0, to: i64::MAX };
+    pub const UNKNOWN: Self = Self { errors: Sources::UNKNOWN, roundings: Sources::UNKNOWN };
 
-    /// No encryption: the origins of a plaintext, whose rounding follows from its values.
+    /// No source of errors.
     pub(crate) fn none() -> Self {
-        Self { known: Some(Arc::new([])), from: 0, to: 0 }
+        Self { errors: Sources::of([]), roundings: Sources::of([]) }
     }
 
     /// One encryption of this identity.
     pub(crate) fn one(identity: u64) -> Self {
-        Self { known: Some(Arc::new([identity])), from: 0, to: 0 }
+        Self { errors: Sources::of([identity]), ..Self::none() }
+    }
+
+    /// A plaintext with these two words, which are the same for the same plaintext.
+    pub(crate) fn plain([a, b]: [u64; 2]) -> Self {
+        Self { roundings: Sources::of([permuted(a ^ permuted(b))]), ..Self::none() }
     }
 
     /// A fresh encryption. Its mask is random and public: two coefficients of it identify the
@@ -73,7 +90,119 @@ impl Origins {
         Self::one(a ^ b.rotate_left(32))
     }
 
-    /// Origins as they were stored.
+    /// Origins of these encryptions and plaintexts.
+    pub(crate) fn new(errors: Sources, roundings: Sources) -> Self {
+        Self { errors, roundings }
+    }
+
+    /// The encryptions and the plaintexts.
+    pub(crate) fn parts(&self) -> [&Sources; 2] {
+        [&self.errors, &self.roundings]
+    }
+
+    /// One rule for encryptions and plaintexts.
+    fn map(&self, rule: impl Fn(&Sources) -> Sources) -> Self {
+        Self { errors: rule(&self.errors), roundings: rule(&self.roundings) }
+    }
+
+    /// The origins after a rotation of all slots to the left, one of `slots`.
+    #[must_use]
+    pub(crate) fn rotated(&self, step: i64, slots: usize) -> Self {
+        let slots = slots as i64;
+        // The shorter of the two ways.
+        let step = step.rem_euclid(slots);
+        let step = if 2 * step > slots { step - slots } else { step };
+        self.map(|x| x.at(x.from.saturating_add(step), x.to.saturating_add(step)))
+    }
+
+    /// The origins after an operation that lets every slot depend on every other.
+    #[must_use]
+    pub(crate) fn mixed(&self) -> Self {
+        self.map(|x| x.at(0, i64::MAX))
+    }
+
+    /// The origins of a vector of a period of `own` slots beside vectors of `slots` slots. A rotation
+    /// that is one by 7 there may be one by -1 of 8 slots, so distances count from zero alone.
+    ///
+    /// The copies of a slot have independent errors: their mean is the error of the slot.
+    #[must_use]
+    pub(crate) fn repeated(&self, own: usize, slots: usize) -> Self {
+        let moved = |x: &Sources| own < slots && (x.from, x.to) != (0, 0);
+        self.map(|x| if moved(x) { x.at(0, i64::MAX) } else { x.clone() })
+    }
+
+    /// A statement: the errors of different slots are independent.
+    #[must_use]
+    pub(crate) fn separate(&self) -> Self {
+        self.map(|x| x.at(0, 0))
+    }
+
+    /// A statement: the errors of different slots are independent, and in each slot also those of
+    /// the encryptions in vectors with other labels. It lasts until [`mixed`](Self::mixed) origins
+    /// replace it.
+    #[must_use]
+    pub(crate) fn labelled(&self, label: usize) -> Self {
+        let relabel = |&identity: &u64| permuted(identity ^ (label as u64).wrapping_mul(STEP));
+        let known = self.errors.known.as_ref().map(|known| {
+            let mut known: Vec<u64> = known.iter().map(relabel).collect();
+            known.sort_unstable();
+            known.into()
+        });
+        Self { errors: Sources { known, from: 0, to: 0 }, roundings: self.roundings.at(0, 0) }
+    }
+
+    /// The origins of a result in which every slot depends on all slots of both operands.
+    pub(crate) fn mixed_with(&self, other: &Self) -> Self {
+        self.with(other, 1).1.mixed()
+    }
+
+    /// Whether the errors of two slots of the vector may stem from one slot of an encryption.
+    pub(crate) fn is_mixed(&self) -> bool {
+        self.errors.is_mixed()
+    }
+
+    /// Which errors two slots of the vector may have in common.
+    pub(crate) fn within(&self) -> Relation {
+        match (self.errors.is_mixed(), self.roundings.is_mixed()) {
+            (true, _) => Relation::Related,
+            (false, true) => Relation::Rounded,
+            (false, false) => Relation::Independent,
+        }
+    }
+
+    /// Whether a product of both vectors slot by slot may have the error of one slot of an encryption
+    /// in several slots.
+    pub(crate) fn mixes_with(&self, other: &Self) -> bool {
+        let moved = self.errors.from != other.errors.from && self.errors.meets(&other.errors);
+        self.is_mixed() || other.is_mixed() || moved
+    }
+
+    /// The origins of a result of both operands, and which they share. The vectors have a period of
+    /// `slots` slots.
+    pub(crate) fn with(&self, other: &Self, slots: usize) -> (Relation, Self) {
+        let (related, errors) = self.errors.with(&other.errors, slots);
+        let (rounded, roundings) = self.roundings.with(&other.roundings, slots);
+        let relation = match (related, rounded) {
+            (true, _) => Relation::Related,
+            (false, true) => Relation::Rounded,
+            (false, false) => Relation::Independent,
+        };
+        (relation, Self { errors, roundings })
+    }
+}
+
+impl Sources {
+    /// The most sources that are told apart; a vector of more shares its errors with all others.
+    pub(crate) const MOST: usize = 1 << 14;
+
+    const UNKNOWN: Self = Self { known: None, from: 0, to: i64::MAX };
+
+    /// These sources, of which no slot has moved.
+    fn of<const COUNT: usize>(identities: [u64; COUNT]) -> Self {
+        Self { known: Some(Arc::new(identities)), from: 0, to: 0 }
+    }
+
+    /// Sources as they were stored.
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] unless identities and distances are in increasing order.
@@ -92,101 +221,37 @@ impl Origins {
         (self.known.as_deref(), self.from, self.to)
     }
 
-    /// The origins after a rotation of all slots to the left, one of `slots`.
-    #[must_use]
-    pub(crate) fn rotated(&self, step: i64, slots: usize) -> Self {
-        let slots = slots as i64;
-        // The shorter of the two ways.
-        let step = step.rem_euclid(slots);
-        let step = if 2 * step > slots { step - slots } else { step };
-        let (from, to) = (self.from.saturating_add(step), self.to.saturating_add(step));
+    /// The same sources at other distances.
+    fn at(&self, from: i64, to: i64) -> Self {
         Self { known: self.known.clone(), from, to }
     }
 
-    /// The origins after an operation that lets every slot depend on every other.
-    #[must_use]
-    pub(crate) fn mixed(&self) -> Self {
-        Self { known: self.known.clone(), from: 0, to: i64::MAX }
+    fn is_mixed(&self) -> bool {
+        self.from != self.to && !self.is_none()
     }
 
-    /// The origins of a vector of a period of `own` slots beside vectors of `slots` slots. A rotation
-    /// that is one by 7 there may be one by -1 of 8 slots, so distances count from zero alone.
-    ///
-    /// The copies of a slot have independent errors: their mean is the error of the slot.
-    #[must_use]
-    pub(crate) fn repeated(&self, own: usize, slots: usize) -> Self {
-        let moved = (self.from, self.to) != (0, 0);
-        if own < slots && moved { self.mixed() } else { self.clone() }
-    }
-
-    /// A statement: the errors of different slots are independent.
-    #[must_use]
-    pub(crate) fn separate(&self) -> Self {
-        Self { known: self.known.clone(), from: 0, to: 0 }
-    }
-
-    /// A statement: the errors of different slots are independent, and in each slot also those of
-    /// vectors with other labels. It lasts until [`mixed`](Self::mixed) origins replace it.
-    #[must_use]
-    pub(crate) fn labelled(&self, label: usize) -> Self {
-        // The permutation of SplitMix64 (Steele, Lea and Flood, 2014) of the identity and the label.
-        let relabel = |identity: &u64| {
-            let z = identity ^ (label as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            z ^ (z >> 31)
-        };
-        let known = self.known.as_ref().map(|known| {
-            let mut known: Vec<u64> = known.iter().map(relabel).collect();
-            known.sort_unstable();
-            known.into()
-        });
-        Self { known, from: 0, to: 0 }
-    }
-
-    /// The origins of a result in which every slot depends on all slots of both operands.
-    pub(crate) fn mixed_with(&self, other: &Self) -> Self {
-        self.with(other, 1).1.mixed()
-    }
-
-    /// Whether the errors of two slots of the vector may stem from one slot of an encryption.
-    pub(crate) fn is_mixed(&self) -> bool {
-        self.from != self.to
-    }
-
-    /// Whether a product of both vectors slot by slot may have the error of one slot of an encryption
-    /// in several slots.
-    pub(crate) fn mixes_with(&self, other: &Self) -> bool {
-        let moved = self.from != other.from && self.meets(other);
-        self.is_mixed() || other.is_mixed() || moved
-    }
-
-    /// The origins of a result of both operands, and whether these share one. The vectors have a
-    /// period of `slots` slots.
-    pub(crate) fn with(&self, other: &Self, slots: usize) -> (Relation, Self) {
-        // A plaintext has no distances. Its rounding follows from its values, and a sum may have
-        // that of the same values already.
-        if other.is_none() {
-            return (Relation::Related, self.clone());
-        }
-        if self.is_none() {
-            return (Relation::Related, other.clone());
-        }
-        let both = Self {
-            known: union(self.known.as_ref(), other.known.as_ref()),
-            from: self.from.min(other.from),
-            to: self.to.max(other.to),
-        };
+    /// The sources of a result of both operands, and whether these share one.
+    fn with(&self, other: &Self, slots: usize) -> (bool, Self) {
         let related = self.meets(other) && self.overlaps(other, slots);
-        (if related { Relation::Related } else { Relation::Independent }, both)
+        // No source has no distance either.
+        let both = match (self.is_none(), other.is_none()) {
+            (_, true) => self.clone(),
+            (true, false) => other.clone(),
+            (false, false) => Self {
+                known: union(self.known.as_ref(), other.known.as_ref()),
+                from: self.from.min(other.from),
+                to: self.to.max(other.to),
+            },
+        };
+        (related, both)
     }
 
-    /// Whether there are no errors.
+    /// Whether there are no sources.
     fn is_none(&self) -> bool {
         self.known.as_ref().is_some_and(|known| known.is_empty())
     }
 
-    /// Whether an encryption may be in both.
+    /// Whether a source may be in both.
     fn meets(&self, other: &Self) -> bool {
         let (Some(x), Some(y)) = (&self.known, &other.known) else { return true };
         let (few, many) = if x.len() < y.len() { (x, y) } else { (y, x) };
@@ -212,7 +277,25 @@ fn union(x: Option<&Arc<[u64]>>, y: Option<&Arc<[u64]>>) -> Option<Arc<[u64]>> {
     let mut all: Vec<u64> = x.iter().chain(y.iter()).copied().collect();
     all.sort_unstable();
     all.dedup();
-    (all.len() <= Origins::MOST).then(|| all.into())
+    (all.len() <= Sources::MOST).then(|| all.into())
+}
+
+/// The step of SplitMix64.
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The permutation of SplitMix64 (Steele, Lea and Flood, 2014) after one step.
+fn permuted(word: u64) -> u64 {
+    let z = word ^ STEP;
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Two words of the plaintext that encodes values at a scale, for [`Origins::plain`].
+pub(crate) fn encoding(values: &[Complex64], scale: f64) -> [u64; 2] {
+    let words = values.iter().flat_map(|z| [z.re.to_bits(), z.im.to_bits()]);
+    let all = words.fold(values.len() as u64, |all, word| permuted(all ^ word));
+    [all, scale.to_bits()]
 }
 
 /// The relations of the operands of a sum of products.
@@ -279,10 +362,28 @@ mod tests {
         assert!(related(&x, &x) && !related(&x, &y));
         let (_, sum) = x.with(&y, SLOTS);
         assert!(related(&sum, &x) && related(&y, &sum) && !related(&sum, &z));
-        // Unknown origins are related to all, and so are roundings of plaintexts: a sum may have
-        // that of the same values already.
+        // Unknown origins are related to all.
         assert!(related(&Origins::UNKNOWN, &x) && related(&x.with(&Origins::UNKNOWN, SLOTS).1, &z));
-        assert!(related(&Origins::UNKNOWN, &Origins::none()) && related(&x, &Origins::none()));
+        assert!(related(&Origins::UNKNOWN, &Origins::plain([1, 2])));
+    }
+
+    /// Products with one plaintext share its rounding, wherever their operands have moved; the
+    /// rotations of a product have roundings of different slots.
+    #[test]
+    fn roundings_are_sources_of_their_own() {
+        let [p, q] = [1, 2].map(|word| Origins::plain([word, 0]));
+        let times = |x: &Origins, p: &Origins| x.with(p, SLOTS).1;
+        let relation = |x: &Origins, y: &Origins| x.with(y, SLOTS).0;
+        let [x, y] = [1, 2].map(Origins::one);
+        assert_eq!(relation(&times(&x, &p), &times(&y, &p)), Relation::Rounded);
+        assert_eq!(relation(&times(&x, &p), &times(&y, &q)), Relation::Independent);
+        assert_eq!(relation(&times(&x, &p), &times(&x, &q)), Relation::Related);
+        let [turned, product] = [&x, &times(&x, &p)].map(|x| x.rotated(1, SLOTS));
+        assert_eq!(relation(&times(&x, &p), &times(&turned, &p)), Relation::Rounded);
+        assert_eq!(relation(&times(&x, &p), &product), Relation::Independent);
+        assert_eq!(times(&product, &q).within(), Relation::Rounded);
+        assert_eq!(product.within(), Relation::Independent);
+        assert_eq!(product.mixed().within(), Relation::Related);
     }
 
     #[test]
@@ -324,15 +425,15 @@ mod tests {
 
     #[test]
     fn more_encryptions_than_are_told_apart_are_unknown() {
-        let many = Origins::stored(Some((0..Origins::MOST as u64).collect()), 0, 0).unwrap();
-        assert!(!related(&many, &Origins::one(Origins::MOST as u64)));
-        let (_, all) = many.with(&Origins::one(Origins::MOST as u64), SLOTS);
+        let of = |known| Origins::new(Sources::stored(known, 0, 0).unwrap(), Sources::of([]));
+        let many = of(Some((0..Sources::MOST as u64).collect()));
+        assert!(!related(&many, &Origins::one(Sources::MOST as u64)));
+        let (_, all) = many.with(&Origins::one(Sources::MOST as u64), SLOTS);
         assert!(related(&all, &Origins::one(u64::MAX)));
         // Stored origins are checked: too many, twice the same, and distances in the wrong order.
-        assert!(Origins::stored(Some((0..=Origins::MOST as u64).collect()), 0, 0).is_err());
-        assert!(Origins::stored(Some(vec![1, 1]), 0, 0).is_err());
-        assert!(Origins::stored(Some(vec![1]), 1, 0).is_err());
-        let unknown = Origins::stored(None, 0, 0).unwrap();
-        assert!(related(&unknown, &Origins::one(3)));
+        assert!(Sources::stored(Some((0..=Sources::MOST as u64).collect()), 0, 0).is_err());
+        assert!(Sources::stored(Some(vec![1, 1]), 0, 0).is_err());
+        assert!(Sources::stored(Some(vec![1]), 1, 0).is_err());
+        assert!(related(&of(None), &Origins::one(3)));
     }
 }

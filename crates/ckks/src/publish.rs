@@ -282,6 +282,16 @@ impl Evaluator {
     /// [`Declaration`] of the program, at the declared level and scale. Levels above the declared
     /// one are dropped. A scale other than the declared one takes one of them.
     ///
+    /// The declared noise stands on predictions: that of the mean slot
+    /// ([`Noise::total`](crate::noise::Noise)) is at most as large, and those of the worst slot
+    /// (`peak`) and of the departure from the range (`excess`) are at most 64 times as large. They
+    /// count amplitudes where operands share encryptions, plaintexts or constants
+    /// ([`Origins`](crate::Origins)), in sums and in products. They are no bounds for errors of any
+    /// correlation (`bound`), which grow with every step of a loop; integers are published only
+    /// within that bound. A wrong statement of the program (`assume_noise`, `assume_range`) makes
+    /// them wrong, and equal values of several encryptions share roundings that they count as
+    /// independent.
+    ///
     /// ```
     /// # use bellerophon_ckks::{Ciphertext, CkksOps, Declaration, Evaluator, Published, Result};
     /// # fn f(evaluator: &Evaluator, x: &Ciphertext) -> Result<Published> {

@@ -7,7 +7,7 @@ use super::Evaluator;
 use crate::ErrorKind;
 use crate::{
     Ciphertext, During, Interval, Plaintext, Result, SlotValue, encode::check_values,
-    lengths::check_len, metadata::alignment::same_scale, origins::Relation,
+    lengths::check_len, metadata::alignment::same_scale,
 };
 
 /// Which of addition and subtraction.
@@ -86,17 +86,14 @@ impl Evaluator {
         // The plaintext as a ciphertext without mask, so that both can be aligned.
         let constant = self.trivial(p)?;
         let (x, constant) = self.align(x, &constant).during(op)?;
-        let metadata = self.rules().sum(
-            &x.metadata(),
-            &constant.metadata(),
-            // Its rounding may be in x already: that of the same values, added before.
-            Relation::Related,
-            Interval::add,
-        );
+        let (relation, origins) = x.joint_origins(&constant);
+        let metadata =
+            self.rules().sum(&x.metadata(), &constant.metadata(), relation, Interval::add);
         let metadata = metadata.during(op)?;
         let mut sum = x.into_owned();
         sum.inner.add_plain_assign(self.params().lattice(), constant.inner.b())?;
-        Ok(sum.changed(metadata.meta))
+        sum.set(metadata.meta, origins);
+        Ok(sum)
     }
 
     /// Computes [`CkksOps::add_values`](crate::CkksOps::add_values).

@@ -40,7 +40,7 @@ use crate::ErrorKind;
 use crate::bootstrap::{Bootstrapping, Watch};
 use crate::fbt::Functional;
 use crate::{
-    Ciphertext, During, Encoder, EvaluationKeys, Origins, Params, Plaintext, Result,
+    Ciphertext, During, Encoder, EvaluationKeys, Params, Plaintext, Result,
     metadata::rules::MetadataRules,
 };
 
@@ -112,7 +112,7 @@ impl Evaluator {
         let inner =
             mlwe::Ciphertext::trivial(lattice, plaintext.poly.clone(), self.keys.secret_id())?;
         let meta = plaintext.metadata().meta;
-        Ok(Ciphertext::at_level(&self.params, inner, meta, Origins::none()))
+        Ok(Ciphertext::at_level(&self.params, inner, meta, plaintext.origins()))
     }
 
     /// Refuses ciphertexts under other parameters or another key.

@@ -121,7 +121,9 @@ impl Evaluator {
         self.check_plain(p).during(op)?;
         // The factor follows a bootstrap of `x` to its new level.
         let (x, p) = (&*auto_bootstrap::replenished(self, x, 1)?, &*self.lifted(x, p)?);
-        let metadata = self.rules().mul_plain(&x.metadata(), &p.metadata()).during(op)?;
+        let pair = Relations::new(&[[x.periodic(), (&p.origins(), p.slots)]], &[]);
+        let metadata =
+            self.rules().mul_plain(&x.metadata(), &p.metadata(), pair.factors[0]).during(op)?;
         let mut product = self.dropped(x, metadata.level).during(op)?.into_owned();
         let limbs = product.lattice().limbs();
         let lattice = self.params().lattice();
@@ -130,7 +132,8 @@ impl Evaluator {
         } else {
             product.inner.mul_plain_assign(lattice, &p.poly_at(limbs))?;
         }
-        Ok(product.changed(metadata.meta))
+        product.set(metadata.meta, pair.sum);
+        Ok(product)
     }
 
     /// A factor of `x` under automatic bootstrapping. A factor whose level would make the product

@@ -215,12 +215,12 @@ impl MetadataRules<'_> {
         Ok(sum)
     }
 
-    /// The metadata of [`Evaluator::dot_plain`] for summands of these relations, and the level of the
-    /// products.
+    /// The metadata of [`Evaluator::dot_plain`] for products of these relations, and the level of
+    /// the products.
     pub(crate) fn dot_plain(
         self,
         terms: &[(Metadata, Metadata)],
-        summands: &[Relation],
+        relations: &Relations,
     ) -> Result<(usize, Metadata)> {
         let level = terms.iter().map(|(x, p)| x.level.min(p.level)).min();
         let level = level.ok_or(ErrorKind::NoValues)?;
@@ -230,7 +230,8 @@ impl MetadataRules<'_> {
         let largest = terms.iter().map(|(_, p)| p.meta.bounds.slots().bound()).fold(0.0, f64::max);
         self.check_constants(largest, terms[0].1.meta.scale)?;
         let mut sum: Option<Metadata> = None;
-        for ((x, p), &relation) in terms.iter().zip(summands) {
+        let relations = relations.factors.iter().zip(&relations.summands);
+        for ((x, p), (&factors, &relation)) in terms.iter().zip(relations) {
             let scale = x.meta.scale * p.meta.scale;
             if !same_scale(scale, target) {
                 let standing = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
@@ -242,7 +243,7 @@ impl MetadataRules<'_> {
                 }
                 .into());
             }
-            let term = self.plain_term(&self.drop_to_level(x, level)?, p)?;
+            let term = self.plain_term(&self.drop_to_level(x, level)?, p, factors)?;
             sum = Some(match sum {
                 None => term,
                 Some(sum) => self.sum(&sum, &term, relation, Interval::add)?,
@@ -352,9 +353,11 @@ impl Evaluator {
     fn plain_products(&self, x: &[&Ciphertext], p: &[&Plaintext]) -> Result<Ciphertext> {
         // Step 1: the metadata, and all operands at the level of the products.
         let terms: Vec<_> = x.iter().zip(p).map(|(x, p)| (x.metadata(), p.metadata())).collect();
-        let from: Vec<_> = x.iter().map(|x| x.periodic()).collect();
-        let relations = Relations::new(&[], &from);
-        let (level, metadata) = self.rules().dot_plain(&terms, &relations.summands)?;
+        let origins: Vec<_> = p.iter().map(|p| p.origins()).collect();
+        let of_p = origins.iter().zip(p).map(|(origins, p)| (origins, p.slots));
+        let pairs = x.iter().zip(of_p).map(|(x, of_p)| [x.periodic(), of_p]);
+        let relations = Relations::new(&pairs.collect::<Vec<_>>(), &[]);
+        let (level, metadata) = self.rules().dot_plain(&terms, &relations)?;
         let terms = x.iter().zip(p).map(|(x, p)| {
             let x = self.dropped(x, level)?;
             let factor = p.poly_at(x.lattice().limbs());

@@ -15,7 +15,7 @@ use crate::{
     lengths::pair,
     noise::{self, Noise},
     noise_model::NoiseModel,
-    origins::{Relation, Relations},
+    origins::{Origins, Relation, Relations},
     rotation_plan::RotationCost,
 };
 
@@ -76,9 +76,16 @@ impl Plaintext {
     /// The plaintext as a vector whose noise is its rounding.
     pub(crate) fn metadata(&self) -> Metadata {
         let Self { scale, slots, len, bounds, .. } = *self;
-        let noise = Noise::new(NoiseModel::Average.encoding(bounds.slots().is_real()));
+        let noise = Noise::plain(NoiseModel::Average.encoding(bounds.slots().is_real()));
         let meta = CiphertextMeta { scale, slots, len, bounds, noise };
         Metadata { level: self.level(), meta }
+    }
+
+    /// The origins of its rounding: the plaintext. Two values of the polynomial identify it, in all
+    /// programs.
+    pub(crate) fn origins(&self) -> Origins {
+        let limb = self.poly.limb(0);
+        Origins::plain([limb[0], limb[limb.len() - 1]])
     }
 }
 
@@ -217,24 +224,28 @@ impl MetadataRules<'_> {
             let kind = ErrorKind::RangeOverflow { what, bound, log2_scale, log2_modulus, level };
             return Err(kind.into());
         }
-        let noise = Noise::new(self.errors.encoding(range.is_real()));
+        let noise = Noise::plain(self.errors.encoding(range.is_real()));
         let meta = CiphertextMeta { scale, slots, len, bounds, noise };
         Ok(Metadata { level, meta })
     }
 
     /// An encryption of an encoded vector under the secret key.
     pub(crate) fn encrypted_secret(self, plain: &Metadata) -> Metadata {
-        let mut fresh = *plain;
-        let added = self.source(mlwe::noise::fresh_secret(self.params.lattice()));
-        fresh.meta.noise = self.errors.with(fresh.meta.noise, added);
-        fresh
+        self.encrypted(plain, mlwe::noise::fresh_secret(self.params.lattice()))
     }
 
     /// An encryption of an encoded vector under the public key.
     pub(crate) fn encrypted_public(self, plain: &Metadata) -> Metadata {
+        self.encrypted(plain, mlwe::noise::fresh_public(self.params.lattice()))
+    }
+
+    /// An encoded vector after the source of errors of an encryption. Encryptions of equal values
+    /// have equal roundings, which nothing in them shows: they count as independent. They are a
+    /// small part of the error (for real values `1/6` beside at least `sigma^2` of a coefficient),
+    /// and the larger one in the sum of more than `6 sigma^2` encryptions of equal values.
+    fn encrypted(self, plain: &Metadata, source: f64) -> Metadata {
         let mut fresh = *plain;
-        let added = self.source(mlwe::noise::fresh_public(self.params.lattice()));
-        fresh.meta.noise = self.errors.with(fresh.meta.noise, added);
+        fresh.meta.noise = self.errors.with(fresh.meta.noise, self.source(source)).unshared();
         fresh
     }
 
@@ -288,18 +299,23 @@ impl MetadataRules<'_> {
         check_number("the constant", c)?;
         let mut sum = *x;
         sum.meta.bounds = x.meta.bounds.map(|r| r.shift(c));
-        let real = x.meta.bounds.slots().is_real();
         // The encoded constant is a message of its own and must not wrap either, even if the sum
         // does not.
         self.params.check_range(c.abs(), x.meta.scale, self.limbs(x))?;
         let integer = scaled_integer(c, x.meta.scale)?;
-        // The rounding `off` of a constant is that of every slot: one of the `2 slots` coefficients,
-        // `off^2 / 2 slots` on average. The same constant added again has the same rounding.
+        // The rounding of a constant is that of every slot.
         let off = c * x.meta.scale - integer as f64;
-        let added = self.errors.of_message(real, off * off / (2 * x.meta.slots) as f64);
-        sum.meta.noise = self.errors.sum(x.meta.noise, Noise::new(added), Relation::Related);
+        sum.meta.noise = self.off_by_constant(x, off);
         self.check_range(&sum)?;
         Ok((sum, integer))
+    }
+
+    /// The noise of `x` and an error of at most `off` in every slot, in units of the phase, which
+    /// follows from a constant: one of the `2 slots` coefficients, `off^2 / 2 slots` on average.
+    fn off_by_constant(self, x: &Metadata, off: f64) -> Noise {
+        let real = x.meta.bounds.slots().is_real();
+        let added = self.errors.of_message(real, off * off / (2 * x.meta.slots) as f64);
+        self.errors.sum(x.meta.noise, Noise::constant(added), Relation::Independent)
     }
 
     /// `x y` of factors at one level, before relinearization.
@@ -338,16 +354,27 @@ impl MetadataRules<'_> {
     }
 
     /// `x p` for an encoded vector, at the lower of the two levels, not rescaled.
-    pub(crate) fn mul_plain(self, x: &Metadata, p: &Metadata) -> Result<Metadata> {
+    pub(crate) fn mul_plain(
+        self,
+        x: &Metadata,
+        p: &Metadata,
+        relation: Relation,
+    ) -> Result<Metadata> {
         self.check_constants(p.meta.bounds.slots().bound(), p.meta.scale)?;
-        self.plain_term(x, p)
+        self.plain_term(x, p, relation)
     }
 
     /// As [`mul_plain`](Self::mul_plain), as a term of a sum: its constants may be small beside
     /// those of other terms.
-    pub(crate) fn plain_term(self, x: &Metadata, p: &Metadata) -> Result<Metadata> {
+    pub(crate) fn plain_term(
+        self,
+        x: &Metadata,
+        p: &Metadata,
+        relation: Relation,
+    ) -> Result<Metadata> {
         let x = self.dropped(x, x.level.min(p.level))?;
-        let product = self.product(&x, p, Relation::Independent)?;
+        // The rounding of p is no error of an encryption.
+        let product = self.product(&x, p, relation.min(Relation::Rounded))?;
         self.check_range(&product)?;
         Ok(product)
     }
@@ -387,11 +414,10 @@ impl MetadataRules<'_> {
         // The noise grows by the integer that the phase is multiplied by, not by c.
         let integer = scaled_integer(c, scale)?;
         product.meta.noise = product.meta.noise * (integer as f64).powi(2);
-        // The effect of the rounded constant on the message counts as noise.
+        // The effect of the rounded constant on the message counts as noise: in every slot if the
+        // message is the same there.
         let off = (c * scale - integer as f64) * x.meta.bounds.slots().bound() * x.meta.scale;
-        let added = off * off / (2 * x.meta.slots) as f64;
-        let added = self.errors.of_message(x.meta.bounds.slots().is_real(), added);
-        product.meta.noise = self.errors.with(product.meta.noise, added);
+        product.meta.noise = self.off_by_constant(&product, off);
         self.check_range(&product)?;
         Ok((product, integer))
     }

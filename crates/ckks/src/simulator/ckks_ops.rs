@@ -267,7 +267,7 @@ impl CkksOps for Simulator {
             let steps = m.rotation_steps().into_iter().map(|step| step as i64);
             self.needs(m.rotations(), |keys| keys.rotate(steps, m.level()));
             self.works(|count| count.transform(m, 1.0));
-            Ok(self.vector(m.apply(&x.values)?, metadata, x.origins.mixed()))
+            Ok(self.vector(m.apply(&x.values)?, metadata, m.origins(&x.origins)))
         })
     }
 
@@ -416,9 +416,9 @@ impl CkksOps for Simulator {
             // Step 3: metadata and work of one rescaling, then the exact values.
             let terms: Vec<_> =
                 x.iter().zip(&plain).map(|(x, p)| (x.metadata, p.metadata)).collect();
-            let from: Vec<_> = x.iter().map(|x| x.periodic()).collect();
-            let relations = Relations::new(&[], &from);
-            let metadata = rules.dot_plain(&terms, &relations.summands)?.1;
+            let pairs = x.iter().zip(&plain).map(|(x, p)| [x.periodic(), p.periodic()]);
+            let relations = Relations::new(&pairs.collect::<Vec<_>>(), &[]);
+            let metadata = rules.dot_plain(&terms, &relations)?.1;
             self.works(|count| {
                 count.terms(metadata.level + 1, terms.len() as f64);
                 count.rescaling(metadata.level + 1);

@@ -5,7 +5,7 @@ use crate::{
     Complex64, During, ErrorKind, Interval, Result, SlotValue,
     encode::{check_values, constants_range},
     fbt::IntVec,
-    origins::Origins,
+    origins::{Origins, encoding},
 };
 
 impl Simulator {
@@ -106,6 +106,7 @@ impl Simulator {
         let metadata = self.rules().encoded((values, range), slots, scale, level)?;
         let mut padded: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
         padded.resize(slots, Complex64::ZERO);
-        Ok(self.vector(padded, metadata, Origins::none()))
+        let origins = Origins::plain(encoding(&padded, scale));
+        Ok(self.vector(padded, metadata, origins))
     }
 }

@@ -116,13 +116,14 @@ impl Simulator {
         factor: &SimCiphertext,
     ) -> Result<SimCiphertext> {
         let rules = self.rules();
-        let metadata = rules.mul_plain(&x.metadata, &factor.metadata)?;
+        let (relation, origins) = x.joint_origins(factor);
+        let metadata = rules.mul_plain(&x.metadata, &factor.metadata, relation)?;
         let metadata = rules.rescaled(&metadata)?;
         self.works(|count| {
             count.terms(x.metadata.level, 1.0);
             count.rescaling(x.metadata.level);
         });
-        Ok(self.vector(zip(x, factor, |a, b| a * b), metadata, x.origins.clone()))
+        Ok(self.vector(zip(x, factor, |a, b| a * b), metadata, origins))
     }
 
     /// `x` rotated by the key of this step; step 0 takes no key.

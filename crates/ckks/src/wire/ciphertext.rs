@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, Error, Interval, Origins, Params, Provided, Published,
-    Result, SeededCiphertext, noise::Noise,
+    Result, SeededCiphertext, noise::Noise, origins::Sources,
 };
 
 /// The plain form of a [`CiphertextMeta`].
@@ -86,39 +86,57 @@ impl TryFrom<MetaForm> for CiphertextMeta {
 }
 
 impl From<&Noise> for NoiseForm {
-    fn from(&Noise { total, peak, bound, excess }: &Noise) -> Self {
+    fn from(&Noise { total, peak, bound, excess, .. }: &Noise) -> Self {
         Self { total, peak, bound, excess }
     }
 }
 
 impl From<NoiseForm> for Noise {
     fn from(NoiseForm { total, peak, bound, excess }: NoiseForm) -> Self {
-        Self { total, peak, bound, excess }
+        Self { peak, bound, excess, ..Self::new(total) }
     }
 }
 
-/// The plain form of [`Origins`].
+/// The plain form of one kind of sources of [`Origins`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OriginsForm {
-    /// The identities of the encryptions, in order; none if they are unknown.
-    known: Option<List<u64, { Origins::MOST }>>,
+pub struct SourcesForm {
+    /// The identities, in order; none if they are unknown.
+    known: Option<List<u64, { Sources::MOST }>>,
     /// The distances by which slots have moved.
     from: i64,
     to: i64,
 }
 
-impl From<&Origins> for OriginsForm {
-    fn from(origins: &Origins) -> Self {
-        let (known, from, to) = origins.parts();
+impl From<&Sources> for SourcesForm {
+    fn from(sources: &Sources) -> Self {
+        let (known, from, to) = sources.parts();
         Self { known: known.map(|known| List(known.to_vec())), from, to }
     }
 }
 
-impl TryFrom<OriginsForm> for Origins {
+impl TryFrom<SourcesForm> for Sources {
     type Error = Error;
 
-    fn try_from(OriginsForm { known, from, to }: OriginsForm) -> Result<Self> {
+    fn try_from(SourcesForm { known, from, to }: SourcesForm) -> Result<Self> {
         Self::stored(known.map(|known| known.0), from, to)
+    }
+}
+
+/// The plain form of what a vector may share with others: its [`Origins`], and the parts of its
+/// variance that are roundings of plaintexts and of constants.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SharedForm {
+    encryptions: SourcesForm,
+    plaintexts: SourcesForm,
+    plain: f64,
+    constant: f64,
+}
+
+impl From<&Ciphertext> for SharedForm {
+    fn from(x: &Ciphertext) -> Self {
+        let [encryptions, plaintexts] = x.origins.parts().map(SourcesForm::from);
+        let Noise { plain, constant, .. } = x.meta.noise;
+        Self { encryptions, plaintexts, plain, constant }
     }
 }
 
@@ -131,15 +149,18 @@ wire_form! {
         super::kind::CIPHERTEXT, "unpublished encrypted vector"
     {
         meta: MetaForm = self.meta().into(),
-        origins: OriginsForm = (&self.origins).into(),
+        shared: SharedForm = self.into(),
         lattice: lattice::CiphertextForm<'a> = self.lattice().to_form(params.lattice())?,
     }
     fn write(&self, params: &Params) {}
     fn read(params, form) {
         // `from_parts` checks the metadata against the parameters.
-        let meta = form.meta.try_into()?;
+        let SharedForm { encryptions, plaintexts, plain, constant } = form.shared;
+        let mut meta: CiphertextMeta = form.meta.try_into()?;
+        (meta.noise.plain, meta.noise.constant) = (plain, constant);
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
-        Ok(Self::from_parts(params, lattice, meta)?.of(form.origins.try_into()?))
+        let origins = Origins::new(encryptions.try_into()?, plaintexts.try_into()?);
+        Ok(Self::from_parts(params, lattice, meta)?.of(origins))
     }
 }
 

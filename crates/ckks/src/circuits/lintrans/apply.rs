@@ -58,7 +58,7 @@ impl SumOfErrors {
     fn add(&mut self, noise: Noise, size: f64, bound: f64) {
         self.variances += noise * size.powi(2);
         self.largest += noise * bound.powi(2);
-        self.amplitudes += noise.map(|v| times(v.sqrt(), bound));
+        self.amplitudes = self.amplitudes.zip(noise, |sum, v| sum + times(v.sqrt(), bound));
     }
 
     /// The variances of the sum.
@@ -67,9 +67,16 @@ impl SumOfErrors {
         match mixing {
             Mixing::Unitary => self.variances,
             Mixing::Rotations(Relation::Related) => related,
-            Mixing::Rotations(Relation::Independent) => {
-                let Noise { bound, excess, .. } = related;
-                Noise { total: self.variances.total, peak: self.largest.peak, bound, excess }
+            Mixing::Rotations(relation) => {
+                let Noise { bound, excess, plain, .. } = related;
+                let separate = Noise { peak: self.largest.peak, bound, excess, ..self.variances };
+                match relation {
+                    Relation::Rounded => {
+                        let (total, peak) = (separate.total + plain, separate.peak + plain);
+                        Noise { total, peak, plain, ..separate }
+                    }
+                    _ => separate,
+                }
             }
         }
     }
@@ -157,7 +164,7 @@ impl Evaluator {
         let x = &*auto_bootstrap::raised(self, x, m.level())?;
         let costs = |x: &Metadata, step| self.rotation_cost(x, step).during(op);
         let metadata = m.meta(&x.metadata(), m.mixing(&x.origins), &costs).during(op)?;
-        let origins = x.origins.mixed();
+        let origins = m.origins(&x.origins);
 
         // Step 1: the operand at the level of the transform.
         let x = self.drop_to_level(x, m.level())?;
@@ -212,13 +219,18 @@ impl LinearTransform {
         let mut sum = Noise::new(if double { rounding } else { 0.0 });
         // The errors of the rotated operands, times their diagonals.
         let mut operands = SumOfErrors::default();
+        // The roundings of the diagonals; equal diagonals have equal ones, also those of other
+        // giant steps, whose rotations come after the products.
+        let mut roundings = BTreeMap::<u64, Noise>::new();
         let degree = self.params.lattice().spec().degree;
         for row in &self.rows {
             // Step 3: products with the diagonals of one giant step.
             for term in &row.terms {
                 let size = if double { term.rms } else { term.bound };
                 let operand = Operand { noise: noise(term.baby), ..x.operand() };
-                sum += encoding(degree, operand, self.encoding(term.period));
+                let rounding = encoding(degree, operand, self.encoding(term.period));
+                let same = roundings.entry(term.identity).or_insert(Noise::NONE);
+                *same = same.sum(rounding, Relation::Related);
                 operands.add(operand.noise, size * divisor, term.bound * divisor);
             }
             // Step 4, direct: one key switch for each giant step.
@@ -233,6 +245,7 @@ impl LinearTransform {
         }
 
         // Step 5: rescale.
+        roundings.into_values().for_each(|of_diagonal| sum += of_diagonal);
         sum += operands.total(mixing);
         let bounds = Bounds::all(self.range(x));
         let scale = x.scale * divisor;
@@ -249,10 +262,15 @@ impl LinearTransform {
     pub(crate) fn mixing(&self, x: &Origins) -> Mixing {
         // Rotations by different steps have independent errors in each slot, unless several slots
         // of the operand share theirs.
-        match x.is_mixed() {
-            false => Mixing::Rotations(Relation::Independent),
-            true => Mixing::Rotations(Relation::Related),
-        }
+        Mixing::Rotations(x.within())
+    }
+
+    /// The origins of the product with a vector of these origins: in all slots, with the roundings
+    /// of the matrix.
+    pub(crate) fn origins(&self, x: &Origins) -> Origins {
+        let terms = self.rows.iter().flat_map(|row| &row.terms);
+        let identity = terms.fold(0u64, |all, term| all.rotate_left(1) ^ term.identity);
+        x.mixed_with(&Origins::plain([identity, 0]))
     }
 
     /// The range of `M x`.
@@ -301,7 +319,7 @@ impl Evaluator {
         let noise = |baby: usize| rotated[&baby].meta.noise;
         let mut origins = Relations::default();
         rotated.values().for_each(|x| origins.join(&x.origins, m.slots));
-        let origins = origins.sum.mixed();
+        let origins = m.origins(&origins.sum);
         let mixing = Mixing::Rotations(Relation::Related);
         let metadata = m.product_meta(&common, mixing, noise, |step| giants[&step]).during(op)?;
 

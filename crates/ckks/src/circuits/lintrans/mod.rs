@@ -38,6 +38,7 @@ pub use options::{Giants, Hoisting, LinearOptions};
 use crate::{
     Complex64, During, Encoder, ErrorKind, Params, Plaintext, Result,
     diagonals::{Diagonals, Schedule},
+    origins::encoding,
     sparse_slots::Coefficients,
 };
 
@@ -80,6 +81,8 @@ struct Term {
     rms: f64,
     /// Slots after which it repeats.
     period: usize,
+    /// The same for equal diagonals.
+    identity: u64,
 }
 
 /// A diagonal, encoded ahead or not.
@@ -203,6 +206,7 @@ impl LinearTransform {
                     bound,
                     rms,
                     period,
+                    identity: encoding(diagonal, scale)[0],
                 });
                 if !covered.insert(index) {
                     let reason = reason("the schedule names a diagonal twice");

@@ -21,8 +21,12 @@ use super::{Basis, Node, Plan, Polynomial, Response, power_depth};
 use crate::eval::padding::inside;
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, Evaluator, Interval, Metadata,
-    Params, Result, bootstrap::auto_bootstrap, metadata::rules::MetadataRules, noise::Noise,
-    noise_model::NoiseModel, origins::Relations,
+    Params, Result,
+    bootstrap::auto_bootstrap,
+    metadata::rules::MetadataRules,
+    noise::{ENCODING, Noise},
+    noise_model::NoiseModel,
+    origins::Relations,
 };
 
 /// Largest drift of the scale of a basis polynomial from the scale of the input, in bits: precision
@@ -135,18 +139,23 @@ impl MetadataRules<'_> {
         response: impl FnOnce() -> Response,
     ) -> Result<Noise> {
         if plan.depth() == 0 {
-            // A constant, its parts rounded to integers.
-            let real = u.meta.bounds.slots().is_real();
-            return Ok(Noise::new(self.errors().encoding(real) / u.meta.slots as f64));
+            // A constant, whose parts are off by one half at most.
+            return Ok(Noise::constant(0.25 / u.meta.slots as f64));
         }
         if self.errors() == NoiseModel::Worst {
             return self.bounded_plan(plan, u, scale);
         }
         // The roundings of the plan happen at scales between those of the argument and of the
         // result.
-        let rounding = mlwe::noise::rounding(self.params().lattice());
-        let rounding = rounding * (u.meta.scale / scale).max(1.0).powi(2);
-        let noise = response().noise(u.meta.noise, rounding);
+        let factor = (u.meta.scale / scale).max(1.0).powi(2);
+        let rounding = factor * mlwe::noise::rounding(self.params().lattice());
+        let response = response();
+        let noise = response.noise(u.meta.noise, rounding);
+        // So do those of its coefficients, of which every step adds up some.
+        let mut most = 0;
+        plan.root().magnitude(1.0, &mut |node, _| most = most.max(node.terms.len()));
+        let of_step = factor * ENCODING * most as f64 / u.meta.slots as f64;
+        let noise = noise + Noise::constant(response.total.steps.powi(2) * of_step);
         Ok(noise * (scale / u.meta.scale).powi(2))
     }
 }

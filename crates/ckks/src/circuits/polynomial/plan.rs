@@ -444,6 +444,8 @@ impl Response {
             peak: self.peak.variance(input.peak, step_variance),
             bound: self.bound.variance(input.bound, step_variance),
             excess: self.excess.variance(input.excess, step_variance),
+            plain: self.total.variance(input.plain, 0.0),
+            constant: self.total.variance(input.constant, 0.0),
         }
     }
 }
