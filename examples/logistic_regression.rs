@@ -1,7 +1,8 @@
 //! Logistic regression trained on encrypted data (Full-RNS HEAAN, section 5.3, Table 4).
 //!
-//! The client scales every feature by its largest magnitude, which stays secret, packs the training
-//! rows into one ciphertext and encrypts it, declared in [-1, 1]. The server, which never sees a
+//! The client scales every feature by its largest magnitude, or centres it first if it is far from
+//! zero, as years are. Both stay secret. It packs the training rows into one ciphertext and encrypts
+//! it, declared in [-1, 1]. The server, which never sees a
 //! value, trains by Nesterov's accelerated gradient without bootstrapping, and scores encrypted
 //! test rows with the encrypted model. The client decrypts scores and probabilities. The same
 //! procedure on the plain data is the reference.
@@ -30,6 +31,7 @@ use common::output::{self, Report};
 use common::program::{self, Defaults, Failure};
 use common::random;
 use common::stats::Errors;
+use common::unit::Unit;
 use rand::{RngExt, SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
@@ -60,7 +62,8 @@ struct Arguments {
     out: Option<PathBuf>,
 
     /// Steps of the gradient descent
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5,
+          value_parser = clap::value_parser!(u8).range(1..))]
     iterations: u8,
 }
 
@@ -164,10 +167,10 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
     }
     let labels = table.labels(place)?;
     let features: Vec<usize> = (0..table.names.len()).filter(|&c| c != place).collect();
-    let largest = |c: usize| table.rows.iter().fold(0.0f64, |m, row| m.max(row[c].abs()));
-    let scales: Vec<f64> =
-        features.iter().map(|&c| largest(c)).map(|m| if m > 0.0 { m } else { 1.0 }).collect();
-    let scaled = |row: &Vec<f64>| features.iter().zip(&scales).map(|(&c, s)| row[c] / s).collect();
+    let unit = |&c: &usize| Unit::of_feature(table.rows.iter().map(|row| row[c]));
+    let units: Vec<Unit> = features.iter().map(unit).collect();
+    let scaled =
+        |row: &Vec<f64>| features.iter().zip(&units).map(|(&c, unit)| unit.enter(row[c])).collect();
     let rows = table.rows.iter().map(scaled).collect();
     let order = random::shuffled(labels.len(), &mut random::seeded(SEED));
     let data = Data { label: table.names[place].clone(), table, rows, labels, order };

@@ -255,6 +255,21 @@ fn files_are_read_in_one_place() {
 }
 
 #[test]
+fn features_far_from_zero_are_centred() {
+    let entered = |values: &[f64]| {
+        let unit = Unit::of_feature(values.iter().copied());
+        values.iter().map(|&x| unit.enter(x)).collect::<Vec<_>>()
+    };
+    assert_eq!(entered(&[1990.0, 2006.0, 2022.0]), [-1.0, 0.0, 1.0]);
+    assert_eq!(entered(&[-2022.0, -1990.0]), [-1.0, 1.0]);
+    // Others, and constants, are scaled about zero.
+    assert_eq!(entered(&[20.0, 80.0, 40.0]), [0.25, 1.0, 0.5]);
+    assert_eq!(entered(&[-1.0, 4.0]), [-0.25, 1.0]);
+    assert_eq!(entered(&[2000.0, 2000.0]), [1.0, 1.0]);
+    assert_eq!(entered(&[0.0, 0.0]), [0.0, 0.0]);
+}
+
+#[test]
 fn units_map_ranges_onto_one_interval() {
     let ranges = [[1990.0, 2022.0], [1.6e9, 1.7e9], [0.0, 1e-6], [-1e308, 1e308], [-1.0, 1.0]];
     for [lo, hi] in ranges {

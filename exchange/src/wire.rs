@@ -4,7 +4,7 @@ use std::io::{BufWriter, Read, Write};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use bellerophon::ckks::SeededCiphertext;
+use bellerophon::ckks::{CiphertextMeta, SeededCiphertext, simulator::Simulator};
 use bellerophon::format::{self, Header, SecretBytes};
 use bellerophon::mlwe::{KeyId, Security};
 use bellerophon::prelude::*;
@@ -96,13 +96,30 @@ pub fn ciphertext(params: &Params, bytes: &[u8]) -> Result<Ciphertext, Refusal> 
     let read = || match header.kind {
         SeededCiphertext::KIND => {
             let fresh: SeededCiphertext = format::from_bytes(params, bytes)?;
-            Ok::<_, bellerophon::Error>(fresh.expand(params.ckks())?)
+            let x = fresh.expand(params.ckks())?;
+            Ok::<_, bellerophon::Error>(states_noise(params, &x)?.then_some(x))
         }
-        Provided::KIND => Ok(format::from_bytes::<Provided>(params, bytes)?.into()),
+        Provided::KIND => Ok(Some(format::from_bytes::<Provided>(params, bytes)?.into())),
         // Any other type is refused with its name.
-        _ => Ok(format::from_bytes::<Published>(params, bytes)?.into()),
+        _ => Ok(Some(format::from_bytes::<Published>(params, bytes)?.into())),
     };
-    read().map_err(malformed)
+    let other = || malformed("it states another noise than an encryption has");
+    read().map_err(malformed)?.ok_or_else(other)
+}
+
+/// Whether a fresh vector states the noise that an encryption under the secret key has.
+fn states_noise(params: &Params, x: &Ciphertext) -> bellerophon::Result<bool> {
+    let CiphertextMeta { slots, bounds, .. } = *x.meta();
+    let range = bounds.slots();
+    let values = vec![0f64.clamp(range.lo(), range.hi()); slots];
+    let fresh = Simulator::new(params.ckks()).encrypt(&values, range, x.level())?;
+    let variances = |meta: &CiphertextMeta| {
+        let noise = meta.noise;
+        [noise.total, noise.peak, noise.bound, noise.excess]
+    };
+    // Sums of several variances may be rounded in another order.
+    let near = |(found, expected): (f64, f64)| (found - expected).abs() <= 1e-6 * expected;
+    Ok(variances(x.meta()).into_iter().zip(variances(&fresh.metadata().meta)).all(near))
 }
 
 /// A result that a server has published. Nothing else is an answer: a result with more metadata

@@ -1,10 +1,11 @@
 //! Results as they leave a server: nothing is said of them but what their program declares.
 
-use crate::common::{World, max_error};
+use crate::common::{World, functional::functional, max_error};
 use bellerophon_ckks::{
     ArgumentError, Ciphertext, CkksOps, Declaration, ErrorKind, Evaluator, Interval, KeyLevels,
     Published,
     chebyshev::Chebyshev,
+    fbt::{FbtSpec, IntVec, PairedVec},
     noise::slot_std,
     polynomial::{Monomial, Polynomial},
     simulator::Simulator,
@@ -100,6 +101,56 @@ fn polynomials_of_the_server_do_not_show() {
         let error = eval.publish(low, range.with_scale(bad)).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Scale { .. }), "{error}");
     }
+}
+
+/// Integers and paired vectors of clients are admitted as reals are: by the declaration alone.
+#[test]
+fn admitted_integers_and_paired_vectors_are_told_apart_by_their_declaration_alone() {
+    let f = functional(10, FbtSpec::new(16), 4);
+    let (eval, low, high) = (&f.eval, f.bootstrapper.input_level(), f.world.params.max_level());
+    let what = |error: bellerophon_ckks::Error, op: &str| {
+        let ErrorKind::Declaration { what, .. } = error.kind() else { panic!("{error}") };
+        assert_eq!(error.op(), op);
+        *what
+    };
+
+    // Integers, at two levels.
+    let foreseen = f.shadow().encrypt_integers(&[0; 3], 16, low).unwrap();
+    let declared = Declaration::from(foreseen.values()).with_len(3);
+    let inputs = [low, high].map(|level| f.integers_at(&[3, 15, 7], 16, level));
+    let admit = |x: &IntVec| eval.admit_integers(x, 16, declared);
+    let admitted = inputs.each_ref().map(|x| admit(x).unwrap());
+    assert!(inputs[0].values().inner().metadata() != inputs[1].values().inner().metadata());
+    for x in &admitted {
+        assert_eq!(x.values().inner().metadata(), admitted[0].values().inner().metadata());
+        assert_eq!(f.decrypt(x), [3, 15, 7]);
+    }
+    let squares = eval.integers().table(&admitted[1], |k| k * k % 16).unwrap();
+    assert_eq!(f.decrypt(&squares), [9, 1, 1]);
+    let on = eval.integers();
+    let noisy = inputs[1].values().inner().clone().assume_noise(0.1).unwrap();
+    for (x, refused) in [
+        (f.integers(&[3, 1, 2], 8), "modulus"),
+        (on.add_constant(&inputs[1], 1).unwrap(), "range"),
+        (f.integers(&[3, 15], 16), "number of values"),
+        (IntVec::new(noisy, 16, 3).unwrap(), "noise"),
+    ] {
+        assert_eq!(what(admit(&x).unwrap_err(), "admit_integers"), refused);
+    }
+    // From reals, whatever they state.
+    let reals = on.to_reals(&inputs[1]).unwrap().remove(0);
+    assert!(admit(&on.from_reals(&reals, 16).unwrap()).is_err());
+
+    // Paired vectors, of two ranges.
+    let range = |hi| Interval::real(0.0, hi).unwrap();
+    let declared = Declaration::from(0.0..=1.0).with_noise(1e-4).with_level(low);
+    let inputs = [range(1.0), range(0.75)].map(|range| f.reals(&[0.5, 0.25, 0.75], range));
+    let admit = |x: &PairedVec| eval.admit_paired(x, declared);
+    let admitted = inputs.each_ref().map(|x| admit(x).unwrap());
+    assert_eq!(admitted[0].inner().metadata(), admitted[1].inner().metadata());
+    assert_eq!(admitted[0].range(), admitted[1].range());
+    let refused = admit(&f.reals(&[0.5], range(1.5))).unwrap_err();
+    assert_eq!(what(refused, "admit_paired"), "range");
 }
 
 /// Inputs of other ranges, noise, levels and scales are the same to the program, or refused before

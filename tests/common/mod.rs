@@ -6,7 +6,7 @@ use std::{
     sync::{LazyLock, OnceLock},
 };
 
-use bellerophon::{Engine, ErrorDistribution, prelude::*};
+use bellerophon::{Engine, ErrorDistribution, ProgramBounds, mlwe::Security, prelude::*};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -22,6 +22,17 @@ pub fn params_of(preset: Preset) -> Params {
         LazyLock::new(|| Preset::ALL.map(|_| OnceLock::new()).into());
     let place = Preset::ALL.iter().position(|known| *known == preset).unwrap();
     SETS[place].get_or_init(|| Params::preset(preset).unwrap()).clone()
+}
+
+/// A small program without bootstraps, for which parameters are chosen.
+pub fn small_program() -> ProgramBounds {
+    ProgramBounds {
+        security: Security::Bits128,
+        slots: 100,
+        depth: 1,
+        accuracy: Accuracy::bits(10.0),
+        bootstraps: false,
+    }
 }
 
 /// The first cases of a test, and all of them with the feature `long-tests`.

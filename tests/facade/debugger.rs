@@ -3,11 +3,11 @@
 use bellerophon::ckks::{
     self, Interval,
     chebyshev::Chebyshev,
-    debugging::{Debugger, FalsePromise, Report, Violation, Watched},
+    debugging::{FalsePromise, Report, Step, Violation, Watched},
     polynomial::{Monomial, Polynomial},
     statistics::Table,
 };
-use bellerophon::prelude::*;
+use bellerophon::{Debugger, Engine, prelude::*};
 
 use crate::common::{Party, encrypt, errors, params_of, party, spread};
 
@@ -46,6 +46,15 @@ fn promise(report: &Report) -> &FalsePromise {
     report.false_promise.as_ref().unwrap_or_else(|| panic!("nothing is false:\n{report}"))
 }
 
+fn is_automatic(step: &Step) -> bool {
+    step.operation == "bootstrap (automatic)"
+}
+
+/// The automatic bootstraps of a program.
+fn automatic(report: &Report) -> usize {
+    report.steps.iter().filter(|step| is_automatic(step)).count()
+}
+
 #[track_caller]
 fn check_true(report: &Report) {
     assert_eq!(report.false_promise, None, "{report}");
@@ -64,14 +73,18 @@ fn a_true_loop_has_no_false_promise() {
     let watched = start(&client, &debugger, &values);
     let promises = [range(0.0, 1.0); 12];
     let expected = logistic(&*server, watched.ciphertext().clone(), &promises).unwrap();
-    let found = logistic(&debugger, watched, &promises).unwrap();
+    let found = logistic(&*debugger, watched, &promises).unwrap();
     assert_eq!(found.ciphertext(), &expected);
 
     let report = debugger.report();
     check_true(&report);
-    assert_eq!(report.steps.len(), 1 + 5 * 12);
-    let levels: Vec<usize> = report.steps.iter().map(|step| step.level).collect();
-    assert!(levels.windows(2).any(|pair| pair[1] > pair[0]), "no bootstrap: {levels:?}");
+    let bootstraps = automatic(&report);
+    assert!(bootstraps > 0 && report.steps.len() == 1 + 5 * 12 + bootstraps, "{report}");
+    // Nothing else raises a level, and every bootstrap is in front of the operation that needs it.
+    for pair in report.steps.windows(2) {
+        let raised = pair[1].level > pair[0].level;
+        assert!(!raised || is_automatic(&pair[1]) || is_automatic(&pair[0]), "{report}");
+    }
     let last = report.steps.last().unwrap();
     assert!(last.padding.is_some() && (0.4..1.0).contains(&last.largest_value), "{last:?}");
     let exact = values.iter().map(|v| (0..12).fold(*v, |v, _| 3.2 * v * (1.0 - v)));
@@ -91,14 +104,16 @@ fn a_false_promise_is_named_with_step_and_position() {
     // The server sees nothing.
     let x = start(&client, &debugger, &values);
     logistic(&*server, x.ciphertext().clone(), &promises).unwrap();
-    logistic(&debugger, x, &promises).unwrap();
+    logistic(&*debugger, x, &promises).unwrap();
 
     let report = debugger.report();
     let promise = promise(&report);
-    // The encryption, two steps of five operations, four operations before the third promise.
-    assert_eq!((promise.step, promise.operation), (1 + 2 * 5 + 5, "assume_range"));
+    // The encryption, two steps of five operations, four operations before the third promise, and a
+    // bootstrap.
+    assert_eq!((promise.step, promise.operation), (1 + 2 * 5 + 5 + 1, "assume_range"));
+    assert_eq!(report.steps[..promise.step].iter().filter(|step| is_automatic(step)).count(), 1);
     let what = "the value at position 3 of 199 is outside [0, 0.75], by 0.0495";
-    assert_eq!(promise.to_string(), format!("step 16, assume_range: {what}"));
+    assert_eq!(promise.to_string(), format!("step 17, assume_range: {what}"));
     assert!(report.to_string().ends_with(&promise.to_string()), "{report}");
     // The type for logs shows no secret.
     let shown = format!("{debugger:?}");
@@ -111,7 +126,7 @@ fn false_promises_about_padding_say_so() {
     let Party { client, server } = toy(63);
     let debugger = client.debugger(&server).unwrap();
     let x = start(&client, &debugger, &spread(LEN, 0.5, 0.75));
-    let y = debugger.assume_range(x, range(0.25, 0.75));
+    let y = debugger.assume_range(&x, 0.25..=0.75).unwrap();
     assert_eq!(debugger.report().false_promise, None);
     debugger.assume_range_with_padding(y, range(0.25, 0.75));
     let report = debugger.report();
@@ -134,9 +149,9 @@ fn other_false_promises_are_named() {
     let debugger = client.debugger(&server).unwrap();
     let x = debugger.square(&start(&client, &debugger, &values)).unwrap();
     let noise = debugger.metadata(&x).noise();
-    let x = debugger.assume_noise(x, noise).unwrap();
+    let x = debugger.assume_noise(&x, noise).unwrap();
     assert_eq!(debugger.report().false_promise, None);
-    debugger.assume_noise(x, 1e-6 * noise).unwrap();
+    debugger.assume_noise(&x, 1e-6 * noise).unwrap();
     let report = debugger.report();
     let promise = promise(&report);
     assert!(matches!(promise.violation, Violation::Noise { .. }), "{promise}");
@@ -151,7 +166,7 @@ fn noise_at_the_end_of_a_range_is_no_false_promise() {
     let x = start(&client, &debugger, &[1.0, 0.5, 1.0]);
     let mut y = x.clone();
     for _ in 0..20 {
-        y = debugger.assume_range(debugger.mul(&y, &x).unwrap(), range(0.0, 1.0));
+        y = debugger.assume_range(&debugger.mul(&y, &x).unwrap(), 0.0..=1.0).unwrap();
     }
     check_true(&debugger.report());
 }
@@ -185,7 +200,7 @@ fn circuits_run_unchanged() {
     let values = spread(LEN, 0.25, 1.0);
     let x = debugger.watch(client.encrypt(&values, 0.25..=1.0).unwrap(), &values).unwrap();
     let expected = circuits(&*server, x.ciphertext()).unwrap();
-    let found = circuits(&debugger, &x).unwrap();
+    let found = circuits(&*debugger, &x).unwrap();
     for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
         assert_eq!(found.ciphertext().metadata(), expected.metadata(), "circuit {i}");
     }
@@ -217,4 +232,73 @@ fn vectors_of_other_programs_are_checked() {
     assert!(other.client.debugger(&server).is_err());
     let x = other.client.encrypt(&[0.5], 0.0..=1.0).unwrap();
     assert!(debugger.watch_decrypted(x).is_err());
+}
+
+/// The operations of the facade in a loop whose values keep a range, for both alike.
+macro_rules! kept_loop {
+    ($a:expr, $x:expr) => {{
+        let (a, mut x) = ($a, $x.clone());
+        for _ in 0..6 {
+            let rest = a.sub(&x, &a.square(&x).unwrap()).unwrap();
+            x = a.mul_scalar(&rest, 3.2).unwrap();
+            x = a.rotate_many(&x, &[1]).unwrap().remove(0);
+        }
+        x
+    }};
+}
+
+/// The range of every result is that of the evaluator, and a false one is named.
+#[test]
+fn ranges_that_a_debugger_keeps_are_those_of_the_evaluator() {
+    let Party { client, server } = toy(69);
+    let server = server.keep_within(0.0..=1.0).unwrap();
+    let values = spread(LEN, 0.2, 0.8);
+    // The range of the evaluator, or of the debugger.
+    let debugger = client.debugger(&server).unwrap();
+    let x = start(&client, &debugger, &values);
+    let expected = kept_loop!(&server, x.ciphertext());
+    assert_eq!(kept_loop!(&debugger, &x).ciphertext(), &expected);
+    let report = debugger.report();
+    check_true(&report);
+    assert!(automatic(&report) > 0, "{report}");
+    assert!(report.steps.iter().any(|step| step.operation == "keep_within"), "{report}");
+
+    let debugger = debugger.keep_within(0.0..=0.75).unwrap();
+    kept_loop!(&debugger, &x);
+    assert_eq!(promise(&debugger.report()).operation, "keep_within");
+    assert!(debugger.keep_within(f64::NAN..=1.0).is_err());
+}
+
+/// A map is a step with the values of the function, by tables and by polynomials, which bootstrap
+/// first.
+#[test]
+fn maps_are_steps() {
+    // A table, with the keys of the evaluator.
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 70);
+    let debugger = client.debugger(&server).unwrap();
+    let values = [0.5, -1.5, 2.0];
+    let x = debugger.watch(client.encrypt(&values, -2.0..=2.0).unwrap(), &values).unwrap();
+    let y = debugger.map(&x, f64::abs).unwrap();
+    assert_eq!(y.ciphertext().metadata(), server.map(x.ciphertext(), f64::abs).unwrap().metadata());
+    let found: Vec<f64> = y.exact().iter().map(|z| z.re).collect();
+    assert_eq!(found, [0.5, 1.5, 2.0]);
+    let report = debugger.report();
+    check_true(&report);
+    assert_eq!((report.steps.len(), report.steps[1].operation), (2, "map"));
+    assert!(report.steps[1].measured_noise > 0.0, "{report}");
+
+    // A polynomial, whose operand has too few levels.
+    let Party { client, server } = toy(71);
+    let debugger = client.debugger(&server).unwrap();
+    let x = debugger.watch(client.encrypt(&values, -2.0..=2.0).unwrap(), &values).unwrap();
+    let x = debugger.mul_scalar(&x, 0.5).unwrap();
+    let low = server.params().bootstrapper().unwrap().input_level();
+    let x = debugger.drop_to_level(&x, low).unwrap();
+    let request = MapRequest::new(|x| 0.5 * x * x).error(Accuracy::bits(6.0));
+    let y = debugger.map_with(&x, &request.engines([Engine::Poly])).unwrap();
+    let report = debugger.report();
+    check_true(&report);
+    let operations: Vec<_> = report.steps[3..].iter().map(|step| step.operation).collect();
+    assert_eq!(operations, ["bootstrap (automatic)", "map"], "{report}");
+    assert_eq!(y.exact()[2].re, 0.5);
 }

@@ -1,13 +1,13 @@
 //! What the documentation says of the sets of full size. Building them all takes longer than the
 //! tests themselves.
 
-use crate::common::{Party, law, params_of, party, relu, sigmoid};
+use crate::common::{Party, law, params_of, party, relu, sigmoid, small_program};
 use crate::{full, presets};
 use bellerophon::{
-    Bridge, Engine, ErrorKind, Flooding, LutEngine, OrderFunction, ProgramBounds,
+    Bridge, Engine, ErrorKind, Flooding, LutEngine, OrderFunction,
     ckks::{self, CkksOps, Interval, simulator::Simulator},
     mlwe::{
-        RankHoistedKeys, SecretKind, Security,
+        RankHoistedKeys, SecretKind,
         security::{self, Model},
     },
     prelude::*,
@@ -158,15 +158,7 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
     assert_eq!(bound(SecretKind::Sparse(1024)), 1679.0);
     assert_eq!(bound(SecretKind::Sparse(32)), 344.0);
     assert_eq!(bound(SecretKind::Ternary), 1747.0);
-    let (security, bootstraps) = (Security::Bits128, false);
-    let requirements = ProgramBounds {
-        security,
-        slots: 100,
-        depth: 1,
-        accuracy: Accuracy::bits(10.0),
-        bootstraps,
-    };
-    let chosen = Params::choose(&requirements).unwrap();
+    let chosen = Params::choose(&small_program()).unwrap();
     assert_eq!(chosen.ckks().lattice().spec().secret, SecretKind::Ternary);
 }
 

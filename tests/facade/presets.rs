@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::common;
 
-use crate::common::{params_of, refusal};
+use crate::common::{params_of, refusal, small_program};
 use bellerophon::prelude::*;
 use bellerophon::repack;
 use bellerophon::{
@@ -155,15 +155,7 @@ fn a_chosen_set_bootstraps() {
 /// Sets without look-ups or bootstrapping do everything else, and their errors name a remedy.
 #[test]
 fn what_a_set_does_not_have_is_refused_by_name() {
-    let (security, bootstraps) = (Security::Bits128, false);
-    let requirements = ProgramBounds {
-        security,
-        slots: 100,
-        depth: 1,
-        accuracy: Accuracy::bits(10.0),
-        bootstraps,
-    };
-    let chosen = Params::choose(&requirements).unwrap();
+    let chosen = Params::choose(&small_program()).unwrap();
     let text = chosen.choice().unwrap().to_string();
     assert!(text.contains("asked: 10 bits"), "{text}");
     assert_eq!((chosen.levels(), chosen.log2_failure()), (1, f64::NEG_INFINITY));

@@ -123,7 +123,7 @@
 //! | [`Needs`], [`EvaluationKeys`] | the operations of a program; the public keys for them |
 //! | [`Evaluator`] | the server: arithmetic on slots, functions by [`Evaluator::map`], bootstraps |
 //! | [`ckks::statistics`], [`ckks::matrix`], [`ckks::learning`] | means, variances and correlations; products of matrices; logistic regression |
-//! | [`ClientKey::debugger`] | a program under the secret key, step by step: false promises are named |
+//! | [`Debugger`] | a program under the secret key, step by step: false promises are named |
 //! | [`ckks::ordering`] | sorting, medians, largest values, counts and histograms of whole vectors |
 //! | [`ckks::approx`], [`ckks::ComposedOps::function`] | functions of vectors by polynomials of certified error |
 //! | [`Modulo`], [`Evaluator::integers`] | exact tables of encrypted integers |
@@ -136,7 +136,7 @@
 //! | [`Bridge`], [`LutEngine`] | the path between slots and LWE ciphertexts; the engine of the blind rotation |
 //! | [`ErrorDistribution`] | the predicted error of a look-up |
 //! | [`ckks::Evaluator::publish`], [`Published`], [`Declaration`] | results in the form in which they leave the server |
-//! | [`ckks::Evaluator::admit`] | inputs of clients that may choose their range, held to the declaration of the server |
+//! | [`ckks::Evaluator::admit`], [`admit_integers`](ckks::Evaluator::admit_integers), [`admit_paired`](ckks::Evaluator::admit_paired) | inputs of clients that may choose their range, held to the declaration of the server |
 //! | [`Evaluator::publish_integers`], [`ckks::Evaluator::publish_paired`] | the same for encrypted integers and for paired vectors |
 //! | [`Evaluator::failures`], [`Params::program_failure`] | bounds on the probability that a program fails |
 //! | [`ClientKey::decrypt_flooded`], [`DecryptionBudget`] | noise flooding: results for anyone but the owner of the key |
@@ -199,6 +199,7 @@ pub use ckks::noise_flooding::{DecryptionBudget, FloodedValues, Flooding};
 pub use ckks::param_search::{ProgramBounds, SelectedParams};
 pub use ckks::{Ciphertext, Declaration, FailureProbability, Provided, Published};
 pub use client::ClientKey;
+pub use debugging::Debugger;
 pub use error::{Error, ErrorKind, Result};
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;

@@ -85,7 +85,8 @@ impl Message for RangeInclusive<f64> {
     }
 }
 
-impl ProvidedMessage for RangeInclusive<f64> {
+/// Vectors of one value in each slot.
+impl<M: Message<Vector = Ciphertext>> ProvidedMessage for M {
     type Provided = Provided;
 
     fn provide<R: CryptoRng + ?Sized>(
@@ -120,20 +121,6 @@ impl Message for Disc {
 
     fn seeded(&self, inner: SeededCiphertext, _len: usize) -> Result<SeededCiphertext> {
         Ok(inner)
-    }
-}
-
-impl ProvidedMessage for Disc {
-    type Provided = Provided;
-
-    fn provide<R: CryptoRng + ?Sized>(
-        &self,
-        params: &Params,
-        (plaintext, _len): (&Plaintext, usize),
-        key: &mlwe::PublicKey,
-        rng: &mut R,
-    ) -> Result<Provided> {
-        Ok(Provided::encrypt(params.ckks(), plaintext, key, rng)?)
     }
 }
 

@@ -389,6 +389,19 @@ pub trait CkksOps: Sized {
         self.composed("bootstrap", || self.bootstrap_to(x, self.params().scale()))
     }
 
+    /// As [`bootstrap_to`](Self::bootstrap_to), where an operation bootstraps an operand
+    /// ([`auto_bootstraps`](Self::auto_bootstraps)).
+    ///
+    /// # Errors
+    /// Those of [`bootstrap_to`](Self::bootstrap_to).
+    fn bootstrap_automatically(
+        &self,
+        x: &Self::Ciphertext,
+        scale: f64,
+    ) -> Result<Self::Ciphertext> {
+        self.composed("bootstrap", || self.bootstrap_to(x, scale))
+    }
+
     /// Meta-BTS: as [`bootstrap`](Self::bootstrap), with about `rounds` times the bits of
     /// precision. Every round bootstraps the enlarged error of the round before. The result has the
     /// scale of the operand; `rounds = 1` is an ordinary bootstrap.

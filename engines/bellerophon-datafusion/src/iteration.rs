@@ -8,7 +8,7 @@ use datafusion::{
     prelude::SessionContext,
 };
 
-use crate::{Error, Hash, Node, Result};
+use crate::{Error, Hash, Node, Result, object::MOST_NOTE};
 
 /// The state of an iteration: encrypted vectors of the key store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,22 @@ pub struct State {
     pub iteration: usize,
     /// The names of its vectors.
     pub vectors: Vec<Hash>,
+}
+
+impl State {
+    /// Its text in the store.
+    fn note(&self) -> Result<String> {
+        let names: Vec<String> = self.vectors.iter().map(Hash::to_string).collect();
+        let note = format!("{}\n{}\n", self.iteration, names.join("\n"));
+        match note.len() <= MOST_NOTE {
+            true => Ok(note),
+            false => {
+                let found = names.len();
+                let reason = format!("{found} vectors: a state has at most {MOST_NOTE} bytes");
+                Err(Error::plan("Iteration", reason))
+            }
+        }
+    }
 }
 
 /// A program of many queries, under a name in the key store. The store holds the last state, so
@@ -57,8 +73,12 @@ impl Iteration {
     /// Runs a query whose only row has the vectors of the next state, and stores that state.
     ///
     /// # Errors
-    /// Those of the query; [`Error::Plan`] for another result than a row of as many vectors.
+    /// Those of the query; [`Error::Plan`] for another result than a row of as many vectors, and,
+    /// before the query, for a state of too many vectors.
     pub async fn step(&self, session: &SessionContext, state: &State, sql: &str) -> Result<State> {
+        // A state that cannot be kept is refused before anything is stored.
+        let iteration = state.iteration + 1;
+        State { iteration, vectors: state.vectors.clone() }.note()?;
         let batches = session.sql(sql).await?.collect().await?;
         let rows: usize = batches.iter().map(|batch| batch.num_rows()).sum();
         let columns = batches.first().map_or(0, |batch| batch.num_columns());
@@ -76,7 +96,7 @@ impl Iteration {
             vectors.push(self.node.keys().put_state(vector.value(0))?);
         }
         // The objects first: the note never names an object that is not there.
-        let next = State { iteration: state.iteration + 1, vectors };
+        let next = State { iteration, vectors };
         self.keep(&next)?;
         Ok(next)
     }
@@ -84,10 +104,8 @@ impl Iteration {
     /// Makes a state the last one of the program, such as that of another program.
     ///
     /// # Errors
-    /// [`Error::Store`].
+    /// [`Error::Store`]; [`Error::Plan`] for a state of too many vectors.
     pub fn keep(&self, state: &State) -> Result<()> {
-        let names: Vec<String> = state.vectors.iter().map(Hash::to_string).collect();
-        let note = format!("{}\n{}\n", state.iteration, names.join("\n"));
-        self.node.keys().put_note(&self.name, note)
+        self.node.keys().put_note(&self.name, state.note()?)
     }
 }

@@ -186,12 +186,6 @@ impl KeyStore {
     /// Keeps a text under a name that is no hash: the last one replaces the others. A name has one
     /// writer at a time: a repeated request could replace the text of another one.
     pub(crate) fn put_note(&self, name: &str, text: String) -> Result<()> {
-        if text.len() > MOST_NOTE {
-            return Err(Error::plan(
-                "Iteration",
-                format!("a state of more than {MOST_NOTE} bytes"),
-            ));
-        }
         let path = StorePath::from(format!("states/{name}"));
         let put = async || Ok(self.store.put(&path, text.clone().into()).await.map(|_| ())?);
         wait(put)

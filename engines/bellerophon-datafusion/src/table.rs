@@ -274,8 +274,8 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
         csv.read_until(b'\n', &mut names).map_err(DataFusionError::from)?;
         if let Some(separators) = separators(&names) {
             let reason = format!(
-                "{separators} separate the names of the first line; save the file with commas \
-                 between cells and points in numbers"
+                "the cells are separated by {separators}; save the file with commas between cells \
+                 and points in numbers"
             );
             let column = self.options.columns[0].name.clone();
             return Err(Error::Column { column, reason });
@@ -339,9 +339,10 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
     }
 }
 
-/// What separates the names of a first line instead of commas.
+/// What separates the cells of a first line instead of commas. Separators in quotes do not count.
 fn separators(line: &[u8]) -> Option<&'static str> {
-    let count = |sought: u8| line.iter().filter(|&&byte| byte == sought).count();
+    let unquoted = || line.split(|&byte| byte == b'"').step_by(2).flatten();
+    let count = |sought: u8| unquoted().filter(|&&byte| byte == sought).count();
     [(b';', "semicolons"), (b'\t', "tabs")]
         .into_iter()
         .find(|&(separator, _)| count(separator) > count(b','))

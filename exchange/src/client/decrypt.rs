@@ -6,9 +6,9 @@ use bellerophon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Place;
 use super::home::{Home, Job};
 use super::remote::Remote;
+use super::{Passphrase, Place};
 use crate::cli::{self, Failure, Stages, tell};
 use crate::files::{self, about};
 use crate::programs::Program;
@@ -39,6 +39,9 @@ pub struct Arguments {
     /// them to learn the secret key from the answer: only for providers that you trust with it
     #[arg(long, requires = "share")]
     share_provided: bool,
+
+    #[command(flatten)]
+    passphrase: Passphrase,
 }
 
 /// A decrypted answer.
@@ -89,7 +92,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     {
         return Err(about(folder, "no folder for --table"));
     }
-    let client = home.client(place.passphrase()?.as_ref())?;
+    let client = home.client(arguments.passphrase.read()?.as_ref())?;
     let reader = Reader { client, owner: home.token()?.client() };
     let mut jobs = home.open_jobs()?;
     if let Some(id) = arguments.jobs.iter().find(|id| !jobs.iter().any(|(job, _)| job == *id)) {

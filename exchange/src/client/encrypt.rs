@@ -1,14 +1,14 @@
 //! Encryption of jobs.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use bellerophon::{format, prelude::*};
 use serde_json::json;
 
-use super::Place;
 use super::home::{Home, Job, unsent};
 use super::remote::Remote;
+use super::{Passphrase, Place};
 use crate::cli::{self, Failure, Stages, say};
 use crate::files::{self, Asked, about};
 use crate::programs::Program;
@@ -29,9 +29,13 @@ pub struct Arguments {
     #[command(flatten)]
     data: Data,
 
-    /// A vector that a provider encrypted (`provide`), as a job of its own; repeat the flag for more
+    /// A vector that a provider encrypted (`provide`), as a job of its own; repeat the flag for
+    /// more
     #[arg(long, value_name = "FILE")]
     provided: Vec<PathBuf>,
+
+    #[command(flatten)]
+    passphrase: Passphrase,
 }
 
 /// The values to encrypt.
@@ -62,12 +66,13 @@ fn vector<'t>(parts: impl IntoIterator<Item = &'t str>, what: &str) -> Result<Ve
     numbers.collect()
 }
 
-/// What separates the cells of a header instead of commas.
-fn separators(names: &csv::StringRecord) -> Option<&'static str> {
-    let count = |sought| names.iter().flat_map(str::chars).filter(|c| *c == sought).count();
-    [(';', "semicolons"), ('\t', "tabs")]
+/// What separates the cells of a first line instead of commas. Separators in quotes do not count.
+fn separators(line: &[u8]) -> Option<&'static str> {
+    let unquoted = || line.split(|&byte| byte == b'"').step_by(2).flatten();
+    let count = |sought: u8| unquoted().filter(|&&byte| byte == sought).count();
+    [(b';', "semicolons"), (b'\t', "tabs")]
         .into_iter()
-        .find(|&(separator, _)| count(separator) >= names.len())
+        .find(|&(separator, _)| count(separator) > count(b','))
         .map(|(_, name)| name)
 }
 
@@ -89,7 +94,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     }
 
     let mut stages = Stages::default();
-    let client = home.client(place.passphrase()?.as_ref())?;
+    let client = home.client(arguments.passphrase.read()?.as_ref())?;
     let owner = home.token()?.client();
     let (mut jobs, mut bytes, mut n) = (vec![], 0, 0);
     let mut number = home.open_jobs()?.last().map_or(0, |(_, job)| job.number + 1);
@@ -168,20 +173,20 @@ impl Data {
     /// The vectors of the flags.
     pub fn vectors(&self) -> Result<Vec<Vec<f64>>, Failure> {
         if let (Some(path), Some(column)) = (&self.csv, &self.column) {
-            let mut table = csv::Reader::from_reader(files::open(path, LARGEST_TABLE)?);
+            let mut rest = BufReader::new(files::open(path, LARGEST_TABLE)?);
+            let mut first = vec![];
+            rest.read_until(b'\n', &mut first).map_err(|e| about(path, e))?;
+            if let Some(separators) = separators(&first) {
+                let why = format!(
+                    "the cells are separated by {separators}; save the file with commas between \
+                     cells and points in numbers"
+                );
+                return Err(about(path, why));
+            }
+            let mut table = csv::Reader::from_reader(first.as_slice().chain(rest));
             let names = table.headers().map_err(|e| about(path, e))?;
             let place = names.iter().position(|name| name.trim() == column);
-            let place = match (place, separators(names)) {
-                (Some(place), _) => place,
-                (None, Some(separators)) => {
-                    let why = format!(
-                        "the cells are separated by {separators}; save the file with commas \
-                         between cells and points in numbers"
-                    );
-                    return Err(about(path, why));
-                }
-                (None, None) => return Err(about(path, format_args!("no column {column}"))),
-            };
+            let place = place.ok_or_else(|| about(path, format_args!("no column {column}")))?;
             let rows: Result<Vec<_>, _> = table.records().collect();
             // The error of a row names its line and no value.
             let mut rows = rows.map_err(|e| about(path, e))?;

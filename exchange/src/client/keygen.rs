@@ -6,9 +6,9 @@ use bellerophon::prelude::*;
 use clap::builder::PossibleValuesParser;
 use serde_json::json;
 
-use super::Place;
 use super::home::{Home, Profile, read_token, unsent};
 use super::remote::Remote;
+use super::{Passphrase, Place};
 use crate::cli::{self, Failure, Stages, say};
 use crate::files;
 use crate::programs::{PARAMETERS, Program, params};
@@ -35,6 +35,9 @@ pub struct Arguments {
     /// its digits alone, which become the token [default: a token drawn at random]
     #[arg(long, value_name = "FILE")]
     invitation: Option<PathBuf>,
+
+    #[command(flatten)]
+    passphrase: Passphrase,
 }
 
 /// Generates the keys, stores the secret key, and sends the others if there is a server.
@@ -57,7 +60,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         program.add_needs(needs, &params, arguments.count)
     });
     let needs = needs.map_err(Failure::input)?;
-    let passphrase = place.passphrase()?;
+    let passphrase = arguments.passphrase.read()?;
     let home = Home::at(&place.dir);
     home.make()?;
 

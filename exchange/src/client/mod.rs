@@ -51,11 +51,6 @@ struct Place {
     #[arg(long, global = true, value_name = "URL")]
     server: Option<String>,
 
-    /// File with the passphrase of the secret key: `keygen` encrypts the key with it; line ends and
-    /// other white space at its end do not count
-    #[arg(long, global = true, value_name = "FILE")]
-    passphrase: Option<PathBuf>,
-
     /// Certificates (PEM) to trust instead of those of public authorities
     #[arg(long, global = true, value_name = "FILE")]
     ca: Option<PathBuf>,
@@ -77,10 +72,19 @@ struct Place {
 /// The largest size of the file with the passphrase in bytes.
 const LONGEST_PASSPHRASE: u64 = 1024;
 
-impl Place {
+/// The passphrase of the secret key.
+#[derive(Debug, clap::Args)]
+struct Passphrase {
+    /// File with the passphrase of the secret key: `keygen` encrypts the key with it; line ends and
+    /// other white space at its end do not count
+    #[arg(long = "passphrase", value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+impl Passphrase {
     /// The passphrase, if one is named.
-    fn passphrase(&self) -> Result<Option<SecretBytes>, Failure> {
-        let Some(path) = &self.passphrase else { return Ok(None) };
+    fn read(&self) -> Result<Option<SecretBytes>, Failure> {
+        let Some(path) = &self.file else { return Ok(None) };
         let read = SecretBytes::new(files::read(path, LONGEST_PASSPHRASE)?);
         match read.expose().trim_ascii_end() {
             [] => Err(files::about(path, "no passphrase")),

@@ -395,6 +395,8 @@ fn bad_arguments_and_bad_files_are_one_line() {
         ("a;b\n0,5;1\n", "separated by semicolons"),
         ("a\tb\n0.5\t1\n", "separated by tabs"),
         ("b,c\n0.5,1\n", "no column a"),
+        // Separators in quotes are part of a name.
+        ("\"b;c;d\",e\n0.5,1\n", "no column a"),
     ] {
         let path = scratch.path("cells.csv");
         fs::write(&path, text).unwrap();
@@ -476,6 +478,9 @@ fn a_secret_key_may_have_a_passphrase() {
     let got = report(&mut call("decrypt", &right));
     let values: Vec<f64> = serde_json::from_value(got["answers"][0]["values"].clone()).unwrap();
     assert!(values.iter().all(|v| (v - 0.375).abs() < 1e-5), "{values:?}");
+    // Commands that read no secret key take no passphrase.
+    let unread = refused(&mut call("send", &right));
+    assert!(unread.contains("unexpected argument '--passphrase'"), "{unread}");
     // A key without one is not read as if it had one.
     let plain = scratch.path("plain");
     keygen(&plain);

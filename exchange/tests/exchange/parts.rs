@@ -20,6 +20,7 @@ use bellerophon_exchange::server::limits::Limits;
 use bellerophon_exchange::server::places::Places;
 use bellerophon_exchange::server::store::{Found, JobRecord, KeyRecord, Store};
 use bellerophon_exchange::server::stream::{Prompt, listen};
+use bellerophon_exchange::wire;
 use bellerophon_exchange::words::line;
 use clap::Parser;
 use tokio::io::AsyncWrite;
@@ -449,4 +450,18 @@ fn a_connection_that_does_not_take_its_answer_is_let_go_and_a_slow_one_is_kept()
         drop(stream);
         reader.join().unwrap();
     });
+}
+
+#[test]
+fn fresh_vectors_state_the_noise_of_an_encryption() {
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let client = ClientKey::generate(&params).unwrap();
+    let fresh = client.encrypt_seeded(&[0.5, 0.25, 0.0], -1.0..=1.0).unwrap();
+    let read = |x| wire::ciphertext(&params, &format::to_bytes(&params, x).unwrap());
+    read(&fresh).unwrap();
+    for factor in [1e-3, 0.25, 4.0] {
+        let mut other = fresh.clone();
+        other.meta.noise = fresh.meta.noise.map(|variance| factor * variance);
+        assert_eq!(read(&other).unwrap_err().code, Code::Malformed, "{factor}");
+    }
 }

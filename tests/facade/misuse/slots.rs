@@ -294,6 +294,7 @@ pub fn levels(record: &mut Record) {
     for (why, x) in [("no levels", spent), ("out of range", wide), ("other parameters", x)] {
         refused_on_slots!(record, why, on, CkksOps::bootstrap(x));
         refused!(record, why, CkksOps::bootstrap_to(&**on, x, scale));
+        refused!(record, why, CkksOps::bootstrap_automatically(&**on, x, scale));
         refused_on_slots!(record, why, on, CkksOps::bootstrap_iterated(x, 2));
     }
     for rounds in [0, 9, usize::MAX] {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Debugger, Watched};
+use super::{AUTOMATIC, Debugger, Watched};
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, Interval, Metadata, Origins, Params, Result,
-    SlotValue,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Interval, Metadata, Origins, Params,
+    Result, SlotValue,
     bootstrap::Bootstrapper,
     fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
     lintrans::LinearTransform,
@@ -29,7 +29,7 @@ fn powers(real: PowerBasis<Powers>, exact: PowerBasis<SimCiphertext>) -> PowerBa
     PowerBasis { known, origins, powers: (real, exact) }
 }
 
-/// On ciphertexts and their exact values. Operations that bootstrap automatically are one step.
+/// On ciphertexts and their exact values. Every automatic bootstrap is a step of its own.
 impl CkksOps for Debugger<'_> {
     type Ciphertext = Watched;
     type Powers = BothPowers;
@@ -43,57 +43,68 @@ impl CkksOps for Debugger<'_> {
     }
 
     fn add(&self, x: &Watched, y: &Watched) -> Result<Watched> {
-        self.step("add", self.evaluator.add(&x.real, &y.real), |s| s.add(&x.exact, &y.exact))
+        self.step("add", |e| e.add(&x.real, &y.real), |s| s.add(&x.exact, &y.exact))
     }
 
     fn sub(&self, x: &Watched, y: &Watched) -> Result<Watched> {
-        self.step("sub", self.evaluator.sub(&x.real, &y.real), |s| s.sub(&x.exact, &y.exact))
+        self.step("sub", |e| e.sub(&x.real, &y.real), |s| s.sub(&x.exact, &y.exact))
     }
 
     fn neg(&self, x: &Watched) -> Result<Watched> {
-        self.step("neg", self.evaluator.neg(&x.real), |s| s.neg(&x.exact))
+        self.step("neg", |e| e.neg(&x.real), |s| s.neg(&x.exact))
     }
 
     fn add_values<T: SlotValue>(&self, x: &Watched, values: &[T]) -> Result<Watched> {
-        let real = self.evaluator.add_values(&x.real, values);
-        self.step("add_values", real, |s| s.add_values(&x.exact, values))
+        self.step(
+            "add_values",
+            |e| e.add_values(&x.real, values),
+            |s| s.add_values(&x.exact, values),
+        )
     }
 
     fn add_scalar(&self, x: &Watched, c: f64) -> Result<Watched> {
-        let real = self.evaluator.add_scalar(&x.real, c);
-        self.step("add_scalar", real, |s| s.add_scalar(&x.exact, c))
+        self.step("add_scalar", |e| e.add_scalar(&x.real, c), |s| s.add_scalar(&x.exact, c))
     }
 
     fn add_many(&self, terms: &[&Watched]) -> Result<Watched> {
         let (real, exact) = apart(terms);
-        self.step("add_many", self.evaluator.add_many(&real), |s| s.add_many(&exact))
+        self.step("add_many", |e| e.add_many(&real), |s| s.add_many(&exact))
     }
 
     fn mul_no_rescale(&self, x: &Watched, y: &Watched) -> Result<Watched> {
-        let real = self.evaluator.mul_no_rescale(&x.real, &y.real);
-        self.step("mul_no_rescale", real, |s| s.mul_no_rescale(&x.exact, &y.exact))
+        self.step(
+            "mul_no_rescale",
+            |e| e.mul_no_rescale(&x.real, &y.real),
+            |s| s.mul_no_rescale(&x.exact, &y.exact),
+        )
     }
 
     fn square_no_rescale(&self, x: &Watched) -> Result<Watched> {
-        let real = self.evaluator.square_no_rescale(&x.real);
-        self.step("square_no_rescale", real, |s| s.square_no_rescale(&x.exact))
+        self.step(
+            "square_no_rescale",
+            |e| e.square_no_rescale(&x.real),
+            |s| s.square_no_rescale(&x.exact),
+        )
     }
 
     fn mul(&self, x: &Watched, y: &Watched) -> Result<Watched> {
-        self.step("mul", self.evaluator.mul(&x.real, &y.real), |s| s.mul(&x.exact, &y.exact))
+        self.step("mul", |e| e.mul(&x.real, &y.real), |s| s.mul(&x.exact, &y.exact))
     }
 
     fn square(&self, x: &Watched) -> Result<Watched> {
-        self.step("square", self.evaluator.square(&x.real), |s| s.square(&x.exact))
+        self.step("square", |e| e.square(&x.real), |s| s.square(&x.exact))
     }
 
     fn rescale(&self, x: &Watched) -> Result<Watched> {
-        self.step("rescale", self.evaluator.rescale(&x.real), |s| s.rescale(&x.exact))
+        self.step("rescale", |e| e.rescale(&x.real), |s| s.rescale(&x.exact))
     }
 
     fn mul_values<T: SlotValue>(&self, x: &Watched, values: &[T]) -> Result<Watched> {
-        let real = self.evaluator.mul_values(&x.real, values);
-        self.step("mul_values", real, |s| s.mul_values(&x.exact, values))
+        self.step(
+            "mul_values",
+            |e| e.mul_values(&x.real, values),
+            |s| s.mul_values(&x.exact, values),
+        )
     }
 
     fn mul_values_to<T: SlotValue>(
@@ -102,27 +113,27 @@ impl CkksOps for Debugger<'_> {
         values: &[T],
         scale: f64,
     ) -> Result<Watched> {
-        let real = self.evaluator.mul_values_to(&x.real, values, scale);
-        self.step("mul_values_to", real, |s| s.mul_values_to(&x.exact, values, scale))
+        self.step(
+            "mul_values_to",
+            |e| e.mul_values_to(&x.real, values, scale),
+            |s| s.mul_values_to(&x.exact, values, scale),
+        )
     }
 
     fn mul_scalar(&self, x: &Watched, c: f64) -> Result<Watched> {
-        let real = self.evaluator.mul_scalar(&x.real, c);
-        self.step("mul_scalar", real, |s| s.mul_scalar(&x.exact, c))
+        self.step("mul_scalar", |e| e.mul_scalar(&x.real, c), |s| s.mul_scalar(&x.exact, c))
     }
 
     fn mul_complex(&self, x: &Watched, c: Complex64) -> Result<Watched> {
-        let real = self.evaluator.mul_complex(&x.real, c);
-        self.step("mul_complex", real, |s| s.mul_complex(&x.exact, c))
+        self.step("mul_complex", |e| e.mul_complex(&x.real, c), |s| s.mul_complex(&x.exact, c))
     }
 
     fn mul_integer(&self, x: &Watched, k: i64) -> Result<Watched> {
-        let real = self.evaluator.mul_integer(&x.real, k);
-        self.step("mul_integer", real, |s| s.mul_integer(&x.exact, k))
+        self.step("mul_integer", |e| e.mul_integer(&x.real, k), |s| s.mul_integer(&x.exact, k))
     }
 
     fn mul_i(&self, x: &Watched) -> Result<Watched> {
-        self.step("mul_i", self.evaluator.mul_i(&x.real), |s| s.mul_i(&x.exact))
+        self.step("mul_i", |e| e.mul_i(&x.real), |s| s.mul_i(&x.exact))
     }
 
     fn mul_add_many(
@@ -134,59 +145,70 @@ impl CkksOps for Debugger<'_> {
     ) -> Result<Watched> {
         let real: Vec<_> = products.iter().map(|(x, y)| (&x.real, &y.real)).collect();
         let real_terms: Vec<_> = terms.iter().map(|(x, c)| (&x.real, *c)).collect();
-        let real = self.evaluator.mul_add_many(&real, &real_terms, constant, scale);
         let exact: Vec<_> = products.iter().map(|(x, y)| (&x.exact, &y.exact)).collect();
         let terms: Vec<_> = terms.iter().map(|(x, c)| (&x.exact, *c)).collect();
-        self.step("mul_add_many", real, |s| s.mul_add_many(&exact, &terms, constant, scale))
+        let run = |e: &Evaluator| e.mul_add_many(&real, &real_terms, constant, scale);
+        self.step("mul_add_many", run, |s| s.mul_add_many(&exact, &terms, constant, scale))
     }
 
     fn rotate(&self, x: &Watched, step: i64) -> Result<Watched> {
-        self.step("rotate", self.evaluator.rotate(&x.real, step), |s| s.rotate(&x.exact, step))
+        self.step("rotate", |e| e.rotate(&x.real, step), |s| s.rotate(&x.exact, step))
     }
 
     fn rotate_many(&self, x: &Watched, steps: &[i64]) -> Result<Vec<Watched>> {
-        let real = self.evaluator.rotate_many(&x.real, steps);
-        self.steps("rotate_many", real, |s| s.rotate_many(&x.exact, steps))
+        self.steps(
+            "rotate_many",
+            |e| e.rotate_many(&x.real, steps),
+            |s| s.rotate_many(&x.exact, steps),
+        )
     }
 
     fn conjugate(&self, x: &Watched) -> Result<Watched> {
-        self.step("conjugate", self.evaluator.conjugate(&x.real), |s| s.conjugate(&x.exact))
+        self.step("conjugate", |e| e.conjugate(&x.real), |s| s.conjugate(&x.exact))
     }
 
     fn polynomial(&self, x: &Watched, p: &Polynomial, scale: Option<f64>) -> Result<Watched> {
-        let real = self.evaluator.polynomial(&x.real, p, scale);
-        self.step("polynomial", real, |s| s.polynomial(&x.exact, p, scale))
+        self.step(
+            "polynomial",
+            |e| e.polynomial(&x.real, p, scale),
+            |s| s.polynomial(&x.exact, p, scale),
+        )
     }
 
     fn transform(&self, x: &Watched, m: &LinearTransform) -> Result<Watched> {
-        let real = self.evaluator.transform(&x.real, m);
-        self.step("transform", real, |s| s.transform(&x.exact, m))
+        self.step("transform", |e| e.transform(&x.real, m), |s| s.transform(&x.exact, m))
     }
 
     fn drop_to_level(&self, x: &Watched, level: usize) -> Result<Watched> {
-        let real = self.evaluator.drop_to_level(&x.real, level);
-        self.step("drop_to_level", real, |s| s.drop_to_level(&x.exact, level))
+        self.step(
+            "drop_to_level",
+            |e| e.drop_to_level(&x.real, level),
+            |s| s.drop_to_level(&x.exact, level),
+        )
     }
 
     fn match_scale(&self, x: &Watched, scale: f64, level: usize) -> Result<Watched> {
-        let real = self.evaluator.match_scale(&x.real, scale, level);
-        self.step("match_scale", real, |s| s.match_scale(&x.exact, scale, level))
+        self.step(
+            "match_scale",
+            |e| e.match_scale(&x.real, scale, level),
+            |s| s.match_scale(&x.exact, scale, level),
+        )
     }
 
     fn reinterpret_scale(&self, x: Watched, factor: f64) -> Result<Watched> {
         let Watched { real, exact } = x;
         let real = real.reinterpret_scale(factor);
-        self.step("reinterpret_scale", real, |s| s.reinterpret_scale(exact, factor))
+        self.step("reinterpret_scale", |_| real, |s| s.reinterpret_scale(exact, factor))
     }
 
     fn repeated(&self, x: Watched, slots: usize) -> Result<Watched> {
         let Watched { real, exact } = x;
-        self.step("repeated", real.repeated(slots), |s| s.repeated(exact, slots))
+        self.step("repeated", |_| real.repeated(slots), |s| s.repeated(exact, slots))
     }
 
     fn broadcast(&self, x: Watched, len: usize) -> Result<Watched> {
         let Watched { real, exact } = x;
-        self.step("broadcast", real.broadcast(len), |s| s.broadcast(exact, len))
+        self.step("broadcast", |_| real.broadcast(len), |s| s.broadcast(exact, len))
     }
 
     fn with_metadata(&self, x: Watched, meta: CiphertextMeta) -> Watched {
@@ -232,8 +254,7 @@ impl CkksOps for Debugger<'_> {
     fn sum_of_rotations(&self, terms: &[(&Watched, &[i64])]) -> Result<Watched> {
         let real: Vec<_> = terms.iter().map(|&(x, steps)| (&x.real, steps)).collect();
         let exact: Vec<_> = terms.iter().map(|&(x, steps)| (&x.exact, steps)).collect();
-        let real = self.evaluator.sum_of_rotations(&real);
-        self.step("sum_of_rotations", real, |s| s.sum_of_rotations(&exact))
+        self.step("sum_of_rotations", |e| e.sum_of_rotations(&real), |s| s.sum_of_rotations(&exact))
     }
 
     fn rotates_by(&self, x: &Watched, step: i64) -> bool {
@@ -242,8 +263,7 @@ impl CkksOps for Debugger<'_> {
 
     fn dot_values<T: SlotValue>(&self, x: &[&Watched], values: &[Vec<T>]) -> Result<Watched> {
         let (real, exact) = apart(x);
-        let real = self.evaluator.dot_values(&real, values);
-        self.step("dot_values", real, |s| s.dot_values(&exact, values))
+        self.step("dot_values", |e| e.dot_values(&real, values), |s| s.dot_values(&exact, values))
     }
 
     fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>> {
@@ -255,8 +275,19 @@ impl CkksOps for Debugger<'_> {
     }
 
     fn bootstrap_to(&self, x: &Watched, scale: f64) -> Result<Watched> {
-        let real = self.evaluator.bootstrap_to(&x.real, scale);
-        self.step("bootstrap_to", real, |s| s.bootstrap_to(&x.exact, scale))
+        self.step(
+            "bootstrap_to",
+            |e| e.bootstrap_to(&x.real, scale),
+            |s| s.bootstrap_to(&x.exact, scale),
+        )
+    }
+
+    fn bootstrap_automatically(&self, x: &Watched, scale: f64) -> Result<Watched> {
+        self.step(
+            AUTOMATIC,
+            |e| e.bootstrap_to(&x.real, scale),
+            |s| s.bootstrap_to(&x.exact, scale),
+        )
     }
 
     fn functional_bootstrapper(&self) -> Option<&Arc<FunctionalBootstrapper>> {
@@ -269,10 +300,11 @@ impl CkksOps for Debugger<'_> {
         input: FbtInput,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<Watched>> {
-        let real = self.evaluator.functional_bootstrap(&x.real, input, functions);
-        self.steps("functional_bootstrap", real, |s| {
-            s.functional_bootstrap(&x.exact, input, functions)
-        })
+        self.steps(
+            "functional_bootstrap",
+            |e| e.functional_bootstrap(&x.real, input, functions),
+            |s| s.functional_bootstrap(&x.exact, input, functions),
+        )
     }
 
     fn power_basis(
@@ -280,8 +312,12 @@ impl CkksOps for Debugger<'_> {
         x: &Watched,
         polynomials: &[&Monomial],
     ) -> Result<PowerBasis<BothPowers>> {
-        let real = self.evaluator.power_basis(&x.real, polynomials)?;
-        Ok(powers(real, self.simulator.power_basis(&x.exact, polynomials)?))
+        let (real, exact) = self.run(
+            "power_basis",
+            |e| e.power_basis(&x.real, polynomials),
+            |s| s.power_basis(&x.exact, polynomials),
+        )?;
+        Ok(powers(real, exact))
     }
 
     fn chebyshev_basis(
@@ -289,8 +325,12 @@ impl CkksOps for Debugger<'_> {
         x: &Watched,
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<BothPowers>> {
-        let real = self.evaluator.chebyshev_basis(&x.real, polynomials)?;
-        Ok(powers(real, self.simulator.chebyshev_basis(&x.exact, polynomials)?))
+        let (real, exact) = self.run(
+            "chebyshev_basis",
+            |e| e.chebyshev_basis(&x.real, polynomials),
+            |s| s.chebyshev_basis(&x.exact, polynomials),
+        )?;
+        Ok(powers(real, exact))
     }
 
     fn monomial_in(
@@ -300,8 +340,11 @@ impl CkksOps for Debugger<'_> {
         scale: Option<f64>,
     ) -> Result<Watched> {
         let (real, exact) = &powers.powers;
-        let real = self.evaluator.monomial_in(real, p, scale);
-        self.step("monomial_in", real, |s| s.monomial_in(exact, p, scale))
+        self.step(
+            "monomial_in",
+            |e| e.monomial_in(real, p, scale),
+            |s| s.monomial_in(exact, p, scale),
+        )
     }
 
     fn polynomial_in(
@@ -311,7 +354,10 @@ impl CkksOps for Debugger<'_> {
         scale: Option<f64>,
     ) -> Result<Watched> {
         let (real, exact) = &powers.powers;
-        let real = self.evaluator.polynomial_in(real, p, scale);
-        self.step("polynomial_in", real, |s| s.polynomial_in(exact, p, scale))
+        self.step(
+            "polynomial_in",
+            |e| e.polynomial_in(real, p, scale),
+            |s| s.polynomial_in(exact, p, scale),
+        )
     }
 }

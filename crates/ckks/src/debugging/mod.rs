@@ -5,7 +5,8 @@
 //! ([`CkksOps::assume_noise`]) are promises. No server can check them: a false one shows as wrong
 //! values, many steps later. A [`Debugger`] is a [`CkksOps`] whose vectors ([`Watched`]) are a
 //! ciphertext and the exact values that it should have. A program written for any [`CkksOps`] runs
-//! on it unchanged, with the keys and the metadata of the evaluator, and leaves a [`Report`].
+//! on it unchanged, with the keys and the metadata of the evaluator, and leaves a [`Report`]. Every
+//! automatic bootstrap is a step of its own, `bootstrap (automatic)`.
 //!
 //! A promise counts as false if an exact or a decrypted slot leaves the range by more than
 //! - the worst departure that the noise allows ([`Metadata::excess`]), which a statement about all
@@ -21,6 +22,7 @@
 //! The report shows decrypted values and their noise, from which the key can be computed: it is for
 //! the owner of the key alone.
 
+mod automatic;
 mod ckks_ops;
 mod report;
 mod violation;
@@ -32,6 +34,7 @@ use std::{
 
 use bellerophon_mlwe::{self as mlwe, SecretKey};
 
+pub(crate) use automatic::Automatic;
 pub use report::{FalsePromise, Report, Step};
 use violation::Seen;
 pub use violation::{Outside, Violation};
@@ -45,6 +48,9 @@ use crate::{
 };
 #[cfg(doc)]
 use crate::{ErrorKind, Metadata};
+
+/// The operation of a step that the evaluator inserts.
+const AUTOMATIC: &str = "bootstrap (automatic)";
 
 /// Runs programs on ciphertexts and on their exact values, decrypts every result, and keeps a
 /// [`Report`].
@@ -118,7 +124,16 @@ impl<'a> Debugger<'a> {
     /// [`ErrorKind::NonFinite`], [`mlwe::ErrorKind::KeyMismatch`],
     /// [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn watch<T: SlotValue>(&self, x: Ciphertext, values: &[T]) -> Result<Watched> {
-        let op = "watch";
+        self.watched("watch", x, values)
+    }
+
+    /// A vector with the values that exact arithmetic gives it, as a step of that name.
+    fn watched<T: SlotValue>(
+        &self,
+        op: &'static str,
+        x: Ciphertext,
+        values: &[T],
+    ) -> Result<Watched> {
         check_values(values, self.evaluator.params().max_slots()).during(op)?;
         check_len(x.len(), values.len()).during(op)?;
         let mut exact = self.opened(&x).during(op)?;
@@ -164,26 +179,64 @@ impl<'a> Debugger<'a> {
         self.finished(operation, x, exact)
     }
 
-    /// An operation that the evaluator has performed: the simulator follows, the report grows.
+    /// An operation outside [`CkksOps`], as a step whose exact values are given. `run` gets the
+    /// evaluator. The exact values of vectors that it bootstraps automatically are those to which
+    /// they decrypt.
+    ///
+    /// # Errors
+    /// Those of `run`, and as for [`watch`](Self::watch).
+    pub fn perform<T: SlotValue, E: From<Error>>(
+        &self,
+        operation: &'static str,
+        values: &[T],
+        run: impl FnOnce(&Evaluator) -> Result<Ciphertext, E>,
+    ) -> Result<Watched, E> {
+        let (evaluator, automatic) = self.evaluator.seen();
+        let real = run(&evaluator)?;
+        for x in automatic.take() {
+            let exact = self.opened(&x)?;
+            self.started(AUTOMATIC, x, exact)?;
+        }
+        Ok(self.watched(operation, real, values)?)
+    }
+
+    /// An operation on ciphertexts and on exact values, with its automatic bootstraps in the report.
+    fn run<R, S>(
+        &self,
+        operation: &'static str,
+        real: impl FnOnce(&Evaluator) -> Result<R>,
+        exact: impl FnOnce(&Simulator) -> Result<S>,
+    ) -> Result<(R, S)> {
+        let (evaluator, automatic) = self.evaluator.seen();
+        let (simulator, expected) = self.simulator.seen();
+        let results = (real(&evaluator).during(operation)?, exact(&simulator).during(operation)?);
+        // Both follow one rule: their bootstraps are the same, in the same order.
+        for (real, exact) in automatic.take().into_iter().zip(expected.take()) {
+            self.finished(AUTOMATIC, real, exact)?;
+        }
+        Ok(results)
+    }
+
+    /// An operation with one result, which is a step.
     fn step(
         &self,
         operation: &'static str,
-        real: Result<Ciphertext>,
+        real: impl FnOnce(&Evaluator) -> Result<Ciphertext>,
         exact: impl FnOnce(&Simulator) -> Result<SimCiphertext>,
     ) -> Result<Watched> {
-        let real = real.during(operation)?;
-        self.finished(operation, real, exact(&self.simulator).during(operation)?)
+        let (real, exact) = self.run(operation, real, exact)?;
+        self.finished(operation, real, exact)
     }
 
     /// As [`step`](Self::step), with several results: one step each.
     fn steps(
         &self,
         operation: &'static str,
-        real: Result<Vec<Ciphertext>>,
+        real: impl FnOnce(&Evaluator) -> Result<Vec<Ciphertext>>,
         exact: impl FnOnce(&Simulator) -> Result<Vec<SimCiphertext>>,
     ) -> Result<Vec<Watched>> {
-        let real = real.during(operation)?;
-        let results = real.into_iter().zip(exact(&self.simulator).during(operation)?);
+        let (real, exact) = self.run(operation, real, exact)?;
+        let results = real.into_iter().zip(exact);
         results.map(|(real, exact)| self.finished(operation, real, exact)).collect()
     }
 

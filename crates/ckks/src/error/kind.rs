@@ -275,7 +275,7 @@ pub enum ErrorKind {
     /// the excess would reveal constants of the server.
     #[error("the declared {what} does not cover the vector: declare {needed}")]
     Declaration {
-        /// Range, noise, level, scale, or a number of values or slots.
+        /// Range, noise, level, scale, modulus, or a number of values or slots.
         what: &'static str,
         /// A declaration that would cover it.
         needed: &'static str,

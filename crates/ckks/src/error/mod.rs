@@ -21,4 +21,4 @@ bellerophon_ring::lower_kinds! {
 }
 
 /// Shorthand for results of this crate.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;

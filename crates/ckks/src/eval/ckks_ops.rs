@@ -141,6 +141,12 @@ impl CkksOps for Evaluator {
         ) -> Result<Vec<Ciphertext>>;
     }
 
+    fn bootstrap_automatically(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+        let bootstrapped = self.bootstrap_to(x, scale)?;
+        self.automatic.add(&bootstrapped);
+        Ok(bootstrapped)
+    }
+
     /// In place, which saves a copy for every term.
     fn add_many(&self, terms: &[&Ciphertext]) -> Result<Ciphertext> {
         let op = "add_many";

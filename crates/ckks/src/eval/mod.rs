@@ -38,6 +38,7 @@ use bellerophon_mlwe as mlwe;
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::bootstrap::{Bootstrapping, Watch};
+use crate::debugging::Automatic;
 use crate::fbt::Functional;
 use crate::{
     Ciphertext, During, Encoder, EvaluationKeys, Params, Plaintext, Result,
@@ -57,6 +58,8 @@ pub struct Evaluator {
     pub(crate) functional: Option<Functional>,
     /// The progress callback of bootstraps.
     pub(crate) watch: Watch,
+    /// What it bootstraps automatically, for a debugger.
+    pub(crate) automatic: Automatic<Ciphertext>,
 }
 
 impl Evaluator {
@@ -79,7 +82,14 @@ impl Evaluator {
             bootstrapping: None,
             functional: None,
             watch: Watch::default(),
+            automatic: Automatic::unseen(),
         })
+    }
+
+    /// The same evaluator, which keeps what it bootstraps automatically.
+    pub(crate) fn seen(&self) -> (Self, Automatic<Ciphertext>) {
+        let automatic = Automatic::seen();
+        (Self { automatic: automatic.clone(), ..self.clone() }, automatic)
     }
 
     /// The rules that derive the metadata of results from those of the operands.

@@ -48,7 +48,9 @@ pub(crate) fn inside<'c, A: CkksOps>(
     let x = match narrow {
         true => Cow::Borrowed(x),
         // A bootstrap clears the padding at no level.
-        false if is_short(a, level, needed + 1) => Cow::Owned(a.bootstrap(x)?),
+        false if is_short(a, level, needed + 1) => {
+            Cow::Owned(a.bootstrap_automatically(x, a.params().scale())?)
+        }
         false if level <= needed => return Err(ErrorKind::Padding { len, slots }.into()),
         false => cleared(a, x)?,
     };

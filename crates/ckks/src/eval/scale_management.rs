@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use super::Evaluator;
-use crate::{Ciphertext, During, Result, bootstrap::auto_bootstrap, metadata::alignment::Route};
+use crate::{
+    Ciphertext, CkksOps, During, Result, bootstrap::auto_bootstrap, metadata::alignment::Route,
+};
 
 impl Evaluator {
     /// Computes [`CkksOps::drop_to_level`](crate::CkksOps::drop_to_level).
@@ -26,7 +28,7 @@ impl Evaluator {
         let route = self.rules().match_scale(&ct.metadata(), scale, level).during(op);
         // Too few levels for the constant: a bootstrap gives the scale directly.
         if auto_bootstrap::is_stuck(self, ct.level(), level, &route) {
-            return self.drop_to_level(&self.bootstrap_to(ct, scale)?, level);
+            return self.drop_to_level(&self.bootstrap_automatically(ct, scale)?, level);
         }
         let route = route?;
         Ok(self.follow(ct, &route).during(op)?.into_owned())

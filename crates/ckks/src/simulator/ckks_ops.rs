@@ -283,7 +283,7 @@ impl CkksOps for Simulator {
             // Where no alignment exists for lack of levels, a bootstrap reaches the scale.
             let route = rules.match_scale(&x.metadata, scale, level);
             if auto_bootstrap::is_stuck(self, x.metadata.level, level, &route) {
-                let x = self.bootstrap_to(x, scale)?;
+                let x = self.bootstrap_automatically(x, scale)?;
                 return self.followed(&x, &Route::drop_to(level));
             }
             self.followed(x, &route?)
@@ -455,6 +455,12 @@ impl CkksOps for Simulator {
 
     fn bootstrap_to(&self, x: &SimCiphertext, scale: f64) -> Result<SimCiphertext> {
         self.perform("bootstrap_to", [x], |_| self.bootstrapped(x, scale))
+    }
+
+    fn bootstrap_automatically(&self, x: &SimCiphertext, scale: f64) -> Result<SimCiphertext> {
+        let bootstrapped = self.composed("bootstrap", || self.bootstrap_to(x, scale))?;
+        self.automatic.add(&bootstrapped);
+        Ok(bootstrapped)
     }
 
     fn bootstrap_iterated(&self, x: &SimCiphertext, rounds: usize) -> Result<SimCiphertext> {

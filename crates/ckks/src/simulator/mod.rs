@@ -85,6 +85,7 @@ pub use report::{Failure, Report};
 use crate::{
     CiphertextMeta, Complex64, During, ErrorKind, Metadata, Params, Result,
     bootstrap::Bootstrapper,
+    debugging::Automatic,
     fbt::FunctionalBootstrapper,
     metadata::rules::MetadataRules,
     noise_flooding::NoiseBound,
@@ -104,6 +105,8 @@ pub struct Simulator {
     /// The identity of the next encryption.
     next: AtomicU64,
     report: Mutex<Report>,
+    /// What it bootstraps automatically, for a debugger.
+    automatic: Automatic<SimCiphertext>,
 }
 
 /// Plain values with the metadata that the ciphertext would have. It belongs to simulators with the
@@ -179,7 +182,22 @@ impl Simulator {
             noise_model: NoiseModel::default(),
             next: AtomicU64::default(),
             report: Mutex::default(),
+            automatic: Automatic::unseen(),
         }
+    }
+
+    /// A simulator of the same kind that keeps what it bootstraps automatically.
+    pub(crate) fn seen(&self) -> (Self, Automatic<SimCiphertext>) {
+        let automatic = Automatic::seen();
+        let simulator = Self {
+            bootstrapper: self.bootstrapper.clone(),
+            functional: self.functional.clone(),
+            auto_bootstrap: self.auto_bootstrap,
+            noise_model: self.noise_model,
+            automatic: automatic.clone(),
+            ..Self::new(&self.params)
+        };
+        (simulator, automatic)
     }
 
     /// The same simulator with a worst-case bound on noise instead of an average. The "variances"

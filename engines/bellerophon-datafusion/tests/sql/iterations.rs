@@ -205,6 +205,10 @@ async fn a_step_needs_a_row_of_vectors() {
         assert!(refused.contains(expected), "{refused}");
     }
     assert_eq!(iteration.resume(&first).unwrap(), state, "nothing was stored");
+    // The note of so many vectors would have more than 64 KiB: the query does not even run.
+    let many = State { iteration: 0, vectors: vec![first[0]; 1009] };
+    let refused = iteration.step(&session, &many, "no query").await.unwrap_err().to_string();
+    assert!(refused.contains("1009 vectors: a state has at most 65536 bytes"), "{refused}");
 }
 
 #[tokio::test]

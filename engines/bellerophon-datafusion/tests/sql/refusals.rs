@@ -215,8 +215,10 @@ fn a_table_has_a_column_to_encrypt() {
 fn cells_are_separated_by_commas() {
     let world = World::new();
     for (text, reason) in [
-        ("g;x;y\na;0,5;1\n", "semicolons separate the names"),
-        ("g\tx\ty\na\t0.5\t1\n", "tabs separate the names"),
+        ("g;x;y\na;0,5;1\n", "the cells are separated by semicolons"),
+        ("g\tx\ty\na\t0.5\t1\n", "the cells are separated by tabs"),
+        // Separators in quotes are part of a name.
+        ("\"g,a,b\";x;y\na;0,5;1\n", "the cells are separated by semicolons"),
     ] {
         let mut writer = TableWriter::new(&world.client, world.options(), Vec::new()).unwrap();
         let refusal = writer.write_csv(text.as_bytes(), |_| {}).unwrap_err().to_string();

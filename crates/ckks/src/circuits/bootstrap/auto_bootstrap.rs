@@ -56,7 +56,7 @@ pub(crate) fn replenished<'c, A: CkksOps>(
     let level = a.metadata(x).level;
     check_provided(a, level, needed)?;
     match is_short(a, level, needed) {
-        true => a.bootstrap(x).map(Cow::Owned),
+        true => a.bootstrap_automatically(x, a.params().scale()).map(Cow::Owned),
         false => Ok(Cow::Borrowed(x)),
     }
 }
@@ -70,7 +70,7 @@ pub(crate) fn raised<'c, A: CkksOps>(
     let below = a.metadata(x).level;
     let helps = below < level && span(a).is_some_and(|(_, fresh)| level <= fresh);
     match helps && is_short(a, below, usize::MAX) {
-        true => a.bootstrap(x).map(Cow::Owned),
+        true => a.bootstrap_automatically(x, a.params().scale()).map(Cow::Owned),
         false => Ok(Cow::Borrowed(x)),
     }
 }
@@ -128,7 +128,7 @@ impl<'c, T> Bootstraps<'c, T> {
         if let Some((.., made)) = made {
             return Ok(Shared::Bootstrapped(made.clone()));
         }
-        let made = Arc::new(a.bootstrap_to(x, scale)?);
+        let made = Arc::new(a.bootstrap_automatically(x, scale)?);
         self.made.push((x, scale, made.clone()));
         Ok(Shared::Bootstrapped(made))
     }
@@ -240,8 +240,8 @@ pub(crate) fn aligned<'c, A: CkksOps>(
         return kept;
     }
     Ok(match of_x.level <= of_y.level {
-        true => (Cow::Owned(a.bootstrap_to(x, scales[1])?), Cow::Borrowed(y)),
-        false => (Cow::Borrowed(x), Cow::Owned(a.bootstrap_to(y, scales[0])?)),
+        true => (Cow::Owned(a.bootstrap_automatically(x, scales[1])?), Cow::Borrowed(y)),
+        false => (Cow::Borrowed(x), Cow::Owned(a.bootstrap_automatically(y, scales[0])?)),
     })
 }
 

@@ -250,21 +250,67 @@ impl Evaluator {
         x: &PairedVec,
         declaration: impl Into<Declaration>,
     ) -> Result<PublishedPaired> {
-        let (op, declaration) = (PUBLISH_PAIRED, declaration.into());
-        self.check(x.inner()).during(op)?;
-        let range = declaration.range().during(op)?;
-        let refused = |needed| Err(ErrorKind::Declaration { what: "range", needed }.during(op));
+        self.declared_paired(x, &declaration.into()).during(PUBLISH_PAIRED)
+    }
+
+    /// A paired vector of a client with the declared metadata, as [`admit`](Self::admit).
+    ///
+    /// # Errors
+    /// As [`publish_paired`](Self::publish_paired), for an input that exceeds the declaration.
+    pub fn admit_paired(
+        &self,
+        x: &PairedVec,
+        declaration: impl Into<Declaration>,
+    ) -> Result<PairedVec> {
+        Ok(self.declared_paired(x, &declaration.into()).during("admit_paired")?.into())
+    }
+
+    /// Integers of a client with the declared metadata, as [`admit`](Self::admit): modulus, range,
+    /// noise, level and scale are those that the server expects, such as those of the simulated
+    /// encryption (`Declaration::from` its [`values`](IntVec::values)).
+    ///
+    /// # Errors
+    /// As [`publish_paired`](Self::publish_paired), for integers that exceed the declaration, also
+    /// by the bound on their noise; [`ErrorKind::Declaration`] for another modulus;
+    /// [`ErrorKind::Unreduced`] for integers that come from reals without a table.
+    pub fn admit_integers(
+        &self,
+        x: &IntVec,
+        modulus: usize,
+        declaration: impl Into<Declaration>,
+    ) -> Result<IntVec> {
+        let (op, declaration) = ("admit_integers", declaration.into());
+        x.check_source().during(op)?;
+        let refused = |what, needed| Err(ErrorKind::Declaration { what, needed }.during(op));
+        if x.modulus() != modulus {
+            return refused("modulus", "that of the integers");
+        }
+        // What is exact is decided by the bound on the noise.
+        let CiphertextMeta { noise, slots, scale, .. } = *x.values().inner().meta();
+        let found = slot_std(noise.bound, slots, scale, true);
+        if found.is_nan() || found > declaration.largest_noise() {
+            return refused("noise", NOISE);
+        }
+        let values = self.declared_paired(x.values(), &declaration).during(op)?;
+        IntVec::of_values(values.into(), modulus, false).during(op)
+    }
+
+    /// A paired vector with the declared metadata.
+    fn declared_paired(&self, x: &PairedVec, declaration: &Declaration) -> Result<PublishedPaired> {
+        self.check(x.inner())?;
+        let range = declaration.range()?;
+        let refused = |needed| Err(ErrorKind::Declaration { what: "range", needed }.into());
         if !range.is_real() {
             return refused("a real range, of the values in either part of the slots");
         }
-        declaration.admits_range(&range, x.range()).during(op)?;
+        declaration.admits_range(&range, x.range())?;
         let bound = range.bound();
         let all = slot_range(&Interval::real(-bound, bound)?, x.is_both())?;
         if x.inner().meta().bounds.slots().bound() > widened(&all).bound() {
             return refused("a magnitude that holds every slot, padding included");
         }
         let slots = (all.bound(), true);
-        let (inner, log2_noise) = self.at_declared(x.inner(), &declaration, slots).during(op)?;
+        let (inner, log2_noise) = self.at_declared(x.inner(), declaration, slots)?;
         PublishedPaired::of(self.params(), inner, range, x.len(), log2_noise)
     }
 }

@@ -196,7 +196,10 @@ impl Comparator {
         };
         let level = a.metadata(&x).level;
         let enough = level >= least + 2 && bootstraps(level) <= bootstraps(fresh);
-        if enough || level < least { Ok(x) } else { a.bootstrap(&x) }
+        match enough || level < least {
+            true => Ok(x),
+            false => a.bootstrap_automatically(&x, a.params().scale()),
+        }
     }
 
     /// The sign of differences, at the default scale.
