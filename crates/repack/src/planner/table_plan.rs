@@ -59,10 +59,7 @@ impl<P: PlanSubject> Planner<'_, P> {
         };
         let map = Map::planned(lookups, lwe_params, path, &self.domain, deviation)?;
         let accuracy = map.accuracy(&self.values, inside)?;
-        let error = match deviation {
-            Some(_) => accuracy.worst_abs(),
-            None => tables.error(&map, self.request, &self.values, &self.shifted()?)?,
-        };
+        let error = tables.error(&map, self.request, &self.values, &self.shifted()?)?;
         let of = Engine::from(LutEngine::of(lwe_params));
         let mut prediction = self.prediction(&tables, of, error, None)?;
         prediction.accuracy = Some(accuracy);
