@@ -95,18 +95,16 @@ impl Chebyshev {
     /// so the error is at most the sum of the `2 |J_{2k}(a)|` left out, no sampling needed.
     /// (Rounding adds about `2^-52 a` to either.)
     pub(crate) fn cosine(a: f64, degree: usize) -> (Self, f64) {
-        // Beyond a + 60 the terms are below 2^-100 of the first one left out.
-        let last = degree.max(a.abs() as usize) + 60;
-        let series = bessel(a, last);
-        // Jacobi-Anger: cos(a u) = J_0(a) + 2 sum_k (-1)^k J_2k(a) T_2k(u).
-        let term = |k: usize| match k {
-            0 => series[0],
-            _ if k % 2 == 1 => 0.0,
-            _ if k % 4 == 2 => -2.0 * series[k],
-            _ => 2.0 * series[k],
-        };
-        let error = (degree + 1..=last).map(|k| term(k).abs()).sum();
-        (Self::new(-1.0, 1.0, (0..=degree).map(term).collect()), error)
+        let terms = cosine_terms(a, degree);
+        let error = terms[degree + 1..].iter().map(|c| c.abs()).sum();
+        (Self::new(-1.0, 1.0, terms[..=degree].to_vec()), error)
+    }
+
+    /// A bound on the error over `[-1, 1]` of the derivative of [`cosine`](Self::cosine): that of
+    /// `T_k` is at most `k^2`.
+    pub(crate) fn cosine_slope_error(a: f64, degree: usize) -> f64 {
+        let terms = cosine_terms(a, degree);
+        (degree + 1..terms.len()).map(|k| (k * k) as f64 * terms[k].abs()).sum()
     }
 
     /// Left end of the domain.
@@ -253,6 +251,21 @@ impl Chebyshev {
     pub(crate) fn difference_slope(&self, lipschitz: f64) -> f64 {
         lipschitz * 0.5 * (self.hi - self.lo) + self.angular_slope()
     }
+}
+
+/// The coefficients of `cos(a u)`, far beyond a degree.
+fn cosine_terms(a: f64, degree: usize) -> Vec<f64> {
+    // Beyond a + 60 the terms are below 2^-100 of the first one left out.
+    let last = degree.max(a.abs() as usize) + 60;
+    let series = bessel(a, last);
+    // Jacobi-Anger: cos(a u) = J_0(a) + 2 sum_k (-1)^k J_2k(a) T_2k(u).
+    let term = |k: usize| match k {
+        0 => series[0],
+        _ if k % 2 == 1 => 0.0,
+        _ if k % 4 == 2 => -2.0 * series[k],
+        _ => 2.0 * series[k],
+    };
+    (0..=last).map(term).collect()
 }
 
 /// Bessel functions `J_0(a) .. J_last(a)`, by Miller's backward recurrence

@@ -121,7 +121,8 @@ fn the_error_of_a_slot_follows_its_integer() {
     };
     let of_operand = operand(0.0).metadata();
     let scales = plan.meta(&world.params, &of_operand, output).unwrap().scales;
-    let parts = plan.parts(&world.params, &of_operand, &scales, output.scale);
+    let scales = plan.scales(&world.params, &of_operand, &scales, output.scale);
+    let parts: Vec<Part> = plan.parts(&scales, of_operand.meta.scale).collect();
     let rounding = bellerophon_mlwe::noise::rounding(world.params.lattice());
     let variance =
         |part: &Part| part.slope.powi(2) * of_operand.meta.noise.total + rounding * part.steps;

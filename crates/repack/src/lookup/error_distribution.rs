@@ -21,12 +21,12 @@ const POINTS: usize = 1024;
 const NODES: i32 = 6;
 const NODE_STEP: f64 = 0.8;
 
-/// The bound [`ErrorDistribution::worst_abs`] holds for vectors of this many values, except with
-/// this probability (as `log2`) for the index errors and again for the noise.
+/// [`ErrorDistribution::worst_abs`] counts vectors of this many values, and this probability (as
+/// `log2`) for the index errors and again for the noise.
 const VALUES: usize = 1 << 16;
 const LOG2_FAILURE: f64 = -20.0;
 
-/// The factor by which the error between two sample points may exceed the bound.
+/// The factor for errors between two sample points.
 const ROOM: f64 = 1.25;
 
 /// Errors are counted in classes of a relative width of `2^-9`.
@@ -44,7 +44,9 @@ pub struct ErrorDistribution {
     /// [`Metadata::noise`](bellerophon_ckks::Metadata::noise) of the result for an operand
     /// without noise. Points between the 1024 sample points may be slightly worse.
     pub worst_rms: f64,
-    /// A bound on the error at the worst sample point.
+    /// Mean squares at the worst sample point, with the mean and the largest noise.
+    worst: Noise,
+    /// The largest error at the worst sample point, with room for those between.
     worst_abs: f64,
     /// Upper ends of classes of errors in descending order, each with the probability of an error in
     /// its class or a larger one.
@@ -86,9 +88,9 @@ impl Classes {
 
 impl ErrorDistribution {
     /// The distribution for values `x` uniform in `range`. `errors_of(x)` maps the cell `k` that is
-    /// read to the error of the result and the standard deviation of its noise. The index error is
+    /// read to the error of the result and the variances of its noise. The index error is
     /// normal with standard deviation `index_std` cells, before rounding to a cell.
-    pub(crate) fn law<E: Fn(i64) -> (f64, f64)>(
+    pub(crate) fn law<E: Fn(i64) -> (f64, Noise)>(
         range: &RangeInclusive<f64>,
         table: &TableDomain,
         index_std: f64,
@@ -98,7 +100,6 @@ impl ErrorDistribution {
         let (lo, hi) = (*range.start(), *range.end());
         let normal = |t: f64| 0.5 * libm::erfc(-t / (index_std * std::f64::consts::SQRT_2));
         let deviations = noise::deviations(LOG2_FAILURE - (VALUES as f64).log2());
-        let worst_noise = |std: f64| Noise::new(std * std).worst(VALUES, LOG2_FAILURE);
         let reach = (deviations * index_std).ceil() as i64 + 1;
         let nodes = (-NODES..=NODES).map(|i| f64::from(i) * NODE_STEP);
         let nodes: Vec<_> = nodes.map(|z| (z, (-0.5 * z * z).exp())).collect();
@@ -107,20 +108,22 @@ impl ErrorDistribution {
         // Step 2: at every sample point of the domain, the errors of all cells within reach,
         // weighted with their probability: their moments and their classes.
         let mut classes = Classes::default();
-        let (mut mean_abs, mut all_squares, mut worst, mut bound) = (0.0, 0.0, 0f64, 0f64);
+        let (mut mean_abs, mut all_squares) = (0.0, 0.0);
+        let (mut worst, mut bound) = (Noise::NONE, 0f64);
         for i in 0..POINTS {
             let x = lo + (hi - lo) * (i as f64 + 0.5) / POINTS as f64;
             let place = (x - table.center()) / table.step();
             let nearest = place.round() as i64;
             let error = errors_of(x);
-            let mut mean_square = 0.0;
+            let mut squares = Noise::NONE;
             // The cells that the index reaches, within the table.
             for k in (nearest - reach).max(-half)..=(nearest + reach).min(half - 1) {
                 let offset = k as f64 - place;
                 let probability = normal(offset + 0.5) - normal(offset - 0.5);
                 let (error, noise) = error(k);
-                mean_square += probability * (error * error + noise * noise);
-                bound = bound.max(error.abs() + worst_noise(noise));
+                squares += noise.map(|v| probability * (error * error + v));
+                bound = bound.max(error.abs() + noise.worst(VALUES, LOG2_FAILURE));
+                let noise = noise.total.sqrt();
                 for (z, weight) in &nodes {
                     let (error, weight) = (error + noise * z, probability * weight / total);
                     mean_abs += weight * error.abs();
@@ -128,12 +131,13 @@ impl ErrorDistribution {
                     classes.add(error, weight / POINTS as f64);
                 }
             }
-            worst = worst.max(mean_square);
+            worst = worst.max(squares);
         }
         Self {
             mean_abs: mean_abs / POINTS as f64,
             rms: (all_squares / POINTS as f64).sqrt(),
-            worst_rms: worst.sqrt(),
+            worst_rms: worst.total.sqrt(),
+            worst,
             worst_abs: ROOM * bound,
             tail: classes.tail(),
         }
@@ -144,10 +148,15 @@ impl ErrorDistribution {
         -self.mean_abs.log2()
     }
 
-    /// A bound on the error of every value at any point of the range, for an operand without noise.
-    /// For a vector of `2^16` values the bound fails with probability `2^-20` through an index
-    /// error and with `2^-20` through noise. It is computed at 1024 points, with a margin for the
-    /// points between.
+    /// The variances of a result at the worst sample point, for an operand without noise.
+    pub(crate) fn worst(&self) -> Noise {
+        self.worst
+    }
+
+    /// The largest error of `2^16` values at 1024 points, times 5/4, for an operand without noise;
+    /// except with probability `2^-20` for an index error, and `2^-20` for noise. It is measured:
+    /// a function known by its values may have a larger error between the points, so that what
+    /// stands on it is not certified.
     pub(crate) fn worst_abs(&self) -> f64 {
         self.worst_abs
     }
@@ -246,7 +255,7 @@ mod tests {
         let (step, index, output) = (1.0 / 64.0, 4.0, 0.05);
         let table = TableDomain::with_step(-1000.0, 1000.0, 0.0, step, 1 << 18, 48).unwrap();
         let law = ErrorDistribution::law(&(-1000.0..=1000.0), &table, index, |x| {
-            move |k| (k as f64 * step - x, output)
+            move |k| (k as f64 * step - x, Noise::new(output * output))
         });
         let sigma = (step * step * (index * index + 1.0 / 12.0) + output * output).sqrt();
         assert!((law.rms / sigma - 1.0).abs() < 0.01, "{} {sigma}", law.rms);
@@ -262,7 +271,8 @@ mod tests {
         // The largest of 1024 errors stays below 4.06 deviations with probability 95%, both for
         // errors of the index and for noise.
         assert!((law.max_abs(1024) / (4.06 * sigma) - 1.0).abs() < 0.06);
-        let noise = ErrorDistribution::law(&(-1.0..=1.0), &table, index, |_| |_| (0.0, 1.0));
+        let noise =
+            ErrorDistribution::law(&(-1.0..=1.0), &table, index, |_| |_| (0.0, Noise::new(1.0)));
         assert!((3.9..5.0).contains(&noise.max_abs(1024)), "{}", noise.max_abs(1024));
     }
 
@@ -282,7 +292,7 @@ mod tests {
             let table = TableDomain::with_step(-8.0, 8.0, 0.0, 16.0 / 4096.0, 4096, 0).unwrap();
             let table = &table;
             let law = ErrorDistribution::law(&(-8.0..=8.0), table, 7.5, |x| {
-                move |k| (f(table.argument(k)) - f(x), 0.0)
+                move |k| (f(table.argument(k)) - f(x), Noise::NONE)
             });
             assert!((law.mean_bits() - mean).abs() < 0.25, "{name}: {}", law.mean_bits());
             let worst = -law.max_abs(1024).log2();

@@ -62,6 +62,8 @@ pub(crate) struct Map<'a> {
     lwe_params: &'a lwe::Params,
     path: BridgePath,
     domain: RangeInclusive<f64>,
+    /// Standard deviation of the flooding noise, if any.
+    flood: Option<f64>,
     /// Variance of the noise of a fresh vector after SlotsToCoeffs.
     pub(super) lowered: f64,
     /// The expected table layout. It ignores the difference of the primes from powers of two and
@@ -184,7 +186,7 @@ impl<'a> Map<'a> {
         let mut lowered = lookups.s2c_variance((hi - lo) / 2.0, flood.is_some())?;
         lowered += flood.map_or(0.0, |deviation| deviation.powi(2));
         let planned = planned(lowered)?;
-        Ok(Self { lookups, lwe_params, path, domain: domain.clone(), lowered, planned })
+        Ok(Self { lookups, lwe_params, path, domain: domain.clone(), flood, lowered, planned })
     }
 
     fn center(&self) -> f64 {
@@ -291,8 +293,11 @@ impl<'a> Map<'a> {
     /// The grid of the table cells for an operand, predicted from its metadata after the middle of
     /// the domain was subtracted.
     pub(crate) fn grid(&self, shifted: &Metadata) -> Result<Grid> {
-        let s2c = self.lookups.to_coefficients();
-        let noise = self.lowered_noise(s2c, shifted, None)?;
+        let s2c = match self.flood {
+            None => self.lookups.to_coefficients(),
+            Some(_) => self.lookups.flooded_to_coefficients()?,
+        };
+        let noise = self.lowered_noise(s2c, shifted, self.flood)?;
         let scale = s2c.lowered(shifted)?.meta.scale;
         let (Fit { table, index_std, .. }, operand) = self.fitted(scale, &noise)?;
         let (center, step, degree) = (table.center(), table.step(), table.degree());
@@ -416,15 +421,16 @@ impl<'a> Map<'a> {
         ring.raising_noise(ring.repeats(count.next_power_of_two())) / (q0 * q0)
     }
 
-    /// As [`output_std`](Self::output_std), with the roundings of the reduction, which the metadata
-    /// of a packed vector has already.
-    pub(crate) fn predicted_std(&self, output: &EntryEncoding, count: usize) -> f64 {
+    /// The variances that [`output_std`](Self::output_std) and the roundings of the reduction add.
+    /// The metadata of a packed vector has the latter already.
+    pub(crate) fn predicted_noise(&self, output: &EntryEncoding, count: usize) -> Noise {
         let (slots, ring) = (self.lookups.slots(), self.lookups.ring());
         let reduction = match (self.path, ring) {
             (BridgePath::Ring, Some(ring)) => ring.reduction(Reduction::Sine),
             _ => self.lookups.reduction(),
         };
-        self.output_std(output, count).hypot(output.gain * reduction_std(slots, reduction))
+        let added = self.output_std(output, count).powi(2);
+        reduction_noise(slots, reduction) * output.gain.powi(2) + added
     }
 
     /// Standard deviation that blind rotation and packing add to one of `count` values, without the
@@ -458,7 +464,7 @@ impl<'a> Map<'a> {
         f: impl Fn(f64) -> f64,
     ) -> Result<ErrorDistribution> {
         // The noise for a single value, which packing repeats most.
-        let noise = self.predicted_std(&self.entry_encoding(&f)?, 1);
+        let noise = self.predicted_noise(&self.entry_encoding(&f)?, 1);
         let table = self.planned_table();
         let half = table.degree() as i64 / 2;
         let cell = |k: i64| f(table.argument(k).clamp(*range.start(), *range.end()));
@@ -487,11 +493,13 @@ impl LutParams {
     }
 }
 
-/// Standard deviation of the sine that a reduction returns, at amplitude 1: every step rounds, and
-/// a slot sums half the coefficients.
-pub(super) fn reduction_std(slots: &ckks::Params, reduction: &Mod1) -> f64 {
+/// Variances of the sine that a reduction returns, at amplitude 1: every step rounds, and a slot
+/// sums half the coefficients. The largest one is that of the rarest multiples of the modulus.
+pub(super) fn reduction_noise(slots: &ckks::Params, reduction: &Mod1) -> Noise {
     let rounding = mlwe_noise::rounding(slots.lattice()) * slots.max_slots() as f64;
-    reduction.mean_sensitivity().steps * rounding.sqrt() / slots.scale()
+    let [mean, largest] = [reduction.mean_sensitivity(), reduction.largest_sensitivity()]
+        .map(|sensitivity| (sensitivity.steps / slots.scale()).powi(2) * rounding);
+    Noise::varying(mean, largest)
 }
 
 /// Adds a constant to the slots that hold values; padding stays zero.

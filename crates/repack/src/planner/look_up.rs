@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, ops::RangeInclusive};
 
-use bellerophon_ckks::{Metadata, cost::Work, noise::Noise};
+use bellerophon_ckks::{Metadata, cost::Work};
 use bellerophon_lwe::{self as lwe, noise as lwe_noise};
 
 use super::{cost_model::CostModel, plan::MapPlan, request::MapRequest};
@@ -41,8 +41,7 @@ impl Tables<'_> {
         // result.
         let reach = reach.ceil().min(grid.degree as f64) as usize;
         let change = largest_change(&grid, f, (lo, hi), reach);
-        let noise = Noise::new(map.predicted_std(&output, count).powi(2));
-        Ok(change + noise.worst(count, log2_failure))
+        Ok(change + map.predicted_noise(&output, count).worst(count, log2_failure))
     }
 
     /// The time of a look-up of `count` values, corrected by a polynomial of degree `order`:
@@ -136,7 +135,7 @@ fn sliding(entries: &[f64], reach: usize, replaces: impl Fn(f64, f64) -> bool) -
 mod tests {
     use super::*;
     use crate::{lookup::testing, planner::MapFunction};
-    use bellerophon_ckks::{CiphertextMeta, Interval, simulator::Simulator};
+    use bellerophon_ckks::{CiphertextMeta, Interval, noise::Noise, simulator::Simulator};
 
     #[test]
     fn windows_hold_their_extremes() {
@@ -164,6 +163,27 @@ mod tests {
         let table = MapRequest::table(vec![0.0, 5.0, 1.0]);
         assert_eq!(largest_change(&grid, &table, (0.0, 2.0), 40), 0.0);
         assert_eq!(largest_change(&grid, &table, (0.0, 2.0), 60), 5.0);
+    }
+
+    /// The reduction enlarges roundings most in slots of rare multiples of the modulus: the bound
+    /// of a constant, which no index error changes, is that of the worst of them.
+    #[test]
+    fn errors_of_a_constant_are_those_of_the_worst_multiple() {
+        let lookups = &testing::toy();
+        let (lwe_params, path) = (lookups.lwe_params(), BridgePath::Ring);
+        let map = Map::new(lookups, lwe_params, path, &(-1.0..=1.0)).unwrap();
+        let tables = Tables { lookups, lwe_params, path };
+        let constant = MapRequest::of(MapFunction::lipschitz("1", 1.0, |_| 1.0));
+        let simulator = Simulator::new(lookups.slots());
+        let (count, level) = (1024, lookups.slots().max_level());
+        let unit = Interval::real(-1.0, 1.0).unwrap();
+        let x = simulator.encrypt(&vec![0.0; count], unit, level).unwrap();
+        let found = tables.error(&map, &constant, &(-1.0..=1.0), x.metadata()).unwrap();
+        let noise = map.predicted_noise(&map.entry_encoding(&|_| 1.0).unwrap(), count);
+        assert!(noise.peak > noise.total);
+        let of = |noise: Noise| noise.worst(count, MapPlan::LOG2_FAILURE);
+        assert!(found > of(Noise::new(noise.total)), "{found} {noise:?}");
+        assert!((found / of(noise) - 1.0).abs() < 1e-12, "{found} {noise:?}");
     }
 
     /// A vector after a bootstrap has slots with much larger errors than others, and a stated range

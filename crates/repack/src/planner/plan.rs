@@ -25,7 +25,7 @@ pub struct Prediction {
     /// the error of the operand, and the index error of a table. It is finite, and at least -52.
     pub log2_error: f64,
     /// Whether the approximation error of the function is certified; otherwise it is measured at
-    /// thousands of points.
+    /// thousands of points, and `log2_error` holds for those.
     pub certified: bool,
     /// Levels that the operand must have.
     pub levels: usize,

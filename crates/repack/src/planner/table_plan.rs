@@ -67,10 +67,7 @@ impl<P: PlanSubject> Planner<'_, P> {
         let map = Map::planned(lookups, lwe_params, path, &self.domain, deviation)?;
         // Step 2: the error: the change of the function within the index error.
         let accuracy = map.accuracy(&self.values, |x| self.inside(x))?;
-        let error = match deviation {
-            Some(_) => accuracy.worst_abs(),
-            None => tables.error(&map, self.request, &self.values, &self.shifted()?)?,
-        };
+        let error = tables.error(&map, self.request, &self.values, &self.shifted()?)?;
         let of = Engine::from(LutEngine::of(lwe_params));
         let prediction = self.prediction(&tables, of, error, None)?;
         Ok((of, Prediction { accuracy: Some(accuracy), ..prediction }))

@@ -18,6 +18,8 @@
 //! derivative of each `p_i` has all its zeros beyond `a_{i-1}`. The error of a maximum or an
 //! absolute value is at most the margin there.
 
+mod sensitivity;
+
 use std::{collections::BTreeMap, fmt};
 
 use super::accuracy::Accuracy;
@@ -39,12 +41,6 @@ const SEARCH: f64 = 0.99;
 
 /// The relative excess of the certificate of a step over its true error.
 const EXCESS: f64 = 2e-4;
-
-/// Sample points for average noise.
-const SAMPLES: usize = 512;
-
-/// Sample points in equal distances for the largest noise, and as many in equal ratios.
-const PEAK_SAMPLES: usize = 4 * SAMPLES;
 
 /// Intervals of the margin for bounds on products with the sign.
 const INTERVALS: u32 = 1 << 12;
@@ -87,10 +83,12 @@ pub struct Sign {
     first: Vec<Polynomial>,
     /// The last one, for the sign and for the step.
     last: [Polynomial; 2],
-    /// For the sign and for the step: mean and largest of samples outside the margin, and a bound there.
+    /// For the sign and for the step: the mean and a bound outside the margin.
     sensitivity: [Sensitivity; 2],
     peak: [Sensitivity; 2],
-    outside: [Sensitivity; 2],
+    /// Bounds for all arguments: on the product with the argument, and on the derivative.
+    product: Sensitivity,
+    slope: f64,
 }
 
 /// The result of the last polynomial of a [`Sign`].
@@ -217,11 +215,16 @@ impl Sign {
             last: [Polynomial::new(last), Polynomial::new(step)],
             sensitivity: [Sensitivity::IDENTITY; 2],
             peak: [Sensitivity::IDENTITY; 2],
-            outside: [Sensitivity::IDENTITY; 2],
+            product: Sensitivity::IDENTITY,
+            slope: 0.0,
         };
         sign.sensitivity = [Kind::Sign, Kind::Step].map(|kind| sign.mean_sensitivity(kind));
-        sign.peak = [Kind::Sign, Kind::Step].map(|kind| sign.sampled_outside(kind));
-        sign.outside = [Kind::Sign, Kind::Step].map(|kind| sign.largest_outside(kind, &margins));
+        let profiles = [Kind::Sign, Kind::Step].map(|kind| sign.profile(kind, &margins));
+        // Errors of `x` are 1 / radius times as large in the units of the profiles.
+        let slope = 1.0 / radius;
+        sign.peak = profiles.each_ref().map(|profile| profile.largest(margin, |_| [slope, 1.0]));
+        sign.product = profiles[0].largest(0.0, |u| [u, u * radius]);
+        sign.slope = profiles[0].largest(0.0, |_| [slope, 0.0]).input;
         sign.magnitude_error = sign.magnitude_error.max(sign.lost_within(1.0));
         Ok(sign)
     }
@@ -278,91 +281,6 @@ impl Sign {
     /// The polynomials in the order of application.
     pub(crate) fn polynomials(&self, kind: Kind) -> impl Iterator<Item = &Polynomial> {
         self.first.iter().chain([&self.last[kind as usize]])
-    }
-
-    /// Root mean square over `margin <= |x| <= radius` of the sensitivity to errors.
-    pub(crate) fn sensitivity(&self, kind: Kind) -> Sensitivity {
-        self.sensitivity[kind as usize]
-    }
-
-    /// The largest sensitivity to errors over `margin <= |x| <= radius`, of samples.
-    pub(crate) fn peak(&self, kind: Kind) -> Sensitivity {
-        self.peak[kind as usize]
-    }
-
-    /// A bound on the sensitivity to errors over `margin <= |x| <= radius`.
-    pub(crate) fn outside(&self, kind: Kind) -> Sensitivity {
-        self.outside[kind as usize]
-    }
-
-    /// [`outside`](Self::outside): every polynomial at its steepest over `[a_{i-1}, 1]`, which
-    /// contains the values of the ones before it.
-    fn largest_outside(&self, kind: Kind, margins: &[f64]) -> Sensitivity {
-        let first = Sensitivity { input: 1.0 / self.radius, steps: 0.0 };
-        let steps = self.polynomials(kind).zip(margins);
-        steps.fold(first, |chain, (p, &least)| chain.then(p.largest_from(least)))
-    }
-
-    /// The largest sensitivity of the product `x sign(x)` to errors of the sign, over all
-    /// `|x| <= radius`: where the sign is sensitive, `x` is small.
-    pub(crate) fn product_sensitivity(&self) -> Sensitivity {
-        let times = |(x, here): (f64, Sensitivity)| Sensitivity {
-            input: x * here.input,
-            steps: x * here.steps,
-        };
-        self.all_sensitivities()
-            .map(times)
-            .fold(Sensitivity { input: 0.0, steps: 0.0 }, Sensitivity::max)
-    }
-
-    /// The largest derivative, the largest factor of an error of the argument.
-    pub(crate) fn slope(&self) -> f64 {
-        self.all_sensitivities().map(|(_, here)| here.input.abs()).fold(0.0, f64::max)
-    }
-
-    /// Sensitivities at arguments from the radius to far inside the margin, in equal ratios.
-    fn all_sensitivities(&self) -> impl Iterator<Item = (f64, Sensitivity)> {
-        // Geometric samples from well inside the margin to the radius: the composition is steepest
-        // near zero.
-        let ratio = (0.125 * self.margin / self.radius).powf(1.0 / SAMPLES as f64);
-        (0..=SAMPLES).map(move |i| {
-            let x = self.radius * ratio.powi(i as i32);
-            (x, self.sensitivity_at(Kind::Sign, x))
-        })
-    }
-
-    /// Root mean square of the sensitivity outside the margin.
-    fn mean_sensitivity(&self, kind: Kind) -> Sensitivity {
-        let (mut input, mut steps) = (0.0, 0.0);
-        for i in 0..=SAMPLES {
-            let share = i as f64 / SAMPLES as f64;
-            let here = self.sensitivity_at(kind, self.margin + (self.radius - self.margin) * share);
-            input += here.input * here.input / (SAMPLES + 1) as f64;
-            steps += here.steps * here.steps / (SAMPLES + 1) as f64;
-        }
-        Sensitivity { input: input.sqrt(), steps: steps.sqrt() }
-    }
-
-    /// [`peak`](Self::peak): points in equal distances, and as many in equal ratios.
-    fn sampled_outside(&self, kind: Kind) -> Sensitivity {
-        let (wide, ratio) = (self.radius - self.margin, self.radius / self.margin);
-        let shares = (0..=PEAK_SAMPLES).map(|i| i as f64 / PEAK_SAMPLES as f64);
-        let points =
-            shares.flat_map(|share| [self.margin + wide * share, self.margin * ratio.powf(share)]);
-        let none = Sensitivity { input: 0.0, steps: 0.0 };
-        points.map(|x| self.sensitivity_at(kind, x)).fold(none, Sensitivity::max)
-    }
-
-    /// The sensitivity of the composition at `x`.
-    pub(crate) fn sensitivity_at(&self, kind: Kind, mut x: f64) -> Sensitivity {
-        let mut chain = Sensitivity { input: 1.0 / self.radius, steps: 0.0 };
-        // The chain rule along the composition.
-        for p in self.polynomials(kind) {
-            let u = p.chebyshev().to_unit(x);
-            chain = chain.then(p.plan().sensitivity(u));
-            x = p.plan().eval(u).re;
-        }
-        chain
     }
 }
 
@@ -497,31 +415,6 @@ mod tests {
             assert!(sign.error() <= f64::exp2(error), "{sign}");
             assert!(found <= sign.error(), "{sign}: {found:e}");
             assert!(sign.error() < 1.03 * found + 1e-12, "{sign}: {found:e}");
-        }
-    }
-
-    #[test]
-    fn slopes_outside_the_margin_are_bounded() {
-        for (margin, error, radius) in [(-4.0, -20.0, 1.0), (-8.0, -8.0, 3.0), (-10.0, -12.0, 1.0)]
-        {
-            let sign = Sign::new(radius, f64::exp2(margin), Accuracy::bits(-error)).unwrap();
-            let ratio = sign.radius() / sign.margin();
-            let even = |i: i32| sign.margin() + (radius - sign.margin()) * f64::from(i) / 20_000.0;
-            let points = (0..=20_000)
-                .flat_map(|i| [even(i), sign.margin() * ratio.powf(f64::from(i) / 20_000.0)]);
-            for kind in [Kind::Sign, Kind::Step] {
-                let bound = sign.outside(kind);
-                let none = Sensitivity { input: 0.0, steps: 0.0 };
-                let at = |x: f64| sign.sensitivity_at(kind, x);
-                let found = points.clone().map(at).fold(none, Sensitivity::max);
-                assert!(found.input <= bound.input && found.steps <= bound.steps, "{sign}");
-                // Each polynomial at its steepest: 4 times too large for two of them, 42 for three.
-                assert!(bound.input <= 64.0 * found.input, "{sign}: {found:?} {bound:?}");
-                let peak = sign.peak(kind);
-                assert!(peak.input <= bound.input && peak.steps <= bound.steps, "{sign}");
-                let mean = sign.sensitivity(kind);
-                assert!(peak.input >= mean.input && peak.steps >= mean.steps, "{sign}");
-            }
         }
     }
 

@@ -16,9 +16,10 @@
 //! D_t(x)^2 V_t / S_t^2 + sum_i D_i(x)^2 V / S_i^2
 //! ```
 //!
-//! for an operand `t` of the variance `V_t`. The scales differ: the first levels may have larger
-//! primes ([`BootstrapSpec::chain`](crate::bootstrap::BootstrapSpec::chain)). The errors of `T_2`
-//! and `T_4`, which are enlarged most, are then made at the largest scales
+//! for an operand `t` of the variance `V_t`, and the largest one a bound for all of them. The
+//! scales differ: the first levels may have larger primes
+//! ([`BootstrapSpec::chain`](crate::bootstrap::BootstrapSpec::chain)). The errors of `T_2` and
+//! `T_4`, which are enlarged most, are then made at the largest scales
 //! ([`Mod1Spec::early_bits`](super::Mod1Spec::early_bits)).
 //!
 //! The terms of this mean differ by orders of magnitude: the rare integers in the middle of the
@@ -28,8 +29,8 @@
 use bellerophon_mlwe as mlwe;
 
 use super::Mod1;
-use crate::noise::Noise;
-use crate::polynomial::{Steps, check_domain, drift};
+use crate::noise::{Noise, times};
+use crate::polynomial::{Sensitivity, Steps, check_domain, drift};
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, KeyLevels,
     Metadata, Params, Result,
@@ -154,13 +155,17 @@ impl Mod1 {
             scales.push((after * params.divisor(level)).sqrt());
         }
 
-        // Noise: the error of the operand times the mean slope, and the roundings of all steps.
+        // Noise: the error of the operand times the slope, and the roundings of all steps; their
+        // mean, and their largest.
         let rounding = mlwe::noise::rounding(params.lattice());
-        let mut noise = Noise::NONE;
-        for part in self.parts(params, t, &scales, scale) {
-            let here = meta.noise * part.slope.powi(2) + rounding * part.steps;
-            noise = Noise { total: noise.total + part.weight * here.total, ..noise.max(here) };
-        }
+        let of = self.scales(params, t, &scales, scale);
+        let largest = meta.noise * (self.largest_slope / meta.scale).powi(2)
+            + rounding * self.largest_steps(&of);
+        let of_part = |part: Part| {
+            part.weight * (times(meta.noise.total, part.slope.powi(2)) + rounding * part.steps)
+        };
+        let total = self.parts(&of, meta.scale).map(of_part).sum();
+        let noise = Noise { total, ..largest };
         let unit = Bounds::all(Interval::real(-1.0, 1.0)?);
         let sine =
             CiphertextMeta { scale: sine_scale, bounds: unit, noise: Noise::new(rounding), ..meta };
@@ -178,58 +183,80 @@ impl Mod1 {
         Ok(EvalModMeta { scales, sine, result })
     }
 
-    /// The expected `x` and the error there ([module](self)). `scales` are those of
-    /// [`EvalModMeta::scales`]; the result has the scale `last`.
-    pub(crate) fn parts(
-        &self,
-        params: &Params,
-        t: &Metadata,
-        scales: &[f64],
-        last: f64,
-    ) -> Vec<Part> {
-        let at = self.steps_at(params, t, scales, last);
-        let part = |(x, weight)| Part {
-            x,
-            weight,
-            slope: self.sensitivity(x).input / t.meta.scale,
-            steps: at(x),
-        };
-        self.expected().into_iter().map(part).collect()
+    /// The expected `x` and the error there ([module](self)), for an operand at a scale.
+    pub(crate) fn parts(&self, scales: &Scales, operand: f64) -> impl Iterator<Item = Part> {
+        self.expected().into_iter().map(move |(x, weight)| {
+            let Sensitivity { input, steps } = self.sensitivity_with(scales, x);
+            Part { x, weight, slope: input / operand, steps: steps * steps }
+        })
     }
 
-    /// The sum `sum_i D_i(x)^2 / S_i^2` ([module](self)) at one `x`.
-    fn steps_at(
+    /// The scales of all steps. `scales` are those of [`EvalModMeta::scales`]; the result has the
+    /// scale `last`.
+    pub(crate) fn scales(
         &self,
         params: &Params,
         t: &Metadata,
         scales: &[f64],
         last: f64,
-    ) -> impl Fn(f64) -> f64 {
+    ) -> Scales {
         let (sine, first) = (scales[0], scales[scales.len() - 1]);
-        let cosine = Steps::new(params, self.cosine(), (t.level, t.meta.scale), first);
         let sine_level = t.level - self.cosine().depth() - self.doublings();
-        let arcsine =
-            self.arcsine().map(|plan| (plan, Steps::new(params, plan, (sine_level, sine), last)));
-        move |x: f64| {
-            // Step 2: the cosine of the divided angle.
-            let u = x / self.width() - self.shift();
-            let (_, mut sum) = self.cosine().derivatives_by(u, &cosine);
-            let mut c = self.cosine().eval(u).re;
-            // Step 3: the error of c is enlarged by 4 c; another rescale.
-            for scale in scales.iter().rev().skip(1) {
-                sum = 16.0 * c * c * sum + scale.powi(-2);
-                c = 2.0 * c * c - 1.0;
-            }
-            // Step 4: the arcsine.
-            match &arcsine {
-                Some((plan, steps)) => {
-                    let (slope, added) = plan.derivatives_by(c, steps);
-                    slope.norm_sqr() * sum + added
-                }
-                None => sum,
-            }
+        Scales {
+            cosine: Steps::new(params, self.cosine(), (t.level, t.meta.scale), first),
+            doubled: scales.iter().rev().skip(1).map(|scale| scale.powi(-2)).collect(),
+            arcsine: self.arcsine().map(|plan| Steps::new(params, plan, (sine_level, sine), last)),
         }
     }
+
+    /// The scale 1 of all steps but those of `T_2` and `T_4` ([`Mod1Spec::early_bits`]).
+    ///
+    /// [`Mod1Spec::early_bits`]: super::Mod1Spec::early_bits
+    pub(super) fn plain_scales(&self) -> Scales {
+        let [second, fourth] = self.early_bits();
+        let scale = |index| match index {
+            2 => f64::from(second).exp2(),
+            4 => f64::from(fourth).exp2(),
+            _ => 1.0,
+        };
+        Scales {
+            cosine: Steps::given(self.cosine(), scale),
+            doubled: vec![1.0; self.doublings()],
+            arcsine: self.arcsine().map(|plan| Steps::given(plan, |_| 1.0)),
+        }
+    }
+
+    /// The derivative `D_t(x)`, and the root of the sum `sum_i D_i(x)^2 / S_i^2`
+    /// ([module](self)), at one `x`.
+    pub(super) fn sensitivity_with(&self, scales: &Scales, x: f64) -> Sensitivity {
+        // Step 2: the cosine of the divided angle.
+        let u = x / self.width() - self.shift();
+        let (slope, mut sum) = self.cosine().derivatives_by(u, &scales.cosine);
+        let (mut input, mut c) = (slope.re, self.cosine().eval(u).re);
+        // Step 3: the error of c is enlarged by 4 c; another rescale.
+        for rounding in &scales.doubled {
+            input *= 4.0 * c;
+            sum = 16.0 * c * c * sum + rounding;
+            c = 2.0 * c * c - 1.0;
+        }
+        // Step 4: the arcsine.
+        if let Some((plan, steps)) = self.arcsine().zip(scales.arcsine.as_ref()) {
+            let (slope, added) = plan.derivatives_by(c, steps);
+            input *= slope.re;
+            sum = slope.norm_sqr() * sum + added;
+        }
+        Sensitivity { input, steps: sum.sqrt() }
+    }
+}
+
+/// The scales of the steps of EvalMod.
+pub(crate) struct Scales {
+    /// Of the polynomial of the cosine.
+    pub(super) cosine: Steps,
+    /// `S^-2` of every double angle.
+    pub(super) doubled: Vec<f64>,
+    /// Of the polynomial of the arcsine.
+    pub(super) arcsine: Option<Steps>,
 }
 
 /// The error of the result at an expected `x`.

@@ -37,9 +37,11 @@
 //! | --- | --- |
 //! | `plan` | [`Mod1`]: interval, degree and double angles for a secret |
 //! | `apply` | metadata and computation |
+//! | `largest` | the largest effect of errors |
 //! | `worst` | the worst-case noise bound |
 
 mod apply;
+mod largest;
 mod plan;
 mod worst;
 

@@ -1,6 +1,7 @@
 //! The plan of EvalMod: interval, degree, double angles, predicted error.
 
 use std::f64::consts::{LN_2, TAU};
+use std::sync::OnceLock;
 
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::{Plan, Sensitivity, power_depth};
@@ -80,6 +81,9 @@ pub struct Mod1 {
     arcsine: Option<(Arcsine, Chebyshev, Plan)>,
     early_bits: [i32; 2],
     mean: Sensitivity,
+    /// Of [`largest_sensitivity`](Self::largest_sensitivity): the slope, the squared rest.
+    pub(super) largest_slope: f64,
+    pub(super) largest_squares: OnceLock<f64>,
 }
 
 /// Half the width of the interval that contains `x = (b + <a, s>) / q` except with probability
@@ -197,12 +201,13 @@ impl Mod1 {
                 let mean = Sensitivity::IDENTITY;
                 let mut plan = Self {
                     bound, deviation, offset, doublings, polynomial, cosine, cosine_error, arcsine,
-                    early_bits, mean,
+                    early_bits, mean, largest_slope: 0.0, largest_squares: OnceLock::new(),
                 };
                 plan.mean = plan.averaged_sensitivity();
                 plan
             })
             .min_by(|x, y| x.burden().total_cmp(&y.burden()))
+            .map(|plan| Self { largest_slope: plan.steepest(), ..plan })
             .ok_or_else(|| {
                 refuse(format!(
                     "reduction modulo 1 of |x| <= {bound:.1}: no polynomial of degree up to \
@@ -217,6 +222,21 @@ impl Mod1 {
     fn burden(&self) -> f64 {
         let noise = self.mean.input.hypot(self.mean.steps);
         self.cosine.cost() + self.doublings as f64 + BIT_COST * noise.log2()
+    }
+
+    /// The largest distance of an expected `x` from an integer.
+    pub(super) fn message(&self) -> f64 {
+        self.arcsine.as_ref().map_or(0.25, |a| a.0.message)
+    }
+
+    /// The error of the cosine of the divided angle.
+    pub(super) fn cosine_error(&self) -> f64 {
+        self.cosine_error
+    }
+
+    /// `log2` of the scales of `T_2` and of `T_4` ([`Mod1Spec::early_bits`]).
+    pub(super) fn early_bits(&self) -> [i32; 2] {
+        self.early_bits
     }
 
     /// Largest valid `|x|`: `K + 1/2` in the literature.
@@ -310,24 +330,9 @@ impl Mod1 {
 
     /// The effect on the result of errors of the input slots `t` and of the rescales, at `x`. Errors
     /// of `T_2` and `T_4` count by their scales ([`Mod1Spec::early_bits`]).
+    #[cfg(test)]
     pub(crate) fn sensitivity(&self, x: f64) -> Sensitivity {
-        let u = x / self.width() - self.shift();
-        let [second, fourth] = self.early_bits;
-        let weight = |index| match index {
-            2 => 0.25f64.powi(second),
-            4 => 0.25f64.powi(fourth),
-            _ => 1.0,
-        };
-        let mut sensitivity = self.cosine.weighted_sensitivity(u, weight);
-        let mut c = self.cosine.eval(u).re;
-        for _ in 0..self.doublings {
-            sensitivity = sensitivity.then(Sensitivity { input: 4.0 * c, steps: 1.0 });
-            c = 2.0 * c * c - 1.0;
-        }
-        match &self.arcsine {
-            None => sensitivity,
-            Some((_, _, plan)) => sensitivity.then(plan.sensitivity(c)),
-        }
+        self.sensitivity_with(&self.plain_scales(), x)
     }
 
     /// Root mean square of the sensitivity over the expected `x`: within 1/4 of the integers
@@ -340,8 +345,9 @@ impl Mod1 {
     /// [`mean_sensitivity`](Self::mean_sensitivity).
     fn averaged_sensitivity(&self) -> Sensitivity {
         let (mut input, mut steps) = (0.0, 0.0);
+        let scales = self.plain_scales();
         for (x, weight) in self.expected() {
-            let s = self.sensitivity(x);
+            let s = self.sensitivity_with(&scales, x);
             input += weight * s.input * s.input;
             steps += weight * s.steps * s.steps;
         }
@@ -351,7 +357,7 @@ impl Mod1 {
     /// Points of the expected distribution of `x` and their weights, whose sum is 1: every integer
     /// and the two ends of the message about it.
     pub(super) fn expected(&self) -> Vec<(f64, f64)> {
-        let message = self.arcsine.as_ref().map_or(0.25, |a| a.0.message);
+        let message = self.message();
         let last = self.bound.floor() as i64;
         let about = |integer: i64| {
             let weight = (-0.5 * (integer as f64 / self.deviation).powi(2)).exp();

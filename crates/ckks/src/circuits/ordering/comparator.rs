@@ -38,9 +38,9 @@ const LARGEST_MARGIN: f64 = 0.25;
 pub struct Comparator {
     sign: Sign,
     loss: f64,
-    /// Sensitivity of products of differences with their signs.
+    /// A bound on the sensitivity of products of differences with their signs.
     sensitivity: Sensitivity,
-    /// Largest slope of the sign.
+    /// A bound on the slope of the sign.
     pub(super) slope: f64,
     /// Whether all values are integers.
     integers: bool,
@@ -225,7 +225,7 @@ impl Comparator {
             return self.steps(a, d);
         }
         let of_padding = padding.map(|d| self.sign.sensitivity_at(Kind::Step, d.abs()));
-        let steepest = of_padding.into_iter().fold(self.sign.outside(Kind::Step), Sensitivity::max);
+        let steepest = of_padding.into_iter().fold(self.sign.peak(Kind::Step), Sensitivity::max);
         let (d, scale) = (enclosed(a, d)?, a.params().scale());
         signed_where(a, &d, &self.sign, Kind::Step, scale, Some(steepest))
     }

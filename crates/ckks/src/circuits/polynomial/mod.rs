@@ -14,7 +14,9 @@
 //! | `sums` | sums of multiples of powers, several at a time |
 //! | `monomial` | [`Monomial`] |
 //! | `steps`, `worst` | noise of the roundings of an evaluation: variance, worst case |
+//! | `cells` | largest values over an interval, by branch and bound |
 
+mod cells;
 mod eval;
 mod monomial;
 mod plan;
@@ -23,6 +25,7 @@ mod steps;
 mod sums;
 mod worst;
 
+pub(crate) use cells::{Cell, largest};
 pub(crate) use eval::{check_domain, drift};
 pub use monomial::Monomial;
 pub(crate) use plan::Response;
@@ -33,13 +36,10 @@ pub use powers::PowerBasis;
 pub(crate) use steps::Steps;
 pub use sums::Powers;
 
-use crate::{CiphertextMeta, Interval, approx::certify::range_within, chebyshev::Chebyshev};
+use crate::{CiphertextMeta, Interval, chebyshev::Chebyshev};
 
 /// Sample points for a range or a mean over the domain.
 const SAMPLES: usize = 512;
-
-/// The relative excess of a bound on a slope over a part of the domain.
-const SLOPE_EXCESS: f64 = 1e-2;
 
 /// Largest integer slope of a map onto `[-1, 1]` that takes no level.
 const MAX_SLOPE: f64 = 65536.0;
@@ -120,15 +120,6 @@ impl Polynomial {
             |x: f64| Sensitivity { steps: 0.0, ..self.plan.sensitivity(self.chebyshev.to_unit(x)) };
         let excess = x.ends().into_iter().map(at).fold(none, Sensitivity::max);
         Response { total: self.sensitivity, peak: self.largest, bound: self.largest, excess }
-    }
-
-    /// A bound on the sensitivity over the part `[lo, 1]` of the domain mapped onto `[-1, 1]`.
-    pub(crate) fn largest_from(&self, lo: f64) -> Sensitivity {
-        let slope = self.chebyshev.derivative();
-        let ends = slope.eval(lo).abs().max(slope.eval(1.0).abs());
-        let excess = SLOPE_EXCESS * ends.max(SLOPE_EXCESS * slope.bound());
-        let (least, most) = range_within(&slope, lo, 1.0, excess);
-        Sensitivity { input: most.max(-least), ..self.largest }
     }
 
     /// The value of the plan at `x`, in the clear.

@@ -177,9 +177,9 @@ impl Monomial {
         let most = of.bound() + noise::LARGEST * x.slot_std(x.noise.excess);
         let slope = self.coefficients.iter().enumerate().skip(1);
         let slope = slope.map(|(k, c)| k as f64 * c.norm() * most.powi(k as i32 - 1)).sum();
-        // Step 2: mean squares over the points for the total, the largest step for the excess.
+        // Step 2: mean squares over the points for the total, the largest for the peak.
         let (mut input, mut steps) = (0.0, 0.0);
-        let mut peak = Sensitivity { input: 0.0, steps: self.largest_steps(of) };
+        let mut peak = self.largest(of);
         for s in points.iter().map(|&x| at(x)) {
             input += s.input * s.input / points.len() as f64;
             steps += s.steps * s.steps / points.len() as f64;
@@ -194,14 +194,16 @@ impl Monomial {
         Response { total, peak, bound: Sensitivity { input: slope, ..peak }, excess }
     }
 
-    /// A bound on [`Sensitivity::steps`] over a real range.
-    fn largest_steps(&self, of: &Interval) -> f64 {
+    /// A bound on the sensitivity over a real range.
+    fn largest(&self, of: &Interval) -> Sensitivity {
         if !of.is_real() {
-            return 0.0;
+            return Sensitivity { input: 0.0, steps: 0.0 };
         }
         let (middle, radius) = (0.5 * (of.lo() + of.hi()), 0.5 * (of.hi() - of.lo()));
         let place = |a: f64| (middle + radius * a.cos()).into();
-        self.plan.largest_over(place, |x| self.plan.derivatives(x).1.powi(2)).sqrt()
+        let slope = self.plan.largest_over(place, |x| self.plan.derivatives(x).0.norm_sqr());
+        let steps = self.plan.largest_over(place, |x| self.plan.derivatives(x).1.powi(2));
+        Sensitivity { input: slope.sqrt(), steps: steps.sqrt() }
     }
 }
 

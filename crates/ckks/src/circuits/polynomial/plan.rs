@@ -306,24 +306,8 @@ impl Plan {
     /// The sensitivity of the result at a real `u` to errors of its steps, to first order, for real
     /// coefficients.
     pub(crate) fn sensitivity(&self, u: f64) -> Sensitivity {
-        self.weighted_sensitivity(u, |_| 1.0)
-    }
-
-    /// As [`sensitivity`](Self::sensitivity), for errors of the powers whose variances are those of
-    /// the other steps times a weight of their index.
-    pub(crate) fn weighted_sensitivity(
-        &self,
-        u: f64,
-        weight: impl Fn(usize) -> f64,
-    ) -> Sensitivity {
-        let mut squares = 0.0;
-        let input = self.backward(u.into(), |intermediate, square| {
-            squares += match intermediate {
-                Intermediate::Node => square,
-                Intermediate::Power(index) => weight(index) * square,
-            };
-        });
-        Sensitivity { input: input.re, steps: squares.sqrt() }
+        let (input, steps) = self.derivatives(u);
+        Sensitivity { input: input.re, steps }
     }
 
     /// The derivative of the result by the input at `u`, and the root of the sum of the squared

@@ -37,6 +37,16 @@ impl Steps {
         Self { powers, nodes }
     }
 
+    /// Scales given for the powers, and 1 for the nodes.
+    pub(crate) fn given(plan: &Plan, of_power: impl Fn(usize) -> f64) -> Self {
+        let powers = plan.powers().iter().map(|p| (p.index(), of_power(p.index()))).collect();
+        let mut nodes = vec![];
+        plan.backward(0.0.into(), |intermediate, _| {
+            nodes.extend((intermediate == Intermediate::Node).then_some(1.0));
+        });
+        Self { powers, nodes }
+    }
+
     /// The scale of a power; none of a plan without levels.
     pub(crate) fn of_power(&self, index: usize) -> Option<f64> {
         self.powers.get(&index).copied()
@@ -178,8 +188,16 @@ mod tests {
         }
         for degree in [3, 18] {
             let p = Monomial::new(&dense(degree)).unwrap();
-            let found = seen(-1.0, 1.0, |x| p.plan().sensitivity(x).steps);
-            check(found, p.response(&meta).peak.steps);
+            let peak = p.response(&meta).peak;
+            check(seen(-1.0, 1.0, |x| p.plan().sensitivity(x).steps), peak.steps);
+            check(seen(-1.0, 1.0, |x| p.plan().sensitivity(x).input.abs()), peak.input);
         }
+        // The steepest argument, 0, is none of the points of a mean over this range.
+        let p = Monomial::new(&[0.0, 1.0, 0.0, -1.0 / 3.0]).unwrap();
+        let meta = crate::CiphertextMeta {
+            bounds: crate::Bounds::all(Interval::between(-1.0, 0.9)),
+            ..meta
+        };
+        check(1.0, p.response(&meta).peak.input);
     }
 }

@@ -6,14 +6,14 @@ use bellerophon_lwe::noise as lwe_noise;
 
 use super::{
     known::Known,
-    noise::{Noise, NoiseSum},
+    noise::{NoiseSum, PackedNoise},
 };
 use crate::{
     Reduction, Result, RingBridge,
     lookup::{
         error_distribution::ErrorDistribution,
         local_poly::{self, LocalPolynomials, Smooth},
-        map::{EntryEncoding, Map, reduction_std},
+        map::{EntryEncoding, Map, reduction_noise},
         params::LutParams,
     },
 };
@@ -31,14 +31,6 @@ pub(crate) struct Correction {
     pub(crate) times: i64,
     /// The encodings of the coefficients, that of `d^0` first.
     pub(crate) coefficients: Vec<EntryEncoding>,
-}
-
-impl Correction {
-    /// Standard deviation of the noise of the packed operand, beside the noise of the vector
-    /// itself.
-    pub(crate) fn known_std(&self) -> f64 {
-        self.known.std()
-    }
 }
 
 impl Correction {
@@ -107,7 +99,7 @@ impl Correction {
         let steepest = steps2.iter().copied().fold(0.0, f64::max);
         let unit = lwe_noise::multi_value_unit(lwe_params, steepest).max(1.0);
         // Step 2: the noise of every table and of its packing.
-        let reduction = reduction_std(lookups.slots(), ring.reduction(Reduction::Sine));
+        let reduction = reduction_noise(lookups.slots(), ring.reduction(Reduction::Sine));
         let one_rotation = lwe_params.one_rotation_for_several();
         let noise = |output: &EntryEncoding, steps2: f64| {
             let table = match one_rotation {
@@ -115,14 +107,15 @@ impl Correction {
                 false => lwe_noise::look_up(lwe_params),
             };
             let raised2 = ring.raising_noise(ring.repeats(1)) / (q0 * q0);
-            Noise {
+            PackedNoise {
                 table: output.gain * TAU * table.sqrt() / q0,
-                own: output.gain * (TAU * TAU * raised2 + reduction * reduction).sqrt(),
+                own: (reduction + TAU * TAU * raised2) * output.gain.powi(2),
             }
         };
         let of_distance = noise(&self.cells, steps2[0]);
-        let of_distance = Noise { own: of_distance.own.hypot(self.known.std()), ..of_distance };
-        let of_coefficients: Vec<Noise> =
+        let own = of_distance.own + self.known.noise();
+        let of_distance = PackedNoise { own, ..of_distance };
+        let of_coefficients: Vec<PackedNoise> =
             self.coefficients.iter().zip(&steps2[1..]).map(|(o, &s)| noise(o, s)).collect();
         // Step 3: the error of a value that is read from cell k: that of the polynomial, with the
         // noise of the distance times the slope, and of the coefficients times powers of the
@@ -139,7 +132,7 @@ impl Correction {
                 for (j, noise) in (0..).zip(of_coefficients) {
                     sum.add(d.powi(j), *noise);
                 }
-                (local_poly::evaluate(p, d) - exact, sum.std())
+                (local_poly::evaluate(p, d) - exact, sum.variances())
             }
         }))
     }

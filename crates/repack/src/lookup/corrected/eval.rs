@@ -1,11 +1,14 @@
 //! Evaluation of local polynomials from the tables of their coefficients.
 
-use bellerophon_ckks::{self as ckks, Ciphertext, CiphertextMeta, CkksOps};
+use bellerophon_ckks::{
+    Ciphertext, CiphertextMeta, CkksOps,
+    noise::{Noise, slot_std},
+};
 use bellerophon_lwe::LweVec;
 
 use super::{
     correction::Correction,
-    noise::{Noise, NoiseSum},
+    noise::{NoiseSum, PackedNoise},
 };
 use crate::{
     Result,
@@ -73,18 +76,18 @@ impl LookupEvaluator<'_> {
         let distance = self.arithmetic.sub(&near, &cells)?;
         // The noise of the sum, from that of the tables and of the packing.
         let table = |j: usize, output: &EntryEncoding| output.gain * tables[j].meta().noise.sqrt();
-        let of_distance = Noise {
+        let of_distance = PackedNoise {
             table: table(0, &correction.cells),
-            own: distance.metadata().noise().hypot(correction.known_std()),
+            own: in_slots(&distance) + correction.known.noise(),
         };
         let of_terms = terms.as_slice().iter().zip(coefficients).enumerate();
-        let of_terms = of_terms.map(|(j, (term, output))| Noise {
+        let of_terms = of_terms.map(|(j, (term, output))| PackedNoise {
             table: table(j + 1, output),
-            own: term.metadata().noise(),
+            own: in_slots(term),
         });
-        let of_terms: Vec<Noise> = of_terms.collect();
+        let of_terms: Vec<PackedNoise> = of_terms.collect();
         let one_rotation = self.tables()?.rotations(2) == 1;
-        let deviation = deviation(&of_terms, of_distance, coefficients, reach, one_rotation);
+        let variances = variances(&of_terms, of_distance, coefficients, reach, one_rotation);
 
         // Step 3: Horner's rule, T_1 + d (T_2 + d (..)).
         let constant = terms.next().expect("there is a constant term");
@@ -114,21 +117,25 @@ impl LookupEvaluator<'_> {
 
         // The tracked metadata counts noise of the other blocks, which the mask has cleared.
         let (lattice, meta) = all.into_parts();
-        let variance = (deviation * meta.scale).powi(2) / meta.slots as f64;
-        let noise = ckks::noise::Noise::new(variance);
+        let noise = variances * (meta.scale.powi(2) / meta.slots as f64);
         Ok(Ciphertext::from_parts(params, lattice, CiphertextMeta { noise, ..meta })?)
     }
 }
 
-/// The standard deviation of the noise of a sum of coefficients times powers of a distance below
-/// `reach`.
-fn deviation(
-    terms: &[Noise],
-    distance: Noise,
+/// The variances of the noise of a vector in its slots, which no stated range includes.
+fn in_slots(x: &Ciphertext) -> Noise {
+    let CiphertextMeta { noise, slots, scale, .. } = x.metadata().meta;
+    Noise { excess: noise.peak, ..noise }.map(|v| slot_std(v, slots, scale, true).powi(2))
+}
+
+/// The variances of the noise of a sum of coefficients times powers of a distance below `reach`.
+fn variances(
+    terms: &[PackedNoise],
+    distance: PackedNoise,
     coefficients: &[EntryEncoding],
     reach: f64,
     one_rotation: bool,
-) -> f64 {
+) -> Noise {
     let (mut sum, mut slope) = (NoiseSum::new(one_rotation), 0.0);
     for (j, (term, output)) in (0..).zip(terms.iter().zip(coefficients)) {
         sum.add(reach.powi(j), *term);
@@ -136,7 +143,7 @@ fn deviation(
         slope += f64::from(j) * largest * reach.powi(j - 1);
     }
     sum.add(slope, distance);
-    sum.std()
+    sum.variances()
 }
 
 #[cfg(test)]
@@ -148,13 +155,14 @@ mod tests {
     fn tables_of_one_rotation_share_their_noise() {
         let output = |largest: f64| EntryEncoding::over(-largest, largest);
         let coefficients = [output(5.0), output(2.0)];
-        let terms = [Noise { table: 3.0, own: 4.0 }, Noise { table: 8.0, own: 6.0 }];
-        let distance = Noise { table: 1.0, own: 3.0 };
+        let packed = |table, own| PackedNoise { table, own: Noise::varying(own, 4.0 * own) };
+        let (terms, distance) = ([packed(3.0, 16.0), packed(8.0, 36.0)], packed(1.0, 9.0));
         // Factors 1 and 1/2 of the terms, 2 of the distance.
         let own = 16.0 + 9.0 + 36.0;
-        let shared = deviation(&terms, distance, &coefficients, 0.5, true);
-        assert!((shared - (own + 81.0f64).sqrt()).abs() < 1e-12);
-        let apart = deviation(&terms, distance, &coefficients, 0.5, false);
-        assert!((apart - (own + 9.0 + 16.0 + 4.0f64).sqrt()).abs() < 1e-12);
+        for (one_rotation, tables) in [(true, 81.0), (false, 9.0 + 16.0 + 4.0)] {
+            let found = variances(&terms, distance, &coefficients, 0.5, one_rotation);
+            assert!((found.total - own - tables).abs() < 1e-12);
+            assert!((found.peak - 4.0 * own - tables).abs() < 1e-12);
+        }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
+use bellerophon_ckks::noise::Noise;
 use bellerophon_lwe::{Encoding, Headroom};
 
 use crate::{
     ErrorKind, Reduction, Result, RingBridge,
     lookup::{
-        map::{EntryEncoding, Map, reduction_std},
+        map::{EntryEncoding, Map, reduction_noise},
         params::LutParams,
     },
 };
@@ -21,8 +22,8 @@ pub(super) enum Known {
     /// The operand itself, in the slots.
     Itself,
     /// The packed operand: the sine of its phase, `width / 2 pi sin(2 pi (x - center) / width)`,
-    /// with noise of standard deviation `std`.
-    Sine { center: f64, width: f64, std: f64 },
+    /// with noise of these variances.
+    Sine { center: f64, width: f64, noise: Noise },
 }
 
 impl Known {
@@ -63,10 +64,10 @@ impl Known {
         // The noise before packing, that of packing, and the rounding of the reduction.
         let (center, width) = (encoding.center(), encoding.width());
         let q0 = lookups.slots().divisor(0);
-        let raised = ring.raising_noise(ring.repeats(1)).sqrt() / q0;
-        let added =
-            raised.hypot(reduction_std(lookups.slots(), ring.reduction(Reduction::Sine)) / TAU);
-        Self::Sine { center, width, std: std.hypot(width * added) }
+        let raised = ring.raising_noise(ring.repeats(1)) / (q0 * q0);
+        let reduction = reduction_noise(lookups.slots(), ring.reduction(Reduction::Sine));
+        let added = (reduction * TAU.powi(-2) + raised) * width.powi(2);
+        Self::Sine { center, width, noise: added + std * std }
     }
 
     /// The output encoding of a table of `g` over a range, and the factor that brings the packed
@@ -82,11 +83,11 @@ impl Known {
         }
     }
 
-    /// Standard deviation of its noise, beside the noise of the vector itself.
-    pub(super) fn std(&self) -> f64 {
+    /// Variances of its noise, beside the noise of the vector itself.
+    pub(super) fn noise(&self) -> Noise {
         match *self {
-            Self::Itself => 0.0,
-            Self::Sine { std, .. } => std,
+            Self::Itself => Noise::NONE,
+            Self::Sine { noise, .. } => noise,
         }
     }
 }

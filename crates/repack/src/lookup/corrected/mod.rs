@@ -163,8 +163,9 @@ impl<'a> LookupEvaluator<'a> {
 
         // Step 4: ring packing and the polynomial in d, which stays below `reach` up to 9 standard
         // deviations of its noise.
-        let noise = 9.0
-            * (read[0].meta().noise.sqrt() * correction.cells.gain).hypot(correction.known.std());
+        let known = correction.known.noise().peak;
+        let of_cells = read[0].meta().noise * correction.cells.gain.powi(2);
+        let noise = 9.0 * (of_cells + known).sqrt();
         let reach = map.reach(step) + noise;
         let sum = self.correct(x, &correction, (&read, beside.as_ref()), reach)?;
         let plain = map.entry_encoding(&|x| f.value(x))?;
@@ -174,7 +175,7 @@ impl<'a> LookupEvaluator<'a> {
         let center = values.centred().meta().encoding.center();
         let grid = Grid { center, step, degree, index_std: 0.0, operand: Noise::NONE };
         let carried = grid.with_error_of(&x.metadata()).operand_error(range, |x| f.value(x));
-        let noise = carried + plan.accuracy().worst_rms.powi(2);
+        let noise = carried + plan.accuracy().worst();
         let origins = x.origins().clone();
         let (lattice, meta) = sum.into_parts();
         let padded = meta.len < meta.slots;

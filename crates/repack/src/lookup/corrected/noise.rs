@@ -1,12 +1,14 @@
 //! The noise of values that were packed from several tables.
 
-/// Standard deviations of a value that was packed from a table.
+use bellerophon_ckks::noise::Noise;
+
+/// The noise of a value that was packed from a table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Noise {
-    /// Noise of the table, which tables of one blind rotation share.
+pub(super) struct PackedNoise {
+    /// Standard deviation of the noise of the table, which tables of one blind rotation share.
     pub(super) table: f64,
-    /// Noise of the value's own, such as that of packing.
-    pub(super) own: f64,
+    /// Variances of the value's own noise, such as that of packing.
+    pub(super) own: Noise,
 }
 
 /// The noise of a linear combination of values from several tables at one index. Tables of one
@@ -15,23 +17,23 @@ pub(super) struct Noise {
 pub(super) struct NoiseSum {
     one_rotation: bool,
     shared: f64,
-    variance: f64,
+    variances: Noise,
 }
 
 impl NoiseSum {
     pub(super) fn new(one_rotation: bool) -> Self {
-        Self { one_rotation, shared: 0.0, variance: 0.0 }
+        Self { one_rotation, shared: 0.0, variances: Noise::NONE }
     }
 
-    pub(super) fn add(&mut self, factor: f64, noise: Noise) {
-        self.variance += (factor * noise.own).powi(2);
+    pub(super) fn add(&mut self, factor: f64, noise: PackedNoise) {
+        self.variances += noise.own * factor.powi(2);
         match self.one_rotation {
             true => self.shared += (factor * noise.table).abs(),
-            false => self.variance += (factor * noise.table).powi(2),
+            false => self.variances += (factor * noise.table).powi(2),
         }
     }
 
-    pub(super) fn std(&self) -> f64 {
-        (self.shared * self.shared + self.variance).sqrt()
+    pub(super) fn variances(&self) -> Noise {
+        self.variances + self.shared * self.shared
     }
 }
