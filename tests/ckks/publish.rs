@@ -106,7 +106,7 @@ fn polynomials_of_the_server_do_not_show() {
 /// Integers and paired vectors of clients are admitted as reals are: by the declaration alone.
 #[test]
 fn admitted_integers_and_paired_vectors_are_told_apart_by_their_declaration_alone() {
-    let f = functional(10, FbtSpec::new(16), 4);
+    let f = functional(10, FbtSpec::table(1 << 9, 16).unwrap(), 4);
     let (eval, low, high) = (&f.eval, f.bootstrapper.input_level(), f.world.params.max_level());
     let what = |error: bellerophon_ckks::Error, op: &str| {
         let ErrorKind::Declaration { what, .. } = error.kind() else { panic!("{error}") };

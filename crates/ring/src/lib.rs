@@ -36,9 +36,8 @@ mod modulus;
 mod monomial;
 pub mod ntt;
 mod op_error;
-mod par;
-mod vec_ops;
 mod packed_poly;
+mod par;
 mod poly;
 mod primality;
 pub mod prime;
@@ -49,6 +48,7 @@ mod subring;
 mod ternary_product;
 #[cfg(test)]
 mod testing;
+mod vec_ops;
 mod weighted_sums;
 pub mod wire;
 

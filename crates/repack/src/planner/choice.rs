@@ -57,7 +57,7 @@ impl<P: PlanSubject> Planner<'_, P> {
             Ok(tables) => (tables, None),
             Err(error) => (vec![], Some(error)),
         };
-        let reached = tables.iter().filter_map(|table| Some(table.row.prediction.as_ref()?));
+        let reached = tables.iter().filter_map(|table| table.row.prediction.as_ref());
         let reached = reached.map(|prediction| prediction.log2_error);
         let goal = self.request.goal(&self.domain, &self.values).map(|goal| {
             let log2_error = reached.fold(goal.log2_error, f64::min);
