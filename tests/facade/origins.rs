@@ -388,7 +388,7 @@ fn marks_of_integers_are_not_removed() {
     let Party { client, server } = party(Preset::ToyTables, &Needs::new(), 38);
     let x = client.encrypt_with(&[0.5; 64], 0.0..=255.0, 3, &mut rng(4)).unwrap();
     let is_marked = |y: Ciphertext| IntVec::new(y, 256, 64).unwrap().is_of_reals();
-    assert!(!is_marked(x.clone()));
+    assert!(is_marked(x.clone()));
     let meta = x.metadata().meta;
     let changed = [
         server.add(&x, &x).unwrap(),

@@ -147,15 +147,17 @@ pub struct Ciphertext {
     pub(crate) origins: Origins,
     /// The level of the number of limbs.
     level: usize,
-    fresh: Fresh,
+    integers: OfIntegers,
 }
 
-/// Whether a vector is an encryption that no operation and no statement has changed.
+/// The modulus, if a vector is an encryption of
+/// [`encode_integers`](crate::Encoder::encode_integers) that no operation and no statement has
+/// changed.
 #[derive(Debug, Clone, Copy)]
-struct Fresh(bool);
+pub(crate) struct OfIntegers(pub(crate) Option<usize>);
 
 /// Vectors of equal contents are equal: bytes do not carry the mark.
-impl PartialEq for Fresh {
+impl PartialEq for OfIntegers {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -191,7 +193,7 @@ impl Ciphertext {
         meta: CiphertextMeta,
     ) -> Result<Self> {
         let origins = Origins::fresh(&inner);
-        Ok(Self { fresh: Fresh(true), ..Self::from_parts(params, inner, meta)?.of(origins) })
+        Ok(Self::from_parts(params, inner, meta)?.of(origins))
     }
 
     /// The result of an operation; its number of limbs is that of a level.
@@ -203,23 +205,28 @@ impl Ciphertext {
     ) -> Self {
         let level = params.level_at(inner.limbs());
         debug_assert_eq!(params.limbs_at(level), inner.limbs(), "limbs between two levels");
-        Self { inner, meta, origins, level, fresh: Fresh(false) }
+        Self { inner, meta, origins, level, integers: OfIntegers(None) }
     }
 
-    /// Whether it is an encryption that no operation and no statement has changed.
-    pub(crate) fn is_fresh(&self) -> bool {
-        self.fresh.0
+    /// The vector as an encryption of integers.
+    pub(crate) fn of_integers(self, integers: OfIntegers) -> Self {
+        Self { integers, ..self }
+    }
+
+    /// The modulus, if it is an encryption of integers that nothing has changed.
+    pub(crate) fn integers(&self) -> Option<usize> {
+        self.integers.0
     }
 
     /// The same vector with changed contents or metadata.
     #[must_use]
     pub(crate) fn changed(self, meta: CiphertextMeta) -> Self {
-        Self { meta, fresh: Fresh(false), ..self }
+        Self { meta, integers: OfIntegers(None), ..self }
     }
 
     /// Sets the metadata and origins of a result in place.
     pub(crate) fn set(&mut self, meta: CiphertextMeta, origins: Origins) {
-        (self.meta, self.origins, self.fresh) = (meta, origins, Fresh(false));
+        (self.meta, self.origins, self.integers) = (meta, origins, OfIntegers(None));
     }
 
     /// States whose errors the vector carries: those of the vector that it was computed from.

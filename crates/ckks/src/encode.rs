@@ -12,7 +12,7 @@ use zeroize::Zeroize;
 
 use crate::{
     ArgumentError, Bounds, Complex64, During, ErrorKind, Interval, Params, Result,
-    sparse_slots::Coefficients,
+    ciphertext::OfIntegers, sparse_slots::Coefficients,
 };
 
 /// A number that a slot holds: `f64` or [`Complex64`].
@@ -80,6 +80,8 @@ pub struct Plaintext {
     pub(crate) fingerprint: Fingerprint,
     /// Whether the range was declared at encoding.
     pub(crate) declared: bool,
+    /// Whether the values are integers.
+    pub(crate) integers: OfIntegers,
 }
 
 impl Plaintext {
@@ -199,6 +201,7 @@ impl Encoder {
             magnitude: magnitude(bound, crate::noise::ENCODING),
             fingerprint: self.params.lattice().fingerprint(),
             declared: true,
+            integers: OfIntegers(None),
         })
     }
 

@@ -6,6 +6,7 @@ use rand::CryptoRng;
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, During, Encoder, ErrorKind, Metadata, Params, Plaintext,
     Result, SlotValue,
+    ciphertext::OfIntegers,
     encode::{check_type, level_for, magnitude},
 };
 
@@ -16,15 +17,22 @@ pub struct SeededCiphertext {
     pub inner: mlwe::SeededCiphertext,
     /// The metadata of the message.
     pub meta: CiphertextMeta,
+    pub(crate) integers: OfIntegers,
 }
 
 impl SeededCiphertext {
+    /// Joins a lattice ciphertext with the metadata of its message.
+    pub fn new(inner: mlwe::SeededCiphertext, meta: CiphertextMeta) -> Self {
+        Self { inner, meta, integers: OfIntegers(None) }
+    }
+
     /// The ciphertext with its mask expanded from the seed.
     ///
     /// # Errors
     /// As [`Ciphertext::from_parts`].
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
-        Ciphertext::fresh(params, self.inner.expand(params.lattice())?, self.meta)
+        let fresh = Ciphertext::fresh(params, self.inner.expand(params.lattice())?, self.meta)?;
+        Ok(fresh.of_integers(self.integers))
     }
 }
 
@@ -82,7 +90,8 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     params.check(key.params().fingerprint()).during("encrypt")?;
     let fresh = params.rules().encrypted_secret(&plaintext.metadata());
     check_width(&fresh)?;
-    Ciphertext::fresh(params, key.encrypt(&plaintext.poly, rng)?, fresh.meta)
+    let fresh = Ciphertext::fresh(params, key.encrypt(&plaintext.poly, rng)?, fresh.meta)?;
+    Ok(fresh.of_integers(plaintext.integers))
 }
 
 /// As [`encrypt`], with the mask stored as a seed.
@@ -96,7 +105,8 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
     params.check(key.params().fingerprint()).during("encrypt")?;
     let fresh = params.rules().encrypted_secret(&plaintext.metadata());
     check_width(&fresh)?;
-    Ok(SeededCiphertext { inner: key.encrypt_seeded(&plaintext.poly, rng)?, meta: fresh.meta })
+    let seeded = SeededCiphertext::new(key.encrypt_seeded(&plaintext.poly, rng)?, fresh.meta);
+    Ok(SeededCiphertext { integers: plaintext.integers, ..seeded })
 }
 
 /// Encrypts under the public key, modulo `Q` times a special prime that is then divided out
@@ -116,7 +126,7 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
     let fresh = params.rules().encrypted_public(&plaintext.metadata());
     check_width(&fresh)?;
     let inner = key.encrypt(params.lattice(), &plaintext.poly, rng)?;
-    Ciphertext::fresh(params, inner, fresh.meta)
+    Ok(Ciphertext::fresh(params, inner, fresh.meta)?.of_integers(plaintext.integers))
 }
 
 /// Decrypts to an encoded vector. Reads only as many limbs as message and noise need.
@@ -154,8 +164,19 @@ pub(crate) fn decrypt_up_to(
     let fingerprint = params.lattice().fingerprint();
     let poly = (*phase).clone();
     // Nobody declared this range: it must not be encrypted again as if it were public.
-    let declared = false;
-    Ok(Plaintext { poly, scale, slots, len, level, bounds, magnitude, fingerprint, declared })
+    let (declared, integers) = (false, OfIntegers(None));
+    Ok(Plaintext {
+        poly,
+        scale,
+        slots,
+        len,
+        level,
+        bounds,
+        magnitude,
+        fingerprint,
+        declared,
+        integers,
+    })
 }
 
 /// [`decrypt`] and [`Encoder::decode`] in one, of values that the noise leaves.

@@ -213,7 +213,7 @@ impl RepackKey {
                 .during("compress a repacking key")?;
             let body = inner.b().clone();
             let inner = mlwe::SeededCiphertext::from_parts(lattice, seed, body, inner.ident().key)?;
-            Ok(SeededCiphertext { inner, meta: *ct.meta() })
+            Ok(SeededCiphertext::new(inner, *ct.meta()))
         };
         let babies = self.babies.iter().zip(seeds).map(baby).collect::<Result<_>>()?;
         Ok(SeededRepackKey { dimension: self.dimension, babies })

@@ -49,8 +49,12 @@ impl World {
 
     fn integers(&mut self, count: usize) -> (IntVec, SeededIntVec) {
         let (whole, fresh) = self.paired(count);
-        let whole = IntVec::new(whole.into_inner(), 16, count).unwrap();
-        (whole, SeededIntVec::seeded(fresh.into_inner(), 16, count).unwrap())
+        // Reals of that range are no integers by themselves.
+        let marked = IntVec::new(whole.inner().clone(), 16, count).unwrap();
+        let seeded = SeededIntVec::seeded(fresh.inner().clone(), 16, count).unwrap();
+        assert!(marked.is_of_reals() && seeded.expand(&self.params).unwrap().is_of_reals());
+        let of = |whole| IntVec::of_values(whole, 16, false).unwrap();
+        (of(whole), SeededIntVec::of_values(fresh, 16, false).unwrap())
     }
 }
 
@@ -218,10 +222,10 @@ fn integers_that_are_not_reduced_are_not_published() {
         // A scale that no integer brings to the circle, and one beyond it.
         let mut inner = x.values().inner().clone();
         inner.meta.scale *= 1.01;
-        assert_eq!(what(&IntVec::new(inner, 16, count).unwrap()), "the scale");
+        assert_eq!(what(&integers(inner)), "the scale");
         let mut inner = x.values().inner().clone();
         inner.meta.scale *= 8192.0;
-        assert_eq!(what(&IntVec::new(inner, 16, count).unwrap()), "the scale");
+        assert_eq!(what(&integers(inner)), "the scale");
         for bad in [f64::NAN, 0.0, -257.0, f64::INFINITY] {
             assert!(matches!(
                 refusal(&world.eval.publish_integers(&x, bad)),

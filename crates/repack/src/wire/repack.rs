@@ -54,7 +54,7 @@ wire_form! {
         let bodies = form.bodies.unpack_polys(&lattice.q().at_limbs(limbs), count)?;
         let baby = |(seed, body)| {
             let inner = mlwe::SeededCiphertext::from_parts(lattice, seed, body, KeyId(form.key))?;
-            Ok(SeededCiphertext { inner, meta })
+            Ok(SeededCiphertext::new(inner, meta))
         };
         Self::from_parts(dimension, seeds.zip(bodies).map(baby).collect::<Result<_>>()?)
     }

@@ -2,6 +2,7 @@
 
 use super::paired::{slot_range, slots_of};
 use super::{FunctionalBootstrapper, PairedVec, SeededPairedVec};
+use crate::ciphertext::OfIntegers;
 use crate::encode::round_ties_even;
 use crate::noise::sure_factor;
 use crate::{
@@ -180,21 +181,24 @@ impl Encoder {
         let (values, range) = reals(integers, modulus).during(op)?;
         let limbs = bootstrapper.params().limbs_of(level).during(op)?;
         let scale = bootstrapper.integer_scale(modulus);
-        self.encode_paired(&values, range, scale, limbs).during(op)
+        let mut plain = self.encode_paired(&values, range, scale, limbs).during(op)?;
+        plain.integers = OfIntegers(Some(modulus));
+        Ok(plain)
     }
 }
 
 impl IntVec {
     /// An encryption of [`Encoder::encode_integers`], with modulus and number of its integers.
     ///
-    /// A vector that an operation has computed, or that was read from bytes, need not hold integers:
-    /// it counts as one [from reals](Self::is_of_reals).
+    /// Any other vector need not hold integers: one of another encoding, one that an operation has
+    /// computed, or one that was read from bytes. It counts as one
+    /// [from reals](Self::is_of_reals).
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for a modulus that is not in `2..=65536`, and as for
     /// [`PairedVec::new`].
     pub fn new(inner: Ciphertext, modulus: usize, len: usize) -> Result<Self> {
-        let of_reals = !inner.is_fresh();
+        let of_reals = inner.integers() != Some(modulus);
         let values = PairedVec::new(inner, reduced(modulus)?, len)?;
         Ok(Self { values, modulus, of_reals })
     }
@@ -243,13 +247,19 @@ fn residue(v: f64, modulus: usize) -> usize {
 }
 
 impl SeededIntVec {
-    /// As [`IntVec::new`], of an encryption with a seed for its mask, which no operation changes.
+    /// As [`IntVec::new`], of an encryption with a seed for its mask.
     ///
     /// # Errors
     /// As for [`IntVec::new`].
     pub fn seeded(inner: SeededCiphertext, modulus: usize, len: usize) -> Result<Self> {
+        let of_reals = inner.integers.0 != Some(modulus);
         let values = SeededPairedVec::seeded(inner, reduced(modulus)?, len)?;
-        Ok(Self { values, modulus, of_reals: false })
+        Ok(Self { values, modulus, of_reals })
+    }
+
+    /// Integers by the word of their owner, whose bytes these are.
+    pub(crate) fn stated(inner: SeededCiphertext, modulus: usize, len: usize) -> Result<Self> {
+        Ok(Self { of_reals: false, ..Self::seeded(inner, modulus, len)? })
     }
 
     /// The plain form.

@@ -3,10 +3,10 @@
 use bellerophon_mlwe::{self as mlwe, PublicKey};
 use rand::CryptoRng;
 
-use super::IntVec;
 use super::int_vec::reduced;
 use super::paired::slot_range;
 use super::publish::{scale_factor, unit};
+use super::{IntVec, PairedVec};
 #[cfg(doc)]
 use crate::Encoder;
 use crate::{Ciphertext, During, ErrorKind, Params, Plaintext, Result, encrypt_public};
@@ -72,7 +72,8 @@ impl ProvidedIntegers {
         let encoded = rules.encoding(in_slots, slots, scale, level).during(READ)?;
         let meta = rules.encrypted_public(&encoded).meta;
         let inner = Ciphertext::fresh(params, lattice, meta)?;
-        Ok(Self { integers: IntVec::new(inner, modulus, len)?, factor })
+        let values = PairedVec::new(inner, range, len)?;
+        Ok(Self { integers: IntVec::of_values(values, modulus, false)?, factor })
     }
 
     /// The integer that brings the scale to that of a functional bootstrap.
