@@ -202,6 +202,34 @@ fn a_shadow_declares() {
     assert!(max_error(&world.decrypt(&again), &[0.5, 2.0, 0.125]) < 1e-4);
 }
 
+/// A declaration does not lower the bound for errors of any correlation: an admitted encryption has
+/// the declared noise, and what may be noisier, or was published, the width of the range.
+#[test]
+fn a_declaration_lowers_no_bound() {
+    let world = World::new(10, 4, KeyLevels::default());
+    let eval = world.evaluator();
+    let bound = |y: &Ciphertext| {
+        slot_std(y.meta().noise.bound, y.meta().slots, y.meta().scale, y.range().is_real())
+    };
+    let x = world.encrypt_span(&[0.25, -0.5, 0.0, 1.0]);
+    let range = -1.0..=1.0;
+    for log2_noise in [-16, -12] {
+        let noise = f64::from(log2_noise).exp2();
+        let declared = Declaration::from(range.clone()).with_noise(noise);
+        // Their statement of the noise leaves a bound above 64 times the declared one.
+        let loose =
+            x.clone().assume_noise(80.0 * noise).unwrap().assume_noise(noise / 2.0).unwrap();
+        for y in [&x, &loose] {
+            assert!(bound(&eval.publish(y, declared).unwrap().into()) >= 2.0);
+        }
+        assert!(bound(&eval.admit(&loose, declared).unwrap()) >= 2.0);
+        let admitted = bound(&eval.admit(&x, declared).unwrap());
+        assert!((admitted / (64.0 * noise) - 1.0).abs() < 1e-9 && bound(&x) <= admitted);
+        let published = eval.publish(&x, declared.with_noise(noise / 2.0)).unwrap();
+        assert!(bound(&eval.admit(published.as_ref(), declared).unwrap()) >= 2.0);
+    }
+}
+
 /// The slope of `T_15` is 225 at 1 and far smaller on average: after three of them the worst slot
 /// decides, whatever range is stated.
 #[test]

@@ -93,8 +93,10 @@ pub struct Noise {
     /// modulus that a slot held, and slots of rare multiples have a much larger one.
     pub peak: f64,
     /// The largest variance for errors of any correlation, which no statement of noise or range
-    /// lowers; a [`Declaration`](crate::Declaration) replaces it. What is called exact or published
-    /// as integers stands on it.
+    /// lowers. What is called exact or published as integers stands on it. A
+    /// [`Declaration`](crate::Declaration) says nothing of it: a published vector has the width of
+    /// the declared range instead, which no error within the range exceeds, and an
+    /// [admitted](crate::Evaluator::admit) one the declared noise if that covers its bound.
     pub bound: f64,
     /// Variance of the departure from the carried ranges, which overflow checks include. Products
     /// use it as the error since the last stated range, and polynomials also evaluate beyond the

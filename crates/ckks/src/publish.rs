@@ -222,6 +222,15 @@ impl Published {
     }
 }
 
+/// What a declaration is for.
+#[derive(Clone, Copy, PartialEq)]
+enum Use {
+    /// A result that leaves the server.
+    Published,
+    /// An input that enters it.
+    Admitted,
+}
+
 /// The metadata of a vector that states a declared range and noise.
 fn stated(meta: CiphertextMeta, range: Interval, log2_noise: i32) -> Result<CiphertextMeta> {
     // The range of the padding must follow from declared range and shape alone.
@@ -241,9 +250,12 @@ fn with_bounds(
 ) -> CiphertextMeta {
     // The inverse of `slot_std`: from the deviation of a slot to the variance of a coefficient.
     let unit = noise::slot_std(1.0, meta.slots, meta.scale, of_part);
-    let variance = (deviation / unit).powi(2);
-    let largest = largest_deviation(deviation, bounds.slots().bound()) / deviation;
-    let noise = Noise::varying(variance, variance * largest.powi(2));
+    let variance = |deviation: f64| (deviation / unit).powi(2);
+    let bound = bounds.slots().bound();
+    let largest = largest_deviation(deviation, bound);
+    let noise = Noise::varying(variance(deviation), variance(largest));
+    // An error of any correlation: that within the range, up to its width, and the departure from it.
+    let noise = Noise { bound: variance(2.0 * bound + largest), ..noise };
     CiphertextMeta { bounds, noise, ..meta }
 }
 
@@ -301,12 +313,15 @@ impl Evaluator {
         x: &Ciphertext,
         declaration: impl Into<Declaration>,
     ) -> Result<Published> {
-        self.declared(x, &declaration.into()).during("publish")
+        self.declared(x, &declaration.into(), Use::Published).during("publish")
     }
 
     /// An input of a client as a vector of the declared metadata: range, noise, level and scale are
     /// those of the declaration, whatever the client stated within them. The module page says why a
     /// server with secret constants admits every input.
+    ///
+    /// Exact tables read an admitted vector if its [`bound`](Noise::bound) is within the declared
+    /// noise: encryptions, but no published vectors.
     ///
     /// State the noise: that of a fresh encryption is `Declaration::from` a simulated one, and the
     /// default of a range is far larger.
@@ -328,13 +343,13 @@ impl Evaluator {
     /// # Errors
     /// As [`publish`](Self::publish), for an input that exceeds the declaration.
     pub fn admit(&self, x: &Ciphertext, declaration: impl Into<Declaration>) -> Result<Ciphertext> {
-        Ok(self.declared(x, &declaration.into()).during("admit")?.into())
+        Ok(self.declared(x, &declaration.into(), Use::Admitted).during("admit")?.into())
     }
 
     /// The vector with the declared metadata.
-    fn declared(&self, x: &Ciphertext, declaration: &Declaration) -> Result<Published> {
+    fn declared(&self, x: &Ciphertext, declaration: &Declaration, of: Use) -> Result<Published> {
         self.check(x)?;
-        let (to, route, log2_noise) = declaration.covered(self.params(), &x.metadata())?;
+        let (to, route, log2_noise) = declaration.covered(self.params(), &x.metadata(), of)?;
         let (lattice, _) = self.follow(x, &route)?.into_owned().into_parts();
         let ciphertext = Ciphertext::from_parts(self.params(), lattice, to.meta)?;
         Ok(Published { ciphertext, log2_noise })
@@ -368,19 +383,23 @@ impl Declaration {
     /// # Errors
     /// Those of [`Evaluator::publish`].
     pub fn published(&self, params: &Params, x: &Metadata) -> Result<Metadata> {
-        let (published, ..) = self.covered(params, x).during("publish")?;
+        let (published, ..) = self.covered(params, x, Use::Published).during("publish")?;
         Ok(published)
     }
 
     /// The published metadata of a vector that the declaration covers, the route to its level and
     /// scale, and `log2` of the declared noise.
-    fn covered(&self, params: &Params, x: &Metadata) -> Result<(Metadata, Route, i32)> {
+    fn covered(&self, params: &Params, x: &Metadata, of: Use) -> Result<(Metadata, Route, i32)> {
         // Refuse what the declaration does not cover, then forget the computed metadata.
         let range = self.range()?;
         self.admits(&range, &x.meta.bounds)?;
         let slots = (range.bound(), range.is_real());
         let (at, route, log2_noise) = self.reached(params, x, slots)?;
-        let meta = stated(at.meta, range, log2_noise)?;
+        let mut meta = stated(at.meta, range, log2_noise)?;
+        // Nothing that the server computed may show in a published bound.
+        if of == Use::Admitted && at.meta.noise.bound <= meta.noise.peak {
+            meta.noise.bound = meta.noise.peak;
+        }
         Ok((Metadata { meta, ..at }, route, log2_noise))
     }
 
