@@ -195,8 +195,8 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
         times: [single.wall, each.wall],
         cpu: each.cpu,
         errors: Errors::between(&expected, &y.decrypt(&ring)?),
-        predicted: predicted(index, y.meta().noise),
-        noise: [deviation(&flat), y.meta().noise.sqrt()],
+        predicted: predicted(index, y.meta().noise.predicted.powi(2)),
+        noise: [deviation(&flat), y.meta().noise.predicted],
         ciphertext_bytes: count * (params.spec().ring_degree + 1) * 8,
     })
 }

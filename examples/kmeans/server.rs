@@ -171,7 +171,7 @@ impl Server<'_> {
         // noise of the indicators counts.
         let packed = indicators.iter().map(|bits| {
             let packed = evaluator.pack_ends(bits, level)?;
-            Ok(packed.assume_noise(bits.meta().noise.sqrt())?)
+            Ok(packed.assume_noise(bits.meta().noise.predicted)?)
         });
         packed.collect()
     }

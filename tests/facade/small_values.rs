@@ -184,7 +184,7 @@ fn lwe_values_below_the_noise_are_refused() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 48);
     let x = client.encrypt(&[1e-9, 2e-9], -1.0..=1.0).unwrap();
     let values = server.extract(&x, -1.0..=1.0).unwrap().within(0.0..=2e-9).unwrap();
-    assert!(values.meta().deviation > 2e-9);
+    assert!(values.meta().noise.bound > 2e-9);
     let refused = client.decrypt_values(&values);
     assert!(
         matches!(refusal(&refused), ErrorKind::Lwe(lwe::ErrorKind::LostInNoise { .. })),

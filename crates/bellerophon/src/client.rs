@@ -303,7 +303,7 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`ErrorKind::NoLookUps`] for parameters without look-ups; for values of another key;
-    /// [`LostInNoise`](lwe::ErrorKind::LostInNoise) if the [deviation](lwe::LweMeta::deviation)
+    /// [`LostInNoise`](lwe::ErrorKind::LostInNoise) if the bound on the [noise](lwe::LweMeta::noise)
     /// exceeds half of the [extent](ckks::Interval::extent) of their range.
     pub fn decrypt_values(&self, values: &impl AsRef<LweVec>) -> Result<Vec<f64>> {
         let (op, values) = ("decrypt_values", values.as_ref());
@@ -315,7 +315,8 @@ impl ClientKey {
             let (found, needed) = (values.meta().key, self.id());
             return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }.during(op))?;
         }
-        let lwe::LweMeta { lo, hi, deviation: noise, .. } = *values.meta();
+        let lwe::LweMeta { lo, hi, noise: lwe::Deviation { bound: noise, .. }, .. } =
+            *values.meta();
         let width = ckks::Interval::real(lo, hi)?.extent();
         if width > 0.0 && noise > 0.5 * width {
             return Err(lwe::ErrorKind::LostInNoise { noise, width }.during(op))?;

@@ -82,10 +82,10 @@ impl Evaluator {
     /// [`map`](Self::map), whose tables hold the arcsine.
     ///
     /// The range of the result is that of the values, widened if noise may move them out of it by
-    /// more than two fifths of half its width. The noise of the result combines
-    /// [`LweMeta::deviation`](lwe::LweMeta::deviation), which holds for any correlation of the
-    /// errors, the root of
-    /// [`LweMeta::index`](lwe::LweMeta::index), and the error of the polynomial. Padding is zero.
+    /// more than two fifths of half its width. The noise of the result combines that of the values
+    /// ([`LweMeta::noise`](lwe::LweMeta::noise)), their index errors
+    /// ([`LweMeta::index`](lwe::LweMeta::index)), with bounds that become its
+    /// [`bound`](crate::ckks::noise::Noise::bound), and the error of the polynomial. Padding is zero.
     ///
     /// # Errors
     /// As [`pack_in`](Self::pack_in).

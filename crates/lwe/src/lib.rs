@@ -79,7 +79,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use functions::{Network, Order, check_pooling};
 pub use keys::{LookupKeys, SeededLookupKeys};
 pub use keyswitch::{KeySwitchKey, SeededKeySwitchKey};
-pub use lwe_vec::{LweMeta, LweVec};
+pub use lwe_vec::{Deviation, LweMeta, LweVec};
 pub use modswitch::{Mod2NCiphertext, switch_modulus};
 pub use multi_value::Table;
 pub use params::{Params, ParamsSpec};

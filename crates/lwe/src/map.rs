@@ -8,9 +8,9 @@ use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::try_map;
 
 use crate::{
-    Ciphertext, Encoding, ErrorKind, Evaluator, LweVec, Mod2NCiphertext, OutputEncoding, Result,
-    TableDomain, TestPolynomial, blind_rotate, noise, progress::LookupProgress, rgsw::Accumulator,
-    switch_modulus, tabulate::Samples,
+    Ciphertext, Deviation, Encoding, ErrorKind, Evaluator, LweMeta, LweVec, Mod2NCiphertext,
+    OutputEncoding, Result, TableDomain, TestPolynomial, blind_rotate, noise,
+    progress::LookupProgress, rgsw::Accumulator, switch_modulus, tabulate::Samples,
 };
 
 impl Evaluator<'_> {
@@ -40,22 +40,20 @@ impl Evaluator<'_> {
     }
 
     /// The standard deviation of the argument error of a look-up on these values, in units of the
-    /// values. It includes their own error, both modulus switches and the key switch.
+    /// values. It includes their own predicted error, both modulus switches and the key switch.
     pub fn index_std(&self, values: &LweVec) -> f64 {
-        let index = noise::expected_index_error(self.params, values.phase_variance());
-        index.sqrt() * self.step(&values.meta().encoding)
+        self.argument_error(values, values.variance().sqrt())
     }
 
     /// As [`index_std`](Self::index_std), for the noise of the phase alone, without the index
-    /// errors of earlier tables.
-    pub fn noise_std(&self, values: &LweVec) -> f64 {
-        let index = noise::expected_index_error(self.params, values.noise_phase_variance());
-        index.sqrt() * self.step(&values.meta().encoding)
+    /// errors of earlier tables: as predicted, and a bound.
+    pub fn noise_std(&self, values: &LweVec) -> Deviation {
+        values.meta().noise.map(|own| self.argument_error(values, own))
     }
 
-    /// As [`noise_std`](Self::noise_std), but valid even if the terms of the values share noise.
-    pub(crate) fn index_deviation(&self, values: &LweVec) -> f64 {
-        let index = noise::expected_index_error(self.params, values.largest_phase_variance());
+    /// The argument error of a look-up on values whose own error has the deviation `own`.
+    fn argument_error(&self, values: &LweVec, own: f64) -> f64 {
+        let index = noise::expected_index_error(self.params, values.in_phase(own));
         index.sqrt() * self.step(&values.meta().encoding)
     }
 
@@ -107,14 +105,17 @@ impl Evaluator<'_> {
         let items = self.look_up_values(work, values, &tables?)?;
         // Step 4: the metadata of the results.
         let index = Samples::error(&samples, self.index_cells(values));
-        self.results(items, encoding, range, [variance, index], values.meta().key)
+        self.results(items, encoding, range, (variance, index), values.meta().key)
     }
 
     /// Two standard deviations in cells of the table: of the index error, including the noise of
-    /// the values, and of the errors of the values from earlier tables.
-    pub(crate) fn index_cells(&self, values: &LweVec) -> [f64; 2] {
-        let step = self.step(&values.meta().encoding);
-        [self.noise_std(values) / step, values.meta().index.sqrt() / step]
+    /// the values, and of what errors of the values from earlier tables add to it. First as
+    /// predicted, then bounds.
+    pub(crate) fn index_cells(&self, values: &LweVec) -> [[f64; 2]; 2] {
+        let cells = |v: f64| v / self.step(&values.meta().encoding);
+        let Deviation { predicted, bound } = self.noise_std(values);
+        let [expected, most] = values.meta().beyond_noise();
+        [[predicted, expected.sqrt()], [bound, most.sqrt()]].map(|pair| pair.map(cells))
     }
 
     /// Fails unless the values belong to the client of the look-up keys.
@@ -209,18 +210,19 @@ impl Evaluator<'_> {
     }
 
     /// The results of a look-up with their metadata: the variance of the noise in squared units of
-    /// the phase, and of the index error in squared units of the result.
+    /// the phase, and the index error in units of the result.
     pub(crate) fn results(
         &self,
         items: Vec<Ciphertext>,
         encoding: Encoding,
         range: RangeInclusive<f64>,
-        [phase_variance, index]: [f64; 2],
+        (phase_variance, index): (f64, Deviation),
         key: KeyId,
     ) -> Result<LweVec> {
         let unit = encoding.width() / self.params.ring_modulus().value() as f64;
-        let variance = phase_variance * unit * unit;
-        LweVec::new(self.params, items, encoding, range, variance, key)?.with_index_variance(index)
+        let noise = Deviation::of_variance(phase_variance * unit * unit);
+        let (lo, hi) = range.into_inner();
+        LweVec::from_parts(self.params, items, LweMeta { encoding, lo, hi, noise, index, key })
     }
 }
 
@@ -269,10 +271,34 @@ mod tests {
                 .collect();
             let measured = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
             let index = evaluator.index_std(&x).powi(2);
-            assert!((out.meta().index / (9.0 * index) - 1.0).abs() < 0.05);
+            assert!((out.meta().index.predicted.powi(2) / (9.0 * index) - 1.0).abs() < 0.05);
             let ratio = measured / (out.variance() / 9.0);
             assert!((0.75..1.33).contains(&ratio), "{:?}: {ratio}", s.params.spec().engine);
         }
+    }
+
+    /// Index errors of a value that is added to itself are equal. A table of the sum counts them so.
+    #[test]
+    fn shared_index_errors_are_predicted() {
+        let mut s = Setup::new(insecure(64, 1024, true));
+        let encoding = s.fit(-1.0..=1.0, 1e6, Headroom::TABLE);
+        let x = s.encrypt(&[0.0; 400], -1.0..=1.0, encoding);
+        let evaluator = s.evaluator();
+        let ratio = |x: &LweVec| {
+            let found = x.decrypt(&s.ring).unwrap();
+            found.iter().map(|v| v * v).sum::<f64>() / found.len() as f64 / x.variance()
+        };
+        let room = OutputEncoding::Fit(Headroom { terms: 16, levels: 0 });
+        let mut y = evaluator.map(&x, |v| f64::from(u8::from(v > 0.0)), room).unwrap();
+        assert!((0.8..1.2).contains(&ratio(&y)), "{}", ratio(&y));
+        for doublings in 1..=4 {
+            y = y.add(&y).unwrap();
+            assert!((0.8..1.2).contains(&ratio(&y)), "{doublings}: {}", ratio(&y));
+            assert!(y.meta().index.bound >= y.meta().index.predicted);
+        }
+        // The identity passes them on, with an index error of its own.
+        let same = evaluator.map(&y, |v| v, OutputEncoding::Fit(Headroom::TABLE)).unwrap();
+        assert!((0.8..1.2).contains(&ratio(&same)), "{}", ratio(&same));
     }
 
     #[test]
@@ -446,7 +472,7 @@ mod tests {
                 .unwrap();
             for _ in 0..levels {
                 let (min, max) = evaluator.min_max(&best, &best).unwrap();
-                assert!(max.meta().deviation > best.meta().deviation);
+                assert!(max.meta().noise.bound > best.meta().noise.bound);
                 best = if levels == 1 { max } else { min };
             }
             evaluator.abs(&best.sub(&best).unwrap(), OutputEncoding::Fit(Headroom::TABLE)).unwrap();

@@ -233,7 +233,8 @@ pub(crate) fn comparator(params: &Params, width: f64) -> f64 {
 
 /// The variances of a value after `count` comparators in a row, for values of a variance whose
 /// encoding has this width: for values that differ by more than the errors, and the one from which
-/// [`LweMeta::deviation`](crate::LweMeta::deviation) is computed, which holds for equal values too.
+/// the bound of [`LweMeta::noise`](crate::LweMeta::noise) is computed, which holds for equal values
+/// too.
 pub fn comparators(
     params: &Params,
     width: f64,

@@ -41,7 +41,7 @@ pub fn values_column(
 ) -> crate::Result<(Field, ArrayRef)> {
     let failed = |reason: &str| Error::Column { column: name.into(), reason: reason.into() };
     // Step 1: vectors that one description holds for: that of the noisiest, over all ranges.
-    let error = |x: &LweVec| x.meta().deviation.hypot(x.meta().index.sqrt());
+    let error = LweVec::variance;
     let noisiest = vectors.iter().max_by(|x, y| error(x).total_cmp(&error(y)));
     let noisiest = noisiest.ok_or_else(|| failed("no vector: need one or more"))?;
     let place = |x: &LweVec| (x.len(), x.meta().encoding.width(), x.meta().key);
@@ -50,7 +50,7 @@ pub fn values_column(
                       together, with `Evaluator::extract_all`";
         return Err(failed(reason));
     }
-    let deviation = vectors.iter().map(|x| x.meta().deviation).fold(0.0, f64::max);
+    let deviation = vectors.iter().map(|x| x.meta().noise.bound).fold(0.0, f64::max);
     let mut packed = server.pack(noisiest)?.metadata();
     packed.meta.bounds.values =
         Interval::real(*range.start(), *range.end()).map_err(bellerophon::Error::from)?;
@@ -64,8 +64,8 @@ pub fn values_column(
     let bytes = published.iter().map(|x| format::to_bytes(lattice, x).map(Some));
     let bytes = bytes.collect::<Result<Vec<_>>>()?;
     // Step 3: the description. The declared noise is one for all.
-    let LweMeta { deviation, encoding, key, .. } = *published[0].as_ref().meta();
-    let form = LweForm { deviation, width: encoding.width() };
+    let LweMeta { noise, encoding, key, .. } = *published[0].as_ref().meta();
+    let form = LweForm { deviation: noise.bound, width: encoding.width() };
     let shape = Shape::new(params, key, vectors.len(), &packed).unpacked(form);
     let field = shape.on("values_column", Field::new(name, DataType::Binary, false))?;
     Ok((field, vector::column(name, &bytes)?))
@@ -107,7 +107,7 @@ pub(crate) fn refusal(
                       for: publish them (`values_column`)";
         return Ok(Some(reason.into()));
     }
-    let LweMeta { lo, hi, deviation, encoding, key, .. } = *x.meta();
+    let LweMeta { lo, hi, noise, encoding, key, .. } = *x.meta();
     if key != owner {
         return Ok(Some(foreign(key, owner)));
     }
@@ -125,6 +125,7 @@ pub(crate) fn refusal(
     if !is_near(found, width, width) {
         return Ok(Some(format!("it states an encoding of width {found}, its column {width}")));
     }
+    let deviation = noise.bound;
     Ok((deviation > form.deviation * (1.0 + ROUNDING)).then(|| {
         format!("it states a deviation of {deviation:.3e}, its column {:.3e}", form.deviation)
     }))

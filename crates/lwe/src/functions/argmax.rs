@@ -15,8 +15,8 @@ use super::{
     compare::Pick,
 };
 use crate::{
-    Ciphertext, During, Encoding, ErrorKind, Evaluator, Headroom, LweVec, OutputEncoding, Result,
-    noise,
+    Ciphertext, Deviation, During, Encoding, ErrorKind, Evaluator, Headroom, LweVec,
+    OutputEncoding, Result, noise,
 };
 
 /// Tolerance of the indicators, in standard deviations of the index error.
@@ -173,7 +173,7 @@ impl Evaluator<'_> {
                 self.map_in(&mut work, &all, &[&bit], output)?
             }
         };
-        Ok(all.with_index_variance(undecided(lanes.len()))?.split(len))
+        Ok(all.with_index(undecided(lanes.len())).split(len))
     }
 
     /// [`arg_max_label`](Self::arg_max_label) or [`arg_min_label`](Self::arg_min_label).
@@ -241,11 +241,11 @@ impl Evaluator<'_> {
         let first = parts.next().expect("a lane plays somewhere");
         let sum = parts.try_fold(first, |sum, part| {
             // At most one term is not zero, and each comes from a blind rotation of its own.
-            sum.add(&part.within(0.0..=0.0)?)?.independent().within(lo..=hi)
+            sum.add_independent(&part.within(0.0..=0.0)?)?.within(lo..=hi)
         })?;
         let least = labels.iter().copied().fold(f64::INFINITY, f64::min);
         let most = labels.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        sum.with_index_variance(undecided(labels.len()) * (most - least).powi(2))
+        Ok(sum.with_index(undecided(labels.len()) * (most - least)))
     }
 
     /// Trivial ciphertexts of a public value, in a vector of the length of `like`.
@@ -263,14 +263,15 @@ impl Evaluator<'_> {
         let q0 = self.params.ring_modulus();
         let phase = encoding.encode(value, q0);
         let item = Ciphertext::trivial(*q0, self.params.spec().ring_degree, phase);
-        self.results(vec![item; like.len()], encoding, range, [1.0 / 12.0, 0.0], like.meta().key)
+        let errors = (1.0 / 12.0, Deviation::NONE);
+        self.results(vec![item; like.len()], encoding, range, errors, like.meta().key)
     }
 }
 
-/// The largest mean square error of a winner's bit among `count` values: the probability that
+/// The largest error of a winner's bit among `count` values. Its mean square is the probability that
 /// another value wins if all of them differ by less than the index errors.
-fn undecided(count: usize) -> f64 {
-    1.0 - 1.0 / count as f64
+fn undecided(count: usize) -> Deviation {
+    Deviation { bound: 1.0, ..Deviation::of_variance(1.0 - 1.0 / count as f64) }
 }
 
 /// The smallest distance between two different labels, or infinity if all are equal.

@@ -204,7 +204,7 @@ impl Evaluator<'_> {
                 let twice = won[i].times(2)?;
                 // Both bits come from different look-ups, so their noises are independent.
                 sums[i] = Some(match &alive[i] {
-                    Some(alive) => alive.add(&twice)?.independent(),
+                    Some(alive) => alive.add_independent(&twice)?,
                     None => twice.add_constant(1.0)?,
                 });
             }
@@ -225,10 +225,10 @@ impl Evaluator<'_> {
             // Step 3: the bit of the second side is the overall bit minus that of the first side.
             for (i, first) in split.into_iter().zip(firsts) {
                 let second = match &alive[i] {
-                    Some(alive) => alive.sub(&first)?,
+                    Some(alive) => alive.add_independent(&first.neg())?,
                     None => first.neg().add_constant(1.0)?,
                 };
-                let second = second.independent().within(0.0..=1.0)?;
+                let second = second.within(0.0..=1.0)?;
                 for (&side, wins) in round[i - start].iter().zip([first, second]) {
                     match side {
                         Side::Lane(i) => lanes[i] = Some(wins),

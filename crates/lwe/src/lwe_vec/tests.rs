@@ -24,11 +24,12 @@ fn linear_operations_are_those_of_the_reals() {
     let sum = x.add(&y).unwrap();
     assert_close(&open(&sum), &[-1.0, -0.5, 5.25]);
     assert_eq!((sum.meta().lo, sum.meta().hi), (-4.0, 7.0));
-    assert_eq!(sum.variance(), x.variance() + y.variance());
-    assert_eq!(sum.meta().deviation, x.meta().deviation + y.meta().deviation);
-    assert_eq!(sum.clone().independent().meta().deviation, sum.variance().sqrt());
-    assert_eq!(x.sum().unwrap().meta().deviation, 3.0 * x.meta().deviation);
-    assert_eq!(x.times(-3).unwrap().meta().deviation, 3.0 * x.meta().deviation);
+    assert_eq!(sum.meta().noise, x.meta().noise + y.meta().noise);
+    let independent = x.add_independent(&y).unwrap();
+    assert_close(&open(&independent), &[-1.0, -0.5, 5.25]);
+    assert!((independent.variance() / (x.variance() + y.variance()) - 1.0).abs() < 1e-12);
+    assert_eq!(x.sum().unwrap().meta().noise, x.meta().noise * 3.0);
+    assert_eq!(x.times(-3).unwrap().meta().noise, x.meta().noise * 3.0);
     let difference = x.sub(&y).unwrap();
     assert_close(&open(&difference), &[-5.0, 1.5, 4.75]);
     assert_eq!((difference.meta().lo, difference.meta().hi), (-5.0, 6.0));
@@ -41,7 +42,6 @@ fn linear_operations_are_those_of_the_reals() {
         (-0.625, 0.375, 8.0)
     );
     assert_close(&open(&x.times(-3).unwrap()), &[9.0, -1.5, -15.0]);
-    assert_eq!(x.times(-3).unwrap().variance(), 9.0 * x.variance());
     assert_close(&open(&x.add_constant(100.0).unwrap()), &[97.0, 100.5, 105.0]);
     assert_close(&open(&x.sum().unwrap()), &[2.5]);
     assert_close(&open(&x.select(&[2, 0, 2]).unwrap()), &[5.0, -3.0, 5.0]);
@@ -77,9 +77,10 @@ fn what_would_wrap_is_refused_and_what_just_fits_is_right() {
     // Away from the centre only the width matters.
     let off = x.add_constant(1e3).unwrap();
     assert_close(&off.add(&off).unwrap().decrypt(&s.ring).unwrap(), &[1996.2, 2003.8]);
-    let noisy = x.clone().assume(-1.9..=1.9, 0.3).unwrap_err();
+    let noise = Deviation::of_variance;
+    let noisy = x.clone().with_noise(-1.9..=1.9, noise(0.3)).unwrap_err();
     assert!(matches!(noisy.kind(), ErrorKind::Wraps { .. }), "{noisy}");
-    let tight = x.assume(-1.9..=1.9, 0.01).unwrap();
+    let tight = x.with_noise(-1.9..=1.9, noise(0.01)).unwrap();
     assert!(tight.add(&tight).is_err());
 }
 
@@ -109,25 +110,29 @@ fn extreme_constants_and_factors_are_refused() {
     assert!(x.times(i64::MIN).is_err());
 }
 
-/// A value added to itself has twice the noise, not its square root: the deviation covers it.
+/// A value added to itself has twice the noise, not its square root.
 #[test]
-fn shared_noise_stays_within_the_deviation() {
+fn shared_noise_is_predicted() {
     let mut s = setup();
     let encoding = Encoding::new(0.0, 8.0).unwrap();
     let zeros = vec![0.0; 400];
-    let x = s.encrypt_with(&zeros, 0.0..=0.0, encoding, 1e10);
+    let mut encrypt = || s.encrypt_with(&zeros, 0.0..=0.0, encoding, 1e10);
+    let (x, y) = (encrypt(), encrypt());
     let mean_square = |x: &LweVec| {
         let got = x.decrypt(&s.ring).unwrap();
         got.iter().map(|e| e * e).sum::<f64>() / got.len() as f64
     };
     let twice = x.add(&x).unwrap();
-    let ratio = mean_square(&twice) / twice.meta().deviation.powi(2);
+    let ratio = mean_square(&twice) / twice.variance();
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
-    assert!(mean_square(&twice) > 1.8 * twice.variance());
+    // Noises of different encryptions.
+    let both = x.add_independent(&y).unwrap();
+    let ratio = mean_square(&both) / both.variance();
+    assert!((0.85..1.15).contains(&ratio), "{ratio}");
     let repeated = x.select(&[3; 50]).unwrap().sum().unwrap();
     let alone = mean_square(&x.select(&[3]).unwrap());
     assert!((mean_square(&repeated) / alone / 2500.0 - 1.0).abs() < 1e-3);
-    assert!((repeated.meta().deviation / x.meta().deviation - 50.0).abs() < 1e-9);
+    assert!((repeated.meta().noise.bound / x.meta().noise.bound - 50.0).abs() < 1e-9);
 }
 
 #[test]

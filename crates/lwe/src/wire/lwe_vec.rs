@@ -5,7 +5,8 @@ use bellerophon_ring::{wire::Packed, wire_form};
 
 use super::kind;
 use crate::{
-    Ciphertext, During, Encoding, Error, ErrorKind, LweVec, Params, PublishedValues, Result,
+    Ciphertext, Deviation, During, Encoding, Error, ErrorKind, LweMeta, LweVec, Params,
+    PublishedValues, Result,
 };
 
 wire_form! {
@@ -65,10 +66,10 @@ wire_form! {
         width: f64 = self.meta().encoding.width(),
         lo: f64 = self.meta().lo,
         hi: f64 = self.meta().hi,
-        /// The variance of the noise of the phase, and of the index errors of tables.
-        noise: f64 = self.meta().noise,
-        index: f64 = self.meta().index,
-        deviation: f64 = self.meta().deviation,
+        /// The standard deviation of the noise of the phase, as predicted and a bound.
+        noise: [f64; 2] = pair(self.meta().noise),
+        /// That of the index errors of tables.
+        index: [f64; 2] = pair(self.meta().index),
         /// The bodies of all values modulo `q0`, then the mask of each.
         words: Packed<'a> = words,
     }
@@ -78,9 +79,15 @@ wire_form! {
     fn read(params, form) {
         let encoding = Encoding::new(form.center, form.width)?;
         let items = unpack(params, form.count, &form.words)?;
-        let (range, noise) = (form.lo..=form.hi, [form.noise, form.index, form.deviation]);
-        Self::restore(params, items, encoding, range, noise, form.key)
+        let [noise, index] = [form.noise, form.index];
+        let [noise, index] = [noise, index].map(|[predicted, bound]| Deviation { predicted, bound });
+        let (lo, hi, key) = (form.lo, form.hi, form.key);
+        Self::from_parts(params, items, LweMeta { encoding, lo, hi, noise, index, key })
     }
+}
+
+fn pair(deviation: Deviation) -> [f64; 2] {
+    [deviation.predicted, deviation.bound]
 }
 
 /// The number of values and their words: all bodies modulo `q0`, then the mask of each.
@@ -129,7 +136,7 @@ wire_form! {
     }
     fn write(&self, params: &Params) {
         let values: &LweVec = self.as_ref();
-        // The center, the variances and the deviation follow from the declared metadata.
+        // The center and the deviations follow from the declared metadata.
         let (count, words) = pack(params, values)?;
     }
     fn read(params, form) {

@@ -272,12 +272,12 @@ fn values_come_back_and_damaged_ones_do_not() {
         for count in [0u32, 2, 4, u32::MAX] {
             assert!(change(16, &count.to_le_bytes()).is_err(), "{count}");
         }
-        // Centre, width, both ends, both variances, deviation.
-        for field in 0..7 {
+        // Centre, width, both ends, and the deviations of noise and index errors.
+        for field in 0..8 {
             for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300] {
-                // A width and the index error may be arbitrarily large.
+                // A width and the bound on index errors may be arbitrarily large.
                 assert!(
-                    matches!((field, value), (1 | 5, 1e300))
+                    matches!((field, value), (1 | 7, 1e300))
                         || change(20 + 8 * field, &value.to_le_bytes()).is_err(),
                     "{field} {value}"
                 );
@@ -285,11 +285,16 @@ fn values_come_back_and_damaged_ones_do_not() {
         }
         assert!(change(28, &0f64.to_le_bytes()).is_err());
         assert!(change(52, &(-0.5f64).to_le_bytes()).is_err());
-        assert!(change(60, &(-0.5f64).to_le_bytes()).is_err());
-        let less = values.meta().noise.sqrt() * 0.99;
-        let error = change(68, &less.to_le_bytes()).unwrap_err();
+        assert!(change(68, &(-0.5f64).to_le_bytes()).is_err());
+        let less = values.meta().noise.predicted * 0.99;
+        let error = change(60, &less.to_le_bytes()).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::Number { what: "deviation of values", .. }),
+            matches!(error.kind(), ErrorKind::Number { what: "noise of values", .. }),
+            "{error}"
+        );
+        let error = change(76, &(-1f64).to_le_bytes()).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Number { what: "index errors of values", .. }),
             "{error}"
         );
         let other = insecure(8, 128, false);

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::{Ciphertext, CkksOps};
-use bellerophon_lwe::{self as lwe, Encoding, Headroom, LweVec};
+use bellerophon_lwe::{self as lwe, Deviation, Encoding, Headroom, LweMeta, LweVec};
 
 use super::{
     domain::{check_domain, range_within},
@@ -131,11 +131,15 @@ impl LookupEvaluator<'_> {
             let variance = noise(carried.leaving.variance, factor) * unit * unit + bias * bias;
             // Values within their range are off by its width at most. All values count as those
             // with the largest error.
-            let beyond =
-                (carried.error.peak - carried.leaving.variance).max(0.0) * (factor * unit).powi(2);
-            let beyond = beyond.min((hi - lo).powi(2));
-            let values = LweVec::new(lwe_params, items, common, range, variance, keys.id())?;
-            Ok(values.with_index_variance(beyond)?)
+            let beyond = |error: f64| {
+                let rest = (error - carried.leaving.variance).max(0.0).sqrt();
+                (rest * factor * unit).min(hi - lo)
+            };
+            let (predicted, bound) = (beyond(carried.error.peak), beyond(carried.error.bound));
+            let index = Deviation { predicted, bound: bound.max(predicted) };
+            let (noise, (lo, hi)) = (Deviation::of_variance(variance), range.into_inner());
+            let meta = LweMeta { encoding: common, lo, hi, noise, index, key: keys.id() };
+            Ok(LweVec::from_parts(lwe_params, items, meta)?)
         });
         values.collect()
     }

@@ -49,7 +49,7 @@ impl LookupEvaluator<'_> {
         }
         // Step 1: the amplitude of the sine, and whether the values reach too far.
         let (lo, hi, width) = (values.meta().lo, values.meta().hi, values.meta().encoding.width());
-        let deviation = values.meta().deviation;
+        let deviation = values.meta().noise.bound;
         let half = (hi - lo) / 2.0;
         let (most, amplitude) = match reduction {
             Reduction::Identity => (ring.reach(), width / TAU),
@@ -81,7 +81,8 @@ impl LookupEvaluator<'_> {
             Reduction::Identity => amplitude * ring.reduction(reduction).approximation_error(),
             Reduction::Sine => 0.0,
         };
-        let index = Noise::new(values.meta().index);
+        let [predicted, bound] = values.meta().beyond_noise();
+        let index = Noise { bound, ..Noise::new(predicted) };
         let error = Added { noise: deviation.hypot(polynomial), index };
         let bounds = map::bounds(Interval::real(lo, hi)?, layout);
         let result = map::with_error(evaluator.params(), moved, bounds, error)?;

@@ -72,7 +72,8 @@ impl LookupEvaluator<'_> {
         };
         let distance = self.arithmetic.sub(&near, &cells)?;
         // The noise of the sum, from that of the tables and of the packing.
-        let table = |j: usize, output: &EntryEncoding| output.gain * tables[j].meta().noise.sqrt();
+        let table =
+            |j: usize, output: &EntryEncoding| output.gain * tables[j].meta().noise.predicted;
         let of_distance = Noise {
             table: table(0, &correction.cells),
             own: distance.metadata().noise().hypot(correction.known_std()),

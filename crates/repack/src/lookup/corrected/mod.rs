@@ -127,7 +127,7 @@ impl<'a> LookupEvaluator<'a> {
             Known::Itself => (None, planned),
             Known::Sine { .. } => {
                 let values = self.extract(&[x], map.domain().clone(), RAISED, None)?.remove(0);
-                let deviation = values.meta().noise.sqrt();
+                let deviation = values.meta().noise.predicted;
                 let known = Known::raised(self.lookups, ring, &values.meta().encoding, deviation);
                 (Some(values), Correction::new(map, range, f, known, order)?)
             }
@@ -164,7 +164,8 @@ impl<'a> LookupEvaluator<'a> {
         // Step 4: ring packing and the polynomial in d, which stays below `reach` up to 9 standard
         // deviations of its noise.
         let noise = 9.0
-            * (read[0].meta().noise.sqrt() * correction.cells.gain).hypot(correction.known.std());
+            * (read[0].meta().noise.predicted * correction.cells.gain)
+                .hypot(correction.known.std());
         let reach = map.reach(step) + noise;
         let sum = self.correct(x, &correction, (&read, beside.as_ref()), reach)?;
         let plain = map.entry_encoding(&|x| f.value(x))?;
