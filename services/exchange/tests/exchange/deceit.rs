@@ -370,7 +370,7 @@ fn found_7_values_come_with_a_warning_and_are_shared_with_flooding_alone() {
     report(client("keygen", &owner.home).args(keys));
     assert_eq!(left(), 1024);
     // The page says it before anything else.
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/EXCHANGE.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/EXCHANGE.md");
     let page = fs::read_to_string(page).unwrap();
     let first = page.split("\n\n").nth(1).unwrap();
     assert!(first.contains("malicious server") && first.contains("secret key"), "{first}");

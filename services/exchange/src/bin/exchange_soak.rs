@@ -3,7 +3,7 @@
 //! the exchange is what is measured; the hostile ones come from other loopback addresses.
 //!
 //! ```text
-//! cargo run --release --manifest-path exchange/Cargo.toml --bin exchange_soak -- --json --small
+//! cargo run --release --manifest-path services/exchange/Cargo.toml --bin exchange_soak -- --json --small
 //! ```
 
 use std::io::{BufRead, BufReader};
