@@ -30,9 +30,9 @@
 //! # Time
 //! An NTT costs `N log2 N` steps and a multiplication `N`, each at a constant price on one thread
 //! of a server CPU with AVX-512 IFMA (Sapphire Rapids generation). The price of a step comes from
-//! `cargo run --release --example figures -- --only ring`, that of a multiplication from the rest
-//! of the product and the rotation of `figures -- --only ckks`. Estimates are good to a factor of
-//! 1.5 on that CPU, and to the ratio of the CPUs elsewhere. Counts are for modules of rank 1.
+//! `cargo run --release -p bellerophon-benches -- figures --only ring`, that of a multiplication
+//! from the rest of the product and the rotation of `figures --only ckks`. Estimates are good to a
+//! factor of 1.5 on that CPU, and to the ratio of the CPUs elsewhere. Counts are for rank 1.
 
 mod switch;
 mod work;

@@ -7,9 +7,9 @@ use bellerophon_ckks::{
     paper::FullRnsHeaan,
 };
 
-use super::measure::Bench;
 use super::page::{HEAAN, Table, ms};
 use super::world::World;
+use crate::figures::measure::Bench;
 use common::program::Failure;
 
 /// The sets, and the paper's milliseconds: Enc, Dec, Add, Cmult, Mult & RS.

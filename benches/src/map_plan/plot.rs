@@ -7,8 +7,8 @@ use bellerophon::Engine;
 use plotters::prelude::{RGBColor, SeriesLabelPosition};
 
 use super::cells::{Cell, Key};
-use super::chart::{Chart, Line};
 use super::subject::Subject;
+use crate::chart::{Chart, Line};
 use common::program::Failure;
 
 /// Measured times of one function to a number of bits: for every engine on its fastest preset, by

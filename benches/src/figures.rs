@@ -1,40 +1,30 @@
 //! Benchmarks of the library: times of the important operations, measured in this process on one
 //! warm thread.
 //!
-//! `cargo run --release --example figures -- --json [--only GROUP]` prints
-//! `{"rows": [{"name", "median_ms", "reps", ...}]}`; a group is the first part of a row's name.
+//! `figures --json [--only GROUP]` prints `{"rows": [{"name", "median_ms", "reps", ...}]}`; a group
+//! is the first part of a row's name.
 
-#[path = "figures/bridge.rs"]
 mod bridge;
-#[path = "figures/ckks.rs"]
 mod ckks;
-#[path = "figures/fbt.rs"]
 mod fbt;
-#[path = "figures/format.rs"]
 mod format;
-#[path = "figures/lut.rs"]
 mod lut;
-#[path = "figures/measure.rs"]
-mod measure;
-#[path = "figures/mlwe.rs"]
+pub mod measure;
 mod mlwe;
-#[path = "figures/ring.rs"]
 mod ring;
-
-use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use common::args::{Common, WITH_LOOKUPS};
 use common::console::Console;
 use common::output;
-use common::program::{self, Defaults, Failure};
+use common::program::{Defaults, Failure};
 use measure::Bench;
 use serde::Serialize;
 
 /// Measures the library's operations in this process, on one thread, warm
 #[derive(Debug, Parser)]
 #[command(version)]
-struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
     common: Common,
 
@@ -59,26 +49,27 @@ struct Figures {
     rows: Vec<measure::Row>,
 }
 
-fn main() -> ExitCode {
-    let defaults = Defaults { presets: &WITH_LOOKUPS, threads: Some(1) };
-    program::run(defaults, |arguments: &Arguments| {
-        let preset = arguments.common.preset()?;
-        let mut bench = Bench::new(arguments.common.small);
-        for group in Group::value_variants() {
-            if arguments.only.is_none_or(|only| only == *group) {
-                match group {
-                    Group::Ring => ring::measure(&mut bench)?,
-                    Group::Ckks => ckks::measure(&mut bench)?,
-                    Group::Mlwe => mlwe::measure(&mut bench)?,
-                    Group::Lut => lut::measure(&mut bench, preset)?,
-                    Group::Bridge => bridge::measure(&mut bench, preset)?,
-                    Group::Fbt => fbt::measure(&mut bench)?,
-                    Group::Format => format::measure(&mut bench)?,
-                }
+/// The defaults of the common flags.
+pub const DEFAULTS: Defaults<'_> = Defaults { presets: &WITH_LOOKUPS, threads: Some(1) };
+
+/// Measures the groups.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let preset = arguments.common.preset()?;
+    let mut bench = Bench::new(arguments.common.small);
+    for group in Group::value_variants() {
+        if arguments.only.is_none_or(|only| only == *group) {
+            match group {
+                Group::Ring => ring::measure(&mut bench)?,
+                Group::Ckks => ckks::measure(&mut bench)?,
+                Group::Mlwe => mlwe::measure(&mut bench)?,
+                Group::Lut => lut::measure(&mut bench, preset)?,
+                Group::Bridge => bridge::measure(&mut bench, preset)?,
+                Group::Fbt => fbt::measure(&mut bench)?,
+                Group::Format => format::measure(&mut bench)?,
             }
         }
-        report(bench.into_rows(), &Console::new(arguments.common.json), arguments.common.json)
-    })
+    }
+    report(bench.into_rows(), &Console::new(arguments.common.json), arguments.common.json)
 }
 
 fn report(rows: Vec<measure::Row>, console: &Console, json: bool) -> Result<(), Failure> {

@@ -1,17 +1,12 @@
-//! The statistic of `examples/timing_leaks.rs`, and measurements of what leaks and what does not.
-
-#[allow(dead_code, reason = "the program has samplers")]
-#[path = "../timing_leaks/measure.rs"]
-mod measure;
-#[path = "../timing_leaks/rank_test.rs"]
-mod rank_test;
+//! The statistic of the program `timing_leaks`, and measurements of what leaks and what does not.
 
 use std::time::Duration;
 
-use measure::{Case, Measurements, Wanted};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use rank_test::{THRESHOLD, log2_false_alarm, signed_ranks, smallest_shift};
+
+use super::measure::{Case, Measurements, Wanted};
+use super::rank_test::{self, THRESHOLD, log2_false_alarm, signed_ranks, smallest_shift};
 
 #[test]
 fn signed_ranks_are_those_of_wilcoxon() {

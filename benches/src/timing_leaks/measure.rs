@@ -9,7 +9,7 @@ use rand::{Rng, RngExt, TryCryptoRng, TryRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 
-use crate::rank_test::{THRESHOLD, median, signed_ranks, smallest_shift};
+use super::rank_test::{THRESHOLD, median, signed_ranks, smallest_shift};
 
 /// Samples per measurement of a sampler.
 pub const DRAWS: usize = 1024;

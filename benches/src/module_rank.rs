@@ -9,8 +9,6 @@
 //! have the largest errors, since every squaring doubles the deviation of the scale from the
 //! primes.
 
-use std::process::ExitCode;
-
 use bellerophon::ckks::{
     self, Ciphertext, CkksOps, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels,
     Params, ParamsSpec, RankReduction, SecretKey,
@@ -21,7 +19,7 @@ use common::args::Common;
 use common::console::{Console, Stages};
 use common::memory::{human, peak_rss_bytes};
 use common::output::{self, Report};
-use common::program::{self, Defaults, Failure};
+use common::program::{Defaults, Failure};
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
 
@@ -47,7 +45,7 @@ const SQUARING: &str = "squaring";
 /// Squares an encrypted vector through all levels at several module ranks
 #[derive(Debug, Parser)]
 #[command(version)]
-struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
     common: Common,
 
@@ -129,11 +127,10 @@ struct Json<'a> {
     rows: &'a [Row],
 }
 
-fn main() -> ExitCode {
-    program::run(Defaults { presets: &[PRESET], threads: Some(1) }, run)
-}
+/// The defaults of the common flags.
+pub const DEFAULTS: Defaults<'_> = Defaults { presets: &[PRESET], threads: Some(1) };
 
-fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let small = arguments.common.small;
     let console = Console::new(arguments.common.json);
     let sets = match (&arguments.set[..], small) {

@@ -4,7 +4,6 @@
 //! takes. The server, which never sees a value, joins them as the real and imaginary parts of one
 //! vector and bootstraps it. The client decrypts both parts and compares every slot with its input.
 
-use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{Complex64, Interval, bootstrap::BootstrapSpec, cost::StageWork};
@@ -15,7 +14,7 @@ use common::args::Common;
 use common::console::{Console, Stages};
 use common::memory::{human, peak_rss_bytes};
 use common::output::{self, Report};
-use common::program::{self, Defaults, Failure};
+use common::program::{Defaults, Failure};
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
 
@@ -33,7 +32,7 @@ const KEY_GENERATION: &str = "key generation";
 /// Encrypts a vector at the lowest level, bootstraps it, compares with the input
 #[derive(Debug, Parser)]
 #[command(version)]
-struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
     common: Common,
 
@@ -125,11 +124,10 @@ impl StageRow {
     }
 }
 
-fn main() -> ExitCode {
-    program::run(Defaults { presets: &PRESETS, threads: Some(1) }, run)
-}
+/// The defaults of the common flags.
+pub const DEFAULTS: Defaults<'_> = Defaults { presets: &PRESETS, threads: Some(1) };
 
-fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { common, real, rounds } = arguments;
     let console = Console::new(common.json);
     let mut stages = Stages::default();

@@ -7,19 +7,15 @@
 //! single look-up and of each of a batch, and the predicted and measured error. `docs/ntru.md` is
 //! made from it.
 
-#[path = "engines/contender.rs"]
 mod contender;
-#[path = "engines/row.rs"]
 mod row;
-
-use std::process::ExitCode;
 
 use clap::Parser;
 use common::args::Common;
 use common::console::Console;
 use common::memory::{human, peak_rss_bytes};
 use common::output::{self, Report};
-use common::program::{self, Defaults, Failure};
+use common::program::{Defaults, Failure};
 use contender::Contender;
 use row::Row;
 use serde::Serialize;
@@ -34,7 +30,7 @@ const SMALL: usize = 4;
 /// Measures look-ups with every engine at every size
 #[derive(Debug, Parser)]
 #[command(version)]
-struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
     common: Common,
 
@@ -51,11 +47,10 @@ struct Engines<'a> {
     rows: &'a [Row],
 }
 
-fn main() -> ExitCode {
-    program::run(Defaults { presets: &[PRESET], threads: Some(1) }, run)
-}
+/// The defaults of the common flags.
+pub const DEFAULTS: Defaults<'_> = Defaults { presets: &[PRESET], threads: Some(1) };
 
-fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (small, console) = (arguments.common.small, Console::new(arguments.common.json));
     let count = if small { SMALL } else { BATCH };
     let mut rows = Vec::new();

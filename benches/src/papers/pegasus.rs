@@ -8,10 +8,10 @@ use plotters::prelude::{RGBColor, SeriesLabelPosition};
 use rand::RngExt;
 use serde::Deserialize;
 
-use super::chart::{Chart, Line};
-use super::lloyd::{self, Point};
 use super::page::Table;
+use crate::chart::{Chart, Line};
 use common::data::load_table;
+use common::lloyd::{self, Point};
 use common::program::Failure;
 use common::random;
 use common::text;

@@ -1,36 +1,29 @@
 //! The planner's table for one request, without a key: which engine applies a function to an
 //! encrypted vector, and at what cost. With `--measure FILE`, the planner against measured times.
 //!
-//! `cargo run --release --example map_plan -- --preset smooth --function sigmoid --bits 16 --count
-//! 4096` prints time, error, levels and keys of every engine, and the reasons of those that do not
-//! qualify.
+//! `map_plan --preset smooth --function sigmoid --bits 16 --count 4096` prints time, error, levels
+//! and keys of every engine, and the reasons of those that do not qualify.
 //!
-//! `cargo run --release --example map_plan -- --measure cells.jsonl --threads 1` measures the cells
-//! that `cells.jsonl` lacks, and prints the chosen and the fastest pair of preset and engine for
-//! every question; `--summary` measures nothing.
+//! `map_plan --measure cells.jsonl --threads 1` measures the cells that `cells.jsonl` lacks, and
+//! prints the chosen and the fastest pair of preset and engine for every question; `--summary`
+//! measures nothing.
 
-#[path = "map_plan/cells.rs"]
 mod cells;
-#[path = "paper_tables/chart.rs"]
-mod chart;
-#[path = "map_plan/measure.rs"]
 mod measure;
-#[path = "map_plan/plot.rs"]
 mod plot;
-#[path = "map_plan/subject.rs"]
 mod subject;
-#[path = "map_plan/summary.rs"]
 mod summary;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use bellerophon::{CostModel, Engine, MapPlan, prelude::*};
 use clap::Parser;
 use common::args::{Common, parse_range};
 use common::console::Console;
 use common::output;
-use common::program::{self, Defaults, Failure};
+use common::program::{Defaults, Failure};
 use common::session;
 use measure::Grid;
 use plot::Curves;
@@ -41,7 +34,7 @@ use summary::Summary;
 /// Prints cost and error of every engine for a function, or measures the planner
 #[derive(Debug, Parser)]
 #[command(version)]
-struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
     common: Common,
 
@@ -117,20 +110,21 @@ struct Planned<'a> {
     plan: &'a MapPlan,
 }
 
-fn main() -> ExitCode {
-    const PRESETS: [&str; Preset::ALL.len()] = {
-        let mut names = [""; Preset::ALL.len()];
-        let mut i = 0;
-        while i < names.len() {
-            names[i] = Preset::ALL[i].name();
-            i += 1;
-        }
-        names
-    };
-    program::run(Defaults { presets: &PRESETS, threads: None }, run)
-}
+/// The values of `--preset`: all of them.
+const PRESETS: [&str; Preset::ALL.len()] = {
+    let mut names = [""; Preset::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = Preset::ALL[i].name();
+        i += 1;
+    }
+    names
+};
 
-fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// The defaults of the common flags.
+pub const DEFAULTS: Defaults<'_> = Defaults { presets: &PRESETS, threads: None };
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(arguments.common.json);
     let model = match arguments.calibrate {
         true => CostModel::calibrate().map_err(Failure::run)?,

@@ -7,9 +7,9 @@ use bellerophon_ckks::{
     simulator::{SimCiphertext, Simulator},
 };
 
-use super::measure::Bench;
 use super::page::{HEAAN, Table, ms};
 use super::world::{World, params};
+use crate::figures::measure::Bench;
 use common::program::Failure;
 
 /// The mean in every slot: rotations and additions; the scale absorbs the division.

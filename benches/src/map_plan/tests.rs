@@ -1,29 +1,16 @@
-//! The questions and answers of `examples/map_plan.rs` on a few cells that are made up.
-
-#[path = "../map_plan/cells.rs"]
-mod cells;
-#[path = "../paper_tables/chart.rs"]
-mod chart;
-#[allow(dead_code, reason = "the program measures")]
-#[path = "../map_plan/measure.rs"]
-mod measure;
-#[path = "../map_plan/plot.rs"]
-mod plot;
-#[path = "../map_plan/subject.rs"]
-mod subject;
-#[path = "../map_plan/summary.rs"]
-mod summary;
+//! The questions and answers of the program `map_plan` on a few cells that are made up.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bellerophon::{Engine, Prediction};
-use cells::{Cell, Key};
-use measure::Planned;
-use plot::Curves;
 use serde_json::Value;
-use subject::Subject;
-use summary::Summary;
+
+use super::cells::{self, Cell, Key};
+use super::measure::Planned;
+use super::plot::Curves;
+use super::subject::Subject;
+use super::summary::Summary;
 
 /// A cell of the sigmoid to 10 bits that is planned for some seconds, or not served.
 fn planned(preset: &str, engine: Engine, count: usize, seconds: Option<f64>) -> Planned {

@@ -5,9 +5,9 @@ use std::path::Path;
 use bellerophon_ckks::{Ciphertext, CkksOps, KeyLevels, Params, noise::Heaan, paper::FullRnsHeaan};
 use plotters::prelude::{RGBColor, SeriesLabelPosition};
 
-use super::chart::{Chart, Line};
 use super::page::{HEAAN, Table};
 use super::world::World;
+use crate::chart::{Chart, Line};
 use common::program::Failure;
 
 /// Products, and levels of the set.

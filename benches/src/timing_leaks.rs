@@ -15,13 +15,12 @@
 //! measures it. For each case the program prints the smallest difference that it would have found:
 //! it covers this machine, this build and these classes, and no smaller differences.
 
-#[path = "timing_leaks/measure.rs"]
 mod measure;
-#[path = "timing_leaks/rank_test.rs"]
 mod rank_test;
+#[cfg(test)]
+mod tests;
 
 use std::hint::black_box;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use bellerophon::Flooding;
@@ -36,7 +35,7 @@ use common::args::{Common, WITH_LOOKUPS};
 use common::console::{Console, Stages};
 use common::memory::peak_rss_bytes;
 use common::output::{self, Report};
-use common::program::{self, Defaults, Failure};
+use common::program::{Defaults, Failure};
 use common::random;
 use measure::{Case, DRAWS, Measurements, Row, Wanted};
 use rand::rngs::SysRng;
@@ -62,7 +61,7 @@ const MEASUREMENT: &str = "measurement";
 /// Compares the times of operations on two classes of secrets
 #[derive(Debug, Parser)]
 #[command(version)]
-struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
     common: Common,
 
@@ -84,11 +83,10 @@ struct Leaks {
     rows: Vec<Row>,
 }
 
-fn main() -> ExitCode {
-    program::run(Defaults { presets: &WITH_LOOKUPS, threads: Some(1) }, run)
-}
+/// The defaults of the common flags.
+pub const DEFAULTS: Defaults<'_> = Defaults { presets: &WITH_LOOKUPS, threads: Some(1) };
 
-fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Common { json, small, preset, .. } = &arguments.common;
     let console = Console::new(*json);
     let (count, equal) = (arguments.count, arguments.equal);

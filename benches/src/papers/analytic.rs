@@ -6,9 +6,9 @@ use bellerophon_ckks::{
     CkksOps, Interval, Result, chebyshev::Chebyshev, polynomial::Polynomial, simulator::Simulator,
 };
 
-use super::measure::Bench;
 use super::page::{HEAAN, Table, ms};
 use super::world::{World, params};
+use crate::figures::measure::Bench;
 use common::{program::Failure, stats::Errors};
 
 /// One row: the argument of the polynomial as a function of `x`, the function, and the paper's
