@@ -1,14 +1,16 @@
 //! Look-ups in a ring of degree 4096 from LWE dimension 1024, with both gadgets: one value, a
 //! batch, and the key switch that follows.
 
+mod shared;
+
 use bellerophon_lwe::{
     Ciphertext, Engine, Evaluator, Params, ParamsSpec, RgswGadget, SecretKey, SeededLookupKeys,
     TableDomain, TestPolynomial, encrypt, switch_modulus,
 };
 use bellerophon_mlwe::{KeyId, SecretKind, Security};
 use bellerophon_ring::prime;
-use common::{id, rng, slow};
 use criterion::{Criterion, criterion_group, criterion_main};
+use shared::{id, rng, slow};
 
 const DIMENSION: usize = 1024;
 const DEGREE: usize = 4096;

@@ -1,12 +1,14 @@
 //! CKKS operations on full vectors at the top level of the set W1 (N = 2^15, 14 primes).
 
+mod shared;
+
 use bellerophon_ckks::{
     CkksOps, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, Params, ParamsSpec,
     decrypt_values, encrypt, encrypt_public,
 };
 use bellerophon_mlwe::{PublicKey, SecretKey};
-use common::{id, rng, slow};
 use criterion::{Criterion, criterion_group, criterion_main};
+use shared::{id, rng, slow};
 
 fn operations(c: &mut Criterion) {
     let rng = &mut rng();

@@ -3,6 +3,8 @@
 //! sets, at the top level. Keys are made when the filter asks for their bench: direct keys take up
 //! to 12 GiB.
 
+mod shared;
+
 use std::cell::LazyCell;
 
 use bellerophon_mlwe::{
@@ -10,8 +12,8 @@ use bellerophon_mlwe::{
     RingConversion, SecretKey, paper::DPad, rotation_exponent,
 };
 use bellerophon_ring::{Modulus, prime};
-use common::{id, rng, slow};
 use criterion::{Criterion, criterion_group, criterion_main};
+use shared::{id, rng, slow};
 
 /// Direct keys of larger ranks do not fit a machine of 24 GiB.
 const LARGEST_DIRECT: usize = 6;

@@ -1,6 +1,8 @@
 //! Transforms of one residue polynomial on every back end that this CPU has: one prime again and
 //! again ("hot"), and 20 primes in turn, each with its own table and polynomial ("cold").
 
+mod shared;
+
 use std::hint::black_box;
 
 use bellerophon_ring::{Backend, NttTable, aligned::AlignedVec, prime};
@@ -59,5 +61,5 @@ fn tables(c: &mut Criterion) {
     }
 }
 
-criterion_group! { name = ntt; config = common::quick(); targets = transforms, tables }
+criterion_group! { name = ntt; config = shared::quick(); targets = transforms, tables }
 criterion_main!(ntt);

@@ -1,6 +1,8 @@
 //! A whole look-up of 16 values at the preset `functions`, and its three stages: slots to
 //! coefficients, look-ups, repacking.
 
+mod shared;
+
 use std::{
     ops::ControlFlow,
     sync::{Arc, Mutex},
@@ -8,8 +10,8 @@ use std::{
 };
 
 use bellerophon::{Engine, Stage, prelude::*};
-use common::{id, rng, slow};
 use criterion::{Criterion, criterion_group, criterion_main};
+use shared::{id, rng, slow};
 
 const COUNT: usize = 16;
 

@@ -1,5 +1,7 @@
 //! Operations position by position on one residue polynomial.
 
+mod shared;
+
 use std::hint::black_box;
 
 use bellerophon_ring::{Ntt, Poly, Ring, prime, sample};
@@ -10,7 +12,7 @@ const TERMS: usize = 5;
 
 /// `{operation}/N={N}/bits={bits}/{back end}`.
 fn operations(c: &mut Criterion) {
-    let rng = &mut common::rng();
+    let rng = &mut shared::rng();
     for degree in [4096, 65536] {
         for bits in [45, 50, 60] {
             let primes = prime::ntt_primes_below(degree, bits, 1, &[]).unwrap();
@@ -52,7 +54,7 @@ fn operations(c: &mut Criterion) {
 /// Samplers: `{sampler}/N={N}/..`; bytes are those of the residues.
 fn samplers(c: &mut Criterion) {
     let degree = 65536;
-    let rng = &mut common::rng();
+    let rng = &mut shared::rng();
     let mut group = c.benchmark_group("sample");
     group.throughput(Throughput::Bytes(8 * degree as u64));
     for bits in [45, 50, 60] {
@@ -82,5 +84,5 @@ fn samplers(c: &mut Criterion) {
     });
 }
 
-criterion_group! { name = poly; config = common::quick(); targets = operations, samplers }
+criterion_group! { name = poly; config = shared::quick(); targets = operations, samplers }
 criterion_main!(poly);

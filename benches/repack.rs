@@ -3,6 +3,8 @@
 //! into one ring ciphertext, by Algorithm 1 and through modules of middle rank; private look-up of
 //! one point by the split-domain method and by repacking.
 
+mod shared;
+
 use bellerophon_ckks::{
     Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
     ParamsSpec, SecretKey, SecretKind, Security, encrypt,
@@ -16,8 +18,8 @@ use bellerophon_repack::{
     row_packing_keys,
 };
 use bellerophon_ring::prime;
-use common::{id, rng, slow};
 use criterion::{Criterion, criterion_group, criterion_main};
+use shared::{id, rng, slow};
 
 const DIMENSION: usize = 1024;
 const WEIGHT: usize = 192;

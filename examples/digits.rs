@@ -151,7 +151,7 @@ impl Layer {
             }
         }
         let sums = server.add_many(&products.iter().collect::<Vec<_>>())?;
-        Ok(integers.from_reals(&server.add_values(&sums, &self.bias)?, modulus)?)
+        integers.from_reals(&server.add_values(&sums, &self.bias)?, modulus)
     }
 }
 

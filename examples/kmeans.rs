@@ -11,8 +11,6 @@
 //! cluster is looked up for sizes from 1/16 of the mean size on: smaller clusters count as that
 //! large.
 
-#[path = "kmeans/lloyd.rs"]
-mod lloyd;
 #[path = "kmeans/points.rs"]
 mod points;
 #[path = "kmeans/score.rs"]
@@ -28,12 +26,12 @@ use clap::Parser;
 use common::args::{Common, Tables, WITH_VALUES};
 use common::console::Console;
 use common::data::{Table, load_table};
+use common::lloyd::{self, Point};
 use common::output;
 use common::program::{self, Defaults, Failure};
 use common::random;
 use common::session::{self, Outcome, Session};
 use common::stats::Errors;
-use lloyd::Point;
 use rand::RngExt;
 use serde::Serialize;
 use server::{Centre, Layout, Levels, Server};

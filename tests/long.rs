@@ -91,6 +91,8 @@ fn check_refresh(preset: Preset, levels: usize, worst_bits: [f64; 2]) {
     assert!(bits[1] > least && bits[1] < most, "worst 2^{}", bits[1]);
     let biased = bootstrapper.approximation_error();
     assert!(rms < 1.5 * predicted + biased && 2.0 * rms > predicted, "rms 2^{}", bits[2]);
+    let declared = Declaration::from(-1.0..=1.0).with_noise(predicted);
+    assert!(party.server.publish(&fresh, declared).is_ok());
 }
 
 /// `x <- 1 - 0.7 x^2` a hundred times, with a declared range in each step and automatic

@@ -1,4 +1,5 @@
-//! Common parts of the programs in `examples/`: arguments, tables, progress, errors and reports.
+//! Common parts of the programs in `examples/` and `benches/src/`: arguments, tables, progress,
+//! errors and reports.
 #![allow(dead_code, reason = "every program uses its own part of this module")]
 
 pub mod args;
@@ -7,6 +8,7 @@ pub mod cpu;
 pub mod data;
 pub mod function;
 pub mod linear;
+pub mod lloyd;
 pub mod lookup;
 pub mod memory;
 pub mod numbers;

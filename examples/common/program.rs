@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{FromArgMatches, Parser, builder::PossibleValuesParser};
+use clap::{ArgMatches, Command, FromArgMatches, Parser, builder::PossibleValuesParser};
 
 use super::args::Common;
 
@@ -39,7 +39,7 @@ pub struct Defaults<'a> {
 
 impl Defaults<'_> {
     /// The command of a program, with its own defaults in the help.
-    pub fn command<A: Parser>(&self) -> clap::Command {
+    pub fn command<A: Parser>(&self) -> Command {
         let threads = self.threads.map_or("one per core".to_string(), |n| n.to_string());
         A::command()
             .mut_arg("threads", |arg| arg.help(format!("Number of threads [default: {threads}]")))
@@ -58,9 +58,51 @@ pub fn run<A: Parser + Sync>(
     defaults: Defaults<'_>,
     body: impl FnOnce(&A) -> Result<(), Failure> + Send,
 ) -> ExitCode {
-    let parsed = defaults.command::<A>().try_get_matches().and_then(|matches| {
-        Ok((Common::from_arg_matches(&matches)?, A::from_arg_matches(&matches)?))
-    });
+    let matches = defaults.command::<A>().try_get_matches();
+    matches.map_or_else(|error| misunderstood(&error), |m| run_parsed(defaults, &m, body))
+}
+
+/// A program of a binary with several: its command, and what runs it with the parsed arguments.
+pub struct Program {
+    command: Command,
+    run: Box<dyn Fn(&ArgMatches) -> ExitCode>,
+}
+
+impl Program {
+    /// A program of a name, which [`run`] would run alone.
+    pub fn new<A: Parser + Sync + 'static>(
+        name: &'static str,
+        defaults: Defaults<'static>,
+        body: fn(&A) -> Result<(), Failure>,
+    ) -> Self {
+        Self {
+            command: defaults.command::<A>().name(name),
+            run: Box::new(move |matches| run_parsed(defaults, matches, body)),
+        }
+    }
+}
+
+/// Runs the program that the first argument names.
+pub fn run_one(command: Command, programs: &[Program]) -> ExitCode {
+    let commands = programs.iter().map(|program| program.command.clone());
+    match command.subcommand_required(true).subcommands(commands).try_get_matches() {
+        Ok(matches) => {
+            let (name, of_program) = matches.subcommand().expect("a subcommand is required");
+            let named = |program: &&Program| program.command.get_name() == name;
+            let program = programs.iter().find(named).expect("clap takes these names alone");
+            (program.run)(of_program)
+        }
+        Err(error) => misunderstood(&error),
+    }
+}
+
+fn run_parsed<A: FromArgMatches + Sync>(
+    defaults: Defaults<'_>,
+    matches: &ArgMatches,
+    body: impl FnOnce(&A) -> Result<(), Failure> + Send,
+) -> ExitCode {
+    let parsed = Common::from_arg_matches(matches)
+        .and_then(|common| Ok((common, A::from_arg_matches(matches)?)));
     let (common, arguments) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return misunderstood(&error),
@@ -116,7 +158,7 @@ fn warn_without_optimisation() {
             std::io::stderr(),
             "{line}\n\
              WARNING: built without full optimisation, this program runs many times slower.\n\
-             Run it with: cargo run --release --example NAME\n\
+             Run it with: cargo run --release ..\n\
              {line}"
         );
     }

@@ -105,13 +105,13 @@ impl<'a> Server<'a> {
             for ((_, next, _), result) in tasks.iter().zip(results) {
                 match next {
                     Next::Block(child) => {
-                        sums[*child] = sums[*child].add(&result)?.independent();
+                        sums[*child] = sums[*child].add_independent(&result)?;
                         blocks.push(*child);
                     }
                     Next::Class => {
                         class = Some(match class {
                             None => result,
-                            Some(class) => self.one_of(&class.add(&result)?)?,
+                            Some(class) => self.one_of(class.add_independent(&result)?)?,
                         });
                     }
                 }
@@ -157,7 +157,7 @@ impl<'a> Server<'a> {
         let sum = |count: usize| {
             let mut parts = parts.by_ref().take(count);
             let first = parts.next().expect("a block tests a feature");
-            parts.try_fold(first, |sum, part| Ok(sum.add(&part)?.independent()))
+            parts.try_fold(first, |sum, part| sum.add_independent(&part))
         };
         self.plan.blocks.iter().map(|block| block.digits.len()).map(sum).collect()
     }
@@ -209,8 +209,8 @@ impl<'a> Server<'a> {
     }
 
     /// All but one of the terms of a sum of classes are 0, which their ranges do not show.
-    fn one_of(&self, sum: &LweVec) -> lwe::Result<LweVec> {
-        sum.clone().independent().within(0.0..=(self.classes - 1) as f64)
+    fn one_of(&self, sum: LweVec) -> lwe::Result<LweVec> {
+        sum.within(0.0..=(self.classes - 1) as f64)
     }
 
     /// Noise flooding: uniform noise of the server's own hides the noise of the tables, which
@@ -220,7 +220,7 @@ impl<'a> Server<'a> {
         let most = (DROWNED / classes.meta().encoding.width() * q0) as i64;
         let mut items = classes.items().to_vec();
         items.iter_mut().for_each(|item| item.add_constant(rng.random_range(-most..=most)));
-        let variance = classes.meta().noise + DROWNED * DROWNED / 3.0;
+        let variance = classes.meta().noise.bound.powi(2) + DROWNED * DROWNED / 3.0;
         let range = classes.meta().lo..=classes.meta().hi;
         LweVec::new(
             self.params,

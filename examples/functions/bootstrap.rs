@@ -69,7 +69,7 @@ impl Series {
         // Step 2: the smallest error that any series reaches.
         let mut log2_error = match series(SMALLEST) {
             Err(error) => match error.kind() {
-                ckks::ErrorKind::SeriesAccuracy { log2_reached, .. } => log2_reached + 0.01,
+                ckks::ErrorKind::Accuracy { log2_reached: Some(reached) } => reached + 0.01,
                 _ => return Err(Failure::input(error)),
             },
             Ok(_) => SMALLEST,

@@ -1,8 +1,7 @@
 //! Points as a client prepares them.
 
+use common::lloyd::{Point, means};
 use common::program::Failure;
-
-use super::lloyd::{Point, means};
 
 /// Refuses fewer different points than clusters.
 pub fn check_distinct(source: &str, points: &[Point], clusters: usize) -> Result<(), Failure> {

@@ -14,8 +14,7 @@
 use bellerophon::ckks::KeyLevels;
 use bellerophon::lwe::Headroom;
 use bellerophon::prelude::*;
-
-use super::lloyd::Point;
+use common::lloyd::Point;
 
 /// Clusters below this part of the mean size count as that large in the table of the reciprocal, so
 /// that it does not spend its precision on them.
@@ -171,7 +170,7 @@ impl Server<'_> {
         // noise of the indicators counts.
         let packed = indicators.iter().map(|bits| {
             let packed = evaluator.pack_ends(bits, level)?;
-            Ok(packed.assume_noise(bits.meta().noise.sqrt())?)
+            packed.assume_noise(bits.meta().noise.predicted)
         });
         packed.collect()
     }

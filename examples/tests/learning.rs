@@ -10,8 +10,6 @@ mod image;
 mod images;
 #[path = "../digits/integers.rs"]
 mod integers;
-#[path = "../kmeans/lloyd.rs"]
-mod lloyd;
 #[path = "../neural_layer/network.rs"]
 mod network;
 #[path = "../decision_tree/plan.rs"]
@@ -22,7 +20,7 @@ mod points;
 mod score;
 
 use cart::{Limits, Node, Tree};
-use common::{data::load_table, program::Failure, random};
+use common::{data::load_table, lloyd, program::Failure, random};
 use plan::Plan;
 
 /// The iris table: features, species.

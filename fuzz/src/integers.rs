@@ -32,7 +32,13 @@ fn fresh(world: &World, count: usize, limbs: usize) -> SeededPairedVec {
 }
 
 fn whole(world: &World, count: usize, limbs: usize) -> IntVec {
-    IntVec::new(values(world, count, limbs).into_inner(), MODULUS, count).unwrap()
+    provided(world, count, limbs).into()
+}
+
+fn provided(world: &World, count: usize, limbs: usize) -> ProvidedIntegers {
+    let public = mlwe::PublicKey::generate(&world.secret, &mut rng(27));
+    let (slots, (plain, _)) = (world.params.ckks(), world.paired(count, limbs));
+    ProvidedIntegers::encrypt(slots, &plain, (MODULUS, count), &public, &mut rng(28)).unwrap()
 }
 
 fn evaluator(world: &World) -> Evaluator {
@@ -76,15 +82,7 @@ pub(crate) fn fresh_integers(world: &'static World) -> Vec<Vec<u8>> {
 }
 
 pub(crate) fn provided_integers(world: &'static World) -> Vec<Vec<u8>> {
-    let public = mlwe::PublicKey::generate(&world.secret, &mut rng(27));
-    let of = |count| {
-        let (slots, (plain, _)) = (world.params.ckks(), world.paired(count, 2));
-        let shape = (MODULUS, count);
-        let rng = &mut rng(28);
-        let provided = ProvidedIntegers::encrypt(slots, &plain, shape, &public, rng).unwrap();
-        sample(&world.params, &provided)
-    };
-    counts(world).map(of).to_vec()
+    counts(world).map(|count| sample(&world.params, &provided(world, count, 2))).to_vec()
 }
 
 pub(crate) fn published_integers(world: &'static World) -> Vec<Vec<u8>> {

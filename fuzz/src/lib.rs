@@ -14,8 +14,8 @@
 //! The parameters are tiny ([`World`]), so that a trial takes microseconds; they keep all buffers below
 //! the size from which the ring maps them or keeps them for later, so that the heap is everything.
 //!
-//! Two drivers share this: `replay`, on stable Rust, and one program for cargo-fuzz for each target in
-//! `fuzz_targets/`. `docs/FUZZING.md` says how they are run.
+//! Two programs share the list [`TARGETS`]: `replay`, on stable Rust, and `libfuzzer`, for cargo-fuzz.
+//! `docs/FUZZING.md` says how they are run.
 #![forbid(unsafe_code)]
 
 mod bfv;
@@ -48,11 +48,13 @@ pub static WIDE: LazyLock<World> = LazyLock::new(|| World::new(1024));
 
 /// The target of a name.
 ///
-/// # Panics
-/// If there is none.
-pub fn target(name: &str) -> &'static Target {
-    let found = TARGETS.iter().find(|target| target.name == name);
-    found.unwrap_or_else(|| panic!("no target {name:?}"))
+/// # Errors
+/// All names, if there is none.
+pub fn target(name: &str) -> Result<&'static Target, String> {
+    TARGETS.iter().find(|target| target.name == name).ok_or_else(|| {
+        let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
+        format!("no target {name:?}; there are {}", names.join(", "))
+    })
 }
 
 /// What a target of cargo-fuzz does: the bytes as they are, and in an envelope that is right. A process
@@ -60,13 +62,12 @@ pub fn target(name: &str) -> &'static Target {
 ///
 /// # Panics
 /// For every fault.
-pub fn run(name: &str, data: &[u8]) {
+pub fn run(target: &Target, data: &[u8]) {
     static SAMPLE: OnceLock<Vec<u8>> = OnceLock::new();
-    let target = target(name);
     let sample = SAMPLE.get_or_init(|| (target.samples)(&TINY).swap_remove(0));
     for bytes in [data.to_vec(), target.seal(sample, data)] {
         if let Err(fault) = trial::trial(target, &TINY, &bytes) {
-            panic!("{name}: {fault}");
+            panic!("{}: {fault}", target.name);
         }
     }
 }

@@ -115,8 +115,6 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use bellerophon::format::FormatError;
-
     use super::*;
     use crate::{Memory, Read, Shape, TINY};
 
@@ -139,7 +137,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_seen() {
-        let refused = judged(|_, _| Err(FormatError::Empty.into())).unwrap();
+        let refused = judged(|_, _| Err(bellerophon::error::no_bytes())).unwrap();
         assert_eq!(refused.outcome, Outcome::Refused);
         let accepted = judged(|_, bytes| Ok(same(bytes, 3))).unwrap();
         assert_eq!(accepted.outcome, Outcome::Accepted);

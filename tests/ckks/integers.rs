@@ -4,7 +4,7 @@
 use crate::common::functional::{Functional, functional};
 use crate::common::refusal;
 use bellerophon_ckks::fbt::{FbtSpec, IntTable, IntVec};
-use bellerophon_ckks::{ArgumentError, CkksOps, Encoder, ErrorKind};
+use bellerophon_ckks::{CkksOps, Encoder, ErrorKind};
 use rand::RngExt;
 
 fn random(f: &Functional, count: usize, p: usize) -> Vec<usize> {
@@ -198,37 +198,40 @@ fn what_cannot_work_is_refused() {
     // Integers that are not below the modulus, moduli, tables.
     let encoder = Encoder::new(&f.world.params);
     let outside = encoder.encode_integers(&f.bootstrapper, &[3, 256], 256, 2);
-    let above = ArgumentError::NotBelowModulus { index: 1, count: 2, modulus: 256 };
-    assert_eq!(*refusal(&outside), ErrorKind::Argument(above));
+    let above = "the integer at position 1 of 2 is not below the modulus 256";
+    assert!(refusal(&outside).is(&ErrorKind::Range, above));
     for modulus in [0, 1, 65537] {
         let refused = encoder.encode_integers(&f.bootstrapper, &[0], modulus, 2);
-        assert!(matches!(refusal(&refused), ErrorKind::Shape { .. }));
+        assert!(matches!(refusal(&refused).kind(), ErrorKind::Shape));
     }
-    assert!(matches!(refusal(&IntTable::new(256, 16, |k| k)), ErrorKind::Shape { .. }));
-    assert!(matches!(
-        refusal(&IntTable::real(4, |_| f64::NAN)),
-        ErrorKind::NonFinite { what: "entry", index: 0, count: 4 }
-    ));
+    assert!(matches!(refusal(&IntTable::new(256, 16, |k| k)).kind(), ErrorKind::Shape));
+    assert!(
+        refusal(&IntTable::real(4, |_| f64::NAN))
+            .is(&ErrorKind::NotFinite, "the entry at position 0 of 4 is NaN or")
+    );
     let other = IntTable::new(16, 16, |k| k).unwrap();
-    assert!(matches!(refusal(&on.tables(&x, &[&other])), ErrorKind::Shape { .. }));
-    assert!(matches!(refusal(&on.tables(&x, &[])), ErrorKind::NoValues));
+    assert!(matches!(refusal(&on.tables(&x, &[&other])).kind(), ErrorKind::Shape));
+    assert!(
+        refusal(&on.tables(&x, &[]))
+            .is(&ErrorKind::Length, "no operands or values: need at least one")
+    );
     let real = IntTable::real(256, |k| k as f64).unwrap();
-    assert!(matches!(refusal(&on.tables(&x, &[&real])), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&on.tables(&x, &[&real])).kind(), ErrorKind::Shape));
     // Other moduli and lengths.
     let y = f.integers(&[1, 2, 3], 16);
-    assert!(matches!(refusal(&on.add(&x, &y)), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&on.add(&x, &y)).kind(), ErrorKind::Shape));
+    assert!(
+        refusal(&on.add(&x, &f.integers(&[1], 256)))
+            .is(&ErrorKind::Length, "need equally many; repeat the shorter")
+    );
+    assert!(matches!(refusal(&on.modulo(&x, 7)).kind(), ErrorKind::Shape));
     assert!(matches!(
-        refusal(&on.add(&x, &f.integers(&[1], 256))),
-        ErrorKind::LengthMismatch { .. }
-    ));
-    assert!(matches!(refusal(&on.modulo(&x, 7)), ErrorKind::Shape { .. }));
-    assert!(matches!(
-        refusal(&on.beside(&x, &x).and_then(|z| on.beside(&z, &y))),
-        ErrorKind::Shape { .. }
+        refusal(&on.beside(&x, &x).and_then(|z| on.beside(&z, &y))).kind(),
+        ErrorKind::Shape
     ));
     // More entries than the chain has levels for.
     let wide = f.integers(&[5, 700], 1 << 16);
-    assert!(matches!(refusal(&on.table(&wide, |k| k)), ErrorKind::TableLevels { .. }));
+    assert!(matches!(refusal(&on.table(&wide, |k| k)).kind(), ErrorKind::OutOfLevels { .. }));
     // Noise that a table does not clean: a fresh vector times a large constant.
     let fine = f.integers(&[1, 2, 3], 1021);
     let mut noisy = fine.clone();
@@ -240,7 +243,7 @@ fn what_cannot_work_is_refused() {
         matches!(
             &refused,
             Some(e)
-                if matches!(e.kind(), ErrorKind::OutOfLevels { .. } | ErrorKind::TableNoise { .. })
+                if matches!(e.kind(), ErrorKind::OutOfLevels { .. } | ErrorKind::Noise)
         ),
         "{refused:?}"
     );
@@ -254,11 +257,14 @@ fn what_cannot_work_is_refused() {
     assert!(message.contains("tolerates") && message.contains("identity"), "{message}");
     // Neither keys nor levels.
     let without = f.world.evaluator();
-    assert!(matches!(refusal(&without.integers().table(&x, |k| k)), ErrorKind::MissingKey { .. }));
+    assert!(matches!(
+        refusal(&without.integers().table(&x, |k| k)).kind(),
+        ErrorKind::MissingKey { .. }
+    ));
     let low = f.eval.drop_to_level(x.values().inner(), 1).unwrap();
     let low = IntVec::new(low, 256, 3).unwrap();
     assert!(matches!(
-        refusal(&on.table(&low, |k| k)),
-        ErrorKind::TooLowToBootstrap { left: 1, .. }
+        refusal(&on.table(&low, |k| k)).kind(),
+        ErrorKind::OutOfLevels { left: 1, .. }
     ));
 }

@@ -127,7 +127,7 @@ fn what_cannot_be_trained_is_refused() {
         new(|s| s.rate = f64::NAN),
         new(|s| s.bound = -1.0),
     ] {
-        assert!(matches!(refusal(&wrong), ErrorKind::Shape { .. }));
+        assert!(matches!(refusal(&wrong).kind(), ErrorKind::Shape));
     }
     let rows = vec![vec![0.5; 3]; 8];
     assert!(regression.pack_training(&rows, &[true; 7]).is_err());
@@ -141,17 +141,22 @@ fn what_cannot_be_trained_is_refused() {
     let eval = world.evaluator();
     let table = world.encrypt_span(&regression.pack_training(&rows, &[true; 8]).unwrap());
     let error = regression.train(&eval, &table, |_| {}).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OutOfLevels { needed: 17, left: 2, .. }), "{error}");
+    assert!(
+        error.is(
+            &ErrorKind::OutOfLevels { needed: 17, left: 2 },
+            "needs 17 level(s), 2 left: encrypt at a"
+        ),
+        "{error}"
+    );
     let short = world.encrypt_span(&[0.5; 16]);
     let error = regression.train(&eval, &short, |_| {}).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::SlotCount { found: 16, least: 32, .. }), "{error}");
+    assert!(error.is(&ErrorKind::Shape, "16 slots: need"), "{error}");
     // Without its keys the training names itself and the step.
     let bare = World::of(params(17), KeyLevels::default().multiply(17), 4);
     let table = bare.encrypt_span(&regression.pack(&rows).unwrap());
     let error = regression.train(&bare.evaluator(), &table, |_| {}).unwrap_err();
     assert_eq!(error.op(), "train a logistic regression");
-    let ErrorKind::MissingRotationKey { step, .. } = error.kind() else { panic!("{error}") };
-    assert!(*step > 0);
+    assert!(error.is(&ErrorKind::MissingKey { need: "rotate" }, "rotation of"), "{error}");
 }
 
 /// Rows far outside `[-1, 1]` make large weights, and the model's range says so.
@@ -174,10 +179,10 @@ fn models_of_large_features_stay_in_their_range() {
 fn tables_that_cannot_be_are_refused() {
     for (rows, features) in [(4, usize::MAX), (1 << 40, 1 << 40)] {
         let refused = LogisticRegression::new(LogisticSpec::new(rows, features));
-        assert!(matches!(refusal(&refused), ErrorKind::Shape { .. }));
+        assert!(matches!(refusal(&refused).kind(), ErrorKind::Shape));
     }
     let wide = LogisticRegression::new(LogisticSpec::new(16, 1 << 58)).unwrap();
-    assert!(matches!(refusal(&wide.pack(&[vec![1.0]])), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&wide.pack(&[vec![1.0]])).kind(), ErrorKind::Shape));
     let endless = LogisticSpec { iterations: usize::MAX, ..LogisticSpec::new(4, 2) };
     assert_eq!(LogisticRegression::new(endless).unwrap().levels(), usize::MAX);
 }

@@ -68,7 +68,7 @@ fn plain_matrices_of_any_shape_times_vectors() {
             world.check_complex(&ct, &expected);
             let error =
                 prepared.apply(&eval, &world.encrypt_span(&vec![0.5; 2 * width])).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::SlotCount { .. }), "{error}");
+            assert!(error.is(&ErrorKind::Shape, "slots: need"), "{error}");
         }
     }
 }
@@ -138,10 +138,13 @@ fn encrypted_square_matrices() {
             world.check_complex(&found, &product(&a, &b).concat());
         }
     }
-    assert!(matches!(refusal(&MatrixProduct::new(&params, 3, 3)), ErrorKind::Shape { .. }));
-    assert!(matches!(refusal(&MatrixProduct::new(&params, 4, 2)), ErrorKind::OutOfLevels { .. }));
+    assert!(matches!(refusal(&MatrixProduct::new(&params, 3, 3)).kind(), ErrorKind::Shape));
     assert!(matches!(
-        refusal(&MatrixProduct::new(&params, 16, 3)),
+        refusal(&MatrixProduct::new(&params, 4, 2)).kind(),
+        ErrorKind::OutOfLevels { .. }
+    ));
+    assert!(matches!(
+        refusal(&MatrixProduct::new(&params, 16, 3)).kind(),
         ErrorKind::TooManyValues { .. }
     ));
 }
@@ -193,11 +196,20 @@ fn plain_matrices_times_encrypted_ones_and_transposes() {
 
 #[test]
 fn what_is_no_matrix_is_refused() {
-    assert!(matches!(refusal(&Matrix::from_rows::<f64>(&[])), ErrorKind::NoValues));
-    assert!(matches!(refusal(&Matrix::from_rows::<f64>(&[vec![]])), ErrorKind::NoValues));
+    assert!(
+        refusal(&Matrix::from_rows::<f64>(&[]))
+            .is(&ErrorKind::Length, "no operands or values: need at least one")
+    );
+    assert!(
+        refusal(&Matrix::from_rows::<f64>(&[vec![]]))
+            .is(&ErrorKind::Length, "no operands or values: need at least one")
+    );
     let ragged = Matrix::from_rows(&[vec![1.0], vec![1.0, 2.0]]);
-    assert!(matches!(refusal(&ragged), ErrorKind::Shape { .. }));
-    assert!(matches!(refusal(&Matrix::from_rows(&[vec![f64::NAN]])), ErrorKind::NonFinite { .. }));
+    assert!(matches!(refusal(&ragged).kind(), ErrorKind::Shape));
+    assert!(
+        refusal(&Matrix::from_rows(&[vec![f64::NAN]]))
+            .is(&ErrorKind::NotFinite, "is NaN or infinite: need finite numbers")
+    );
     assert!(Packing::new(0, 1).is_err() && Packing::new(usize::MAX, 1).is_err());
     let shape = Packing::new(2, 3).unwrap();
     assert!(shape.by_rows(&vec![vec![1.0; 3]; 3]).is_err());
@@ -209,9 +221,9 @@ fn what_is_no_matrix_is_refused() {
     let error = shape.times_by_rows(&eval, &a, &v).unwrap_err();
     assert!(
         error.op() == "multiply a vector by rows"
-            && matches!(error.kind(), ErrorKind::MissingRotationKey { .. }),
+            && error.is(&ErrorKind::MissingKey { need: "rotate" }, "rotation of"),
         "{error}"
     );
-    assert!(matches!(refusal(&shape.times_by_rows(&eval, &v, &v)), ErrorKind::SlotCount { .. }));
-    assert!(matches!(refusal(&shape.times_by_columns(&eval, &a, &v)), ErrorKind::SlotCount { .. }));
+    assert!(refusal(&shape.times_by_rows(&eval, &v, &v)).is(&ErrorKind::Shape, "slots: need"));
+    assert!(refusal(&shape.times_by_columns(&eval, &a, &v)).is(&ErrorKind::Shape, "slots: need"));
 }

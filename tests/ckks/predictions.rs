@@ -211,7 +211,8 @@ fn bootstraps<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>> 
 }
 
 /// Statements of the caller, which have no noise of their own.
-const STATEMENTS: [&str; 7] = [
+const STATEMENTS: [&str; 8] = [
+    "bootstrap_automatically",
     "assume_noise",
     "with_metadata",
     "with_origins",

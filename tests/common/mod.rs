@@ -50,9 +50,9 @@ pub fn party(preset: Preset, needs: &Needs, seed: u64) -> Party {
 
 /// The reason why a call was refused.
 #[track_caller]
-pub fn refusal<T>(result: &Result<T, bellerophon::Error>) -> &bellerophon::ErrorKind {
+pub fn refusal<T>(result: &Result<T, bellerophon::Error>) -> &bellerophon::Error {
     match result {
-        Err(error) => error.kind(),
+        Err(error) => error,
         Ok(_) => panic!("not refused"),
     }
 }

@@ -151,11 +151,19 @@ fn smooth_functions_of_both_parts() {
 #[test]
 fn what_the_parameters_do_not_serve_is_refused() {
     let params = params_of(Preset::ToyInsecure);
-    assert!(matches!(refusal(&params.functional()), ErrorKind::NoFunctional { .. }));
+    assert!(
+        refusal(&params.functional())
+            .is(&ErrorKind::Unsupported, "' have no functional bootstrapping: take a")
+    );
     let client = ClientKey::generate(&params).unwrap();
     let refused = client.evaluation_keys(&Needs::new().functional());
-    assert!(matches!(refusal(&refused), ErrorKind::NoFunctional { .. }));
-    assert!(matches!(refusal(&client.encrypt(&[1], Modulo(4))), ErrorKind::NoFunctional { .. }));
+    assert!(
+        refusal(&refused).is(&ErrorKind::Unsupported, "' have no functional bootstrapping: take a")
+    );
+    assert!(
+        refusal(&client.encrypt(&[1], Modulo(4)))
+            .is(&ErrorKind::Unsupported, "' have no functional bootstrapping: take a")
+    );
 }
 
 /// A client and a server that have nothing of each other but bytes.
@@ -181,7 +189,7 @@ fn integers_travel_and_are_published() {
         assert_eq!(kept, more);
         let refused = server.publish_integers(&kept);
         let unreduced =
-            matches!(refusal(&refused), ErrorKind::Ckks(ckks::ErrorKind::Unreduced { .. }));
+            refusal(&refused).is(&ErrorKind::Noise, "of these integers is not that of reduced");
         assert!(unreduced, "{refused:?}");
         let wanted: Vec<usize> = x.iter().map(|k| (3 * k + 1) % 256).collect();
         // A constant takes fewer levels than another table: not even that shows.
@@ -203,7 +211,7 @@ fn integers_travel_and_are_published() {
         assert!(
             matches!(
                 &refused,
-                Err(e) if matches!(e.kind(), ckks::ErrorKind::TooLowToBootstrap { .. })
+                Err(e) if matches!(e.kind(), ckks::ErrorKind::OutOfLevels { .. })
             ),
             "{refused:?}"
         );
@@ -281,7 +289,7 @@ fn functional_bootstraps_report_and_can_be_cancelled() {
         }
     });
     let table = |server: &Evaluator| -> bellerophon::Result<IntVec> {
-        Ok(server.integers().table(&x, |k| 3 - k)?)
+        server.integers().table(&x, |k| 3 - k)
     };
     assert_eq!(client.decrypt_integers(&table(&server).unwrap()).unwrap(), [2, 1, 0]);
     let all = [
@@ -293,10 +301,7 @@ fn functional_bootstraps_report_and_can_be_cancelled() {
     ];
     assert_eq!(*told.lock().unwrap(), all);
     let stopped = table(&server);
-    assert!(
-        matches!(refusal(&stopped), ErrorKind::Cancelled { stage: Stage::Raise, .. }),
-        "{stopped:?}"
-    );
+    assert!(matches!(refusal(&stopped).kind(), ErrorKind::Cancelled { .. }), "{stopped:?}");
 }
 
 /// Integers as LWE values through a table, and back as integers through a table of the vector, with

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bellerophon::{
-    Engine, Error, ErrorKind, Result,
+    Engine, Error, Result,
     ckks::{
         self, SeededCiphertext,
         approx::{Accuracy, Approximation, Function, Known},
@@ -18,7 +18,7 @@ use bellerophon::{
     prelude::*,
 };
 
-use crate::common::{Party, party};
+use crate::common::{Party, params_of, party};
 
 /// The message of a refusal.
 #[track_caller]
@@ -68,7 +68,7 @@ impl Party {
     /// A table of an integer.
     fn table(&self) -> Result<IntVec> {
         let x = self.client.encrypt(&[1], Modulo(2))?;
-        Ok(self.server.integers().table(&x, |k| 1 - k)?)
+        self.server.integers().table(&x, |k| 1 - k)
     }
 }
 
@@ -85,11 +85,16 @@ fn a_constant_that_is_too_large_says_how_large_it_may_be() {
     );
     // The stated limit is the limit.
     let refused = server.mul_scalar(&x, 1e30).unwrap_err();
-    let &ErrorKind::Ckks(bellerophon::ckks::ErrorKind::Constant { log2_scale }) = refused.kind()
-    else {
-        panic!("{refused}")
-    };
-    let limit = (126.0 - log2_scale).exp2();
+    let limit: f64 = refused
+        .message()
+        .split("below ")
+        .nth(1)
+        .unwrap()
+        .split(':')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
     for (c, fits) in [(1.01 * limit, false), (0.99 * limit, true)] {
         let result = server.mul_scalar(&x, c);
         let constant = matches!(&result, Err(e) if e.to_string().contains("the constant"));
@@ -172,6 +177,33 @@ fn numbers_are_decimal() {
     let low = server.drop_to_level(&x, 1).unwrap();
     let huge = (0..90).try_fold(server.add_scalar(&low, 1.0).unwrap(), |x, _| server.add(&x, &x));
     check(huge, "add", &["may reach", "level 1 holds values below"], &["up to 2^"]);
+    // Errors as the caller stated them: no engine, no correction, no series.
+    let power = ["2^-"];
+    let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
+    let request = || MapRequest::new(|v: f64| v.max(0.0)).over(-1.0..=1.0);
+    let refused = server.map_with(&x, &request().error(Accuracy::absolute(1e-4)));
+    check(refused, "map", &["to an error of 1e-4 (", "poly: ", ", needed is 1e-4"], &power);
+    let corrected = Needs::new().map_with([Engine::Corrected]);
+    let Party { client, server } = party(Preset::ToyInsecure, &corrected, 79);
+    let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
+    let refused = server.map_with(&x, &request().typical(Accuracy::absolute(1e-6)));
+    check(refused, "map", &["below 1e-6 was requested", "reach 5.", "e-4 at best"], &power);
+    let smooth = params_of(Preset::ToySmooth);
+    let kink = Function::lipschitz("|x|", f64::abs, 1.0);
+    let series =
+        smooth.functional().unwrap().real_function(&kink, -1.0, 1.0, Accuracy::absolute(1e-4));
+    let text = message(series.map(drop));
+    assert!(text.contains("the requested error is 1e-4,") && !text.contains("2^-"), "{text}");
+    // Noise in units of the distance between integers.
+    let Party { client, server } = party(Preset::ToyTables, &Needs::new().functional(), 79);
+    let x = client.encrypt(&[1.0, 2.0], 0.0..=3.0).unwrap();
+    let x = server.assume_noise(&x, 0.25).unwrap();
+    let table =
+        server.integers().from_reals(&x, 4).and_then(|x| server.integers().table(&x, |k| k));
+    let text = message(table);
+    for words in ["the noise may reach 4", " of the distance", "of 4 entries tolerates 0."] {
+        assert!(text.contains(words) && !text.contains("reach 2^"), "{text}");
+    }
 }
 
 /// A program whose `main` returns the error prints its message.
@@ -182,7 +214,7 @@ fn errors_print_their_message() {
     let error: Error = server.rotate(&x, 1).unwrap_err();
     assert_eq!(format!("{error:?}"), error.to_string());
     let structure = format!("{error:#?}");
-    assert!(structure.contains("MissingRotation") && structure.contains("step: 1"), "{structure}");
+    assert!(structure.contains("MissingKey") && structure.contains("by 1"), "{structure}");
 }
 
 /// A position is called one, and every argument that cannot be right gets a sentence of its own.
@@ -192,11 +224,11 @@ fn arguments_are_refused_in_a_sentence_that_fits() {
     let x = client.encrypt(&[0.5, 0.25, -0.5], -1.0..=1.0).unwrap();
     let nan = f64::NAN;
     let encrypt = |values: &[f64]| client.encrypt(values, -1.0..=1.0).map(drop);
-    let disc = |radius: f64| Ok(ckks::Interval::complex(radius).map(drop)?);
+    let disc = |radius: f64| ckks::Interval::complex(radius).map(drop);
     let map = |domain| client.params().map_plan(&MapRequest::new(f64::abs).over(domain)).map(drop);
     let fit = |lo, hi| {
         let exp = Function::from(Known::Exp);
-        Ok(Approximation::new(&exp, lo, hi, Accuracy::bits(8.0)).map(drop)?)
+        Approximation::new(&exp, lo, hi, Accuracy::bits(8.0)).map(drop)
     };
     let cases: [(Result<()>, &str, &str); 20] = [
         (encrypt(&[nan, 0.5]), "the value at position 0 of 2 is NaN", "value 0"),
@@ -230,7 +262,7 @@ fn arguments_are_refused_in_a_sentence_that_fits() {
         assert!(!message.contains(without), "{without} is in: {message}");
     }
     let declared = ckks::Declaration::from(-1.0..=1.0).with_noise(-1.0);
-    let refused = message(server.publish(&x, declared).map_err(Error::from));
+    let refused = message(server.publish(&x, declared));
     assert!(refused.contains("need a standard deviation"), "{refused}");
 }
 

@@ -70,7 +70,7 @@ impl Record {
                 for name in names::unknown(&message) {
                     self.faults.push(format!("{what}: no `{name}` exists: {message}"));
                 }
-                for unseen in ["KeyLevels", "Interval::complex"] {
+                for unseen in ["KeyLevels", "Interval::complex", "reaches level"] {
                     if message.contains(unseen) {
                         self.faults.push(format!("{what}: names `{unseen}`: {message}"));
                     }

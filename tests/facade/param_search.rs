@@ -169,29 +169,18 @@ fn what_no_bootstrap_gives_names_the_nearest() {
     let base = endless(16, 3, 10.0);
     let error = |r: ProgramBounds| r.choose().unwrap_err();
     let refused = error(ProgramBounds { accuracy: Accuracy::bits(40.0), ..base });
-    let ErrorKind::Unreachable { nearest_bits: Some(bits), bootstraps: true, .. } =
-        refused.into_kind()
-    else {
-        panic!()
-    };
-    assert!(
-        ProgramBounds { accuracy: Accuracy::bits(f64::from(bits)), ..base }.choose().is_ok(),
-        "{bits}"
-    );
-    assert!(
-        ProgramBounds { accuracy: Accuracy::bits(f64::from(bits + 1)), ..base }.choose().is_err(),
-        "{bits}"
-    );
-    let refused = error(ProgramBounds { depth: 60, ..base });
-    let ErrorKind::Unreachable { nearest_depth: Some(depth), .. } = refused.kind() else {
+    let ErrorKind::Accuracy { log2_reached: Some(reached) } = refused.kind() else {
         panic!("{refused}")
     };
-    assert!(ProgramBounds { depth: *depth, ..base }.choose().is_ok(), "{depth}");
+    let of = |bits| ProgramBounds { accuracy: Accuracy::bits(bits), ..base }.choose();
+    assert!(of(-reached).is_ok() && of(1.0 - reached).is_err(), "{reached}");
+    let refused = error(ProgramBounds { depth: 60, ..base });
+    let words = refused.message().split(" product(s)").nth(1).unwrap();
+    let depth = words.rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(ProgramBounds { depth, ..base }.choose().is_ok(), "{depth}");
     assert!(refused.to_string().contains("product(s) that follow a bootstrap"), "{refused}");
     // Rings beyond those for which the tables know a sparse secret.
     let wide = error(ProgramBounds { slots: 1 << 16, ..base });
-    assert!(matches!(
-        wide.kind(),
-        ErrorKind::Unreachable { nearest_bits: None, nearest_depth: None, .. }
-    ));
+    assert_eq!(*wide.kind(), ErrorKind::Accuracy { log2_reached: None }, "{wide}");
+    assert!(wide.message().contains("no set reaches this precision at any depth"), "{wide}");
 }

@@ -7,8 +7,7 @@ use crate::common::{
     Party, cases, check_map, encrypt, errors, law, params_of, party, refusal, sigmoid, spread,
 };
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Progress, Stage};
-use bellerophon::{ckks, lwe, mlwe, repack};
+use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Progress, Stage, ckks, lwe, repack};
 use bellerophon_testing::silence::{SECRETS, refused, silent};
 
 #[test]
@@ -163,10 +162,7 @@ fn tables_one_after_the_other() {
     assert!(mean > 1e-4, "suspiciously exact: {mean}");
     // A table's whole range leaves no room for the sine to be undone.
     let wide = server.pack(&squares).unwrap_err();
-    assert!(
-        matches!(wide.kind(), ErrorKind::Repack(repack::ErrorKind::TooWideToPack { .. })),
-        "{wide}"
-    );
+    assert!(wide.is(&ErrorKind::Range, "let the preceding table leave headroom"), "{wide}");
 }
 
 #[test]
@@ -180,7 +176,10 @@ fn bridges_that_are_not_there_are_named() {
             .map_with(&x, &MapRequest::new(f64::abs).over(-1.0..=1.0).bridge(other))
             .unwrap_err();
         assert!(
-            matches!(refused.kind(), ErrorKind::MissingKeys { need: "bridge", .. }),
+            refused.is(
+                &ErrorKind::MissingKey { need: "bridge" },
+                "call `Needs::bridge` where the client"
+            ),
             "{refused}"
         );
         server.map_with(&x, &MapRequest::new(f64::abs).over(-1.0..=1.0)).unwrap();
@@ -188,7 +187,8 @@ fn bridges_that_are_not_there_are_named() {
     };
     over(Bridge::Ring, 14).unwrap();
     let refused = over(Bridge::Linear, 15).unwrap_err();
-    let missing = matches!(refused.kind(), ErrorKind::MissingKeys { need: "bridge" });
+    let missing = refused
+        .is(&ErrorKind::MissingKey { need: "bridge" }, "call `Needs::bridge` where the client");
     assert!(missing, "{refused}");
 
     // A set without the sparse secret has the linear bridge alone.
@@ -201,12 +201,12 @@ fn bridges_that_are_not_there_are_named() {
     server.map_with(&x, &MapRequest::new(f64::abs).over(-1.0..=1.0)).unwrap();
     let refused = server.extract(&x, -1.0..=1.0).unwrap_err();
     assert!(
-        matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::NoRingBridge)),
+        refused.is(&ErrorKind::Unsupported, "these parameters have no ring bridge: take"),
         "{refused}"
     );
     let refused = client.evaluation_keys(&Needs::new().map().bridge(Bridge::Ring)).unwrap_err();
     assert!(
-        matches!(refused.kind(), ErrorKind::Repack(repack::ErrorKind::NoRingBridge)),
+        refused.is(&ErrorKind::Unsupported, "these parameters have no ring bridge: take"),
         "{refused}"
     );
 }
@@ -301,10 +301,7 @@ fn progress_is_reported_and_can_stop_a_map() {
         _ => ControlFlow::Continue(()),
     });
     let stopped = stopping.map_with(&x, &MapRequest::new(f64::abs).over(-1.0..=1.0));
-    assert!(matches!(
-        refusal(&stopped),
-        ErrorKind::Cancelled { stage: Stage::LookUps, total: 200, .. }
-    ));
+    assert!(matches!(refusal(&stopped).kind(), ErrorKind::Cancelled { total: 200, .. }));
     let stopped = stopping.tables().unwrap().map(&values, f64::abs, room);
     assert!(matches!(
         &stopped,
@@ -349,7 +346,7 @@ fn a_range_stated_of_the_values_says_nothing_of_the_padding() {
     assert!(rotated.range().lo() <= 0.0, "{:?}", rotated.range());
     let outside = server.map_with(&rotated, &MapRequest::new(|v| v).over(5.0..=6.0));
     assert!(
-        matches!(refusal(&outside), ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })),
+        refusal(&outside).is(&ErrorKind::Domain, "and a table wraps around beyond its ends"),
         "{outside:?}"
     );
 }
@@ -359,37 +356,34 @@ fn refusals_say_why() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 4);
     let x = client.encrypt(&[1.0, 9.0], -10.0..=10.0).unwrap();
     let outside = server.map_with(&x, &MapRequest::new(f64::abs).over(-8.0..=8.0));
-    assert!(matches!(
-        refusal(&outside),
-        ErrorKind::Repack(repack::ErrorKind::OutsideDomain { .. })
-    ));
+    assert!(refusal(&outside).is(&ErrorKind::Domain, "and a table wraps around beyond its ends"));
     let low = server.drop_to_level(&x, 1).unwrap();
     let levels = server.map_with(&low, &MapRequest::new(f64::abs).over(-10.0..=10.0));
-    assert!(matches!(
-        refusal(&levels),
-        ErrorKind::Ckks(ckks::ErrorKind::OutOfLevels { needed: 2, left: 1, .. })
+    assert!(refusal(&levels).is(
+        &ErrorKind::OutOfLevels { needed: 2, left: 1 },
+        "needs 2 level(s), 1 left: encrypt at a"
     ));
-    assert!(matches!(
-        refusal(&server.map_with(&x, &MapRequest::new(f64::abs).over(3.0..=3.0))),
-        ErrorKind::Repack(repack::ErrorKind::Domain { .. })
-    ));
-    assert!(matches!(
-        refusal(&server.map_with(&x, &MapRequest::new(f64::abs).over(0.0..=f64::INFINITY))),
-        ErrorKind::Repack(repack::ErrorKind::Domain { .. })
-    ));
+    assert!(
+        refusal(&server.map_with(&x, &MapRequest::new(f64::abs).over(3.0..=3.0)))
+            .is(&ErrorKind::Domain, "domain")
+    );
+    assert!(
+        refusal(&server.map_with(&x, &MapRequest::new(f64::abs).over(0.0..=f64::INFINITY)))
+            .is(&ErrorKind::Domain, "domain")
+    );
     let not_finite =
         server.map_with(&x, &MapRequest::new(f64::sqrt).over(-10.0..=10.0)).unwrap_err();
     assert!(not_finite.to_string().contains("not finite"), "{not_finite}");
     let narrow = client.encrypt(&[0.0], 0.0..=0.0).unwrap();
-    assert!(matches!(
-        refusal(&server.map_with(&narrow, &MapRequest::new(f64::abs).over(0.0..=1e-9))),
-        ErrorKind::Repack(repack::ErrorKind::DomainScale { .. })
-    ));
+    assert!(
+        refusal(&server.map_with(&narrow, &MapRequest::new(f64::abs).over(0.0..=1e-9)))
+            .is(&ErrorKind::Domain, "wide: multiply the values by a constant")
+    );
     for domain in [-1e6..=1e6, 0.0..=1e-9] {
         let table = MapRequest::new(f64::abs).over(domain).engines([Engine::Rgsw]);
         let unusable = client.params().map_plan(&table);
         assert!(
-            matches!(refusal(&unusable), ErrorKind::Repack(repack::ErrorKind::DomainScale { .. })),
+            refusal(&unusable).is(&ErrorKind::Domain, "wide: multiply the values by a constant"),
             "{unusable:?}"
         );
     }
@@ -398,51 +392,54 @@ fn refusals_say_why() {
     let other = party(Preset::ToyInsecure, &Needs::new(), 5);
     let y = other.client.encrypt(&[1.0], -1.0..=1.0).unwrap();
     let needs = other.server.map_with(&y, &MapRequest::new(f64::abs).over(-8.0..=8.0));
-    assert!(matches!(refusal(&needs), ErrorKind::MissingKeys { need: "map", .. }));
+    assert!(
+        refusal(&needs)
+            .is(&ErrorKind::MissingKey { need: "map" }, "call `Needs::map` where the client makes")
+    );
     let product = other.server.mul(&y, &y);
-    assert!(matches!(refusal(&product), ErrorKind::MissingKeys { need: "multiply" }));
+    assert!(refusal(&product).is(
+        &ErrorKind::MissingKey { need: "multiply" },
+        "call `Needs::multiply` where the client"
+    ));
     let rotation = other.server.rotate(&other.client.encrypt(&[1.0, 2.0], 0.0..=2.0).unwrap(), 1);
-    assert!(matches!(refusal(&rotation), ErrorKind::MissingRotation { step: 1, slots: 2 }));
-    assert!(matches!(
-        refusal(&server.map_with(&y, &MapRequest::new(f64::abs).over(-8.0..=8.0))),
-        ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })
+    assert!(refusal(&rotation).is(
+        &ErrorKind::MissingKey { need: "rotate" },
+        "rotation of 2 slots by 1: the evaluation keys have no rotations"
     ));
-    assert!(matches!(
-        refusal(&server.add(&x, &y)),
-        ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })
-    ));
+    assert!(
+        refusal(&server.map_with(&y, &MapRequest::new(f64::abs).over(-8.0..=8.0)))
+            .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+    );
+    assert!(
+        refusal(&server.add(&x, &y))
+            .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+    );
     assert!(client.decrypt(&y).is_err());
 
     // Input that cannot be encrypted.
-    assert!(matches!(
-        refusal(&client.encrypt(&[], -1.0..=1.0)),
-        ErrorKind::Ckks(ckks::ErrorKind::NoValues)
-    ));
+    assert!(
+        refusal(&client.encrypt(&[], -1.0..=1.0))
+            .is(&ErrorKind::Length, "no operands or values: need at least one")
+    );
     for bad in [f64::NAN, f64::INFINITY] {
         let refused = client.encrypt(&[1.0, bad], -1.0..=1.0);
-        assert!(
-            matches!(
-                refusal(&refused),
-                ErrorKind::Ckks(ckks::ErrorKind::NonFinite { index: 1, .. })
-            ),
-            "{refused:?}"
-        );
+        assert!(refusal(&refused).is(&ErrorKind::NotFinite, "at position 1 of"), "{refused:?}");
         assert!(client.encrypt(&[bad], -1.0..=1.0).is_err());
     }
     let many = vec![0.0; client.params().slots() + 1];
-    assert!(matches!(
-        refusal(&client.encrypt(&many, -1.0..=1.0)),
-        ErrorKind::Ckks(ckks::ErrorKind::TooManyValues { found: 1025, slots: 1024, .. })
+    assert!(refusal(&client.encrypt(&many, -1.0..=1.0)).is(
+        &ErrorKind::TooManyValues { found: 1025, most: 1024 },
+        "1025 values, but there are 1024 slots"
     ));
     let outside = client.encrypt(&[0.5, 1234.5], 0.0..=1.0).unwrap_err();
-    assert!(matches!(
-        outside.kind(),
-        ErrorKind::Ckks(ckks::ErrorKind::OutsideRange { index: 1, .. })
-    ));
+    assert!(outside.is(&ErrorKind::Range, "the value at position 1 of"));
     let told = format!("{outside} {outside:?}");
     assert!(!told.contains("1234") && told.contains("encrypt"), "{told}");
     let contradiction = server.assume_range(&x, 20.0..=30.0);
-    assert!(matches!(refusal(&contradiction), ErrorKind::Contradiction { .. }));
+    assert!(
+        refusal(&contradiction)
+            .is(&ErrorKind::Declaration, "declare a range that overlaps the known one")
+    );
 }
 
 /// Neither errors nor `Debug` repeat a value.

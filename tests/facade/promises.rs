@@ -10,7 +10,6 @@ use crate::parts::{Parts, generator, party, serve};
 use bellerophon::ckks::{self, LevelGroup, ModulusChain, bootstrap::BootstrapSpec};
 use bellerophon::mlwe::Security;
 use bellerophon::prelude::*;
-use bellerophon::repack;
 use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, ParamsSpec};
 
 /// Standard deviations that no error of a vector exceeds: errors of products have heavier tails
@@ -88,10 +87,7 @@ fn check_arithmetic(params: &Params, Party { client, server }: &Party) {
     let x = client.encrypt(&values, range.clone()).unwrap();
     assert_eq!((x.len(), x.level()), (slots, levels));
     let refused = client.encrypt(&vec![0.0; slots + 1], range).unwrap_err();
-    assert!(
-        matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::TooManyValues { .. })),
-        "{refused}"
-    );
+    assert!(matches!(refused.kind(), ErrorKind::TooManyValues { .. }), "{refused}");
     check(client, &x, &values, "a fresh vector");
 
     // Products with numbers near 1 keep their size. Every factor is a fresh one, whose errors are
@@ -109,10 +105,7 @@ fn check_arithmetic(params: &Params, Party { client, server }: &Party) {
     check(client, &product, &expected, &format!("products down to level {lowest}"));
     if lowest == 0 {
         let refused = server.square(&product).unwrap_err();
-        assert!(
-            matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::OutOfLevels { .. })),
-            "{refused}"
-        );
+        assert!(matches!(refused.kind(), ErrorKind::OutOfLevels { .. }), "{refused}");
     }
 }
 
@@ -142,10 +135,7 @@ fn check_bootstrapping(params: &Params, Party { client, server }: &Party) {
     }
     let low = server.drop_to_level(&x, from - 1).unwrap();
     let refused = server.bootstrap(&low).unwrap_err();
-    assert!(
-        matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::TooLowToBootstrap { .. })),
-        "{refused}"
-    );
+    assert!(matches!(refused.kind(), ErrorKind::OutOfLevels { .. }), "{refused}");
 }
 
 /// This file makes a few dozen checks of the largest error of some look-ups. The 95 % quantile for so
@@ -180,10 +170,7 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
     }
     let low = server.drop_to_level(&encrypt(client, &values, domain.clone(), needed), needed - 1);
     let refused = server.map_with(&low.unwrap(), &request).unwrap_err();
-    assert!(
-        matches!(refused.kind(), ErrorKind::Ckks(ckks::ErrorKind::OutOfLevels { .. })),
-        "{refused}"
-    );
+    assert!(matches!(refused.kind(), ErrorKind::OutOfLevels { .. }), "{refused}");
 
     // All levels that are left between two look-ups.
     let (mut y, mut expected) = found.swap_remove(0);
@@ -243,7 +230,7 @@ fn check_packing(Party { client, server }: &Party, count: usize) {
         assert!(worst < 2f64.powi(-9), "packed at level {level}: {worst:e}");
     }
     let refused = server.pack_in(&out, &layout, highest + 1).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::Repack(_)), "{refused}");
+    assert_eq!(*refused.kind(), ErrorKind::Level, "{refused}");
 }
 
 /// What the set says of failures is what the evaluator adds up.
@@ -434,10 +421,7 @@ fn what_cannot_work_is_refused_before_it_is_tried() {
     let refused =
         params.evaluation_key_bytes(&Needs::new().map().bridge(Bridge::Linear)).unwrap_err();
     assert!(
-        matches!(
-            refused.kind(),
-            ErrorKind::Repack(repack::ErrorKind::NoLinearBridge { dimension: 2048, .. })
-        ),
+        refused.is(&ErrorKind::Unsupported, "because the 2048 coordinates of the LWE"),
         "{refused}"
     );
     serve(&params, "map", &Needs::new().map());
@@ -447,7 +431,7 @@ fn what_cannot_work_is_refused_before_it_is_tried() {
     let flat = Params::new(ParamsSpec::arithmetic("flat", flat)).unwrap();
     let refused = ClientKey::generate(&flat).unwrap().evaluation_keys(&Needs::new().multiply());
     assert!(
-        matches!(refusal(&refused), ErrorKind::Unserved { need: "multiply", .. }),
+        refusal(&refused).is(&ErrorKind::Unsupported, "' cannot serve `Needs::multiply`"),
         "{refused:?}"
     );
 }

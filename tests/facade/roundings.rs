@@ -1,14 +1,16 @@
 //! Errors that vectors of different encryptions have in common: the roundings of plaintexts and
-//! constants; and errors of products of correlated factors.
+//! constants; errors of products of correlated factors; and what decides exactness, which counts
+//! all errors as common.
 
 use crate::common::{Party, params_of, party};
 use crate::origins::{CONSTANT, Slots, has_predicted_errors, rng};
 use bellerophon::ckks::{
-    self, Interval, KeyLevels,
+    self, Complex64, Interval, KeyLevels,
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     lintrans::{LinearOptions, LinearTransform},
     polynomial::{Monomial, Polynomial},
+    simulator::{SimCiphertext, Simulator},
 };
 use bellerophon::prelude::*;
 
@@ -141,4 +143,71 @@ fn products_of_correlated_factors_have_the_predicted_errors() {
         assert!(server.publish(&power, declared(found.noise() / 4.0)).is_err());
         assert!(server.publish(&power, declared(found.noise())).is_ok());
     }
+}
+
+/// Predictions count variances of independent errors. What decides exactness and overflow counts
+/// amplitudes: a sum of 16 vectors as 16 times one of them.
+#[test]
+fn what_decides_exactness_counts_amplitudes() {
+    const TERMS: usize = 16;
+    let Party { client, server } = party(Preset::ToyTables, &Needs::new().functional(), 41);
+    let level = client.params().functional().unwrap().input_level();
+    let on = server.integers();
+    let integers: Vec<IntVec> = (0..TERMS as u64)
+        .map(|i| client.encrypt_with(&[1; 64], Modulo(256), level, &mut rng(i)).unwrap())
+        .collect();
+    let sum = integers[1..].iter().fold(integers[0].clone(), |sum, x| on.add(&sum, x).unwrap());
+    let multiple = on.mul_constant(&integers[0], TERMS as i64).unwrap();
+    let [found, expected] = [&sum, &multiple].map(|x| on.log2_failure(x));
+    assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
+
+    let zeros: Vec<Ciphertext> = (0..TERMS as u64)
+        .map(|i| client.encrypt_with(&[0.0; 64], -1e-9..=1e-9, level, &mut rng(i)).unwrap())
+        .collect();
+    let sum = server.add_many(&zeros).unwrap();
+    let multiple = server.mul_integer(&zeros[0], TERMS as i64).unwrap();
+    let ratio = multiple.metadata().noise() / sum.metadata().noise();
+    assert!((ratio - (TERMS as f64).sqrt()).abs() < 1e-6, "{ratio}");
+    let [found, expected] = [&sum, &multiple].map(|x| x.metadata().excess());
+    assert!((found / expected - 1.0).abs() < 1e-6, "{found:e} {expected:e}");
+    // Doublings until a table refuses them.
+    let refused_after = |mut y: Ciphertext| {
+        for doublings in 0..48 {
+            if on.table(&on.from_reals(&y, 256).unwrap(), |k| k).is_err() {
+                return doublings;
+            }
+            y = server.add(&y, &y).unwrap();
+        }
+        panic!("nothing is refused");
+    };
+    // The stated range takes in the error so far, and the bound on it remains.
+    let start = |x: &Ciphertext| {
+        let y = server.mul_integer(x, 1 << 8).unwrap();
+        let range = y.range().lo()..=y.range().hi();
+        server.assume_range(&y, range).unwrap()
+    };
+    assert_eq!(refused_after(start(&sum)), refused_after(start(&multiple)));
+}
+
+/// Errors of a vector in both factors of a product, and in a linear transform beside the vector.
+#[test]
+fn products_and_transforms_share_the_errors_of_their_operand() {
+    const SLOTS: usize = 8;
+    let params = params_of(Preset::ToyInsecure);
+    let simulator = Simulator::new(params.ckks());
+    let range = Interval::real(-1.0, 1.0).unwrap();
+    let x = simulator.encrypt(&[0.5; SLOTS], range, params.levels()).unwrap();
+    let noise = |x: ckks::Result<SimCiphertext>| x.unwrap().metadata().noise();
+    let product = noise(simulator.mul_no_rescale(&x, &x.clone()));
+    let square = noise(simulator.square_no_rescale(&x));
+    assert!((product / square - 1.0).abs() < 1e-3, "{product:e} {square:e}");
+    let mut matrix = Diagonals::zero(SLOTS);
+    matrix.add_diagonal(1, vec![Complex64::ONE; SLOTS]);
+    let at = params.levels();
+    let shift = LinearTransform::new(params.ckks(), &matrix, at, LinearOptions::default());
+    let turned = simulator.transform(&x, &shift.unwrap()).unwrap();
+    let other = simulator.drop_to_level(&simulator.rotate(&x, 1).unwrap(), at - 1).unwrap();
+    let both = turned.metadata().noise() + other.metadata().noise();
+    let sum = noise(simulator.add(&turned, &other));
+    assert!(sum >= both * (1.0 - 1e-6), "{sum:e} {both:e}");
 }

@@ -1,6 +1,8 @@
 //! Arithmetic on slots: the operations of the CKKS evaluator that programs call, under the error
 //! type of the facade.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::Range;
 
 use bellerophon_ckks::{
@@ -12,7 +14,7 @@ use bellerophon_ckks::{
 
 use crate::{During, Evaluator, Result};
 #[cfg(doc)]
-use crate::{ErrorKind, Needs, ckks};
+use crate::{Needs, ckks};
 
 /// Methods that call the method of the same name of [`ckks::Evaluator`] or of its trait
 /// [`CkksOps`]. Errors name the method that the program called, not a part of it.
@@ -80,7 +82,7 @@ impl Evaluator {
     /// ([`Provided`](crate::Provided)), too. Takes no level.
     ///
     /// # Errors
-    /// [`ckks::ErrorKind::NoValues`] for no vectors; otherwise as for two vectors.
+    /// [`ckks::ErrorKind::Length`] for no vectors; otherwise as for two vectors.
     pub fn add_many<T: AsRef<Ciphertext>>(&self, terms: &[T]) -> Result<Ciphertext> {
         let terms: Vec<_> = terms.iter().map(AsRef::as_ref).collect();
         self.stated(self.arithmetic.add_many(&terms).during("add_many")?).during("add_many")
@@ -180,7 +182,7 @@ impl Evaluator {
     /// the parameters' bootstrap is specified, `[-1, 1]` for all presets. Padding becomes zero.
     ///
     /// # Errors
-    /// [`ErrorKind::NoBootstrap`] for parameters without bootstrapping, [`ErrorKind::MissingKeys`]
+    /// [`ErrorKind::Unsupported`] for parameters without bootstrapping, [`ErrorKind::MissingKey`]
     /// for keys without it; errors for too few levels and a range that is too wide.
     pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
         // Keys could not be requested for parameters without bootstrapping.

@@ -1,5 +1,7 @@
 //! A decryption budget that survives restarts: a file that only counts down.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind as IoKind, Read, Write},
@@ -10,7 +12,7 @@ use bellerophon_mlwe::KeyId;
 
 #[cfg(doc)]
 use crate::ClientKey;
-use crate::{DecryptionBudget, During, ErrorKind, Flooding, Result};
+use crate::{DecryptionBudget, During, Flooding, Result, error};
 
 /// The first bytes.
 const MAGIC: [u8; 8] = *b"BELLBUDG";
@@ -74,7 +76,7 @@ impl BudgetFile {
     /// for [`DecryptionBudget::new`].
     ///
     /// # Errors
-    /// [`ErrorKind::BudgetFile`] if there is a file, [`ErrorKind::Format`] if none can be written,
+    /// [`ErrorKind::Budget`] if there is a file, [`ErrorKind::Io`] if none can be written,
     /// and those of [`DecryptionBudget::new`].
     pub fn create(
         path: impl AsRef<Path>,
@@ -104,8 +106,8 @@ impl BudgetFile {
     /// the last use ([`left`](Self::left)), if one was: a file with more is an older one.
     ///
     /// # Errors
-    /// [`ErrorKind::BudgetFile`] for a file of another key, a damaged one and one with more than
-    /// `most` results; [`ErrorKind::Format`] if it cannot be read, or is not there: a lost file
+    /// [`ErrorKind::Budget`] for a file of another key, a damaged one and one with more than
+    /// `most` results; [`ErrorKind::Io`] if it cannot be read, or is not there: a lost file
     /// counts as used up, not as new.
     pub fn open(path: impl AsRef<Path>, key: KeyId, most: Option<u64>) -> Result<Self> {
         let op = "BudgetFile::open";
@@ -133,8 +135,8 @@ impl BudgetFile {
     /// no more than these.
     ///
     /// # Errors
-    /// `BudgetSpent` if fewer are left; [`ErrorKind::BudgetFile`] for a file that was replaced by
-    /// another one or an older one since the last call; [`ErrorKind::Format`] if the count cannot
+    /// [`ErrorKind::Budget`] if fewer are left, and for a file that was replaced by
+    /// another one or an older one since the last call; [`ErrorKind::Io`] if the count cannot
     /// be stored. Then no result is reserved.
     pub fn reserve(&mut self, results: u64) -> Result<DecryptionBudget> {
         let op = "BudgetFile::reserve";
@@ -174,11 +176,11 @@ impl BudgetFile {
     /// # Errors
     /// None for a file that was created here.
     pub fn flooding(&self) -> Result<Flooding> {
-        Ok(Flooding::new(self.record.queries, self.record.statistical_bits)?)
+        Flooding::new(self.record.queries, self.record.statistical_bits)
     }
 
     fn refused(&self, reason: &'static str) -> crate::Error {
-        ErrorKind::BudgetFile { path: self.path.display().to_string(), reason }.into()
+        error::budget_file(self.path.display().to_string(), reason)
     }
 }
 
@@ -281,8 +283,8 @@ impl Drop for Held<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
-    use crate::format::FormatError;
 
     const KEY: KeyId = KeyId(0x0123_4567_89ab_cdef);
 
@@ -310,8 +312,7 @@ mod tests {
     }
 
     fn refused<T>(result: &Result<T>, word: &str) -> bool {
-        let ErrorKind::BudgetFile { reason, .. } = refusal(result) else { return false };
-        reason.contains(word)
+        refusal(result).is(&ErrorKind::Budget, word)
     }
 
     #[test]
@@ -345,7 +346,7 @@ mod tests {
         // Nothing is left where nothing is.
         fs::remove_file(&path).unwrap();
         for read in [BudgetFile::open(&path, KEY, None).map(drop), file.reserve(1).map(drop)] {
-            assert!(matches!(refusal(&read), ErrorKind::Format(FormatError::Io(_))));
+            assert!(refusal(&read).is(&ErrorKind::Io, "reading or writing failed"));
         }
     }
 

@@ -1,5 +1,7 @@
 //! The client, who owns the data: secret keys, encryption, decryption.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
 use bellerophon_ckks::{self as ckks, Ciphertext, Complex64};
@@ -10,7 +12,7 @@ use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng, rngs::SysRng};
 
 use crate::{
-    During, ErrorKind, EvaluationKeys, Message, Needs, Params, Progress, Result, keys::key_spec,
+    During, EvaluationKeys, Message, Needs, Params, Progress, Result, error, keys::key_spec,
 };
 
 /// The secret keys of one client.
@@ -115,14 +117,9 @@ impl ClientKey {
     /// Generates the public keys for a program: send them to the server.
     ///
     /// # Errors
-    /// For needs that the parameters cannot serve, with the reason: [`ErrorKind::NoLookUps`],
-    /// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge),
-    /// [`NoLinearBridge`](crate::repack::ErrorKind::NoLinearBridge),
-    /// [`NoEngine`](crate::repack::ErrorKind::NoEngine),
-    /// [`NoCorrection`](crate::repack::ErrorKind::NoCorrection), [`ErrorKind::NoBootstrap`],
-    /// [`ErrorKind::Unserved`]; [`ErrorKind::NotAllowed`] for needs that were read from bytes and
-    /// choose NTRU or temporary ranks; [`ErrorKind::Cancelled`] by the callback of
-    /// [`with_progress`](Self::with_progress).
+    /// [`ErrorKind::Unsupported`] for needs that the parameters cannot serve, with the reason;
+    /// [`ErrorKind::Request`] for needs that were read from bytes and choose NTRU or temporary
+    /// ranks; [`ErrorKind::Cancelled`] by the callback of [`with_progress`](Self::with_progress).
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
         self.evaluation_keys_with(needs, &mut system_rng())
     }
@@ -150,13 +147,13 @@ impl ClientKey {
     /// requested here, they add rotation keys that nothing uses.
     ///
     /// # Errors
-    /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoBootstrap`] for needs that the parameters cannot
-    /// serve; [`ErrorKind::NotAllowed`].
+    /// [`ErrorKind::Unsupported`] for needs that the parameters cannot
+    /// serve; [`ErrorKind::Request`].
     pub fn reducing_keys(&self, needs: &Needs) -> Result<ckks::ReducingKeys> {
         needs.allowed().during("reducing_keys")?;
         let spec = key_spec(&self.params, needs).during("reducing_keys")?;
         let rng = &mut system_rng();
-        Ok(ckks::ReducingKeys::generate(self.params.ckks(), &self.slots, &spec, rng)?)
+        ckks::ReducingKeys::generate(self.params.ckks(), &self.slots, &spec, rng)
     }
 
     /// Encrypts a vector at the highest level for programs, [`Params::levels`]: reals of a declared
@@ -186,8 +183,8 @@ impl ClientKey {
     /// For no values or more than the vector holds; for a value that is not finite, lies outside
     /// the range or is not below the modulus (the error does not repeat the value); for an invalid
     /// range, one too wide for the parameters, or one whose half is below the noise
-    /// ([`LostInNoise`](ckks::ErrorKind::LostInNoise)); for a modulus outside `2..=65536`;
-    /// [`ErrorKind::NoFunctional`] for integers under parameters without functional bootstrapping.
+    /// ([`Noise`](ckks::ErrorKind::Noise)); for a modulus outside `2..=65536`;
+    /// [`ErrorKind::Unsupported`] for integers under parameters without functional bootstrapping.
     pub fn encrypt<M: Message>(&self, values: &[M::Value], message: M) -> Result<M::Vector> {
         self.encrypt_with(values, message, self.params.levels(), &mut system_rng())
     }
@@ -255,24 +252,28 @@ impl ClientKey {
     ///
     /// # Errors
     /// For a ciphertext of another key or other parameters;
-    /// [`LostInNoise`](ckks::ErrorKind::LostInNoise) if the predicted error since the range was last
+    /// [`Noise`](ckks::ErrorKind::Noise) if the predicted error since the range was last
     /// stated exceeds half of the [extent](ckks::Interval::extent) of the range of the values
     /// ([`decrypt_noisy`](Self::decrypt_noisy) returns them all the same);
-    /// [`ComplexValues`](ckks::ErrorKind::ComplexValues) for values that may be complex.
+    /// [`Complex`](ckks::ErrorKind::Complex) for values that may be complex.
     pub fn decrypt(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<f64>> {
         let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
-        Ok(ckks::decrypt_values(params, ciphertext, &self.slots).during("decrypt")?)
+        ckks::decrypt_values(params, ciphertext, &self.slots).during("decrypt")
     }
 
     /// As [`decrypt`](Self::decrypt), of values that may be lost in the noise: zeros with an error
     /// of [`Metadata::noise`](ckks::Metadata::noise), such as the last steps of an iteration that
-    /// converges to zero.
+    /// converges to zero. Reals, or [`Complex64`] for any vector: paired values are the real and
+    /// the imaginary parts of the slots of [`PairedVec::inner`](ckks::fbt::PairedVec::inner).
     ///
     /// # Errors
     /// As [`decrypt`](Self::decrypt), except for the noise.
-    pub fn decrypt_noisy(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<f64>> {
+    pub fn decrypt_noisy<T: ckks::SlotValue>(
+        &self,
+        ciphertext: &impl AsRef<Ciphertext>,
+    ) -> Result<Vec<T>> {
         let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
-        Ok(ckks::decrypt_noisy(params, ciphertext, &self.slots).during("decrypt_noisy")?)
+        ckks::decrypt_noisy(params, ciphertext, &self.slots).during("decrypt_noisy")
     }
 
     /// As [`decrypt`](Self::decrypt), of complex numbers ([`Disc`](crate::Disc)).
@@ -294,7 +295,7 @@ impl ClientKey {
     /// As [`decrypt`](Self::decrypt), except for complex values.
     pub fn decrypt_complex(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<Complex64>> {
         let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
-        Ok(ckks::decrypt_values(params, ciphertext, &self.slots).during("decrypt_complex")?)
+        ckks::decrypt_values(params, ciphertext, &self.slots).during("decrypt_complex")
     }
 
     /// Decrypts LWE values that a server sends without packing them into slots
@@ -302,25 +303,26 @@ impl ClientKey {
     /// [`decrypt`](Self::decrypt) applies.
     ///
     /// # Errors
-    /// [`ErrorKind::NoLookUps`] for parameters without look-ups; for values of another key;
-    /// [`LostInNoise`](lwe::ErrorKind::LostInNoise) if the [deviation](lwe::LweMeta::deviation)
+    /// [`ErrorKind::Unsupported`] for parameters without look-ups; for values of another key;
+    /// [`Noise`](lwe::ErrorKind::Noise) if the bound on the [noise](lwe::LweMeta::noise)
     /// exceeds half of the [extent](ckks::Interval::extent) of their range.
     pub fn decrypt_values(&self, values: &impl AsRef<LweVec>) -> Result<Vec<f64>> {
         let (op, values) = ("decrypt_values", values.as_ref());
         let Some(lookups) = &self.lookups else {
-            return Err(ErrorKind::NoLookUps { params: self.params.name().to_string() }.during(op));
+            return Err(error::no_look_ups(self.params.name().to_string()).during(op));
         };
         // Another client's secret would decrypt to noise.
         if values.meta().key != self.id() {
             let (found, needed) = (values.meta().key, self.id());
-            return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }.during(op))?;
+            return Err(bellerophon_mlwe::error::key_mismatch(found, needed).during(op))?;
         }
-        let lwe::LweMeta { lo, hi, deviation: noise, .. } = *values.meta();
+        let lwe::LweMeta { lo, hi, noise: lwe::Deviation { bound: noise, .. }, .. } =
+            *values.meta();
         let width = ckks::Interval::real(lo, hi)?.extent();
         if width > 0.0 && noise > 0.5 * width {
-            return Err(lwe::ErrorKind::LostInNoise { noise, width }.during(op))?;
+            return Err(lwe::error::lost_in_noise(noise, width).during(op))?;
         }
-        Ok(values.decrypt(&lookups.ring).during(op)?)
+        values.decrypt(&lookups.ring).during(op)
     }
 }
 

@@ -1,236 +1,228 @@
-//! The error type of the facade.
+//! The refusals of the facade.
 
-use std::{fmt, ops::RangeInclusive};
+use std::ops::RangeInclusive;
 
-use bellerophon_ckks as ckks;
-use bellerophon_repack as repack;
+use bellerophon_ring::wire::Fingerprint;
 
-bellerophon_ring::op_error! {
-    /// An operation that was refused, and why.
-    pub struct Error(ErrorKind) from [
-        bellerophon_ring, bellerophon_mlwe, bellerophon_ckks, bellerophon_lwe, bellerophon_repack,
-        bellerophon_pir,
-    ];
+use crate::{
+    Error, ErrorKind,
+    format::{ContentHash, foreign as text, kinds::printed},
+};
+
+pub use bellerophon_ckks::error::missing_keys;
+#[cfg(test)]
+pub(crate) use bellerophon_ring::refusal;
+
+/// A declared range that contradicts the carried one.
+pub fn contradiction(known: RangeInclusive<f64>, stated: RangeInclusive<f64>) -> Error {
+    Error::new(
+        ErrorKind::Declaration,
+        format!(
+            "the values are known to lie in {known:?}, which has no value in common with \
+             {stated:?}: declare a range that overlaps the known one"
+        ),
+    )
 }
 
-/// The message, so that a program whose `main` returns an error prints it. The alternate form
-/// `{:#?}` shows the structure.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match f.alternate() {
-            false => fmt::Display::fmt(self, f),
-            true => {
-                f.debug_struct("Error").field("op", &self.op()).field("kind", self.kind()).finish()
-            }
-        }
+/// Look-ups with parameters that have none.
+pub fn no_look_ups(params: String) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        format!(
+            "the parameters '{params}' have no look-ups: take `Preset::Functions`, or set \
+             `ParamsSpec::lookup`"
+        ),
+    )
+}
+
+/// Needs with an assumption that the client did not name.
+pub fn not_allowed(what: &'static str, allow: &'static str) -> Error {
+    Error::new(
+        ErrorKind::Request,
+        format!(
+            "the needs ask for {what}: whoever owns the secret key decides on that, not the \
+             sender of the needs; call `Needs::{allow}` to accept it"
+        ),
+    )
+}
+
+/// A budget file that does not count down from what was left.
+pub fn budget_file(path: String, reason: &'static str) -> Error {
+    Error::new(ErrorKind::Budget, format!("the budget file {path}: {reason}"))
+}
+
+/// Needs that the parameters cannot serve.
+pub fn unserved(need: &'static str, params: String, reason: String) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        format!("the parameters '{params}' cannot serve `Needs::{need}`: {reason}"),
+    )
+}
+
+/// Functional bootstrapping with parameters that have none.
+pub fn no_functional(params: String) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        format!(
+            "the parameters '{params}' have no functional bootstrapping: take a preset for tables \
+             such as `Preset::Tables8`, or `Preset::Smooth`, or set `ParamsSpec::functional`"
+        ),
+    )
+}
+
+/// Bootstrapping with parameters that have none.
+pub fn no_bootstrap(params: String) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        format!(
+            "the parameters '{params}' have no bootstrapping: take `Preset::Bootstrapping`, or \
+             set `ParamsSpec::bootstrap`"
+        ),
+    )
+}
+
+/// No bytes.
+pub fn no_bytes() -> Error {
+    Error::new(ErrorKind::Bytes, "no bytes: the file is empty, or nothing was sent")
+}
+
+/// Fewer bytes than any object has.
+pub fn too_short(found: usize, least: usize) -> Error {
+    Error::new(
+        ErrorKind::Bytes,
+        format!("{found} bytes, and an object has at least {least}: cut off"),
+    )
+}
+
+/// The bytes do not begin as the format does.
+pub fn foreign(found: &'static str) -> Error {
+    Error::new(ErrorKind::Bytes, format!("not an object of Bellerophon: {found}"))
+}
+
+/// A program on the way took the bytes for text.
+pub fn decoded() -> Error {
+    Error::new(
+        ErrorKind::Bytes,
+        "not an object of Bellerophon any more: the bytes were decoded as text on the way: open \
+         the file in binary mode",
+    )
+}
+
+/// Another version of the format.
+pub fn format_version(found: u16, needed: u16) -> Error {
+    Error::new(
+        ErrorKind::Bytes,
+        format!(
+            "format version {found}: this library reads version {needed}: write the object again \
+             with this release, or update the library"
+        ),
+    )
+}
+
+/// An object of another type.
+pub fn object_kind(found: u16, needed: u16, name: &'static str) -> Error {
+    Error::new(
+        ErrorKind::Bytes,
+        format!(
+            "the bytes hold {}, but the reader expects {name} (type {needed:#06x}): read them as \
+             the type that was written, or send the other object",
+            printed(found)
+        ),
+    )
+}
+
+/// An object of other parameters.
+pub fn foreign_parameters(name: &'static str, found: Fingerprint, needed: Fingerprint) -> Error {
+    Error::new(
+        ErrorKind::ParamsMismatch,
+        format!(
+            "{name} of the parameters {found}: the reader has {needed}: read the sender's \
+             parameters first, or agree on a preset"
+        ),
+    )
+}
+
+/// More bytes than the reader allows.
+pub fn too_long(name: &'static str, found: u64, limit: u64) -> Error {
+    Error::new(ErrorKind::Bytes, format!("{name} of {found} bytes: the reader allows {limit}"))
+}
+
+/// Fewer or more bytes than the header states.
+pub fn envelope_length(found: u64, needed: u64) -> Error {
+    Error::new(
+        ErrorKind::Bytes,
+        format!(
+            "{found} bytes, but the header states {needed}: truncated, or more than one object"
+        ),
+    )
+}
+
+/// The hash does not match.
+pub fn damaged(name: &'static str, found: ContentHash, stated: ContentHash) -> Error {
+    Error::new(
+        ErrorKind::Bytes,
+        format!(
+            "{name}: the bytes are damaged: their hash is {found}, but the envelope states \
+             {stated}"
+        ),
+    )
+}
+
+/// Reserved bits that are set.
+pub fn reserved_bits(found: u32) -> Error {
+    Error::new(ErrorKind::Bytes, format!("reserved bits of the header are set: {found:#010x}"))
+}
+
+/// A secret that cannot be decrypted: which of the reasons holds is not told.
+pub fn locked() -> Error {
+    Error::new(
+        ErrorKind::Bytes,
+        "the secret cannot be decrypted: the passphrase is another one, or the bytes were changed \
+         or cut short",
+    )
+}
+
+/// A secret under a passphrase whose cost is not allowed.
+pub fn passphrase_cost(memory_kib: u32, passes: u32) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        format!(
+            "a passphrase at {memory_kib} KiB of memory and {passes} passes: 65536 to 262144 KiB \
+             and 3 to 16 passes are allowed (`PassphraseCost`)"
+        ),
+    )
+}
+
+/// An empty passphrase.
+pub fn empty_passphrase() -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        "an empty passphrase encrypts nothing: give one, or take `ClientKey::to_secret_bytes`",
+    )
+}
+
+/// The contents are not a valid object of the type.
+pub fn malformed(name: &'static str, reason: String) -> Error {
+    Error::new(ErrorKind::Bytes, format!("{name} cannot be read: {reason}"))
+}
+
+/// Why bytes that do not begin with a magic word and a whole head are no object.
+pub(crate) fn no_object(bytes: &[u8], magic: &[u8; 8], least: usize) -> Error {
+    let found = bytes.len();
+    if bytes.is_empty() {
+        return no_bytes();
     }
-}
-
-/// The reason why an operation was refused. An operation that cannot be right is refused, not
-/// computed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// An error of the ring crate.
-    #[error(transparent)]
-    Ring(#[from] bellerophon_ring::ErrorKind),
-    /// An error of the module-LWE crate: security, keys of another client, malformed ciphertexts.
-    #[error(transparent)]
-    Mlwe(bellerophon_mlwe::ErrorKind),
-    /// An error of the CKKS crate: levels, scales, ranges, missing rotation keys.
-    #[error(transparent)]
-    Ckks(bellerophon_ckks::ErrorKind),
-    /// An error of the LWE crate.
-    #[error(transparent)]
-    Lwe(bellerophon_lwe::ErrorKind),
-    /// An error of the repacking crate: look-ups, the planner, both bridges.
-    #[error("{}{}", .0, remedy(.0))]
-    Repack(bellerophon_repack::ErrorKind),
-    /// An error of private look-up and its exact scheme.
-    #[error(transparent)]
-    Pir(bellerophon_pir::ErrorKind),
-    /// Bytes that are not the expected object.
-    #[error(transparent)]
-    Format(#[from] crate::format::FormatError),
-    /// A declared range that contradicts the carried one.
-    #[error(
-        "the values are known to lie in {known:?}, which has no value in common with \
-         {stated:?}: declare a range that overlaps the known one"
-    )]
-    Contradiction {
-        /// The carried range.
-        known: RangeInclusive<f64>,
-        /// The range that the caller declared.
-        stated: RangeInclusive<f64>,
-    },
-    /// The evaluation keys lack the keys of an operation.
-    #[error(
-        "the evaluation keys do not include the keys for it: call `Needs::{need}` where the \
-         client makes them (`ClientKey::evaluation_keys`){}",
-        condition(need)
-    )]
-    MissingKeys {
-        /// The method of [`crate::Needs`] that would have asked for it.
-        need: &'static str,
-    },
-    /// A rotation for which the evaluation keys have neither a key nor several keys that compose
-    /// it.
-    #[error(
-        "the evaluation keys do not include a rotation of {slots} slots by {step}: call \
-         `Needs::rotate` with this step where the client makes them \
-         (`ClientKey::evaluation_keys`), `Needs::rotate_any` for every step, `Needs::sums` for \
-         sums, or `Needs::statistics`"
-    )]
-    MissingRotation {
-        /// The step, in `[0, slots)`: to the left.
-        step: usize,
-        /// The number of slots of the operand.
-        slots: usize,
-    },
-    /// Look-ups with parameters that have none.
-    #[error(
-        "the parameters '{params}' have no look-ups: take `Preset::Functions`, or set \
-         `ParamsSpec::lookup`"
-    )]
-    NoLookUps {
-        /// The name of the parameters.
-        params: String,
-    },
-    /// Needs with an assumption that the client did not name.
-    #[error(
-        "the needs ask for {what}: whoever owns the secret key decides on that, not the sender of \
-         the needs; call `Needs::{allow}` to accept it"
-    )]
-    NotAllowed {
-        /// What is asked for.
-        what: &'static str,
-        /// The method of [`crate::Needs`] that accepts it.
-        allow: &'static str,
-    },
-    /// A budget file that does not count down from what was left.
-    #[error("the budget file {path}: {reason}")]
-    BudgetFile {
-        /// The path.
-        path: String,
-        /// The reason.
-        reason: &'static str,
-    },
-    /// Needs that the parameters cannot serve.
-    #[error("the parameters '{params}' cannot serve `Needs::{need}`: {reason}")]
-    Unserved {
-        /// The method of [`crate::Needs`].
-        need: &'static str,
-        /// Name of the parameters.
-        params: String,
-        /// The reason, and a remedy.
-        reason: String,
-    },
-    /// Functional bootstrapping with parameters that have none.
-    #[error(
-        "the parameters '{params}' have no functional bootstrapping: take a preset for tables \
-         such as `Preset::Tables8`, or `Preset::Smooth`, or set `ParamsSpec::functional`"
-    )]
-    NoFunctional {
-        /// The name of the parameters.
-        params: String,
-    },
-    /// Bootstrapping with parameters that have none.
-    #[error(
-        "the parameters '{params}' have no bootstrapping: take `Preset::Bootstrapping`, \
-         or set `ParamsSpec::bootstrap`"
-    )]
-    NoBootstrap {
-        /// The name of the parameters.
-        params: String,
-    },
-    /// The progress callback stopped the operation.
-    #[error("cancelled by the callback during {}, {done} of {total} done", stage.name())]
-    Cancelled {
-        /// The stage in which it stopped.
-        stage: crate::Stage,
-        /// Values or steps finished in that stage.
-        done: usize,
-        /// Values or steps of that stage.
-        total: usize,
-    },
-}
-
-/// Programs read and write files beside bytes of this library, under one error type.
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        crate::format::FormatError::Io(error).into()
+    if text::decoded(bytes, magic) {
+        return decoded();
     }
-}
-
-bellerophon_ring::lower_kinds! {
-    Mlwe(bellerophon_mlwe::ErrorKind) via [Ring];
-    Lwe(bellerophon_lwe::ErrorKind) via [Ring, Mlwe];
-    Pir(bellerophon_pir::ErrorKind) via [Ring, Mlwe, Lwe];
-    // Keys that are missing are named by the request for them.
-    Ckks(ckks::ErrorKind) via [Ring, Mlwe] {
-        ckks::ErrorKind::Cancelled { stage, done, total } => {
-            Self::Cancelled { stage: stage.into(), done, total }
-        },
-        ckks::ErrorKind::MissingRotationKey { step, slots, .. } => {
-            Self::MissingRotation { step, slots }
-        },
-        ckks::ErrorKind::MissingKey { key, level } => match need(key) {
-            Some(need) => Self::MissingKeys { need },
-            None => Self::Ckks(ckks::ErrorKind::MissingKey { key, level }),
-        },
-    };
-    // Missing keys and cancelled operations have one spelling for all crates.
-    Repack(repack::ErrorKind) via [Ring, Mlwe, Ckks, Lwe] {
-        repack::ErrorKind::MissingKeys { need } => Self::MissingKeys { need },
-        repack::ErrorKind::Cancelled { stage, done, total } => {
-            Self::Cancelled { stage, done, total }
-        },
-    };
-}
-
-/// The method of [`crate::Needs`] that asks for a key of the CKKS crate.
-fn need(key: &str) -> Option<&'static str> {
-    Some(match key {
-        "relinearization key" => "multiply",
-        "conjugation key" => "conjugate",
-        "bootstrapping key" | "key of the sparse secret" => "bootstrap",
-        "complete set of power-of-two rotation keys" => "rotate_any",
-        "functional bootstrapping key" => "functional",
-        _ => return None,
-    })
-}
-
-/// What the facade offers where the repacking crate refuses: names that it does not know.
-fn remedy(kind: &repack::ErrorKind) -> &'static str {
-    use repack::ErrorKind as Below;
-    match kind {
-        Below::OutsideDomain { .. } => {
-            " when they are encrypted (`ClientKey::encrypt`) or where you know it \
-             (`Evaluator::assume_range`)"
-        }
-        Below::Accuracy { .. } => {
-            "; larger tables have `Preset::FunctionsFine` and `Preset::FunctionsPrecise`"
-        }
-        Below::NoRingBridge => "; `Preset::Functions` has one (`ParamsSpec::ring_bridge`)",
-        Below::NoEngine { .. } | Below::NoCorrection => ": take `Preset::Functions`",
-        Below::TooManyPlaces { .. } => {
-            "; the keys are those of `Needs::map_with([Engine::Corrected])`, and `argmax_one_hot` \
-             takes any number of values"
-        }
-        _ => "",
+    if bytes[..found.min(8)] == magic[..found.min(8)] {
+        return too_short(found, least);
     }
+    let unknown = "the bytes do not begin with its magic word";
+    foreign(text::looks_like(bytes).unwrap_or(unknown))
 }
 
-/// The parameters that serve a need, if not all do.
-fn condition(need: &str) -> &'static str {
-    match need {
-        "bootstrap" => ", with parameters that have bootstrapping, such as `Preset::Bootstrapping`",
-        "functional" => {
-            ", with parameters that have functional bootstrapping, such as `Preset::Tables8`"
-        }
-        _ => "",
-    }
+/// This error, or its cause if a program on the way took the bytes for text.
+pub(crate) fn or_decoded(error: Error, bytes: &[u8], magic: &[u8; 8]) -> Error {
+    if text::decoded(bytes, magic) { decoded() } else { error }
 }
-
-/// Shorthand for results of this crate.
-pub type Result<T> = std::result::Result<T, Error>;

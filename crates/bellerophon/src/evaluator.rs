@@ -7,7 +7,7 @@ use bellerophon_repack::lookup::{Counts, LookupEvaluator, LookupServer, Watch};
 
 #[cfg(doc)]
 use crate::ErrorKind;
-use crate::{Bridge, During, Error, EvaluationKeys, LutEngine, Params, Progress, Result};
+use crate::{Bridge, During, EvaluationKeys, LutEngine, Params, Progress, Result};
 
 /// Computes on encrypted vectors of one client.
 ///
@@ -71,8 +71,6 @@ impl std::ops::Deref for Evaluator {
 }
 
 impl LookupServer for Evaluator {
-    type Error = Error;
-
     fn lookup(&self) -> Result<LookupEvaluator<'_>> {
         Ok(LookupEvaluator {
             arithmetic: &self.arithmetic,
@@ -179,8 +177,8 @@ impl Evaluator {
     /// for which the parameters' bootstrap is specified.
     ///
     /// # Errors
-    /// [`ErrorKind::NoBootstrap`] for parameters without bootstrapping, and
-    /// [`ErrorKind::MissingKeys`] for keys without [`Needs::bootstrap`](crate::Needs::bootstrap).
+    /// [`ErrorKind::Unsupported`] for parameters without bootstrapping, and
+    /// [`ErrorKind::MissingKey`] for keys without [`Needs::bootstrap`](crate::Needs::bootstrap).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
         let op = "with_auto_bootstrap";
         self.params().bootstrapper().during(op)?;
@@ -230,8 +228,8 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// [`ckks::ArgumentError::Deviation`] unless the deviation is finite and not negative.
+    /// [`ErrorKind::Argument`] unless the deviation is finite and not negative.
     pub fn assume_noise(&self, x: &Ciphertext, deviation: f64) -> Result<Ciphertext> {
-        Ok(x.clone().assume_noise(deviation)?)
+        x.clone().assume_noise(deviation)
     }
 }

@@ -21,12 +21,10 @@ impl Evaluator {
     /// rest counts as index error of earlier tables ([`LweVec`]).
     ///
     /// # Errors
-    /// [`OutsideDomain`](crate::repack::ErrorKind::OutsideDomain) if the carried range does not lie
-    /// in the domain; [`Domain`](crate::repack::ErrorKind::Domain),
-    /// [`DomainScale`](crate::repack::ErrorKind::DomainScale), [`ErrorKind::NoLookUps`],
-    /// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge); [`ErrorKind::MissingKeys`] without
-    /// [`Needs::map`](crate::Needs::map) for the ring bridge; [`ErrorKind::Cancelled`]; and errors
-    /// of the arithmetic, among them too few levels.
+    /// [`ErrorKind::Domain`] for a domain that no table takes, or that does not contain the carried
+    /// range; [`ErrorKind::Unsupported`] without look-ups or a ring bridge;
+    /// [`ErrorKind::MissingKey`] without [`Needs::map`](crate::Needs::map) for the ring bridge;
+    /// [`ErrorKind::Cancelled`]; and errors of the arithmetic, among them too few levels.
     pub fn extract(&self, x: &Ciphertext, domain: RangeInclusive<f64>) -> Result<LweVec> {
         self.extract_for(x, domain, Headroom::TABLE).during("extract")
     }
@@ -52,7 +50,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`extract`](Self::extract), if no vector is given, and
-    /// [`Scales`](crate::repack::ErrorKind::Scales), before any work, if the difference is larger.
+    /// [`Scale`](crate::repack::ErrorKind::Scale), before any work, if the difference is larger.
     /// That happens for unrelated scales on domains more than some ten wide.
     pub fn extract_all(
         &self,
@@ -61,18 +59,18 @@ impl Evaluator {
         headroom: Headroom,
     ) -> Result<Vec<LweVec>> {
         let op = "extract_all";
-        Ok(self.lookup().during(op)?.extract(operands, domain, headroom, None).during(op)?)
+        self.lookup().during(op)?.extract(operands, domain, headroom, None).during(op)
     }
 
     /// The evaluator of tables and of functions of several LWE values, with the keys of this
     /// client. It reports to the progress callback of this evaluator.
     ///
     /// # Errors
-    /// [`ErrorKind::NoLookUps`], and [`ErrorKind::MissingKeys`] without
+    /// [`ErrorKind::Unsupported`], and [`ErrorKind::MissingKey`] without
     /// [`Needs::map`](crate::Needs::map).
     pub fn tables(&self) -> Result<lwe::Evaluator<'_>> {
         let op = "tables";
-        Ok(self.lookup().during(op)?.tables().during(op)?)
+        self.lookup().during(op)?.tables().during(op)
     }
 
     /// Packs LWE values into the slots of a vector, in order, at [`Evaluator::pack_level`].
@@ -82,16 +80,17 @@ impl Evaluator {
     /// [`map`](Self::map), whose tables hold the arcsine.
     ///
     /// The range of the result is that of the values, widened if noise may move them out of it by
-    /// more than two fifths of half its width. The noise of the result combines
-    /// [`LweMeta::deviation`](lwe::LweMeta::deviation), which holds for any correlation of the
-    /// errors, the root of
-    /// [`LweMeta::index`](lwe::LweMeta::index), and the error of the polynomial. Padding is zero.
+    /// more than two fifths of half its width. The noise of the result combines that of the values
+    /// ([`LweMeta::noise`](lwe::LweMeta::noise)), their index errors
+    /// ([`LweMeta::index`](lwe::LweMeta::index)), with bounds that become its
+    /// [`bound`](crate::ckks::noise::Noise::bound), and the error of the polynomial. Padding is
+    /// zero.
     ///
     /// # Errors
     /// As [`pack_in`](Self::pack_in).
     pub fn pack(&self, values: &LweVec) -> Result<Ciphertext> {
         let packed = |layout: Layout| self.pack_in(values, &layout, self.pack_level()?);
-        Layout::in_order(values.len()).map_err(Into::into).and_then(packed).during("pack")
+        Layout::in_order(values.len()).and_then(packed).during("pack")
     }
 
     /// As [`pack`](Self::pack) into any slots, at any level up to [`Evaluator::pack_level`]; a
@@ -100,15 +99,15 @@ impl Evaluator {
     /// One call packs the values of several tables: [`LweVec::concat`] joins them.
     ///
     /// # Errors
-    /// [`TooWideToPack`](crate::repack::ErrorKind::TooWideToPack) for values that reach more than
-    /// an eighth of the encoding width from the middle of their range; [`ErrorKind::MissingKeys`]
-    /// without [`Needs::map`](crate::Needs::map) for the ring bridge; [`ErrorKind::NoLookUps`],
-    /// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge); [`ErrorKind::Repack`] for a layout
-    /// of another number of values or a level that is too high; [`ErrorKind::Cancelled`]; keys of
+    /// [`ErrorKind::Range`] for values that reach more than
+    /// an eighth of the encoding width from the middle of their range; [`ErrorKind::MissingKey`]
+    /// without [`Needs::map`](crate::Needs::map) for the ring bridge; [`ErrorKind::Unsupported`]
+    /// without look-ups or a ring bridge; [`ErrorKind::Shape`] for a layout of another number of
+    /// values; [`ErrorKind::Level`] for a level that is too high; [`ErrorKind::Cancelled`]; keys of
     /// another client.
     pub fn pack_in(&self, values: &LweVec, layout: &Layout, level: usize) -> Result<Ciphertext> {
         let op = "pack_in";
-        Ok(self.lookup().during(op)?.pack(values, layout, level, Reduction::Identity).during(op)?)
+        self.lookup().during(op)?.pack(values, layout, level, Reduction::Identity).during(op)
     }
 
     /// As [`pack`](Self::pack) for values that each equal one end of their range: the results of
@@ -121,16 +120,16 @@ impl Evaluator {
     pub fn pack_ends(&self, values: &LweVec, level: usize) -> Result<Ciphertext> {
         let op = "pack_ends";
         let layout = Layout::in_order(values.len()).during(op)?;
-        Ok(self.lookup().during(op)?.pack(values, &layout, level, Reduction::Sine).during(op)?)
+        self.lookup().during(op)?.pack(values, &layout, level, Reduction::Sine).during(op)
     }
 
     /// The level of the result of [`pack`](Self::pack), the highest possible one.
     ///
     /// # Errors
-    /// [`ErrorKind::NoLookUps`] and [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge) for
-    /// parameters without, [`ErrorKind::Repack`] for a chain that is too short.
+    /// [`ErrorKind::Unsupported`] without look-ups or a ring bridge, [`ErrorKind::Level`] for a
+    /// chain that is too short.
     pub fn pack_level(&self) -> Result<usize> {
         let op = "pack_level";
-        Ok(self.lookup().during(op)?.pack_level().during(op)?)
+        self.lookup().during(op)?.pack_level().during(op)
     }
 }

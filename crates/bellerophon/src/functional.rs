@@ -17,17 +17,17 @@ impl ClientKey {
     /// on the integers in the clear, except with the failure probability of the parameters and
     /// those of the preceding functional bootstraps ([`Evaluator::failures`]). This assumes a
     /// server that runs the program, and noise as predicted: `docs/security/sharing.md`, "Exact
-    /// integers", states the assumptions. [`decrypt_paired`](Self::decrypt_paired) of the same vector is for
-    /// the owner of the key only.
+    /// integers", states the assumptions. [`decrypt_paired`](Self::decrypt_paired) of the same
+    /// vector is for the owner of the key only.
     ///
     /// # Errors
-    /// [`ckks::ErrorKind::TableNoise`] if noise may have changed an integer with more than the
+    /// [`ckks::ErrorKind::Noise`] if noise may have changed an integer with more than the
     /// failure probability of the parameters; for a vector of another key or other parameters.
     pub fn decrypt_integers(&self, integers: &impl AsRef<IntVec>) -> Result<Vec<usize>> {
         let op = "decrypt_integers";
         let log2_failure = self.params().functional().during(op)?.spec().log2_failure;
         let (params, integers) = (self.params().ckks(), integers.as_ref());
-        Ok(integers.decrypt(params, &self.slots, log2_failure).during(op)?)
+        integers.decrypt(params, &self.slots, log2_failure).during(op)
     }
 
     /// Decrypts a paired vector. The warning about noise at [`decrypt`](Self::decrypt) applies.
@@ -38,7 +38,7 @@ impl ClientKey {
     /// For a vector of another key or other parameters.
     pub fn decrypt_paired(&self, values: &impl AsRef<PairedVec>) -> Result<Vec<f64>> {
         let (params, values) = (self.params().ckks(), values.as_ref());
-        Ok(values.decrypt(params, &self.slots).during("decrypt_paired")?)
+        values.decrypt(params, &self.slots).during("decrypt_paired")
     }
 }
 
@@ -73,13 +73,13 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::NoFunctional`] for parameters without functional bootstrapping, and those of
-    /// [`ckks::Evaluator::publish_integers`]: [`ckks::ErrorKind::Unreduced`] for integers that an
+    /// [`ErrorKind::Unsupported`] for parameters without functional bootstrapping, and those of
+    /// [`ckks::Evaluator::publish_integers`]: [`ckks::ErrorKind::Noise`] for integers that an
     /// identity table must reduce first.
     pub fn publish_integers(&self, x: &IntVec) -> Result<PublishedIntegers> {
         // Integers that would decrypt wrongly more often than this are refused.
         let op = "publish_integers";
         let log2_failure = self.params().functional().during(op)?.spec().log2_failure;
-        Ok(self.arithmetic.publish_integers(x, log2_failure)?)
+        self.arithmetic.publish_integers(x, log2_failure)
     }
 }

@@ -1,10 +1,12 @@
 //! Ranges that a program states: of one vector, or of every result of an evaluator.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::{Bounds, Ciphertext, CiphertextMeta, CkksOps, ComposedOps, Interval};
 
-use crate::{During, ErrorKind, Evaluator, Result, message::real};
+use crate::{During, Evaluator, Result, error, message::real};
 
 /// Results whose range an evaluator can state: a vector, or several.
 pub(crate) trait Kept: Sized {
@@ -27,8 +29,8 @@ impl Kept for Vec<Ciphertext> {
 impl Evaluator {
     /// Returns this evaluator with a range in which all results of its operations on slots are
     /// stated to lie, as by [`assume_range`](Self::assume_range): sums, products, rotations,
-    /// polynomials and bootstraps, not maps, look-ups and circuits. A loop whose values keep a range
-    /// then runs any number of times, with bootstraps where levels run out
+    /// polynomials and bootstraps, not maps, look-ups and circuits. A loop whose values keep a
+    /// range then runs any number of times, with bootstraps where levels run out
     /// ([`with_auto_bootstrap`](Self::with_auto_bootstrap)). A tighter range that follows from an
     /// operation, such as that of a square, is kept. Cheap: a clone without the range serves the
     /// steps that leave it.
@@ -54,7 +56,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// For a range that is no interval. Operations of the result refuse one that has no value in
-    /// common with the range that they derive ([`ErrorKind::Contradiction`]).
+    /// common with the range that they derive ([`ErrorKind::Declaration`]).
     pub fn keep_within(mut self, range: RangeInclusive<f64>) -> Result<Self> {
         self.kept = Some(real(&range).during("keep_within")?);
         Ok(self)
@@ -75,7 +77,7 @@ impl Evaluator {
     /// and bootstraps clear it.
     ///
     /// # Errors
-    /// [`ErrorKind::Contradiction`] if the range has no value in common with the carried range;
+    /// [`ErrorKind::Declaration`] if the range has no value in common with the carried range;
     /// errors of the arithmetic if it is no interval or does not fit the modulus.
     pub fn assume_range(&self, x: &Ciphertext, range: RangeInclusive<f64>) -> Result<Ciphertext> {
         let op = "assume_range";
@@ -127,7 +129,7 @@ impl Evaluator {
 fn check_common(known: &Interval, stated: &Interval) -> Result<()> {
     if stated.hi() < known.lo() || stated.lo() > known.hi() {
         let (known, stated) = (known.lo()..=known.hi(), stated.lo()..=stated.hi());
-        return Err(ErrorKind::Contradiction { known, stated }.into());
+        return Err(error::contradiction(known, stated));
     }
     Ok(())
 }

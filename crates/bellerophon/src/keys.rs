@@ -8,7 +8,7 @@ use bellerophon_mlwe::{self as mlwe, KeyId, RankHoistedKeys, SecretKey};
 use bellerophon_repack::lookup::{BridgePath, KeyProgress, LookupSecrets, LutKeys, Watch};
 use rand::CryptoRng;
 
-use crate::{During, ErrorKind, Needs, Params, Result};
+use crate::{During, Needs, Params, Result, error};
 
 /// All public keys that a server needs for a program. Cheap to clone: the keys are shared.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl EvaluationKeys {
             progress.advance()?;
         }
         // Step 4: relinearization and Galois keys of the slots.
-        let made = || -> Result<()> { Ok(progress.advance()?) };
+        let made = || -> Result<()> { progress.advance() };
         let ckks = params.ckks();
         keys.arithmetic = ckks::EvaluationKeys::generate_observed(ckks, slots, &spec, rng, made)?;
         keys.of_one_client()
@@ -90,7 +90,7 @@ impl EvaluationKeys {
         let foreign = self.lookups.ids().chain(bootstraps).find(|&id| id != needed);
         match foreign {
             Some(found) => {
-                Err(mlwe::ErrorKind::KeyMismatch { found, needed }.during("read evaluation keys"))?
+                Err(mlwe::error::key_mismatch(found, needed).during("read evaluation keys"))?
             }
             None => Ok(self),
         }
@@ -127,7 +127,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
     let top = params.levels();
     let mut spec = needs.keys.clone().rotate(needs.rotations.iter().copied(), top);
     let unserved = |need: &'static str, reason: String| {
-        Err(ErrorKind::Unserved { need, params: params.name().into(), reason }.into())
+        Err(error::unserved(need, params.name().into(), reason))
     };
     // Step 1: the keys that the program asks for by name.
     if needs.multiply {
@@ -160,7 +160,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
     }
     for &(rows, columns) in &needs.tables {
         let table = Table::new(rows, columns).and_then(|table| match table.slots() {
-            found if found > slots => Err(ckks::ErrorKind::TooManyValues { found, slots }.into()),
+            found if found > slots => Err(ckks::error::too_many_values(found, slots)),
             _ => Ok(table),
         });
         match table {

@@ -11,7 +11,7 @@
 //! | --- | --- |
 //! | [`encrypt`](crate::ClientKey::encrypt) | from 1 value to [`Params::slots`](crate::Params::slots) values; no values, and more, are an error |
 //! | [`decrypt`](crate::ClientKey::decrypt) | as many values as the vector has |
-//! | `add`, `sub`, `mul`, `dot`, `greater`, `max`, .. of two vectors | equal lengths, otherwise [`LengthMismatch`](ckks::ErrorKind::LengthMismatch) |
+//! | `add`, `sub`, `mul`, `dot`, `greater`, `max`, .. of two vectors | equal lengths, otherwise [`Length`](ckks::ErrorKind::Length) |
 //! | `add_values`, `mul_values` | one value for each value of the vector, otherwise the same error |
 //! | `add_scalar`, `mul_scalar`, `mul_integer` | one number for all values |
 //! | slotwise operations | act on padding as on values: `x + 1` makes padding 1, `2 x` and `x y` leave zeros |

@@ -160,7 +160,8 @@ mod arithmetic;
 mod budget_file;
 mod client;
 mod debugging;
-mod error;
+#[doc(hidden)]
+pub mod error;
 mod evaluator;
 mod extract_pack;
 mod failure;
@@ -190,6 +191,7 @@ pub use bellerophon_pir::bfv;
 pub use bellerophon_repack as repack;
 pub use bellerophon_ring as ring;
 pub(crate) use bellerophon_ring::During;
+pub use bellerophon_ring::{Error, ErrorKind, Result};
 pub use budget_file::BudgetFile;
 pub use ckks::fbt::{
     IntTable, IntVec, PairedVec, PeriodicFunction, ProvidedIntegers, PublishedIntegers,
@@ -200,7 +202,6 @@ pub use ckks::param_search::{ProgramBounds, SelectedParams};
 pub use ckks::{Ciphertext, Declaration, FailureProbability, Provided, Published};
 pub use client::ClientKey;
 pub use debugging::Debugger;
-pub use error::{Error, ErrorKind, Result};
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
 pub use master_seed::MasterSeed;

@@ -14,8 +14,8 @@ use rand::CryptoRng;
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{
-    Bridge, DecryptionBudget, During, Engine, Error, Evaluator, LutParams, MapPlan, MapRequest,
-    Needs, Params, Result, client::system_rng,
+    Bridge, DecryptionBudget, During, Engine, Evaluator, LutParams, MapPlan, MapRequest, Needs,
+    Params, Result, client::system_rng,
 };
 
 impl Params {
@@ -54,19 +54,14 @@ impl Params {
     /// ```
     ///
     /// # Errors
-    /// [`Request`](crate::repack::ErrorKind::Request) without a domain;
-    /// [`Domain`](crate::repack::ErrorKind::Domain),
-    /// [`CostModel`](crate::repack::ErrorKind::CostModel), and errors of the arithmetic for too
-    /// many values or a level that the parameters do not have. An engine that does not qualify is
+    /// [`ErrorKind::Request`] without a domain; [`ErrorKind::Domain`] for an invalid one;
+    /// [`ErrorKind::Argument`] for the cost model; and errors of the arithmetic for too many
+    /// values or a level that the parameters do not have. An engine that does not qualify is
     /// not an error: its row gives the reason. For tables alone, and where neither accuracy nor
     /// engines are stated and no engine qualifies:
-    /// [`DomainScale`](crate::repack::ErrorKind::DomainScale) for domains that no look-up takes,
-    /// [`Accuracy`](crate::repack::ErrorKind::Accuracy) if the bits are out of reach, with the best
-    /// accuracy, [`NoCorrection`](crate::repack::ErrorKind::NoCorrection),
-    /// [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge) and
-    /// [`NoEngine`](crate::repack::ErrorKind::NoEngine) for
-    /// parameters without, too few levels, or an error that names the argument at which the
-    /// function is not finite.
+    /// [`ErrorKind::Domain`] for domains that no look-up takes, [`ErrorKind::Accuracy`] with the
+    /// best accuracy within reach, [`ErrorKind::Unsupported`] for what the parameters lack, too few
+    /// levels, or an error that names the argument at which the function is not finite.
     pub fn map_plan(&self, request: &MapRequest<'_>) -> Result<MapPlan> {
         let op = "map_plan";
         Planner::for_params(self, request).during(op)?.plan().during(op)
@@ -74,8 +69,6 @@ impl Params {
 }
 
 impl PlanSubject for Params {
-    type Error = Error;
-
     fn slots(&self) -> &ckks::Params {
         self.ckks()
     }
@@ -126,7 +119,7 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// As [`map_with`](Self::map_with): [`DomainScale`](crate::repack::ErrorKind::DomainScale)
+    /// As [`map_with`](Self::map_with): [`Domain`](crate::repack::ErrorKind::Domain)
     /// where the carried range is too wide or too narrow; [`assume_range`](Self::assume_range) or a
     /// multiplication by a constant changes it.
     pub fn map(&self, x: &Ciphertext, f: impl Fn(f64) -> f64) -> Result<Ciphertext> {
@@ -216,20 +209,15 @@ impl Evaluator {
     /// [`with_progress`](Self::with_progress) sets a callback for progress.
     ///
     /// # Errors
-    /// - [`OutsideDomain`](crate::repack::ErrorKind::OutsideDomain) if the carried range does not
-    ///   lie in the domain; [`Domain`](crate::repack::ErrorKind::Domain) for an empty or infinite
-    ///   domain, [`DomainScale`](crate::repack::ErrorKind::DomainScale) for one too wide or too
-    ///   narrow for a table; [`Complex`](crate::repack::ErrorKind::Complex).
-    /// - [`NoPlan`](crate::repack::ErrorKind::NoPlan) if no engine qualifies, with the reason of
+    /// - [`ErrorKind::Domain`] for a domain that is empty, infinite, too wide or too narrow for a
+    ///   table, or that does not contain the carried range; [`ErrorKind::Complex`].
+    /// - [`ErrorKind::Accuracy`] if no engine or correction reaches the request, with the reason of
     ///   each; without stated accuracy and engines, and for tables alone, the error of the table:
-    ///   [`ErrorKind::NoLookUps`] for parameters without, [`ErrorKind::MissingKeys`] without
+    ///   [`ErrorKind::Unsupported`] for parameters without, [`ErrorKind::MissingKey`] without
     ///   [`Needs::map`] for the bridge, or without the engine.
-    /// - [`Accuracy`](crate::repack::ErrorKind::Accuracy) if no correction reaches the bits,
-    ///   [`NoCorrection`](crate::repack::ErrorKind::NoCorrection) for parameters without corrected
-    ///   look-ups.
     /// - An error that names the argument if `f` is not finite on the carried range, or a
     ///   derivative where values can lie.
-    /// - [`Request`](crate::repack::ErrorKind::Request) for requirements that do not fit together;
+    /// - [`ErrorKind::Request`] for requirements that do not fit together;
     ///   [`ErrorKind::Cancelled`]; and errors of the arithmetic, among them too few levels.
     pub fn map_with(&self, x: &Ciphertext, request: &MapRequest<'_>) -> Result<Ciphertext> {
         self.planner(x, request).and_then(|planner| planner.run()).during("map")
@@ -240,7 +228,7 @@ impl Evaluator {
     /// number of values of `x`. [`MapRequest::planned`] runs it.
     ///
     /// # Errors
-    /// As [`Params::map_plan`]; [`OutsideDomain`](crate::repack::ErrorKind::OutsideDomain) for
+    /// As [`Params::map_plan`]; [`Domain`](crate::repack::ErrorKind::Domain) for
     /// values that may lie outside the domain; [`Complex`](crate::repack::ErrorKind::Complex).
     pub fn map_plan(&self, x: &Ciphertext, request: &MapRequest<'_>) -> Result<MapPlan> {
         self.planner(x, request).and_then(|planner| planner.plan()).during("map_plan")
@@ -296,7 +284,7 @@ impl Evaluator {
         request: &MapRequest<'_>,
     ) -> Result<Vec<Ciphertext>> {
         let op = "map_many";
-        Ok(self.lookup().during(op)?.map_many(operands, request).during(op)?)
+        self.lookup().during(op)?.map_many(operands, request).during(op)
     }
 
     /// As [`map_with`](Self::map_with), with noise flooding before the switch from slots to LWE
@@ -356,8 +344,8 @@ impl Evaluator {
     /// As [`map_with`](Self::map_with), and those of [`NoiseBound::check`]; operands are never
     /// bootstrapped. [`Request`](crate::repack::ErrorKind::Request) without a bound, on other terms
     /// than the budget's, and for more than a plain table. For a budget of another key;
-    /// [`NotReserved`](ckks::ErrorKind::NotReserved); an error of the tables if the noise would
-    /// fill them; and [`DomainScale`](crate::repack::ErrorKind::DomainScale) for domains more than
+    /// [`Budget`](ckks::ErrorKind::Budget); an error of the tables if the noise would
+    /// fill them; and [`Domain`](crate::repack::ErrorKind::Domain) for domains more than
     /// some 16 wide, because flooded values have a larger scale, so that the noise to be hidden is
     /// smaller.
     ///
@@ -399,7 +387,7 @@ impl Evaluator {
         let lookups = self.lookup().ok();
         let functional = self.keys.functional.is_some();
         let server = MapServer { arithmetic: &self.arithmetic, lookups, functional };
-        Ok(Planner::for_vector(self.params(), server, x, request)?)
+        Planner::for_vector(self.params(), server, x, request)
     }
 }
 

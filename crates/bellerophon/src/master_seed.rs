@@ -76,7 +76,7 @@ impl MasterSeed {
     /// As [`pir::Client::generate`].
     pub fn private_lookup(&self, params: &bfv::Params) -> Result<pir::Client> {
         let mut rng = self.generator("private look-up", params.fingerprint());
-        Ok(pir::Client::generate(params, &mut rng)?)
+        pir::Client::generate(params, &mut rng)
     }
 
     /// The generator of the secret of one purpose and one parameter set. It serves that secret

@@ -45,8 +45,8 @@ pub trait Message {
     fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<Self::Seeded>;
 }
 
-/// A message that others encrypt for the owner of a key: a range, [`Disc`] or [`Modulo`], the second argument
-/// of [`PublicKey::encrypt`](crate::PublicKey::encrypt).
+/// A message that others encrypt for the owner of a key: a range, [`Disc`] or [`Modulo`], the
+/// second argument of [`PublicKey::encrypt`](crate::PublicKey::encrypt).
 pub trait ProvidedMessage: Message {
     /// The encrypted vector, whose range and noise the server derives from the parameters.
     type Provided;
@@ -73,7 +73,7 @@ impl Message for RangeInclusive<f64> {
 
     fn encode(&self, params: &Params, values: &[f64], level: usize) -> Result<Plaintext> {
         let (params, range) = (params.ckks(), real(self)?);
-        Ok(Encoder::new(params).encode(values, range, params.scale(), params.limbs_of(level)?)?)
+        Encoder::new(params).encode(values, range, params.scale(), params.limbs_of(level)?)
     }
 
     fn vector(&self, inner: Ciphertext, _len: usize) -> Result<Ciphertext> {
@@ -96,7 +96,7 @@ impl<M: Message<Vector = Ciphertext>> ProvidedMessage for M {
         key: &mlwe::PublicKey,
         rng: &mut R,
     ) -> Result<Provided> {
-        Ok(Provided::encrypt(params.ckks(), plaintext, key, rng)?)
+        Provided::encrypt(params.ckks(), plaintext, key, rng)
     }
 }
 
@@ -112,7 +112,7 @@ impl Message for Disc {
 
     fn encode(&self, params: &Params, values: &[Complex64], level: usize) -> Result<Plaintext> {
         let (params, range) = (params.ckks(), Interval::complex(self.0)?);
-        Ok(Encoder::new(params).encode(values, range, params.scale(), params.limbs_of(level)?)?)
+        Encoder::new(params).encode(values, range, params.scale(), params.limbs_of(level)?)
     }
 
     fn vector(&self, inner: Ciphertext, _len: usize) -> Result<Ciphertext> {
@@ -137,15 +137,15 @@ impl Message for Paired {
     fn encode(&self, params: &Params, values: &[f64], level: usize) -> Result<Plaintext> {
         let (params, range) = (params.ckks(), real(&self.0)?);
         let limbs = params.limbs_of(level)?;
-        Ok(Encoder::new(params).encode_paired(values, range, params.scale(), limbs)?)
+        Encoder::new(params).encode_paired(values, range, params.scale(), limbs)
     }
 
     fn vector(&self, inner: Ciphertext, len: usize) -> Result<PairedVec> {
-        Ok(PairedVec::new(inner, real(&self.0)?, len)?)
+        PairedVec::new(inner, real(&self.0)?, len)
     }
 
     fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<SeededPairedVec> {
-        Ok(SeededPairedVec::seeded(inner, real(&self.0)?, len)?)
+        SeededPairedVec::seeded(inner, real(&self.0)?, len)
     }
 }
 
@@ -162,15 +162,15 @@ impl Message for Modulo {
     fn encode(&self, params: &Params, values: &[usize], level: usize) -> Result<Plaintext> {
         // The encoding of integers depends on the scale of the functional bootstrap.
         let encoder = Encoder::new(params.ckks());
-        Ok(encoder.encode_integers(params.functional()?, values, self.0, level)?)
+        encoder.encode_integers(params.functional()?, values, self.0, level)
     }
 
     fn vector(&self, inner: Ciphertext, len: usize) -> Result<IntVec> {
-        Ok(IntVec::new(inner, self.0, len)?)
+        IntVec::new(inner, self.0, len)
     }
 
     fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<SeededIntVec> {
-        Ok(SeededIntVec::seeded(inner, self.0, len)?)
+        SeededIntVec::seeded(inner, self.0, len)
     }
 }
 
@@ -184,11 +184,11 @@ impl ProvidedMessage for Modulo {
         key: &mlwe::PublicKey,
         rng: &mut R,
     ) -> Result<ProvidedIntegers> {
-        Ok(ProvidedIntegers::encrypt(params.ckks(), plaintext, (self.0, len), key, rng)?)
+        ProvidedIntegers::encrypt(params.ckks(), plaintext, (self.0, len), key, rng)
     }
 }
 
 /// The interval of a declared range.
 pub(crate) fn real(range: &RangeInclusive<f64>) -> Result<Interval> {
-    Ok(Interval::real(*range.start(), *range.end())?)
+    Interval::real(*range.start(), *range.end())
 }

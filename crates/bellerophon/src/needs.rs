@@ -6,7 +6,7 @@ use bellerophon_ckks::{KeyLevels, simulator::Report};
 
 #[cfg(doc)]
 use crate::ckks;
-use crate::{Bridge, Engine, ErrorKind, LutEngine, Params, Result};
+use crate::{Bridge, Engine, LutEngine, Params, Result, error};
 
 /// The operations for which evaluation keys are made.
 ///
@@ -244,7 +244,7 @@ impl Needs {
 
     /// Refuses needs for which the word of the client is missing.
     pub(crate) fn allowed(&self) -> Result<()> {
-        let refused = |what, allow| Err(ErrorKind::NotAllowed { what, allow }.into());
+        let refused = |what, allow| Err(error::not_allowed(what, allow));
         if self.engine == LutEngine::Ntru && !self.allowed_ntru {
             return refused("a key of NTRU, which assumes more than LWE", "allow_ntru");
         }

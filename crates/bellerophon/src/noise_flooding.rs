@@ -103,7 +103,7 @@ impl ClientKey {
         rng: &mut R,
     ) -> Result<FloodedValues> {
         let encoder = Encoder::new(self.params().ckks());
-        Ok(budget.decrypt_flooded(&encoder, ciphertext, &self.slots, bound, rng)?)
+        budget.decrypt_flooded(&encoder, ciphertext, &self.slots, bound, rng)
     }
 }
 

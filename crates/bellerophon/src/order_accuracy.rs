@@ -1,10 +1,12 @@
 //! The error of functions of several values, predicted before any key exists.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
-use crate::{During, OrderAccuracy, OrderFunction, Params, Result};
 #[cfg(doc)]
-use crate::{ErrorKind, OrderOps};
+use crate::OrderOps;
+use crate::{During, OrderAccuracy, OrderFunction, Params, Result};
 
 impl Params {
     /// Predicts the error of a function of [`OrderOps`] on a domain, for operands fresh from the
@@ -27,9 +29,8 @@ impl Params {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::NoLookUps`] and [`NoRingBridge`](crate::repack::ErrorKind::NoRingBridge) for
-    /// parameters without them; [`Domain`](crate::repack::ErrorKind::Domain) and
-    /// [`DomainScale`](crate::repack::ErrorKind::DomainScale) for domains that no table takes;
+    /// [`ErrorKind::Unsupported`] without look-ups or a ring bridge; [`ErrorKind::Domain`] for
+    /// domains that no table takes;
     /// errors for no values, for more results than values, and for networks deeper than the tables
     /// allow.
     pub fn order_accuracy(
@@ -38,6 +39,6 @@ impl Params {
         function: OrderFunction,
     ) -> Result<OrderAccuracy> {
         let op = "order_accuracy";
-        Ok(self.lookups().during(op)?.order_accuracy(&domain, function).during(op)?)
+        self.lookups().during(op)?.order_accuracy(&domain, function).during(op)
     }
 }

@@ -1,5 +1,7 @@
 //! Checked parameter sets with everything derived from them.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{
     fmt,
     sync::{Arc, OnceLock},
@@ -12,14 +14,9 @@ use bellerophon_ckks::{
     param_search::{ProgramBounds, SelectedParams},
 };
 use bellerophon_repack::planner::check_promises;
-use bellerophon_ring::{During, wire::Fingerprint};
+use bellerophon_ring::wire::Fingerprint;
 
-use crate::{
-    LutParams, LutSpec,
-    error::{ErrorKind, Result},
-    preset::Preset,
-    spec::ParamsSpec,
-};
+use crate::{LutParams, LutSpec, Result, error, preset::Preset, spec::ParamsSpec};
 
 /// A checked parameter set. Cheap to clone: the contents are behind an `Arc`.
 #[derive(Clone)]
@@ -76,8 +73,8 @@ impl Params {
     ///
     /// # Errors
     /// Those of the layers below, which name what falls short;
-    /// [`Bridge`](crate::repack::ErrorKind::Bridge) if slots, look-ups and bootstrapping do not fit
-    /// together, or if a promise cannot be kept.
+    /// [`Parameters`](crate::repack::ErrorKind::Parameters) if slots, look-ups and bootstrapping do not
+    /// fit together, or if a promise cannot be kept.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         let (log2_failure, ring_bridge) = (spec.log2_failure, spec.ring_bridge);
         let lookup = spec.lookup.map(|tables| LutSpec {
@@ -197,13 +194,14 @@ impl Params {
     ///
     /// How to count: a value of a plain table, of each function of
     /// [`map_many`](crate::Evaluator::map_many), and of each table and packing on LWE values counts
-    /// once. A value of a corrected look-up ([`MapRequest::typical`](crate::MapRequest::typical)) counts
-    /// `(order + 4) / 2` times, rounded up. A vector counts in each round of `bootstrap_iterated`
-    /// and at each automatic bootstrap; a [`Simulator`](bellerophon_ckks::simulator::Simulator)
-    /// counts the latter ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).
+    /// once. A value of a corrected look-up ([`MapRequest::typical`](crate::MapRequest::typical))
+    /// counts `(order + 4) / 2` times, rounded up. A vector counts in each round of
+    /// `bootstrap_iterated` and at each automatic bootstrap; a
+    /// [`Simulator`](bellerophon_ckks::simulator::Simulator) counts the latter
+    /// ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).
     ///
     /// # Errors
-    /// [`ErrorKind::NoLookUps`] and [`ErrorKind::NoBootstrap`] for a program that the parameters
+    /// [`ErrorKind::Unsupported`] for a program that the parameters
     /// cannot serve.
     pub fn program_failure(
         &self,
@@ -228,10 +226,10 @@ impl Params {
     /// The look-up part of the set.
     ///
     /// # Errors
-    /// [`ErrorKind::NoLookUps`] for parameters without them.
+    /// [`ErrorKind::Unsupported`] for parameters without them.
     pub fn lookups(&self) -> Result<&LutParams> {
         self.optional_lookups()
-            .ok_or_else(|| ErrorKind::NoLookUps { params: self.0.name.clone() }.during("look-ups"))
+            .ok_or_else(|| error::no_look_ups(self.0.name.clone()).during("look-ups"))
     }
 
     pub(crate) fn optional_lookups(&self) -> Option<&LutParams> {
@@ -241,23 +239,20 @@ impl Params {
     /// The bootstrapper: levels, precision, security, keys. Its matrices are not encoded.
     ///
     /// # Errors
-    /// [`ErrorKind::NoBootstrap`] for parameters without bootstrapping.
+    /// [`ErrorKind::Unsupported`] for parameters without bootstrapping.
     pub fn bootstrapper(&self) -> Result<&Arc<Bootstrapper>> {
         let bootstrapper = self.0.bootstraps.bootstrap.as_ref();
-        bootstrapper.ok_or_else(|| {
-            ErrorKind::NoBootstrap { params: self.0.name.clone() }.during("bootstrap")
-        })
+        bootstrapper.ok_or_else(|| error::no_bootstrap(self.0.name.clone()).during("bootstrap"))
     }
 
     /// The functional bootstrapper: levels, scales, keys. Its matrices are not encoded.
     ///
     /// # Errors
-    /// [`ErrorKind::NoFunctional`] for parameters without functional bootstrapping.
+    /// [`ErrorKind::Unsupported`] for parameters without functional bootstrapping.
     pub fn functional(&self) -> Result<&Arc<FunctionalBootstrapper>> {
         let functional = self.0.bootstraps.functional.as_ref();
         functional.ok_or_else(|| {
-            ErrorKind::NoFunctional { params: self.0.name.clone() }
-                .during("functional bootstrapping")
+            error::no_functional(self.0.name.clone()).during("functional bootstrapping")
         })
     }
 

@@ -7,7 +7,7 @@ use bellerophon_lwe::{self as lwe, Engine, RgswGadget};
 use bellerophon_mlwe::{SecretKind, Security};
 use bellerophon_ring::prime;
 
-use crate::{error::Result, spec::ParamsSpec};
+use crate::{Result, spec::ParamsSpec};
 
 /// Declares the presets, each with its name.
 macro_rules! presets {

@@ -1,10 +1,13 @@
 //! Encrypted vectors: a lattice ciphertext with the public metadata of its message.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe as mlwe;
 
 use crate::{
-    ArgumentError, Bounds, During, ErrorKind, Interval, Origins, Params, Result,
+    Bounds, During, Interval, Origins, Params, Result,
     encode::{check_scale, magnitude},
+    error,
     noise::{self, Noise},
     origins::Relation,
 };
@@ -46,13 +49,13 @@ impl CiphertextMeta {
         check_scale(self.scale).during(op)?;
         let most = params.max_slots();
         if !self.slots.is_power_of_two() || self.slots > most {
-            return Err(ErrorKind::SlotCount { found: self.slots, least: 1, most }.during(op));
+            return Err(error::slot_count(self.slots, 1, most).during(op));
         }
         if self.len == 0 {
-            return Err(ErrorKind::NoValues.during(op));
+            return Err(error::no_values().during(op));
         }
         if self.len > self.slots {
-            return Err(ErrorKind::TooManyValues { found: self.len, slots: self.slots }.during(op));
+            return Err(error::too_many_values(self.len, self.slots).during(op));
         }
         // Step 2: the noise. A NaN lies in neither range.
         let Noise { total, peak, bound, excess, plain, constant } = self.noise;
@@ -60,11 +63,11 @@ impl CiphertextMeta {
         // not.
         for found in [total, peak, bound, plain, constant] {
             if !(0.0..=f64::INFINITY).contains(&found) {
-                return Err(ErrorKind::Variance { found }.during(op));
+                return Err(error::variance(found).during(op));
             }
         }
         if !(0.0..f64::INFINITY).contains(&excess) {
-            return Err(ErrorKind::Variance { found: excess }.during(op));
+            return Err(error::variance(excess).during(op));
         }
         // Step 3: message and noise must fit half of the modulus.
         params.check_limbs(limbs).during(op)?;
@@ -99,9 +102,10 @@ impl CiphertextMeta {
     /// The metadata after the statement that the values, error included, lie in `range`; see
     /// [`CkksOps::assume_range`](crate::CkksOps::assume_range).
     ///
-    /// The statement does not cover padding. If the error of the padding exceeds `2^-14` of the width
-    /// of the stated range, the range of the padding is widened by that error and the excess becomes
-    /// zero. A smaller error stays in the excess, and the range of the padding is unchanged.
+    /// The statement does not cover padding. If the error of the padding exceeds `2^-14` of the
+    /// width of the stated range, the range of the padding is widened by that error and the excess
+    /// becomes zero. A smaller error stays in the excess, and the range of the padding is
+    /// unchanged.
     #[must_use]
     pub fn assume_range(self, range: Interval) -> Self {
         // Without padding, the statement covers every slot.
@@ -123,14 +127,13 @@ impl CiphertextMeta {
     /// [`Ciphertext::assume_noise`].
     ///
     /// # Errors
-    /// [`ArgumentError::Deviation`] unless the deviation is finite and not negative.
+    /// [`ErrorKind::Argument`] unless the deviation is finite and not negative.
     pub fn assume_noise(self, deviation: f64) -> Result<Self> {
         // The deviation of a slot is proportional to that of a coefficient.
         let per_unit = self.slot_std(1.0);
         let total = (deviation / per_unit).powi(2);
         if !(deviation >= 0.0 && total.is_finite()) {
-            let kind = ErrorKind::from(ArgumentError::Deviation { found: deviation });
-            return Err(kind.during("assume_noise"));
+            return Err(error::deviation(deviation).during("assume_noise"));
         }
         Ok(Self { noise: self.noise.stated(total), ..self })
     }
@@ -147,15 +150,17 @@ pub struct Ciphertext {
     pub(crate) origins: Origins,
     /// The level of the number of limbs.
     level: usize,
-    fresh: Fresh,
+    integers: OfIntegers,
 }
 
-/// Whether a vector is an encryption that no operation and no statement has changed.
+/// The modulus, if a vector is an encryption of
+/// [`encode_integers`](crate::Encoder::encode_integers) that no operation and no statement has
+/// changed.
 #[derive(Debug, Clone, Copy)]
-struct Fresh(bool);
+pub(crate) struct OfIntegers(pub(crate) Option<usize>);
 
 /// Vectors of equal contents are equal: bytes do not carry the mark.
-impl PartialEq for Fresh {
+impl PartialEq for OfIntegers {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -168,11 +173,11 @@ impl Ciphertext {
     ///
     /// # Errors
     /// - [`mlwe::ErrorKind::ParamsMismatch`] for a ciphertext of other parameters;
-    /// - [`ErrorKind::Scale`] and [`ErrorKind::Variance`] for an invalid scale or noise variance;
-    /// - [`ErrorKind::SlotCount`], [`ErrorKind::NoValues`] and [`ErrorKind::TooManyValues`] for a
+    /// - [`ErrorKind::Scale`] and [`ErrorKind::Argument`] for an invalid scale or noise variance;
+    /// - [`ErrorKind::Shape`], [`ErrorKind::Length`] and [`ErrorKind::TooManyValues`] for a
     ///   slot count or length that the ring does not have;
-    /// - [`ErrorKind::LevelLimbs`] for a number of limbs that no level has;
-    /// - [`ErrorKind::RangeOverflow`] if the range does not fit the modulus.
+    /// - [`ErrorKind::Level`] for a number of limbs that no level has;
+    /// - [`ErrorKind::Range`] if the range does not fit the modulus.
     pub fn from_parts(
         params: &Params,
         inner: mlwe::Ciphertext,
@@ -191,7 +196,7 @@ impl Ciphertext {
         meta: CiphertextMeta,
     ) -> Result<Self> {
         let origins = Origins::fresh(&inner);
-        Ok(Self { fresh: Fresh(true), ..Self::from_parts(params, inner, meta)?.of(origins) })
+        Ok(Self::from_parts(params, inner, meta)?.of(origins))
     }
 
     /// The result of an operation; its number of limbs is that of a level.
@@ -203,23 +208,28 @@ impl Ciphertext {
     ) -> Self {
         let level = params.level_at(inner.limbs());
         debug_assert_eq!(params.limbs_at(level), inner.limbs(), "limbs between two levels");
-        Self { inner, meta, origins, level, fresh: Fresh(false) }
+        Self { inner, meta, origins, level, integers: OfIntegers(None) }
     }
 
-    /// Whether it is an encryption that no operation and no statement has changed.
-    pub(crate) fn is_fresh(&self) -> bool {
-        self.fresh.0
+    /// The vector as an encryption of integers.
+    pub(crate) fn of_integers(self, integers: OfIntegers) -> Self {
+        Self { integers, ..self }
+    }
+
+    /// The modulus, if it is an encryption of integers that nothing has changed.
+    pub(crate) fn integers(&self) -> Option<usize> {
+        self.integers.0
     }
 
     /// The same vector with changed contents or metadata.
     #[must_use]
     pub(crate) fn changed(self, meta: CiphertextMeta) -> Self {
-        Self { meta, fresh: Fresh(false), ..self }
+        Self { meta, integers: OfIntegers(None), ..self }
     }
 
     /// Sets the metadata and origins of a result in place.
     pub(crate) fn set(&mut self, meta: CiphertextMeta, origins: Origins) {
-        (self.meta, self.origins, self.fresh) = (meta, origins, Fresh(false));
+        (self.meta, self.origins, self.integers) = (meta, origins, OfIntegers(None));
     }
 
     /// States whose errors the vector carries: those of the vector that it was computed from.
@@ -290,8 +300,9 @@ impl Ciphertext {
     ///
     /// The statement includes the error: the range holds for the slots of the exact program and for
     /// the slots of this ciphertext, as they would be decrypted. Therefore
-    /// [`Metadata::excess`](crate::Metadata::excess) is zero afterwards, and a loop that states a range in every step can run any number of
-    /// times. [`Metadata::noise`](crate::Metadata::noise) still counts the error of all steps.
+    /// [`Metadata::excess`](crate::Metadata::excess) is zero afterwards, and a loop that states a
+    /// range in every step can run any number of times. [`Metadata::noise`](crate::Metadata::noise)
+    /// still counts the error of all steps.
     ///
     /// For a real range the statement also covers the imaginary part of the error. A bootstrap or a
     /// look-up removes that part, products do not.
@@ -309,7 +320,7 @@ impl Ciphertext {
     /// [`Metadata::excess`](crate::Metadata::excess) is unchanged.
     ///
     /// # Errors
-    /// [`ArgumentError::Deviation`] unless the deviation is finite and not negative.
+    /// [`ErrorKind::Argument`] unless the deviation is finite and not negative.
     pub fn assume_noise(self, deviation: f64) -> Result<Self> {
         let meta = self.meta.assume_noise(deviation)?;
         Ok(self.changed(meta))

@@ -1,10 +1,13 @@
 //! [`ComposedOps`]: sums, masks, functions and comparison, each a short program of [`CkksOps`].
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{iter::once, ops::Range};
 
 use crate::{
-    ArgumentError, Bounds, CiphertextMeta, CkksOps, During, ErrorKind, Result,
+    Bounds, CiphertextMeta, CkksOps, During, Result,
     approx::{Accuracy, Approximation, Function, Sign, apply, compare},
+    error,
     eval::{mask::masked, padding, sum},
     polynomial::{Monomial, Polynomial},
 };
@@ -35,8 +38,8 @@ pub trait ComposedOps: CkksOps {
     /// the windows of some slots reach into the next part of the vector (see [`mask`](Self::mask)).
     ///
     /// # Errors
-    /// [`ArgumentError::Count`] for a count that is zero or above the slots,
-    /// [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::Argument`] for a count that is zero or above the slots,
+    /// [`ErrorKind::MissingKey`], [`ErrorKind::Range`] and mismatches.
     fn inner_sum(
         &self,
         x: &Self::Ciphertext,
@@ -77,14 +80,14 @@ pub trait ComposedOps: CkksOps {
     /// [`sum_slots`](Self::sum_slots). Takes one level.
     ///
     /// # Errors
-    /// [`ArgumentError::Position`] for padding and beyond, [`ErrorKind::OutOfLevels`], and those
+    /// [`ErrorKind::Argument`] for padding and beyond, [`ErrorKind::OutOfLevels`], and those
     /// of [`inner_sum`](Self::inner_sum).
     fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
         let op = "replicate_slot";
         self.composed(op, || {
             let CiphertextMeta { len, bounds, .. } = self.metadata(x).meta;
             if slot >= len {
-                return Err(ArgumentError::Position { found: slot, len }.into());
+                return Err(error::position(slot, len));
             }
             let all = self.sum_slots(&self.mask_slots(x, &[slot])?)?;
             // One term is a value of `x`, the others are zeros.
@@ -98,7 +101,7 @@ pub trait ComposedOps: CkksOps {
     /// Takes one level; the scale is unchanged.
     ///
     /// # Errors
-    /// [`ArgumentError::SlotRange`] for a reversed range and for slots that the vector does not have,
+    /// [`ErrorKind::Argument`] for a reversed range and for slots that the vector does not have,
     /// [`ErrorKind::OutOfLevels`], and mismatches.
     fn mask(&self, x: &Self::Ciphertext, range: Range<usize>) -> Result<Self::Ciphertext> {
         let op = "mask";
@@ -108,12 +111,12 @@ pub trait ComposedOps: CkksOps {
     /// Keeps the listed slots and makes the others zero, as [`mask`](Self::mask).
     ///
     /// # Errors
-    /// [`ErrorKind::SlotOutOfRange`] for a slot that the vector does not have, and those of
+    /// [`ErrorKind::Argument`] for a slot that the vector does not have, and those of
     /// [`mask`](Self::mask).
     fn mask_slots(&self, x: &Self::Ciphertext, slots: &[usize]) -> Result<Self::Ciphertext> {
         let (op, most) = ("mask_slots", self.metadata(x).meta.slots);
         self.composed(op, || match slots.iter().find(|&&slot| slot >= most) {
-            Some(&found) => Err(ErrorKind::SlotOutOfRange { found, slots: most }.into()),
+            Some(&found) => Err(error::slot_out_of_range(found, most)),
             None => masked(self, x, slots.iter().map(|&slot| slot..slot + 1)),
         })
     }
@@ -136,7 +139,7 @@ pub trait ComposedOps: CkksOps {
     /// be computed; [`polynomial`](CkksOps::polynomial) and all functions here do so by themselves.
     ///
     /// # Errors
-    /// [`ArgumentError::NotANumber`], [`ErrorKind::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::NotFinite`], [`ErrorKind::Range`] and mismatches.
     fn move_padding(&self, x: &Self::Ciphertext, to: f64) -> Result<Self::Ciphertext> {
         self.composed("move_padding", || padding::moved(self, x, to))
     }
@@ -147,8 +150,8 @@ pub trait ComposedOps: CkksOps {
     /// Products of different scales are aligned: see [`mul_add_many`](CkksOps::mul_add_many).
     ///
     /// # Errors
-    /// [`ErrorKind::Lengths`] unless there are as many `y` as `x`, [`ErrorKind::NoValues`] for
-    /// none, [`ErrorKind::ScaleMismatch`], and those of [`mul`](CkksOps::mul).
+    /// [`ErrorKind::Length`] unless there are as many `y` as `x`, [`ErrorKind::Length`] for
+    /// none, [`ErrorKind::Scale`], and those of [`mul`](CkksOps::mul).
     fn dot(&self, x: &[&Self::Ciphertext], y: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
         let op = "dot";
         self.composed(op, || {
@@ -164,7 +167,7 @@ pub trait ComposedOps: CkksOps {
     ///
     /// # Errors
     /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
-    /// [`ErrorKind::RangeOverflow`] when a term could wrap (state a tighter range, or use the
+    /// [`ErrorKind::Range`] when a term could wrap (state a tighter range, or use the
     /// [Chebyshev basis](Monomial::to_chebyshev)), and mismatches.
     fn monomial(
         &self,
@@ -198,12 +201,12 @@ pub trait ComposedOps: CkksOps {
     /// The result is at the default scale, or, for roots by Newton's iteration, near it.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideDomain`] when the carried range of the values is not within the domain:
+    /// [`ErrorKind::Domain`] when the carried range of the values is not within the domain:
     /// prepare over a wider domain, or state a tighter range
-    /// ([`assume_range`](CkksOps::assume_range)). [`ErrorKind::Padding`] as for
+    /// ([`assume_range`](CkksOps::assume_range)). [`ErrorKind::Length`] as for
     /// [`polynomial`](CkksOps::polynomial).
     /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
-    /// [`ErrorKind::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::Range`] and mismatches.
     fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
         let op = "apply";
         self.composed(op, || apply::apply(self, x, f))
@@ -214,7 +217,7 @@ pub trait ComposedOps: CkksOps {
     /// prepare once.
     ///
     /// # Errors
-    /// Those of both; [`ErrorKind::OutsideDomain`] for complex slots.
+    /// Those of both; [`ErrorKind::Domain`] for complex slots.
     fn function(
         &self,
         x: &Self::Ciphertext,
@@ -229,9 +232,10 @@ pub trait ComposedOps: CkksOps {
     /// for smaller `|x|`. Takes [`Sign::levels`] levels.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideDomain`] when the carried range exceeds the radius ([`Sign::new`]
-    /// takes a larger one, [`assume_range`](CkksOps::assume_range) states a smaller range), [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
-    /// relinearization key, and mismatches.
+    /// [`ErrorKind::Domain`] when the carried range exceeds the radius ([`Sign::new`]
+    /// takes a larger one, [`assume_range`](CkksOps::assume_range) states a smaller range),
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key, and
+    /// mismatches.
     fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
         self.composed("sign", || compare::sign(self, x, sign))
     }

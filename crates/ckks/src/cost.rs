@@ -30,9 +30,9 @@
 //! # Time
 //! An NTT costs `N log2 N` steps and a multiplication `N`, each at a constant price on one thread
 //! of a server CPU with AVX-512 IFMA (Sapphire Rapids generation). The price of a step comes from
-//! `cargo run --release --example figures -- --only ring`, that of a multiplication from the rest
-//! of the product and the rotation of `figures -- --only ckks`. Estimates are good to a factor of
-//! 1.5 on that CPU, and to the ratio of the CPUs elsewhere. Counts are for modules of rank 1.
+//! `cargo run --release -p bellerophon-benches -- figures --only ring`, that of a multiplication
+//! from the rest of the product and the rotation of `figures --only ckks`. Estimates are good to a
+//! factor of 1.5 on that CPU, and to the ratio of the CPUs elsewhere. Counts are for rank 1.
 
 mod switch;
 mod work;
@@ -49,8 +49,8 @@ pub use work::{Prices, Work};
 /// Largest size in bits of primes on the fastest kernels.
 pub(crate) const FAST_BITS: u32 = 50;
 
-/// Bytes that one thread reads from memory in a second: an assumption, for comparison with the times
-/// of transforms and products only. No prediction of time counts it.
+/// Bytes that one thread reads from memory in a second: an assumption, for comparison with the
+/// times of transforms and products only. No prediction of time counts it.
 const READ: f64 = 42e9;
 
 /// Cost of a step modulo a larger prime, relative to a prime below `2^50`.
@@ -318,8 +318,8 @@ impl<'p> Count<'p> {
     /// A linear transform. `part` is the fraction of the diagonals without a period that is encoded
     /// on the fly.
     pub(crate) fn transform(&mut self, m: &LinearTransform, part: f64) {
-        // Step 1: baby steps, giant steps and products with the diagonals. The matrix may have special
-        // primes of its own.
+        // Step 1: baby steps, giant steps and products with the diagonals. The matrix may have
+        // special primes of its own.
         let at = Switch::at(m.params(), m.params().limbs_at(m.level()));
         self.add(at.of_matrix(m.counts(), m.hoisting()));
         // The far step is a rotation, and its result has a decomposition of its own.

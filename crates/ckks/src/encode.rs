@@ -7,11 +7,13 @@
 //! 4. place the `2n` coefficients at the multiples of `N / 2n`: the slots then repeat `N / 2n`
 //!    times.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroize;
 
 use crate::{
-    ArgumentError, Bounds, Complex64, During, ErrorKind, Interval, Params, Result,
+    Bounds, Complex64, During, Interval, Params, Result, ciphertext::OfIntegers, error,
     sparse_slots::Coefficients,
 };
 
@@ -80,6 +82,8 @@ pub struct Plaintext {
     pub(crate) fingerprint: Fingerprint,
     /// Whether the range was declared at encoding.
     pub(crate) declared: bool,
+    /// Whether the values are integers.
+    pub(crate) integers: OfIntegers,
 }
 
 impl Plaintext {
@@ -152,9 +156,9 @@ impl Encoder {
     /// slots, typically `sqrt(n / 6) / scale`.
     ///
     /// # Errors
-    /// [`ErrorKind::NoValues`], [`ErrorKind::TooManyValues`], [`ErrorKind::NonFinite`],
-    /// [`ErrorKind::OutsideRange`], [`ErrorKind::Scale`], [`ErrorKind::LevelLimbs`], and
-    /// [`ErrorKind::RangeOverflow`] if the range times the scale reaches `Q / 2` or `2^126`.
+    /// [`ErrorKind::Length`], [`ErrorKind::TooManyValues`], [`ErrorKind::NotFinite`],
+    /// [`ErrorKind::Range`], [`ErrorKind::Scale`], [`ErrorKind::Level`], and
+    /// [`ErrorKind::Range`] if the range times the scale reaches `Q / 2` or `2^126`.
     pub fn encode<T: SlotValue>(
         &self,
         values: &[T],
@@ -168,7 +172,7 @@ impl Encoder {
     /// As [`encode`](Self::encode) in a given number of slots.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] besides those of [`encode`](Self::encode).
+    /// [`ErrorKind::Shape`] besides those of [`encode`](Self::encode).
     pub fn encode_in<T: SlotValue>(
         &self,
         values: &[T],
@@ -199,6 +203,7 @@ impl Encoder {
             magnitude: magnitude(bound, crate::noise::ENCODING),
             fingerprint: self.params.lattice().fingerprint(),
             declared: true,
+            integers: OfIntegers(None),
         })
     }
 
@@ -209,7 +214,7 @@ impl Encoder {
     /// this for factors that are secrets of the server.
     ///
     /// # Errors
-    /// As for [`encode_in`](Self::encode_in); [`ErrorKind::LevelTooHigh`].
+    /// As for [`encode_in`](Self::encode_in); [`ErrorKind::Level`].
     pub fn encode_factor<T: SlotValue>(
         &self,
         values: &[T],
@@ -300,7 +305,7 @@ impl Encoder {
     /// Reads only as many limbs as the message and its noise need.
     ///
     /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch`; [`ErrorKind::ComplexValues`] for reals from values that
+    /// `mlwe::ErrorKind::ParamsMismatch`; [`ErrorKind::Complex`] for reals from values that
     /// may be complex.
     pub fn decode<T: SlotValue>(&self, plaintext: &Plaintext) -> Result<Vec<T>> {
         check_type::<T>(&plaintext.bounds).during("decode")?;
@@ -414,15 +419,15 @@ fn wipe(values: &mut [Complex64]) {
 /// Refuses empty vectors, vectors above `slots`, and values that are not finite.
 pub(crate) fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<()> {
     if values.is_empty() {
-        return Err(ErrorKind::NoValues.into());
+        return Err(error::no_values());
     }
     if values.len() > slots {
-        return Err(ErrorKind::TooManyValues { found: values.len(), slots }.into());
+        return Err(error::too_many_values(values.len(), slots));
     }
     for (index, v) in values.iter().enumerate() {
         if !v.to_complex().is_finite() {
             let count = values.len();
-            return Err(ErrorKind::NonFinite { what: "value", index, count }.into());
+            return Err(error::non_finite("value", index, count));
         }
     }
     Ok(())
@@ -431,7 +436,7 @@ pub(crate) fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<(
 /// Refuses reals where values may be complex; `f64` would drop their imaginary parts.
 pub(crate) fn check_type<T: SlotValue>(bounds: &Bounds) -> Result<()> {
     if T::REAL && !bounds.values.is_real() {
-        return Err(ErrorKind::ComplexValues.into());
+        return Err(error::complex_values());
     }
     Ok(())
 }
@@ -440,7 +445,7 @@ pub(crate) fn check_type<T: SlotValue>(bounds: &Bounds) -> Result<()> {
 pub(crate) fn check_number<T: SlotValue>(what: &'static str, number: T) -> Result<()> {
     match number.to_complex().is_finite() {
         true => Ok(()),
-        false => Err(ArgumentError::NotANumber { what }.into()),
+        false => Err(error::not_a_number(what)),
     }
 }
 
@@ -449,7 +454,7 @@ pub(crate) fn check_range<T: SlotValue>(values: &[T], range: &Interval) -> Resul
     match values.iter().position(|value| !value.lies_in(range)) {
         Some(index) => {
             let (count, lo, hi) = (values.len(), range.lo(), range.hi());
-            Err(ErrorKind::OutsideRange { index, count, lo, hi }.into())
+            Err(error::outside_range(index, count, lo, hi))
         }
         None => Ok(()),
     }
@@ -471,7 +476,7 @@ pub(crate) fn constants_range<T: SlotValue>(constants: &[T], slots: usize) -> Re
 /// Refuses scales that are not positive and finite.
 pub(crate) fn check_scale(scale: f64) -> Result<()> {
     if !(scale > 0.0 && scale.is_finite()) {
-        return Err(ErrorKind::Scale { scale }.into());
+        return Err(error::scale(scale));
     }
     Ok(())
 }

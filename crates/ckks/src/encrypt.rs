@@ -1,12 +1,16 @@
 //! Encryption and decryption of encoded vectors.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe::{self as mlwe, PublicKey, SecretKey};
 use rand::CryptoRng;
 
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, Encoder, ErrorKind, Metadata, Params, Plaintext,
-    Result, SlotValue,
+    Bounds, Ciphertext, CiphertextMeta, During, Encoder, Metadata, Params, Plaintext, Result,
+    SlotValue,
+    ciphertext::OfIntegers,
     encode::{check_type, level_for, magnitude},
+    error,
 };
 
 /// A secret-key encryption with its mask as a seed: half the serialized size.
@@ -16,15 +20,22 @@ pub struct SeededCiphertext {
     pub inner: mlwe::SeededCiphertext,
     /// The metadata of the message.
     pub meta: CiphertextMeta,
+    pub(crate) integers: OfIntegers,
 }
 
 impl SeededCiphertext {
+    /// Joins a lattice ciphertext with the metadata of its message.
+    pub fn new(inner: mlwe::SeededCiphertext, meta: CiphertextMeta) -> Self {
+        Self { inner, meta, integers: OfIntegers(None) }
+    }
+
     /// The ciphertext with its mask expanded from the seed.
     ///
     /// # Errors
     /// As [`Ciphertext::from_parts`].
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
-        Ciphertext::fresh(params, self.inner.expand(params.lattice())?, self.meta)
+        let fresh = Ciphertext::fresh(params, self.inner.expand(params.lattice())?, self.meta)?;
+        Ok(fresh.of_integers(self.integers))
     }
 }
 
@@ -37,7 +48,7 @@ fn check(params: &Params, plaintext: &Plaintext) -> Result<()> {
         return Ok(());
     }
     let needed = "a range of your own: decode the plaintext and encode its values in that range";
-    Err(ErrorKind::Declaration { what: "range", needed }.during(op))
+    Err(error::declaration("range", needed).during(op))
 }
 
 /// Refuses encryptions whose noise exceeds half of the width of the declared range: the middle of
@@ -47,7 +58,7 @@ fn check_width(fresh: &Metadata) -> Result<()> {
     let (noise, width) = (fresh.noise(), values.hi() - values.lo());
     if width > 0.0 && noise > 0.5 * width {
         let what = "the declared range has a width of";
-        return Err(ErrorKind::LostInNoise { what, noise, width }.during("encrypt"));
+        return Err(error::lost_in_noise(what, noise, width).during("encrypt"));
     }
     Ok(())
 }
@@ -61,7 +72,7 @@ fn check_noise(x: &Metadata) -> Result<()> {
     if width > 0.0 && noise > 0.5 * width {
         let reach = width == range.bound();
         let what = if reach { "the values reach only" } else { "the values differ only by" };
-        return Err(ErrorKind::LostInNoise { what, noise, width }.into());
+        return Err(error::lost_in_noise(what, noise, width));
     }
     Ok(())
 }
@@ -70,7 +81,7 @@ fn check_noise(x: &Metadata) -> Result<()> {
 ///
 /// # Errors
 /// [`mlwe::ErrorKind::ParamsMismatch`] if plaintext, parameters and key do not belong together,
-/// [`ErrorKind::Declaration`] for a plaintext from a decryption, [`ErrorKind::LostInNoise`] if the
+/// [`ErrorKind::Declaration`] for a plaintext from a decryption, [`ErrorKind::Noise`] if the
 /// noise exceeds half of the width of the declared range.
 pub fn encrypt<R: CryptoRng + ?Sized>(
     params: &Params,
@@ -82,7 +93,8 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     params.check(key.params().fingerprint()).during("encrypt")?;
     let fresh = params.rules().encrypted_secret(&plaintext.metadata());
     check_width(&fresh)?;
-    Ciphertext::fresh(params, key.encrypt(&plaintext.poly, rng)?, fresh.meta)
+    let fresh = Ciphertext::fresh(params, key.encrypt(&plaintext.poly, rng)?, fresh.meta)?;
+    Ok(fresh.of_integers(plaintext.integers))
 }
 
 /// As [`encrypt`], with the mask stored as a seed.
@@ -96,7 +108,8 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
     params.check(key.params().fingerprint()).during("encrypt")?;
     let fresh = params.rules().encrypted_secret(&plaintext.metadata());
     check_width(&fresh)?;
-    Ok(SeededCiphertext { inner: key.encrypt_seeded(&plaintext.poly, rng)?, meta: fresh.meta })
+    let seeded = SeededCiphertext::new(key.encrypt_seeded(&plaintext.poly, rng)?, fresh.meta);
+    Ok(SeededCiphertext { integers: plaintext.integers, ..seeded })
 }
 
 /// Encrypts under the public key, modulo `Q` times a special prime that is then divided out
@@ -116,7 +129,7 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
     let fresh = params.rules().encrypted_public(&plaintext.metadata());
     check_width(&fresh)?;
     let inner = key.encrypt(params.lattice(), &plaintext.poly, rng)?;
-    Ciphertext::fresh(params, inner, fresh.meta)
+    Ok(Ciphertext::fresh(params, inner, fresh.meta)?.of_integers(plaintext.integers))
 }
 
 /// Decrypts to an encoded vector. Reads only as many limbs as message and noise need.
@@ -154,16 +167,27 @@ pub(crate) fn decrypt_up_to(
     let fingerprint = params.lattice().fingerprint();
     let poly = (*phase).clone();
     // Nobody declared this range: it must not be encrypted again as if it were public.
-    let declared = false;
-    Ok(Plaintext { poly, scale, slots, len, level, bounds, magnitude, fingerprint, declared })
+    let (declared, integers) = (false, OfIntegers(None));
+    Ok(Plaintext {
+        poly,
+        scale,
+        slots,
+        len,
+        level,
+        bounds,
+        magnitude,
+        fingerprint,
+        declared,
+        integers,
+    })
 }
 
 /// [`decrypt`] and [`Encoder::decode`] in one, of values that the noise leaves.
 ///
 /// # Errors
-/// [`ErrorKind::LostInNoise`] if the predicted error since the range was last stated
+/// [`ErrorKind::Noise`] if the predicted error since the range was last stated
 /// ([`Metadata::excess`]) exceeds half of the [extent](crate::Interval::extent) of their range,
-/// [`ErrorKind::ComplexValues`] for reals from complex values, and those of [`decrypt`].
+/// [`ErrorKind::Complex`] for reals from complex values, and those of [`decrypt`].
 pub fn decrypt_values<T: SlotValue>(
     params: &Params,
     ciphertext: &Ciphertext,
@@ -176,7 +200,7 @@ pub fn decrypt_values<T: SlotValue>(
 /// As [`decrypt_values`], whatever the noise.
 ///
 /// # Errors
-/// Those of [`decrypt_values`], except [`ErrorKind::LostInNoise`].
+/// Those of [`decrypt_values`], except [`ErrorKind::Noise`].
 pub fn decrypt_noisy<T: SlotValue>(
     params: &Params,
     ciphertext: &Ciphertext,
@@ -195,5 +219,5 @@ fn truncated(
     // Lower limbs are residues of the same integers: no arithmetic is needed.
     let b = ciphertext.b().limb_range(0..limbs);
     let a = ciphertext.masks().iter().map(|mask| mask.limb_range(0..limbs)).collect();
-    Ok(mlwe::Ciphertext::new(params.lattice(), b, a, ciphertext.ident().key)?)
+    mlwe::Ciphertext::new(params.lattice(), b, a, ciphertext.ident().key)
 }

@@ -1,6 +1,8 @@
 //! Value ranges and interval arithmetic. Every ciphertext carries the ranges of its slots.
 
-use crate::{ArgumentError, ErrorKind, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{Result, error};
 
 /// A set of numbers that contains every slot of a vector: a real interval `[lo, hi]`, or, for
 /// complex slots, the disc `|z| <= hi` (then `lo = -hi`).
@@ -25,10 +27,10 @@ impl Interval {
     /// The real interval `[lo, hi]`.
     ///
     /// # Errors
-    /// [`ErrorKind::Interval`] when an end is not finite or `lo > hi`.
+    /// [`ErrorKind::Domain`] when an end is not finite or `lo > hi`.
     pub fn real(lo: f64, hi: f64) -> Result<Self> {
         if !lo.is_finite() || !hi.is_finite() || lo > hi {
-            return Err(ErrorKind::Interval { lo, hi }.into());
+            return Err(error::interval(lo, hi));
         }
         Ok(Self { lo, hi, complex: false })
     }
@@ -36,10 +38,10 @@ impl Interval {
     /// The disc `|z| <= bound`.
     ///
     /// # Errors
-    /// [`ArgumentError::Disc`] when the bound is negative or not finite.
+    /// [`ErrorKind::Domain`] when the bound is negative or not finite.
     pub fn complex(bound: f64) -> Result<Self> {
         if !bound.is_finite() || bound < 0.0 {
-            return Err(ArgumentError::Disc { radius: bound }.into());
+            return Err(error::disc(bound));
         }
         Ok(Self::disc(bound))
     }
@@ -223,13 +225,14 @@ impl Bounds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use proptest::prelude::*;
 
     #[test]
     fn refuses_what_is_no_interval() {
         for (lo, hi) in [(1.0, 0.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-            assert!(matches!(refusal(&Interval::real(lo, hi)), ErrorKind::Interval { .. }));
+            assert!(refusal(&Interval::real(lo, hi)).is(&ErrorKind::Domain, "interval ["));
         }
         assert!(Interval::complex(-1.0).is_err());
     }

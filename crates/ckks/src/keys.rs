@@ -1,5 +1,7 @@
 //! Evaluation keys: which keys a program requests, and the keys themselves.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{collections::BTreeMap, fmt, ops::Add, sync::Arc};
 
 use bellerophon_mlwe::{
@@ -11,7 +13,7 @@ use bellerophon_ring::{
 };
 use rand::CryptoRng;
 
-use crate::{During, Error, ErrorKind, Params, Result};
+use crate::{During, Error, Params, Result, error};
 
 /// Bytes of the seed from which the masks of a key are expanded.
 const SEED_BYTES: usize = 32;
@@ -137,7 +139,7 @@ impl KeyLevels {
     /// keys.
     ///
     /// # Errors
-    /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh) for keys above the levels of
+    /// [`ErrorKind::Level`](crate::ErrorKind::Level) for keys above the levels of
     /// `params`; those of [`RankHoistedKeys::choose`].
     pub fn sizes(&self, params: &Params) -> Result<KeySizes> {
         // A switching key has a row for each digit and each component of the secret.
@@ -244,7 +246,7 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// `mlwe::ErrorKind::ParamsMismatch` when the secret belongs to other parameters,
-    /// [`ErrorKind::LevelTooHigh`] for a level that they do not have, those of
+    /// [`ErrorKind::Level`] for a level that they do not have, those of
     /// [`RankHoistedKeys::choose`].
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
@@ -252,7 +254,7 @@ impl EvaluationKeys {
         spec: &KeyLevels,
         rng: &mut R,
     ) -> Result<Self> {
-        Self::generate_observed(params, secret, spec, rng, || Ok::<_, Error>(()))
+        Self::generate_observed(params, secret, spec, rng, || Ok(()))
     }
 
     /// As [`generate`](Self::generate), calling `made` after each of the
@@ -260,13 +262,13 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// As [`generate`](Self::generate), and those of `made`.
-    pub fn generate_observed<R: CryptoRng + ?Sized, E: From<Error>>(
+    pub fn generate_observed<R: CryptoRng + ?Sized>(
         params: &Params,
         secret: &SecretKey,
         spec: &KeyLevels,
         rng: &mut R,
-        mut made: impl FnMut() -> std::result::Result<(), E>,
-    ) -> std::result::Result<Self, E> {
+        mut made: impl FnMut() -> Result<()>,
+    ) -> Result<Self> {
         let op = "generate evaluation keys";
         params.check(secret.params().fingerprint()).during(op)?;
         let mut keys = Self::none(params, secret.id());
@@ -285,7 +287,7 @@ impl EvaluationKeys {
             params.check_level(level).during(op)?;
             let limbs = params.limbs_at(level);
             let key = RelinKeys::generate(params.relin_strategy(), secret, limbs, rng);
-            keys.insert_relinearization(key.map_err(Error::from)?)?;
+            keys.insert_relinearization(key?)?;
             made()?;
         }
 
@@ -294,15 +296,15 @@ impl EvaluationKeys {
             params.check_level(level).during(op)?;
             let limbs = params.limbs_at(level);
             let key = GaloisKey::generate(secret, exponent, limbs, rng);
-            keys.insert_galois(key.map_err(Error::from)?)?;
+            keys.insert_galois(key?)?;
             made()?;
         }
 
         // Step 4: the keys of rotations at the temporary rank, under an extension of the secret.
         if let Some((limbs, raised)) = hoisted {
-            let raised = secret.extend_rank(&raised, rng).map_err(Error::from)?;
+            let raised = secret.extend_rank(&raised, rng)?;
             let hoisted = RankHoistedKeys::generate(secret, &raised, limbs, rng);
-            keys.insert_hoisted(hoisted.map_err(Error::from)?)?;
+            keys.insert_hoisted(hoisted?)?;
             made()?;
         }
         Ok(keys)
@@ -312,19 +314,14 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// `mlwe::ErrorKind::ParamsMismatch`, `mlwe::ErrorKind::KeyMismatch`, and
-    /// [`ErrorKind::RouteMismatch`] for keys of another strategy than [`Params::relin_strategy`].
+    /// [`ErrorKind::ParamsMismatch`] for keys of another strategy than [`Params::relin_strategy`].
     pub fn insert_relinearization(&mut self, key: impl Into<Arc<RelinKeys>>) -> Result<()> {
         let (op, key) = ("add relinearization keys", key.into());
         // The secret that products are switched to must be that of this set.
         let from = key.cross().shape().from;
         self.params.check(from.fingerprint).during(op)?;
         if from.key != self.secret {
-            return Err(bellerophon_mlwe::ErrorKind::KeyMismatch {
-                found: from.key,
-                needed: self.secret,
-            }
-            .during(op)
-            .into());
+            return Err(bellerophon_mlwe::error::key_mismatch(from.key, self.secret).during(op));
         }
         self.params.check_relin_strategy(key.strategy()).during(op)?;
         if self
@@ -387,22 +384,17 @@ impl EvaluationKeys {
         let to = keys.down().key().shape().to;
         self.params.check(to.fingerprint).during(op)?;
         if to.key != self.secret {
-            return Err(bellerophon_mlwe::ErrorKind::KeyMismatch {
-                found: to.key,
-                needed: self.secret,
-            }
-            .during(op)
-            .into());
+            return Err(bellerophon_mlwe::error::key_mismatch(to.key, self.secret).during(op));
         }
         // A rotation may need any of the powers of two.
         let limbs = keys.down().key().shape().limbs;
         let exponents = RankHoistedKeys::exponents(self.params.lattice().spec().degree);
         if !exponents.into_iter().all(|exponent| keys.galois().covers(exponent, limbs)) {
             let level = self.params.level_at(limbs);
-            return Err(ErrorKind::MissingKey {
-                key: "complete set of power-of-two rotation keys",
-                level: Some(level),
-            }
+            return Err(error::missing_key(
+                "complete set of power-of-two rotation keys",
+                Some(level),
+            )
             .during(op));
         }
         if self.hoisted.as_ref().is_none_or(|present| present.down().key().shape().limbs < limbs) {
@@ -416,12 +408,7 @@ impl EvaluationKeys {
         self.params.check(shape.to.fingerprint).during(op)?;
         for key in [shape.from.key, shape.to.key] {
             if key != self.secret {
-                return Err(bellerophon_mlwe::ErrorKind::KeyMismatch {
-                    found: key,
-                    needed: self.secret,
-                }
-                .during(op)
-                .into());
+                return Err(bellerophon_mlwe::error::key_mismatch(key, self.secret).during(op));
             }
         }
         Ok(())
@@ -473,9 +460,10 @@ impl EvaluationKeys {
     pub(crate) fn relinearization(&self, limbs: usize) -> Result<&RelinKeys> {
         // A key serves its own level and all levels below.
         let level = self.params.level_at(limbs);
-        self.relinearization.as_deref().filter(|key| key.cross().shape().limbs >= limbs).ok_or_else(
-            || ErrorKind::MissingKey { key: "relinearization key", level: Some(level) }.into(),
-        )
+        self.relinearization
+            .as_deref()
+            .filter(|key| key.cross().shape().limbs >= limbs)
+            .ok_or_else(|| error::missing_key("relinearization key", Some(level)))
     }
 
     /// The key of the conjugation.
@@ -483,9 +471,9 @@ impl EvaluationKeys {
         let exponent = self.params.conjugation_exponent();
         if !self.galois.covers(exponent, limbs) {
             let level = Some(self.params.level_at(limbs));
-            return Err(ErrorKind::MissingKey { key: "conjugation key", level }.into());
+            return Err(error::missing_key("conjugation key", level));
         }
-        Ok(self.galois.get(exponent)?)
+        self.galois.get(exponent)
     }
 
     /// The rotations of a vector of `slots` slots for which there are keys at this level: step in

@@ -1,8 +1,6 @@
 //! Numbers of values, padding and repetition: the rules of the [crate](crate#lengths-and-padding).
 
-use crate::{
-    ArgumentError, Bounds, CiphertextMeta, During, ErrorKind, Interval, Plaintext, Result,
-};
+use crate::{Bounds, CiphertextMeta, Interval, Plaintext, Result, error};
 
 /// Slots, length and ranges of the result of a slotwise operation on two vectors of equal length.
 ///
@@ -25,7 +23,7 @@ pub(crate) fn pair(
 /// Refuses operands of unequal numbers of values.
 pub(crate) fn check_len(left: usize, right: usize) -> Result<()> {
     if left != right {
-        return Err(ErrorKind::LengthMismatch { left, right }.into());
+        return Err(error::length_mismatch(left, right));
     }
     Ok(())
 }
@@ -53,10 +51,10 @@ impl CiphertextMeta {
     pub(crate) fn with_len(mut self, len: usize) -> Result<Self> {
         let op = "with_len";
         if len == 0 {
-            return Err(ErrorKind::NoValues.during(op));
+            return Err(error::no_values().during(op));
         }
         if len > self.slots {
-            return Err(ErrorKind::TooManyValues { found: len, slots: self.slots }.during(op));
+            return Err(error::too_many_values(len, self.slots).during(op));
         }
         if len > self.len {
             // Some padding becomes values.
@@ -85,12 +83,10 @@ impl CiphertextMeta {
                  values first (`with_len({slots})`), or copy one value to all slots \
                  (`replicate_slot`)"
             );
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         if len < slots || len > most {
-            let what = "values";
-            let kind = ArgumentError::Count { what, found: len, least: slots, most };
-            return Err(ErrorKind::from(kind).during(op));
+            return Err(error::count_out_of_range("values", len, slots, most).during(op));
         }
         self.repeated(len.next_power_of_two(), most)?.with_len(len)
     }
@@ -99,7 +95,7 @@ impl CiphertextMeta {
     pub(crate) fn repeated(mut self, slots: usize, most: usize) -> Result<Self> {
         if !slots.is_power_of_two() || slots < self.slots || slots > most {
             let (op, least) = ("repeated", self.slots);
-            return Err(ErrorKind::SlotCount { found: slots, least, most }.during(op));
+            return Err(error::slot_count(slots, least, most).during(op));
         }
         if slots > self.slots {
             // The repetitions are padding that may hold any of the values.

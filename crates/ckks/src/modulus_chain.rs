@@ -1,7 +1,7 @@
 //! Modulus chains from prime sizes.
 
 use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
-use bellerophon_ring::{ErrorKind, Modulus, prime};
+use bellerophon_ring::{Modulus, error, prime};
 
 use crate::{ParamsSpec, Result};
 
@@ -52,12 +52,7 @@ impl LevelGroup {
         let mut pool = near(degree, mean, wanted.saturating_add(SPARE), used);
         if self.primes == 0 || pool.len() < wanted {
             let order = 2 * degree as u64;
-            return Err(ErrorKind::PrimesExhausted {
-                found: pool.len(),
-                wanted,
-                order,
-                bits: mean as u32,
-            })?;
+            return Err(error::primes_exhausted(pool.len(), wanted, order, mean as u32))?;
         }
         // Step 2: for each level all primes but two, then the pair that completes the product best.
         let groups = (0..self.count).map(|_| {
@@ -118,7 +113,7 @@ impl ParamsSpec {
     /// A set of rank 1 with a dense ternary secret, `sigma = 3.2` and primes of the given sizes.
     ///
     /// # Errors
-    /// [`bellerophon_ring::ErrorKind::PrimesExhausted`] if there are too few primes of a size.
+    /// [`bellerophon_ring::ErrorKind::Parameters`] if there are too few primes of a size.
     pub fn from_chain(chain: &ModulusChain, log_scale: u32, security: Security) -> Result<Self> {
         let degree = chain.degree;
         // Step 1: q_0, then the primes of each level, all of them distinct.
@@ -157,13 +152,13 @@ impl ParamsSpec {
     /// `(1 + 1 / rank) / 2` of the size.
     ///
     /// # Errors
-    /// [`ErrorKind::Params`](crate::ErrorKind::Params) unless the rank divides the dimension.
-    /// [`Params::new`](crate::Params::new) checks the degree and everything else.
+    /// [`ErrorKind::Parameters`](crate::ErrorKind::Parameters) unless the rank divides the
+    /// dimension. [`Params::new`](crate::Params::new) checks the degree and everything else.
     pub fn at_rank(mut self, rank: usize) -> Result<Self> {
         let dimension = self.lattice.degree.saturating_mul(self.lattice.rank);
         if rank == 0 || !dimension.is_multiple_of(rank) {
             let reason = format!("rank {rank}: need a divisor of the dimension {dimension}");
-            return Err(crate::ErrorKind::Params { reason }.into());
+            return Err(crate::error::params(reason));
         }
         (self.lattice.degree, self.lattice.rank) = (dimension / rank, rank);
         Ok(self)

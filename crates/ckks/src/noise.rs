@@ -4,8 +4,8 @@
 //! layer. [`slot_std`] converts it to the standard deviation of a decoded slot.
 //!
 //! Errors of independent sources add up as variances. Errors that stem from the same encryption
-//! ([`Origins`](crate::Origins)) may be equal, and add up as amplitudes: `x + x` has twice the error
-//! of `x`.
+//! ([`Origins`](crate::Origins)) may be equal, and add up as amplitudes: `x + x` has twice the
+//! error of `x`.
 //!
 //! The roundings of plaintexts follow from public numbers and are in vectors of different
 //! encryptions. A vector carries them as parts of its variance: `sum_i p x_i` has the error
@@ -23,15 +23,17 @@
 //! bounds.
 //!
 //! A vector carries four variances ([`Noise`]): the mean and the largest of its error against the
-//! exact program as predicted, a bound on it for errors of any correlation, and one on its departure
-//! from the carried range. Two parts of the first are the roundings of plaintexts.
+//! exact program as predicted, a bound on it for errors of any correlation, and one on its
+//! departure from the carried range. Two parts of the first are the roundings of plaintexts.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::{Add, AddAssign, Mul};
 
 use bellerophon_mlwe::noise::canonical;
 
-use crate::{During, ErrorKind, Params, Result, origins::Relation};
+use crate::{During, Params, Result, error, origins::Relation};
 
 /// Noise variance of the rounding to integers in encoding.
 pub const ENCODING: f64 = 1.0 / 12.0;
@@ -69,8 +71,8 @@ pub(crate) fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
     (((slots as f64).ln() - log2_failure * std::f64::consts::LN_2) / 2f64.sqrt()).max(1.0)
 }
 
-/// As [`worst_factor`], for a sum of errors of any correlation, relative to the sum of their standard
-/// deviations.
+/// As [`worst_factor`], for a sum of errors of any correlation, relative to the sum of their
+/// standard deviations.
 ///
 /// With exponential tails, the mean of `|e|` over its largest values, a share `p` of all, is
 /// `std (1 - ln p) / sqrt(2)`. This mean (the expected shortfall) is subadditive for any joint
@@ -105,8 +107,10 @@ pub struct Noise {
     /// modulus that a slot held, and slots of rare multiples have a much larger one.
     pub peak: f64,
     /// The largest variance for errors of any correlation, which no statement of noise or range
-    /// lowers; a [`Declaration`](crate::Declaration) replaces it. What is called exact or published
-    /// as integers stands on it.
+    /// lowers. What is called exact or published as integers stands on it. A
+    /// [`Declaration`](crate::Declaration) says nothing of it: a published vector has the width of
+    /// the declared range instead, which no error within the range exceeds, and an
+    /// [admitted](crate::Evaluator::admit) one the declared noise if that covers its bound.
     pub bound: f64,
     /// Variance of the departure from the carried ranges, which overflow checks include. Products
     /// use it as the error since the last stated range, and polynomials also evaluate beyond the
@@ -145,16 +149,17 @@ impl Noise {
         Self { constant: variance, ..Self::new(variance) }
     }
 
-    /// Applies one rule to all variances.
+    /// Applies one rule to all variances. What the rule adds to no noise is shared with nothing.
     #[must_use]
     pub fn map(self, rule: impl Fn(f64) -> f64) -> Self {
+        let part = |v: f64| if v == 0.0 { 0.0 } else { (rule(v) - rule(0.0)).max(0.0) };
         Self {
             total: rule(self.total),
             peak: rule(self.peak),
             bound: rule(self.bound),
             excess: rule(self.excess),
-            plain: rule(self.plain),
-            constant: rule(self.constant),
+            plain: part(self.plain),
+            constant: part(self.constant),
         }
     }
 
@@ -182,7 +187,28 @@ impl Noise {
             Relation::Independent => plain = self.plain + other.plain,
         }
         let [total, peak] = [self.total + other.total, self.peak + other.peak];
-        Self { total: total + shared, peak: peak + shared, plain, ..sure }
+        // In the worst slot the parts are as much larger as the whole.
+        let largest = times(shared, times(self.largest(), other.largest()).sqrt());
+        Self { total: total + shared, peak: peak + largest, plain, ..sure }
+    }
+
+    /// How many times the variance of the worst slot is that of the mean slot.
+    fn largest(self) -> f64 {
+        let ratio = self.peak / self.total;
+        if ratio.is_finite() { ratio.max(1.0) } else { 1.0 }
+    }
+
+    /// The same noise with another mean, of which the roundings of plaintexts are parts.
+    #[must_use]
+    pub(crate) fn with_mean(self, total: f64) -> Self {
+        let parts = self.plain + self.constant;
+        let share = if parts > total { total / parts } else { 1.0 };
+        Self {
+            total,
+            plain: times(self.plain, share),
+            constant: times(self.constant, share),
+            ..self
+        }
     }
 
     /// The same noise in a vector that shares no roundings with others.
@@ -194,8 +220,7 @@ impl Noise {
     /// The noise after a statement of its variance in every slot, which may raise the bound.
     #[must_use]
     pub(crate) fn stated(self, total: f64) -> Self {
-        let [plain, constant] = [self.plain, self.constant].map(|part| part.min(total / 2.0));
-        Self { total, peak: total, bound: self.bound.max(total), plain, constant, ..self }
+        Self { peak: total, bound: self.bound.max(total), ..self.with_mean(total) }
     }
 
     /// The noise of a vector whose range leaves out all of its error.
@@ -313,8 +338,8 @@ pub struct Operand {
 }
 
 /// The noise of a product before relinearization, `m_x e_y + m_y e_x + e_x e_y`: independent errors
-/// give `M_x^2 V_y + M_y^2 V_x + N V_x V_y` (Full-RNS HEAAN, appendix A.2, with the messages by their
-/// bounds in the slots), others the square of the sum of the three roots.
+/// give `M_x^2 V_y + M_y^2 V_x + N V_x V_y` (Full-RNS HEAAN, appendix A.2, with the messages by
+/// their bounds in the slots), others the square of the sum of the three roots.
 pub(crate) fn product(degree: usize, x: Operand, y: Operand, relation: Relation) -> Noise {
     let by_y = y.noise.map(|of_y| times(x.message.powi(2), of_y));
     let by_x = x.noise.map(|of_x| times(y.message.powi(2), of_x));
@@ -322,8 +347,8 @@ pub(crate) fn product(degree: usize, x: Operand, y: Operand, relation: Relation)
     by_y.sum(by_x, relation).sum(both, relation)
 }
 
-/// The noise of a product with an encoded vector but that of `x` itself: the message and the noise of
-/// `x` times the rounding of the encoding.
+/// The noise of a product with an encoded vector but that of `x` itself: the message and the noise
+/// of `x` times the rounding of the encoding.
 pub(crate) fn encoding(degree: usize, x: Operand, rounding: f64) -> Noise {
     let noise = x.noise.map(|v| times(x.message.powi(2) + degree as f64 * v, rounding));
     Noise { plain: noise.total, constant: 0.0, ..noise }
@@ -375,12 +400,12 @@ impl Heaan {
     /// "Multiplication" and "Rescaling", and the approximate basis (section 3.1).
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfLevels`] when an operand is at level 0, [`ErrorKind::LevelTooHigh`] when
+    /// [`ErrorKind::OutOfLevels`] when an operand is at level 0, [`ErrorKind::Level`] when
     /// both are above the highest.
     pub fn mul(&self, params: &Params, y: &Self) -> Result<Self> {
         let level = self.level.min(y.level);
         if level == 0 {
-            return Err(ErrorKind::OutOfLevels { needed: 1, left: 0 }.during("multiply"));
+            return Err(error::out_of_levels(1, 0).during("multiply"));
         }
         params.check_level(level).during("multiply")?;
         let (lattice, scale) = (params.lattice(), params.scale());
@@ -425,7 +450,10 @@ mod tests {
         assert!((related - 56.0).abs() < 1e-12);
         assert!(independent.bound >= related && (x + x).bound == 2.0 * x.bound);
         let stated = x.stated(2.0);
-        assert_eq!([stated.plain, stated.constant, (x + 1.0).constant], [1.0, 1.0, 1.0]);
+        let parts = [stated.plain, stated.constant, (x + 1.0).constant];
+        assert!(
+            parts.iter().zip([1.6, 0.4, 1.0]).all(|(part, share)| (part - share).abs() < 1e-12)
+        );
     }
 
     /// No rule gives NaN for unbounded noise, and a stated range removes the excess only.

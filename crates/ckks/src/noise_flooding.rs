@@ -29,13 +29,15 @@
 
 mod budget;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Poly, sample::Gaussian};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::{
-    Ciphertext, During, ErrorKind, Interval, Metadata, Params, Plaintext, Result, SecretKey,
-    encrypt::decrypt_up_to, metadata::alignment::same_scale,
+    Ciphertext, During, Interval, Metadata, Params, Plaintext, Result, SecretKey,
+    encrypt::decrypt_up_to, error, metadata::alignment::same_scale,
 };
 
 pub use budget::{DecryptionBudget, FloodedValues};
@@ -83,18 +85,18 @@ impl NoiseBound {
     /// public key.
     ///
     /// # Errors
-    /// - `mlwe::ErrorKind::ParamsMismatch` and [`ErrorKind::RouteMismatch`] for a bound of other
+    /// - `mlwe::ErrorKind::ParamsMismatch` and [`ErrorKind::ParamsMismatch`] for a bound of other
     ///   parameters;
-    /// - [`ErrorKind::SlotCount`] for another number of slots;
-    /// - [`ErrorKind::NotOfProgram`] for another level, scale or number of values, and for more
+    /// - [`ErrorKind::Shape`] for another number of slots;
+    /// - [`ErrorKind::Request`] for another level, scale or number of values, and for more
     ///   noise;
-    /// - [`ErrorKind::OutsideDomain`] for a wider range.
+    /// - [`ErrorKind::Domain`] for a wider range.
     pub fn check(&self, params: &Params, x: &Ciphertext) -> Result<()> {
         // Step 1: the same parameters, level, scale, slots and number of values.
         params.check_same(&self.params)?;
         let (found, expected) = (x.metadata(), self.metadata);
         let not_of_program =
-            |what, found, expected| Err(ErrorKind::NotOfProgram { what, found, expected }.into());
+            |what, found, expected| Err(error::not_of_program(what, found, expected));
         if found.level != expected.level {
             return not_of_program("level", found.level as f64, expected.level as f64);
         }
@@ -103,7 +105,7 @@ impl NoiseBound {
         }
         if found.meta.slots != expected.meta.slots {
             let (found, needed) = (found.meta.slots, expected.meta.slots);
-            return Err(ErrorKind::SlotCount { found, least: needed, most: needed }.into());
+            return Err(error::slot_count(found, needed, needed));
         }
         if found.meta.len != expected.meta.len {
             let [found, expected] = [found, expected].map(|metadata| metadata.meta.len as f64);
@@ -128,15 +130,14 @@ impl NoiseBound {
             false => Interval::complex(domain.bound() + slack)?,
         };
         if !wider.contains(&range) {
-            return Err(ErrorKind::OutsideDomain {
-                what: "slots of the ciphertext",
-                found_lo: range.lo(),
-                found_hi: range.hi(),
-                complex: !range.is_real(),
-                lo: domain.lo(),
-                hi: domain.hi(),
-            }
-            .into());
+            return Err(error::outside_domain(
+                "slots of the ciphertext",
+                range.lo(),
+                range.hi(),
+                !range.is_real(),
+                domain.lo(),
+                domain.hi(),
+            ));
         }
         Ok(())
     }
@@ -160,12 +161,10 @@ impl Flooding {
     /// encryption, rounding and key switch of the program.
     ///
     /// # Errors
-    /// [`ErrorKind::Flooding`] for no queries, and for bits outside 1 to 64.
+    /// [`ErrorKind::Argument`] for no queries, and for bits outside 1 to 64.
     pub fn new(queries: u64, statistical_bits: f64) -> Result<Self> {
         if queries == 0 || !(1.0..=MOST_BITS).contains(&statistical_bits) {
-            return Err(
-                ErrorKind::Flooding { queries, statistical_bits }.during("DecryptionBudget::new")
-            );
+            return Err(error::flooding(queries, statistical_bits).during("DecryptionBudget::new"));
         }
         Ok(Self { queries, statistical_bits })
     }
@@ -225,8 +224,8 @@ impl Predicted {
 ///
 /// # Errors
 /// - Those of [`NoiseBound::check`] for a ciphertext that is not a result of the program;
-/// - [`ErrorKind::RangeOverflow`] if message and flooding together could wrap around the modulus;
-/// - [`ErrorKind::Ring`] for a deviation above that of the sampler (`2^56`);
+/// - [`ErrorKind::Range`] if message and flooding together could wrap around the modulus;
+/// - [`ErrorKind::Parameters`] for a deviation above that of the sampler (`2^56`);
 /// - mismatches of keys and parameters.
 pub fn decrypt_flooded<R: CryptoRng + ?Sized>(
     params: &Params,

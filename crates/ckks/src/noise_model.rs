@@ -5,11 +5,11 @@ use crate::origins::Relation;
 
 /// The rules by which the metadata of a result tracks noise.
 ///
-/// On average, sources are independent, and operands unless they share an origin ([`Noise`]). In the worst case, each
-/// "variance" is the square of a bound on `|e|_2 / sqrt(N)` that holds for any correlation of
-/// errors: a sum obeys `|e + e'|_2 <= |e|_2 + |e'|_2`, and a product with a polynomial whose slots
-/// are at most `M` multiplies the length of an error by at most `M`, since the map from
-/// coefficients to slots is an isometry.
+/// On average, sources are independent, and operands unless they share an origin ([`Noise`]). In
+/// the worst case, each "variance" is the square of a bound on `|e|_2 / sqrt(N)` that holds for any
+/// correlation of errors: a sum obeys `|e + e'|_2 <= |e|_2 + |e'|_2`, and a product with a
+/// polynomial whose slots are at most `M` multiplies the length of an error by at most `M`, since
+/// the map from coefficients to slots is an isometry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum NoiseModel {
     /// Expected variances of independent errors.

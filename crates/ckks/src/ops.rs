@@ -1,13 +1,15 @@
 //! [`CkksOps`]: one interface for programs on ciphertexts and, as a dry run, on plain vectors.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::Arc;
 
 #[cfg(doc)]
 use crate::{Ciphertext, Evaluator};
 use crate::{
-    CiphertextMeta, Complex64, During, ErrorKind, Interval, Metadata, Origins, Params, Result,
-    SlotValue,
+    CiphertextMeta, Complex64, During, Interval, Metadata, Origins, Params, Result, SlotValue,
     bootstrap::{Bootstrapper, iterated},
+    error,
     fbt::{FbtInput, FunctionalBootstrapper, Integers, PairedVec, PeriodicFunction, paired},
     lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
@@ -38,9 +40,9 @@ pub trait CkksOps: Sized {
     /// `x + y`, slot by slot.
     ///
     /// # Errors
-    /// [`ErrorKind::LengthMismatch`] for vectors of unequal length,
+    /// [`ErrorKind::Length`] for vectors of unequal length,
     /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`],
-    /// [`ErrorKind::ScaleMismatch`], [`ErrorKind::RangeOverflow`].
+    /// [`ErrorKind::Scale`], [`ErrorKind::Range`].
     fn add(&self, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Result<Self::Ciphertext>;
 
     /// `x - y`, slot by slot. Errors as for [`add`](Self::add).
@@ -55,7 +57,7 @@ pub trait CkksOps: Sized {
     /// `x + v`, the values encoded at the ciphertext's own scale and level. Padding stays as it is.
     ///
     /// # Errors
-    /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has, and those of
+    /// [`ErrorKind::Length`] unless there are as many values as `x` has, and those of
     /// [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
     fn add_values<T: SlotValue>(
         &self,
@@ -66,7 +68,7 @@ pub trait CkksOps: Sized {
     /// `x + c` in every slot. Takes no level.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`], [`ErrorKind::RangeOverflow`] and those of [`add`](Self::add).
+    /// [`ErrorKind::Argument`], [`ErrorKind::Range`] and those of [`add`](Self::add).
     fn add_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext>;
 
     /// `x y` relinearized but not rescaled, at the product of the scales: for sums of products with
@@ -90,8 +92,8 @@ pub trait CkksOps: Sized {
     /// ciphertext twice (`mul(&x, &x)`) it is [`square`](Self::square).
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::LengthMismatch`] for vectors of unequal length,
-    /// [`ErrorKind::MissingKey`] without a relinearization key, [`ErrorKind::RangeOverflow`],
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::Length`] for vectors of unequal length,
+    /// [`ErrorKind::MissingKey`] without a relinearization key, [`ErrorKind::Range`],
     /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
     fn mul(&self, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Result<Self::Ciphertext>;
 
@@ -117,7 +119,7 @@ pub trait CkksOps: Sized {
     /// becomes zero. One value for all slots: [`mul_scalar`](Self::mul_scalar).
     ///
     /// # Errors
-    /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has, and those of
+    /// [`ErrorKind::Length`] unless there are as many values as `x` has, and those of
     /// [`mul_plain`](Evaluator::mul_plain) and [`Encoder::encode`](crate::Encoder::encode).
     fn mul_values<T: SlotValue>(
         &self,
@@ -142,7 +144,7 @@ pub trait CkksOps: Sized {
     /// ([`Params::divisor`](crate::Params::divisor)).
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::Argument`], [`ErrorKind::RangeOverflow`] and
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::Argument`], [`ErrorKind::Range`] and
     /// mismatches.
     fn mul_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext>;
 
@@ -155,7 +157,7 @@ pub trait CkksOps: Sized {
     /// `k x` for an integer: exact, no level, the scale stays.
     ///
     /// # Errors
-    /// [`ErrorKind::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::Range`] and mismatches.
     fn mul_integer(&self, x: &Self::Ciphertext, k: i64) -> Result<Self::Ciphertext>;
 
     /// `i x`: a multiplication by `X^{N/2}`, exact and without a level. The slots become complex.
@@ -172,8 +174,8 @@ pub trait CkksOps: Sized {
     /// a product has none to spare, the sum takes one level more. Constants are encoded to fit.
     ///
     /// # Errors
-    /// [`ErrorKind::ScaleMismatch`] for products of different scales at level 1,
-    /// [`ErrorKind::OtherScale`] for a term that was not rescaled, [`ErrorKind::NoValues`] for an
+    /// [`ErrorKind::Scale`] for products of different scales at level 1,
+    /// [`ErrorKind::Scale`] for a term that was not rescaled, [`ErrorKind::Length`] for an
     /// empty sum, otherwise as for [`mul`](Self::mul).
     fn mul_add_many(
         &self,
@@ -189,9 +191,9 @@ pub trait CkksOps: Sized {
     /// scale if none is given). Takes one level from the lowest operand.
     ///
     /// # Errors
-    /// [`ErrorKind::NoValues`] without terms, [`ErrorKind::OutOfLevels`], [`ErrorKind::Argument`],
-    /// [`ErrorKind::OtherScale`] for a term whose scale leaves its constant less than 8 bits
-    /// (one that was not rescaled), [`ErrorKind::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::Length`] without terms, [`ErrorKind::OutOfLevels`], [`ErrorKind::Argument`],
+    /// [`ErrorKind::Scale`] for a term whose scale leaves its constant less than 8 bits
+    /// (one that was not rescaled), [`ErrorKind::Range`] and mismatches.
     fn linear_combination(
         &self,
         terms: &[(&Self::Ciphertext, f64)],
@@ -212,7 +214,7 @@ pub trait CkksOps: Sized {
     /// their negatives that sequence is the non-adjacent form as well.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingRotationKey`], [`mlwe::ErrorKind::KeyMismatch`],
+    /// [`ErrorKind::MissingKey`], [`mlwe::ErrorKind::KeyMismatch`],
     /// [`mlwe::ErrorKind::ParamsMismatch`].
     fn rotate(&self, x: &Self::Ciphertext, step: i64) -> Result<Self::Ciphertext>;
 
@@ -236,10 +238,11 @@ pub trait CkksOps: Sized {
     /// its level, one more otherwise.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideDomain`] when the carried range of the values is not in the domain of
-    /// `p`; [`ErrorKind::Padding`] when that of the padding is neither in it nor narrow enough to be
-    /// moved there, and no level is left to clear it; [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a
-    /// relinearization key, [`ErrorKind::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::Domain`] when the carried range of the values is not in the domain of
+    /// `p`; [`ErrorKind::Length`] when that of the padding is neither in it nor narrow enough to be
+    /// moved there, and no level is left to clear it; [`ErrorKind::OutOfLevels`],
+    /// [`ErrorKind::MissingKey`] without a relinearization key, [`ErrorKind::Range`] and
+    /// mismatches.
     fn polynomial(
         &self,
         x: &Self::Ciphertext,
@@ -253,18 +256,18 @@ pub trait CkksOps: Sized {
     /// as many values as `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLevel`] when the operand is below the transform's level,
-    /// [`ErrorKind::LengthMismatch`] when it has fewer slots than the matrix (see
+    /// [`ErrorKind::Level`] when the operand is below the transform's level,
+    /// [`ErrorKind::Length`] when it has fewer slots than the matrix (see
     /// [`broadcast`](Self::broadcast) and [`repeated`](Self::repeated)),
-    /// [`ErrorKind::SlotCount`] when it has more, [`ErrorKind::MissingRotationKey`],
-    /// [`ErrorKind::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::Shape`] when it has more, [`ErrorKind::MissingKey`],
+    /// [`ErrorKind::Range`] and mismatches.
     fn transform(&self, x: &Self::Ciphertext, m: &LinearTransform) -> Result<Self::Ciphertext>;
 
     /// Drops the ciphertext to `level`: the same message modulo fewer primes, without noise.
     ///
     /// # Errors
-    /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh) when the ciphertext is below
-    /// that level; [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow) when the message
+    /// [`ErrorKind::Level`](crate::ErrorKind::Level) when the ciphertext is below
+    /// that level; [`ErrorKind::Range`](crate::ErrorKind::Range) when the message
     /// does not fit its modulus.
     fn drop_to_level(&self, x: &Self::Ciphertext, level: usize) -> Result<Self::Ciphertext>;
 
@@ -272,9 +275,9 @@ pub trait CkksOps: Sized {
     /// and a rescale match them, which takes a level.
     ///
     /// # Errors
-    /// [`ErrorKind::LevelTooHigh`](crate::ErrorKind::LevelTooHigh),
-    /// [`ErrorKind::OtherScale`](crate::ErrorKind::OtherScale) without a spare level,
-    /// [`ErrorKind::RangeOverflow`](crate::ErrorKind::RangeOverflow).
+    /// [`ErrorKind::Level`](crate::ErrorKind::Level),
+    /// [`ErrorKind::Scale`](crate::ErrorKind::Scale) without a spare level,
+    /// [`ErrorKind::Range`](crate::ErrorKind::Range).
     fn match_scale(
         &self,
         x: &Self::Ciphertext,
@@ -296,7 +299,7 @@ pub trait CkksOps: Sized {
     /// [`broadcast`](Self::broadcast) repeats values. Free.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] unless `slots` is a power of two from the current count to `N / 2`.
+    /// [`ErrorKind::Shape`] unless `slots` is a power of two from the current count to `N / 2`.
     fn repeated(&self, x: Self::Ciphertext, slots: usize) -> Result<Self::Ciphertext>;
 
     /// Repeats a vector without padding to `len` values; a vector of one value becomes that value
@@ -316,8 +319,8 @@ pub trait CkksOps: Sized {
     /// The encryptions whose errors a vector carries.
     fn origins(&self, x: &Self::Ciphertext) -> Origins;
 
-    /// States whose errors a vector carries, and how, where the caller knows more than the rules: see
-    /// [`Origins`]. Wrong statements make later noise estimates too small.
+    /// States whose errors a vector carries, and how, where the caller knows more than the rules:
+    /// see [`Origins`]. Wrong statements make later noise estimates too small.
     fn with_origins(&self, x: Self::Ciphertext, origins: Origins) -> Self::Ciphertext;
 
     /// Several operations as one, whose name their errors get.
@@ -328,24 +331,24 @@ pub trait CkksOps: Sized {
         work().during(op)
     }
 
-    /// The sum of several rotations (to the left) of several ciphertexts: one decomposition for each
-    /// ciphertext, one mod-down for all. Steps without a key of their own are composed. Takes no
-    /// level; different scales are aligned as in a sum.
+    /// The sum of several rotations (to the left) of several ciphertexts: one decomposition for
+    /// each ciphertext, one mod-down for all. Steps without a key of their own are composed. Takes
+    /// no level; different scales are aligned as in a sum.
     ///
     /// # Errors
-    /// [`ErrorKind::NoValues`] for no rotation at all, [`ErrorKind::ScaleMismatch`],
-    /// [`ErrorKind::SlotCount`] and [`ErrorKind::LengthMismatch`] unless the ciphertexts are alike,
+    /// [`ErrorKind::Length`] for no rotation at all, [`ErrorKind::Scale`],
+    /// [`ErrorKind::Shape`] and [`ErrorKind::Length`] unless the ciphertexts are alike,
     /// and as for [`rotate`](Self::rotate) and [`add`](Self::add).
     fn sum_of_rotations(&self, terms: &[(&Self::Ciphertext, &[i64])]) -> Result<Self::Ciphertext>;
 
     /// Whether a rotation of `x` by `step` has a key of its own, or needs none.
     fn rotates_by(&self, x: &Self::Ciphertext, step: i64) -> bool;
 
-    /// `sum_i x_i v_i` at the scale of the first operand, with one rescale. Takes one level from the
-    /// lowest operand. Padding becomes zero.
+    /// `sum_i x_i v_i` at the scale of the first operand, with one rescale. Takes one level from
+    /// the lowest operand. Padding becomes zero.
     ///
     /// # Errors
-    /// [`ErrorKind::OtherScale`] for an operand that was not rescaled, and as for
+    /// [`ErrorKind::Scale`] for an operand that was not rescaled, and as for
     /// [`dot_plain`](Evaluator::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
     fn dot_values<T: SlotValue>(
         &self,
@@ -373,8 +376,8 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without
     /// [`with_bootstrapping`](Evaluator::with_bootstrapping) or without keys of
-    /// [`Bootstrapper::keys`], [`ErrorKind::TooLowToBootstrap`] below the input level,
-    /// [`ErrorKind::SlotCount`] for too many slots, [`ErrorKind::BootstrapRange`] for values whose
+    /// [`Bootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
+    /// [`ErrorKind::Shape`] for too many slots, [`ErrorKind::Range`] for values whose
     /// magnitude and excess exceed [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound)
     /// (in proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback
     /// of [`watching`](Evaluator::watching), and mismatches.
@@ -409,7 +412,8 @@ pub trait CkksOps: Sized {
     /// The precision is limited by that of the operand and by one rounding at its scale.
     ///
     /// # Errors
-    /// [`ErrorKind::Params`] unless `rounds` is from 1 to 8; as for [`bootstrap`](Self::bootstrap).
+    /// [`ErrorKind::Parameters`] unless `rounds` is from 1 to 8; as for
+    /// [`bootstrap`](Self::bootstrap).
     fn bootstrap_iterated(&self, x: &Self::Ciphertext, rounds: usize) -> Result<Self::Ciphertext> {
         self.composed("bootstrap_iterated", || iterated::bootstrapped(self, x, rounds))
     }
@@ -426,9 +430,9 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without
     /// [`with_functional`](Evaluator::with_functional) or keys of [`FunctionalBootstrapper::keys`],
-    /// [`ErrorKind::TooLowToBootstrap`] below the input level, [`ErrorKind::TableLevels`] for too
-    /// many entries, [`ErrorKind::SlotCount`], [`ErrorKind::TableNoise`] for integers whose noise a
-    /// table might not remove, [`ErrorKind::OutsideDomain`] for reals that may leave the domain,
+    /// [`ErrorKind::OutOfLevels`] below the input level, [`ErrorKind::OutOfLevels`] for too
+    /// many entries, [`ErrorKind::Shape`], [`ErrorKind::Noise`] for integers whose noise a
+    /// table might not remove, [`ErrorKind::Domain`] for reals that may leave the domain,
     /// [`ErrorKind::Shape`] for functions of different periods, [`ErrorKind::Cancelled`] by the
     /// callback of [`watching`](Evaluator::watching), and mismatches.
     fn functional_bootstrap(
@@ -472,7 +476,7 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
-    /// [`ErrorKind::RangeOverflow`] when a power could wrap, and mismatches.
+    /// [`ErrorKind::Range`] when a power could wrap, and mismatches.
     fn power_basis(
         &self,
         x: &Self::Ciphertext,
@@ -483,8 +487,8 @@ pub trait CkksOps: Sized {
     /// given polynomials.
     ///
     /// # Errors
-    /// [`ErrorKind::NoValues`] without polynomials, [`ErrorKind::OutsideDomain`] when the carried
-    /// range of `x` leaves the domain of any of them, [`ErrorKind::Powers`] when their domains
+    /// [`ErrorKind::Length`] without polynomials, [`ErrorKind::Domain`] when the carried
+    /// range of `x` leaves the domain of any of them, [`ErrorKind::Shape`] when their domains
     /// differ, and as for [`power_basis`](Self::power_basis).
     fn chebyshev_basis(
         &self,
@@ -495,7 +499,7 @@ pub trait CkksOps: Sized {
     /// As [`monomial`](crate::ComposedOps::monomial), from computed powers.
     ///
     /// # Errors
-    /// [`ErrorKind::Powers`] when a power that `p` needs is missing, and as for
+    /// [`ErrorKind::Shape`] when a power that `p` needs is missing, and as for
     /// [`monomial`](crate::ComposedOps::monomial).
     fn monomial_in(
         &self,
@@ -507,7 +511,7 @@ pub trait CkksOps: Sized {
     /// As [`polynomial`](Self::polynomial), from computed Chebyshev polynomials.
     ///
     /// # Errors
-    /// [`ErrorKind::Powers`] when `p` needs another domain or a missing power, and as for
+    /// [`ErrorKind::Shape`] when `p` needs another domain or a missing power, and as for
     /// [`polynomial`](Self::polynomial).
     fn polynomial_in(
         &self,
@@ -560,7 +564,7 @@ pub trait CkksOps: Sized {
     /// Sets the number of slots that hold values.
     ///
     /// # Errors
-    /// [`ErrorKind::NoValues`] or [`ErrorKind::TooManyValues`].
+    /// [`ErrorKind::Length`] or [`ErrorKind::TooManyValues`].
     fn with_len(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext> {
         let meta = self.metadata(&x).meta;
         self.composed("with_len", || Ok(self.with_metadata(x, meta.with_len(len)?)))
@@ -569,10 +573,10 @@ pub trait CkksOps: Sized {
     /// The sum of many vectors.
     ///
     /// # Errors
-    /// [`ErrorKind::NoValues`] for none of them; those of [`CkksOps::add`].
+    /// [`ErrorKind::Length`] for none of them; those of [`CkksOps::add`].
     fn add_many(&self, terms: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
         self.composed("add_many", || {
-            let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues)?;
+            let (first, rest) = terms.split_first().ok_or_else(error::no_values)?;
             rest.iter().try_fold((*first).clone(), |sum, term| self.add(&sum, term))
         })
     }
@@ -583,7 +587,8 @@ pub trait CkksOps: Sized {
     /// As for [`CkksOps::conjugate`].
     fn real_part(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         self.composed("real_part", || {
-            // The errors of both terms have one origin, and equal real parts: their amplitudes add up.
+            // The errors of both terms have one origin, and equal real parts: their amplitudes add
+            // up.
             let sum = self.add(x, &self.conjugate(x)?)?;
             // The scale halves the sum, without a level.
             let half = self.reinterpret_scale(sum, 0.5)?;

@@ -15,17 +15,19 @@
 //! encryptions and of plaintexts. Roundings of constants need none: they are in all slots and add
 //! up as amplitudes.
 //!
-//! A circuit that knows more states it ([`CkksOps::with_origins`](crate::CkksOps::with_origins)): for
-//! the sum of a vector with its permutations, whose errors come from different slots.
+//! A circuit that knows more states it ([`CkksOps::with_origins`](crate::CkksOps::with_origins)):
+//! for the sum of a vector with its permutations, whose errors come from different slots.
 //!
 //! Affine forms, a coefficient for each source, would also see errors that cancel; they grow with
 //! the program in the same way, and predictions need to be upper bounds only.
 
-use std::sync::Arc;
+#[cfg(doc)]
+use crate::ErrorKind;
+use std::{fmt, sync::Arc};
 
 use bellerophon_mlwe as mlwe;
 
-use crate::{Complex64, ErrorKind, Result};
+use crate::{Complex64, Result, error};
 
 /// Which errors two vectors may have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +49,7 @@ pub struct Origins {
 }
 
 /// Sources of errors, and by how far their slots have moved.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Sources {
     /// The sorted identities; `None` if they are unknown.
     known: Option<Arc<[u64]>>,
@@ -121,8 +123,9 @@ impl Origins {
         self.map(|x| x.at(0, i64::MAX))
     }
 
-    /// The origins of a vector of a period of `own` slots beside vectors of `slots` slots. A rotation
-    /// that is one by 7 there may be one by -1 of 8 slots, so distances count from zero alone.
+    /// The origins of a vector of a period of `own` slots beside vectors of `slots` slots. A
+    /// rotation that is one by 7 there may be one by -1 of 8 slots, so distances count from zero
+    /// alone.
     ///
     /// The copies of a slot have independent errors: their mean is the error of the slot.
     #[must_use]
@@ -170,8 +173,8 @@ impl Origins {
         }
     }
 
-    /// Whether a product of both vectors slot by slot may have the error of one slot of an encryption
-    /// in several slots.
+    /// Whether a product of both vectors slot by slot may have the error of one slot of an
+    /// encryption in several slots.
     pub(crate) fn mixes_with(&self, other: &Self) -> bool {
         let moved = self.errors.from != other.errors.from && self.errors.meets(&other.errors);
         self.is_mixed() || other.is_mixed() || moved
@@ -188,6 +191,13 @@ impl Origins {
             (false, false) => Relation::Independent,
         };
         (relation, Self { errors, roundings })
+    }
+}
+
+/// Without the identities, which are fingerprints of plaintexts.
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sources").finish_non_exhaustive()
     }
 }
 
@@ -211,7 +221,7 @@ impl Sources {
         let few = known.as_ref().is_none_or(|known| known.len() <= Self::MOST);
         if !ordered || !few || from > to {
             let reason = "origins of a vector: need identities and distances in increasing order";
-            return Err(ErrorKind::Shape { reason: reason.into() }.into());
+            return Err(error::shape(reason.into()));
         }
         Ok(Self { known: known.map(Into::into), from, to })
     }

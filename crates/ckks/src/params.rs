@@ -1,13 +1,14 @@
 //! CKKS parameters: the literal form and the checked, immutable form.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{fmt, sync::Arc};
 
 use bellerophon_mlwe::{self as mlwe, RelinStrategy};
 use bellerophon_ring::{NttTable, Ring, wire::Fingerprint};
 
 use crate::{
-    During, ErrorKind, Result, embedding::Embedding, error::rounded_up,
-    sparse_slots::SparseTransforms,
+    During, Result, embedding::Embedding, error, error::rounded_up, sparse_slots::SparseTransforms,
 };
 
 /// Smallest and largest supported default scale, in bits.
@@ -72,9 +73,9 @@ impl Params {
     /// Checks the literal parameters and prepares the tables.
     ///
     /// # Errors
-    /// Those of [`mlwe::Params::new`] (security among them). [`ErrorKind::Params`] if the default
-    /// scale is not in `2^10..=2^100`, or if the widths do not sum to the primes after `q_0`,
-    /// contain a zero, or give a level whose primes multiply to more than `2^120`.
+    /// Those of [`mlwe::Params::new`] (security among them). [`ErrorKind::Parameters`] if the
+    /// default scale is not in `2^10..=2^100`, or if the widths do not sum to the primes after
+    /// `q_0`, contain a zero, or give a level whose primes multiply to more than `2^120`.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         Self::over(mlwe::Params::new(spec.lattice)?, &spec.widths, spec.log_scale)
     }
@@ -97,7 +98,7 @@ impl Params {
         log_scale: u32,
     ) -> Result<Self> {
         let lattice = relin_strategy.params().clone();
-        let refuse = |reason: String| Err(ErrorKind::Params { reason }.into());
+        let refuse = |reason: String| Err(error::params(reason));
 
         // Step 1: check the scale and the grouping of primes into levels.
         if !LOG_SCALES.contains(&log_scale) {
@@ -154,7 +155,7 @@ impl Params {
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::ParamsMismatch`] for a strategy of other lattice parameters,
-    /// [`ErrorKind::Params`] for one that was checked for another security.
+    /// [`ErrorKind::Parameters`] for one that was checked for another security.
     pub fn relinearizing(self, relin_strategy: RelinStrategy) -> Result<Self> {
         // Equal fingerprints leave the checked security open, so compare the specifications too.
         let lattice = relin_strategy.params();
@@ -163,7 +164,7 @@ impl Params {
             let (found, needed) = (lattice.spec().security, self.lattice().spec().security);
             let reason =
                 format!("the relinearization strategy was checked for {found}: need {needed}");
-            return Err(ErrorKind::Params { reason }.into());
+            return Err(error::params(reason));
         }
         Ok(Self { relin_strategy: Arc::new(relin_strategy), ..self })
     }
@@ -172,7 +173,7 @@ impl Params {
     /// ([`mlwe::Params::lowest`]). Levels, scale and slots are the same.
     ///
     /// # Errors
-    /// [`ErrorKind::LevelTooHigh`] above [`max_level`](Self::max_level).
+    /// [`ErrorKind::Level`] above [`max_level`](Self::max_level).
     pub(crate) fn lowest_levels(&self, level: usize) -> Result<Self> {
         let limbs = self.limbs_of(level)?;
         let widths: Vec<usize> =
@@ -241,7 +242,7 @@ impl Params {
     /// As [`limbs_at`](Self::limbs_at), for a level that the chain may not have.
     ///
     /// # Errors
-    /// [`ErrorKind::LevelTooHigh`] above [`max_level`](Self::max_level).
+    /// [`ErrorKind::Level`] above [`max_level`](Self::max_level).
     pub fn limbs_of(&self, level: usize) -> Result<usize> {
         self.check_level(level)?;
         Ok(self.limbs_at(level))
@@ -355,7 +356,7 @@ impl Params {
     pub(crate) fn check(&self, fingerprint: Fingerprint) -> Result<()> {
         if fingerprint != self.lattice().fingerprint() {
             let (needed, found) = (self.lattice().fingerprint(), fingerprint);
-            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
+            return Err(mlwe::error::params_mismatch(found, needed));
         }
         Ok(())
     }
@@ -366,7 +367,7 @@ impl Params {
             return Ok(());
         }
         let (found, needed) = (found.to_string(), self.relin_strategy().to_string());
-        Err(ErrorKind::RouteMismatch { found, needed }.into())
+        Err(error::route_mismatch(found, needed))
     }
 
     /// Refuses a chain of other primes, or of the same primes grouped into other levels.
@@ -390,7 +391,7 @@ impl Params {
         self.check_level(level)?;
         let needed = self.limbs_at(level);
         if limbs != needed {
-            return Err(ErrorKind::LevelLimbs { limbs, level, needed }.into());
+            return Err(error::level_limbs(limbs, level, needed));
         }
         Ok(())
     }
@@ -399,7 +400,7 @@ impl Params {
     pub(crate) fn check_level(&self, level: usize) -> Result<()> {
         let highest = self.max_level();
         if level > highest {
-            return Err(ErrorKind::LevelTooHigh { wanted: level, highest }.into());
+            return Err(error::level_too_high(level, highest));
         }
         Ok(())
     }
@@ -431,8 +432,8 @@ impl Params {
         // A negated comparison, which also refuses a NaN bound.
         if !fits {
             let (bound, level) = (rounded_up(bound), self.level_at(limbs));
-            let kind = ErrorKind::RangeOverflow { what, bound, log2_scale, log2_modulus, level };
-            return Err(kind.into());
+            let kind = error::range_overflow(what, bound, log2_scale, log2_modulus, level);
+            return Err(kind);
         }
         Ok(())
     }

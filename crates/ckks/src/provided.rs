@@ -1,13 +1,15 @@
 //! Vectors that others encrypt under the public key of an owner.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::Deref;
 
 use bellerophon_mlwe::{self as mlwe, PublicKey};
 use rand::CryptoRng;
 
 use crate::{
-    Ciphertext, CiphertextMeta, During, ErrorKind, Interval, LevelScale, Params, Plaintext, Result,
-    encrypt_public,
+    Ciphertext, CiphertextMeta, During, Interval, LevelScale, Params, Plaintext, Result,
+    encrypt_public, error,
 };
 
 /// A vector encrypted under a public key, in the form in which it travels to the server.
@@ -26,7 +28,7 @@ impl Provided {
     /// Encrypts a vector that is encoded at the scale of the parameters.
     ///
     /// # Errors
-    /// As [`encrypt_public`]; [`ErrorKind::OtherScale`] for a plaintext of another scale.
+    /// As [`encrypt_public`]; [`ErrorKind::Scale`] for a plaintext of another scale.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         params: &Params,
         plaintext: &Plaintext,
@@ -64,7 +66,7 @@ fn check_scale(params: &Params, scale: f64, level: usize) -> Result<()> {
     let [found, needed] =
         [scale, params.scale()].map(|scale| LevelScale { level, log2_scale: scale.log2() });
     let (what, remedy) = ("the vector", "vectors of providers have the scale of the parameters");
-    Err(ErrorKind::OtherScale { what, found, needed, remedy }.into())
+    Err(error::other_scale(what, found, needed, remedy))
 }
 
 /// The ciphertext.

@@ -23,14 +23,16 @@
 //! refused alike, or not at all: try the program once on the simulator, with `admit`'s declaration
 //! as its input.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_mlwe::noise::{DECLARED_LOG2, declared_log2};
 
 use crate::{
-    ArgumentError, Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval,
-    Metadata, Params, Result,
+    Bounds, Ciphertext, CiphertextMeta, During, Evaluator, Interval, Metadata, Params, Result,
     encode::{check_scale, magnitude},
+    error,
     metadata::alignment::Route,
     noise::{self, Noise},
     simulator::SimCiphertext,
@@ -63,9 +65,9 @@ const UNSTATED_BITS: i32 = 4;
 
 /// A program's declaration of a result: the range of its values, the standard deviation of a slot's
 /// error, rounded up to a power of two (the variance: to a power of four), level and scale. If the
-/// statements of the program are true, the standard deviation predicted for the worst slot is at most 64
-/// times as large, and no larger than the range unless the declared one is: a result used as an input again
-/// counts with it.
+/// statements of the program are true, the standard deviation predicted for the worst slot is at
+/// most 64 times as large, and no larger than the range unless the declared one is: a result used
+/// as an input again counts with it.
 ///
 /// Both client and server can know it: from the source of the program, or from a
 /// [`Simulator`](crate::simulator::Simulator) that runs the program on the declared ranges of its
@@ -141,8 +143,8 @@ impl Declaration {
         self.log2_noise.map_or(f64::NAN, |log2| f64::from(log2).exp2())
     }
 
-    /// Standard deviation of the error of the worst slot since the range was last stated, for errors
-    /// of any correlation; NaN if the stated noise was invalid.
+    /// Standard deviation of the error of the worst slot since the range was last stated, for
+    /// errors of any correlation; NaN if the stated noise was invalid.
     pub fn largest_noise(&self) -> f64 {
         largest_deviation(self.noise(), self.bound())
     }
@@ -155,7 +157,7 @@ impl Declaration {
     /// The range of the values.
     ///
     /// # Errors
-    /// [`ErrorKind::Interval`] for an invalid range.
+    /// [`ErrorKind::Domain`] for an invalid range.
     pub(crate) fn range(&self) -> Result<Interval> {
         if self.complex { Interval::complex(self.hi) } else { Interval::real(self.lo, self.hi) }
     }
@@ -213,13 +215,22 @@ impl Published {
         let op = "publish";
         // Step 1: the noise must be a declarable power of two.
         if !DECLARED_LOG2.contains(&log2_noise) {
-            return Err(ErrorKind::Declaration { what: "noise", needed: NOISE }.during(op));
+            return Err(error::declaration("noise", NOISE).during(op));
         }
         // Step 2: replace the computed metadata by the declared one.
         let (lattice, meta) = ciphertext.into_parts();
         let meta = stated(meta, range, log2_noise)?;
         Ok(Self { ciphertext: Ciphertext::from_parts(params, lattice, meta)?, log2_noise })
     }
+}
+
+/// What a declaration is for.
+#[derive(Clone, Copy, PartialEq)]
+enum Use {
+    /// A result that leaves the server.
+    Published,
+    /// An input that enters it.
+    Admitted,
 }
 
 /// The metadata of a vector that states a declared range and noise.
@@ -241,9 +252,13 @@ fn with_bounds(
 ) -> CiphertextMeta {
     // The inverse of `slot_std`: from the deviation of a slot to the variance of a coefficient.
     let unit = noise::slot_std(1.0, meta.slots, meta.scale, of_part);
-    let variance = (deviation / unit).powi(2);
-    let largest = largest_deviation(deviation, bounds.slots().bound()) / deviation;
-    let noise = Noise::varying(variance, variance * largest.powi(2));
+    let variance = |deviation: f64| (deviation / unit).powi(2);
+    let bound = bounds.slots().bound();
+    let largest = largest_deviation(deviation, bound);
+    let noise = Noise::varying(variance(deviation), variance(largest));
+    // An error of any correlation: that within the range, up to its width, and the departure from
+    // it.
+    let noise = Noise { bound: variance(2.0 * bound + largest), ..noise };
     CiphertextMeta { bounds, noise, ..meta }
 }
 
@@ -304,19 +319,22 @@ impl Evaluator {
     /// # Errors
     /// [`ErrorKind::Declaration`] if values may leave the declared range, if padding may exceed its
     /// magnitude, if the noise may exceed the declared noise, or if the result cannot reach the
-    /// declared level or scale; the error does not say by how much. [`ErrorKind::Interval`] for an
+    /// declared level or scale; the error does not say by how much. [`ErrorKind::Domain`] for an
     /// invalid range, [`ErrorKind::Scale`] for an invalid scale, and mismatches.
     pub fn publish(
         &self,
         x: &Ciphertext,
         declaration: impl Into<Declaration>,
     ) -> Result<Published> {
-        self.declared(x, &declaration.into()).during("publish")
+        self.declared(x, &declaration.into(), Use::Published).during("publish")
     }
 
     /// An input of a client as a vector of the declared metadata: range, noise, level and scale are
     /// those of the declaration, whatever the client stated within them. The module page says why a
     /// server with secret constants admits every input.
+    ///
+    /// Exact tables read an admitted vector if its [`bound`](Noise::bound) is within the declared
+    /// noise: encryptions, but no published vectors.
     ///
     /// State the noise: that of a fresh encryption is `Declaration::from` a simulated one, and the
     /// default of a range is far larger.
@@ -338,13 +356,13 @@ impl Evaluator {
     /// # Errors
     /// As [`publish`](Self::publish), for an input that exceeds the declaration.
     pub fn admit(&self, x: &Ciphertext, declaration: impl Into<Declaration>) -> Result<Ciphertext> {
-        Ok(self.declared(x, &declaration.into()).during("admit")?.into())
+        Ok(self.declared(x, &declaration.into(), Use::Admitted).during("admit")?.into())
     }
 
     /// The vector with the declared metadata.
-    fn declared(&self, x: &Ciphertext, declaration: &Declaration) -> Result<Published> {
+    fn declared(&self, x: &Ciphertext, declaration: &Declaration, of: Use) -> Result<Published> {
         self.check(x)?;
-        let (to, route, log2_noise) = declaration.covered(self.params(), &x.metadata())?;
+        let (to, route, log2_noise) = declaration.covered(self.params(), &x.metadata(), of)?;
         let (lattice, _) = self.follow(x, &route)?.into_owned().into_parts();
         let ciphertext = Ciphertext::from_parts(self.params(), lattice, to.meta)?;
         Ok(Published { ciphertext, log2_noise })
@@ -378,19 +396,23 @@ impl Declaration {
     /// # Errors
     /// Those of [`Evaluator::publish`].
     pub fn published(&self, params: &Params, x: &Metadata) -> Result<Metadata> {
-        let (published, ..) = self.covered(params, x).during("publish")?;
+        let (published, ..) = self.covered(params, x, Use::Published).during("publish")?;
         Ok(published)
     }
 
     /// The published metadata of a vector that the declaration covers, the route to its level and
     /// scale, and `log2` of the declared noise.
-    fn covered(&self, params: &Params, x: &Metadata) -> Result<(Metadata, Route, i32)> {
+    fn covered(&self, params: &Params, x: &Metadata, of: Use) -> Result<(Metadata, Route, i32)> {
         // Refuse what the declaration does not cover, then forget the computed metadata.
         let range = self.range()?;
         self.admits(&range, &x.meta.bounds)?;
         let slots = (range.bound(), range.is_real());
         let (at, route, log2_noise) = self.reached(params, x, slots)?;
-        let meta = stated(at.meta, range, log2_noise)?;
+        let mut meta = stated(at.meta, range, log2_noise)?;
+        // Nothing that the server computed may show in a published bound.
+        if of == Use::Admitted && at.meta.noise.bound <= meta.noise.peak {
+            meta.noise.bound = meta.noise.peak;
+        }
         Ok((Metadata { meta, ..at }, route, log2_noise))
     }
 
@@ -414,7 +436,7 @@ impl Declaration {
             let largest = largest_deviation(self.noise(), bound);
             lowest_level(params, bound, scale, (largest / unit).powi(2))
         });
-        let refused = |what, needed| Err(ErrorKind::Declaration { what, needed }.into());
+        let refused = |what, needed| Err(error::declaration(what, needed));
         if level > x.level {
             return refused("level", LEVEL);
         }
@@ -438,7 +460,7 @@ impl Declaration {
         self.admits_range(range, &values)?;
         // Step 2: the padding, by its magnitude and by whether it is real.
         let wide = widened(range);
-        let refused = |needed| Err(ErrorKind::Declaration { what: "range", needed }.into());
+        let refused = |needed| Err(error::declaration("range", needed));
         if padding.bound() > wide.bound() {
             return refused("at least the magnitude of the padding, or clear it (`clear_padding`)");
         }
@@ -455,12 +477,12 @@ impl Declaration {
         if widened(range).contains(values) {
             return Ok(());
         }
-        Err(ErrorKind::Declaration { what: "range", needed: RANGE }.into())
+        Err(error::declaration("range", RANGE))
     }
 
     /// Refuses another number of values or slots than a declared one.
     fn admits_shape(&self, x: &CiphertextMeta) -> Result<()> {
-        let refused = |what| Err(ErrorKind::Declaration { what, needed: SHAPE }.into());
+        let refused = |what| Err(error::declaration(what, SHAPE));
         match (self.len, self.slots) {
             (Some(len), _) if len != x.len => refused("number of values"),
             (_, Some(slots)) if slots != x.slots => refused("number of slots"),
@@ -471,7 +493,8 @@ impl Declaration {
     /// Refuses noise above the declared one, of a part of a slot or of its absolute value. Returns
     /// `log2` of the declared noise.
     fn admits_noise(&self, of_part: bool, x: &CiphertextMeta) -> Result<i32> {
-        // The declared noise is that of the mean slot; peak and excess of a later input follow from it.
+        // The declared noise is that of the mean slot; peak and excess of a later input follow from
+        // it.
         let CiphertextMeta { noise, slots, scale, .. } = *x;
         let deviation = |variance: f64| noise::slot_std(variance, slots, scale, of_part);
         let (found, largest) = (deviation(noise.total), deviation(noise.peak.max(noise.excess)));
@@ -479,16 +502,16 @@ impl Declaration {
         let covers = |declared: f64| {
             found <= declared && largest <= largest_deviation(declared, self.bound())
         };
-        let declared = self.log2_noise.ok_or(ArgumentError::DeclaredNoise)?;
+        let declared = self.log2_noise.ok_or_else(error::declared_noise)?;
         match covers(f64::from(declared).exp2()) {
             true => Ok(declared),
-            false => Err(ErrorKind::Declaration { what: "noise", needed: NOISE }.into()),
+            false => Err(error::declaration("noise", NOISE)),
         }
     }
 }
 
-/// The standard deviation of the error of the worst slot that goes with a declared one, for values of
-/// a magnitude.
+/// The standard deviation of the error of the worst slot that goes with a declared one, for values
+/// of a magnitude.
 fn largest_deviation(declared: f64, bound: f64) -> f64 {
     (LARGEST * declared).min(bound.max(declared))
 }

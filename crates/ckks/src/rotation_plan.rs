@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use bellerophon_mlwe::{self as mlwe, GaloisKeys, RankHoistedKeys, non_adjacent_form};
 
-use crate::{During, ErrorKind, EvaluationKeys, Metadata, Params, Result};
+use crate::{During, EvaluationKeys, Metadata, Params, Result, error};
 
 /// The largest number of keys applied in sequence for one rotation: the powers of two reach any of
 /// `2^32` steps.
@@ -116,13 +116,9 @@ impl EvaluationKeys {
         }
 
         // Step 3: several keys in sequence.
-        let path =
-            shortest_path(&steps, slots, step).ok_or_else(|| ErrorKind::MissingRotationKey {
-                step,
-                slots,
-                level: x.level,
-                have: steps.keys().copied().collect(),
-            })?;
+        let path = shortest_path(&steps, slots, step).ok_or_else(|| {
+            error::missing_rotation_key(step, slots, steps.keys().copied().collect())
+        })?;
         let exponents = path.into_iter().map(|step| steps[&step]).collect();
         Ok(RotationPath::Keys(self.galois_keys(), exponents))
     }

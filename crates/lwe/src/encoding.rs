@@ -1,10 +1,12 @@
 //! Encodings: the map between phases and reals.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_ring::Modulus;
 
-use crate::{ErrorKind, Params, Result, noise};
+use crate::{Params, Result, error, noise};
 
 /// Margin for noise on either side of the range, in standard deviations. A value exceeds 9 of them
 /// with probability `2^-61`.
@@ -87,10 +89,10 @@ impl Encoding {
     /// An encoding from the value at phase 0 and the width of a period.
     ///
     /// # Errors
-    /// [`ErrorKind::Encoding`] if one of them is not finite, or the width is not positive.
+    /// [`ErrorKind::Scale`] if one of them is not finite, or the width is not positive.
     pub fn new(center: f64, width: f64) -> Result<Self> {
         if !(center.is_finite() && width.is_finite() && width > 0.0) {
-            return Err(ErrorKind::Encoding { center, width }.into());
+            return Err(error::encoding(center, width));
         }
         Ok(Self { center, width })
     }
@@ -103,9 +105,9 @@ impl Encoding {
     /// [`noise::guard`].
     ///
     /// # Errors
-    /// [`ErrorKind::Domain`] if the range is empty or not finite, [`ErrorKind::Number`] if the
+    /// [`ErrorKind::Domain`] if the range is empty or not finite, [`ErrorKind::Argument`] if the
     /// variance is negative or not finite or the failure probability is invalid,
-    /// [`ErrorKind::TableTooSmall`] if the guard band takes the whole table.
+    /// [`ErrorKind::Domain`] if the guard band takes the whole table.
     pub fn fit(
         params: &Params,
         lo: f64,
@@ -116,16 +118,11 @@ impl Encoding {
     ) -> Result<Self> {
         // Step 1: validate the inputs.
         if !(lo.is_finite() && hi.is_finite() && lo <= hi && (hi - lo).is_finite()) {
-            return Err(ErrorKind::Domain { lo, hi }.into());
+            return Err(error::domain(lo, hi));
         }
         if !(phase_variance >= 0.0 && phase_variance.is_finite()) {
             let needed = "a finite number from 0 on";
-            return Err(ErrorKind::Number {
-                what: "variance of a phase",
-                found: phase_variance,
-                needed,
-            }
-            .into());
+            return Err(error::number("variance of a phase", phase_variance, needed));
         }
         noise::check_failure(log2_failure)?;
         // Step 2: the noise of one term before the next look-up. Each comparator adds the index
@@ -145,9 +142,7 @@ impl Encoding {
         let half = if hi > lo { (hi - lo) / 2.0 } else { lo.abs().max(1.0) };
         if available < 1.0 {
             let reach = terms;
-            return Err(
-                ErrorKind::TableTooSmall { lo, hi, reach, guard, available, degree: n }.into()
-            );
+            return Err(error::table_too_small(lo, hi, reach, guard, available, n));
         }
         // The tolerance keeps the rounding of the quotient from losing the last step.
         let width = terms * half * (2 * n) as f64 / available * (1.0 + 1e-9);
@@ -192,10 +187,10 @@ pub(crate) fn check_period(lo: f64, hi: f64, deviation: f64, encoding: &Encoding
     // The comparison is written so that it also rejects infinite and NaN bounds.
     let fits = hi - lo + 2.0 * TAIL * deviation < width;
     if !fits {
-        return Err(ErrorKind::Wraps { lo, hi, deviation, width }.into());
+        return Err(error::wraps(lo, hi, deviation, width));
     }
     if lo.abs().max(hi.abs()).max(center.abs()) > MAX_DISTANCE * width {
-        return Err(ErrorKind::Distant { lo, hi, center, width }.into());
+        return Err(error::distant(lo, hi, center, width));
     }
     Ok(())
 }
@@ -203,6 +198,7 @@ pub(crate) fn check_period(lo: f64, hi: f64, deviation: f64, encoding: &Encoding
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::params::tests::insecure;
 
@@ -218,7 +214,10 @@ mod tests {
             assert!((encoding.decode(phase, &q, 102.0) - value - 100.0).abs() < 10.0);
         }
         for (center, width) in [(0.0, 0.0), (0.0, -1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-            assert!(matches!(refusal(&Encoding::new(center, width)), ErrorKind::Encoding { .. }));
+            assert!(
+                refusal(&Encoding::new(center, width))
+                    .is(&ErrorKind::Scale, "per period: need finite numbers and a width")
+            );
         }
     }
 
@@ -234,21 +233,23 @@ mod tests {
         let network = fit(-1.0, 3.0, Headroom::comparators(10)).unwrap();
         assert!(network.width() > difference.width());
         assert!(fit(2.0, 2.0, Headroom::TABLE).unwrap().width() > 8.0);
-        assert!(matches!(refusal(&fit(2.0, 1.0, Headroom::TABLE)), ErrorKind::Domain { .. }));
+        assert!(
+            refusal(&fit(2.0, 1.0, Headroom::TABLE))
+                .is(&ErrorKind::Domain, "]: need finite ends, the lower end first")
+        );
         for variance in [f64::NAN, -1.0, f64::INFINITY] {
             let error =
                 Encoding::fit(&params, 0.0, 1.0, variance, Headroom::TABLE, -60.0).unwrap_err();
-            assert!(
-                matches!(error.kind(), ErrorKind::Number { what: "variance of a phase", .. }),
-                "{error}"
-            );
+            assert!(error.is(&ErrorKind::Argument, "variance of a phase"), "{error}");
         }
         for failure in [f64::NAN, 0.0, 1.0, f64::INFINITY, f64::NEG_INFINITY] {
             let error =
                 Encoding::fit(&params, 0.0, 1.0, 1.0, Headroom::TABLE, failure).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Number { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Argument), "{error}");
         }
         let endless = fit(0.0, 1.0, Headroom::comparators(1_000_000));
-        assert!(matches!(refusal(&endless), ErrorKind::TableTooSmall { .. }));
+        assert!(
+            refusal(&endless).is(&ErrorKind::Domain, "use a larger degree, a smaller domain or a")
+        );
     }
 }

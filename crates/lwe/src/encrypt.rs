@@ -3,7 +3,7 @@
 use bellerophon_ring::{Modulus, sample};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, During, ErrorKind, Result, SecretKey};
+use crate::{Ciphertext, Result, SecretKey, error};
 
 /// Encrypts the integer `message` modulo `q` with noise of standard deviation `sigma`: a uniform
 /// mask `a` and the body `b = message + e - <a, s>`.
@@ -30,11 +30,11 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
 /// If the secret has another dimension.
 pub fn phase(ciphertext: &Ciphertext, secret: &SecretKey) -> Result<i64> {
     if ciphertext.dimension() != secret.dimension() {
-        return Err(ErrorKind::Dimension {
-            found: ciphertext.dimension(),
-            needed: secret.dimension(),
-            remedy: "use the secret that the value is encrypted under",
-        }
+        return Err(error::dimension(
+            ciphertext.dimension(),
+            secret.dimension(),
+            "use the secret that the value is encrypted under",
+        )
         .during("decryption of an LWE value"));
     }
     let q = ciphertext.modulus();
@@ -50,6 +50,7 @@ fn inner_product(q: &Modulus, a: &[u64], secret: &[i64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use bellerophon_mlwe::security::SecretKind;
     use rand::SeedableRng;
@@ -70,7 +71,7 @@ mod tests {
         assert!((0.85..1.15).contains(&ratio), "{ratio}");
         let short = SecretKey::generate(99, SecretKind::Ternary, &mut rng).unwrap();
         let value = Ciphertext::trivial(q, 100, 5);
-        assert!(matches!(refusal(&phase(&value, &short)), ErrorKind::Dimension { .. }));
+        assert!(refusal(&phase(&value, &short)).is(&ErrorKind::Shape, "is needed"));
         assert_eq!(phase(&value, &secret).unwrap(), 5);
     }
 }

@@ -5,7 +5,7 @@ use bellerophon_ring::{DigitGadget, Ntt, NttTable, Poly, sample, try_map};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey};
+use crate::{Ciphertext, During, Params, Result, SecretKey, error};
 
 /// The compressed key-switching key: one seed and the bodies.
 ///
@@ -91,7 +91,7 @@ impl SeededKeySwitchKey {
         let (found, needed) = (bodies.len(), Self::rows(params, source));
         if source == 0 || found != needed {
             let remedy = "give one body for each digit of each block of the source secret";
-            return Err(ErrorKind::Dimension { found, needed: needed.max(1), remedy }.during(op));
+            return Err(error::dimension(found, needed.max(1), remedy).during(op));
         }
         Ok(Self { source, gadget, seed, bodies })
     }
@@ -211,19 +211,18 @@ fn check(gadget: &DigitGadget, bodies: &[Poly<Ntt>], params: &Params) -> Result<
     let (op, needed) = ("LWE key switch", params.spec().dimension);
     if let Some(found) = bodies.iter().map(Poly::degree).find(|&found| found != needed) {
         let remedy = "use the key of these parameters";
-        return Err(ErrorKind::Dimension { found, needed, remedy }.during(op));
+        return Err(error::dimension(found, needed, remedy).during(op));
     }
     let own = params.key_switch_gadget();
     if gadget != own {
         let print = |of: &DigitGadget| {
             format!("{} of {} bits modulo {}", of.digits(), of.base_log(), of.modulus().value())
         };
-        return Err(ErrorKind::Parameter {
-            field: "key_switch_digits",
-            found: format!("{} in the key", print(gadget)),
-            needed: format!("the key of these parameters, {}", print(own)),
-        }
-        .into());
+        return Err(error::parameter(
+            "key_switch_digits",
+            format!("{} in the key", print(gadget)),
+            format!("the key of these parameters, {}", print(own)),
+        ));
     }
     Ok(())
 }
@@ -238,6 +237,7 @@ fn multiply(table: &NttTable, digits: &[u64], key: &[Poly<Ntt>], out: &mut [u64]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::{ParamsSpec, encrypt, params::tests::insecure, phase};
     use bellerophon_mlwe::security::SecretKind;
@@ -270,23 +270,23 @@ mod tests {
         let params = Params::new(insecure(64, 64, false)).unwrap();
         let secret = SecretKey::generate(128, SecretKind::Ternary, &mut rng).unwrap();
         let wrong = SeededKeySwitchKey::generate(&params, &secret, &secret, &mut rng);
-        assert!(matches!(refusal(&wrong), ErrorKind::Dimension { found: 128, needed: 64, .. }));
+        assert!(refusal(&wrong).is(&ErrorKind::Shape, "dimension 128 where 64 is needed"));
         let target = SecretKey::generate_lwe(&params, &mut rng).unwrap();
         let key = SeededKeySwitchKey::generate(&params, &secret, &target, &mut rng).unwrap();
         let other = Params::new(ParamsSpec { key_switch_digits: 7, ..insecure(64, 64, false) });
         let other = other.unwrap();
         let error = key.expand(&other).unwrap_err();
-        assert!(
-            matches!(error.kind(), ErrorKind::Parameter { field: "key_switch_digits", .. }),
-            "{error}"
-        );
+        assert!(error.is(&ErrorKind::Parameters, "parameter key_switch_digits ="), "{error}");
         let key = key.expand(&params).unwrap();
         let value = Ciphertext::trivial(*params.modulus(), 128, 0);
         assert_eq!(key.apply(&other, &value), Err(error));
         let short = Ciphertext::trivial(*params.modulus(), 64, 0);
-        assert!(matches!(refusal(&key.apply(&params, &short)), ErrorKind::Dimension { .. }));
+        assert!(refusal(&key.apply(&params, &short)).is(&ErrorKind::Shape, "is needed"));
         let wide = Ciphertext::trivial(*params.ring_modulus(), 128, 0);
-        assert!(matches!(refusal(&key.apply(&params, &wide)), ErrorKind::Modulus { .. }));
+        assert!(
+            refusal(&key.apply(&params, &wide))
+                .is(&ErrorKind::ParamsMismatch, "is needed; switch the modulus first")
+        );
         let batch = [Ciphertext::trivial(*params.modulus(), 128, 7), short];
         assert!(key.apply_batch(&params, &batch).is_err());
         assert_eq!(key.apply_batch(&params, &batch[..1]).unwrap().len(), 1);

@@ -40,7 +40,8 @@ mod ciphertext;
 mod encoding;
 mod encrypt;
 mod engine;
-mod error;
+#[doc(hidden)]
+pub mod error;
 mod functions;
 mod keys;
 mod keyswitch;
@@ -68,6 +69,7 @@ mod testing;
 pub mod wire;
 
 pub(crate) use bellerophon_ring::During;
+pub use bellerophon_ring::{Error, ErrorKind, Result};
 pub use blind_rotate::{
     BlindRotationKey, RotationPart, SeededBlindRotationKey, blind_rotate_batch,
 };
@@ -75,11 +77,10 @@ pub use ciphertext::Ciphertext;
 pub use encoding::{Encoding, Headroom, OutputEncoding};
 pub use encrypt::{encrypt, phase};
 pub use engine::{Engine, NtruRotation, NtruSpec, RgswGadget};
-pub use error::{Error, ErrorKind, Result};
 pub use functions::{Network, Order, check_pooling};
 pub use keys::{LookupKeys, SeededLookupKeys};
 pub use keyswitch::{KeySwitchKey, SeededKeySwitchKey};
-pub use lwe_vec::{LweMeta, LweVec};
+pub use lwe_vec::{Deviation, LweMeta, LweVec};
 pub use modswitch::{Mod2NCiphertext, switch_modulus};
 pub use multi_value::Table;
 pub use params::{Params, ParamsSpec};

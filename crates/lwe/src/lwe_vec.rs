@@ -1,13 +1,19 @@
 //! Vectors of LWE ciphertexts under the ring secret, with metadata: encoding, range and noise.
 
+mod deviation;
+
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::borrow::Cow;
 
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use rand::CryptoRng;
 
+pub use deviation::Deviation;
+
 use crate::{
-    Ciphertext, During, Encoding, ErrorKind, Params, Result, SecretKey, encoding::check_period,
-    encrypt, phase,
+    Ciphertext, During, Encoding, Params, Result, SecretKey, encoding::check_period, encrypt,
+    error, phase,
 };
 
 /// A vector of LWE ciphertexts of one encoding, of dimension `n'` (the coefficients of the ring
@@ -22,11 +28,10 @@ use crate::{
 /// * The index errors of earlier tables ([`index`](LweMeta::index)) do not, because
 ///   the entry that a table returns lies in the range of its function.
 ///
-/// Their sum is the [`variance`](Self::variance), which assumes that summed operands have
-/// independent errors. The [`deviation`](LweMeta::deviation) bounds the noise of the phase without
-/// that assumption. Sums and multiples are exact up to the noise. An operation fails if its result
-/// does not fit one period of the phase: `hi - lo` plus nine deviations on either side must be
-/// below the width of the encoding.
+/// Both are [deviations](Deviation) that add up in sums, since two values may share errors. Sums
+/// and multiples are exact up to the noise. An operation fails if its result does not fit one
+/// period of the phase: `hi - lo` plus nine deviations of the noise on either side must be below
+/// the width of the encoding.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LweVec {
     items: Vec<Ciphertext>,
@@ -42,22 +47,28 @@ pub struct LweMeta {
     pub lo: f64,
     /// The largest possible message.
     pub hi: f64,
-    /// The variance of the noise of the phase, in squared units of the values: the noise of
-    /// encryption, of blind rotations, and of comparators, whose functions have slope 1 (maximum,
-    /// sorting and the like). This noise moves values out of their range.
-    pub noise: f64,
-    /// The variance of the index errors of earlier tables, in squared units of the values:
-    /// `max E[(f(x + e) - f(x))^2]` over all `x` of the range, for an error `e` of the argument
-    /// with the standard deviation [`index_std`](crate::Evaluator::index_std). It is an upper
-    /// estimate for any values of the range: at a jump of `f` it is about half the square of the
-    /// jump, no matter how few values lie near the jump.
-    pub index: f64,
-    /// A standard deviation of the noise of the phase that holds even if operands share noise: a
-    /// sum adds the deviations of its terms. It determines the guard bands. If the noises of the
-    /// terms are independent, [`LweVec::independent`] lowers it.
-    pub deviation: f64,
+    /// The noise of the phase: that of encryption, of blind rotations, and of comparators, whose
+    /// functions have slope 1 (maximum, sorting and the like). It moves values out of their range.
+    /// Its bound determines the guard bands.
+    pub noise: Deviation,
+    /// The index errors of earlier tables: the root of `max E[(f(x + e) - f(x))^2]` over all `x` of
+    /// the range, for an error `e` of the argument with the standard deviation
+    /// [`index_std`](crate::Evaluator::index_std). It is an upper estimate for any values of the
+    /// range: at a jump of `f` its square is about half that of the jump, no matter how few values
+    /// lie near the jump.
+    pub index: Deviation,
     /// The identifier of the client's key.
     pub key: KeyId,
+}
+
+impl LweMeta {
+    /// The mean square of noise and index errors together, of any correlation, beyond that of the
+    /// noise: `(n + i)^2 - n^2` for both of its deviations.
+    pub fn beyond_noise(&self) -> [f64; 2] {
+        let beyond = |noise: f64, index: f64| index * (index + 2.0 * noise);
+        let (noise, index) = (self.noise, self.index);
+        [beyond(noise.predicted, index.predicted), beyond(noise.bound, index.bound)]
+    }
 }
 
 impl LweVec {
@@ -78,16 +89,23 @@ impl LweVec {
         key: KeyId,
     ) -> Result<Self> {
         let (lo, hi) = range.into_inner();
-        if !(lo.is_finite() && hi.is_finite() && lo <= hi && variance >= 0.0) {
-            return Err(ErrorKind::ValueRange { lo, hi, variance }.into());
-        }
+        let (noise, index) = (Deviation::of_variance(variance), Deviation::NONE);
+        Self::from_parts(params, items, LweMeta { encoding, lo, hi, noise, index, key })
+    }
+
+    /// A vector from its ciphertexts, at least one, with all metadata given.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and for a bound on errors that is not finite or below the prediction.
+    pub fn from_parts(params: &Params, items: Vec<Ciphertext>, meta: LweMeta) -> Result<Self> {
+        let LweMeta { lo, hi, noise, index, .. } = meta;
         for item in &items {
             item.check(params.spec().ring_degree, params.ring_modulus())
                 .during("values of tables")?;
         }
-        let (noise, index, deviation) = (variance, 0.0, variance.sqrt());
-        let meta = LweMeta { encoding, lo, hi, noise, index, deviation, key };
-        Self { items, meta }.checked().during("values")
+        let vector = Self { items, meta }.with_noise(lo..=hi, noise)?;
+        index.check("index errors of values")?;
+        Ok(vector)
     }
 
     /// Encrypts values under the ring secret, with the noise that the keys of the tables have.
@@ -105,7 +123,7 @@ impl LweVec {
         let (q0, sigma) = (params.ring_modulus(), params.spec().ring_sigma);
         if let Some(index) = values.iter().position(|value| !range.contains(value)) {
             let (count, (lo, hi)) = (values.len(), range.into_inner());
-            return Err(ErrorKind::OutsideRange { index, count, lo, hi }.into());
+            return Err(error::outside_range(index, count, lo, hi));
         }
         let items: Result<_> = values
             .iter()
@@ -145,89 +163,33 @@ impl LweVec {
         &self.meta
     }
 
-    /// The variance of the error against the exact function of the exact messages, in squared units
-    /// of the values: [`noise`](LweMeta::noise) plus
-    /// [`index`](LweMeta::index). It assumes that the errors of operands are
-    /// independent.
-    ///
-    /// Operands share errors if one is used twice (`x + x`, a position selected twice), if they are
-    /// the minimum and the maximum of one pair or other results of one network, or if they come
-    /// from one call of [`maps`](crate::Evaluator::maps). A sum of such operands has a larger
-    /// error.
+    /// The predicted variance of the error against the exact function of the exact messages, in
+    /// squared units of the values: of the noise of the phase and the index errors together. It
+    /// holds for errors of any correlation, among terms that share noise (`x + x`, a position that
+    /// is selected twice, minimum and maximum of one pair), and of noise and index errors.
     pub fn variance(&self) -> f64 {
-        self.meta.noise + self.meta.index
+        (self.meta.noise.predicted + self.meta.index.predicted).powi(2)
     }
 
-    /// Replaces the variance of the index errors, which keep values within their range, in squared
-    /// units of the values.
+    /// Replaces the index errors, which keep values within their range.
+    pub(crate) fn with_index(self, index: Deviation) -> Self {
+        Self { meta: LweMeta { index, ..self.meta }, ..self }
+    }
+
+    /// Replaces the range and the noise of the phase, without a check against the tracked ones.
     ///
     /// # Errors
-    /// [`ErrorKind::Number`] unless the variance is finite and not negative.
-    pub fn with_index_variance(self, variance: f64) -> Result<Self> {
-        if !(0.0..f64::INFINITY).contains(&variance) {
-            let (what, needed) = ("index variance of values", "a finite number from 0 on");
-            return Err(ErrorKind::Number { what, found: variance, needed }.into());
-        }
-        Ok(Self { meta: LweMeta { index: variance, ..self.meta }, ..self })
-    }
-
-    /// Replaces the range and the variance of the noise of the phase, without a check against the
-    /// tracked ones. The square root of the variance becomes the [`deviation`](LweMeta::deviation).
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub(crate) fn assume(
-        self,
-        range: std::ops::RangeInclusive<f64>,
-        variance: f64,
-    ) -> Result<Self> {
-        self.with_bounds(range, variance, variance.sqrt())
-    }
-
-    /// A vector with all metadata given, including the [`deviation`](LweMeta::deviation).
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and if the deviation is below the square root of the variance.
-    pub(crate) fn restore(
-        params: &Params,
-        items: Vec<Ciphertext>,
-        encoding: Encoding,
-        range: std::ops::RangeInclusive<f64>,
-        [noise, index, deviation]: [f64; 3],
-        key: KeyId,
-    ) -> Result<Self> {
-        // Both are sums of the same terms, each rounded: hence the tolerance.
-        let enough = deviation >= noise.sqrt() * (1.0 - 1e-9);
-        if !enough {
-            let what = "deviation of values";
-            let needed = "at least the square root of the noise variance";
-            return Err(ErrorKind::Number { what, found: deviation, needed }.into());
-        }
-        Self::new(params, items, encoding, range.clone(), noise, key)?
-            .with_bounds(range, noise, deviation)?
-            .with_index_variance(index)
-    }
-
-    /// [`assume`](Self::assume) with a deviation that holds even if operands share noise.
-    pub(crate) fn with_bounds(
+    /// As [`from_parts`](Self::from_parts).
+    pub(crate) fn with_noise(
         mut self,
         range: std::ops::RangeInclusive<f64>,
-        noise: f64,
-        deviation: f64,
+        noise: Deviation,
     ) -> Result<Self> {
-        (self.meta.lo, self.meta.hi) = range.into_inner();
-        (self.meta.noise, self.meta.deviation) = (noise, deviation);
-        if !(self.meta.lo.is_finite()
-            && self.meta.hi.is_finite()
-            && self.meta.lo <= self.meta.hi
-            && noise >= 0.0)
-        {
-            return Err(ErrorKind::ValueRange {
-                lo: self.meta.lo,
-                hi: self.meta.hi,
-                variance: noise,
-            }
-            .into());
+        let (lo, hi) = range.into_inner();
+        (self.meta.lo, self.meta.hi, self.meta.noise) = (lo, hi, noise);
+        if !(lo.is_finite() && hi.is_finite() && lo <= hi && noise.predicted >= 0.0) {
+            let variance = noise.predicted.powi(2);
+            return Err(error::value_range(lo, hi, variance));
         }
         self.checked().during("values")
     }
@@ -237,16 +199,8 @@ impl LweVec {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn within(self, range: std::ops::RangeInclusive<f64>) -> Result<Self> {
-        let (noise, deviation) = (self.meta.noise, self.meta.deviation);
-        self.with_bounds(range, noise, deviation)
-    }
-
-    /// Declares that the noises of all summed terms are independent, for example those of look-ups
-    /// with one blind rotation each. The square root of the
-    /// [`noise`](LweMeta::noise) becomes the [`deviation`](LweMeta::deviation).
-    pub fn independent(self) -> Self {
-        let deviation = self.meta.noise.sqrt();
-        Self { meta: LweMeta { deviation, ..self.meta }, ..self }
+        let noise = self.meta.noise;
+        self.with_noise(range, noise)
     }
 
     /// The middle of the range.
@@ -254,19 +208,14 @@ impl LweVec {
         self.meta.lo + (self.meta.hi - self.meta.lo) / 2.0
     }
 
-    /// [`variance`](Self::variance) in squared units of the phase.
-    pub(crate) fn phase_variance(&self) -> f64 {
-        self.variance() * (self.modulus() / self.meta.encoding.width()).powi(2)
+    /// A deviation in units of the values as a variance in squared units of the phase.
+    pub(crate) fn in_phase(&self, deviation: f64) -> f64 {
+        (deviation * self.modulus() / self.meta.encoding.width()).powi(2)
     }
 
-    /// [`noise`](LweMeta::noise) in squared units of the phase.
-    pub(crate) fn noise_phase_variance(&self) -> f64 {
-        self.meta.noise * (self.modulus() / self.meta.encoding.width()).powi(2)
-    }
-
-    /// The square of [`deviation`](LweMeta::deviation), in squared units of the phase.
+    /// A bound on the variance of the noise, in squared units of the phase.
     pub(crate) fn largest_phase_variance(&self) -> f64 {
-        (self.meta.deviation * self.modulus() / self.meta.encoding.width()).powi(2)
+        self.in_phase(self.meta.noise.bound)
     }
 
     fn modulus(&self) -> f64 {
@@ -297,7 +246,7 @@ impl LweVec {
     /// If a position does not exist, or none is given.
     pub fn select(&self, positions: &[usize]) -> Result<Self> {
         if let Some(&place) = positions.iter().find(|&&place| place >= self.len()) {
-            return Err(ErrorKind::Place { place, len: self.len() }.into());
+            return Err(error::place(place, self.len()));
         }
         let items = positions.iter().map(|&place| self.items[place].clone()).collect();
         Self { items, ..self.bare() }.checked().during("selection of values")
@@ -326,7 +275,6 @@ impl LweVec {
         (self.meta.lo, self.meta.hi) = (self.meta.lo.min(by.meta.lo), self.meta.hi.max(by.meta.hi));
         self.meta.noise = self.meta.noise.max(by.meta.noise);
         self.meta.index = self.meta.index.max(by.meta.index);
-        self.meta.deviation = self.meta.deviation.max(by.meta.deviation);
     }
 
     /// All values of all parts, in order, at a common encoding and with the union of the ranges.
@@ -338,7 +286,7 @@ impl LweVec {
         // Step 1: the common encoding is that of the smallest width.
         let width = |part: &&Self| part.meta.encoding.width();
         let finest = parts.iter().min_by(|x, y| width(x).total_cmp(&width(y)));
-        let finest = finest.ok_or(ErrorKind::NoValues).during(op)?;
+        let finest = finest.ok_or_else(error::no_values).during(op)?;
         // Step 2: convert each part, and take the largest range and errors.
         let mut all = finest.bare();
         for part in parts {
@@ -348,57 +296,57 @@ impl LweVec {
                 (all.meta.lo.min(part.meta.lo), all.meta.hi.max(part.meta.hi));
             all.meta.noise = all.meta.noise.max(part.meta.noise);
             all.meta.index = all.meta.index.max(part.meta.index);
-            all.meta.deviation = all.meta.deviation.max(part.meta.deviation);
         }
         all.checked().during(op)
     }
 
-    /// `x + y` for each pair. Variances add, and so do deviations.
+    /// `x + y` for each pair. Errors add up as if they were equal, which holds for errors of any
+    /// correlation.
     ///
     /// # Errors
     /// If lengths or keys differ, if neither width is an integer multiple of the other, or if the
     /// sum may not fit one period.
     pub fn add(&self, other: &Self) -> Result<Self> {
-        let (lo, hi) = (self.meta.lo + other.meta.lo, self.meta.hi + other.meta.hi);
-        self.combine(other, lo, hi, |center, other| center + other, |x, y| x.add_assign(y))
-            .during("addition of values")
+        self.combine(other, |x, y| x + y).during("addition of values")
     }
 
-    /// `x - y` for each pair.
+    /// `x + y` for each pair, of errors that the caller knows to be independent, for example those
+    /// of look-ups with one blind rotation each. Within each operand errors count as they did.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_independent(&self, other: &Self) -> Result<Self> {
+        self.combine(other, Deviation::hypot).during("addition of values")
+    }
+
+    /// `x - y` for each pair, with errors as of [`add`](Self::add).
     ///
     /// # Errors
     /// As [`add`](Self::add).
     pub fn sub(&self, other: &Self) -> Result<Self> {
-        let (lo, hi) = (self.meta.lo - other.meta.hi, self.meta.hi - other.meta.lo);
-        let op = "subtraction of values";
-        self.combine(other, lo, hi, |center, other| center - other, |x, y| x.sub_assign(y))
-            .during(op)
+        self.combine(&other.neg(), |x, y| x + y).during("subtraction of values")
     }
 
-    /// Applies `phases` to each pair of ciphertexts and `centers` to the centers, and adds the
-    /// errors. `lo` and `hi` bound the result.
+    /// `x + y` for each pair, with the errors joined by `errors`.
     fn combine(
         &self,
         other: &Self,
-        lo: f64,
-        hi: f64,
-        centers: impl Fn(f64, f64) -> f64,
-        phases: impl Fn(&mut Ciphertext, &Ciphertext) -> Result<()>,
+        errors: impl Fn(Deviation, Deviation) -> Deviation,
     ) -> Result<Self> {
         if self.len() != other.len() {
-            return Err(ErrorKind::Lengths { left: self.len(), right: other.len() }.into());
+            return Err(error::lengths(self.len(), other.len()));
         }
         // Step 1: a common width.
         let (left, right) = self.aligned(other)?;
         let mut out = left.into_owned();
-        out.items.iter_mut().zip(&right.items).try_for_each(|(x, y)| phases(x, y))?;
-        // Step 2: the metadata. Independent errors add in variance, shared errors in deviation.
-        let center = centers(out.meta.encoding.center(), right.meta.encoding.center());
+        out.items.iter_mut().zip(&right.items).try_for_each(|(x, y)| x.add_assign(y))?;
+        // Step 2: the metadata.
+        let LweMeta { encoding, lo, hi, noise, index, .. } = right.meta;
+        let center = out.meta.encoding.center() + encoding.center();
         out.meta.encoding = Encoding::new(center, out.meta.encoding.width())?;
-        (out.meta.lo, out.meta.hi) = (lo, hi);
-        out.meta.noise += right.meta.noise;
-        out.meta.index += right.meta.index;
-        out.meta.deviation += right.meta.deviation;
+        (out.meta.lo, out.meta.hi) = (self.meta.lo + lo, self.meta.hi + hi);
+        out.meta.noise = errors(out.meta.noise, noise);
+        out.meta.index = errors(out.meta.index, index);
         out.checked()
     }
 
@@ -410,21 +358,20 @@ impl LweVec {
         let count = self.len() as f64;
         let mut total = self.items[0].clone();
         self.items[1..].iter().try_for_each(|item| total.add_assign(item))?;
-        // The center adds up too; variances and the deviation grow with the number of terms.
+        // The center adds up too, and errors as if they were equal.
         let encoding =
             Encoding::new(self.meta.encoding.center() * count, self.meta.encoding.width())?;
         let (lo, hi) = (self.meta.lo * count, self.meta.hi * count);
         let (noise, index) = (self.meta.noise * count, self.meta.index * count);
-        let (items, deviation) = (vec![total], self.meta.deviation * count);
-        let meta = LweMeta { encoding, lo, hi, noise, index, deviation, ..self.meta };
-        Self { items, meta }.checked().during("sum of values")
+        let meta = LweMeta { encoding, lo, hi, noise, index, ..self.meta };
+        Self { items: vec![total], meta }.checked().during("sum of values")
     }
 
     /// `x + constant`, which changes the encoding only.
     ///
     /// # Errors
     /// If the constant is not finite, or so large that floating-point numbers cannot distinguish
-    /// the results ([`ErrorKind::Distant`]).
+    /// the results ([`ErrorKind::Range`]).
     pub fn add_constant(&self, constant: f64) -> Result<Self> {
         let encoding =
             Encoding::new(self.meta.encoding.center() + constant, self.meta.encoding.width())?;
@@ -447,29 +394,28 @@ impl LweVec {
     /// `factor x`, which changes the encoding only: range, noise and width grow alike.
     ///
     /// # Errors
-    /// [`ErrorKind::Constant`] if the factor is zero or not finite, or if width, variance or
+    /// [`ErrorKind::Argument`] if the factor is zero or not finite, or if width, variance or
     /// deviation would overflow or underflow.
     pub fn scale(&self, factor: f64) -> Result<Self> {
         // Step 1: the sign, on the ciphertexts.
         let signed = if factor < 0.0 { self.neg() } else { self.clone() };
         // Step 2: the magnitude, on the metadata, which must stay representable.
         let size = factor.abs();
-        let (width, deviation) =
-            (signed.meta.encoding.width() * size, signed.meta.deviation * size);
-        let [noise, index] = [signed.meta.noise, signed.meta.index].map(|part| part * size * size);
-        let kept = |before: f64, after: f64| after.is_normal() || before == 0.0;
-        if !(width.is_normal()
-            && kept(signed.meta.noise, noise)
-            && kept(signed.meta.index, index)
-            && kept(signed.meta.deviation, deviation))
+        let width = signed.meta.encoding.width() * size;
+        let (noise, index) = (signed.meta.noise * size, signed.meta.index * size);
+        let kept = |before: Deviation, after: Deviation| {
+            let pairs = [(before.predicted, after.predicted), (before.bound, after.bound)];
+            pairs.iter().all(|&(before, after)| before == 0.0 || after.powi(2).is_normal())
+        };
+        if !(width.is_normal() && kept(signed.meta.noise, noise) && kept(signed.meta.index, index))
         {
             let (op, what, index) = ("scaling of values", "factor", None);
             let needed = "a nonzero number that keeps width and variance within the range of f64";
-            return Err(ErrorKind::Constant { what, index, count: 1, needed }.during(op));
+            return Err(error::constant(what, index, 1, needed).during(op));
         }
         let encoding = Encoding::new(signed.meta.encoding.center() * size, width)?;
         let (lo, hi) = (signed.meta.lo * size, signed.meta.hi * size);
-        let meta = LweMeta { encoding, lo, hi, noise, index, deviation, ..signed.meta };
+        let meta = LweMeta { encoding, lo, hi, noise, index, ..signed.meta };
         Self { meta, ..signed }.checked().during("scaling of values")
     }
 
@@ -487,27 +433,21 @@ impl LweVec {
             Encoding::new(self.meta.encoding.center() * real, self.meta.encoding.width())?;
         let (x, y) = (self.meta.lo * real, self.meta.hi * real);
         (out.meta.lo, out.meta.hi) = (x.min(y), x.max(y));
-        out.meta.noise *= real * real;
-        out.meta.index *= real * real;
-        out.meta.deviation *= real.abs();
+        (out.meta.noise, out.meta.index) = (self.meta.noise * real, self.meta.index * real);
         out.checked().during("integer multiple of values")
     }
 
     /// Both operands at the smaller of their widths. The larger must be an integer multiple of it.
     fn aligned<'a>(&'a self, other: &'a Self) -> Result<(Cow<'a, Self>, Cow<'a, Self>)> {
         if self.meta.key != other.meta.key {
-            return Err(mlwe::ErrorKind::KeyMismatch {
-                found: other.meta.key,
-                needed: self.meta.key,
-            }
-            .into());
+            return Err(mlwe::error::key_mismatch(other.meta.key, self.meta.key));
         }
         // Step 1: the integer quotient of the widths.
         let ratio = self.meta.encoding.width() / other.meta.encoding.width();
         let factor = ratio.max(1.0 / ratio).round();
         if (ratio.max(1.0 / ratio) / factor - 1.0).abs() > 1e-9 || factor > 2f64.powi(40) {
             let (left, right) = (self.meta.encoding.to_string(), other.meta.encoding.to_string());
-            return Err(ErrorKind::Encodings { left, right }.into());
+            return Err(error::encodings(left, right));
         }
         // Step 2: multiply the phase of the wider operand by it, which keeps its values.
         let finer = |x: &Self| x.times(factor as i64)?.scale(1.0 / factor);
@@ -526,9 +466,11 @@ impl LweVec {
     /// Fails unless there is at least one value and all of them fit one period.
     fn checked(self) -> Result<Self> {
         if self.items.is_empty() {
-            return Err(ErrorKind::NoValues.into());
+            return Err(error::no_values());
         }
-        check_period(self.meta.lo, self.meta.hi, self.meta.deviation, &self.meta.encoding)?;
+        let LweMeta { lo, hi, noise, encoding, .. } = self.meta;
+        check_period(lo, hi, noise.bound, &encoding)?;
+        noise.check("noise of values")?;
         Ok(self)
     }
 }

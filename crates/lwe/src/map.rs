@@ -1,6 +1,8 @@
 //! Table look-up on [`LweVec`]: programmable bootstrapping of every value, with input and output
 //! under the ring secret.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_mlwe::{self as mlwe, KeyId};
@@ -8,9 +10,9 @@ use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::try_map;
 
 use crate::{
-    Ciphertext, Encoding, ErrorKind, Evaluator, LweVec, Mod2NCiphertext, OutputEncoding, Result,
-    TableDomain, TestPolynomial, blind_rotate, noise, progress::LookupProgress, rgsw::Accumulator,
-    switch_modulus, tabulate::Samples,
+    Ciphertext, Deviation, Encoding, Evaluator, LweMeta, LweVec, Mod2NCiphertext, OutputEncoding,
+    Result, TableDomain, TestPolynomial, blind_rotate, error, noise, progress::LookupProgress,
+    rgsw::Accumulator, switch_modulus, tabulate::Samples,
 };
 
 impl Evaluator<'_> {
@@ -26,8 +28,8 @@ impl Evaluator<'_> {
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::KeyMismatch`] for values of another client,
-    /// [`ErrorKind::TooWideForTable`] if the range with its guard band does not fit the table,
-    /// [`ErrorKind::NotFinite`] if `f` is not finite somewhere in the range, [`ErrorKind::Wraps`]
+    /// [`ErrorKind::Range`] if the range with its guard band does not fit the table,
+    /// [`ErrorKind::NotFinite`] if `f` is not finite somewhere in the range, [`ErrorKind::Range`]
     /// if the results do not fit one period of a given encoding, [`ErrorKind::Cancelled`] if the
     /// observer cancels. All except the last are returned before any look-up.
     pub fn map(
@@ -40,22 +42,20 @@ impl Evaluator<'_> {
     }
 
     /// The standard deviation of the argument error of a look-up on these values, in units of the
-    /// values. It includes their own error, both modulus switches and the key switch.
+    /// values. It includes their own predicted error, both modulus switches and the key switch.
     pub fn index_std(&self, values: &LweVec) -> f64 {
-        let index = noise::expected_index_error(self.params, values.phase_variance());
-        index.sqrt() * self.step(&values.meta().encoding)
+        self.argument_error(values, values.variance().sqrt())
     }
 
     /// As [`index_std`](Self::index_std), for the noise of the phase alone, without the index
-    /// errors of earlier tables.
-    pub fn noise_std(&self, values: &LweVec) -> f64 {
-        let index = noise::expected_index_error(self.params, values.noise_phase_variance());
-        index.sqrt() * self.step(&values.meta().encoding)
+    /// errors of earlier tables: as predicted, and a bound.
+    pub fn noise_std(&self, values: &LweVec) -> Deviation {
+        values.meta().noise.map(|own| self.argument_error(values, own))
     }
 
-    /// As [`noise_std`](Self::noise_std), but valid even if the terms of the values share noise.
-    pub(crate) fn index_deviation(&self, values: &LweVec) -> f64 {
-        let index = noise::expected_index_error(self.params, values.largest_phase_variance());
+    /// The argument error of a look-up on values whose own error has the deviation `own`.
+    fn argument_error(&self, values: &LweVec, own: f64) -> f64 {
+        let index = noise::expected_index_error(self.params, values.in_phase(own));
         index.sqrt() * self.step(&values.meta().encoding)
     }
 
@@ -76,9 +76,7 @@ impl Evaluator<'_> {
         output: OutputEncoding,
     ) -> Result<LweVec> {
         if functions.len() != values.len() {
-            return Err(
-                ErrorKind::TableCount { tables: functions.len(), values: values.len() }.into()
-            );
+            return Err(error::table_count(functions.len(), values.len()));
         }
         self.operation("look-up", values.len(), |work| self.map_in(work, values, functions, output))
     }
@@ -107,24 +105,23 @@ impl Evaluator<'_> {
         let items = self.look_up_values(work, values, &tables?)?;
         // Step 4: the metadata of the results.
         let index = Samples::error(&samples, self.index_cells(values));
-        self.results(items, encoding, range, [variance, index], values.meta().key)
+        self.results(items, encoding, range, (variance, index), values.meta().key)
     }
 
     /// Two standard deviations in cells of the table: of the index error, including the noise of
-    /// the values, and of the errors of the values from earlier tables.
-    pub(crate) fn index_cells(&self, values: &LweVec) -> [f64; 2] {
-        let step = self.step(&values.meta().encoding);
-        [self.noise_std(values) / step, values.meta().index.sqrt() / step]
+    /// the values, and of what errors of the values from earlier tables add to it. First as
+    /// predicted, then bounds.
+    pub(crate) fn index_cells(&self, values: &LweVec) -> [[f64; 2]; 2] {
+        let cells = |v: f64| v / self.step(&values.meta().encoding);
+        let Deviation { predicted, bound } = self.noise_std(values);
+        let [expected, most] = values.meta().beyond_noise();
+        [[predicted, expected.sqrt()], [bound, most.sqrt()]].map(|pair| pair.map(cells))
     }
 
     /// Fails unless the values belong to the client of the look-up keys.
     pub(crate) fn check_key(&self, values: &LweVec) -> Result<()> {
         let (found, needed) = (values.meta().key, self.keys.key);
-        if found == needed {
-            Ok(())
-        } else {
-            Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into())
-        }
+        if found == needed { Ok(()) } else { Err(mlwe::error::key_mismatch(found, needed)) }
     }
 
     /// The table domain for the range of the values. Fails unless the key matches and the range
@@ -140,7 +137,7 @@ impl Evaluator<'_> {
         TableDomain::with_step(lo, hi, values.middle(), step, degree, guard).map_err(|_| {
             let available = ((degree / 2) as f64 - guard as f64).max(0.0);
             let needed = (hi - lo) * degree as f64 / available;
-            ErrorKind::TooWideForTable { lo, hi, guard, needed, width }.into()
+            error::too_wide_for_table(lo, hi, guard, needed, width)
         })
     }
 
@@ -209,23 +206,25 @@ impl Evaluator<'_> {
     }
 
     /// The results of a look-up with their metadata: the variance of the noise in squared units of
-    /// the phase, and of the index error in squared units of the result.
+    /// the phase, and the index error in units of the result.
     pub(crate) fn results(
         &self,
         items: Vec<Ciphertext>,
         encoding: Encoding,
         range: RangeInclusive<f64>,
-        [phase_variance, index]: [f64; 2],
+        (phase_variance, index): (f64, Deviation),
         key: KeyId,
     ) -> Result<LweVec> {
         let unit = encoding.width() / self.params.ring_modulus().value() as f64;
-        let variance = phase_variance * unit * unit;
-        LweVec::new(self.params, items, encoding, range, variance, key)?.with_index_variance(index)
+        let noise = Deviation::of_variance(phase_variance * unit * unit);
+        let (lo, hi) = range.into_inner();
+        LweVec::from_parts(self.params, items, LweMeta { encoding, lo, hi, noise, index, key })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::ErrorKind;
     use crate::error::refusal;
     use std::{
         cell::Cell,
@@ -269,10 +268,35 @@ mod tests {
                 .collect();
             let measured = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
             let index = evaluator.index_std(&x).powi(2);
-            assert!((out.meta().index / (9.0 * index) - 1.0).abs() < 0.05);
+            assert!((out.meta().index.predicted.powi(2) / (9.0 * index) - 1.0).abs() < 0.05);
             let ratio = measured / (out.variance() / 9.0);
             assert!((0.75..1.33).contains(&ratio), "{:?}: {ratio}", s.params.spec().engine);
         }
+    }
+
+    /// Index errors of a value that is added to itself are equal. A table of the sum counts them
+    /// so.
+    #[test]
+    fn shared_index_errors_are_predicted() {
+        let mut s = Setup::new(insecure(64, 1024, true));
+        let encoding = s.fit(-1.0..=1.0, 1e6, Headroom::TABLE);
+        let x = s.encrypt(&[0.0; 400], -1.0..=1.0, encoding);
+        let evaluator = s.evaluator();
+        let ratio = |x: &LweVec| {
+            let found = x.decrypt(&s.ring).unwrap();
+            found.iter().map(|v| v * v).sum::<f64>() / found.len() as f64 / x.variance()
+        };
+        let room = OutputEncoding::Fit(Headroom { terms: 16, levels: 0 });
+        let mut y = evaluator.map(&x, |v| f64::from(u8::from(v > 0.0)), room).unwrap();
+        assert!((0.8..1.2).contains(&ratio(&y)), "{}", ratio(&y));
+        for doublings in 1..=4 {
+            y = y.add(&y).unwrap();
+            assert!((0.8..1.2).contains(&ratio(&y)), "{doublings}: {}", ratio(&y));
+            assert!(y.meta().index.bound >= y.meta().index.predicted);
+        }
+        // The identity passes them on, with an index error of its own.
+        let same = evaluator.map(&y, |v| v, OutputEncoding::Fit(Headroom::TABLE)).unwrap();
+        assert!((0.8..1.2).contains(&ratio(&same)), "{}", ratio(&same));
     }
 
     #[test]
@@ -321,13 +345,17 @@ mod tests {
         let error = evaluator
             .map(&x, |v| (v - 1.0).ln(), OutputEncoding::Fit(Headroom::TABLE))
             .unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::NotFinite { argument: 0.5, .. }));
+        assert!(error.is(&ErrorKind::NotFinite, "the function is not finite at 0.5, which is"));
         let narrow = OutputEncoding::Encoding(Encoding::new(0.0, 1.0).unwrap());
-        assert!(matches!(refusal(&evaluator.map(&x, |v| v, narrow)), ErrorKind::Wraps { .. }));
+        assert!(
+            refusal(&evaluator.map(&x, |v| v, narrow))
+                .is(&ErrorKind::Range, "encode the inputs with headroom for more")
+        );
         let wide = x.add(&x).unwrap();
         let error = evaluator.map(&wide, |v| v, OutputEncoding::Fit(Headroom::TABLE)).unwrap_err();
         assert!(
-            error.op() == "look-up" && matches!(error.kind(), ErrorKind::TooWideForTable { .. }),
+            error.op() == "look-up"
+                && error.is(&ErrorKind::Range, "encode the inputs with headroom for more"),
             "{error}"
         );
     }
@@ -354,7 +382,7 @@ mod tests {
                 .evaluator()
                 .map(&x, f64::signum, OutputEncoding::Fit(Headroom::TABLE))
                 .unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::TooWideForTable { .. }));
+            assert!(error.is(&ErrorKind::Range, "encode the inputs with headroom for more"));
             // A larger failure probability needs a smaller guard band.
             let encoding =
                 Encoding::fit(&s.params, -1.0, 1.0, 1e6, Headroom::TABLE, -10.0).unwrap();
@@ -387,13 +415,13 @@ mod tests {
         ];
         for error in refused {
             assert!(
-                matches!(error.kind(), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })),
+                error.is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or"),
                 "{error}"
             );
         }
         for failure in [f64::NAN, 0.0, 3.0, f64::INFINITY, f64::NEG_INFINITY] {
             let error = evaluator.with_failure(failure).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Number { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Argument), "{error}");
         }
     }
 
@@ -415,9 +443,16 @@ mod tests {
                 let narrow = OutputEncoding::Encoding(Encoding::new(0.0, width).unwrap());
                 let wide = OutputEncoding::Fit(Headroom::TABLE);
                 let error = evaluator.map(&x, identity, narrow).unwrap_err();
-                assert!(matches!(error.kind(), ErrorKind::Wraps { .. }), "{error}");
+                assert!(
+                    error.is(&ErrorKind::Range, "encode the inputs with headroom for more"),
+                    "{error}"
+                );
                 let error = evaluator.maps(&x, &[(&f64::sin, wide), (&identity, narrow)]);
-                assert!(matches!(refusal(&error), ErrorKind::Wraps { .. }), "{error:?}");
+                assert!(
+                    refusal(&error)
+                        .is(&ErrorKind::Range, "encode the inputs with headroom for more"),
+                    "{error:?}"
+                );
             }
             assert_eq!(done.load(Ordering::Relaxed), 0);
         }
@@ -446,7 +481,7 @@ mod tests {
                 .unwrap();
             for _ in 0..levels {
                 let (min, max) = evaluator.min_max(&best, &best).unwrap();
-                assert!(max.meta().deviation > best.meta().deviation);
+                assert!(max.meta().noise.bound > best.meta().noise.bound);
                 best = if levels == 1 { max } else { min };
             }
             evaluator.abs(&best.sub(&best).unwrap(), OutputEncoding::Fit(Headroom::TABLE)).unwrap();
@@ -481,7 +516,7 @@ mod tests {
             let stopping = s.evaluator().observed(&at);
             let error = stopping.map(&x, |v| v, output).unwrap_err();
             assert_eq!(error.op(), "look-up");
-            let &ErrorKind::Cancelled { done, total: 300 } = error.kind() else {
+            let &ErrorKind::Cancelled { done, total: 300, .. } = error.kind() else {
                 panic!("{error}")
             };
             assert!(done.div_ceil(16) <= stop && done >= stop, "{stop}: {done}");

@@ -2,7 +2,7 @@
 
 use bellerophon_ring::Modulus;
 
-use crate::{Ciphertext, ErrorKind, Result};
+use crate::{Ciphertext, Result, error};
 
 /// `round(x to / from)` for `x` in `[0, from)`. Ties round up; odd moduli have none.
 fn scale(x: u64, from: u64, to: u64) -> u64 {
@@ -48,12 +48,11 @@ impl Mod2NCiphertext {
     /// If the degree is not a power of two up to `2^30`.
     pub(crate) fn on_grid(ciphertext: &Ciphertext, ring_degree: usize, grid: u32) -> Result<Self> {
         if !ring_degree.is_power_of_two() || ring_degree > 1 << 30 {
-            return Err(ErrorKind::Parameter {
-                field: "ring_degree",
-                found: ring_degree.to_string(),
-                needed: "a power of two up to 2^30".into(),
-            }
-            .into());
+            return Err(error::parameter(
+                "ring_degree",
+                ring_degree.to_string(),
+                "a power of two up to 2^30".into(),
+            ));
         }
         // The mask is rounded to 2N / grid and multiplied by the grid. Rounding can reach the
         // modulus, which the bit mask reduces to 0.

@@ -15,8 +15,8 @@
 use bellerophon_ring::try_map;
 
 use crate::{
-    Ciphertext, Encoding, ErrorKind, Evaluator, LweVec, OutputEncoding, Params, Result,
-    TableDomain, TestPolynomial, encoding::check_period, noise, progress::LookupProgress,
+    Ciphertext, Encoding, Evaluator, LweVec, OutputEncoding, Params, Result, TableDomain,
+    TestPolynomial, encoding::check_period, error, noise, progress::LookupProgress,
     rgsw::Accumulator, sample_extract::coefficient_mask, tabulate::Samples,
 };
 
@@ -30,7 +30,7 @@ impl Evaluator<'_> {
     /// With the special-modulus gadget one blind rotation of each value serves all functions. The
     /// noise of the results is larger than that of [`map`](Self::map), and the metadata includes
     /// it. All results of one value share part of that noise, so their sums have a larger error
-    /// than sums of independent results ([`LweMeta::deviation`](crate::LweMeta::deviation)). With
+    /// than sums of independent results ([`LweMeta::noise`](crate::LweMeta::noise)). With
     /// digits and on NTRU the noise is too large for this method, and the same switched ciphertext
     /// is rotated once for each function.
     ///
@@ -56,7 +56,7 @@ impl Evaluator<'_> {
         tables: &[Table<'_>],
     ) -> Result<Vec<LweVec>> {
         match tables {
-            [] => Err(ErrorKind::TableCount { tables: 0, values: values.len() }.into()),
+            [] => Err(error::table_count(0, values.len())),
             [(f, output)] => Ok(vec![self.map_in(work, values, &[*f], *output)?]),
             _ if self.rotations(2) == 1 => self.multi_value(work, values, tables),
             _ => self.repeated(work, values, tables),
@@ -103,7 +103,7 @@ impl Evaluator<'_> {
         // Step 3: the metadata of the results.
         let results =
             items.into_iter().zip(prepared).map(|(items, (_, encoding, range, index))| {
-                self.results(items, encoding, range, [variance, index], values.meta().key)
+                self.results(items, encoding, range, (variance, index), values.meta().key)
             });
         results.collect()
     }
@@ -156,7 +156,7 @@ impl Evaluator<'_> {
         let results = results.map(|((items, function), variance)| {
             let range = function.range();
             let index = Samples::error(std::slice::from_ref(&function.samples), cells);
-            self.results(items, function.encoding, range, [variance, index], values.meta().key)
+            self.results(items, function.encoding, range, (variance, index), values.meta().key)
         });
         results.collect()
     }
@@ -278,6 +278,7 @@ fn coefficient_zero(b: &[u64], w: &[i64]) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::{
         Headroom,
@@ -315,7 +316,7 @@ mod tests {
                 let got = out.decrypt(&s.ring).unwrap();
                 let errors = got.iter().zip(&indices).map(|(y, &k)| y - f(domain.argument(k)));
                 let measured = errors.map(|e| e * e).sum::<f64>() / got.len() as f64;
-                let ratio = measured / out.meta().noise;
+                let ratio = measured / out.meta().noise.predicted.powi(2);
                 // Where a function is constant, its rounding is not uniform. A constant function
                 // has only an offset, and its table is 0.
                 let steep = i == 0 || i == 3 || repeated;
@@ -327,8 +328,8 @@ mod tests {
                 assert!(expected.contains(&ratio), "{repeated} {i} {ratio}");
             }
             // The index error is far larger, and the same in all functions.
-            let deviation = |y: &LweVec| 6.0 * y.meta().noise.sqrt();
-            assert!(evaluator.index_std(&x) > 10.0 * out[0].meta().noise.sqrt());
+            let deviation = |y: &LweVec| 6.0 * y.meta().noise.predicted;
+            assert!(evaluator.index_std(&x) > 10.0 * out[0].meta().noise.predicted);
             let pairs = out[0].decrypt(&s.ring).unwrap().into_iter();
             for (id, cosine) in pairs.zip(out[3].decrypt(&s.ring).unwrap()) {
                 let slack = deviation(&out[0]) + deviation(&out[3]);
@@ -350,10 +351,9 @@ mod tests {
             evaluator.maps(&x, &tables).unwrap();
             assert_eq!(told.told(), (look_ups, look_ups));
             assert_eq!(evaluator.maps(&x, &tables[..1]).unwrap().len(), 1);
-            assert!(matches!(
-                refusal(&evaluator.maps(&x, &[])),
-                ErrorKind::TableCount { tables: 0, .. }
-            ));
+            assert!(
+                refusal(&evaluator.maps(&x, &[])).is(&ErrorKind::Length, "0 look-up tables for")
+            );
         }
     }
 
@@ -382,12 +382,12 @@ mod tests {
         let evaluator = s.evaluator();
         let out = evaluator.maps(&x, &tables(&FUNCTIONS[..2], Headroom::TABLE)).unwrap();
         let (id, sigmoid) = (out[0].decrypt(&s.ring).unwrap(), out[1].decrypt(&s.ring).unwrap());
-        let deviation = out[0].meta().noise.sqrt();
+        let deviation = out[0].meta().noise.predicted;
         assert!(deviation < 16.0 * 2f64.powf(-18.5), "{}", (deviation / 16.0).log2());
         let index = 6.0 * evaluator.index_std(&x);
         for ((id, sigmoid), x) in id.iter().zip(&sigmoid).zip(x.decrypt(&s.ring).unwrap()) {
             assert!((id - x).abs() < index + 6.0 * deviation, "{id} {x}");
-            let slack = 6.0 * (out[1].meta().noise.sqrt() + deviation / 4.0);
+            let slack = 6.0 * (out[1].meta().noise.predicted + deviation / 4.0);
             assert!((FUNCTIONS[1](*id) - sigmoid).abs() < slack, "{id} {sigmoid}");
         }
     }

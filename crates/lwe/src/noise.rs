@@ -12,7 +12,7 @@ use bellerophon_ring::DigitGadget;
 #[cfg(test)]
 pub(crate) use ntru::{ntru_product, ntru_ring_switch};
 
-use crate::{ErrorKind, Params, Result, params::EngineContext};
+use crate::{Params, Result, error, params::EngineContext};
 
 /// The variance after a modulus switch from `from` to `to`, of a ciphertext with the variance
 /// `variance` before: the noise scales, and every coordinate is rounded.
@@ -233,7 +233,8 @@ pub(crate) fn comparator(params: &Params, width: f64) -> f64 {
 
 /// The variances of a value after `count` comparators in a row, for values of a variance whose
 /// encoding has this width: for values that differ by more than the errors, and the one from which
-/// [`LweMeta::deviation`](crate::LweMeta::deviation) is computed, which holds for equal values too.
+/// the bound of [`LweMeta::noise`](crate::LweMeta::noise) is computed, which holds for equal values
+/// too.
 pub fn comparators(
     params: &Params,
     width: f64,
@@ -260,12 +261,7 @@ pub(crate) fn check_failure(log2_failure: f64) -> Result<()> {
         return Ok(());
     }
     let needed = "the log2 of a probability: a finite number below 0";
-    Err(ErrorKind::Number {
-        what: "failure probability, as its log2,",
-        found: log2_failure,
-        needed,
-    }
-    .into())
+    Err(error::number("failure probability, as its log2,", log2_failure, needed))
 }
 
 /// A bound on `|s|^2` that a secret exceeds with probability below `2^-60`. For a ternary secret

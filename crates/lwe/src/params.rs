@@ -1,5 +1,7 @@
 //! Parameters: [`ParamsSpec`] is a literal of plain numbers, [`Params`] the checked, immutable set.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::Arc;
 
 use bellerophon_mlwe::security::{
@@ -11,8 +13,9 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::{
-    Ciphertext, ErrorKind, Mod2NCiphertext, Result,
+    Ciphertext, Mod2NCiphertext, Result,
     engine::{Engine, NtruRotation, RgswGadget},
+    error,
     ntru::NtruContext,
     rgsw::RgswContext,
     secret::{BOUNDS, LARGEST, SecretKey},
@@ -79,12 +82,11 @@ impl Params {
     /// Checks the ranges, the primes and, unless [`Security::Insecure`], the security of all keys.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameter`] names the field. [`ErrorKind::Insecure`] names the key that is too
+    /// [`ErrorKind::Parameters`] names the field. [`ErrorKind::Insecure`] names the key that is too
     /// weak.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
-        let refuse = |field, found: String, needed: &str| {
-            Err(ErrorKind::Parameter { field, found, needed: needed.into() }.into())
-        };
+        let refuse =
+            |field, found: String, needed: &str| Err(error::parameter(field, found, needed.into()));
         // Step 1: dimension, noise and secrets.
         if !spec.dimension.is_power_of_two() {
             return refuse("dimension", spec.dimension.to_string(), "a power of two");
@@ -392,15 +394,14 @@ fn check_security(spec: &ParamsSpec, log2_lwe: f64, engine: &EngineContext) -> R
     }
     for (what, secret, dimension, log2_ratio, bound) in keys {
         if bound.is_none_or(|bound| log2_ratio > bound) {
-            return Err(ErrorKind::Insecure {
+            return Err(error::insecure(
                 what,
                 secret,
                 dimension,
                 log2_ratio,
-                security: spec.security.name(),
-                bound: bound.map_or("a case in the tables".into(), |b| format!("{b:.2}")),
-            }
-            .into());
+                spec.security.name(),
+                bound.map_or("a case in the tables".into(), |b| format!("{b:.2}")),
+            ));
         }
     }
     Ok(bits)

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 /// A callback with the number of completed look-ups and the total of the operation. It is called at
 /// the beginning and after every group of at most 16 look-ups, the last one included. `Break`
@@ -76,7 +76,7 @@ impl<'o> LookupProgress<'o> {
         }
         match state.cancelled {
             false => Ok(()),
-            true => Err(ErrorKind::Cancelled { done: state.done, total: self.total }.into()),
+            true => Err(error::cancelled(state.done, self.total)),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Published values: values that leave the server with declared metadata instead of tracked
 //! metadata.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_mlwe::noise::{DECLARED_LOG2, declared_log2};
 
-use crate::{During, ErrorKind, LweVec, Result};
+use crate::{Deviation, LweVec, Result, error};
 
 /// The requirement on the declared noise.
 const NOISE: &str = "at least the predicted deviation, from 2^-300 to 2^300";
@@ -15,8 +17,9 @@ const NOISE: &str = "at least the predicted deviation, from 2^-300 to 2^300";
 ///
 /// The declared noise is the noise of the phase: the difference between a value and the entry that
 /// its table returned. The index error of the look-up ([`LweMeta::index`](crate::LweMeta::index))
-/// depends on the table. It is neither declared nor revealed, and counts as zero in further
-/// computations on published values.
+/// depends on the table, and is neither declared nor revealed. It is predicted as zero in further
+/// computations on published values; its bound is the width of the declared range, which such an
+/// error does not exceed.
 ///
 /// The width of the encoding stays as it is, because decryption needs it. A program chooses it for
 /// its tables ([`OutputEncoding`](crate::OutputEncoding)). A width that is fitted to the results of
@@ -37,10 +40,12 @@ impl PublishedValues {
     /// cover the values.
     pub(crate) fn of(values: LweVec, range: RangeInclusive<f64>, log2_noise: i32) -> Result<Self> {
         if !DECLARED_LOG2.contains(&log2_noise) {
-            return Err(ErrorKind::Declaration { what: "noise", needed: NOISE }.during("publish"));
+            return Err(error::declaration("noise", NOISE).during("publish"));
         }
-        let variance = f64::from(2 * log2_noise).exp2();
-        let values = values.assume(range, variance)?.with_index_variance(0.0)?;
+        let width = range.end() - range.start();
+        let values = values
+            .with_noise(range, Deviation::of_variance(f64::from(2 * log2_noise).exp2()))?
+            .with_index(Deviation { predicted: 0.0, bound: width });
         Ok(Self { values: values.centred(), log2_noise })
     }
 
@@ -66,25 +71,25 @@ impl AsRef<LweVec> for LweVec {
 impl LweVec {
     /// Prepares values for leaving the server: the metadata becomes the range and the noise that
     /// the program declares. `noise` is a standard deviation of the
-    /// [phase](crate::LweMeta::deviation) in units of the values, and is rounded up to a power of
+    /// [phase](crate::LweMeta::noise) in units of the values, and is rounded up to a power of
     /// two.
     ///
     /// # Errors
     /// [`ErrorKind::Declaration`] if messages may leave the declared range or noise may exceed the
-    /// declared noise; the error does not reveal by how much. [`ErrorKind::ValueRange`] if the
-    /// range is empty or not finite. [`ErrorKind::Wraps`] if range and noise do not fit the
+    /// declared noise; the error does not reveal by how much. [`ErrorKind::Argument`] if the
+    /// range is empty or not finite. [`ErrorKind::Range`] if range and noise do not fit the
     /// encoding.
     pub fn publish(&self, range: RangeInclusive<f64>, noise: f64) -> Result<PublishedValues> {
         // Step 1: the range, with a tolerance for the rounding of computed ends.
         let slack = 1e-9 * (range.end() - range.start()).max(range.end().abs());
         if self.meta().lo < range.start() - slack || self.meta().hi > range.end() + slack {
             let needed = "a range that contains every possible value of the operations";
-            return Err(ErrorKind::Declaration { what: "range", needed }.during("publish"));
+            return Err(error::declaration("range", needed).during("publish"));
         }
         // Step 2: the noise, rounded up to a power of two.
-        let too_small = ErrorKind::Declaration { what: "noise", needed: NOISE }.during("publish");
+        let too_small = error::declaration("noise", NOISE).during("publish");
         let log2_noise = declared_log2(noise).ok_or(too_small.clone())?;
-        if self.meta().deviation > f64::from(log2_noise).exp2() {
+        if self.meta().noise.bound > f64::from(log2_noise).exp2() {
             return Err(too_small);
         }
         // Step 3: replace the tracked metadata.
@@ -95,6 +100,7 @@ impl LweVec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::{Encoding, params::tests::insecure, testing::Setup};
 
@@ -108,7 +114,7 @@ mod tests {
         let mut encrypt = |range: RangeInclusive<f64>| s.encrypt(&[0.5, 1.0], range, encoding);
         let (x, y) = (encrypt(0.0..=1.0), encrypt(-1.0..=1.5));
         // One of them with an index error.
-        let y = y.scale(0.75).unwrap().with_index_variance(1.0).unwrap();
+        let y = y.scale(0.75).unwrap().with_index(Deviation::of_variance(1.0));
         let (px, py) = (publish(&x).unwrap(), publish(&y).unwrap());
         for published in [&px, &py] {
             let values: &LweVec = published.as_ref();
@@ -117,21 +123,28 @@ mod tests {
                 (-2.0, 2.0, -6)
             );
             assert_eq!(values.variance(), 2f64.powi(-12));
-            assert_eq!(values.meta().deviation, 2f64.powi(-6));
+            assert_eq!(values.meta().noise.bound, 2f64.powi(-6));
+            assert_eq!(values.meta().index.bound, 4.0);
         }
         let found = px.as_ref().decrypt(&s.ring).unwrap();
         assert!((found[0] - 0.5).abs() < 1e-6 && (found[1] - 1.0).abs() < 1e-6);
         // Values that may exceed the declaration are rejected.
         let refused = |x: &LweVec, range, noise| {
             let error = x.publish(range, noise).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Declaration { .. }), "{error}");
+            assert!(
+                error.is(&ErrorKind::Declaration, "does not cover the values: declare"),
+                "{error}"
+            );
         };
         refused(&x, 0.0..=0.5, 0.01);
-        refused(&x, 0.0..=1.0, 0.1 * x.meta().deviation);
+        refused(&x, 0.0..=1.0, 0.1 * x.meta().noise.bound);
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             refused(&x, 0.0..=1.0, bad);
         }
         assert!(x.publish(0.0..=f64::NAN, 0.01).is_err());
-        assert!(matches!(refusal(&x.publish(-20.0..=20.0, 0.01)), ErrorKind::Wraps { .. }));
+        assert!(
+            refusal(&x.publish(-20.0..=20.0, 0.01))
+                .is(&ErrorKind::Range, "encode the inputs with headroom for more")
+        );
     }
 }

@@ -13,7 +13,7 @@ use bellerophon_ring::{
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, During, ErrorKind, Result, SecretKey, engine::RgswGadget};
+use crate::{Ciphertext, During, Result, SecretKey, engine::RgswGadget, error};
 
 /// A ring ciphertext `(b, a)` modulo `q0` in coefficient form: the accumulator of a blind rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,12 +87,11 @@ impl RgswContext {
                 let special = Modulus::new(modulus)?;
                 if modulus < q0.value() {
                     // The noise of a step is q0 / q' times the noise of the key.
-                    return Err(ErrorKind::Parameter {
-                        field: "gadget.modulus",
-                        found: modulus.to_string(),
-                        needed: format!("a special prime above q0 = {}", q0.value()),
-                    }
-                    .into());
+                    return Err(error::parameter(
+                        "gadget.modulus",
+                        modulus.to_string(),
+                        format!("a special prime above q0 = {}", q0.value()),
+                    ));
                 }
                 let ring = Ring::new(degree, &[q0, special])?;
                 (ring, Gadget::SpecialModulus { inverse: q0.inv(q0.reduce(modulus))? })
@@ -100,12 +99,11 @@ impl RgswContext {
             // The rows are modulo q0.
             RgswGadget::Digits { base_log, count } => {
                 if count > 2 {
-                    return Err(ErrorKind::Parameter {
-                        field: "gadget.count",
-                        found: count.to_string(),
-                        needed: "1 or 2 digits: with more a special modulus is faster".into(),
-                    }
-                    .into());
+                    return Err(error::parameter(
+                        "gadget.count",
+                        count.to_string(),
+                        "1 or 2 digits: with more a special modulus is faster".into(),
+                    ));
                 }
                 let digits = DigitGadget::new(q0, base_log, count)?;
                 (Ring::new(degree, &[q0])?, Gadget::Digits(digits))
@@ -269,7 +267,7 @@ impl<'p> RowEncryptor<'p> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::error::refusal;
+    use crate::{ErrorKind, error::refusal};
     use crate::{Params, params::tests::insecure, phase};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
@@ -354,8 +352,14 @@ pub(crate) mod tests {
         let q0 = Modulus::new(insecure(8, 64, false).ring_modulus).unwrap();
         let small = bellerophon_ring::prime::ntt_primes_below(64, 30, 1, &[]).unwrap()[0];
         let special = RgswGadget::SpecialModulus { modulus: small.value() };
-        assert!(matches!(refusal(&RgswContext::new(64, q0, special)), ErrorKind::Parameter { .. }));
+        assert!(
+            refusal(&RgswContext::new(64, q0, special))
+                .is(&ErrorKind::Parameters, "is not supported: need")
+        );
         let digits = RgswGadget::Digits { base_log: 5, count: 3 };
-        assert!(matches!(refusal(&RgswContext::new(64, q0, digits)), ErrorKind::Parameter { .. }));
+        assert!(
+            refusal(&RgswContext::new(64, q0, digits))
+                .is(&ErrorKind::Parameters, "is not supported: need")
+        );
     }
 }

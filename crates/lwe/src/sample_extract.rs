@@ -3,7 +3,7 @@
 
 use bellerophon_ring::Modulus;
 
-use crate::{Ciphertext, During, ErrorKind, Result};
+use crate::{Ciphertext, Result, error};
 
 /// The LWE ciphertext whose phase under the coefficients of `s` is coefficient `k` of `b + a s`.
 ///
@@ -15,15 +15,11 @@ use crate::{Ciphertext, During, ErrorKind, Result};
 /// If `k` is not below `N`, or the polynomials differ in length.
 pub fn sample_extract(modulus: &Modulus, b: &[u64], a: &[u64], k: usize) -> Result<Ciphertext> {
     if b.len() != a.len() {
-        return Err(ErrorKind::Dimension {
-            found: a.len(),
-            needed: b.len(),
-            remedy: "give two polynomials of the same ring",
-        }
-        .during("extraction"));
+        return Err(error::dimension(a.len(), b.len(), "give two polynomials of the same ring")
+            .during("extraction"));
     }
     if k >= a.len() {
-        return Err(ErrorKind::Coefficient { index: k, degree: a.len() }.into());
+        return Err(error::coefficient(k, a.len()));
     }
     Ciphertext::new(*modulus, b[k], coefficient_mask(modulus, a, k).collect())
 }
@@ -42,6 +38,7 @@ pub(crate) fn coefficient_mask(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::{SecretKey, phase};
     use bellerophon_mlwe::security::SecretKind;
@@ -66,10 +63,9 @@ mod tests {
             assert_eq!(phase(&value, &secret).unwrap(), q.center(expected.limb(0)[k]));
         }
         let error = sample_extract(q, b.limb(0), a.limb(0), 16).unwrap_err();
-        assert_eq!(error, ErrorKind::Coefficient { index: 16, degree: 16 }.into());
-        assert!(matches!(
-            refusal(&sample_extract(q, b.limb(0), &[0; 8], 0)),
-            ErrorKind::Dimension { .. }
-        ));
+        assert_eq!(error, error::coefficient(16, 16));
+        assert!(
+            refusal(&sample_extract(q, b.limb(0), &[0; 8], 0)).is(&ErrorKind::Shape, "is needed")
+        );
     }
 }

@@ -5,7 +5,7 @@ use bellerophon_ring::sample;
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{During, ErrorKind, Result};
+use crate::{During, Result, error};
 
 /// The largest magnitude of a coefficient: that of a signed 16-bit number of either sign.
 pub(crate) const LARGEST: u32 = (1 << 15) - 1;
@@ -39,7 +39,7 @@ impl SecretKey {
             }
             SecretKind::Bounded(_) => {
                 let (found, needed) = (kind.to_string(), BOUNDS.into());
-                return Err(ErrorKind::Secret { found, needed }.into());
+                return Err(error::secret(found, needed));
             }
         };
         Ok(Self { coefficients })
@@ -54,7 +54,7 @@ impl SecretKey {
         if coefficients.is_empty() || exceeds(&coefficients, LARGEST) {
             let found =
                 if coefficients.is_empty() { "no coefficients" } else { "larger coefficients" };
-            return Err(ErrorKind::Secret { found: found.into(), needed: needed.into() }.into());
+            return Err(error::secret(found.into(), needed.into()));
         }
         Ok(Self { coefficients })
     }
@@ -70,7 +70,7 @@ impl SecretKey {
         secret.check(dimension).during("restoring a secret")?;
         if !kind.may_be(&secret.coefficients) {
             let (found, needed) = ("other coefficients".into(), format!("coefficients {kind}"));
-            return Err(ErrorKind::Secret { found, needed }.into());
+            return Err(error::secret(found, needed));
         }
         Ok(secret)
     }
@@ -94,7 +94,7 @@ impl SecretKey {
     pub(crate) fn check_ternary(&self, needed: &str) -> Result<()> {
         if exceeds(&self.coefficients, 1) {
             let found = "coefficients other than -1, 0 and 1".into();
-            return Err(ErrorKind::Secret { found, needed: needed.into() }.into());
+            return Err(error::secret(found, needed.into()));
         }
         Ok(())
     }
@@ -103,7 +103,7 @@ impl SecretKey {
     pub(crate) fn check(&self, needed: usize) -> Result<()> {
         if self.dimension() != needed {
             let remedy = "give the secret of these parameters";
-            return Err(ErrorKind::Dimension { found: self.dimension(), needed, remedy }.into());
+            return Err(error::dimension(self.dimension(), needed, remedy));
         }
         Ok(())
     }
@@ -124,6 +124,7 @@ impl std::fmt::Debug for SecretKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
@@ -143,11 +144,11 @@ mod tests {
         dense.check_ternary("a ternary one").unwrap();
         for w in [0, 1 << 15] {
             let error = SecretKey::generate(8, SecretKind::Bounded(w), &mut rng).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Secret { .. }), "{error}");
+            assert!(error.is(&ErrorKind::Shape, "secret key"), "{error}");
         }
         for bad in [vec![], vec![0, 1 << 15], vec![-1 << 15], vec![i64::MIN]] {
             let error = SecretKey::from_coefficients(Zeroizing::new(bad)).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Secret { .. }));
+            assert!(error.is(&ErrorKind::Shape, "secret key"));
         }
     }
 
@@ -176,10 +177,7 @@ mod tests {
         let stored = || Zeroizing::new(ring.coefficients().to_vec());
         SecretKey::restore_ring(&params, stored()).unwrap();
         let error = SecretKey::restore_lwe(&params, stored()).unwrap_err();
-        assert!(
-            matches!(error.kind(), ErrorKind::Dimension { found: 64, needed: 8, .. }),
-            "{error}"
-        );
+        assert!(error.is(&ErrorKind::Shape, "dimension 64 where 8 is needed"), "{error}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Encoding, ErrorKind, Params, Result, TableDomain, TestPolynomial, noise};
+use crate::{Deviation, Encoding, Params, Result, TableDomain, TestPolynomial, error, noise};
 
 /// The values of a function at the indices `-N/2..N/2`, and their range.
 pub(crate) struct Samples {
@@ -23,7 +23,7 @@ impl Samples {
                 if value.is_finite() {
                     return Ok(value);
                 }
-                Err(ErrorKind::NotFinite { argument }.into())
+                Err(error::not_finite(argument))
             })
             .collect::<Result<Vec<_>>>()?;
         // All values are finite here, so `min` and `max` are well defined.
@@ -50,10 +50,16 @@ impl Samples {
     }
 
     /// The largest error over all values of several functions, caused by errors of the index and of
-    /// the operand. Both are standard deviations in cells ([`noise::table_error`]).
-    pub(crate) fn error(all: &[Self], [index, operand]: [f64; 2]) -> f64 {
-        let errors = all.iter().map(|s| noise::table_error(&s.values, index, operand));
-        errors.fold(0.0, f64::max)
+    /// the operand. Both are standard deviations in cells ([`noise::table_error`]), as predicted
+    /// and as bounds.
+    pub(crate) fn error(all: &[Self], [expected, most]: [[f64; 2]; 2]) -> Deviation {
+        let of = |[index, operand]: [f64; 2]| {
+            let errors = all.iter().map(|s| noise::table_error(&s.values, index, operand));
+            errors.fold(0.0, f64::max).sqrt()
+        };
+        let predicted = of(expected);
+        let bound = if most == expected { predicted } else { of(most).max(predicted) };
+        Deviation { predicted, bound }
     }
 
     /// The function as a test polynomial.

@@ -8,9 +8,11 @@
 //! so [`TableDomain`] keeps a guard band between the domain and both ends. In the guard band the
 //! table repeats the function's value at the end of the domain.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::Modulus;
 
-use crate::{ErrorKind, Params, Result};
+use crate::{Params, Result, error};
 
 /// The map between the reals of a closed interval and the indices of a table.
 ///
@@ -53,14 +55,14 @@ impl TableDomain {
     ) -> Result<Self> {
         let finite = lo.is_finite() && hi.is_finite() && center.is_finite();
         if !(finite && lo <= hi && (hi - lo).is_finite() && step.is_finite() && step > 0.0) {
-            return Err(ErrorKind::Domain { lo, hi }.into());
+            return Err(error::domain(lo, hi));
         }
         // The farther end must stay `guard` indices inside the table. The tolerance absorbs the
         // rounding of `fit`, which places the ends exactly on the limit.
         let available = (degree / 2) as f64 - guard as f64;
         let reach = (hi - center).max(center - lo) / step;
         if available < 1.0 || reach > available * (1.0 + 1e-12) {
-            return Err(ErrorKind::TableTooSmall { lo, hi, reach, guard, available, degree }.into());
+            return Err(error::table_too_small(lo, hi, reach, guard, available, degree));
         }
         Ok(Self { lo, hi, center, step, degree })
     }
@@ -133,7 +135,7 @@ impl TestPolynomial {
     /// `f` is called once for each of the `N` indices, with arguments inside the domain only.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFinite`] or [`ErrorKind::OutputRange`] with the first argument whose value
+    /// [`ErrorKind::NotFinite`] or [`ErrorKind::Range`] with the first argument whose value
     /// is not finite or whose encoding exceeds `q0 / 2` in magnitude.
     pub fn new(
         modulus: Modulus,
@@ -146,11 +148,11 @@ impl TestPolynomial {
             let argument = domain.argument(k);
             let value = f(argument);
             if !value.is_finite() {
-                return Err(ErrorKind::NotFinite { argument }.into());
+                return Err(error::not_finite(argument));
             }
             let encoded = encode(value);
             if encoded.unsigned_abs() > limit {
-                return Err(ErrorKind::OutputRange { argument, limit }.into());
+                return Err(error::output_range(argument, limit));
             }
             Ok(encoded)
         })
@@ -198,11 +200,11 @@ impl TestPolynomial {
         let (found, needed) = (self.degree(), params.spec().ring_degree);
         if found != needed {
             let remedy = "create the test polynomial with the ring degree of the parameters";
-            return Err(ErrorKind::Dimension { found, needed, remedy }.into());
+            return Err(error::dimension(found, needed, remedy));
         }
         let (found, needed) = (self.modulus.value(), params.ring_modulus().value());
         if found != needed {
-            return Err(ErrorKind::Modulus { found, needed }.into());
+            return Err(error::modulus(found, needed));
         }
         Ok(())
     }
@@ -231,6 +233,7 @@ impl TestPolynomial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
 
     const Q0: u64 = (1 << 45) - 229;
@@ -290,25 +293,32 @@ mod tests {
         assert_eq!(table.entry(-127), 0);
         let log = TestPolynomial::new(modulus(), domain, f64::ln, |y| (y * 1e9) as i64);
         let error = log.unwrap_err();
-        assert_eq!(error, ErrorKind::NotFinite { argument: 0.0 }.into());
+        assert_eq!(error, error::not_finite(0.0));
         let large = TestPolynomial::new(modulus(), domain, |x| x, |y| (y * 1e13) as i64);
-        assert!(matches!(refusal(&large), ErrorKind::OutputRange { .. }));
+        assert!(
+            refusal(&large).is(&ErrorKind::Range, "does not fit the modulus: its encoding must")
+        );
         let lowest = TestPolynomial::new(modulus(), domain, |x| x, |_| i64::MIN);
-        assert!(matches!(refusal(&lowest), ErrorKind::OutputRange { .. }));
+        assert!(
+            refusal(&lowest).is(&ErrorKind::Range, "does not fit the modulus: its encoding must")
+        );
     }
 
     #[test]
     fn domains_that_do_not_fit_are_refused() {
         for (lo, hi) in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-            assert!(matches!(refusal(&TableDomain::fit(lo, hi, 64, 4)), ErrorKind::Domain { .. }));
+            assert!(
+                refusal(&TableDomain::fit(lo, hi, 64, 4))
+                    .is(&ErrorKind::Domain, "]: need finite ends, the lower end first")
+            );
         }
         assert!(TableDomain::fit(f64::MIN, f64::MAX, 64, 4).is_err());
         let full = TableDomain::fit(0.0, 1.0, 64, 32);
-        assert!(matches!(refusal(&full), ErrorKind::TableTooSmall { available: 0.0, .. }));
+        assert!(refusal(&full).is(&ErrorKind::Domain, "leaves 0.0 at degree 64"));
         let coarse = TableDomain::with_step(-1.0, 3.0, 0.0, 0.1, 64, 2).unwrap();
         assert_eq!(coarse.step(), 0.1);
         let fine = TableDomain::with_step(-1.0, 3.0, 0.0, 0.09, 64, 2);
-        assert!(matches!(refusal(&fine), ErrorKind::TableTooSmall { guard: 2, degree: 64, .. }));
+        assert!(refusal(&fine).is(&ErrorKind::Domain, "a guard band of 2 steps leaves"));
         assert!(TableDomain::with_step(-1.0, 3.0, 0.0, 0.0, 64, 2).is_err());
     }
 }

@@ -1,9 +1,11 @@
 //! Ciphertexts of any rank, and the operations that need no key.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{BaseConverter, Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroizing;
 
-use crate::{During, ErrorKind, KeyId, KeyIdent, Params, Result, SecretKey};
+use crate::{During, KeyId, KeyIdent, Params, Result, SecretKey, error};
 
 /// A ciphertext `(b, a_1, ..., a_r)` modulo `q_0 * ... * q_l` with phase `b + <a, s>`, every
 /// polynomial in NTT form.
@@ -22,21 +24,21 @@ impl Ciphertext {
     /// Assembles a ciphertext from its polynomials.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] unless there are `rank` masks, [`ErrorKind::Degree`] or
-    /// [`ErrorKind::Limbs`] unless all polynomials have the degree of the parameters and the same
+    /// [`ErrorKind::Shape`] unless there are `rank` masks, [`ErrorKind::Shape`] or
+    /// [`ErrorKind::Level`] unless all polynomials have the degree of the parameters and the same
     /// number of limbs.
     pub fn new(params: &Params, b: Poly<Ntt>, a: Vec<Poly<Ntt>>, key: KeyId) -> Result<Self> {
         let op = "assemble a ciphertext";
         // As many masks as the rank, all with the limbs of the body.
         if a.len() != params.rank() {
-            return Err(ErrorKind::Rank { found: a.len(), needed: params.rank() }.during(op));
+            return Err(error::rank(a.len(), params.rank()).during(op));
         }
         params.check_poly(&b).during(op)?;
         for mask in &a {
             params.check_poly(mask).during(op)?;
             if mask.limbs() != b.limbs() {
                 let needed = b.limbs().to_string();
-                return Err(ErrorKind::Limbs { found: mask.limbs(), needed }.during(op));
+                return Err(error::limbs(mask.limbs(), needed).during(op));
             }
         }
         Ok(Self { b, a, fingerprint: params.fingerprint(), key })
@@ -99,15 +101,11 @@ impl Ciphertext {
     /// Drops levels: the same phase modulo the first `limbs` primes.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`] for zero limbs or more than the ciphertext has.
+    /// [`ErrorKind::Level`] for zero limbs or more than the ciphertext has.
     pub fn truncate(&mut self, limbs: usize) -> Result<()> {
         // At least one limb remains.
         if limbs == 0 || limbs > self.limbs() {
-            return Err(ErrorKind::Limbs {
-                found: limbs,
-                needed: format!("1 to {}", self.limbs()),
-            }
-            .during("drop levels"));
+            return Err(error::limbs(limbs, format!("1 to {}", self.limbs())).during("drop levels"));
         }
         self.polys_mut().for_each(|poly| poly.truncate(limbs));
         Ok(())
@@ -169,15 +167,15 @@ impl Ciphertext {
     /// these primes (Full-RNS HEAAN, section 4, Rescale).
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`] unless at least one limb is dropped and one remains;
-    /// [`ErrorKind::Parameter`] if `primes` exceeds [`BaseConverter::MAX_SOURCES`].
+    /// [`ErrorKind::Level`] unless at least one limb is dropped and one remains;
+    /// [`ErrorKind::Parameters`] if `primes` exceeds [`BaseConverter::MAX_SOURCES`].
     pub fn rescale(self, params: &Params, primes: usize) -> Result<Self> {
         params.check(self.fingerprint).during("rescale")?;
         check_divisors(primes)?;
         // At least one prime is dropped and one remains.
         if primes == 0 || self.limbs() <= primes {
             let needed = format!("more than {}", primes.max(1));
-            return Err(ErrorKind::Limbs { found: self.limbs(), needed }.during("rescale"));
+            return Err(error::limbs(self.limbs(), needed).during("rescale"));
         }
         let ring = self.ring(params);
         let Self { b, a, fingerprint, key } = self;
@@ -195,7 +193,7 @@ impl Ciphertext {
         let op = "decrypt";
         secret.params().check(self.fingerprint).during(op)?;
         if secret.id() != self.key {
-            return Err(ErrorKind::KeyMismatch { found: self.key, needed: secret.id() }.during(op));
+            return Err(error::key_mismatch(self.key, secret.id()).during(op));
         }
         let ring = self.ring(secret.params());
         let mut phase = Zeroizing::new(self.b.clone());
@@ -224,7 +222,7 @@ impl Ciphertext {
         params.check_poly(plain)?;
         if self.limbs() != plain.limbs() {
             let needed = self.limbs().to_string();
-            return Err(ErrorKind::Limbs { found: plain.limbs(), needed }.into());
+            return Err(error::limbs(plain.limbs(), needed));
         }
         Ok(())
     }
@@ -238,12 +236,11 @@ pub(crate) fn packed_len(ring: &Ring) -> usize {
 /// `Err` unless mod-down or rescale can divide by this many primes at once.
 pub(crate) fn check_divisors(primes: usize) -> Result<()> {
     if primes > BaseConverter::MAX_SOURCES {
-        return Err(ErrorKind::Parameter {
-            field: "primes",
-            found: primes.to_string(),
-            needed: format!("at most {} divided out at once", BaseConverter::MAX_SOURCES),
-        }
-        .into());
+        return Err(error::parameter(
+            "primes",
+            primes.to_string(),
+            format!("at most {} divided out at once", BaseConverter::MAX_SOURCES),
+        ));
     }
     Ok(())
 }
@@ -263,11 +260,11 @@ impl Operand {
         // Parameters first, then key, then level: the first mismatch is reported.
         params.check(other.fingerprint)?;
         if self.key != other.key {
-            return Err(ErrorKind::KeyMismatch { found: other.key, needed: self.key }.into());
+            return Err(error::key_mismatch(other.key, self.key));
         }
         if self.limbs != other.limbs {
             let needed = self.limbs.to_string();
-            return Err(ErrorKind::Limbs { found: other.limbs, needed }.into());
+            return Err(error::limbs(other.limbs, needed));
         }
         Ok(())
     }
@@ -276,6 +273,7 @@ impl Operand {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{message, params, rng};
 
@@ -325,21 +323,29 @@ mod tests {
             |key: &SecretKey, limbs| key.encrypt(&message(&params, limbs, 1), &mut rng(1)).unwrap();
         let mut ct = encrypt(&secret, 2);
         let error = ct.add_assign(&params, &encrypt(&other, 2)).unwrap_err();
-        assert!(error.op() == "add" && matches!(error.kind(), ErrorKind::KeyMismatch { .. }));
+        assert!(
+            error.op() == "add"
+                && error.is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+        );
         let error = ct.sub_assign(&params, &encrypt(&secret, 3)).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Limbs { found: 3, .. }));
+        assert!(error.is(&ErrorKind::Level, "3 limbs where"));
         assert_eq!(error.to_string(), "subtract: 3 limbs where 2 are needed");
-        assert!(matches!(refusal(&ct.truncate(0)), ErrorKind::Limbs { found: 0, .. }));
-        assert!(matches!(refusal(&ct.truncate(3)), ErrorKind::Limbs { found: 3, .. }));
+        assert!(refusal(&ct.truncate(0)).is(&ErrorKind::Level, "0 limbs where"));
+        assert!(refusal(&ct.truncate(3)).is(&ErrorKind::Level, "3 limbs where"));
         let plain = message(&params, 1, 1);
-        assert!(matches!(refusal(&ct.mul_plain_assign(&params, &plain)), ErrorKind::Limbs { .. }));
+        assert!(
+            refusal(&ct.mul_plain_assign(&params, &plain)).is(&ErrorKind::Level, "limbs where")
+        );
         let foreign = crate::testing::params(64, 1, 2, 1);
-        assert!(matches!(refusal(&ct.neg_assign(&foreign)), ErrorKind::ParamsMismatch { .. }));
+        assert!(
+            refusal(&ct.neg_assign(&foreign))
+                .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+        );
         let (b, mut a) = ct.clone().into_parts();
         assert_eq!(Ciphertext::new(&params, b.clone(), a.clone(), secret.id()).unwrap(), ct);
         a.push(b.clone());
         let error = Ciphertext::new(&params, b, a, secret.id()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Rank { found: 2, needed: 1, .. }));
+        assert!(error.is(&ErrorKind::Shape, "rank 2 where rank 1 is needed"));
     }
 
     #[test]

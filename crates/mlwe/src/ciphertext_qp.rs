@@ -9,7 +9,7 @@ use bellerophon_ring::{Automorphism, Ntt, Poly, wire::Fingerprint};
 use crate::ciphertext::Operand;
 #[cfg(test)]
 use crate::encrypt::check_extended;
-use crate::{Ciphertext, During, ErrorKind, KeyId, Params, Result};
+use crate::{Ciphertext, During, KeyId, Params, Result, error};
 
 /// `P` times a ciphertext, modulo `P Q_l`, in NTT form.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ impl CiphertextQP {
         params.check_poly(poly).during(op)?;
         if poly.limbs() != self.limbs {
             let needed = self.limbs.to_string();
-            return Err(ErrorKind::Limbs { found: poly.limbs(), needed }.during(op));
+            return Err(error::limbs(poly.limbs(), needed).during(op));
         }
         // P poly is zero modulo the special primes, so only the limbs of Q_l change.
         for (i, factor) in special_product(params, self.limbs).into_iter().enumerate() {

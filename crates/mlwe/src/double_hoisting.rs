@@ -2,13 +2,15 @@
 //! throughout (Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, eprint 2020/1203, section 4). The
 //! digits of a ciphertext are shared by all its rotations, and mod-down is left to the caller.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use bellerophon_ring::{Digits, Factor, Ntt, Poly, Rotated, Weighted};
 
 use crate::encrypt::check_extended;
-use crate::{Ciphertext, CiphertextQP, During, ErrorKind, GaloisKey, Params, Result};
+use crate::{Ciphertext, CiphertextQP, During, GaloisKey, Params, Result, error};
 
 /// One rotation of an operand.
 #[derive(Debug, Clone)]
@@ -25,7 +27,7 @@ impl CiphertextQP {
     /// For a factor that is not stored, `write(x, i, limb)` writes limb `i` in NTT form.
     ///
     /// # Errors
-    /// [`ErrorKind::Empty`] without operands or rotations, [`ErrorKind::NoRotation`] for the index
+    /// [`ErrorKind::Length`] without operands or rotations, [`ErrorKind::Argument`] for the index
     /// of an operand or a rotation that is not given, and if operands and rotations differ in
     /// parameters, key or number of limbs.
     pub fn sums_of_rotations<T: Sync>(
@@ -37,18 +39,18 @@ impl CiphertextQP {
     ) -> Result<Vec<Self>> {
         let op = "sum up rotations";
         // Step 1: check every index and every stored factor before any computation.
-        let ct = *operands.first().ok_or(ErrorKind::Empty).during(op)?;
+        let ct = *operands.first().ok_or_else(error::empty).during(op)?;
         if rotations.is_empty() {
-            return Err(ErrorKind::Empty.during(op));
+            return Err(error::empty().during(op));
         }
         let alike = |other: &Ciphertext| {
             if other.key != ct.key {
-                return Err(ErrorKind::KeyMismatch { found: other.key, needed: ct.key }.during(op));
+                return Err(error::key_mismatch(other.key, ct.key).during(op));
             }
             params.check(other.fingerprint).during(op)?;
             if other.limbs() != ct.limbs() {
                 let (found, needed) = (other.limbs(), ct.limbs().to_string());
-                return Err(ErrorKind::Limbs { found, needed }.during(op));
+                return Err(error::limbs(found, needed).during(op));
             }
             Ok(())
         };
@@ -56,7 +58,7 @@ impl CiphertextQP {
         for term in sums.iter().flatten() {
             if term.row >= rotations.len() {
                 let (found, given) = (term.row, rotations.len());
-                return Err(ErrorKind::NoRotation { found, given }.during(op));
+                return Err(error::no_rotation(found, given).during(op));
             }
             if let Factor::Stored(poly) = term.factor {
                 check_extended(params, ct.limbs(), poly).during(op)?;
@@ -68,7 +70,7 @@ impl CiphertextQP {
             .map(|rotation| match rotation {
                 Rotation::Key(operand, key) => {
                     let given = operands.len();
-                    let no_operand = ErrorKind::NoRotation { found: *operand, given };
+                    let no_operand = error::no_rotation(*operand, given);
                     let ct = operands.get(*operand).ok_or(no_operand).during(op)?;
                     key.rotated(*operand, ct).during(op)
                 }
@@ -101,6 +103,7 @@ impl CiphertextQP {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{message, params, rng};
     use crate::{GaloisKeys, HoistedDigits, SecretKey};
@@ -149,18 +152,26 @@ mod tests {
 
         let other = SecretKey::generate(&params, &mut rng).unwrap();
         let foreign = other.encrypt(&message(&params, 3, 7), &mut rng).unwrap();
-        assert!(matches!(refusal(&sum(&foreign)), ErrorKind::KeyMismatch { .. }));
+        assert!(
+            refusal(&sum(&foreign))
+                .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+        );
         let none = CiphertextQP::sums_of_rotations(&params, &[&ct], &[], &sums, write);
-        assert!(matches!(refusal(&none), ErrorKind::Empty));
+        assert!(refusal(&none).is(&ErrorKind::Length, "no operands; give at least one"));
         let fewer = &rotations[..2];
         let missing = CiphertextQP::sums_of_rotations(&params, &[&ct], fewer, &sums, write);
-        assert!(matches!(refusal(&missing), ErrorKind::NoRotation { found: 2, given: 2, .. }));
+        assert!(
+            refusal(&missing)
+                .is(&ErrorKind::Argument, "a factor for rotation 2, counted from 0, of")
+        );
         let alone = CiphertextQP::sums_of_rotations(&params, &[&ct], &rotations, &sums, write);
-        assert!(matches!(refusal(&alone), ErrorKind::NoRotation { found: 1, given: 1, .. }));
+        assert!(
+            refusal(&alone).is(&ErrorKind::Argument, "a factor for rotation 1, counted from 0, of")
+        );
         let mut lower = ct.clone();
         lower.truncate(2).unwrap();
         let uneven =
             CiphertextQP::sums_of_rotations(&params, &[&ct, &lower], &rotations, &sums, write);
-        assert!(matches!(refusal(&uneven), ErrorKind::Limbs { found: 2, .. }));
+        assert!(refusal(&uneven).is(&ErrorKind::Level, "2 limbs where"));
     }
 }

@@ -1,11 +1,13 @@
 //! Encryption under the secret key (seeded) and under a public key.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Ntt, Poly, Ring, SmallProductSum, sample, sample::Seed, wire::Fingerprint};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
-use crate::{Ciphertext, During, ErrorKind, KeyId, KeyIdent, Params, Result, SecretKey, noise};
+use crate::{Ciphertext, During, KeyId, KeyIdent, Params, Result, SecretKey, error, noise};
 
 /// A fresh secret-key encryption in serializable form: the masks are replaced by a seed.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +53,7 @@ impl SeededCiphertext {
     /// Assembles a ciphertext from stored parts.
     ///
     /// # Errors
-    /// [`ErrorKind::Degree`], [`ErrorKind::Limbs`] or [`ErrorKind::Residue`] if the body does not
+    /// [`ErrorKind::Shape`], [`ErrorKind::Level`] or [`ErrorKind::Bytes`] if the body does not
     /// fit the parameters.
     pub fn from_parts(params: &Params, seed: Seed, b: Poly<Ntt>, key: KeyId) -> Result<Self> {
         let op = "assemble a seeded ciphertext";
@@ -70,7 +72,7 @@ impl SecretKey {
     /// Coefficient variance of the noise: [`noise::fresh_secret`](crate::noise::fresh_secret).
     ///
     /// # Errors
-    /// [`ErrorKind::Degree`] or [`ErrorKind::Limbs`] if the plaintext does not fit the parameters.
+    /// [`ErrorKind::Shape`] or [`ErrorKind::Level`] if the plaintext does not fit the parameters.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         message: &Poly<Ntt>,
@@ -169,7 +171,7 @@ impl PublicKey {
     /// Assembles a key from stored bodies, and expands the masks from the seed.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`], [`ErrorKind::Degree`], [`ErrorKind::Limbs`] or [`ErrorKind::Residue`]
+    /// [`ErrorKind::Shape`], [`ErrorKind::Level`] or [`ErrorKind::Bytes`]
     /// if the bodies do not fit the parameters.
     pub(crate) fn from_parts(
         params: &Params,
@@ -179,7 +181,7 @@ impl PublicKey {
     ) -> Result<Self> {
         let op = "assemble a public key";
         if b.len() != params.rank() {
-            return Err(ErrorKind::Rank { found: b.len(), needed: params.rank() }.during(op));
+            return Err(error::rank(b.len(), params.rank()).during(op));
         }
         // The parts may come from untrusted input: check shapes and residues.
         for poly in &b {
@@ -205,8 +207,8 @@ impl PublicKey {
     /// Coefficient variance of the noise: [`noise::fresh_public`](crate::noise::fresh_public).
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for other parameters, [`ErrorKind::Degree`] or
-    /// [`ErrorKind::Limbs`] if the plaintext does not fit.
+    /// [`ErrorKind::ParamsMismatch`] for other parameters, [`ErrorKind::Shape`] or
+    /// [`ErrorKind::Level`] if the plaintext does not fit.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         params: &Params,
@@ -308,7 +310,7 @@ pub(crate) fn check_residues(ring: &Ring, poly: &Poly<Ntt>) -> Result<()> {
     for (limb, q) in ring.moduli().enumerate() {
         let modulus = q.value();
         if let Some(&found) = poly.limb(limb).iter().find(|&&x| x >= modulus) {
-            return Err(ErrorKind::Residue { found, limb, modulus }.into());
+            return Err(error::residue(found, limb, modulus));
         }
     }
     Ok(())
@@ -317,13 +319,13 @@ pub(crate) fn check_residues(ring: &Ring, poly: &Poly<Ntt>) -> Result<()> {
 /// `Err` unless the polynomial is over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
 pub(crate) fn check_extended(params: &Params, limbs: usize, poly: &Poly<Ntt>) -> Result<()> {
     if poly.degree() != params.degree() {
-        return Err(ErrorKind::Degree { found: poly.degree(), needed: params.degree() }.into());
+        return Err(error::degree(poly.degree(), params.degree()));
     }
     // Polynomials modulo Q_l P have all special primes.
     let needed = limbs + params.p().limbs();
     if poly.limbs() != needed {
         let needed = format!("{needed}, special primes included");
-        return Err(ErrorKind::Limbs { found: poly.limbs(), needed }.into());
+        return Err(error::limbs(poly.limbs(), needed));
     }
     Ok(())
 }
@@ -331,6 +333,7 @@ pub(crate) fn check_extended(params: &Params, limbs: usize, poly: &Poly<Ntt>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng};
     use crate::{ParamsSpec, noise::measured, testing};
@@ -388,14 +391,22 @@ mod tests {
         let other = SecretKey::generate(&first, &mut rng(2)).unwrap();
         let m = message(&first, 3, 1);
         let ct = secret.encrypt(&m, &mut rng(3)).unwrap();
-        assert!(matches!(refusal(&ct.phase(&other)), ErrorKind::KeyMismatch { .. }));
+        assert!(
+            refusal(&ct.phase(&other))
+                .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+        );
         let public = PublicKey::generate(&secret, &mut rng(2));
         let refused = public.encrypt(&second, &message(&second, 2, 1), &mut rng(1));
-        assert!(matches!(refusal(&refused), ErrorKind::ParamsMismatch { .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+        );
         let refused = SecretKey::generate(&second, &mut rng(1)).unwrap().encrypt(&m, &mut rng(1));
-        assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 3, .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Level, "3 limbs where"));
         let wrong = params(128, 1, 3, 1);
         let refused = secret.encrypt(&message(&wrong, 1, 1), &mut rng(1));
-        assert!(matches!(refusal(&refused), ErrorKind::Degree { found: 128, needed: 64, .. }));
+        assert!(
+            refusal(&refused).is(&ErrorKind::Shape, "a polynomial of degree bound 128 where 64")
+        );
     }
 }

@@ -1,8 +1,10 @@
 //! Gadget digits of ciphertext masks, shared by several key switches (hoisting).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Ntt, Poly, wire::Fingerprint};
 
-use crate::{During, ErrorKind, Params, Result};
+use crate::{During, Params, Result, error};
 
 /// The digits of a vector of polynomials. They are computed once and serve any number of switching
 /// keys (hoisting).
@@ -18,17 +20,15 @@ impl HoistedDigits {
     /// Decomposes polynomials of the same level.
     ///
     /// # Errors
-    /// [`ErrorKind::Empty`] for an empty slice, [`ErrorKind::Degree`] or [`ErrorKind::Limbs`] for
+    /// [`ErrorKind::Length`] for an empty slice, [`ErrorKind::Shape`] or [`ErrorKind::Level`] for
     /// bad shapes.
     pub fn new(params: &Params, polys: &[Poly<Ntt>]) -> Result<Self> {
         let op = "decompose";
-        let limbs = polys.first().ok_or(ErrorKind::Empty).during(op)?.limbs();
+        let limbs = polys.first().ok_or_else(error::empty).during(op)?.limbs();
         for poly in polys {
             params.check_poly(poly).during(op)?;
             if poly.limbs() != limbs {
-                return Err(
-                    ErrorKind::Limbs { found: poly.limbs(), needed: limbs.to_string() }.during(op)
-                );
+                return Err(error::limbs(poly.limbs(), limbs.to_string()).during(op));
             }
         }
         let digits = polys.iter().map(|poly| params.gadget().decompose(poly)).collect();

@@ -13,6 +13,8 @@
 
 mod seeded;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::borrow::Borrow;
 use std::sync::{Arc, OnceLock};
 
@@ -30,7 +32,7 @@ use crate::encrypt::{SEED_BYTES, check_extended, error_poly, restrict_extended, 
 use crate::hoisted_digits::HoistedDigits;
 use crate::keyswitch_cost::Switch;
 use crate::params::{check_chains, check_no_weaker};
-use crate::{Ciphertext, During, ErrorKind, KeyIdent, Params, Result, SecretKey};
+use crate::{Ciphertext, During, KeyIdent, Params, Result, SecretKey, error};
 
 pub use seeded::SeededKeySwitchKey;
 
@@ -66,11 +68,11 @@ impl SwitchKeyInfo {
 pub(crate) fn check_end(found: KeyIdent, needed: KeyIdent) -> Result<()> {
     if found.fingerprint != needed.fingerprint {
         let (found, needed) = (found.fingerprint, needed.fingerprint);
-        return Err(ErrorKind::ParamsMismatch { found, needed }.into());
+        return Err(error::params_mismatch(found, needed));
     }
     // Parameters can be equal while keys differ, so both are compared.
     if found.key != needed.key {
-        return Err(ErrorKind::KeyMismatch { found: found.key, needed: needed.key }.into());
+        return Err(error::key_mismatch(found.key, needed.key));
     }
     Ok(())
 }
@@ -114,7 +116,7 @@ impl KeySwitchKey {
     /// ciphertexts.
     ///
     /// # Errors
-    /// [`ErrorKind::Empty`] for no components, [`ErrorKind::Limbs`] or [`ErrorKind::Degree`] for
+    /// [`ErrorKind::Length`] for no components, [`ErrorKind::Level`] or [`ErrorKind::Shape`] for
     /// bad shapes.
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &[&Poly<Ntt>],
@@ -132,9 +134,9 @@ impl KeySwitchKey {
     /// other special primes, and another chain beyond the first `limbs` primes.
     ///
     /// # Errors
-    /// [`ErrorKind::Degree`] for rings of different degree, [`ErrorKind::Moduli`] if the first
-    /// `limbs` primes differ, [`ErrorKind::Limbs`] if a chain has fewer than `limbs` primes,
-    /// [`ErrorKind::Parameter`] if the target has a lower security level than the source.
+    /// [`ErrorKind::Shape`] for rings of different degree, [`ErrorKind::ParamsMismatch`] if the
+    /// first `limbs` primes differ, [`ErrorKind::Level`] if a chain has fewer than `limbs` primes,
+    /// [`ErrorKind::Parameters`] if the target has a lower security level than the source.
     pub fn between<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         to: &SecretKey,
@@ -179,7 +181,7 @@ impl KeySwitchKey {
     ) -> Result<Self> {
         let op = "generate a switching key";
         if from.is_empty() {
-            return Err(ErrorKind::Empty.during(op));
+            return Err(error::empty().during(op));
         }
         // Checks first: nothing is drawn from `rng` for bad arguments.
         params.check_limbs(limbs).during(op)?;
@@ -285,8 +287,8 @@ impl KeySwitchKey {
     /// Cuts the rows into digits too if switches at some level are then cheaper, by count (key
     /// decomposition, see [`KeyDecomposition`]): the case for keys of many short digits. Later
     /// switches of ciphertexts at such levels use these rows. Their results are the same bit for
-    /// bit. The rows are kept beside the others and take about as much memory. `params` are those of
-    /// the target.
+    /// bit. The rows are kept beside the others and take about as much memory. `params` are those
+    /// of the target.
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`]; ring errors if there are too few primes.
@@ -338,7 +340,7 @@ impl KeySwitchKey {
     /// The inner product of digits and rows: `P` times the switched ciphertext, modulo `P Q_l`.
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::Rank`] or [`ErrorKind::Limbs`] if the digits do
+    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::Shape`] or [`ErrorKind::Level`] if the digits do
     /// not fit the key.
     pub(crate) fn inner_product(
         &self,
@@ -371,9 +373,7 @@ impl KeySwitchKey {
         for poly in c {
             params.check_poly(poly).during(op)?;
             if poly.limbs() != limbs {
-                return Err(
-                    ErrorKind::Limbs { found: poly.limbs(), needed: limbs.to_string() }.during(op)
-                );
+                return Err(error::limbs(poly.limbs(), limbs.to_string()).during(op));
             }
         }
         Ok(params.gadget().digits_of(&c.iter().collect::<Vec<_>>()))
@@ -395,11 +395,11 @@ impl KeySwitchKey {
     pub(crate) fn check_digits(&self, rank: usize, limbs: usize) -> Result<()> {
         let op = "key switch";
         if rank != self.shape.from_rank {
-            return Err(ErrorKind::Rank { found: rank, needed: self.shape.from_rank }.during(op));
+            return Err(error::rank(rank, self.shape.from_rank).during(op));
         }
         if limbs > self.limbs() {
             let needed = format!("at most {}, the limbs of the key,", self.limbs());
-            return Err(ErrorKind::Limbs { found: limbs, needed }.during(op));
+            return Err(error::limbs(limbs, needed).during(op));
         }
         Ok(())
     }
@@ -462,7 +462,7 @@ impl KeySwitchKey {
 /// are those of the target.
 ///
 /// # Errors
-/// [`ErrorKind::Rank`] or [`ErrorKind::Limbs`] if `c` does not fit the key.
+/// [`ErrorKind::Shape`] or [`ErrorKind::Level`] if `c` does not fit the key.
 pub fn key_switch(params: &Params, c: &[Poly<Ntt>], key: &KeySwitchKey) -> Result<Ciphertext> {
     Ok(key.finish(&key.digits(params, c)?, &Epilogue::default()))
 }

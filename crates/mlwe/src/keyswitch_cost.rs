@@ -19,9 +19,9 @@ const MOVE_NS: f64 = 0.3;
 /// Maximum number of digits of a key that are considered.
 const MOST_KEY_DIGITS: usize = 16;
 
-/// Least ratio of the counted times at which rows are cut into digits. The count leaves out digits and
-/// sums that leave the second-level cache: a counted ratio of 1.33 was 1.40 when measured, 1.16 was
-/// 0.97 and 0.94 was 0.90.
+/// Least ratio of the counted times at which rows are cut into digits. The count leaves out digits
+/// and sums that leave the second-level cache: a counted ratio of 1.33 was 1.40 when measured, 1.16
+/// was 0.97 and 0.94 was 0.90.
 const LEAST_GAIN: f64 = 1.2;
 
 /// Maximum ratio of the words of rows cut into digits to those of whole rows.

@@ -41,7 +41,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn decryption_gives_the_message_and_fresh_noise(seed: u64, rank in 1usize..=3, limbs in 1usize..=3) {
+    fn decryption_gives_the_message_and_fresh_noise(
+        seed: u64,
+        rank in 1usize..=3,
+        limbs in 1usize..=3,
+    ) {
         let params = params(DEGREE, rank, 3, 2);
         let rng = &mut rng(seed);
         let secret = SecretKey::generate(&params, rng).unwrap();
@@ -63,7 +67,8 @@ proptest! {
         limbs in 1usize..=3,
         c in -9i64..=9,
     ) {
-        let (from_params, to_params) = (params(DEGREE, from_rank, 3, 2), params(DEGREE, to_rank, 3, 2));
+        let of_rank = |rank| params(DEGREE, rank, 3, 2);
+        let (from_params, to_params) = (of_rank(from_rank), of_rank(to_rank));
         let rng = &mut rng(seed);
         let from = SecretKey::generate(&from_params, rng).unwrap();
         let to = SecretKey::generate(&to_params, rng).unwrap();

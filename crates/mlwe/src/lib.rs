@@ -78,7 +78,8 @@ mod ciphertext_qp;
 mod double_hoisting;
 mod dpad;
 mod encrypt;
-mod error;
+#[doc(hidden)]
+pub mod error;
 mod galois;
 mod hoisted_digits;
 mod key_id;
@@ -103,6 +104,7 @@ mod testing;
 pub mod wire;
 
 pub(crate) use bellerophon_ring::During;
+pub use bellerophon_ring::{Error, ErrorKind, Result};
 pub use ciphertext::Ciphertext;
 pub use ciphertext_qp::CiphertextQP;
 pub use double_hoisting::Rotation;
@@ -111,7 +113,6 @@ pub use dpad::{
     non_adjacent_form, rank_at, rank_schedule, temporary_security_bits, trace_exponents,
 };
 pub use encrypt::{PublicKey, SeededCiphertext};
-pub use error::{Error, ErrorKind, Result};
 pub use galois::{
     GaloisCache, GaloisKey, GaloisKeys, GaloisSource, conjugation_exponent, inverse_exponent,
     rotation_exponent,

@@ -6,18 +6,20 @@
 //! parameters of their own ([`Params::lowest`]), under the same secret ([`SecretKey::under`]).
 //! Ciphertexts change to these parameters and back without a key ([`Ciphertext::under`]).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::params::{check_chains, check_no_weaker};
-use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, noise};
+use crate::{Ciphertext, During, Params, Result, SecretKey, error, noise};
 
 impl Params {
-    /// The parameters of the first `limbs` primes, for key switches that stay there: with the fewest
-    /// special primes for which the error that the digits contribute to a key switch is at most that
-    /// of its rounding. These are the first ones. There are as many digits as with all of them.
-    /// [`SecretKey::under`](crate::SecretKey::under) takes the secret along. Both sets share tables
-    /// and buffers.
+    /// The parameters of the first `limbs` primes, for key switches that stay there: with the
+    /// fewest special primes for which the error that the digits contribute to a key switch is at
+    /// most that of its rounding. These are the first ones. There are as many digits as with all of
+    /// them. [`SecretKey::under`](crate::SecretKey::under) takes the secret along. Both sets share
+    /// tables and buffers.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`] for no limbs or more than the chain has.
+    /// [`ErrorKind::Level`] for no limbs or more than the chain has.
     pub fn lowest(&self, limbs: usize) -> Result<Self> {
         self.check_limbs(limbs).during("select the lowest primes")?;
         let count = least_special(self, limbs);
@@ -34,20 +36,20 @@ impl SecretKey {
     /// alone ([`Params::lowest`]).
     ///
     /// # Errors
-    /// [`ErrorKind::Degree`], [`ErrorKind::Rank`] or [`ErrorKind::Secret`] for parameters of another
-    /// ring, rank or kind of secret; [`ErrorKind::Parameter`] if `to` has a lower security level.
+    /// [`ErrorKind::Shape`] for parameters of another ring, rank or kind of secret;
+    /// [`ErrorKind::Parameters`] if `to` has a lower security level.
     pub fn under(&self, to: &Params) -> Result<Self> {
         let (op, own) = ("change the parameters of a secret", self.params());
         if to.degree() != own.degree() {
-            return Err(ErrorKind::Degree { found: to.degree(), needed: own.degree() }.during(op));
+            return Err(error::degree(to.degree(), own.degree()).during(op));
         }
         if to.rank() != own.rank() {
-            return Err(ErrorKind::Rank { found: to.rank(), needed: own.rank() }.during(op));
+            return Err(error::rank(to.rank(), own.rank()).during(op));
         }
         let (found, needed) = (to.spec().secret, own.spec().secret);
         if found != needed {
             let (found, needed) = (found.to_string(), needed.to_string());
-            return Err(ErrorKind::Secret { found, needed }.during(op));
+            return Err(error::secret(found, needed).during(op));
         }
         check_no_weaker(own, to)?;
         Self::restore(to, self.all_coefficients(), self.id())
@@ -59,14 +61,14 @@ impl Ciphertext {
     /// ([`Params::lowest`]). `from` are its own parameters.
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] unless it belongs to `from`; [`ErrorKind::Degree`],
-    /// [`ErrorKind::Rank`], [`ErrorKind::Limbs`] or [`ErrorKind::Moduli`] unless `to` has the same
-    /// ring, rank and first primes.
+    /// [`ErrorKind::ParamsMismatch`] unless it belongs to `from`; [`ErrorKind::Shape`],
+    /// [`ErrorKind::Level`] or [`ErrorKind::ParamsMismatch`] unless `to` has the same ring, rank
+    /// and first primes.
     pub fn under(self, from: &Params, to: &Params) -> Result<Self> {
         let op = "change the parameters of a ciphertext";
         from.check(self.fingerprint).during(op)?;
         if self.rank() != to.rank() {
-            return Err(ErrorKind::Rank { found: self.rank(), needed: to.rank() }.during(op));
+            return Err(error::rank(self.rank(), to.rank()).during(op));
         }
         check_chains(from, to, self.limbs()).during(op)?;
         Ok(Self { fingerprint: to.fingerprint(), ..self })
@@ -89,6 +91,7 @@ fn least_special(params: &Params, limbs: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::noise::measured;
     use crate::testing::{assert_close, message, params, rng, spec};
@@ -110,7 +113,12 @@ mod tests {
                 let m = message(&all, limbs, 7);
                 let ct = secret.encrypt(&m, &mut rng(3)).unwrap();
                 // The key serves ciphertexts under the lowest primes alone.
-                assert!(matches!(refusal(&key.apply(&low, &ct)), ErrorKind::ParamsMismatch { .. }));
+                assert!(
+                    refusal(&key.apply(&low, &ct)).is(
+                        &ErrorKind::ParamsMismatch,
+                        "use operands and keys of one parameter set"
+                    )
+                );
                 let turned = key.apply(&low, &ct.under(&all, &low).unwrap()).unwrap();
                 let ring = all.q().at_limbs(limbs);
                 let expected = ring.apply_ntt(&m, &ring.automorphism(5).unwrap());
@@ -131,26 +139,31 @@ mod tests {
     fn parameters_that_do_not_fit_are_refused() {
         let all = params(64, 2, 4, 3);
         let secret = SecretKey::generate(&all, &mut rng(1)).unwrap();
-        assert!(matches!(refusal(&all.lowest(0)), ErrorKind::Limbs { .. }));
-        assert!(matches!(refusal(&all.lowest(5)), ErrorKind::Limbs { .. }));
+        assert!(refusal(&all.lowest(0)).is(&ErrorKind::Level, "limbs where"));
+        assert!(refusal(&all.lowest(5)).is(&ErrorKind::Level, "limbs where"));
         let (wide, tall) = (params(128, 2, 4, 3), params(64, 3, 4, 3));
         let sparse = ParamsSpec { secret: SecretKind::Sparse(20), ..spec(64, 2, 4, 3) };
         let sparse = Params::new(sparse).unwrap();
-        assert!(matches!(refusal(&secret.under(&wide)), ErrorKind::Degree { .. }));
-        assert!(matches!(refusal(&secret.under(&tall)), ErrorKind::Rank { .. }));
-        assert!(matches!(refusal(&secret.under(&sparse)), ErrorKind::Secret { .. }));
+        assert!(
+            refusal(&secret.under(&wide)).is(&ErrorKind::Shape, "a polynomial of degree bound")
+        );
+        assert!(refusal(&secret.under(&tall)).is(&ErrorKind::Shape, "where rank"));
+        assert!(refusal(&secret.under(&sparse)).is(&ErrorKind::Shape, "secret key"));
         let ct = secret.encrypt(&message(&all, 3, 7), &mut rng(2)).unwrap();
         let under = |to: &Params| ct.clone().under(&all, to);
-        assert!(matches!(refusal(&under(&wide)), ErrorKind::Degree { .. }));
-        assert!(matches!(refusal(&under(&tall)), ErrorKind::Rank { .. }));
-        assert!(matches!(refusal(&under(&all.lowest(2).unwrap())), ErrorKind::Limbs { .. }));
+        assert!(refusal(&under(&wide)).is(&ErrorKind::Shape, "a polynomial of degree bound"));
+        assert!(refusal(&under(&tall)).is(&ErrorKind::Shape, "where rank"));
+        assert!(refusal(&under(&all.lowest(2).unwrap())).is(&ErrorKind::Level, "limbs where"));
         let mut other = spec(64, 2, 4, 3);
         other.q.swap(1, 2);
-        assert!(matches!(
-            refusal(&under(&Params::new(other).unwrap())),
-            ErrorKind::Moduli { limb: 1, .. }
-        ));
+        assert!(
+            refusal(&under(&Params::new(other).unwrap()))
+                .is(&ErrorKind::ParamsMismatch, "the moduli differ at limb 1 (")
+        );
         let foreign = ct.clone().under(&sparse, &all);
-        assert!(matches!(refusal(&foreign), ErrorKind::ParamsMismatch { .. }));
+        assert!(
+            refusal(&foreign)
+                .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+        );
     }
 }

@@ -14,6 +14,8 @@
 //! ciphertext. The sparse secret is never used as a key above the modulus of its own parameters:
 //! here it is the message.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::sample::{Seed, uniform_from_seed};
 use bellerophon_ring::{Ntt, Poly};
 use rand::CryptoRng;
@@ -23,7 +25,7 @@ use crate::ciphertext::packed_len;
 use crate::encrypt::{SEED_BYTES, error_poly, restrict_extended, sub_product};
 use crate::keyswitch::SwitchKeyInfo;
 use crate::params::check_primes;
-use crate::{Ciphertext, CiphertextQP, During, ErrorKind, KeyIdent, Params, Result, SecretKey};
+use crate::{Ciphertext, CiphertextQP, During, KeyIdent, Params, Result, SecretKey, error};
 
 /// Largest `log2` of `factor` times a coefficient in [`ModRaiseKey::mod_raise`].
 const MAX_LOG_COEFFICIENT: f64 = 62.0;
@@ -44,8 +46,8 @@ impl ModRaiseKey {
     /// have the same first prime. Special primes and the rest of the chain may differ.
     ///
     /// # Errors
-    /// [`ErrorKind::Degree`], [`ErrorKind::Moduli`] or [`ErrorKind::Limbs`] if the parameters do
-    /// not fit.
+    /// [`ErrorKind::Shape`], [`ErrorKind::ParamsMismatch`] or [`ErrorKind::Level`] if the
+    /// parameters do not fit.
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         to: &SecretKey,
@@ -57,7 +59,7 @@ impl ModRaiseKey {
         // Step 1: the chains share degree and first prime.
         if from.params().degree() != params.degree() {
             let (found, needed) = (from.params().degree(), params.degree());
-            return Err(ErrorKind::Degree { found, needed }.during(op));
+            return Err(error::degree(found, needed).during(op));
         }
         check_primes(from.params(), params, 1).during(op)?;
         params.check_limbs(limbs).during(op)?;
@@ -133,34 +135,29 @@ impl ModRaiseKey {
     /// [`noise::mod_raise`](crate::noise::mod_raise).
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::KeyMismatch`], [`ErrorKind::Limbs`] for more
-    /// than one limb, [`ErrorKind::Parameter`] unless `factor q_0 / 2` is below `2^62`.
+    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::KeyMismatch`], [`ErrorKind::Level`] for more
+    /// than one limb, [`ErrorKind::Parameters`] unless `factor q_0 / 2` is below `2^62`.
     pub fn mod_raise(&self, params: &Params, ct: &Ciphertext, factor: i64) -> Result<Ciphertext> {
         let op = "raise the modulus";
         // Checks: parameters and key of the source, one limb, and coefficients below 2^62.
         params.check(self.shape.to.fingerprint).during(op)?;
         if ct.ident().fingerprint != self.shape.from.fingerprint {
             let (found, needed) = (ct.ident().fingerprint, self.shape.from.fingerprint);
-            return Err(ErrorKind::ParamsMismatch { found, needed }.during(op));
+            return Err(error::params_mismatch(found, needed).during(op));
         }
         if ct.ident().key != self.shape.from.key {
-            return Err(ErrorKind::KeyMismatch {
-                found: ct.ident().key,
-                needed: self.shape.from.key,
-            }
-            .during(op));
+            return Err(error::key_mismatch(ct.ident().key, self.shape.from.key).during(op));
         }
         if ct.limbs() != 1 {
-            return Err(ErrorKind::Limbs { found: ct.limbs(), needed: "1".into() }.during(op));
+            return Err(error::limbs(ct.limbs(), "1".into()).during(op));
         }
         let q = params.q().modulus(0);
         if (factor as f64).abs().log2() + (q.value() as f64).log2() - 1.0 >= MAX_LOG_COEFFICIENT {
-            return Err(ErrorKind::Parameter {
-                field: "factor",
-                found: factor.to_string(),
-                needed: format!("a factor that keeps q_0 / 2 below 2^{MAX_LOG_COEFFICIENT}"),
-            }
-            .into());
+            return Err(error::parameter(
+                "factor",
+                factor.to_string(),
+                format!("a factor that keeps q_0 / 2 below 2^{MAX_LOG_COEFFICIENT}"),
+            ));
         }
         // Step 1: centred integer coefficients, times the factor.
         let lowest = params.q().at_limbs(1);
@@ -204,6 +201,7 @@ fn masks(params: &Params, limbs: usize, seed: &Seed, rows: usize) -> Vec<Vec<Pol
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng, spec};
     use crate::{KeySwitchKey, ParamsSpec, SecretKind, noise, noise::measured};
@@ -262,15 +260,18 @@ mod tests {
             secret.encrypt(&message(&params, limbs, 1), &mut rng(1)).unwrap()
         };
         let refused = key.mod_raise(&params, &ct(&secret, 1), 1);
-        assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+        );
         let refused = key.mod_raise(&params, &ct(&other, 2), 1);
-        assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 2, .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Level, "2 limbs where"));
         let refused = key.mod_raise(&params, &ct(&other, 1), 1 << 20);
-        assert!(matches!(refusal(&refused), ErrorKind::Parameter { field: "factor", .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Parameters, "parameter factor ="));
         assert!(ModRaiseKey::generate(&other, &secret, 4, one).is_err());
         let foreign = crate::testing::params(128, 1, 3, 1);
         let foreign = SecretKey::generate(&foreign, two).unwrap();
         let refused = ModRaiseKey::generate(&foreign, &secret, 1, one);
-        assert!(matches!(refusal(&refused), ErrorKind::Degree { .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "a polynomial of degree bound"));
     }
 }

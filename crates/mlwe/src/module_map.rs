@@ -13,11 +13,13 @@
 //! [`SubringMap`] implements the maps on polynomials. This file applies them to ciphertexts and
 //! secrets.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Ntt, Poly, SubringMap};
 use zeroize::Zeroizing;
 
 use crate::params::{check_no_weaker, check_primes};
-use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey};
+use crate::{Ciphertext, During, Params, Result, SecretKey, error};
 
 /// The maps between two degrees, for the first `limbs` primes that both parameter sets share.
 ///
@@ -34,14 +36,14 @@ impl ModuleMap {
     /// Prepares the maps for up to `limbs` limbs.
     ///
     /// # Errors
-    /// [`ErrorKind::Degree`] unless the small degree divides the large one, [`ErrorKind::Limbs`] or
-    /// [`ErrorKind::Moduli`] unless both chains begin with the same `limbs` primes.
+    /// [`ErrorKind::Shape`] unless the small degree divides the large one, [`ErrorKind::Level`] or
+    /// [`ErrorKind::ParamsMismatch`] unless both chains begin with the same `limbs` primes.
     pub fn new(large: &Params, small: &Params, limbs: usize) -> Result<Self> {
         let op = "prepare a change of degree";
         // The small degree must divide the large one.
         let (large_degree, small_degree) = (large.degree(), small.degree());
         if !large_degree.is_multiple_of(small_degree) {
-            return Err(ErrorKind::Degree { found: small_degree, needed: large_degree }.during(op));
+            return Err(error::degree(small_degree, large_degree).during(op));
         }
         // Both chains must begin with the same primes.
         check_primes(small, large, limbs).during(op)?;
@@ -79,14 +81,14 @@ impl ModuleMap {
     pub fn join(&self, parts: &[Poly<Ntt>]) -> Result<Poly<Ntt>> {
         let op = "join polynomials";
         if parts.len() != self.factor() {
-            return Err(ErrorKind::Rank { found: parts.len(), needed: self.factor() }.during(op));
+            return Err(error::rank(parts.len(), self.factor()).during(op));
         }
         // All components are over the small ring, at one level.
         for part in parts {
             self.check(part, &self.small).during(op)?;
             if part.limbs() != parts[0].limbs() {
                 let needed = parts[0].limbs().to_string();
-                return Err(ErrorKind::Limbs { found: part.limbs(), needed }.during(op));
+                return Err(error::limbs(part.limbs(), needed).during(op));
             }
         }
         Ok(self.rings.join(&parts.iter().collect::<Vec<_>>()))
@@ -111,7 +113,7 @@ impl ModuleMap {
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`] unless the ciphertext belongs to the large parameters,
-    /// [`ErrorKind::Rank`] unless the rank of the small parameters is `R f`, [`ErrorKind::Limbs`]
+    /// [`ErrorKind::Shape`] unless the rank of the small parameters is `R f`, [`ErrorKind::Level`]
     /// for more limbs than the map has.
     pub fn extract(&self, ct: &Ciphertext) -> Result<Ciphertext> {
         let op = "extract a module ciphertext";
@@ -149,7 +151,7 @@ impl ModuleMap {
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`] unless the ciphertext belongs to the small parameters,
-    /// [`ErrorKind::Rank`] unless both parameter sets have the same rank.
+    /// [`ErrorKind::Shape`] unless both parameter sets have the same rank.
     pub fn embed_subring(&self, ct: &Ciphertext) -> Result<Ciphertext> {
         let op = "embed a ciphertext into a larger ring";
         self.small.check(ct.fingerprint).during(op)?;
@@ -226,7 +228,7 @@ impl ModuleMap {
         params.check_poly(poly)?;
         if poly.limbs() > self.limbs() {
             let needed = format!("at most {}, as prepared,", self.limbs());
-            return Err(ErrorKind::Limbs { found: poly.limbs(), needed }.into());
+            return Err(error::limbs(poly.limbs(), needed));
         }
         Ok(())
     }
@@ -234,7 +236,7 @@ impl ModuleMap {
     pub(crate) fn check_module_rank(&self) -> Result<()> {
         let needed = self.large.rank() * self.factor();
         if self.small.rank() != needed {
-            return Err(ErrorKind::Rank { found: self.small.rank(), needed }.into());
+            return Err(error::rank(self.small.rank(), needed));
         }
         Ok(())
     }
@@ -242,7 +244,7 @@ impl ModuleMap {
     fn check_equal_rank(&self) -> Result<()> {
         if self.small.rank() != self.large.rank() {
             let (found, needed) = (self.small.rank(), self.large.rank());
-            return Err(ErrorKind::Rank { found, needed }.into());
+            return Err(error::rank(found, needed));
         }
         Ok(())
     }
@@ -251,6 +253,7 @@ impl ModuleMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng, spec};
     use crate::{KeySwitchKey, ParamsSpec, noise, noise::measured};
@@ -337,20 +340,29 @@ mod tests {
         let map = ModuleMap::new(&large, &small, 2).unwrap();
         let secret = SecretKey::generate(&large, &mut rng(1)).unwrap();
         let ct = secret.encrypt(&message(&large, 3, 1), &mut rng(1)).unwrap();
-        assert!(matches!(refusal(&map.extract(&ct)), ErrorKind::Limbs { found: 3, .. }));
-        assert!(matches!(refusal(&map.embed(&ct)), ErrorKind::ParamsMismatch { .. }));
-        assert!(matches!(refusal(&map.join(&[])), ErrorKind::Rank { found: 0, needed: 4, .. }));
+        assert!(refusal(&map.extract(&ct)).is(&ErrorKind::Level, "3 limbs where"));
+        assert!(
+            refusal(&map.embed(&ct))
+                .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+        );
+        assert!(refusal(&map.join(&[])).is(&ErrorKind::Shape, "rank 0 where rank 4 is needed"));
         let other = params(128, 1, 3, 1);
-        assert!(matches!(refusal(&ModuleMap::new(&large, &other, 1)), ErrorKind::Moduli { .. }));
-        assert!(matches!(refusal(&ModuleMap::new(&small, &large, 1)), ErrorKind::Degree { .. }));
-        assert!(matches!(refusal(&ModuleMap::new(&large, &small, 4)), ErrorKind::Limbs { .. }));
+        assert!(
+            refusal(&ModuleMap::new(&large, &other, 1))
+                .is(&ErrorKind::ParamsMismatch, "); both sets must start with the same primes")
+        );
+        assert!(
+            refusal(&ModuleMap::new(&small, &large, 1))
+                .is(&ErrorKind::Shape, "a polynomial of degree bound")
+        );
+        assert!(refusal(&ModuleMap::new(&large, &small, 4)).is(&ErrorKind::Level, "limbs where"));
         assert!(large.module_view(3).is_err() && large.module_view(512).is_err());
         // A module of the wrong rank has the maps on polynomials but not on ciphertexts.
         let wrong = Params::new(ParamsSpec { rank: 3, ..small.spec().clone() }).unwrap();
         let map = ModuleMap::new(&large, &wrong, 3).unwrap();
-        assert!(matches!(refusal(&map.extract(&ct)), ErrorKind::Rank { found: 3, needed: 4, .. }));
+        assert!(refusal(&map.extract(&ct)).is(&ErrorKind::Shape, "rank 3 where rank 4 is needed"));
         let three = SecretKey::generate(&wrong, &mut rng(1)).unwrap();
         let three = three.encrypt(&message(&wrong, 1, 1), &mut rng(1)).unwrap();
-        assert!(matches!(refusal(&map.embed_subring(&three)), ErrorKind::Rank { .. }));
+        assert!(refusal(&map.embed_subring(&three)).is(&ErrorKind::Shape, "where rank"));
     }
 }

@@ -26,6 +26,8 @@
 //! key, as in [`ModRaiseKey`](crate::ModRaiseKey). A key serves one matrix; its fingerprint names
 //! the matrix.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::Arc;
 
 use bellerophon_ring::{
@@ -42,7 +44,7 @@ use crate::encrypt::{SEED_BYTES, error_poly, sub_product};
 use crate::key_id::KeyIdent;
 use crate::keyswitch::check_end;
 use crate::params::check_primes;
-use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, noise};
+use crate::{Ciphertext, During, Params, Result, SecretKey, error, noise};
 
 /// `f`: the largest `log2` of the scale of the rounded factors. Coefficients stay below `2^61` for
 /// factors up to 8.
@@ -103,9 +105,9 @@ impl RaiseTransform {
     /// also where roundings differ in the last bit.
     ///
     /// # Errors
-    /// [`ErrorKind::Empty`] without terms, [`ErrorKind::Parameter`] for a term without a polynomial
-    /// or a polynomial of another degree, [`ErrorKind::Limbs`] if the chain is too short for the
-    /// products; ring errors for an even exponent.
+    /// [`ErrorKind::Length`] without terms, [`ErrorKind::Parameters`] for a term without a
+    /// polynomial or a polynomial of another degree, [`ErrorKind::Level`] if the chain is too short
+    /// for the products; ring errors for an even exponent.
     pub fn new(
         params: &Params,
         terms: &[RaiseTerm],
@@ -114,7 +116,7 @@ impl RaiseTransform {
     ) -> Result<Self> {
         let op = "prepare a matrix of a mod raise";
         if terms.is_empty() {
-            return Err(ErrorKind::Empty.during(op));
+            return Err(error::empty().during(op));
         }
         // Step 1: P', and C = floor(P' / 2^f).
         let special = special_primes(params, terms.len());
@@ -133,11 +135,11 @@ impl RaiseTransform {
         for term in terms {
             let length = matrix.get(term.factor).map_or(0, Vec::len);
             if length != degree {
-                return Err(ErrorKind::Parameter {
-                    field: "factor of a term of a mod raise",
-                    found: format!("polynomial {} of {length} coefficients", term.factor),
-                    needed: format!("one of {degree} coefficients"),
-                }
+                return Err(error::parameter(
+                    "factor of a term of a mod raise",
+                    format!("polynomial {} of {length} coefficients", term.factor),
+                    format!("one of {degree} coefficients"),
+                )
                 .during(op));
             }
         }
@@ -154,7 +156,7 @@ impl RaiseTransform {
         let fits = (1..=most).find(|&limbs| params.q().at_limbs(limbs).log2_modulus() > needed);
         let Some(limbs) = fits else {
             let needed = format!("primes of {needed:.1} bits together");
-            return Err(ErrorKind::Limbs { found: params.limbs(), needed }.during(op));
+            return Err(error::limbs(params.limbs(), needed).during(op));
         };
         let exact = params.q().at_limbs(limbs);
         let ring = params.q().join(&p)?;
@@ -227,8 +229,8 @@ impl RaiseTransform {
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`] for the key of another matrix, or a ciphertext of other
-    /// parameters than those of the source; [`ErrorKind::KeyMismatch`]; [`ErrorKind::Limbs`] for
-    /// more than one limb; [`ErrorKind::Rank`] for more than one mask.
+    /// parameters than those of the source; [`ErrorKind::KeyMismatch`]; [`ErrorKind::Level`] for
+    /// more than one limb; [`ErrorKind::Shape`] for more than one mask.
     pub fn apply(&self, key: &RaiseTransformKey, ct: &Ciphertext) -> Result<Ciphertext> {
         let op = "raise the modulus";
         let Inner { params, ring, exact, .. } = &*self.0;
@@ -236,10 +238,10 @@ impl RaiseTransform {
         key.check_matrix(self).during(op)?;
         check_end(ct.ident(), key.from).during(op)?;
         if ct.limbs() != 1 {
-            return Err(ErrorKind::Limbs { found: ct.limbs(), needed: "1".into() }.during(op));
+            return Err(error::limbs(ct.limbs(), "1".into()).during(op));
         }
         let [mask] = ct.masks() else {
-            return Err(ErrorKind::Rank { found: ct.masks().len(), needed: 1 }.during(op));
+            return Err(error::rank(ct.masks().len(), 1).during(op));
         };
         // Step 1: the centred integer coefficients of b and a.
         let (q0, lowest) = (params.q().modulus(0), params.q().at_limbs(1));
@@ -317,8 +319,8 @@ impl RaiseTransformKey {
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`] for a target of other parameters than the matrix,
-    /// [`ErrorKind::Degree`], [`ErrorKind::Moduli`] or [`ErrorKind::Rank`] for a source that does
-    /// not fit.
+    /// [`ErrorKind::Shape`], [`ErrorKind::ParamsMismatch`] or [`ErrorKind::Shape`] for a source
+    /// that does not fit.
     pub fn generate<R: CryptoRng + ?Sized>(
         transform: &RaiseTransform,
         from: &SecretKey,
@@ -332,11 +334,11 @@ impl RaiseTransformKey {
         let source = from.params();
         if source.degree() != params.degree() {
             let (found, needed) = (source.degree(), params.degree());
-            return Err(ErrorKind::Degree { found, needed }.during(op));
+            return Err(error::degree(found, needed).during(op));
         }
         check_primes(source, params, 1).during(op)?;
         if source.rank() != 1 {
-            return Err(ErrorKind::Rank { found: source.rank(), needed: 1 }.during(op));
+            return Err(error::rank(source.rank(), 1).during(op));
         }
         // Step 2: both secrets modulo Q P'.
         let sparse = Zeroizing::new(ring.forward(ring.from_signed(from.coefficients(0))));
@@ -396,7 +398,7 @@ impl RaiseTransformKey {
         transform.params().check(to.fingerprint)?;
         if matrix != transform.fingerprint() {
             let (found, needed) = (matrix, transform.fingerprint());
-            return Err(ErrorKind::ParamsMismatch { found, needed }.into());
+            return Err(error::params_mismatch(found, needed));
         }
         // Each polynomial is dropped when it is packed.
         let b = b.into_iter().map(|body| PackedPoly::new(transform.ring(), &body)).collect();
@@ -407,7 +409,7 @@ impl RaiseTransformKey {
     pub(crate) fn check_matrix(&self, transform: &RaiseTransform) -> Result<()> {
         let (found, needed) = (self.matrix, transform.fingerprint());
         if found != needed {
-            return Err(ErrorKind::ParamsMismatch { found, needed }.into());
+            return Err(error::params_mismatch(found, needed));
         }
         Ok(())
     }

@@ -8,13 +8,15 @@
 //! After [`ModuleMap::extract`](crate::ModuleMap::extract), a rank reduction switches to a ring of
 //! smaller degree.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Addend, Epilogue, Ntt};
 use rand::CryptoRng;
 
 use crate::ciphertext::check_divisors;
 use crate::keyswitch::KeySwitchKey;
 use crate::params::{check_chains, check_no_weaker};
-use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, SecretKind};
+use crate::{Ciphertext, During, Params, Result, SecretKey, SecretKind, error};
 
 /// The key from the last components of a secret to its first components.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,9 +29,9 @@ impl RankReduceKey {
     /// limbs. `to` must hold the first `r'` components of `from` ([`SecretKey::truncate_rank`]).
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] unless `to` has smaller rank, [`ErrorKind::Secret`] unless it is the
-    /// first part of `from`, [`ErrorKind::Degree`], [`ErrorKind::Moduli`] or [`ErrorKind::Limbs`]
-    /// for chains that do not match.
+    /// [`ErrorKind::Shape`] unless `to` has smaller rank, [`ErrorKind::Shape`] unless it is the
+    /// first part of `from`, [`ErrorKind::Shape`], [`ErrorKind::ParamsMismatch`] or
+    /// [`ErrorKind::Level`] for chains that do not match.
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         to: &SecretKey,
@@ -40,7 +42,7 @@ impl RankReduceKey {
         let (rank, kept) = (from.params().rank(), to.params().rank());
         if kept >= rank {
             let op = "generate a rank reduction key";
-            return Err(ErrorKind::Rank { found: kept, needed: rank - 1 }.during(op));
+            return Err(error::rank(kept, rank - 1).during(op));
         }
         check_part(from, to)?;
         // Only the dropped components are switched.
@@ -65,7 +67,7 @@ impl RankReduceKey {
     /// with one rounding.
     ///
     /// # Errors
-    /// As for [`reduce`](Self::reduce), and [`ErrorKind::Limbs`] unless at least one limb remains.
+    /// As for [`reduce`](Self::reduce), and [`ErrorKind::Level`] unless at least one limb remains.
     pub(crate) fn reduce_rescale(
         &self,
         params: &Params,
@@ -76,7 +78,7 @@ impl RankReduceKey {
         // At least one limb remains after the rescale.
         if primes >= ct.limbs() {
             let needed = format!("more than the {primes} to divide by");
-            return Err(ErrorKind::Limbs { found: ct.limbs(), needed }.during(op));
+            return Err(error::limbs(ct.limbs(), needed).during(op));
         }
         self.divide(params, ct, primes).during(op)
     }
@@ -87,7 +89,7 @@ impl RankReduceKey {
         self.key.check_source(ct)?;
         // Masks beyond `kept` are switched; body and kept masks are added to the quotient.
         let kept = self.key.shape().to_rank;
-        let dropped = ct.a.get(kept..).ok_or(ErrorKind::Rank { found: ct.rank(), needed: kept })?;
+        let dropped = ct.a.get(kept..).ok_or_else(|| error::rank(ct.rank(), kept))?;
         let stay = std::iter::once(&ct.b).chain(&ct.a[..kept]);
         let epilogue = Epilogue {
             addends: stay.map(|poly| Some(Addend::Poly(poly))).collect(),
@@ -110,9 +112,9 @@ impl From<KeySwitchKey> for RankReduceKey {
 /// guarantees that it begins with the secret of the ciphertext.
 ///
 /// # Errors
-/// [`ErrorKind::Rank`] unless the rank of `to` is at least that of the ciphertext,
-/// [`ErrorKind::Degree`], [`ErrorKind::Moduli`] or [`ErrorKind::Limbs`] for chains that do not
-/// match.
+/// [`ErrorKind::Shape`] unless the rank of `to` is at least that of the ciphertext,
+/// [`ErrorKind::Shape`], [`ErrorKind::ParamsMismatch`] or [`ErrorKind::Level`] for chains that do
+/// not match.
 pub fn pad_rank(
     from: &Params,
     ct: &Ciphertext,
@@ -122,7 +124,7 @@ pub fn pad_rank(
     let op = "raise the rank";
     from.check(ct.fingerprint).during(op)?;
     if to.rank() < ct.rank() {
-        return Err(ErrorKind::Rank { found: to.rank(), needed: ct.rank() }.during(op));
+        return Err(error::rank(to.rank(), ct.rank()).during(op));
     }
     // Degree and primes must match at the level of the ciphertext.
     check_chains(from, to, ct.limbs()).during(op)?;
@@ -139,11 +141,10 @@ pub(crate) fn check_part(whole: &SecretKey, part: &SecretKey) -> Result<()> {
     // Or over all differences: no early exit on secret data.
     let difference = whole.iter().zip(part).fold(0, |all, (&x, &y)| all | (x ^ y));
     if difference != 0 {
-        return Err(ErrorKind::Secret {
-            found: "a secret that is not the first part of the other".into(),
-            needed: "SecretKey::truncate_rank of it".into(),
-        }
-        .into());
+        return Err(error::secret(
+            "a secret that is not the first part of the other".into(),
+            "SecretKey::truncate_rank of it".into(),
+        ));
     }
     Ok(())
 }
@@ -164,11 +165,10 @@ pub(crate) fn check_extension(raised: &SecretKey, secret: &SecretKey) -> Result<
     };
     let found = raised.norm2() - secret.norm2();
     if found < needed {
-        return Err(ErrorKind::Secret {
-            found: "further components of another kind".into(),
-            needed: "SecretKey::extend_rank of the other secret".into(),
-        }
-        .into());
+        return Err(error::secret(
+            "further components of another kind".into(),
+            "SecretKey::extend_rank of the other secret".into(),
+        ));
     }
     Ok(())
 }
@@ -176,6 +176,7 @@ pub(crate) fn check_extension(raised: &SecretKey, secret: &SecretKey) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng, spec};
     use crate::{ParamsSpec, noise, noise::measured};
@@ -212,7 +213,7 @@ mod tests {
                     assert_close(stats.variance, noise::rounding(&part) + 1.0 / 12.0, 1.35);
                 }
                 let refused = key.reduce_rescale(&part, &ct, limbs);
-                assert!(matches!(refusal(&refused), ErrorKind::Limbs { .. }));
+                assert!(refusal(&refused).is(&ErrorKind::Level, "limbs where"));
                 // Padding with zeros goes back up without noise.
                 let raised = pad_rank(&part, &reduced, &whole, secret.id()).unwrap();
                 assert_eq!(raised.phase(&secret).unwrap(), reduced.phase(&first).unwrap());
@@ -229,7 +230,7 @@ mod tests {
         coefficients.extend([1, 0, 0, 0, 0, 0, 0, 0].repeat(8));
         let raised = SecretKey::from_coefficients(&whole, &coefficients, &mut rng(2)).unwrap();
         let refused = check_extension(&raised, &secret);
-        assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "secret key"));
         let said = refused.unwrap_err();
         let said = format!("{said} {said:?} {:?}", said.kind());
         assert!(!said.contains(|c: char| c.is_ascii_digit()), "{said}");
@@ -241,27 +242,25 @@ mod tests {
         let secret = SecretKey::generate(&whole, &mut rng(1)).unwrap();
         let other = SecretKey::generate(&part, &mut rng(2)).unwrap();
         let refused = RankReduceKey::generate(&secret, &other, 2, &mut rng(3));
-        assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "secret key"));
         let refused = RankReduceKey::generate(&other, &secret, 2, &mut rng(3));
-        assert!(matches!(refusal(&refused), ErrorKind::Rank { .. }));
-        assert!(matches!(
-            refusal(&other.truncate_rank(&whole, &mut rng(1))),
-            ErrorKind::Rank { .. }
-        ));
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "where rank"));
+        assert!(
+            refusal(&other.truncate_rank(&whole, &mut rng(1))).is(&ErrorKind::Shape, "where rank")
+        );
         let wide = params(128, 2, 2, 1);
-        assert!(matches!(
-            refusal(&secret.truncate_rank(&wide, &mut rng(1))),
-            ErrorKind::Degree { .. }
-        ));
+        assert!(
+            refusal(&secret.truncate_rank(&wide, &mut rng(1)))
+                .is(&ErrorKind::Shape, "a polynomial of degree bound")
+        );
         let ct = secret.encrypt(&message(&whole, 1, 1), &mut rng(1)).unwrap();
-        assert!(matches!(
-            refusal(&pad_rank(&whole, &ct, &part, other.id())),
-            ErrorKind::Rank { .. }
-        ));
+        assert!(
+            refusal(&pad_rank(&whole, &ct, &part, other.id())).is(&ErrorKind::Shape, "where rank")
+        );
         let mut primes = spec(64, 3, 2, 1);
         primes.q.swap(0, 1);
         let swapped = Params::new(primes).unwrap();
         let refused = pad_rank(&whole, &ct, &swapped, other.id());
-        assert!(matches!(refusal(&refused), ErrorKind::Moduli { limb: 0, .. }));
+        assert!(refusal(&refused).is(&ErrorKind::ParamsMismatch, "the moduli differ at limb 0 ("));
     }
 }

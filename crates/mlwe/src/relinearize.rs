@@ -1,6 +1,8 @@
 //! Relinearization by a [`RelinStrategy`]: Algorithm 1 (DPad-HE), and the direct and larger-ring
 //! variants.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::borrow::Cow;
 
 use bellerophon_ring::{Addend, Epilogue, Ntt, Poly};
@@ -13,7 +15,7 @@ use crate::key_id::KeyIdent;
 use crate::keyswitch::KeySwitchKey;
 use crate::rank::{RankReduceKey, check_extension};
 use crate::tensor::{Terms, index_pairs};
-use crate::{Ciphertext, During, ErrorKind, Params, Result, SecretKey, Tensor};
+use crate::{Ciphertext, During, Params, Result, SecretKey, Tensor, error};
 
 /// The keys of a [`RelinStrategy`]: the cross-relinearization key, and the rank-down key if the
 /// strategy has a temporary rank.
@@ -33,7 +35,7 @@ impl RelinKeys {
     /// Generates keys for products of up to `limbs` limbs. A temporary rank gets a fresh secret.
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for a secret of other parameters, [`ErrorKind::Limbs`].
+    /// [`ErrorKind::ParamsMismatch`] for a secret of other parameters, [`ErrorKind::Level`].
     pub fn generate<R: CryptoRng + ?Sized>(
         strategy: &RelinStrategy,
         secret: &SecretKey,
@@ -55,7 +57,7 @@ impl RelinKeys {
     /// strategy uses a larger ring.
     ///
     /// # Errors
-    /// As for [`generate`](Self::generate), and [`ErrorKind::Secret`] unless `raised` is an
+    /// As for [`generate`](Self::generate), and [`ErrorKind::Shape`] unless `raised` is an
     /// extension of the secret as [`SecretKey::extend_rank`] makes it. Without a temporary rank,
     /// `raised` must be the secret itself ([`ErrorKind::KeyMismatch`]).
     ///
@@ -74,7 +76,7 @@ impl RelinKeys {
         if strategy.is_raised() {
             check_extension(raised, &work)?;
         } else if raised.id() != work.id() {
-            return Err(ErrorKind::KeyMismatch { found: raised.id(), needed: work.id() }.during(op));
+            return Err(error::key_mismatch(raised.id(), work.id()).during(op));
         }
         Self::between(strategy, secret, &work, raised, limbs, rng)
     }
@@ -108,9 +110,9 @@ impl RelinKeys {
     /// Assembles keys that were generated or stored separately.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingRankDownKey`] if the strategy has a temporary rank and `down` is `None`;
-    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::KeyMismatch`], [`ErrorKind::Rank`] or
-    /// [`ErrorKind::Limbs`] if the keys do not belong to the strategy, to each other, or to the
+    /// [`ErrorKind::MissingKey`] if the strategy has a temporary rank and `down` is `None`;
+    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::KeyMismatch`], [`ErrorKind::Shape`] or
+    /// [`ErrorKind::Level`] if the keys do not belong to the strategy, to each other, or to the
     /// same levels.
     pub(crate) fn from_parts(
         strategy: &RelinStrategy,
@@ -125,13 +127,13 @@ impl RelinKeys {
         strategy.raised().check(shape.to.fingerprint).during(op)?;
         if shape.from_rank != strategy.components() {
             let (found, needed) = (shape.from_rank, strategy.components());
-            return Err(ErrorKind::Rank { found, needed }.during(op));
+            return Err(error::rank(found, needed).during(op));
         }
         // Step 2: the rank-down key must start where the cross-relinearization key ends.
         let end = match (&down, strategy.is_raised()) {
             (None, true) => {
                 let (found, needed) = (strategy.raised().rank(), strategy.work().rank());
-                return Err(ErrorKind::MissingRankDownKey { found, needed }.during(op));
+                return Err(error::missing_rank_down_key(found, needed).during(op));
             }
             (Some(down), true) => {
                 down.key().check_end(shape.to).during(op)?;
@@ -140,11 +142,11 @@ impl RelinKeys {
                 let further = strategy.raised().rank() - strategy.work().rank();
                 if down.key().shape().from_rank != further {
                     let (found, needed) = (down.key().shape().from_rank, further);
-                    return Err(ErrorKind::Rank { found, needed }.during(op));
+                    return Err(error::rank(found, needed).during(op));
                 }
                 if down.key().limbs() < cross.limbs() {
                     let (found, needed) = (down.key().limbs(), cross.limbs().to_string());
-                    return Err(ErrorKind::Limbs { found, needed }.during(op));
+                    return Err(error::limbs(found, needed).during(op));
                 }
                 down.key().shape().to
             }
@@ -153,9 +155,7 @@ impl RelinKeys {
         // Step 3: the last key must end at the secret of the ciphertexts.
         strategy.work().check(end.fingerprint).during(op)?;
         if end.key != shape.from.key {
-            return Err(
-                ErrorKind::KeyMismatch { found: end.key, needed: shape.from.key }.during(op)
-            );
+            return Err(error::key_mismatch(end.key, shape.from.key).during(op));
         }
         // A key that the strategy does not need is dropped.
         let down = down.filter(|_| strategy.is_raised());
@@ -204,8 +204,8 @@ impl RelinKeys {
     /// the last division: one rounding instead of two.
     ///
     /// # Errors
-    /// If the product belongs to another key or has more limbs than the keys; [`ErrorKind::Limbs`]
-    /// unless at least one limb remains, and [`ErrorKind::Parameter`] if `primes` plus the number
+    /// If the product belongs to another key or has more limbs than the keys; [`ErrorKind::Level`]
+    /// unless at least one limb remains, and [`ErrorKind::Parameters`] if `primes` plus the number
     /// of special primes exceeds
     /// [`BaseConverter::MAX_SOURCES`](bellerophon_ring::BaseConverter::MAX_SOURCES).
     pub fn relinearize(&self, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
@@ -248,7 +248,7 @@ impl RelinKeys {
         // At least one limb remains, and one mod-down can divide by all these primes.
         if primes >= limbs {
             let needed = format!("more than the {primes} to divide by");
-            return Err(ErrorKind::Limbs { found: limbs, needed }.into());
+            return Err(error::limbs(limbs, needed));
         }
         check_divisors(self.strategy.work().p().limbs() + primes)?;
         self.cross.check_end(found)?;

@@ -1,5 +1,7 @@
 //! Secret keys.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::fmt;
 
 use bellerophon_ring::{Ntt, Poly, sample};
@@ -8,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::params::check_no_weaker;
 use crate::security::{SecretKind, Security};
-use crate::{During, ErrorKind, KeyId, Params, Result};
+use crate::{KeyId, Params, Result, error};
 
 /// A secret vector `s` in `R^r` with coefficients in `{-1, 0, 1}`.
 ///
@@ -50,7 +52,7 @@ impl SecretKey {
     /// may be part of another secret).
     ///
     /// # Errors
-    /// [`ErrorKind::Secret`] for a wrong length or a coefficient outside `{-1, 0, 1}`.
+    /// [`ErrorKind::Shape`] for a wrong length or a coefficient outside `{-1, 0, 1}`.
     pub(crate) fn from_coefficients<R: CryptoRng + ?Sized>(
         params: &Params,
         coefficients: &[i64],
@@ -62,20 +64,18 @@ impl SecretKey {
     /// Rebuilds a stored secret from its coefficients, component by component, and its identity.
     pub fn restore(params: &Params, coefficients: &[i64], id: KeyId) -> Result<Self> {
         if coefficients.len() != params.dimension() {
-            return Err(ErrorKind::Secret {
-                found: format!("{} coefficients", coefficients.len()),
-                needed: format!("rank * degree = {}", params.dimension()),
-            }
-            .into());
+            return Err(error::secret(
+                format!("{} coefficients", coefficients.len()),
+                format!("rank * degree = {}", params.dimension()),
+            ));
         }
         // All coefficients are read: the time does not depend on them.
         let outside = coefficients.iter().fold(false, |bad, &c| bad | (c.unsigned_abs() > 1));
         if outside {
-            return Err(ErrorKind::Secret {
-                found: "a coefficient that is not ternary".into(),
-                needed: "coefficients -1, 0 and 1".into(),
-            }
-            .into());
+            return Err(error::secret(
+                "a coefficient that is not ternary".into(),
+                "coefficients -1, 0 and 1".into(),
+            ));
         }
         Self::build(params, Zeroizing::new(coefficients.to_vec()), id)
     }
@@ -125,20 +125,18 @@ impl SecretKey {
     /// target of a rank reduction (DPad-HE section 3.1.1, RdKGen). Draws a new identity.
     ///
     /// # Errors
-    /// [`ErrorKind::Degree`] or [`ErrorKind::Rank`] unless `to` has the same degree and no larger
-    /// rank. [`ErrorKind::Parameter`] if `to` has a lower security level than this secret.
-    /// [`ErrorKind::Secret`] for a part of a sparse secret with less weight than `to` assumes,
+    /// [`ErrorKind::Shape`] unless `to` has the same degree and no larger
+    /// rank. [`ErrorKind::Parameters`] if `to` has a lower security level than this secret.
+    /// [`ErrorKind::Shape`] for a part of a sparse secret with less weight than `to` assumes,
     /// unless `to` is [`Security::Insecure`].
     pub fn truncate_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
         // Shape, then security level.
         let op = "truncate the rank of a secret";
         if to.degree() != self.params.degree() {
-            return Err(
-                ErrorKind::Degree { found: to.degree(), needed: self.params.degree() }.during(op)
-            );
+            return Err(error::degree(to.degree(), self.params.degree()).during(op));
         }
         if to.rank() > self.params.rank() {
-            return Err(ErrorKind::Rank { found: to.rank(), needed: self.params.rank() }.during(op));
+            return Err(error::rank(to.rank(), self.params.rank()).during(op));
         }
         check_no_weaker(&self.params, to)?;
         let part = &self.coefficients[..to.dimension()];
@@ -151,11 +149,10 @@ impl SecretKey {
                 SecretKind::Ternary | SecretKind::Bounded(_) => false,
             };
             if !enough {
-                return Err(ErrorKind::Secret {
-                    found: format!("a part of a {}", self.params.spec().secret),
-                    needed: format!("at least the weight of a secret that is {}", to.spec().secret),
-                }
-                .into());
+                return Err(error::secret(
+                    format!("a part of a {}", self.params.spec().secret),
+                    format!("at least the weight of a secret that is {}", to.spec().secret),
+                ));
             }
         }
         Self::from_coefficients(to, part, rng)
@@ -168,9 +165,9 @@ impl SecretKey {
     /// `s'` protects keys modulo more than `s` alone is allowed to: it is as secret as `s`.
     ///
     /// # Errors
-    /// [`ErrorKind::Degree`] or [`ErrorKind::Rank`] unless `to` has the same degree and a larger
-    /// rank. [`ErrorKind::Secret`] if the two sets have secrets of different kinds, or if the fresh
-    /// components of a sparse secret would be sparser than this one. [`ErrorKind::Parameter`] if
+    /// [`ErrorKind::Shape`] unless `to` has the same degree and a larger
+    /// rank. [`ErrorKind::Shape`] if the two sets have secrets of different kinds, or if the fresh
+    /// components of a sparse secret would be sparser than this one. [`ErrorKind::Parameters`] if
     /// `to` has a lower security level than this secret: keys at the larger rank are samples of
     /// this secret too.
     pub fn extend_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
@@ -178,10 +175,10 @@ impl SecretKey {
         let op = "extend the rank of a secret";
         let own = &self.params;
         if to.degree() != own.degree() {
-            return Err(ErrorKind::Degree { found: to.degree(), needed: own.degree() }.during(op));
+            return Err(error::degree(to.degree(), own.degree()).during(op));
         }
         if to.rank() <= own.rank() {
-            return Err(ErrorKind::Rank { found: to.rank(), needed: own.rank() + 1 }.during(op));
+            return Err(error::rank(to.rank(), own.rank() + 1).during(op));
         }
         check_no_weaker(own, to)?;
         // Step 2: fresh components, with the kind of this secret and at least its density.
@@ -194,11 +191,10 @@ impl SecretKey {
                 sample::ternary_fixed_weight(more, weight - own_weight, rng)?
             }
             (found, needed) => {
-                return Err(ErrorKind::Secret {
-                    found: format!("{needed} at rank {}", to.rank()),
-                    needed: format!("the kind and the density of {found} at rank {}", own.rank()),
-                }
-                .into());
+                return Err(error::secret(
+                    format!("{needed} at rank {}", to.rank()),
+                    format!("the kind and the density of {found} at rank {}", own.rank()),
+                ));
             }
         };
         // Step 3: this secret, then the fresh components. Full capacity from the start: a growing
@@ -213,6 +209,7 @@ impl SecretKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::ParamsSpec;
     use crate::error::refusal;
     use crate::testing::{params, rng, spec};
@@ -228,15 +225,14 @@ mod tests {
         assert!((more - 128.0).abs() < 6.0 * 128f64.sqrt(), "{more} of 192");
         let back = extended.truncate_rank(&short, &mut rng(3)).unwrap();
         assert_eq!(back.all_coefficients(), secret.all_coefficients());
-        assert!(matches!(
-            refusal(&extended.extend_rank(&short, &mut rng(1))),
-            ErrorKind::Rank { .. }
-        ));
+        assert!(
+            refusal(&extended.extend_rank(&short, &mut rng(1))).is(&ErrorKind::Shape, "where rank")
+        );
         let wide = params(128, 3, 2, 1);
-        assert!(matches!(
-            refusal(&secret.extend_rank(&wide, &mut rng(1))),
-            ErrorKind::Degree { .. }
-        ));
+        assert!(
+            refusal(&secret.extend_rank(&wide, &mut rng(1)))
+                .is(&ErrorKind::Shape, "a polynomial of degree bound")
+        );
         // Sparse secrets keep their density.
         let sparse = |rank, weight| {
             let secret = SecretKind::Sparse(weight);
@@ -247,7 +243,7 @@ mod tests {
         assert_eq!(extended.norm2(), 30.0);
         for unfit in [sparse(3, 29), params(64, 3, 2, 1)] {
             let refused = secret.extend_rank(&unfit, &mut rng(2));
-            assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }));
+            assert!(refusal(&refused).is(&ErrorKind::Shape, "secret key"));
         }
     }
 
@@ -288,7 +284,7 @@ mod tests {
         let secret = SecretKey::generate(&Params::new(whole).unwrap(), &mut rng(1)).unwrap();
         for refused in [part, dense] {
             let refused = secret.truncate_rank(&Params::new(refused).unwrap(), &mut rng(2));
-            assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }), "{refused:?}");
+            assert!(refusal(&refused).is(&ErrorKind::Shape, "secret key"), "{refused:?}");
         }
         secret.truncate_rank(&Params::new(unchecked).unwrap(), &mut rng(2)).unwrap();
     }
@@ -306,11 +302,11 @@ mod tests {
         let refused = |coefficients: &[i64]| {
             SecretKey::from_coefficients(&params, coefficients, &mut rng(1)).unwrap_err()
         };
-        assert!(matches!(refused(&[0; 63]).kind(), ErrorKind::Secret { .. }));
+        assert!(refused(&[0; 63]).is(&ErrorKind::Shape, "secret key"));
         for bad in [2, -2, 3, i64::MAX, i64::MIN] {
             let mut coefficients = [0; 64];
             coefficients[7] = bad;
-            assert!(matches!(refused(&coefficients).kind(), ErrorKind::Secret { .. }), "{bad}");
+            assert!(refused(&coefficients).is(&ErrorKind::Shape, "secret key"), "{bad}");
         }
     }
 }

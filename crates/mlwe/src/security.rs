@@ -22,9 +22,11 @@
 
 mod ntru;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::fmt;
 
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 pub use ntru::{NTRU_MARGIN, NTRU_TERNARY_SIGMA, ntru_estimate_bits, ntru_max_log2_modulus};
 
@@ -300,7 +302,7 @@ pub fn lwe_estimate_bits(n: usize, secret: SecretKind, log2_q_over_sigma: f64) -
 /// `dimension = rank * N` coefficients have the required security.
 ///
 /// # Errors
-/// [`ErrorKind::Insecure`] for a modulus that is too large, [`ErrorKind::NoEstimate`] outside the
+/// [`ErrorKind::Insecure`] for a modulus that is too large, [`ErrorKind::Insecure`] outside the
 /// tables.
 pub fn check(
     security: Security,
@@ -315,13 +317,7 @@ pub fn check(
         Security::Bits128Classical => Model::Bits128Classical,
     };
     let (named, name) = (secret.to_string(), security.name());
-    let no_estimate = |needed| ErrorKind::NoEstimate {
-        dimension,
-        secret: named.clone(),
-        sigma,
-        security: name,
-        needed,
-    };
+    let no_estimate = |needed| error::no_estimate(dimension, named.clone(), sigma, name, needed);
     let allowance =
         sigma_allowance(sigma).ok_or_else(|| no_estimate("the tables start at sigma = 3.2"))?;
     let bound = max_log2_modulus(dimension, secret, model).ok_or_else(|| {
@@ -334,15 +330,7 @@ pub fn check(
     if log2_modulus <= bound {
         return Ok(());
     }
-    Err(ErrorKind::Insecure {
-        dimension,
-        secret: named,
-        log2_modulus,
-        sigma,
-        security: name,
-        bound,
-    }
-    .into())
+    Err(error::insecure(dimension, named, log2_modulus, sigma, name, bound))
 }
 
 /// Linear interpolation over the first column; `None` outside the rows.

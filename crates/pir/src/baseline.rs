@@ -13,6 +13,8 @@
 //! In comparison, Algorithm 1 has `log2 N` keys in place of `N`, one key switch per point in place
 //! of `N`, and values below `t` in place of values below `N`.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe::KeyId;
 use bellerophon_ring::{
     DigitGadget, Ntt, Poly,
@@ -26,7 +28,7 @@ use zeroize::Zeroizing;
 use super::client::Client;
 use super::{query::Query, query_layout::QueryLayout};
 use crate::bfv::{Ciphertext, LOG2_FAILURE, NoiseBound, Params, Switching, check_key, noise};
-use crate::{During, Error, ErrorKind, Result};
+use crate::{During, Error, Result, error};
 
 /// The `N` switching keys of the split-domain method, over one prime in digits.
 #[derive(Debug, Clone)]
@@ -43,13 +45,13 @@ impl SplitDomainKeys {
     /// Generates the keys of a client. In memory they take `16 N^2` bytes for each digit.
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] for parameters with special primes.
+    /// [`ErrorKind::Argument`] for parameters with special primes.
     pub fn generate<R: CryptoRng + ?Sized>(client: &Client, rng: &mut R) -> Result<Self> {
         let (params, secret) = (client.params(), client.secret());
         let Switching::Digits(gadget) = params.switching() else {
             let (op, what) = ("generate split-domain keys", "gadget");
             let (found, needed) = ("special primes".to_string(), "digits of one prime");
-            return Err(ErrorKind::Value { what, found, needed }.during(op));
+            return Err(error::value(what, found, needed).during(op));
         };
         // An encryption of g_j s_k, as a constant, for every coefficient k and digit j.
         let (seed, factors) = (Seed::random(rng), gadget.factors());
@@ -76,7 +78,7 @@ impl SplitDomainKeys {
     ///
     /// # Errors
     /// [`ErrorKind::Noise`] for more points than the noise allows;
-    /// [`ErrorKind::QueryLayout`] for a compact query; [`ErrorKind::Shape`] for a domain above `N`,
+    /// [`ErrorKind::Shape`] for a compact query; [`ErrorKind::Shape`] for a domain above `N`,
     /// or a table of another size or with a value that is not below `N`; those of the lattice layer
     /// for a foreign query.
     pub fn count(&self, function: &[usize], query: &Query) -> Result<Ciphertext> {
@@ -86,35 +88,26 @@ impl SplitDomainKeys {
         params.check(query.fingerprint).during(op)?;
         check_key(query.key, self.key).during(op)?;
         if query.shape().form() != QueryLayout::Paper {
-            return Err(ErrorKind::QueryLayout {
-                found: query.shape().form(),
-                needed: QueryLayout::Paper,
-            }
-            .during(op));
+            return Err(error::query_layout(query.shape().form(), QueryLayout::Paper).during(op));
         }
         let domains = query.shape().domains();
         if domains.len() != 1 || domains[0] > n || function.len() != domains[0] {
             let needed = format!("one table of the query's domain, of at most {n} points");
-            return Err(ErrorKind::Shape {
-                what: "size of a table",
-                found: function.len(),
-                needed,
-            }
-            .during(op));
+            return Err(error::shape("size of a table", function.len(), needed).during(op));
         }
         if let Some(&found) = function.iter().find(|&&value| value >= n) {
             let needed = format!("below the degree {n}");
-            return Err(ErrorKind::Shape { what: "value of a table", found, needed }.during(op));
+            return Err(error::shape("value of a table", found, needed).during(op));
         }
         let points: Vec<usize> = (0..query.bodies.len()).collect();
         let log2_failure = noise::log2_failure(params, self.noise(points.len()));
         if log2_failure > LOG2_FAILURE {
-            return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.during(op));
+            return Err(error::noise(log2_failure, LOG2_FAILURE).during(op));
         }
         // Step 2: X^f(x) for every point, and their sum.
         let results = try_map(&points, |&i| Ok::<_, Error>(self.exponent(function, query, i)))?;
         let (ring, mut results) = (params.ring(), results.into_iter());
-        let [mut b, mut a] = results.next().ok_or(ErrorKind::NoRows).during(op)?;
+        let [mut b, mut a] = results.next().ok_or_else(error::no_rows).during(op)?;
         for [body, mask] in results {
             ring.add_assign(&mut b, &body);
             ring.add_assign(&mut a, &mask);

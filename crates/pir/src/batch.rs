@@ -33,11 +33,13 @@
 //! draws the seed: a server could choose one that fails for points of interest. The time of the
 //! search for an assignment depends on the points.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::Modulus;
 use bellerophon_ring::sample::{Seed, fill_uniform_from_seed};
 use zeroize::{DefaultIsZeroes, Zeroizing};
 
-use crate::{During, ErrorKind, Result};
+use crate::{Result, error};
 
 /// Groups of buckets.
 pub const GROUPS: usize = 3;
@@ -324,7 +326,7 @@ impl BatchCode {
 /// Draws seeds until the distinct `points` can be placed; returns the seed and the positions.
 ///
 /// # Errors
-/// [`ErrorKind::Placement`] if sixteen seeds fail.
+/// [`ErrorKind::Request`] if sixteen seeds fail.
 pub(crate) fn place<R: rand::CryptoRng + ?Sized>(
     domain: usize,
     buckets: usize,
@@ -337,8 +339,7 @@ pub(crate) fn place<R: rand::CryptoRng + ?Sized>(
             return Ok((seed, places));
         }
     }
-    Err(ErrorKind::Placement { points: points.len(), buckets: GROUPS * buckets, tries: TRIES }
-        .during("query"))
+    Err(error::placement(points.len(), GROUPS * buckets, TRIES).during("query"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! A budget of statistical distance for all private answers about one table.
 
 use super::privacy::CircuitPrivacy;
-use crate::{During, ErrorKind, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{Result, error};
 
 /// `log2` of the smallest distance of a budget: below it, floating-point rounding would matter.
 const SMALLEST: f64 = -100.0;
@@ -45,14 +47,12 @@ impl PrivacyBudget {
     /// `log2_distance` from -100 to below 0.
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] for a distance outside that range.
+    /// [`ErrorKind::Argument`] for a distance outside that range.
     pub fn new(log2_distance: f64) -> Result<Self> {
         if !(SMALLEST..0.0).contains(&log2_distance) {
             let (op, what) = ("make a privacy budget", "log2 of the distance");
             let needed = "-100 to below 0, or PrivacyBudget::unstated() for no promise";
-            return Err(
-                ErrorKind::Value { what, found: log2_distance.to_string(), needed }.during(op)
-            );
+            return Err(error::value(what, log2_distance.to_string(), needed).during(op));
         }
         Ok(Self { log2_total: Some(log2_distance), spent: 0.0 })
     }
@@ -67,13 +67,13 @@ impl PrivacyBudget {
     /// minus infinity stands for no answers.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`ErrorKind::Value`] if more is spent than the whole budget.
+    /// As [`new`](Self::new), and [`ErrorKind::Argument`] if more is spent than the whole budget.
     pub fn resume(log2_distance: f64, log2_spent: f64) -> Result<Self> {
         let budget = Self::new(log2_distance)?;
         if log2_spent.is_nan() || log2_spent > log2_distance {
             let (op, what) = ("resume a privacy budget", "log2 of what is spent");
             let needed = "at most log2 of the whole budget";
-            return Err(ErrorKind::Value { what, found: log2_spent.to_string(), needed }.during(op));
+            return Err(error::value(what, log2_spent.to_string(), needed).during(op));
         }
         Ok(Self { spent: log2_spent.exp2(), ..budget })
     }
@@ -102,13 +102,12 @@ impl PrivacyBudget {
         // can.
         let found = privacy.log2_distance;
         if found > total {
-            return Err(
-                ErrorKind::CircuitPrivacy { found, needed: total }.during("circuit privacy")
-            );
+            return Err(error::circuit_privacy(found, total).during("circuit privacy"));
         }
         if self.spent + found.exp2() > total.exp2() {
-            return Err(ErrorKind::PrivacySpent { found, spent: self.log2_spent(), total }
-                .during("circuit privacy"));
+            return Err(
+                error::privacy_spent(found, self.log2_spent(), total).during("circuit privacy")
+            );
         }
         Ok(())
     }
@@ -122,6 +121,7 @@ impl PrivacyBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
 
     fn answer(log2_distance: f64) -> CircuitPrivacy {
@@ -141,14 +141,11 @@ mod tests {
         assert_eq!((budget.answers(&answer(-43.0)), budget.answers(&answer(-42.0))), (1, 0));
         let refused = budget.check(&answer(-42.0)).unwrap_err();
         assert!(
-            matches!(refused.kind(), ErrorKind::PrivacySpent { total: -40.0, .. }),
+            refused.is(&ErrorKind::Budget, "use a new table, or state a larger distance"),
             "{refused}"
         );
         let refused = budget.check(&answer(-39.0)).unwrap_err();
-        assert!(
-            matches!(refused.kind(), ErrorKind::CircuitPrivacy { needed: -40.0, .. }),
-            "{refused}"
-        );
+        assert!(refused.is(&ErrorKind::Noise, "is required: use"), "{refused}");
         budget.spend(&answer(-43.0));
         assert_eq!((budget.log2_spent(), budget.answers(&answer(-60.0))), (-40.0, 0));
         assert!(budget.check(&answer(-60.0)).is_err());
@@ -163,13 +160,16 @@ mod tests {
     #[test]
     fn budgets_without_a_meaning_are_refused() {
         for distance in [0.0, 1.0, -101.0, f64::NAN, f64::NEG_INFINITY] {
-            assert!(matches!(refusal(&PrivacyBudget::new(distance)), ErrorKind::Value { .. }));
+            assert!(
+                refusal(&PrivacyBudget::new(distance))
+                    .is(&ErrorKind::Argument, "is not supported: need")
+            );
         }
         for spent in [-39.9, f64::NAN, f64::INFINITY] {
-            assert!(matches!(
-                refusal(&PrivacyBudget::resume(-40.0, spent)),
-                ErrorKind::Value { .. }
-            ));
+            assert!(
+                refusal(&PrivacyBudget::resume(-40.0, spent))
+                    .is(&ErrorKind::Argument, "is not supported: need")
+            );
         }
         let mut unstated = PrivacyBudget::unstated();
         unstated.check(&answer(0.0)).unwrap();

@@ -1,5 +1,7 @@
 //! The client: holds the secret, encrypts points, reads responses.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe::KeyId;
 use bellerophon_ring::each_item;
 use bellerophon_ring::sample::{SecretRng, Seed};
@@ -13,7 +15,7 @@ use super::query_layout::QueryLayout;
 use super::response::Response;
 use super::server::ServerKeys;
 use crate::bfv::{Block, Params, PublicKey, SecretKey, SeededPackingKeys, same};
-use crate::{During, ErrorKind, Result};
+use crate::{During, Result, error};
 
 /// A client of private look-up.
 #[derive(Debug, Clone)]
@@ -84,8 +86,8 @@ impl Client {
     /// an assignment of points to buckets, in a compact query, do.
     ///
     /// # Errors
-    /// [`ErrorKind::PointOutside`] for a point outside the domain; those of [`Shape::new`];
-    /// [`ErrorKind::Placement`] in the practically impossible case that a compact query has no
+    /// [`ErrorKind::Domain`] for a point outside the domain; those of [`Shape::new`];
+    /// [`ErrorKind::Request`] in the practically impossible case that a compact query has no
     /// assignment.
     pub fn query<R: CryptoRng + ?Sized>(
         &self,
@@ -139,7 +141,7 @@ impl Client {
             if point.len() != domains.len() {
                 let (op, what) = ("query", "number of coordinates of a point");
                 let needed = format!("{}, one for each variable", domains.len());
-                return Err(ErrorKind::Shape { what, found: point.len(), needed }.during(op));
+                return Err(error::shape(what, point.len(), needed).during(op));
             }
             for (&point, &domain) in point.iter().zip(domains) {
                 check_point(index, points.len(), point, domain)?;
@@ -197,20 +199,20 @@ impl Client {
     /// Reads the answers, in the order of the points, each in `[0, t)`.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongResponse`] for the response to another query or one with shuffled values;
+    /// [`ErrorKind::Bytes`] for the response to another query or one with shuffled values;
     /// those of the lattice layer for other parameters or another client's response.
     pub fn read(&self, pending: &Pending, response: &Response) -> Result<Zeroizing<Vec<u64>>> {
         // Points may share a value: `pending` has the index of the value of each point.
         self.check(pending, response)?;
         if response.shuffled {
             let reason = "its values are shuffled: read_shuffled gives them in no order";
-            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
+            return Err(error::wrong_response(reason).during("read a response"));
         }
         let all = response.decrypt(&self.secret)?;
         let value = |&value: &usize| {
             all.get(value)
                 .copied()
-                .ok_or(ErrorKind::WrongResponse { reason: "it is too short" })
+                .ok_or_else(|| error::wrong_response("it is too short"))
                 .during("read a response")
         };
         Ok(Zeroizing::new(pending.values.iter().map(value).collect::<Result<_>>()?))
@@ -220,7 +222,7 @@ impl Client {
     /// for each point, in no order.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongResponse`] for the response to another query or one with values in order;
+    /// [`ErrorKind::Bytes`] for the response to another query or one with values in order;
     /// those of the lattice layer for other parameters or another client's response.
     pub fn read_shuffled(
         &self,
@@ -230,12 +232,12 @@ impl Client {
         self.check(pending, response)?;
         if !response.shuffled {
             let reason = "its values are in order: read gives them";
-            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
+            return Err(error::wrong_response(reason).during("read a response"));
         }
         // A shuffled response has one value for each point, equal points included.
         if response.values != pending.values.len() {
             let reason = "it has not one value for each point";
-            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
+            return Err(error::wrong_response(reason).during("read a response"));
         }
         response.decrypt(&self.secret)
     }
@@ -245,8 +247,7 @@ impl Client {
         if pending.id == response.id && pending.key == self.secret.id() {
             return Ok(());
         }
-        Err(ErrorKind::WrongResponse { reason: "it answers another query" }
-            .during("read a response"))
+        Err(error::wrong_response("it answers another query").during("read a response"))
     }
 }
 
@@ -317,5 +318,5 @@ fn check_point(index: usize, count: usize, point: usize, domain: usize) -> Resul
     if point < domain {
         return Ok(());
     }
-    Err(ErrorKind::PointOutside { index, count, domain }.during("query"))
+    Err(error::point_outside(index, count, domain).during("query"))
 }

@@ -1,6 +1,8 @@
 //! The dual model: an encrypted function and plain points (section 5 of the paper, last paragraph
 //! but one).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe::KeyId;
 use bellerophon_ring::{
     Ntt, Poly,
@@ -16,7 +18,7 @@ use super::query::MAX_POINTS;
 use super::response::Response;
 use super::server::Server;
 use crate::bfv::{Ciphertext, LOG2_FAILURE, NoiseBound, check_key, noise};
-use crate::{During, ErrorKind, Result};
+use crate::{During, Result, error};
 
 /// A function of one variable, encrypted block by block by the holder of the secret: ciphertexts of
 /// `u_f` in place of `X^i`.
@@ -41,8 +43,8 @@ impl Client {
     /// of the domain.
     ///
     /// # Errors
-    /// [`ErrorKind::PlainModulus`] for a function modulo another `t`, [`ErrorKind::Shape`] for one
-    /// of several variables.
+    /// [`ErrorKind::ParamsMismatch`] for a function modulo another `t`, [`ErrorKind::Shape`] for
+    /// one of several variables.
     pub fn encrypt_function<R: CryptoRng + ?Sized>(
         &self,
         function: &Function,
@@ -52,7 +54,7 @@ impl Client {
         function.check(params).during(op)?;
         let [table] = function.tables() else {
             let (what, found, needed) = ("number of tables", function.tables().len(), "1".into());
-            return Err(ErrorKind::Shape { what, found, needed }.during(op));
+            return Err(error::shape(what, found, needed).during(op));
         };
         // Block by block: u_f modulo t, scaled by Q / t; the stream of a mask is the index of its
         // block.
@@ -81,7 +83,7 @@ impl Client {
     /// points ([`Server::evaluate_encrypted`](super::Server::evaluate_encrypted)).
     ///
     /// # Errors
-    /// [`ErrorKind::WrongResponse`] for a response of another function or another number of points;
+    /// [`ErrorKind::Bytes`] for a response of another function or another number of points;
     /// those of the lattice layer for other parameters or another client's response.
     pub fn read_encrypted(
         &self,
@@ -92,11 +94,11 @@ impl Client {
         // The response names the function, since no query belongs to it.
         if response.id != function.id() {
             let reason = "it is one of another function";
-            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
+            return Err(error::wrong_response(reason).during("read a response"));
         }
         if response.values != points {
             let reason = "it has not one value for each point";
-            return Err(ErrorKind::WrongResponse { reason }.during("read a response"));
+            return Err(error::wrong_response(reason).during("read a response"));
         }
         response.decrypt(self.secret())
     }
@@ -109,7 +111,7 @@ impl Server {
     /// response does not say which points it is for: the two sides agree on them.
     ///
     /// # Errors
-    /// [`ErrorKind::PointOutside`]; [`ErrorKind::TooManyPoints`] for no points or more than `2^16`;
+    /// [`ErrorKind::Domain`]; [`ErrorKind::TooManyValues`] for no points or more than `2^16`;
     /// [`ErrorKind::Noise`] if a value could be wrong with a probability above `2^-40`; those of
     /// the lattice layer for a function of other parameters or of another holder than the keys.
     pub fn evaluate_encrypted(
@@ -122,19 +124,17 @@ impl Server {
         params.check(function.fingerprint).during(op)?;
         check_key(function.key, self.key()).during(op)?;
         if points.is_empty() || points.len() > MAX_POINTS {
-            return Err(
-                ErrorKind::TooManyPoints { found: points.len(), most: MAX_POINTS }.during("query")
-            );
+            return Err(error::too_many_points(points.len(), MAX_POINTS).during("query"));
         }
         let domain = function.domain;
         if let Some(index) = points.iter().position(|&point| point >= domain) {
             let count = points.len();
-            return Err(ErrorKind::PointOutside { index, count, domain }.during("query"));
+            return Err(error::point_outside(index, count, domain).during("query"));
         }
         let variance = self.packing_noise(noise::fresh(params))?;
         let log2_failure = noise::log2_failure(params, variance);
         if log2_failure > LOG2_FAILURE {
-            return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.during(op));
+            return Err(error::noise(log2_failure, LOG2_FAILURE).during(op));
         }
         // Step 2: masks, once for all points of a block.
         let masks: Vec<_> = (0..function.bodies.len() as u64)

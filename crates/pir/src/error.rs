@@ -1,171 +1,117 @@
-//! The error type of the crate.
+//! The refusals of this crate.
 
-use bellerophon_repack as repack;
+#[cfg(test)]
+pub(crate) use bellerophon_ring::refusal;
 
-bellerophon_ring::op_error! {
-    /// An operation that was refused, and why.
-    #[derive(Debug, Clone, PartialEq)]
-    pub struct Error(ErrorKind) from [
-        bellerophon_ring, bellerophon_mlwe, bellerophon_lwe, bellerophon_repack,
-    ];
+use crate::{Error, ErrorKind};
+
+/// No inputs.
+pub fn no_rows() -> Error {
+    Error::new(ErrorKind::Length, "no rows: at least one is needed")
 }
 
-/// Why an operation of private look-up or of the exact scheme was refused.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// An error of the ring layer.
-    #[error(transparent)]
-    Ring(#[from] bellerophon_ring::ErrorKind),
-    /// An error of the lattice layer.
-    #[error(transparent)]
-    Mlwe(bellerophon_mlwe::ErrorKind),
-    /// An error of the LWE layer.
-    #[error(transparent)]
-    Lwe(bellerophon_lwe::ErrorKind),
-    /// An error of ring packing that has no variant here.
-    #[error(transparent)]
-    Repack(bellerophon_repack::ErrorKind),
-    /// No inputs.
-    #[error("no rows: at least one is needed")]
-    NoRows,
-    /// A table, a query and parameters whose sizes do not fit each other.
-    #[error("{what} is {found}, {needed} is needed")]
-    Shape {
-        /// What was measured.
-        what: &'static str,
-        /// The number found.
-        found: usize,
-        /// The number or range needed, printed.
-        needed: String,
-    },
-    /// A number of the caller's that is out of range.
-    #[error("{what} = {found} is not supported: need {needed}")]
-    Value {
-        /// The name of the number.
-        what: &'static str,
-        /// The number found, printed.
-        found: String,
-        /// The range needed.
-        needed: &'static str,
-    },
-    /// A coefficient or table entry that is not below `t`. The error does not contain it.
-    #[error(
-        "the entry at position {index} of {count} is not below t = {plain}: reduce it, or use \
-         parameters with a larger t"
-    )]
-    Plain {
-        /// Its position, from 0.
-        index: usize,
-        /// The number of coefficients or entries.
-        count: usize,
-        /// The modulus of plaintexts.
-        plain: u64,
-    },
-    /// A function modulo another number than the parameters.
-    #[error(
-        "the function is modulo t = {found}, the parameters have t = {needed}: build both \
-         with the same t"
-    )]
-    PlainModulus {
-        /// The function's modulus.
-        found: u64,
-        /// The modulus of the parameters.
-        needed: u64,
-    },
-    /// A point that is not in the domain. The error does not contain it.
-    #[error("the point at position {index} of {count} lies outside the domain 0..{domain}")]
-    PointOutside {
-        /// The position of the point, from 0.
-        index: usize,
-        /// The number of points.
-        count: usize,
-        /// The size of the domain.
-        domain: usize,
-    },
-    /// More points than one query takes, or none.
-    #[error("{found} points, but one query takes 1 to {most}: split it into several")]
-    TooManyPoints {
-        /// The number of points.
-        found: usize,
-        /// The largest number.
-        most: usize,
-    },
-    /// Points that cannot be assigned to distinct buckets.
-    #[error(
-        "{points} points have no assignment to {buckets} buckets under {tries} seeds: split \
-         them into two queries"
-    )]
-    Placement {
-        /// Distinct points.
-        points: usize,
-        /// Buckets.
-        buckets: usize,
-        /// Seeds tried.
-        tries: usize,
-    },
-    /// Noise that would make values wrong too often.
-    #[error(
-        "a value would be wrong with a probability of 2^{log2_failure:.0}, above \
-         2^{needed:.0}: use a smaller t or domain, or parameters with a larger modulus"
-    )]
-    Noise {
-        /// `log2` of the probability.
-        log2_failure: f64,
-        /// `log2` of the largest allowed probability.
-        needed: f64,
-    },
-    /// A query in a layout that the operation does not support.
-    #[error("the query has the {found} layout, the {needed} layout is needed")]
-    QueryLayout {
-        /// The layout found.
-        found: crate::QueryLayout,
-        /// The layout needed.
-        needed: crate::QueryLayout,
-    },
-    /// A response that does not answer the query.
-    #[error("{reason}")]
-    WrongResponse {
-        /// What is wrong.
-        reason: &'static str,
-    },
-    /// A statistical distance that the parameters cannot achieve.
-    #[error(
-        "the parameters achieve a statistical distance of 2^{found:.1}, \
-         2^{needed:.1} is required: use `ParamsSpec::flooding`, a smaller domain or a smaller t"
-    )]
-    CircuitPrivacy {
-        /// `log2` of the distance.
-        found: f64,
-        /// `log2` of the required one.
-        needed: f64,
-    },
-    /// An answer that the rest of the privacy budget does not cover.
-    #[error(
-        "this answer has a statistical distance of 2^{found:.1}, the answers \
-         so far have 2^{spent:.1} together, and the budget is 2^{total:.1}: use a new table, or state a larger \
-         distance"
-    )]
-    PrivacySpent {
-        /// `log2` of the distance of this answer.
-        found: f64,
-        /// `log2` of the distance of the answers so far.
-        spent: f64,
-        /// `log2` of the distance of the budget.
-        total: f64,
-    },
+/// A table, a query and parameters whose sizes do not fit each other.
+pub fn shape(what: &'static str, found: usize, needed: String) -> Error {
+    Error::new(ErrorKind::Shape, format!("{what} is {found}, {needed} is needed"))
 }
 
-bellerophon_ring::lower_kinds! {
-    Mlwe(bellerophon_mlwe::ErrorKind) via [Ring];
-    Lwe(bellerophon_lwe::ErrorKind) via [Ring, Mlwe];
-    // Kinds that ring packing shares with this crate become its own.
-    Repack(repack::ErrorKind) via [Ring, Mlwe, Lwe] {
-        repack::ErrorKind::NoRows => Self::NoRows,
-        repack::ErrorKind::Shape { what, found, needed } => Self::Shape { what, found, needed },
-        repack::ErrorKind::Value { what, found, needed } => Self::Value { what, found, needed },
-    };
+/// A number of the caller's that is out of range.
+pub fn value(what: &'static str, found: String, needed: &'static str) -> Error {
+    Error::new(ErrorKind::Argument, format!("{what} = {found} is not supported: need {needed}"))
 }
 
-/// Shorthand for results of this crate.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+/// A coefficient or table entry that is not below `t`. The error does not contain it.
+pub fn plain(index: usize, count: usize, plain: u64) -> Error {
+    Error::new(
+        ErrorKind::Range,
+        format!(
+            "the entry at position {index} of {count} is not below t = {plain}: reduce it, or use \
+             parameters with a larger t"
+        ),
+    )
+}
+
+/// A function modulo another number than the parameters.
+pub fn plain_modulus(found: u64, needed: u64) -> Error {
+    Error::new(
+        ErrorKind::ParamsMismatch,
+        format!(
+            "the function is modulo t = {found}, the parameters have t = {needed}: build both \
+             with the same t"
+        ),
+    )
+}
+
+/// A point that is not in the domain. The error does not contain it.
+pub fn point_outside(index: usize, count: usize, domain: usize) -> Error {
+    Error::new(
+        ErrorKind::Domain,
+        format!("the point at position {index} of {count} lies outside the domain 0..{domain}"),
+    )
+}
+
+/// More points than one query takes, or none.
+pub fn too_many_points(found: usize, most: usize) -> Error {
+    Error::new(
+        ErrorKind::TooManyValues { found, most },
+        format!("{found} points, but one query takes 1 to {most}: split it into several"),
+    )
+}
+
+/// Points that cannot be assigned to distinct buckets.
+pub fn placement(points: usize, buckets: usize, tries: usize) -> Error {
+    Error::new(
+        ErrorKind::Request,
+        format!(
+            "{points} points have no assignment to {buckets} buckets under {tries} seeds: split \
+             them into two queries"
+        ),
+    )
+}
+
+/// Noise that would make values wrong too often.
+pub fn noise(log2_failure: f64, needed: f64) -> Error {
+    Error::new(
+        ErrorKind::Noise,
+        format!(
+            "a value would be wrong with a probability of 2^{log2_failure:.0}, above \
+             2^{needed:.0}: use a smaller t or domain, or parameters with a larger modulus"
+        ),
+    )
+}
+
+/// A query in a layout that the operation does not support.
+pub fn query_layout(found: crate::QueryLayout, needed: crate::QueryLayout) -> Error {
+    Error::new(
+        ErrorKind::Shape,
+        format!("the query has the {found} layout, the {needed} layout is needed"),
+    )
+}
+
+/// A response that does not answer the query.
+pub fn wrong_response(reason: &'static str) -> Error {
+    Error::new(ErrorKind::Bytes, reason)
+}
+
+/// A statistical distance that the parameters cannot achieve.
+pub fn circuit_privacy(found: f64, needed: f64) -> Error {
+    Error::new(
+        ErrorKind::Noise,
+        format!(
+            "the parameters achieve a statistical distance of 2^{found:.1}, 2^{needed:.1} is \
+             required: use `ParamsSpec::flooding`, a smaller domain or a smaller t"
+        ),
+    )
+}
+
+/// An answer that the rest of the privacy budget does not cover.
+pub fn privacy_spent(found: f64, spent: f64, total: f64) -> Error {
+    Error::new(
+        ErrorKind::Budget,
+        format!(
+            "this answer has a statistical distance of 2^{found:.1}, the answers so far have \
+             2^{spent:.1} together, and the budget is 2^{total:.1}: use a new table, or state a \
+             larger distance"
+        ),
+    )
+}

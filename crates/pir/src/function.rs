@@ -1,10 +1,12 @@
 //! The tables of the server.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Ntt, Poly};
 use zeroize::Zeroizing;
 
 use crate::bfv::{Params, Plaintext};
-use crate::{During, ErrorKind, Result};
+use crate::{Result, error};
 
 /// A function of one variable, or a sum of functions of several variables, as tables modulo `t`. It
 /// is its owner's secret: wiped on drop, redacted in `Debug`.
@@ -28,7 +30,7 @@ impl Function {
     /// The function `x -> table[x]`.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for an empty table, [`ErrorKind::Plain`] for an entry that is not below
+    /// [`ErrorKind::Shape`] for an empty table, [`ErrorKind::Range`] for an entry that is not below
     /// `t`.
     pub fn new(params: &Params, table: &[u64]) -> Result<Self> {
         Self::sum(params, &[(1, table)])
@@ -44,19 +46,17 @@ impl Function {
         let plain = params.plain();
         if terms.is_empty() {
             let needed = "at least 1".into();
-            return Err(ErrorKind::Shape { what: "number of tables", found: 0, needed }.during(op));
+            return Err(error::shape("number of tables", 0, needed).during(op));
         }
         // Each table times its factor, as numbers of least magnitude, which keeps noise small.
         let scaled = |&(alpha, table): &(u64, &[u64])| {
             if table.is_empty() {
                 let needed = "at least 1".into();
-                return Err(
-                    ErrorKind::Shape { what: "size of a table", found: 0, needed }.during(op)
-                );
+                return Err(error::shape("size of a table", 0, needed).during(op));
             }
             if let Some(index) = table.iter().position(|&value| value >= plain) {
                 let count = table.len();
-                return Err(ErrorKind::Plain { index, count, plain }.during(op));
+                return Err(error::plain(index, count, plain).during(op));
             }
             let multiple = |&value: &u64| {
                 let product = u128::from(alpha % plain) * u128::from(value) % u128::from(plain);
@@ -86,7 +86,7 @@ impl Function {
         if self.plain == params.plain() {
             return Ok(());
         }
-        Err(ErrorKind::PlainModulus { found: self.plain, needed: params.plain() }.into())
+        Err(error::plain_modulus(self.plain, params.plain()))
     }
 
     /// `u_f` for every block of `N` points of every variable.

@@ -99,7 +99,8 @@ pub mod bfv;
 mod budget;
 mod client;
 mod encrypted_table;
-mod error;
+#[doc(hidden)]
+pub mod error;
 mod function;
 mod privacy;
 mod query;
@@ -111,10 +112,10 @@ pub mod wire;
 
 pub use baseline::SplitDomainKeys;
 pub(crate) use bellerophon_ring::During;
+pub use bellerophon_ring::{Error, ErrorKind, Result};
 pub use budget::PrivacyBudget;
 pub use client::{Client, Pending};
 pub use encrypted_table::EncryptedFunction;
-pub use error::{Error, ErrorKind, Result};
 pub use function::Function;
 pub use privacy::{CircuitPrivacy, circuit_privacy};
 pub use query::{Query, Shape};

@@ -1,12 +1,14 @@
 //! Circuit privacy: a bound on what the client learns besides its values.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::Poly;
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::query::Shape;
 use crate::bfv::{Ciphertext, LOG2_FAILURE, Params, noise};
-use crate::{During, ErrorKind, Result};
+use crate::{Result, error};
 
 /// The distance of a private response from one that does not depend on the function.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,7 +81,7 @@ pub fn circuit_privacy(params: &Params, shape: &Shape) -> Result<CircuitPrivacy>
     let log2_failure = noise::log2_failure(params, HALF_OF_THE_ROOM * variance);
     if log2_failure > LOG2_FAILURE {
         let op = "circuit privacy";
-        return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.during(op));
+        return Err(error::noise(log2_failure, LOG2_FAILURE).during(op));
     }
     let above = params.ring().log2_modulus() - params.ring().modulus(0).log2();
     // Step 2: 2^(f - 1) is at most half of the threshold modulo Q.

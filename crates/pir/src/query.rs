@@ -1,5 +1,7 @@
 //! Queries: encrypted points and their public shape.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe::KeyId;
 use bellerophon_ring::{
     Ntt, Poly,
@@ -9,7 +11,7 @@ use bellerophon_ring::{
 
 use super::batch::{self, BatchCode, GROUPS};
 use crate::bfv::{Block, Ciphertext, LOG2_FAILURE, NoiseBound, Params, Switching, noise};
-use crate::{During, ErrorKind, QueryLayout, Result};
+use crate::{QueryLayout, Result, error};
 
 /// The public shape of a query, which determines its sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +42,7 @@ impl Shape {
     /// # Errors
     /// [`ErrorKind::Shape`] for no variables, an empty domain or one of more than `2^28` points, a
     /// domain that needs more than `2^17` ciphertexts or 2 GiB of bodies, or a compact query of
-    /// several variables; [`ErrorKind::TooManyPoints`] for no points, more than `2^16`, or more
+    /// several variables; [`ErrorKind::TooManyValues`] for no points, more than `2^16`, or more
     /// than the limit on ciphertexts allows; [`ErrorKind::Noise`] if some table of these sizes
     /// would make a value wrong with a probability above `2^-40`.
     pub fn new(
@@ -53,7 +55,7 @@ impl Shape {
         // Step 1: domains and points within their limits.
         if let Some(&found) = domains.iter().find(|&&domain| domain == 0 || domain > MAX_DOMAIN) {
             let needed = format!("1 to {MAX_DOMAIN}");
-            return Err(ErrorKind::Shape { what: "size of a domain", found, needed }.during(op));
+            return Err(error::shape("size of a domain", found, needed).during(op));
         }
         let variables = domains.len();
         if variables == 0 || variables > 64 || form == QueryLayout::Compact && variables > 1 {
@@ -62,9 +64,9 @@ impl Shape {
                 QueryLayout::Compact => "1 in a compact query; sums take the paper's form",
             };
             let (what, needed) = ("number of variables", needed.to_string());
-            return Err(ErrorKind::Shape { what, found: variables, needed }.during(op));
+            return Err(error::shape(what, variables, needed).during(op));
         }
-        let refuse = |most| Err(ErrorKind::TooManyPoints { found: points, most }.during("query"));
+        let refuse = |most| Err(error::too_many_points(points, most).during("query"));
         if points == 0 || points > MAX_POINTS {
             return refuse(MAX_POINTS);
         }
@@ -81,12 +83,12 @@ impl Shape {
             }
             let (what, found) = ("size of a domain", domains.iter().sum());
             let needed = format!("one for at most {limit} ciphertexts");
-            return Err(ErrorKind::Shape { what, found, needed }.during(op));
+            return Err(error::shape(what, found, needed).during(op));
         }
         // Step 3: the noise of the response, for the worst table.
         let log2_failure = noise::log2_failure(params, shape.packed_noise(params)?);
         if log2_failure > LOG2_FAILURE {
-            return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.during(op));
+            return Err(error::noise(log2_failure, LOG2_FAILURE).during(op));
         }
         Ok(shape)
     }

@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 use super::query::Shape;
 use crate::bfv::{Ciphertext, Params, SecretKey, check_key, noise};
-use crate::{During, ErrorKind, Result};
+use crate::{During, Result, error};
 
 /// `log2` of the probability of a wrong value that truncation may cause.
 const LOG2_TRUNCATED: f64 = -64.0;
@@ -51,7 +51,7 @@ impl Response {
         variance: f64,
     ) -> Result<Self> {
         let op = "response";
-        let first = parts.first().ok_or(ErrorKind::NoRows).during(op)?;
+        let first = parts.first().ok_or_else(error::no_rows).during(op)?;
         let (fingerprint, key) = (first.fingerprint, first.key);
         // Truncation drops low bits, which needs coefficients.
         let ring = params.ring().at_limbs(1);
@@ -139,7 +139,7 @@ impl Response {
         let values: Option<Vec<u64>> = (0..self.values).map(value).collect();
         values
             .map(Zeroizing::new)
-            .ok_or(ErrorKind::WrongResponse { reason: "it is too short" })
+            .ok_or_else(|| error::wrong_response("it is too short"))
             .during("read a response")
     }
 }

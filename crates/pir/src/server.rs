@@ -1,6 +1,8 @@
 //! The server: holds tables and the public keys of a client, and evaluates at points that it never
 //! sees.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::KeyId;
 use bellerophon_ring::{Ntt, Poly, sample::SecretRng, try_map};
@@ -17,7 +19,7 @@ use crate::bfv::{
     Ciphertext, NoiseBound, PackingKeys, Params, Plaintext, PublicKey, SeededPackingKeys,
     check_key, noise, pack_leaves, sum_of_products,
 };
-use crate::{During, Error, ErrorKind, Result};
+use crate::{During, Error, Result, error};
 
 /// The public keys of a client, in the form to send.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +68,7 @@ impl Server {
     /// the compact layout, and one automorphism for each value. It runs on the active rayon pool.
     ///
     /// # Errors
-    /// [`ErrorKind::PlainModulus`] for a function modulo another `t`; [`ErrorKind::Shape`] for a
+    /// [`ErrorKind::ParamsMismatch`] for a function modulo another `t`; [`ErrorKind::Shape`] for a
     /// function whose domains differ from those of the query; those of the lattice layer for a
     /// query of other parameters or of another client than the keys.
     pub fn evaluate(&self, function: &Function, query: &Query) -> Result<Response> {
@@ -85,7 +87,7 @@ impl Server {
     /// possible tables can test orders against the noise.
     ///
     /// # Errors
-    /// As [`evaluate_private`](Self::evaluate_private); [`ErrorKind::QueryLayout`] for a compact
+    /// As [`evaluate_private`](Self::evaluate_private); [`ErrorKind::Shape`] for a compact
     /// query.
     pub fn evaluate_shuffled<R: CryptoRng + ?Sized>(
         &self,
@@ -95,11 +97,9 @@ impl Server {
         rng: &mut R,
     ) -> Result<Response> {
         if query.shape.form() != QueryLayout::Paper {
-            return Err(ErrorKind::QueryLayout {
-                found: query.shape.form(),
-                needed: QueryLayout::Paper,
-            }
-            .during("shuffle"));
+            return Err(
+                error::query_layout(query.shape.form(), QueryLayout::Paper).during("shuffle")
+            );
         }
         // Fisher-Yates shuffle.
         let mut order: Vec<usize> = (0..query.shape.values()).collect();
@@ -118,8 +118,8 @@ impl Server {
     /// Nothing is promised for a client whose query or keys deviate from the protocol.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate); [`ErrorKind::CircuitPrivacy`] if one answer has a larger
-    /// distance than the whole budget, [`ErrorKind::PrivacySpent`] if the rest of the budget is too
+    /// As [`evaluate`](Self::evaluate); [`ErrorKind::Noise`] if one answer has a larger
+    /// distance than the whole budget, [`ErrorKind::Budget`] if the rest of the budget is too
     /// small. A refused call spends nothing.
     pub fn evaluate_private<R: CryptoRng + ?Sized>(
         &self,
@@ -205,7 +205,7 @@ impl Server {
         let product = product.to_one_limb(&self.params)?;
         let ring = self.params.ring().at_limbs(1);
         let (b, a) = (ring.inverse(product.b), ring.inverse(product.a));
-        Ok(lwe::sample_extract(ring.modulus(0), b.limb(0), a.limb(0), 0)?)
+        lwe::sample_extract(ring.modulus(0), b.limb(0), a.limb(0), 0)
     }
 
     /// The parameters.
@@ -227,13 +227,13 @@ impl Server {
         for (found, &needed) in function.domains().into_iter().zip(shape.domains()) {
             if found != needed {
                 let (what, needed) = ("size of a table", format!("{needed}, the query's domain"));
-                return Err(ErrorKind::Shape { what, found, needed }.during(op));
+                return Err(error::shape(what, found, needed).during(op));
             }
         }
         let (found, needed) = (function.domains().len(), shape.domains().len());
         if found != needed {
             let (what, needed) = ("number of tables", format!("{needed}, as in the query"));
-            return Err(ErrorKind::Shape { what, found, needed }.during(op));
+            return Err(error::shape(what, found, needed).during(op));
         }
         // Step 2: the factors. A compact query needs the table in buckets, by the batch code of its
         // seed.
@@ -287,7 +287,7 @@ impl Server {
         let pack = |leaves: Vec<Option<usize>>| {
             let leaf = |value: Option<usize>| value.map(&make).transpose();
             let packed = pack_leaves(&self.packing, limbs, leaves, leaf).during("evaluate")?;
-            packed.ok_or(ErrorKind::NoRows).during("evaluate")
+            packed.ok_or_else(error::no_rows).during("evaluate")
         };
         parts.into_iter().map(pack).collect()
     }
@@ -371,7 +371,7 @@ impl Selection<'_> {
                         }
                     }
                 }
-                let [b, a] = sum.ok_or(ErrorKind::NoRows).during("evaluate")?;
+                let [b, a] = sum.ok_or_else(error::no_rows).during("evaluate")?;
                 Ok(query.ciphertext(b, a, noise))
             }
             // The same for the blocks of one bucket, whose factors are made here and dropped.

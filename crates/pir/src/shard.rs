@@ -1,6 +1,8 @@
 //! Tables in shards: each server evaluates the part of the table that it has, and the sum of the
 //! responses is that of the whole table.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::sample::Seed;
 use zeroize::Zeroizing;
 
@@ -9,7 +11,7 @@ use super::response::Response;
 use super::server::{Factors, Selection, Server};
 use crate::bfv::{LOG2_FAILURE, NoiseBound, Params, Plaintext, check_key, noise};
 use crate::function::selector;
-use crate::{During, ErrorKind, Result};
+use crate::{During, Result, error};
 
 /// The values of a function of one variable at consecutive points; all other points count as zero.
 /// They are their owner's secret: wiped on drop, redacted in `Debug`.
@@ -37,18 +39,18 @@ impl Shard {
     /// The values at the points from `first` on, of a domain of `domain` points.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for no values, or for some outside the domain; [`ErrorKind::Plain`] for
+    /// [`ErrorKind::Shape`] for no values, or for some outside the domain; [`ErrorKind::Range`] for
     /// a value that is not below `t`.
     pub fn new(params: &Params, domain: usize, first: usize, values: &[u64]) -> Result<Self> {
         let op = "read a shard";
         if values.is_empty() || first >= domain || values.len() > domain - first {
             let (what, found) = ("number of values", values.len());
             let needed = format!("1 to {}, the rest of the domain", domain.saturating_sub(first));
-            return Err(ErrorKind::Shape { what, found, needed }.during(op));
+            return Err(error::shape(what, found, needed).during(op));
         }
         let plain = params.plain();
         if let Some(index) = values.iter().position(|&value| value >= plain) {
-            return Err(ErrorKind::Plain { index, count: values.len(), plain }.during(op));
+            return Err(error::plain(index, values.len(), plain).during(op));
         }
         let values = Zeroizing::new(values.iter().map(|&value| params.center(value)).collect());
         Ok(Self { plain, domain, first, values })
@@ -101,12 +103,12 @@ impl Server {
         self.check_query(query).during(op)?;
         if shard.plain != params.plain() {
             let (found, needed) = (shard.plain, params.plain());
-            return Err(ErrorKind::PlainModulus { found, needed }.during(op));
+            return Err(error::plain_modulus(found, needed).during(op));
         }
         if shape.domains() != [shard.domain] {
             let needed = format!("{:?}, as in the query", shape.domains());
             let (what, found) = ("size of the domain", shard.domain);
-            return Err(ErrorKind::Shape { what, found, needed }.during(op));
+            return Err(error::shape(what, found, needed).during(op));
         }
         // Step 2: the factors of products. Of blocks, only those of the shard.
         let factors = match &query.batch {
@@ -130,12 +132,12 @@ impl Response {
     /// the noise bound counts the rounding of one selected entry, and the value would be a sum.
     ///
     /// # Errors
-    /// [`ErrorKind::NoRows`] for no responses; [`ErrorKind::WrongResponse`] for those to different
+    /// [`ErrorKind::Length`] for no responses; [`ErrorKind::Bytes`] for those to different
     /// queries and for truncated ones; [`ErrorKind::Noise`] if a value could be wrong with a
     /// probability above `2^-40`; those of the lattice layer for other parameters or other keys.
     pub fn sum(params: &Params, responses: &[Self]) -> Result<Self> {
         let op = "add responses";
-        let [first, rest @ ..] = responses else { return Err(ErrorKind::NoRows.during(op)) };
+        let [first, rest @ ..] = responses else { return Err(error::no_rows().during(op)) };
         params.check(first.fingerprint).during(op)?;
         let mut sum = first.clone();
         for other in rest {
@@ -144,7 +146,7 @@ impl Response {
             let same = (other.id, other.values) == (first.id, first.values);
             if !same || other.parts.len() != first.parts.len() {
                 let reason = "they answer different queries";
-                return Err(ErrorKind::WrongResponse { reason }.during(op));
+                return Err(error::wrong_response(reason).during(op));
             }
             let q = params.ring().modulus(0);
             for (sum, part) in sum.parts.iter_mut().flatten().zip(other.parts.iter().flatten()) {
@@ -155,12 +157,12 @@ impl Response {
         for response in responses {
             if response.drop != [0; 2] || response.shuffled || response.weight != 1.0 {
                 let reason = "only whole responses of shards are added: truncate their sum";
-                return Err(ErrorKind::WrongResponse { reason }.during(op));
+                return Err(error::wrong_response(reason).during(op));
             }
         }
         let log2_failure = sum.log2_failure(params);
         if log2_failure > LOG2_FAILURE {
-            return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.during(op));
+            return Err(error::noise(log2_failure, LOG2_FAILURE).during(op));
         }
         Ok(sum)
     }
@@ -168,6 +170,7 @@ impl Response {
 
 #[cfg(test)]
 mod tests {
+    use crate::ErrorKind;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
@@ -250,7 +253,10 @@ mod tests {
         let mut noisy = parts;
         noisy[0].variance = 1e30;
         let refused = Response::sum(params, &noisy);
-        assert!(matches!(refusal(&refused), ErrorKind::Noise { .. }), "{refused:?}");
+        assert!(
+            refusal(&refused).is(&ErrorKind::Noise, "use a smaller t or domain, or parameters"),
+            "{refused:?}"
+        );
         drop(pending);
     }
 
@@ -261,27 +267,36 @@ mod tests {
         let (other, _) = world.query(&[3, 199], QueryLayout::Paper);
         for (first, values) in [(0, vec![]), (DOMAIN, vec![1]), (DOMAIN - 1, vec![1, 1])] {
             let refused = Shard::new(&world.params, DOMAIN, first, &values);
-            assert!(matches!(refusal(&refused), ErrorKind::Shape { .. }), "{refused:?}");
+            assert!(refusal(&refused).is(&ErrorKind::Shape, "is needed"), "{refused:?}");
         }
         let refused = Shard::new(&world.params, DOMAIN, 0, &[257]);
-        assert!(matches!(refusal(&refused), ErrorKind::Plain { .. }), "{refused:?}");
+        assert!(
+            refusal(&refused).is(&ErrorKind::Range, "reduce it, or use parameters with a larger t"),
+            "{refused:?}"
+        );
         let short = Shard::new(&world.params, DOMAIN - 1, 0, &[1]).unwrap();
         let refused = world.server.evaluate_shard(&short, &query);
-        assert!(matches!(refusal(&refused), ErrorKind::Shape { .. }), "{refused:?}");
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "is needed"), "{refused:?}");
         let modulo = Shard { plain: 251, ..world.shard(0, 5) };
         let refused = world.server.evaluate_shard(&modulo, &query);
-        assert!(matches!(refusal(&refused), ErrorKind::PlainModulus { .. }), "{refused:?}");
+        assert!(
+            refusal(&refused).is(&ErrorKind::ParamsMismatch, "build both with the same t"),
+            "{refused:?}"
+        );
         let stranger = World::new(world.params.clone(), 4);
         let refused = stranger.server.evaluate_shard(&world.shard(0, 5), &query);
         assert!(refusal(&refused).to_string().contains("key"), "{refused:?}");
 
         let part = |query: &Query| world.server.evaluate_shard(&world.shard(0, 5), query).unwrap();
         let refused = Response::sum(&world.params, &[]);
-        assert!(matches!(refusal(&refused), ErrorKind::NoRows), "{refused:?}");
+        assert!(
+            refusal(&refused).is(&ErrorKind::Length, "no rows: at least one is needed"),
+            "{refused:?}"
+        );
         let short = part(&query).truncated(&world.params).unwrap();
         for parts in [[part(&query), part(&other)], [part(&query), short]] {
             let refused = Response::sum(&world.params, &parts);
-            assert!(matches!(refusal(&refused), ErrorKind::WrongResponse { .. }), "{refused:?}");
+            assert!(matches!(refusal(&refused).kind(), ErrorKind::Bytes), "{refused:?}");
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The repacking key of the linear bridge: the LWE secret under CKKS, in all its baby-step
 //! rotations.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Encoder, Evaluator, Interval, Params, SeededCiphertext, encrypt_seeded,
 };
@@ -9,7 +11,7 @@ use bellerophon_ring::{sample::Seed, try_map, wire::Fingerprint};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{During, ErrorKind, Result, tall_diagonals::check_baby};
+use crate::{During, Result, error, tall_diagonals::check_baby};
 
 /// A repacking key in the form to send: `G` symmetric encryptions whose masks are seeds.
 ///
@@ -61,7 +63,7 @@ impl SeededRepackKey {
     /// # Errors
     /// [`ErrorKind::Shape`] for a secret that has more coefficients than the ring has slots, or
     /// none, or for a number of baby steps that is not a power of two up to the dimension;
-    /// [`ErrorKind::Value`] for a coefficient that is not ternary; and those of
+    /// [`ErrorKind::Argument`] for a coefficient that is not ternary; and those of
     /// [`Encoder::encode_in`], for example on the number of limbs.
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
@@ -76,15 +78,13 @@ impl SeededRepackKey {
         let dimension = lwe_secret.len();
         if dimension == 0 || dimension > params.max_slots() {
             let needed = format!("1 to the {} slots of the ring", params.max_slots());
-            return Err(
-                ErrorKind::Shape { what: "LWE dimension", found: dimension, needed }.during(op)
-            );
+            return Err(error::shape("LWE dimension", dimension, needed).during(op));
         }
         // Without a branch per coefficient: the fold reads all of them.
         let outside = lwe_secret.iter().fold(0, |bad, &c| bad | (!(-1..=1).contains(&c)) as u8);
         if outside != 0 {
             let (what, found) = ("a coefficient of the LWE secret", "another".into());
-            return Err(ErrorKind::Value { what, found, needed: "-1, 0 or 1" }.during(op));
+            return Err(error::value(what, found, "-1, 0 or 1").during(op));
         }
         // Step 2: an encryption of every rotation to the left by 0, 1, .. baby - 1.
         let columns = dimension.next_power_of_two();
@@ -96,7 +96,7 @@ impl SeededRepackKey {
                 let rotated = Zeroizing::new((0..columns).map(at).collect::<Vec<f64>>());
                 let plaintext =
                     encoder.encode_in(&rotated, ternary, columns, params.scale(), limbs)?;
-                Ok(encrypt_seeded(params, &plaintext, secret, rng)?)
+                encrypt_seeded(params, &plaintext, secret, rng)
             })
             .collect::<Result<_>>()?;
         Ok(Self { dimension, babies })
@@ -128,17 +128,15 @@ impl SeededRepackKey {
         for other in babies[1..].iter().map(|ct| &ct.inner) {
             let (found, needed) = (other.ident().fingerprint, first.ident().fingerprint);
             if found != needed {
-                return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
+                return Err(mlwe::error::params_mismatch(found, needed).during(op));
             }
             let (found, needed) = (other.ident().key, first.ident().key);
             if found != needed {
-                return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.during(op).into());
+                return Err(mlwe::error::key_mismatch(found, needed).during(op));
             }
             let (found, needed) = (other.b().limbs(), first.b().limbs());
             if found != needed {
-                return Err(mlwe::ErrorKind::Limbs { found, needed: needed.to_string() }
-                    .during(op)
-                    .into());
+                return Err(mlwe::error::limbs(found, needed.to_string()).during(op));
             }
         }
         Ok(Self { dimension, babies })
@@ -152,7 +150,7 @@ impl SeededRepackKey {
         check_fingerprint(params, first.inner.ident().fingerprint).during(op)?;
         if self.babies.iter().any(|ct| ct.meta != first.meta) {
             let (what, found) = ("the metadata of its ciphertexts", "not uniform".into());
-            return Err(ErrorKind::Value { what, found, needed: "the same for all" }.during(op));
+            return Err(error::value(what, found, "the same for all").during(op));
         }
         Ok(())
     }
@@ -198,13 +196,13 @@ impl RepackKey {
     /// The form to send.
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] for a key [from rotations](Self::from_rotations), whose masks have no
-    /// seeds; [`bellerophon_mlwe::ErrorKind::ParamsMismatch`] under other parameters.
+    /// [`ErrorKind::Argument`] for a key [from rotations](Self::from_rotations), whose masks have
+    /// no seeds; [`bellerophon_mlwe::ErrorKind::ParamsMismatch`] under other parameters.
     pub fn compress(&self, params: &Params) -> Result<SeededRepackKey> {
         let Some(seeds) = &self.seeds else {
             let (op, what) = ("compress a repacking key", "its origin");
             let (found, needed) = ("rotations of one ciphertext".into(), "fresh encryptions");
-            return Err(ErrorKind::Value { what, found, needed }.during(op));
+            return Err(error::value(what, found, needed).during(op));
         };
         // The body alone: the seed of the mask is known.
         let baby = |(ct, &seed): (&Ciphertext, &Seed)| {
@@ -213,7 +211,7 @@ impl RepackKey {
                 .during("compress a repacking key")?;
             let body = inner.b().clone();
             let inner = mlwe::SeededCiphertext::from_parts(lattice, seed, body, inner.ident().key)?;
-            Ok(SeededCiphertext { inner, meta: *ct.meta() })
+            Ok(SeededCiphertext::new(inner, *ct.meta()))
         };
         let babies = self.babies.iter().zip(seeds).map(baby).collect::<Result<_>>()?;
         Ok(SeededRepackKey { dimension: self.dimension, babies })
@@ -260,18 +258,18 @@ impl RepackKey {
 fn check_fingerprint(params: &Params, found: Fingerprint) -> Result<()> {
     let needed = params.lattice().fingerprint();
     if found != needed {
-        return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
+        return Err(mlwe::error::params_mismatch(found, needed));
     }
     Ok(())
 }
 
 fn check_slots(dimension: usize, found: usize) -> Result<()> {
     if dimension == 0 || found != dimension.next_power_of_two() {
-        return Err(ErrorKind::Shape {
-            what: "number of slots",
+        return Err(error::shape(
+            "number of slots",
             found,
-            needed: format!("the LWE dimension {dimension} rounded up to a power of two"),
-        }
+            format!("the LWE dimension {dimension} rounded up to a power of two"),
+        )
         .during("assemble a repacking key"));
     }
     Ok(())

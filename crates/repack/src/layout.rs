@@ -1,6 +1,8 @@
 //! The placement of the rows of a matrix in the slots of the result.
 
-use crate::{During, ErrorKind, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{Result, error};
 
 /// A placement of `l` rows in slots, a power of two of them. Slots without a row hold zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +19,7 @@ impl Layout {
     /// Row `i` goes to slot `i`. The number of slots is the smallest power of two from `rows` up.
     ///
     /// # Errors
-    /// [`ErrorKind::NoRows`] for none.
+    /// [`ErrorKind::Length`] for none.
     pub fn in_order(rows: usize) -> Result<Self> {
         let positions: Vec<usize> = (0..rows).collect();
         Self::new(rows.next_power_of_two(), &positions)
@@ -26,14 +28,14 @@ impl Layout {
     /// Row `i` goes to slot `positions[i]` of `slots`.
     ///
     /// # Errors
-    /// [`ErrorKind::NoRows`] for none; [`ErrorKind::Layout`] unless `slots` is a power of two and
+    /// [`ErrorKind::Length`] for none; [`ErrorKind::Shape`] unless `slots` is a power of two and
     /// the positions are distinct and below it.
     pub fn new(slots: usize, positions: &[usize]) -> Result<Self> {
         let op = "Layout::new";
-        let refused = |reason: String| Err(ErrorKind::Layout { reason }.during(op));
+        let refused = |reason: String| Err(error::layout(reason).during(op));
         // Step 1: at least one row, and a power of two of slots with room for all rows.
         if positions.is_empty() {
-            return Err(ErrorKind::NoRows.during(op));
+            return Err(error::no_rows().during(op));
         }
         if !slots.is_power_of_two() {
             return refused(format!("{slots} slots: need a power of two"));
@@ -47,7 +49,8 @@ impl Layout {
             match source.get(slot) {
                 None => {
                     return refused(format!(
-                        "the row at position {row} of {} goes to slot {slot}, there are {slots} slots",
+                        "the row at position {row} of {} goes to slot {slot}, there are {slots} \
+                         slots",
                         positions.len()
                     ));
                 }
@@ -67,7 +70,7 @@ impl Layout {
     /// repeats its rows with the given period.
     ///
     /// # Errors
-    /// [`ErrorKind::NoRows`] for none; [`ErrorKind::Layout`] unless period and stride are powers of
+    /// [`ErrorKind::Length`] for none; [`ErrorKind::Shape`] unless period and stride are powers of
     /// two with `rows <= period <= stride`.
     pub(crate) fn in_blocks(
         rows: usize,
@@ -82,7 +85,7 @@ impl Layout {
                 "blocks of {rows} rows with the period {period}, {stride} slots apart: need powers \
                  of two, each as large as the one before"
             );
-            return Err(ErrorKind::Layout { reason }.into());
+            return Err(error::layout(reason));
         }
         // Step 2: the first copy of every row.
         let positions = (0..blocks).flat_map(|block| (0..rows).map(move |i| block * stride + i));
@@ -142,6 +145,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use proptest::prelude::*;
 
@@ -164,7 +168,8 @@ mod tests {
                 prop_assert_eq!(layout.row_at(slot), Some(row));
                 prop_assert_eq!(placed[slot], values[row]);
             }
-            let (taken, sum) = (placed.iter().filter(|&&x| x != 0.0).count(), rows * (rows + 1) / 2);
+            let taken = placed.iter().filter(|&&x| x != 0.0).count();
+            let sum = rows * (rows + 1) / 2;
             prop_assert_eq!((taken, placed.iter().sum::<f64>()), (rows, sum as f64));
             let sorted = order[..rows].iter().all(|&slot| slot < rows);
             prop_assert_eq!(layout.is_prefix(), sorted);
@@ -202,20 +207,23 @@ mod tests {
         for (rows, period, stride) in [(5, 4, 8), (5, 8, 4), (5, 8, 12), (5, 6, 8)] {
             let refused = Layout::in_blocks(rows, period, 2, stride);
             assert!(
-                matches!(refusal(&refused), ErrorKind::Layout { .. }),
+                matches!(refusal(&refused).kind(), ErrorKind::Shape),
                 "{rows} {period} {stride}"
             );
         }
-        assert!(matches!(refusal(&Layout::in_blocks(0, 1, 2, 4)), ErrorKind::NoRows));
+        assert!(
+            refusal(&Layout::in_blocks(0, 1, 2, 4))
+                .is(&ErrorKind::Length, "no rows: at least one is needed")
+        );
     }
 
     #[test]
     fn refuses_what_does_not_fit() {
-        assert_eq!(Layout::in_order(0), Err(ErrorKind::NoRows.during("Layout::new")));
+        assert_eq!(Layout::in_order(0), Err(error::no_rows().during("Layout::new")));
         for (slots, positions) in
             [(3, vec![0]), (0, vec![0]), (4, vec![0, 4]), (4, vec![1, 1]), (1, vec![0, 0])]
         {
-            assert!(matches!(refusal(&Layout::new(slots, &positions)), ErrorKind::Layout { .. }));
+            assert!(matches!(refusal(&Layout::new(slots, &positions)).kind(), ErrorKind::Shape));
         }
     }
 }

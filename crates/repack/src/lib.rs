@@ -46,7 +46,8 @@
 #![forbid(unsafe_code)]
 
 mod bridge;
-mod error;
+#[doc(hidden)]
+pub mod error;
 mod key;
 mod layout;
 mod linear_repack;
@@ -61,8 +62,8 @@ mod transform;
 pub mod wire;
 
 pub(crate) use bellerophon_ring::During;
+pub use bellerophon_ring::{Error, ErrorKind, Result};
 pub use bridge::{Reduction, RingBridge, RingBridgeKeys, RingBridgeSpec};
-pub use error::{Error, ErrorKind, Result};
 pub use key::{RepackKey, SeededRepackKey, rotation_steps};
 pub use layout::Layout;
 pub use linear_repack::{partial_decryption, repack};

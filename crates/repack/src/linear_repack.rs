@@ -1,6 +1,8 @@
 //! The linear bridge from LWE ciphertexts to CKKS: partial decryption and reduction modulo `q`
 //! (PEGASUS Fig. 6, steps 8 to 10).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Evaluator, Interval,
     eval_mod::{Mod1, Mod1Output},
@@ -8,7 +10,7 @@ use bellerophon_ckks::{
 use bellerophon_lwe as lwe;
 use bellerophon_ring::Modulus;
 
-use crate::{During, ErrorKind, Layout, Matrix, RepackKey, Result, transform::Transform};
+use crate::{During, Layout, Matrix, RepackKey, Result, error, transform::Transform};
 
 /// Masks of LWE ciphertexts as a matrix: the row of a ciphertext is `a factor / q`, `a` centred.
 struct Masks<'a> {
@@ -65,14 +67,14 @@ pub fn repack(
     let Some(above) = reduction.lowest_level(params, level + reduction.depth()) else {
         let highest = reduction.highest_level(params, params.max_level());
         let highest = highest.map(|above| above - reduction.depth());
-        return Err(ErrorKind::Level { wanted: level, highest }.during(op));
+        return Err(error::level(level, highest).during(op));
     };
     // Steps 8 and 9 of Fig. 6: A s + b = m + q k, at the scale that the reduction keeps.
     let at = (above, params.divisor(above));
     let phases = decrypted(evaluator, key, values, layout, (factor, bound), at)?;
     // Step 10: EvalMod removes q k.
     let reduced = reduction.apply(evaluator, &phases, output)?;
-    Ok(evaluator.drop_to_level(&reduced, level)?)
+    evaluator.drop_to_level(&reduced, level)
 }
 
 /// `factor (b + <a, s>) / q` of LWE ciphertexts, over the integers: a phase `p` in `[-q/2, q/2)`
@@ -92,9 +94,9 @@ pub fn repack(
 /// (PEGASUS section III.C).
 ///
 /// # Errors
-/// [`ErrorKind::NoRows`] for no values; [`ErrorKind::Shape`] if a value has another dimension than
-/// the key or the layout is for another number of values; [`ErrorKind::Value`] if moduli differ or
-/// exceed 53 bits, or `factor` or `bound` is not positive and finite; [`ErrorKind::KeyLevel`];
+/// [`ErrorKind::Length`] for no values; [`ErrorKind::Shape`] if a value has another dimension than
+/// the key or the layout is for another number of values; [`ErrorKind::Argument`] if moduli differ
+/// or exceed 53 bits, or `factor` or `bound` is not positive and finite; [`ErrorKind::Level`];
 /// those of CKKS, including missing rotation keys.
 pub fn partial_decryption(
     evaluator: &Evaluator,
@@ -120,28 +122,28 @@ fn decrypted(
 ) -> Result<Ciphertext> {
     // Step 1: all values have the dimension of the key and one modulus.
     let op = "repack";
-    let first = values.first().ok_or(ErrorKind::NoRows).during(op)?;
+    let first = values.first().ok_or_else(error::no_rows).during(op)?;
     for value in values {
         if value.a().len() != key.dimension() {
             let needed = format!("that of the repacking key, {}", key.dimension());
             let found = value.a().len();
-            return Err(ErrorKind::Shape { what: "LWE dimension", found, needed }.during(op));
+            return Err(error::shape("LWE dimension", found, needed).during(op));
         }
         if value.modulus() != first.modulus() {
             let found = value.modulus().value().to_string();
             let needed = "one modulus for all values";
-            return Err(ErrorKind::Value { what: "LWE modulus", found, needed }.during(op));
+            return Err(error::value("LWE modulus", found, needed).during(op));
         }
     }
     let modulus = *first.modulus();
     if modulus.bits() > 53 {
         let (found, needed) = (modulus.value().to_string(), "at most 53 bits");
-        return Err(ErrorKind::Value { what: "LWE modulus", found, needed }.during(op));
+        return Err(error::value("LWE modulus", found, needed).during(op));
     }
     for (what, number) in [("factor", factor), ("bound", bound)] {
         if !(number > 0.0 && number.is_finite()) {
             let (found, needed) = (number.to_string(), "a positive finite number");
-            return Err(ErrorKind::Value { what, found, needed }.during(op));
+            return Err(error::value(what, found, needed).during(op));
         }
     }
     // Step 2: the linear transform A s + b, with every row multiplied by factor / q.

@@ -17,6 +17,8 @@
 //! of degree `d` and rank `k`. A small `d` makes the key small and the products of the first step
 //! many ([`ModulePacking::multiplications`]).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{
     self as mlwe, Ciphertext, KeySwitchKey, ModuleMap, Params, SecretKey, SeededKeySwitchKey,
@@ -26,7 +28,7 @@ use bellerophon_ring::{Ntt, Poly, try_map};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{During, ErrorKind, Result};
+use crate::{Result, error};
 
 /// The two parameter sets of a packing through a middle rank.
 #[derive(Debug, Clone)]
@@ -63,7 +65,7 @@ impl ModulePacking {
         {
             if params.spec().rank != needed {
                 let (found, needed) = (params.spec().rank, needed.to_string());
-                return Err(ErrorKind::Shape { what, found, needed }.during(op));
+                return Err(error::shape(what, found, needed).during(op));
             }
         }
         Ok(Self { map })
@@ -82,7 +84,7 @@ impl ModulePacking {
         if secret.params().fingerprint() != large.fingerprint() {
             let op = "generate keys of packing through a module";
             let (found, needed) = (secret.params().fingerprint(), large.fingerprint());
-            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
+            return Err(mlwe::error::params_mismatch(found, needed).during(op));
         }
         let middle = SecretKey::generate(small, rng)?;
         let lift = |params: &Params, coefficients: &[i64]| {
@@ -121,8 +123,8 @@ impl ModulePacking {
     /// the active rayon pool.
     ///
     /// # Errors
-    /// [`ErrorKind::NoRows`] for no values; [`ErrorKind::Shape`] for an index of `N` or more, two
-    /// values of one index or a value of another dimension; [`ErrorKind::Value`] for another
+    /// [`ErrorKind::Length`] for no values; [`ErrorKind::Shape`] for an index of `N` or more, two
+    /// values of one index or a value of another dimension; [`ErrorKind::Argument`] for another
     /// modulus than the first prime; those of the lattice layer for keys of other parameters.
     pub fn pack<'v>(
         &self,
@@ -136,8 +138,7 @@ impl ModulePacking {
         let mut groups: Vec<Vec<(usize, &lwe::Ciphertext)>> = vec![vec![]; rank];
         let mut taken = vec![false; degree];
         for (index, value) in values {
-            let shape =
-                |what, found, needed| Err(ErrorKind::Shape { what, found, needed }.during(op));
+            let shape = |what, found, needed| Err(error::shape(what, found, needed).during(op));
             if index >= degree {
                 return shape("index of a value", index, format!("below the degree {degree}"));
             }
@@ -151,12 +152,12 @@ impl ModulePacking {
             if value.modulus() != modulus {
                 let found = value.modulus().value().to_string();
                 let needed = "the first prime of the ring";
-                return Err(ErrorKind::Value { what: "LWE modulus", found, needed }.during(op));
+                return Err(error::value("LWE modulus", found, needed).during(op));
             }
             groups[index % rank].push((index / rank, value));
         }
         if groups.iter().all(Vec::is_empty) {
-            return Err(ErrorKind::NoRows.during(op));
+            return Err(error::no_rows().during(op));
         }
         // Step 2: every group to the middle rank; then all together to rank 1.
         let parts = try_map(&groups, |group| {
@@ -191,7 +192,7 @@ impl ModulePacking {
         let (mut b, a) = switched.into_parts();
         // The bodies of the values join after the switch, which acts on masks alone.
         ring.add_assign(&mut b, &gathered(&lwe::Ciphertext::b));
-        Ok(Ciphertext::new(small, b, a, key)?)
+        Ciphertext::new(small, b, a, key)
     }
 
     /// The second step: ciphertexts of middle rank joined and switched to rank 1.
@@ -211,7 +212,7 @@ impl ModulePacking {
         let key = switched.ident().key;
         let (mut b, a) = switched.into_parts();
         large.q().at_limbs(1).add_assign(&mut b, &body);
-        Ok(Ciphertext::new(large, b, a, key)?)
+        Ciphertext::new(large, b, a, key)
     }
 
     /// Variance of the noise of a packed value for values of variance `input`: `input` plus the

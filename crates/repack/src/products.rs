@@ -5,10 +5,12 @@
 //! only while its products are computed, a tile of positions at a time. Several giant steps are
 //! computed together, so that each part of the key is read from memory once for all of them.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ckks::{Ciphertext, Complex64, Params};
 use bellerophon_ring::{Modulus, Ntt, Poly, Ring, each_item, try_map};
 
-use crate::{During, ErrorKind, Layout, Matrix, Result, Tiling};
+use crate::{Layout, Matrix, Result, Tiling, error};
 
 /// Positions of a tile.
 const TILE: usize = 128;
@@ -61,7 +63,7 @@ impl<'r, M: Matrix + ?Sized> Products<'r, M> {
     /// The inner sums `sum_g Ecd(m_{bG+g} >> bG) c_g` of the giant steps `b` in `giants`.
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] if an entry of the matrix is not finite or too large to encode.
+    /// [`ErrorKind::Argument`] if an entry of the matrix is not finite or too large to encode.
     pub(crate) fn inner_sums(&self, giants: std::ops::Range<usize>) -> Result<Vec<InnerSum>> {
         // Step 1: encode the diagonals of these giant steps.
         let baby = self.tiling.baby_steps();
@@ -102,13 +104,10 @@ impl<'r, M: Matrix + ?Sized> Products<'r, M> {
         let largest = diagonal.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         // A sum of squares propagates NaN, a maximum does not.
         if !squares.is_finite() || largest * self.scale >= LIMIT {
-            return Err(ErrorKind::Value {
-                what: "an entry",
-                // Without the entry, which may be secret.
-                found: if squares.is_finite() { "a larger one" } else { "not finite" }.into(),
-                needed: "finite numbers below 2^62 / q, q the prime that is divided out",
-            }
-            .during("encode a matrix"));
+            // Without the entry, which may be secret.
+            let found = if squares.is_finite() { "a larger one" } else { "not finite" };
+            let needed = "finite numbers below 2^62 / q, q the prime that is divided out";
+            return Err(error::value("an entry", found.into(), needed).during("encode a matrix"));
         }
         // Step 2: the inverse embedding.
         let mut spectrum: Vec<Complex64> =

@@ -28,6 +28,8 @@
 //! The free functions of the crate apply the algorithm to ciphertexts of the lattice layer.
 //! [`Packing`] and [`pack_tree`] are its parts, for schemes with ciphertexts of their own.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::collections::BTreeMap;
 
 use bellerophon_lwe as lwe;
@@ -38,7 +40,7 @@ use bellerophon_mlwe::{
 use bellerophon_ring::{Ntt, Poly, Ring, join};
 use rand::CryptoRng;
 
-use crate::{During, Error, ErrorKind, Result};
+use crate::{During, Error, Result, error};
 
 /// The exponents of the automorphisms that the packing of `N / n` inputs needs, in the order of the
 /// stages. Each needs one key, `log2(N / n)` in total.
@@ -61,7 +63,7 @@ pub fn row_packing_keys<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<GaloisKeys> {
     let exponents = row_packing_exponents(secret.params().spec().degree, n)?;
-    Ok(GaloisKeys::generate(secret, exponents, limbs, rng)?)
+    GaloisKeys::generate(secret, exponents, limbs, rng)
 }
 
 /// Algorithm 1: packs ciphertexts of `m_i(Y)`, `Y = X^(N/n)`, under one key into one ciphertext of
@@ -70,7 +72,7 @@ pub fn row_packing_keys<R: CryptoRng + ?Sized>(
 /// The noise is [`row_packing_noise`]. The rows of a stage run on the active rayon pool.
 ///
 /// # Errors
-/// Before any work: [`ErrorKind::NoRows`] for no rows; [`ErrorKind::Shape`] for an index of `N / n`
+/// Before any work: [`ErrorKind::Length`] for no rows; [`ErrorKind::Shape`] for an index of `N / n`
 /// or more, an `n` that does not divide `N`, or rows of different limbs; those of the lattice layer
 /// for rows of other parameters or different keys, and for Galois keys ([`row_packing_exponents`])
 /// that are missing, foreign, or of too few limbs.
@@ -98,24 +100,22 @@ pub(crate) fn pack_rows_in_batches(
 ) -> Result<BTreeMap<usize, Ciphertext>> {
     // Step 1: rows and keys belong together.
     let op = "pack rows";
-    let first = rows.values().next().ok_or(ErrorKind::NoRows).during(op)?;
+    let first = rows.values().next().ok_or_else(error::no_rows).during(op)?;
     for row in rows.values() {
         if row.ident().fingerprint != params.fingerprint() {
             let (found, needed) = (row.ident().fingerprint, params.fingerprint());
-            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.during(op).into());
+            return Err(mlwe::error::params_mismatch(found, needed).during(op));
         }
     }
     let (limbs, key) = (first.limbs(), first.ident().key);
     let packing = Packing::new(params, keys, n, limbs, key).during(op)?;
     for row in rows.values() {
         if row.ident().key != key {
-            return Err(mlwe::ErrorKind::KeyMismatch { found: row.ident().key, needed: key }
-                .during(op)
-                .into());
+            return Err(mlwe::error::key_mismatch(row.ident().key, key).during(op));
         }
         if row.limbs() != limbs {
             let (found, needed) = (row.limbs(), format!("{limbs}, as in the first"));
-            return Err(ErrorKind::Shape { what: "limbs of a row", found, needed }.during(op));
+            return Err(error::shape("limbs of a row", found, needed).during(op));
         }
     }
     // Step 2: Algorithm 1 on rows divided by N / n.
@@ -135,7 +135,7 @@ pub(crate) fn pack_rows_in_batches(
 ///
 /// # Errors
 /// As for [`pack_rows`]; [`ErrorKind::Shape`] for a value of another dimension or two values of one
-/// index, [`ErrorKind::Value`] for another modulus than the parameters' first prime.
+/// index, [`ErrorKind::Argument`] for another modulus than the parameters' first prime.
 pub fn pack_values<'v>(
     params: &Params,
     keys: &GaloisKeys,
@@ -172,9 +172,7 @@ pub(crate) fn pack_values_in_batches<'v>(
     for (index, value) in values {
         if taken.insert(index, value).is_some() {
             let needed = "one value for each index".into();
-            return Err(
-                ErrorKind::Shape { what: "index of two values", found: index, needed }.during(op)
-            );
+            return Err(error::shape("index of two values", index, needed).during(op));
         }
         check_value(&packing.ring, value).during(op)?;
     }
@@ -182,7 +180,7 @@ pub(crate) fn pack_values_in_batches<'v>(
     let inverse = packing.inverses()[0];
     let packed = packing.pack_batches(taken, |value| {
         let (b, a) = constant_term(&packing.ring, value, inverse);
-        Ok(Ciphertext::new(params, b, vec![a], key)?)
+        Ciphertext::new(params, b, vec![a], key)
     });
     packed.during(op)
 }
@@ -242,7 +240,7 @@ pub fn stages(degree: usize, n: usize) -> impl Iterator<Item = Stage> {
 pub fn input_count(degree: usize, n: usize) -> Result<usize> {
     if !degree.is_power_of_two() || !n.is_power_of_two() || n > degree {
         let needed = format!("a power of two up to the degree {degree}, itself one");
-        return Err(ErrorKind::Shape { what: "n", found: n, needed }.into());
+        return Err(error::shape("n", n, needed));
     }
     Ok(degree / n)
 }
@@ -280,15 +278,15 @@ impl<'a> Packing<'a> {
             let end = galois.key().shape().from;
             if end.fingerprint != params.fingerprint() {
                 let (found, needed) = (end.fingerprint, params.fingerprint());
-                return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
+                return Err(mlwe::error::params_mismatch(found, needed));
             }
             if end.key != key {
-                return Err(mlwe::ErrorKind::KeyMismatch { found: key, needed: end.key }.into());
+                return Err(mlwe::error::key_mismatch(key, end.key));
             }
             if galois.key().shape().limbs < limbs {
                 let needed =
                     format!("at most {}, the limbs of a Galois key,", galois.key().shape().limbs);
-                return Err(mlwe::ErrorKind::Limbs { found: limbs, needed }.into());
+                return Err(mlwe::error::limbs(limbs, needed));
             }
         }
         // Step 2: the monomials X^t, one for each stage.
@@ -310,9 +308,9 @@ impl<'a> Packing<'a> {
         inputs: BTreeMap<usize, L>,
         leaf: impl Fn(L) -> Result<Ciphertext> + Sync,
     ) -> Result<BTreeMap<usize, Ciphertext>> {
-        let none = || ErrorKind::NoRows;
+        let none = || error::no_rows();
         if inputs.is_empty() {
-            return Err(none().into());
+            return Err(none());
         }
         let made = |input: Option<L>| input.map(&leaf).transpose();
         batches(self.count, inputs)
@@ -448,29 +446,29 @@ pub fn batches<T>(count: usize, inputs: BTreeMap<usize, T>) -> BTreeMap<usize, V
 
 /// The result of a packing whose indices are all below `N / n`.
 fn one(mut packed: BTreeMap<usize, Ciphertext>) -> Result<Ciphertext> {
-    packed.remove(&0).ok_or_else(|| ErrorKind::NoRows.into())
+    packed.remove(&0).ok_or_else(error::no_rows)
 }
 
 fn check_indices<'i>(count: usize, indices: impl IntoIterator<Item = &'i usize>) -> Result<()> {
     let Some(&found) = indices.into_iter().find(|&&index| index >= count) else { return Ok(()) };
     let needed = format!("below N / n = {count}");
-    Err(ErrorKind::Shape { what: "index of a row", found, needed }.into())
+    Err(error::shape("index of a row", found, needed))
 }
 
 /// Checks that an LWE value has the degree of the ring as its dimension and its first prime as its
 /// modulus.
 ///
 /// # Errors
-/// [`ErrorKind::Shape`] for another dimension, [`ErrorKind::Value`] for another modulus.
+/// [`ErrorKind::Shape`] for another dimension, [`ErrorKind::Argument`] for another modulus.
 pub fn check_value(ring: &Ring, value: &lwe::Ciphertext) -> Result<()> {
     if value.a().len() != ring.degree() {
         let (found, needed) = (value.a().len(), format!("the degree {}", ring.degree()));
-        return Err(ErrorKind::Shape { what: "LWE dimension", found, needed }.into());
+        return Err(error::shape("LWE dimension", found, needed));
     }
     if value.modulus() != ring.modulus(0) {
         let found = value.modulus().value().to_string();
         let needed = "the first prime of the ring";
-        return Err(ErrorKind::Value { what: "LWE modulus", found, needed }.into());
+        return Err(error::value("LWE modulus", found, needed));
     }
     Ok(())
 }

@@ -20,7 +20,9 @@
 //! and columns past the last are zero. If the result has fewer than `G` slots, its rows are
 //! repeated in `G` slots, so that every sum over columns rotates by a multiple of `G`.
 
-use crate::{During, ErrorKind, Layout, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{Layout, Result, error};
 
 /// A matrix of real numbers, entry by entry.
 pub trait Matrix: Sync {
@@ -54,11 +56,11 @@ impl<'a> RowMajor<'a> {
     #[cfg(test)]
     pub(crate) fn new(columns: usize, entries: &'a [f64]) -> Result<Self> {
         if columns == 0 || entries.is_empty() || !entries.len().is_multiple_of(columns) {
-            return Err(ErrorKind::Shape {
-                what: "number of entries",
-                found: entries.len(),
-                needed: format!("a positive multiple of the {columns} columns"),
-            }
+            return Err(error::shape(
+                "number of entries",
+                entries.len(),
+                format!("a positive multiple of the {columns} columns"),
+            )
             .during("matrix"));
         }
         Ok(Self { columns, entries })
@@ -98,9 +100,7 @@ impl Tiling {
         let op = "tiling";
         for (what, found) in [("number of slots", slots), ("number of columns", columns)] {
             if !found.is_power_of_two() {
-                return Err(
-                    ErrorKind::Shape { what, found, needed: "a power of two".into() }.during(op)
-                );
+                return Err(error::shape(what, found, "a power of two".into()).during(op));
             }
         }
         check_baby(columns, baby)?;
@@ -178,11 +178,11 @@ impl Tiling {
 /// Refuses a number of baby steps that is not a power of two up to the number of columns.
 pub(crate) fn check_baby(columns: usize, baby: usize) -> Result<()> {
     if !baby.is_power_of_two() || baby > columns {
-        return Err(ErrorKind::Shape {
-            what: "number of baby steps",
-            found: baby,
-            needed: format!("a power of two up to the {columns} columns"),
-        }
+        return Err(error::shape(
+            "number of baby steps",
+            baby,
+            format!("a power of two up to the {columns} columns"),
+        )
         .during("tiling"));
     }
     Ok(())
@@ -191,6 +191,7 @@ pub(crate) fn check_baby(columns: usize, baby: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use rand::{RngExt, SeedableRng, seq::SliceRandom};
     use rand_chacha::ChaCha20Rng;
@@ -331,7 +332,7 @@ mod tests {
         for (slots, columns, baby) in
             [(3, 4, 2), (0, 4, 2), (4, 6, 2), (4, 0, 1), (4, 4, 3), (4, 4, 8), (4, 4, 0)]
         {
-            assert!(matches!(refusal(&Tiling::new(slots, columns, baby)), ErrorKind::Shape { .. }));
+            assert!(refusal(&Tiling::new(slots, columns, baby)).is(&ErrorKind::Shape, "is needed"));
         }
         assert!(RowMajor::new(3, &[0.0; 4]).is_err());
         assert!(RowMajor::new(3, &[]).is_err());

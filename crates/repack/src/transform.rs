@@ -1,5 +1,7 @@
 //! PEGASUS.LT (Fig. 5): the product of a plain matrix and an encrypted vector, plus a plain vector.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ckks::{
     Bounds, Ciphertext, CiphertextMeta, CkksOps, Evaluator, Interval, noise::Noise,
 };
@@ -7,7 +9,7 @@ use bellerophon_mlwe as mlwe;
 use bellerophon_ring::Ring;
 
 use crate::{
-    During, ErrorKind, Layout, Matrix, Result, Tiling, noise,
+    Layout, Matrix, Result, Tiling, error, noise,
     products::{InnerSum, Products},
 };
 
@@ -23,7 +25,7 @@ use crate::{
 ///
 /// # Errors
 /// [`ErrorKind::Shape`] if matrix, layout, offsets and input do not fit each other;
-/// [`ErrorKind::KeyLevel`] if the input has too few limbs; those of CKKS, including missing
+/// [`ErrorKind::Level`] if the input has too few limbs; those of CKKS, including missing
 /// rotation keys.
 pub fn linear_transform<M: Matrix + ?Sized>(
     evaluator: &Evaluator,
@@ -70,9 +72,9 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         // Step 1: matrix, layout and slots.
         let op = "linear transform";
         let Some(first) = rotations.first() else {
-            return Err(ErrorKind::NoRows.during(op));
+            return Err(error::no_rows().during(op));
         };
-        let shape = |what, found, needed| Err(ErrorKind::Shape { what, found, needed }.during(op));
+        let shape = |what, found, needed| Err(error::shape(what, found, needed).during(op));
         if matrix.rows() != layout.rows() {
             let needed = format!("the {} rows of the layout", layout.rows());
             return shape("number of rows", matrix.rows(), needed);
@@ -109,12 +111,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
                 return shape("scale or key of a rotation", 0, needed);
             }
             if ct.level() <= level || ct.lattice().limbs() < needed {
-                return Err(ErrorKind::KeyLevel {
-                    wanted: level,
-                    needed,
-                    found: ct.lattice().limbs(),
-                }
-                .during(op));
+                return Err(error::key_level(level, needed, ct.lattice().limbs()).during(op));
             }
         }
         // Step 3: the scale of the diagonals, such that rescaling gives the scale of the result.
@@ -126,11 +123,11 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
     /// Fig. 5, from step 3 on.
     pub(crate) fn apply(&self, offsets: &[f64]) -> Result<Ciphertext> {
         if offsets.len() != self.layout.rows() {
-            return Err(ErrorKind::Shape {
-                what: "number of offsets",
-                found: offsets.len(),
-                needed: format!("the {} rows of the layout", self.layout.rows()),
-            }
+            return Err(error::shape(
+                "number of offsets",
+                offsets.len(),
+                format!("the {} rows of the layout", self.layout.rows()),
+            )
             .during("linear transform"));
         }
         let products = self.products();
@@ -159,7 +156,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         // Steps 5 and 9: rescale, and add t.
         let sum = self.evaluator.rescale(&self.finished(sum)?)?;
         let placed = self.layout.place(offsets);
-        Ok(self.evaluator.add_values(&sum, &placed[..sum.len()])?)
+        self.evaluator.add_values(&sum, &placed[..sum.len()])
     }
 
     /// A sum of partial results. All carry the range of the final result: a partial sum that wraps
@@ -170,7 +167,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         inner.add_assign(params.lattice(), y.lattice())?;
         meta.noise += y.meta().noise;
         meta.bounds = Bounds::all(self.range);
-        Ok(Ciphertext::from_parts(params, inner, meta)?)
+        Ciphertext::from_parts(params, inner, meta)
     }
 
     /// The result with the slots and the length of the layout.
@@ -182,7 +179,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         let bounds = Bounds::padded(self.range, rows < slots);
         let bounds = if len == rows { bounds } else { bounds.mixed() };
         let meta = CiphertextMeta { slots, len, bounds, ..meta };
-        Ok(Ciphertext::from_parts(self.evaluator.params(), inner, meta)?)
+        Ciphertext::from_parts(self.evaluator.params(), inner, meta)
     }
 
     fn products(&self) -> Products<'_, M> {
@@ -221,6 +218,6 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         let body = polys.remove(0);
         let key = self.rotations[0].lattice().ident().key;
         let inner = mlwe::Ciphertext::new(params.lattice(), body, masks, key)?;
-        Ok(Ciphertext::from_parts(params, inner, meta)?)
+        Ciphertext::from_parts(params, inner, meta)
     }
 }

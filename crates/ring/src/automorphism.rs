@@ -1,8 +1,9 @@
 //! The automorphisms `X -> X^g` of `Z[X] / (X^N + 1)`, `g` odd.
 
 use crate::{
-    Coeff, ErrorKind, Ntt, Poly, Result, Ring,
+    Coeff, Ntt, Poly, Result, Ring,
     backend::{self, Places},
+    error,
     par::CHEAP,
 };
 
@@ -23,7 +24,7 @@ impl Automorphism {
         // X has order 2N, and only odd exponents give automorphisms.
         let exponent = exponent % order;
         if exponent.is_multiple_of(2) {
-            return Err(ErrorKind::EvenExponent { exponent: exponent as u64 }.into());
+            return Err(error::even_exponent(exponent as u64));
         }
         let exponents = ring.table(0).exponents();
         let mut position = vec![0u32; order];

@@ -7,9 +7,10 @@
 use zeroize::Zeroizing;
 
 use crate::{
-    Coeff, During, ErrorKind, Modulus, Ntt, Poly, Result, Ring,
+    Coeff, Modulus, Ntt, Poly, Result, Ring,
     aligned::AlignedVec,
     backend::{self, Blocks, Layout, Piece, Places, RowKind, Target, WeightedRows},
+    error,
     gadget::AddendLimb,
     par::{self, CHEAP, HEAVY},
 };
@@ -56,7 +57,7 @@ impl BaseConverter {
         let l = from.limbs();
         if l > Self::MAX_SOURCES {
             let reason = format!("{l} source primes; at most {}", Self::MAX_SOURCES);
-            return Err(ErrorKind::Basis { reason }.during("base conversion"));
+            return Err(error::basis(reason).during("base conversion"));
         }
         // [(Q / q_i)^-1]_{q_i}.
         let hat_inverses: Result<Vec<u64>> = (0..l)
@@ -158,8 +159,8 @@ impl BaseConverter {
         self.write_quotients(out);
     }
 
-    /// One row of the blocks: the inverse NTT of limb `i`, times `[(Q / q_i)^-1]_{q_i}`. `parts` are
-    /// those of the row, and `buffer` holds one limb.
+    /// One row of the blocks: the inverse NTT of limb `i`, times `[(Q / q_i)^-1]_{q_i}`. `parts`
+    /// are those of the row, and `buffer` holds one limb.
     pub(crate) fn write_row(
         &self,
         i: usize,

@@ -29,13 +29,13 @@ mod automorphism;
 pub mod backend;
 mod basis_extension;
 mod decimal;
-mod error;
+#[doc(hidden)]
+pub mod error;
 mod gadget;
 mod gaussian;
 mod modulus;
 mod monomial;
 pub mod ntt;
-mod op_error;
 mod packed_poly;
 mod par;
 mod poly;
@@ -56,6 +56,9 @@ pub use automorphism::Automorphism;
 pub use backend::Backend;
 pub use basis_extension::{BaseConverter, ModDown, rescale};
 pub use decimal::decimal;
+pub use error::During;
+#[doc(hidden)]
+pub use error::refusal;
 pub use error::{Error, ErrorKind, Result};
 pub use gadget::{
     Addend, DecomposedRows, DigitGadget, Digits, Epilogue, GadgetKey, HybridGadget,
@@ -65,7 +68,6 @@ pub use gaussian::Gaussian;
 pub use modulus::Modulus;
 pub use monomial::MonomialTable;
 pub use ntt::NttTable;
-pub use op_error::During;
 pub use packed_poly::PackedPoly;
 pub use par::{each_chunk, each_item, join, map_items, threads, try_map};
 pub use poly::{Coeff, Domain, Ntt, Poly};

@@ -1,6 +1,6 @@
 //! One odd prime `q < 2^61` with the constants that reduce modulo it.
 
-use crate::{ErrorKind, Result, primality};
+use crate::{Result, error, primality};
 
 /// An odd prime modulus `3 <= q < 2^61`.
 ///
@@ -18,10 +18,10 @@ impl Modulus {
     pub fn new(value: u64) -> Result<Self> {
         // Range and parity before the primality test.
         if !(3..1 << 61).contains(&value) || value.is_multiple_of(2) {
-            return Err(ErrorKind::ModulusRange { value }.into());
+            return Err(error::modulus_range(value));
         }
         if !primality::is_prime(value) {
-            return Err(ErrorKind::NotPrime { value }.into());
+            return Err(error::not_prime(value));
         }
         // q is odd, so it does not divide 2^128 and floor((2^128 - 1) / q) = floor(2^128 / q).
         let ratio = u128::MAX / value as u128;
@@ -150,7 +150,7 @@ impl Modulus {
     pub fn inv(&self, a: u64) -> Result<u64> {
         // q is prime, so only 0 has no inverse.
         if self.reduce(a) == 0 {
-            return Err(ErrorKind::NotInvertible { value: a, modulus: self.value }.into());
+            return Err(error::not_invertible(a, self.value));
         }
         Ok(self.pow(self.reduce(a), self.value - 2))
     }
@@ -208,9 +208,9 @@ mod tests {
     #[test]
     fn refuses_what_is_not_an_odd_prime_below_2_61() {
         for value in [0, 1, 2, 4, 1 << 61, (1 << 61) + 15, u64::MAX] {
-            assert_eq!(Modulus::new(value), Err(ErrorKind::ModulusRange { value }.into()));
+            assert_eq!(Modulus::new(value), Err(error::modulus_range(value)));
         }
-        assert_eq!(Modulus::new(15), Err(ErrorKind::NotPrime { value: 15 }.into()));
+        assert_eq!(Modulus::new(15), Err(error::not_prime(15)));
     }
 
     #[test]
@@ -233,7 +233,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_definitions(i in 0..PRIMES.len(), a: u64, b: u64, wide: u128, e in 0u64..1000) {
+        fn agrees_with_definitions(
+            i in 0..PRIMES.len(),
+            a: u64,
+            b: u64,
+            wide: u128,
+            e in 0u64..1000,
+        ) {
             let q = Modulus::new(PRIMES[i]).unwrap();
             let v = q.value();
             let (x, y) = (a % v, b % v);

@@ -157,7 +157,11 @@ mod tests {
     proptest! {
         #[cfg(target_endian = "little")]
         #[test]
-        fn packed_residues_stand_byte_after_byte(bytes in 1usize..9, lines in 1usize..4, seed: u64) {
+        fn packed_residues_stand_byte_after_byte(
+            bytes in 1usize..9,
+            lines in 1usize..4,
+            seed: u64,
+        ) {
             let residues: Vec<u64> = (0..8 * lines as u64)
                 .map(|i| (i ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - 8 * bytes))
                 .collect();

@@ -18,11 +18,14 @@
 //! - `epsilon` is one sum over those roots, `f^-1 sum a(x)`.
 //! - `iota` copies values.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::Arc;
 
 use crate::{
-    During, ErrorKind, Modulus, Ntt, NttTable, Poly, Result, Ring, backend,
+    Modulus, Ntt, NttTable, Poly, Result, Ring, backend,
     backend::SubringTask,
+    error,
     par::{self, CHEAP},
 };
 
@@ -60,19 +63,19 @@ impl SubringMap {
     /// Prepares the maps for all primes of the small ring.
     ///
     /// # Errors
-    /// [`ErrorKind::Degree`] unless the small degree divides the large one, [`ErrorKind::Basis`]
-    /// unless the large ring begins with the primes of the small ring.
+    /// [`ErrorKind::Parameters`] unless the small degree divides the large one,
+    /// [`ErrorKind::Shape`] unless the large ring begins with the primes of the small ring.
     pub fn new(large: &Ring, small: &Ring) -> Result<Self> {
         let limbs = small.limbs();
         if !large.degree().is_multiple_of(small.degree()) {
-            return Err(ErrorKind::Degree { degree: small.degree() }.into());
+            return Err(error::degree(small.degree()));
         }
         // The small ring's primes must be the first primes of the large ring.
         let own = |i: usize| (i < large.limbs()).then(|| large.modulus(i).value());
         if let Some(limb) = (0..limbs).find(|&i| own(i) != Some(small.modulus(i).value())) {
-            return Err(ErrorKind::Basis {
-                reason: format!("prime {limb} of the small ring is not that of the large one"),
-            }
+            return Err(error::basis(format!(
+                "prime {limb} of the small ring is not that of the large one"
+            ))
             .during("map to a subring"));
         }
         // Limbs without a kernel use the general code, which needs positions and trees.
@@ -322,6 +325,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::{Backend, Coeff, prime, sample};
 
@@ -427,13 +431,13 @@ mod tests {
     #[test]
     fn rings_that_do_not_fit_are_refused() {
         let (large, small) = rings(512, 4, Backend::Scalar).unwrap();
-        assert!(matches!(
-            refusal(&SubringMap::new(&small, &large)),
-            ErrorKind::Degree { degree: 512 }
-        ));
+        assert!(
+            refusal(&SubringMap::new(&small, &large))
+                .is(&ErrorKind::Parameters, "ring degree 512 is not supported: need a")
+        );
         let refused = SubringMap::new(&large, &small.slice(1..3));
-        assert!(matches!(refusal(&refused), ErrorKind::Basis { .. }));
+        assert!(matches!(refusal(&refused).kind(), ErrorKind::Shape));
         let refused = SubringMap::new(&large.at_limbs(2), &small);
-        assert!(matches!(refusal(&refused), ErrorKind::Basis { .. }));
+        assert!(matches!(refusal(&refused).kind(), ErrorKind::Shape));
     }
 }

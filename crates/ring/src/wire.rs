@@ -4,6 +4,8 @@
 //! any format. A form is untrusted: [`Wire::from_form`] checks it against parameters that the
 //! reader already has, before memory for it is allocated.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::{
@@ -12,7 +14,7 @@ use serde::{
     ser,
 };
 
-use crate::{Domain, ErrorKind, Modulus, PackedPoly, Poly, Result, Ring, par};
+use crate::{Domain, Modulus, PackedPoly, Poly, Result, Ring, error, par};
 
 pub(crate) mod bits;
 mod fingerprint;
@@ -146,8 +148,8 @@ impl<'a> Packed<'a> {
     /// Unpacks `count` words below `q`.
     ///
     /// # Errors
-    /// [`ErrorKind::PackedLength`] unless the number of bytes is exact, before memory is allocated;
-    /// [`ErrorKind::Residue`] for a word that is not below `q`; [`ErrorKind::Padding`] for nonzero
+    /// [`ErrorKind::Bytes`] unless the number of bytes is exact, before memory is allocated;
+    /// [`ErrorKind::Bytes`] for a word that is not below `q`; [`ErrorKind::Bytes`] for nonzero
     /// unused bits.
     pub fn unpack_words(&self, q: &Modulus, count: usize) -> Result<Vec<u64>> {
         // The length is checked before memory is allocated.
@@ -214,11 +216,11 @@ impl<'a> Packed<'a> {
     /// content.
     ///
     /// # Errors
-    /// [`ErrorKind::PackedLength`].
+    /// [`ErrorKind::Bytes`].
     pub fn check(&self, needed: usize) -> Result<()> {
         match self.0.len() {
             found if found == needed => Ok(()),
-            found => Err(ErrorKind::PackedLength { found, needed }.into()),
+            found => Err(error::packed_length(found, needed)),
         }
     }
 }
@@ -276,6 +278,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Items<T, MOST
 
 #[cfg(test)]
 mod tests {
+    use crate::ErrorKind;
     use crate::error::refusal;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
@@ -354,7 +357,10 @@ mod tests {
         assert_eq!(back, words);
         back[1].push(0);
         let refused = packed.unpack_limbs(moduli.iter().zip(back.iter_mut().map(|w| &mut w[..])));
-        assert!(matches!(refusal(&refused), ErrorKind::PackedLength { found: 26, needed: 28 }));
+        assert!(refusal(&refused).is(
+            &ErrorKind::Bytes,
+            "26 bytes of packed residues where the shape takes 28: the bytes are damaged"
+        ));
     }
 
     #[test]
@@ -420,7 +426,11 @@ mod tests {
                 let mut bytes = packed.as_bytes().to_vec();
                 *bytes.last_mut().unwrap() |= 1 << bit;
                 let refused = Packed(bytes.into()).unpack_words(&q, count);
-                assert!(matches!(refusal(&refused), ErrorKind::Padding { .. }), "{count} {bit}");
+                assert!(
+                    refusal(&refused)
+                        .is(&ErrorKind::Bytes, "bits are set behind the last residue, in a"),
+                    "{count} {bit}"
+                );
             }
         }
     }
@@ -432,7 +442,8 @@ mod tests {
         for count in [0, 39, 41, usize::MAX / 2, usize::MAX] {
             let refused = packed.unpack_words(&q, count);
             assert!(
-                matches!(refusal(&refused), ErrorKind::PackedLength { found: 45, .. }),
+                refusal(&refused)
+                    .is(&ErrorKind::Bytes, "45 bytes of packed residues where the shape"),
                 "{count}"
             );
         }
@@ -443,15 +454,15 @@ mod tests {
                 words[at] = 257;
                 let packed = Packed::words(&q, &words);
                 let refused = packed.unpack_words(&q, count);
-                assert_eq!(refused, Err(ErrorKind::Residue { found: 257, modulus: 257 }.into()));
+                assert_eq!(refused, Err(error::residue(257, 257)));
             }
         }
         let ring = Ring::new(8, &prime::ntt_primes_below(8, 30, 2, &[]).unwrap()).unwrap();
         let packed = Packed(vec![0xff; 60].into());
-        assert!(matches!(
-            refusal(&packed.unpack_polys::<Coeff>(&ring, 1)),
-            ErrorKind::Residue { .. }
-        ));
+        assert!(
+            refusal(&packed.unpack_polys::<Coeff>(&ring, 1))
+                .is(&ErrorKind::Bytes, "is not below the modulus")
+        );
         assert!(packed.unpack_polys::<Coeff>(&ring, 2).is_err());
         assert!(packed.unpack_polys::<Coeff>(&ring, usize::MAX).is_err());
     }

@@ -21,6 +21,7 @@ use std::{
 use bellerophon_fuzz::{
     TARGETS, TINY, Target, WIDE, World,
     mutate::Mutator,
+    target,
     trial::{Outcome, Report, trial},
 };
 use clap::Parser;
@@ -116,14 +117,10 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let world: &'static World = if arguments.wide { &WIDE } else { &TINY };
-    let targets: Vec<&Target> = TARGETS
-        .iter()
-        .filter(|target| arguments.target.as_ref().is_none_or(|name| name == target.name))
-        .collect();
-    if targets.is_empty() {
-        let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
-        return Err(format!("no such target; there are {}", names.join(", ")));
-    }
+    let targets: Vec<&Target> = match &arguments.target {
+        Some(name) => vec![target(name)?],
+        None => TARGETS.iter().collect(),
+    };
     if let Some(folder) = &arguments.write_corpus {
         return targets.iter().try_for_each(|target| write_samples(folder, target, world));
     }

@@ -22,9 +22,9 @@ pub struct World {
 
 /// The reason why a call was refused.
 #[track_caller]
-pub fn refusal<T>(result: &Result<T, bellerophon_ckks::Error>) -> &bellerophon_ckks::ErrorKind {
+pub fn refusal<T>(result: &Result<T, bellerophon_ckks::Error>) -> &bellerophon_ckks::Error {
     match result {
-        Err(error) => error.kind(),
+        Err(error) => error,
         Ok(_) => panic!("not refused"),
     }
 }

@@ -67,7 +67,7 @@ pub fn of_vectors(record: &mut Record) {
         let (why, unit) = (foreign.params().name(), -1.0..=1.0);
         let x = foreign.encrypt(&[0.5], unit.clone()).unwrap();
         refused!(record, why, ClientKey::decrypt(client, &x));
-        refused!(record, why, ClientKey::decrypt_noisy(client, &x));
+        refused!(record, why, ClientKey::decrypt_noisy::<f64>(client, &x));
         refused!(record, why, ClientKey::decrypt_complex(client, &x));
         let pair = foreign.encrypt(&[0.5], Paired(unit)).unwrap();
         refused!(record, why, ClientKey::decrypt_paired(client, &pair));
@@ -77,7 +77,7 @@ pub fn of_vectors(record: &mut Record) {
     refused!(record, "noise above the range", ClientKey::encrypt(client, &[1e-14], narrow));
     let z = client.encrypt(&[ckks::Complex64::new(0.5, 0.5)], Disc(1.0)).unwrap();
     refused!(record, "complex values", ClientKey::decrypt(client, &z));
-    refused!(record, "complex values", ClientKey::decrypt_noisy(client, &z));
+    refused!(record, "complex values", ClientKey::decrypt_noisy::<f64>(client, &z));
     for bad in [f64::NAN, -1.0] {
         refused!(
             record,

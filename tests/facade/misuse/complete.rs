@@ -1,6 +1,10 @@
 //! Every public method that can fail is among those that the tests use wrongly.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 /// Types and traits: name, sources, and the first line of each block with methods.
 const OWNERS: [(&str, &str, &str); 7] = [
@@ -52,16 +56,32 @@ pub fn never_called(called: &BTreeSet<(&str, &str)>) -> Vec<String> {
 
 /// The methods of a type or trait that return a `Result`: of its name above.
 pub fn methods_of(owner: &str) -> BTreeSet<String> {
+    signatures_of(owner).into_keys().collect()
+}
+
+/// Those of them that take several vectors: two, or a slice of any number.
+pub fn methods_of_several(owner: &str) -> BTreeSet<String> {
+    let several = |signature: &str| {
+        let operands = signature.split("->").next().unwrap_or_default().replace("Self::", "");
+        let slices = ["[&Ciphertext", "[(&Ciphertext", "AsRef<Ciphertext>"];
+        operands.matches("Ciphertext").count() > 1 || slices.iter().any(|s| operands.contains(s))
+    };
+    let all = signatures_of(owner).into_iter();
+    all.filter(|(_, signature)| several(signature)).map(|(name, _)| name).collect()
+}
+
+/// The methods by name, each with its signature.
+fn signatures_of(owner: &str) -> BTreeMap<String, String> {
     let (_, folder, head) = OWNERS.into_iter().find(|of| of.0 == owner).expect("an owner");
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut methods = BTreeSet::new();
+    let mut methods = BTreeMap::new();
     collect(&crates.join(folder).join("src"), head, &mut methods);
     assert!(methods.len() > 1, "no methods behind {head:?}");
     methods
 }
 
 /// Adds the methods of all blocks with that first line.
-fn collect(folder: &Path, head: &str, methods: &mut BTreeSet<String>) {
+fn collect(folder: &Path, head: &str, methods: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -76,7 +96,7 @@ fn collect(folder: &Path, head: &str, methods: &mut BTreeSet<String>) {
 }
 
 /// Adds the public functions of a block that return a `Result`.
-fn fallible(block: &str, head: &str, methods: &mut BTreeSet<String>) {
+fn fallible(block: &str, head: &str, methods: &mut BTreeMap<String, String>) {
     let is_trait = head.starts_with("pub trait");
     for (at, _) in block.match_indices("fn ") {
         let before = block[..at].rsplit('\n').next().unwrap_or_default().trim_start();
@@ -93,7 +113,7 @@ fn fallible(block: &str, head: &str, methods: &mut BTreeSet<String>) {
         };
         if fallible {
             let name = signature.split(['(', '<']).next().unwrap_or_default();
-            methods.insert(name.trim().into());
+            methods.insert(name.trim().into(), signature.into());
         }
     }
 }

@@ -7,7 +7,7 @@ use bellerophon::ckks::statistics::Table;
 use bellerophon::prelude::*;
 
 use super::{dirty, needs};
-use crate::common::{Party, errors, party};
+use crate::common::{Party, errors, party, spread};
 
 /// Numbers far above all ranges: they would ruin every slot in a cube.
 const DIRT: f64 = 1e6;
@@ -49,6 +49,27 @@ fn statistics_and_matrices_take_the_values() {
     let product = matrix.unwrap().apply(&**server, &cut(&both, &vector, 3)).unwrap();
     let row = |i: usize| rows[i].iter().zip(vector).map(|(a, b)| a * b).sum::<f64>();
     close(client, &product, &[0, 1, 2].map(row), 1e-4);
+}
+
+/// A column that the slots do not hold without padding, and a range without zero, which the padding
+/// leaves.
+#[test]
+fn statistics_of_a_long_column_take_the_values() {
+    let Party { client, server } = &server(44);
+    let (values, others) = (spread(199, 0.25, 1.0), spread(199, 0.3, 0.9));
+    let table = Table::new(199, 1).unwrap();
+    let encrypt = |values: &[f64]| client.encrypt(values, 0.25..=1.0).unwrap();
+    let mean = |of: &dyn Fn(usize) -> f64| (0..199).map(of).sum::<f64>() / 199.0;
+    let means = [&values, &others].map(|column| mean(&|i| column[i]));
+    let variance = mean(&|i| (values[i] - means[0]).powi(2));
+    let covariance = mean(&|i| (values[i] - means[0]) * (others[i] - means[1]));
+    let (x, y) = (encrypt(&values), encrypt(&others));
+    for (x, y) in [(&x, &y), (&dirty(server, &x, DIRT), &dirty(server, &y, DIRT))] {
+        close(client, &table.sums(&**server, x).unwrap(), &[199.0 * means[0]], 1e-3);
+        close(client, &table.means(&**server, x).unwrap(), &[means[0]], 1e-4);
+        close(client, &table.variances(&**server, x).unwrap(), &[variance], 1e-4);
+        close(client, &table.covariances(&**server, x, y).unwrap(), &[covariance], 1e-4);
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Functions by their engines, and functions of several values by tables.
 
 use bellerophon::lwe::{self, Headroom, Order};
-use bellerophon::{Engine, prelude::*, repack};
+use bellerophon::{Engine, OrderFunction, prelude::*, repack};
 
-use super::Bench;
+use super::{Bench, LONG};
 
 /// Tables of the toy set are coarse. Padding that reaches a value moves it by far more.
 const COARSE: f64 = 0.2;
@@ -33,11 +33,13 @@ impl Bench<'_> {
         let all = s.extract_all(&[x, y], domain, Headroom::TABLE).unwrap();
         self.lwe("extract_all", &all[0]);
         self.slots("pack", COARSE, s.pack(&wide), |i| Some(values[i]));
-        let (slots, positions) = (2 * x.meta().slots, (0..n).map(|i| 2 * i + 1));
-        let positions: Vec<usize> = positions.collect();
+        // Every other slot, where there are as many.
+        let slots = (2 * x.meta().slots).min(s.params().ckks().max_slots());
+        let step = slots / x.meta().slots;
+        let positions: Vec<usize> = (0..n).map(|i| step * i + step - 1).collect();
         let layout = repack::Layout::new(slots, &positions).unwrap();
         self.slots("pack_in", COARSE, s.pack_in(&wide, &layout, 1), |i| {
-            (i % 2 == 1).then(|| values.get(i / 2).copied()).flatten()
+            (i % step == step - 1).then(|| values.get(i / step).copied()).flatten()
         });
         let output = lwe::OutputEncoding::Fit(Headroom { terms: 1, levels: 0 });
         let above = |v: f64| f64::from(u8::from(v > 0.6));
@@ -72,23 +74,38 @@ impl Bench<'_> {
         self.slots("greater (LWE)", COARSE, s.greater(x, y), greater);
         self.slots("abs (LWE)", COARSE, s.abs(x), |i| Some(values[i]));
         // Sorting takes many layers of look-ups.
-        if n > 3 {
-            return;
+        if n <= 3 || LONG {
+            self.ranks();
         }
+    }
+
+    /// Functions of the values of one vector.
+    fn ranks(&mut self) {
+        let Self { client, server, x, values, .. } = *self;
+        let (n, s) = (values.len(), server.within(0.0..=1.0));
         let mut up = values.to_vec();
         up.sort_by(f64::total_cmp);
-        let best = |least: bool| {
-            let wanted = if least { up[0] } else { up[n - 1] };
-            values.iter().position(|&v| v == wanted).unwrap()
-        };
-        let (least, most) = (best(true), best(false));
-        self.slots("sort (LWE)", COARSE, s.sort(x, Order::Ascending), |i| Some(up[i]));
-        self.slots("largest (LWE)", COARSE, s.largest(x, 1), |_| Some(up[n - 1]));
-        self.slots("smallest (LWE)", COARSE, s.smallest(x, 1), |_| Some(up[0]));
+        // Each layer of a long sort adds its error.
+        let bound = |function| client.params().order_accuracy(0.0..=1.0, function).unwrap();
+        let sorting = COARSE.max(bound(OrderFunction::Sort { values: n }).max_abs(20 * n));
+        let few = COARSE.max(bound(OrderFunction::Largest { values: n, count: 1 }).max_abs(20));
+        self.slots("sort (LWE)", sorting, s.sort(x, Order::Ascending), |i| Some(up[i]));
+        self.slots("largest (LWE)", few, s.largest(x, 1), |_| Some(up[n - 1]));
+        self.slots("smallest (LWE)", few, s.smallest(x, 1), |_| Some(up[0]));
+        self.slots("max_pool (LWE)", COARSE, s.max_pool(x, n, 1), |i| Some(values[i]));
+        // One value far above all others, and one far below them.
+        let place = |of: f64| values.iter().position(|&v| v == of).unwrap();
+        let (least, most) = (place(up[0]), place(up[n - 1]));
+        let peaks = (0..n).map(|i| match i {
+            _ if i == most => 1.0,
+            _ if i == least => 0.25,
+            _ => 0.6,
+        });
+        let x = &client.encrypt(&peaks.collect::<Vec<_>>(), 0.25..=1.0).unwrap();
+        let one = |holds: bool| f64::from(u8::from(holds));
         self.slots("argmax_index (LWE)", COARSE, s.argmax_index(x), |_| Some(most as f64));
         self.slots("argmin_index (LWE)", COARSE, s.argmin_index(x), |_| Some(least as f64));
         self.slots("argmax_one_hot (LWE)", COARSE, s.argmax_one_hot(x), |i| Some(one(i == most)));
         self.slots("argmin_one_hot (LWE)", COARSE, s.argmin_one_hot(x), |i| Some(one(i == least)));
-        self.slots("max_pool (LWE)", COARSE, s.max_pool(x, n, 1), |i| Some(values[i]));
     }
 }

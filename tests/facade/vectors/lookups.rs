@@ -149,7 +149,7 @@ fn values_and_tables_do_what_they_did() {
     let whole: SeededLookupKeys = stored.read(ntru, "lookup_keys/0.bin");
     let parts =
         (0..3).map(|i| Ok(stored.read::<RotationPart, _>(ntru, &format!("rotation_part/{i}.bin"))));
-    let rotation = BlindRotationKey::from_parts::<lwe::Error>(ntru, parts).unwrap();
+    let rotation = BlindRotationKey::from_parts(ntru, parts).unwrap();
     let in_parts = LookupKeys { rotation, ..whole.expand(ntru).unwrap() };
     looks_up(rgsw, &apart.expand(rgsw).unwrap(), high);
     looks_up(ntru, &whole.expand(ntru).unwrap(), high);

@@ -11,14 +11,14 @@ use bellerophon_ckks::{
 
 use crate::{ClientKey, During, Evaluator, MapRequest, Result};
 
-/// Runs the programs of a server under the secret key: every operation is a step, which is decrypted
-/// and checked ([`ckks::debugging`]). [`ClientKey::debugger`] makes it.
+/// Runs the programs of a server under the secret key: every operation is a step, which is
+/// decrypted and checked ([`ckks::debugging`]). [`ClientKey::debugger`] makes it.
 ///
-/// It has the operations on slots of the [`Evaluator`], on [`Watched`] vectors. As the evaluator, it
-/// dereferences to the debugger of [`ckks`], which starts vectors ([`watch`](Steps::watch)), has the
-/// [`report`](Steps::report), and runs programs over [`CkksOps`](ckks::CkksOps) as `&*debugger`. What
-/// it does not have runs on the evaluator, and [`watch_decrypted`](Steps::watch_decrypted) checks
-/// the result. Clones share the report.
+/// It has the operations on slots of the [`Evaluator`], on [`Watched`] vectors. As the evaluator,
+/// it dereferences to the debugger of [`ckks`], which starts vectors ([`watch`](Steps::watch)), has
+/// the [`report`](Steps::report), and runs programs over [`CkksOps`](ckks::CkksOps) as
+/// `&*debugger`. What it does not have runs on the evaluator, and
+/// [`watch_decrypted`](Steps::watch_decrypted) checks the result. Clones share the report.
 #[derive(Clone)]
 pub struct Debugger<'a> {
     steps: Arc<Steps<'a>>,
@@ -34,9 +34,9 @@ impl<'a> std::ops::Deref for Debugger<'a> {
 }
 
 impl ClientKey {
-    /// A debugger for the programs of a server: it decrypts after every operation, reports the exact
-    /// values, noise, ranges, padding and level of every step, and names the first promise that is
-    /// false. For the owner of the key, on test data.
+    /// A debugger for the programs of a server: it decrypts after every operation, reports the
+    /// exact values, noise, ranges, padding and level of every step, and names the first promise
+    /// that is false. For the owner of the key, on test data.
     ///
     /// ```
     /// use bellerophon::prelude::*;
@@ -88,13 +88,16 @@ impl Debugger<'_> {
         self.map_with(x, &MapRequest::new(f))
     }
 
-    /// As [`Evaluator::map_with`], in one step and one for each automatic bootstrap. The engines are
-    /// those for which the evaluator has keys; the exact values are those of the function.
+    /// As [`Evaluator::map_with`], in one step and one for each automatic bootstrap. The engines
+    /// are those for which the evaluator has keys; the exact values are those of the function.
     ///
     /// # Errors
     /// As [`Evaluator::map_with`].
     pub fn map_with(&self, x: &Watched, request: &MapRequest<'_>) -> Result<Watched> {
-        let values: Vec<f64> = x.exact().iter().map(|z| request.value(z.re)).collect();
+        // The function is called on the stated range alone, as by the evaluator.
+        let range = x.ciphertext().range();
+        let inside = |v: f64| v.clamp(range.lo(), range.hi());
+        let values: Vec<f64> = x.exact().iter().map(|z| request.value(inside(z.re))).collect();
         self.steps.perform("map", &values, |arithmetic| {
             let mut server = self.server.clone();
             server.arithmetic = arithmetic.clone();
@@ -115,7 +118,7 @@ impl Debugger<'_> {
     /// # Errors
     /// As [`Evaluator::assume_noise`].
     pub fn assume_noise(&self, x: &Watched, deviation: f64) -> Result<Watched> {
-        Ok(ckks::CkksOps::assume_noise(&*self.steps, x.clone(), deviation)?)
+        ckks::CkksOps::assume_noise(&*self.steps, x.clone(), deviation)
     }
 
     /// A statement about the values of `x`, as a step.

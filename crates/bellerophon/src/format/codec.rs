@@ -4,6 +4,8 @@
 //! and byte strings follow their length in 8 bytes, an enumeration its variant number in 4 bytes,
 //! an option a byte. Byte strings are borrowed, not copied.
 
+use crate::Error;
+use crate::error;
 use bincode::{
     config::Configuration,
     enc::write::SizeWriter,
@@ -11,7 +13,6 @@ use bincode::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::FormatError;
 use crate::Result;
 
 type Fixed = Configuration<bincode::config::LittleEndian, bincode::config::Fixint>;
@@ -20,8 +21,8 @@ fn config() -> Fixed {
     bincode::config::standard().with_little_endian().with_fixed_int_encoding()
 }
 
-fn unwritable(error: EncodeError) -> FormatError {
-    FormatError::Malformed { name: "the object to be written", reason: error.to_string() }
+fn unwritable(error: EncodeError) -> Error {
+    error::malformed("the object to be written", error.to_string())
 }
 
 /// The encoded length of a form in bytes.
@@ -44,13 +45,13 @@ pub(super) fn decode<'a, F: Deserialize<'a>>(name: &'static str, bytes: &'a [u8]
             DecodeError::UnexpectedEnd { .. } => "it ends too early".into(),
             error => error.to_string(),
         };
-        FormatError::Malformed { name, reason }
+        error::malformed(name, reason)
     };
     let decoded = bincode::serde::borrow_decode_from_slice(bytes, config());
     let (form, read) = decoded.map_err(malformed)?;
     if read != bytes.len() {
         let reason = format!("{} bytes are left over", bytes.len() - read);
-        return Err(FormatError::Malformed { name, reason }.into());
+        return Err(error::malformed(name, reason));
     }
     Ok(form)
 }

@@ -1,11 +1,14 @@
 //! The envelope: header, object, hash.
 
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::error;
 use std::io::Read;
 
 use bellerophon_ring::wire::Fingerprint;
 use serde::Serialize;
 
-use super::{ContentHash, FormatError, codec};
+use super::{ContentHash, codec};
 use crate::Result;
 
 /// The first bytes of every object.
@@ -49,22 +52,21 @@ impl Header {
     /// knows what it is about to receive.
     ///
     /// # Errors
-    /// [`FormatError::Empty`], [`FormatError::Short`], [`FormatError::Foreign`],
-    /// [`FormatError::Decoded`], [`FormatError::Version`], [`FormatError::Reserved`].
+    /// [`ErrorKind::Bytes`].
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         // Magic word and version first: the rest means something only in this format.
         let whole = bytes.first_chunk::<{ Self::LEN }>().filter(|head| head[..8] == MAGIC);
         let Some(bytes) = whole else {
-            return Err(FormatError::no_object(bytes, &MAGIC, Self::LEN).into());
+            return Err(error::no_object(bytes, &MAGIC, Self::LEN));
         };
         let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let found = two(8);
         if found != VERSION {
-            return Err(FormatError::Version { found, needed: VERSION }.into());
+            return Err(error::format_version(found, VERSION));
         }
         let reserved = u32::from(two(12)) | u32::from(two(14)) << 16;
         if reserved != 0 {
-            return Err(FormatError::Reserved { found: reserved }.into());
+            return Err(error::reserved_bits(reserved));
         }
         // The remaining fields have no invalid values: `check` compares them with what is expected.
         let fingerprint = *bytes[16..].first_chunk().expect("32 bytes");
@@ -100,13 +102,13 @@ impl Header {
     ) -> Result<()> {
         if self.kind != kind {
             let (found, needed) = (self.kind, kind);
-            let kind = FormatError::Kind { found, needed, name };
-            return Err(kind.or_decoded(&self.bytes(), &MAGIC).into());
+            let kind = error::object_kind(found, needed, name);
+            return Err(error::or_decoded(kind, &self.bytes(), &MAGIC));
         }
         if self.fingerprint != fingerprint {
             let (found, needed) = (self.fingerprint, fingerprint);
-            let other = FormatError::Fingerprint { name, found, needed };
-            return Err(other.or_decoded(&self.bytes(), &MAGIC).into());
+            let other = error::foreign_parameters(name, found, needed);
+            return Err(error::or_decoded(other, &self.bytes(), &MAGIC));
         }
         Ok(())
     }
@@ -138,15 +140,15 @@ pub(super) fn open<'a>(
     // Step 2: the length: nothing is missing, nothing follows.
     let (found, needed) = (bytes.len() as u64, header.total());
     if found != needed {
-        let length = FormatError::Length { found, needed };
-        return Err(length.or_decoded(bytes, &MAGIC).into());
+        let length = error::envelope_length(found, needed);
+        return Err(error::or_decoded(length, bytes, &MAGIC));
     }
     // Step 3: the hash of header and object.
     let (sealed, _) = bytes.split_at(bytes.len() - ContentHash::LEN);
     let (found, stated) = (ContentHash::of(sealed), ContentHash::of_sealed(bytes));
     if found != stated {
-        let damaged = FormatError::Damaged { name, found, stated };
-        return Err(damaged.or_decoded(bytes, &MAGIC).into());
+        let damaged = error::damaged(name, found, stated);
+        return Err(error::or_decoded(damaged, bytes, &MAGIC));
     }
     Ok(&sealed[Header::LEN..])
 }
@@ -166,8 +168,8 @@ pub(super) fn receive(
     header.check(name, kind, fingerprint)?;
     let needed = header.total();
     if needed > limit {
-        let long = FormatError::TooLong { name, found: needed, limit };
-        return Err(long.or_decoded(&bytes, &MAGIC).into());
+        let long = error::too_long(name, needed, limit);
+        return Err(error::or_decoded(long, &bytes, &MAGIC));
     }
     // Within the limit: the object and its hash.
     read_up_to(reader, needed - Header::LEN as u64, &mut bytes)?;
@@ -177,13 +179,13 @@ pub(super) fn receive(
             bytes.shrink_to_fit();
             Ok(bytes)
         }
-        found => Err(FormatError::Length { found, needed }.or_decoded(&bytes, &MAGIC).into()),
+        found => Err(error::or_decoded(error::envelope_length(found, needed), &bytes, &MAGIC)),
     }
 }
 
 /// Appends up to `count` bytes. The vector grows with the received bytes, not with the announced
 /// length.
 fn read_up_to(reader: &mut impl Read, count: u64, bytes: &mut Vec<u8>) -> Result<()> {
-    reader.take(count).read_to_end(bytes).map_err(FormatError::Io)?;
+    reader.take(count).read_to_end(bytes)?;
     Ok(())
 }

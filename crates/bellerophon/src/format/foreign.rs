@@ -18,7 +18,7 @@ const BEGINNINGS: [(&[u8], &str); 9] = [
 ];
 
 /// What bytes look like that do not begin with the expected magic word, if it can be told.
-pub(super) fn looks_like(bytes: &[u8]) -> Option<&'static str> {
+pub(crate) fn looks_like(bytes: &[u8]) -> Option<&'static str> {
     if let Some((_, what)) = BEGINNINGS.iter().find(|(start, _)| bytes.starts_with(start)) {
         return Some(what);
     }
@@ -38,7 +38,7 @@ pub(super) fn looks_like(bytes: &[u8]) -> Option<&'static str> {
 
 /// Whether a program decoded an object as text and wrote the text: replacement characters, a
 /// byte-order mark, UTF-16 or UTF-8 where bytes of any value are due.
-pub(super) fn decoded(bytes: &[u8], magic: &[u8; 8]) -> bool {
+pub(crate) fn decoded(bytes: &[u8], magic: &[u8; 8]) -> bool {
     // UTF-16: every byte of the magic word beside a zero, with or without a byte-order mark.
     let wide = |skipped: usize| {
         let word = bytes.iter().skip(skipped).step_by(2);

@@ -1,8 +1,9 @@
 //! Bytes as hexadecimal digits.
 
+use crate::error;
 use std::str::FromStr;
 
-use super::{ContentHash, FormatError};
+use super::ContentHash;
 use crate::Result;
 
 /// Two digits for each byte.
@@ -28,7 +29,7 @@ impl FromStr for ContentHash {
     fn from_str(digits: &str) -> Result<Self> {
         let bytes = decode(digits).and_then(|bytes| bytes.try_into().ok());
         let reason = || "need 64 hexadecimal digits".into();
-        let malformed = || FormatError::Malformed { name: "content hash", reason: reason() };
+        let malformed = || error::malformed("content hash", reason());
         Ok(Self(bytes.ok_or_else(malformed)?))
     }
 }

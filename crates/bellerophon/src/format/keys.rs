@@ -4,6 +4,9 @@
 //! the packed form of more than one envelope. The last envelope is followed by 32 bytes: the BLAKE3
 //! hash of the hashes of all envelopes, the list first. This hash names the set.
 
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::error;
 use std::{
     io::{Read, Write},
     path::Path,
@@ -25,9 +28,8 @@ use bellerophon_repack::{
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted, List, Wire};
 use serde::{Deserialize, Serialize};
 
-use super::{ContentHash, FormatError, Header, codec, envelope, kind, kinds, store};
-#[cfg(doc)]
-use crate::ErrorKind;
+use super::{ContentHash, Header, codec, envelope, kind, kinds, store};
+
 use crate::{During, Error, EvaluationKeys, Params, Result};
 
 /// The largest number of keys in a set.
@@ -95,7 +97,7 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// Those of the writer, and of the file of [`open`](Self::open) for keys that are still there;
-    /// [`ErrorKind::Repack`](crate::ErrorKind::Repack) for a repacking key that is made of
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) for a repacking key that is made of
     /// rotations.
     pub fn write_to(&self, writer: &mut impl Write) -> Result<ContentHash> {
         // Step 1: the list.
@@ -196,7 +198,7 @@ impl EvaluationKeys {
     /// none: those of another client would give noise.
     ///
     /// # Errors
-    /// [`ErrorKind::Format`] for bytes that are damaged, truncated or too long, of another version
+    /// [`ErrorKind::Bytes`] for bytes that are damaged, truncated or too long, of another version
     /// or parameter set, or in another order than that of their list; errors of the layers below
     /// for invalid keys.
     pub fn read_from(params: &Params, reader: &mut impl Read, limit: u64) -> Result<Self> {
@@ -220,7 +222,7 @@ impl EvaluationKeys {
             if key.key().shape().limbs != limbs as usize {
                 return Err(disorder("a Galois key has another level than in the list"));
             }
-            Ok(keys.insert_galois(key)?)
+            keys.insert_galois(key)
         })
     }
 
@@ -231,7 +233,7 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// As [`read_from`](Self::read_from). Operations return
-    /// [`mlwe::ErrorKind::Stored`](bellerophon_mlwe::ErrorKind::Stored) for a key that cannot be
+    /// [`mlwe::ErrorKind::Io`](bellerophon_mlwe::ErrorKind::Io) for a key that cannot be
     /// read later.
     pub fn open(
         params: &Params,
@@ -240,14 +242,14 @@ impl EvaluationKeys {
     ) -> Result<(Self, ContentHash)> {
         // Step 1: the list.
         let file = store::open(path.as_ref())?;
-        let limit = file.metadata().map_err(FormatError::Io)?.len();
+        let limit = file.metadata()?.len();
         let mut reader = store::From { file: &file, offset: 0 };
         let mut input = Receiver::new(&mut reader, limit);
         let list = input.list(params)?;
         let lattice = params.ckks().lattice();
         let end = KeyIdent { fingerprint: lattice.fingerprint(), key: KeyId(list.key) };
         // Step 2: every key. The reader skips rotation keys: the store keeps their offset and hash.
-        let stored = file.try_clone().map_err(FormatError::Io)?;
+        let stored = file.try_clone()?;
         let mut keys = store::Store::new(stored, lattice, end, budget);
         let mut waiting = Vec::new();
         let (mut set, name) = input.keys(params, list, |input, _, exponent, limbs| {
@@ -261,7 +263,7 @@ impl EvaluationKeys {
         })?;
         // A file holds nothing behind the keys.
         if reader.offset != limit {
-            return Err(FormatError::Length { found: limit, needed: reader.offset }.into());
+            return Err(error::envelope_length(limit, reader.offset));
         }
         // Step 3: the rotation keys, by reference to the store.
         let keys = Arc::new(keys);
@@ -273,7 +275,7 @@ impl EvaluationKeys {
 }
 
 fn disorder(reason: &str) -> Error {
-    FormatError::Malformed { name: kinds::KEY_LIST, reason: reason.into() }.into()
+    error::malformed(kinds::KEY_LIST, reason.into())
 }
 
 /// Writes envelopes and collects their hashes.
@@ -301,13 +303,13 @@ impl<W: Write> Sender<'_, W> {
 
     fn send(&mut self, sealed: Vec<u8>) -> Result<()> {
         self.hashes.update(&ContentHash::of_sealed(&sealed).0);
-        self.writer.write_all(&sealed).map_err(FormatError::Io)?;
+        self.writer.write_all(&sealed)?;
         Ok(())
     }
 
     fn finish(self) -> Result<ContentHash> {
         let name = *self.hashes.finalize().as_bytes();
-        self.writer.write_all(&name).map_err(FormatError::Io)?;
+        self.writer.write_all(&name)?;
         Ok(ContentHash(name))
     }
 }
@@ -510,13 +512,13 @@ impl<'r, R: Read> Receiver<'r, R> {
         let mut stated = [0; ContentHash::LEN];
         if self.left < stated.len() as u64 {
             let (found, limit) = (stated.len() as u64, self.left);
-            return Err(FormatError::TooLong { name: kinds::KEY_LIST, found, limit }.into());
+            return Err(error::too_long(kinds::KEY_LIST, found, limit));
         }
-        self.reader.read_exact(&mut stated).map_err(FormatError::Io)?;
+        self.reader.read_exact(&mut stated)?;
         let found = ContentHash(*self.hashes.finalize().as_bytes());
         match ContentHash(stated) {
             stated if stated == found => Ok(found),
-            stated => Err(FormatError::Damaged { name: kinds::KEY_LIST, found, stated }.into()),
+            stated => Err(error::damaged(kinds::KEY_LIST, found, stated)),
         }
     }
 }

@@ -42,7 +42,8 @@ pub fn kinds() -> impl Iterator<Item = (u16, &'static str)> {
         Wire: mlwe::Ciphertext, mlwe::SeededCiphertext, mlwe::PublicKey, mlwe::KeySwitchKey,
             mlwe::GaloisKey, mlwe::RankReduceKey, mlwe::RelinKeys, mlwe::ModRaiseKey, mlwe::Params,
             mlwe::RingConversion, mlwe::RingSwitchKeys, mlwe::wire::HoistedKey;
-        Wire: ckks::Params, ckks::Ciphertext, ckks::Published, ckks::Provided, ckks::SeededCiphertext,
+        Wire: ckks::Params, ckks::Ciphertext, ckks::Published, ckks::Provided,
+        ckks::SeededCiphertext,
             ckks::fbt::PairedVec, ckks::fbt::SeededPairedVec, ckks::fbt::PublishedPaired,
             ckks::fbt::IntVec, ckks::fbt::SeededIntVec, ckks::fbt::PublishedIntegers, BootstrapKeys,
             ckks::fbt::ProvidedIntegers, ckks::RankReduction, ckks::RankConversion,
@@ -70,7 +71,7 @@ fn name(kind: u16) -> Option<&'static str> {
 }
 
 /// The name of a type and its number.
-pub(super) fn printed(kind: u16) -> String {
+pub(crate) fn printed(kind: u16) -> String {
     match name(kind) {
         Some(name) => format!("{name} (type {kind:#06x})"),
         None => format!("an object of the type {kind:#06x}, which this library does not know"),

@@ -46,17 +46,18 @@ mod codec;
 mod content_hash;
 mod encoded;
 mod envelope;
-mod error;
-mod foreign;
+pub(crate) mod foreign;
 mod hex;
 mod keys;
-mod kinds;
+pub(crate) mod kinds;
 mod needs;
 mod params;
 mod passphrase;
 mod secret;
 mod store;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::io::{Read, Write};
 
 use bellerophon_ckks as ckks;
@@ -67,13 +68,12 @@ pub use bellerophon_ring::wire::Fingerprint;
 pub use content_hash::ContentHash;
 pub use encoded::Encoded;
 pub use envelope::Header;
-pub use error::FormatError;
 pub use kinds::{kind, kinds};
 pub use passphrase::PassphraseCost;
 pub use secret::SecretBytes;
 
 #[cfg(doc)]
-use crate::ErrorKind;
+use crate::error;
 use crate::{Error, Params, Result};
 
 /// A source of the parameters of an object: the parameters themselves, or a set that contains them.
@@ -117,7 +117,7 @@ where
 /// Reads an object from the bytes of its envelope.
 ///
 /// # Errors
-/// [`ErrorKind::Format`] for bytes that are damaged, truncated or too long, or of another version,
+/// [`ErrorKind::Bytes`] for bytes that are damaged, truncated or too long, or of another version,
 /// type or parameter set; errors of the object's crate for invalid contents.
 pub fn from_bytes<T>(params: &impl Context<T::Params>, bytes: &[u8]) -> Result<T>
 where
@@ -143,7 +143,7 @@ where
     Error: From<T::Error>,
 {
     let bytes = to_bytes(params, object)?;
-    writer.write_all(&bytes).map_err(FormatError::Io)?;
+    writer.write_all(&bytes)?;
     Ok(ContentHash::of_sealed(&bytes))
 }
 
@@ -151,7 +151,7 @@ where
 /// the number of received bytes until the envelope is complete and its hash is right.
 ///
 /// # Errors
-/// As [`from_bytes`]; [`FormatError::TooLong`] as soon as the header is read; errors of the reader.
+/// As [`from_bytes`]; [`ErrorKind::Bytes`] as soon as the header is read; errors of the reader.
 pub fn read_from<T>(
     params: &impl Context<T::Params>,
     reader: &mut impl Read,

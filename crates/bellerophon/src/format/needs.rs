@@ -2,11 +2,12 @@
 //!
 //! The bytes do not choose assumptions: what was read has the word of the client for none.
 
+use crate::error;
 use bellerophon_ckks::{KeyLevels, wire::KeyLevelsForm};
 use bellerophon_ring::wire::{List, Wire};
 use serde::{Deserialize, Serialize};
 
-use super::{FormatError, kind, kinds};
+use super::{kind, kinds};
 use crate::{Bridge, Error, LutEngine, Needs, Params, Result, keys};
 
 /// The largest number of rotations, and of tables.
@@ -67,7 +68,7 @@ impl Wire for Needs {
             && tables.is_sorted_by(|one, next| one < next);
         if !sorted {
             let reason = "a list is not in order, or has an entry twice".into();
-            return Err(FormatError::Malformed { name: Self::NAME, reason }.into());
+            return Err(error::malformed(Self::NAME, reason));
         }
         let needs = Self {
             multiply: form.multiply,

@@ -1,5 +1,8 @@
 //! The byte form of parameter sets.
 
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::error;
 use bellerophon_ckks::{
     self as ckks,
     wire::{BootstrapForm, FbtForm},
@@ -10,8 +13,7 @@ use bellerophon_ring::wire::{Fingerprint, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::{Header, codec, envelope, kinds};
-#[cfg(doc)]
-use crate::ErrorKind;
+
 use crate::{Error, Params, Result};
 
 /// The largest length of a name in bytes.
@@ -55,7 +57,7 @@ impl Wire for Params {
 fn check_name(name: &str) -> Result<()> {
     if name.len() > NAME || name.chars().any(char::is_control) {
         let reason = format!("a name of {} bytes: need at most {NAME}, all printable", name.len());
-        return Err(super::FormatError::Malformed { name: Params::NAME, reason }.into());
+        return Err(error::malformed(Params::NAME, reason));
     }
     Ok(())
 }
@@ -76,7 +78,7 @@ impl Params {
     /// not written.
     ///
     /// # Errors
-    /// [`ErrorKind::Format`] for a name of more than 200 bytes or with control characters.
+    /// [`ErrorKind::Bytes`] for a name of more than 200 bytes or with control characters.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         envelope::seal(
             Header::new(Self::KIND, Fingerprint::NONE),

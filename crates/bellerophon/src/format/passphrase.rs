@@ -4,6 +4,7 @@
 //! envelope of the secret with it. `docs/FORMAT.md` has the layout. Everything in front of the
 //! encrypted part is authenticated with it.
 
+use crate::error;
 use std::ops::RangeInclusive;
 
 use argon2::{Algorithm, Argon2, Block, Version};
@@ -14,7 +15,7 @@ use chacha20poly1305::{
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
-use super::{FormatError, SecretBytes};
+use super::SecretBytes;
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{ClientKey, During, Params, Result, client::system_rng};
@@ -57,7 +58,7 @@ impl PassphraseCost {
             return Ok(());
         }
         let Self { memory_kib, passes } = self;
-        Err(FormatError::PassphraseCost { memory_kib, passes }.into())
+        Err(error::passphrase_cost(memory_kib, passes))
     }
 }
 
@@ -65,8 +66,7 @@ impl PassphraseCost {
 fn derived(passphrase: &[u8], cost: PassphraseCost, salt: &[u8]) -> Result<Zeroizing<[u8; 32]>> {
     // Bounded before memory is allocated.
     cost.check()?;
-    let malformed =
-        |e: argon2::Error| FormatError::Malformed { name: "a passphrase", reason: e.to_string() };
+    let malformed = |e: argon2::Error| error::malformed("a passphrase", e.to_string());
     let mut key = Zeroizing::new([0; 32]);
     let params = argon2::Params::new(cost.memory_kib, cost.passes, 1, Some(key.len()));
     let params = params.map_err(malformed)?;
@@ -89,8 +89,7 @@ impl SecretBytes {
     /// that is easily guessed protects nothing.
     ///
     /// # Errors
-    /// [`FormatError::PassphraseCost`] for a cost outside the allowed one;
-    /// [`FormatError::EmptyPassphrase`].
+    /// [`ErrorKind::Argument`] for an empty passphrase, or a cost outside the allowed one.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         passphrase: impl AsRef<[u8]>,
@@ -99,7 +98,7 @@ impl SecretBytes {
     ) -> Result<Vec<u8>> {
         let passphrase = passphrase.as_ref();
         if passphrase.is_empty() {
-            return Err(FormatError::EmptyPassphrase.into());
+            return Err(error::empty_passphrase());
         }
         // Step 1: the head: costs, salt, nonce.
         let (salt, nonce): ([u8; 16], [u8; 24]) = (rng.random(), rng.random());
@@ -115,7 +114,7 @@ impl SecretBytes {
         let key = derived(passphrase, cost, &salt)?;
         let payload = Payload { msg: self.expose(), aad: &bytes };
         let sealed = XChaCha20Poly1305::new((&*key).into()).encrypt(&XNonce::from(nonce), payload);
-        bytes.extend_from_slice(&sealed.map_err(|_| FormatError::Locked)?);
+        bytes.extend_from_slice(&sealed.map_err(|_| error::locked())?);
         Ok(bytes)
     }
 
@@ -123,23 +122,21 @@ impl SecretBytes {
     /// the bytes state.
     ///
     /// # Errors
-    /// [`FormatError::Locked`] for another passphrase and for bytes that were changed, without a
-    /// distinction; [`FormatError::Empty`], [`FormatError::Short`], [`FormatError::Foreign`],
-    /// [`FormatError::Decoded`], [`FormatError::Version`], [`FormatError::Reserved`] and
-    /// [`FormatError::PassphraseCost`] for bytes that are no such secret.
+    /// [`ErrorKind::Bytes`] for another passphrase, for bytes that were changed, without a
+    /// distinction, and for bytes that are no such secret; [`ErrorKind::Argument`] for their cost.
     pub fn decrypt(bytes: &[u8], passphrase: impl AsRef<[u8]>) -> Result<Self> {
         // Step 1: the head.
         let whole = bytes.split_first_chunk::<HEAD>().filter(|(head, _)| head[..8] == MAGIC);
         let Some((head, sealed)) = whole else {
-            return Err(FormatError::no_object(bytes, &MAGIC, HEAD).into());
+            return Err(error::no_object(bytes, &MAGIC, HEAD));
         };
         let two = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         let four = |at: usize| u32::from(two(at)) | u32::from(two(at + 2)) << 16;
         if two(8) != VERSION {
-            return Err(FormatError::Version { found: two(8), needed: VERSION }.into());
+            return Err(error::format_version(two(8), VERSION));
         }
         if two(10) != 0 {
-            return Err(FormatError::Reserved { found: two(10).into() }.into());
+            return Err(error::reserved_bits(two(10).into()));
         }
         let cost = PassphraseCost { memory_kib: four(12), passes: four(16) };
         // Step 2: the secret.
@@ -148,7 +145,7 @@ impl SecretBytes {
         let payload = Payload { msg: sealed, aad: head };
         let opened = XChaCha20Poly1305::new((&*key).into()).decrypt(&XNonce::from(nonce), payload);
         // Bytes that became text on the way open with no passphrase.
-        Ok(Self::new(opened.map_err(|_| FormatError::Locked.or_decoded(bytes, &MAGIC))?))
+        Ok(Self::new(opened.map_err(|_| error::or_decoded(error::locked(), bytes, &MAGIC))?))
     }
 }
 
@@ -171,7 +168,7 @@ impl ClientKey {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Format`] for an empty passphrase.
+    /// [`ErrorKind::Argument`] for an empty passphrase.
     pub fn to_encrypted_bytes(&self, passphrase: impl AsRef<[u8]>) -> Result<Vec<u8>> {
         let cost = PassphraseCost::default();
         self.to_encrypted_bytes_with(passphrase, cost, &mut system_rng())
@@ -216,7 +213,7 @@ mod tests {
     use crate::{ErrorKind, Preset};
 
     fn locked<T>(read: &Result<T>) -> bool {
-        matches!(refusal(read), ErrorKind::Format(FormatError::Locked))
+        refusal(read).is(&ErrorKind::Bytes, "the secret cannot be decrypted: the")
     }
 
     /// One refusal, of one text, for each wrong passphrase and each changed byte.
@@ -264,7 +261,7 @@ mod tests {
         let bytes = secret.encrypt("p", default, rng).unwrap();
         assert_eq!(bytes.len(), HEAD + 100 + 16);
         let refused = |read: Result<SecretBytes>| {
-            matches!(refusal(&read), ErrorKind::Format(FormatError::PassphraseCost { .. }))
+            refusal(&read).is(&ErrorKind::Argument, "passes: 65536 to 262144 KiB and 3 to 16")
         };
         for (memory_kib, passes) in [
             (0, 3),
@@ -286,7 +283,7 @@ mod tests {
         // No head, another magic word, version and reserved bytes.
         for len in [1, HEAD - 1] {
             let refused = SecretBytes::decrypt(&bytes[..len], "p");
-            assert!(matches!(refusal(&refused), ErrorKind::Format(FormatError::Short { .. })));
+            assert!(refusal(&refused).is(&ErrorKind::Bytes, "bytes, and an object has at least"));
         }
         for (at, text) in [(0, "magic"), (8, "version"), (10, "reserved")] {
             let mut changed = bytes.clone();
@@ -295,7 +292,9 @@ mod tests {
             assert!(error.contains(text), "{error}");
         }
         let empty = secret.encrypt("", default, rng);
-        assert!(matches!(refusal(&empty), ErrorKind::Format(FormatError::EmptyPassphrase)));
+        assert!(
+            refusal(&empty).is(&ErrorKind::Argument, "an empty passphrase encrypts nothing: give")
+        );
     }
 
     /// Bytes of version 1 stay readable. Another program wrote these, after `docs/FORMAT.md`.

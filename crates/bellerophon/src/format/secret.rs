@@ -1,5 +1,6 @@
 //! The byte form of secret keys, apart from that of public objects.
 
+use crate::error;
 use std::fmt;
 
 use bellerophon_mlwe::{KeyId, SecretKey};
@@ -8,7 +9,7 @@ use bellerophon_ring::wire::{Fingerprint, Fingerprinted, SecretWire, SecretWords
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::{Context, FormatError, Header, codec, envelope, kind, kinds};
+use super::{Context, Header, codec, envelope, kind, kinds};
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{ClientKey, During, Error, Params, Result};
@@ -69,7 +70,7 @@ impl SecretBytes {
     /// Reads a secret that [`of`](Self::of) wrote.
     ///
     /// # Errors
-    /// [`ErrorKind::Format`] for other bytes and those of other parameters; errors of the secret's
+    /// [`ErrorKind::Bytes`] for other bytes and those of other parameters; errors of the secret's
     /// crate for invalid contents.
     pub fn read<T>(&self, params: &impl Context<T::Params>) -> Result<T>
     where
@@ -117,7 +118,7 @@ impl SecretWire for ClientKey {
     fn to_secret_form(&self, params: &Params) -> Result<ClientKeyForm> {
         if params != self.params() {
             let (found, needed) = (self.params().fingerprint(), params.fingerprint());
-            return Err(FormatError::Fingerprint { name: Self::NAME, found, needed }.into());
+            return Err(error::foreign_parameters(Self::NAME, found, needed));
         }
         let lookups = self.lookups.as_ref().map(LookupSecrets::to_words).transpose()?;
         let slots = SecretWords::of_coefficients(self.slots.all_coefficients())?;
@@ -125,12 +126,12 @@ impl SecretWire for ClientKey {
     }
 
     fn from_secret_form(params: &Params, form: ClientKeyForm) -> Result<Self> {
-        let malformed = |reason| FormatError::Malformed { name: Self::NAME, reason };
+        let malformed = |reason| error::malformed(Self::NAME, reason);
         let lattice = params.ckks().lattice();
         // Step 1: the secret of the slots, with the weight that its kind prescribes.
         let slots = form.slots.coefficients(lattice.dimension())?;
         if !lattice.spec().secret.may_be(&slots) {
-            return Err(malformed(format!("the secret is not {}", lattice.spec().secret)).into());
+            return Err(malformed(format!("the secret is not {}", lattice.spec().secret)));
         }
         let slots = SecretKey::restore(lattice, &slots, KeyId(form.id))?;
         // Step 2: the secrets of look-ups, present exactly if the parameters have look-ups.
@@ -139,7 +140,7 @@ impl SecretWire for ClientKey {
             (Some(lookups), Some(words)) => Some(LookupSecrets::from_words(lookups, words)?),
             (lookups, _) => {
                 let word = if lookups.is_some() { "missing" } else { "not in the parameters" };
-                return Err(malformed(format!("the secrets of look-ups are {word}")).into());
+                return Err(malformed(format!("the secrets of look-ups are {word}")));
             }
         };
         Ok(Self::from_secrets(params, slots, lookups))
@@ -182,7 +183,10 @@ mod tests {
             ClientKey::from_secret_form(&params, ClientKeyForm { slots, ..form })
         };
         for value in [0, 1] {
-            assert!(matches!(refusal(&read(vec![value; count])), ErrorKind::Format(_)), "{value}");
+            assert!(
+                matches!(refusal(&read(vec![value; count])).kind(), ErrorKind::Bytes),
+                "{value}"
+            );
         }
         read((0..count as i64).map(|i| i % 3 - 1).collect()).unwrap();
     }
@@ -193,7 +197,10 @@ mod tests {
             .map(|preset| Params::preset(preset).unwrap());
         let client = ClientKey::generate(&own).unwrap();
         let refused = SecretBytes::of(&other, &client);
-        assert!(matches!(refusal(&refused), ErrorKind::Format(FormatError::Fingerprint { .. })));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::ParamsMismatch, "read the sender's parameters first, or")
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A file of evaluation keys whose rotation keys are read on demand.
 
+use crate::error;
 use std::{
     collections::BTreeMap,
     fs::File,
@@ -11,7 +12,7 @@ use std::{
 use bellerophon_mlwe::{self as mlwe, GaloisCache, GaloisKey, GaloisSource, KeyIdent};
 use bellerophon_ring::wire::Wire;
 
-use super::{ContentHash, FormatError, Header};
+use super::{ContentHash, Header};
 use crate::Result;
 
 /// The rotation keys of a file, with a cache of those in memory.
@@ -52,20 +53,20 @@ impl Store {
     ) -> Result<(u64, ContentHash)> {
         // Step 1: the header, with type and parameters.
         let mut header = [0; Header::LEN];
-        read_at(&self.file, &mut header, offset).map_err(FormatError::Io)?;
+        read_at(&self.file, &mut header, offset)?;
         let header = Header::parse(&header)?;
         header.check(GaloisKey::NAME, GaloisKey::KIND, self.params.fingerprint())?;
         // Step 2: the length, bounded by the size of a key with this number of limbs.
         let bytes = header.total();
         let limit = (GaloisKey::seeded_byte_len(&self.params, limbs)? + OVERHEAD) as u64;
         if bytes > limit {
-            return Err(FormatError::TooLong { name: GaloisKey::NAME, found: bytes, limit }.into());
+            return Err(error::too_long(GaloisKey::NAME, bytes, limit));
         }
         // Step 3: the hash at the end of the envelope, against which the key is checked when it is
         // read.
         let mut hash = [0; ContentHash::LEN];
         let end = offset.saturating_add(bytes - ContentHash::LEN as u64);
-        read_at(&self.file, &mut hash, end).map_err(FormatError::Io)?;
+        read_at(&self.file, &mut hash, end)?;
         let hash = ContentHash(hash);
         self.entries.insert(exponent, Entry { offset, bytes, limbs, hash });
         Ok((bytes, hash))
@@ -74,17 +75,17 @@ impl Store {
     fn read(&self, exponent: usize, entry: Entry) -> Result<GaloisKey> {
         // `announce` has bounded the length by the parameters.
         let mut bytes = vec![0; entry.bytes as usize];
-        read_at(&self.file, &mut bytes, entry.offset).map_err(FormatError::Io)?;
+        read_at(&self.file, &mut bytes, entry.offset)?;
         let (found, stated) = (ContentHash::of_sealed(&bytes), entry.hash);
         if found != stated {
-            return Err(FormatError::Damaged { name: GaloisKey::NAME, found, stated }.into());
+            return Err(error::damaged(GaloisKey::NAME, found, stated));
         }
         let key: GaloisKey = super::from_bytes(&self.params, &bytes)?;
         // A valid envelope may still hold another key than the list names.
         let shape = key.key().shape();
         if (key.exponent(), shape.limbs, shape.to) != (exponent, entry.limbs, self.end) {
             let reason = "not the key that the list of the file names".into();
-            return Err(FormatError::Malformed { name: GaloisKey::NAME, reason }.into());
+            return Err(error::malformed(GaloisKey::NAME, reason));
         }
         Ok(key)
     }
@@ -92,10 +93,10 @@ impl Store {
 
 impl GaloisSource for Store {
     fn load(&self, exponent: usize) -> mlwe::Result<Arc<GaloisKey>> {
-        let failed = |reason: String| mlwe::ErrorKind::Stored { exponent, reason };
+        let failed = |reason: String| mlwe::error::stored(exponent, reason);
         let entry = self.entries.get(&exponent).ok_or_else(|| failed("not in the file".into()))?;
         let key = self.cache.get_or_load(exponent, || self.read(exponent, *entry));
-        Ok(key.map_err(|error| failed(error.to_string()))?)
+        key.map_err(|error| failed(error.to_string()))
     }
 }
 
@@ -128,5 +129,5 @@ fn read_some_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize>
 }
 
 pub(super) fn open(path: &Path) -> Result<File> {
-    Ok(File::open(path).map_err(FormatError::Io)?)
+    Ok(File::open(path)?)
 }

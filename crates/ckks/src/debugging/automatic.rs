@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The results of the automatic bootstraps of an evaluator or a simulator, where a debugger asks for
-/// them.
+/// The results of the automatic bootstraps of an evaluator or a simulator, where a debugger asks
+/// for them.
 #[derive(Debug, Clone)]
 pub(crate) struct Automatic<T>(Option<Arc<Mutex<Vec<T>>>>);
 

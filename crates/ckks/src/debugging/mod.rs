@@ -22,6 +22,9 @@
 //! The report shows decrypted values and their noise, from which the key can be computed: it is for
 //! the owner of the key alone.
 
+use crate::Error;
+#[cfg(doc)]
+use crate::ErrorKind;
 mod automatic;
 mod ckks_ops;
 mod report;
@@ -39,15 +42,15 @@ pub use report::{FalsePromise, Report, Step};
 use violation::Seen;
 pub use violation::{Outside, Violation};
 
+#[cfg(doc)]
+use crate::Metadata;
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Error, Evaluator, Result, SlotValue,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Evaluator, Result, SlotValue,
     encode::check_values,
     encrypt::decrypt_up_to,
     lengths::check_len,
     simulator::{SimCiphertext, Simulator},
 };
-#[cfg(doc)]
-use crate::{ErrorKind, Metadata};
 
 /// The operation of a step that the evaluator inserts.
 const AUTOMATIC: &str = "bootstrap (automatic)";
@@ -102,7 +105,7 @@ impl<'a> Debugger<'a> {
         let op = "make a debugger";
         let (found, needed) = (secret.id(), evaluator.keys().secret_id());
         if found != needed {
-            return Err(Error::from(mlwe::ErrorKind::KeyMismatch { found, needed })).during(op);
+            return Err(mlwe::error::key_mismatch(found, needed)).during(op);
         }
         let mut simulator = Simulator::new(evaluator.params());
         if let Some(bootstrapper) = evaluator.bootstrapper() {
@@ -120,8 +123,8 @@ impl<'a> Debugger<'a> {
     /// An encrypted vector of these values, which is one step of the report.
     ///
     /// # Errors
-    /// [`ErrorKind::LengthMismatch`] unless there are as many values as `x` has,
-    /// [`ErrorKind::NonFinite`], [`mlwe::ErrorKind::KeyMismatch`],
+    /// [`ErrorKind::Length`] unless there are as many values as `x` has,
+    /// [`ErrorKind::NotFinite`], [`mlwe::ErrorKind::KeyMismatch`],
     /// [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn watch<T: SlotValue>(&self, x: Ciphertext, values: &[T]) -> Result<Watched> {
         self.watched("watch", x, values)
@@ -200,7 +203,8 @@ impl<'a> Debugger<'a> {
         Ok(self.watched(operation, real, values)?)
     }
 
-    /// An operation on ciphertexts and on exact values, with its automatic bootstraps in the report.
+    /// An operation on ciphertexts and on exact values, with its automatic bootstraps in the
+    /// report.
     fn run<R, S>(
         &self,
         operation: &'static str,
@@ -253,8 +257,8 @@ impl<'a> Debugger<'a> {
         Ok(x)
     }
 
-    /// A vector with stated metadata. Vectors of other keys go on unseen: the next operation refuses
-    /// them.
+    /// A vector with stated metadata. Vectors of other keys go on unseen: the next operation
+    /// refuses them.
     fn stated(&self, operation: &'static str, x: Watched, meta: CiphertextMeta) -> Watched {
         let x = Watched::new(self.evaluator.with_metadata(x.real, meta), x.exact);
         if let Ok(decrypted) = self.opened(&x.real) {

@@ -29,26 +29,41 @@ pub(super) fn lost(noise: f64, what: &str, width: f64) -> String {
 pub(super) fn beyond(least: usize, fresh: usize) -> String {
     format!(
         "which no automatic bootstrap provides: it takes vectors from level {least} on and returns \
-         them at level {fresh}: encrypt at a higher level, split steps of more than {} level(s), or \
-         take parameters with more levels between two bootstraps",
+         them at level {fresh}: encrypt at a higher level, split steps of more than {} level(s), \
+         or take parameters with more levels between two bootstraps",
         fresh - least
     )
 }
 
 /// The level that a missing key must reach, where keys reach different ones.
-pub(super) fn reaching(level: Option<usize>) -> String {
-    level.map_or(String::new(), |level| format!(" that reaches level {level}"))
+pub(super) fn reaching(level: Option<usize>) -> &'static str {
+    if level.is_some() { " that serves this vector" } else { "" }
+}
+
+/// How the facade asks for keys, and which parameters serve the request if not all do.
+pub(super) fn request(need: &str) -> String {
+    let condition = match need {
+        "bootstrap" => ", with parameters that have bootstrapping, such as `Preset::Bootstrapping`",
+        "functional" => {
+            ", with parameters that have functional bootstrapping, such as `Preset::Tables8`"
+        }
+        _ => "",
+    };
+    format!(
+        "call `Needs::{need}` where the client makes them (`ClientKey::evaluation_keys`){condition}"
+    )
 }
 
 /// What the keys of rotations can do, in words, and a remedy.
 pub(super) fn steps(have: &[usize]) -> String {
     let found = match have {
-        [] => "there are no keys of rotations for this level".into(),
+        [] => "the evaluation keys have no rotations for it".into(),
         have => format!("no key has this step, and the steps {have:?} do not compose to it"),
     };
     format!(
-        "{found}: where the keys are made, ask up to this level for this step, the powers of two, \
-         or rotations by any step"
+        "{found}: call `Needs::rotate` with this step where the client makes the keys \
+         (`ClientKey::evaluation_keys`), `Needs::rotate_any` for every step, `Needs::sums` for \
+         sums, or `Needs::statistics`"
     )
 }
 
@@ -103,17 +118,14 @@ pub(super) fn too_noisy(log2_error: f64, log2_most: f64) -> String {
 }
 
 /// Why noise is too large for a table, and a remedy.
-pub(super) fn table_noise(
-    entries: usize,
-    log2_noise: f64,
-    log2_tolerance: f64,
-    log2_failure: f64,
-) -> String {
+pub(super) fn table_noise(entries: usize, noise: f64, tolerance: f64, log2_failure: f64) -> String {
     format!(
-        "the noise may reach 2^{log2_noise:.1} of the distance between integers (failure \
-         probability 2^{log2_failure:.0}), and a table of {entries} entries tolerates \
-         2^{log2_tolerance:.1}: apply an identity table or one of fewer entries earlier, add fewer \
-         vectors before the table, or state a larger failure probability"
+        "the noise may reach {} of the distance between integers (failure probability \
+         2^{log2_failure:.0}), and a table of {entries} entries tolerates {}: apply an identity \
+         table or one of fewer entries earlier, add fewer vectors before the table, or state a \
+         larger failure probability",
+        decimal(noise),
+        decimal(tolerance)
     )
 }
 
@@ -183,7 +195,7 @@ pub(super) fn nearest(
     format!("{after}: {bits}, {depth}{modulus}: ask for less, or {remedy}")
 }
 
-/// A magnitude rounded up to three digits, as [`RangeOverflow`](super::ErrorKind::RangeOverflow) reports it.
+/// A magnitude rounded up to three digits, as messages report it.
 pub(crate) fn rounded_up(magnitude: f64) -> f64 {
     // The error reveals one of few values and not the exact bound, which may be that of a secret
     // constant.

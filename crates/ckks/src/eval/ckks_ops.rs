@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, ErrorKind, Evaluator, Metadata,
-    Origins, Params, Result, SlotValue,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Evaluator, Metadata, Origins, Params,
+    Result, SlotValue,
     bootstrap::Bootstrapper,
+    error,
     fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
     lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis, Powers},
@@ -142,7 +143,7 @@ impl CkksOps for Evaluator {
     }
 
     fn bootstrap_automatically(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
-        let bootstrapped = self.bootstrap_to(x, scale)?;
+        let bootstrapped = self.bootstrap_to(x, scale).during("bootstrap_automatically")?;
         self.automatic.add(&bootstrapped);
         Ok(bootstrapped)
     }
@@ -150,7 +151,7 @@ impl CkksOps for Evaluator {
     /// In place, which saves a copy for every term.
     fn add_many(&self, terms: &[&Ciphertext]) -> Result<Ciphertext> {
         let op = "add_many";
-        let (first, rest) = terms.split_first().ok_or(ErrorKind::NoValues).during(op)?;
+        let (first, rest) = terms.split_first().ok_or_else(error::no_values).during(op)?;
         let mut sum = (*first).clone();
         rest.iter().try_for_each(|term| self.add_assign(&mut sum, term)).during(op)?;
         Ok(sum)

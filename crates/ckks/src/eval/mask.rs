@@ -2,9 +2,7 @@
 
 use std::{borrow::Cow, iter::once, ops::Range};
 
-use crate::{
-    ArgumentError, Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result,
-};
+use crate::{Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result, error};
 
 /// Keeps the slots of the ranges, by a product with ones and zeros; see [`ComposedOps::mask`].
 pub(crate) fn masked<A: CkksOps>(
@@ -17,7 +15,7 @@ pub(crate) fn masked<A: CkksOps>(
     let mut mask = vec![0.0; slots];
     for range in ranges {
         let Range { start, end } = range;
-        let kept = mask.get_mut(range).ok_or(ArgumentError::SlotRange { start, end, slots })?;
+        let kept = mask.get_mut(range).ok_or_else(|| error::slot_range(start, end, slots))?;
         kept.fill(1.0);
     }
     // A mask that clears the padding has as many values as `x`; any other treats padding as values.
@@ -54,7 +52,7 @@ pub(crate) fn cleared<'c, A: CkksOps>(
         return Ok(Cow::Borrowed(x));
     }
     if level == 0 {
-        return Err(ErrorKind::Padding { len, slots }.into());
+        return Err(error::padding(len, slots));
     }
     masked(a, x, once(0..len)).map(Cow::Owned)
 }

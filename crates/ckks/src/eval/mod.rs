@@ -67,7 +67,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::ParamsMismatch`] for keys of other parameters,
-    /// [`ErrorKind::RouteMismatch`] for keys of another relinearization strategy.
+    /// [`ErrorKind::ParamsMismatch`] for keys of another relinearization strategy.
     pub fn new(params: &Params, keys: &EvaluationKeys) -> Result<Self> {
         let op = "make an evaluator";
         params.check(keys.fingerprint()).during(op)?;
@@ -131,7 +131,7 @@ impl Evaluator {
         self.params.check_level_of(ct.lattice().limbs(), ct.level())?;
         if ct.lattice().ident().key != self.keys.secret_id() {
             let (needed, found) = (self.keys.secret_id(), ct.lattice().ident().key);
-            return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into());
+            return Err(mlwe::error::key_mismatch(found, needed));
         }
         Ok(())
     }

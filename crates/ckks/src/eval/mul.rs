@@ -1,14 +1,17 @@
 //! Products: with ciphertexts, plaintexts and constants.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::borrow::Cow;
 
 use bellerophon_mlwe as mlwe;
 
 use super::Evaluator;
 use crate::{
-    Ciphertext, Complex64, During, ErrorKind, Interval, Metadata, Plaintext, Result, SlotValue,
+    Ciphertext, Complex64, During, Interval, Metadata, Plaintext, Result, SlotValue,
     bootstrap::auto_bootstrap::{self, Operands},
     encode::{check_number, check_values},
+    error,
     lengths::check_len,
     metadata::alignment::Route,
     origins::Relations,
@@ -327,7 +330,7 @@ impl Evaluator {
                 None => sum = Some(term),
             }
         }
-        let mut sum = sum.ok_or(ErrorKind::NoValues).during(op)?;
+        let mut sum = sum.ok_or_else(error::no_values).during(op)?;
         self.add_integer(&mut sum, plan.constant);
         // Step 4: rescale.
         let inner = self.divided(sum)?;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::mask::cleared;
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result,
-    bootstrap::auto_bootstrap::is_short, encode::check_number, polynomial::check_domain,
+    Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result,
+    bootstrap::auto_bootstrap::is_short, encode::check_number, error, polynomial::check_domain,
 };
 
 /// The middle of a range.
@@ -51,7 +51,7 @@ pub(crate) fn inside<'c, A: CkksOps>(
         false if is_short(a, level, needed + 1) => {
             Cow::Owned(a.bootstrap_automatically(x, a.params().scale())?)
         }
-        false if level <= needed => return Err(ErrorKind::Padding { len, slots }.into()),
+        false if level <= needed => return Err(error::padding(len, slots)),
         false => cleared(a, x)?,
     };
     match lo <= 0.0 && 0.0 <= hi && !narrow {

@@ -24,6 +24,6 @@ impl Evaluator {
         let params = self.params();
         let below = params.limbs_at(params.level_at(inner.limbs()) - 1);
         let primes = inner.limbs() - below;
-        Ok(inner.rescale(params.lattice(), primes)?)
+        inner.rescale(params.lattice(), primes)
     }
 }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::Evaluator;
 use crate::{
-    Ciphertext, CkksOps, During, Result, bootstrap::auto_bootstrap, metadata::alignment::Route,
+    Ciphertext, CkksOps, During, Result, bootstrap::auto_bootstrap, encode::check_scale,
+    metadata::alignment::Route,
 };
 
 impl Evaluator {
@@ -25,6 +26,7 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let op = "match_scale";
         self.check(ct).during(op)?;
+        check_scale(scale).during(op)?;
         let route = self.rules().match_scale(&ct.metadata(), scale, level).during(op);
         // Too few levels for the constant: a bootstrap gives the scale directly.
         if auto_bootstrap::is_stuck(self, ct.level(), level, &route) {

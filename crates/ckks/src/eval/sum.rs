@@ -13,6 +13,8 @@
 //! three keys and about three quarters of the time of two doublings; without its keys, doublings
 //! replace it.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe::{self as mlwe, CiphertextQP, HoistedDigits};
 
 use super::Evaluator;
@@ -20,9 +22,10 @@ use super::Evaluator;
 use crate::ComposedOps;
 use crate::noise::Noise;
 use crate::{
-    ArgumentError, Bounds, Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, Interval,
-    KeyLevels, Metadata, Plaintext, Result, SlotValue,
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, During, Interval, KeyLevels, Metadata, Plaintext,
+    Result, SlotValue,
     bootstrap::auto_bootstrap,
+    error,
     error::LevelScale,
     eval::mask::cleared,
     lengths::check_len,
@@ -107,7 +110,7 @@ pub(crate) fn inner_sum<A: CkksOps>(
     let slots = a.metadata(x).meta.slots;
     if count == 0 || count > slots {
         let what = "slots or blocks to add up";
-        return Err(ArgumentError::Count { what, found: count, least: 1, most: slots }.into());
+        return Err(error::count_out_of_range(what, count, 1, slots));
     }
     // Step 1: padding that may not be zero is cleared.
     let x = &*cleared(a, x)?;
@@ -173,14 +176,14 @@ impl MetadataRules<'_> {
         mut cost: impl FnMut(usize) -> Result<RotationCost>,
     ) -> Result<Metadata> {
         let op = "sum_of_rotations";
-        let (first, _) = terms.first().ok_or(ErrorKind::NoValues).during(op)?;
+        let (first, _) = terms.first().ok_or_else(error::no_values).during(op)?;
         let slots = first.meta.slots;
         // Step 1: one slot count and length for all, as one level and scale; the range of the sum.
         let mut bounds: Option<Bounds> = None;
         for (x, steps) in terms {
             let found = x.meta.slots;
             if found != slots {
-                return Err(ErrorKind::SlotCount { found, least: slots, most: slots }.during(op));
+                return Err(error::slot_count(found, slots, slots).during(op));
             }
             check_len(first.meta.len, x.meta.len).during(op)?;
             for &step in *steps {
@@ -189,7 +192,7 @@ impl MetadataRules<'_> {
                 bounds = Some(bounds.map_or(term, |sum| sum.zip(&term, Interval::add)));
             }
         }
-        let bounds = bounds.ok_or(ErrorKind::NoValues).during(op)?;
+        let bounds = bounds.ok_or_else(error::no_values).during(op)?;
         let mut sum = Metadata { meta: CiphertextMeta { bounds, ..first.meta }, ..*first };
         self.check_range(&sum).during(op)?;
 
@@ -223,7 +226,7 @@ impl MetadataRules<'_> {
         relations: &Relations,
     ) -> Result<(usize, Metadata)> {
         let level = terms.iter().map(|(x, p)| x.level.min(p.level)).min();
-        let level = level.ok_or(ErrorKind::NoValues)?;
+        let level = level.ok_or_else(error::no_values)?;
         self.check_levels(1, level)?;
         // One rescale for all products, so they must agree in scale before it.
         let target = terms[0].0.meta.scale * terms[0].1.meta.scale;
@@ -235,13 +238,12 @@ impl MetadataRules<'_> {
             let scale = x.meta.scale * p.meta.scale;
             if !same_scale(scale, target) {
                 let standing = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
-                return Err(ErrorKind::OtherScale {
-                    what: "a product",
-                    found: standing(scale),
-                    needed: standing(target),
-                    remedy: "encode the factors for one level (`encode_factor`)",
-                }
-                .into());
+                return Err(error::other_scale(
+                    "a product",
+                    standing(scale),
+                    standing(target),
+                    "encode the factors for one level (`encode_factor`)",
+                ));
             }
             let term = self.plain_term(&self.drop_to_level(x, level)?, p, factors)?;
             sum = Some(match sum {
@@ -249,7 +251,7 @@ impl MetadataRules<'_> {
                 Some(sum) => self.sum(&sum, &term, relation, Interval::add)?,
             });
         }
-        let sum = sum.ok_or(ErrorKind::NoValues)?;
+        let sum = sum.ok_or_else(error::no_values)?;
         Ok((level, self.rescaled(&sum)?))
     }
 }
@@ -270,7 +272,7 @@ impl Evaluator {
             aligned.iter().zip(terms).map(|(x, &(_, steps))| (&**x, steps)).collect();
         // Step 2: the metadata of the sum, or an error before the rotations.
         let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata(), steps)).collect();
-        let first = terms.first().ok_or(ErrorKind::NoValues).during(op)?.0;
+        let first = terms.first().ok_or_else(error::no_values).during(op)?.0;
         let relations =
             rotated_origins(terms.iter().map(|&(x, steps)| (&x.origins, steps)), first.meta.slots);
         let metadata = self.rules().sum_of_rotations(&operands, &relations.summands, |step| {
@@ -318,7 +320,7 @@ impl Evaluator {
         if let Some(late) = late {
             add(late.mod_down(lattice)?)?;
         }
-        let inner = sum.ok_or(ErrorKind::NoValues).during(op)?;
+        let inner = sum.ok_or_else(error::no_values).during(op)?;
         Ok(Ciphertext::at_level(self.params(), inner, metadata.meta, relations.sum))
     }
 
@@ -333,9 +335,9 @@ impl Evaluator {
     /// the lowest operand.
     ///
     /// # Errors
-    /// [`ErrorKind::Lengths`] unless there are as many plaintexts as ciphertexts,
-    /// [`ErrorKind::NoValues`] for none, [`ErrorKind::LengthMismatch`] unless all have as many
-    /// values, [`ErrorKind::OtherScale`] unless all products agree in scale, and those of
+    /// [`ErrorKind::Length`] unless there are as many plaintexts as ciphertexts,
+    /// [`ErrorKind::Length`] for none, [`ErrorKind::Length`] unless all have as many
+    /// values, [`ErrorKind::Scale`] unless all products agree in scale, and those of
     /// [`mul_plain`](Self::mul_plain).
     pub fn dot_plain(&self, x: &[&Ciphertext], p: &[&Plaintext]) -> Result<Ciphertext> {
         let op = "dot product with plaintexts";
@@ -407,7 +409,7 @@ impl Evaluator {
 
 pub(crate) fn check_lengths(left: usize, right: usize) -> Result<()> {
     if left != right {
-        return Err(ErrorKind::Lengths { left, right }.into());
+        return Err(error::lengths(left, right));
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! Routes of operands to one level and one scale.
 //!
-//! An operand of another scale is multiplied by an integer at a higher level and rescaled: the scale
-//! absorbs the factor, and the message is unchanged.
+//! An operand of another scale is multiplied by an integer at a higher level and rescaled: the
+//! scale absorbs the factor, and the message is unchanged.
 
 use super::rules::{LEAST_FACTOR, MetadataRules};
-use crate::{During, ErrorKind, LevelScale, Metadata, Result, encode::check_scale};
+use crate::{During, LevelScale, Metadata, Result, encode::check_scale, error};
 
 /// Scales with a smaller relative difference are equal.
 const TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
@@ -56,7 +56,7 @@ impl MetadataRules<'_> {
     /// `x` at a level at most its own.
     pub(crate) fn drop_to_level(self, x: &Metadata, level: usize) -> Result<Metadata> {
         if level > x.level {
-            return Err(ErrorKind::LevelTooHigh { wanted: level, highest: x.level }.into());
+            return Err(error::level_too_high(level, x.level));
         }
         self.dropped(x, level)
     }
@@ -104,16 +104,15 @@ impl MetadataRules<'_> {
     pub(crate) fn match_scale(self, x: &Metadata, scale: f64, level: usize) -> Result<Route> {
         check_scale(scale)?;
         if level > x.level {
-            return Err(ErrorKind::LevelTooHigh { wanted: level, highest: x.level }.into());
+            return Err(error::level_too_high(level, x.level));
         }
         self.reached(x, scale, level).ok_or_else(|| {
-            ErrorKind::OtherScale {
-                what: "the vector",
-                found: x.standing(),
-                needed: LevelScale { level, log2_scale: scale.log2() },
-                remedy: "another scale takes a level above the requested one",
-            }
-            .into()
+            error::other_scale(
+                "the vector",
+                x.standing(),
+                LevelScale { level, log2_scale: scale.log2() },
+                "another scale takes a level above the requested one",
+            )
         })
     }
 
@@ -133,7 +132,7 @@ impl MetadataRules<'_> {
                 return Ok((Route::drop_to(level), route));
             }
         }
-        Err(ErrorKind::ScaleMismatch { left: x.standing(), right: y.standing() }.into())
+        Err(error::scale_mismatch(x.standing(), y.standing()))
     }
 
     /// Routes of two factors to one level. Scales may differ. A factor with spare levels is matched
@@ -154,7 +153,7 @@ impl MetadataRules<'_> {
     /// Routes of the vectors of a sum to one level and one scale: those of the lowest vector if the
     /// others have spare levels for its scale, else one level further down.
     pub(crate) fn align_all(self, x: &[Metadata]) -> Result<Vec<Route>> {
-        let lowest = x.iter().min_by_key(|x| x.level).ok_or(ErrorKind::NoValues)?;
+        let lowest = x.iter().min_by_key(|x| x.level).ok_or_else(error::no_values)?;
         let scale = lowest.meta.scale;
         for level in (0..=lowest.level).rev().take(2) {
             if let Some(routes) = x.iter().map(|x| self.reached(x, scale, level)).collect() {
@@ -162,7 +161,7 @@ impl MetadataRules<'_> {
             }
         }
         let other = x.iter().find(|x| !same_scale(x.meta.scale, scale)).unwrap_or(lowest);
-        Err(ErrorKind::ScaleMismatch { left: lowest.standing(), right: other.standing() }.into())
+        Err(error::scale_mismatch(lowest.standing(), other.standing()))
     }
 
     /// Routes of the factors of a sum of products to `level`, that of the lowest operand, or one
@@ -195,7 +194,7 @@ impl MetadataRules<'_> {
         let found = products.iter().map(of).find(|&found| !same_scale(found, needed));
         let standing = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
         let (left, right) = (standing(found.unwrap_or(needed)), standing(needed));
-        Err(ErrorKind::ScaleMismatch { left, right }.into())
+        Err(error::scale_mismatch(left, right))
     }
 
     /// Routes of two factors to a level where their product has a scale; one factor takes it on.
@@ -214,10 +213,10 @@ impl MetadataRules<'_> {
         to_x.or_else(|| Some((still, self.adjusted(y, scale / x.meta.scale, level)?)))
     }
 
-    /// The level of a sum of products of `x` with plain vectors before its rescale, and the scale of
-    /// each plain vector there: after the rescale the sum has the scale of the first of `x`.
+    /// The level of a sum of products of `x` with plain vectors before its rescale, and the scale
+    /// of each plain vector there: after the rescale the sum has the scale of the first of `x`.
     pub(crate) fn dot_factors(self, x: &[Metadata]) -> Result<(usize, Vec<f64>)> {
-        let level = x.iter().map(|x| x.level).min().ok_or(ErrorKind::NoValues)?;
+        let level = x.iter().map(|x| x.level).min().ok_or_else(error::no_values)?;
         self.check_levels(1, level)?;
         let scale = x[0].meta.scale;
         let factors = x.iter().map(|x| {
@@ -231,13 +230,12 @@ impl MetadataRules<'_> {
     pub(super) fn check_factor(self, x: &Metadata, factor: f64, needed: LevelScale) -> Result<f64> {
         // Constants of a few bits would be rounded too coarsely: the operand was not rescaled.
         if factor < LEAST_FACTOR {
-            return Err(ErrorKind::OtherScale {
-                what: "a vector",
-                found: x.standing(),
+            return Err(error::other_scale(
+                "a vector",
+                x.standing(),
                 needed,
-                remedy: "it was not rescaled, `rescale` it first",
-            }
-            .into());
+                "it was not rescaled, `rescale` it first",
+            ));
         }
         Ok(factor)
     }

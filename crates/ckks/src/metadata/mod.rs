@@ -147,8 +147,8 @@ impl fmt::Display for Estimate {
         }
         write!(
             f,
-            "2^{log2_std:.1} (standard deviation), of the worst slot below 2^{:.1} but for a chance of \
-             2^{:.0}: {:.1} bits after the point, {:.1} bits of the range",
+            "2^{log2_std:.1} (standard deviation), of the worst slot below 2^{:.1} but for a \
+             chance of 2^{:.0}: {:.1} bits after the point, {:.1} bits of the range",
             self.log2_worst,
             self.log2_failure,
             self.bits(),

@@ -4,13 +4,16 @@
 //! from a phase. [`Evaluator`](crate::Evaluator) applies the rule first, then computes the phase;
 //! the simulator applies the same rule.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe as mlwe;
 
 use super::alignment::{AlignedProducts, Route};
 use crate::{
-    Bounds, CiphertextMeta, During, ErrorKind, Interval, LevelScale, Metadata, Params, Plaintext,
-    Result, SlotValue,
+    Bounds, CiphertextMeta, During, Interval, LevelScale, Metadata, Params, Plaintext, Result,
+    SlotValue,
     encode::{check_number, check_range, check_scale, check_values},
+    error,
     error::rounded_up,
     lengths::pair,
     noise::{self, Noise},
@@ -22,11 +25,11 @@ use crate::{
 /// Smallest scale of an encoded constant: below it, rounding would destroy the constant.
 pub(super) const LEAST_FACTOR: f64 = 256.0;
 
-/// `round(c scale)`; refuses results of more than 126 bits ([`ErrorKind::Constant`]).
+/// `round(c scale)`; refuses results of more than 126 bits ([`ErrorKind::Argument`]).
 pub(crate) fn scaled_integer(c: f64, scale: f64) -> Result<i128> {
     let product = (c * scale).round();
     if product.abs() >= 2f64.powi(126) {
-        return Err(ErrorKind::Constant { log2_scale: scale.log2() }.into());
+        return Err(error::constant(scale.log2()));
     }
     Ok(product as i128)
 }
@@ -169,7 +172,7 @@ impl MetadataRules<'_> {
     pub(crate) fn check_levels(self, needed: usize, left: usize) -> Result<()> {
         self.params.check_level(left)?;
         if left < needed {
-            return Err(ErrorKind::OutOfLevels { needed, left }.into());
+            return Err(error::out_of_levels(needed, left));
         }
         Ok(())
     }
@@ -178,7 +181,7 @@ impl MetadataRules<'_> {
     pub(crate) fn check_prepared(self, prepared: usize, level: usize) -> Result<()> {
         self.params.check_level(level)?;
         if level < prepared {
-            return Err(ErrorKind::PreparedLevel { prepared, level }.into());
+            return Err(error::prepared_level(prepared, level));
         }
         Ok(())
     }
@@ -208,10 +211,10 @@ impl MetadataRules<'_> {
         self.params.check_level(level)?;
         let (least, most) = (len, self.params.max_slots());
         if len == 0 {
-            return Err(ErrorKind::NoValues.into());
+            return Err(error::no_values());
         }
         if !slots.is_power_of_two() || slots < least || slots > most {
-            return Err(ErrorKind::SlotCount { found: slots, least, most }.into());
+            return Err(error::slot_count(slots, least, most));
         }
         check_scale(scale)?;
         // Padding is encoded as exact zeros, which reductions rely on.
@@ -221,8 +224,8 @@ impl MetadataRules<'_> {
         if range.bound() * scale >= 2f64.powi(126) {
             let (bound, log2_scale) = (rounded_up(range.bound()), scale.log2());
             let (what, log2_modulus) = ("values", 127.0);
-            let kind = ErrorKind::RangeOverflow { what, bound, log2_scale, log2_modulus, level };
-            return Err(kind.into());
+            let kind = error::range_overflow(what, bound, log2_scale, log2_modulus, level);
+            return Err(kind);
         }
         let noise = Noise::plain(self.errors.encoding(range.is_real()));
         let meta = CiphertextMeta { scale, slots, len, bounds, noise };
@@ -392,7 +395,7 @@ impl MetadataRules<'_> {
     /// destroy.
     pub(crate) fn check_constants(self, bound: f64, scale: f64) -> Result<()> {
         if bound > 0.0 && bound * scale < LEAST_FACTOR {
-            return Err(ErrorKind::SmallConstant { log2_scale: scale.log2() }.into());
+            return Err(error::small_constant(scale.log2()));
         }
         Ok(())
     }
@@ -471,7 +474,7 @@ impl MetadataRules<'_> {
         // Step 1: the level and the scale of the sum before the rescale, from the lowest operand.
         let levels = products.iter().flat_map(|(x, y)| [x.level, y.level]);
         let levels = levels.chain(terms.iter().map(|(x, _)| x.level));
-        let lowest = levels.min().ok_or(ErrorKind::NoValues)?;
+        let lowest = levels.min().ok_or_else(error::no_values)?;
         let AlignedProducts { level, scale: target, routes } =
             self.align_products(products, lowest, scale)?;
         let divisor = self.params.divisor(level);
@@ -519,7 +522,7 @@ impl MetadataRules<'_> {
         }
 
         // Step 4: the constant; rescale.
-        let (sum, constant) = self.add_scalar(&sum.ok_or(ErrorKind::NoValues)?, constant)?;
+        let (sum, constant) = self.add_scalar(&sum.ok_or_else(error::no_values)?, constant)?;
         let mut result = self.rescaled(&sum)?;
         // Free of the roundings of f64 that the repeated division collects.
         result.meta.scale = target / divisor;

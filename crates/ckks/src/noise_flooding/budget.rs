@@ -1,12 +1,14 @@
 //! The number of results of one key that are shared, and their decryption.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::fmt;
 
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use rand::CryptoRng;
 
 use super::{Flooding, NoiseBound, Predicted, decrypt_flooded};
-use crate::{Ciphertext, During, Encoder, ErrorKind, Result, SecretKey, encode::check_type};
+use crate::{Ciphertext, During, Encoder, Result, SecretKey, encode::check_type, error};
 
 /// `log2` of the probability that the error of some value exceeds [`FloodedValues::bits`].
 const LOG2_FAILURE: f64 = -20.0;
@@ -51,7 +53,7 @@ impl DecryptionBudget {
         let op = "DecryptionBudget::resume";
         let budget = Self::new(key, queries, statistical_bits).during(op)?;
         if left > queries {
-            return Err(ErrorKind::BudgetSpent { wanted: left, left: queries, queries }.during(op));
+            return Err(error::budget_spent(left, queries, queries).during(op));
         }
         Ok(Self { left, ..budget })
     }
@@ -60,11 +62,11 @@ impl DecryptionBudget {
     /// number before any of those results is released.
     ///
     /// # Errors
-    /// [`ErrorKind::BudgetSpent`] if fewer are left; then none is reserved.
+    /// [`ErrorKind::Budget`] if fewer are left; then none is reserved.
     pub fn reserve(&mut self, results: u64) -> Result<u64> {
         // Both counters change together, or neither does.
         let (left, queries) = (self.left, self.flooding.queries());
-        let spent = ErrorKind::BudgetSpent { wanted: results, left, queries }.during("reserve");
+        let spent = error::budget_spent(results, left, queries).during("reserve");
         self.left = left.checked_sub(results).ok_or(spent)?;
         self.reserved += results;
         Ok(self.left)
@@ -88,13 +90,13 @@ impl DecryptionBudget {
     /// Checks that a result of this key is reserved.
     ///
     /// # Errors
-    /// [`KeyMismatch`](mlwe::ErrorKind::KeyMismatch) for another key; [`ErrorKind::NotReserved`].
+    /// [`KeyMismatch`](mlwe::ErrorKind::KeyMismatch) for another key; [`ErrorKind::Budget`].
     pub fn check(&self, key: KeyId) -> Result<()> {
         if key != self.key {
-            return Err(mlwe::ErrorKind::KeyMismatch { found: key, needed: self.key }.into());
+            return Err(mlwe::error::key_mismatch(key, self.key));
         }
         if self.reserved == 0 {
-            return Err(ErrorKind::NotReserved.into());
+            return Err(error::not_reserved());
         }
         Ok(())
     }
@@ -108,9 +110,9 @@ impl DecryptionBudget {
     /// counts it. A refused call takes nothing from the budget.
     ///
     /// # Errors
-    /// As [`check`](Self::check) and [`decrypt_flooded`]; [`ErrorKind::NothingLeft`] if the noise
+    /// As [`check`](Self::check) and [`decrypt_flooded`]; [`ErrorKind::Noise`] if the noise
     /// would be as large as the [extent](crate::Interval::extent) of the values;
-    /// [`ErrorKind::ComplexValues`] if they may be complex.
+    /// [`ErrorKind::Complex`] if they may be complex.
     pub fn decrypt_flooded<R: CryptoRng + ?Sized>(
         &mut self,
         encoder: &Encoder,
@@ -127,7 +129,7 @@ impl DecryptionBudget {
         let worst = noise.worst(LOG2_FAILURE);
         let largest = bound.metadata().meta.bounds.values.extent();
         if worst >= largest {
-            return Err(ErrorKind::NothingLeft { noise: worst, largest }.during(op));
+            return Err(error::nothing_left(worst, largest).during(op));
         }
         // Step 2: decryption, with the flooding noise added before decoding.
         let (params, flooding) = (encoder.params(), &self.flooding);

@@ -15,9 +15,10 @@ impl fmt::Display for ReductionChoice {
         let Self { modulus_bits, log_scale, bits, seconds, .. } = self;
         write!(
             f,
-            "a cosine of degree {degree} over |x| <= {bound:.1}, {}, an arcsine of degree {arcsine} \
-             and a gap of {log_gap} bits, in {} of {modulus_bits:.0} bits together; at scale \
-             2^{log_scale}, {bits:.1} bits; a bootstrap of complex numbers in {seconds:.2} s.",
+            "a cosine of degree {degree} over |x| <= {bound:.1}, {}, an arcsine of degree \
+             {arcsine} and a gap of {log_gap} bits, in {} of {modulus_bits:.0} bits together; at \
+             scale 2^{log_scale}, {bits:.1} bits; a bootstrap of complex numbers in {seconds:.2} \
+             s.",
             counted(*double_angles, "double angle"),
             counted(*levels, "level"),
         )

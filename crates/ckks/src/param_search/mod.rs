@@ -47,6 +47,8 @@ mod cost;
 mod explain;
 mod reduction;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
 
 pub use crate::cost::Work;
@@ -59,8 +61,8 @@ pub use reduction::ReductionChoice;
 
 use crate::cost::FAST_BITS;
 use crate::{
-    During, Error, ErrorKind, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Result,
-    approx::Accuracy,
+    During, Error, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Result,
+    approx::Accuracy, error,
 };
 
 /// Bits of the lowest modulus above the scale: a sign, values below 8, and one spare bit.
@@ -93,9 +95,9 @@ impl ProgramBounds {
     /// The smallest set that meets these requirements.
     ///
     /// # Errors
-    /// [`ErrorKind::TooManyValues`] for more slots than any ring has. [`ErrorKind::Unreachable`] if
+    /// [`ErrorKind::TooManyValues`] for more slots than any ring has. [`ErrorKind::Accuracy`] if
     /// the scale or the modulus would have to exceed the largest one; the error names the nearest
-    /// precision and depth. [`ErrorKind::NoValues`] and [`ErrorKind::Params`] for invalid
+    /// precision and depth. [`ErrorKind::Length`] and [`ErrorKind::Parameters`] for invalid
     /// requirements.
     pub fn choose(&self) -> Result<SelectedParams> {
         self.check()?;
@@ -166,20 +168,12 @@ impl ProgramBounds {
         let Self { slots, depth, security, bootstraps, .. } = *self;
         let bits = self.bits();
         let modulus = bound(security, degree, secret);
-        ErrorKind::Unreachable {
-            slots,
-            depth,
-            bits,
-            bootstraps,
-            nearest_bits,
-            nearest_depth,
-            modulus,
-        }
-        .during("choose parameters")
+        error::unreachable(slots, depth, bits, bootstraps, nearest_bits, nearest_depth, modulus)
+            .during("choose parameters")
     }
 
     fn check(&self) -> Result<()> {
-        let refuse = |reason: &str| Err(ErrorKind::Params { reason: reason.into() }.into());
+        let refuse = |reason: &str| Err(error::params(reason.into()));
         if self.security == Security::Insecure {
             return refuse(
                 "Security::Insecure was requested: need a secure level for a parameter search; \
@@ -193,10 +187,8 @@ impl ProgramBounds {
         }
         let (op, most) = ("choose parameters", 1usize << (LOG_DEGREES.end() - 1));
         match self.slots {
-            0 => Err(ErrorKind::NoValues.during(op)),
-            slots if slots > most => {
-                Err(ErrorKind::TooManyValues { found: slots, slots: most }.during(op))
-            }
+            0 => Err(error::no_values().during(op)),
+            slots if slots > most => Err(error::too_many_values(slots, most).during(op)),
             _ => Ok(()),
         }
     }

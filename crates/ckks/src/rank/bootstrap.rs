@@ -1,14 +1,16 @@
 //! Bootstrapping of vectors of rank `r` through RLWE (DPad-HE, section 6.2).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::Arc;
 
 use bellerophon_mlwe::{self as mlwe, GaloisKeys, ModuleMap, RingConversion, SecretKey};
 use rand::CryptoRng;
 
 use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, EvaluationKeys, Evaluator, Params,
-    Result,
+    Ciphertext, CiphertextMeta, CkksOps, During, EvaluationKeys, Evaluator, Params, Result,
     bootstrap::{BootstrapKeys, Bootstrapper},
+    error,
 };
 
 /// Bootstraps vectors of rank `r` over a ring of degree `n`: embeds them into the ring of degree
@@ -33,7 +35,7 @@ impl RankBootstrap {
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::ParamsMismatch`] for a secret of other parameters, or if the two sets
-    /// differ in scale or in a level up to [`Bootstrapper::output_level`]; [`ErrorKind::SlotCount`]
+    /// differ in scale or in a level up to [`Bootstrapper::output_level`]; [`ErrorKind::Shape`]
     /// if the bootstrapper has more slots than the small ring; those of [`ModuleMap::new`],
     /// [`ModuleMap::embed_secret`] and of key generation.
     pub fn generate<R: CryptoRng + ?Sized>(
@@ -81,7 +83,7 @@ impl RankBootstrap {
         let needed = keys.secret_id();
         let ids = rings.galois().iter().map(|key| key.key().shape().to.key);
         if let Some(found) = ids.into_iter().find(|&found| found != needed) {
-            return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.during(op).into());
+            return Err(mlwe::error::key_mismatch(found, needed).during(op));
         }
         let evaluator = Evaluator::new(bootstrapper.params(), keys)?;
         let evaluator = evaluator.with_bootstrapping(bootstrapper, own)?;
@@ -135,13 +137,13 @@ fn check_sets(params: &Params, bootstrapper: &Bootstrapper) -> Result<()> {
     let large = bootstrapper.params();
     let (found, most) = (bootstrapper.spec().slots, params.max_slots());
     if found > most {
-        return Err(ErrorKind::SlotCount { found, least: 1, most }.into());
+        return Err(error::slot_count(found, 1, most));
     }
     let level = bootstrapper.output_level();
     let reaches = level <= params.max_level() && params.scale() == large.scale();
     if !reaches || (0..=level).any(|l| params.limbs_at(l) != large.limbs_at(l)) {
         let (needed, found) = (params.lattice().fingerprint(), large.lattice().fingerprint());
-        return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
+        return Err(mlwe::error::params_mismatch(found, needed));
     }
     Ok(())
 }

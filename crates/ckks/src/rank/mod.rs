@@ -18,10 +18,12 @@ pub use bootstrap::RankBootstrap;
 pub use reducing::{ReducingEvaluator, ReducingKeys};
 pub use switch::RingSwitch;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe::{self as mlwe, RankReduceKey, RingConversion, SecretKey};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, CiphertextMeta, During, ErrorKind, Params, Result};
+use crate::{Ciphertext, CiphertextMeta, During, Params, Result, error};
 
 /// The key that switches vectors to a smaller rank, where operations cost less.
 ///
@@ -59,7 +61,7 @@ impl RankReduction {
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::ParamsMismatch`] for a key between other sets,
-    /// [`mlwe::ErrorKind::Rank`] for a key of other components, [`mlwe::ErrorKind::Limbs`] for a
+    /// [`mlwe::ErrorKind::Shape`] for a key of other components, [`mlwe::ErrorKind::Level`] for a
     /// key that does not serve all levels of `to`.
     pub(crate) fn from_parts(from: &Params, to: &Params, key: RankReduceKey) -> Result<Self> {
         let (op, shape) = ("assemble a rank reduction", *key.key().shape());
@@ -69,11 +71,11 @@ impl RankReduction {
         let needed = from.lattice().spec().rank.saturating_sub(to.lattice().spec().rank);
         if needed == 0 || shape.from_rank != needed {
             let found = shape.from_rank;
-            return Err(mlwe::ErrorKind::Rank { found, needed }.during(op).into());
+            return Err(mlwe::error::rank(found, needed).during(op));
         }
         if shape.limbs != to.limbs() {
             let (found, needed) = (shape.limbs, format!("{} of the smaller rank", to.limbs()));
-            return Err(mlwe::ErrorKind::Limbs { found, needed }.during(op).into());
+            return Err(mlwe::error::limbs(found, needed).during(op));
         }
         Ok(Self { from: from.clone(), to: to.clone(), key })
     }
@@ -99,8 +101,8 @@ impl RankReduction {
     /// whichever is lower.
     ///
     /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`] or [`ErrorKind::Mlwe`] if the vector belongs to another
-    /// set or key, [`ErrorKind::RangeOverflow`] if its values do not fit that level.
+    /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] if the vector belongs to another
+    /// set or key, [`ErrorKind::Range`] if its values do not fit that level.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "reduce the rank";
         self.from.check(x.lattice().ident().fingerprint).during(op)?;
@@ -162,13 +164,13 @@ impl RankConversion {
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::ParamsMismatch`] if the vector is not of the large set,
-    /// [`ErrorKind::SlotCount`] if it has more slots than the small ring.
+    /// [`ErrorKind::Shape`] if it has more slots than the small ring.
     pub fn to_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "convert to a module";
         self.large.check(x.lattice().ident().fingerprint).during(op)?;
         let (found, most) = (x.meta().slots, self.small.max_slots());
         if found > most {
-            return Err(ErrorKind::SlotCount { found, least: 1, most }.during(op));
+            return Err(error::slot_count(found, 1, most).during(op));
         }
         // Coefficients are regrouped: the message, its scale and its noise are unchanged.
         let inner = self.rings.to_rank(x.lattice())?;
@@ -181,7 +183,7 @@ impl RankConversion {
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::ParamsMismatch`] if the vector is not of the small set,
-    /// [`ErrorKind::RangeOverflow`] if the modulus of its level has no room for the factor.
+    /// [`ErrorKind::Range`] if the modulus of its level has no room for the factor.
     pub fn from_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "convert from a module";
         self.small.check(x.lattice().ident().fingerprint).during(op)?;

@@ -7,7 +7,7 @@ use rand::CryptoRng;
 
 use super::RankReduction;
 use crate::{
-    Ciphertext, During, ErrorKind, EvaluationKeys, Evaluator, KeyLevels, Params, ParamsSpec, Result,
+    Ciphertext, During, EvaluationKeys, Evaluator, KeyLevels, Params, ParamsSpec, Result, error,
 };
 
 /// Levels that an operand keeps above the lowest operand of an operation, to match its scale.
@@ -94,8 +94,8 @@ impl ReducingKeys {
             for (found, (_, keys)) in [shape.from.key, shape.to.key].into_iter().zip(pair) {
                 let needed = keys.secret_id();
                 if found != needed {
-                    let kind = mlwe::ErrorKind::KeyMismatch { found, needed };
-                    return Err(kind.during("assemble keys of all ranks").into());
+                    let kind = mlwe::error::key_mismatch(found, needed);
+                    return Err(kind.during("assemble keys of all ranks"));
                 }
             }
         }
@@ -111,7 +111,7 @@ impl ReducingKeys {
         let found = format!("{keys} sets of keys and {reductions} reductions");
         let needed =
             format!("{needed} sets for the ranks of the parameters, {} reductions", needed - 1);
-        Err(ErrorKind::KeyList { found, needed }.during("read keys of all ranks"))
+        Err(error::key_list(found, needed).during("read keys of all ranks"))
     }
 
     /// `Err` unless these are the keys of the ranks of `params`.
@@ -251,12 +251,12 @@ impl ReducingEvaluator {
         // Each rank has parameters of its own, so the fingerprint identifies it.
         let found = x.lattice().ident().fingerprint;
         let own = |e: &Evaluator| e.params().lattice().fingerprint() == found;
-        let rank = self.evaluators.iter().position(own).ok_or(
-            bellerophon_mlwe::ErrorKind::ParamsMismatch {
+        let rank = self.evaluators.iter().position(own).ok_or_else(|| {
+            bellerophon_mlwe::error::params_mismatch(
                 found,
-                needed: self.evaluators[0].params().lattice().fingerprint(),
-            },
-        )?;
+                self.evaluators[0].params().lattice().fingerprint(),
+            )
+        })?;
         self.evaluators[rank].check(x)?;
         Ok(rank)
     }
@@ -275,8 +275,8 @@ impl ReducingEvaluator {
         let found = params.lattice().fingerprint();
         let own = |e: &Evaluator| e.params().lattice().fingerprint() == found;
         let needed = self.evaluators[0].params().lattice().fingerprint();
-        let missing = bellerophon_mlwe::ErrorKind::ParamsMismatch { found, needed };
-        self.evaluators.iter().position(own).ok_or_else(|| missing.into())
+        let missing = bellerophon_mlwe::error::params_mismatch(found, needed);
+        self.evaluators.iter().position(own).ok_or(missing)
     }
 
     /// A vector at one of the ranks: reduced, or padded with zeros.

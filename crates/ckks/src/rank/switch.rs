@@ -1,9 +1,11 @@
 //! Ring switching: `Eval o Embed o RankReduce o Extract` (DPad-HE, section 4.3).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe::{self as mlwe, RingSwitchKeys, SecretKey};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, CiphertextMeta, During, ErrorKind, Params, Result};
+use crate::{Ciphertext, CiphertextMeta, During, Params, Result, error};
 
 /// Ring switching: vectors of few slots from a ring of degree `N` to one of degree `N' < N`, where
 /// the lower levels of a circuit cost less. Values stay in their slots.
@@ -23,7 +25,7 @@ fn check_slots(from: &Params, to: &Params, slots: usize) -> Result<()> {
     let least = 4;
     match slots.is_power_of_two() && (least..=most).contains(&slots) {
         true => Ok(()),
-        false => Err(ErrorKind::SlotCount { found: slots, least, most }.into()),
+        false => Err(error::slot_count(slots, least, most)),
     }
 }
 
@@ -35,7 +37,7 @@ impl RingSwitch {
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::ParamsMismatch`] for a secret of other parameters,
-    /// [`ErrorKind::SlotCount`] for more slots than the target has, those of
+    /// [`ErrorKind::Shape`] for more slots than the target has, those of
     /// [`RingSwitchKeys::generate`].
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &Params,
@@ -55,7 +57,7 @@ impl RingSwitch {
     /// Assembles the switch of two sets, between whose lattices `keys` switch.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] for keys of more slots than the sets have, or fewer than four.
+    /// [`ErrorKind::Shape`] for keys of more slots than the sets have, or fewer than four.
     pub(crate) fn from_parts(from: &Params, to: &Params, keys: RingSwitchKeys) -> Result<Self> {
         let slots = keys.module().spec().degree / 2;
         check_slots(from, to, slots).during("assemble a ring switch")?;
@@ -71,15 +73,15 @@ impl RingSwitch {
     /// is lower. The scale grows by `N' / (2 slots)`, and the message is unchanged.
     ///
     /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`] or [`ErrorKind::Mlwe`] if the vector belongs to another
-    /// set or key, [`ErrorKind::SlotCount`] if it has more slots than the switch was made for,
-    /// [`ErrorKind::RangeOverflow`] if the modulus of its level has no room for the factor.
+    /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] if the vector belongs to another
+    /// set or key, [`ErrorKind::Shape`] if it has more slots than the switch was made for,
+    /// [`ErrorKind::Range`] if the modulus of its level has no room for the factor.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "switch rings";
         self.from.check(x.lattice().ident().fingerprint).during(op)?;
         let (found, most) = (x.meta().slots, self.slots);
         if found > most {
-            return Err(ErrorKind::SlotCount { found, least: 1, most }.during(op));
+            return Err(error::slot_count(found, 1, most).during(op));
         }
 
         // Step 1: drop the limbs that the target does not have, and check the room for the factor.

@@ -1,12 +1,15 @@
 //! Simulated bootstrapping: ordinary, automatic and functional.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::Arc;
 
 use super::{SimCiphertext, Simulator, one_key};
 use crate::{
-    CiphertextMeta, Complex64, During, ErrorKind, Result,
+    CiphertextMeta, Complex64, During, Result,
     bootstrap::Bootstrapper,
     cost::Work,
+    error,
     fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
     noise_model::NoiseModel,
 };
@@ -16,7 +19,7 @@ impl Simulator {
     /// [`Evaluator::with_bootstrapping`](crate::Evaluator::with_bootstrapping).
     ///
     /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch` for another chain, [`ErrorKind::RouteMismatch`] for
+    /// `mlwe::ErrorKind::ParamsMismatch` for another chain, [`ErrorKind::ParamsMismatch`] for
     /// another relinearization strategy.
     pub fn with_bootstrapping(
         mut self,
@@ -43,9 +46,7 @@ impl Simulator {
 
     /// The bootstrapper; an error if there is none.
     pub(super) fn prepared(&self) -> Result<&Arc<Bootstrapper>> {
-        self.bootstrapper
-            .as_ref()
-            .ok_or_else(|| ErrorKind::MissingKey { key: "bootstrapping key", level: None }.into())
+        self.bootstrapper.as_ref().ok_or_else(|| error::missing_key("bootstrapping key", None))
     }
 
     /// `x` after a bootstrap to `scale`.
@@ -77,7 +78,7 @@ impl Simulator {
     /// [`Evaluator::with_functional`](crate::Evaluator::with_functional).
     ///
     /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch` for another chain, [`ErrorKind::RouteMismatch`] for
+    /// `mlwe::ErrorKind::ParamsMismatch` for another chain, [`ErrorKind::ParamsMismatch`] for
     /// another relinearization strategy.
     pub fn with_functional(
         mut self,
@@ -98,7 +99,7 @@ impl Simulator {
         input: FbtInput,
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<SimCiphertext>> {
-        let missing = ErrorKind::MissingKey { key: "functional bootstrapping key", level: None };
+        let missing = error::missing_key("functional bootstrapping key", None);
         let bootstrapper = self.functional.as_ref().ok_or(missing)?;
         // Step 1: the metadata of every result.
         let metadata = match self.noise_model {

@@ -5,14 +5,14 @@ use std::{ptr, sync::Arc};
 use super::steps::{map, zip};
 use super::{Failure, SimCiphertext, Simulator, one_key};
 use crate::{
-    CiphertextMeta, CkksOps, Complex64, During, ErrorKind, Interval, Metadata, Params, Result,
-    SlotValue,
+    CiphertextMeta, CkksOps, Complex64, During, Interval, Metadata, Params, Result, SlotValue,
     bootstrap::{
         Bootstrapper,
         auto_bootstrap::{self, Operands},
         iterated,
     },
     encode::check_values,
+    error,
     eval::{
         padding::inside,
         sum::{check_lengths, rotated_origins},
@@ -280,6 +280,7 @@ impl CkksOps for Simulator {
 
     fn match_scale(&self, x: &SimCiphertext, scale: f64, level: usize) -> Result<SimCiphertext> {
         self.perform("match_scale", [x], |rules| {
+            crate::encode::check_scale(scale)?;
             // Where no alignment exists for lack of levels, a bootstrap reaches the scale.
             let route = rules.match_scale(&x.metadata, scale, level);
             if auto_bootstrap::is_stuck(self, x.metadata.level, level, &route) {
@@ -492,7 +493,7 @@ impl CkksOps for Simulator {
         let op = "chebyshev_basis";
         // Bootstrap first if the deepest of the polynomials lacks levels.
         let needed = self.rules().chebyshev_levels(&x.metadata, polynomials);
-        let domain = polynomials.first().map(|p| p.domain()).ok_or(ErrorKind::NoValues);
+        let domain = polynomials.first().map(|p| p.domain()).ok_or_else(error::no_values);
         let x = &*auto_bootstrap::replenished(self, x, needed).during(op)?;
         let x = &*inside(self, x, domain.during(op)?, needed).during(op)?;
         let metadata = self.rules().chebyshev_basis(&x.metadata, polynomials);

@@ -1,9 +1,12 @@
 //! Simulated encoding and encryption.
 
 use super::{SimCiphertext, Simulator};
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
-    Complex64, During, ErrorKind, Interval, Result, SlotValue,
+    Complex64, During, Interval, Result, SlotValue,
     encode::{check_values, constants_range},
+    error,
     fbt::IntVec,
     origins::{Origins, encoding},
 };
@@ -54,7 +57,7 @@ impl Simulator {
         level: usize,
     ) -> Result<IntVec<SimCiphertext>> {
         let op = "encrypt_integers";
-        let missing = ErrorKind::MissingKey { key: "functional bootstrapping key", level: None };
+        let missing = error::missing_key("functional bootstrapping key", None);
         let bootstrapper = self.functional.as_ref().ok_or(missing).during(op)?;
         // The scale of integers depends on their modulus and differs from the default scale.
         let scale = bootstrapper.integer_scale(modulus);

@@ -35,13 +35,7 @@ pub fn min_level<T>(
     // Step 2: a longer chain, for errors that more levels can fix.
     let short = matches!(
         refused.kind(),
-        ErrorKind::OutOfLevels { .. }
-            | ErrorKind::BeyondBootstrap { .. }
-            | ErrorKind::TooLowToBootstrap { .. }
-            | ErrorKind::RangeOverflow { .. }
-            | ErrorKind::ScaleMismatch { .. }
-            | ErrorKind::OtherScale { .. }
-            | ErrorKind::PreparedLevel { .. }
+        ErrorKind::OutOfLevels { .. } | ErrorKind::Range | ErrorKind::Scale | ErrorKind::Level
     );
     if short && let Ok(longer) = lengthened(params) {
         let mut beyond = top + 1..=longer.max_level();

@@ -74,6 +74,8 @@ mod report;
 mod steps;
 mod worst;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicU64, Ordering},
@@ -83,9 +85,10 @@ pub use min_level::min_level;
 pub use report::{Failure, Report};
 
 use crate::{
-    CiphertextMeta, Complex64, During, ErrorKind, Metadata, Params, Result,
+    CiphertextMeta, Complex64, During, Metadata, Params, Result,
     bootstrap::Bootstrapper,
     debugging::Automatic,
+    error,
     fbt::FunctionalBootstrapper,
     metadata::rules::MetadataRules,
     noise_flooding::NoiseBound,
@@ -217,7 +220,7 @@ impl Simulator {
     /// each round from the average noise, and its bound holds as long as that range does.
     ///
     /// Average and worst case do not mix: all inputs and operations of a program must use one
-    /// worst-case simulator ([`ErrorKind::NoWorstCase`]). A statement may lower the excess of a
+    /// worst-case simulator ([`ErrorKind::Request`]). A statement may lower the excess of a
     /// vector ([`CkksOps::assume_range`](crate::CkksOps::assume_range)), never the bound on its
     /// error.
     pub fn worst_case(mut self) -> Self {
@@ -229,19 +232,19 @@ impl Simulator {
     /// [`decrypt_flooded`](crate::noise_flooding::decrypt_flooded).
     ///
     /// # Errors
-    /// [`ErrorKind::NoWorstCase`] for a simulator that is not [`worst_case`](Self::worst_case), and
-    /// for its vectors; `mlwe::ErrorKind::ParamsMismatch` and [`ErrorKind::RouteMismatch`] for
-    /// vectors of other parameters; [`ErrorKind::Variance`] for a vector whose error is unbounded.
+    /// [`ErrorKind::Request`] for a simulator that is not [`worst_case`](Self::worst_case), and
+    /// for its vectors; `mlwe::ErrorKind::ParamsMismatch` and [`ErrorKind::ParamsMismatch`] for
+    /// vectors of other parameters; [`ErrorKind::Argument`] for a vector whose error is unbounded.
     pub fn noise_bound(&self, x: &SimCiphertext) -> Result<NoiseBound> {
         let op = "bound the noise";
         if self.noise_model != NoiseModel::Worst {
-            return Err(ErrorKind::NoWorstCase.during(op));
+            return Err(error::no_worst_case().during(op));
         }
         self.check(x).during(op)?;
         // The prediction of a long loop may have grown to infinity, which bounds nothing.
         let found = x.metadata.meta.noise.total;
         if !found.is_finite() {
-            return Err(ErrorKind::Variance { found }.during(op));
+            return Err(error::variance(found).during(op));
         }
         Ok(NoiseBound::new(&self.params, x.metadata))
     }
@@ -250,7 +253,7 @@ impl Simulator {
     fn check(&self, x: &SimCiphertext) -> Result<()> {
         self.params.check_same(&x.params)?;
         if x.noise_model != self.noise_model {
-            return Err(ErrorKind::NoWorstCase.into());
+            return Err(error::no_worst_case());
         }
         Ok(())
     }

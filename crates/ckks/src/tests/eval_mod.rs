@@ -101,8 +101,8 @@ fn arcsine_gives_the_fraction_itself() {
     assert!(max_error(&found, &expected) < allowed);
 }
 
-/// The error of a slot is that predicted for its integer, from both sides: where errors are enlarged
-/// the least, by the median, and the most, which is far above the mean.
+/// The error of a slot is that predicted for its integer, from both sides: where errors are
+/// enlarged the least, by the median, and the most, which is far above the mean.
 #[test]
 fn the_error_of_a_slot_follows_its_integer() {
     let arcsine = Some(Arcsine { degree: 7, message: 1.0 / 32.0 });
@@ -162,13 +162,13 @@ fn unfit_operands_are_refused() {
     assert!(matches!(error.kind(), ErrorKind::OutOfLevels { .. }), "{error}");
     let wide = ct.clone().assume_range_with_padding(Interval::real(-1.5, 1.0).unwrap());
     let error = plan.apply(&eval, &wide, output).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OutsideDomain { .. }), "{error}");
+    assert!(error.is(&ErrorKind::Domain, "outside the domain ["), "{error}");
     let off = ct.clone().reinterpret_scale(0.01).unwrap();
     let error = plan.apply(&eval, &off, output).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Drift { most: 8.0, drift: 8.0.., .. }), "{error}");
+    assert!(error.is(&ErrorKind::Scale, "from level"), "{error}");
     for amplitude in [0.0, f64::NAN] {
         let error = plan.apply(&eval, &ct, Mod1Output { amplitude, ..output }).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Scale { .. }), "{error}");
+        assert!(error.is(&ErrorKind::Scale, "need a finite number above zero; the"), "{error}");
     }
 }
 
@@ -220,7 +220,7 @@ fn a_reduction_starts_above_levels_of_about_one_size() {
                 true
             }
             Err(error) => {
-                assert!(matches!(error.kind(), ErrorKind::Drift { drift: 8.0.., .. }), "{error}");
+                assert!(error.is(&ErrorKind::Scale, "from level"), "{error}");
                 let text = error.to_string();
                 assert!(text.contains(&format!("from level {level} at scale")), "{text}");
                 false

@@ -75,7 +75,7 @@ fn large_arguments_without_a_level_for_the_domain() {
     let high = Monomial::new(&[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0]).unwrap();
     let wide = world.encrypt_span(&x).assume_range_with_padding(Interval::real(-9.0, 9.0).unwrap());
     let error = world.evaluator().monomial(&wide, &high, None).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::RangeOverflow { .. }), "{error}");
+    assert!(error.is(&ErrorKind::Range, "may reach at most"), "{error}");
 }
 
 #[test]
@@ -108,14 +108,17 @@ fn shared_powers_give_the_same_results_once() {
     // What the powers do not serve is refused.
     let high = Monomial::new(&coefficients(31)).unwrap();
     let error = eval.monomial_in(&powers, &high, None).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Powers { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Shape), "{error}");
     let error = eval.polynomial_in(&powers, &p, None).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Powers { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Shape), "{error}");
     let narrow = Polynomial::new(Chebyshev::interpolate(f64::exp, -3.5, 3.0, 7));
     let error = eval.polynomials(&cx, &[&p, &narrow], None).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Powers { .. }), "{error}");
-    assert!(matches!(refusal(&eval.polynomials(&cx, &[], None)), ErrorKind::NoValues));
+    assert!(matches!(error.kind(), ErrorKind::Shape), "{error}");
+    assert!(
+        refusal(&eval.polynomials(&cx, &[], None))
+            .is(&ErrorKind::Length, "no operands or values: need at least one")
+    );
     let outside = cx.assume_range_with_padding(Interval::real(-4.0, 3.0).unwrap());
     let error = eval.polynomials(&outside, &[&p], None).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OutsideDomain { .. }), "{error}");
+    assert!(error.is(&ErrorKind::Domain, "outside the domain ["), "{error}");
 }

@@ -274,8 +274,8 @@ fn bounds_of_the_appendix_down_ten_products() {
     assert!(bound.mul(&world.params, &paper).is_err());
 }
 
-/// The worst of many errors of different variances exceeds the bound at most as often as allowed, and
-/// not much less for the mixture with the heaviest tail.
+/// The worst of many errors of different variances exceeds the bound at most as often as allowed,
+/// and not much less for the mixture with the heaviest tail.
 #[test]
 fn the_worst_error_of_a_mixture() {
     for slots in [1, 1 << 10] {

@@ -65,7 +65,7 @@ fn functions_over_any_domain() {
     }
     let low = eval.drop_to_level(&wide, log.levels()).unwrap();
     let error = eval.polynomial(&low, &log, None).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Padding { .. }), "{error}");
+    assert!(error.is(&ErrorKind::Length, "slots may be nonzero, clearing it takes one"), "{error}");
     let filled: Vec<f64> = x.iter().copied().chain(std::iter::repeat_n(2.0, 212)).collect();
     let y = eval.polynomial(&world.encrypt_span(&filled), &log, None).unwrap();
     let expected: Vec<f64> = filled.iter().map(|x| x.ln()).collect();
@@ -94,17 +94,14 @@ fn what_cannot_be_evaluated_is_refused() {
     let x = world.encrypt_span(&[0.5, -0.5]);
     let p = dense(-1.0, 1.0, 7);
     let error = eval.polynomial(&x, &p, None).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::MissingKey { level: Some(3), .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::MissingKey { .. }), "{error}");
     let low = eval.drop_to_level(&x, 2).unwrap();
     let error = eval.polynomial(&low, &p, None).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::OutOfLevels { needed: 3 | 4, left: 2, .. }),
-        "{error}"
-    );
+    assert!(matches!(error.kind(), ErrorKind::OutOfLevels { needed: 3 | 4, left: 2 }), "{error}");
     let wide = x.clone().assume_range_with_padding(Interval::real(-2.0, 1.0).unwrap());
     let error = eval.polynomial(&wide, &p, None).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OutsideDomain { what: "values", .. }), "{error}");
+    assert!(error.is(&ErrorKind::Domain, "the values may lie in ["), "{error}");
     let complex = x.assume_range_with_padding(Interval::complex(0.5).unwrap());
     let error = eval.polynomial(&complex, &p, None).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OutsideDomain { complex: true, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Domain), "{error}");
 }

@@ -81,34 +81,31 @@ fn misfits_of_a_switch_are_named() {
     let mut rng = world.rng.borrow().clone();
     let (switch, _) = RingSwitch::generate(&large, &world.secret, &small, 16, &mut rng).unwrap();
     let wide = world.encrypt_span(&vec![0.5; 32]);
-    assert!(matches!(
-        refusal(&switch.apply(&wide)),
-        ErrorKind::SlotCount { found: 32, most: 16, .. }
-    ));
+    assert!(refusal(&switch.apply(&wide)).is(&ErrorKind::Shape, "32 slots: need"));
     let ct = world.encrypt_span(&[0.5]);
     let switched = switch.apply(&ct).unwrap();
-    assert!(matches!(
-        refusal(&switch.apply(&switched)),
-        ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::ParamsMismatch { .. })
-    ));
+    assert!(
+        refusal(&switch.apply(&switched))
+            .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+    );
     let other = SecretKey::generate(large.lattice(), &mut rng).unwrap();
     let plain = Encoder::new(&large).encode(&[0.5], span(&[0.5]), large.scale(), 1).unwrap();
     let foreign = encrypt(&large, &plain, &other, &mut rng).unwrap();
-    assert!(matches!(refusal(&switch.apply(&foreign)), ErrorKind::Mlwe(_)));
+    assert_eq!(*refusal(&switch.apply(&foreign)).kind(), ErrorKind::KeyMismatch);
     // No room for the factor at the lowest level.
     let full = world.encrypt_span_at(&[400.0], 0);
-    assert!(matches!(refusal(&switch.apply(&full)), ErrorKind::RangeOverflow { .. }));
+    assert!(refusal(&switch.apply(&full)).is(&ErrorKind::Range, "may reach at most"));
     for slots in [3, 128] {
         let refused = RingSwitch::generate(&large, &world.secret, &small, slots, &mut rng);
-        assert!(matches!(refusal(&refused), ErrorKind::SlotCount { .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "slots: need"));
     }
     let refused = RingSwitch::generate(&small, &world.secret, &small, 16, &mut rng);
-    assert!(matches!(
-        refusal(&refused),
-        ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::ParamsMismatch { .. })
-    ));
+    assert!(
+        refusal(&refused)
+            .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+    );
     let refused = RingSwitch::generate(&large, &world.secret, &large, 16, &mut rng);
-    assert!(matches!(refusal(&refused), ErrorKind::Mlwe(_)));
+    assert_eq!(*refusal(&refused).kind(), ErrorKind::Shape);
 }
 
 /// RLWE of degree `2^10` that can be bootstrapped in up to `slots` slots, and the same lattice at a
@@ -213,26 +210,22 @@ fn misfits_of_a_bootstrap_are_named() {
     let low = world.encrypt_span_at(&[0.5], level - 1);
     let error = bootstrap.bootstrap(&low).unwrap_err();
     assert!(
-        error.op() == "bootstrap a rank"
-            && matches!(error.kind(), ErrorKind::TooLowToBootstrap { .. }),
+        error.op() == "bootstrap a rank" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
         "{error}"
     );
     let wide = world.encrypt_span_at(&vec![0.5; 32], level);
-    assert!(matches!(refusal(&bootstrap.bootstrap(&wide)), ErrorKind::SlotCount { .. }));
+    assert!(refusal(&bootstrap.bootstrap(&wide)).is(&ErrorKind::Shape, "slots: need"));
     let loud = world.encrypt_span_at(&[1.5], level);
-    assert!(matches!(refusal(&bootstrap.bootstrap(&loud)), ErrorKind::BootstrapRange { .. }));
+    assert!(matches!(refusal(&bootstrap.bootstrap(&loud)).kind(), ErrorKind::Range));
     let other = World::of(large, KeyLevels::default(), 1);
     let error = bootstrap.bootstrap(&other.encrypt_span_at(&[0.5], level)).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Mlwe(bellerophon_mlwe::ErrorKind::ParamsMismatch { .. })),
+        error.is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set"),
         "{error}"
     );
     let (wide, world) = bootstrapping(4, 256);
     let refused = RankBootstrap::generate(&world.params, &world.secret, wide, rng).unwrap_err();
-    assert!(
-        matches!(refused.kind(), ErrorKind::SlotCount { found: 256, most: 128, .. }),
-        "{refused}"
-    );
+    assert!(refused.is(&ErrorKind::Shape, "256 slots: need"), "{refused}");
 }
 
 /// To the rank and back, every step on values.

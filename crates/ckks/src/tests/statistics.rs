@@ -183,7 +183,7 @@ fn columns_divided_by_their_deviation() {
 
 #[test]
 fn what_is_no_table_is_refused() {
-    assert!(matches!(refusal(&Table::new(0, 2)), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&Table::new(0, 2)).kind(), ErrorKind::Shape));
     assert!(Table::new(2, 0).is_err() && Table::new(usize::MAX, 2).is_err());
     assert!(Table::new(1 << 40, 1 << 40).is_err());
     assert!(Table::new(1, 2).unwrap().sample().is_err());
@@ -198,7 +198,7 @@ fn what_is_no_table_is_refused() {
     let error = table.variances(&eval, &x).unwrap_err();
     assert!(
         error.op() == "Table::variances"
-            && matches!(error.kind(), ErrorKind::MissingRotationKey { .. }),
+            && error.is(&ErrorKind::MissingKey { need: "rotate" }, "rotation of"),
         "{error}"
     );
     let low = eval.drop_to_level(&x, 0).unwrap();
@@ -209,7 +209,7 @@ fn what_is_no_table_is_refused() {
     );
     let short = world.encrypt_span(&[0.5; 8]);
     let error = table.means(&eval, &short).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::SlotCount { found: 8, least: 16, .. }), "{error}");
+    assert!(error.is(&ErrorKind::Shape, "8 slots: need"), "{error}");
     let complex = world.encrypt_span(&world.complex(16));
     let error = table.means(&eval, &complex).unwrap_err().to_string();
     assert!(error.contains("complex"), "{error}");
@@ -266,10 +266,10 @@ fn ranges_allow_for_the_error_of_the_root() {
 
 #[test]
 fn tables_that_cannot_be_are_refused() {
-    assert!(matches!(refusal(&Table::new(1, 1 << 62)), ErrorKind::Shape { .. }));
-    assert!(matches!(refusal(&Table::new(usize::MAX, 1)), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&Table::new(1, 1 << 62)).kind(), ErrorKind::Shape));
+    assert!(matches!(refusal(&Table::new(usize::MAX, 1)).kind(), ErrorKind::Shape));
     let wide = Table::new(1, 1 << 15).unwrap();
-    assert!(matches!(refusal(&wide.pack(&[vec![1.0]])), ErrorKind::Shape { .. }));
+    assert!(matches!(refusal(&wide.pack(&[vec![1.0]])).kind(), ErrorKind::Shape));
 }
 
 /// The padding of a table lies in a declared range without zero, and counts for nothing.

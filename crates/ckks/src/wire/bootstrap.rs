@@ -76,8 +76,8 @@ wire_form! {
             self.raise().to_form(raising.first().transform())?,
     }
     fn write(&self, raising: &Raising) {
-        // The keys of S2C work at the lowest levels, that to the sparse secret at the lowest modulus,
-        // the last one at the full modulus with its matrix.
+        // The keys of S2C work at the lowest levels, that to the sparse secret at the lowest
+        // modulus, the last one at the full modulus with its matrix.
     }
     fn read(raising, form) {
         // The rotations of S2C are checked before any mask is expanded.

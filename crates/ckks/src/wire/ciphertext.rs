@@ -238,6 +238,6 @@ wire_form! {
         let inner = mlwe::SeededCiphertext::from_form(params.lattice(), form.lattice)?;
         // The mask is still a seed, so the body gives the number of limbs.
         meta.check(params, inner.b().limbs())?;
-        Ok(Self { inner, meta })
+        Ok(Self::new(inner, meta))
     }
 }

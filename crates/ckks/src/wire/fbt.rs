@@ -156,7 +156,7 @@ wire_form! {
     }
     fn read(params, form) {
         let inner = SeededCiphertext::from_form(params, form.inner)?;
-        Self::seeded(inner, form.modulus as usize, form.len as usize)
+        Self::stated(inner, form.modulus as usize, form.len as usize)
     }
 }
 

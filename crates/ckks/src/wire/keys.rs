@@ -7,7 +7,7 @@ use bellerophon_ring::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{During, Error, ErrorKind, EvaluationKeys, KeyLevels, Params, Result};
+use crate::{Error, EvaluationKeys, KeyLevels, Params, Result, error};
 
 /// The largest number of rotations of a request.
 const MOST_ROTATIONS: usize = 4096;
@@ -42,7 +42,7 @@ wire_form! {
         if !rotations.is_sorted_by(|(one, _), (next, _)| one < next) {
             let needed = "each step once, in increasing order".into();
             let found = "steps that do not increase".into();
-            return Err(ErrorKind::KeyList { found, needed }.during("read a key request"));
+            return Err(error::key_list(found, needed).during("read a key request"));
         }
         let mut request = Self::default();
         for (step, level) in rotations {
@@ -78,7 +78,7 @@ impl<'a> EvaluationKeysForm<'a> {
     /// The form of keys of these parameters.
     ///
     /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch` for keys of other parameters, `mlwe::ErrorKind::Stored`.
+    /// `mlwe::ErrorKind::ParamsMismatch` for keys of other parameters, `mlwe::ErrorKind::Io`.
     pub(super) fn new(params: &Params, keys: &'a EvaluationKeys) -> Result<Self> {
         let lattice = params.lattice();
         let relinearization = keys.relinearization_keys();

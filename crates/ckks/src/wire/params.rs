@@ -4,7 +4,7 @@ use bellerophon_mlwe::{self as mlwe, MOST_PRIMES, RelinStrategy, Security};
 use bellerophon_ring::{wire::List, wire_form};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind, Params};
+use crate::{Error, Params, error};
 
 /// The plain form of a parameter set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ wire_form! {
             let reason = format!(
                 "no level above the lowest: need 1 to {levels} levels for the primes after q_0"
             );
-            return Err(ErrorKind::Params { reason }.into());
+            return Err(error::params(reason));
         }
         let widths: Vec<usize> = widths.0.into_iter().map(|width| width as usize).collect();
         // Step 3: the relinearization strategy as sent, without a search.

@@ -26,7 +26,7 @@ wire_form! {
     for RankReduction: kind::RANK_REDUCTION, "a rank reduction" as lattice::KeySwitchKeyForm<'a>;
     fn write(&self, (from, to): &(Params, Params)) {
         self.check_params(from, to)?;
-        Ok(self.key().to_form(to.lattice())?)
+        self.key().to_form(to.lattice())
     }
     fn read((from, to), form) {
         Self::from_parts(from, to, RankReduceKey::from_form(to.lattice(), form)?)
@@ -38,7 +38,7 @@ wire_form! {
     for RankConversion: kind::RANK_CONVERSION, "a rank conversion"
         as lattice::RingConversionForm<'a>;
     fn write(&self, params: &(Params, Params)) {
-        Ok(self.rings().to_form(&lattices(params))?)
+        self.rings().to_form(&lattices(params))
     }
     fn read(params, form) {
         let rings = RingConversion::from_form(&lattices(params), form)?;
@@ -50,7 +50,7 @@ wire_form! {
     // Read with the parameters of the source and of the target.
     for RingSwitch: kind::RING_SWITCH, "a ring switch" as lattice::RingSwitchKeysForm<'a>;
     fn write(&self, params: &(Params, Params)) {
-        Ok(self.keys().to_form(&lattices(params))?)
+        self.keys().to_form(&lattices(params))
     }
     fn read(params, form) {
         let keys = RingSwitchKeys::from_form(&lattices(params), form)?;

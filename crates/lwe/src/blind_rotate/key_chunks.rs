@@ -1,6 +1,8 @@
 //! Blind-rotation keys in parts of consecutive coordinates, so that neither sender nor receiver
 //! holds two forms of the whole key at once.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::Range;
 
 use bellerophon_ring::{Modulus, Ntt, Poly, Ring, aligned::AlignedVec, sample::Seed};
@@ -11,7 +13,7 @@ use super::{
     ntru::{NtruKeyMaterial, NtruRotationKey, SeededNtruRotationKey, copied},
 };
 use crate::{
-    During, Engine, Error, ErrorKind, Params, Result, ntru::switch::SeededRingSwitchKey,
+    During, Engine, Error, Params, Result, error, ntru::switch::SeededRingSwitchKey,
     params::EngineContext,
 };
 
@@ -127,7 +129,7 @@ fn parts(
     key_params.check(params).during(WRITE)?;
     if size == 0 {
         let (what, needed) = ("coordinates of a part", "1 or more");
-        return Err(ErrorKind::Number { what, found: 0.0, needed }.into());
+        return Err(error::number(what, 0.0, needed));
     }
     // The last part takes the remaining coordinates.
     let n = key_params.dimension;
@@ -174,10 +176,10 @@ impl SeededBlindRotationKey {
 
     /// Assembles the key from all its parts, in order. The parts are checked as by
     /// [`BlindRotationKey::from_parts`].
-    pub(crate) fn from_parts<E: From<Error>>(
+    pub(crate) fn from_parts(
         params: &Params,
-        parts: impl IntoIterator<Item = std::result::Result<RotationPart, E>>,
-    ) -> std::result::Result<Self, E> {
+        parts: impl IntoIterator<Item = Result<RotationPart>>,
+    ) -> Result<Self> {
         // Step 1: collect the rows of all parts in the layout that the key stores.
         let arrange = |part: RotationPart| match params.engine() {
             EngineContext::Rgsw(_) => part.rows,
@@ -203,13 +205,13 @@ impl BlindRotationKey {
     /// so that at most one part is in memory in compressed form.
     ///
     /// # Errors
-    /// The error of the first part that is `Err`; [`ErrorKind::Part`] or [`ErrorKind::ForeignPart`]
+    /// The error of the first part that is `Err`; [`ErrorKind::Bytes`]
     /// unless the parts are all those of one key; and an error if they do not belong to these
     /// parameters.
-    pub fn from_parts<E: From<Error>>(
+    pub fn from_parts(
         params: &Params,
-        parts: impl IntoIterator<Item = std::result::Result<RotationPart, E>>,
-    ) -> std::result::Result<Self, E> {
+        parts: impl IntoIterator<Item = Result<RotationPart>>,
+    ) -> Result<Self> {
         // Step 1: expand the rows of each part: masks for RGSW, the rotation's layout for NTRU.
         let expand = |part: RotationPart| match params.engine() {
             EngineContext::Rgsw(context) => {
@@ -285,11 +287,11 @@ struct Whole {
 
 impl Whole {
     /// Takes parts in order until all coordinates are complete, and joins the results of `f`.
-    fn of<E: From<Error>>(
+    fn of(
         params: &Params,
-        parts: impl IntoIterator<Item = std::result::Result<RotationPart, E>>,
+        parts: impl IntoIterator<Item = Result<RotationPart>>,
         f: impl Fn(RotationPart) -> AlignedVec,
-    ) -> std::result::Result<Self, E> {
+    ) -> Result<Self> {
         let op = "assembling a blind-rotation key";
         // `first` holds the seed and the shared rows of the first part, `next` the next coordinate.
         let (mut first, mut next) = (None, 0);
@@ -299,26 +301,22 @@ impl Whole {
             let mut part = part?;
             part.key_params.check(params).during(op)?;
             if part.coordinates.start != next || part.coordinates.is_empty() {
-                let found = part.coordinates;
-                let needed = next..params.spec().dimension;
-                return Err(Error::from(ErrorKind::Part { found, needed }).into());
+                return Err(error::part(part.coordinates, next..params.spec().dimension));
             }
             // Step 2: the part has the seed of the first part, so it belongs to the same key.
             if first.get_or_insert_with(|| (part.seed, part.shared.take())).0 != part.seed {
-                let found = part.coordinates;
-                return Err(Error::from(ErrorKind::ForeignPart { found }).into());
+                return Err(error::foreign_part(part.coordinates));
             }
             next = part.coordinates.end;
             rows.push(f(part));
         }
         // Step 3: the parts cover all coordinates.
-        let missing =
-            || ErrorKind::Part { found: next..next, needed: next..params.spec().dimension };
+        let missing = || error::part(next..next, next..params.spec().dimension);
         match first {
             Some((seed, shared)) if next == params.spec().dimension => {
                 Ok(Self { seed, rows: joined(rows), shared })
             }
-            _ => Err(Error::from(missing()).into()),
+            _ => Err(missing()),
         }
     }
 }

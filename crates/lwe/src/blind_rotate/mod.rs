@@ -19,7 +19,7 @@ use ntru::{NtruRotationKey, SeededNtruRotationKey};
 use bellerophon_ring::{threads, try_map};
 
 use crate::{
-    During, Engine, ErrorKind, Mod2NCiphertext, Params, Result, SecretKey, TestPolynomial,
+    During, Engine, Mod2NCiphertext, Params, Result, SecretKey, TestPolynomial, error,
     params::EngineContext, rgsw::Accumulator,
 };
 
@@ -54,17 +54,16 @@ impl KeyParams {
         for (found, needed) in [(self.dimension, needed.dimension), (self.degree, needed.degree)] {
             if found != needed {
                 let remedy = "use the key of these parameters";
-                return Err(ErrorKind::Dimension { found, needed, remedy }.into());
+                return Err(error::dimension(found, needed, remedy));
             }
         }
         if *self != needed {
             let print = |of: &Self| format!("{:?} with q0 = {}", of.engine, of.ring_modulus);
-            return Err(ErrorKind::Parameter {
-                field: "engine",
-                found: format!("a key for {}", print(self)),
-                needed: format!("the key of these parameters, {}", print(&needed)),
-            }
-            .into());
+            return Err(error::parameter(
+                "engine",
+                format!("a key for {}", print(self)),
+                format!("the key of these parameters, {}", print(&needed)),
+            ));
         }
         Ok(())
     }
@@ -221,13 +220,12 @@ pub(crate) fn blind_rotate_groups(
     rotated: impl Fn(usize) -> Result<()> + Sync + Send,
 ) -> Result<Vec<Accumulator>> {
     if tables.len() != 1 && tables.len() != values.len() {
-        return Err(ErrorKind::TableCount { tables: tables.len(), values: values.len() }.into());
+        return Err(error::table_count(tables.len(), values.len()));
     }
     // Step 1: check key, test polynomials and exponents, so that the rotation cannot fail.
     let n = params.spec().ring_degree;
     let op = "blind rotation";
-    let dimension =
-        |found, needed, remedy| Err(ErrorKind::Dimension { found, needed, remedy }.during(op));
+    let dimension = |found, needed, remedy| Err(error::dimension(found, needed, remedy).during(op));
     key.key_params.check(params).during(op)?;
     tables.iter().try_for_each(|table| table.check(params).during(op))?;
     for value in values {
@@ -238,12 +236,11 @@ pub(crate) fn blind_rotate_groups(
             return dimension(value.order() / 2, n, "round to the degree of the tables");
         }
         if params.even_exponents() && value.a().iter().any(|a| a % 2 == 1) {
-            return Err(ErrorKind::Parameter {
-                field: "exponents",
-                found: "an odd one in the mask".into(),
-                needed: "even ones, as Params::exponents rounds for this engine".into(),
-            }
-            .into());
+            return Err(error::parameter(
+                "exponents",
+                "an odd one in the mask".into(),
+                "even ones, as Params::exponents rounds for this engine".into(),
+            ));
         }
     }
     // Step 2: pair each value with its test polynomial.

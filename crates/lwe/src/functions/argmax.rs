@@ -8,6 +8,8 @@
 //! Arguments are lanes: `k` vectors of equal length. The argmax is taken over the lanes, separately
 //! at each position.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use super::{
@@ -15,8 +17,8 @@ use super::{
     compare::Pick,
 };
 use crate::{
-    Ciphertext, During, Encoding, ErrorKind, Evaluator, Headroom, LweVec, OutputEncoding, Result,
-    noise,
+    Ciphertext, Deviation, During, Encoding, Evaluator, Headroom, LweVec, OutputEncoding, Result,
+    error, noise,
 };
 
 /// Tolerance of the indicators, in standard deviations of the index error.
@@ -32,7 +34,7 @@ impl Evaluator<'_> {
     /// the results.
     ///
     /// # Errors
-    /// As [`max`](Self::max), and [`ErrorKind::TableTooSmall`] if the tables cannot
+    /// As [`max`](Self::max), and [`ErrorKind::Domain`] if the tables cannot
     /// distinguish the sums of the tournament.
     pub fn arg_max(&self, lanes: &[LweVec], headroom: Headroom) -> Result<Vec<LweVec>> {
         self.winners(lanes, Pick::Largest, headroom).during("arg-max")
@@ -53,7 +55,7 @@ impl Evaluator<'_> {
     ///
     /// # Errors
     /// As [`arg_max`](Self::arg_max), and if the number of labels differs from the number of lanes
-    /// or a label is not finite. [`ErrorKind::LabelsTooNear`], before any look-up, if that noise
+    /// or a label is not finite. [`ErrorKind::Noise`], before any look-up, if that noise
     /// may reach half the smallest distance between two different labels, as for the numbers of
     /// very many lanes.
     pub fn arg_max_label(
@@ -173,7 +175,7 @@ impl Evaluator<'_> {
                 self.map_in(&mut work, &all, &[&bit], output)?
             }
         };
-        Ok(all.with_index_variance(undecided(lanes.len()))?.split(len))
+        Ok(all.with_index(undecided(lanes.len())).split(len))
     }
 
     /// [`arg_max_label`](Self::arg_max_label) or [`arg_min_label`](Self::arg_min_label).
@@ -186,12 +188,12 @@ impl Evaluator<'_> {
     ) -> Result<LweVec> {
         let len = Self::common_len(lanes)?;
         if lanes.len() != labels.len() {
-            return Err(ErrorKind::Lengths { left: lanes.len(), right: labels.len() }.into());
+            return Err(error::lengths(lanes.len(), labels.len()));
         }
         if let Some(i) = labels.iter().position(|label| !label.is_finite()) {
             let (what, index, needed) = ("label", Some(i), "a finite number");
             let count = labels.len();
-            return Err(ErrorKind::Constant { what, index, count, needed }.into());
+            return Err(error::constant(what, index, count, needed));
         }
         if lanes.len() == 1 {
             return self.constant(&lanes[0], labels[0], labels[0]..=labels[0], output);
@@ -221,7 +223,7 @@ impl Evaluator<'_> {
         let reach = noise::deviations(self.log2_failure) * variance.sqrt() * unit;
         let (gap, count) = (least_gap(labels), labels.len());
         if reach >= gap / 2.0 {
-            return Err(ErrorKind::LabelsTooNear { count, reach }.into());
+            return Err(error::labels_too_near(count, reach));
         }
         // Step 4: play the matches, and find which of them the overall winner comes from.
         let output = OutputEncoding::Encoding(encoding);
@@ -241,11 +243,11 @@ impl Evaluator<'_> {
         let first = parts.next().expect("a lane plays somewhere");
         let sum = parts.try_fold(first, |sum, part| {
             // At most one term is not zero, and each comes from a blind rotation of its own.
-            sum.add(&part.within(0.0..=0.0)?)?.independent().within(lo..=hi)
+            sum.add_independent(&part.within(0.0..=0.0)?)?.within(lo..=hi)
         })?;
         let least = labels.iter().copied().fold(f64::INFINITY, f64::min);
         let most = labels.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        sum.with_index_variance(undecided(labels.len()) * (most - least).powi(2))
+        Ok(sum.with_index(undecided(labels.len()) * (most - least)))
     }
 
     /// Trivial ciphertexts of a public value, in a vector of the length of `like`.
@@ -263,14 +265,15 @@ impl Evaluator<'_> {
         let q0 = self.params.ring_modulus();
         let phase = encoding.encode(value, q0);
         let item = Ciphertext::trivial(*q0, self.params.spec().ring_degree, phase);
-        self.results(vec![item; like.len()], encoding, range, [1.0 / 12.0, 0.0], like.meta().key)
+        let errors = (1.0 / 12.0, Deviation::NONE);
+        self.results(vec![item; like.len()], encoding, range, errors, like.meta().key)
     }
 }
 
-/// The largest mean square error of a winner's bit among `count` values: the probability that
-/// another value wins if all of them differ by less than the index errors.
-fn undecided(count: usize) -> f64 {
-    1.0 - 1.0 / count as f64
+/// The largest error of a winner's bit among `count` values. Its mean square is the probability
+/// that another value wins if all of them differ by less than the index errors.
+fn undecided(count: usize) -> Deviation {
+    Deviation { bound: 1.0, ..Deviation::of_variance(1.0 - 1.0 / count as f64) }
 }
 
 /// The smallest distance between two different labels, or infinity if all are equal.
@@ -294,6 +297,7 @@ fn name_winner(labels: [f64; 2]) -> impl Fn(f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::{
         params::tests::insecure,
@@ -483,29 +487,22 @@ mod tests {
         assert!(error.to_string().contains("the label at position 1 of 2: need"), "{error}");
         let narrow = OutputEncoding::Encoding(Encoding::new(0.0, 4.0).unwrap());
         let error = label([1.0, 5.0], narrow);
-        assert!(matches!(error.kind(), ErrorKind::Wraps { .. }), "{error}");
+        assert!(error.is(&ErrorKind::Range, "encode the inputs with headroom for more"), "{error}");
         let error = label([1e9, 1e9 + 1.0], OutputEncoding::Fit(Headroom::TABLE));
-        let ErrorKind::LabelsTooNear { count: 2, reach, .. } = error.kind() else {
-            panic!("{error}")
-        };
-        assert!((0.5..1e9).contains(reach), "{reach}");
+        assert!(error.is(&ErrorKind::Noise, "two of the 2 labels"), "{error}");
         let endless = Headroom { terms: 1, levels: u32::MAX };
         let error = evaluator.arg_max(&lanes, endless).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::TableTooSmall { .. }), "{error}");
+        assert!(
+            error.is(&ErrorKind::Domain, "use a larger degree, a smaller domain or a"),
+            "{error}"
+        );
         assert_eq!(look_ups.calls(), 0);
         // Sums that are too close to each other.
         let mut s = Setup::new(insecure(64, 128, true));
         let encoding = s.fit(0.0..=1.0, 1e6, Headroom::TABLE);
         let lanes = [0.1, 0.5, 0.9].map(|v| s.encrypt(&[v], 0.0..=1.0, encoding));
         let error = s.evaluator().arg_max(&lanes, Headroom::TABLE).unwrap_err();
-        let too_near = |reach: f64, available: f64| available >= 1.0 && reach > available;
-        let refused = match error.kind() {
-            &ErrorKind::TableTooSmall { hi: 3.0, reach, available, .. } => {
-                too_near(reach, available)
-            }
-            _ => false,
-        };
-        assert!(refused, "{error}");
+        assert!(error.is(&ErrorKind::Domain, ", 3.0]: its ends are"), "{error}");
     }
 
     #[test]
@@ -515,9 +512,18 @@ mod tests {
         let x = s.encrypt(&[0.5], 0.0..=1.0, encoding);
         let evaluator = s.evaluator();
         let output = OutputEncoding::Fit(Headroom::TABLE);
-        assert!(matches!(refusal(&evaluator.arg_max(&[], Headroom::TABLE)), ErrorKind::NoValues));
-        assert!(matches!(refusal(&evaluator.max_indicators(&[], output)), ErrorKind::NoValues));
+        assert!(
+            refusal(&evaluator.arg_max(&[], Headroom::TABLE))
+                .is(&ErrorKind::Length, "no values; need at least one")
+        );
+        assert!(
+            refusal(&evaluator.max_indicators(&[], output))
+                .is(&ErrorKind::Length, "no values; need at least one")
+        );
         let error = evaluator.arg_min_label(&[x.clone(), x], &[1.0], output).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Lengths { left: 2, right: 1, .. }));
+        assert!(error.is(
+            &ErrorKind::Length,
+            "one operand has 2 value(s) and another one 1: take operands of one"
+        ));
     }
 }

@@ -7,8 +7,10 @@
 //! have an encoding of their own, with the headroom that these sums need.
 
 use super::compare::{Pick, excess_encoding, positive};
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
-    Encoding, ErrorKind, Evaluator, Headroom, LweVec, OutputEncoding, Result, Table, noise,
+    Encoding, Evaluator, Headroom, LweVec, OutputEncoding, Result, Table, error, noise,
     progress::LookupProgress,
 };
 
@@ -107,9 +109,7 @@ impl Evaluator<'_> {
         let available = (n / 2) as f64 - guard as f64;
         let reach = LARGEST_SUM * guard as f64;
         if available < reach {
-            return Err(
-                ErrorKind::TableTooSmall { lo, hi, reach, guard, available, degree: n }.into()
-            );
+            return Err(error::table_too_small(lo, hi, reach, guard, available, n));
         }
         Ok(TournamentEncoding { encoding, variance })
     }
@@ -118,7 +118,7 @@ impl Evaluator<'_> {
     /// ([`arg_max`](Self::arg_max)). Fewer than three lanes need no look-up of sums.
     ///
     /// # Errors
-    /// [`ErrorKind::TableTooSmall`].
+    /// [`ErrorKind::Domain`].
     pub fn check_contest(&self, count: usize) -> Result<()> {
         match count {
             0..=2 => Ok(()),
@@ -204,7 +204,7 @@ impl Evaluator<'_> {
                 let twice = won[i].times(2)?;
                 // Both bits come from different look-ups, so their noises are independent.
                 sums[i] = Some(match &alive[i] {
-                    Some(alive) => alive.add(&twice)?.independent(),
+                    Some(alive) => alive.add_independent(&twice)?,
                     None => twice.add_constant(1.0)?,
                 });
             }
@@ -225,10 +225,10 @@ impl Evaluator<'_> {
             // Step 3: the bit of the second side is the overall bit minus that of the first side.
             for (i, first) in split.into_iter().zip(firsts) {
                 let second = match &alive[i] {
-                    Some(alive) => alive.sub(&first)?,
+                    Some(alive) => alive.add_independent(&first.neg())?,
                     None => first.neg().add_constant(1.0)?,
                 };
-                let second = second.independent().within(0.0..=1.0)?;
+                let second = second.within(0.0..=1.0)?;
                 for (&side, wins) in round[i - start].iter().zip([first, second]) {
                     match side {
                         Side::Lane(i) => lanes[i] = Some(wins),

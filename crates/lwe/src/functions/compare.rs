@@ -1,7 +1,7 @@
 //! Maximum, minimum, magnitude and comparison.
 
 use crate::{
-    During, Encoding, ErrorKind, Evaluator, Headroom, LweVec, OutputEncoding, Result, noise,
+    Deviation, During, Encoding, Evaluator, Headroom, LweVec, OutputEncoding, Result, error, noise,
     progress::LookupProgress,
 };
 
@@ -37,12 +37,10 @@ impl Evaluator<'_> {
         let out = self.operation("magnitude", values.len(), run)?;
         // |x| has slope 1, so the index error of this table moves results out of the range: it
         // counts as noise of the phase.
-        let own = out.meta().noise;
-        let variance = own + self.noise_std(values).powi(2);
-        let deviation = (own + self.index_deviation(values).powi(2)).sqrt();
+        let noise = out.meta().noise.hypot(self.noise_std(values));
         // The range of the function stays. The index error of the operand is passed on.
         let (lo, hi) = (out.meta().lo, out.meta().hi);
-        out.with_bounds(lo..=hi, variance, deviation)?.with_index_variance(values.meta().index)
+        Ok(out.with_noise(lo..=hi, noise)?.with_index(values.meta().index))
     }
 
     /// The encoding of `|x|`. Its error is the index error of the operand, whose width may differ
@@ -58,7 +56,7 @@ impl Evaluator<'_> {
         // The error is the largest fraction of a period at the narrowest encoding.
         let narrowest = fit(0.0)?.width().max(values.meta().encoding.width());
         let q0 = self.params.ring_modulus().value() as f64;
-        let fitted = fit((self.index_deviation(values) * q0 / narrowest).powi(2))?;
+        let fitted = fit((self.noise_std(values).bound * q0 / narrowest).powi(2))?;
         Encoding::new(fitted.center(), fitted.width().max(narrowest))
     }
 
@@ -95,9 +93,9 @@ impl Evaluator<'_> {
 
     /// The common length of all lanes. Fails if there are none or their lengths differ.
     pub(crate) fn common_len(lanes: &[LweVec]) -> Result<usize> {
-        let len = lanes.first().ok_or(ErrorKind::NoValues)?.len();
+        let len = lanes.first().ok_or_else(error::no_values)?.len();
         match lanes.iter().find(|lane| lane.len() != len) {
-            Some(lane) => Err(ErrorKind::Lengths { left: len, right: lane.len() }.into()),
+            Some(lane) => Err(error::lengths(len, lane.len())),
             None => Ok(len),
         }
     }
@@ -172,12 +170,12 @@ impl Evaluator<'_> {
     ) -> Result<LweVec> {
         // Step 1: the noise of the result: that of an operand, and the error of this look-up.
         let fresh = noise::comparator(self.params, excess.meta().encoding.width());
-        let variance = a.meta().noise.max(b.meta().noise) + fresh;
+        // No other value shares the noise of this look-up, so it adds in variance. The factor of
+        // the bounds covers the maximum of several equal values.
+        let equal = noise::comparator_variance_factor(self.log2_failure).sqrt();
+        let covering = |x: Deviation| Deviation { bound: x.bound * equal, ..x };
+        let noise = a.meta().noise.max(b.meta().noise).hypot(Deviation::of_variance(fresh));
         let index = a.meta().index.max(b.meta().index);
-        // No other value shares the noise of this look-up, so it adds in variance. The factor
-        // covers the maximum of several equal values.
-        let deviation = a.meta().deviation.max(b.meta().deviation).powi(2) + fresh;
-        let deviation = (deviation * noise::comparator_variance_factor(self.log2_failure)).sqrt();
         // Step 2: max(a, b) = b + max(a - b, 0), and min(a, b) = a - max(a - b, 0).
         let (winner, range) = match pick {
             Pick::Largest => {
@@ -187,7 +185,7 @@ impl Evaluator<'_> {
                 (a.sub(excess)?, a.meta().lo.min(b.meta().lo)..=a.meta().hi.min(b.meta().hi))
             }
         };
-        winner.with_bounds(range, variance, deviation)?.with_index_variance(index)
+        Ok(winner.with_noise(range, covering(noise))?.with_index(covering(index)))
     }
 }
 
@@ -210,6 +208,7 @@ pub(crate) fn step(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::{
         NtruRotation,
         params::tests::{insecure, insecure_ntru},
@@ -300,7 +299,7 @@ mod tests {
                 let y = evaluator.abs(&x, OutputEncoding::Fit(headroom)).unwrap();
                 let sum = if terms == 2 { y.add(&y).unwrap() } else { y.clone() };
                 evaluator.table_domain(&sum).unwrap();
-                let bound = 6.0 * y.meta().deviation;
+                let bound = 6.0 * y.meta().noise.bound;
                 for (got, x) in y.decrypt(&s.ring).unwrap().iter().zip([lo, hi]) {
                     assert!((got - x.abs()).abs() < bound, "{lo}..={hi}: {got}");
                 }
@@ -332,7 +331,9 @@ mod tests {
         }
         assert!(matches!(
             s.evaluator().max(&[]),
-            Err(e) if e.op() == "maximum" && matches!(e.kind(), ErrorKind::NoValues)
+            Err(e)
+                if e.op() == "maximum"
+                    && e.is(&ErrorKind::Length, "no values; need at least one")
         ));
     }
 
@@ -358,9 +359,8 @@ mod tests {
         let difference = max.sub(&min).unwrap();
         let got = difference.decrypt(&s.ring).unwrap();
         let measured = got.iter().map(|v| (v - 0.7).powi(2)).sum::<f64>() / 200.0;
-        let ratio = measured / difference.meta().deviation.powi(2);
+        let ratio = measured / difference.variance();
         assert!((0.75..1.33).contains(&ratio), "{ratio}");
-        assert!(measured > 1.5 * difference.variance());
     }
 
     #[test]
@@ -378,7 +378,10 @@ mod tests {
         ];
         for error in refused {
             assert!(
-                matches!(error.kind(), ErrorKind::Lengths { left: 1, right: 2, .. }),
+                error.is(
+                    &ErrorKind::Length,
+                    "one operand has 1 value(s) and another one 2: take operands of one"
+                ),
                 "{error}"
             );
         }
@@ -391,7 +394,8 @@ mod tests {
         let a = s.encrypt(&[1.0], -2.0..=2.0, encoding);
         let error = s.evaluator().max(&[a.clone(), a]).unwrap_err();
         assert!(
-            error.op() == "maximum" && matches!(error.kind(), ErrorKind::TooWideForTable { .. }),
+            error.op() == "maximum"
+                && error.is(&ErrorKind::Range, "encode the inputs with headroom for more"),
             "{error}"
         );
     }

@@ -24,13 +24,13 @@
 //! the largest of `k` sums of errors. It is shifted by up to 0.93 standard deviations of one error
 //! for each comparator. Its mean square error is 6 variances of one error for 16 equal values, 15
 //! for 64 and 50 for 1024: below `r^2` variances, but not below `r`. Guard bands hold for all `2^r`
-//! sums of errors that the result may have. For this reason the tracked deviation
-//! ([`LweMeta::deviation`](crate::LweMeta::deviation)) grows by an additional factor with every
+//! sums of errors that the result may have. For this reason the bound on the noise
+//! ([`LweMeta::noise`](crate::LweMeta::noise)) grows by an additional factor with every
 //! comparator ([`noise::comparator_variance_factor`](crate::noise::comparator_variance_factor)),
 //! and encodings with headroom for comparators include it.
 //!
 //! The minimum and the maximum of one pair have opposite errors, so their difference has twice the
-//! error of each. The deviation of sums and differences holds in this case too.
+//! error of each. The deviations of sums and differences hold in this case too.
 
 mod argmax;
 mod argmax_tournament;

@@ -1,6 +1,8 @@
 //! Sorting networks: sequences of comparators that do not depend on the values.
 
-use crate::{ErrorKind, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{Result, error};
 
 /// Maximum number of wires of a network. Its comparators then take about 100 MB.
 const MOST_WIRES: usize = 1 << 16;
@@ -20,7 +22,7 @@ impl Network {
     /// network and has a fifth fewer comparators (543 for 64 wires).
     ///
     /// # Errors
-    /// [`ErrorKind::Number`] for more than 65536 wires.
+    /// [`ErrorKind::Argument`] for more than 65536 wires.
     pub fn odd_even(wires: usize) -> Result<Self> {
         check_wires(wires)?;
         let mut network = Self { wires, layers: Vec::new() };
@@ -73,10 +75,10 @@ impl Network {
     /// empty.
     ///
     /// # Errors
-    /// [`ErrorKind::Place`] if a position does not exist.
+    /// [`ErrorKind::Argument`] if a position does not exist.
     pub fn keep(mut self, positions: &[usize]) -> Result<Self> {
         if let Some(&place) = positions.iter().find(|&&place| place >= self.wires) {
-            return Err(ErrorKind::Place { place, len: self.wires }.into());
+            return Err(error::place(place, self.wires));
         }
         // From the last layer to the first: a comparator with a needed output needs both inputs.
         let mut needed = vec![false; self.wires];
@@ -118,12 +120,7 @@ impl Network {
 fn check_wires(wires: usize) -> Result<()> {
     if wires > MOST_WIRES {
         let found = wires as f64;
-        return Err(ErrorKind::Number {
-            what: "wires of a network",
-            found,
-            needed: "at most 65536",
-        }
-        .into());
+        return Err(error::number("wires of a network", found, "at most 65536"));
     }
     Ok(())
 }
@@ -154,6 +151,7 @@ fn bitonic_merge(start: usize, count: usize, up: bool, out: &mut Vec<(usize, usi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
 
     fn both(wires: usize) -> [Network; 2] {
@@ -210,14 +208,11 @@ mod tests {
     fn networks_that_cannot_be_are_refused() {
         for wires in [MOST_WIRES + 1, usize::MAX] {
             for network in [Network::odd_even(wires), Network::bitonic(wires)] {
-                assert!(matches!(
-                    refusal(&network),
-                    ErrorKind::Number { what: "wires of a network", .. }
-                ));
+                assert!(refusal(&network).is(&ErrorKind::Argument, "wires of a network"));
             }
         }
         let error = Network::odd_even(4).unwrap().keep(&[1, 4]).unwrap_err();
-        assert_eq!(error, ErrorKind::Place { place: 4, len: 4 }.into());
+        assert_eq!(error, error::place(4, 4));
     }
 
     #[test]

@@ -1,18 +1,20 @@
 //! Max-pooling of images.
 
 use super::compare::Pick;
-use crate::{During, ErrorKind, Evaluator, LweVec, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{During, Evaluator, LweVec, Result, error};
 
 /// Fails unless patches of `window` by `window` tile an image of `len` values in rows of `columns`.
 ///
 /// # Errors
-/// [`ErrorKind::Image`].
+/// [`ErrorKind::Shape`].
 pub fn check_pooling(len: usize, columns: usize, window: usize) -> Result<()> {
     let covered = window > 0
         && columns > 0
         && columns.is_multiple_of(window)
         && columns.checked_mul(window).is_some_and(|band| len.is_multiple_of(band));
-    if covered { Ok(()) } else { Err(ErrorKind::Image { len, columns, window }.into()) }
+    if covered { Ok(()) } else { Err(error::image(len, columns, window)) }
 }
 
 impl Evaluator<'_> {
@@ -24,7 +26,7 @@ impl Evaluator<'_> {
     /// factor `window^2`, which also multiplies the range and with it the index error.
     ///
     /// # Errors
-    /// [`ErrorKind::Image`] if the patches do not tile the image; otherwise as [`max`](Self::max).
+    /// [`ErrorKind::Shape`] if the patches do not tile the image; otherwise as [`max`](Self::max).
     pub fn max_pool(&self, image: &LweVec, columns: usize, window: usize) -> Result<LweVec> {
         let len = image.len();
         check_pooling(len, columns, window)?;
@@ -48,7 +50,8 @@ impl Evaluator<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::ErrorKind;
+
     use crate::{
         Headroom,
         params::tests::insecure,
@@ -87,7 +90,10 @@ mod tests {
         }
         for (columns, window) in [(12, 0), (0, 2), (10, 2), (12, 5), (96, 2), (1 << 63, 2)] {
             let error = evaluator.max_pool(&x, columns, window).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Image { len: 96, .. }), "{columns} {window}");
+            assert!(
+                error.is(&ErrorKind::Shape, "max-pooling of 96 values in rows of"),
+                "{columns} {window}"
+            );
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Selection between values by an encrypted choice bit.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
-    Encoding, ErrorKind, Evaluator, LweVec, OutputEncoding, Result, noise, progress::LookupProgress,
+    Deviation, Encoding, Evaluator, LweVec, OutputEncoding, Result, error, noise,
+    progress::LookupProgress,
 };
 
 impl Evaluator<'_> {
@@ -23,16 +26,14 @@ impl Evaluator<'_> {
     /// 1 occupy separate parts of one table: twice their range and a gap of two guard bands.
     ///
     /// # Errors
-    /// [`ErrorKind::Choice`] if the choices are not within 0 and 1, or their width is larger than
+    /// [`ErrorKind::Range`] if the choices are not within 0 and 1, or their width is larger than
     /// their noise and that of the values allow. Otherwise as [`map`](Self::map) of the sum.
     pub fn gate(&self, choice: &LweVec, values: &LweVec) -> Result<LweVec> {
         let run = |work: &mut _| self.gate_in(work, choice, values);
-        let (gated, fresh) = self.operation("choice", values.len(), run)?;
+        let (gated, added) = self.operation("choice", values.len(), run)?;
         let (lo, hi) = (gated.meta().lo, gated.meta().hi);
-        let deviation = (values.meta().deviation.powi(2) + fresh).sqrt();
         let index = values.meta().index + wrong_choice(choice, values);
-        let noise = values.meta().noise + fresh;
-        gated.with_bounds(lo..=hi, noise, deviation)?.with_index_variance(index)
+        Ok(gated.with_noise(lo..=hi, added.to(values.meta().noise))?.with_index(index))
     }
 
     /// `a` where the choice is 1, and `b` where the choice is 0, with one look-up for each value.
@@ -45,13 +46,12 @@ impl Evaluator<'_> {
         // b + choice (a - b).
         let difference = a.sub(b)?;
         let run = |work: &mut _| self.gate_in(work, choice, &difference);
-        let (gated, fresh) = self.operation("choice", a.len(), run)?;
-        let noise = a.meta().noise.max(b.meta().noise) + fresh;
+        let (gated, added) = self.operation("choice", a.len(), run)?;
+        let noise = added.to(a.meta().noise.max(b.meta().noise));
         let index = a.meta().index.max(b.meta().index);
         let index = index + wrong_choice(choice, &difference);
-        let deviation = (a.meta().deviation.max(b.meta().deviation).powi(2) + fresh).sqrt();
         let range = a.meta().lo.min(b.meta().lo)..=a.meta().hi.max(b.meta().hi);
-        b.add(&gated)?.with_bounds(range, noise, deviation)?.with_index_variance(index)
+        Ok(b.add(&gated)?.with_noise(range, noise)?.with_index(index))
     }
 
     /// The largest width of a choice that separates the values: it shifts them by their range and
@@ -64,20 +64,20 @@ impl Evaluator<'_> {
         values.meta().encoding.width() / shift
     }
 
-    /// The gated values, and the variance that the look-up adds to the variance of the values.
+    /// The gated values, and the noise that the choice adds to that of the values.
     fn gate_in(
         &self,
         work: &mut LookupProgress<'_>,
         choice: &LweVec,
         values: &LweVec,
-    ) -> Result<(LweVec, f64)> {
+    ) -> Result<(LweVec, Added)> {
         // Step 1: the choices must be bits, and their encoding must separate the values.
         let width = values.meta().encoding.width();
         let (lo, hi, found) = (choice.meta().lo, choice.meta().hi, choice.meta().encoding.width());
         let (own, other) = (values.largest_phase_variance(), choice.largest_phase_variance());
         let needed = self.widest_choice(values, (own.sqrt() + other.sqrt()).powi(2));
         if lo < 0.0 || hi > 1.0 || found > needed * (1.0 + 1e-9) {
-            return Err(ErrorKind::Choice { lo, hi, found, needed }.into());
+            return Err(error::choice(lo, hi, found, needed));
         }
         // Step 2: add the choice, scaled so that both have the same width.
         let shift = width / found;
@@ -88,22 +88,37 @@ impl Evaluator<'_> {
         let gated = |sum: f64| if sum < middle { 0.0 } else { (sum - shift).clamp(lo, hi) };
         let output = OutputEncoding::Encoding(Encoding::new(0.0, width)?);
         let out = self.map_in(work, &values.add(&moved)?, &[&gated], output)?;
-        // Step 4: the added variance. The function has slope 1, so the index error counts as noise.
+        // Step 4: the added noise. The function has slope 1, so the index error counts as noise.
         let step = self.step(&values.meta().encoding);
-        let fresh = noise::expected_index_error(self.params, 0.0) * step * step;
-        let fresh = fresh + moved.meta().noise + out.meta().noise;
-        Ok((out, fresh))
+        let index = noise::expected_index_error(self.params, 0.0) * step * step;
+        let look_up = Deviation::of_variance(index).hypot(out.meta().noise);
+        Ok((out, Added { choice: moved.meta().noise, look_up }))
     }
 }
 
-/// The mean square error that wrong choices cause at the value of the largest magnitude.
-fn wrong_choice(choice: &LweVec, values: &LweVec) -> f64 {
-    choice.meta().index * values.meta().lo.abs().max(values.meta().hi.abs()).powi(2)
+/// The noise that a choice adds to that of the values.
+struct Added {
+    /// The noise of the choice, which the values may share.
+    choice: Deviation,
+    /// The noise of the look-up, which no other value has.
+    look_up: Deviation,
+}
+
+impl Added {
+    fn to(&self, values: Deviation) -> Deviation {
+        (values + self.choice).hypot(self.look_up)
+    }
+}
+
+/// The error that wrong choices cause at the value of the largest magnitude.
+fn wrong_choice(choice: &LweVec, values: &LweVec) -> Deviation {
+    choice.meta().index * values.meta().lo.abs().max(values.meta().hi.abs())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::{Headroom, params::tests::insecure, testing::Setup};
 
     #[test]
@@ -124,7 +139,7 @@ mod tests {
             let chosen_one = evaluator.choose(&choice, &a, &b).unwrap();
             assert_eq!((chosen_one.meta().lo, chosen_one.meta().hi), (-1.0, 3.0));
             let gated = evaluator.gate(&choice, &difference).unwrap();
-            let bound = 6.0 * chosen_one.meta().noise.sqrt();
+            let bound = 6.0 * chosen_one.meta().noise.predicted;
             assert!(bound < 0.2, "{bound}");
             let (chosen_one, gated) =
                 (chosen_one.decrypt(&s.ring).unwrap(), gated.decrypt(&s.ring).unwrap());
@@ -146,15 +161,17 @@ mod tests {
         let wide = Encoding::new(0.0, 1.1 * right.width()).unwrap();
         let choice = s.encrypt(&[1.0], 0.0..=1.0, wide);
         let error = s.evaluator().gate(&choice, &x).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Choice { .. }), "{error}");
+        assert!(error.is(&ErrorKind::Range, "compute them in the encoding of"), "{error}");
         let choice = s.encrypt(&[2.0], 0.0..=2.0, right);
         let error = s.evaluator().gate(&choice, &x).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Choice { hi: 2.0, .. }), "{error}");
+        assert!(error.is(&ErrorKind::Range, "2] of width"), "{error}");
         // The largest allowed width, and more noise than a look-up adds.
         let choice = s.encrypt(&[1.0], 0.0..=1.0, right);
         s.evaluator().gate(&choice, &x).unwrap();
-        let noisy = choice.assume(0.0..=1.0, (right.width() / 128.0).powi(2)).unwrap();
+        let noisy = choice
+            .with_noise(0.0..=1.0, Deviation::of_variance((right.width() / 128.0).powi(2)))
+            .unwrap();
         let error = s.evaluator().gate(&noisy, &x).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Choice { hi: 1.0, .. }), "{error}");
+        assert!(error.is(&ErrorKind::Range, "1] of width"), "{error}");
     }
 }

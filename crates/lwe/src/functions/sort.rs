@@ -1,7 +1,7 @@
 //! Sorting and top-k by sorting networks.
 
 use super::{Network, compare::Pick};
-use crate::{During, ErrorKind, Evaluator, LweVec, Result};
+use crate::{During, Evaluator, LweVec, Result, error};
 
 /// The order of sorted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Evaluator<'_> {
         pick: Pick,
     ) -> Result<LweVec> {
         if count == 0 || count > values.len() {
-            return Err(ErrorKind::Count { found: count, most: values.len() }.into());
+            return Err(error::count(count, values.len()));
         }
         // A tree of comparators suffices for a single value.
         if count == 1 {
@@ -78,7 +78,7 @@ impl Evaluator<'_> {
     /// Runs a network on the values, layer by layer.
     fn run(&self, values: &LweVec, network: &Network) -> Result<LweVec> {
         if network.wires() != values.len() {
-            return Err(ErrorKind::Lengths { left: values.len(), right: network.wires() }.into());
+            return Err(error::lengths(values.len(), network.wires()));
         }
         let mut work = self.begin(network.comparators())?;
         let mut wires = values.clone();
@@ -97,6 +97,7 @@ impl Evaluator<'_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::ErrorKind;
     use crate::error::refusal;
     use std::ops::ControlFlow;
 
@@ -189,15 +190,18 @@ mod tests {
         let smallest = evaluator.smallest(&x, 1).unwrap();
         assert_eq!(told.told(), (10, 10));
         assert!((smallest.decrypt(&s.ring).unwrap()[0] - input[0]).abs() < bound);
-        assert!(matches!(
-            refusal(&evaluator.largest(&x, 12)),
-            ErrorKind::Count { found: 12, most: 11 }
-        ));
+        assert!(
+            refusal(&evaluator.largest(&x, 12))
+                .is(&ErrorKind::Argument, "12 results were requested of 11 value(s)")
+        );
         let none = evaluator.largest(&x, 0);
-        assert!(matches!(refusal(&none), ErrorKind::Count { found: 0, most: 11 }));
+        assert!(refusal(&none).is(&ErrorKind::Argument, "0 results were requested of 11 value(s)"));
         let network = Network::odd_even(12).unwrap();
         let error = evaluator.sort_through(&x, &network, Order::Ascending).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Lengths { left: 11, right: 12, .. }));
+        assert!(error.is(
+            &ErrorKind::Length,
+            "one operand has 11 value(s) and another one 12: take operands of one"
+        ));
     }
 
     #[test]
@@ -209,6 +213,6 @@ mod tests {
             if done >= 8 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let error = s.evaluator().observed(&stop).sort(&x, Order::Ascending).unwrap_err();
-        assert_eq!(error, ErrorKind::Cancelled { done: 8, total: 19 }.during("sorting"));
+        assert_eq!(error, error::cancelled(8, 19).during("sorting"));
     }
 }

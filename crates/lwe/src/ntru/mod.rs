@@ -37,8 +37,9 @@ pub(crate) use secret::NtruSecret;
 use bellerophon_ring::{Coeff, DigitGadget, Modulus, MonomialTable, Ntt, NttTable, Poly, Ring};
 
 use crate::{
-    ErrorKind, Result,
+    Result,
     engine::{NtruRotation, NtruSpec},
+    error,
 };
 
 /// The rings, digits and constants of the NTRU engine of one parameter set.
@@ -57,9 +58,8 @@ pub(crate) struct NtruContext {
 impl NtruContext {
     pub(crate) fn new(degree: usize, q0: Modulus, spec: NtruSpec) -> Result<Self> {
         // Step 1: validate the modulus and the rotation.
-        let refuse = |field, found: String, needed: &str| {
-            Err(ErrorKind::Parameter { field, found, needed: needed.into() }.into())
-        };
+        let refuse =
+            |field, found: String, needed: &str| Err(error::parameter(field, found, needed.into()));
         let q = Modulus::new(spec.modulus)?;
         if q == q0 {
             let needed = "a prime other than ring_modulus";
@@ -166,7 +166,7 @@ impl NtruContext {
     pub(crate) fn check_degree(&self, found: usize) -> Result<()> {
         if found != self.degree() {
             let remedy = "use polynomials and keys of one parameter set";
-            return Err(ErrorKind::Dimension { found, needed: self.degree(), remedy }.into());
+            return Err(error::dimension(found, self.degree(), remedy));
         }
         Ok(())
     }
@@ -176,12 +176,11 @@ impl NtruContext {
         self.check_degree(degree)?;
         let own = self.gadget.modulus();
         if modulus != own {
-            return Err(ErrorKind::Parameter {
-                field: "engine.modulus",
-                found: modulus.value().to_string(),
-                needed: format!("{}, the modulus of these parameters", own.value()),
-            }
-            .into());
+            return Err(error::parameter(
+                "engine.modulus",
+                modulus.value().to_string(),
+                format!("{}, the modulus of these parameters", own.value()),
+            ));
         }
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! The NTRU secret: a ternary polynomial with its inverse.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Modulus, Ntt, Poly, sample};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::NtruContext;
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 /// Maximum number of candidates for an invertible secret. A uniform ternary polynomial is not
 /// invertible with probability about `N / Q`, at most `2^-9` for the sets of this crate.
@@ -25,7 +27,7 @@ impl NtruSecret {
     /// secret data.
     ///
     /// # Errors
-    /// [`ErrorKind::Secret`] if none of 64 polynomials is invertible, because `Q` is far too small.
+    /// [`ErrorKind::Shape`] if none of 64 polynomials is invertible, because `Q` is far too small.
     pub(crate) fn generate<R: CryptoRng + ?Sized>(
         context: &NtruContext,
         rng: &mut R,
@@ -37,7 +39,7 @@ impl NtruSecret {
             }
         }
         let found = format!("{TRIES} polynomials that are not invertible");
-        Err(ErrorKind::Secret { found, needed: "a modulus far above the degree".into() }.into())
+        Err(error::secret(found, "a modulus far above the degree".into()))
     }
 
     /// The secret with these coefficients, or `None` if it is not invertible: a value in NTT form

@@ -4,9 +4,7 @@ use bellerophon_mlwe::KeyId;
 use bellerophon_ring::{sample::Seed, wire::Packed, wire_form};
 
 use super::{RotationForm, kind};
-use crate::{
-    During, Error, ErrorKind, Params, SeededBlindRotationKey, SeededKeySwitchKey, SeededLookupKeys,
-};
+use crate::{Error, Params, SeededBlindRotationKey, SeededKeySwitchKey, SeededLookupKeys, error};
 
 wire_form! {
     /// The serialized form of a [`SeededKeySwitchKey`].
@@ -34,21 +32,18 @@ wire_form! {
         let (found, needed) = (form.dimension as usize, params.spec().dimension);
         if found != needed {
             let remedy = "use the key of these parameters";
-            return Err(ErrorKind::Dimension { found, needed, remedy }.during(op));
+            return Err(error::dimension(found, needed, remedy).during(op));
         }
         let (found, needed) = (form.modulus, params.modulus().value());
         if found != needed {
-            return Err(ErrorKind::Modulus { found, needed }.during(op));
+            return Err(error::modulus(found, needed).during(op));
         }
         let own = (gadget.base_log(), gadget.digits() as u32);
         if (form.base_log, form.digits) != own {
             let print = |(bits, count)| format!("{count} digits of {bits} bits");
-            return Err(ErrorKind::Parameter {
-                field: "key_switch_digits",
-                found: format!("{} in the key", print((form.base_log, form.digits))),
-                needed: format!("the key of these parameters, {}", print(own)),
-            }
-            .into());
+            let found = format!("{} in the key", print((form.base_log, form.digits)));
+            let needed = format!("the key of these parameters, {}", print(own));
+            return Err(error::parameter("key_switch_digits", found, needed));
         }
         // Step 2: the bodies, whose number follows from the source dimension.
         let source = form.source as usize;
@@ -70,7 +65,7 @@ wire_form! {
         if found != needed {
             let remedy = "use a key switch from the coefficients of the ring secret";
             return Err(
-                ErrorKind::Dimension { found, needed, remedy }.during("reading look-up keys")
+                error::dimension(found, needed, remedy).during("reading look-up keys")
             );
         }
         // The small key first, so that an invalid one fails before the large one is read.

@@ -5,7 +5,8 @@ use bellerophon_ring::{wire::Packed, wire_form};
 
 use super::kind;
 use crate::{
-    Ciphertext, During, Encoding, Error, ErrorKind, LweVec, Params, PublishedValues, Result,
+    Ciphertext, Deviation, During, Encoding, Error, LweMeta, LweVec, Params, PublishedValues,
+    Result, error,
 };
 
 wire_form! {
@@ -47,11 +48,11 @@ fn side(
     ];
     let of_modulus = || sides.into_iter().filter(|(q, _)| q.value() == modulus);
     let Some((_, needed)) = of_modulus().next() else {
-        return Err(ErrorKind::Modulus { found: modulus, needed: params.modulus().value() }.into());
+        return Err(error::modulus(modulus, params.modulus().value()));
     };
     of_modulus().find(|&(_, n)| n == dimension).ok_or({
         let remedy = "use the parameters that it was created with";
-        ErrorKind::Dimension { found: dimension, needed, remedy }.into()
+        error::dimension(dimension, needed, remedy)
     })
 }
 
@@ -65,10 +66,10 @@ wire_form! {
         width: f64 = self.meta().encoding.width(),
         lo: f64 = self.meta().lo,
         hi: f64 = self.meta().hi,
-        /// The variance of the noise of the phase, and of the index errors of tables.
-        noise: f64 = self.meta().noise,
-        index: f64 = self.meta().index,
-        deviation: f64 = self.meta().deviation,
+        /// The standard deviation of the noise of the phase, as predicted and a bound.
+        noise: [f64; 2] = pair(self.meta().noise),
+        /// That of the index errors of tables.
+        index: [f64; 2] = pair(self.meta().index),
         /// The bodies of all values modulo `q0`, then the mask of each.
         words: Packed<'a> = words,
     }
@@ -78,9 +79,15 @@ wire_form! {
     fn read(params, form) {
         let encoding = Encoding::new(form.center, form.width)?;
         let items = unpack(params, form.count, &form.words)?;
-        let (range, noise) = (form.lo..=form.hi, [form.noise, form.index, form.deviation]);
-        Self::restore(params, items, encoding, range, noise, form.key)
+        let deviation = |[predicted, bound]: [f64; 2]| Deviation { predicted, bound };
+        let [noise, index] = [form.noise, form.index].map(deviation);
+        let (lo, hi, key) = (form.lo, form.hi, form.key);
+        Self::from_parts(params, items, LweMeta { encoding, lo, hi, noise, index, key })
     }
+}
+
+fn pair(deviation: Deviation) -> [f64; 2] {
+    [deviation.predicted, deviation.bound]
 }
 
 /// The number of values and their words: all bodies modulo `q0`, then the mask of each.
@@ -92,7 +99,7 @@ fn pack(params: &Params, values: &LweVec) -> Result<(u32, Packed<'static>)> {
     let masks = values.items().iter().map(|item| (q, item.a()));
     let count = u32::try_from(values.len()).map_err(|_| {
         let (what, needed) = ("number of values in one form", "less than 2^32");
-        ErrorKind::Number { what, found: values.len() as f64, needed }
+        error::number(what, values.len() as f64, needed)
     })?;
     Ok((count, Packed::limbs(std::iter::once((q, &bodies[..])).chain(masks))))
 }
@@ -129,7 +136,7 @@ wire_form! {
     }
     fn write(&self, params: &Params) {
         let values: &LweVec = self.as_ref();
-        // The center, the variances and the deviation follow from the declared metadata.
+        // The center and the deviations follow from the declared metadata.
         let (count, words) = pack(params, values)?;
     }
     fn read(params, form) {

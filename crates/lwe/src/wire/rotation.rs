@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::kind;
 use crate::{
-    During, Engine, Error, ErrorKind, NtruRotation, NtruSpec, Params, Result, RgswGadget,
-    RotationPart, SeededBlindRotationKey,
+    During, Engine, Error, NtruRotation, NtruSpec, Params, Result, RgswGadget, RotationPart,
+    SeededBlindRotationKey,
     blind_rotate::{Layout, Shared},
+    error,
 };
 
 /// The serialized form of an [`Engine`].
@@ -164,9 +165,7 @@ impl RotationForm<'_> {
         let (first, count) = (self.first as usize, self.count as usize);
         let coordinates = first..first.saturating_add(count);
         if count == 0 || coordinates.end > params.spec().dimension {
-            return Err(
-                ErrorKind::Part { found: coordinates, needed: 0..params.spec().dimension }.into()
-            );
+            return Err(error::part(coordinates, 0..params.spec().dimension));
         }
         // Step 2: the length of the rows, before memory is allocated for them.
         let layout = Layout::of(params);

@@ -8,10 +8,9 @@ use rand_chacha::ChaCha20Rng;
 
 use super::kind;
 use crate::{
-    BlindRotationKey, Ciphertext, During, Encoding, Engine, Error, ErrorKind, LookupKeys, LweVec,
-    Params, ParamsSpec, RgswGadget, RotationPart, SecretKey, SeededBlindRotationKey,
-    SeededKeySwitchKey, SeededLookupKeys, blind_rotate::tests::specs, encrypt,
-    params::tests::insecure,
+    BlindRotationKey, Ciphertext, Encoding, Engine, Error, ErrorKind, LookupKeys, LweVec, Params,
+    ParamsSpec, RgswGadget, RotationPart, SecretKey, SeededBlindRotationKey, SeededKeySwitchKey,
+    SeededLookupKeys, blind_rotate::tests::specs, encrypt, error, params::tests::insecure,
 };
 
 fn keys(spec: ParamsSpec, seed: u64) -> (Params, SeededLookupKeys) {
@@ -94,11 +93,14 @@ fn parts_that_are_not_all_of_one_key_in_order_are_refused() {
         assemble(&[a, b, c]).unwrap();
         for wrong in [&[][..], &[a], &[a, b], &[b, c], &[a, c], &[a, a, b, c], &[a, b, c, c]] {
             let error = assemble(wrong).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Part { .. }), "{name}: {error}");
+            assert!(
+                error.is(&ErrorKind::Bytes, "are missing: give all parts of one key in"),
+                "{name}: {error}"
+            );
         }
         let error = assemble(&[a, &others[1], c]).unwrap_err();
-        assert_eq!(error, ErrorKind::ForeignPart { found: 3..6 }.into(), "{name}");
-        let stop = ErrorKind::NoValues.during("reading");
+        assert_eq!(error, error::foreign_part(3..6), "{name}");
+        let stop = error::no_values().during("reading");
         let broken = [Ok(a.clone()), Err(stop.clone())];
         assert_eq!(BlindRotationKey::from_parts(&params, broken).unwrap_err(), stop);
     }
@@ -158,26 +160,19 @@ fn fields_that_do_not_fit_have_their_errors() {
     };
     for source in [0u32, 56, 65, u32::MAX] {
         let error = switch(0, &source.to_le_bytes());
-        assert!(
-            matches!(error.kind(), ErrorKind::Ring(_) | ErrorKind::Dimension { .. }),
-            "{error}"
-        );
+        assert!(matches!(error.kind(), ErrorKind::Bytes | ErrorKind::Shape), "{error}");
     }
-    assert!(matches!(switch(4, &[9]).kind(), ErrorKind::Dimension { found: 9, needed: 8, .. }));
-    assert!(matches!(switch(8, &[0xff; 8]).kind(), ErrorKind::Modulus { found: u64::MAX, .. }));
+    assert!(switch(4, &[9]).is(&ErrorKind::Shape, "dimension 9 where 8 is needed"));
+    assert!(switch(8, &[0xff; 8]).is(&ErrorKind::ParamsMismatch, &u64::MAX.to_string()));
     for place in [16, 20] {
         let error = switch(place, &u32::MAX.to_le_bytes());
-        assert!(
-            matches!(error.kind(), ErrorKind::Parameter { field: "key_switch_digits", .. }),
-            "{error}"
-        );
+        assert!(error.is(&ErrorKind::Parameters, "parameter key_switch_digits ="), "{error}");
     }
     // The modulus itself as the last residue: 28 bits from the middle of a byte on.
     let q = params.modulus();
     let end = (q.value() << 4 | u64::from(bytes[bytes.len() - 4] & 0xf)).to_le_bytes();
     let error = switch(bytes.len() - 4, &end[..4]);
-    let residue = bellerophon_ring::ErrorKind::Residue { found: q.value(), modulus: q.value() };
-    assert_eq!(error, ErrorKind::Ring(residue).into());
+    assert_eq!(error, bellerophon_ring::error::residue(q.value(), q.value()));
 
     let part = seeded.rotation.parts(&params, 3).unwrap().nth(1).unwrap();
     let bytes = write(&params, &part);
@@ -185,34 +180,33 @@ fn fields_that_do_not_fit_have_their_errors() {
         read::<RotationPart>(&params, &set(&bytes, place, value)).unwrap().unwrap_err()
     };
     for place in [0, 4] {
-        assert!(matches!(rotation(place, &[0xff; 4]).kind(), ErrorKind::Dimension { .. }));
+        assert!(rotation(place, &[0xff; 4]).is(&ErrorKind::Shape, "is needed"));
     }
     for place in [8, 20] {
-        assert!(matches!(
-            rotation(place, &[0xff; 8]).kind(),
-            ErrorKind::Parameter { field: "engine", .. }
-        ));
+        assert!(rotation(place, &[0xff; 8]).is(&ErrorKind::Parameters, "parameter engine ="));
     }
     for first in [6u32, 8, u32::MAX] {
         assert!(
-            matches!(rotation(60, &first.to_le_bytes()).kind(), ErrorKind::Part { .. }),
+            rotation(60, &first.to_le_bytes())
+                .is(&ErrorKind::Bytes, "are missing: give all parts of one key in"),
             "{first}"
         );
     }
     for count in [0, 6, u32::MAX] {
         assert!(
-            matches!(rotation(64, &count.to_le_bytes()).kind(), ErrorKind::Part { .. }),
+            rotation(64, &count.to_le_bytes())
+                .is(&ErrorKind::Bytes, "are missing: give all parts of one key in"),
             "{count}"
         );
     }
-    assert!(matches!(rotation(64, &[2]).kind(), ErrorKind::Ring(_)));
+    assert_eq!(*rotation(64, &[2]).kind(), ErrorKind::Bytes);
     // What goes with the first part only, and what no RGSW key has.
     for extra in [bytes.len() - 16, bytes.len() - 8] {
         let mut longer = set(&bytes, extra, &[1]);
         longer.insert(extra + 8, 0);
         assert!(matches!(
             read::<RotationPart>(&params, &longer),
-            Some(Err(e)) if matches!(e.kind(), ErrorKind::Ring(_))
+            Some(Err(e)) if matches!(e.kind(), ErrorKind::Bytes)
         ));
     }
     let other = keys(insecure(8, 64, true), 1);
@@ -224,7 +218,7 @@ fn fields_that_do_not_fit_have_their_errors() {
     let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
     short.switch = SeededKeySwitchKey::generate(&params, &secret, &lwe, &mut rng).unwrap();
     let error = read::<SeededLookupKeys>(&params, &write(&params, &short)).unwrap().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Dimension { found: 56, needed: 64, .. }), "{error}");
+    assert!(error.is(&ErrorKind::Shape, "dimension 56 where 64 is needed"), "{error}");
 }
 
 #[test]
@@ -240,7 +234,10 @@ fn values_come_back_and_damaged_ones_do_not() {
         survives::<Ciphertext>(&params, &bytes, 1, &[]);
         assert!(read::<Ciphertext>(&params, &set(&bytes, 8, &[9])).unwrap().is_err());
         let error = read::<Ciphertext>(&params, &set(&bytes, 0, &[0])).unwrap().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Modulus { .. }), "{error}");
+        assert!(
+            error.is(&ErrorKind::ParamsMismatch, "is needed; switch the modulus first"),
+            "{error}"
+        );
     }
     // Inputs and results modulo the same prime: the dimension distinguishes them.
     let base = insecure(8, 64, false);
@@ -272,12 +269,12 @@ fn values_come_back_and_damaged_ones_do_not() {
         for count in [0u32, 2, 4, u32::MAX] {
             assert!(change(16, &count.to_le_bytes()).is_err(), "{count}");
         }
-        // Centre, width, both ends, both variances, deviation.
-        for field in 0..7 {
+        // Centre, width, both ends, and the deviations of noise and index errors.
+        for field in 0..8 {
             for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300] {
-                // A width and the index error may be arbitrarily large.
+                // A width and the bound on index errors may be arbitrarily large.
                 assert!(
-                    matches!((field, value), (1 | 5, 1e300))
+                    matches!((field, value), (1 | 7, 1e300))
                         || change(20 + 8 * field, &value.to_le_bytes()).is_err(),
                     "{field} {value}"
                 );
@@ -285,13 +282,12 @@ fn values_come_back_and_damaged_ones_do_not() {
         }
         assert!(change(28, &0f64.to_le_bytes()).is_err());
         assert!(change(52, &(-0.5f64).to_le_bytes()).is_err());
-        assert!(change(60, &(-0.5f64).to_le_bytes()).is_err());
-        let less = values.meta().noise.sqrt() * 0.99;
-        let error = change(68, &less.to_le_bytes()).unwrap_err();
-        assert!(
-            matches!(error.kind(), ErrorKind::Number { what: "deviation of values", .. }),
-            "{error}"
-        );
+        assert!(change(68, &(-0.5f64).to_le_bytes()).is_err());
+        let less = values.meta().noise.predicted * 0.99;
+        let error = change(60, &less.to_le_bytes()).unwrap_err();
+        assert!(error.is(&ErrorKind::Argument, "noise of values"), "{error}");
+        let error = change(76, &(-1f64).to_le_bytes()).unwrap_err();
+        assert!(error.is(&ErrorKind::Argument, "index errors of values"), "{error}");
         let other = insecure(8, 128, false);
         assert!(read::<LweVec>(&Params::new(other).unwrap(), &bytes).unwrap().is_err());
     }

@@ -1,12 +1,14 @@
 //! The cost of a relinearization, and the search for the cheapest strategy.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Modulus, prime};
 
 use super::rotate::RankHoistedKeys;
 use super::schedule::largest_log2_modulus;
 use super::strategy::{RelinStrategy, raised_secret};
 use crate::keyswitch_cost::{RelinCost, SLACK_BITS, Switch, smallest_special};
-use crate::{During, ErrorKind, Params, Result, security};
+use crate::{During, Params, Result, error, security};
 
 /// Upper bound on the bits of special primes in chosen strategies: the fastest kernels need primes
 /// below `2^50`.
@@ -74,7 +76,7 @@ impl RelinStrategy {
     /// The cost of one relinearization at this level.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`](crate::ErrorKind::Limbs) for zero limbs or more than the chain has.
+    /// [`ErrorKind::Level`](crate::ErrorKind::Level) for zero limbs or more than the chain has.
     pub fn cost(&self, limbs: usize) -> Result<RelinCost> {
         self.params().check_limbs(limbs).during("count the work")?;
         // The numbers of this strategy, as a plan.
@@ -102,7 +104,7 @@ impl RelinStrategy {
     /// temporary rank is as secure as the set itself.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`](crate::ErrorKind::Limbs) for zero limbs or more than the chain has.
+    /// [`ErrorKind::Level`](crate::ErrorKind::Level) for zero limbs or more than the chain has.
     pub fn choose(params: &Params, limbs: usize) -> Result<Self> {
         params.check_limbs(limbs).during("choose a strategy")?;
         // Rank the plans by cost before primes are searched: the cheapest that exists wins.
@@ -120,7 +122,7 @@ impl RankHoistedKeys {
     /// `log2(n / 2) / 3` key switches and one rank-down.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has; [`ErrorKind::Parameter`] if
+    /// [`ErrorKind::Level`] for zero limbs or more than the chain has; [`ErrorKind::Parameters`] if
     /// the security of the parameters allows no larger rank.
     pub fn choose(params: &Params, limbs: usize) -> Result<Params> {
         params.check_limbs(limbs).during("choose a temporary rank")?;
@@ -146,15 +148,11 @@ impl RankHoistedKeys {
             |&temporary| Plan { factor: 1, temporary: Some(temporary) }.strategy(params).ok();
         let made = candidates.iter().find_map(build);
         made.map(|strategy| strategy.raised().clone()).ok_or_else(|| {
-            ErrorKind::Parameter {
-            field: "rank",
-            found: params.rank().to_string(),
-            needed: format!(
+            error::parameter("rank", params.rank().to_string(), format!(
                 "a temporary rank above it that is secure ({}) at log2 Q = {:.0}; take a smaller Q",
                 params.spec().security,
                 params.q().log2_modulus()
-            ),
-        }.into()
+            ))
         })
     }
 }
@@ -216,6 +214,7 @@ fn plans(params: &Params) -> Vec<Plan> {
 
 #[cfg(test)]
 mod tests {
+    use crate::ErrorKind;
     use crate::error::refusal;
     use bellerophon_ring::PackedPoly;
 
@@ -275,11 +274,10 @@ mod tests {
             let all = residues(keys.cross(), strategy.raised()) + down;
             assert_eq!(all as f64, strategy.cost(4).unwrap().products);
         }
-        assert!(matches!(
-            refusal(&RelinStrategy::direct(&params).cost(5)),
-            ErrorKind::Limbs { found: 5, .. }
-        ));
-        assert!(matches!(refusal(&RelinStrategy::choose(&params, 0)), ErrorKind::Limbs { .. }));
+        assert!(
+            refusal(&RelinStrategy::direct(&params).cost(5)).is(&ErrorKind::Level, "5 limbs where")
+        );
+        assert!(refusal(&RelinStrategy::choose(&params, 0)).is(&ErrorKind::Level, "limbs where"));
     }
 
     #[test]
@@ -335,10 +333,9 @@ mod tests {
         let raised = RankHoistedKeys::choose(&params, 7).unwrap();
         assert_eq!(raised.rank(), 2);
         assert!(raised.gadget().digits(7) < params.gadget().digits(7));
-        assert!(matches!(
-            refusal(&RankHoistedKeys::choose(&params, 8)),
-            ErrorKind::Limbs { found: 8, .. }
-        ));
+        assert!(
+            refusal(&RankHoistedKeys::choose(&params, 8)).is(&ErrorKind::Level, "8 limbs where")
+        );
     }
 
     /// The bound on temporary ranks holds for each of them, and is that of the weakest.
@@ -382,10 +379,7 @@ mod tests {
         let plans = plans(&params);
         let best = plans.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap();
         assert!(matches!(best.temporary, Some((rank, ..)) if rank > 1024));
-        assert!(matches!(
-            refusal(&best.strategy(&params)),
-            ErrorKind::Parameter { field: "rank", .. }
-        ));
+        assert!(refusal(&best.strategy(&params)).is(&ErrorKind::Parameters, "parameter rank ="));
         let chosen = RelinStrategy::choose(&params, 4).unwrap();
         assert_eq!(chosen.kind(), RelinKind::Direct);
     }

@@ -9,11 +9,13 @@
 //!   values at the others. [`RingConversion::clear`] sums the images under the group of
 //!   automorphisms that fix `Y`. The sum cancels the other coefficients and multiplies `m` by `f`.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use rand::CryptoRng;
 
 use crate::galois::rotation_exponent;
 use crate::rank::RankReduceKey;
-use crate::{Ciphertext, During, ErrorKind, GaloisKeys, ModuleMap, Params, Result, SecretKey};
+use crate::{Ciphertext, During, GaloisKeys, ModuleMap, Params, Result, SecretKey, error};
 
 /// The exponents of the automorphisms of Algorithm 5: rotations by `n/2, n, 2n, .., N/4` slots.
 /// They generate the group that fixes `X^(N/n)`.
@@ -49,7 +51,7 @@ impl RingConversion {
     /// is [`ModuleMap::extract_secret`] of it.
     ///
     /// # Errors
-    /// As for [`ModuleMap::new`] and [`GaloisKeys::generate`]; [`ErrorKind::Rank`] unless the rank
+    /// As for [`ModuleMap::new`] and [`GaloisKeys::generate`]; [`ErrorKind::Shape`] unless the rank
     /// of `small` is `f` times that of the large ring.
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
@@ -69,9 +71,9 @@ impl RingConversion {
     /// Assembles a map between two parameter sets and Galois keys over the large ring.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingGaloisKey`] if one of [`trace_exponents`] has no key,
+    /// [`ErrorKind::MissingKey`] if one of [`trace_exponents`] has no key,
     /// [`ErrorKind::ParamsMismatch`] if keys or map belong to another parameter set,
-    /// [`ErrorKind::KeyMismatch`] for keys of different secrets, [`ErrorKind::Rank`] unless the
+    /// [`ErrorKind::KeyMismatch`] for keys of different secrets, [`ErrorKind::Shape`] unless the
     /// rank over the small ring is `f` times the rank over the large ring.
     pub fn from_parts(
         large: &Params,
@@ -183,8 +185,8 @@ impl RingSwitchKeys {
     /// over the target ring, which is a part of `secret`.
     ///
     /// # Errors
-    /// [`ErrorKind::Degree`] unless `n` divides the degree of the target and of `secret`;
-    /// [`ErrorKind::Rank`] unless the target has the smaller dimension; those of
+    /// [`ErrorKind::Shape`] unless `n` divides the degree of the target and of `secret`;
+    /// [`ErrorKind::Shape`] unless the target has the smaller dimension; those of
     /// [`ModuleMap::new`] and of key generation.
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
@@ -198,7 +200,7 @@ impl RingSwitchKeys {
         // Step 1: source and target as modules over the ring of degree n.
         let view = |params: &Params| {
             if degree == 0 || !params.degree().is_multiple_of(degree) {
-                return Err(ErrorKind::Degree { found: degree, needed: params.degree() }.during(op));
+                return Err(error::degree(degree, params.degree()).during(op));
             }
             params.module_view(params.degree() / degree)
         };
@@ -219,7 +221,7 @@ impl RingSwitchKeys {
     ///
     /// # Errors
     /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] unless the reduction leads from
-    /// the module of the source to that of the conversion, [`ErrorKind::Rank`] for a reduction of
+    /// the module of the source to that of the conversion, [`ErrorKind::Shape`] for a reduction of
     /// other components; those of [`Params::module_view`] and [`ModuleMap::new`].
     pub(crate) fn from_parts(
         source: &Params,
@@ -231,7 +233,7 @@ impl RingSwitchKeys {
         let module = up.map().small().clone();
         let (found, needed) = (module.degree(), source.degree());
         if !needed.is_multiple_of(found) {
-            return Err(ErrorKind::Degree { found, needed }.during(op));
+            return Err(error::degree(found, needed).during(op));
         }
         let whole = source.module_view(needed / found)?;
         // Step 2: the reduction drops the components that the target does not have.
@@ -240,13 +242,13 @@ impl RingSwitchKeys {
         module.check(shape.to.fingerprint).during(op)?;
         if shape.from_rank + module.rank() != whole.rank() {
             let needed = whole.rank().saturating_sub(module.rank());
-            return Err(ErrorKind::Rank { found: shape.from_rank, needed }.during(op));
+            return Err(error::rank(shape.from_rank, needed).during(op));
         }
         // Step 3: the trace starts at the secret where the reduction ends.
         let needed = shape.to.key;
         let found = up.galois().iter().map(|key| key.key().shape().to.key).find(|&id| id != needed);
         if let Some(found) = found {
-            return Err(ErrorKind::KeyMismatch { found, needed }.during(op));
+            return Err(error::key_mismatch(found, needed).during(op));
         }
         let down = ModuleMap::new(source, &whole, shape.limbs)?;
         Ok(Self { down, reduce, module, up })
@@ -291,6 +293,7 @@ impl RingSwitchKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng};
     use crate::{ParamsSpec, noise, noise::measured};
@@ -406,12 +409,12 @@ mod tests {
             // The lower rank has the first part of the secret's weight.
             assert!(part.norm2() <= secret.norm2());
             let high = secret.encrypt(&message(&source, 3, 1), &mut rng(3)).unwrap();
-            assert!(matches!(refusal(&keys.switch(&high)), ErrorKind::Limbs { found: 3, .. }));
+            assert!(refusal(&keys.switch(&high)).is(&ErrorKind::Level, "3 limbs where"));
         }
         let same = RingSwitchKeys::generate(&secret, &source, 64, 2, &mut rng(2));
-        assert!(matches!(refusal(&same), ErrorKind::Rank { .. }));
+        assert!(refusal(&same).is(&ErrorKind::Shape, "where rank"));
         let refused = RingSwitchKeys::generate(&secret, &source, 48, 2, &mut rng(2));
-        assert!(matches!(refusal(&refused), ErrorKind::Degree { found: 48, .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "a polynomial of degree bound 48 where"));
     }
 
     #[test]
@@ -423,31 +426,46 @@ mod tests {
         assert_eq!((conversion.map().factor(), conversion.galois().exponents().len()), (4, 2));
         let map = || conversion.map().clone();
         let refused = RingConversion::from_parts(&large, &small, map(), GaloisKeys::default());
-        assert!(matches!(refusal(&refused), ErrorKind::MissingGaloisKey { .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::MissingKey { need: "" }, "generate it with the others (there are")
+        );
         let keys = conversion.galois().clone();
         let refused = RingConversion::from_parts(&small, &small, map(), keys.clone());
-        assert!(matches!(refusal(&refused), ErrorKind::ParamsMismatch { .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+        );
         let refused = RingConversion::from_parts(&large, &large, map(), keys.clone());
-        assert!(matches!(refusal(&refused), ErrorKind::ParamsMismatch { .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+        );
         // A map between equal ranks takes nothing from one rank to another.
         let flat = ParamsSpec { rank: 1, ..small.spec().clone() };
         let flat = Params::new(flat).unwrap();
         let level = ModuleMap::new(&large, &flat, 2).unwrap();
         let refused = RingConversion::from_parts(&large, &flat, level, keys.clone());
-        assert!(matches!(refusal(&refused), ErrorKind::Rank { found: 1, needed: 4, .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "rank 1 where rank 4 is needed"));
         let refused = RingConversion::generate(&secret, &flat, 2, &mut rng(2));
-        assert!(matches!(refusal(&refused), ErrorKind::Rank { found: 1, needed: 4, .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "rank 1 where rank 4 is needed"));
         let other = Params::new(ParamsSpec { sigma: 4.0, ..large.spec().clone() }).unwrap();
         let refused = RingConversion::from_parts(&other, &small, map(), keys);
-        assert!(matches!(refusal(&refused), ErrorKind::ParamsMismatch { .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+        );
         let ct = secret.encrypt(&message(&large, 1, 1), &mut rng(1)).unwrap();
-        assert!(matches!(refusal(&conversion.from_rank(&ct)), ErrorKind::ParamsMismatch { .. }));
+        assert!(
+            refusal(&conversion.from_rank(&ct))
+                .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+        );
         let extracted = conversion.to_rank(&ct).unwrap();
-        assert!(matches!(
-            refusal(&conversion.to_rank(&extracted)),
-            ErrorKind::ParamsMismatch { .. }
-        ));
+        assert!(
+            refusal(&conversion.to_rank(&extracted))
+                .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+        );
         let high = secret.encrypt(&message(&large, 3, 1), &mut rng(1)).unwrap();
-        assert!(matches!(refusal(&conversion.to_rank(&high)), ErrorKind::Limbs { found: 3, .. }));
+        assert!(refusal(&conversion.to_rank(&high)).is(&ErrorKind::Level, "3 limbs where"));
     }
 }

@@ -5,6 +5,8 @@
 //! two only, a rotation by any step takes `log2(n/2) / 3` of them on average (non-adjacent form). A
 //! small set of keys therefore serves every step.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use crate::galois::{GaloisKey, rotation_exponent};
 use crate::key_id::KeyIdent;
 use crate::params::check_chains;
 use crate::rank::{RankReduceKey, check_extension};
-use crate::{Ciphertext, During, ErrorKind, GaloisKeys, Params, Result, SecretKey};
+use crate::{Ciphertext, During, GaloisKeys, Params, Result, SecretKey, error};
 
 /// The step as a sum of the fewest signed powers of two, no two adjacent, smallest first
 /// (Reitwiesner's non-adjacent form).
@@ -59,8 +61,8 @@ impl RankHoistedKeys {
     ///
     /// # Errors
     /// As for [`RankReduceKey::generate`] if the secrets do not belong together,
-    /// [`ErrorKind::Secret`] or [`ErrorKind::Parameter`] unless `raised` is as secure as
-    /// [`SecretKey::extend_rank`] makes it, and [`ErrorKind::Limbs`].
+    /// [`ErrorKind::Shape`] or [`ErrorKind::Parameters`] unless `raised` is as secure as
+    /// [`SecretKey::extend_rank`] makes it, and [`ErrorKind::Level`].
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         raised: &SecretKey,
@@ -84,9 +86,9 @@ impl RankHoistedKeys {
     /// Assembles any Galois keys at the rank of `raised` and the rank-down key to `base`.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingRankDownKey`] without the rank-down key; [`ErrorKind::ParamsMismatch`],
-    /// [`ErrorKind::KeyMismatch`], [`ErrorKind::Rank`], [`ErrorKind::Degree`] or
-    /// [`ErrorKind::Moduli`] if the keys do not belong together.
+    /// [`ErrorKind::MissingKey`] without the rank-down key; [`ErrorKind::ParamsMismatch`],
+    /// [`ErrorKind::KeyMismatch`], [`ErrorKind::Shape`] or
+    /// [`ErrorKind::ParamsMismatch`] if the keys do not belong together.
     pub fn from_parts(
         base: &Params,
         raised: &Params,
@@ -96,7 +98,7 @@ impl RankHoistedKeys {
         let op = "assemble keys of rank-hoisted rotations";
         let Some(down) = down else {
             let (found, needed) = (raised.rank(), base.rank());
-            return Err(ErrorKind::MissingRankDownKey { found, needed }.during(op));
+            return Err(error::missing_rank_down_key(found, needed).during(op));
         };
         // The rank-down key must lead from `raised` to `base`.
         let shape = *down.key().shape();
@@ -104,7 +106,7 @@ impl RankHoistedKeys {
         base.check(shape.to.fingerprint).during(op)?;
         if base.rank() + shape.from_rank != raised.rank() {
             let needed = raised.rank().saturating_sub(base.rank());
-            return Err(ErrorKind::Rank { found: shape.from_rank, needed }.during(op));
+            return Err(error::rank(shape.from_rank, needed).during(op));
         }
         check_chains(base, raised, shape.limbs).during(op)?;
         // The Galois keys must be under the secret at the temporary rank.
@@ -152,14 +154,14 @@ impl RankHoistedKeys {
     /// rank-down. Without exponents, returns a copy of the ciphertext.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingGaloisKey`] for an exponent without a key, and if the ciphertext belongs
+    /// [`ErrorKind::MissingKey`] for an exponent without a key, and if the ciphertext belongs
     /// to another key or has more limbs than the keys.
     pub fn apply(&self, ct: &Ciphertext, exponents: &[usize]) -> Result<Ciphertext> {
         let op = "rotate at a temporary rank";
         let end = self.down.key().shape().to;
         self.base.check(ct.fingerprint).during(op)?;
         if ct.key != end.key {
-            return Err(ErrorKind::KeyMismatch { found: ct.key, needed: end.key }.during(op));
+            return Err(error::key_mismatch(ct.key, end.key).during(op));
         }
         // Fetch and check every key before any computation.
         let keys: Vec<Arc<GaloisKey>> =
@@ -213,6 +215,7 @@ impl RankHoistedKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng};
     use crate::{ParamsSpec, Security, conjugation_exponent, noise, noise::measured};
@@ -298,24 +301,24 @@ mod tests {
         short.resize(3 * 256, 0);
         let bare = SecretKey::from_coefficients(raised.params(), &short, &mut rng(5)).unwrap();
         let refused = RankHoistedKeys::generate(&secret, &bare, 3, &mut rng(3));
-        assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "secret key"));
         let set = |rank, security| {
             let spec = ParamsSpec { security, ..crate::testing::spec(4096, rank, 2, 1) };
             Params::new(spec).unwrap()
         };
         let secure = SecretKey::generate(&set(2, Security::Bits128), &mut rng(1)).unwrap();
         let refused = secure.extend_rank(&set(3, Security::Insecure), &mut rng(2));
-        assert!(matches!(refusal(&refused), ErrorKind::Parameter { field: "security", .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Parameters, "parameter security ="));
         secure.extend_rank(&set(3, Security::Bits128), &mut rng(2)).unwrap();
         // Nor may its parts and views be weaker.
         let weak = |refused: crate::Result<SecretKey>| {
-            assert!(matches!(refusal(&refused), ErrorKind::Parameter { field: "security", .. }));
+            assert!(refusal(&refused).is(&ErrorKind::Parameters, "parameter security ="));
         };
         weak(secure.truncate_rank(&set(1, Security::Insecure), &mut rng(2)));
         let (from, to) = (secure.params(), set(2, Security::Insecure));
         let other = SecretKey::generate(&to, &mut rng(3)).unwrap();
         let refused = crate::KeySwitchKey::between(&secure, &other, 2, &mut rng(4));
-        assert!(matches!(refusal(&refused), ErrorKind::Parameter { field: "security", .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Parameters, "parameter security ="));
         let view = ParamsSpec { security: Security::Insecure, ..from.spec().clone() };
         let view = Params::new(view).unwrap().module_view(2).unwrap();
         weak(crate::ModuleMap::new(from, &view, 2).unwrap().extract_secret(&secure));
@@ -327,31 +330,46 @@ mod tests {
         let base = secret.params();
         let keys = RankHoistedKeys::generate(&secret, &raised, 3, &mut rng(3)).unwrap();
         let ct = secret.encrypt(&message(base, 4, 7), &mut rng(4)).unwrap();
-        assert!(matches!(refusal(&keys.rotate(&ct, 1)), ErrorKind::Limbs { found: 4, .. }));
+        assert!(refusal(&keys.rotate(&ct, 1)).is(&ErrorKind::Level, "4 limbs where"));
         let ct = raised.encrypt(&message(raised.params(), 3, 7), &mut rng(4)).unwrap();
-        assert!(matches!(refusal(&keys.rotate(&ct, 1)), ErrorKind::ParamsMismatch { .. }));
+        assert!(
+            refusal(&keys.rotate(&ct, 1))
+                .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+        );
         let other = SecretKey::generate(base, &mut rng(9)).unwrap();
         let foreign = other.encrypt(&message(base, 3, 7), &mut rng(4)).unwrap();
-        assert!(matches!(refusal(&keys.rotate(&foreign, 1)), ErrorKind::KeyMismatch { .. }));
+        assert!(
+            refusal(&keys.rotate(&foreign, 1))
+                .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+        );
         let ct = secret.encrypt(&message(base, 3, 7), &mut rng(4)).unwrap();
         let exponent = conjugation_exponent(64);
         let refused = keys.apply(&ct, &[exponent]);
-        assert!(matches!(refusal(&refused), ErrorKind::MissingGaloisKey { exponent: 127, .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::MissingKey { need: "" }, "no key for the automorphism X -> X^127")
+        );
         let parts = |galois: GaloisKeys, down| {
             RankHoistedKeys::from_parts(base, raised.params(), galois, down)
         };
         let refused = parts(keys.galois().clone(), None);
-        assert!(matches!(
-            refusal(&refused),
-            ErrorKind::MissingRankDownKey { found: 2, needed: 1, .. }
-        ));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::MissingKey { need: "" }, "no rank-down key from rank 2 to rank 1")
+        );
         let own = GaloisKeys::generate(&secret, [5], 3, &mut rng(5)).unwrap();
         let refused = parts(own, Some(keys.down().clone()));
-        assert!(matches!(refusal(&refused), ErrorKind::ParamsMismatch { .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+        );
         let strange = other.extend_rank(raised.params(), &mut rng(5)).unwrap();
         let strange = GaloisKeys::generate(&strange, [5], 3, &mut rng(5)).unwrap();
         let refused = parts(strange, Some(keys.down().clone()));
-        assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+        );
         // A rank-down key from a set that is not above.
         let (flat, _) = world(64, (1, 2));
         let down = crate::KeySwitchKey::between(&flat, &secret, 3, &mut rng(6)).unwrap();
@@ -362,8 +380,8 @@ mod tests {
             GaloisKeys::default(),
             Some(down.into()),
         );
-        assert!(matches!(refusal(&refused), ErrorKind::Rank { .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "where rank"));
         let refused = RankHoistedKeys::generate(&other, &raised, 3, &mut rng(3));
-        assert!(matches!(refusal(&refused), ErrorKind::Secret { .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Shape, "secret key"));
     }
 }

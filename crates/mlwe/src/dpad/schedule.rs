@@ -1,7 +1,9 @@
 //! The levels at which a deep circuit can reduce its rank (section 2.2 and RQ4 of the paper).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::security::{self, Model, SecretKind};
-use crate::{During, ErrorKind, Params, ParamsSpec, Result, Security};
+use crate::{Params, ParamsSpec, Result, Security, error};
 
 /// One rank of a circuit, with the number of limbs from which on ciphertexts may have this rank.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,19 +91,20 @@ pub(crate) fn largest_log2_modulus(
 /// The smallest rank of a schedule at which ciphertexts may have `limbs` limbs.
 ///
 /// # Errors
-/// [`ErrorKind::Limbs`] if no step allows this many.
+/// [`ErrorKind::Level`] if no step allows this many.
 pub fn rank_at(schedule: &[RankStep], limbs: usize) -> Result<&RankStep> {
     // Among the ranks allowed at this level, the smallest.
     let allowed = schedule.iter().filter(|step| step.limbs >= limbs);
     allowed.min_by_key(|step| step.rank).ok_or_else(|| {
         let most = schedule.iter().map(|step| step.limbs).max().unwrap_or(0);
-        ErrorKind::Limbs { found: limbs, needed: format!("at most {most}") }.during("choose a rank")
+        error::limbs(limbs, format!("at most {most}")).during("choose a rank")
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{message, params, rng, spec};
     use crate::{RankReduceKey, SecretKey, noise::measured, paper::DPad};
@@ -120,13 +123,16 @@ mod tests {
             let mut over = step.spec.clone();
             if let Some(&q) = params.spec().q.get(step.limbs) {
                 over.q.push(q);
-                assert!(matches!(refusal(&Params::new(over)), ErrorKind::Insecure { .. }));
+                assert!(
+                    refusal(&Params::new(over))
+                        .is(&ErrorKind::Insecure, "bits; take fewer or smaller primes, a")
+                );
             }
         }
         assert_eq!(rank_at(&schedule, 1).unwrap().rank, 1);
         assert_eq!(rank_at(&schedule, 2).unwrap().rank, 2);
         assert_eq!(rank_at(&schedule, 4).unwrap().rank, 4);
-        assert!(matches!(refusal(&rank_at(&schedule, 9)), ErrorKind::Limbs { found: 9, .. }));
+        assert!(refusal(&rank_at(&schedule, 9)).is(&ErrorKind::Level, "9 limbs where"));
         assert!(rank_at(&[], 1).is_err());
         // An odd rank has no half.
         let odd = Params::new(spec(4096, 6, 8, 1)).unwrap();

@@ -33,6 +33,8 @@
 //! As for every relinearization key, the messages of these keys depend on the secrets themselves
 //! (`s (x) s` under `(s || s')`, `s'` under `s`). Circular security is assumed.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::fmt;
 
 use bellerophon_ring::{Ntt, PackedPoly, Poly};
@@ -40,7 +42,7 @@ use bellerophon_ring::{Ntt, PackedPoly, Poly};
 use crate::ciphertext::packed_len;
 use crate::encrypt::SEED_BYTES;
 use crate::security::SecretKind;
-use crate::{Ciphertext, During, ErrorKind, ModuleMap, Params, ParamsSpec, Result, Tensor, noise};
+use crate::{Ciphertext, During, ModuleMap, Params, ParamsSpec, Result, Tensor, error, noise};
 
 /// The kind of a relinearization strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -109,8 +111,8 @@ impl RelinStrategy {
     /// of digits `mu` of the chain.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameter`] unless the factor is a power of two that divides the rank, and ring
-    /// errors if the primes do not support the larger degree. [`ErrorKind::Rank`] unless the
+    /// [`ErrorKind::Parameters`] unless the factor is a power of two that divides the rank, and
+    /// ring errors if the primes do not support the larger degree. [`ErrorKind::Shape`] unless the
     /// temporary rank exceeds that of the ring, and the errors of [`Params::new`]: `Q P^` at
     /// dimension `rank * n` must have the security of the parameters too.
     pub fn new(
@@ -177,7 +179,7 @@ impl RelinStrategy {
     /// Number of digits of the first switch at this level: `mu`, or `d` without a temporary rank.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.
+    /// [`ErrorKind::Level`] for zero limbs or more than the chain has.
     pub fn digits(&self, limbs: usize) -> Result<usize> {
         self.base.check_limbs(limbs).during("count digits")?;
         Ok(self.raised.gadget().digits(limbs))
@@ -194,8 +196,8 @@ impl RelinStrategy {
     /// No key is generated.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.
-    /// [`ErrorKind::Limbs`] for none or more than the chain has.
+    /// [`ErrorKind::Level`] for zero limbs or more than the chain has.
+    /// [`ErrorKind::Level`] for none or more than the chain has.
     pub fn seeded_byte_len(&self, limbs: usize) -> Result<usize> {
         self.base.check_limbs(limbs).during("size keys")?;
         // One body per digit and component, and one seed per key.
@@ -213,7 +215,7 @@ impl RelinStrategy {
     /// Size in bytes of the expanded keys in the memory of this machine. No key is generated.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.
+    /// [`ErrorKind::Level`] for zero limbs or more than the chain has.
     pub fn memory_len(&self, limbs: usize) -> Result<usize> {
         self.base.check_limbs(limbs).during("size keys")?;
         // Bodies and masks: rank + 1 packed polynomials per digit and component.
@@ -233,7 +235,7 @@ impl RelinStrategy {
     /// that of one key switch without a temporary rank.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.
+    /// [`ErrorKind::Level`] for zero limbs or more than the chain has.
     pub fn noise(&self, limbs: usize) -> Result<f64> {
         self.base.check_limbs(limbs).during("predict noise")?;
         Ok(match self.is_raised() {
@@ -246,13 +248,13 @@ impl RelinStrategy {
     /// last `primes` primes in one division.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`] unless at least one limb remains.
+    /// [`ErrorKind::Level`] unless at least one limb remains.
     pub fn noise_rescaled(&self, limbs: usize, primes: usize, variance: f64) -> Result<f64> {
         let op = "predict noise";
         self.base.check_limbs(limbs).during(op)?;
         if primes >= limbs {
             let needed = format!("more than the {primes} to divide by");
-            return Err(ErrorKind::Limbs { found: limbs, needed }.during(op));
+            return Err(error::limbs(limbs, needed).during(op));
         }
         Ok(match self.is_raised() {
             true => noise::dpad_relinearize_rescale(
@@ -305,12 +307,11 @@ impl RelinStrategy {
 /// The same lattice over the ring of degree `n factor`: the inverse of [`Params::module_view`].
 fn join_view(base: &Params, factor: usize) -> Result<Params> {
     if factor == 0 || !factor.is_power_of_two() || !base.rank().is_multiple_of(factor) {
-        return Err(ErrorKind::Parameter {
-            field: "factor",
-            found: factor.to_string(),
-            needed: format!("a power of two that divides the rank {}", base.rank()),
-        }
-        .into());
+        return Err(error::parameter(
+            "factor",
+            factor.to_string(),
+            format!("a power of two that divides the rank {}", base.rank()),
+        ));
     }
     Params::new(ParamsSpec {
         degree: base.degree() * factor,
@@ -324,7 +325,7 @@ fn join_view(base: &Params, factor: usize) -> Result<Params> {
 fn temporary_params(base: &Params, rank: usize, p: Vec<u64>) -> Result<Params> {
     if rank <= base.rank() {
         let op = "raise the rank";
-        return Err(ErrorKind::Rank { found: rank, needed: base.rank() + 1 }.during(op));
+        return Err(error::rank(rank, base.rank() + 1).during(op));
     }
     // The secret keeps its density, so a sparse one gets a larger weight.
     let secret = raised_secret(base.spec().secret, base.rank(), rank);

@@ -1,19 +1,21 @@
 //! Galois keys by exponent: in memory, or loaded on demand.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use rand::CryptoRng;
 
-use crate::{During, ErrorKind, GaloisKey, Params, Result, SecretKey};
+use crate::{During, GaloisKey, Params, Result, SecretKey, error};
 
 /// A store of keys outside memory: a file, for example.
 pub trait GaloisSource: Send + Sync {
     /// Loads the key of an exponent that was registered with [`GaloisKeys::insert_stored`].
     ///
     /// # Errors
-    /// [`ErrorKind::Stored`] if the key cannot be loaded.
+    /// [`ErrorKind::Io`] if the key cannot be loaded.
     fn load(&self, exponent: usize) -> Result<Arc<GaloisKey>>;
 }
 
@@ -91,7 +93,7 @@ impl GaloisKeys {
     /// again; caching is up to the source.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`] for more limbs than the parameters have.
+    /// [`ErrorKind::Level`] for more limbs than the parameters have.
     pub fn insert_stored(
         &mut self,
         params: &Params,
@@ -116,14 +118,12 @@ impl GaloisKeys {
     /// The key of an exponent in `[1, 2N)`.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingGaloisKey`] without a key for the exponent, [`ErrorKind::Stored`] if it
+    /// [`ErrorKind::MissingKey`] without a key for the exponent, [`ErrorKind::Io`] if it
     /// cannot be loaded.
     pub fn get(&self, exponent: usize) -> Result<Arc<GaloisKey>> {
         match self.keys.get(&exponent) {
             Some(key) => key.load(exponent),
-            None => {
-                Err(ErrorKind::MissingGaloisKey { exponent, available: self.keys.len() }.into())
-            }
+            None => Err(error::missing_galois_key(exponent, self.keys.len())),
         }
     }
 
@@ -161,6 +161,7 @@ impl GaloisKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{params, rng};
 
@@ -169,9 +170,7 @@ mod tests {
     impl GaloisSource for Shelf {
         fn load(&self, exponent: usize) -> Result<Arc<GaloisKey>> {
             let found = self.0.iter().find(|key| key.exponent() == exponent);
-            found.cloned().ok_or_else(|| {
-                ErrorKind::Stored { exponent, reason: "not on the shelf".into() }.into()
-            })
+            found.cloned().ok_or_else(|| error::stored(exponent, "not on the shelf".into()))
         }
     }
 
@@ -188,7 +187,7 @@ mod tests {
             keys.insert_stored(&params, exponent, 3, shelf.clone()).unwrap();
         }
         let refused = keys.insert_stored(&params, 9, 4, shelf.clone());
-        assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 4, .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Level, "4 limbs where"));
         // One with fewer limbs does not replace a stored one; one with as many neither.
         keys.insert(key(5, 2));
         keys.insert(key(7, 2));
@@ -198,9 +197,14 @@ mod tests {
         assert!(Arc::ptr_eq(&keys.get(25).unwrap(), &shelf.0[1]));
         assert_eq!(keys.get(5).unwrap().key().shape().limbs, 3);
         let refused = keys.get(125);
-        assert!(matches!(refusal(&refused), ErrorKind::Stored { exponent: 125, .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Io, "X -> X^125 cannot be loaded"));
         let refused = keys.get(3);
-        assert!(matches!(refusal(&refused), ErrorKind::MissingGaloisKey { available: 4, .. }));
+        assert!(
+            refusal(&refused).is(
+                &ErrorKind::MissingKey { need: "" },
+                "generate it with the others (there are 4"
+            )
+        );
         let sizes = [3, 3, 3, 2].map(|limbs| GaloisKey::seeded_byte_len(&params, limbs).unwrap());
         assert_eq!(keys.byte_len(&params), sizes.iter().sum());
         assert_eq!(key(5, 2).key().seeded_byte_len(&params), sizes[3]);

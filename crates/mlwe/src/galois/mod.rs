@@ -10,6 +10,8 @@
 mod cache;
 mod key_set;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Addend, Automorphism, Digits, Epilogue, Ntt, Poly, Rotated};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
@@ -21,9 +23,7 @@ use crate::ciphertext::packed_len;
 use crate::encrypt::SEED_BYTES;
 use crate::key_id::KeyIdent;
 use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey};
-use crate::{
-    Ciphertext, CiphertextQP, During, ErrorKind, HoistedDigits, Params, Result, SecretKey,
-};
+use crate::{Ciphertext, CiphertextQP, During, HoistedDigits, Params, Result, SecretKey, error};
 
 /// The exponent `g = 5^step mod 2N` that rotates the slots left by `step`. A negative step rotates
 /// right.
@@ -98,7 +98,7 @@ impl GaloisKey {
         // An automorphism maps a rank to itself.
         if shape.from_rank != shape.to_rank {
             let (found, needed) = (shape.from_rank, shape.to_rank);
-            return Err(ErrorKind::Rank { found, needed }.during(op));
+            return Err(error::rank(found, needed).during(op));
         }
         let map = params.q().automorphism(exponent)?;
         Ok(Self { map, key: key.into_expanded(params)? })
@@ -113,7 +113,7 @@ impl GaloisKey {
     /// generated.
     ///
     /// # Errors
-    /// [`ErrorKind::Limbs`] for zero limbs or more than the chain has.
+    /// [`ErrorKind::Level`] for zero limbs or more than the chain has.
     pub fn seeded_byte_len(params: &Params, limbs: usize) -> Result<usize> {
         params.check_limbs(limbs).during("size of a Galois key")?;
         let rows = params.gadget().digits(limbs) * params.rank();
@@ -220,7 +220,7 @@ impl GaloisKey {
         // The digits must be those of this level.
         if digits.limbs() != ct.limbs() {
             let needed = ct.limbs().to_string();
-            return Err(ErrorKind::Limbs { found: digits.limbs(), needed }.during(op));
+            return Err(error::limbs(digits.limbs(), needed).during(op));
         }
         Ok(())
     }
@@ -229,6 +229,7 @@ impl GaloisKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::GaloisKeys;
     use crate::error::refusal;
     use crate::testing::{assert_close, message, params, rng};
@@ -356,9 +357,15 @@ mod tests {
         let foreign = foreign.encrypt(&expected, &mut rng(4)).unwrap();
         let foreign = CiphertextQP::lift(&params, &foreign).unwrap();
         let refused = key.rotate_extended(&params, after, Some(foreign.clone()));
-        assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+        );
         let refused = key.rotate_extended(&params, foreign, None);
-        assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+        );
     }
 
     #[test]
@@ -368,14 +375,17 @@ mod tests {
         let keys = GaloisKeys::generate(&secret, [5, 5 + 128], 1, &mut rng(2)).unwrap();
         assert_eq!(keys.exponents().len(), 1);
         let error = keys.get(25).during("rotate").unwrap_err();
-        assert!(matches!(
-            error.kind(),
-            ErrorKind::MissingGaloisKey { exponent: 25, available: 1, .. }
+        assert!(error.is(
+            &ErrorKind::MissingKey { need: "" },
+            "X -> X^25; generate it with the others (there are 1 keys)"
         ));
         let other = SecretKey::generate(&params, &mut rng(5)).unwrap();
         let ct = other.encrypt(&message(&params, 1, 1), &mut rng(1)).unwrap();
         let refused = keys.get(5).during("rotate").unwrap().apply(&params, &ct);
-        assert!(matches!(refusal(&refused), ErrorKind::KeyMismatch { .. }));
+        assert!(
+            refusal(&refused)
+                .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+        );
         assert!(GaloisKey::generate(&secret, 4, 1, &mut rng(1)).is_err());
         // Of two keys for one automorphism the one for more limbs stays.
         let mut keys = keys;

@@ -5,7 +5,7 @@ use bellerophon_ring::{Ntt, Poly, sample::Seed};
 use super::{KeySwitchKey, SwitchKeyInfo};
 use crate::ciphertext::packed_len;
 use crate::encrypt::{SEED_BYTES, check_extended, check_residues};
-use crate::{During, ErrorKind, Params, Result};
+use crate::{During, Params, Result, error};
 
 /// A switching key in serializable form: the masks are replaced by their seed, which more than
 /// halves the size.
@@ -65,10 +65,10 @@ impl SeededKeySwitchKey {
         params.check_limbs(shape.limbs).during(op)?;
         let rows = params.gadget().digits(shape.limbs).saturating_mul(shape.from_rank);
         if shape.to_rank != params.rank() {
-            return Err(ErrorKind::Rank { found: shape.to_rank, needed: params.rank() }.during(op));
+            return Err(error::rank(shape.to_rank, params.rank()).during(op));
         }
         if b.len() != rows || rows == 0 {
-            return Err(ErrorKind::Rank { found: b.len(), needed: rows.max(1) }.during(op));
+            return Err(error::rank(b.len(), rows.max(1)).during(op));
         }
         // Degree, limbs and residues: the parts may come from untrusted input.
         for poly in &b {

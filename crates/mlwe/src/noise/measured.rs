@@ -1,11 +1,13 @@
 //! Measured noise, for comparison with [`noise`](crate::noise) in tests and demonstrations. Needs
 //! the secret.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Coeff, Ntt, Poly, Ring};
 use num_traits::ToPrimitive;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, During, ErrorKind, Result, SecretKey};
+use crate::{Ciphertext, During, Result, SecretKey, error};
 
 /// Statistics of the coefficients of a noise polynomial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,14 +39,14 @@ impl NoiseStats {
 /// coefficients of the difference between the phase and `expected`, centred modulo `Q_l`.
 ///
 /// # Errors
-/// The errors of [`Ciphertext::phase`], and [`ErrorKind::Limbs`] or [`ErrorKind::Degree`] if
+/// The errors of [`Ciphertext::phase`], and [`ErrorKind::Level`] or [`ErrorKind::Shape`] if
 /// `expected` has another shape.
 pub fn noise(secret: &SecretKey, ct: &Ciphertext, expected: &Poly<Ntt>) -> Result<NoiseStats> {
     let op = "measure noise";
     secret.params().check_poly(expected).during(op)?;
     if expected.limbs() != ct.limbs() {
         let needed = ct.limbs().to_string();
-        return Err(ErrorKind::Limbs { found: expected.limbs(), needed }.during(op));
+        return Err(error::limbs(expected.limbs(), needed).during(op));
     }
     let ring = ct.ring(secret.params());
     let mut phase = ct.phase(secret)?;

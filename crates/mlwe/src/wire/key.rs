@@ -1,5 +1,7 @@
 //! Serialized forms of evaluation keys: bodies and a seed.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{
     sample::Seed,
     wire::{Fingerprint, Packed},
@@ -8,9 +10,9 @@ use bellerophon_ring::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    During, Error, ErrorKind, GaloisKey, KeyIdent, KeySwitchKey, ModRaiseKey, Params,
-    RaiseTransform, RaiseTransformKey, RankReduceKey, RelinKeys, RelinStrategy, Result,
-    SeededKeySwitchKey, SwitchKeyInfo, wire::kind,
+    During, Error, GaloisKey, KeyIdent, KeySwitchKey, ModRaiseKey, Params, RaiseTransform,
+    RaiseTransformKey, RankReduceKey, RelinKeys, RelinStrategy, Result, SeededKeySwitchKey,
+    SwitchKeyInfo, error, wire::kind,
 };
 
 /// The plain form of a [`KeySwitchKey`], and of a [`ModRaiseKey`].
@@ -77,12 +79,8 @@ wire_form! {
         // Reject a second encoding of the same automorphism.
         let (exponent, order) = (form.exponent as usize, 2 * params.degree());
         if exponent >= order {
-            return Err(ErrorKind::Parameter {
-                field: "exponent of a Galois key",
-                found: exponent.to_string(),
-                needed: format!("an odd number below 2N = {order}"),
-            }
-            .into());
+            let needed = format!("an odd number below 2N = {order}");
+            return Err(error::parameter("exponent of a Galois key", exponent.to_string(), needed));
         }
         let key = seeded(params, form.key)?;
         Self::from_parts(params, exponent, key)
@@ -111,12 +109,9 @@ wire_form! {
     fn read(strategy, form) {
         // A rank-down key without a temporary rank would be ignored: reject it.
         if form.down.is_some() && !strategy.is_raised() {
-            return Err(ErrorKind::Parameter {
-                field: "rank reduction key of relinearization keys",
-                found: "one".into(),
-                needed: "none: the strategy has no temporary rank".into(),
-            }
-            .into());
+            let name = "rank reduction key of relinearization keys";
+            let needed = "none: the strategy has no temporary rank".into();
+            return Err(error::parameter(name, "one".into(), needed));
         }
         // Each key is read with the parameters of its output.
         let cross = KeySwitchKey::from_form(strategy.raised(), form.cross)?;
@@ -147,7 +142,7 @@ wire_form! {
         params.check_limbs(limbs).during(op)?;
         // A key without rows would switch nothing.
         if form.from_rank == 0 {
-            return Err(ErrorKind::Rank { found: 0, needed: 1 }.during(op));
+            return Err(error::rank(0, 1).during(op));
         }
         let ring = params.gadget().ring(limbs);
         let bodies = form.bodies.unpack_polys(ring, form.from_rank as usize)?;

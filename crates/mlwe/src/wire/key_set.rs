@@ -1,5 +1,7 @@
 //! Serialized forms of several Galois keys and of the keys of hoisted rotations.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{
     wire::{List, Wire},
     wire_form,
@@ -7,9 +9,7 @@ use bellerophon_ring::{
 use serde::{Deserialize, Serialize};
 
 use super::{GaloisKeyForm, KeySwitchKeyForm, ParamsForm, kind};
-use crate::{
-    During, Error, ErrorKind, GaloisKey, GaloisKeys, Params, RankHoistedKeys, RankReduceKey, Result,
-};
+use crate::{Error, GaloisKey, GaloisKeys, Params, RankHoistedKeys, RankReduceKey, Result, error};
 
 /// The largest number of Galois keys in one form.
 const MOST_KEYS: usize = 4096;
@@ -26,7 +26,7 @@ impl GaloisKeysForm<'_> {
     /// The form of keys of these parameters. Keys that stay in a file are loaded one by one.
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for keys of other parameters, [`ErrorKind::Stored`].
+    /// [`ErrorKind::ParamsMismatch`] for keys of other parameters, [`ErrorKind::Io`].
     pub fn new(params: &Params, keys: &GaloisKeys) -> Result<GaloisKeysForm<'static>> {
         let forms = keys.exponents().map(|exponent| {
             let key = KeySwitchKeyForm::new(params, keys.get(exponent)?.key())?;
@@ -43,16 +43,16 @@ impl GaloisKeysForm<'_> {
     /// The keys, each checked against the parameters.
     ///
     /// # Errors
-    /// Those of each key; [`ErrorKind::Parameter`] for exponents that do not increase.
+    /// Those of each key; [`ErrorKind::Parameters`] for exponents that do not increase.
     pub fn into_keys(self, params: &Params) -> Result<GaloisKeys> {
         let forms = self.0.0;
         // A second key of one exponent would be ignored.
         if !forms.is_sorted_by(|one, next| one.exponent < next.exponent) {
-            return Err(ErrorKind::Parameter {
-                field: "list of Galois keys",
-                found: "exponents that do not increase".into(),
-                needed: "each exponent once, in increasing order".into(),
-            }
+            return Err(error::parameter(
+                "list of Galois keys",
+                "exponents that do not increase".into(),
+                "each exponent once, in increasing order".into(),
+            )
             .during("read Galois keys"));
         }
         let mut keys = GaloisKeys::default();
@@ -99,12 +99,9 @@ wire_form! {
         let own = (spec.degree, &spec.q) == (params.degree(), &params.spec().q);
         if !own || !ranks.contains(&spec.rank) {
             let (degree, rank) = (spec.degree, spec.rank);
-            return Err(ErrorKind::Parameter {
-                field: "parameters of hoisted rotations",
-                found: format!("degree {degree}, rank {rank}, {} primes", spec.q.len()),
-                needed: format!("the degree and primes of the slots, and a rank in {ranks:?}"),
-            }
-            .into());
+            let found = format!("degree {degree}, rank {rank}, {} primes", spec.q.len());
+            let needed = format!("the degree and primes of the slots, and a rank in {ranks:?}");
+            return Err(error::parameter("parameters of hoisted rotations", found, needed));
         }
         Ok(Self { raised: Params::new(spec)?, down })
     }

@@ -1,9 +1,11 @@
 //! Serialized forms of parameter sets: their specification.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{wire::List, wire_form};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind, MOST_PRIMES, Params, ParamsSpec, Result, SecretKind, Security};
+use crate::{Error, MOST_PRIMES, Params, ParamsSpec, Result, SecretKind, Security, error};
 
 /// The plain form of a parameter set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,7 +75,7 @@ impl SecurityForm {
     /// The security level, if the reader requires this level or none ([`Security::Insecure`]).
     ///
     /// # Errors
-    /// [`ErrorKind::Parameter`] for another level.
+    /// [`ErrorKind::Parameters`] for another level.
     pub fn checked(self, wanted: Security) -> Result<Security> {
         let stated = match self {
             Self::Bits128 => Security::Bits128,
@@ -82,16 +84,15 @@ impl SecurityForm {
         };
         // A reader that requires `Insecure` accepts every level.
         if wanted != stated && wanted != Security::Insecure {
-            return Err(ErrorKind::Parameter {
-                field: "security",
-                found: stated.name().into(),
-                needed: format!(
+            return Err(error::parameter(
+                "security",
+                stated.name().into(),
+                format!(
                     "{}, which the reader requires: ask the sender for such a set, or read with \
                      `Security::{stated:?}`",
                     wanted.name()
                 ),
-            }
-            .into());
+            ));
         }
         Ok(stated)
     }

@@ -4,7 +4,7 @@ use bellerophon_ring::wire_form;
 
 use super::{GaloisKeysForm, KeySwitchKeyForm, kind};
 use crate::{
-    During, Error, ErrorKind, ModuleMap, Params, RankReduceKey, RingConversion, RingSwitchKeys,
+    During, Error, ModuleMap, Params, RankReduceKey, RingConversion, RingSwitchKeys, error,
 };
 
 wire_form! {
@@ -50,7 +50,7 @@ wire_form! {
         let degree = form.degree as usize;
         // The module of the target is known before any key is read.
         if degree == 0 || !target.degree().is_multiple_of(degree) {
-            let kind = ErrorKind::Degree { found: degree, needed: target.degree() };
+            let kind = error::degree(degree, target.degree());
             return Err(kind.during("read keys of a ring switch"));
         }
         let module = target.module_view(target.degree() / degree)?;

@@ -109,7 +109,7 @@ fn conversions_between_rings_come_back() {
         let ct = ct.unwrap();
         assert_eq!(back.from_rank(&ct).unwrap(), conversion.from_rank(&ct).unwrap());
         let swapped = read::<RingConversion>(&(both.1.clone(), both.0), &bytes).unwrap();
-        assert!(matches!(refusal(&swapped), ErrorKind::Degree { .. }));
+        assert!(refusal(&swapped).is(&ErrorKind::Shape, "a polynomial of degree bound"));
 
         // To a smaller ring, by a rank reduction in between.
         let target = ParamsSpec { degree: 128, ..large.spec().clone() };
@@ -124,12 +124,18 @@ fn conversions_between_rings_come_back() {
             let mut changed = bytes.clone();
             changed[..4].copy_from_slice(&degree.to_le_bytes());
             let refused = read::<RingSwitchKeys>(&both, &changed).unwrap();
-            assert!(matches!(refusal(&refused), ErrorKind::Degree { .. }), "{degree}");
+            assert!(
+                refusal(&refused).is(&ErrorKind::Shape, "a polynomial of degree bound"),
+                "{degree}"
+            );
         }
         // Parts of two switches do not belong together.
         let (other, _) = RingSwitchKeys::generate(&key, &both.1, 64, 2, &mut rng(6)).unwrap();
         let mixed = RingSwitchKeys::from_parts(&large, keys.reduce().clone(), other.up().clone());
-        assert!(matches!(refusal(&mixed), ErrorKind::KeyMismatch { .. }));
+        assert!(
+            refusal(&mixed)
+                .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+        );
     }
 }
 
@@ -138,19 +144,25 @@ fn objects_of_other_parameters_are_refused() {
     let (own, other) = (params(64, 1, 3, 2), params(64, 1, 2, 2));
     let key = secret(&own, 1);
     let switch = KeySwitchKey::between(&key, &secret(&own, 2), 2, &mut rng(3)).unwrap();
-    assert!(matches!(refusal(&switch.to_form(&other)), ErrorKind::ParamsMismatch { .. }));
+    assert!(
+        refusal(&switch.to_form(&other))
+            .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+    );
     let refused = read::<KeySwitchKey>(&other, &write(&own, &switch)).unwrap();
-    assert!(matches!(refusal(&refused), ErrorKind::ParamsMismatch { .. }));
+    assert!(
+        refusal(&refused)
+            .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+    );
     let ct = key.encrypt(&message(&own, 3, 1), &mut rng(1)).unwrap();
-    assert!(matches!(refusal(&ct.to_form(&other)), ErrorKind::ParamsMismatch { .. }));
+    assert!(
+        refusal(&ct.to_form(&other))
+            .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+    );
     let refused = read::<Ciphertext>(&other, &write(&own, &ct)).unwrap();
-    assert!(matches!(refusal(&refused), ErrorKind::Limbs { found: 3, .. }));
+    assert!(refusal(&refused).is(&ErrorKind::Level, "3 limbs where"));
     let longer = params(64, 2, 3, 2);
     let refused = read::<Ciphertext>(&longer, &write(&own, &ct)).unwrap();
-    assert!(matches!(
-        refusal(&refused),
-        ErrorKind::Ring(bellerophon_ring::ErrorKind::PackedLength { .. })
-    ));
+    assert!(refusal(&refused).is(&ErrorKind::Bytes, "bytes of packed residues where the shape"));
 }
 
 #[test]
@@ -183,14 +195,14 @@ fn parameters_come_back_with_the_security_asked_for() {
     assert_eq!(back.spec(), insecure.spec());
     for wanted in [Security::Bits128, Security::Bits128Classical] {
         let refused = read::<Params>(&wanted, &bytes).unwrap();
-        assert!(matches!(refusal(&refused), ErrorKind::Parameter { field: "security", .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Parameters, "parameter security ="));
     }
     // A stated security level is checked.
     let mut lying = bytes.clone();
     let at = lying.len() - 4;
     lying[at..].copy_from_slice(&0u32.to_le_bytes());
     let refused = read::<Params>(&Security::Bits128, &lying).unwrap();
-    assert!(matches!(refusal(&refused), ErrorKind::NoEstimate { .. } | ErrorKind::Insecure { .. }));
+    assert!(matches!(refusal(&refused).kind(), ErrorKind::Insecure));
 }
 
 proptest! {

@@ -127,14 +127,14 @@ pub(crate) fn check_key(found: KeyId, needed: KeyId) -> Result<()> {
     if found == needed {
         return Ok(());
     }
-    Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into())
+    Err(mlwe::error::key_mismatch(found, needed))
 }
 
 pub(crate) fn check_limbs(found: usize, needed: usize) -> Result<()> {
     if found == needed {
         return Ok(());
     }
-    Err(mlwe::ErrorKind::Limbs { found, needed: needed.to_string() }.into())
+    Err(mlwe::error::limbs(found, needed.to_string()))
 }
 
 /// A fresh ciphertext with its mask as a seed: half the bytes.

@@ -1,5 +1,6 @@
 //! Secret and public key: encryption, and decryption by rounding.
 
+use crate::error;
 use std::fmt;
 
 use bellerophon_mlwe::{self as mlwe, KeyId};
@@ -50,7 +51,7 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) unless there are `N` coefficients,
-    /// [`ErrorKind::Value`](crate::ErrorKind::Value) unless they may be uniform ternary
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) unless they may be uniform ternary
     /// ([`SecretKind::may_be`](mlwe::SecretKind::may_be)).
     pub(crate) fn restore(
         params: &Params,
@@ -60,13 +61,11 @@ impl SecretKey {
         let (op, kind) = ("restore a secret", mlwe::SecretKind::Ternary);
         if coefficients.len() != params.degree() {
             let (what, needed) = ("number of coefficients", params.degree().to_string());
-            return Err(
-                crate::ErrorKind::Shape { what, found: coefficients.len(), needed }.during(op)
-            );
+            return Err(error::shape(what, coefficients.len(), needed).during(op));
         }
         if !kind.may_be(&coefficients) {
             let (what, found, needed) = ("secret", "another".into(), "uniform ternary");
-            return Err(crate::ErrorKind::Value { what, found, needed }.during(op));
+            return Err(error::value(what, found, needed).during(op));
         }
         Self::of(params, id, coefficients)
     }
@@ -113,7 +112,7 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for another number of coefficients,
-    /// [`ErrorKind::Plain`](crate::ErrorKind::Plain) for one that is not below `t`.
+    /// [`ErrorKind::Range`](crate::ErrorKind::Range) for one that is not below `t`.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         coefficients: &[u64],

@@ -71,7 +71,7 @@ pub(crate) fn dropped_bits(params: &Params, gadget: &DigitGadget) -> f64 {
 /// # Errors
 /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) unless `n` is a power of two up to the degree.
 pub(crate) fn packed(params: &Params, limbs: usize, n: usize, input: f64) -> Result<f64> {
-    Ok(row_packing_noise(params.degree(), n, input, automorphism(params, limbs))?)
+    row_packing_noise(params.degree(), n, input, automorphism(params, limbs))
 }
 
 /// A ciphertext of `limbs` limbs, at most those of the parameters, rescaled to the first prime:

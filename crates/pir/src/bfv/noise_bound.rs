@@ -1,7 +1,9 @@
 //! Noise model: a public bound on the noise of one ciphertext, for any plaintext.
 
 use super::{Norms, Params, Plaintext, noise};
-use crate::{ErrorKind, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{Result, error};
 
 /// `log2` of the probability with which a value may be wrong.
 pub(crate) const LOG2_FAILURE: f64 = -40.0;
@@ -35,13 +37,13 @@ impl NoiseBound {
     /// A bound that a peer states.
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] for numbers that are negative or not finite.
+    /// [`ErrorKind::Argument`] for numbers that are negative or not finite.
     pub(crate) fn restore(variance: f64, rounding: f64, independent: bool) -> Result<Self> {
         // NaN and infinity would pass every later comparison or none.
         for (what, found) in [("variance of noise", variance), ("rounding", rounding)] {
             if !(0.0..f64::INFINITY).contains(&found) {
                 let (found, needed) = (found.to_string(), "a finite number from 0 on");
-                return Err(ErrorKind::Value { what, found, needed }.into());
+                return Err(error::value(what, found, needed));
             }
         }
         Ok(Self { variance, rounding, independent })
@@ -119,7 +121,7 @@ impl NoiseBound {
     pub(crate) fn check(self, params: &Params, limbs: usize) -> Result<Self> {
         let log2_failure = self.log2_failure(params, limbs);
         if log2_failure > LOG2_FAILURE {
-            return Err(ErrorKind::Noise { log2_failure, needed: LOG2_FAILURE }.into());
+            return Err(error::noise(log2_failure, LOG2_FAILURE));
         }
         Ok(self)
     }

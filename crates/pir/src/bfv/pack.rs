@@ -1,5 +1,7 @@
 //! Ring packing (Algorithm 1) of exact ciphertexts.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +16,7 @@ use super::ciphertext::{check_key, check_limbs};
 use super::keys::{DigitKey, Kind, Scratch};
 use super::params::Switching;
 use super::{Ciphertext, NoiseBound, PackingKeys, Params};
-use crate::{During, Error, ErrorKind, Result};
+use crate::{During, Error, Result, error};
 
 const OP: &str = "pack";
 
@@ -28,7 +30,7 @@ const OP: &str = "pack";
 /// rayon pool.
 ///
 /// # Errors
-/// Before any work: [`ErrorKind::NoRows`] for no inputs; [`ErrorKind::Shape`] for an index of
+/// Before any work: [`ErrorKind::Length`] for no inputs; [`ErrorKind::Shape`] for an index of
 /// `N / n` or more; [`ErrorKind::Noise`] if a coefficient of the result could be wrong with a
 /// probability above `2^-40`; those of the lattice layer for inputs of other parameters, keys or
 /// limbs.
@@ -37,10 +39,10 @@ pub fn pack(keys: &PackingKeys, rows: BTreeMap<usize, Ciphertext>) -> Result<Cip
     let count = input_count(keys.params.degree(), keys.n).during(OP)?;
     if let Some(&index) = rows.keys().find(|&&index| index >= count) {
         let needed = format!("below N / n = {count}");
-        return Err(ErrorKind::Shape { what: "index of a row", found: index, needed }.during(OP));
+        return Err(error::shape("index of a row", index, needed).during(OP));
     }
     let mut packed = pack_in_batches(keys, rows)?;
-    packed.remove(&0).ok_or(ErrorKind::NoRows).during(OP)
+    packed.remove(&0).ok_or_else(error::no_rows).during(OP)
 }
 
 /// As [`pack`] for any number of inputs: input `i` goes to position `i` modulo `N / n` of result
@@ -54,7 +56,7 @@ pub(super) fn pack_in_batches(
 ) -> Result<BTreeMap<usize, Ciphertext>> {
     let params = &keys.params;
     // Step 1: all checks, before any work.
-    let limbs = rows.values().next().ok_or(ErrorKind::NoRows).during(OP)?.limbs();
+    let limbs = rows.values().next().ok_or_else(error::no_rows).during(OP)?.limbs();
     for row in rows.values() {
         params.check(row.fingerprint).during(OP)?;
         check_key(row.key, keys.key).during(OP)?;
@@ -67,7 +69,7 @@ pub(super) fn pack_in_batches(
         .into_iter()
         .map(|(batch, leaves)| {
             let packed = pack_leaves(keys, limbs, leaves, Ok).during(OP)?;
-            Ok((batch, packed.ok_or(ErrorKind::NoRows).during(OP)?))
+            Ok((batch, packed.ok_or_else(error::no_rows).during(OP)?))
         })
         .collect()
 }
@@ -80,8 +82,8 @@ pub(super) fn pack_in_batches(
 ///
 /// # Errors
 /// As [`pack`], except that any index is allowed; [`ErrorKind::Shape`] for a value of another
-/// dimension or two of one index, [`ErrorKind::Value`] for another modulus, or a variance that is
-/// negative or not finite.
+/// dimension or two of one index, [`ErrorKind::Argument`] for another modulus, or a variance that
+/// is negative or not finite.
 pub fn pack_values<'v>(
     keys: &PackingKeys,
     variance: f64,
@@ -90,9 +92,7 @@ pub fn pack_values<'v>(
     let (op, params) = ("pack LWE values", &keys.params);
     if !(variance >= 0.0 && variance.is_finite()) {
         let (what, found) = ("variance", variance.to_string());
-        return Err(
-            ErrorKind::Value { what, found, needed: "a finite number from 0 on" }.during(op)
-        );
+        return Err(error::value(what, found, "a finite number from 0 on").during(op));
     }
     // Step 1: all checks, before any work.
     let (ring, noise) = (params.ring().at_limbs(1), NoiseBound::of(variance));
@@ -102,13 +102,11 @@ pub fn pack_values<'v>(
         check_value(&ring, value).during(op)?;
         if taken.insert(index, value).is_some() {
             let needed = "one value for each index".into();
-            return Err(
-                ErrorKind::Shape { what: "index of two values", found: index, needed }.during(op)
-            );
+            return Err(error::shape("index of two values", index, needed).during(op));
         }
     }
     if taken.is_empty() {
-        return Err(ErrorKind::NoRows.during(op));
+        return Err(error::no_rows().during(op));
     }
     // Step 2: Algorithm 1 on ciphertexts with the values as constant terms.
     let count = input_count(params.degree(), keys.n).during(op)?;
@@ -120,7 +118,7 @@ pub fn pack_values<'v>(
         .into_iter()
         .map(|(batch, leaves)| {
             let packed = pack_leaves(keys, 1, leaves, |value| Ok(value.map(row))).during(op)?;
-            Ok((batch, packed.ok_or(ErrorKind::NoRows).during(op)?))
+            Ok((batch, packed.ok_or_else(error::no_rows).during(op)?))
         })
         .collect()
 }
@@ -225,7 +223,7 @@ fn merge(ring: &Ring, key: &DigitKey, pair: Pair<Ciphertext>, scratch: &mut Scra
 }
 
 fn to_lattice(lattice: &mlwe::Params, row: Ciphertext) -> Result<mlwe::Ciphertext> {
-    Ok(mlwe::Ciphertext::new(lattice, row.b, vec![row.a], row.key)?)
+    mlwe::Ciphertext::new(lattice, row.b, vec![row.a], row.key)
 }
 
 fn from_lattice(params: &Params, row: mlwe::Ciphertext) -> Ciphertext {

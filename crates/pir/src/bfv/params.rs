@@ -1,5 +1,7 @@
 //! Parameters of exact plaintexts: specification in, checked parameters out.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::Arc;
 
 use bellerophon_mlwe::{
@@ -8,7 +10,7 @@ use bellerophon_mlwe::{
 };
 use bellerophon_ring::{DigitGadget, Modulus, Ring, prime, sample::Gaussian, wire::Fingerprint};
 
-use crate::{During, ErrorKind, Result};
+use crate::{Result, error};
 
 /// Limit on the number of primes, and on that of special primes: more than any set needs.
 pub(crate) const MOST_PRIMES: usize = 64;
@@ -142,7 +144,7 @@ impl Params {
     /// Checks the specification and builds the tables.
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] for a `t` that is out of range or too large for the primes;
+    /// [`ErrorKind::Argument`] for a `t` that is out of range or too large for the primes;
     /// [`ErrorKind::Shape`] for digits over several primes; those of the lattice layer for too
     /// little security; those of the ring for a bad degree, prime or gadget.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
@@ -154,7 +156,7 @@ impl Params {
         };
         if let Some(found) = [spec.q.len(), special].into_iter().find(|&len| len > MOST_PRIMES) {
             let needed = format!("at most {MOST_PRIMES}, and as many special ones");
-            return Err(ErrorKind::Shape { what: "primes", found, needed }.during(op));
+            return Err(error::shape("primes", found, needed).during(op));
         }
         let moduli: Vec<Modulus> =
             spec.q.iter().map(|&q| Modulus::new(q)).collect::<bellerophon_ring::Result<_>>()?;
@@ -165,7 +167,7 @@ impl Params {
         if !(2..=1 << 32).contains(&spec.plain) || bits > least - 3.0 || 2.0 * bits > all - 3.0 {
             let found = spec.plain.to_string();
             let needed = "2 to 2^32, an eighth of every prime, the root of an eighth of all";
-            return Err(ErrorKind::Value { what: "plaintext modulus t", found, needed }.during(op));
+            return Err(error::value("plaintext modulus t", found, needed).during(op));
         }
         // Step 3: the gadget. Security counts the largest modulus under which anything is
         // published: Q for digits, Q P with special primes.
@@ -173,9 +175,7 @@ impl Params {
             KeyGadget::Digits { base_log, count } => {
                 let [q] = moduli[..] else {
                     let needed = "1 for a gadget of digits".to_string();
-                    return Err(
-                        ErrorKind::Shape { what: "primes", found: moduli.len(), needed }.during(op)
-                    );
+                    return Err(error::shape("primes", moduli.len(), needed).during(op));
                 };
                 let (kind, n) = (SecretKind::Ternary, spec.degree);
                 security::check(spec.security, n, kind, q.log2(), spec.sigma)?;
@@ -279,7 +279,7 @@ impl Params {
             return Ok(());
         }
         let needed = self.fingerprint();
-        Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into())
+        Err(mlwe::error::params_mismatch(found, needed))
     }
 
     /// A coefficient in `[0, t)` as the number of least magnitude.

@@ -1,10 +1,12 @@
 //! Polynomials modulo `t` as factors of ciphertexts.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ring::{Ntt, Poly, wire::Fingerprint};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Params;
-use crate::{During, ErrorKind, Result};
+use crate::{During, Result, error};
 
 /// Bounds on the coefficients, of least magnitude, of a polynomial modulo `t`. The noise of a
 /// product with the polynomial follows from them. They are declared and public.
@@ -51,7 +53,7 @@ impl Plaintext {
     /// noise of the worst polynomial, so the noise reveals nothing about this one.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for another number of coefficients, [`ErrorKind::Plain`] for one that
+    /// [`ErrorKind::Shape`] for another number of coefficients, [`ErrorKind::Range`] for one that
     /// is not below `t`.
     pub fn new(params: &Params, coefficients: &[u64]) -> Result<Self> {
         Self::declared(params, coefficients, Norms::any(params))
@@ -61,7 +63,7 @@ impl Plaintext {
     /// noise that follows from the declared norms: whoever sees a product learns these norms.
     ///
     /// # Errors
-    /// As for [`new`](Self::new), and [`ErrorKind::Value`] for coefficients of larger norms.
+    /// As for [`new`](Self::new), and [`ErrorKind::Argument`] for coefficients of larger norms.
     pub(crate) fn declared(params: &Params, coefficients: &[u64], norms: Norms) -> Result<Self> {
         // Step 1: coefficients of least magnitude, whose norms the declared ones must bound.
         let op = "encode a plaintext";
@@ -70,9 +72,7 @@ impl Plaintext {
             Zeroizing::new(coefficients.iter().map(|&m| params.center(m)).collect());
         if !norms.hold(&Norms::of(&signed)) {
             let (what, found) = ("norms", "larger ones".into());
-            return Err(
-                ErrorKind::Value { what, found, needed: "at most the declared ones" }.during(op)
-            );
+            return Err(error::value(what, found, "at most the declared ones").during(op));
         }
         // Step 2: NTT form, with the declared norms in place of the actual ones, which may be
         // secret.
@@ -104,11 +104,11 @@ impl Drop for Plaintext {
 pub(crate) fn check_plain(params: &Params, coefficients: &[u64]) -> Result<()> {
     if coefficients.len() != params.degree() {
         let (found, needed) = (coefficients.len(), format!("the degree {}", params.degree()));
-        return Err(ErrorKind::Shape { what: "number of coefficients", found, needed }.into());
+        return Err(error::shape("number of coefficients", found, needed));
     }
     let plain = params.plain();
     match coefficients.iter().position(|&m| m >= plain) {
         None => Ok(()),
-        Some(index) => Err(ErrorKind::Plain { index, count: coefficients.len(), plain }.into()),
+        Some(index) => Err(error::plain(index, coefficients.len(), plain)),
     }
 }

@@ -4,7 +4,7 @@ use crate::error::refusal;
 use std::collections::BTreeMap;
 
 use bellerophon_lwe as lwe;
-use bellerophon_mlwe::{self as mlwe, Security};
+use bellerophon_mlwe::Security;
 use bellerophon_ring::prime;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -149,7 +149,8 @@ fn factors_do_not_show_in_the_noise() {
     assert!(times(&small(&zero).unwrap()).variance() < any(&zero).variance());
     let refused = small(&half).unwrap_err();
     assert!(
-        matches!(refused.kind(), ErrorKind::Value { .. }) && !refused.to_string().contains("128")
+        refused.is(&ErrorKind::Argument, "is not supported: need")
+            && !refused.to_string().contains("128")
     );
 }
 
@@ -195,7 +196,7 @@ fn products_of_any_polynomials_are_right_at_full_size() {
     let mut ct = secret.encrypt(&[1; 2048], &mut rng(3)).unwrap();
     let factor = Plaintext::new(&params, &[1 << 19; 2048]).unwrap();
     let refused = ct.mul_plain_assign(&params, &factor).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::Noise { .. }), "{refused}");
+    assert!(refused.is(&ErrorKind::Noise, "use a smaller t or domain, or parameters"), "{refused}");
 }
 
 #[test]
@@ -310,7 +311,7 @@ fn what_could_be_wrong_is_refused() {
     let refused = ct.mul_plain_assign(&params, &factor).unwrap_err();
     assert!(
         refused.op() == "multiply by a plaintext"
-            && matches!(refused.kind(), ErrorKind::Noise { .. }),
+            && refused.is(&ErrorKind::Noise, "use a smaller t or domain, or parameters"),
         "{refused}"
     );
     assert_eq!(ct, before);
@@ -331,7 +332,8 @@ fn what_could_be_wrong_is_refused() {
         doublings += 1;
     };
     assert!(
-        refused.op() == "add" && matches!(refused.kind(), ErrorKind::Noise { .. }),
+        refused.op() == "add"
+            && refused.is(&ErrorKind::Noise, "use a smaller t or domain, or parameters"),
         "{refused}"
     );
     assert!((5..20).contains(&doublings), "{doublings}");
@@ -346,7 +348,7 @@ fn what_could_be_wrong_is_refused() {
     let refused = pack(&keys, BTreeMap::from([(0, Ciphertext { noise: tight, ..row.clone() })]));
     assert!(matches!(
         &refused,
-        Err(e) if e.op() == "pack" && matches!(e.kind(), ErrorKind::Noise { .. })
+        Err(e) if e.op() == "pack" && e.is(&ErrorKind::Noise, "use a smaller t or domain, or")
     ));
     assert!(pack(&keys, BTreeMap::from([(0, row)])).is_ok());
 }
@@ -374,7 +376,7 @@ fn any_number_of_rows_packs_in_batches() {
                 packed.iter().map(|(&i, ct)| (i, secret.decrypt(ct).unwrap().to_vec())).collect();
             assert_eq!(found, expected, "n = {n}");
             let far = pack(&keys, rows).unwrap_err();
-            assert!(matches!(far.kind(), ErrorKind::Shape { what: "index of a row", .. }), "{far}");
+            assert!(far.is(&ErrorKind::Shape, "index of a row is"), "{far}");
         }
     }
 }
@@ -419,25 +421,22 @@ fn lwe_values_pack_over_either_gadget() {
         let one = |value, variance| pack_values(&keys, variance, [(0, &value)]);
         let value = lwe::Ciphertext::trivial(q, 256, 0);
         let twice = pack_values(&keys, 1.0, [(3, &value), (3, &value)]);
-        assert!(matches!(refusal(&twice), ErrorKind::Shape { what: "index of two values", .. }));
-        assert!(matches!(refusal(&pack_values(&keys, 1.0, [])), ErrorKind::NoRows));
-        assert!(matches!(refusal(&one(value.clone(), 1e30)), ErrorKind::Noise { .. }));
-        assert!(matches!(
-            refusal(&one(value.clone(), -1.0)),
-            ErrorKind::Value { what: "variance", .. }
-        ));
-        assert!(matches!(
-            refusal(&one(value, f64::NAN)),
-            ErrorKind::Value { what: "variance", .. }
-        ));
+        assert!(refusal(&twice).is(&ErrorKind::Shape, "index of two values is"));
+        assert!(
+            refusal(&pack_values(&keys, 1.0, []))
+                .is(&ErrorKind::Length, "no rows: at least one is needed")
+        );
+        assert!(
+            refusal(&one(value.clone(), 1e30))
+                .is(&ErrorKind::Noise, "use a smaller t or domain, or parameters")
+        );
+        assert!(refusal(&one(value.clone(), -1.0)).is(&ErrorKind::Argument, "variance ="));
+        assert!(refusal(&one(value, f64::NAN)).is(&ErrorKind::Argument, "variance ="));
         let short = lwe::Ciphertext::trivial(q, 128, 0);
-        assert!(matches!(
-            refusal(&one(short, 1.0)),
-            ErrorKind::Shape { what: "LWE dimension", .. }
-        ));
+        assert!(refusal(&one(short, 1.0)).is(&ErrorKind::Shape, "LWE dimension is"));
         let other = prime::ntt_primes_below(256, 40, 1, &[]).unwrap()[0];
         let other = lwe::Ciphertext::trivial(other, 256, 0);
-        assert!(matches!(refusal(&one(other, 1.0)), ErrorKind::Value { what: "LWE modulus", .. }));
+        assert!(refusal(&one(other, 1.0)).is(&ErrorKind::Argument, "LWE modulus ="));
     }
 }
 
@@ -509,7 +508,7 @@ fn named_sets_are_as_secure_as_they_say() {
         let strict = ParamsSpec { security: Security::Bits128, ..ParamsSpec::paper(t).unwrap() };
         let refused = Params::new(strict).unwrap_err();
         assert!(
-            matches!(refused.kind(), ErrorKind::Mlwe(mlwe::ErrorKind::Insecure { .. })),
+            refused.is(&ErrorKind::Insecure, "bits; take fewer or smaller primes, a"),
             "{refused}"
         );
     }
@@ -523,49 +522,52 @@ fn misfits_are_refused() {
     let stranger = SecretKey::generate(&params, &mut random).unwrap();
     let keys = SeededPackingKeys::generate(&secret, 2, &mut random).unwrap();
     let other = digits(16, 263, 10, 5);
-    assert!(matches!(
-        refusal(&keys.expand(&other)),
-        ErrorKind::Mlwe(mlwe::ErrorKind::ParamsMismatch { .. })
-    ));
+    assert!(
+        refusal(&keys.expand(&other))
+            .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+    );
     let keys = keys.expand(&params).unwrap();
     let row = |secret: &SecretKey| secret.encrypt(&[1; 16], &mut rng(1)).unwrap();
-    assert!(matches!(refusal(&pack(&keys, BTreeMap::new())), ErrorKind::NoRows));
+    assert!(
+        refusal(&pack(&keys, BTreeMap::new()))
+            .is(&ErrorKind::Length, "no rows: at least one is needed")
+    );
     let far = pack(&keys, BTreeMap::from([(8, row(&secret))]));
-    assert!(matches!(refusal(&far), ErrorKind::Shape { found: 8, .. }));
+    assert!(matches!(refusal(&far).kind(), ErrorKind::Shape));
     let foreign = pack(&keys, BTreeMap::from([(0, row(&secret)), (1, row(&stranger))]));
-    assert!(matches!(refusal(&foreign), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. })));
-    assert!(matches!(refusal(&secret.decrypt(&row(&stranger))), ErrorKind::Mlwe(_)));
+    assert!(
+        refusal(&foreign)
+            .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
+    );
+    assert_eq!(*refusal(&secret.decrypt(&row(&stranger))).kind(), ErrorKind::KeyMismatch);
     let mut mixed = row(&secret);
     assert!(mixed.add_assign(&params, &row(&stranger)).is_err());
     assert!(mixed.add_assign(&other, &row(&secret)).is_err());
     assert!(mixed.mul_plain_assign(&other, &Plaintext::new(&other, &[0; 16]).unwrap()).is_err());
-    assert!(matches!(
-        refusal(&Plaintext::new(&params, &[0; 15])),
-        ErrorKind::Shape { found: 15, .. }
-    ));
+    assert!(refusal(&Plaintext::new(&params, &[0; 15])).is(&ErrorKind::Shape, "is 15"));
     let mut large = [0; 16];
     large[3] = 257;
     let refused = secret.encrypt(&large, &mut rng(1)).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::Plain { index: 3, plain: 257, .. }), "{refused}");
+    assert!(refused.is(&ErrorKind::Range, "not below t = 257: reduce it, or use"), "{refused}");
     for n in [0, 3, 32] {
         assert!(SeededPackingKeys::generate(&secret, n, &mut rng(1)).is_err());
     }
     let spec = params.spec().clone();
     for plain in [0, 1, 1 << 24, (1 << 32) + 1] {
         let refused = Params::new(ParamsSpec { plain, ..spec.clone() });
-        assert!(matches!(refusal(&refused), ErrorKind::Value { .. }));
+        assert!(refusal(&refused).is(&ErrorKind::Argument, "is not supported: need"));
     }
     // One prime of several that is too small for t.
     let wide = special(16, 257, 2).spec().clone();
     let short = prime::ntt_primes_below(16, 20, 1, &[]).unwrap()[0].value();
     let uneven = ParamsSpec { q: vec![wide.q[0], short], plain: 1 << 30, ..wide };
-    assert!(matches!(refusal(&Params::new(uneven)), ErrorKind::Value { .. }));
+    assert!(refusal(&Params::new(uneven)).is(&ErrorKind::Argument, "is not supported: need"));
     // Sizes and noise of numbers of limbs that there are not.
     for limbs in [0, 9] {
         assert!(noise::to_one_limb(&params, limbs, 1.0) >= 1.0);
     }
     let two = ParamsSpec { q: special(16, 257, 2).spec().q.clone(), ..spec.clone() };
-    assert!(matches!(refusal(&Params::new(two)), ErrorKind::Shape { found: 2, .. }));
+    assert!(matches!(refusal(&Params::new(two)).kind(), ErrorKind::Shape));
     assert!(Params::new(ParamsSpec { q: vec![], ..spec }).is_err());
     assert!(format!("{secret:?}").starts_with("SecretKey { id: "));
     let plain = Plaintext::new(&params, &vec![3; params.degree()]).unwrap();

@@ -119,7 +119,7 @@ wire_form! {
         let limbs = form.limbs as usize;
         if !(1..=params.limbs()).contains(&limbs) {
             let needed = format!("1 to {}", params.limbs());
-            return Err(mlwe::ErrorKind::Limbs { found: limbs, needed }.during(op).into());
+            return Err(mlwe::error::limbs(limbs, needed).during(op));
         }
         // The bound is a claim of the peer: it must be a number.
         let noise =
@@ -180,7 +180,7 @@ wire_form! {
                 let key = |exponent: usize| {
                     let available = keys.len();
                     let missing =
-                        mlwe::ErrorKind::MissingGaloisKey { exponent, available }.during(op);
+                        mlwe::error::missing_galois_key(exponent, available).during(op);
                     keys.get(&exponent).ok_or(missing)
                 };
                 let keys: Vec<_> = stages.into_iter().map(key).collect::<mlwe::Result<_>>()?;

@@ -9,9 +9,9 @@ use bellerophon_ring::{
 
 use super::{ExactPublicKeyForm, PackingKeysForm, kind};
 use crate::{
-    During, EncryptedFunction, Error, ErrorKind, Query, QueryLayout, Response, Result, ServerKeys,
-    Shape,
+    During, EncryptedFunction, Error, Query, QueryLayout, Response, Result, ServerKeys, Shape,
     bfv::{Block, Params, PublicKey, SeededPackingKeys},
+    error,
     query::{MAX_DOMAIN, Masks},
     response::most_cut,
 };
@@ -32,12 +32,12 @@ wire_form! {
         let public = PublicKey::from_form(params, form.public)?;
         let (found, needed) = (public.key(), packing.key());
         if found != needed {
-            return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.during(op).into());
+            return Err(mlwe::error::key_mismatch(found, needed).during(op));
         }
         let (found, needed) = (packing.len(), params.degree().trailing_zeros() as usize);
         if found != needed {
             let what = "number of automorphisms";
-            return Err(ErrorKind::Shape { what, found, needed: needed.to_string() }.during(op));
+            return Err(error::shape(what, found, needed.to_string()).during(op));
         }
         Ok(Self { packing, public })
     }
@@ -79,7 +79,7 @@ wire_form! {
         let shape = Shape::new(params, form.form, &domains, form.points as usize)?;
         if form.batch.is_some() != (form.form == QueryLayout::Compact) {
             let (what, found) = ("seed of the batch code", form.batch.is_some().to_string());
-            return Err(ErrorKind::Value { what, found, needed: "one with a compact query only" }
+            return Err(error::value(what, found, "one with a compact query only")
                 .during(op));
         }
         // Step 2: bodies and masks, checked against these sizes.
@@ -146,7 +146,7 @@ wire_form! {
         // Step 1: the dropped bits and the stated noise.
         let op = "read a response";
         let value =
-            |what, found: String, needed| Err(ErrorKind::Value { what, found, needed }.during(op));
+            |what, found: String, needed| Err(error::value(what, found, needed).during(op));
         let drop: [u32; 2] = form.drop.into();
         let bits = params.ring().modulus(0).bits();
         if let Some(found) = drop.into_iter().find(|&drop| drop >= bits) {
@@ -217,7 +217,7 @@ wire_form! {
         if domain == 0 || domain > MAX_DOMAIN {
             let (op, what) = ("read an encrypted function", "size of the domain");
             let needed = format!("1 to {MAX_DOMAIN}");
-            return Err(ErrorKind::Shape { what, found: domain, needed }.during(op));
+            return Err(error::shape(what, domain, needed).during(op));
         }
         let count = domain.div_ceil(params.degree());
         Ok(Self {

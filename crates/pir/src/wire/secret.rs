@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::kind;
 use crate::{
-    Client, During, Error, ErrorKind, Pending, Result,
+    Client, During, Error, Pending, Result,
     bfv::{Params, SecretKey},
+    error,
     query::MAX_POINTS,
 };
 
@@ -98,9 +99,7 @@ impl SecretWire for Pending {
         // Limits the memory that the indices take.
         let points = form.points as usize;
         if points == 0 || points > MAX_POINTS {
-            return Err(
-                ErrorKind::TooManyPoints { found: points, most: MAX_POINTS }.during("query")
-            );
+            return Err(error::too_many_points(points, MAX_POINTS).during("query"));
         }
         Ok(Self {
             id: form.id,

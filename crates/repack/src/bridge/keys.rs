@@ -81,8 +81,8 @@ impl RingBridgeKeys {
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::ParamsMismatch`] and [`mlwe::ErrorKind::KeyMismatch`] for other ends,
-    /// [`mlwe::ErrorKind::Rank`] and [`mlwe::ErrorKind::Limbs`] for another number of components or
-    /// too short a chain, [`mlwe::ErrorKind::MissingGaloisKey`] for a stage without key.
+    /// [`mlwe::ErrorKind::Shape`] and [`mlwe::ErrorKind::Level`] for another number of components
+    /// or too short a chain, [`mlwe::ErrorKind::MissingKey`] for a stage without key.
     pub(crate) fn check(&self, bridge: &RingBridge) -> Result<()> {
         let op = "assemble the keys of a ring bridge";
         let end = |params: &mlwe::Params, key| KeyIdent { fingerprint: params.fingerprint(), key };
@@ -109,14 +109,12 @@ impl RingBridgeKeys {
             (self.raise.shape().from_rank, 1),
         ] {
             if found != needed {
-                return Err(mlwe::ErrorKind::Rank { found, needed }.during(op).into());
+                return Err(mlwe::error::rank(found, needed).during(op));
             }
         }
         let (found, needed) = (self.raise.shape().limbs, bridge.params.limbs());
         if found != needed {
-            return Err(mlwe::ErrorKind::Limbs { found, needed: needed.to_string() }
-                .during(op)
-                .into());
+            return Err(mlwe::error::limbs(found, needed.to_string()).during(op));
         }
         // Step 3: a key for every stage of the packing.
         for exponent in bridge.packing_exponents()? {
@@ -140,10 +138,10 @@ fn check_end(found: KeyIdent, needed: KeyIdent) -> Result<()> {
     let (found_key, needed_key) = (found.key, needed.key);
     let (found, needed) = (found.fingerprint, needed.fingerprint);
     if found != needed {
-        return Err(mlwe::ErrorKind::ParamsMismatch { found, needed }.into());
+        return Err(mlwe::error::params_mismatch(found, needed));
     }
     if found_key != needed_key {
-        return Err(mlwe::ErrorKind::KeyMismatch { found: found_key, needed: needed_key }.into());
+        return Err(mlwe::error::key_mismatch(found_key, needed_key));
     }
     Ok(())
 }

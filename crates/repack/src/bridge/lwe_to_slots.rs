@@ -1,5 +1,7 @@
 //! From LWE values under the secret of the small ring to slots.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::borrow::Borrow;
 
 use bellerophon_ckks::{
@@ -13,7 +15,7 @@ use bellerophon_mlwe::{self as mlwe, noise};
 use bellerophon_ring::{Ntt, Poly, Ring};
 
 use super::{C2S_LEVELS, RingBridge, RingBridgeKeys, keys::PACKING_N};
-use crate::{During, ErrorKind, Layout, Result, pack_values, packed_values_noise};
+use crate::{During, Layout, Result, error, pack_values, packed_values_noise};
 
 /// The function of a phase `p` that the reduction modulo `q0` evaluates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,8 +45,8 @@ impl RingBridge {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] unless there is one value per row of the layout, all of dimension `n'`;
-    /// [`ErrorKind::Value`] for another modulus; [`ErrorKind::Level`] for a level that is too high;
-    /// those of CKKS, missing keys ([`RingBridge::keys`]) among them.
+    /// [`ErrorKind::Argument`] for another modulus; [`ErrorKind::Level`] for a level that is too
+    /// high; those of CKKS, missing keys ([`RingBridge::keys`]) among them.
     #[expect(
         clippy::too_many_arguments,
         reason = "two keys, the values and four choices for the result"
@@ -63,12 +65,12 @@ impl RingBridge {
         let op = "lwe_to_slots";
         if values.len() != layout.rows() {
             let (found, needed) = (values.len(), format!("the {} of the layout", layout.rows()));
-            return Err(ErrorKind::Shape { what: "number of values", found, needed }.during(op));
+            return Err(error::shape("number of values", found, needed).during(op));
         }
         let most = self.params.max_slots();
         if layout.slots() > most {
             let (found, needed) = (layout.slots(), format!("at most {most}"));
-            return Err(ErrorKind::Shape { what: "number of slots", found, needed }.during(op));
+            return Err(error::shape("number of slots", found, needed).during(op));
         }
         // Step 2: ring packing, and the switch to the sparse secret.
         let above = self.start(reduction, level).during(op)?;
@@ -95,11 +97,11 @@ impl RingBridge {
             true => (layout.rows(), bounds),
             false => (layout.slots(), bounds.mixed()),
         };
-        Ok(Ciphertext::from_parts(&self.params, inner, meta)?)
+        Ciphertext::from_parts(&self.params, inner, meta)
     }
 
-    /// How often [`lwe_to_slots`](Self::lwe_to_slots) repeats the vector of a layout of `slots` slots: it moves
-    /// at least `n' / 2` coefficients.
+    /// How often [`lwe_to_slots`](Self::lwe_to_slots) repeats the vector of a layout of `slots`
+    /// slots: it moves at least `n' / 2` coefficients.
     pub(crate) fn repeats(&self, slots: usize) -> usize {
         (self.spec.degree / 2 / slots.max(1)).max(1)
     }
@@ -142,9 +144,7 @@ impl RingBridge {
         if let Some(&found) = further.iter().find(|&position| position % stride > 0) {
             let op = "lwe_to_slots";
             let needed = format!("a multiple of {stride}: blocks of at most n' / 2 slots");
-            return Err(
-                ErrorKind::Shape { what: "place of a repeated value", found, needed }.during(op)
-            );
+            return Err(error::shape("place of a repeated value", found, needed).during(op));
         }
         // Step 3: for each group pack, repeat, switch to z', embed into the large ring, and shift.
         let mut sum: Option<mlwe::Ciphertext> = None;
@@ -164,7 +164,7 @@ impl RingBridge {
                 None => sum = Some(large),
             }
         }
-        sum.ok_or(ErrorKind::NoRows).during("lwe_to_slots")
+        sum.ok_or_else(error::no_rows).during("lwe_to_slots")
     }
 
     /// Mod raise: the same coefficients plus multiples of `q0`, modulo the primes of a level, under
@@ -187,7 +187,7 @@ impl RingBridge {
             bounds: Bounds::all(Interval::complex(mod1.bound() / mod1.width())?),
             noise: Noise::new(self.raising_noise(repeats)),
         };
-        Ok(Coefficients::from_parts(&self.params, raised, meta)?)
+        Coefficients::from_parts(&self.params, raised, meta)
     }
 
     /// Half the sum with the conjugate, which cancels the other half of the coefficients.

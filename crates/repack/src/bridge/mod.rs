@@ -28,6 +28,8 @@ mod keys;
 mod lwe_to_slots;
 mod slots_to_lwe;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -45,7 +47,7 @@ use bellerophon_ring::prime;
 pub use keys::RingBridgeKeys;
 pub use lwe_to_slots::Reduction;
 
-use crate::{During, ErrorKind, Result};
+use crate::{During, Result, error};
 
 /// Bits of the special prime of keys under `z`. Key switches then add little to their rounding, and
 /// the kernels are fastest up to this size.
@@ -112,7 +114,7 @@ impl RingBridge {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for a degree that does not divide that of the slots or a chain that is
-    /// too short, security errors for either secret of the small ring, [`ErrorKind::Ckks`] if no
+    /// too short, security errors for either secret of the small ring, [`ErrorKind::Level`] if no
     /// reduction meets the specification.
     pub fn new(params: &ckks::Params, spec: RingBridgeSpec) -> Result<Self> {
         // Step 1: rank and degrees.
@@ -120,22 +122,12 @@ impl RingBridge {
         let lattice = params.lattice();
         if lattice.spec().rank != 1 {
             let needed = "1: pad or reduce the module".into();
-            return Err(ErrorKind::Shape {
-                what: "module rank",
-                found: lattice.spec().rank,
-                needed,
-            }
-            .during(op));
+            return Err(error::shape("module rank", lattice.spec().rank, needed).during(op));
         }
         let degree = spec.degree;
         if !degree.is_power_of_two() || degree < 64 || degree > params.lattice().spec().degree {
             let needed = format!("a power of two from 64 to {}", params.lattice().spec().degree);
-            return Err(ErrorKind::Shape {
-                what: "degree of the small ring",
-                found: degree,
-                needed,
-            }
-            .during(op));
+            return Err(error::shape("degree of the small ring", degree, needed).during(op));
         }
         // Step 2: the small ring under either secret, the large one under the sparse secret, and
         // the maps between them.
@@ -143,14 +135,14 @@ impl RingBridge {
         let q0 = *params.lattice().q().modulus(0);
         let ring = |degree, secret, bits| -> Result<mlwe::Params> {
             let p = prime::ntt_primes_below(params.lattice().spec().degree, bits, 1, &[q0])?[0];
-            Ok(mlwe::Params::new(mlwe::ParamsSpec {
+            mlwe::Params::new(mlwe::ParamsSpec {
                 degree,
                 rank: 1,
                 q: vec![q0.value()],
                 p: vec![p.value()],
                 secret,
                 ..lattice.spec().clone()
-            })?)
+            })
         };
         let sparse_secret = SecretKind::Sparse(spec.weight);
         let dense = ring(degree, spec.secret, DENSE_BITS)?;
@@ -174,13 +166,13 @@ impl RingBridge {
         let (found, needed) = (params.max_level(), C2S_LEVELS + sine.depth());
         if found < needed {
             let needed = format!("at least {needed}, for CoeffsToSlots and the reduction");
-            return Err(ErrorKind::Shape { what: "highest level", found, needed }.during(op));
+            return Err(error::shape("highest level", found, needed).during(op));
         }
         if sine.highest_level(params, found - C2S_LEVELS).is_none() {
             let depth = sine.depth();
             let needed =
                 format!("{depth} consecutive levels of about one size below it, for the reduction");
-            return Err(ErrorKind::Shape { what: "highest level", found, needed }.during(op));
+            return Err(error::shape("highest level", found, needed).during(op));
         }
         let (params, to_slots) = (params.clone(), Mutex::default());
         Ok(Self { spec, params, dense, sparse, low, module, subring, sine, identity, to_slots })
@@ -203,7 +195,7 @@ impl RingBridge {
 
     /// `z'` as a secret of the large ring, whose messages are those of the small one.
     pub(crate) fn lifted(&self, sparse: &mlwe::SecretKey) -> Result<mlwe::SecretKey> {
-        Ok(self.subring.subring_secret(sparse)?)
+        self.subring.subring_secret(sparse)
     }
 
     /// The parameters of the slots.
@@ -224,8 +216,8 @@ impl RingBridge {
         }
     }
 
-    /// The highest level of a result of [`lwe_to_slots`](Self::lwe_to_slots); `None` if the chain is too short,
-    /// or the primes of its levels differ too much in size for the reduction.
+    /// The highest level of a result of [`lwe_to_slots`](Self::lwe_to_slots); `None` if the chain
+    /// is too short, or the primes of its levels differ too much in size for the reduction.
     pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
         Some(self.highest_start(reduction)? - self.reduction(reduction).depth())
     }
@@ -244,7 +236,7 @@ impl RingBridge {
         let start = mod1.lowest_level(&self.params, level + mod1.depth());
         let fits = start.filter(|start| highest.is_some_and(|highest| *start <= highest));
         let highest = self.highest_level(reduction);
-        fits.ok_or_else(|| ErrorKind::Level { wanted: level, highest }.into())
+        fits.ok_or_else(|| error::level(level, highest))
     }
 
     /// Largest magnitude of a phase, as a fraction of `q0`, for [`Reduction::Identity`].
@@ -252,9 +244,9 @@ impl RingBridge {
         REACH
     }
 
-    /// The evaluation keys that [`lwe_to_slots`](Self::lwe_to_slots) needs besides [`RingBridgeKeys`], each at
-    /// the level of its use, for vectors of any number of slots. The caller adds those of
-    /// SlotsToCoeffs before [`slots_to_lwe`](Self::slots_to_lwe).
+    /// The evaluation keys that [`lwe_to_slots`](Self::lwe_to_slots) needs besides
+    /// [`RingBridgeKeys`], each at the level of its use, for vectors of any number of slots. The
+    /// caller adds those of SlotsToCoeffs before [`slots_to_lwe`](Self::slots_to_lwe).
     pub fn keys(&self) -> KeyLevels {
         let starts = [Reduction::Sine, Reduction::Identity].map(|r| self.highest_start(r));
         let start = starts.into_iter().flatten().max().expect("the sine was found to fit");
@@ -272,8 +264,8 @@ impl RingBridge {
             .and(&self.sine.keys(start))
     }
 
-    /// Work of [`lwe_to_slots`](Self::lwe_to_slots) in the large ring, for a layout of `slots` slots and results
-    /// at `level`: mod raise, CoeffsToSlots and the reduction.
+    /// Work of [`lwe_to_slots`](Self::lwe_to_slots) in the large ring, for a layout of `slots`
+    /// slots and results at `level`: mod raise, CoeffsToSlots and the reduction.
     ///
     /// # Errors
     /// [`ErrorKind::Level`] for a level that is too high.
@@ -291,8 +283,8 @@ impl RingBridge {
         Ok(work)
     }
 
-    /// Work of [`lwe_to_slots`](Self::lwe_to_slots) in the small ring for `values` values: one key switch for
-    /// each value and one for every stage of the packing.
+    /// Work of [`lwe_to_slots`](Self::lwe_to_slots) in the small ring for `values` values: one key
+    /// switch for each value and one for every stage of the packing.
     pub(crate) fn packing_work(&self, values: usize) -> Work {
         let (ring, digits) = (&self.dense, self.dense.gadget().digits(1) as f64);
         let stages = ring.spec().degree.trailing_zeros() as f64;
@@ -335,7 +327,7 @@ impl RingBridge {
             babies: BABY_STEPS,
             encode_ahead: false,
         };
-        Ok(CoeffsToSlots::in_two(&self.params, slots, SHORT_STAGES, options)?)
+        CoeffsToSlots::in_two(&self.params, slots, SHORT_STAGES, options)
     }
 }
 

@@ -1,5 +1,7 @@
 //! From coefficients modulo `q0` to LWE values under the secret of the small ring.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use bellerophon_ckks::dft::Coefficients;
@@ -8,7 +10,7 @@ use bellerophon_mlwe::{self as mlwe, noise};
 use bellerophon_ring::{Ntt, Poly, try_map};
 
 use super::{RingBridge, RingBridgeKeys};
-use crate::{During, ErrorKind, Result};
+use crate::{Result, error};
 
 impl RingBridge {
     /// Extracts the values of a vector after SlotsToCoeffs to level 0, times an integer: value `i`
@@ -32,7 +34,7 @@ impl RingBridge {
         let mut large = values.lattice().clone();
         if large.limbs() != 1 {
             let (found, needed) = (large.limbs(), "1: decode down to level 0".into());
-            return Err(ErrorKind::Shape { what: "number of limbs", found, needed }.during(op));
+            return Err(error::shape("number of limbs", found, needed).during(op));
         }
         large.mul_signed_assign(lattice, factor)?;
         // Step 2: one ciphertext over the small ring for each position modulo N / n'.
@@ -47,7 +49,7 @@ impl RingBridge {
         let q0 = self.dense.q().modulus(0);
         try_map(&positions, |position| {
             let [b, a] = &small[&(position % stride)];
-            Ok(lwe::sample_extract(q0, b, a, position / stride)?)
+            lwe::sample_extract(q0, b, a, position / stride)
         })
     }
 

@@ -1,5 +1,6 @@
 //! Down and up on ciphertexts: every count, layouts, levels, noise, misfits.
 
+use crate::ErrorKind;
 use crate::error::refusal;
 use bellerophon_ckks::{
     Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup, ModulusChain, Params, ParamsSpec,
@@ -147,10 +148,7 @@ fn vectors_go_down_to_values() {
     let high = encrypt(&w.params, &high, &w.secret, &mut w.rng).unwrap();
     let (inner, meta) = high.into_parts();
     let high = bellerophon_ckks::dft::Coefficients::from_parts(&w.params, inner, meta).unwrap();
-    assert!(matches!(
-        refusal(&w.bridge.slots_to_lwe(&w.keys, &high, 1)),
-        ErrorKind::Shape { found: 2, .. }
-    ));
+    assert!(matches!(refusal(&w.bridge.slots_to_lwe(&w.keys, &high, 1)).kind(), ErrorKind::Shape));
 }
 
 /// Around the slots of the small ring, around powers of two, full: all values are right.
@@ -238,10 +236,7 @@ fn blocks_come_up_side_by_side() {
         .bridge
         .lwe_to_slots(&w.evaluator, &w.keys, &values, &layout, Reduction::Sine, output, level)
         .unwrap_err();
-    assert!(
-        matches!(refused.kind(), ErrorKind::Shape { what: "place of a repeated value", .. }),
-        "{refused}"
-    );
+    assert!(refused.is(&ErrorKind::Shape, "place of a repeated value is"), "{refused}");
 }
 
 #[test]
@@ -282,10 +277,10 @@ fn transforms_to_slots_are_dropped_in_turn() {
 fn misfits_are_refused() {
     let short = params(512, 6);
     let refused = RingBridge::new(&short, spec(DEGREE)).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::Shape { what: "highest level", .. }), "{refused}");
+    assert!(refused.is(&ErrorKind::Shape, "highest level is"), "{refused}");
     for degree in [32, 96, 1024] {
         let refused = RingBridge::new(&params(512, 11), spec(degree)).unwrap_err();
-        assert!(matches!(refused.kind(), ErrorKind::Shape { .. }), "{refused}");
+        assert!(refused.is(&ErrorKind::Shape, "is needed"), "{refused}");
     }
     let mut w = World::new(11);
     let values = w.values(&[0.1, 0.2]);
@@ -297,23 +292,11 @@ fn misfits_are_refused() {
             .lwe_to_slots(&w.evaluator, &w.keys, values, &layout, reduction, output, level)
             .unwrap_err()
     };
-    assert!(matches!(
-        lwe_to_slots(&values, 3, 0).kind(),
-        ErrorKind::Shape { what: "number of values", .. }
-    ));
-    assert!(matches!(
-        lwe_to_slots(&values, 2, 9).kind(),
-        ErrorKind::Level { wanted: 9, highest: Some(_), .. }
-    ));
+    assert!(lwe_to_slots(&values, 3, 0).is(&ErrorKind::Shape, "number of values is"));
+    assert!(matches!(lwe_to_slots(&values, 2, 9).kind(), ErrorKind::Level));
     let narrow = lwe::Ciphertext::trivial(*w.params.lattice().q().modulus(0), 64, 0);
-    assert!(matches!(
-        lwe_to_slots(&[narrow], 1, 0).kind(),
-        ErrorKind::Shape { what: "LWE dimension", .. }
-    ));
-    assert!(matches!(
-        lwe_to_slots(&vec![values[0].clone(); 257], 257, 0).kind(),
-        ErrorKind::Shape { .. }
-    ));
+    assert!(lwe_to_slots(&[narrow], 1, 0).is(&ErrorKind::Shape, "LWE dimension is"));
+    assert!(lwe_to_slots(&vec![values[0].clone(); 257], 257, 0).is(&ErrorKind::Shape, "is needed"));
 }
 
 /// The two secrets of the small ring, at the sizes of the presets.
@@ -337,7 +320,7 @@ fn both_small_secrets_are_checked() {
         RingBridgeSpec { weight: 64, ..spec.clone() },
     ] {
         let refused = RingBridge::new(&params, insecure).unwrap_err();
-        assert!(matches!(refused.kind(), ErrorKind::Mlwe(_)), "{refused}");
+        assert_eq!(*refused.kind(), ErrorKind::Insecure, "{refused}");
     }
 }
 
@@ -356,6 +339,9 @@ fn work_on_the_way_up_is_that_of_the_matrices() {
         let ratio = (whole.seconds() - rest.seconds()) / matrices.seconds();
         assert!((0.85..1.15).contains(&ratio), "{slots}: {ratio}");
     }
-    assert!(matches!(refusal(&bridge.work(64, sine, level + 1)), ErrorKind::Level { .. }));
+    assert!(
+        refusal(&bridge.work(64, sine, level + 1))
+            .is(&ErrorKind::Level, "ask for a lower level or use a longer chain")
+    );
     assert!(bridge.packing_work(100).seconds() < 0.1 * bridge.packing_work(2000).seconds());
 }

@@ -1,10 +1,12 @@
 //! Domains of look-ups, and the ranges of values within them.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::Interval;
 
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 /// Refuses empty and infinite domains.
 pub(crate) fn check_domain(domain: &RangeInclusive<f64>) -> Result<()> {
@@ -12,7 +14,7 @@ pub(crate) fn check_domain(domain: &RangeInclusive<f64>) -> Result<()> {
     if lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite() {
         return Ok(());
     }
-    Err(ErrorKind::Domain { lo, hi }.into())
+    Err(error::domain(lo, hi))
 }
 
 /// The middle of a domain.
@@ -36,21 +38,21 @@ pub(crate) fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
 /// values would wrap around the table.
 ///
 /// # Errors
-/// [`ErrorKind::Complex`] for a complex range, [`ErrorKind::OutsideDomain`] for one outside the
+/// [`ErrorKind::Complex`] for a complex range, [`ErrorKind::Domain`] for one outside the
 /// domain.
 pub(crate) fn range_within(
     range: &Interval,
     domain: &RangeInclusive<f64>,
 ) -> Result<RangeInclusive<f64>> {
     if !range.is_real() {
-        return Err(ErrorKind::Complex.into());
+        return Err(error::complex());
     }
     // Interval arithmetic rounds: an end of the range may lie outside the domain by the slack.
     let (lo, hi) = (*domain.start(), *domain.end());
     let slack = 1e-9 * (hi - lo);
     if range.lo() < lo - slack || range.hi() > hi + slack {
         let range = range.lo()..=range.hi();
-        return Err(ErrorKind::OutsideDomain { range, domain: domain.clone() }.into());
+        return Err(error::outside_domain(range, domain.clone()));
     }
     Ok(range.lo().clamp(lo, hi)..=range.hi().clamp(lo, hi))
 }
@@ -58,6 +60,7 @@ pub(crate) fn range_within(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
 
     #[test]
@@ -70,7 +73,10 @@ mod tests {
         assert_eq!(within(low, low).unwrap(), -1.0..=-1.0);
         assert_eq!(within(high, high).unwrap(), 1.0..=1.0);
         for (lo, hi) in [(-1.1, 0.0), (0.0, 1.1), (2.0, 2.0)] {
-            assert!(matches!(refusal(&within(lo, hi)), ErrorKind::OutsideDomain { .. }));
+            assert!(
+                refusal(&within(lo, hi))
+                    .is(&ErrorKind::Domain, "and a table wraps around beyond its ends")
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The engines of the blind rotation of look-ups.
 
+use crate::ErrorKind;
 use bellerophon_lwe::{self as lwe, Engine, NtruSpec, RgswGadget};
 use bellerophon_ring::prime;
 use serde::{Deserialize, Serialize};
@@ -136,8 +137,10 @@ impl Engines {
 fn variant(lwe_params: &lwe::Params, engine: Engine) -> Result<Option<lwe::Params>> {
     match lwe::Params::new(lwe::ParamsSpec { engine, ..lwe_params.spec().clone() }) {
         Ok(params) => Ok(Some(params)),
-        Err(e) if matches!(e.kind(), lwe::ErrorKind::Insecure { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(e) if e.is(&ErrorKind::Insecure, "take a wider error, a smaller modulus, a") => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -48,8 +48,8 @@ pub struct ErrorDistribution {
     worst: Noise,
     /// The largest error at the worst sample point, with room for those between.
     worst_abs: f64,
-    /// Upper ends of classes of errors in descending order, each with the probability of an error in
-    /// its class or a larger one.
+    /// Upper ends of classes of errors in descending order, each with the probability of an error
+    /// in its class or a larger one.
     tail: Vec<(f64, f64)>,
 }
 

@@ -1,5 +1,7 @@
 //! The server of look-ups: its keys, and a look-up of a vector from end to end.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{borrow::Cow, fmt, ops::RangeInclusive};
 
 use bellerophon_ckks::{self as ckks, Ciphertext, CkksOps, dft::SlotsToCoeffs};
@@ -16,11 +18,11 @@ use super::{
     progress::{Observer, Watch},
     stage::Stage,
 };
-use crate::{ErrorKind, Result, RingBridge, RingBridgeKeys};
+use crate::{Result, RingBridge, RingBridgeKeys, error};
 
 /// What look-ups of a server work with: parameters, keys and settings, all by reference.
 ///
-/// The operations check that their keys are present and return [`ErrorKind::MissingKeys`]
+/// The operations check that their keys are present and return [`ErrorKind::MissingKey`]
 /// otherwise. `op` is the name under which an operation appears in errors.
 #[derive(Clone, Copy)]
 pub struct LookupEvaluator<'a> {
@@ -46,10 +48,9 @@ impl<'a> LookupEvaluator<'a> {
     /// range of `x`; outside that range the table continues it by its value at the nearer end.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKeys`]; [`ErrorKind::Domain`], [`ErrorKind::DomainScale`] and
-    /// [`ErrorKind::OutsideDomain`] for the domain and the range of `x`; an error that names the
-    /// argument if `f` is not finite there; [`ErrorKind::Cancelled`]; errors of the arithmetic,
-    /// among them too few levels.
+    /// [`ErrorKind::MissingKey`]; [`ErrorKind::Domain`] for the domain and the range of `x`; an
+    /// error that names the argument if `f` is not finite there; [`ErrorKind::Cancelled`]; errors
+    /// of the arithmetic, among them too few levels.
     pub(crate) fn map(
         &self,
         x: &Ciphertext,
@@ -100,7 +101,7 @@ impl<'a> LookupEvaluator<'a> {
     /// callback.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKeys`].
+    /// [`ErrorKind::MissingKey`].
     pub fn tables(&self) -> Result<lwe::Evaluator<'a>> {
         let keys = self.table_keys()?;
         let tables = lwe::Evaluator::new(&keys.lwe_params, &keys.lookup);
@@ -115,9 +116,9 @@ impl<'a> LookupEvaluator<'a> {
     /// The keys of the tables.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKeys`].
+    /// [`ErrorKind::MissingKey`].
     pub(crate) fn table_keys(&self) -> Result<&'a TableKeys> {
-        self.keys.tables.as_deref().ok_or_else(|| ErrorKind::MissingKeys { need: "map" }.into())
+        self.keys.tables.as_deref().ok_or_else(|| error::missing_keys("map"))
     }
 
     /// The bridge for `count` values, and its keys.
@@ -137,18 +138,18 @@ impl<'a> LookupEvaluator<'a> {
                 Ok((BridgePath::Linear, Crossing::Linear(keys)))
             }
             // No bridge has keys.
-            (None, ..) => Err(ErrorKind::MissingKeys { need: "map" }.into()),
+            (None, ..) => Err(error::missing_keys("map")),
             // There are keys, but not those of the bridge that was asked for.
-            _ => Err(ErrorKind::MissingKeys { need: "bridge" }.into()),
+            _ => Err(error::missing_keys("bridge")),
         }
     }
 
     /// The ring bridge and its keys.
     pub(super) fn ring_bridge(&self) -> Result<(&'a RingBridge, &'a RingBridgeKeys)> {
-        let ring = self.lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
+        let ring = self.lookups.ring().ok_or_else(error::no_ring_bridge)?;
         // The program may have asked for the keys of the linear bridge only.
         let need = if self.keys.linear.is_some() { "bridge" } else { "map" };
-        Ok((ring, self.keys.ring.as_deref().ok_or(ErrorKind::MissingKeys { need })?))
+        Ok((ring, self.keys.ring.as_deref().ok_or_else(|| error::missing_keys(need))?))
     }
 
     /// The operand with the levels that SlotsToCoeffs needs, bootstrapped if the evaluator does so
@@ -167,12 +168,12 @@ impl<'a> LookupEvaluator<'a> {
         if self.arithmetic.auto_bootstraps() && !flooded {
             return Ok(Cow::Owned(self.arithmetic.bootstrap(x)?));
         }
-        Err(ckks::ErrorKind::OutOfLevels { needed, left }.into())
+        Err(ckks::error::out_of_levels(needed, left))
     }
 
     /// The SlotsToCoeffs transform of a look-up, at a larger output scale for flooded values.
     pub(super) fn slots_to_coeffs(&self, flooded: bool) -> Result<&'a SlotsToCoeffs> {
-        let plain = self.slots_to_coeffs.ok_or(ErrorKind::MissingKeys { need: "map" })?;
+        let plain = self.slots_to_coeffs.ok_or_else(|| error::missing_keys("map"))?;
         match flooded {
             true => self.lookups.flooded_to_coefficients(),
             false => Ok(plain),

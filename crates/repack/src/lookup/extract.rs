@@ -1,9 +1,11 @@
 //! Slots to LWE values, without a table.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::{Ciphertext, CkksOps};
-use bellerophon_lwe::{self as lwe, Encoding, Headroom, LweVec};
+use bellerophon_lwe::{self as lwe, Deviation, Encoding, Headroom, LweMeta, LweVec};
 
 use super::{
     domain::{check_domain, range_within},
@@ -13,7 +15,7 @@ use super::{
     params,
     stage::Stage,
 };
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 /// The largest integer factor between the scale after SlotsToCoeffs and that of the encoding, as
 /// for look-ups.
@@ -26,10 +28,9 @@ impl LookupEvaluator<'_> {
     /// counts as noise.
     ///
     /// # Errors
-    /// [`ErrorKind::NoRingBridge`] and [`ErrorKind::MissingKeys`]; if no vector is given;
-    /// [`ErrorKind::Domain`], [`ErrorKind::DomainScale`] and [`ErrorKind::OutsideDomain`] for the
-    /// domain and the ranges; too few levels; [`ErrorKind::Scales`], before any work, if integer
-    /// factors leave more than half a cell; [`ErrorKind::Cancelled`].
+    /// [`ErrorKind::Unsupported`] and [`ErrorKind::MissingKey`]; if no vector is given;
+    /// [`ErrorKind::Domain`] for the domain and the ranges; too few levels; [`ErrorKind::Scale`],
+    /// before any work, if integer factors leave more than half a cell; [`ErrorKind::Cancelled`].
     pub fn extract(
         &self,
         operands: &[&Ciphertext],
@@ -43,7 +44,7 @@ impl LookupEvaluator<'_> {
         let (lo, hi) = (*domain.start(), *domain.end());
         check_domain(&domain)?;
         if operands.is_empty() {
-            return Err(lwe::ErrorKind::NoValues.into());
+            return Err(lwe::error::no_values());
         }
         if let Some(flood) = &flood {
             operands.iter().try_for_each(|x| flood.check(self.arithmetic.params(), x))?;
@@ -57,7 +58,7 @@ impl LookupEvaluator<'_> {
             let wanted = Encoding::fit(lwe_params, lo, hi, variance, headroom, failure)?;
             let factor = (q0 / wanted.width() / scale).floor();
             if !(1.0..=LARGEST_FACTOR).contains(&factor) {
-                return Err(ErrorKind::DomainScale { lo, hi, log2_scale: scale.log2() }.into());
+                return Err(error::domain_scale(lo, hi, scale.log2()));
             }
             Ok((wanted, factor))
         };
@@ -99,7 +100,7 @@ impl LookupEvaluator<'_> {
             let drift = width * scale * factor / q0 - 1.0;
             if drift.abs() > most {
                 let (count, ratio) = (scales.len(), scale / scales[0]);
-                return Err(ErrorKind::Scales { vector, count, ratio, drift }.into());
+                return Err(error::scales(vector, count, ratio, drift));
             }
             Ok((factor, drift))
         });
@@ -131,11 +132,15 @@ impl LookupEvaluator<'_> {
             let variance = noise(carried.leaving.variance, factor) * unit * unit + bias * bias;
             // Values within their range are off by its width at most. All values count as those
             // with the largest error.
-            let beyond =
-                (carried.error.peak - carried.leaving.variance).max(0.0) * (factor * unit).powi(2);
-            let beyond = beyond.min((hi - lo).powi(2));
-            let values = LweVec::new(lwe_params, items, common, range, variance, keys.id())?;
-            Ok(values.with_index_variance(beyond)?)
+            let beyond = |error: f64| {
+                let rest = (error - carried.leaving.variance).max(0.0).sqrt();
+                (rest * factor * unit).min(hi - lo)
+            };
+            let (predicted, bound) = (beyond(carried.error.peak), beyond(carried.error.bound));
+            let index = Deviation { predicted, bound: bound.max(predicted) };
+            let (noise, (lo, hi)) = (Deviation::of_variance(variance), range.into_inner());
+            let meta = LweMeta { encoding: common, lo, hi, noise, index, key: keys.id() };
+            LweVec::from_parts(lwe_params, items, meta)
         });
         values.collect()
     }

@@ -39,7 +39,7 @@ impl<'r> Flood<'r> {
     /// Refuses vectors that do not match the bound, or that the budget does not cover.
     pub(super) fn check(&self, params: &ckks::Params, x: &Ciphertext) -> Result<()> {
         self.budget.check(x.lattice().ident().key)?;
-        Ok(self.bound.check(params, x)?)
+        self.bound.check(params, x)
     }
 
     /// The standard deviation of the flooding noise of a vector whose domain has its middle at
@@ -69,7 +69,7 @@ impl<'r> Flood<'r> {
         let inner = mlwe::Ciphertext::new(params.lattice(), b, a, key)?;
         // Step 3: the vector counts as a result from here on.
         self.budget.spend();
-        Ok(Coefficients::from_parts(params, inner, meta)?)
+        Coefficients::from_parts(params, inner, meta)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The keys of look-ups: those of the tables, of the linear bridge, and of the ring bridge
 //! ([`RingBridgeKeys`]).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::Arc;
 
 use bellerophon_ckks::KeyLevels;
@@ -15,7 +17,7 @@ use rand::CryptoRng;
 use super::{
     bridge_choice::BridgePath, params::LutParams, progress::KeyProgress, table_packing::Blocks,
 };
-use crate::{ErrorKind, RepackKey, Result, RingBridgeKeys, SeededRepackKey, rotation_steps};
+use crate::{RepackKey, Result, RingBridgeKeys, SeededRepackKey, error, rotation_steps};
 
 /// Rotations of the LWE secret in the repacking key (baby steps): about the square root of its
 /// dimension.
@@ -212,7 +214,7 @@ impl LinearKeys {
         let needed = [params.lattice().dimension(), lookup.spec().dimension];
         for ((what, found), needed) in [switched, packed].into_iter().zip(needed) {
             if found != needed {
-                return Err(ErrorKind::Shape { what, found, needed: needed.to_string() }.into());
+                return Err(error::shape(what, found, needed.to_string()));
             }
         }
         Ok(Self {

@@ -128,7 +128,7 @@ impl LoweredNoise {
         let longer = Noise::new(1.0).surely(1, log2_failure) / lwe_noise::deviations(log2_failure);
         let excess = carried(x.meta.noise.excess);
         let leaving = Leaving { variance: own + excess, guarded: own + longer.powi(2) * excess };
-        Ok(Self { leaving, error: x.meta.noise.map(|v| own + carried(v)) })
+        Ok(Self { leaving, error: x.meta.noise.map(carried) + own })
     }
 }
 
@@ -238,7 +238,7 @@ impl<'a> Map<'a> {
             let argument = domain.argument(k);
             let value = f(argument);
             if !value.is_finite() {
-                return Err(lwe::ErrorKind::NotFinite { argument }.into());
+                return Err(lwe::error::not_finite(argument));
             }
             (lo, hi) = (lo.min(value), hi.max(value));
         }
@@ -411,7 +411,7 @@ impl<'a> Map<'a> {
         // The center of the range, which the sine leaves out.
         let moved = add_to_values(evaluator, &scaled, &layout, output.center)?;
         let range = Interval::real(output.lo, output.hi)?;
-        Ok(with_error(evaluator.params(), moved, bounds(range, &layout), error)?)
+        with_error(evaluator.params(), moved, bounds(range, &layout), error)
     }
 
     /// Variance that packing with the ring bridge adds to the phases of `count` values, as parts of
@@ -481,8 +481,7 @@ impl LutParams {
     /// Checks that tables of these parameters take the whole domain with this bridge.
     ///
     /// # Errors
-    /// [`ErrorKind::Domain`](crate::ErrorKind::Domain) and
-    /// [`ErrorKind::DomainScale`](crate::ErrorKind::DomainScale) for domains that no look-up takes.
+    /// [`ErrorKind::Domain`](crate::ErrorKind::Domain) for domains that no look-up takes.
     pub(crate) fn check_covers(
         &self,
         tables: &lwe::Params,

@@ -87,7 +87,7 @@ impl<'a> LookupEvaluator<'a> {
         let slots = self.lookups.slots().max_slots();
         if layout.slots() > slots {
             let found = layout.rows();
-            return Err(bellerophon_ckks::ErrorKind::TooManyValues { found, slots }.into());
+            return Err(bellerophon_ckks::error::too_many_values(found, slots));
         }
         // Step 2: slots to LWE, and all tables at one index.
         let (read, grid) = self.read(operands, domain, functions, &outputs)?;
@@ -115,12 +115,12 @@ impl<'a> LookupEvaluator<'a> {
         let hi = outputs.iter().map(|output| output.hi).fold(f64::NEG_INFINITY, f64::max);
         observer.tell(Stage::Repacking, total, total)?;
         let bounds = bounds(Interval::real(lo, hi)?, &layout);
-        Ok(with_error(
+        with_error(
             self.arithmetic.params(),
             moved,
             bounds,
             Added { noise: 0.0, index: Noise::NONE },
-        )?)
+        )
     }
 
     fn ring_map(&self, domain: &RangeInclusive<f64>) -> Result<Map<'a>> {
@@ -145,8 +145,9 @@ impl<'a> LookupEvaluator<'a> {
         );
         // Step 2: the grid of the common index, from the tracked noise of the values.
         let step = values.meta().encoding.width() / (2 * degree) as f64;
-        let operand = Noise::new(values.meta().index / (step * step));
-        let index_std = tables.noise_std(&values) / step;
+        let [predicted, bound] = values.meta().beyond_noise();
+        let operand = Noise { bound, ..Noise::new(predicted) } * step.powi(-2);
+        let index_std = tables.noise_std(&values).bound / step;
         let grid = Grid { center, step, degree, index_std, operand };
         // Step 3: all tables at that index. Their entries are angles of a full period, TAU.
         let angles: Vec<_> = functions
@@ -182,5 +183,5 @@ fn noise(
     output: &EntryEncoding,
 ) -> f64 {
     let raised = TAU * TAU * map.packing_variance(ring, count);
-    output.gain * (values.meta().noise + raised).sqrt()
+    output.gain * values.meta().noise.predicted.hypot(raised.sqrt())
 }

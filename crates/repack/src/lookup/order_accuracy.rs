@@ -1,6 +1,8 @@
 //! The predicted error of functions of several values ([`ordering`](super::ordering)), before any
 //! key exists.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_lwe::{self as lwe, Encoding, Headroom, Network, noise};
@@ -11,7 +13,7 @@ use super::{
     ordering::{depth, few, tournament},
     params::{LOG_S2C_SCALE, LutParams},
 };
-use crate::{ErrorKind, Reduction, Result};
+use crate::{Reduction, Result, error};
 
 /// `log2` of the probability that a value in a wrong order is further from its neighbour than
 /// [`OrderAccuracy::order_gap`].
@@ -86,7 +88,7 @@ impl OrderFunction {
         };
         match self {
             Self::Max { vectors: 0 } | Self::MaxPool { window: 0 } | Self::Sort { values: 0 } => {
-                Err(lwe::ErrorKind::NoValues.into())
+                Err(lwe::error::no_values())
             }
             Self::Max { vectors } => Ok(of_tournament(vectors)),
             Self::MaxPool { window } => Ok(of_tournament(window * window)),
@@ -113,16 +115,16 @@ impl LutParams {
     /// tables of [`LutEngine::Auto`].
     ///
     /// # Errors
-    /// [`ErrorKind::NoEngine`]; [`ErrorKind::NoRingBridge`]; [`ErrorKind::Domain`] and
-    /// [`ErrorKind::DomainScale`] for domains that no table takes; errors for no values, for more
-    /// results than values, and for networks deeper than the tables allow.
+    /// [`ErrorKind::Unsupported`]; [`ErrorKind::Unsupported`]; [`ErrorKind::Domain`] for domains
+    /// that no table takes; errors for no values, for more results than values, and for networks
+    /// deeper than the tables allow.
     pub fn order_accuracy(
         &self,
         domain: &RangeInclusive<f64>,
         function: OrderFunction,
     ) -> Result<OrderAccuracy> {
         let tables = self.on(LutEngine::Auto)?;
-        let ring = self.ring().ok_or(ErrorKind::NoRingBridge)?;
+        let ring = self.ring().ok_or_else(error::no_ring_bridge)?;
         check_domain(domain)?;
         let (headroom, comparators, results) = function.network()?;
         let (lo, hi) = (*domain.start(), *domain.end());
@@ -138,7 +140,7 @@ impl LutParams {
             let factor = (q0 / wanted.width() / scale).floor();
             match factor >= 1.0 {
                 true => Ok(factor),
-                false => Err(ErrorKind::DomainScale { lo, hi, log2_scale: scale.log2() }.into()),
+                false => Err(error::domain_scale(lo, hi, scale.log2())),
             }
         };
         let factor = factor(phase(factor(0.0)?))?;

@@ -3,6 +3,8 @@
 //! The values move from slots to LWE in an encoding with the headroom that the function needs, pass
 //! the tables of [`lwe::Evaluator`], and are packed into slots again.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::{self as ckks, Ciphertext};
@@ -11,7 +13,7 @@ use bellerophon_lwe::{
 };
 
 use super::evaluator::LookupEvaluator;
-use crate::{During, Error, ErrorKind, Layout, Reduction, Result};
+use crate::{During, Layout, Reduction, Result, error};
 
 /// The headroom that packing needs, and nothing more.
 pub(super) const PACKED: Headroom = Headroom { terms: 2, levels: 0 };
@@ -19,16 +21,13 @@ pub(super) const PACKED: Headroom = Headroom { terms: 2, levels: 0 };
 /// The error of packing, as a part of the width that the values reach.
 const PACKING_ERROR: f64 = 1.0 / (1u64 << 13) as f64;
 
-/// A server with look-ups, and the error under which it refuses.
+/// A server with look-ups.
 pub trait LookupServer {
-    /// The error of its functions.
-    type Error: From<Error> + During<Named = Self::Error>;
-
     /// Its look-ups.
     ///
     /// # Errors
     /// If its parameters have none.
-    fn lookup(&self) -> Result<LookupEvaluator<'_>, Self::Error>;
+    fn lookup(&self) -> Result<LookupEvaluator<'_>>;
 }
 
 /// Functions of the values of one vector, or slotwise functions of several vectors, on a domain:
@@ -70,11 +69,11 @@ pub trait LookupServer {
 /// | only there | indices, one-hot results, pooling | functions between the comparisons | ranks, quantiles, counts, histograms |
 ///
 /// # Errors
-/// All functions return: [`ErrorKind::OutsideDomain`] if a carried range does not lie in the
-/// domain; [`ErrorKind::Domain`] and [`ErrorKind::DomainScale`] for domains that no table takes;
-/// [`ErrorKind::NoRingBridge`] for parameters without it, and [`LookupServer::lookup`]'s for those
-/// without look-ups; [`ErrorKind::MissingKeys`], [`ErrorKind::Cancelled`]; errors for keys of
-/// another client, too few levels and vectors of different lengths; [`ErrorKind::Scales`] as for
+/// All functions return: [`ErrorKind::Domain`] if a carried range does not lie in the
+/// domain; [`ErrorKind::Domain`] for domains that no table takes;
+/// [`ErrorKind::Unsupported`] for parameters without it, and [`LookupServer::lookup`]'s for those
+/// without look-ups; [`ErrorKind::MissingKey`], [`ErrorKind::Cancelled`]; errors for keys of
+/// another client, too few levels and vectors of different lengths; [`ErrorKind::Scale`] as for
 /// `Evaluator::extract_all`; and errors of [`lwe::Evaluator`], among them tables too small for a
 /// network of that depth.
 #[derive(Debug, Clone)]
@@ -97,13 +96,13 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
         operands: &[&Ciphertext],
         headroom: Headroom,
         f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> lwe::Result<LweVec>,
-    ) -> Result<Ciphertext, S::Error> {
+    ) -> Result<Ciphertext> {
         self.run("apply", |lookup| self.values(lookup, operands, headroom, f))
     }
 
     /// The slotwise maximum of several vectors of one length. A slot takes one comparator less than
     /// there are vectors.
-    pub fn max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext, S::Error> {
+    pub fn max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
         self.run("max", |lookup| {
             same_length(operands)?;
             let headroom = tournament(operands.len());
@@ -112,7 +111,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     }
 
     /// The slotwise minimum; otherwise as [`max`](Self::max).
-    pub fn min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext, S::Error> {
+    pub fn min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
         self.run("min", |lookup| {
             same_length(operands)?;
             let headroom = tournament(operands.len());
@@ -126,9 +125,9 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     ///
     /// # Errors
     /// Those of all functions ([`OrderOps`]), and
-    /// [`TooManyPlaces`](ErrorKind::TooManyPlaces) as for
+    /// [`Noise`](ErrorKind::Noise) as for
     /// [`argmax_index`](Self::argmax_index).
-    pub fn arg_max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext, S::Error> {
+    pub fn arg_max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
         self.run("arg_max", |lookup| {
             let headroom = lookup.tournament(operands.len())?;
             let labels = lookup.labels(operands.len())?;
@@ -143,7 +142,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     ///
     /// # Errors
     /// As [`arg_max`](Self::arg_max).
-    pub fn arg_min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext, S::Error> {
+    pub fn arg_min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
         self.run("arg_min", |lookup| {
             let headroom = lookup.tournament(operands.len())?;
             let labels = lookup.labels(operands.len())?;
@@ -155,7 +154,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     }
 
     /// The slotwise comparison: 1 where `x > y` and 0 elsewhere. One look-up per slot.
-    pub fn greater(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, S::Error> {
+    pub fn greater(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         self.run("greater", |lookup| {
             same_length(&[x, y])?;
             self.decisions(lookup, &[x, y], Headroom::comparators(1), |tables, values| {
@@ -165,7 +164,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     }
 
     /// The magnitude of every value. One look-up per value.
-    pub fn abs(&self, x: &Ciphertext) -> Result<Ciphertext, S::Error> {
+    pub fn abs(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.run("abs", |lookup| {
             self.values(lookup, &[x], Headroom::TABLE, |tables, values| {
                 tables.abs(&values[0], OutputEncoding::Fit(PACKED))
@@ -178,7 +177,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     /// makes the cells coarser. With very many values the order is imprecise, and no error says so:
     /// for 16384 values, 105 layers, the error of one comparator is 1.5% of the domain.
     /// `Params::order_accuracy` tells beforehand.
-    pub fn sort(&self, x: &Ciphertext, order: Order) -> Result<Ciphertext, S::Error> {
+    pub fn sort(&self, x: &Ciphertext, order: Order) -> Result<Ciphertext> {
         self.run("sort", |lookup| {
             let network = Network::odd_even(x.len())?;
             self.values(lookup, &[x], depth(&network), |tables, values| {
@@ -193,7 +192,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     ///
     /// # Errors
     /// Those of all functions ([`OrderOps`]), and if `count` is 0 or above the number of values.
-    pub fn largest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext, S::Error> {
+    pub fn largest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext> {
         self.run("largest", |lookup| {
             let headroom = few(x.len(), count, (0..x.len()).rev())?;
             self.values(lookup, &[x], headroom, |tables, values| tables.largest(&values[0], count))
@@ -204,7 +203,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     ///
     /// # Errors
     /// As [`largest`](Self::largest).
-    pub fn smallest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext, S::Error> {
+    pub fn smallest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext> {
         self.run("smallest", |lookup| {
             let headroom = few(x.len(), count, 0..x.len())?;
             self.values(lookup, &[x], headroom, |tables, values| tables.smallest(&values[0], count))
@@ -225,9 +224,9 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     ///
     /// # Errors
     /// Those of all functions ([`OrderOps`]), and before any work
-    /// [`TooManyPlaces`](ErrorKind::TooManyPlaces), which names the largest
+    /// [`Noise`](ErrorKind::Noise), which names the largest
     /// number.
-    pub fn argmax_index(&self, x: &Ciphertext) -> Result<Ciphertext, S::Error> {
+    pub fn argmax_index(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.run("argmax_index", |lookup| {
             let (headroom, labels) = (lookup.tournament(x.len())?, lookup.labels(x.len())?);
             self.values(lookup, &[x], headroom, |tables, values| {
@@ -240,7 +239,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     ///
     /// # Errors
     /// As [`argmax_index`](Self::argmax_index).
-    pub fn argmin_index(&self, x: &Ciphertext) -> Result<Ciphertext, S::Error> {
+    pub fn argmin_index(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.run("argmin_index", |lookup| {
             let (headroom, labels) = (lookup.tournament(x.len())?, lookup.labels(x.len())?);
             self.values(lookup, &[x], headroom, |tables, values| {
@@ -251,7 +250,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
 
     /// The argmax of a vector in one-hot form: 1 at the largest value, 0 elsewhere. Ties give
     /// exactly one 1.
-    pub fn argmax_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext, S::Error> {
+    pub fn argmax_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.run("argmax_one_hot", |lookup| {
             let headroom = lookup.tournament(x.len())?;
             self.decisions(lookup, &[x], headroom, |tables, values| {
@@ -261,7 +260,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     }
 
     /// The argmin in one-hot form; otherwise as [`argmax_one_hot`](Self::argmax_one_hot).
-    pub fn argmin_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext, S::Error> {
+    pub fn argmin_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.run("argmin_one_hot", |lookup| {
             let headroom = lookup.tournament(x.len())?;
             self.decisions(lookup, &[x], headroom, |tables, values| {
@@ -275,14 +274,14 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     /// ([`lwe::Evaluator::max_pool`]).
     ///
     /// # Errors
-    /// Those of all functions ([`OrderOps`]), and [`lwe::ErrorKind::Image`] if the patches do not
+    /// Those of all functions ([`OrderOps`]), and [`lwe::ErrorKind::Shape`] if the patches do not
     /// tile the image.
     pub fn max_pool(
         &self,
         image: &Ciphertext,
         columns: usize,
         window: usize,
-    ) -> Result<Ciphertext, S::Error> {
+    ) -> Result<Ciphertext> {
         self.run("max_pool", |lookup| {
             lwe::check_pooling(image.len(), columns, window)?;
             let headroom = tournament(window * window);
@@ -297,9 +296,9 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
         &self,
         op: &'static str,
         f: impl FnOnce(&LookupEvaluator<'_>) -> Result<Ciphertext>,
-    ) -> Result<Ciphertext, S::Error> {
+    ) -> Result<Ciphertext> {
         let lookup = self.server.lookup().during(op)?;
-        f(&lookup).map_err(S::Error::from).during(op)
+        f(&lookup).during(op)
     }
 
     /// A function whose results are values.
@@ -358,7 +357,7 @@ impl LookupEvaluator<'_> {
     /// The headroom of a tournament that tracks its winner.
     ///
     /// # Errors
-    /// If the tables do not support it for so many values; [`ErrorKind::MissingKeys`].
+    /// If the tables do not support it for so many values; [`ErrorKind::MissingKey`].
     fn tournament(&self, count: usize) -> Result<Headroom> {
         self.tables()?.check_contest(count)?;
         Ok(tournament(count))
@@ -367,14 +366,14 @@ impl LookupEvaluator<'_> {
     /// The labels 0, 1, .., `count - 1`.
     ///
     /// # Errors
-    /// [`ErrorKind::TooManyPlaces`] if packing does not keep them distinguishable;
-    /// [`ErrorKind::MissingKeys`].
+    /// [`ErrorKind::Noise`] if packing does not keep them distinguishable;
+    /// [`ErrorKind::MissingKey`].
     fn labels(&self, count: usize) -> Result<Vec<f64>> {
         let failure = self.lookups.log2_table_failure();
         let lwe_params = &self.table_keys()?.lwe_params;
         if !distinguishable(lwe_params, failure, count) {
             let most = most_indices(lwe_params, failure, count);
-            return Err(ErrorKind::TooManyPlaces { found: count, most }.into());
+            return Err(error::too_many_places(count, most));
         }
         Ok((0..count).map(|i| i as f64).collect())
     }
@@ -400,7 +399,7 @@ pub(super) fn few(
     places: impl Iterator<Item = usize>,
 ) -> Result<Headroom> {
     if count == 0 || count > len {
-        return Err(lwe::ErrorKind::Count { found: count, most: len }.into());
+        return Err(lwe::error::count(count, len));
     }
     let places: Vec<usize> = places.take(count).collect();
     Ok(depth(&Network::odd_even(len)?.keep(&places)?))
@@ -409,13 +408,11 @@ pub(super) fn few(
 /// Fails unless all vectors have as many values as the first.
 ///
 /// # Errors
-/// [`ckks::ErrorKind::LengthMismatch`].
+/// [`ckks::ErrorKind::Length`].
 fn same_length(operands: &[&Ciphertext]) -> Result<()> {
     let lengths = || operands.iter().map(|x| x.len());
     match lengths().find(|&len| Some(len) != lengths().next()) {
-        Some(right) => {
-            Err(ckks::ErrorKind::LengthMismatch { left: operands[0].len(), right }.into())
-        }
+        Some(right) => Err(ckks::error::length_mismatch(operands[0].len(), right)),
         None => Ok(()),
     }
 }

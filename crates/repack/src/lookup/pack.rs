@@ -1,5 +1,7 @@
 //! LWE values to slots, without a table.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::f64::consts::TAU;
 
 use bellerophon_ckks::{Ciphertext, CkksOps, Interval, eval_mod::Mod1Output, noise::Noise};
@@ -11,7 +13,7 @@ use super::{
     map::{self, Added},
     stage::Stage,
 };
-use crate::{ErrorKind, Layout, Reduction, Result};
+use crate::{Layout, Reduction, Result, error};
 
 /// Standard deviations of noise that must fit beside the range of the packed values.
 const TAIL: f64 = 9.0;
@@ -26,8 +28,8 @@ impl LookupEvaluator<'_> {
     /// [`Reduction::Identity`] a polynomial inverts the sine. Its error adds to that of the values.
     ///
     /// # Errors
-    /// [`ErrorKind::NoRingBridge`] and [`ErrorKind::MissingKeys`]; [`ErrorKind::Level`] for a level
-    /// that is too high; [`ErrorKind::TooWideToPack`] for values that reach too far from the middle
+    /// [`ErrorKind::Unsupported`] and [`ErrorKind::MissingKey`]; [`ErrorKind::Level`] for a level
+    /// that is too high; [`ErrorKind::Range`] for values that reach too far from the middle
     /// of their range; [`ErrorKind::Cancelled`]; values of another client and a layout of another
     /// number of values.
     pub fn pack(
@@ -41,15 +43,15 @@ impl LookupEvaluator<'_> {
         let (ring, keys) = self.ring_bridge()?;
         let highest = lookups.highest_level(reduction);
         if highest.is_none_or(|highest| level > highest) {
-            return Err(ErrorKind::Level { wanted: level, highest }.into());
+            return Err(error::level(level, highest));
         }
         if values.meta().key != keys.id() {
             let (found, needed) = (values.meta().key, keys.id());
-            return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into());
+            return Err(mlwe::error::key_mismatch(found, needed));
         }
         // Step 1: the amplitude of the sine, and whether the values reach too far.
         let (lo, hi, width) = (values.meta().lo, values.meta().hi, values.meta().encoding.width());
-        let deviation = values.meta().deviation;
+        let deviation = values.meta().noise.bound;
         let half = (hi - lo) / 2.0;
         let (most, amplitude) = match reduction {
             Reduction::Identity => (ring.reach(), width / TAU),
@@ -60,7 +62,7 @@ impl LookupEvaluator<'_> {
         };
         let reach = (half + TAIL * deviation) / width;
         if reach > most {
-            return Err(ErrorKind::TooWideToPack { lo, hi, deviation, width, reach, most }.into());
+            return Err(error::too_wide_to_pack(lo, hi, deviation, width, reach, most));
         }
         let observer = self.observer();
         let len = values.len();
@@ -81,7 +83,8 @@ impl LookupEvaluator<'_> {
             Reduction::Identity => amplitude * ring.reduction(reduction).approximation_error(),
             Reduction::Sine => 0.0,
         };
-        let index = Noise::new(values.meta().index);
+        let [predicted, bound] = values.meta().beyond_noise();
+        let index = Noise { bound, ..Noise::new(predicted) };
         let error = Added { noise: deviation.hypot(polynomial), index };
         let bounds = map::bounds(Interval::real(lo, hi)?, layout);
         let result = map::with_error(evaluator.params(), moved, bounds, error)?;
@@ -92,10 +95,10 @@ impl LookupEvaluator<'_> {
     /// The highest level of packed values with [`Reduction::Identity`].
     ///
     /// # Errors
-    /// [`ErrorKind::NoRingBridge`], and [`ErrorKind::Level`] for a chain that is too short.
+    /// [`ErrorKind::Unsupported`], and [`ErrorKind::Level`] for a chain that is too short.
     pub fn pack_level(&self) -> Result<usize> {
-        self.lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
+        self.lookups.ring().ok_or_else(error::no_ring_bridge)?;
         let highest = self.lookups.highest_level(Reduction::Identity);
-        highest.ok_or_else(|| ErrorKind::Level { wanted: 0, highest }.into())
+        highest.ok_or_else(|| error::level(0, highest))
     }
 }

@@ -1,5 +1,7 @@
 //! The look-up part of a parameter set.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::OnceLock;
 
 use bellerophon_ckks::{
@@ -17,7 +19,7 @@ use super::{
     engine::{Engines, LutEngine},
     local_poly::MAX_ORDER,
 };
-use crate::{ErrorKind, Reduction, Result, RingBridge, RingBridgeSpec};
+use crate::{Reduction, Result, RingBridge, RingBridgeSpec, error};
 
 /// Levels of SlotsToCoeffs.
 const S2C_LEVELS: usize = 2;
@@ -49,7 +51,7 @@ fn slots_to_coeffs(
         encode_ahead,
         giants: Giants::Horner,
     };
-    Ok(SlotsToCoeffs::new(slots, slots.max_slots(), options)?)
+    SlotsToCoeffs::new(slots, slots.max_slots(), options)
 }
 
 /// A squared norm that the LWE secret exceeds with probability below `2^-60`.
@@ -106,11 +108,11 @@ impl LutParams {
     /// Checks that slots and look-ups fit together.
     ///
     /// # Errors
-    /// [`ErrorKind::Bridge`] for parts that do not fit together, with the reason and a remedy;
+    /// [`ErrorKind::Parameters`] for parts that do not fit together, with the reason and a remedy;
     /// errors of the layers below for parameters that those refuse.
     pub fn new(slots: &ckks::Params, spec: LutSpec) -> Result<Self> {
         let LutSpec { log2_failure, ring_bridge, highest_level: highest, .. } = spec;
-        let refuse = |reason: String| Err(ErrorKind::Bridge { reason }.into());
+        let refuse = |reason: String| Err(error::bridge(reason));
 
         // Step 1: the parameters of the tables and what they share with the slots.
         let lwe_params = lwe::Params::new(spec.tables.clone())?;
@@ -177,7 +179,7 @@ impl LutParams {
                      the chain of {top} levels {found}: add primes, or take primes of the same \
                      size"
                 );
-                ErrorKind::Bridge { reason }
+                error::bridge(reason)
             })?;
         }
 
@@ -200,7 +202,7 @@ impl LutParams {
                          size, but the chain of {top} levels {found}: add primes, take primes of \
                          the same size, or leave out the ring bridge"
                     );
-                    ErrorKind::Bridge { reason }
+                    error::bridge(reason)
                 })?;
                 level_after = level_after.min(after);
                 Some(ring)
@@ -240,22 +242,22 @@ impl LutParams {
     /// except for the blind rotation.
     ///
     /// # Errors
-    /// [`ErrorKind::NoEngine`] if the set does not have the engine.
+    /// [`ErrorKind::Unsupported`] if the set does not have the engine.
     pub fn on(&self, engine: LutEngine) -> Result<&lwe::Params> {
         let lwe_params = self.engines.plain(engine);
-        lwe_params.ok_or_else(|| ErrorKind::NoEngine { engine: engine.name() }.into())
+        lwe_params.ok_or_else(|| error::no_engine(engine.name()))
     }
 
     /// The parameters of the tables of corrected look-ups on an engine. RGSW takes a special
     /// modulus in place of digits; its low noise allows several tables from one blind rotation.
     ///
     /// # Errors
-    /// [`ErrorKind::NoEngine`] if the set does not have the engine; [`ErrorKind::NoCorrection`] if
-    /// the ring is too small for a secure special modulus.
+    /// [`ErrorKind::Unsupported`] if the set does not have the engine; [`ErrorKind::Unsupported`]
+    /// if the ring is too small for a secure special modulus.
     pub fn corrected_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
         // If the engine itself is missing, that is the error.
         self.on(engine)?;
-        self.engines.corrected(engine).ok_or_else(|| ErrorKind::NoCorrection.into())
+        self.engines.corrected(engine).ok_or_else(error::no_correction)
     }
 
     /// The parameters of tables with this fingerprint, on any of the engines.
@@ -353,16 +355,15 @@ impl LutParams {
     /// for as many values as the ring of the tables packs at once.
     ///
     /// # Errors
-    /// [`ErrorKind::NoRingBridge`] and [`ErrorKind::NoLinearBridge`] for a bridge that the
+    /// [`ErrorKind::Unsupported`] for a bridge that the
     /// parameters lack.
     pub fn path(&self, bridge: Bridge) -> Result<BridgePath> {
         match (bridge, &self.ring) {
             (Bridge::Linear, _) if !self.linear => {
-                Err(ErrorKind::NoLinearBridge { dimension: self.lwe_params.spec().dimension }
-                    .into())
+                Err(error::no_linear_bridge(self.lwe_params.spec().dimension))
             }
             (Bridge::Linear, _) => Ok(BridgePath::Linear),
-            (Bridge::Ring, None) => Err(ErrorKind::NoRingBridge.into()),
+            (Bridge::Ring, None) => Err(error::no_ring_bridge()),
             (Bridge::Ring, Some(_)) => Ok(BridgePath::Ring),
             (Bridge::Auto, ring) => {
                 let count = self.lwe_params.spec().ring_degree / 2;

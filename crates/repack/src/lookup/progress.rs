@@ -1,11 +1,13 @@
 //! Progress callbacks of long operations, and cancellation by them.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
 use bellerophon_lwe as lwe;
 
 use super::stage::{Progress, Stage};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, error};
 
 /// A progress callback.
 type Callback = dyn Fn(Progress) -> ControlFlow<()> + Send + Sync;
@@ -83,7 +85,7 @@ impl<'a> Observer<'a> {
     pub(super) fn tell(&self, stage: Stage, done: usize, total: usize) -> Result<()> {
         match self.flow(stage, done, total) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(ErrorKind::Cancelled { stage, done, total }.into()),
+            ControlFlow::Break(()) => Err(error::cancelled(stage, done, total)),
         }
     }
 
@@ -101,9 +103,9 @@ impl<'a> Observer<'a> {
         match error.kind() {
             lwe::ErrorKind::Cancelled { done, .. } => {
                 let stage = Stage::LookUps;
-                ErrorKind::Cancelled { stage, done: before + done, total }.into()
+                error::cancelled(stage, before + done, total)
             }
-            _ => error.into(),
+            _ => error,
         }
     }
 }

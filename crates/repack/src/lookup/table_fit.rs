@@ -9,7 +9,7 @@ use super::{
     domain::center,
     params::{LutParams, largest_weight},
 };
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 /// Integer factors between the scale after SlotsToCoeffs and that of the table. From 8 on, rounding
 /// the factor down widens the cells by at most an eighth. Up to `2^22`, the rounding error of
@@ -63,7 +63,7 @@ pub(super) fn fit(
         let wanted = TableDomain::fit(lo, hi, degree, guard)?;
         let factor = (wanted.phase_per_unit() * q0 / scale).floor();
         if !FACTORS.contains(&factor) {
-            return Err(ErrorKind::DomainScale { lo, hi, log2_scale: scale.log2() }.into());
+            return Err(error::domain_scale(lo, hi, scale.log2()));
         }
         let step = q0 / (scale * factor * 2.0 * degree as f64);
         let table = TableDomain::with_step(lo, hi, center(domain), step, degree, guard)?;

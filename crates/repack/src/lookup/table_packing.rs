@@ -97,7 +97,7 @@ impl Blocks {
     /// value until the [`mask`](Self::mask).
     pub(crate) fn whole(&self, evaluator: &ckks::Evaluator, x: Ciphertext) -> Result<Ciphertext> {
         let slots = self.stride * self.together;
-        Ok(evaluator.with_len(evaluator.repeated(x, slots)?, slots)?)
+        evaluator.with_len(evaluator.repeated(x, slots)?, slots)
     }
 
     /// 1 in the slots of values in the first block, and 0 elsewhere.
@@ -113,6 +113,6 @@ impl Blocks {
         let (lattice, mut meta) =
             evaluator.inner_sum(x, self.together, self.stride as i64)?.into_parts();
         (meta.slots, meta.len) = (self.period, self.rows);
-        Ok(Ciphertext::from_parts(evaluator.params(), lattice, meta)?)
+        Ciphertext::from_parts(evaluator.params(), lattice, meta)
     }
 }

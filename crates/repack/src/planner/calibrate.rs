@@ -31,8 +31,8 @@ const ROUNDS: usize = 24;
 
 /// The time of counted work in programs relative to the kernels measured here: programs also read
 /// keys and intermediate results from memory, and do work that is not counted. Fitted to the
-/// measurements of `examples/map_plan.rs` (docs/map.md), where every engine is predicted within a
-/// third.
+/// measurements of the program `map_plan` in benches/ (docs/map.md), where every engine is
+/// predicted within a third.
 const OVER_TRANSFORM: f64 = 1.22;
 const OVER_PRODUCT: f64 = 0.72;
 const OVER_RGSW: f64 = 1.04;

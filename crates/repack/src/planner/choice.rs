@@ -1,5 +1,7 @@
 //! The choice among the engines for which keys exist.
 
+use bellerophon_ring::decimal;
+
 use super::{
     OP,
     engine::Engine,
@@ -9,7 +11,7 @@ use super::{
     prepared::Prepared,
     subject::PlanSubject,
 };
-use crate::{During, Result, lookup::LutEngine};
+use crate::{Result, lookup::LutEngine};
 
 /// Why a corrected table is refused where a plain one serves whatever its error.
 const SLOWER: &str = "no accuracy is requested, and a plain table is faster";
@@ -47,7 +49,7 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// # Errors
     /// An error that names the argument at which the function is not finite. Where neither accuracy
     /// nor engines are stated and no engine qualifies, the error of the table.
-    pub(super) fn choice(&self) -> Result<Choice, P::Error> {
+    pub(super) fn choice(&self) -> Result<Choice> {
         // Step 1: plain tables, and the error that the other engines must reach.
         let tables = match self.request.takes_any_table() && !self.replaces_tables() {
             true => self.plain_tables(),
@@ -87,7 +89,7 @@ impl<P: PlanSubject> Planner<'_, P> {
             (_, Some(error)) if fastest.is_none() && self.request.engines.is_none() => {
                 return Err(error);
             }
-            (Err(error), _) if fastest.is_none() => return Err(error.into()),
+            (Err(error), _) if fastest.is_none() => return Err(error),
             (goal, _) => goal.ok(),
         };
         let chosen = fastest.as_ref().map(|candidate| candidate.row.engine);
@@ -98,16 +100,28 @@ impl<P: PlanSubject> Planner<'_, P> {
     }
 
     /// The plain tables of the keys, or, for any keys, those that the request allows.
-    fn plain_tables(&self) -> Result<Vec<Candidate>, P::Error> {
+    fn plain_tables(&self) -> Result<Vec<Candidate>> {
         let mut engines = vec![self.table_engine()?];
         if self.server.is_none() && self.request.allows(Engine::Ntru) {
             engines.push(LutEngine::Ntru);
         }
-        let plain = |engine| {
-            let (engine, prediction) = self.table(engine)?;
-            Ok(self.judged(engine, (prediction, Prepared::Table), f64::INFINITY))
-        };
-        engines.into_iter().map(plain).collect()
+        let (mut tables, mut missing) = (vec![], None);
+        let any = self.request.engines.is_none();
+        for table in engines.into_iter().map(|engine| self.table(engine)) {
+            match table {
+                Ok((engine, prediction)) if any || self.request.allows(engine) => {
+                    let found = (prediction, Prepared::Table);
+                    tables.push(self.judged(engine, found, f64::INFINITY));
+                }
+                Ok(_) => {}
+                Err(error) => missing = missing.or(Some(error)),
+            }
+        }
+        // The first error, if there is no table.
+        match missing.filter(|_| tables.is_empty()) {
+            Some(error) => Err(error),
+            None => Ok(tables),
+        }
     }
 
     /// Adds the predictions of engines whose keys are missing, and the fastest of them.
@@ -150,8 +164,9 @@ impl<P: PlanSubject> Planner<'_, P> {
             (prediction.log2_error, prediction.output_level, self.request.leaving);
         if reached > wanted {
             let reason = format!(
-                "reaches 2^{reached:.1}, needed is 2^{wanted:.1}: request less, or narrow the \
-                 domain"
+                "reaches {}, needed is {}: request less, or narrow the domain",
+                decimal(reached.exp2()),
+                decimal(wanted.exp2())
             );
             return Candidate::refused(engine, Some(prediction), reason);
         }

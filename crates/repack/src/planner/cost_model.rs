@@ -5,7 +5,7 @@ use bellerophon_lwe as lwe;
 use serde::{Deserialize, Serialize};
 
 use super::OP;
-use crate::{During, ErrorKind, Result, lookup::LutEngine};
+use crate::{Result, error, lookup::LutEngine};
 
 /// The prices of counted work, in seconds on one thread, and its scaling with threads.
 ///
@@ -64,9 +64,7 @@ impl CostModel {
             && shares.iter().all(|s| (0.0..=1.0).contains(s));
         match self.version == Self::VERSION && sensible {
             true => Ok(()),
-            false => {
-                Err(ErrorKind::CostModel { found: self.version, needed: Self::VERSION }.during(OP))
-            }
+            false => Err(error::cost_model(self.version, Self::VERSION).during(OP)),
         }
     }
 
@@ -119,6 +117,7 @@ fn shared(serial: f64, threads: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::{error::refusal, lookup::testing::toy};
     use proptest::prelude::*;
 
@@ -158,7 +157,11 @@ mod tests {
             CostModel { lwe_word: f64::NAN, ..model },
             CostModel { table_serial: 1.5, ..model },
         ] {
-            assert!(matches!(refusal(&bad.check()), ErrorKind::CostModel { .. }), "{bad:?}");
+            assert!(
+                refusal(&bad.check())
+                    .is(&ErrorKind::Argument, "positive prices and shares from 0 to 1"),
+                "{bad:?}"
+            );
         }
     }
 }

@@ -8,7 +8,7 @@ use bellerophon_ckks::{
 };
 use bellerophon_lwe as lwe;
 
-use crate::{During, ErrorKind, Result};
+use crate::{Result, error};
 
 /// Intervals between the points at which a slope is estimated.
 const SLOPE_POINTS: usize = 1 << 14;
@@ -105,7 +105,7 @@ impl MapFunction {
         let at = |i: usize| (lo + i as f64 * step).min(hi);
         let values: Vec<f64> = (0..=SAMPLES).map(|i| f(at(i))).collect();
         if let Some(i) = values.iter().position(|y| !y.is_finite()) {
-            return Err(lwe::ErrorKind::NotFinite { argument: at(i) }.into());
+            return Err(lwe::error::not_finite(at(i)));
         }
         Ok(Self::closure(Self::CLOSURE, move |x| cubic(&values, (x - lo) / step)))
     }
@@ -185,15 +185,14 @@ impl MapFunction {
         // Jumps and the gap around them.
         if !self.gap.is_finite() || self.jumps.iter().any(|place| !place.is_finite()) {
             let what = "a jump, or the gap around jumps,";
-            let kind = ckks::ErrorKind::from(ckks::ArgumentError::NotANumber { what });
-            return Err(kind.during("map"))?;
+            return Err(ckks::error::not_a_number(what).during("map"));
         }
         // A table covers the integers of its entries only.
         if let Shape::Table(entries) = &self.shape {
             let most = entries.len() as f64 - 1.0;
             if *domain.start() < 0.0 || *domain.end() > most {
                 let (range, domain) = (domain.clone(), 0.0..=most);
-                return Err(ErrorKind::OutsideDomain { range, domain }.during("map"));
+                return Err(error::outside_domain(range, domain).during("map"));
             }
         }
         Ok(())

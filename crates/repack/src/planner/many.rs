@@ -20,11 +20,10 @@ impl LookupEvaluator<'_> {
     ///
     /// # Errors
     /// [`ErrorKind::Request`] for requirements that several functions do not take;
-    /// [`ErrorKind::MissingKeys`] without tables or the ring bridge; [`ErrorKind::Domain`],
-    /// [`ErrorKind::DomainScale`] and [`ErrorKind::OutsideDomain`] for the domain and the ranges;
-    /// errors for no functions, and for more packed results than a vector has slots; an error that
-    /// names the argument if a function is not finite there; [`ErrorKind::Cancelled`]; errors of
-    /// the arithmetic.
+    /// [`ErrorKind::MissingKey`] without tables or the ring bridge; [`ErrorKind::Domain`] for the
+    /// domain and the ranges; errors for no functions, and for more packed results than a vector
+    /// has slots; an error that names the argument if a function is not finite there;
+    /// [`ErrorKind::Cancelled`]; errors of the arithmetic.
     pub fn map_many(
         &self,
         operands: &[&Ciphertext],

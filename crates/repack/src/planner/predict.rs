@@ -1,5 +1,7 @@
 //! The prediction of every engine for a request.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{ops::RangeInclusive, sync::Arc};
 
 use bellerophon_ckks::{
@@ -20,7 +22,7 @@ use super::{
     vector::VectorProgram,
 };
 use crate::{
-    During, Error, ErrorKind, Result,
+    Result, error,
     lookup::{
         Bridge, CorrectionPlan, Corrections, KEYS_OF_CORRECTIONS, LookupEvaluator, LutEngine,
         Smooth, carried_domain, center, check_domain, range_within,
@@ -53,7 +55,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     ///
     /// # Errors
     /// [`ErrorKind::Request`] for a request without a domain; [`ErrorKind::Domain`],
-    /// [`ErrorKind::CostModel`], and errors of the arithmetic for too many values or a level that
+    /// [`ErrorKind::Argument`], and errors of the arithmetic for too many values or a level that
     /// the parameters do not have.
     pub fn for_params(params: &'a P, request: &'a MapRequest<'a>) -> Result<Self> {
         let Some(domain) = request.domain.clone() else {
@@ -65,7 +67,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         let (count, level) =
             (request.count.unwrap_or(slots), request.level.unwrap_or(params.levels()));
         if count > slots {
-            return Err(ckks::ErrorKind::TooManyValues { found: count, slots }.during(OP).into());
+            return Err(ckks::error::too_many_values(count, slots).during(OP));
         }
         let interval = Interval::real(*domain.start(), *domain.end())?;
         let middle = 0.5 * (interval.lo() + interval.hi());
@@ -78,7 +80,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     /// For a given vector and the keys of a server. [`run`](Self::run) evaluates them.
     ///
     /// # Errors
-    /// As [`for_params`](Self::for_params); [`ErrorKind::OutsideDomain`] for values that may lie
+    /// As [`for_params`](Self::for_params); [`ErrorKind::Domain`] for values that may lie
     /// outside the domain; [`ErrorKind::Complex`].
     pub fn for_vector(
         params: &'a P,
@@ -174,15 +176,11 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     }
 
     /// Prepares an engine and predicts its cost and error.
-    pub(super) fn predict(
-        &self,
-        goal: &Goal,
-        engine: Engine,
-    ) -> Result<(Prediction, Prepared), P::Error> {
+    pub(super) fn predict(&self, goal: &Goal, engine: Engine) -> Result<(Prediction, Prepared)> {
         match engine {
             Engine::Poly => {
                 if !self.multiplies() {
-                    return Err(Error::from(ErrorKind::MissingKeys { need: "multiply" }).into());
+                    return Err(error::missing_keys("multiply"));
                 }
                 // Automatic bootstrapping allows polynomials of any number of levels.
                 let simulator = Simulator::new(self.params.slots());
@@ -204,7 +202,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
                 // The series is prepared for the bootstrapper of the parameters.
                 let bootstrapper = self.params.functional()?.clone();
                 if self.server.is_some_and(|server| !server.functional) {
-                    return Err(Error::from(ErrorKind::MissingKeys { need: "functional" }).into());
+                    return Err(error::missing_keys("functional"));
                 }
                 let program = VectorProgram::series(&bootstrapper, goal)?;
                 let simulator =
@@ -247,7 +245,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         engine: Engine,
         program: VectorProgram,
         simulator: Simulator,
-    ) -> Result<(Prediction, Prepared), P::Error> {
+    ) -> Result<(Prediction, Prepared)> {
         // Step 1: the metadata of the result, and the noise of its worst value.
         let y = program.apply(&simulator, &self.operand(&simulator)?, &self.interval)?;
         let (result, before) = (*y.metadata(), self.operand.level);
@@ -259,7 +257,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             && !server.arithmetic.keys().serves(&report.keys)
         {
             let need = if engine == Engine::Fbt { "functional" } else { "multiply" };
-            return Err(Error::from(ErrorKind::MissingKeys { need }).into());
+            return Err(error::missing_keys(need));
         }
         let bootstrapped = report.bootstraps + report.functional > 0;
         let levels = match (report.functional, report.bootstraps) {
@@ -284,7 +282,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
 
     /// A simulator with the operand of tables on it: bootstrapped if its levels do not suffice and
     /// the server bootstraps automatically, as it does for operands that are not flooded.
-    fn entering(&self) -> Result<(Simulator, SimCiphertext), P::Error> {
+    fn entering(&self) -> Result<(Simulator, SimCiphertext)> {
         let simulator = Simulator::new(self.params.slots());
         let needed = self.params.lookups()?.levels();
         let bootstraps = self.server.is_some_and(|server| server.arithmetic.auto_bootstraps());
@@ -298,13 +296,13 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     }
 
     /// The metadata of the operand of tables after the middle of the domain was subtracted.
-    pub(super) fn shifted(&self) -> Result<Metadata, P::Error> {
+    pub(super) fn shifted(&self) -> Result<Metadata> {
         let (simulator, x) = self.entering()?;
         Ok(*simulator.add_scalar(&x, -center(&self.domain))?.metadata())
     }
 
     /// The tables on an engine, from the keys of the server or from the parameters.
-    pub(super) fn tables(&self, engine: LutEngine) -> Result<Tables<'a>, P::Error> {
+    pub(super) fn tables(&self, engine: LutEngine) -> Result<Tables<'a>> {
         let lookups = self.params.lookups()?;
         // With a server, the engine and the bridge of its keys.
         let (lwe_params, path) = match self.server {
@@ -313,7 +311,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
                 let server = server.with_lookups()?;
                 let tables = server.table_keys()?;
                 if LutEngine::of(&tables.lwe_params) != engine {
-                    return Err(Error::from(ErrorKind::MissingKeys { need: "map_with" }).into());
+                    return Err(error::missing_keys("map_with"));
                 }
                 (&tables.lwe_params, server.crossing(self.operand.meta.len)?.0)
             }
@@ -322,15 +320,15 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     }
 
     /// Refuses an operand at a level that programs do not have, or too low for tables.
-    pub(super) fn levels_for_tables(&self) -> Result<(), P::Error> {
+    pub(super) fn levels_for_tables(&self) -> Result<()> {
         let (wanted, highest) = (self.operand.level, self.params.levels());
         if self.server.is_none() && wanted > highest {
-            return Err(ckks::Error::from(ckks::ErrorKind::LevelTooHigh { wanted, highest }).into());
+            return Err(ckks::error::level_too_high(wanted, highest));
         }
         let (needed, left) = (self.params.lookups()?.levels(), self.entering()?.1.metadata().level);
         match left >= needed {
             true => Ok(()),
-            false => Err(ckks::Error::from(ckks::ErrorKind::OutOfLevels { needed, left }).into()),
+            false => Err(ckks::error::out_of_levels(needed, left)),
         }
     }
 
@@ -341,7 +339,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         engine: Engine,
         error: f64,
         correction: Option<&CorrectionPlan>,
-    ) -> Result<Prediction, P::Error> {
+    ) -> Result<Prediction> {
         let Tables { lookups, lwe_params, .. } = tables;
         let (count, degree) = (self.operand.meta.len, lwe_params.spec().ring_degree);
         let (order, levels) = correction.map_or((0, 0), |plan| (plan.order(), plan.levels()));
@@ -373,7 +371,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     }
 
     /// The tables of corrected look-ups, from the keys of the server or from the parameters.
-    pub(super) fn corrected_tables(&self, engine: LutEngine) -> Result<Tables<'a>, P::Error> {
+    pub(super) fn corrected_tables(&self, engine: LutEngine) -> Result<Tables<'a>> {
         let lookups = self.params.lookups()?;
         self.request.check_corrected()?;
         self.levels_for_tables()?;
@@ -382,7 +380,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             Some(server) => &server.with_lookups()?.table_keys()?.lwe_params,
         };
         if !lookups.corrects(lwe_params) {
-            return Err(Error::from(ErrorKind::MissingKeys { need: KEYS_OF_CORRECTIONS }).into());
+            return Err(error::missing_keys(KEYS_OF_CORRECTIONS));
         }
         Ok(Tables { lookups, lwe_params, path: lookups.path(Bridge::Ring)? })
     }
@@ -399,7 +397,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         &self,
         corrections: &Corrections<'_>,
         f: impl Fn(f64) -> f64,
-    ) -> Result<f64, P::Error> {
+    ) -> Result<f64> {
         let shifted = self.shifted()?;
         let grid = corrections.map().grid(&shifted)?.with_error_of(&shifted);
         let own = grid.operand_error(corrections.range(), f);
@@ -408,18 +406,18 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
 
     /// The prediction of a corrected look-up of the smallest order that meets the request, or else
     /// of the best order.
-    fn corrected(&self, goal: &Goal) -> Result<(Prediction, Prepared), P::Error> {
+    fn corrected(&self, goal: &Goal) -> Result<(Prediction, Prepared)> {
         // Step 1: the tables, and the keys that they need.
         let tables = self.corrected_tables(LutEngine::Rgsw)?;
         let engine = LutEngine::of(tables.lwe_params);
         if engine == LutEngine::Ntru && !goal.engines.contains(&Engine::Ntru) {
-            return Err(Error::from(ErrorKind::MissingKeys { need: "map_with" }).into());
+            return Err(error::missing_keys("map_with"));
         }
         let function = &goal.function;
         if let Some(place) = function.jump(self.interval.lo(), self.interval.hi()) {
             let what = function.name().to_string();
             let reason = format!("the function jumps at {place}, and no correction helps there");
-            return Err(ckks::Error::from(ckks::ErrorKind::Approximation { what, reason }).into());
+            return Err(ckks::error::approximation(what, reason));
         }
         // Step 2: the error that the noise of the operand causes, beside that of exact values.
         let corrections = self.corrections(&tables)?;
@@ -433,7 +431,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
             let plan = match corrections.of_order(&smooth, order) {
                 Ok((plan, _)) => plan,
                 // Keep the best plan so far: its error goes into the refusal.
-                Err(error) if best.is_none() => return Err(error.into()),
+                Err(error) if best.is_none() => return Err(error),
                 Err(_) => break,
             };
             let error = plan.accuracy().worst_abs() + own;

@@ -2,11 +2,14 @@
 //! whose primes do not match the scale, or a prime that is too small for the tables, is refused
 //! here and not by the first operation.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ckks::{Bounds, CkksOps, Interval, Metadata, fbt::IntTable, simulator::Simulator};
 
 use super::subject::PlanSubject;
+use crate::Result;
 use crate::{
-    During, Error, ErrorKind,
+    During, Error, error,
     lookup::{Bridge, LutEngine},
 };
 
@@ -22,8 +25,8 @@ const INSIDE: f64 = 0.99;
 /// Refuses sets that cannot do what their levels, bootstrappers and look-ups state.
 ///
 /// # Errors
-/// [`ErrorKind::Bridge`], which names the part that fails and the remedy.
-pub fn check_promises<P: PlanSubject>(params: &P) -> Result<(), P::Error> {
+/// [`ErrorKind::Parameters`], which names the part that fails and the remedy.
+pub fn check_promises<P: PlanSubject>(params: &P) -> Result<()> {
     let used = products(params)?;
     bootstrap(params, used)?;
     tables(params)?;
@@ -31,13 +34,13 @@ pub fn check_promises<P: PlanSubject>(params: &P) -> Result<(), P::Error> {
 }
 
 fn refuse(reason: String) -> Error {
-    ErrorKind::Bridge { reason }.into()
+    error::bridge(reason)
 }
 
 /// As many products in a row as there are levels, of a vector that fills the slots. With
 /// bootstrapping, the vector fills the slots of a bootstrap, and the products stop at its input
 /// level. Returns the metadata of the last product.
-fn products<P: PlanSubject>(params: &P) -> Result<Metadata, P::Error> {
+fn products<P: PlanSubject>(params: &P) -> Result<Metadata> {
     let (slots, levels) = (params.slots(), params.levels());
     let bootstrap = params.bootstrapper().map_or(0, |bootstrapper| bootstrapper.input_level());
     let functional = params.functional().map_or(0, |functional| functional.input_level());
@@ -55,8 +58,7 @@ fn products<P: PlanSubject>(params: &P) -> Result<Metadata, P::Error> {
         return Err(refuse(format!(
             "programs start at level {levels}, below the input level {least} of a bootstrap: take \
              the modulus chain of a single bootstrap, or a longer one"
-        ))
-        .into());
+        )));
     };
     // Step 2: the products, each of which must leave some correct bits.
     let advice = "take primes of about the size of the scale, and a scale well above the noise";
@@ -71,15 +73,14 @@ fn products<P: PlanSubject>(params: &P) -> Result<Metadata, P::Error> {
             return Err(refuse(format!(
                 "{done} of {levels} products in a row leave {bits:.1} correct bits after the \
                  binary point: {advice}"
-            ))
-            .into());
+            )));
         }
     }
     Ok(*product.metadata())
 }
 
 /// A bootstrap of a vector whose levels are used up, with the largest values allowed.
-fn bootstrap<P: PlanSubject>(params: &P, used: Metadata) -> Result<(), P::Error> {
+fn bootstrap<P: PlanSubject>(params: &P, used: Metadata) -> Result<()> {
     let Ok(bootstrapper) = params.bootstrapper() else { return Ok(()) };
     let bound = bootstrapper.spec().bound;
     // Step 1: the operand, whose values fill the range of the bootstrap.
@@ -91,8 +92,8 @@ fn bootstrap<P: PlanSubject>(params: &P, used: Metadata) -> Result<(), P::Error>
              `BootstrapSpec::chain`, whose primes have the size of the scale"
         ))
     })?;
-    // Step 2: the error of the worst value must leave at least one bit. The predicted noise includes
-    // the approximation error.
+    // Step 2: the error of the worst value must leave at least one bit. The predicted noise
+    // includes the approximation error.
     let error = refreshed.estimate(params.slots(), LOG2_FAILURE).log2_worst.exp2();
     if error < bound / 2.0 {
         return Ok(());
@@ -100,12 +101,11 @@ fn bootstrap<P: PlanSubject>(params: &P, used: Metadata) -> Result<(), P::Error>
     Err(refuse(format!(
         "a bootstrap has an error of up to {error:.1e} for values up to {bound:.1e}: take a larger \
          scale and a larger `BootstrapSpec::log_reduction`"
-    ))
-    .into())
+    )))
 }
 
 /// Two tables in a row, with as many entries as the levels of the series allow, up to 256.
-fn tables<P: PlanSubject>(params: &P) -> Result<(), P::Error> {
+fn tables<P: PlanSubject>(params: &P) -> Result<()> {
     let Ok(functional) = params.functional() else { return Ok(()) };
     // Step 1: as many entries as the series has levels for, at most 256.
     let entries = 1usize << functional.spec().series.len().clamp(1, 8);
@@ -127,7 +127,7 @@ fn tables<P: PlanSubject>(params: &P) -> Result<(), P::Error> {
 }
 
 /// A look-up on the domain `[-1, 1]` with every bridge.
-fn look_ups<P: PlanSubject>(params: &P) -> Result<(), P::Error> {
+fn look_ups<P: PlanSubject>(params: &P) -> Result<()> {
     let Ok(lookups) = params.lookups() else { return Ok(()) };
     let (op, lwe_params) = ("look up", lookups.on(LutEngine::Auto).during("look up")?);
     for bridge in [Bridge::Ring, Bridge::Linear] {

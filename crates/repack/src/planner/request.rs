@@ -1,5 +1,7 @@
 //! Requests to the planner.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{collections::BTreeSet, fmt, ops::RangeInclusive, rc::Rc};
 
 use bellerophon_ckks::{
@@ -11,7 +13,7 @@ use super::{
     cost_model::CostModel, engine::Engine, function::MapFunction, goal::Goal, plan::MapPlan,
     prepared::Ready,
 };
-use crate::{ErrorKind, Result, lookup::Bridge};
+use crate::{Result, error, lookup::Bridge};
 
 /// Bits, relative to the spread of the function, that engines without tables must reach where no
 /// accuracy is stated.
@@ -445,7 +447,7 @@ impl<'f> MapRequest<'f> {
 
 /// The refusal of a request.
 pub(crate) fn refused<T>(reason: &'static str) -> Result<T> {
-    Err(ErrorKind::Request { reason }.into())
+    Err(error::request(reason))
 }
 
 impl Subject<'_> {

@@ -1,5 +1,7 @@
 //! What a request leads to: its plan, and its evaluation.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_ckks::Ciphertext;
 
 use super::{
@@ -11,7 +13,7 @@ use super::{
     subject::{MapServer, PlanSubject},
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Result, error,
     lookup::{Flood, Smooth},
 };
 
@@ -25,7 +27,7 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// [`ErrorKind::Accuracy`] if no correction reaches the accuracy, and errors of parameters and
     /// keys that do not have them. If no engine serves a request without accuracy and engines, the
     /// error of the table.
-    pub fn plan(&self) -> Result<MapPlan, P::Error> {
+    pub fn plan(&self) -> Result<MapPlan> {
         self.request.check_flooding()?;
         if self.takes_tables() {
             return self.plan_of_tables();
@@ -61,15 +63,15 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// fastest engine that qualifies, as in [`plan`](Self::plan).
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKeys`] for a plan without a server; [`ErrorKind::Request`] for a
+    /// [`ErrorKind::MissingKey`] for a plan without a server; [`ErrorKind::Request`] for a
     /// prepared plan of another request and for noise flooding without a budget;
-    /// [`ErrorKind::NoPlan`] if no engine qualifies, with the reason of each; those of
+    /// [`ErrorKind::Accuracy`] if no engine qualifies, with the reason of each; those of
     /// [`plan`](Self::plan) and of the engine.
-    pub fn run(&self) -> Result<Ciphertext, P::Error> {
+    pub fn run(&self) -> Result<Ciphertext> {
         let (server, x) = self.operands()?;
         if self.request.flooding.is_some() {
             let reason = "noise flooding spends a budget: call `Evaluator::map_flooded`";
-            return Ok(refused(reason)?);
+            return refused(reason);
         }
         // Step 1: what an earlier plan has prepared.
         if let Some(ready) = self.request.ready.as_ref().and_then(|ready| ready.0.as_ref()) {
@@ -79,13 +81,13 @@ impl<P: PlanSubject> Planner<'_, P> {
             if !same {
                 let reason = "the plan is for another function, domain or parameters: plan this \
                               request";
-                return Ok(refused(reason)?);
+                return refused(reason);
             }
             return self.run_prepared(&ready.prepared, &server, x);
         }
         // Step 2: tables, if nothing else comes into question.
         if self.takes_tables() {
-            let lookups = self.params.lookups().and_then(|_| Ok(server.with_lookups()?))?;
+            let lookups = self.params.lookups().and_then(|_| server.with_lookups())?;
             self.table_engine()?;
             let (domain, f) = (&self.domain, |x: f64| self.request.value(x));
             return Ok(match self.request.accuracy {
@@ -102,10 +104,9 @@ impl<P: PlanSubject> Planner<'_, P> {
         match prepared {
             Some(prepared) => self.run_prepared(&prepared, &server, x),
             None => {
-                let log2_error = goal.map_or(f64::INFINITY, |goal| goal.log2_error);
+                let error = goal.map_or(f64::INFINITY, |goal| goal.log2_error.exp2());
                 let (function, refusals) = (plan.function.clone(), plan.refusals());
-                let kind = ErrorKind::NoPlan { function, log2_error, refusals };
-                Err(Error::from(kind).into())
+                Err(error::no_plan(function, error, refusals))
             }
         }
     }
@@ -115,18 +116,18 @@ impl<P: PlanSubject> Planner<'_, P> {
     /// # Errors
     /// As [`run`](Self::run), and [`ErrorKind::Request`] for requests that need more than a plain
     /// table.
-    pub fn run_flooded(&self, flood: &mut Flood<'_>) -> Result<Ciphertext, P::Error> {
+    pub fn run_flooded(&self, flood: &mut Flood<'_>) -> Result<Ciphertext> {
         let (server, x) = self.operands()?;
         self.request.check_flooding()?;
         self.params.lookups()?;
         self.table_engine()?;
         let f = |x: f64| self.request.value(x);
         let lookups = server.with_lookups()?;
-        Ok(lookups.map(x, self.domain.clone(), &f, Some(flood))?)
+        lookups.map(x, self.domain.clone(), &f, Some(flood))
     }
 
     fn operands(&self) -> Result<(MapServer<'_>, &Ciphertext)> {
-        self.bound().ok_or(ErrorKind::MissingKeys { need: "map" }.into())
+        self.bound().ok_or_else(|| error::missing_keys("map"))
     }
 
     /// Evaluates a prepared engine.
@@ -135,12 +136,12 @@ impl<P: PlanSubject> Planner<'_, P> {
         prepared: &Prepared,
         server: &MapServer<'_>,
         x: &Ciphertext,
-    ) -> Result<Ciphertext, P::Error> {
+    ) -> Result<Ciphertext> {
         let (domain, f) = (&self.domain, |x: f64| self.request.value(x));
         Ok(match prepared {
             Prepared::Vector(program) => {
                 let y = program.apply(server.arithmetic, x, &self.interval);
-                program.with_error(server.arithmetic, y.map_err(Error::from)?)
+                program.with_error(server.arithmetic, y?)
             }
             Prepared::Table => server.with_lookups()?.map(x, domain.clone(), &f, None)?,
             Prepared::Corrected { order } => {

@@ -1,20 +1,17 @@
 //! What a map is planned for: a parameter set, and the keys of a server.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use bellerophon_ckks::{self as ckks, bootstrap::Bootstrapper, fbt::FunctionalBootstrapper};
 
 use super::engine::Engine;
 use crate::{
-    During, Error, ErrorKind, Result,
+    Result, error,
     lookup::{Bridge, LookupEvaluator, LutParams},
 };
 
 /// A parameter set for which maps are planned.
 pub trait PlanSubject {
-    /// The error of these methods. Its text becomes the refusal in the row of an engine.
-    type Error: fmt::Display + From<Error> + From<ckks::Error> + During<Named = Self::Error>;
-
     /// The parameters of the slots.
     fn slots(&self) -> &ckks::Params;
 
@@ -25,25 +22,25 @@ pub trait PlanSubject {
     ///
     /// # Errors
     /// If the set has none.
-    fn lookups(&self) -> Result<&LutParams, Self::Error>;
+    fn lookups(&self) -> Result<&LutParams>;
 
     /// The bootstrapper.
     ///
     /// # Errors
     /// If the set has none.
-    fn bootstrapper(&self) -> Result<&Arc<Bootstrapper>, Self::Error>;
+    fn bootstrapper(&self) -> Result<&Arc<Bootstrapper>>;
 
     /// The functional bootstrapper.
     ///
     /// # Errors
     /// If the set has none.
-    fn functional(&self) -> Result<&Arc<FunctionalBootstrapper>, Self::Error>;
+    fn functional(&self) -> Result<&Arc<FunctionalBootstrapper>>;
 
     /// Bytes of the keys of an engine in their wire form, with a given bridge for tables.
     ///
     /// # Errors
     /// If the set does not have the engine.
-    fn key_bytes(&self, engine: Engine, bridge: Bridge) -> Result<usize, Self::Error>;
+    fn key_bytes(&self, engine: Engine, bridge: Bridge) -> Result<usize>;
 }
 
 /// A server with its keys, for which maps are planned, and which evaluates them.
@@ -60,6 +57,6 @@ pub struct MapServer<'a> {
 impl<'a> MapServer<'a> {
     /// Its look-ups.
     pub(super) fn with_lookups(&self) -> Result<LookupEvaluator<'a>> {
-        self.lookups.ok_or_else(|| ErrorKind::MissingKeys { need: "map" }.into())
+        self.lookups.ok_or_else(|| error::missing_keys("map"))
     }
 }

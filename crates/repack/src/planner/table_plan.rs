@@ -10,14 +10,14 @@ use super::{
     subject::PlanSubject,
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Result, error,
     lookup::{LutEngine, Map, Smooth, center, flooding_deviation},
 };
 
 impl<P: PlanSubject> Planner<'_, P> {
     /// The plan of tables: one table for each value, corrected as far as the requested accuracy
     /// needs it.
-    pub(super) fn plan_of_tables(&self) -> Result<MapPlan, P::Error> {
+    pub(super) fn plan_of_tables(&self) -> Result<MapPlan> {
         self.levels_for_tables()?;
         let engine = self.table_engine()?;
         // A plain table, whatever its error.
@@ -52,7 +52,7 @@ impl<P: PlanSubject> Planner<'_, P> {
 
     /// The prediction of a plain table, whose index is off by more if its values are flooded, with
     /// the distribution of its error.
-    pub(super) fn table(&self, on: LutEngine) -> Result<(Engine, Prediction), P::Error> {
+    pub(super) fn table(&self, on: LutEngine) -> Result<(Engine, Prediction)> {
         // Step 1: the layout of the domain in the table.
         let tables = self.tables(on)?;
         self.levels_for_tables()?;
@@ -81,7 +81,7 @@ impl<P: PlanSubject> Planner<'_, P> {
 
     /// The engine of the tables: that of the keys of a server, if the request allows it, or else
     /// the one that the request names.
-    pub(super) fn table_engine(&self) -> Result<LutEngine, P::Error> {
+    pub(super) fn table_engine(&self) -> Result<LutEngine> {
         let rgsw = self.request.allows(Engine::Rgsw) || self.request.allows(Engine::Corrected);
         let Some(server) = self.server else {
             return Ok(if rgsw { LutEngine::Auto } else { LutEngine::Ntru });
@@ -95,7 +95,7 @@ impl<P: PlanSubject> Planner<'_, P> {
         // Who made keys of NTRU has named it, unless the request names others.
         match allowed || self.request.engines.is_none() {
             true => Ok(found),
-            false => Err(Error::from(ErrorKind::MissingKeys { need: "map_with" }).into()),
+            false => Err(error::missing_keys("map_with")),
         }
     }
 }

@@ -15,7 +15,6 @@ use super::{
     goal::Goal,
     plan::MapPlan,
 };
-use crate::During;
 
 /// The share of the requested error for the approximation; the rest is for noise.
 const SHARE: f64 = 0.5;
@@ -217,7 +216,7 @@ fn enough_levels(log2_margin: f64, log2_error: f64, most: usize) -> ckks::Result
     let least = (((1.0 - error) / (1.0 + error)).log2() - log2_margin).max(1.0).ceil() as usize;
     if least > most {
         let (op, needed, left) = ("sign", least, most);
-        return Err(ckks::ErrorKind::OutOfLevels { needed, left }.during(op));
+        return Err(ckks::error::out_of_levels(needed, left).during(op));
     }
     Ok(())
 }
@@ -232,7 +231,7 @@ fn budget(goal: &Goal) -> Accuracy {
 }
 
 fn refusal(function: &MapFunction, reason: &str) -> ckks::Error {
-    ckks::ErrorKind::Approximation { what: function.name().into(), reason: reason.into() }.into()
+    ckks::error::approximation(function.name().into(), reason.into())
 }
 
 fn across_jump(function: &MapFunction, place: f64, what: &str) -> ckks::Error {

@@ -5,7 +5,7 @@ use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::{Ntt, Poly, wire::Packed, wire_form};
 
 use super::{Seeds, kind};
-use crate::{During, Error, ErrorKind, Result, SeededRepackKey, tall_diagonals::check_baby};
+use crate::{Error, Result, SeededRepackKey, error, tall_diagonals::check_baby};
 
 wire_form! {
     /// The plain form of a [`SeededRepackKey`].
@@ -38,12 +38,12 @@ wire_form! {
         if dimension == 0 || dimension > most {
             let needed = format!("1 to the {most} slots of the ring");
             return Err(
-                ErrorKind::Shape { what: "LWE dimension", found: dimension, needed }.during(op)
+                error::shape("LWE dimension", dimension, needed).during(op)
             );
         }
         if !(1..=params.limbs()).contains(&limbs) {
             let needed = format!("1 to {}", params.limbs());
-            return Err(mlwe::ErrorKind::Limbs { found: limbs, needed }.during(op).into());
+            return Err(mlwe::error::limbs(limbs, needed).during(op));
         }
         let meta: CiphertextMeta = form.meta.try_into()?;
         meta.check(params, limbs)?;
@@ -54,7 +54,7 @@ wire_form! {
         let bodies = form.bodies.unpack_polys(&lattice.q().at_limbs(limbs), count)?;
         let baby = |(seed, body)| {
             let inner = mlwe::SeededCiphertext::from_parts(lattice, seed, body, KeyId(form.key))?;
-            Ok(SeededCiphertext { inner, meta })
+            Ok(SeededCiphertext::new(inner, meta))
         };
         Self::from_parts(dimension, seeds.zip(bodies).map(baby).collect::<Result<_>>()?)
     }

@@ -1,8 +1,10 @@
 //! Many seeds in one byte string.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::borrow::Cow;
 
-use bellerophon_ring::{ErrorKind, Result, sample::Seed};
+use bellerophon_ring::{Result, error, sample::Seed};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a seed.
@@ -27,11 +29,11 @@ impl Seeds<'_> {
     /// The seeds.
     ///
     /// # Errors
-    /// [`ErrorKind::PackedLength`] unless there are exactly `count`.
+    /// [`ErrorKind::Bytes`] unless there are exactly `count`.
     pub fn unpack(&self, count: usize) -> Result<impl Iterator<Item = Seed>> {
         let (found, needed) = (self.0.len(), count.saturating_mul(LEN));
         if found != needed {
-            return Err(ErrorKind::PackedLength { found, needed }.into());
+            return Err(error::packed_length(found, needed));
         }
         Ok(self.0.chunks_exact(LEN).map(|seed| Seed(seed.try_into().expect("32 bytes"))))
     }

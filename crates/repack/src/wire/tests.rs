@@ -72,21 +72,16 @@ fn repacking_keys_that_do_not_fit_are_refused() {
     };
     for dimension in [0u32, 8, 17, 65, u32::MAX] {
         let error = refused(16, &dimension.to_le_bytes());
-        assert!(matches!(error.kind(), ErrorKind::Shape { .. }), "{dimension}: {error}");
+        assert!(error.is(&ErrorKind::Shape, "is needed"), "{dimension}: {error}");
     }
     for limbs in [0u32, 4, u32::MAX] {
         let error = refused(20, &limbs.to_le_bytes());
-        assert!(
-            matches!(error.kind(), ErrorKind::Mlwe(mlwe::ErrorKind::Limbs { .. })),
-            "{limbs}: {error}"
-        );
+        assert!(error.is(&ErrorKind::Level, "limbs where"), "{limbs}: {error}");
     }
-    assert!(matches!(refused(20, &[2]).kind(), ErrorKind::Ring(_)));
+    assert_eq!(*refused(20, &[2]).kind(), ErrorKind::Bytes);
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
-        assert!(
-            matches!(refused(24, &f64::to_le_bytes(scale)).kind(), ErrorKind::Ckks(_)),
-            "{scale}"
-        );
+        let error = refused(24, &f64::to_le_bytes(scale));
+        assert!(matches!(error.kind(), ErrorKind::Scale | ErrorKind::Range), "{scale}: {error}");
     }
     let other = self::params(256, 2);
     assert!(read::<SeededRepackKey>(&other, &bytes).unwrap().is_err());
@@ -101,16 +96,16 @@ fn repacking_keys_that_do_not_fit_are_refused() {
         SeededRepackKey::from_parts(16, both)
     };
     let short = repack_key(&params, 16, 4, 2);
-    assert!(matches!(refusal(&mixed(&short)), ErrorKind::Mlwe(mlwe::ErrorKind::Limbs { .. })));
+    assert!(refusal(&mixed(&short)).is(&ErrorKind::Level, "limbs where"));
     let wide = repack_key(&other, 16, 4, 3);
-    assert!(matches!(
-        refusal(&mixed(&wide)),
-        ErrorKind::Mlwe(mlwe::ErrorKind::ParamsMismatch { .. })
-    ));
+    assert!(
+        refusal(&mixed(&wide))
+            .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+    );
     let mut babies = seeded.babies()[..2].to_vec();
     babies[1].meta.scale *= 2.0;
     let uneven = SeededRepackKey::from_parts(16, babies).unwrap();
-    assert!(matches!(refusal(&uneven.to_form(&params)), ErrorKind::Value { .. }));
+    assert!(refusal(&uneven.to_form(&params)).is(&ErrorKind::Argument, "is not supported: need"));
     let none = seeded.expand(&self::params(128, 3)).map(|_| ()).unwrap_err();
     assert!(none.to_string().contains("do not match"), "{none}");
 }
@@ -125,7 +120,7 @@ fn repacking_keys_from_rotations_have_no_seeds() {
     let seeded = repack_key(&params, 16, 1, 3);
     let single = seeded.expand(&params).unwrap();
     let key = RepackKey::from_rotations(&evaluator, &single.babies()[0], 16, 2).unwrap();
-    assert!(matches!(refusal(&key.compress(&params)), ErrorKind::Value { .. }));
+    assert!(refusal(&key.compress(&params)).is(&ErrorKind::Argument, "is not supported: need"));
 }
 
 struct Bridge {
@@ -196,13 +191,16 @@ fn bridge_keys_that_do_not_belong_together_are_refused() {
     // The sparse secret is another one.
     let mismatch = |found: crate::Result<()>| {
         found.is_err_and(|e| {
-            matches!(e.kind(), ErrorKind::Mlwe(mlwe::ErrorKind::KeyMismatch { .. }))
+            e.is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
         })
     };
     assert!(mismatch(assemble(&keys.down, &other.to_sparse, &keys.raise)));
     assert!(mismatch(assemble(&keys.down, &keys.to_sparse, &other.raise)));
     let swapped = assemble(&keys.to_sparse, &keys.down, &keys.raise);
-    assert!(matches!(refusal(&swapped), ErrorKind::Mlwe(mlwe::ErrorKind::ParamsMismatch { .. })));
+    assert!(
+        refusal(&swapped)
+            .is(&ErrorKind::ParamsMismatch, "use operands and keys of one parameter set")
+    );
     // A stage of the packing without its key, and keys of another client.
     let with = |packing| {
         let (down, to_sparse) = (keys.down.clone(), keys.to_sparse.clone());
@@ -210,10 +208,10 @@ fn bridge_keys_that_do_not_belong_together_are_refused() {
         RingBridgeKeys::from_parts(bridge, keys.id(), down, packing, to_sparse, raise).map(|_| ())
     };
     let few = keys.packing.iter().skip(1).map(|key| (**key).clone()).collect();
-    assert!(matches!(
-        refusal(&with(few)),
-        ErrorKind::Mlwe(mlwe::ErrorKind::MissingGaloisKey { .. })
-    ));
+    assert!(
+        refusal(&with(few))
+            .is(&ErrorKind::MissingKey { need: "" }, "generate it with the others (there are")
+    );
     let coefficients = ring.coefficients();
     let stranger = mlwe::SecretKey::restore(bridge.ring(), coefficients, KeyId(5)).unwrap();
     assert!(mismatch(with(row_packing_keys(&stranger, 2, 1, &mut rng).unwrap())));
@@ -230,5 +228,5 @@ fn bridge_keys_that_do_not_belong_together_are_refused() {
         let raise = ModRaiseKey::generate(&low, secret, 3, &mut rng).unwrap();
         assemble(&keys.down, &to_sparse.unwrap(), &raise)
     };
-    assert!(matches!(refusal(&short), ErrorKind::Mlwe(mlwe::ErrorKind::Limbs { found: 3, .. })));
+    assert!(refusal(&short).is(&ErrorKind::Level, "3 limbs where"));
 }

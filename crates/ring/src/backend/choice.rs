@@ -3,7 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::prime_sizes::IFMA_LAZY_BITS;
 use super::prime_sizes::NARROW_BITS;
-use crate::{ErrorKind, Modulus, Result};
+use crate::{Modulus, Result, error};
 
 /// Transforms of smaller degrees run on the scalar back end.
 pub(crate) const MIN_WIDE_DEGREE: usize = 128;
@@ -53,7 +53,7 @@ impl Backend {
 
     /// `Err` unless this CPU supports the back end and the back end supports the modulus.
     pub(crate) fn check(self, modulus: &Modulus) -> Result<()> {
-        let refuse = |reason| Err(ErrorKind::Backend { backend: self.name(), reason }.into());
+        let refuse = |reason| Err(error::backend(self.name(), reason));
         match self {
             Backend::Ifma if modulus.bits() > 50 => {
                 return refuse("52-bit products need a modulus below 2^50");

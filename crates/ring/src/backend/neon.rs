@@ -2,8 +2,8 @@
 //!
 //! NEON has no product of 64-bit words, but it has fused products in floating point. Transforms and
 //! pointwise products use them. All other kernels run in portable Rust, where the compiler uses
-//! NEON for sums and differences, and `mul` and `umulh` of the integer unit for products. `docs/kernels.md`
-//! counts instructions.
+//! NEON for sums and differences, and `mul` and `umulh` of the integer unit for products.
+//! `docs/kernels.md` counts instructions.
 
 pub(super) mod registers;
 

@@ -9,7 +9,9 @@ macro_rules! shoup64_kernels {
         /// # Safety
         /// The CPU must have the features.
         #[inline(always)]
-        pub(super) unsafe fn arithmetic<const HEADROOM: u32>(table: &NttTable) -> Word<$simd, HEADROOM> {
+        pub(super) unsafe fn arithmetic<const HEADROOM: u32>(
+            table: &NttTable,
+        ) -> Word<$simd, HEADROOM> {
             // SAFETY: demanded of the caller.
             Word::new(unsafe { <$simd>::assume() }, table.modulus())
         }
@@ -53,7 +55,8 @@ macro_rules! shoup64_kernels {
         ) {
             with_headroom!(table, HEADROOM => {
                 // SAFETY: this function has the target features.
-                ntt::inverse_to_blocks(unsafe { arithmetic::<HEADROOM>(table) }, table, last, a, parts)
+                let f = unsafe { arithmetic::<HEADROOM>(table) };
+                ntt::inverse_to_blocks(f, table, last, a, parts)
             });
         }
 
@@ -83,14 +86,20 @@ macro_rules! shoup64_kernels {
         #[target_feature(enable = $features)]
         pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
             // SAFETY: this function has the target features.
-            pointwise::mul_add_assign(unsafe { arithmetic::<{ shoup64::WHOLE }>(table) }, acc, a, b);
+            let f = unsafe { arithmetic::<{ shoup64::WHOLE }>(table) };
+            pointwise::mul_add_assign(f, acc, a, b);
         }
 
         #[target_feature(enable = $features)]
-        pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+        pub(super) fn sum_of_products(
+            table: &NttTable,
+            out: &mut [u64],
+            pairs: &[(&[u64], &[u64])],
+        ) {
             with_headroom_of_rows!(table, true, HEADROOM => {
                 // SAFETY: this function has the target features.
-                pointwise_words::sum_of_products(unsafe { arithmetic::<HEADROOM>(table) }, out, pairs)
+                let f = unsafe { arithmetic::<HEADROOM>(table) };
+                pointwise_words::sum_of_products(f, out, pairs)
             });
         }
 
@@ -103,15 +112,22 @@ macro_rules! shoup64_kernels {
         ) {
             with_headroom_of_rows!(table, true, HEADROOM => {
                 // SAFETY: this function has the target features.
-                pointwise_words::columns_of_products(unsafe { arithmetic::<HEADROOM>(table) }, rows, columns, part)
+                let f = unsafe { arithmetic::<HEADROOM>(table) };
+                pointwise_words::columns_of_products(f, rows, columns, part)
             });
         }
 
         #[target_feature(enable = $features)]
-        pub(super) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
+        pub(super) fn sum_of_terms(
+            table: &NttTable,
+            out: &mut [u64],
+            first: usize,
+            terms: &[Term],
+        ) {
             with_headroom_of_rows!(table, true, HEADROOM => {
                 // SAFETY: this function has the target features.
-                pointwise_words::sum_of_terms(unsafe { arithmetic::<HEADROOM>(table) }, out, first, terms)
+                let f = unsafe { arithmetic::<HEADROOM>(table) };
+                pointwise_words::sum_of_terms(f, out, first, terms)
             });
         }
 
@@ -124,7 +140,8 @@ macro_rules! shoup64_kernels {
         #[target_feature(enable = $features)]
         pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
             // SAFETY: this function has the target features.
-            pointwise::sub_mul_constant(unsafe { arithmetic::<{ shoup64::WHOLE }>(table) }, a, b, w);
+            let f = unsafe { arithmetic::<{ shoup64::WHOLE }>(table) };
+            pointwise::sub_mul_constant(f, a, b, w);
         }
 
         #[target_feature(enable = $features)]
@@ -142,9 +159,14 @@ macro_rules! shoup64_kernels {
         }
 
         #[target_feature(enable = $features)]
-        pub(super) fn first_pass(targets: &mut [Target], blocks: (Blocks, &Range<usize>), rows: RowKind) {
-            let stages =
-                |table: &_, residues: &_, out: &mut _, step| first_stages(table, residues, out, step);
+        pub(super) fn first_pass(
+            targets: &mut [Target],
+            blocks: (Blocks, &Range<usize>),
+            rows: RowKind,
+        ) {
+            let stages = |table: &_, residues: &_, out: &mut _, step| {
+                first_stages(table, residues, out, step)
+            };
             for target in targets.as_chunks_mut().0 {
                 let table = target[0].table;
                 match rows {
@@ -153,12 +175,14 @@ macro_rules! shoup64_kernels {
                         with_headroom_of_rows!(table, fit, HEADROOM => {
                             // SAFETY: this function has the target features.
                             let f = [unsafe { arithmetic::<HEADROOM>(table) }];
-                            let source = ntt_sources::Sum::<_, false, 1, $rows>::new(f, target, bits);
+                            let source =
+                                ntt_sources::Sum::<_, false, 1, $rows>::new(f, target, bits);
                             ntt_first_pass::first_pass(target, blocks, source, stages)
                         });
                     }
                     RowKind::One(p) => {
-                        with_headroom_of_rows!(table, p >> 9 < table.modulus().value(), HEADROOM => {
+                        let fit = p >> 9 < table.modulus().value();
+                        with_headroom_of_rows!(table, fit, HEADROOM => {
                             // SAFETY: this function has the target features.
                             let f = [unsafe { arithmetic::<HEADROOM>(table) }];
                             let source = ntt_sources::Centered::<_, false, 1>::new(f, target, p);
@@ -180,7 +204,8 @@ macro_rules! shoup64_kernels {
         ) {
             with_headroom!(table, HEADROOM => {
                 // SAFETY: this function has the target features.
-                ntt_first_pass::first_stages(unsafe { arithmetic::<HEADROOM>(table) }, table, residues, out, step)
+                let f = unsafe { arithmetic::<HEADROOM>(table) };
+                ntt_first_pass::first_stages(f, table, residues, out, step)
             });
         }
 
@@ -203,7 +228,8 @@ macro_rules! shoup64_kernels {
             factors: [u64; 2],
         ) {
             // SAFETY: this function has the target features.
-            pointwise::quotient(unsafe { arithmetic::<{ shoup64::WHOLE }>(table) }, out, terms, factors);
+            let f = unsafe { arithmetic::<{ shoup64::WHOLE }>(table) };
+            pointwise::quotient(f, out, terms, factors);
         }
 
         #[target_feature(enable = $features)]
@@ -247,7 +273,12 @@ macro_rules! shoup64_kernels {
         }
 
         #[target_feature(enable = $features)]
-        pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u64], a: &[u64]) {
+        pub(super) fn signed_digits(
+            table: &NttTable,
+            gadget: &DigitGadget,
+            out: &mut [u64],
+            a: &[u64],
+        ) {
             // SAFETY: this function has the target features.
             let f = unsafe { arithmetic::<{ shoup64::WHOLE }>(table) };
             pointwise_words::signed_digits(
@@ -260,14 +291,20 @@ macro_rules! shoup64_kernels {
         }
 
         #[target_feature(enable = $features)]
-        pub(super) fn quotients(table: &NttTable, out: &mut [u8], rows: &[u64], reciprocals: &[f64]) {
+        pub(super) fn quotients(
+            table: &NttTable,
+            out: &mut [u8],
+            rows: &[u64],
+            reciprocals: &[f64],
+        ) {
             scalar::quotients(table, out, rows, reciprocals);
         }
 
         #[target_feature(enable = $features)]
         pub(super) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u32) {
             // SAFETY: this function has the target features.
-            pointwise_words::permute_signed(unsafe { arithmetic::<{ shoup64::WHOLE }>(table) }, out, a, h);
+            let f = unsafe { arithmetic::<{ shoup64::WHOLE }>(table) };
+            pointwise_words::permute_signed(f, out, a, h);
         }
     };
 }

@@ -93,7 +93,8 @@ pub(super) trait Arithmetic: Copy {
     ) -> V<Self> {
         self.add(self.mul_root(x, w), self.mul_root(y, v))
     }
-    /// Whether [`Sums::accumulate`] also takes forward residues, if the other factor is in `[0, q)`.
+    /// Whether [`Sums::accumulate`] also takes forward residues, if the other factor is in
+    /// `[0, q)`.
     const MULTIPLIES_FORWARD: bool = false;
 }
 

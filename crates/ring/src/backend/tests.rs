@@ -502,11 +502,7 @@ fn says_what_could_not_be_tested() {
 fn refuses_moduli_that_are_too_wide() {
     let q = prime::ntt_primes_below(64, 51, 1, &[]).unwrap()[0];
     for narrow in [Backend::Ifma, Backend::Neon] {
-        let name = narrow.name();
-        assert!(matches!(
-            refusal(&narrow.check(&q)),
-            ErrorKind::Backend { backend, .. } if *backend == name
-        ));
+        assert!(refusal(&narrow.check(&q)).is(&ErrorKind::Unsupported, narrow.name()));
         assert_ne!(Backend::fastest(&q), narrow);
     }
 }

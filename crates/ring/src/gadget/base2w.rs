@@ -1,7 +1,7 @@
 //! Signed base-`2^w` digits of one prime: a polynomial as a short sum of small digits times
 //! constants.
 
-use crate::{ErrorKind, Modulus, Result};
+use crate::{Modulus, Result, error};
 
 /// The signed base-`2^w` gadget of one prime: `a = sum_j digit_j g_j + e` with
 /// `g_j = 2^(drop + w j)` and `|e| <= 2^drop / 2`.
@@ -21,12 +21,12 @@ pub struct DigitGadget {
 impl DigitGadget {
     /// A gadget of `digits >= 1` digits of `base_log` bits each, `1 <= base_log <= 32`.
     pub fn new(modulus: Modulus, base_log: u32, digits: usize) -> Result<Self> {
-        let refuse = |what, value: String, need| ErrorKind::Distribution { what, value, need };
+        let refuse = |what, value: String, need| error::distribution(what, value, need);
         if !(1..=32).contains(&base_log) {
-            return Err(refuse("gadget base_log", base_log.to_string(), "1 to 32 bits").into());
+            return Err(refuse("gadget base_log", base_log.to_string(), "1 to 32 bits"));
         }
         if digits == 0 || digits > 64 {
-            return Err(refuse("gadget digits", digits.to_string(), "1 to 64").into());
+            return Err(refuse("gadget digits", digits.to_string(), "1 to 64"));
         }
         let drop = modulus.bits().saturating_sub(base_log * digits as u32);
         Ok(Self { modulus, base_log, digits, drop })
@@ -115,7 +115,8 @@ mod tests {
         fn signed_digits_recompose(seed: u64, base_log in 1u32..24, digits in 1usize..12) {
             let q = prime::ntt_primes_below(N, 45, 1, &[]).unwrap()[0];
             let edges = [0, 1, q.value() / 2, q.value() / 2 + 1, q.value() - 1];
-            let a: Vec<u64> = edges.into_iter().chain((0..11).map(|i| q.reduce(seed.rotate_left(i * 5)))).collect();
+            let others = (0..11).map(|i| q.reduce(seed.rotate_left(i * 5)));
+            let a: Vec<u64> = edges.into_iter().chain(others).collect();
             let g = DigitGadget::new(q, base_log, digits).unwrap();
             let mut out = vec![0; N * digits];
             g.decompose(&a, &mut out);

@@ -53,8 +53,8 @@ struct Scratch {
 impl Digits<'_> {
     /// `sum_t factor_t rotated_t` for every row of `sums`: the columns of each sum, over
     /// [`HybridGadget::ring`](crate::HybridGadget::ring)`(limbs)`. `operands` are the digits of
-    /// polynomials of one level. `write(x, i, limb)` writes limb `i` of a factor that is not stored,
-    /// or one line for each of its tiles.
+    /// polynomials of one level. `write(x, i, limb)` writes limb `i` of a factor that is not
+    /// stored, or one line for each of its tiles.
     ///
     /// # Panics
     /// Without operands, or if they differ in level; if the rotations differ in their

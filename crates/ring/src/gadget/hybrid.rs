@@ -1,8 +1,10 @@
 //! The hybrid RNS gadget: digits of several primes each, and special primes that absorb their size.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::Range;
 
-use crate::{BaseConverter, During, ErrorKind, Ntt, Poly, Result, Ring, basis_extension::residue};
+use crate::{BaseConverter, Ntt, Poly, Result, Ring, basis_extension::residue, error};
 
 /// A digit may exceed `P` by this many bits, so that primes on both sides of a power of two count
 /// as equal: `k` special primes below `2^b` allow digits of `k` primes around `2^b`.
@@ -38,13 +40,13 @@ impl HybridGadget {
     /// Precomputes the constants for all levels of `q` with special primes `p`.
     ///
     /// # Errors
-    /// [`ErrorKind::Basis`] for a prime in both bases, and for more special primes than
+    /// [`ErrorKind::Shape`] for a prime in both bases, and for more special primes than
     /// [`BaseConverter::MAX_SOURCES`], the limit of one mod-down.
     pub fn new(q: &Ring, p: &Ring) -> Result<Self> {
         let (count, most) = (p.limbs(), BaseConverter::MAX_SOURCES);
         if count > most {
             let reason = format!("{count} special primes; at most {most}");
-            return Err(ErrorKind::Basis { reason }.during("prepare a gadget"));
+            return Err(error::basis(reason).during("prepare a gadget"));
         }
         let full = q.join(p)?;
         // Step 1: cut the chain into digits.

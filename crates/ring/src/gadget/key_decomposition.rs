@@ -2,8 +2,8 @@
 //! digits as integers (Kim, Lee, Seo and Song, CRYPTO 2023).
 //!
 //! An inner product `sum_j d_j r_j` modulo `P Q` needs every digit `d_j` modulo every prime of the
-//! key: with one special prime, as many transforms as the square of the number of primes. The primes
-//! of the key are now cut into a few runs with products `D_k`. Let `r_jk` be the centred
+//! key: with one special prime, as many transforms as the square of the number of primes. The
+//! primes of the key are now cut into a few runs with products `D_k`. Let `r_jk` be the centred
 //! representative of `[r_j]_{D_k}`. Modulo the primes of run `k`,
 //!
 //! `sum_j d_j r_j = sum_j d_j r_jk`,
@@ -12,10 +12,10 @@
 //!
 //! `B_k = N sum_j (Q'_j / 2) (D_k / 2)`,
 //!
-//! which is exact modulo any `T > 2 B_k`. The sums are computed modulo auxiliary primes with product
-//! `T`. Digits are transformed for these primes alone, a few of them instead of all. Each sum is
-//! brought back once: inverse transforms for the primes of `T`, and an exact conversion to the
-//! primes of its run.
+//! which is exact modulo any `T > 2 B_k`. The sums are computed modulo auxiliary primes with
+//! product `T`. Digits are transformed for these primes alone, a few of them instead of all. Each
+//! sum is brought back once: inverse transforms for the primes of `T`, and an exact conversion to
+//! the primes of its run.
 
 use std::{convert::Infallible, ops::Range};
 
@@ -42,8 +42,8 @@ pub struct KeyDecomposition {
     special: usize,
     /// Digit `k` of the key consists of the primes `starts[k]..starts[k + 1]`.
     starts: Vec<usize>,
-    /// `converters[j][s - 1]`: from the first `s` primes of digit `j` of the gadget to the auxiliary
-    /// primes.
+    /// `converters[j][s - 1]`: from the first `s` primes of digit `j` of the gadget to the
+    /// auxiliary primes.
     converters: Vec<Vec<BaseConverter>>,
     /// From the auxiliary primes to the primes of each digit of the key.
     back: Vec<BaseConverter>,
@@ -76,8 +76,8 @@ impl KeyDecomposition {
     /// `2^key_digit`, for inner products over up to `components` polynomials.
     ///
     /// # Errors
-    /// [`ErrorKind::PrimesExhausted`](crate::ErrorKind::PrimesExhausted) if there are too few
-    /// auxiliary primes for the degree; [`ErrorKind::Basis`](crate::ErrorKind::Basis) if a run or
+    /// [`ErrorKind::Parameters`](crate::ErrorKind::Parameters) if there are too few
+    /// auxiliary primes for the degree; [`ErrorKind::Shape`](crate::ErrorKind::Shape) if a run or
     /// the auxiliary primes are more than [`BaseConverter::MAX_SOURCES`].
     pub fn new(
         gadget: &HybridGadget,
@@ -146,8 +146,8 @@ impl KeyDecomposition {
         self.back[0].layout()
     }
 
-    /// The digit of the key that has limb `i` of `limbs` limbs and the special primes, and the place
-    /// of the limb in this digit.
+    /// The digit of the key that has limb `i` of `limbs` limbs and the special primes, and the
+    /// place of the limb in this digit.
     pub(super) fn place(&self, i: usize, limbs: usize) -> (usize, usize) {
         let prime = if i < limbs { self.special + i } else { i - limbs };
         let digit = self.starts.partition_point(|&start| start <= prime) - 1;

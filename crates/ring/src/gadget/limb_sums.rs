@@ -22,9 +22,9 @@ const DIGIT_WORDS: usize = 4 << 15;
 /// As [`DIGIT_WORDS`], for digits of at least [`par::WIDE`] primes, of which there are few.
 const WIDE_WORDS: usize = 6 << 15;
 
-/// As [`DIGIT_WORDS`], for digits modulo the auxiliary primes of a key decomposition. There are many
-/// columns, so that writing their sums again for every few digits would cost more than reading the
-/// digits from the third-level cache.
+/// As [`DIGIT_WORDS`], for digits modulo the auxiliary primes of a key decomposition. There are
+/// many columns, so that writing their sums again for every few digits would cost more than reading
+/// the digits from the third-level cache.
 const AUXILIARY_WORDS: usize = 1 << 20;
 
 /// Residues of key rows fetched into the second-level cache for a piece of the digits.

@@ -1,5 +1,5 @@
-//! Inner products of the digits of a [`HybridGadget`] with the rows of a key, limb by limb: the main
-//! work of a key switch.
+//! Inner products of the digits of a [`HybridGadget`] with the rows of a key, limb by limb: the
+//! main work of a key switch.
 //!
 //! The primes to divide by come first, so that each limb of the result is divided as soon as it is
 //! complete. `limb_sums` computes the limbs.

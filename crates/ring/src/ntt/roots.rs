@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use crate::{Backend, ErrorKind, Modulus, Result, aligned::AlignedVec};
+use crate::{Backend, Modulus, Result, aligned::AlignedVec, error};
 
 /// A primitive `order`-th root of unity modulo `q`, for `order` a power of two: `x^((q-1) / order)`
 /// for the smallest quadratic non-residue `x`.
@@ -10,15 +10,15 @@ use crate::{Backend, ErrorKind, Modulus, Result, aligned::AlignedVec};
 /// Roots of different orders are consistent: the root of `order / 2` is the square of the root of
 /// `order`.
 pub(crate) fn primitive_root(q: &Modulus, order: u64, degree: usize) -> Result<u64> {
-    let no_root = ErrorKind::NoRoot { modulus: q.value(), order, degree };
+    let no_root = error::no_root(q.value(), order, degree);
     if q.value() % order != 1 {
-        return Err(no_root.into());
+        return Err(no_root);
     }
     // x^((q-1)/order) has order dividing `order`; it is primitive if its half power is -1.
     (2..q.value())
         .map(|x| q.pow(x, (q.value() - 1) / order))
         .find(|&r| q.pow(r, order / 2) == q.value() - 1)
-        .ok_or_else(|| no_root.into())
+        .ok_or(no_root)
 }
 
 /// Reverses the lowest `bits` bits of `i`.

@@ -4,8 +4,9 @@ use std::{ops::RangeInclusive, sync::Arc};
 
 use super::roots::{self, Roots};
 use crate::{
-    Backend, ErrorKind, Modulus, Result,
+    Backend, Modulus, Result,
     backend::choice::{MIN_WIDE_DEGREE, of_transform},
+    error,
 };
 
 /// The NTT of degree `N` modulo one prime `q = 1 mod 2N`, with its precomputed roots.
@@ -34,7 +35,7 @@ impl NttTable {
     /// Builds the table with a given back end. Fails if the back end cannot run here.
     pub fn with_backend(degree: usize, modulus: Modulus, backend: Backend) -> Result<Self> {
         if !degree.is_power_of_two() || !Self::LOG_DEGREES.contains(&degree.trailing_zeros()) {
-            return Err(ErrorKind::Degree { degree }.into());
+            return Err(error::degree(degree));
         }
         backend.check(&modulus)?;
         // Step 1: psi and its inverse.

@@ -5,7 +5,7 @@ use num_traits::{One, ToPrimitive, Zero};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Backend, ErrorKind, Result, backend};
+use crate::{Backend, Result, backend, error};
 
 /// Width of the widest tabulated distribution. Wider distributions are sums of tabulated draws.
 const MAX_TABULATED: f64 = 32.0;
@@ -56,12 +56,11 @@ impl Gaussian {
     /// If `sigma` is outside `[0.5, 2^56]`.
     pub fn new(sigma: f64) -> Result<Self> {
         if !(0.5..=MAX_SIGMA).contains(&sigma) {
-            return Err(ErrorKind::Distribution {
-                what: "standard deviation",
-                value: sigma.to_string(),
-                need: "0.5 <= sigma <= 2^56",
-            }
-            .into());
+            return Err(error::distribution(
+                "standard deviation",
+                sigma.to_string(),
+                "0.5 <= sigma <= 2^56",
+            ));
         }
         // Halve the problem until the base distribution fits a table: width base is x + k y of two
         // draws of width base / sqrt(1 + k^2).
@@ -172,6 +171,7 @@ fn thresholds(sigma: f64) -> Vec<[u64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::Modulus;
     use crate::error::refusal;
     use crate::sample::test_statistics::chi_square_excess;
@@ -291,7 +291,9 @@ mod tests {
     #[test]
     fn refuses_widths_outside_its_range() {
         for sigma in [0.0, -1.0, 0.49, f64::NAN, f64::INFINITY, 1.0001 * MAX_SIGMA] {
-            assert!(matches!(refusal(&Gaussian::new(sigma)), ErrorKind::Distribution { .. }));
+            assert!(
+                refusal(&Gaussian::new(sigma)).is(&ErrorKind::Parameters, "is not supported: need")
+            );
         }
     }
 

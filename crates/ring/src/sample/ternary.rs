@@ -4,7 +4,7 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::below;
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 /// `n` independent uniform elements of `{-1, 0, 1}` (bias below `2^-126`), in constant time.
 pub fn ternary<R: CryptoRng + ?Sized>(n: usize, rng: &mut R) -> Zeroizing<Vec<i64>> {
@@ -32,12 +32,11 @@ pub fn ternary_fixed_weight<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<Zeroizing<Vec<i64>>> {
     if weight > n {
-        return Err(ErrorKind::Distribution {
-            what: "Hamming weight",
-            value: format!("{weight} of {n}"),
-            need: "at most the dimension",
-        }
-        .into());
+        return Err(error::distribution(
+            "Hamming weight",
+            format!("{weight} of {n}"),
+            "at most the dimension",
+        ));
     }
     let mut remaining = weight as u64;
     let sample = (0..n).map(|i| {

@@ -1,6 +1,6 @@
 //! Words packed to the bits of their limit, least significant bit first.
 
-use crate::{ErrorKind, Modulus, Result};
+use crate::{Modulus, Result, error};
 
 /// An exclusive upper bound of packed words, and the bits per word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,13 +74,11 @@ pub(crate) fn unpack(bytes: &[u8], limit: Limit, out: &mut [u64]) -> Result<()> 
     }
     // Step 3: range and padding.
     if largest >= limit.value {
-        return Err(ErrorKind::Residue { found: largest, modulus: limit.value }.into());
+        return Err(error::residue(largest, limit.value));
     }
     let used = out.len() * bits % 8;
     match bytes.last() {
-        Some(last) if used != 0 && last >> used != 0 => {
-            Err(ErrorKind::Padding { last: *last }.into())
-        }
+        Some(last) if used != 0 && last >> used != 0 => Err(error::padding(*last)),
         _ => Ok(()),
     }
 }

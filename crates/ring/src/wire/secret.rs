@@ -1,12 +1,14 @@
 //! Serialized secrets, for storage by their owner.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::DeserializeOwned};
 use zeroize::Zeroizing;
 
 use super::Fingerprinted;
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 /// A secret that its owner can store.
 ///
@@ -50,7 +52,7 @@ impl SecretWords {
     /// The coefficients of a secret, two bytes each.
     ///
     /// # Errors
-    /// [`ErrorKind::SecretNumber`] for a coefficient outside 16 bits.
+    /// [`ErrorKind::Bytes`] for a coefficient outside 16 bits.
     pub fn of_coefficients(coefficients: &[i64]) -> Result<Self> {
         Self::of(coefficients.iter().map(|&c| ((c as i16).to_le_bytes(), c as i16 as i64 == c)))
     }
@@ -58,7 +60,7 @@ impl SecretWords {
     /// Indices, four bytes each.
     ///
     /// # Errors
-    /// [`ErrorKind::SecretNumber`] for an index outside 32 bits.
+    /// [`ErrorKind::Bytes`] for an index outside 32 bits.
     pub fn of_indices(indices: &[usize]) -> Result<Self> {
         Self::of(indices.iter().map(|&i| ((i as u32).to_le_bytes(), i as u32 as usize == i)))
     }
@@ -72,13 +74,13 @@ impl SecretWords {
             bytes.extend_from_slice(&word);
             whole &= fits;
         }
-        if whole { Ok(Self(bytes)) } else { Err(ErrorKind::SecretNumber { bytes: N }.into()) }
+        if whole { Ok(Self(bytes)) } else { Err(error::secret_number(N)) }
     }
 
     /// Reads `count` coefficients of a secret.
     ///
     /// # Errors
-    /// [`ErrorKind::PackedLength`] unless there are exactly `count`.
+    /// [`ErrorKind::Bytes`] unless there are exactly `count`.
     pub fn coefficients(&self, count: usize) -> Result<Zeroizing<Vec<i64>>> {
         self.read(count, |word| i64::from(i16::from_le_bytes(word)))
     }
@@ -102,7 +104,7 @@ impl SecretWords {
         let (found, needed) = (self.0.len(), count.saturating_mul(N));
         // The length is public; it is checked before memory is allocated.
         if found != needed {
-            return Err(ErrorKind::PackedLength { found, needed }.into());
+            return Err(error::packed_length(found, needed));
         }
         let mut numbers = Zeroizing::new(Vec::with_capacity(count));
         let words = self.0.chunks_exact(N).map(|bytes| word(bytes.try_into().expect("N bytes")));
@@ -151,6 +153,7 @@ impl de::Visitor<'_> for Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::error::refusal;
 
     #[test]
@@ -163,13 +166,14 @@ mod tests {
         for count in [0, 4, 6, usize::MAX] {
             let refused = words.coefficients(count);
             assert!(
-                matches!(refusal(&refused), ErrorKind::PackedLength { found: 10, .. }),
+                refusal(&refused)
+                    .is(&ErrorKind::Bytes, "10 bytes of packed residues where the shape"),
                 "{count}"
             );
         }
         for bad in [1 << 15, -(1 << 15) - 1, i64::MAX, i64::MIN] {
             let refused = SecretWords::of_coefficients(&[0, bad, 1]);
-            assert!(matches!(refusal(&refused), ErrorKind::SecretNumber { bytes: 2 }), "{bad}");
+            assert!(refusal(&refused).is(&ErrorKind::Bytes, "more than 2 bytes"), "{bad}");
         }
         let indices = [0, 7, u32::MAX as usize];
         let words = SecretWords::of_indices(&indices).unwrap();

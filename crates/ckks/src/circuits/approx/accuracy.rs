@@ -1,6 +1,8 @@
 //! The accuracy that a caller requests.
 
-use crate::{ErrorKind, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{Result, error};
 
 /// Intervals between the points at which the spread of a function is taken.
 const INTERVALS: u32 = 1 << 10;
@@ -9,7 +11,10 @@ const INTERVALS: u32 = 1 << 10;
 /// computed with rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// A requested accuracy: the largest absolute error of any value of a result.
+/// A requested accuracy: the largest absolute error of any value of a result. Specifications, which
+/// are stored in the bytes of parameters, have their errors as plain exponents
+/// ([`BootstrapSpec::log2_error`](crate::bootstrap::BootstrapSpec::log2_error),
+/// [`Mod1Spec::log2_error`](crate::eval_mod::Mod1Spec::log2_error)).
 ///
 /// ```
 /// use bellerophon_ckks::approx::Accuracy;
@@ -49,13 +54,13 @@ impl Accuracy {
     /// The largest error.
     ///
     /// # Errors
-    /// [`ErrorKind::Approximation`] unless it is positive and finite.
+    /// [`ErrorKind::Accuracy`] unless it is positive and finite.
     pub fn error(self) -> Result<f64> {
         match self.error.is_finite() && self.error > 0.0 {
             true => Ok(self.error),
             false => {
                 let reason = format!("error {:?}: need a positive, finite number", self.error);
-                Err(ErrorKind::Approximation { what: "accuracy".into(), reason }.into())
+                Err(error::approximation("accuracy".into(), reason))
             }
         }
     }
@@ -65,7 +70,7 @@ impl Accuracy {
     /// error, and so does one that is not finite at a point.
     ///
     /// # Errors
-    /// As [`error`](Self::error); [`ErrorKind::Approximation`] for an error that reaches the spread.
+    /// As [`error`](Self::error); [`ErrorKind::Accuracy`] for an error that reaches the spread.
     pub fn within_spread(
         self,
         name: &str,
@@ -84,7 +89,7 @@ impl Accuracy {
             "error {error:?} on [{lo:?}, {hi:?}], where the values differ by less than that: need \
              an error below their difference, as `Accuracy::bits_of_spread` states"
         );
-        Err(ErrorKind::Approximation { what: name.into(), reason }.into())
+        Err(error::approximation(name.into(), reason))
     }
 }
 
@@ -98,6 +103,7 @@ fn extremes(f: impl Fn(f64) -> f64, lo: f64, hi: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     #[test]
     fn errors_above_the_spread_are_refused() {
@@ -106,7 +112,11 @@ mod tests {
             |error: f64| Accuracy::absolute(error).within_spread("sigmoid(x)", sigmoid, -8.0, 8.0);
         assert_eq!(of(0.5).unwrap(), 0.5);
         for error in [14f64.exp2(), 14.0, 1.0, 0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(matches!(of(error).unwrap_err().kind(), ErrorKind::Approximation { .. }));
+            assert!(
+                of(error)
+                    .unwrap_err()
+                    .is(&ErrorKind::Accuracy { log2_reached: None }, "approximation of")
+            );
         }
         let text = of(14f64.exp2()).unwrap_err().to_string();
         assert!(text.contains("16384") && text.contains("differ by less"), "{text}");

@@ -120,8 +120,8 @@ pub(crate) fn range_within(p: &Chebyshev, lo: f64, hi: f64, excess: f64) -> (f64
     (middle + least - slack, middle + most + slack)
 }
 
-/// A bound on the difference of `p` from a function of slope at most `slope`, by samples as dense as
-/// it takes to certify an error of `wanted`, or as many as there may be.
+/// A bound on the difference of `p` from a function of slope at most `slope`, by samples as dense
+/// as it takes to certify an error of `wanted`, or as many as there may be.
 pub(crate) fn by_slope(f: &Function, slope: f64, p: &Chebyshev, wanted: f64) -> f64 {
     let [least, most] = SLOPE_SAMPLES;
     let samples = 0.5 * PI * p.difference_slope(slope) / (SLOPE_SHARE * wanted);

@@ -210,7 +210,7 @@ pub(crate) fn signed_where<A: CkksOps>(
     let peak = of(sign.peak(kind), meta.noise.peak).max(total);
     let there = steepest.map_or(f64::INFINITY, |s| of(s, meta.noise.bound));
     let bound = of_y.noise.bound.min(there).max(peak);
-    let noise = Noise { total, peak, bound, ..of_y.noise };
+    let noise = Noise { peak, bound, ..of_y.noise.with_mean(total) };
     let meta = CiphertextMeta { bounds: Bounds::all(range), noise, ..of_y };
     Ok(a.with_metadata(y, meta))
 }

@@ -14,7 +14,8 @@
 //! carried range of the ciphertext:
 //!
 //! ```no_run
-//! # use bellerophon_ckks::{Ciphertext, ComposedOps, Evaluator, Interval, Result, approx::{Accuracy, Function, Known}};
+//! # use bellerophon_ckks::approx::{Accuracy, Function, Known};
+//! # use bellerophon_ckks::{Ciphertext, ComposedOps, Evaluator, Interval, Result};
 //! # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
 //! let x = x.assume_range_with_padding(Interval::real(0.5, 2.0)?); // known of all slots
 //! let y = evaluator.function(&x, &Function::from(Known::Ln), Accuracy::bits(20.0))?;
@@ -28,8 +29,8 @@
 //! use bellerophon_ckks::ComposedOps;
 //! use bellerophon_ckks::approx::{Accuracy, Approximation, Function, Known};
 //! # use bellerophon_ckks::{
-//! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, Params, ParamsSpec,
-//! #     SecretKey, Security, decrypt_values, encrypt,
+//! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, Params,
+//! #     ParamsSpec, SecretKey, Security, decrypt_values, encrypt,
 //! # };
 //! # use rand::SeedableRng;
 //! # fn main() -> bellerophon_ckks::Result<()> {
@@ -38,7 +39,8 @@
 //! # let chain = ModulusChain { degree: 1 << 10, first_bits: 55, levels, special: (50, 2) };
 //! # let params = Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure)?)?;
 //! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-//! # let keys = EvaluationKeys::generate(&params, &secret, &KeyLevels::default().multiply(6), &mut rng)?;
+//! # let levels = KeyLevels::default().multiply(6);
+//! # let keys = EvaluationKeys::generate(&params, &secret, &levels, &mut rng)?;
 //! # let evaluator = Evaluator::new(&params, &keys)?;
 //! # let range = bellerophon_ckks::Interval::real(-8.0, 8.0)?;
 //! # let plain = Encoder::new(&params).encode(&[-5.0, -1.0, 0.5, 8.0], range, params.scale(), 7)?;

@@ -1,6 +1,10 @@
 //! Preparation of a function over a domain: the cheapest evaluation that reaches an error.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{fmt, sync::Arc};
+
+use bellerophon_ring::decimal;
 
 use super::accuracy::Accuracy;
 use super::fit::{LEAST_ERROR, MAX_DEGREE, certified_error, least_degree, mean_square, minimax};
@@ -8,7 +12,7 @@ use super::function::{Function, Iteration};
 use super::iterate::{Goldschmidt, Newton, Squarings};
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::Polynomial;
-use crate::{Error, ErrorKind, Interval, Result};
+use crate::{Error, Interval, Result, error};
 
 /// Largest magnitude of the ends of a domain: beyond, values of polynomials overflow.
 const LARGEST_END: f64 = 1e100;
@@ -66,7 +70,7 @@ impl Approximation {
     /// [`domain`](Self::domain) is the actual one.
     ///
     /// # Errors
-    /// [`ErrorKind::Interval`] unless `lo < hi`, both within `1e100`, [`ErrorKind::Approximation`]
+    /// [`ErrorKind::Domain`] unless `lo < hi`, both within `1e100`, [`ErrorKind::Accuracy`]
     /// for an error below `2^-40`, one that reaches the [spread](Accuracy::within_spread) of `f`,
     /// or one that no candidate reaches (`f` has a singularity in or near the domain).
     pub fn new(f: &Function, lo: f64, hi: f64, accuracy: Accuracy) -> Result<Self> {
@@ -80,11 +84,11 @@ impl Approximation {
     /// # Errors
     /// As for [`new`](Self::new).
     pub(super) fn of_accuracy(f: &Function, lo: f64, hi: f64, accuracy: Accuracy) -> Result<Self> {
-        let refuse = |reason| ErrorKind::Approximation { what: f.name().into(), reason };
+        let refuse = |reason| error::approximation(f.name().into(), reason);
         let error = accuracy.error()?;
         if error < LEAST_ERROR.exp2() {
             let reason = format!("error {error:e}: need at least 2^{LEAST_ERROR}");
-            return Err(refuse(reason).into());
+            return Err(refuse(reason));
         }
         let candidates = domains(lo, hi).into_iter().flat_map(|[lo, hi]| {
             programs(f, lo, hi, error)
@@ -94,9 +98,9 @@ impl Approximation {
         let best = candidates.min_by_key(|(p, ..)| (p.levels(), p.relinearizations()));
         let (program, error, lo, hi) = best.ok_or_else(|| {
             refuse(format!(
-                "no candidate reaches an error of 2^{:.1} on [{lo:?}, {hi:?}]: allow a larger \
-                 error, or a domain farther from where the function is singular",
-                error.log2()
+                "no candidate reaches an error of {} on [{lo:?}, {hi:?}]: allow a larger error, \
+                 or a domain farther from where the function is singular",
+                decimal(error)
             ))
         })?;
         Ok(Self { name: f.name().into(), lo, hi, error, program })
@@ -129,12 +133,14 @@ impl Approximation {
     /// A given polynomial, with its error as an approximation of `f` certified.
     ///
     /// # Errors
-    /// [`ErrorKind::Approximation`] when the bounds of `f` certify nothing over the domain of `p`.
+    /// [`ErrorKind::Accuracy`] when the bounds of `f` certify nothing over the domain of `p`.
     pub(crate) fn of_polynomial(f: &Function, p: Chebyshev) -> Result<Self> {
         let (lo, hi) = (p.lo(), p.hi());
-        let error = certified_error(f, &p).ok_or_else(|| ErrorKind::Approximation {
-            what: f.name().into(),
-            reason: format!("the function is not known to be analytic around [{lo:?}, {hi:?}]"),
+        let error = certified_error(f, &p).ok_or_else(|| {
+            error::approximation(
+                f.name().into(),
+                format!("the function is not known to be analytic around [{lo:?}, {hi:?}]"),
+            )
         })?;
         let program = Program::Polynomial(Polynomial::new(p));
         Ok(Self { name: f.name().into(), lo, hi, error, program })
@@ -219,18 +225,18 @@ pub(crate) fn check_domain(lo: f64, hi: f64) -> Result<()> {
     if lo.is_finite() && hi.is_finite() && width > 0.0 && ends <= LARGEST_END {
         return Ok(());
     }
-    Err(ErrorKind::Interval { lo, hi }.into())
+    Err(error::interval(lo, hi))
 }
 
 /// Refuses functions that have no finite value somewhere in a domain.
 pub(crate) fn without_values(f: &Function, lo: f64, hi: f64) -> Error {
-    ErrorKind::Approximation {
-        what: f.name().into(),
-        reason: format!(
-            "the function has no value, or one too large for f64, somewhere in [{lo:?}, {hi:?}]: take \
-             a domain on which it is defined"
+    error::approximation(
+        f.name().into(),
+        format!(
+            "the function has no value, or one too large for f64, somewhere in [{lo:?}, {hi:?}]: \
+             take a domain on which it is defined"
         ),
-    }.into()
+    )
 }
 
 /// The domain, and wider ones of width `2 / k`, whose map onto `[-1, 1]` costs no level: about the
@@ -274,6 +280,7 @@ fn programs(f: &Function, lo: f64, hi: f64, error: f64) -> Vec<(Program, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::approx::{Known, certify::Proxy};
     use crate::polynomial::power_depth;
 
@@ -398,13 +405,16 @@ mod tests {
             (0.5, 1.0, 0.0),
         ] {
             let error = Approximation::new(&inverse, lo, hi, Accuracy::bits(bits)).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
+            assert!(
+                error.is(&ErrorKind::Accuracy { log2_reached: None }, "approximation of"),
+                "{error}"
+            );
         }
         for (lo, hi) in
             [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (-f64::MAX, f64::MAX), (1e300, 1.5e308)]
         {
             let error = Approximation::new(&inverse, lo, hi, Accuracy::bits(8.0)).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Interval { .. }), "{error}");
+            assert!(error.is(&ErrorKind::Domain, "interval ["), "{error}");
         }
     }
 
@@ -418,7 +428,10 @@ mod tests {
             Approximation::new(&nowhere, -1.0, 1.0, Accuracy::bits(3.0)),
         ] {
             let error = refused.unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
+            assert!(
+                error.is(&ErrorKind::Accuracy { log2_reached: None }, "approximation of"),
+                "{error}"
+            );
         }
         // The zero function is odd, and of degree 0 there is no odd polynomial.
         let zero = Function::lipschitz("zero", |_| 0.0, 0.0);

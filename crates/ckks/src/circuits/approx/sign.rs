@@ -20,14 +20,18 @@
 
 mod sensitivity;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{collections::BTreeMap, fmt};
+
+use bellerophon_ring::decimal;
 
 use super::accuracy::Accuracy;
 use super::certify::range_within;
 use super::remez::{Parity, remez};
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::{Plan, Polynomial, Sensitivity, power_depth};
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 /// Odd degrees of the polynomials of a composition. Larger ones save little depth and cost much
 /// work.
@@ -106,29 +110,28 @@ impl Sign {
     /// is an integer.
     ///
     /// # Errors
-    /// [`ErrorKind::Approximation`] for a margin outside `2^-24` to below 1, an error outside
+    /// [`ErrorKind::Accuracy`] for a margin outside `2^-24` to below 1, an error outside
     /// `2^-40` to below 1, or a radius that is not positive.
     pub fn new(radius: f64, margin: f64, accuracy: Accuracy) -> Result<Self> {
         let error = accuracy.error()?;
         let possible = (LEAST_MARGIN..1.0).contains(&margin) && (LEAST_ERROR..1.0).contains(&error);
         if !(possible && radius.is_finite() && radius > 0.0) {
-            return Err(ErrorKind::Approximation {
-                what: "sign".into(),
-                reason: format!(
+            return Err(error::approximation(
+                "sign".into(),
+                format!(
                     "radius {radius:?}, margin {margin:?} of it, error {error:?}: need a positive \
                      radius, a margin from 2^-24 to below 1, and an error from 2^-40 to below 1"
                 ),
-            }
-            .into());
+            ));
         }
-        let degrees = cheapest(margin, error * SEARCH).ok_or_else(|| ErrorKind::Approximation {
-            what: "sign".into(),
-            reason: format!(
-                "no composition of depth up to {MAX_DEPTH} reaches an error of 2^{:.1} outside a \
-                 margin of 2^{:.1}: allow more of either",
-                error.log2(),
-                margin.log2()
-            ),
+        let degrees = cheapest(margin, error * SEARCH).ok_or_else(|| {
+            let reason = format!(
+                "no composition of depth up to {MAX_DEPTH} reaches an error of {} outside a \
+                 margin of {}: allow more of either",
+                decimal(error),
+                decimal(margin)
+            );
+            error::approximation("sign".into(), reason)
         })?;
         Self::of_degrees(radius, margin, &degrees)
     }
@@ -158,17 +161,17 @@ impl Sign {
     /// `margin <= |x| / radius <= 1`.
     ///
     /// # Errors
-    /// [`ErrorKind::Approximation`] unless all degrees are odd and from 3 to 63, the margin between
+    /// [`ErrorKind::Accuracy`] unless all degrees are odd and from 3 to 63, the margin between
     /// 0 and 1 and the radius positive.
     pub fn of_degrees(radius: f64, margin: f64, degrees: &[usize]) -> Result<Self> {
-        let refuse = |reason: String| ErrorKind::Approximation { what: "sign".into(), reason };
+        let refuse = |reason: String| error::approximation("sign".into(), reason);
         let odd = degrees.iter().all(|d| d % 2 == 1 && (3..=63).contains(d));
         let possible = margin > 0.0 && margin < 1.0 && radius > 0.0 && radius.is_finite();
         if degrees.is_empty() || !odd || !possible {
             return Err(refuse(format!(
-                "degrees {degrees:?}, margin {margin:?}, radius {radius:?}: need odd degrees from 3 \
-                 to 63, a margin between 0 and 1 and a positive radius"
-            )).into());
+                "degrees {degrees:?}, margin {margin:?}, radius {radius:?}: need odd degrees from \
+                 3 to 63, a margin between 0 and 1 and a positive radius"
+            )));
         }
 
         // `least` is a_{i-1}, the least magnitude outside the margin after the steps so far.
@@ -193,8 +196,7 @@ impl Sign {
             if least <= 0.0 {
                 return Err(refuse(format!(
                     "degree {degree}: too low, the margin vanishes in f64; take a higher degree"
-                ))
-                .into());
+                )));
             }
             steps.push(scaled(
                 &best.polynomial,
@@ -395,6 +397,7 @@ fn insert(front: &mut Vec<Partial>, new: Partial) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     /// The largest deviation from the sign, with as many points near the margin as elsewhere.
     fn largest_error(sign: &Sign) -> f64 {
@@ -476,7 +479,10 @@ mod tests {
             (1.0, f64::NAN, -8.0),
         ] {
             let error = Sign::new(radius, f64::exp2(margin), Accuracy::bits(-error)).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Approximation { .. }), "{error}");
+            assert!(
+                error.is(&ErrorKind::Accuracy { log2_reached: None }, "approximation of"),
+                "{error}"
+            );
         }
         assert!(Sign::of_degrees(1.0, 0.1, &[]).is_err());
         assert!(Sign::of_degrees(1.0, 0.1, &[4]).is_err());

@@ -4,13 +4,13 @@
 //! bootstrapped if the operation would leave fewer levels than a bootstrap needs
 //! ([`Bootstrapper::input_level`](super::Bootstrapper::input_level)). An operand already below that
 //! level cannot be bootstrapped: it is used as it is if it has the levels, and refused otherwise
-//! ([`ErrorKind::BeyondBootstrap`]), as are operations of more levels than a bootstrapped operand
+//! ([`ErrorKind::OutOfLevels`]), as are operations of more levels than a bootstrapped operand
 //! has. Evaluator and simulator share these rules.
 
 use std::{borrow::Cow, ops::Deref, sync::Arc};
 
 use crate::{
-    CkksOps, ErrorKind, Metadata, Result,
+    CkksOps, ErrorKind, Metadata, Result, error,
     metadata::alignment::{Route, same_scale},
 };
 
@@ -38,7 +38,7 @@ pub(crate) fn is_short<A: CkksOps>(a: &A, level: usize, needed: usize) -> bool {
 fn check_provided<A: CkksOps>(a: &A, left: usize, needed: usize) -> Result<()> {
     match span(a) {
         Some((least, fresh)) if left < needed && (left < least || fresh < needed) => {
-            Err(ErrorKind::BeyondBootstrap { needed, left, least, fresh }.into())
+            Err(error::beyond_bootstrap(needed, left, least, fresh))
         }
         _ => Ok(()),
     }
@@ -47,7 +47,7 @@ fn check_provided<A: CkksOps>(a: &A, left: usize, needed: usize) -> Result<()> {
 /// `x`, bootstrapped if `needed` levels would leave too few.
 ///
 /// # Errors
-/// [`ErrorKind::BeyondBootstrap`] if a bootstrap does not provide them.
+/// [`ErrorKind::OutOfLevels`] if a bootstrap does not provide them.
 pub(crate) fn replenished<'c, A: CkksOps>(
     a: &A,
     x: &'c A::Ciphertext,
@@ -277,7 +277,7 @@ pub(crate) fn is_stuck<A: CkksOps>(a: &A, level: usize, to: usize, route: &Resul
     let reached = span(a).is_some_and(|(_, fresh)| to <= fresh);
     reached
         && is_short(a, level, usize::MAX)
-        && matches!(&route, Err(e) if matches!(e.kind(), ErrorKind::OtherScale { .. } | ErrorKind::LevelTooHigh { .. }))
+        && matches!(&route, Err(e) if matches!(e.kind(), ErrorKind::Scale | ErrorKind::Level))
 }
 
 /// Refuses vectors with too few levels for several operations, unless a bootstrap in between helps.

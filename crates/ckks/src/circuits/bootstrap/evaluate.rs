@@ -1,6 +1,8 @@
 //! One bootstrap: its metadata ([`Bootstrapper::meta`]) beside its computation
 //! ([`CkksOps::bootstrap_to`]), in the same steps.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::f64::consts::TAU;
 use std::sync::{
     Arc,
@@ -16,8 +18,8 @@ use crate::eval_mod::Mod1Output;
 use crate::fbt::Functional;
 use crate::lintrans::RotationCosts;
 use crate::{
-    Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, FailureProbability, Interval,
-    Metadata, Result, noise, origins::Relation, rotation_plan::RotationCost,
+    Ciphertext, CiphertextMeta, During, Evaluator, FailureProbability, Interval, Metadata, Result,
+    error, noise, origins::Relation, rotation_plan::RotationCost,
 };
 
 /// Largest integer by which a small message is enlarged.
@@ -57,7 +59,7 @@ impl Evaluator {
     /// Adds bootstrapping to the evaluator. Reserves its working memory now.
     ///
     /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch`, [`ErrorKind::RouteMismatch`], [`ErrorKind::KeyList`] or
+    /// `mlwe::ErrorKind::ParamsMismatch`, [`ErrorKind::ParamsMismatch`], [`ErrorKind::Bytes`] or
     /// `mlwe::ErrorKind::KeyMismatch` when the parts do not belong together, also for keys of a
     /// sparse secret of another weight.
     pub fn with_bootstrapping(
@@ -122,7 +124,7 @@ impl Evaluator {
     /// [`with_bootstrapping`](Self::with_bootstrapping).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
         let op = "bootstrap automatically";
-        let missing = ErrorKind::MissingKey { key: "bootstrapping key", level: None }.during(op);
+        let missing = error::missing_key("bootstrapping key", None).during(op);
         self.bootstrapping.as_mut().ok_or(missing)?.automatic = true;
         Ok(self)
     }
@@ -232,11 +234,7 @@ impl Bootstrapper {
         let noise = largest * NOISE_SLACK / (reach * per_value);
         let factor = headroom.min(noise).floor().clamp(1.0, MAX_ENLARGEMENT);
         if reach * per_value * factor > largest * NOISE_SLACK {
-            return Err(ErrorKind::BootstrapRange {
-                bound: rounded_up(reach),
-                most: largest / per_value,
-            }
-            .into());
+            return Err(error::bootstrap_range(rounded_up(reach), largest / per_value));
         }
         Ok((factor as i64, per_value))
     }
@@ -246,7 +244,7 @@ impl Evaluator {
     /// Computes [`CkksOps::bootstrap_to`](crate::CkksOps::bootstrap_to).
     pub(crate) fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
         let op = "bootstrap";
-        let missing = ErrorKind::MissingKey { key: "bootstrapping key", level: None }.during(op);
+        let missing = error::missing_key("bootstrapping key", None).during(op);
         let Bootstrapping { bootstrapper, keys, begun, .. } =
             self.bootstrapping.as_ref().ok_or(missing)?;
         self.check(x).during(op)?;

@@ -114,10 +114,10 @@ impl FirstMatrix {
         Metadata { level: self.level, meta: CiphertextMeta { scale, noise, ..x } }
     }
 
-    /// The worst-case noise after the matrix of an operand without noise. `slot` bounds every sum of
-    /// its slots with fixed weights, of squares with the sum 1, after the trace. Each diagonal of
-    /// period `p` is rounded in `2 p` coefficients by at most 1/2, a polynomial of length at most
-    /// `sqrt(p / 2N)`; in each slot of the product the diagonals are such weights.
+    /// The worst-case noise after the matrix of an operand without noise. `slot` bounds every sum
+    /// of its slots with fixed weights, of squares with the sum 1, after the trace. Each diagonal
+    /// of period `p` is rounded in `2 p` coefficients by at most 1/2, a polynomial of length at
+    /// most `sqrt(p / 2N)`; in each slot of the product the diagonals are such weights.
     pub(crate) fn bounded(&self, rules: MetadataRules<'_>, slot: f64) -> Noise {
         let degree = rules.params().lattice().spec().degree as f64;
         let squares: f64 = self.diagonals.iter().map(|&(_, p)| p as f64 / (2.0 * degree)).sum();

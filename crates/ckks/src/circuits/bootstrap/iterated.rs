@@ -10,7 +10,7 @@
 
 use super::evaluate::BootstrapMeta;
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result, noise::Noise,
+    Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result, error, noise::Noise,
     rotation_plan::RotationCost,
 };
 
@@ -26,7 +26,7 @@ pub(crate) fn check_rounds(rounds: usize) -> Result<()> {
         return Ok(());
     }
     let reason = format!("iterated bootstrap: {rounds} rounds: need 1 to {MAX_ROUNDS}");
-    Err(ErrorKind::Params { reason }.into())
+    Err(error::params(reason))
 }
 
 /// `x` bootstrapped in rounds; see

@@ -4,7 +4,7 @@ use bellerophon_mlwe::{KeySwitchKey, RaiseTransformKey, SecretKey};
 use rand::CryptoRng;
 
 use super::{BootstrapKeys, Raising};
-use crate::{During, ErrorKind, EvaluationKeys, Result};
+use crate::{During, EvaluationKeys, Result, error};
 
 impl BootstrapKeys {
     /// Generates the keys of S2C; samples a sparse secret, generates the keys to it and back, and
@@ -38,7 +38,7 @@ impl BootstrapKeys {
     /// `mlwe::ErrorKind::KeyMismatch` unless they switch from the secret of the
     /// parameters to the sparse secret and back by the first matrix;
     /// [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey) for a switch from another rank;
-    /// [`ErrorKind::KeyList`](crate::ErrorKind::KeyList) for other rotations than those of S2C.
+    /// [`ErrorKind::Bytes`](crate::ErrorKind::Bytes) for other rotations than those of S2C.
     pub(crate) fn from_parts(
         raising: &Raising,
         s2c: EvaluationKeys,
@@ -46,8 +46,8 @@ impl BootstrapKeys {
         raise: RaiseTransformKey,
     ) -> Result<Self> {
         let op = "assemble bootstrapping keys";
-        // Step 1: the keys must belong to the parameters of the slots, of their lowest levels, and of
-        // the sparse secret.
+        // Step 1: the keys must belong to the parameters of the slots, of their lowest levels, and
+        // of the sparse secret.
         let (params, low) = (raising.params(), raising.low());
         let lowest = raising.s2c().params();
         let shape = to_sparse.shape();
@@ -60,9 +60,7 @@ impl BootstrapKeys {
             (raise.matrix(), raising.first().transform().fingerprint()),
         ] {
             if found != needed {
-                return Err(bellerophon_mlwe::ErrorKind::ParamsMismatch { found, needed }
-                    .during(op)
-                    .into());
+                return Err(bellerophon_mlwe::error::params_mismatch(found, needed).during(op));
             }
         }
         // Step 2: one key must start at the secret where the other one ends.
@@ -71,15 +69,13 @@ impl BootstrapKeys {
             [(own, s2c.secret_id()), (own, shape.from.key), (shape.to.key, raise.from().key)];
         for (needed, found) in ends {
             if needed != found {
-                return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }
-                    .during(op)
-                    .into());
+                return Err(bellerophon_mlwe::error::key_mismatch(found, needed).during(op));
             }
         }
         // Step 3: the rank.
         if shape.from_rank != params.lattice().spec().rank {
             let key = "key of the sparse secret";
-            return Err(ErrorKind::MissingKey { key, level: None }.during(op));
+            return Err(error::missing_key(key, None).during(op));
         }
         // Step 4: the rotations of S2C, no more and no less.
         raising.check_s2c(&s2c).during(op)?;

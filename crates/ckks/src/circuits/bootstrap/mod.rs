@@ -23,10 +23,11 @@
 //! | C2S ([`dft`](crate::dft)) | the highest | one level for each further matrix |
 //! | EvalMod ([`eval_mod`](crate::eval_mod)), once for real vectors, twice for complex ones | below | its depth |
 //!
-//! **The lowest levels.** S2C works under parameters of its own: the primes of its levels, with as few
-//! special primes as its key switches need ([`mlwe::Params::lowest`](bellerophon_mlwe::Params::lowest)).
-//! At full size, with three of nine, its keys are half as large as keys for the same levels under all
-//! special primes, and it takes half the transforms.
+//! **The lowest levels.** S2C works under parameters of its own: the primes of its levels, with as
+//! few special primes as its key switches need
+//! ([`mlwe::Params::lowest`](bellerophon_mlwe::Params::lowest)). At full size, with three of nine,
+//! its keys are half as large as keys for the same levels under all special primes, and it takes
+//! half the transforms.
 //!
 //! **The first matrix.** After the mod raise the coefficients are integers of the size of `q_0`:
 //! the matrix needs no prime of the chain to round its entries, and its products with the key need

@@ -1,8 +1,10 @@
 //! How far a bootstrap has come, and a way to stop it.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
-use crate::{ErrorKind, Evaluator, Result};
+use crate::{Evaluator, Result, error};
 
 /// A stage of a bootstrap, plain ([`bootstrap`](super)) or functional ([`fbt`](crate::fbt)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,7 +58,7 @@ impl Watch {
     pub(crate) fn tell(&self, stage: BootstrapStage, done: usize, total: usize) -> Result<()> {
         match self.0.as_ref().map(|callback| callback(stage, done, total)) {
             None | Some(ControlFlow::Continue(())) => Ok(()),
-            Some(ControlFlow::Break(())) => Err(ErrorKind::Cancelled { stage, done, total }.into()),
+            Some(ControlFlow::Break(())) => Err(error::cancelled(stage, done, total)),
         }
     }
 }

@@ -23,8 +23,8 @@ use crate::dft::{C2sSpec, Coefficients, CoeffsToSlots, S2cSpec, SlotsToCoeffs};
 use crate::lintrans::{Giants, LinearTransform, RotationCosts};
 use crate::origins::Relation;
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, EvaluationKeys, Evaluator, Interval,
-    KeyLevels, KeySizes, Metadata, Params, Result,
+    Bounds, Ciphertext, CiphertextMeta, EvaluationKeys, Evaluator, Interval, KeyLevels, KeySizes,
+    Metadata, Params, Result, error,
 };
 
 /// Bits of the special prime of the sparse secret above those of `q_0`: the switch to that secret
@@ -93,7 +93,7 @@ impl Raising {
         let op = "prepare bootstrapping";
         let most = params.max_slots();
         if !spec.slots.is_power_of_two() || spec.slots > most {
-            return Err(ErrorKind::SlotCount { found: spec.slots, least: 1, most }.during(op));
+            return Err(error::slot_count(spec.slots, 1, most).during(op));
         }
         let top = params.max_level();
         // Step 2: SlotsToCoeffs, which ends at level 0.
@@ -216,8 +216,8 @@ impl Raising {
         self.s2c.transforms().iter().chain(self.c2s.transforms())
     }
 
-    /// Whether [`BootstrapKeys`] of one serve the other: the sparse secret and the lowest levels have
-    /// the same parameters, S2C has the same rotations, and the first matrix is the same.
+    /// Whether [`BootstrapKeys`] of one serve the other: the sparse secret and the lowest levels
+    /// have the same parameters, S2C has the same rotations, and the first matrix is the same.
     pub fn shares_keys(&self, other: &Self) -> bool {
         let keys = |x: &Self| {
             let lowest = x.s2c.params().lattice().fingerprint();
@@ -227,8 +227,8 @@ impl Raising {
         keys(self) == keys(other)
     }
 
-    /// Refuses other keys than those of the rotations of S2C: `found` are exponents and limbs in the
-    /// order of exponents.
+    /// Refuses other keys than those of the rotations of S2C: `found` are exponents and limbs in
+    /// the order of exponents.
     pub(crate) fn check_rotations(
         &self,
         found: impl Iterator<Item = (usize, usize)>,
@@ -241,10 +241,11 @@ impl Raising {
         }
         let found = "other Galois keys for SlotsToCoeffs".into();
         let needed = "one for each of its rotations, with the primes of its level".into();
-        Err(ErrorKind::KeyList { found, needed }.into())
+        Err(error::key_list(found, needed))
     }
 
-    /// Refuses keys of S2C under other parameters, or other ones than its rotations at their levels.
+    /// Refuses keys of S2C under other parameters, or other ones than its rotations at their
+    /// levels.
     pub(super) fn check_s2c(&self, keys: &EvaluationKeys) -> Result<()> {
         self.s2c.params().check(keys.fingerprint())?;
         self.check_rotations(
@@ -258,16 +259,16 @@ impl Raising {
         evaluator.params().check_same(&self.params)?;
         let (found, needed) = (keys.to_sparse().shape().to.fingerprint, self.low.fingerprint());
         if found != needed {
-            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed })?;
+            return Err(mlwe::error::params_mismatch(found, needed))?;
         }
         self.check_s2c(keys.s2c())?;
         let (found, needed) = (keys.raise().matrix(), self.first.transform().fingerprint());
         if found != needed {
-            return Err(mlwe::ErrorKind::ParamsMismatch { found, needed })?;
+            return Err(mlwe::error::params_mismatch(found, needed))?;
         }
         if keys.secret_id() != evaluator.keys().secret_id() {
             let (needed, found) = (evaluator.keys().secret_id(), keys.secret_id());
-            return Err(mlwe::ErrorKind::KeyMismatch { found, needed }.into());
+            return Err(mlwe::error::key_mismatch(found, needed));
         }
         Ok(())
     }
@@ -301,7 +302,7 @@ impl Raising {
         let least = self.input_level();
         self.params().check_level(x.level)?;
         match x.level < least {
-            true => Err(ErrorKind::TooLowToBootstrap { least, left: x.level }.into()),
+            true => Err(error::too_low_to_bootstrap(least, x.level)),
             false => Ok(()),
         }
     }
@@ -309,9 +310,7 @@ impl Raising {
     /// Refuses vectors of more slots than the matrices have.
     pub(crate) fn check_slots(&self, x: &Metadata) -> Result<()> {
         if x.meta.slots > self.slots {
-            return Err(
-                ErrorKind::SlotCount { found: x.meta.slots, least: 1, most: self.slots }.into()
-            );
+            return Err(error::slot_count(x.meta.slots, 1, self.slots));
         }
         Ok(())
     }
@@ -347,8 +346,8 @@ impl Raising {
         Ok(parts)
     }
 
-    /// Step 2: SlotsToCoeffs at the lowest levels, where key switches are cheapest: under parameters
-    /// of these levels alone, with few special primes. The operand is at the
+    /// Step 2: SlotsToCoeffs at the lowest levels, where key switches are cheapest: under
+    /// parameters of these levels alone, with few special primes. The operand is at the
     /// [input level](Self::input_level).
     pub(crate) fn to_coefficients(
         &self,
@@ -471,12 +470,12 @@ fn low_params(params: &Params, weight: usize) -> Result<mlwe::Params> {
         Security::Insecure => Security::Insecure,
         Security::Bits128 | Security::Bits128Classical => Security::Bits128,
     };
-    Ok(mlwe::Params::new(mlwe::ParamsSpec {
+    mlwe::Params::new(mlwe::ParamsSpec {
         rank: 1,
         security,
         q: vec![q0.value()],
         p: p.iter().map(|p| p.value()).collect(),
         secret: SecretKind::Sparse(weight),
         ..lattice.clone()
-    })?)
+    })
 }

@@ -1,12 +1,14 @@
 //! Options and preparation of bootstrapping.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_mlwe::{SecretKind, Security};
 
 use super::raising::{Raising, RaisingSpec};
 use crate::eval_mod::{Arcsine, Mod1, Mod1Spec};
-use crate::{ErrorKind, KeyLevels, KeySizes, LevelGroup, ModulusChain, Params, ParamsSpec, Result};
+use crate::{KeyLevels, KeySizes, LevelGroup, ModulusChain, Params, ParamsSpec, Result, error};
 
 /// Bits of the lowest prime beyond those of the default scale.
 const WHOLE_BITS: u32 = 3;
@@ -91,7 +93,7 @@ impl BootstrapSpec {
     /// those of C2S. `special` are bits and number of the special primes.
     ///
     /// # Errors
-    /// [`ErrorKind::Params`] when no plan of EvalMod meets the specification.
+    /// [`ErrorKind::Parameters`] when no plan of EvalMod meets the specification.
     pub fn chain(
         &self,
         degree: usize,
@@ -146,8 +148,8 @@ impl BootstrapSpec {
         Ok(bits)
     }
 
-    /// The plan of EvalMod on the levels of [`chain`](Self::chain). On levels of other sizes the plan
-    /// may have another depth.
+    /// The plan of EvalMod on the levels of [`chain`](Self::chain). On levels of other sizes the
+    /// plan may have another depth.
     pub(crate) fn reduction(&self) -> Result<Mod1> {
         self.reduction_with(EARLY_BITS.map(|bits| bits as i32))
     }
@@ -174,7 +176,7 @@ impl BootstrapSpec {
                 return Ok(());
             }
             let reason = format!("bootstrapping with {field} = {value}: need {range:?}");
-            Err(ErrorKind::Params { reason })
+            Err(error::params(reason))
         };
         within("slots", self.slots as f64, 1.0..=65536.0)?;
         within("bound", self.bound, 1e-9..=1e9)?;
@@ -193,8 +195,8 @@ impl BootstrapSpec {
         Ok(())
     }
 
-    /// The [early scales](Mod1Spec::early_bits) of EvalMod from level `top` down: its operand has the
-    /// scale of the divisor there, and a square that of the squared scale over the divisor.
+    /// The [early scales](Mod1Spec::early_bits) of EvalMod from level `top` down: its operand has
+    /// the scale of the divisor there, and a square that of the squared scale over the divisor.
     fn early_bits(params: &Params, top: usize) -> [i32; 2] {
         let bits = |used: usize| params.divisor(top.saturating_sub(used)).log2();
         let second = bits(0);
@@ -203,28 +205,28 @@ impl BootstrapSpec {
     }
 
     /// Refuses chains with levels that are too small for EvalMod, from level `top` down, or for
-    /// C2S, above it: the result would be wrong. Refuses levels whose sizes do not keep the scale of
-    /// EvalMod, too.
+    /// C2S, above it: the result would be wrong. Refuses levels whose sizes do not keep the scale
+    /// of EvalMod, too.
     fn check_levels(&self, params: &Params, top: usize, reduction: &Mod1) -> Result<()> {
         let (needed, depth) = (self.log_reduction, reduction.depth());
         let lowest = top + 1 - depth;
-        let refuse = |found: String| ErrorKind::Params {
-            reason: format!(
-                "bootstrapping uses levels {lowest} to {top} of the chain for EvalMod and those above \
-                 for CoeffsToSlots; {found}: take the chain of BootstrapSpec::chain, or a smaller \
-                 BootstrapSpec::log_reduction"
-            ),
+        let refuse = |found: String| {
+            error::params(format!(
+                "bootstrapping uses levels {lowest} to {top} of the chain for EvalMod and those \
+                 above for CoeffsToSlots; {found}: take the chain of BootstrapSpec::chain, or a \
+                 smaller BootstrapSpec::log_reduction"
+            ))
         };
         for level in lowest..=params.max_level() {
             let found = params.divisor(level).log2();
             if found < f64::from(needed) - SHORT {
                 let found = format!("level {level} has {found:.1} bits and must have {needed}");
-                return Err(refuse(found).into());
+                return Err(refuse(found));
             }
         }
         if !reduction.starts(params, top) {
             let found = "their sizes do not keep the scale of EvalMod".into();
-            return Err(refuse(found).into());
+            return Err(refuse(found));
         }
         Ok(())
     }
@@ -278,9 +280,9 @@ impl Bootstrapper {
     /// Prepares the matrices and plans EvalMod.
     ///
     /// # Errors
-    /// [`ErrorKind::Params`] when the chain is too short (the message counts the levels) or a field
-    /// of the specification is out of its range, security errors for the sparse secret, and those
-    /// of the parts.
+    /// [`ErrorKind::Parameters`] when the chain is too short (the message counts the levels) or a
+    /// field of the specification is out of its range, security errors for the sparse secret, and
+    /// those of the parts.
     pub fn new(params: &Params, spec: BootstrapSpec) -> Result<Self> {
         // Step 1: the options, and the plan of EvalMod.
         spec.check()?;
@@ -300,7 +302,7 @@ impl Bootstrapper {
                 mod1.depth(),
                 spec.c2s_levels
             );
-            return Err(ErrorKind::Params { reason }.into());
+            return Err(error::params(reason));
         }
         spec.check_levels(params, reduced_from, &mod1)?;
 

@@ -31,7 +31,7 @@ use bellerophon_mlwe as mlwe;
 use super::{Bootstrapper, evaluate::NOISE_SLACK, raising::Raising};
 use crate::origins::Relation;
 use crate::{
-    CiphertextMeta, ErrorKind, Interval, Metadata, Result, error::rounded_up, eval_mod::Mod1Output,
+    CiphertextMeta, Interval, Metadata, Result, error, error::rounded_up, eval_mod::Mod1Output,
     metadata::rules::MetadataRules, noise::Noise, noise_model::SOURCE_BITS, simulator::one_key,
 };
 
@@ -106,11 +106,7 @@ impl Bootstrapper {
         let reach = bounds.slots().bound() * scale + error;
         let largest = self.params().divisor(0) * (-self.spec.log_gap).exp2();
         if reach > largest * NOISE_SLACK {
-            return Err(ErrorKind::BootstrapRange {
-                bound: rounded_up(reach / scale),
-                most: largest / scale,
-            }
-            .into());
+            return Err(error::bootstrap_range(rounded_up(reach / scale), largest / scale));
         }
         Ok(reach / self.params().divisor(0))
     }

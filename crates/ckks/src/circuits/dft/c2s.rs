@@ -2,12 +2,14 @@
 //! beside computation ([`CoeffsToSlots::apply`]).
 
 use super::{Coefficients, DftMeta, apply_all, encoding_groups, even_borders};
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::cost::Work;
 use crate::diagonals::Diagonals;
 use crate::lintrans::{Giants, Hoisting, LinearOptions, LinearTransform, Mixing, RotationCosts};
 use crate::{
-    Bounds, Ciphertext, During, ErrorKind, Evaluator, Interval, KeyLevels, Metadata, Params,
-    Result, encode::check_scale,
+    Bounds, Ciphertext, During, Evaluator, Interval, KeyLevels, Metadata, Params, Result,
+    encode::check_scale, error,
 };
 
 /// The specification of [`CoeffsToSlots`].
@@ -65,9 +67,9 @@ impl CoeffsToSlots {
     /// slots.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] for a count that the ring does not have, [`ErrorKind::Linear`] for
+    /// [`ErrorKind::Shape`] for a count that the ring does not have, [`ErrorKind::Shape`] for
     /// numbers of levels or of baby steps outside their range, [`ErrorKind::Scale`],
-    /// [`ErrorKind::LevelTooHigh`].
+    /// [`ErrorKind::Level`].
     pub fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
         Ok(Self::with_borders(params, slots, spec, Borders::Even)?.1)
     }
@@ -77,7 +79,7 @@ impl CoeffsToSlots {
     /// rotation keys; they differ in the number of giant steps only.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`ErrorKind::Linear`] unless there are two levels and at least
+    /// As [`new`](Self::new), and [`ErrorKind::Shape`] unless there are two levels and at least
     /// `short` stages, `log2(slots)`.
     pub fn in_two(params: &Params, slots: usize, short: u32, spec: C2sSpec) -> Result<Self> {
         Ok(Self::with_borders(params, slots, spec, Borders::Short(short))?.1)
@@ -110,7 +112,7 @@ impl CoeffsToSlots {
         let op = "prepare coefficients to slots";
         let most = params.max_slots();
         if !slots.is_power_of_two() || slots > most {
-            return Err(ErrorKind::SlotCount { found: slots, least: 1, most }.during(op));
+            return Err(error::slot_count(slots, 1, most).during(op));
         }
         let C2sSpec { levels, input_level, factor, babies, .. } = spec;
         if levels == 0 || levels > input_level || !babies.is_power_of_two() {
@@ -118,7 +120,7 @@ impl CoeffsToSlots {
                 "{levels} levels from level {input_level} by {babies} baby steps: need 1 to \
                  {input_level} levels and a power of two of baby steps"
             );
-            return Err(ErrorKind::Linear { reason }.during(op));
+            return Err(error::linear(reason).during(op));
         }
         check_scale(factor).during(op)?;
 
@@ -137,7 +139,7 @@ impl CoeffsToSlots {
                     "{short} stages of {stages} in the second of {levels} matrices: need two \
                      matrices and no more than there are"
                 );
-                return Err(ErrorKind::Linear { reason }.during(op));
+                return Err(error::linear(reason).during(op));
             }
         };
 
@@ -223,9 +225,9 @@ impl CoeffsToSlots {
     /// Moves the values from the coefficients to the slots.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLevel`] below [`C2sSpec::input_level`],
-    /// [`ErrorKind::SlotCount`] for another slot count, [`ErrorKind::MissingRotationKey`],
-    /// [`ErrorKind::RangeOverflow`] when a value may wrap around the modulus, and mismatches.
+    /// [`ErrorKind::Level`] below [`C2sSpec::input_level`],
+    /// [`ErrorKind::Shape`] for another slot count, [`ErrorKind::MissingKey`],
+    /// [`ErrorKind::Range`] when a value may wrap around the modulus, and mismatches.
     pub fn apply(&self, evaluator: &Evaluator, x: &Coefficients) -> Result<Ciphertext> {
         let op = "coefficients to slots";
         self.params.check_chain(evaluator.params()).during(op)?;
@@ -246,7 +248,7 @@ impl CoeffsToSlots {
         // Step 1: the slots and the level of the operand.
         if x.meta.slots != self.slots {
             let (found, slots) = (x.meta.slots, self.slots);
-            return Err(ErrorKind::SlotCount { found, least: slots, most: slots }.into());
+            return Err(error::slot_count(found, slots, slots));
         }
         let rules = self.params.rules();
         rules.check_prepared(input_level, x.level)?;

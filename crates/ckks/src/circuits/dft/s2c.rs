@@ -5,6 +5,8 @@
 //! values, at no level. The coefficients of the padding are then zero up to noise, whatever the
 //! slots held.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bellerophon_mlwe as mlwe;
@@ -14,8 +16,8 @@ use crate::cost::Work;
 use crate::diagonals::Diagonals;
 use crate::lintrans::{Giants, LinearOptions, LinearTransform, Mixing, RotationCosts};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, KeyLevels,
-    Metadata, Params, Result, encode::check_scale, noise, rotation_plan::RotationCost,
+    Bounds, Ciphertext, CiphertextMeta, During, Evaluator, Interval, KeyLevels, Metadata, Params,
+    Result, encode::check_scale, error, noise, rotation_plan::RotationCost,
 };
 
 /// The specification of [`SlotsToCoeffs`].
@@ -79,14 +81,14 @@ impl SlotsToCoeffs {
     /// Prepares the transform for vectors of `slots` slots.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] for a count that the ring does not have, [`ErrorKind::Linear`] for
+    /// [`ErrorKind::Shape`] for a count that the ring does not have, [`ErrorKind::Shape`] for
     /// a number of levels outside 1 to the highest, [`ErrorKind::Scale`],
-    /// [`ErrorKind::LevelTooHigh`] when the chain is too short.
+    /// [`ErrorKind::Level`] when the chain is too short.
     pub fn new(params: &Params, slots: usize, spec: S2cSpec) -> Result<Self> {
         let op = "prepare slots to coefficients";
         let most = params.max_slots();
         if !slots.is_power_of_two() || slots > most {
-            return Err(ErrorKind::SlotCount { found: slots, least: 1, most }.during(op));
+            return Err(error::slot_count(slots, 1, most).during(op));
         }
         let highest = params.max_level();
         let room = highest.saturating_sub(spec.output_level);
@@ -95,7 +97,7 @@ impl SlotsToCoeffs {
                 "{} levels down to level {}: need 1 to {room} of the chain's {highest}",
                 spec.levels, spec.output_level
             );
-            return Err(ErrorKind::Linear { reason }.during(op));
+            return Err(error::linear(reason).during(op));
         }
         check_scale(spec.scale).during(op)?;
 
@@ -230,8 +232,8 @@ impl SlotsToCoeffs {
     /// Moves the values from the slots to the coefficients.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLevel`] below the level of the first matrix, [`ErrorKind::SlotCount`] for
-    /// a vector of more slots, [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`] when a
+    /// [`ErrorKind::Level`] below the level of the first matrix, [`ErrorKind::Shape`] for
+    /// a vector of more slots, [`ErrorKind::MissingKey`], [`ErrorKind::Range`] when a
     /// value may wrap around the modulus of the result, and mismatches. A vector of fewer slots is
     /// repeated.
     pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Coefficients> {

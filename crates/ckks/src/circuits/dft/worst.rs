@@ -16,7 +16,7 @@
 
 use super::{CoeffsToSlots, SlotsToCoeffs, even_borders};
 use crate::{
-    Bounds, CiphertextMeta, ErrorKind, Interval, Metadata, Result, metadata::rules::MetadataRules,
+    Bounds, CiphertextMeta, Interval, Metadata, Result, error, metadata::rules::MetadataRules,
 };
 
 impl SlotsToCoeffs {
@@ -71,10 +71,10 @@ impl SlotsToCoeffs {
 }
 
 impl CoeffsToSlots {
-    /// The worst case of [`meta`](Self::meta), with a key for every rotation. `message` bounds every
-    /// sum of the operand's slots with fixed weights, of squares with the sum 1, in units of the
-    /// message. The matrices are multiples of unitary ones: times their factor, the bound holds for
-    /// the operand of each of them.
+    /// The worst case of [`meta`](Self::meta), with a key for every rotation. `message` bounds
+    /// every sum of the operand's slots with fixed weights, of squares with the sum 1, in units of
+    /// the message. The matrices are multiples of unitary ones: times their factor, the bound holds
+    /// for the operand of each of them.
     pub(crate) fn bounded(
         &self,
         rules: MetadataRules<'_>,
@@ -84,7 +84,7 @@ impl CoeffsToSlots {
         let factor = self.spec().factor;
         if x.meta.slots != self.slots() {
             let (found, slots) = (x.meta.slots, self.slots());
-            return Err(ErrorKind::SlotCount { found, least: slots, most: slots }.into());
+            return Err(error::slot_count(found, slots, slots));
         }
         rules.check_prepared(self.spec().input_level, x.level)?;
         let whole = self.slots() == rules.params().max_slots();

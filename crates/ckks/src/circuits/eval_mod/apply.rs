@@ -26,14 +26,16 @@
 //! interval have by far the largest. The error of a slot is a mixture, with heavier tails than one
 //! of the mean variance ([`Noise::worst`]).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe as mlwe;
 
 use super::Mod1;
 use crate::noise::{Noise, times};
 use crate::polynomial::{Sensitivity, Steps, check_domain, drift};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, KeyLevels,
-    Metadata, Params, Result,
+    Bounds, Ciphertext, CiphertextMeta, During, Evaluator, Interval, KeyLevels, Metadata, Params,
+    Result, error,
 };
 
 /// Largest drift of the scale of an intermediate result, in bits.
@@ -82,8 +84,8 @@ impl Mod1 {
     /// 1/4) states it with [`Ciphertext::assume_range_with_padding`].
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideDomain`] when the carried range of `t` leaves `bound() / width()`,
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::Drift`] when the scale of the operand is far from
+    /// [`ErrorKind::Domain`] when the carried range of `t` leaves `bound() / width()`,
+    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::Scale`] when the scale of the operand is far from
     /// the divisor of its level, or the levels below have other divisors,
     /// [`ErrorKind::MissingKey`], [`ErrorKind::Scale`] and mismatches.
     pub fn apply(
@@ -133,14 +135,7 @@ impl Mod1 {
         let drift = drift(params, self.cosine(), level, meta.scale);
         if drift > MAX_DRIFT {
             let [log2_scale, log2_divisor] = [meta.scale, params.divisor(level)].map(f64::log2);
-            return Err(ErrorKind::Drift {
-                level,
-                log2_scale,
-                log2_divisor,
-                drift,
-                most: MAX_DRIFT,
-            }
-            .into());
+            return Err(error::drift(level, log2_scale, log2_divisor, drift, MAX_DRIFT));
         }
 
         // Scales, backward from the result: a square at level l has the scale s^2 / divisor(l), so
@@ -161,11 +156,15 @@ impl Mod1 {
         let of = self.scales(params, t, &scales, scale);
         let largest = meta.noise * (self.largest_slope / meta.scale).powi(2)
             + rounding * self.largest_steps(&of);
-        let of_part = |part: Part| {
-            part.weight * (times(meta.noise.total, part.slope.powi(2)) + rounding * part.steps)
+        let parts: Vec<Part> = self.parts(&of, meta.scale).collect();
+        let mean = |of: &dyn Fn(&Part) -> f64| parts.iter().map(|p| p.weight * of(p)).sum::<f64>();
+        let slopes = mean(&|part| part.slope.powi(2));
+        let noise = Noise {
+            total: times(meta.noise.total, slopes) + rounding * mean(&|part| part.steps),
+            plain: times(meta.noise.plain, slopes),
+            constant: times(meta.noise.constant, slopes),
+            ..largest
         };
-        let total = self.parts(&of, meta.scale).map(of_part).sum();
-        let noise = Noise { total, ..largest };
         let unit = Bounds::all(Interval::real(-1.0, 1.0)?);
         let sine =
             CiphertextMeta { scale: sine_scale, bounds: unit, noise: Noise::new(rounding), ..meta };

@@ -1,11 +1,13 @@
 //! The plan of EvalMod: interval, degree, double angles, predicted error.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::f64::consts::{LN_2, TAU};
 use std::sync::OnceLock;
 
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::{Plan, Sensitivity, power_depth};
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 /// Largest degree tried for the polynomial of the cosine.
 const MAX_DEGREE: usize = 1022;
@@ -40,8 +42,8 @@ pub struct Mod1Spec {
     /// Levels beyond the least depth that a plan may take to be cheaper or more precise: a double
     /// angle takes a level and halves the degree.
     pub spare: usize,
-    /// `log2` of the scales of `T_2` and of `T_4` relative to that of later steps, which follow from
-    /// the sizes of the first levels. The choice of a plan weighs errors by it.
+    /// `log2` of the scales of `T_2` and of `T_4` relative to that of later steps, which follow
+    /// from the sizes of the first levels. The choice of a plan weighs errors by it.
     pub early_bits: [i32; 2],
 }
 
@@ -59,7 +61,7 @@ impl Arcsine {
     /// The largest error of the polynomial, for an exact sine.
     ///
     /// # Errors
-    /// [`ErrorKind::Params`] for an even degree, or fields outside their ranges.
+    /// [`ErrorKind::Parameters`] for an even degree, or fields outside their ranges.
     pub(crate) fn error(self) -> Result<f64> {
         let (_, polynomial, _) = arcsine_plan(self)?;
         Ok(arcsine_error(&polynomial, self.message))
@@ -123,23 +125,21 @@ impl Mod1 {
     /// Finds the cheapest plan of at most [`Mod1Spec::spare`] levels above the least depth.
     ///
     /// # Errors
-    /// [`ErrorKind::Params`] when the specification is invalid or no plan attains the error.
+    /// [`ErrorKind::Parameters`] when the specification is invalid or no plan attains the error.
     pub fn new(spec: &Mod1Spec) -> Result<Self> {
         if spec.weight == 0 || !(-1000.0..0.0).contains(&spec.log2_failure) {
-            return Err(ErrorKind::Params {
-                reason: format!(
-                    "reduction modulo 1: weight {} and failure probability 2^{}: need a weight of at \
+            return Err(error::params(format!(
+                "reduction modulo 1: weight {} and failure probability 2^{}: need a weight of at \
                      least 1 and an exponent from -1000 to below 0",
-                    spec.weight, spec.log2_failure
-                ),
-            }.into());
+                spec.weight, spec.log2_failure
+            )));
         }
         if spec.early_bits.iter().any(|bits| bits.unsigned_abs() > MAX_EARLY_BITS) {
             let reason = format!(
                 "reduction modulo 1 with early scales of {:?} bits: need at most {MAX_EARLY_BITS}",
                 spec.early_bits
             );
-            return Err(ErrorKind::Params { reason }.into());
+            return Err(error::params(reason));
         }
         let deviation = ((spec.weight as f64 + 1.0) / 12.0).sqrt();
         let bound = overflow_bound(spec.weight, spec.log2_failure);
@@ -167,13 +167,12 @@ impl Mod1 {
     /// offsets and double angles.
     fn build((bound, deviation): (f64, f64), spec: &Mod1Spec) -> Result<Self> {
         let Mod1Spec { log2_error, arcsine, spare, early_bits, .. } = *spec;
-        let refuse = |reason: String| ErrorKind::Params { reason };
+        let refuse = |reason: String| error::params(reason);
         if !(0.25..=1e4).contains(&bound) || !(-45.0..0.0).contains(&log2_error) {
             return Err(refuse(format!(
                 "reduction modulo 1 of |x| <= {bound} to an error of 2^{log2_error}: need a bound \
                  from 1/4 to 10^4 and an error from 2^-45 to below 1"
-            ))
-            .into());
+            )));
         }
 
         // Step 1: for every offset and number of double angles, the polynomial of least degree.
@@ -193,15 +192,27 @@ impl Mod1 {
         let least = candidates.iter().map(|(_, r, p, _)| depth(*r, p)).min();
         candidates
             .into_iter()
-            .filter(|(_, r, p, _)| least.is_some_and(|least| depth(*r, p) <= least.saturating_add(spare)))
+            .filter(|(_, r, p, _)| {
+                least.is_some_and(|least| depth(*r, p) <= least.saturating_add(spare))
+            })
             // Step 3: their plans and sensitivities; the least burden wins.
             .map(|(offset, doublings, polynomial, cosine_error)| {
                 let cosine = Plan::new(&polynomial);
                 let arcsine = arcsine.clone();
                 let mean = Sensitivity::IDENTITY;
                 let mut plan = Self {
-                    bound, deviation, offset, doublings, polynomial, cosine, cosine_error, arcsine,
-                    early_bits, mean, largest_slope: 0.0, largest_squares: OnceLock::new(),
+                    bound,
+                    deviation,
+                    offset,
+                    doublings,
+                    polynomial,
+                    cosine,
+                    cosine_error,
+                    arcsine,
+                    early_bits,
+                    mean,
+                    largest_slope: 0.0,
+                    largest_squares: OnceLock::new(),
                 };
                 plan.mean = plan.averaged_sensitivity();
                 plan
@@ -211,10 +222,9 @@ impl Mod1 {
             .ok_or_else(|| {
                 refuse(format!(
                     "reduction modulo 1 of |x| <= {bound:.1}: no polynomial of degree up to \
-                     {MAX_DEGREE} attains an error of 2^{log2_error}: allow a larger error or use a \
-                     secret of smaller weight"
+                     {MAX_DEGREE} attains an error of 2^{log2_error}: allow a larger error or use \
+                     a secret of smaller weight"
                 ))
-                .into()
             })
     }
 
@@ -328,8 +338,8 @@ impl Mod1 {
         self.arcsine.as_ref().map_or(c, |(_, _, plan)| plan.eval(c).re)
     }
 
-    /// The effect on the result of errors of the input slots `t` and of the rescales, at `x`. Errors
-    /// of `T_2` and `T_4` count by their scales ([`Mod1Spec::early_bits`]).
+    /// The effect on the result of errors of the input slots `t` and of the rescales, at `x`.
+    /// Errors of `T_2` and `T_4` count by their scales ([`Mod1Spec::early_bits`]).
     #[cfg(test)]
     pub(crate) fn sensitivity(&self, x: f64) -> Sensitivity {
         self.sensitivity_with(&self.plain_scales(), x)
@@ -389,13 +399,10 @@ fn cosine(bound: f64, offset: usize, r: usize, log2_error: f64) -> Option<(Cheby
 fn arcsine_plan(arcsine: Arcsine) -> Result<(Arcsine, Chebyshev, Plan)> {
     let Arcsine { degree, message } = arcsine;
     if degree % 2 == 0 || degree > 63 || !(0.001..0.25).contains(&message) {
-        return Err(ErrorKind::Params {
-            reason: format!(
-                "arcsine of degree {degree} for values within {message} of the integers: need an \
+        return Err(error::params(format!(
+            "arcsine of degree {degree} for values within {message} of the integers: need an \
                  odd degree up to 63 and a distance from 0.001 to below 0.25"
-            ),
-        }
-        .into());
+        )));
     }
     let largest = (TAU * message).sin();
     let near = Chebyshev::interpolate(f64::asin, -largest, largest, degree);
@@ -410,10 +417,10 @@ fn arcsine_plan(arcsine: Arcsine) -> Result<(Arcsine, Chebyshev, Plan)> {
 /// A bound on the error of the arcsine's polynomial for angles up to `2 pi message`.
 ///
 /// Let `c_k` be the Chebyshev coefficients of the arcsine over `[-l, l]`, `l = sin(2 pi message)`.
-/// They are not negative, since the coefficients of its power series are not: those beyond the degree
-/// `d` have the sum `asin(l) - sum_{k <= d} c_k`. Interpolation turns each `T_k` beyond `d` into one
-/// up to it, so its error is at most twice that sum, which is nearly attained at `l`. The `c_k` are
-/// those of a high degree, which the coefficients beyond that one lower.
+/// They are not negative, since the coefficients of its power series are not: those beyond the
+/// degree `d` have the sum `asin(l) - sum_{k <= d} c_k`. Interpolation turns each `T_k` beyond `d`
+/// into one up to it, so its error is at most twice that sum, which is nearly attained at `l`. The
+/// `c_k` are those of a high degree, which the coefficients beyond that one lower.
 fn arcsine_error(p: &Chebyshev, message: f64) -> f64 {
     let largest = (TAU * message).sin();
     let exact = Chebyshev::interpolate(f64::asin, -largest, largest, EXACT_DEGREE);

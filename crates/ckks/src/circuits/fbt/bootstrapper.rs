@@ -2,10 +2,12 @@
 
 use super::exponential::Exponential;
 use super::{FbtSpec, PeriodicFunction, RealSeries};
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::approx::{Accuracy, Function};
 use crate::bootstrap::Raising;
 use crate::bootstrap::raising::RaisingSpec;
-use crate::{ArgumentError, ErrorKind, Interval, KeyLevels, KeySizes, Params, Result};
+use crate::{Interval, KeyLevels, KeySizes, Params, Result, error};
 
 /// The largest share of the circle for a domain.
 const LARGEST_SHARE: f64 = 0.75;
@@ -34,7 +36,7 @@ impl FunctionalBootstrapper {
     /// Prepares the matrices and the exponential.
     ///
     /// # Errors
-    /// [`ErrorKind::Params`] when the chain is too short or has levels of other sizes than the
+    /// [`ErrorKind::Parameters`] when the chain is too short or has levels of other sizes than the
     /// specification, or a field of the specification is out of its range; security errors for the
     /// sparse secret; those of the parts.
     pub fn new(params: &Params, spec: FbtSpec) -> Result<Self> {
@@ -53,7 +55,7 @@ impl FunctionalBootstrapper {
                 exponential.depth(),
                 spec.c2s.len()
             );
-            return Err(ErrorKind::Params { reason }.into());
+            return Err(error::params(reason));
         }
         // Step 2: with their sizes, from the highest level down and from the lowest prime up.
         let above = spec.c2s.iter().chain(&spec.exponential).chain(&spec.series);
@@ -62,10 +64,10 @@ impl FunctionalBootstrapper {
             let found = params.divisor(level).log2();
             if (found - f64::from(bits)).abs() > 0.5 {
                 let reason = format!(
-                    "level {level} has {found:.1} bits where functional bootstrapping needs {bits}: take \
-                     the chain of FbtSpec::chain"
+                    "level {level} has {found:.1} bits where functional bootstrapping needs \
+                     {bits}: take the chain of FbtSpec::chain"
                 );
-                return Err(ErrorKind::Params { reason }.into());
+                return Err(error::params(reason));
             }
         }
         // Step 3: the matrices. The slots hold x / bound: the argument of the exponential.
@@ -134,9 +136,9 @@ impl FunctionalBootstrapper {
         self.raising.output_level() - self.exponential.depth()
     }
 
-    /// The scale of `E`, for which `E^(2^k)` after `k` levels of the deepest series reaches the size
-    /// of its lowest level: a square at level `l` has the scale `s^2 / divisor(l)`, so the scale
-    /// before it is `sqrt(s divisor(l))`. The levels may differ in size.
+    /// The scale of `E`, for which `E^(2^k)` after `k` levels of the deepest series reaches the
+    /// size of its lowest level: a square at level `l` has the scale `s^2 / divisor(l)`, so the
+    /// scale before it is `sqrt(s divisor(l))`. The levels may differ in size.
     pub(crate) fn series_scale(&self) -> f64 {
         let params = self.params();
         let lowest = self.least_output_level() + 1;
@@ -160,13 +162,13 @@ impl FunctionalBootstrapper {
     /// scale reaches by an integer factor.
     ///
     /// # Errors
-    /// [`ArgumentError::Width`] for a width that is too large or too small.
+    /// [`ErrorKind::Domain`] for a width that is too large or too small.
     pub(crate) fn share(&self, width: f64, share: f64) -> Result<f64> {
         let whole = self.circle_scale() / self.params().scale();
         let (factor, largest) = ((share * whole / width).floor(), (1u64 << 40) as f64);
         if !(1.0..=largest).contains(&factor) {
             let (least, most) = (share * whole / largest, share * whole);
-            return Err(ArgumentError::Width { width, least, most }.into());
+            return Err(error::domain_width(width, least, most));
         }
         Ok(factor * width / whole)
     }
@@ -175,7 +177,7 @@ impl FunctionalBootstrapper {
     /// the circle, up to 3/4, that the default scale reaches without a level.
     ///
     /// # Errors
-    /// Those of [`RealSeries::for_error`]; [`ArgumentError::Width`] for a domain that is too wide or
+    /// Those of [`RealSeries::for_error`]; [`ErrorKind::Domain`] for a domain that is too wide or
     /// too narrow.
     pub fn real_function(
         &self,

@@ -9,6 +9,8 @@
 //! Step 8:       the real parts, put together
 //! ```
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -27,8 +29,8 @@ use crate::metadata::{alignment::Route, rules::MetadataRules};
 use crate::noise::{ENCODING, Noise};
 use crate::polynomial::Powers;
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, Metadata, Params,
-    Result,
+    Bounds, Ciphertext, CiphertextMeta, During, Evaluator, Interval, Metadata, Params, Result,
+    error,
 };
 
 /// The metadata of a functional bootstrap of one vector.
@@ -62,7 +64,7 @@ impl Evaluator {
     /// Adds functional bootstrapping to the evaluator. Reserves its working memory now.
     ///
     /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`], [`ErrorKind::RouteMismatch`], [`ErrorKind::KeyList`] or
+    /// [`mlwe::ErrorKind::ParamsMismatch`], [`ErrorKind::Bytes`] or
     /// [`mlwe::ErrorKind::KeyMismatch`] when the parts do not belong together.
     pub fn with_functional(
         mut self,
@@ -93,20 +95,20 @@ impl FunctionalBootstrapper {
         costs: RotationCosts<'_>,
     ) -> Result<FbtMeta> {
         let (params, rules) = (self.params(), self.params().rules());
-        let (first, _) = *functions.first().ok_or(ErrorKind::NoValues)?;
+        let (first, _) = *functions.first().ok_or_else(error::no_values)?;
         let (period, centre) = (first.period(), first.centre());
         if functions.iter().any(|(f, _)| (f.period(), f.centre()) != (period, centre)) {
             let reason =
                 "functions of different periods or centres: those of one vector at a time need \
                           one domain"
                     .to_string();
-            return Err(ErrorKind::Shape { reason }.into());
+            return Err(error::shape(reason));
         }
         self.raising().check_slots(x)?;
         let deepest = functions.iter().map(|(f, _)| f.levels()).max().unwrap_or(0);
         if deepest > self.series_level() {
             let (needed, left) = (deepest, self.series_level());
-            return Err(ErrorKind::TableLevels { needed, left }.into());
+            return Err(error::table_levels(needed, left));
         }
 
         // Step 1: values in revolutions, at the scale of the circle.
@@ -215,7 +217,7 @@ impl Evaluator {
     ) -> Result<Vec<Ciphertext>> {
         let op = "functional_bootstrap";
         let key = "functional bootstrapping key";
-        let missing = ErrorKind::MissingKey { key, level: None }.during(op);
+        let missing = error::missing_key(key, None).during(op);
         let functional = self.functional.as_ref().ok_or(missing)?;
         let Functional { bootstrapper, keys, begun } = functional;
         self.check(x).during(op)?;

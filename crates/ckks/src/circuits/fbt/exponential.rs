@@ -1,13 +1,15 @@
 //! The exponential `E = exp(2 pi i x)` of real slots `x`: it removes the integers that the mod
 //! raise adds. Metadata ([`Exponential::meta`]) beside computation ([`Exponential::apply`]).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::f64::consts::{PI, TAU};
 
 use bellerophon_mlwe as mlwe;
 
 use crate::noise::Noise;
 use crate::polynomial::{Plan, Steps, drift, power_depth};
-use crate::{Ciphertext, Complex64, ErrorKind, Evaluator, Metadata, Params, Result};
+use crate::{Ciphertext, Complex64, Evaluator, Metadata, Params, Result, error};
 
 /// Interpolation points: coefficients beyond them are below `1e-17`.
 const POINTS: usize = 512;
@@ -71,7 +73,7 @@ impl Exponential {
     /// normalised if wanted.
     ///
     /// # Errors
-    /// [`ErrorKind::Params`] for bounds that are not in `1/2..=4096`, no squaring to normalise,
+    /// [`ErrorKind::Parameters`] for bounds that are not in `1/2..=4096`, no squaring to normalise,
     /// more than 16 squarings, or a degree below 1 or above 255.
     pub(crate) fn new(
         bound: f64,
@@ -85,13 +87,11 @@ impl Exponential {
             && (1..=255).contains(&degree)
             && angle <= MAX_ANGLE;
         if !sensible {
-            return Err(ErrorKind::Params {
-                reason: format!(
-                    "exponential of |x| <= {bound} by degree {degree} and {doublings} squarings: need a \
-                     bound from 1/2 to 4096, a degree from 1 to 255, and squarings that bring \
+            return Err(error::params(format!(
+                "exponential of |x| <= {bound} by degree {degree} and {doublings} squarings: need \
+                 a bound from 1/2 to 4096, a degree from 1 to 255, and squarings that bring \
                      2 pi bound / 2^squarings below {MAX_ANGLE}, at most 16 and one to normalise"
-                ),
-            }.into());
+            )));
         }
 
         // Step 1: exp(i A u) = J_0(A) + 2 sum_k i^k J_k(A) T_k(u), by interpolation in the
@@ -185,7 +185,7 @@ impl Exponential {
             let [log2_scale, log2_divisor] =
                 [part.meta.scale, params.divisor(level)].map(f64::log2);
             let most = MAX_DRIFT;
-            return Err(ErrorKind::Drift { level, log2_scale, log2_divisor, drift, most }.into());
+            return Err(error::drift(level, log2_scale, log2_divisor, drift, most));
         }
 
         // Scales backward from E: a square at level l has the scale s^2 / divisor(l), so the

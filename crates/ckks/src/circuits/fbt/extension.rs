@@ -18,6 +18,8 @@ mod tests;
 pub use breaks::detect_breaks;
 pub use domain::ErrorBound;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{f64::consts::PI, f64::consts::TAU, fmt, sync::Arc};
 
 use num_complex::Complex64;
@@ -27,7 +29,7 @@ use self::domain::Domain;
 use self::fit::{Half, fit, samples};
 use super::Series;
 use crate::approx::{Accuracy, Function, without_values};
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 /// Degrees that are tried for an error.
 const DEGREES: [usize; 5] = [15, 31, 63, 127, 255];
@@ -125,14 +127,14 @@ impl RealSeries {
     /// [`gain_radial`](Self::gain_radial); among them the product of error and gain decides.
     ///
     /// # Errors
-    /// [`ErrorKind::Interval`] unless `lo < hi`, both within `1e100`. [`ErrorKind::Approximation`]
+    /// [`ErrorKind::Domain`] unless `lo < hi`, both within `1e100`. [`ErrorKind::Accuracy`]
     /// for a share outside 1/16 to 15/16, a degree beyond 255, a function without a finite value
     /// somewhere in the domain, and one that exceeds its stated slope.
     pub fn of_degree(f: &Function, lo: f64, hi: f64, share: f64, degree: usize) -> Result<Self> {
         let domain = Domain::new(f, lo, hi, share)?;
         if degree > MAX_DEGREE {
             let reason = format!("degree {degree}: need at most {MAX_DEGREE}");
-            return Err(ErrorKind::Approximation { what: f.name().into(), reason }.into());
+            return Err(error::approximation(f.name().into(), reason));
         }
         let problem = Problem::new(f, domain, degree)?;
         let candidates: Vec<Candidate> = PENALTIES.iter().map(|&p| problem.solve(p)).collect();
@@ -158,10 +160,10 @@ impl RealSeries {
     /// the spread of the function.
     ///
     /// # Errors
-    /// [`ErrorKind::SeriesAccuracy`] with the error that degree 255 reaches, where that is too
+    /// [`ErrorKind::Accuracy`] with the error that degree 255 reaches, where that is too
     /// large: the function has a kink, a jump or a singularity in the domain or just beside it, or
     /// it is known by its slope alone, which certifies about `2^-18` of `slope (hi - lo)`.
-    /// [`ErrorKind::Approximation`] for an error that reaches the
+    /// [`ErrorKind::Accuracy`] for an error that reaches the
     /// [spread](Accuracy::within_spread) of the function. Otherwise as for
     /// [`of_degree`](Self::of_degree).
     pub fn for_error(
@@ -200,16 +202,15 @@ impl RealSeries {
                 reached = reached.min(series.error.value());
             }
         }
-        Err(ErrorKind::SeriesAccuracy {
-            what: f.name().into(),
+        Err(error::series_accuracy(
+            f.name().into(),
             lo,
             hi,
-            log2_wanted: wanted.log2(),
-            degree: MAX_DEGREE,
-            log2_reached: reached.log2(),
-            breaks: detect_breaks(|x| f.value(x), lo, hi).len(),
-        }
-        .into())
+            wanted,
+            MAX_DEGREE,
+            reached,
+            detect_breaks(|x| f.value(x), lo, hi).len(),
+        ))
     }
 
     /// Lower end of the domain.
@@ -291,8 +292,8 @@ fn gain_fits(domain: &Domain, series: &Series, error: f64) -> bool {
 
 /// The gains along the circle and across it, over the domain.
 ///
-/// At an extreme between two nodes of distance `h` the slope of a gain is zero: it exceeds the nearer
-/// node by at most `h^2 / 8` times the largest second derivative on the circle.
+/// At an extreme between two nodes of distance `h` the slope of a gain is zero: it exceeds the
+/// nearer node by at most `h^2 / 8` times the largest second derivative on the circle.
 fn gains(domain: &Domain, series: &Series) -> (Gain, Gain) {
     let nodes = (GAIN_NODES * (series.degree() + 1)).next_power_of_two();
     let reach = (0.5 * domain.share * nodes as f64).ceil() as usize;
@@ -391,15 +392,14 @@ impl<'a> Problem<'a> {
         let certificate =
             certify(f, &domain, &series, sampled, magnitude).map_err(|refusal| match refusal {
                 Refusal::NoValue => without_values(f, domain.lo, domain.hi),
-                Refusal::Slope => ErrorKind::Approximation {
-                    what: f.name().into(),
-                    reason: format!(
+                Refusal::Slope => error::approximation(
+                    f.name().into(),
+                    format!(
                         "the stated bound on the slope does not hold somewhere in [{:?}, {:?}], or \
                          is no finite number: state a larger one",
                         domain.lo, domain.hi
                     ),
-                }
-                .into(),
+                ),
             })?;
         let (least, most) = certificate.range;
         let series = Series::new(series.coefficients().to_vec(), least, most)?;

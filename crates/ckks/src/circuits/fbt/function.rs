@@ -8,7 +8,7 @@ use super::roundings::{Effect, Effects};
 use super::{RealSeries, Series, Table};
 use crate::noise::{Noise, sure_factor};
 use crate::polynomial::{Plan, Steps};
-use crate::{Complex64, ErrorKind, Interval, Params, Result};
+use crate::{Complex64, Interval, Params, Result, error};
 
 /// Sample points of a domain for the mean noise of an evaluation.
 const SAMPLES: usize = 64;
@@ -164,27 +164,25 @@ impl PeriodicFunction {
         match &self.input {
             Input::Integers(table) => {
                 if !within(table.tolerance()) {
-                    return Err(ErrorKind::TableNoise {
-                        entries: table.size(),
-                        log2_noise: worst.log2(),
-                        log2_tolerance: table.tolerance().log2(),
+                    return Err(error::table_noise(
+                        table.size(),
+                        worst,
+                        table.tolerance(),
                         log2_failure,
-                    }
-                    .into());
+                    ));
                 }
             }
             Input::Reals { domain, .. } => {
                 let slack = 1e-9 * (domain.hi() - domain.lo());
                 if !domain.widened(slack).contains(range) || !within(self.gap()) {
-                    return Err(ErrorKind::OutsideDomain {
-                        what: "values",
-                        found_lo: range.lo() - worst,
-                        found_hi: range.hi() + worst,
-                        complex: !range.is_real(),
-                        lo: domain.lo(),
-                        hi: domain.hi(),
-                    }
-                    .into());
+                    return Err(error::outside_domain(
+                        "values",
+                        range.lo() - worst,
+                        range.hi() + worst,
+                        !range.is_real(),
+                        domain.lo(),
+                        domain.hi(),
+                    ));
                 }
             }
         }
@@ -265,7 +263,7 @@ impl PeriodicFunction {
             Input::Reals { error, slope, radial, .. } => {
                 let shift = (slope[1] * off[0] / TAU / worst).powi(2);
                 let most = along * slope[1].powi(2) + (error * error + shift);
-                (*radial, Noise { total: slope[0].powi(2) * along.total, ..most })
+                (*radial, most.with_mean(slope[0].powi(2) * along.total))
             }
         };
 
@@ -273,7 +271,7 @@ impl PeriodicFunction {
         let [typical, most] = across.map(|gain| circle.radial * (gain * gain));
         let shift = (across[1] * off[1] / worst).powi(2);
         let most = input + most + (shift + rounding * largest);
-        Noise { total: input.total + typical.total + rounding * mean, ..most }
+        most.with_mean(input.total + typical.total + rounding * mean)
     }
 }
 
@@ -283,8 +281,8 @@ mod tests {
     use crate::approx::{Function, Known};
     use crate::{LevelGroup, ModulusChain, ParamsSpec, Security};
 
-    /// No argument exceeds the largest effect of the roundings: an entry of a table or a real of the
-    /// domain.
+    /// No argument exceeds the largest effect of the roundings: an entry of a table or a real of
+    /// the domain.
     #[test]
     fn no_argument_exceeds_the_noise_of_the_series() {
         let levels = vec![LevelGroup::single(45, 12)];

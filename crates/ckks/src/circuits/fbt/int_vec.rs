@@ -2,11 +2,14 @@
 
 use super::paired::{slot_range, slots_of};
 use super::{FunctionalBootstrapper, PairedVec, SeededPairedVec};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::ciphertext::OfIntegers;
 use crate::encode::round_ties_even;
 use crate::noise::sure_factor;
 use crate::{
-    ArgumentError, Ciphertext, Complex64, During, Encoder, ErrorKind, Interval, Metadata, Params,
-    Plaintext, Result, SecretKey, SeededCiphertext,
+    Ciphertext, Complex64, During, Encoder, Interval, Metadata, Params, Plaintext, Result,
+    SecretKey, SeededCiphertext, error,
 };
 
 /// Largest modulus.
@@ -17,13 +20,13 @@ const MAX_MODULUS: usize = 1 << 16;
 /// Sums and multiples are those modulo `p`: the ciphertext holds the integers before their
 /// reduction, in a range that grows (that of [`values`](Self::values)), and a
 /// [table](crate::fbt::Integers::table) or a decryption reads them modulo `p`. Noise grows with
-/// them; a table makes it small again, or is refused if it might not ([`ErrorKind::TableNoise`]).
+/// them; a table makes it small again, or is refused if it might not ([`ErrorKind::Noise`]).
 ///
 /// Integers [from reals](crate::fbt::Integers::from_reals), and what is computed from them, are
 /// integers by the word of the program alone. They are neither decrypted nor published until a
 /// table has reduced them: rounding a real that is no integer shows its noise. That the reals are
-/// integers remains the word of the program: a table of reals half way between two integers, such as
-/// 0.5, shows their noise too.
+/// integers remains the word of the program: a table of reals half way between two integers, such
+/// as 0.5, shows their noise too.
 ///
 /// Whether integers are exact is decided by a bound for errors of any correlation
 /// ([`Noise::bound`](crate::noise::Noise::bound)).
@@ -77,7 +80,7 @@ impl<C> IntVec<C> {
     pub(super) fn check_source(&self) -> Result<()> {
         match self.of_reals {
             false => Ok(()),
-            true => Err(ErrorKind::Unreduced { what: "the source", needed: SOURCE }.into()),
+            true => Err(error::unreduced("the source", SOURCE)),
         }
     }
 
@@ -116,7 +119,7 @@ fn reals(integers: &[usize], modulus: usize) -> Result<(Vec<f64>, Interval)> {
     match integers.iter().position(|&k| k >= modulus) {
         Some(index) => {
             let count = integers.len();
-            Err(ArgumentError::NotBelowModulus { index, count, modulus }.into())
+            Err(error::not_below_modulus(index, count, modulus))
         }
         None => Ok((integers.iter().map(|&k| k as f64).collect(), range)),
     }
@@ -125,7 +128,7 @@ fn reals(integers: &[usize], modulus: usize) -> Result<(Vec<f64>, Interval)> {
 pub(super) fn check_modulus(modulus: usize) -> Result<()> {
     if !(2..=MAX_MODULUS).contains(&modulus) {
         let reason = format!("modulus {modulus}: need 2 to {MAX_MODULUS}");
-        return Err(ErrorKind::Shape { reason }.into());
+        return Err(error::shape(reason));
     }
     Ok(())
 }
@@ -135,10 +138,11 @@ pub(super) fn check_reduced<C>(x: &IntVec<C>) -> Result<()> {
     let (lo, hi) = (x.values.range().lo(), x.values.range().hi());
     if lo < 0.0 || hi > (x.modulus - 1) as f64 {
         let reason = format!(
-            "integers before their reduction in [{lo}, {hi}]: need 0 to {}; apply an identity table first",
+            "integers before their reduction in [{lo}, {hi}]: need 0 to {}; apply an identity \
+             table first",
             x.modulus - 1
         );
-        return Err(ErrorKind::Shape { reason }.into());
+        return Err(error::shape(reason));
     }
     Ok(())
 }
@@ -166,7 +170,7 @@ impl Encoder {
     /// takes no level there. Its encryption becomes an [`IntVec`].
     ///
     /// # Errors
-    /// [`ArgumentError::NotBelowModulus`] for an integer that is not below `p`, by its place;
+    /// [`ErrorKind::Range`] for an integer that is not below `p`, by its place;
     /// [`ErrorKind::Shape`] for a modulus that is not in `2..=65536`; those of
     /// [`encode_paired`](Self::encode_paired).
     pub fn encode_integers(
@@ -180,21 +184,24 @@ impl Encoder {
         let (values, range) = reals(integers, modulus).during(op)?;
         let limbs = bootstrapper.params().limbs_of(level).during(op)?;
         let scale = bootstrapper.integer_scale(modulus);
-        self.encode_paired(&values, range, scale, limbs).during(op)
+        let mut plain = self.encode_paired(&values, range, scale, limbs).during(op)?;
+        plain.integers = OfIntegers(Some(modulus));
+        Ok(plain)
     }
 }
 
 impl IntVec {
     /// An encryption of [`Encoder::encode_integers`], with modulus and number of its integers.
     ///
-    /// A vector that an operation has computed, or that was read from bytes, need not hold integers:
-    /// it counts as one [from reals](Self::is_of_reals).
+    /// Any other vector need not hold integers: one of another encoding, one that an operation has
+    /// computed, or one that was read from bytes. It counts as one
+    /// [from reals](Self::is_of_reals).
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for a modulus that is not in `2..=65536`, and as for
     /// [`PairedVec::new`].
     pub fn new(inner: Ciphertext, modulus: usize, len: usize) -> Result<Self> {
-        let of_reals = !inner.is_fresh();
+        let of_reals = inner.integers() != Some(modulus);
         let values = PairedVec::new(inner, reduced(modulus)?, len)?;
         Ok(Self { values, modulus, of_reals })
     }
@@ -203,8 +210,8 @@ impl IntVec {
     /// with the probability `2^log2_failure` under a bound on the noise.
     ///
     /// # Errors
-    /// [`ErrorKind::Unreduced`] for integers from reals that no table has reduced.
-    /// [`ErrorKind::TableNoise`] if the noise may change an integer with a larger
+    /// [`ErrorKind::Noise`] for integers from reals that no table has reduced.
+    /// [`ErrorKind::Noise`] if the noise may change an integer with a larger
     /// probability than `2^log2_failure`, and those of [`PairedVec::decrypt`].
     pub fn decrypt(
         &self,
@@ -218,13 +225,8 @@ impl IntVec {
         // Written so that NaN is refused.
         let exact = worst <= HALF;
         if !exact {
-            return Err(ErrorKind::TableNoise {
-                entries: self.modulus,
-                log2_noise: worst.log2(),
-                log2_tolerance: -1.0,
-                log2_failure,
-            }
-            .during("decrypt_integers"));
+            return Err(error::table_noise(self.modulus, worst, HALF, log2_failure)
+                .during("decrypt_integers"));
         }
         // Rounding, then reduction: the integers may have grown beyond 0 .. p.
         let values = self.values.decrypt(params, secret)?;
@@ -243,13 +245,19 @@ fn residue(v: f64, modulus: usize) -> usize {
 }
 
 impl SeededIntVec {
-    /// As [`IntVec::new`], of an encryption with a seed for its mask, which no operation changes.
+    /// As [`IntVec::new`], of an encryption with a seed for its mask.
     ///
     /// # Errors
     /// As for [`IntVec::new`].
     pub fn seeded(inner: SeededCiphertext, modulus: usize, len: usize) -> Result<Self> {
+        let of_reals = inner.integers.0 != Some(modulus);
         let values = SeededPairedVec::seeded(inner, reduced(modulus)?, len)?;
-        Ok(Self { values, modulus, of_reals: false })
+        Ok(Self { values, modulus, of_reals })
+    }
+
+    /// Integers by the word of their owner, whose bytes these are.
+    pub(crate) fn stated(inner: SeededCiphertext, modulus: usize, len: usize) -> Result<Self> {
+        Ok(Self { of_reals: false, ..Self::seeded(inner, modulus, len)? })
     }
 
     /// The plain form.

@@ -3,7 +3,9 @@
 use super::int_vec::{check_modulus, check_reduced, log2_failure};
 use super::paired::shifted;
 use super::{FunctionalBootstrapper, IntVec, PairedVec, PeriodicFunction, Table};
-use crate::{CkksOps, During, ErrorKind, Interval, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{CkksOps, During, Interval, Result, error};
 
 /// A table from the integers modulo `p` to those modulo `q`, or to reals, prepared once for many
 /// vectors.
@@ -42,9 +44,10 @@ impl IntTable {
         let entries: Vec<usize> = (0..from).map(f).collect();
         if let Some(index) = entries.iter().position(|&y| y >= to) {
             let reason = format!(
-                "the entry at position {index} of {from} is not below {to}: reduce entries modulo {to}"
+                "the entry at position {index} of {from} is not below {to}: reduce entries modulo \
+                 {to}"
             );
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         let entries: Vec<f64> = entries.into_iter().map(|y| y as f64).collect();
         Ok(Self {
@@ -56,7 +59,7 @@ impl IntTable {
     /// Real entries `f(k)` for `k` in `0 .. from`.
     ///
     /// # Errors
-    /// As for [`new`](Self::new), and [`ErrorKind::NonFinite`].
+    /// As for [`new`](Self::new), and [`ErrorKind::NotFinite`].
     pub fn real(from: usize, f: impl Fn(usize) -> f64) -> Result<Self> {
         let op = "IntTable::real";
         check_modulus(from).during(op)?;
@@ -82,8 +85,8 @@ impl<A: CkksOps> Integers<'_, A> {
     /// `x + y`. Takes no level.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for different moduli, [`ErrorKind::LengthMismatch`], and those of
-    /// [`CkksOps::add`]: [`ErrorKind::RangeOverflow`] once the integers before their reduction
+    /// [`ErrorKind::Shape`] for different moduli, [`ErrorKind::Length`], and those of
+    /// [`CkksOps::add`]: [`ErrorKind::Range`] once the integers before their reduction
     /// might wrap around the modulus of the ciphertext, which an identity table prevents.
     pub fn add(
         &self,
@@ -184,8 +187,8 @@ impl<A: CkksOps> Integers<'_, A> {
     /// bootstrapped integers modulo the second modulus of [`IntTable::new`].
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for a table from another modulus or to reals, [`ErrorKind::NoValues`]
-    /// without tables, [`ErrorKind::TableNoise`], [`ErrorKind::OutOfLevels`] for tables of more
+    /// [`ErrorKind::Shape`] for a table from another modulus or to reals, [`ErrorKind::Length`]
+    /// without tables, [`ErrorKind::Noise`], [`ErrorKind::OutOfLevels`] for tables of more
     /// entries than the parameters have levels for, and those of [`CkksOps::functional_bootstrap`].
     pub fn tables(
         &self,
@@ -195,7 +198,7 @@ impl<A: CkksOps> Integers<'_, A> {
         let op = "tables";
         let moduli = tables.iter().map(|table| {
             let reason = "the entries of a table are reals: apply it by `real_tables`";
-            table.to.ok_or_else(|| ErrorKind::Shape { reason: reason.into() }.during(op))
+            table.to.ok_or_else(|| error::shape(reason.into()).during(op))
         });
         let moduli = moduli.collect::<Result<Vec<_>>>()?;
         // The scale follows from the modulus of the results, not from that of the operand.
@@ -283,7 +286,7 @@ impl<A: CkksOps> Integers<'_, A> {
         check_modulus(modulus).during(op)?;
         if !x.modulus.is_multiple_of(modulus) {
             let reason = format!("modulus {modulus}: need a divisor of {}", x.modulus);
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         // Only the reading changes: the ciphertext holds integers before their reduction.
         Ok(IntVec { modulus, ..x.clone() })
@@ -363,7 +366,7 @@ impl<A: CkksOps> Integers<'_, A> {
         let range = meta.bounds.values;
         if !meta.bounds.slots().is_real() {
             let reason = "complex values or padding: need integers in the real parts".into();
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         let slots = self.0.params().max_slots();
         let values = PairedVec::from_parts(x.clone(), range, meta.len, slots);
@@ -387,7 +390,7 @@ impl<A: CkksOps> Integers<'_, A> {
             let (from, p) = (other.function.period(), x.modulus);
             let reason =
                 format!("a table of {from} entries on integers modulo {p}: need {p} entries");
-            return Err(ErrorKind::Shape { reason }.into());
+            return Err(error::shape(reason));
         }
         let functions: Vec<_> =
             tables.iter().zip(scales).map(|(table, &scale)| (&table.function, scale)).collect();
@@ -400,8 +403,8 @@ impl<A: CkksOps> Integers<'_, A> {
     }
 
     fn bootstrapper(&self) -> Result<&FunctionalBootstrapper> {
-        let missing = ErrorKind::MissingKey { key: "functional bootstrapping key", level: None };
-        self.0.functional_bootstrapper().map(|b| &**b).ok_or_else(|| missing.into())
+        let missing = error::missing_key("functional bootstrapping key", None);
+        self.0.functional_bootstrapper().map(|b| &**b).ok_or(missing)
     }
 
     fn check_pair(&self, x: &IntVec<A::Ciphertext>, y: &IntVec<A::Ciphertext>) -> Result<()> {
@@ -409,7 +412,7 @@ impl<A: CkksOps> Integers<'_, A> {
         if x.modulus != y.modulus {
             let reason =
                 format!("integers modulo {} and {}: need one modulus", x.modulus, y.modulus);
-            return Err(ErrorKind::Shape { reason }.into());
+            return Err(error::shape(reason));
         }
         Ok(())
     }

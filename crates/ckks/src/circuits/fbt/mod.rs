@@ -38,7 +38,7 @@
 //! that width: overflow cannot cause a failure. Noise can: it may move an integer beyond the
 //! tolerance of the table. That has at most the probability [`FbtSpec::log2_failure`] for a whole
 //! vector; otherwise the operation is refused
-//! ([`ErrorKind::TableNoise`](crate::ErrorKind::TableNoise)).
+//! ([`ErrorKind::Noise`](crate::ErrorKind::Noise)).
 //!
 //! **Noise.** An error of `E` along the circle is an error of the angle. An error across it is one
 //! of the modulus, and the series is made for modulus 1. Table entries `y_k` have zero derivatives

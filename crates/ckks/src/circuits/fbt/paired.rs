@@ -1,9 +1,11 @@
 //! Vectors of up to `N` reals: two in each slot if there are more values than slots.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::encode::check_range;
 use crate::{
-    ArgumentError, Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Encoder, ErrorKind,
-    Interval, Params, Plaintext, Result, SecretKey, SeededCiphertext, decrypt_values,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Encoder, Interval, Params, Plaintext,
+    Result, SecretKey, SeededCiphertext, decrypt_values, error,
 };
 
 use super::{FbtInput, PeriodicFunction};
@@ -49,11 +51,11 @@ impl<C> PairedVec<C> {
         if !fits || !range.is_real() {
             let kind = if real { "real" } else { "complex" };
             let reason = format!(
-                "{len} values in {} {kind} slots of {slots}: need as many real slots as values, or all \
-                 slots, complex ones, for up to twice as many, and a real range",
+                "{len} values in {} {kind} slots of {slots}: need as many real slots as values, or \
+                 all slots, complex ones, for up to twice as many, and a real range",
                 meta.len
             );
-            return Err(ErrorKind::Shape { reason }.during(ASSEMBLE));
+            return Err(error::shape(reason).during(ASSEMBLE));
         }
         Ok(Self { inner, range, len, slots })
     }
@@ -71,7 +73,7 @@ impl<C> PairedVec<C> {
         let fits = slot_range(&range, values.is_both())?.bound() <= bound;
         if !fits {
             let reason = "slots of a smaller range than that of the values".into();
-            return Err(ErrorKind::Shape { reason }.during(ASSEMBLE));
+            return Err(error::shape(reason).during(ASSEMBLE));
         }
         Ok(values)
     }
@@ -115,7 +117,7 @@ impl<C> PairedVec<C> {
         let meta = a.metadata(&x).meta;
         if !meta.bounds.slots().is_real() {
             let reason = "complex values: need reals".into();
-            return Err(ErrorKind::Shape { reason }.during("read as a vector of reals"));
+            return Err(error::shape(reason).during("read as a vector of reals"));
         }
         let slots = a.params().max_slots();
         Ok(Self { inner: x, range: meta.bounds.values, len: meta.len, slots })
@@ -129,7 +131,7 @@ impl<C> PairedVec<C> {
     /// The same shape.
     pub(crate) fn check_shape(&self, other: &Self) -> Result<()> {
         if self.len != other.len {
-            return Err(ErrorKind::LengthMismatch { left: self.len, right: other.len }.into());
+            return Err(error::length_mismatch(self.len, other.len));
         }
         Ok(())
     }
@@ -175,14 +177,14 @@ pub(crate) fn slot_range(range: &Interval, both: bool) -> Result<Interval> {
 /// Values of a declared range in the slots.
 pub(crate) fn slots_of(values: &[f64], range: &Interval, slots: usize) -> Result<Vec<Complex64>> {
     if values.len() > 2 * slots {
-        return Err(ErrorKind::TooManyValues { found: values.len(), slots: 2 * slots }.into());
+        return Err(error::too_many_values(values.len(), 2 * slots));
     }
     if !range.is_real() {
-        return Err(ArgumentError::ComplexRange { radius: range.bound() }.into());
+        return Err(error::complex_range(range.bound()));
     }
     if let Some(index) = values.iter().position(|v| !v.is_finite()) {
         let count = values.len();
-        return Err(ErrorKind::NonFinite { what: "value", index, count }.into());
+        return Err(error::non_finite("value", index, count));
     }
     check_range(values, range)?;
     let (re, im) = values.split_at(values.len().min(slots));

@@ -1,15 +1,17 @@
 //! Integers that others encrypt under the public key of an owner.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use bellerophon_mlwe::{self as mlwe, PublicKey};
 use rand::CryptoRng;
 
-use super::IntVec;
 use super::int_vec::reduced;
 use super::paired::slot_range;
 use super::publish::{scale_factor, unit};
+use super::{IntVec, PairedVec};
 #[cfg(doc)]
 use crate::Encoder;
-use crate::{Ciphertext, During, ErrorKind, Params, Plaintext, Result, encrypt_public};
+use crate::{Ciphertext, During, Params, Plaintext, Result, encrypt_public, error};
 
 const READ: &str = "read provided integers";
 
@@ -29,7 +31,7 @@ impl ProvidedIntegers {
     /// Encrypts an encoding of `len` integers modulo `modulus` ([`Encoder::encode_integers`]).
     ///
     /// # Errors
-    /// [`ErrorKind::Unreduced`] for a plaintext of another scale; [`ErrorKind::Shape`] for a modulus
+    /// [`ErrorKind::Noise`] for a plaintext of another scale; [`ErrorKind::Shape`] for a modulus
     /// that is not in `2..=65536`, and unless the plaintext has the slots of `len` integers; those
     /// of [`encrypt_public`].
     pub fn encrypt<R: CryptoRng + ?Sized>(
@@ -42,7 +44,7 @@ impl ProvidedIntegers {
         let op = "encrypt_integers";
         let needed = "one that a functional bootstrap takes without a level";
         let factor = scale_factor(params, shape.0, plaintext.scale());
-        let factor = factor.ok_or(ErrorKind::Unreduced { what: "the scale", needed }.during(op))?;
+        let factor = factor.ok_or_else(|| error::unreduced("the scale", needed).during(op))?;
         let (lattice, meta) = encrypt_public(params, plaintext, key, rng)?.into_parts();
         Self::of(params, lattice, meta.slots, shape, factor).during(op)
     }
@@ -59,10 +61,11 @@ impl ProvidedIntegers {
         let range = reduced(modulus).during(READ)?;
         if factor == 0 || len > 2 * params.max_slots() {
             let reason = format!(
-                "{len} integers, factor {factor} of the scale: need at most {} and a positive factor",
+                "{len} integers, factor {factor} of the scale: need at most {} and a positive \
+                 factor",
                 2 * params.max_slots()
             );
-            return Err(ErrorKind::Shape { reason }.during(READ));
+            return Err(error::shape(reason).during(READ));
         }
         // The encoding of the integers, then public-key encryption, as the parameters predict them.
         let both = len > params.max_slots();
@@ -72,7 +75,8 @@ impl ProvidedIntegers {
         let encoded = rules.encoding(in_slots, slots, scale, level).during(READ)?;
         let meta = rules.encrypted_public(&encoded).meta;
         let inner = Ciphertext::fresh(params, lattice, meta)?;
-        Ok(Self { integers: IntVec::new(inner, modulus, len)?, factor })
+        let values = PairedVec::new(inner, range, len)?;
+        Ok(Self { integers: IntVec::of_values(values, modulus, false)?, factor })
     }
 
     /// The integer that brings the scale to that of a functional bootstrap.

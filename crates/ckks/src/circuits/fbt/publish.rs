@@ -8,6 +8,8 @@
 //! standard deviation at which all integers decrypt exactly but for that probability. So two
 //! vectors of one shape say the same, whatever tables a server applied.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_mlwe::{self as mlwe, noise::DECLARED_LOG2};
@@ -21,8 +23,8 @@ use crate::noise::{Noise, slot_std, sure_factor};
 use crate::publish::{NOISE, lowest_level, widened, with_metadata};
 use crate::simulator::SimCiphertext;
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Declaration, During, ErrorKind, Evaluator, Interval,
-    Metadata, Params, Result,
+    Bounds, Ciphertext, CiphertextMeta, Declaration, During, Evaluator, Interval, Metadata, Params,
+    Result, error,
 };
 
 const PUBLISH_INTEGERS: &str = "publish_integers";
@@ -70,10 +72,10 @@ impl PublishedIntegers {
     ) -> Result<CiphertextMeta> {
         if factor == 0 || !LOG2_FAILURE.contains(&log2_failure) {
             let reason = format!(
-                "factor {factor} of the scale, log2 of the failure probability {log2_failure}: need a \
-                 positive factor and {LOG2_FAILURE:?}"
+                "factor {factor} of the scale, log2 of the failure probability {log2_failure}: \
+                 need a positive factor and {LOG2_FAILURE:?}"
             );
-            return Err(ErrorKind::Shape { reason }.during(PUBLISH_INTEGERS));
+            return Err(error::shape(reason).during(PUBLISH_INTEGERS));
         }
         let (range, both) = (reduced(modulus)?, len > params.max_slots());
         let most = LARGEST * modulus as f64;
@@ -140,9 +142,7 @@ impl PublishedPaired {
         log2_noise: i32,
     ) -> Result<Self> {
         if !DECLARED_LOG2.contains(&log2_noise) {
-            return Err(
-                ErrorKind::Declaration { what: "noise", needed: NOISE }.during(PUBLISH_PAIRED)
-            );
+            return Err(error::declaration("noise", NOISE).during(PUBLISH_PAIRED));
         }
         let bound = range.bound();
         let all = slot_range(&Interval::real(-bound, bound)?, len > params.max_slots())?;
@@ -191,20 +191,20 @@ impl Evaluator {
     /// public.
     ///
     /// # Errors
-    /// [`ErrorKind::Unreduced`] for integers that are not reduced (their range before it within
-    /// `0 ..= p - 1`), that come from reals without a table, whose noise may be above the one at which they decrypt exactly
-    /// but for that probability, or at a scale that takes a functional bootstrap a level; it does
-    /// not say by how much. [`ErrorKind::Shape`] for a `log2_failure` that is not in `-256..=-1`,
-    /// and mismatches.
+    /// [`ErrorKind::Noise`] for integers that are not reduced (their range before it within
+    /// `0 ..= p - 1`), that come from reals without a table, whose noise may be above the one at
+    /// which they decrypt exactly but for that probability, or at a scale that takes a functional
+    /// bootstrap a level; it does not say by how much. [`ErrorKind::Shape`] for a `log2_failure`
+    /// that is not in `-256..=-1`, and mismatches.
     pub fn publish_integers(&self, x: &IntVec, log2_failure: f64) -> Result<PublishedIntegers> {
         let op = PUBLISH_INTEGERS;
         let (inner, modulus) = (x.values().inner(), x.modulus());
         self.check(inner).during(op)?;
         if !LOG2_FAILURE.contains(&log2_failure) {
             let reason = format!("log2 of the failure probability outside {LOG2_FAILURE:?}");
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
-        let refused = |what, needed| Err(ErrorKind::Unreduced { what, needed }.during(op));
+        let refused = |what, needed| Err(error::unreduced(what, needed).during(op));
 
         x.check_source().during(op)?;
 
@@ -262,7 +262,7 @@ impl Evaluator {
         x: &PairedVec,
         declaration: impl Into<Declaration>,
     ) -> Result<PairedVec> {
-        Ok(self.declared_paired(x, &declaration.into()).during("admit_paired")?.into())
+        self.admitted_paired(x, &declaration.into()).during("admit_paired")
     }
 
     /// Integers of a client with the declared metadata, as [`admit`](Self::admit): modulus, range,
@@ -272,7 +272,7 @@ impl Evaluator {
     /// # Errors
     /// As [`publish_paired`](Self::publish_paired), for integers that exceed the declaration, also
     /// by the bound on their noise; [`ErrorKind::Declaration`] for another modulus;
-    /// [`ErrorKind::Unreduced`] for integers that come from reals without a table.
+    /// [`ErrorKind::Noise`] for integers that come from reals without a table.
     pub fn admit_integers(
         &self,
         x: &IntVec,
@@ -281,7 +281,7 @@ impl Evaluator {
     ) -> Result<IntVec> {
         let (op, declaration) = ("admit_integers", declaration.into());
         x.check_source().during(op)?;
-        let refused = |what, needed| Err(ErrorKind::Declaration { what, needed }.during(op));
+        let refused = |what, needed| Err(error::declaration(what, needed).during(op));
         if x.modulus() != modulus {
             return refused("modulus", "that of the integers");
         }
@@ -291,15 +291,34 @@ impl Evaluator {
         if found.is_nan() || found > declaration.largest_noise() {
             return refused("noise", NOISE);
         }
-        let values = self.declared_paired(x.values(), &declaration).during(op)?;
-        IntVec::of_values(values.into(), modulus, false).during(op)
+        let values = self.admitted_paired(x.values(), &declaration).during(op)?;
+        IntVec::of_values(values, modulus, false).during(op)
+    }
+
+    /// A paired vector with the declared metadata. The declared noise bounds errors of any
+    /// correlation if it covers the own [`bound`](crate::noise::Noise::bound) of the input.
+    fn admitted_paired(&self, x: &PairedVec, declaration: &Declaration) -> Result<PairedVec> {
+        let admitted = PairedVec::from(self.declared_paired(x, declaration)?);
+        let deviation = |x: &PairedVec, of: fn(&Noise) -> f64| {
+            let CiphertextMeta { noise, slots, scale, .. } = *x.inner().meta();
+            slot_std(of(&noise), slots, scale, true)
+        };
+        if deviation(x, |noise| noise.bound) > deviation(&admitted, |noise| noise.peak) {
+            return Ok(admitted);
+        }
+        let range = *admitted.range();
+        let (lattice, meta) = admitted.inner().clone().into_parts();
+        let noise = Noise { bound: meta.noise.peak, ..meta.noise };
+        let inner =
+            Ciphertext::from_parts(self.params(), lattice, CiphertextMeta { noise, ..meta })?;
+        Ok(admitted.with(inner, range))
     }
 
     /// A paired vector with the declared metadata.
     fn declared_paired(&self, x: &PairedVec, declaration: &Declaration) -> Result<PublishedPaired> {
         self.check(x.inner())?;
         let range = declaration.range()?;
-        let refused = |needed| Err(ErrorKind::Declaration { what: "range", needed }.into());
+        let refused = |needed| Err(error::declaration("range", needed));
         if !range.is_real() {
             return refused("a real range, of the values in either part of the slots");
         }

@@ -1,10 +1,10 @@
 //! The effect of the roundings of a series at all entries of its table.
 //!
 //! In the monomial basis every intermediate result is a product of powers or a node. On the circle
-//! the derivative of the value by a node is a power of `E`, of modulus 1. That by a power `E^i` is a
-//! polynomial `D_i(E)`: constants times the powers that they are multiplied by, and for a factor of a
-//! later power the derivative by that one times the other factor. A Fourier transform gives it at
-//! all entries at once. A table of `p` entries has about `sqrt(p)` powers.
+//! the derivative of the value by a node is a power of `E`, of modulus 1. That by a power `E^i` is
+//! a polynomial `D_i(E)`: constants times the powers that they are multiplied by, and for a factor
+//! of a later power the derivative by that one times the other factor. A Fourier transform gives it
+//! at all entries at once. A table of `p` entries has about `sqrt(p)` powers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

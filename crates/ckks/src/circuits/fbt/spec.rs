@@ -1,12 +1,14 @@
 //! Options of functional bootstrapping, and its modulus chains.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_mlwe::{SecretKind, Security};
 
 use super::exponential::{Exponential, series_depth};
 use crate::bootstrap::BootstrapSpec;
-use crate::{During, ErrorKind, LevelGroup, ModulusChain, ParamsSpec, Result};
+use crate::{LevelGroup, ModulusChain, ParamsSpec, Result, error};
 
 /// `log2` of the largest useful error of an exponential.
 const LOG2_ERROR: f64 = -20.0;
@@ -78,7 +80,7 @@ impl FbtSpec {
     pub fn table(slots: usize, entries: usize) -> Result<Self> {
         if !(2..=1 << 16).contains(&entries) {
             let reason = format!("tables of {entries} entries: need 2 to 65536");
-            return Err(ErrorKind::Shape { reason }.during("choose a functional bootstrap"));
+            return Err(error::shape(reason).during("choose a functional bootstrap"));
         }
         // Step 1: the depth of the series, whose degree is one less than the entries.
         let depth = series_depth(entries - 1);
@@ -134,15 +136,15 @@ impl FbtSpec {
         }
     }
 
-    /// Options for functional bootstraps on the [modulus chain](BootstrapSpec::chain) of a bootstrap
-    /// at the scale `2^log_scale`, beside it: tables of up to 256 entries, and series of reals of
-    /// up to degree 255. Rotation keys, sparse secret and the first matrix of C2S are those of the
-    /// bootstrap, so one set of keys serves both. The exponential takes levels of EvalMod; the
-    /// series takes those that are left, and levels of the user.
+    /// Options for functional bootstraps on the [modulus chain](BootstrapSpec::chain) of a
+    /// bootstrap at the scale `2^log_scale`, beside it: tables of up to 256 entries, and series of
+    /// reals of up to degree 255. Rotation keys, sparse secret and the first matrix of C2S are
+    /// those of the bootstrap, so one set of keys serves both. The exponential takes levels of
+    /// EvalMod; the series takes those that are left, and levels of the user.
     ///
     /// # Errors
-    /// [`ErrorKind::Params`] when no plan of EvalMod meets the specification, or when it has fewer
-    /// levels than the exponential.
+    /// [`ErrorKind::Parameters`] when no plan of EvalMod meets the specification, or when it has
+    /// fewer levels than the exponential.
     pub fn beside(bootstrap: &BootstrapSpec, log_scale: u32) -> Result<Self> {
         let BootstrapSpec { log_reduction, s2c_levels, c2s_levels, .. } = *bootstrap;
         let (degree, doublings, normalised) = (27, 4, true);
@@ -155,7 +157,7 @@ impl FbtSpec {
                 "EvalMod has {} levels and the exponential of a functional bootstrap takes {depth}",
                 reduction.len()
             );
-            return Err(ErrorKind::Params { reason }.into());
+            return Err(error::params(reason));
         }
         let (exponential, rest) = reduction.split_at(depth);
         // Step 2: the deepest series takes the rest, and levels of the user.
@@ -237,7 +239,7 @@ impl FbtSpec {
                 return Ok(());
             }
             let reason = format!("functional bootstrapping with {field} = {value}: need {range:?}");
-            Err(ErrorKind::Params { reason })
+            Err(error::params(reason))
         };
         // Step 1: numbers, and the levels of every part.
         within("slots", self.slots as f64, 1.0..=65536.0)?;

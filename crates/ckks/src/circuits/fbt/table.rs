@@ -24,12 +24,14 @@
 //! Real entries have `c_{-n} = conj c_n`, so the coefficient of `E^n` is `2 phi(n / p) c_n` for
 //! `n > 0` (orders 0 and 1: eprint 2024/1623).
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{f64::consts::TAU, fmt};
 
 use num_complex::Complex64;
 
 use super::{Series, fourier::transform};
-use crate::{During, ErrorKind, Result};
+use crate::{Result, error};
 
 /// Largest number of entries.
 const MAX_ENTRIES: usize = 1 << 16;
@@ -81,7 +83,7 @@ impl Table {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] unless there are 2 to `2^16` entries and the order is at most 3, and
-    /// for an entry beyond `1e100`; [`ErrorKind::NonFinite`] for an entry that is not finite.
+    /// for an entry beyond `1e100`; [`ErrorKind::NotFinite`] for an entry that is not finite.
     pub(crate) fn new(entries: &[f64], order: usize) -> Result<Self> {
         check(entries, order)?;
         let p = entries.len();
@@ -220,20 +222,20 @@ fn check(entries: &[f64], order: usize) -> Result<()> {
     let p = entries.len();
     if !(2..=MAX_ENTRIES).contains(&p) {
         let reason = format!("{p} entries: need 2 to {MAX_ENTRIES}");
-        return Err(ErrorKind::Shape { reason }.during(op));
+        return Err(error::shape(reason).during(op));
     }
     if order > 3 {
         let reason = format!("order {order}: need 0 (no cleaning), 1, 2 or 3");
-        return Err(ErrorKind::Shape { reason }.during(op));
+        return Err(error::shape(reason).during(op));
     }
     if let Some(index) = entries.iter().position(|y| !y.is_finite()) {
-        return Err(ErrorKind::NonFinite { what: "entry", index, count: p }.during(op));
+        return Err(error::non_finite("entry", index, p).during(op));
     }
     if let Some(index) = entries.iter().position(|y| y.abs() > LARGEST_ENTRY) {
         let reason = format!(
             "the entry at position {index} of {p} is larger than 1e100: scale the entries down"
         );
-        return Err(ErrorKind::Shape { reason }.during(op));
+        return Err(error::shape(reason).during(op));
     }
     Ok(())
 }
@@ -282,6 +284,7 @@ fn anywhere(series: &Series, p: usize, order: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use std::f64::consts::PI;
 
     use rand::{RngExt, SeedableRng};
@@ -487,7 +490,7 @@ mod tests {
         let shape = |entries: &[f64], order| {
             let error = Table::new(entries, order).unwrap_err();
             assert!(
-                error.op() == "Table::new" && matches!(error.kind(), ErrorKind::Shape { .. }),
+                error.op() == "Table::new" && matches!(error.kind(), ErrorKind::Shape),
                 "{error}"
             );
             error.to_string()
@@ -499,7 +502,7 @@ mod tests {
         assert!(!shape(&[1.0, 1.2345e150], 1).contains("2345"));
         for bad in [f64::NAN, f64::INFINITY] {
             let error = Table::new(&[0.0, 1.0, bad], 1).unwrap_err();
-            let kind = ErrorKind::NonFinite { what: "entry", index: 2, count: 3 };
+            let kind = error::non_finite("entry", 2, 3);
             assert_eq!(error, kind.during("Table::new"));
         }
         let debug = format!("{:?}", Table::new(&[1234.5, 4321.5, 0.0], 1).unwrap());

@@ -23,7 +23,7 @@ use crate::metadata::rules::MetadataRules;
 use crate::noise::times;
 use crate::origins::Relation;
 use crate::simulator::one_key;
-use crate::{Bounds, ErrorKind, Interval, Metadata, Result};
+use crate::{Bounds, Interval, Metadata, Result, error};
 
 impl FunctionalBootstrapper {
     /// The worst case of [`meta`](Self::meta), with a key for every rotation.
@@ -35,7 +35,7 @@ impl FunctionalBootstrapper {
         functions: &[(&PeriodicFunction, f64)],
     ) -> Result<Vec<Metadata>> {
         if functions.iter().any(|(f, _)| f.as_table().is_some()) {
-            return Err(ErrorKind::NoWorstCase.into());
+            return Err(error::no_worst_case());
         }
         // Levels, scales and ranges are those of a vector without noise.
         let meta = self.meta(&silent(x), input, functions, &one_key)?;

@@ -1,9 +1,12 @@
 //! Training by Nesterov's accelerated gradient, and inference.
 
 use super::LeastSquaresSigmoid;
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
-    CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval, KeyLevels, Metadata, Result,
+    CiphertextMeta, CkksOps, ComposedOps, During, Interval, KeyLevels, Metadata, Result,
     bootstrap::auto_bootstrap,
+    error,
     eval::mask::whole,
     eval::padding,
     eval::statements::{mixed, separate, separate_unless, within},
@@ -65,11 +68,11 @@ impl LogisticRegression {
     /// Checks the specification.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for no rows, features or iterations, a rate or a bound that is not above
-    /// zero, and a degree of the sigmoid other than 3, 5 and 7.
+    /// [`ErrorKind::Shape`] for no rows, features or iterations, a rate or a bound that is not
+    /// above zero, and a degree of the sigmoid other than 3, 5 and 7.
     pub fn new(spec: LogisticSpec) -> Result<Self> {
         let op = "logistic regression";
-        let wrong = |reason: String| Err(ErrorKind::Shape { reason }.during(op));
+        let wrong = |reason: String| Err(error::shape(reason).during(op));
         let LogisticSpec { rows, features, iterations, rate, .. } = spec;
         if rows == 0 || features == 0 || iterations == 0 {
             return wrong(format!(
@@ -148,7 +151,7 @@ impl LogisticRegression {
         if found > most || labels.len() != found {
             let labels = labels.len();
             let reason = format!("{found} rows and {labels} labels: need 1 to {most} of each");
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         let mut slots = self.pack(rows)?;
         // z = y x with labels y of -1 and 1 (eprint 2018/254): one formula for both classes.
@@ -170,7 +173,7 @@ impl LogisticRegression {
         if rows.is_empty() || rows.len() > self.block {
             let (found, most) = (rows.len(), self.block);
             let reason = format!("{found} rows: need 1 to {most}");
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         if let Some(i) = rows.iter().position(|row| row.len() != self.spec.features) {
             let (found, needed) = (rows[i].len(), self.spec.features);
@@ -178,7 +181,7 @@ impl LogisticRegression {
                 "the row at position {i} of {} has {found} features: need {needed}",
                 rows.len()
             );
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         let mut slots = vec![0.0; self.slots()];
         for (i, row) in rows.iter().enumerate() {
@@ -197,7 +200,7 @@ impl LogisticRegression {
     pub fn weights(&self, slots: &[f64]) -> Result<Vec<f64>> {
         if slots.len() != self.slots() {
             let reason = format!("{} values: need {}", slots.len(), self.slots());
-            return Err(ErrorKind::Shape { reason }.during("read a model"));
+            return Err(error::shape(reason).during("read a model"));
         }
         Ok((0..=self.spec.features).map(|f| slots[f * self.block]).collect())
     }
@@ -207,8 +210,8 @@ impl LogisticRegression {
     /// each.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] for an operand of another shape, [`ErrorKind::OutOfLevels`],
-    /// [`ErrorKind::MissingKey`], [`ErrorKind::MissingRotationKey`], [`ErrorKind::RangeOverflow`].
+    /// [`ErrorKind::Shape`] for an operand of another shape, [`ErrorKind::OutOfLevels`],
+    /// [`ErrorKind::MissingKey`], [`ErrorKind::Range`].
     pub fn train<A: CkksOps>(
         &self,
         eval: &A,
@@ -321,8 +324,8 @@ impl LogisticRegression {
             mask[f * self.block] = factor / self.spec.rows as f64;
         }
         let heads = eval.mul_values_to(&sum, &mask, eval.params().scale())?;
-        // The rotations that summed to the left fill a block from its last slot. The other slots keep
-        // the errors of the mask and of the rescale alone.
+        // The rotations that summed to the left fill a block from its last slot. The other slots
+        // keep the errors of the mask and of the rescale alone.
         let tails = eval.rotate(&heads, self.back())?;
         let filled = mixed(eval, eval.inner_sum(&separate(eval, tails), self.block, 1)?);
         // One term of each sum is not zero.
@@ -364,7 +367,7 @@ impl LogisticRegression {
     /// outside the bound.
     ///
     /// # Errors
-    /// As for [`train`](Self::train); [`ErrorKind::Padding`] without a level to clear it.
+    /// As for [`train`](Self::train); [`ErrorKind::Length`] without a level to clear it.
     pub fn probabilities<A: CkksOps>(
         &self,
         eval: &A,
@@ -418,9 +421,7 @@ impl LogisticRegression {
     fn check_slots(&self, x: &Metadata) -> Result<()> {
         let needed = self.slots();
         if x.meta.slots != needed {
-            return Err(
-                ErrorKind::SlotCount { found: x.meta.slots, least: needed, most: needed }.into()
-            );
+            return Err(error::slot_count(x.meta.slots, needed, needed));
         }
         Ok(())
     }

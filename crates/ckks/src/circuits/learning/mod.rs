@@ -20,8 +20,8 @@
 //! ```
 //! use bellerophon_ckks::learning::{LogisticRegression, LogisticSpec};
 //! # use bellerophon_ckks::{
-//! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup, Params, ParamsSpec, SecretKey, Security,
-//! #     decrypt_values, encrypt,
+//! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup, Params,
+//! #     ParamsSpec, SecretKey, Security, decrypt_values, encrypt,
 //! # };
 //! # use rand::SeedableRng;
 //! # fn main() -> bellerophon_ckks::Result<()> {

@@ -1,6 +1,8 @@
 //! The least-squares polynomial of the logistic function.
 
-use crate::{CkksOps, During, ErrorKind, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{CkksOps, Result, error};
 
 /// Points of Simpson's rule on `[0, 1]`.
 const POINTS: usize = 1 << 12;
@@ -29,11 +31,11 @@ impl LeastSquaresSigmoid {
         let op = "approximate the sigmoid";
         if ![3, 5, 7].contains(&degree) {
             let reason = format!("degree {degree}: need 3, 5 or 7");
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         if !(bound > 0.0 && bound.is_finite()) {
             let reason = format!("bound {bound:?}: need a finite number above zero");
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         // Normal equations on [0, 1] (all functions are odd): rows <u^i, u^j>, right <u^i, f>.
         let count = degree.div_ceil(2);

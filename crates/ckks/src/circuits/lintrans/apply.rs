@@ -12,14 +12,17 @@
 //! With [`Hoisting::Double`], steps 2 to 4 stay modulo `P Q`, and one mod-down follows step 4. The
 //! operand of [`LinearOptions::halved`](super::LinearOptions::halved) has a rotation of its own.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::collections::BTreeMap;
 
 use bellerophon_mlwe as mlwe;
 
 use super::{Giants, Hoisting, LinearTransform, Row};
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Interval, Metadata, Result,
+    Bounds, Ciphertext, CiphertextMeta, During, Evaluator, Interval, Metadata, Result,
     bootstrap::auto_bootstrap,
+    error,
     metadata::alignment::same_scale,
     noise::{ENCODING, Noise, Operand, encoding, times},
     origins::{Origins, Relation, Relations},
@@ -35,8 +38,8 @@ const TOGETHER: usize = 32;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Mixing {
     /// As variances, whatever their correlation: the matrix is a multiple of a unitary one, so the
-    /// mean over the slots is exact, and the last of several such matrices returns each error to one
-    /// coefficient or slot.
+    /// mean over the slots is exact, and the last of several such matrices returns each error to
+    /// one coefficient or slot.
     Unitary,
     /// As the rotations of a vector whose slots have independent or related errors.
     Rotations(Relation),
@@ -56,8 +59,9 @@ struct SumOfErrors {
 impl SumOfErrors {
     /// Adds an error times a factor of this size and bound.
     fn add(&mut self, noise: Noise, size: f64, bound: f64) {
-        self.variances += noise * size.powi(2);
-        self.largest += noise * bound.powi(2);
+        let plus = |x: f64, y: f64| x + y;
+        self.variances = self.variances.zip(noise * size.powi(2), plus);
+        self.largest = self.largest.zip(noise * bound.powi(2), plus);
         self.amplitudes = self.amplitudes.zip(noise, |sum, v| sum + times(v.sqrt(), bound));
     }
 
@@ -68,15 +72,17 @@ impl SumOfErrors {
             Mixing::Unitary => self.variances,
             Mixing::Rotations(Relation::Related) => related,
             Mixing::Rotations(relation) => {
-                let Noise { bound, excess, plain, .. } = related;
-                let separate = Noise { peak: self.largest.peak, bound, excess, ..self.variances };
-                match relation {
-                    Relation::Rounded => {
-                        let (total, peak) = (separate.total + plain, separate.peak + plain);
-                        Noise { total, peak, plain, ..separate }
-                    }
-                    _ => separate,
-                }
+                // The roundings of constants are equal in all slots, those of plaintexts if the
+                // slots of the operand share them.
+                let Noise { bound, excess, constant, .. } = related;
+                let plain = match relation {
+                    Relation::Rounded => related.plain,
+                    _ => self.variances.plain,
+                };
+                let Noise { total, plain: of_plain, constant: of_constant, .. } = self.variances;
+                let shared = (plain - of_plain).max(0.0) + (constant - of_constant).max(0.0);
+                let peak = self.largest.peak + shared;
+                Noise { total: total + shared, peak, bound, excess, plain, constant }
             }
         }
     }
@@ -138,7 +144,7 @@ impl LinearTransform {
     pub(crate) fn check_slots(&self, x: &Metadata) -> Result<()> {
         let (left, right) = (x.meta.slots, self.slots);
         if left < right {
-            return Err(ErrorKind::LengthMismatch { left, right }.into());
+            return Err(error::length_mismatch(left, right));
         }
         Ok(())
     }
@@ -293,7 +299,7 @@ impl Evaluator {
     /// count and one scale.
     ///
     /// # Errors
-    /// [`ErrorKind::Linear`] when a rotation is missing or does not fit the others, and for a
+    /// [`ErrorKind::Shape`] when a rotation is missing or does not fit the others, and for a
     /// transform of [`Hoisting::Double`], which rotates the operand itself; otherwise as for
     /// [`transform`](Self::transform).
     pub(crate) fn transform_rotated(
@@ -306,7 +312,7 @@ impl Evaluator {
         if m.options.hoisting == Hoisting::Double {
             let reason = "a transform hoisted twice takes the operand alone: prepare it with \
                           Hoisting::Single, or call transform";
-            return Err(ErrorKind::Linear { reason: reason.into() }.during(op));
+            return Err(error::linear(reason.into()).during(op));
         }
         let common = self.common_meta(rotated, m).during(op)?;
         let mut giants = BTreeMap::new();
@@ -339,7 +345,7 @@ impl Evaluator {
         rotated: &BTreeMap<usize, &Ciphertext>,
         m: &LinearTransform,
     ) -> Result<CiphertextMeta> {
-        let misfit = |reason: String| ErrorKind::Linear { reason };
+        let misfit = |reason: String| error::linear(reason);
         let mut common: Option<CiphertextMeta> = None;
         for step in &m.babies {
             let x = rotated.get(step).ok_or_else(|| {
@@ -360,8 +366,7 @@ impl Evaluator {
                     m.slots,
                     m.level(),
                     first.scale.log2()
-                ))
-                .into());
+                )));
             }
             let hull = |bounds: &Bounds| bounds.zip(&x.meta.bounds, Interval::hull);
             common = Some(CiphertextMeta {
@@ -370,7 +375,7 @@ impl Evaluator {
                 ..first
             });
         }
-        common.ok_or_else(|| ErrorKind::NoValues.into())
+        common.ok_or_else(error::no_values)
     }
 
     /// Steps 3 and 4. Rows are summed up from the largest giant step down, a few at a time.

@@ -59,7 +59,7 @@ impl Evaluator {
             Giants::Horner => self.rotated_by_stride(x, m, whole, at, None)?,
         };
         // The only division of the body by P.
-        Ok(whole.mod_down(self.params().lattice())?)
+        whole.mod_down(self.params().lattice())
     }
 
     /// Steps 2 and 3: `sum_b d_b . x_b` of every giant step, all rows prime by prime.
@@ -93,7 +93,7 @@ impl Evaluator {
             plain.write_extended(special, coefficients, (x.lattice().limbs(), i), limb);
         };
         let operands: Vec<&mlwe::Ciphertext> = operands.iter().map(|operand| &**operand).collect();
-        Ok(CiphertextQP::sums_of_rotations(lattice, &operands, &babies, &sums, write)?)
+        CiphertextQP::sums_of_rotations(lattice, &operands, &babies, &sums, write)
     }
 
     /// `sum + next`.

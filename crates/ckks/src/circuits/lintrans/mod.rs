@@ -29,6 +29,8 @@ mod double;
 mod options;
 mod worst;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::collections::BTreeSet;
 
 pub(crate) use apply::{Mixing, RotationCosts};
@@ -36,8 +38,9 @@ use bellerophon_ring::{Factor, Ntt, Poly, Weighted, map_items};
 pub use options::{Giants, Hoisting, LinearOptions};
 
 use crate::{
-    Complex64, During, Encoder, ErrorKind, Params, Plaintext, Result,
+    Complex64, During, Encoder, Params, Plaintext, Result,
     diagonals::{Diagonals, Schedule},
+    error,
     origins::encoding,
     sparse_slots::Coefficients,
 };
@@ -114,9 +117,9 @@ impl LinearTransform {
     /// [`Diagonals::schedule`]. The result is one level lower.
     ///
     /// # Errors
-    /// [`ErrorKind::Linear`] for a matrix without diagonals; [`ErrorKind::OutOfLevels`] for level 0;
-    /// [`ErrorKind::LevelTooHigh`], [`ErrorKind::TooManyValues`], [`ErrorKind::NonFinite`],
-    /// [`ErrorKind::RangeOverflow`] where the matrix does not fit the parameters.
+    /// [`ErrorKind::Shape`] for a matrix without diagonals; [`ErrorKind::OutOfLevels`] for level 0;
+    /// [`ErrorKind::Level`], [`ErrorKind::TooManyValues`], [`ErrorKind::NotFinite`],
+    /// [`ErrorKind::Range`] where the matrix does not fit the parameters.
     pub fn new(
         params: &Params,
         matrix: &Diagonals,
@@ -130,7 +133,7 @@ impl LinearTransform {
     /// `k = (g + b) mod slots`.
     ///
     /// # Errors
-    /// As for [`new`](Self::new); [`ErrorKind::Linear`] for a schedule that misses a diagonal.
+    /// As for [`new`](Self::new); [`ErrorKind::Shape`] for a schedule that misses a diagonal.
     pub(crate) fn with_schedule(
         params: &Params,
         matrix: &Diagonals,
@@ -141,13 +144,11 @@ impl LinearTransform {
         let op = "prepare a linear transform";
         let slots = matrix.slots();
         if slots > params.max_slots() {
-            return Err(
-                ErrorKind::TooManyValues { found: slots, slots: params.max_slots() }.during(op)
-            );
+            return Err(error::too_many_values(slots, params.max_slots()).during(op));
         }
         params.check_level(level).during(op)?;
         if level == 0 {
-            return Err(ErrorKind::OutOfLevels { needed: 1, left: 0 }.during(op));
+            return Err(error::out_of_levels(1, 0).during(op));
         }
         let mut transform = Self {
             params: params.clone(),
@@ -168,23 +169,21 @@ impl LinearTransform {
             if giant.babies.is_empty() || giant.step >= slots {
                 let reason =
                     format!("giant step {}: need one below {slots} with a baby step", giant.step);
-                return Err(ErrorKind::Linear { reason }.during(op));
+                return Err(error::linear(reason).during(op));
             }
             let mut terms = Vec::with_capacity(giant.babies.len());
             for &baby in &giant.babies {
                 let index = giant.step.wrapping_add(baby) % slots;
                 let reason = |what: &str| format!("{what} (baby {baby}, giant {})", giant.step);
                 let diagonal = matrix.diagonal(index).ok_or_else(|| {
-                    ErrorKind::Linear {
-                        reason: reason(
-                            "the schedule names a diagonal that the matrix does not have",
-                        ),
-                    }
+                    error::linear(reason(
+                        "the schedule names a diagonal that the matrix does not have",
+                    ))
                     .during(op)
                 })?;
                 if schedule.baby.binary_search(&baby).is_err() {
                     let reason = reason("the baby step is not among those of the schedule");
-                    return Err(ErrorKind::Linear { reason }.during(op));
+                    return Err(error::linear(reason).during(op));
                 }
 
                 // The diagonal must be finite and must fit the modulus at the scale of its prime.
@@ -210,7 +209,7 @@ impl LinearTransform {
                 });
                 if !covered.insert(index) {
                     let reason = reason("the schedule names a diagonal twice");
-                    return Err(ErrorKind::Linear { reason }.during(op));
+                    return Err(error::linear(reason).during(op));
                 }
             }
             transform.rows.push(Row { step: giant.step, terms });
@@ -222,7 +221,7 @@ impl LinearTransform {
             let reason = format!(
                 "the schedule covers {covered} of {found} diagonals, need all of at least 1"
             );
-            return Err(ErrorKind::Linear { reason }.during(op));
+            return Err(error::linear(reason).during(op));
         }
 
         // The largest entry must survive the rounding of the diagonals.

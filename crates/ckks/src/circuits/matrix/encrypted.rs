@@ -1,9 +1,12 @@
 //! Products of encrypted matrices with encrypted vectors.
 
 use super::area;
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
-    CkksOps, ComposedOps, During, ErrorKind, KeyLevels, Metadata, Result, SlotValue,
+    CkksOps, ComposedOps, During, KeyLevels, Metadata, Result, SlotValue,
     bootstrap::auto_bootstrap,
+    error,
     eval::mask::whole,
     eval::statements::{mixed, separate, separate_unless, within},
 };
@@ -28,7 +31,7 @@ impl Packing {
         let op = "pack a matrix";
         if rows == 0 || columns == 0 {
             let reason = format!("{rows} rows and {columns} columns: need at least one of each");
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         area(rows, columns).during(op)?;
         Ok(Self { rows, columns })
@@ -74,7 +77,7 @@ impl Packing {
             let found = matrix.iter().map(Vec::len).max().unwrap_or(0);
             let reason =
                 format!("{} rows of up to {found} entries: need {rows} of {columns}", matrix.len());
-            return Err(ErrorKind::Shape { reason }.during("pack a matrix"));
+            return Err(error::shape(reason).during("pack a matrix"));
         }
         let mut slots = vec![T::default(); self.slots()];
         for (i, row) in matrix.iter().enumerate() {
@@ -91,7 +94,7 @@ impl Packing {
     pub fn spread<T: SlotValue + Default>(&self, vector: &[T]) -> Result<Vec<T>> {
         if vector.len() != self.columns {
             let reason = format!("{} entries: need {}", vector.len(), self.columns);
-            return Err(ErrorKind::Shape { reason }.during("spread a vector"));
+            return Err(error::shape(reason).during("spread a vector"));
         }
         let (rows, columns) = self.padded();
         let entry = |j: usize| vector.get(j).copied().unwrap_or_default();
@@ -122,8 +125,8 @@ impl Packing {
     /// `i` of the product in every slot of block `i`, blocks of a row's slots. Takes two levels.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] for operands of another shape, [`ErrorKind::OutOfLevels`], missing
-    /// keys, [`ErrorKind::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::Shape`] for operands of another shape, [`ErrorKind::OutOfLevels`], missing
+    /// keys, [`ErrorKind::Range`] and mismatches.
     pub fn times_by_rows<A: CkksOps>(
         &self,
         eval: &A,
@@ -191,7 +194,7 @@ impl Packing {
 pub(super) fn check_slots(x: &Metadata, needed: usize) -> Result<()> {
     let found = x.meta.slots;
     if found != needed {
-        return Err(ErrorKind::SlotCount { found, least: needed, most: needed }.into());
+        return Err(error::slot_count(found, needed, needed));
     }
     Ok(())
 }

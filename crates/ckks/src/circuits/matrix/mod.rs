@@ -53,7 +53,7 @@ pub use square::{MatrixProduct, transpose};
 
 use bellerophon_ring::NttTable;
 
-use crate::{ErrorKind, KeyLevels, Result, diagonals::Diagonals, lintrans::LinearTransform};
+use crate::{KeyLevels, Result, diagonals::Diagonals, error, lintrans::LinearTransform};
 
 impl KeyLevels {
     /// The rotations of a linear transform, at its level.
@@ -72,7 +72,7 @@ pub(crate) fn area(rows: usize, columns: usize) -> Result<usize> {
     let counted = counted.and_then(|(rows, columns)| rows.checked_mul(columns));
     counted.filter(|&slots| slots <= 1 << MAX_LOG_SLOTS).ok_or_else(|| {
         let reason = format!("{rows} by {columns}: at most 2^{MAX_LOG_SLOTS} slots in any ring");
-        ErrorKind::Shape { reason }.into()
+        error::shape(reason)
     })
 }
 

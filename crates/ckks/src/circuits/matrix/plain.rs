@@ -1,9 +1,12 @@
 //! Products of plain matrices with encrypted vectors and matrices.
 
 use super::{area, encrypted::check_slots, from_entries};
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
-    CkksOps, Complex64, ComposedOps, During, ErrorKind, KeyLevels, Params, Result, SlotValue,
+    CkksOps, Complex64, ComposedOps, During, KeyLevels, Params, Result, SlotValue,
     diagonals::Diagonals,
+    error,
     eval::statements::{mixed, separate_unless},
     lengths::check_len,
     lintrans::{LinearOptions, LinearTransform},
@@ -29,18 +32,18 @@ impl Matrix {
     /// The matrix with these rows.
     ///
     /// # Errors
-    /// [`ErrorKind::NoValues`] for no rows or empty ones, [`ErrorKind::Shape`] for rows of
-    /// different lengths, [`ErrorKind::NonFinite`].
+    /// [`ErrorKind::Length`] for no rows or empty ones, [`ErrorKind::Shape`] for rows of
+    /// different lengths, [`ErrorKind::NotFinite`].
     pub fn from_rows<T: SlotValue>(rows: &[Vec<T>]) -> Result<Self> {
         let op = "make a matrix";
         let columns = rows.first().map_or(0, Vec::len);
         if let Some(i) = rows.iter().position(|row| row.len() != columns) {
             let (found, count) = (rows[i].len(), rows.len());
             let reason = format!(
-                "the row at position {i} of {count} has {found} entries, the first row has {columns}: \
-                 need equally many"
+                "the row at position {i} of {count} has {found} entries, the first row has \
+                 {columns}: need equally many"
             );
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         let entries: Vec<Complex64> = rows.iter().flatten().map(|x| x.to_complex()).collect();
         crate::encode::check_values(&entries, entries.len()).during(op)?;
@@ -166,7 +169,7 @@ impl MatrixVector {
     /// the slots.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] and [`ErrorKind::LengthMismatch`] for a vector of another length,
+    /// [`ErrorKind::Shape`] and [`ErrorKind::Length`] for a vector of another length,
     /// and as for [`CkksOps::transform`].
     pub fn apply<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "multiply a vector by a matrix";

@@ -1,10 +1,13 @@
 //! Products of encrypted square matrices (Jiang, Kim, Lauter and Song, eprint 2018/1041).
 
 use super::{area, encrypted::check_slots, from_entries};
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::eval::statements::within;
 use crate::{
-    CkksOps, Complex64, ComposedOps, During, ErrorKind, KeyLevels, Params, Result,
+    CkksOps, Complex64, ComposedOps, During, KeyLevels, Params, Result,
     diagonals::Diagonals,
+    error,
     eval::mask::whole,
     lintrans::{LinearOptions, LinearTransform},
 };
@@ -41,12 +44,12 @@ impl MatrixProduct {
         let op = "prepare a matrix product";
         let d = check_dimension(dimension).during(op)?;
         if level < Self::LEVELS {
-            return Err(ErrorKind::OutOfLevels { needed: Self::LEVELS, left: level }.during(op));
+            return Err(error::out_of_levels(Self::LEVELS, level).during(op));
         }
         let slots = d * d;
         if slots > params.max_slots() {
             let most = params.max_slots();
-            return Err(ErrorKind::TooManyValues { found: slots, slots: most }.during(op));
+            return Err(error::too_many_values(slots, most).during(op));
         }
         let permutation = |source: &dyn Fn(usize, usize) -> (usize, usize)| {
             // Exactly one nonzero entry in each row of the transform.
@@ -82,8 +85,8 @@ impl MatrixProduct {
     /// `A B`. Takes three levels from the prepared one.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] for operands of other than `d^2` slots, [`ErrorKind::OutOfLevels`]
-    /// when one is below the level, missing keys, [`ErrorKind::RangeOverflow`] and mismatches.
+    /// [`ErrorKind::Shape`] for operands of other than `d^2` slots, [`ErrorKind::OutOfLevels`]
+    /// when one is below the level, missing keys, [`ErrorKind::Range`] and mismatches.
     pub fn apply<A: CkksOps>(
         &self,
         eval: &A,
@@ -173,7 +176,7 @@ pub fn transpose(dimension: usize) -> Result<Diagonals> {
 fn check_dimension(dimension: usize) -> Result<usize> {
     if !dimension.is_power_of_two() {
         let reason = format!("dimension {dimension}: need a power of two");
-        return Err(ErrorKind::Shape { reason }.into());
+        return Err(error::shape(reason));
     }
     area(dimension, dimension)?;
     Ok(dimension)

@@ -1,14 +1,17 @@
 //! Comparison of encrypted numbers, with its error bounds.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::fmt;
 
 use super::unit::{Unit, largest_excess, surest_error};
 use crate::{
-    CiphertextMeta, CkksOps, ErrorKind, Interval, KeyLevels, Result,
+    CiphertextMeta, CkksOps, Interval, KeyLevels, Result,
     approx::{
         Accuracy, Kind, Sign,
         compare::{signed, signed_where, step_variance},
     },
+    error,
     polynomial::Sensitivity,
 };
 
@@ -54,7 +57,7 @@ impl Comparator {
     /// range, with a sign whose error is a sixteenth of the margin.
     ///
     /// # Errors
-    /// [`ErrorKind::Approximation`] unless the margin is from `2^-24` to 1/4.
+    /// [`ErrorKind::Accuracy`] unless the margin is from `2^-24` to 1/4.
     pub fn new(margin: f64) -> Result<Self> {
         Self::of(Sign::new(1.0, margin, Accuracy::absolute(ERROR_SHARE * margin))?)
     }
@@ -62,16 +65,15 @@ impl Comparator {
     /// Compares with a given sign, whose radius 1 is the width of the declared range.
     ///
     /// # Errors
-    /// [`ErrorKind::Approximation`] for another radius than 1, a margin above 1/4, or an error of
+    /// [`ErrorKind::Accuracy`] for another radius than 1, a margin above 1/4, or an error of
     /// 1/4 or more.
     pub fn of(sign: Sign) -> Result<Self> {
         let possible = sign.radius() == 1.0 && sign.margin() <= LARGEST_MARGIN;
         if !possible || sign.error() >= 0.25 {
-            return Err(ErrorKind::Approximation {
-                what: "comparison".into(),
-                reason: format!("{sign}: need radius 1, a margin up to 1/4, an error below 1/4"),
-            }
-            .into());
+            return Err(error::approximation(
+                "comparison".into(),
+                format!("{sign}: need radius 1, a margin up to 1/4, an error below 1/4"),
+            ));
         }
         let (loss, sensitivity) = (loss(&sign), sign.product_sensitivity());
         let slope = sign.slope();
@@ -92,8 +94,8 @@ impl Comparator {
         if self.integers { edge.ceil() - 0.5 } else { edge }
     }
 
-    /// What the padding is filled with in the unit: an integer among integers, so that the sign is not
-    /// taken inside its margin.
+    /// What the padding is filled with in the unit: an integer among integers, so that the sign is
+    /// not taken inside its margin.
     pub(super) fn filler(&self, unit: &Unit, range: Interval) -> f64 {
         if self.integers { unit.place(range.lo().ceil().min(range.hi())) } else { 0.0 }
     }
@@ -112,7 +114,7 @@ impl Comparator {
     /// them whose errors add up to 1/4.
     ///
     /// # Errors
-    /// [`ErrorKind::Approximation`].
+    /// [`ErrorKind::Accuracy`].
     pub(super) fn check_integers(&self, range: Interval, len: usize) -> Result<()> {
         // Half the distance of two integers, as a part of the width of the range.
         let half = 0.5 / (range.hi() - range.lo()).max(1.0);
@@ -133,21 +135,21 @@ impl Comparator {
             range.lo(),
             range.hi()
         );
-        Err(ErrorKind::Approximation { what: "counts of integers".into(), reason }.into())
+        Err(error::approximation("counts of integers".into(), reason))
     }
 
     /// Refuses counts of `len` integers whose noise may reach 1/4, by a bound for errors of any
     /// correlation ([`counted`](Self::counted)).
     ///
     /// # Errors
-    /// [`ErrorKind::TooNoisy`].
+    /// [`ErrorKind::Noise`].
     pub(super) fn check_count(&self, meta: &CiphertextMeta, len: usize) -> Result<()> {
         let (error, most) = (surest_error(meta), 0.25);
         if !self.integers || error < most {
             return Ok(());
         }
         let [log2_error, log2_most] = [error, most].map(|noise| (noise / len as f64).log2());
-        Err(ErrorKind::TooNoisy { log2_error, log2_most }.into())
+        Err(error::too_noisy(log2_error, log2_most))
     }
 
     /// The sign of differences, in units of the width of the declared range.
@@ -212,9 +214,9 @@ impl Comparator {
         signed(a, &enclosed(a, d)?, &self.sign, Kind::Step, a.params().scale())
     }
 
-    /// [`steps`](Self::steps) of differences that are counted. Differences of integers lie outside the
-    /// margin, or are `padding`, so the bound on their noise takes the slopes there; the margin has
-    /// steeper ones.
+    /// [`steps`](Self::steps) of differences that are counted. Differences of integers lie outside
+    /// the margin, or are `padding`, so the bound on their noise takes the slopes there; the margin
+    /// has steeper ones.
     pub(super) fn counted<A: CkksOps>(
         &self,
         a: &A,

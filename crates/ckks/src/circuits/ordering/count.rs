@@ -4,11 +4,13 @@ use super::{
     Comparator,
     unit::{SLACK, Unit, check_noise, opened},
 };
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::noise::Noise;
 use crate::origins::Relation;
 use crate::{
-    CiphertextMeta, CkksOps, ComposedOps, During, ErrorKind, Interval, Result,
-    bootstrap::auto_bootstrap, eval::statements::within,
+    CiphertextMeta, CkksOps, ComposedOps, During, Interval, Result, bootstrap::auto_bootstrap,
+    error, eval::statements::within,
 };
 
 /// Bits of the last step of a bisection below the margin.
@@ -51,7 +53,7 @@ impl Comparator {
                     "threshold {threshold:?} for values of [{lo:?}, {hi:?}], compared with \
                      {boundary:?}: need that in the range (elsewhere the count is known)"
                 );
-                return Err(ErrorKind::Shape { reason }.during(op));
+                return Err(error::shape(reason).during(op));
             }
             let filler = self.filler(&unit, bounds.values);
             let u = unit.entered(a, x, filler).during(op)?;
@@ -68,12 +70,13 @@ impl Comparator {
     /// The number of values below an encrypted one: a vector of that value alone, or with it in
     /// every slot, as [`quantile`](Self::quantile) and [`max`](Self::max) return it. Errors are
     /// those of [`count_below`](Self::count_below), with a margin of the range of both operands
-    /// together. [`of_integers`](Self::of_integers) the rank is exact if the value is an integer too.
+    /// together. [`of_integers`](Self::of_integers) the rank is exact if the value is an integer
+    /// too.
     ///
     /// Takes [`levels`](Self::levels) levels and one more, which clears the padding.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`] for a value of more slots than the vector, [`ErrorKind::Shape`] for
+    /// [`ErrorKind::Shape`] for a value of more slots than the vector, [`ErrorKind::Shape`] for
     /// one that is not in all the slots that it is compared with, and those of all functions here
     /// ([module](super)).
     pub fn rank<A: CkksOps>(
@@ -89,10 +92,11 @@ impl Comparator {
                 || (of_value.slots == of_x.slots && of_value.len >= of_x.len);
             if !whole {
                 let reason = format!(
-                    "a value in {} of {} slots against {} values in {}: need it alone, or in all slots",
+                    "a value in {} of {} slots against {} values in {}: need it alone, or in all \
+                     slots",
                     of_value.len, of_value.slots, of_x.len, of_x.slots
                 );
-                return Err(ErrorKind::Shape { reason }.during(op));
+                return Err(error::shape(reason).during(op));
             }
             let range = of_x.bounds.values.hull(&of_value.bounds.values);
             let unit = Unit::of(range, self.sign()).during(op)?;
@@ -221,7 +225,7 @@ impl Comparator {
         a.composed(op, || {
             if !(0.0..=1.0).contains(&q) {
                 let reason = format!("the quantile {q:?}: need a part from 0 to 1");
-                return Err(ErrorKind::Shape { reason }.during(op));
+                return Err(error::shape(reason).during(op));
             }
             let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
             // Step 1: the values in the unit of the comparator.

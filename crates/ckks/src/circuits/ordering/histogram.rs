@@ -1,7 +1,9 @@
 //! Histograms: counts of values between edges.
 
 use super::{Comparator, unit::Unit};
-use crate::{Bounds, CiphertextMeta, CkksOps, During, ErrorKind, Interval, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{Bounds, CiphertextMeta, CkksOps, During, Interval, Result, error};
 
 impl Comparator {
     /// The number of values in each bin: slot `i` counts those from `edges[i]` up to, but without,
@@ -96,12 +98,12 @@ impl Comparator {
 fn check_edges(edges: &[f64], slots: usize) -> Result<usize> {
     if let Some(index) = edges.iter().position(|edge| !edge.is_finite()) {
         let count = edges.len();
-        return Err(ErrorKind::NonFinite { what: "edge", index, count }.into());
+        return Err(error::non_finite("edge", index, count));
     }
     let bins = edges.len().saturating_sub(1);
     if bins == 0 || bins > slots {
         let reason = format!("{bins} bins between {} edges: need 1 to {slots} bins", edges.len());
-        return Err(ErrorKind::Shape { reason }.into());
+        return Err(error::shape(reason));
     }
     if let Some(i) = edges.windows(2).position(|pair| pair[0] >= pair[1]) {
         let (left, right) = (edges[i], edges[i + 1]);
@@ -110,7 +112,7 @@ fn check_edges(edges: &[f64], slots: usize) -> Result<usize> {
              increase",
             edges.len()
         );
-        return Err(ErrorKind::Shape { reason }.into());
+        return Err(error::shape(reason));
     }
     Ok(bins)
 }

@@ -47,9 +47,9 @@
 //!
 //! # Errors
 //! Of all functions: [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a complex range,
-//! [`ErrorKind::TooNoisy`](crate::ErrorKind::TooNoisy) for noise beyond that margin,
+//! [`ErrorKind::Noise`](crate::ErrorKind::Noise) for noise beyond that margin,
 //! [`ErrorKind::OutOfLevels`](crate::ErrorKind::OutOfLevels) without bootstrapping,
-//! [`ErrorKind::MissingRotationKey`](crate::ErrorKind::MissingRotationKey) and
+//! [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey) and
 //! [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey) without the keys of
 //! [`OrderTask::keys`], and those of bootstrapping.
 //!

@@ -5,7 +5,9 @@ use super::{
     network::{self, Stage},
     unit::{Unit, opened},
 };
-use crate::{CiphertextMeta, CkksOps, During, ErrorKind, Result};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{CiphertextMeta, CkksOps, During, Result, error};
 
 impl Comparator {
     /// The values of a vector in order, by Batcher's bitonic network: every stage compares all
@@ -45,7 +47,7 @@ impl Comparator {
         a.composed(op, || {
             if k == 0 || k > len {
                 let reason = format!("the {k} largest of {len} values: need k from 1 to {len}");
-                return Err(ErrorKind::Shape { reason }.during(op));
+                return Err(error::shape(reason).during(op));
             }
             let wires = len.next_power_of_two();
             let stages = network::selection(k.next_power_of_two(), wires);

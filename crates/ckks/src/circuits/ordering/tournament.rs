@@ -51,7 +51,7 @@ impl Comparator {
     ///
     /// # Errors
     /// Those of all functions here ([module](super)), and
-    /// [`ErrorKind::Approximation`](crate::ErrorKind::Approximation) if no sign is exact enough.
+    /// [`ErrorKind::Accuracy`](crate::ErrorKind::Accuracy) if no sign is exact enough.
     pub fn arg_max<A: CkksOps>(&self, a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "index of the maximum";
         a.composed(op, || {
@@ -95,7 +95,7 @@ impl Comparator {
     /// an error of the sign that moves an index by at most 1/8.
     ///
     /// # Errors
-    /// [`ErrorKind::Approximation`](crate::ErrorKind::Approximation) where no sign is exact enough.
+    /// [`ErrorKind::Accuracy`](crate::ErrorKind::Accuracy) where no sign is exact enough.
     fn arg_max_comparator(&self, slots: usize) -> Result<Self> {
         // A round is off by at most the error of the sign, of the distance of two places.
         let all = slots as f64 * f64::from(slots.ilog2().max(1));

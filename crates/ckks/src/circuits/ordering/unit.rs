@@ -1,9 +1,12 @@
 //! Values of a declared range brought onto an interval of width below 1, and back.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::origins::Relation;
 use crate::{
-    Bounds, CiphertextMeta, CkksOps, ErrorKind, Interval, Metadata, Result,
+    Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result,
     approx::Sign,
+    error,
     noise::{self, Noise},
 };
 
@@ -33,9 +36,10 @@ impl Unit {
     /// [`ErrorKind::Shape`] for a range that is not real.
     pub(crate) fn of(range: Interval, sign: &Sign) -> Result<Self> {
         if !range.is_real() {
-            let reason = "the values may be complex, and only real numbers have an order: take the real \
-                          parts first (`real_part`), or state that they are real (`assume_real`)";
-            return Err(ErrorKind::Shape { reason: reason.into() }.into());
+            let reason = "the values may be complex, and only real numbers have an order: take \
+                          the real parts first (`real_part`), or state that they are real \
+                          (`assume_real`)";
+            return Err(error::shape(reason.into()));
         }
         let width = range.hi() - range.lo();
         // A range of one point orders nothing, and any unit serves.
@@ -72,7 +76,7 @@ impl Unit {
     /// error included, and the noise is that of the step and from before ([`joined`]).
     ///
     /// # Errors
-    /// [`ErrorKind::TooNoisy`] where the noise may leave the slack beside the declared range.
+    /// [`ErrorKind::Noise`] where the noise may leave the slack beside the declared range.
     pub(crate) fn settled<A: CkksOps>(
         &self,
         a: &A,
@@ -132,11 +136,11 @@ fn check_error(worst: f64) -> Result<()> {
     if worst <= SLACK {
         return Ok(());
     }
-    Err(ErrorKind::TooNoisy { log2_error: worst.log2(), log2_most: SLACK.log2() }.into())
+    Err(error::too_noisy(worst.log2(), SLACK.log2()))
 }
 
-/// The largest predicted error of a slot. The bound for errors of any correlation counts the steepest
-/// slope of a sign, which the arguments outside its margin do not meet.
+/// The largest predicted error of a slot. The bound for errors of any correlation counts the
+/// steepest slope of a sign, which the arguments outside its margin do not meet.
 pub(super) fn largest_error(meta: &CiphertextMeta) -> f64 {
     meta.slot_std(1.0) * meta.noise.worst(meta.slots, LOG2_FAILURE)
 }

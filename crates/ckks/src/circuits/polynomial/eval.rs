@@ -20,9 +20,10 @@ use super::sums::{LinearSums, Powers, SumShape};
 use super::{Basis, Node, Plan, Polynomial, Response, power_depth};
 use crate::eval::padding::inside;
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, CkksOps, During, ErrorKind, Evaluator, Interval, Metadata,
-    Params, Result,
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, During, Evaluator, Interval, Metadata, Params,
+    Result,
     bootstrap::auto_bootstrap,
+    error,
     metadata::rules::MetadataRules,
     noise::{ENCODING, Noise},
     noise_model::NoiseModel,
@@ -340,7 +341,7 @@ impl Evaluator {
         let (params, limbs) = (self.params(), tensor.limbs());
         let key = self.keys().relinearization(limbs)?;
         let below = params.limbs_at(params.level_at(limbs) - 1);
-        Ok(key.relinearize(tensor, limbs - below)?)
+        key.relinearize(tensor, limbs - below)
     }
 
     /// `round(factor) x` modulo the first `limbs` primes.
@@ -357,7 +358,7 @@ impl Evaluator {
     /// A sum with products, relinearized and not rescaled.
     pub(crate) fn relinearize(&self, tensor: mlwe::Tensor) -> Result<mlwe::Ciphertext> {
         let key = self.keys().relinearization(tensor.limbs())?;
-        Ok(key.relinearize(tensor, 0)?)
+        key.relinearize(tensor, 0)
     }
 }
 
@@ -404,9 +405,7 @@ pub(crate) fn check_domain(bounds: &Bounds, lo: f64, hi: f64) -> Result<()> {
         if !domain.contains(range) {
             let complex = !range.is_real();
             let (found_lo, found_hi) = (range.lo(), range.hi());
-            return Err(
-                ErrorKind::OutsideDomain { what, found_lo, found_hi, complex, lo, hi }.into()
-            );
+            return Err(error::outside_domain(what, found_lo, found_hi, complex, lo, hi));
         }
     }
     Ok(())

@@ -16,8 +16,8 @@ use super::{Basis, Monomial, Plan, Polynomial, Response, check_domain, power_dep
 use crate::Origins;
 use crate::eval::padding::inside;
 use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, ErrorKind, Evaluator, Metadata, Result,
-    bootstrap::auto_bootstrap, metadata::rules::MetadataRules,
+    Bounds, Ciphertext, CiphertextMeta, During, Evaluator, Metadata, Result,
+    bootstrap::auto_bootstrap, error, metadata::rules::MetadataRules,
 };
 
 /// Powers `x^i`, or Chebyshev polynomials `T_i(u(x))`, of one vector, shared by several
@@ -71,14 +71,11 @@ impl Known {
             return Ok(());
         }
         let (lo, hi) = self.domain;
-        Err(ErrorKind::Powers {
-            reason: format!(
-                "the powers {:?} in the {:?} basis over [{lo:?}, {hi:?}] do not serve this \
+        Err(error::powers(format!(
+            "the powers {:?} in the {:?} basis over [{lo:?}, {hi:?}] do not serve this \
                  polynomial: make them with it among the polynomials",
-                self.indices, self.basis
-            ),
-        }
-        .into())
+            self.indices, self.basis
+        )))
     }
 }
 
@@ -124,7 +121,7 @@ impl MetadataRules<'_> {
         x: &Metadata,
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasisMeta> {
-        let first = polynomials.first().ok_or(ErrorKind::NoValues)?;
+        let first = polynomials.first().ok_or_else(error::no_values)?;
         // The powers are those of the mapped argument, so they serve one domain only.
         let domain = |p: &Polynomial| (p.chebyshev().lo(), p.chebyshev().hi());
         let (lo, hi) = domain(first);
@@ -133,7 +130,7 @@ impl MetadataRules<'_> {
                 "domains [{lo:?}, {hi:?}] and {:?}: polynomials that share powers need one domain",
                 domain(other)
             );
-            return Err(ErrorKind::Powers { reason }.into());
+            return Err(error::powers(reason));
         }
         check_domain(&x.meta.bounds, lo, hi)?;
 
@@ -213,7 +210,7 @@ impl Evaluator {
         self.check(x).during(op)?;
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
         let needed = self.rules().chebyshev_levels(&x.metadata(), polynomials);
-        let domain = polynomials.first().map(|p| p.domain()).ok_or(ErrorKind::NoValues);
+        let domain = polynomials.first().map(|p| p.domain()).ok_or_else(error::no_values);
         let x = &*auto_bootstrap::replenished(self, x, needed)?;
         let x = &*inside(self, x, domain.during(op)?, needed).during(op)?;
         let meta = self.rules().chebyshev_basis(&x.metadata(), polynomials).during(op)?;
@@ -343,7 +340,7 @@ impl Evaluator {
         self.params().check(argument.ident().fingerprint)?;
         if argument.ident().key != self.keys().secret_id() {
             let (needed, found) = (self.keys().secret_id(), argument.ident().key);
-            return Err(bellerophon_mlwe::ErrorKind::KeyMismatch { found, needed }.into());
+            return Err(bellerophon_mlwe::error::key_mismatch(found, needed));
         }
         Ok(())
     }

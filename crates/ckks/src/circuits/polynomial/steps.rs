@@ -95,8 +95,8 @@ impl Plan {
         (derivative, sum)
     }
 
-    /// A bound on the sum of [`derivatives_by`](Self::derivatives_by) over the interval `[-1, 1]` of
-    /// the Chebyshev basis, or the unit circle of the monomial basis.
+    /// A bound on the sum of [`derivatives_by`](Self::derivatives_by) over the interval `[-1, 1]`
+    /// of the Chebyshev basis, or the unit circle of the monomial basis.
     pub(crate) fn largest_steps(&self, steps: &Steps) -> f64 {
         let sum = |u: Complex64| self.derivatives_by(u, steps).1;
         match self.basis() {
@@ -109,10 +109,10 @@ impl Plan {
     /// `place(a)`, `0 <= a <= pi`: an interval in the form `middle + radius cos(a)`, or a circle
     /// about zero with the angle `2 a`.
     ///
-    /// For a plan of degree `d`, the sum is a trigonometric polynomial of `a` of degree `2 d`, or of
-    /// `2 a` of degree `d`. One of degree `D` stays above `cos(D e)` times its maximum within a
-    /// distance `e` of it (M. Riesz). Samples at the distance `pi / n` miss it by a factor of at most
-    /// `cos(pi d / n)`.
+    /// For a plan of degree `d`, the sum is a trigonometric polynomial of `a` of degree `2 d`, or
+    /// of `2 a` of degree `d`. One of degree `D` stays above `cos(D e)` times its maximum within a
+    /// distance `e` of it (M. Riesz). Samples at the distance `pi / n` miss it by a factor of at
+    /// most `cos(pi d / n)`.
     pub(super) fn largest_over(
         &self,
         place: impl Fn(f64) -> Complex64,

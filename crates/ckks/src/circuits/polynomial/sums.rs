@@ -156,7 +156,7 @@ impl Evaluator {
             .into_iter()
             .map(|b| {
                 let a = masks.iter_mut().filter_map(Iterator::next).collect();
-                Ok(mlwe::Ciphertext::new(self.params().lattice(), b, a, key)?)
+                mlwe::Ciphertext::new(self.params().lattice(), b, a, key)
             })
             .collect()
     }

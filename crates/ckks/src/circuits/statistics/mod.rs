@@ -35,8 +35,8 @@
 //! ```
 //! use bellerophon_ckks::statistics::Table;
 //! # use bellerophon_ckks::{
-//! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup, Params, ParamsSpec, SecretKey, Security,
-//! #     decrypt_values, encrypt,
+//! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup, Params,
+//! #     ParamsSpec, SecretKey, Security, decrypt_values, encrypt,
 //! # };
 //! # use rand::SeedableRng;
 //! # fn main() -> bellerophon_ckks::Result<()> {

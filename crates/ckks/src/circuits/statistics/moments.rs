@@ -1,8 +1,10 @@
 //! Sums, means, variances and covariances of columns.
 
 use super::Table;
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{
-    CkksOps, ComposedOps, During, ErrorKind, Interval, Metadata, Result,
+    CkksOps, ComposedOps, During, Interval, Metadata, Result, error,
     eval::statements::{mixed, separate_unless, within},
 };
 
@@ -21,10 +23,10 @@ impl Table {
     /// The sum of every column, in every slot of the column.
     ///
     /// # Errors
-    /// [`ErrorKind::SlotCount`](crate::ErrorKind::SlotCount) for an operand of another shape,
-    /// [`ErrorKind::LengthMismatch`](crate::ErrorKind::LengthMismatch) for one of fewer values,
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for an operand of another shape,
+    /// [`ErrorKind::Length`](crate::ErrorKind::Length) for one of fewer values,
     /// [`ErrorKind::OutOfLevels`](crate::ErrorKind::OutOfLevels),
-    /// [`ErrorKind::MissingRotationKey`](crate::ErrorKind::MissingRotationKey) without the keys of
+    /// [`ErrorKind::MissingKey`](crate::ErrorKind::MissingKey) without the keys of
     /// [`keys`](Self::keys), and mismatches.
     pub fn sums<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "Table::sums";
@@ -154,7 +156,7 @@ impl Table {
             let shortest = diagonals.iter().map(Vec::len).min().unwrap_or(0);
             let found = diagonals.len();
             let reason = format!("{found} diagonals of {shortest} values or more: need {n} of {n}");
-            return Err(ErrorKind::Shape { reason }.during("read covariances"));
+            return Err(error::shape(reason).during("read covariances"));
         }
         let entry = |i: usize, j: usize| diagonals[i.abs_diff(j)][i.min(j)];
         Ok((0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect())

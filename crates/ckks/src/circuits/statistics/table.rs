@@ -1,8 +1,10 @@
 //! The shape of a table in slots.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::ops::Range;
 
-use crate::{During, ErrorKind, KeyLevels, Metadata, Result, matrix::area};
+use crate::{During, KeyLevels, Metadata, Result, error, matrix::area};
 
 /// A table of encrypted rows and columns, row by row in the slots of one ciphertext; see the
 /// [module](super) for the layout.
@@ -23,7 +25,7 @@ impl Table {
         let op = "lay out a table";
         if rows == 0 || columns == 0 {
             let reason = format!("{rows} rows and {columns} columns: need at least one of each");
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         area(rows, columns).during(op)?;
         Ok(Self { rows, columns, lost: 0 })
@@ -36,7 +38,7 @@ impl Table {
     pub fn sample(mut self) -> Result<Self> {
         if self.rows == 1 {
             let reason = "1 row: the variance of a sample needs two".to_string();
-            return Err(ErrorKind::Shape { reason }.during("lay out a table"));
+            return Err(error::shape(reason).during("lay out a table"));
         }
         self.lost = 1;
         Ok(self)
@@ -90,7 +92,7 @@ impl Table {
         let op = "pack a table";
         if rows.len() != self.rows {
             let reason = format!("{} rows: need {}", rows.len(), self.rows);
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         if let Some(i) = rows.iter().position(|row| row.len() != self.columns) {
             let (found, needed) = (rows[i].len(), self.columns);
@@ -98,7 +100,7 @@ impl Table {
                 "the row at position {i} of {} has {found} columns: need {needed}",
                 rows.len()
             );
-            return Err(ErrorKind::Shape { reason }.during(op));
+            return Err(error::shape(reason).during(op));
         }
         let slots = (0..self.slots()).map(|slot| {
             let (row, column) = (slot / self.stride(), slot % self.stride());
@@ -114,7 +116,7 @@ impl Table {
     pub fn unpack(&self, slots: &[f64]) -> Result<Vec<Vec<f64>>> {
         if slots.len() != self.slots() {
             let reason = format!("{} values: need {}", slots.len(), self.slots());
-            return Err(ErrorKind::Shape { reason }.during("unpack a table"));
+            return Err(error::shape(reason).during("unpack a table"));
         }
         let row = |i: usize| slots[i * self.stride()..][..self.columns].to_vec();
         Ok((0..self.rows).map(row).collect())
@@ -137,17 +139,15 @@ impl Table {
     pub(super) fn check(&self, x: &Metadata) -> Result<()> {
         let needed = self.slots();
         if x.meta.slots != needed {
-            return Err(
-                ErrorKind::SlotCount { found: x.meta.slots, least: needed, most: needed }.into()
-            );
+            return Err(error::slot_count(x.meta.slots, needed, needed));
         }
         let end = self.row(self.rows - 1).end;
         if x.meta.len < end {
-            return Err(ErrorKind::LengthMismatch { left: x.meta.len, right: end }.into());
+            return Err(error::length_mismatch(x.meta.len, end));
         }
         if !x.meta.bounds.slots().is_real() {
             let reason = "the slots may be complex: take the real parts first".to_string();
-            return Err(ErrorKind::Shape { reason }.into());
+            return Err(error::shape(reason));
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ impl LookupEvaluator<'_> {
         let mut next = |output: &EntryEncoding| -> Result<Ciphertext> {
             let sine = sines.next().expect("a vector for each table");
             let scaled = self.arithmetic.reinterpret_scale(sine, output.gain)?;
-            Ok(self.arithmetic.add_scalar(&scaled, output.center)?)
+            self.arithmetic.add_scalar(&scaled, output.center)
         };
         // Step 2: the cells c, the coefficients T_j, and the distance d = x - c.
         let cells = next(cells)?;
@@ -75,7 +75,8 @@ impl LookupEvaluator<'_> {
         };
         let distance = self.arithmetic.sub(&near, &cells)?;
         // The noise of the sum, from that of the tables and of the packing.
-        let table = |j: usize, output: &EntryEncoding| output.gain * tables[j].meta().noise.sqrt();
+        let table =
+            |j: usize, output: &EntryEncoding| output.gain * tables[j].meta().noise.predicted;
         let of_distance = PackedNoise {
             table: table(0, &correction.cells),
             own: in_slots(&distance) + correction.known.noise(),
@@ -118,7 +119,7 @@ impl LookupEvaluator<'_> {
         // The tracked metadata counts noise of the other blocks, which the mask has cleared.
         let (lattice, meta) = all.into_parts();
         let noise = variances * (meta.scale.powi(2) / meta.slots as f64);
-        Ok(Ciphertext::from_parts(params, lattice, CiphertextMeta { noise, ..meta })?)
+        Ciphertext::from_parts(params, lattice, CiphertextMeta { noise, ..meta })
     }
 }
 

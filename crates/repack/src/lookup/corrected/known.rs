@@ -6,7 +6,7 @@ use bellerophon_ckks::noise::Noise;
 use bellerophon_lwe::{Encoding, Headroom};
 
 use crate::{
-    ErrorKind, Reduction, Result, RingBridge,
+    Reduction, Result, RingBridge, error,
     lookup::{
         map::{EntryEncoding, Map, reduction_noise},
         params::LutParams,
@@ -42,7 +42,7 @@ impl Known {
             return Ok(Self::Itself);
         }
         // The encoding of the packed operand, with its noise.
-        let ring = lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
+        let ring = lookups.ring().ok_or_else(error::no_ring_bridge)?;
         let (lo, hi) = (*map.domain().start(), *map.domain().end());
         let (lwe_params, failure) = (map.lwe_params(), lookups.log2_table_failure());
         let fit = |noise| Encoding::fit(lwe_params, lo, hi, noise, RAISED, failure);

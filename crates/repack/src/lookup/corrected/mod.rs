@@ -26,6 +26,8 @@ mod known;
 mod noise;
 mod plan;
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use std::{cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_ckks::{
@@ -39,7 +41,7 @@ use super::{
     evaluator::LookupEvaluator,
     local_poly::{Coefficients, Smooth},
 };
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 pub(crate) use plan::{CorrectionPlan, Corrections};
 
@@ -59,7 +61,7 @@ impl<'a> LookupEvaluator<'a> {
     /// polynomials are Taylor polynomials; without, they are fitted to `f`.
     ///
     /// # Errors
-    /// As [`map`](Self::map); [`ErrorKind::MissingKeys`] if the keys are for plain tables only;
+    /// As [`map`](Self::map); [`ErrorKind::MissingKey`] if the keys are for plain tables only;
     /// [`ErrorKind::Accuracy`] if no correction reaches the accuracy.
     pub(crate) fn map_to_accuracy(
         &self,
@@ -97,7 +99,7 @@ impl<'a> LookupEvaluator<'a> {
     fn corrections(&self, x: &Ciphertext, domain: &RangeInclusive<f64>) -> Result<Corrections<'a>> {
         let lwe_params = &self.table_keys()?.lwe_params;
         if !self.lookups.corrects(lwe_params) {
-            return Err(ErrorKind::MissingKeys { need: KEYS }.into());
+            return Err(error::missing_keys(KEYS));
         }
         Corrections::new(self.lookups, lwe_params, domain, x.range(), x.level())
     }
@@ -127,7 +129,7 @@ impl<'a> LookupEvaluator<'a> {
             Known::Itself => (None, planned),
             Known::Sine { .. } => {
                 let values = self.extract(&[x], map.domain().clone(), RAISED, None)?.remove(0);
-                let deviation = values.meta().noise.sqrt();
+                let deviation = values.meta().noise.predicted;
                 let known = Known::raised(self.lookups, ring, &values.meta().encoding, deviation);
                 (Some(values), Correction::new(map, range, f, known, order)?)
             }
@@ -164,7 +166,7 @@ impl<'a> LookupEvaluator<'a> {
         // Step 4: ring packing and the polynomial in d, which stays below `reach` up to 9 standard
         // deviations of its noise.
         let known = correction.known.noise().peak;
-        let of_cells = read[0].meta().noise * correction.cells.gain.powi(2);
+        let of_cells = (read[0].meta().noise.predicted * correction.cells.gain).powi(2);
         let noise = 9.0 * (of_cells + known).sqrt();
         let reach = map.reach(step) + noise;
         let sum = self.correct(x, &correction, (&read, beside.as_ref()), reach)?;

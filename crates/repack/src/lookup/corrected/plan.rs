@@ -7,7 +7,7 @@ use bellerophon_lwe as lwe;
 
 use super::{correction::Correction, known::Known};
 use crate::{
-    ErrorKind, Result,
+    Result, error,
     lookup::{
         bridge_choice::Bridge, domain::range_within, error_distribution::ErrorDistribution,
         local_poly::Smooth, map::Map, params::LutParams,
@@ -102,9 +102,9 @@ impl<'a> Corrections<'a> {
         // The products of the correction take levels of the packed tables.
         let (left, needed) = (lookups.level_after(), levels(order));
         if left < needed {
-            return Err(ckks::ErrorKind::OutOfLevels { needed, left }.into());
+            return Err(ckks::error::out_of_levels(needed, left));
         }
-        let ring = lookups.ring().ok_or(ErrorKind::NoRingBridge)?;
+        let ring = lookups.ring().ok_or_else(error::no_ring_bridge)?;
         let correction = Correction::new(map, range, f, *known, order)?;
         let accuracy = correction.accuracy(lookups, ring, map, range, f)?;
         Ok((CorrectionPlan { order, accuracy }, Some(correction)))
@@ -125,6 +125,6 @@ impl<'a> Corrections<'a> {
                 return Ok(found);
             }
         }
-        Err(ErrorKind::Accuracy { wanted: -wanted.log2(), best: -best.log2() }.into())
+        Err(error::accuracy(wanted, best))
     }
 }

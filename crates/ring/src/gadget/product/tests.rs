@@ -95,7 +95,11 @@ proptest! {
 
     #[test]
     fn streamed_products_are_those_of_whole_digits(
-        seed: u64, components in 1usize..3, special in 1usize..4, limbs in 1usize..8, more in 0usize..3,
+        seed: u64,
+        components in 1usize..3,
+        special in 1usize..4,
+        limbs in 1usize..8,
+        more in 0usize..3,
     ) {
         let g = gadget(16, &[(45, 3), (29, 3), (45, 2)], (50, special));
         check(&g, components, (limbs, (limbs + more).min(8)), seed);

@@ -1,7 +1,7 @@
 //! The domain of a series on the circle, and the error of a series over it.
 
 use crate::approx::{Function, check_domain};
-use crate::{ErrorKind, Result};
+use crate::{Result, error};
 
 /// Least share of the circle that a domain takes, and least share that it leaves.
 const LEAST_SHARE: f64 = 1.0 / 16.0;
@@ -49,7 +49,7 @@ impl Domain {
              continuation",
             1.0 - LEAST_SHARE
         );
-        Err(ErrorKind::Approximation { what: f.name().into(), reason }.into())
+        Err(error::approximation(f.name().into(), reason))
     }
 
     pub(super) fn width(&self) -> f64 {

@@ -1,0 +1,294 @@
+//! One engine at one size, measured.
+
+use std::f64::consts::PI;
+use std::time::Instant;
+
+use bellerophon::lwe::{
+    Ciphertext, Encoding, Engine, Evaluator, Headroom, LweVec, OutputEncoding, Params, Result,
+    RgswGadget, SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain, TestPolynomial,
+    encrypt, noise, paper::Ntru128, phase,
+};
+use bellerophon::mlwe::security::{self, NTRU_TERNARY_SIGMA};
+use bellerophon::mlwe::{KeyId, Security};
+use rand::{RngExt, SeedableRng, rngs::SysRng};
+use rand_chacha::ChaCha20Rng;
+use serde::Serialize;
+
+use super::contender::Contender;
+use common::cpu::cpu_seconds;
+use common::program::Failure;
+use common::stats::Errors;
+
+/// Runs of single look-ups and of batches, of which the fastest counts.
+const REPETITIONS: usize = 3;
+
+/// The ends of the table's domain.
+const END: f64 = 8.0;
+
+/// The encoding width of the results, which range from 0 to 1.
+const WIDTH: f64 = 2.5;
+
+/// The constant function that shows the noise.
+const LEVEL: f64 = 0.25;
+
+/// Counted, predicted and measured figures.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    pub set: &'static str,
+    pub engine: &'static str,
+    /// The degree of the tables.
+    pub degree: usize,
+    /// The LWE dimension.
+    pub dimension: usize,
+    /// `log2` of the modulus of the rotation's rows.
+    pub log2_modulus: f64,
+    pub digits: usize,
+    pub base_log: u32,
+    /// The smallest security over all keys of the set, and that of the blind-rotation key.
+    pub security_bits: f64,
+    pub rotation_security_bits: f64,
+    /// Whether the set keeps the margin of the security tables.
+    pub secure: bool,
+    /// Bytes of the keys in transit: seeds for masks, residues packed to the bits of their primes.
+    pub rotation_key_bytes: usize,
+    pub switch_key_bytes: usize,
+    /// Both.
+    pub key_bytes: usize,
+    /// The blind-rotation key as the paper counts it: masks as long as bodies.
+    pub unseeded_key_bytes: usize,
+    /// The blind-rotation key in memory, in words of 64 bits, with the key switch out of NTRU.
+    pub key_memory_bytes: usize,
+    /// Transforms of a rotation.
+    pub transforms: f64,
+    /// Multiplications modulo a prime in a rotation, in transforms and of what they transform.
+    pub multiplications: f64,
+    /// Integer multiplications as the paper counts them: the square of the degree for each product
+    /// of polynomials.
+    pub schoolbook_multiplications: f64,
+    pub keygen_s: f64,
+    /// Milliseconds of a single look-up, and of each of a batch.
+    pub single_ms: f64,
+    pub batch_ms: f64,
+    /// The same for each of the batch in CPU time, which other programs do not affect.
+    pub batch_cpu_ms: Option<f64>,
+    /// `-log2` of the mean error of the sigmoid on [-8, 8].
+    pub error_bits_mean: f64,
+    pub predicted_error_bits_mean: f64,
+    pub max_abs_err: f64,
+    pub mean_abs_err: f64,
+    /// `-log2` of the standard deviation of the noise of a table, relative to the encoding width:
+    /// measured with a constant table, and predicted.
+    pub noise_bits: f64,
+    pub predicted_noise_bits: f64,
+    /// Values of the batch.
+    pub n: usize,
+    pub ciphertext_bytes: usize,
+}
+
+/// The outcome of a run of look-ups.
+struct Run {
+    keygen_s: f64,
+    /// Bytes in transit of the blind-rotation key and of the key switches, and in memory.
+    bytes: [usize; 3],
+    times: [f64; 2],
+    cpu: Option<f64>,
+    errors: Errors,
+    predicted: f64,
+    /// Standard deviation of the results of a constant function, measured and predicted.
+    noise: [f64; 2],
+    ciphertext_bytes: usize,
+}
+
+/// Measures look-ups of `count` values.
+pub fn measure(contender: &Contender, count: usize) -> std::result::Result<Row, Failure> {
+    let params = Params::new(contender.spec.clone()).map_err(Failure::run)?;
+    let run = match contender.by_table {
+        true => by_table(&params, count),
+        false => look_ups(&params, count),
+    };
+    let run = run.map_err(Failure::run)?;
+    let (degree, spec) = (params.spec().ring_degree, params.spec());
+    let (engine, log2_modulus, digits, base_log) = match (params.rgsw(), spec.engine) {
+        (Some(context), Engine::Rgsw(gadget)) => {
+            let base_log = match gadget {
+                RgswGadget::Digits { base_log, .. } => base_log,
+                _ => params.ring_modulus().bits(),
+            };
+            ("rgsw", context.ring().log2_modulus(), context.digits(), base_log)
+        }
+        (_, Engine::Ntru(ntru)) => {
+            ("ntru", (ntru.modulus as f64).log2(), ntru.count, ntru.base_log)
+        }
+        _ => unreachable!("a context of the engine"),
+    };
+    let [rotation, switch, memory] = run.bytes;
+    Ok(Row {
+        set: contender.name,
+        engine,
+        degree,
+        dimension: params.spec().dimension,
+        log2_modulus,
+        digits,
+        base_log,
+        security_bits: params.security_bits(),
+        rotation_security_bits: match engine {
+            "ntru" => security::ntru_estimate_bits(degree, log2_modulus, NTRU_TERNARY_SIGMA),
+            _ => security::estimate_bits(degree, spec.ring_secret, log2_modulus, spec.ring_sigma),
+        },
+        secure: spec.security != Security::Insecure,
+        rotation_key_bytes: rotation,
+        switch_key_bytes: switch,
+        key_bytes: rotation + switch,
+        // NTRU has no masks that a seed could replace.
+        unseeded_key_bytes: if engine == "rgsw" { 2 * rotation } else { rotation },
+        key_memory_bytes: memory,
+        transforms: params.transforms(),
+        multiplications: params.multiplications(),
+        schoolbook_multiplications: params.products() * (degree * degree) as f64,
+        keygen_s: run.keygen_s,
+        single_ms: run.times[0],
+        batch_ms: run.times[1],
+        batch_cpu_ms: run.cpu,
+        error_bits_mean: run.errors.mean_bits(),
+        predicted_error_bits_mean: -run.predicted.log2(),
+        max_abs_err: run.errors.max,
+        mean_abs_err: run.errors.mean,
+        noise_bits: -(run.noise[0] / WIDTH).log2(),
+        predicted_noise_bits: -(run.noise[1] / WIDTH).log2(),
+        n: count,
+        ciphertext_bytes: run.ciphertext_bytes,
+    })
+}
+
+/// Look-ups of values under the ring secret, by the engine of the library.
+fn look_ups(params: &Params, count: usize) -> Result<Run> {
+    let rng = &mut ChaCha20Rng::try_from_rng(&mut SysRng).expect("a random seed");
+    let lwe = SecretKey::generate_lwe(params, rng)?;
+    let ring = SecretKey::generate_ring(params, rng)?;
+    let (start, key) = (Instant::now(), KeyId(1));
+    let seeded = SeededLookupKeys::generate(params, &lwe, &ring, key, rng)?;
+    let keygen_s = start.elapsed().as_secs_f64();
+    let rotation = SeededBlindRotationKey::byte_len(params);
+    let switch = seeded.byte_len(params) - rotation;
+    let keys = seeded.expand(params)?;
+    drop(seeded);
+
+    let sigma2 = params.spec().ring_sigma.powi(2);
+    let encoding = Encoding::fit(params, -END, END, sigma2, Headroom::TABLE, -60.0)?;
+    let inputs: Vec<f64> = (0..count).map(|_| rng.random_range(-END..END)).collect();
+    let x = LweVec::encrypt(params, (&ring, key), &inputs, encoding, -END..=END, rng)?;
+    let evaluator = Evaluator::new(params, &keys);
+    // The paper's set is too noisy for a table that would use its results.
+    let output = OutputEncoding::Encoding(Encoding::new(0.5, WIDTH)?);
+    let map = |x: &LweVec| evaluator.map(x, sigmoid, output);
+    let one = x.select(&[0])?;
+    let single = fastest(REPETITIONS, || map(&one))?.0;
+    let (batch, y) = fastest(if count > 8 { REPETITIONS } else { 1 }, || map(&x))?;
+    let each = batch.each(count);
+
+    let flat = evaluator.map(&x, |_| LEVEL, output)?.decrypt(&ring)?;
+    let expected: Vec<f64> = inputs.iter().map(|&x| sigmoid(x)).collect();
+    let index = evaluator.index_std(&x);
+    Ok(Run {
+        keygen_s,
+        bytes: [rotation, switch, keys.rotation.memory_bytes()],
+        times: [single.wall, each.wall],
+        cpu: each.cpu,
+        errors: Errors::between(&expected, &y.decrypt(&ring)?),
+        predicted: predicted(index, y.meta().noise.predicted.powi(2)),
+        noise: [deviation(&flat), y.meta().noise.predicted],
+        ciphertext_bytes: count * (params.spec().ring_degree + 1) * 8,
+    })
+}
+
+/// Look-ups of values under the LWE secret, by the paper's table of LWE ciphertexts.
+fn by_table(params: &Params, count: usize) -> Result<Run> {
+    let rng = &mut ChaCha20Rng::try_from_rng(&mut SysRng).expect("a random seed");
+    let lwe = SecretKey::generate_lwe(params, rng)?;
+    let start = Instant::now();
+    let keys = Ntru128::generate(&lwe, rng)?;
+    let keygen_s = start.elapsed().as_secs_f64();
+    let (q, q0, n) = (params.modulus(), *params.ring_modulus(), params.spec().ring_degree);
+    let domain = TableDomain::fit(-END, END, n, n / 8)?;
+    let encode = |y: f64| ((y - 0.5) * q0.value() as f64 / WIDTH).round() as i64;
+    let table = TestPolynomial::new(q0, domain, sigmoid, encode)?;
+    let inputs: Vec<f64> = (0..count).map(|_| rng.random_range(-END..END)).collect();
+    let sigma = params.spec().sigma;
+    let values = inputs.iter().map(|&x| encrypt(q, &lwe, domain.encode(x, q), sigma, rng));
+    let values = values.collect::<Result<Vec<_>>>()?;
+    let single = fastest(REPETITIONS, || keys.look_up(&values[..1], &table))?.0;
+    let (batch, found) = fastest(REPETITIONS, || keys.look_up(&values, &table))?;
+    let each = batch.each(count);
+    let period = q.value() as f64;
+    let decrypt = |found: Vec<Ciphertext>| -> Result<Vec<f64>> {
+        found.iter().map(|y| Ok(0.5 + WIDTH * phase(y, &lwe)? as f64 / period)).collect()
+    };
+    let flat = TestPolynomial::new(q0, domain, |_| LEVEL, encode)?;
+    let flat = decrypt(keys.look_up(&values, &flat)?)?;
+    let expected: Vec<f64> = inputs.iter().map(|&x| sigmoid(x)).collect();
+    let index = noise::index_error(params, lwe.norm2(), sigma * sigma).sqrt() * domain.step();
+    let variance = keys.variance() * (WIDTH / period).powi(2);
+    let [rotation, switch] = keys.key_bytes();
+    Ok(Run {
+        keygen_s,
+        bytes: [rotation, switch, keys.memory_bytes()],
+        times: [single.wall, each.wall],
+        cpu: each.cpu,
+        errors: Errors::between(&expected, &decrypt(found)?),
+        predicted: predicted(index, variance),
+        noise: [deviation(&flat), variance.sqrt()],
+        ciphertext_bytes: count * (params.spec().dimension + 1) * 8,
+    })
+}
+
+/// Milliseconds by the wall clock, and of CPU time.
+struct Time {
+    wall: f64,
+    cpu: Option<f64>,
+}
+
+impl Time {
+    /// The time of each of `count` operations.
+    fn each(&self, count: usize) -> Self {
+        let share = |time: f64| time / count as f64;
+        Self { wall: share(self.wall), cpu: self.cpu.map(share) }
+    }
+}
+
+/// The smallest times of several runs, and the result of the last run.
+fn fastest<T>(runs: usize, mut f: impl FnMut() -> Result<T>) -> Result<(Time, T)> {
+    let mut timed = || {
+        let (start, cpu) = (Instant::now(), cpu_seconds());
+        let result = f()?;
+        let wall = start.elapsed().as_secs_f64() * 1e3;
+        let cpu = cpu_seconds().zip(cpu).map(|(end, start)| (end - start) * 1e3);
+        Ok((Time { wall, cpu }, result))
+    };
+    let first = timed();
+    (1..runs).fold(first, |best, _| {
+        let ((best, _), (next, result)) = (best?, timed()?);
+        let cpu = best.cpu.zip(next.cpu).map(|(x, y)| x.min(y));
+        Ok((Time { wall: best.wall.min(next.wall), cpu }, result))
+    })
+}
+
+/// The mean error of the sigmoid for a normal error of the index, in units of the argument, and of
+/// the result.
+fn predicted(index: f64, variance: f64) -> f64 {
+    const POINTS: usize = 1000;
+    let at = |i: usize| -END + 2.0 * END * (i as f64 + 0.5) / POINTS as f64;
+    let slope = |x: f64| sigmoid(x) * (1.0 - sigmoid(x));
+    let deviation = |x: f64| (slope(x) * index).hypot(variance.sqrt());
+    let mean = (0..POINTS).map(|i| deviation(at(i))).sum::<f64>() / POINTS as f64;
+    mean * (2.0 / PI).sqrt()
+}
+
+/// The standard deviation of the results of the constant function.
+fn deviation(results: &[f64]) -> f64 {
+    let squares: f64 = results.iter().map(|y| (y - LEVEL).powi(2)).sum();
+    (squares / results.len() as f64).sqrt()
+}
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}

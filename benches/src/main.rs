@@ -1,0 +1,34 @@
+//! The programs that measure the library, as subcommands of one binary:
+//! `cargo run --release -p bellerophon-benches -- NAME OPTIONS`.
+
+mod bootstrapping;
+mod chart;
+mod engines;
+mod figures;
+mod map_plan;
+mod module_rank;
+mod papers;
+mod timing_leaks;
+
+use std::process::ExitCode;
+
+use clap::Command;
+use common::program::{self, Program};
+
+fn main() -> ExitCode {
+    let command = Command::new(env!("CARGO_PKG_NAME"))
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Measures the library");
+    program::run_one(
+        command,
+        &[
+            Program::new("figures", figures::DEFAULTS, figures::run),
+            Program::new("bootstrapping", bootstrapping::DEFAULTS, bootstrapping::run),
+            Program::new("engines", engines::DEFAULTS, engines::run),
+            Program::new("module_rank", module_rank::DEFAULTS, module_rank::run),
+            Program::new("map_plan", map_plan::DEFAULTS, map_plan::run),
+            Program::new("timing_leaks", timing_leaks::DEFAULTS, timing_leaks::run),
+            Program::new("papers", papers::DEFAULTS, papers::run),
+        ],
+    )
+}
