@@ -11,7 +11,7 @@ mod refusal;
 use std::io;
 
 pub use kind::ErrorKind;
-pub use refusal::{During, Error, Result, refusal};
+pub use refusal::{During, Error, Result, operation, refusal};
 
 /// The modulus is outside the supported range.
 pub fn modulus_range(value: u64) -> Error {

@@ -112,6 +112,15 @@ impl<T> During for Result<T> {
     }
 }
 
+/// The steps of a public operation: their errors name it.
+///
+/// # Errors
+/// Those of `steps`.
+#[doc(hidden)]
+pub fn operation<T>(op: &'static str, steps: impl FnOnce() -> Result<T>) -> Result<T> {
+    steps().during(op)
+}
+
 /// The refusal in a result, for tests.
 #[doc(hidden)]
 #[track_caller]
